@@ -1,24 +1,32 @@
+import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   applyToChunk,
-  chunkHolds,
   type Chunk,
+  chunkHolds,
   type ChunkTransition,
-  dissolveChunk,
+} from '../../shared/domain/delivery/chunk.ts';
+import type { ChunkKey, Delivery } from '../../shared/domain/delivery/delivery.ts';
+import { deliveryByHand } from '../../shared/domain/delivery/interventions.ts';
+import type { Status } from '../../shared/domain/delivery/vocabulary.ts';
+import type { ChunkResult, Chunks, Deliveries, DeliveryListings } from '../../shared/ports/deliveries.ts';
+import type { MessageRecord, MessageRecords } from '../../shared/ports/messages.ts';
+import { arbitraryStep, firstOf, transitionOf } from '../support/delivery-arbitraries.ts';
+import { aChunkKey, aFirstSuccess, HOLDER, RETENTION_MS } from '../support/chunk-builders.ts';
+import { aDelivery, aDeliveryKey, type DeliveryFields, SOME_TIME } from '../support/delivery-builders.ts';
+import { createAll, creation } from './delivery-cases.ts';
+import { aRecord } from './message-records.contract.ts';
+import {
   claimChunk,
+  dissolveChunk,
   recordSuccesses,
   removeMember,
   removeMemberBeforeClaim,
   deliveryIn,
 } from '../../shared/domain/delivery/chunk.ts';
-import type { ChunkKey, Delivery } from '../../shared/domain/delivery/delivery.ts';
-import type { ChunkResult, Chunks, Deliveries } from '../../shared/ports/deliveries.ts';
-import { arbitraryStep, firstOf, transitionOf } from '../support/chunk-arbitraries.ts';
-import { aChunkKey, aFirstSuccess, HOLDER, RETENTION_MS } from '../support/chunk-builders.ts';
-import { aDelivery, aDeliveryKey, SOME_TIME, type DeliveryFields } from '../support/delivery-builders.ts';
 
-export type ChunksUnderTest = { chunks: Chunks; deliveries: Deliveries };
+type ChunksUnderTest = { chunks: Chunks; deliveries: Deliveries };
 
 const at = { now: SOME_TIME, retentionMs: RETENTION_MS };
 const MEMBERS = ['-b', '_c', '0d', '12', 'a'];
@@ -57,7 +65,7 @@ const chunkModel = () => {
 };
 
 /** Contract of chunk stores: a conditional write behaves like domain `chunkHolds` and `applyToChunk`. */
-export const describeChunksContract = (name: string, make: () => ChunksUnderTest): void => {
+const describeWrites = (name: string, make: () => ChunksUnderTest): void => {
   describe(`chunks ${name}`, () => {
     const claimed = async () => {
       const { chunks, deliveries } = make();
@@ -166,7 +174,7 @@ export const describeChunksContract = (name: string, make: () => ChunksUnderTest
       it('is refused if the delivery already has a separate record', async () => {
         const { chunks, deliveries, key } = await claimed();
         const there = memberOf(key, 'a', { status: 'retrying' });
-        await deliveries.write({ name: 'record', key: there.key, expect: { kind: 'absent' }, create: there });
+        await deliveries.write(creation(there));
         const delivery = memberOf(key, 'a');
         expect(await chunks.takeOut(removeMember(key, 'a', 'pending', delivery), delivery)).toBe('refused');
         expect((await chunks.find(key))?.members?.get('a')).toBe('pending');
@@ -220,4 +228,235 @@ export const describeChunksContract = (name: string, make: () => ChunksUnderTest
       expect(refused?.current?.lease).toBeUndefined();
     });
   });
+};
+
+type ListedChunks = ChunksUnderTest & { listings: DeliveryListings };
+
+/**
+ * Contract of listings for a message with chunks: each delivery appears once, from the record that takes
+ * precedence.
+ */
+const describeListings = (name: string, make: () => ListedChunks): void => {
+  describe(`the deliveries of a message in chunks ${name}`, () => {
+    /** Two buckets, the first with two chunks. Some members also have separate records. */
+    const spread = async () => {
+      const { chunks, deliveries, listings } = make();
+      const message = { queue: 'orders.eu-1', messageId: randomUUID() };
+      const place = (bucket: number, chunk: number): ChunkKey => ({ ...message, bucket, chunk });
+      const ownOf = (bucket: number, subscriptionId: string, status: Status): Delivery =>
+        aDelivery({ key: aDeliveryKey({ ...message, bucket, subscriptionId }), status });
+      const own = [
+        ownOf(0, 'Z-before-all', 'exhausted'),
+        // The chunk shows this member as pending, and the next one as separate.
+        ownOf(0, 'e', 'retrying'),
+        ownOf(0, 'f', 'rejected'),
+        ownOf(0, 'h', 'cancelled'),
+        ownOf(0, 'zz', 'retrying'),
+        ownOf(1, '-x', 'cancelled'),
+      ];
+      const early = ownOf(0, 'c', 'cancelled');
+      await chunks.takeOut(removeMemberBeforeClaim(place(0, 0), 'c', early), early);
+      const written: Chunk[] = [];
+      const write = async (key: ChunkKey, members: readonly string[], delivered: readonly string[]) => {
+        const successes = new Map(delivered.map((id) => [id, aFirstSuccess()]));
+        await chunks.write(claimChunk(key, { acceptedAt: SOME_TIME, members, lease: HOLDER }, at));
+        const result = await chunks.write(
+          recordSuccesses(
+            key,
+            HOLDER.owner,
+            { successes, separate: members.includes('f') ? ['f'] : [], ends: false },
+            at,
+          ),
+        );
+        if (result.kind === 'written') written.push(result.chunk);
+      };
+      await write(place(0, 0), ['a', 'c', 'e', 'g'], ['a', 'g']);
+      await write(place(0, 1), ['_b', '0d', 'f'], ['0d']);
+      await write(place(1, 0), ['i', 'k'], ['i', 'k']);
+      await createAll(deliveries, [
+        ...own,
+        aDelivery(),
+        aDelivery({ key: aDeliveryKey({ queue: 'other' }) }),
+      ]);
+      const inChunks = written.flatMap((chunk) =>
+        [...(chunk.members?.keys() ?? [])].flatMap((id) => deliveryIn(chunk, id) ?? []),
+      );
+      const all = [...own, early, ...inChunks.filter(({ key }) => key.subscriptionId !== 'e')];
+      return { chunks, listings, message, all };
+    };
+
+    const ORDER = ['0d', 'Z-before-all', '_b', 'a', 'c', 'e', 'f', 'g', 'h', 'zz', '-x', 'i', 'k'];
+
+    it.each([1, 2, 5, ORDER.length, ORDER.length + 1])(
+      'are listed once each, by bucket and subscription, %i at a time',
+      async (limit) => {
+        const { listings, message, all } = await spread();
+        const found: Delivery[] = [];
+        const sizes: number[] = [];
+        let marker: string | undefined;
+        do {
+          const page = await listings.ofMessage(
+            { key: message, buckets: 2 },
+            {
+              limit,
+              ...(marker === undefined ? {} : { marker }),
+            },
+          );
+          found.push(...page.items);
+          sizes.push(page.items.length);
+          marker = page.marker;
+        } while (marker !== undefined);
+        expect(found.map(({ key }) => key.subscriptionId)).toEqual(ORDER);
+        expect(sizes).toHaveLength(Math.ceil(ORDER.length / limit));
+        expect(new Set(found)).toEqual(new Set(all));
+      },
+    );
+
+    it('are taken from their separate records where those exist', async () => {
+      const { listings, message } = await spread();
+      const { items } = await listings.ofMessage({ key: message, buckets: 2 }, { limit: 100 });
+      const statusOf = (id: string) => items.find(({ key }) => key.subscriptionId === id)?.status;
+      expect(['a', 'c', 'e', 'f', '_b'].map(statusOf)).toEqual([
+        'delivered',
+        'cancelled',
+        'retrying',
+        'rejected',
+        'pending',
+      ]);
+    });
+
+    it('are counted once each, from the same records', async () => {
+      const { listings, message } = await spread();
+      expect(await listings.tally({ key: message, buckets: 2 })).toEqual({
+        pending: 1,
+        retrying: 2,
+        delivered: 5,
+        rejected: 1,
+        exhausted: 1,
+        cancelled: 3,
+      });
+    });
+
+    it('include only those with separate records while a chunk is unclaimed', async () => {
+      const { chunks, listings } = make();
+      const message = { queue: 'orders.eu-1', messageId: randomUUID() };
+      const early = aDelivery({
+        key: aDeliveryKey({ ...message, subscriptionId: 'a' }),
+        status: 'cancelled',
+      });
+      await chunks.takeOut(removeMemberBeforeClaim({ ...message, bucket: 0, chunk: 0 }, 'a', early), early);
+      expect(await listings.ofMessage({ key: message, buckets: 1 }, { limit: 10 })).toEqual({
+        items: [early],
+      });
+      expect(await listings.tally({ key: message, buckets: 1 })).toMatchObject({ pending: 0, cancelled: 1 });
+    });
+
+    it('are listed after the end of a page even if its last delivery has left its chunk', async () => {
+      const { chunks, listings, message } = await spread();
+      const { items, marker = '' } = await listings.ofMessage({ key: message, buckets: 2 }, { limit: 3 });
+      const last = items.at(-1);
+      expect(last?.key.subscriptionId).toBe('_b');
+      const own = aDelivery({ key: aDeliveryKey({ ...message, subscriptionId: '_b' }), status: 'cancelled' });
+      const transition = {
+        key: { ...message, bucket: 0, chunk: 1 },
+        expect: { kind: 'member' as const, subscriptionId: '_b', state: 'pending' as const },
+        change: {
+          states: new Map([['_b', 'separate' as const]]),
+          updatedAt: SOME_TIME,
+          expiresAt: own.expiresAt,
+        },
+      };
+      expect(await chunks.takeOut(transition, own)).toBe('taken_out');
+      const next = await listings.ofMessage({ key: message, buckets: 2 }, { limit: 100, marker });
+      expect(next.items.map(({ key }) => key.subscriptionId)).toEqual(ORDER.slice(3));
+    });
+  });
+};
+
+type Stores = { chunks: Chunks; deliveries: Deliveries; messageRecords: MessageRecords };
+
+/** Contract of adding a delivery to an accepted message: its record, its count and its chunk change together. */
+const describeAddedDeliveries = (name: string, make: () => Stores): void => {
+  describe(`adding a delivery ${name}`, () => {
+    const accepted = async (more: Partial<MessageRecord> = {}) => {
+      const stores = make();
+      const place = aChunkKey();
+      const { queue, messageId, bucket } = place;
+      const key = { queue, messageId };
+      const record = aRecord({ key, ...more });
+      await stores.messageRecords.accept(record);
+      const delivery = deliveryByHand(
+        { key: { ...key, bucket, subscriptionId: 's' }, acceptedAt: record.acceptedAt },
+        at,
+      );
+      const matched = async () => (await stores.messageRecords.find(key))?.matched;
+      return { ...stores, place, record, delivery, matched };
+    };
+    type Accepted = Awaited<ReturnType<typeof accepted>>;
+
+    const expectUnchanged = async ({ matched, record, deliveries, delivery }: Accepted, there?: Delivery) => {
+      expect(await matched()).toBe(record.matched);
+      expect(await deliveries.find(delivery.key)).toEqual(there);
+    };
+
+    it('creates its record, and counts it on the record of its message, which stays otherwise', async () => {
+      const { chunks, deliveries, messageRecords, record, delivery } = await accepted();
+      expect(await chunks.add(delivery, undefined)).toBe('added');
+      expect(await deliveries.find(delivery.key)).toEqual(delivery);
+      expect(await messageRecords.find(record.key)).toEqual({ ...record, matched: record.matched + 1 });
+      expect(await deliveries.overdue(SOME_TIME, 1_000)).toContainEqual({
+        key: delivery.key,
+        overdueAt: SOME_TIME,
+      });
+    });
+
+    it('marks it in its chunk, which is not claimed', async () => {
+      const { chunks, place, delivery, matched, record } = await accepted();
+      expect(await chunks.add(delivery, removeMemberBeforeClaim(place, 's', delivery))).toBe('added');
+      expect((await chunks.find(place))?.excluded).toEqual(new Set(['s']));
+      expect(await matched()).toBe(record.matched + 1);
+    });
+
+    it('changes nothing if the delivery exists', async () => {
+      const all = await accepted();
+      const { chunks, deliveries, delivery } = all;
+      const create = aDelivery({ key: delivery.key, status: 'delivered' });
+      await deliveries.write(creation(create));
+      expect(await chunks.add(delivery, undefined)).toBe('refused');
+      await expectUnchanged(all, create);
+    });
+
+    it('changes nothing if the chunk was claimed in the meantime', async () => {
+      const all = await accepted();
+      const { chunks, place, delivery } = all;
+      await chunks.write(claimChunk(place, { acceptedAt: SOME_TIME, members: ['s'], lease: HOLDER }, at));
+      expect(await chunks.add(delivery, removeMemberBeforeClaim(place, 's', delivery))).toBe('refused');
+      await expectUnchanged(all);
+      expect((await chunks.find(place))?.excluded).toEqual(new Set());
+    });
+
+    it.each<[string, Partial<MessageRecord>]>([
+      ['the message is not sent to all subscriptions yet', { lastSubscriptionId: 's-5' }],
+      ['the id belongs to another message now', { acceptedAt: SOME_TIME + 1 }],
+    ])('changes nothing if %s', async (_what, more) => {
+      const all = await accepted(more);
+      const delivery = { ...all.delivery, acceptedAt: SOME_TIME };
+      expect(await all.chunks.add(delivery, undefined)).toBe('refused');
+      await expectUnchanged(all);
+    });
+
+    it('succeeds for one of twenty concurrent callers', async () => {
+      const { chunks, delivery, matched, record } = await accepted();
+      const once = await Promise.all(Array.from({ length: 20 }, () => chunks.add(delivery, undefined)));
+      expect(once.filter((result) => result === 'added')).toHaveLength(1);
+      expect(await matched()).toBe(record.matched + 1);
+    });
+  });
+};
+
+/** Contract of chunk stores and of what is listed of chunks. */
+export const describeChunksContract = (name: string, make: () => ListedChunks & Stores): void => {
+  describeWrites(name, make);
+  describeAddedDeliveries(name, make);
+  describeListings(name, make);
 };

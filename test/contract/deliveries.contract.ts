@@ -1,5 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import {
   apply,
   type Delivery,
@@ -8,26 +9,32 @@ import {
   isOpen,
   type Transition,
 } from '../../shared/domain/delivery/delivery.ts';
-import type { Deliveries } from '../../shared/ports/deliveries.ts';
+import { retryNow } from '../../shared/domain/delivery/interventions.ts';
+import {
+  attemptOf,
+  awaitPull,
+  cancelWaiting,
+  openForPull,
+  type PullResult,
+  receive,
+  recordReceived,
+} from '../../shared/domain/delivery/pull.ts';
+import { postpone } from '../../shared/domain/delivery/transitions.ts';
+import { MINUTE_MS } from '../../shared/domain/duration.ts';
+import type { Deliveries, WriteResult } from '../../shared/ports/deliveries.ts';
+import { aBarePolicy, aMessage } from '../support/builders.ts';
 import { arbitraryChange, arbitraryDelivery } from '../support/delivery-arbitraries.ts';
 import {
   aDelivery,
   aDeliveryKey,
   anAttempt,
-  SOME_TIME,
-  type DeliveryFields,
   answered,
+  type DeliveryFields,
+  SOME_TIME,
 } from '../support/delivery-builders.ts';
-import { changeCases, expectationCases, type ChangedFields } from './delivery-cases.ts';
+import { changeCases, type ChangedFields, createAll, creation, expectationCases } from './delivery-cases.ts';
 
 type Standing = Exclude<Expectation, { kind: 'absent' }>;
-
-const creation = (create: Delivery): Transition => ({
-  name: 'open',
-  key: create.key,
-  expect: { kind: 'absent' },
-  create,
-});
 
 const revision = ({ key, expiresAt }: Delivery, expect: Standing, change: ChangedFields): Transition => ({
   name: 'record',
@@ -36,11 +43,19 @@ const revision = ({ key, expiresAt }: Delivery, expect: Standing, change: Change
   change: { updatedAt: SOME_TIME + 1, expiresAt, ...change },
 });
 
+/** One of fifty callers has written the record, which the others got. */
+const expectOneWriter = (results: readonly WriteResult[], record: Delivery | undefined): void => {
+  expect(results.filter(({ kind }) => kind === 'written')).toEqual([{ kind: 'written', delivery: record }]);
+  expect(results.filter(({ kind }) => kind === 'refused')).toEqual(
+    Array.from({ length: 49 }, () => ({ kind: 'refused', current: record })),
+  );
+};
+
 /**
  * Contract of delivery stores: a conditional write behaves like domain `holds` and `apply`, and one caller wins a
  * race.
  */
-export const describeDeliveriesContract = (name: string, make: () => Deliveries): void => {
+const describeWrites = (name: string, make: () => Deliveries): void => {
   describe(`deliveries ${name}`, () => {
     const kept = async (
       overrides: DeliveryFields = {},
@@ -77,12 +92,7 @@ export const describeDeliveriesContract = (name: string, make: () => Deliveries)
         aDelivery({ key, lease: { owner: `racer-${racer}`, until: SOME_TIME } }),
       );
       const results = await Promise.all(racers.map((racer) => deliveries.write(creation(racer))));
-      const record = await deliveries.find(key);
-      expect(results.filter(({ kind }) => kind === 'written')).toEqual([
-        { kind: 'written', delivery: record },
-      ]);
-      const losers = results.filter((result) => result.kind === 'refused');
-      expect(losers).toEqual(Array.from({ length: 49 }, () => ({ kind: 'refused', current: record })));
+      expectOneWriter(results, await deliveries.find(key));
     });
 
     it('gives the lease to one of fifty claimers and returns the refusing record to the others', async () => {
@@ -97,12 +107,7 @@ export const describeDeliveriesContract = (name: string, make: () => Deliveries)
         ),
       );
       const results = await Promise.all(claims.map((claim) => deliveries.write(claim)));
-      const record = await deliveries.find(delivery.key);
-      expect(results.filter(({ kind }) => kind === 'written')).toEqual([
-        { kind: 'written', delivery: record },
-      ]);
-      const losers = results.filter((result) => result.kind === 'refused');
-      expect(losers).toEqual(Array.from({ length: 49 }, () => ({ kind: 'refused', current: record })));
+      expectOneWriter(results, await deliveries.find(delivery.key));
     });
 
     it('refuses to change a missing record, with any expectation', async () => {
@@ -250,3 +255,232 @@ const endFor = (expectation: OfKind<'over'>, record: Delivery): Standing => ({
   round: record.round,
   status: isOpen(record) ? expectation.status : record.status,
 });
+
+/** Contract of the overdue query. `make` returns an empty store, because the query covers all queues. */
+export const describeOverdueDeliveriesContract = (name: string, make: () => Promise<Deliveries>): void => {
+  describe(`overdue deliveries ${name}`, () => {
+    it('are found up to the exact millisecond', async () => {
+      const deliveries = await make();
+      const overdue = [1, 2, 3].map((overdueAt) => aDelivery({ status: 'retrying', overdueAt }));
+      await createAll(deliveries, [...overdue, aDelivery({ overdueAt: 4 }), aDelivery()]);
+      expect(await deliveries.overdue(3, 10)).toEqual(
+        overdue.map(({ key, overdueAt }) => ({ key, overdueAt })),
+      );
+      expect(await deliveries.overdue(0, 10)).toEqual([]);
+    });
+
+    it('are no longer found once settled, and found at the new time once postponed', async () => {
+      const deliveries = await make();
+      const [settled, postponed] = [aDelivery({ overdueAt: 1 }), aDelivery({ overdueAt: 1 })];
+      await createAll(deliveries, [settled, postponed]);
+      for (const [{ key, expiresAt }, overdueAt] of [
+        [settled, null],
+        [postponed, 9],
+      ] satisfies [Delivery, number | null][]) {
+        const change = { overdueAt, updatedAt: SOME_TIME, expiresAt };
+        await deliveries.write({ name: 'settle', key, expect: { kind: 'overdue_at', overdueAt: 1 }, change });
+      }
+      expect(await deliveries.overdue(8, 10)).toEqual([]);
+      expect(await deliveries.overdue(9, 10)).toEqual([{ key: postponed.key, overdueAt: 9 }]);
+    });
+
+    it('expire as much later as they are postponed, with any retention', async () => {
+      const deliveries = await make();
+      const overdue = aDelivery({ status: 'retrying', overdueAt: SOME_TIME, retentionDays: 15 });
+      await createAll(deliveries, [overdue]);
+      const { key, expiresAt } = overdue;
+      const first = await deliveries.write(
+        postpone({ key, overdueAt: SOME_TIME }, { now: SOME_TIME + 1_500 }),
+      );
+      const overdueAt = SOME_TIME + 1_500 + 15 * MINUTE_MS;
+      const changed = {
+        overdueAt,
+        expiresAt: expiresAt + 1_500 + 15 * MINUTE_MS,
+        updatedAt: SOME_TIME + 1_500,
+      };
+      expect(first).toEqual({ kind: 'written', delivery: { ...overdue, ...changed } });
+      expect(await deliveries.find(key)).toEqual({ ...overdue, ...changed });
+    });
+
+    it('are found up to the limit, and all sixty if the limit allows', async () => {
+      const deliveries = await make();
+      await createAll(
+        deliveries,
+        Array.from({ length: 60 }, (_, index) => aDelivery({ overdueAt: index + 1 })),
+      );
+      for (const limit of [1, 7, 8, 20, 59, 60, 61]) {
+        const found = await deliveries.overdue(60, limit);
+        expect(found, `up to ${limit}`).toHaveLength(Math.min(limit, 60));
+        expect(new Set(found.map(({ key }) => key.subscriptionId)).size).toBe(found.length);
+      }
+    });
+
+    it('are all found page by page, while others are added', async () => {
+      const deliveries = await make();
+      const all = Array.from({ length: 30 }, (_, index) => aDelivery({ overdueAt: index + 1 }));
+      await createAll(deliveries, all);
+      const waiting = new Set(all.map(({ key }) => key.subscriptionId));
+      for (let page = 0; page < 20 && waiting.size > 0; page += 1) {
+        for (const { key, overdueAt } of await deliveries.overdue(1000, 5)) {
+          waiting.delete(key.subscriptionId);
+          const change = { overdueAt: 2000, updatedAt: SOME_TIME, expiresAt: SOME_TIME * 2 };
+          await deliveries.write({
+            name: 'postpone',
+            key,
+            expect: { kind: 'overdue_at', overdueAt },
+            change,
+          });
+        }
+        await createAll(deliveries, [aDelivery({ overdueAt: 500 })]);
+      }
+      expect(waiting).toEqual(new Set());
+    });
+  });
+};
+
+const WEEK = 7 * 24 * 60 * 60 * 1000;
+const POLICY = aBarePolicy({ minimum_delay_retries: 1, minimum_delay: 5 });
+
+const at = (seconds: number) => ({ now: SOME_TIME + 1000 * seconds, retentionMs: WEEK });
+
+/** Contract of the deliveries that wait until their subscriber receives them. */
+const describeWaiting = (name: string, make: () => Deliveries): void => {
+  let deliveries: Deliveries;
+  beforeAll(() => {
+    deliveries = make();
+  });
+
+  const write = async (transition: Transition): Promise<Delivery> => {
+    const result = await deliveries.write(transition);
+    if (result.kind === 'refused') throw new Error(`${transition.name} was refused`);
+    return result.delivery;
+  };
+
+  const open = (subscriptionId: string, seconds = 0): Promise<Delivery> => {
+    const body = { kind: 'inline', message: aMessage() } as const;
+    const key = aDeliveryKey({ subscriptionId });
+    return write(
+      openForPull({ kind: 'job', key, attempt: 1, acceptedAt: SOME_TIME, lost: 1, body }, at(seconds)),
+    );
+  };
+
+  const leaseFrom = (seconds: number) => ({
+    owner: `pull/${randomUUID()}`,
+    until: at(seconds + 60).now,
+    receivedAt: at(seconds).now,
+  });
+
+  const waitingFor = async ({ key }: Delivery, seconds: number, limit = 10) =>
+    (await deliveries.waiting(key, at(seconds).now, limit)).map(({ key: found, overdueAt }) => ({
+      messageId: found.messageId,
+      since: overdueAt - SOME_TIME,
+    }));
+
+  /** Whether reconcile would find the delivery by then. */
+  const isOverdue = async ({ key }: Delivery, seconds: number): Promise<boolean> =>
+    (await deliveries.overdue(at(seconds).now, 10_000)).some((one) => one.key.messageId === key.messageId);
+
+  const receiveNow = async (delivery: Delivery, seconds: number) => {
+    const [found] = await deliveries.waiting(delivery.key, at(seconds).now, 1);
+    if (found === undefined) throw new Error('nothing waits');
+    const lease = leaseFrom(seconds);
+    return { ...(await write(receive(found, lease, at(seconds)))), lease };
+  };
+
+  const answer = async (
+    received: Awaited<ReturnType<typeof receiveNow>>,
+    result: PullResult,
+    seconds: number,
+  ): Promise<Delivery> =>
+    write(
+      recordReceived(
+        received,
+        { attempt: attemptOf(received, result, at(seconds).now), policy: POLICY },
+        at(seconds),
+      ),
+    );
+
+  describe(`waiting deliveries ${name}`, () => {
+    it('are found by their subscription, the longest waiting first, up to a limit, and not by reconcile', async () => {
+      const subscription = randomUUID();
+      const [late, early] = [await open(subscription, 2), await open(subscription, 1)];
+      await open(randomUUID());
+      const found = [early, late].map(({ key, overdueAt = 0 }) => ({
+        messageId: key.messageId,
+        since: overdueAt - SOME_TIME,
+      }));
+      expect(await waitingFor(late, 9)).toEqual(found);
+      expect(await waitingFor(late, 9, 1)).toEqual(found.slice(0, 1));
+      expect(await waitingFor(late, 1)).toEqual(found.slice(0, 1));
+      expect(await isOverdue(late, 9999)).toBe(false);
+      expect(await deliveries.find(late.key)).toEqual(late);
+      expect(late).toMatchObject({ status: 'pending', lost: 0, next: { number: 1, by: 'pull' } });
+    });
+
+    it('are received once, and found by reconcile at the end of the lease', async () => {
+      const delivery = await open(randomUUID());
+      const [found] = await deliveries.waiting(delivery.key, at(1).now, 1);
+      if (found === undefined) throw new Error('it waits');
+      const received = await write(receive(found, leaseFrom(1), at(1)));
+      expect(received.lease).toMatchObject({ receivedAt: at(1).now, until: at(61).now });
+      expect((await deliveries.write(receive(found, leaseFrom(1), at(1)))).kind).toBe('refused');
+      expect(await waitingFor(delivery, 9999)).toEqual([]);
+      expect([await isOverdue(delivery, 60), await isOverdue(delivery, 61)]).toEqual([false, true]);
+    });
+
+    it('are in no index once they are acknowledged', async () => {
+      const received = await receiveNow(await open(randomUUID()), 1);
+      expect(await answer(received, { kind: 'acknowledged' }, 2)).toMatchObject({ status: 'delivered' });
+      expect(await waitingFor(received, 9999)).toEqual([]);
+      expect(await isOverdue(received, 9999)).toBe(false);
+    });
+
+    it.each([{ kind: 'refused' }, { kind: 'lapsed' }] satisfies PullResult[])(
+      'wait again from the time of their retry on, and end when there is none: $kind',
+      async (result) => {
+        const delivery = await open(randomUUID());
+        const failed = await answer(await receiveNow(delivery, 0), result, 60);
+        const again = 1000 * (60 + 5);
+        expect(failed).toMatchObject({ status: 'retrying', next: { number: 2, dueAt: SOME_TIME + again } });
+        expect(await waitingFor(delivery, 64)).toEqual([]);
+        expect(await waitingFor(delivery, 65)).toEqual([{ messageId: delivery.key.messageId, since: again }]);
+        expect(await isOverdue(delivery, 9999)).toBe(false);
+        const ended = await answer(await receiveNow(delivery, 70), result, 130);
+        expect(ended).toMatchObject({
+          status: 'exhausted',
+          pendingSteps: [{ kind: 'undeliverable' }, { kind: 'exhausted_event' }],
+        });
+        expect(await waitingFor(delivery, 9999)).toEqual([]);
+        expect(await isOverdue(delivery, 130)).toBe(true);
+      },
+    );
+
+    it('can be cancelled, and given to deliver and back', async () => {
+      const [cancelled, moved] = [await open(randomUUID()), await open(randomUUID())];
+      const [found] = await deliveries.waiting(cancelled.key, at(1).now, 1);
+      if (found === undefined) throw new Error('it waits');
+      await write(cancelWaiting(found, 'message_expired', at(1)));
+      expect(await waitingFor(cancelled, 9999)).toEqual([]);
+      if (!isOpen(moved)) throw new Error('it waits');
+      const woken = await write(retryNow(moved, at(1)));
+      expect([await waitingFor(moved, 9999), await isOverdue(moved, 1)]).toEqual([[], true]);
+      if (!isOpen(woken) || woken.next === undefined) throw new Error('it has a next attempt');
+      const back = await write(awaitPull(woken, woken.next, at(2)));
+      expect(back.next).toEqual({ number: 1, phase: 'manual', dueAt: at(1).now, by: 'pull' });
+      expect(await isOverdue(moved, 9999)).toBe(false);
+      expect(await waitingFor(moved, 1)).toEqual([{ messageId: moved.key.messageId, since: 1000 }]);
+    });
+
+    it('are not mistaken for those of deliver', async () => {
+      const pushed = aDelivery({ status: 'retrying', overdueAt: SOME_TIME });
+      await write(creation(pushed));
+      expect(await waitingFor(pushed, 9999)).toEqual([]);
+    });
+  });
+};
+
+/** Contract of delivery stores. */
+export const describeDeliveriesContract = (name: string, make: () => Deliveries): void => {
+  describeWrites(name, make);
+  describeWaiting(name, make);
+};

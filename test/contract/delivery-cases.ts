@@ -1,12 +1,26 @@
 import { TERMINAL_STATUSES } from '../../shared/domain/delivery/vocabulary.ts';
 import type {
+  Delivery,
   DeliveryChange,
   Expectation,
   StatusChange,
   Ending,
+  Transition,
 } from '../../shared/domain/delivery/delivery.ts';
 import { DEFAULT_RETRY_POLICY } from '../../shared/domain/retry/policy.ts';
+import type { Deliveries } from '../../shared/ports/deliveries.ts';
 import { anAttempt, SOME_TIME, type DeliveryFields, answered } from '../support/delivery-builders.ts';
+
+export const creation = (create: Delivery): Transition => ({
+  name: 'open',
+  key: create.key,
+  expect: { kind: 'absent' },
+  create,
+});
+
+export const createAll = async (deliveries: Deliveries, all: readonly Delivery[]): Promise<void> => {
+  await Promise.all(all.map((delivery) => deliveries.write(creation(delivery))));
+};
 
 type ExpectationCase = {
   title: string;

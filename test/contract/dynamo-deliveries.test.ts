@@ -1,22 +1,40 @@
-import type { ChangedFields } from './delivery-cases.ts';
 import { randomUUID } from 'node:crypto';
-import { GetCommand, QueryCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
-import { afterAll, describe, expect, it } from 'vitest';
-import { z } from 'zod';
+import { BatchWriteCommand, GetCommand, QueryCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { dynamoChunks, dynamoSeparateRecords } from '../../shared/adapters/dynamodb/chunks.ts';
 import { dynamoDeliveries } from '../../shared/adapters/dynamodb/deliveries.ts';
-import { itemKeyOf } from '../../shared/adapters/dynamodb/delivery-keys.ts';
+import { deliveryItemOf } from '../../shared/adapters/dynamodb/delivery-item.ts';
+import { chunkItemKeyOf, itemKeyOf } from '../../shared/adapters/dynamodb/delivery-keys.ts';
+import { dynamoDeliveryListings } from '../../shared/adapters/dynamodb/delivery-listings.ts';
+import { dynamoMessageListings } from '../../shared/adapters/dynamodb/message-listings.ts';
+import { dynamoMessageRecords } from '../../shared/adapters/dynamodb/message-records.ts';
+import { inParallel } from '../../shared/adapters/in-parallel.ts';
 import { deliveryIndexes, ttlAttribute } from '../../shared/config/tables.ts';
-import type { DeliveryChange, Delivery, Transition } from '../../shared/domain/delivery/delivery.ts';
+import type { ChunkTransition } from '../../shared/domain/delivery/chunk.ts';
+import type {
+  ChunkKey,
+  Delivery,
+  DeliveryChange,
+  Transition,
+} from '../../shared/domain/delivery/delivery.ts';
 import { openForPull, receive } from '../../shared/domain/delivery/pull.ts';
 import type { Deliveries } from '../../shared/ports/deliveries.ts';
 import { aMessage } from '../support/builders.ts';
-import { aDelivery, anAttempt, SOME_TIME } from '../support/delivery-builders.ts';
+import { aChunkKey, aFirstSuccess, HOLDER, RETENTION_MS } from '../support/chunk-builders.ts';
+import { aDelivery, aDeliveryKey, anAttempt, SOME_TIME } from '../support/delivery-builders.ts';
 import { deployment } from '../support/deployment.ts';
-import { countingClient, clientLosingAResponse } from '../support/dynamo-clients.ts';
-import { privateTables } from '../support/private-tables.ts';
-import { describeDeliveriesContract } from './deliveries.contract.ts';
-import { describeOverdueDeliveriesContract } from './overdue-deliveries.contract.ts';
-import { describeWaitingDeliveriesContract } from './waiting-deliveries.contract.ts';
+import { clientLosingAResponse, countingClient, privateTables } from '../support/dynamo-clients.ts';
+import { describeChunksContract } from './chunks.contract.ts';
+import { describeDeliveriesContract, describeOverdueDeliveriesContract } from './deliveries.contract.ts';
+import { type ChangedFields, creation } from './delivery-cases.ts';
+import { describeDeliveryListingsContract, describeMessageListingsContract } from './listings.contract.ts';
+import {
+  claimChunk,
+  dissolveChunk,
+  recordSuccesses,
+  removeMember,
+} from '../../shared/domain/delivery/chunk.ts';
 
 const { documents, dynamo, endpoints } = deployment;
 const tables = privateTables(dynamo);
@@ -27,7 +45,6 @@ describeDeliveriesContract('in DynamoDB', () => dynamoDeliveries(documents, tabl
 describeOverdueDeliveriesContract('in DynamoDB', async () =>
   dynamoDeliveries(documents, await tables.like(endpoints.deliveriesTable)),
 );
-describeWaitingDeliveriesContract('in DynamoDB', () => dynamoDeliveries(documents, table));
 
 describe('deliveries that wait for pull', () => {
   const wait = async (deliveries: Deliveries, messageId: string, seconds: number, subscriptionId: string) => {
@@ -96,13 +113,6 @@ describe('deliveries that wait for pull', () => {
     );
     return Count;
   };
-});
-
-const creation = (create: Delivery): Transition => ({
-  name: 'open',
-  key: create.key,
-  expect: { kind: 'absent' },
-  create,
 });
 
 const revision = (
@@ -239,4 +249,157 @@ const claim = (delivery: Delivery): Transition => ({
   key: delivery.key,
   expect: { kind: 'claimable', recorded: 0, now: SOME_TIME },
   change: { lease, updatedAt: SOME_TIME, expiresAt: delivery.expiresAt },
+});
+
+const reading = { sleep: () => Promise.resolve(), random: Math.random };
+afterAll(tables.deleteAll);
+
+const makeDeliveries = () => ({
+  deliveries: dynamoDeliveries(documents, table),
+  listings: dynamoDeliveryListings(documents, table, reading),
+});
+
+describeDeliveryListingsContract('in DynamoDB', makeDeliveries);
+describeMessageListingsContract('in DynamoDB', () => ({
+  records: dynamoMessageRecords(documents, table),
+  listings: dynamoMessageListings(documents, table),
+}));
+
+const writeAll = async (all: readonly Delivery[]): Promise<void> => {
+  const batches = Array.from({ length: Math.ceil(all.length / 25) }, (_, index) =>
+    all.slice(25 * index, 25 * index + 25),
+  );
+  await inParallel(batches, 8, async (batch) => {
+    const requests = batch.map((delivery) => ({ PutRequest: { Item: deliveryItemOf(delivery) } }));
+    await dynamo.send(new BatchWriteCommand({ RequestItems: { [table]: requests } }));
+  });
+};
+
+describe('a queue with 4,000 failed deliveries', () => {
+  const queue = 'stricken';
+  const SHARDS = 8;
+  const all = Array.from({ length: 4_000 }, (_, index) =>
+    aDelivery({
+      key: aDeliveryKey({ queue, subscriptionId: `s-${index % 50}` }),
+      acceptedAt: SOME_TIME + index,
+      status: 'retrying',
+    }),
+  );
+  const newest = all.toReversed();
+
+  beforeAll(() => writeAll(all));
+
+  it('is listed 100 at a time by one or two queries per shard, and one request for the records', async () => {
+    const { client, requests } = countingClient(endpoints);
+    const listings = dynamoDeliveryListings(client, table, reading);
+    const { items, marker } = await listings.newest({ queue }, { limit: 100 });
+    expect(items.map(({ key }) => key)).toEqual(newest.slice(0, 100).map(({ key }) => key));
+    expect(marker).toBeDefined();
+    expect(requests()).toBeLessThanOrEqual(2 * SHARDS);
+    const before = requests();
+    const { deliveries } = await listings.records(items.map(({ key }) => key));
+    expect(new Set(deliveries)).toEqual(new Set(newest.slice(0, 100)));
+    expect(requests() - before).toBe(1);
+  });
+
+  it('is listed for a window in the middle without reading the deliveries before it', async () => {
+    const { client, requests } = countingClient(endpoints);
+    const window = { queue, since: SOME_TIME + 3_000, until: SOME_TIME + 3_090 };
+    const { items, marker } = await dynamoDeliveryListings(client, table, reading).oldest(window, {
+      limit: 100,
+    });
+    expect(items.map(({ acceptedAt }) => acceptedAt)).toEqual(
+      Array.from({ length: 90 }, (_, index) => SOME_TIME + 3_000 + index),
+    );
+    expect(marker).toBeUndefined();
+    expect(requests()).toBeLessThanOrEqual(2 * SHARDS);
+  });
+});
+
+const pacing = { sleep: () => Promise.resolve() };
+afterAll(tables.deleteAll);
+
+const make = (client = documents) => ({
+  chunks: { ...dynamoChunks(client, table), ...dynamoSeparateRecords(client, table, pacing) },
+  deliveries: dynamoDeliveries(client, table),
+  messageRecords: dynamoMessageRecords(client, table),
+  listings: dynamoDeliveryListings(client, table, { ...pacing, random: Math.random }),
+});
+
+describeChunksContract('in DynamoDB', make);
+
+const at = { now: SOME_TIME, retentionMs: RETENTION_MS };
+
+const claimOf = (key: ChunkKey): ChunkTransition =>
+  claimChunk(key, { acceptedAt: SOME_TIME, members: ['a', 'b'], lease: HOLDER }, at);
+
+const recordOf = (key: ChunkKey, id: string): ChunkTransition =>
+  recordSuccesses(
+    key,
+    HOLDER.owner,
+    { successes: new Map([[id, aFirstSuccess()]]), separate: [], ends: false },
+    { ...at, now: SOME_TIME + 90_000 },
+  );
+
+describe('chunks in the deliveries table', () => {
+  it('take one request for a write, whether it succeeds or is refused', async () => {
+    const { client, requests } = countingClient(endpoints);
+    const { chunks } = make(client);
+    const key = aChunkKey();
+    await chunks.write(claimOf(key));
+    await chunks.write(claimOf(key));
+    await chunks.write(recordOf(key, 'a'));
+    await chunks.write(dissolveChunk(key, { ...HOLDER, until: 0 }, at));
+    expect(requests()).toBe(4);
+  });
+
+  it('renew their TTL, and are in no index', async () => {
+    const { chunks } = make();
+    const key = aChunkKey();
+    await chunks.write(claimOf(key));
+    await chunks.write(recordOf(key, 'a'));
+    const { Item = {} } = await dynamo.send(new GetCommand({ TableName: table, Key: chunkItemKeyOf(key) }));
+    expect(Item[ttlAttribute]).toBe((SOME_TIME + 90_000 + RETENTION_MS) / 1000);
+    expect(Object.keys(Item).toSorted()).toEqual(
+      ['acceptedAt', 'expiresAt', 'lease', 'members', 'pk', 'sk', 'updatedAt', 'v', ttlAttribute].toSorted(),
+    );
+  });
+
+  it('add no attributes to the record of a delivery that leaves its chunk', async () => {
+    const { chunks } = make();
+    const key = aChunkKey();
+    await chunks.write(claimOf(key));
+    const delivery = aDelivery({ key: aDeliveryKey({ ...key, subscriptionId: 'a' }) });
+    await chunks.takeOut(removeMember(key, 'a', 'pending', delivery), delivery);
+    const { Item = {} } = await dynamo.send(
+      new GetCommand({ TableName: table, Key: itemKeyOf(delivery.key) }),
+    );
+    expect(Item).toMatchObject({ status: 'pending', v: 1 });
+    expect(Item).not.toHaveProperty('chunk');
+  });
+
+  it('return their state after a write that was repeated because its response was lost', async () => {
+    const key = aChunkKey();
+    expect(await make(await clientLosingAResponse(endpoints)).chunks.write(claimOf(key))).toMatchObject({
+      kind: 'refused',
+      current: { lease: HOLDER },
+    });
+    expect(await make(await clientLosingAResponse(endpoints)).chunks.write(recordOf(key, 'a'))).toMatchObject(
+      {
+        kind: 'refused',
+        current: {
+          members: new Map<string, unknown>([
+            ['a', aFirstSuccess()],
+            ['b', 'pending'],
+          ]),
+        },
+      },
+    );
+  });
+
+  it('pass on the errors of DynamoDB', async () => {
+    const lost = dynamoChunks(documents, 'no-such-table');
+    await expect(lost.write(claimOf(aChunkKey()))).rejects.toMatchObject(noSuchTable);
+    await expect(lost.find(aChunkKey())).rejects.toMatchObject(noSuchTable);
+  });
 });

@@ -1,25 +1,43 @@
 import { randomUUID } from 'node:crypto';
+import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
+import { GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, describe, expect, it } from 'vitest';
+import {
+  subscriberItemKey,
+  subscriberItemOf,
+  subscriptionItemOf,
+} from '../../shared/adapters/dynamodb/subscription-item.ts';
 import {
   dynamoPullSubscriptions,
   dynamoRegistry,
 } from '../../shared/adapters/dynamodb/subscription-registry.ts';
 import { dynamoSubscriptions } from '../../shared/adapters/dynamodb/subscriptions.ts';
+import type { StoredAuth } from '../../shared/domain/subscription/auth.ts';
+import { asEnabled, moveTo } from '../../shared/domain/subscription/change.ts';
+import { parseDestination, withAuth } from '../../shared/domain/subscription/destination.ts';
+import type { Subscription } from '../../shared/domain/subscription/subscription.ts';
+import {
+  QueueBeingDeletedError,
+  QueueMissingError,
+  REMOVAL_BUDGET_MS,
+} from '../../shared/ports/subscriptions.ts';
 import { aQueue, aSubscription } from '../support/builders.ts';
 import { SOME_TIME } from '../support/delivery-builders.ts';
 import { deployment } from '../support/deployment.ts';
-import { countingClient, interruptedClient } from '../support/dynamo-clients.ts';
-import { privateTables } from '../support/private-tables.ts';
-import { describeQueueRoomContract } from './queue-room.contract.ts';
-import { describeRegistryChangesContract } from './registry-changes.contract.ts';
-import { describeRegistryDeletionsContract } from './registry-deletions.contract.ts';
-import { describeRegistryImportsContract } from './registry-imports.contract.ts';
-import { describePullSubscriptionsContract } from './pull-subscriptions.contract.ts';
-import { describeRegistryPagesContract } from './registry-pages.contract.ts';
-import { describeSubscriptionHealthContract } from './subscription-health.contract.ts';
-import { describeRegistryContract } from './subscription-registry.contract.ts';
-import { describeSubscriptionsContract, type SubscriptionsUnderTest } from './subscriptions.contract.ts';
+import { countingClient, interruptedClient, privateTables } from '../support/dynamo-clients.ts';
 import { removeSubscription } from '../support/remove-subscription.ts';
+import {
+  describePullSubscriptionsContract,
+  describeQueueRoomContract,
+  describeRegistryImportsContract,
+  describeRegistryPagesContract,
+} from './registry-pages.contract.ts';
+import { describeRegistryContract, describeRegistryDeletionsContract } from './registry.contract.ts';
+import {
+  describeSubscriptionHealthContract,
+  describeSubscriptionsContract,
+  type SubscriptionsUnderTest,
+} from './subscriptions.contract.ts';
 
 const { documents, dynamo, endpoints } = deployment;
 const tables = privateTables(dynamo);
@@ -40,7 +58,6 @@ const aReader = () => {
 };
 
 describeRegistryContract('in DynamoDB', () => registryOf(table));
-describeRegistryChangesContract('in DynamoDB', () => registryOf(table));
 describeRegistryImportsContract('in DynamoDB', () => registryOf(table));
 describeRegistryDeletionsContract('in DynamoDB', () => ({
   registry: registryOf(table),
@@ -192,5 +209,246 @@ describe('the cache of the subscriptions table', () => {
     expect(requests()).toBe(4);
     await subscriptions.page(queue.name, 'fresh');
     expect(requests()).toBe(5);
+  });
+});
+
+afterAll(tables.deleteAll);
+
+it('gives a new subscriber no credentials that are added for the old one while it is changed', async () => {
+  const registry = registryOf(table);
+  const subscription = aSubscription({ queue: randomUUID() });
+  await registry.putQueue(aQueue({ name: subscription.queue }));
+  await registry.addSubscription(subscription);
+  const target = { queue: subscription.queue, subscriptionId: subscription.id, now: SOME_TIME };
+  const auth: StoredAuth = {
+    shown: { type: 'basic', username: 'ada', password: '***' },
+    sealed: 'sealed',
+    at: SOME_TIME,
+  };
+  let isAdded = false;
+  const adding = interruptedClient(endpoints, async (call) => {
+    if (call !== 'TransactWriteItemsCommand' || isAdded) return;
+    isAdded = true;
+    await registry.changeSubscription(target, (current) => ({
+      ...current,
+      destination: withAuth(current.destination, auth),
+    }));
+  });
+  await dynamoRegistry(adding, table, clock).changeSubscription(target, (current) => {
+    const moved = moveTo(parseDestination('https://other.test/'), current, SOME_TIME);
+    return { ...moved, destination: withAuth(moved.destination, undefined) };
+  });
+  const found = await registry.findSubscription(target.queue, target.subscriptionId);
+  expect(isAdded).toBe(true);
+  expect(found?.destination).toEqual({ kind: 'webhook', url: 'https://other.test/' });
+});
+
+describe('the deletion of a queue', () => {
+  const withSubscriptions = async (count: number) => {
+    const registry = registryOf(table);
+    const queue = aQueue({ name: randomUUID(), createdAt: 1 });
+    await registry.putQueue(queue);
+    const subscriptions = Array.from({ length: count }, (_, index) =>
+      aSubscription({ queue: queue.name, id: `s-${index}`, subscriber: `https://s.test/${index}` }),
+    );
+    for (const subscription of subscriptions) await registry.addSubscription(subscription);
+    const [first = aSubscription()] = subscriptions;
+    return { registry, queue, subscriptions, first };
+  };
+
+  it('takes effect for all callers at once, before its subscriptions are removed', async () => {
+    const { registry, queue, first } = await withSubscriptions(1);
+    const subscriptions = dynamoSubscriptions(documents, table, { clock, cacheSeconds: 0 });
+    await registry.deleteQueue(queue.name, SOME_TIME);
+    const target = { queue: queue.name, subscriptionId: first.id, now: SOME_TIME };
+    expect(await registry.findQueue(queue.name)).toBeUndefined();
+    expect(await registry.findSubscription(queue.name, first.id)).toBeUndefined();
+    expect(await registry.findByDestinations(queue.name, [first.destination])).toEqual([undefined]);
+    expect(await registry.changeQueue(queue.name, (same) => same)).toEqual({ kind: 'missing' });
+    expect(await registry.changeSubscription(target, (same) => same)).toEqual({ kind: 'missing' });
+    expect(await registry.markDeleted(target)).toBeUndefined();
+    expect(await subscriptions.page(queue.name, 'fresh')).toBeUndefined();
+    expect(await subscriptions.find(queue.name, first.id, 'fresh')).toEqual({});
+    await expect(registry.addSubscription({ ...first, id: 'new' })).rejects.toThrow(QueueMissingError);
+    const { items } = await registry.listQueues({ limit: 100 });
+    expect(items.map(({ name }) => name)).not.toContain(queue.name);
+  });
+
+  it('removes the rest page by page while there is time, and can be repeated', async () => {
+    const { registry, queue } = await withSubscriptions(60);
+    await registry.deleteQueue(queue.name, SOME_TIME);
+    expect(await registry.removeDeletedQueue(queue.name, () => false)).toBe(false);
+    await registry.deleteQueue(queue.name, SOME_TIME + 1);
+    expect(await registry.removeDeletedQueue(queue.name, () => true)).toBe(true);
+    expect(await registry.removeDeletedQueue(queue.name, () => true)).toBe(true);
+    const { Count } = await documents.query({
+      TableName: table,
+      KeyConditionExpression: 'pk = :queue',
+      ExpressionAttributeValues: { ':queue': `QUEUE#${queue.name}` },
+    });
+    expect(Count).toBe(0);
+  });
+
+  it('is completed by the creation of a queue of that name, which is refused if that takes too long', async () => {
+    const { registry, queue } = await withSubscriptions(2);
+    await registry.deleteQueue(queue.name, SOME_TIME);
+    let tries = 0;
+    const stuck = interruptedClient(endpoints, (call) => {
+      if (call !== 'DeleteItemCommand') return Promise.resolve();
+      tries += 1;
+      return Promise.reject(new ConditionalCheckFailedException({ message: 'held', $metadata: {} }));
+    });
+    let time = 0;
+    const passing = { ...clock, now: () => (time += REMOVAL_BUDGET_MS * 0.4) };
+    for (const making of ['putQueue', 'ensureQueue'] as const)
+      await expect(dynamoRegistry(stuck, table, passing)[making](queue)).rejects.toThrow(
+        QueueBeingDeletedError,
+      );
+    // The clock allows three rounds each. The first removes the subscriptions; the others try to delete the
+    // queue.
+    expect(tries).toBe(2 + 3);
+    expect(await registry.putQueue({ ...queue, createdAt: 2 })).toEqual({ kind: 'created' });
+    expect(await registry.findQueue(queue.name)).toMatchObject({ createdAt: 2 });
+    expect(await registry.listSubscriptions(queue.name, { limit: 10 })).toEqual({ items: [] });
+  });
+
+  it('leaves no claim behind if a subscriber is changed during the deletion', async () => {
+    const { registry, queue, first } = await withSubscriptions(1);
+    const moved = { ...first, destination: parseDestination('https://moved.test/') };
+    await registry.deleteQueue(queue.name, SOME_TIME);
+    let isMoved = false;
+    const moving = interruptedClient(endpoints, async (call) => {
+      if (call !== 'TransactWriteItemsCommand' || isMoved) return;
+      isMoved = true;
+      for (const Item of [subscriptionItemOf(moved), subscriberItemOf(moved)])
+        await dynamo.send(new PutCommand({ TableName: table, Item }));
+    });
+    expect(await dynamoRegistry(moving, table, clock).removeDeletedQueue(queue.name, () => true)).toBe(true);
+    expect(isMoved).toBe(true);
+    const Key = subscriberItemKey(moved);
+    expect((await dynamo.send(new GetCommand({ TableName: table, Key }))).Item).toBeUndefined();
+  });
+
+  it('removes nothing of the next queue of that name, even if it is slow', async () => {
+    const { registry, queue, first } = await withSubscriptions(1);
+    await registry.deleteQueue(queue.name, SOME_TIME);
+    let isReplaced = false;
+    const replacing = interruptedClient(endpoints, async (call) => {
+      if (call !== 'TransactWriteItemsCommand' || isReplaced) return;
+      isReplaced = true;
+      await registry.removeDeletedQueue(queue.name, () => true);
+      await registry.putQueue({ ...queue, createdAt: 2 });
+      await registry.addSubscription(first);
+    });
+    const slow = dynamoRegistry(replacing, table, clock);
+    expect(await slow.removeDeletedQueue(queue.name, () => true)).toBe(true);
+    expect(isReplaced).toBe(true);
+    expect(await registry.findByDestinations(queue.name, [first.destination])).toEqual([first]);
+  });
+});
+
+describe('a claim whose subscription no longer exists', () => {
+  const orphaned = async () => {
+    const registry = registryOf(table);
+    const queue = aQueue({ name: randomUUID() });
+    const wanted = aSubscription({ queue: queue.name });
+    const gone = { ...wanted, id: 'gone' };
+    await registry.putQueue(queue);
+    await dynamo.send(new PutCommand({ TableName: table, Item: subscriberItemOf(gone) }));
+    return { registry, wanted, gone };
+  };
+
+  it('is taken over by a new subscription', async () => {
+    const { registry, wanted } = await orphaned();
+    expect(await registry.addSubscription(wanted)).toEqual({ kind: 'added' });
+    expect(await registry.findByDestinations(wanted.queue, [wanted.destination])).toEqual([wanted]);
+  });
+
+  it('is taken over by one of several subscriptions that are added at once', async () => {
+    const { registry, wanted } = await orphaned();
+    const other = { ...wanted, id: 'other', destination: parseDestination('https://other.test/') };
+    const { client, requests } = countingClient(endpoints);
+    const counted = dynamoRegistry(client, table, clock);
+    expect(await counted.addSubscriptions([other, wanted])).toEqual([{ kind: 'added' }, { kind: 'added' }]);
+    // Refused, the holder looked up, its claim released, and both added.
+    expect(requests()).toBe(4);
+    const destinations = [wanted.destination, other.destination];
+    expect(await registry.findByDestinations(wanted.queue, destinations)).toEqual([wanted, other]);
+  });
+
+  it('is taken over by a change of the subscriber', async () => {
+    const { registry, wanted } = await orphaned();
+    await registry.addSubscription({ ...wanted, destination: parseDestination('https://other.test/') });
+    const target = { queue: wanted.queue, subscriptionId: wanted.id, now: SOME_TIME };
+    const { destination } = wanted;
+    expect(
+      await registry.changeSubscription(target, (current) => ({ ...current, destination })),
+    ).toMatchObject({ kind: 'changed' });
+    expect(await registry.findByDestinations(wanted.queue, [destination])).toMatchObject([{ id: wanted.id }]);
+  });
+
+  it('is given to one of several concurrent subscriptions', async () => {
+    const { registry, wanted } = await orphaned();
+    const ids = ['a', 'b', 'c', 'd'];
+    const results = await Promise.all(ids.map((id) => registry.addSubscription({ ...wanted, id })));
+    expect(results.filter(({ kind }) => kind === 'added')).toHaveLength(1);
+    const { items } = await registry.listSubscriptions(wanted.queue, { limit: 10 });
+    expect(items).toHaveLength(1);
+    expect(await registry.findByDestinations(wanted.queue, [wanted.destination])).toEqual(items);
+  });
+
+  it.each(['gone', 'other'])('stays with "%s" if that is created just before the release', async (first) => {
+    const { registry, wanted } = await orphaned();
+    const holder = { ...wanted, id: first };
+    let transactions = 0;
+    const racing = interruptedClient(endpoints, async (call) => {
+      // The first transaction is refused because of the claim; the second would release it.
+      if (call !== 'TransactWriteItemsCommand' || (transactions += 1) !== 2) return;
+      for (const Item of [subscriptionItemOf(holder), subscriberItemOf(holder)])
+        await dynamo.send(new PutCommand({ TableName: table, Item }));
+    });
+    const added = await dynamoRegistry(racing, table, clock).addSubscription(wanted);
+    expect(added).toEqual({ kind: 'conflict', subscriptionId: 'gone' });
+    expect(await registry.findByDestinations(wanted.queue, [wanted.destination])).toEqual([holder]);
+  });
+});
+
+afterAll(tables.deleteAll);
+
+const NEW_URL = 'https://subscriber.test/new';
+
+const repairs: [string, (current: Subscription) => Subscription, Partial<Subscription>][] = [
+  ['is enabled', (current) => asEnabled(current, SOME_TIME), { version: SOME_TIME }],
+  [
+    'gets another subscriber',
+    (current) => asEnabled(moveTo(parseDestination(NEW_URL), current, SOME_TIME), SOME_TIME),
+    { destination: parseDestination(NEW_URL), version: SOME_TIME + 1 },
+  ],
+];
+
+describe('a health change by deliver between the read and the write of a repair', () => {
+  it.each(repairs)('is undone by the repair when the subscription %s', async (_, repair, repaired) => {
+    const registry = dynamoRegistry(documents, table, clock);
+    const subscriptions = dynamoSubscriptions(documents, table, { clock, cacheSeconds: 0 });
+    const queue = aQueue({ name: randomUUID() });
+    const subscription = aSubscription({ queue: queue.name });
+    const { id } = subscription;
+    await registry.ensureQueue(queue);
+    await registry.addSubscription(subscription);
+    let isNoted = false;
+    const interrupted = interruptedClient(endpoints, async (call) => {
+      if (isNoted || call === 'GetItemCommand') return;
+      isNoted = true;
+      const failing = { since: SOME_TIME, failures: 1 };
+      await subscriptions.changeHealth(queue.name, id, { kind: 'begin', failing });
+      await subscriptions.disable(queue.name, id, { reason: 'gone', at: SOME_TIME });
+    });
+    const result = await dynamoRegistry(interrupted, table, clock).changeSubscription(
+      { queue: queue.name, subscriptionId: id, now: SOME_TIME },
+      repair,
+    );
+    expect(isNoted).toBe(true);
+    expect(result).toMatchObject({ kind: 'changed', before: { disabled: { reason: 'gone' } } });
+    expect(await registry.findSubscription(queue.name, id)).toEqual({ ...subscription, ...repaired });
   });
 });

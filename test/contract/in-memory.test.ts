@@ -1,36 +1,70 @@
+import type { DeliveryJob, WakeUp } from '../../shared/domain/delivery/job.ts';
+import { inMemoryChunks } from '../support/in-memory/in-memory-chunks.ts';
+import { inMemoryCountingWindows, inMemoryRateLimits } from '../support/in-memory/in-memory-rate-limits.ts';
 import { inMemoryDeliveries } from '../support/in-memory/in-memory-deliveries.ts';
-import { inMemoryMessageRecords } from '../support/in-memory/in-memory-message-records.ts';
-import { inMemoryPullSubscriptions } from '../support/in-memory/in-memory-pull-subscriptions.ts';
+import { inMemoryDeliveryListings } from '../support/in-memory/in-memory-delivery-listings.ts';
+import {
+  inMemoryMessageListings,
+  inMemoryMessageRecords,
+} from '../support/in-memory/in-memory-message-records.ts';
+import { inMemoryOperatorEvents } from '../support/in-memory/in-memory-operator-events.ts';
+import { inMemoryPayloads } from '../support/in-memory/in-memory-payloads.ts';
+import {
+  inMemoryPullSubscriptions,
+  inMemorySubscriptions,
+} from '../support/in-memory/in-memory-subscriptions.ts';
+import { inMemoryQueueStatistics } from '../support/in-memory/in-memory-queue-statistics.ts';
+import {
+  inMemoryDeadLetterQueue,
+  inMemoryDeadLetters,
+  inMemoryDeliveryQueue,
+  inMemoryIngress,
+  inMemoryUndeliverables,
+  type PublishedMessage,
+  inMemoryWakeUps,
+} from '../support/in-memory/in-memory-queues.ts';
 import { inMemoryRecoveries } from '../support/in-memory/in-memory-recoveries.ts';
 import { inMemoryReferencedData } from '../support/in-memory/in-memory-referenced-data.ts';
-import { inMemorySubscriptions } from '../support/in-memory/in-memory-subscriptions.ts';
-import { describeDeliveriesContract } from './deliveries.contract.ts';
-import { describeOverdueDeliveriesContract } from './overdue-deliveries.contract.ts';
-import { describeMessageLivesContract } from './message-lives.contract.ts';
-import { describeMessagePartsContract } from './message-parts.contract.ts';
+import { inMemorySecrets } from '../support/in-memory/in-memory-secrets.ts';
+import { virtualClock } from '../support/in-memory/virtual-clock.ts';
+import { modelledSqs, sideBySide } from '../support/modelled-sqs.ts';
+import { describePayloadsContract, describeReferencedDataContract } from './bodies.contract.ts';
+import { describeChunksContract } from './chunks.contract.ts';
+import { describeDeliveriesContract, describeOverdueDeliveriesContract } from './deliveries.contract.ts';
+import { describeDeliveryListingsContract, describeMessageListingsContract } from './listings.contract.ts';
 import { describeMessageRecordsContract } from './message-records.contract.ts';
-import { describePullSubscriptionsContract } from './pull-subscriptions.contract.ts';
-import { describeQueueRoomContract } from './queue-room.contract.ts';
+import { describeOperatorEventsContract } from './operator-events.contract.ts';
+import { describeQueueStatisticsContract } from './queue-statistics.contract.ts';
+import {
+  describeDeadLetterQueueContract,
+  describeDeadLettersContract,
+  describeDeliveryQueueContract,
+  describeIngressContract,
+  describeUndeliverablesContract,
+  describeWakeUpsContract,
+  type ReadNotice,
+} from './queues.contract.ts';
+import { describeCountingWindowsContract, describeRateLimitsContract } from './rate-limits.contract.ts';
 import { describeRecoveriesContract } from './recoveries.contract.ts';
-import { describeReferencedDataContract } from './referenced-data.contract.ts';
-import { describeRegistryChangesContract } from './registry-changes.contract.ts';
-import { describeRegistryDeletionsContract } from './registry-deletions.contract.ts';
-import { describeRegistryImportsContract } from './registry-imports.contract.ts';
-import { describeRegistryPagesContract } from './registry-pages.contract.ts';
-import { describeSubscriptionHealthContract } from './subscription-health.contract.ts';
-import { describeRegistryContract } from './subscription-registry.contract.ts';
-import { describeWaitingDeliveriesContract } from './waiting-deliveries.contract.ts';
-import { describeSubscriptionsContract, type SubscriptionsUnderTest } from './subscriptions.contract.ts';
+import {
+  describePullSubscriptionsContract,
+  describeQueueRoomContract,
+  describeRegistryImportsContract,
+  describeRegistryPagesContract,
+} from './registry-pages.contract.ts';
+import { describeRegistryContract, describeRegistryDeletionsContract } from './registry.contract.ts';
+import { describeSigningSecretsContract } from './signing-secrets.contract.ts';
+import {
+  describeSubscriptionHealthContract,
+  describeSubscriptionsContract,
+  type SubscriptionsUnderTest,
+} from './subscriptions.contract.ts';
 
 describeDeliveriesContract('in memory', inMemoryDeliveries);
 describeOverdueDeliveriesContract('in memory', () => Promise.resolve(inMemoryDeliveries()));
-describeWaitingDeliveriesContract('in memory', inMemoryDeliveries);
 describeMessageRecordsContract('in memory', inMemoryMessageRecords);
-describeMessagePartsContract('in memory', inMemoryMessageRecords);
-describeMessageLivesContract('in memory', inMemoryMessageRecords);
 describeRecoveriesContract('in memory', inMemoryRecoveries);
 describeRegistryContract('in memory', inMemorySubscriptions);
-describeRegistryChangesContract('in memory', inMemorySubscriptions);
 describeRegistryImportsContract('in memory', inMemorySubscriptions);
 describeRegistryDeletionsContract('in memory', () => {
   const store = inMemorySubscriptions();
@@ -81,3 +115,128 @@ describeReferencedDataContract('in memory', () => {
     },
   });
 });
+
+const make = () => {
+  const deliveries = inMemoryDeliveries();
+  const messageRecords = inMemoryMessageRecords();
+  const chunks = inMemoryChunks(deliveries, messageRecords);
+  return { deliveries, chunks, messageRecords, listings: inMemoryDeliveryListings(deliveries, chunks) };
+};
+
+describeChunksContract('in memory', make);
+
+describeDeadLetterQueueContract('in memory', () => {
+  const queue = inMemoryDeadLetterQueue({ now: () => Date.now() });
+  let count = 0;
+  return Promise.resolve({
+    queue,
+    put: (body, attributes = {}) => {
+      count += 1;
+      const id = `letter-${count}`;
+      queue.put({ id, body, attributes, sentAt: Date.now() });
+      return Promise.resolve(id);
+    },
+  });
+});
+
+const makeDeliveries = () => {
+  const deliveries = inMemoryDeliveries();
+  return { deliveries, listings: inMemoryDeliveryListings(deliveries) };
+};
+
+describeDeliveryListingsContract('in memory', makeDeliveries);
+describeMessageListingsContract('in memory', () => {
+  const records = inMemoryMessageRecords();
+  return { records, listings: inMemoryMessageListings(records) };
+});
+
+describeOperatorEventsContract('in memory', () => {
+  const operatorEvents = inMemoryOperatorEvents();
+  return Promise.resolve({ operatorEvents, heard: () => Promise.resolve(operatorEvents.published) });
+});
+
+describeQueueStatisticsContract('in memory', inMemoryQueueStatistics);
+
+/** A queue in virtual time whose consumer records the arrivals. */
+const observedQueue = <T>() => {
+  const clock = virtualClock();
+  const arrived: { value: T; at: number }[] = [];
+  const queue = modelledSqs<T>({
+    name: 'message',
+    timeline: clock,
+    visibilityMs: () => 180_000,
+    consume: sideBySide(({ value }) => Promise.resolve(void arrived.push({ value, at: clock.now() }))),
+  });
+  const arrivals = async () => {
+    await clock.run();
+    return arrived;
+  };
+  return { clock, queue, now: () => clock.now(), arrivals };
+};
+
+describeDeliveryQueueContract('in memory', () => {
+  const { queue, ...observed } = observedQueue<DeliveryJob>();
+  return Promise.resolve({ ...observed, queue: inMemoryDeliveryQueue(queue) });
+});
+
+describeWakeUpsContract('in memory', () => {
+  const { queue, ...observed } = observedQueue<WakeUp>();
+  return Promise.resolve({ ...observed, wakeUps: inMemoryWakeUps(observed.clock, queue) });
+});
+
+describeIngressContract('in memory', () => {
+  const { queue, now, arrivals } = observedQueue<PublishedMessage>();
+  return Promise.resolve({
+    ingress: inMemoryIngress(queue),
+    now,
+    arrivals: async () =>
+      (await arrivals()).map(({ value: { body, attributes = {} }, at }) => ({ body, attributes, at })),
+  });
+});
+
+describePayloadsContract('in memory', inMemoryPayloads);
+
+describeDeadLettersContract('in memory', () => {
+  const deadLetters = inMemoryDeadLetters();
+  return Promise.resolve({
+    deadLetters,
+    sent: () =>
+      Promise.resolve(deadLetters.sent.map(({ attributes = {}, ...letter }) => ({ ...letter, attributes }))),
+  });
+});
+
+describeUndeliverablesContract('in memory', () => {
+  const undeliverables = inMemoryUndeliverables();
+  const payloads = inMemoryPayloads();
+  const notices = () =>
+    Promise.all(
+      undeliverables.sent.map(async ({ delivery, body }): Promise<ReadNotice> => {
+        const message = body?.kind === 'stored' ? await payloads.get(body.payloadKey) : body?.message;
+        const { queue, messageId, subscriptionId } = delivery.key;
+        return {
+          queue,
+          messageId,
+          subscriptionId,
+          status: delivery.status,
+          reason: delivery.reason,
+          attempts: delivery.attempts.length,
+          data: message?.data,
+        };
+      }),
+    );
+  return Promise.resolve({ undeliverables, payloads, notices });
+});
+
+describeRateLimitsContract('in memory', () => {
+  const time = { now: 0 };
+  return {
+    rateLimits: inMemoryRateLimits({ now: () => time.now }),
+    setTime: (now) => {
+      time.now = now;
+    },
+  };
+});
+
+describeCountingWindowsContract('in memory', inMemoryCountingWindows());
+
+describeSigningSecretsContract('in memory', () => Promise.resolve(inMemorySecrets()));

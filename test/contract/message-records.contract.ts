@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { BodyLocation } from '../../shared/domain/message/body.ts';
 import type { MessageKey } from '../../shared/domain/message/message.ts';
-import type { MessageRecord, MessageRecords } from '../../shared/ports/messages.ts';
+import type { MessageRecord, MessageRecords, NextPart } from '../../shared/ports/messages.ts';
 import { aMessage } from '../support/builders.ts';
 import { SOME_TIME } from '../support/delivery-builders.ts';
 
-export const aKey = (): MessageKey => ({ queue: 'orders.eu_1', messageId: randomUUID() });
+const aKey = (): MessageKey => ({ queue: 'orders.eu_1', messageId: randomUUID() });
 
 export const aRecord = (overrides: Partial<MessageRecord> = {}): MessageRecord => ({
   key: aKey(),
@@ -26,10 +26,16 @@ const inline = ({ queue, messageId }: MessageKey, data = '{"ü":1234567890123456
   kind: 'inline',
   message: aMessage({ queue, id: messageId, originalId: 'an id 🐘', expiresAt: SOME_TIME, data }),
 });
-const stored: BodyLocation = { kind: 'stored', payloadKey: 'orders/2027-01-15/abc' };
+const stored = { kind: 'stored', payloadKey: 'orders/2027-01-15/abc' } as const;
+
+const accepted = async (records: MessageRecords, overrides?: Partial<MessageRecord>) => {
+  const record = aRecord(overrides);
+  await records.accept(record);
+  return { records, record };
+};
 
 /** Contract of message record stores: the first record stays, copies are counted, the first body is kept. */
-export const describeMessageRecordsContract = (name: string, make: () => MessageRecords): void => {
+const describeRecords = (name: string, make: () => MessageRecords): void => {
   describe(`message records ${name}`, () => {
     it('find nothing for an unknown message', async () => {
       expect(await make().find(aKey())).toBeUndefined();
@@ -59,9 +65,7 @@ export const describeMessageRecordsContract = (name: string, make: () => Message
     });
 
     it('count a copy and return the record as first written', async () => {
-      const records = make();
-      const record = aRecord();
-      await records.accept(record);
+      const { records, record } = await accepted(make());
       const copy = aRecord({
         key: record.key,
         acceptedAt: SOME_TIME + 9,
@@ -91,9 +95,7 @@ export const describeMessageRecordsContract = (name: string, make: () => Message
     });
 
     it('distinguish messages of the same id by queue', async () => {
-      const records = make();
-      const record = aRecord();
-      await records.accept(record);
+      const { records, record } = await accepted(make());
       const elsewhere = { ...record, key: { ...record.key, queue: 'other' } };
       expect(await records.accept(elsewhere)).toEqual({ kind: 'accepted', record: elsewhere });
     });
@@ -102,17 +104,13 @@ export const describeMessageRecordsContract = (name: string, make: () => Message
       ['inline', inline],
       ['in the payload bucket', () => stored],
     ])('keep a body %s', async (_, bodyFor) => {
-      const records = make();
-      const record = aRecord();
-      await records.accept(record);
+      const { records, record } = await accepted(make());
       await records.keepBody(record, bodyFor(record.key), record.expiresAt);
       expect((await records.find(record.key))?.body).toEqual(bodyFor(record.key));
     });
 
     it('keep the first body, and the latest expiry requested', async () => {
-      const records = make();
-      const record = aRecord();
-      await records.accept(record);
+      const { records, record } = await accepted(make());
       const latest = SOME_TIME + 45 * 24 * 60 * 60 * 1000;
       await records.keepBody(record, inline(record.key), latest);
       await records.keepBody(record, stored, SOME_TIME);
@@ -125,17 +123,13 @@ export const describeMessageRecordsContract = (name: string, make: () => Message
     });
 
     it('keep a body on a record that expires later than the body must', async () => {
-      const records = make();
-      const record = aRecord({ expiresAt: SOME_TIME * 2 });
-      await records.accept(record);
+      const { records, record } = await accepted(make(), { expiresAt: SOME_TIME * 2 });
       await records.keepBody(record, stored, SOME_TIME);
       expect(await records.find(record.key)).toEqual({ ...record, body: stored });
     });
 
     it('keep one of fifty concurrent bodies', async () => {
-      const records = make();
-      const record = aRecord();
-      await records.accept(record);
+      const { records, record } = await accepted(make());
       await Promise.all(
         Array.from({ length: 50 }, (_, index) =>
           records.keepBody(record, inline(record.key, String(index)), SOME_TIME + index),
@@ -155,9 +149,7 @@ export const describeMessageRecordsContract = (name: string, make: () => Message
     });
 
     it('still count copies after a body is stored', async () => {
-      const records = make();
-      const record = aRecord();
-      await records.accept(record);
+      const { records, record } = await accepted(make());
       await records.keepBody(record, stored, SOME_TIME);
       expect(await records.accept(record)).toMatchObject({
         kind: 'duplicate',
@@ -192,9 +184,7 @@ export const describeMessageRecordsContract = (name: string, make: () => Message
     });
 
     it('keep the time of the first erasure, as long as retries may need it', async () => {
-      const records = make();
-      const record = aRecord({ body: stored });
-      await records.accept(record);
+      const { records, record } = await accepted(make(), { body: stored });
       await records.eraseBody(record.key, SOME_TIME);
       expect(await records.eraseBody(record.key, SOME_TIME + 9)).toMatchObject({ erasedAt: SOME_TIME });
       const until = record.expiresAt + 40 * 24 * 60 * 60 * 1000;
@@ -215,4 +205,169 @@ export const describeMessageRecordsContract = (name: string, make: () => Message
       expect(await records.find(key)).toMatchObject({ body: stored });
     });
   });
+};
+
+/** Contract of message records when dispatch continues with the next part of the subscriptions. */
+const describeParts = (name: string, make: () => MessageRecords): void => {
+  describe(`adding the next part of the subscriptions to a message record ${name}`, () => {
+    const part = { after: 's-5', listedAt: SOME_TIME + 3, firstBucket: 1, buckets: 2, chunks: 7 };
+    const next: NextPart = { part, lastSubscriptionId: 's-9', matched: 4, filtered: 1, unchunked: ['s-7'] };
+    const last: NextPart = {
+      part: { after: 's-9', listedAt: SOME_TIME + 4, firstBucket: 3, buckets: 1 },
+      lastSubscriptionId: undefined,
+      matched: 1,
+      filtered: 0,
+      unchunked: [],
+    };
+
+    it('appends each part and sums up the counts', async () => {
+      const { records, record } = await accepted(make(), { lastSubscriptionId: 's-5', unchunked: ['s-2'] });
+      const second = {
+        ...record,
+        matched: 7,
+        filtered: 3,
+        parts: [part],
+        unchunked: ['s-2', 's-7'],
+        lastSubscriptionId: 's-9',
+      };
+      expect(await records.addPart(record, next)).toEqual({ kind: 'added', record: second });
+      expect(await records.find(record.key)).toEqual(second);
+      const { lastSubscriptionId: _last, ...rest } = second;
+      const third = { ...rest, matched: 8, parts: [part, last.part] };
+      expect(await records.addPart(second, last)).toEqual({ kind: 'added', record: third });
+      expect(await records.find(record.key)).toEqual(third);
+    });
+
+    it('adds the first separate subscription', async () => {
+      const { records, record } = await accepted(make());
+      expect(await records.addPart(record, next)).toMatchObject({ record: { unchunked: ['s-7'] } });
+    });
+
+    it('succeeds for one of fifty concurrent callers, and returns the record to the others', async () => {
+      const { records, record } = await accepted(make(), { lastSubscriptionId: 's-5' });
+      const results = await Promise.all(
+        Array.from({ length: 50 }, (_, matched) => records.addPart(record, { ...next, matched })),
+      );
+      const [added, ...more] = results.filter(({ kind }) => kind === 'added');
+      expect(more).toEqual([]);
+      const stands = added?.kind === 'added' ? added.record : undefined;
+      expect(stands?.parts).toEqual([part]);
+      const refused = results.filter(({ kind }) => kind === 'refused');
+      expect(refused).toEqual(refused.map(() => ({ kind: 'refused', current: stands })));
+      expect(await records.addPart(record, last)).toEqual({ kind: 'refused', current: stands });
+    });
+
+    it('is refused for another message of the same id, and for a missing one', async () => {
+      const records = make();
+      const record = aRecord({ lastSubscriptionId: 's-5' });
+      expect(await records.addPart(record, next)).toEqual({ kind: 'refused', current: undefined });
+      await records.accept(record);
+      const other = { ...record, acceptedAt: record.acceptedAt - 1 };
+      expect(await records.addPart(other, next)).toEqual({ kind: 'refused', current: undefined });
+      expect(await records.find(record.key)).toEqual(record);
+    });
+  });
+};
+
+/**
+ * Contract of message records for a queue that is deleted and created again: a message belongs to one of these
+ * lives.
+ */
+const describeLives = (name: string, make: () => MessageRecords): void => {
+  describe(`message records of a queue that was deleted and created again ${name}`, () => {
+    const LIFE = SOME_TIME + 1_000;
+    const anew = (key: MessageKey, overrides: Partial<MessageRecord> = {}): MessageRecord =>
+      aRecord({ key, acceptedAt: LIFE + 5, queueCreatedAt: LIFE, matched: 9, ...overrides });
+
+    it.each([
+      ['that names its life', { queueCreatedAt: SOME_TIME - 1_000 }],
+      ['without a life', {}],
+    ])('replace a record %s by that of a new message, with separate buckets', async (_case, life) => {
+      const { records, record: earlier } = await accepted(make(), { buckets: 3, body: stored, ...life });
+      const second = anew(earlier.key, { buckets: 2 });
+      const expected = { ...second, firstBucket: 3 };
+      expect(await records.accept(second, LIFE)).toEqual({ kind: 'accepted', record: expected });
+      expect(await records.find(earlier.key)).toEqual(expected);
+
+      const third = anew(earlier.key, { acceptedAt: LIFE + 2_005, queueCreatedAt: LIFE + 2_000 });
+      expect(await records.accept(third)).toMatchObject({ kind: 'accepted', record: { firstBucket: 5 } });
+    });
+
+    it('give a new message buckets after those of all parts of the earlier one', async () => {
+      const records = make();
+      const parts = [{ after: 's-5', listedAt: SOME_TIME, firstBucket: 3, buckets: 4 }];
+      const earlier = aRecord({
+        buckets: 3,
+        parts,
+        lastSubscriptionId: 's-9',
+        queueCreatedAt: SOME_TIME - 1_000,
+      });
+      await records.accept(earlier);
+      const second = anew(earlier.key);
+      const record = { ...second, firstBucket: 7 };
+      expect(await records.accept(second, LIFE)).toEqual({ kind: 'accepted', record });
+      expect(await records.find(earlier.key)).toEqual(record);
+    });
+
+    it('count a copy of a message of the same life', async () => {
+      const records = make();
+      const key = aKey();
+      await records.accept(anew(key), LIFE);
+      expect(await records.accept(anew(key), LIFE)).toMatchObject({ kind: 'duplicate' });
+    });
+
+    it('count a copy of a message that a function with a slow clock accepted', async () => {
+      const records = make();
+      const early = anew(aKey(), { acceptedAt: LIFE - 5 });
+      await records.accept(early, LIFE);
+      expect(await records.accept(anew(early.key), LIFE)).toMatchObject({ kind: 'duplicate' });
+    });
+
+    it('count a late copy that was sent in the earlier life', async () => {
+      const { records, record: earlier } = await accepted(make());
+      expect(await records.accept(anew(earlier.key), LIFE - 2_001)).toEqual({
+        kind: 'duplicate',
+        record: { ...earlier, duplicates: 1 },
+      });
+    });
+
+    it('accept a message that was sent just before the new life by a slow clock', async () => {
+      const { records, record: earlier } = await accepted(make());
+      expect(await records.accept(anew(earlier.key), LIFE - 2_000)).toMatchObject({ kind: 'accepted' });
+    });
+
+    it('count a copy from a function that still has the earlier queue cached', async () => {
+      const records = make();
+      const key = aKey();
+      await records.accept(anew(key), LIFE);
+      const late = aRecord({ key, queueCreatedAt: SOME_TIME - 1_000 });
+      expect(await records.accept(late, LIFE + 1)).toMatchObject({
+        kind: 'duplicate',
+        record: { matched: 9 },
+      });
+    });
+
+    it('accept one of twenty concurrent new messages', async () => {
+      const { records, record: earlier } = await accepted(make());
+      const answers = await Promise.all(
+        Array.from({ length: 20 }, (_, matched) => records.accept(anew(earlier.key, { matched }), LIFE)),
+      );
+      expect(answers.filter(({ kind }) => kind === 'accepted')).toHaveLength(1);
+      expect(await records.find(earlier.key)).toMatchObject({ duplicates: 19, firstBucket: 1 });
+    });
+
+    it('store no body for a message of the earlier life', async () => {
+      const { records, record: earlier } = await accepted(make());
+      await records.accept(anew(earlier.key), LIFE);
+      expect(await records.keepBody(earlier, stored, LIFE)).toBe('forgotten');
+      expect(await records.find(earlier.key)).not.toHaveProperty('body');
+    });
+  });
+};
+
+/** Contract of message record stores. */
+export const describeMessageRecordsContract = (name: string, make: () => MessageRecords): void => {
+  describeRecords(name, make);
+  describeParts(name, make);
+  describeLives(name, make);
 };

@@ -2,10 +2,11 @@ import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { DAY_MS } from '../../shared/domain/duration.ts';
-import { SLOT_LEAD_MS, slotIntervalMs, type Slot } from '../../shared/domain/subscription/rate-limit.ts';
+import { type Slot, SLOT_LEAD_MS, slotIntervalMs } from '../../shared/domain/subscription/rate-limit.ts';
 import type { SubscriptionKey } from '../../shared/domain/subscription/subscription.ts';
-import type { RateLimits } from '../../shared/ports/pace.ts';
+import type { CountingWindows, RateLimits } from '../../shared/ports/pace.ts';
 import { SOME_TIME } from '../support/delivery-builders.ts';
+import { NO_COUNTS } from '../../shared/domain/subscription/back-pressure.ts';
 
 type UnderTest = { rateLimits: RateLimits; setTime: (now: number) => void };
 
@@ -18,7 +19,7 @@ export const describeRateLimitsContract = (name: string, make: () => UnderTest):
     const begun = () => {
       const underTest = make();
       underTest.setTime(SOME_TIME);
-      return underTest;
+      return { ...underTest, limited: aSubscriptionKey() };
     };
 
     const reserved = (rateLimits: RateLimits, limited: SubscriptionKey, count: number): Promise<Slot[]> =>
@@ -28,16 +29,14 @@ export const describeRateLimitsContract = (name: string, make: () => UnderTest):
       slots.map(({ at }) => at - SOME_TIME).sort((a, b) => a - b);
 
     it('give the first caller a slot at once, and later callers the following slots', async () => {
-      const { rateLimits } = begun();
-      const limited = aSubscriptionKey();
+      const { rateLimits, limited } = begun();
       const slots = [await rateLimits.reserve(limited, limit), ...(await reserved(rateLimits, limited, 4))];
       expect(after(slots)).toEqual([0, 100, 200, 300, 400]);
       expect(slots.every(({ epoch }) => epoch === 'e')).toBe(true);
     });
 
     it('begin a new line once all slots of the old one have passed', async () => {
-      const { rateLimits, setTime } = begun();
-      const limited = aSubscriptionKey();
+      const { rateLimits, setTime, limited } = begun();
       await reserved(rateLimits, limited, 3);
       setTime(SOME_TIME + 299);
       expect(after([await rateLimits.reserve(limited, limit)])).toEqual([300]);
@@ -54,16 +53,14 @@ export const describeRateLimitsContract = (name: string, make: () => UnderTest):
     });
 
     it('begin a new line for a new limit, regardless of reservations under the old one', async () => {
-      const { rateLimits } = begun();
-      const limited = aSubscriptionKey();
+      const { rateLimits, limited } = begun();
       await reserved(rateLimits, limited, 50);
       const slot = await rateLimits.reserve(limited, { intervalMs: 10, epoch: 'f' });
       expect(slot).toEqual({ at: SOME_TIME, epoch: 'f' });
     });
 
     it('give no slot more than a week ahead, but a time to ask again', async () => {
-      const { rateLimits, setTime } = begun();
-      const limited = aSubscriptionKey();
+      const { rateLimits, setTime, limited } = begun();
       const slow = { intervalMs: 7 * DAY_MS + 1, epoch: 'slow' };
       expect(await rateLimits.reserve(limited, slow)).toEqual({ at: SOME_TIME, epoch: 'slow' });
       expect(await rateLimits.reserve(limited, slow)).toEqual({
@@ -78,8 +75,7 @@ export const describeRateLimitsContract = (name: string, make: () => UnderTest):
     });
 
     it('refuse callers that still have the previous limit, until the line is over', async () => {
-      const { rateLimits, setTime } = begun();
-      const limited = aSubscriptionKey();
+      const { rateLimits, setTime, limited } = begun();
       const later = { ...limit, epoch: 'f' };
       for (let count = 0; count < 5; count += 1) await rateLimits.reserve(limited, later);
       const overtaken = await rateLimits.reserve(limited, limit);
@@ -92,8 +88,7 @@ export const describeRateLimitsContract = (name: string, make: () => UnderTest):
     it('give a returned slot to the next caller at any rate, and continue the line behind it', async () => {
       const rates = fc.sample(fc.double({ min: 0.5, max: 1_000, noNaN: true }), { numRuns: 8, seed: 7 });
       const check = async (perSecond: number): Promise<void> => {
-        const { rateLimits } = begun();
-        const limited = aSubscriptionKey();
+        const { rateLimits, limited } = begun();
         const paced = { intervalMs: slotIntervalMs(perSecond), epoch: 'e' };
         const slots: Slot[] = [];
         for (let batch = 0; batch < 4; batch += 1) {
@@ -110,8 +105,7 @@ export const describeRateLimitsContract = (name: string, make: () => UnderTest):
     });
 
     it('give no slot after the deadline of a delivery, so that it delays no other', async () => {
-      const { rateLimits } = begun();
-      const limited = aSubscriptionKey();
+      const { rateLimits, limited } = begun();
       await reserved(rateLimits, limited, 3);
       const until = SOME_TIME + 299;
       const [none, slot] = [
@@ -124,8 +118,7 @@ export const describeRateLimitsContract = (name: string, make: () => UnderTest):
     });
 
     it('give no slot before the wanted time; if the line is shorter, a time to ask again', async () => {
-      const { rateLimits } = begun();
-      const limited = aSubscriptionKey();
+      const { rateLimits, limited } = begun();
       const at = (seconds: number) => ({ from: SOME_TIME + seconds * 1_000 });
       expect(await rateLimits.reserve(limited, limit, at(1))).toEqual({ at: SOME_TIME + 1_000 });
       const slots = await reserved(rateLimits, limited, 30);
@@ -139,8 +132,7 @@ export const describeRateLimitsContract = (name: string, make: () => UnderTest):
     });
 
     it('give no slot before a closed line opens, and the next ones from then on', async () => {
-      const { rateLimits, setTime } = begun();
-      const limited = aSubscriptionKey();
+      const { rateLimits, setTime, limited } = begun();
       const closed = { ...limit, opensAt: SOME_TIME + 2_000, reason: 'receiver_throttled' as const };
       const slots = await Promise.all([1, 2, 3].map(() => rateLimits.reserve(limited, closed)));
       expect(after(slots)).toEqual([2_000, 2_100, 2_200]);
@@ -152,8 +144,7 @@ export const describeRateLimitsContract = (name: string, make: () => UnderTest):
     });
 
     it('give no slot of a closed line to a delivery that expires before, so that another one gets the first', async () => {
-      const { rateLimits } = begun();
-      const limited = aSubscriptionKey();
+      const { rateLimits, limited } = begun();
       const closed = { ...limit, opensAt: SOME_TIME + 2_000, longestMs: 0, askAgainMs: 10_000 };
       const until = SOME_TIME + 1_999;
       const none = await rateLimits.reserve(limited, closed, { until });
@@ -162,8 +153,7 @@ export const describeRateLimitsContract = (name: string, make: () => UnderTest):
     });
 
     it('give as many slots as the longest line holds; the other callers ask again', async () => {
-      const { rateLimits } = begun();
-      const limited = aSubscriptionKey();
+      const { rateLimits, limited } = begun();
       const short = { ...limit, opensAt: SOME_TIME + 1_000, longestMs: 250, askAgainMs: 10_000 };
       const asked = await Promise.all([1, 2, 3, 4, 5].map(() => rateLimits.reserve(limited, short)));
       const [slots, others] = [true, false].map((is) => asked.filter(({ epoch }) => (epoch === 'e') === is));
@@ -173,8 +163,7 @@ export const describeRateLimitsContract = (name: string, make: () => UnderTest):
     });
 
     it('give a line of one slot to one of many concurrent callers, and to the next one after its end', async () => {
-      const { rateLimits, setTime } = begun();
-      const limited = aSubscriptionKey();
+      const { rateLimits, setTime, limited } = begun();
       const probing = {
         intervalMs: 30_000,
         epoch: 'p',
@@ -192,8 +181,7 @@ export const describeRateLimitsContract = (name: string, make: () => UnderTest):
     });
 
     it('give returned slots to the next callers, earliest first, each once', async () => {
-      const { rateLimits } = begun();
-      const limited = aSubscriptionKey();
+      const { rateLimits, limited } = begun();
       const slots = (await reserved(rateLimits, limited, 10)).sort((one, other) => one.at - other.at);
       for (const index of [7, 3]) await rateLimits.returnSlot(limited, slots[index] ?? { at: 0 });
       const next = [];
@@ -203,8 +191,7 @@ export const describeRateLimitsContract = (name: string, make: () => UnderTest):
     });
 
     it('give ten concurrent callers the returned slots and those after the line', async () => {
-      const { rateLimits } = begun();
-      const limited = aSubscriptionKey();
+      const { rateLimits, limited } = begun();
       const slots = (await reserved(rateLimits, limited, 10)).sort((one, other) => one.at - other.at);
       for (const slot of slots.slice(2, 8)) await rateLimits.returnSlot(limited, slot);
       expect(after(await reserved(rateLimits, limited, 10))).toEqual([
@@ -213,8 +200,7 @@ export const describeRateLimitsContract = (name: string, make: () => UnderTest):
     });
 
     it('give no returned slot that has passed, is too late for the caller, or is of another limit', async () => {
-      const { rateLimits, setTime } = begun();
-      const limited = aSubscriptionKey();
+      const { rateLimits, setTime, limited } = begun();
       const slots = (await reserved(rateLimits, limited, 10)).sort((one, other) => one.at - other.at);
       for (const index of [3, 8]) await rateLimits.returnSlot(limited, slots[index] ?? { at: 0 });
       setTime(SOME_TIME + 500);
@@ -231,6 +217,34 @@ export const describeRateLimitsContract = (name: string, make: () => UnderTest):
       const { rateLimits } = begun();
       const slots = await reserved(rateLimits, aSubscriptionKey(), 100);
       expect(after(slots)).toEqual(Array.from({ length: 100 }, (_, index) => index * 100));
+    });
+  });
+};
+
+const counts = { ...NO_COUNTS, deliveries: 2, requests: 3, answered: 1, down: 2 };
+
+/** Contract of counting windows: the sum of one version, which nothing earlier changes. */
+export const describeCountingWindowsContract = (name: string, windows: CountingWindows): void => {
+  describe(`counting windows ${name}`, () => {
+    it('have the sum of what concurrent instances added, and how often they did', async () => {
+      const key = { queue: 'orders', subscriptionId: randomUUID() };
+      expect(await windows.find(key)).toBeUndefined();
+      await Promise.all(Array.from({ length: 8 }, () => windows.add(key, SOME_TIME, counts)));
+      expect(await windows.find(key)).toEqual({
+        version: SOME_TIME,
+        writes: 8,
+        deliveries: 16,
+        requests: 24,
+        answered: 8,
+        refused: 0,
+        down: 16,
+      });
+    });
+
+    it('begin anew with a later version, and ignore an earlier one', async () => {
+      const key = { queue: 'orders', subscriptionId: randomUUID() };
+      for (const version of [2, 3, 2]) await windows.add(key, SOME_TIME + version, counts);
+      expect(await windows.find(key)).toEqual({ ...counts, version: SOME_TIME + 3, writes: 1 });
     });
   });
 };

@@ -1,11 +1,22 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { DeliveryKey } from '../../shared/domain/delivery/delivery.ts';
-import type { Recovery } from '../../shared/domain/recovery/recovery.ts';
-import { InvalidMarkerError } from '../../shared/ports/page.ts';
+import { newRecovery, type Recovery, recoveryIdOf } from '../../shared/domain/recovery/recovery.ts';
 import type { Recoveries, RecoveryPage } from '../../shared/ports/deliveries.ts';
+import { InvalidMarkerError } from '../../shared/ports/page.ts';
 import { aDeliveryKey, SOME_TIME } from '../support/delivery-builders.ts';
-import { aRecovery } from '../support/recovery-builders.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** A recovery of a queue that no other test uses. */
+export const aRecovery = (overrides: Partial<Recovery> = {}): Recovery => ({
+  ...newRecovery(
+    recoveryIdOf(overrides.createdAt ?? SOME_TIME, randomUUID()),
+    { queue: randomUUID(), since: SOME_TIME - DAY_MS, until: SOME_TIME },
+    { now: SOME_TIME, retentionMs: 30 * DAY_MS },
+  ),
+  ...overrides,
+});
 
 const after = (recovery: Recovery, change: Partial<Recovery> = {}): Recovery => ({
   ...recovery,

@@ -1,8 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { parseDestination } from '../../shared/domain/subscription/destination.ts';
+import { type Amount, amountOf } from '../../shared/domain/subscription/room.ts';
 import { InvalidMarkerError } from '../../shared/ports/page.ts';
+import {
+  MAX_SUBSCRIPTIONS_PER_TRANSACTION,
+  type PullSubscription,
+  type PullSubscriptions,
+  QueueMissingError,
+  type Registry,
+} from '../../shared/ports/subscriptions.ts';
 import { allPages } from '../support/all-pages.ts';
-import type { Registry } from '../../shared/ports/subscriptions.ts';
 import { aQueue, aSubscription } from '../support/builders.ts';
 import { SOME_TIME } from '../support/delivery-builders.ts';
 import { removeSubscription } from '../support/remove-subscription.ts';
@@ -154,6 +162,193 @@ export const describeRegistryPagesContract = (name: string, make: () => Promise<
           InvalidMarkerError,
         );
       }
+    });
+  });
+};
+
+/** Contract of imports, which add many subscriptions at once. */
+export const describeRegistryImportsContract = (name: string, make: () => Registry): void => {
+  describe(`many subscriptions at once in the subscription registry ${name}`, () => {
+    it('are added together, as many as fit into a transaction', async () => {
+      const { registry, queue, numbered } = await withQueue(make());
+      const many = Array.from({ length: MAX_SUBSCRIPTIONS_PER_TRANSACTION }, (_, number) => numbered(number));
+      expect(await registry.addSubscriptions(many)).toEqual(many.map(() => ({ kind: 'added' })));
+      const { items } = await registry.listSubscriptions(queue, { limit: 100 });
+      expect(items).toEqual(many.toSorted((one, other) => (one.id < other.id ? -1 : 1)));
+    });
+
+    it('are added except those with a conflict, and answered in order', async () => {
+      const { registry, queue, numbered } = await withQueue(make());
+      await registry.addSubscriptions([
+        { ...numbered(1), id: 'holder-1' },
+        { ...numbered(3), id: 'expired-3', expiresAt: SOME_TIME, ttl: 1 },
+        { ...numbered(4), id: 'holder-4', expiresAt: SOME_TIME + 1, ttl: 1 },
+      ]);
+      const many = [0, 1, 2, 3, 4].map((number) => ({ ...numbered(number), createdAt: SOME_TIME }));
+      expect(await registry.addSubscriptions(many)).toEqual([
+        { kind: 'added' },
+        { kind: 'conflict', subscriptionId: 'holder-1' },
+        { kind: 'added' },
+        { kind: 'added' },
+        { kind: 'conflict', subscriptionId: 'holder-4' },
+      ]);
+      const { items } = await registry.listSubscriptions(queue, { limit: 100 });
+      expect(items.map(({ id }) => id)).toEqual(['expired-3', 'holder-1', 'holder-4', 's-0', 's-2', 's-3']);
+    });
+
+    it('are not added to a missing queue', async () => {
+      const { registry, queue, numbered } = await withQueue(make());
+      await registry.deleteQueue(queue, SOME_TIME);
+      await expect(registry.addSubscriptions([numbered(0), numbered(1)])).rejects.toThrow(
+        new QueueMissingError(queue),
+      );
+      await registry.putQueue(aQueue({ name: queue }));
+      expect(await registry.listSubscriptions(queue, { limit: 10 })).toEqual({ items: [] });
+    });
+
+    it('are found by their subscribers, in any order and spelling', async () => {
+      const { registry, queue, numbered } = await withQueue(make());
+      await registry.addSubscriptions([numbered(0), numbered(1), numbered(2)]);
+      await removeSubscription(registry, queue, numbered(1).id);
+      const asked = [
+        'https://s.test/2',
+        'https://s.test/none',
+        'HTTPS://S.test:443/0',
+        'https://s.test/1',
+      ].map(parseDestination);
+      expect(await registry.findByDestinations(queue, asked)).toEqual([
+        numbered(2),
+        undefined,
+        numbered(0),
+        undefined,
+      ]);
+      expect(await registry.findByDestinations(randomUUID(), asked)).toEqual(asked.map(() => undefined));
+    });
+  });
+};
+
+const withQueue = async (registry: Registry) => {
+  const queue = randomUUID();
+  await registry.ensureQueue(aQueue({ name: queue }));
+  const numbered = (number: number) =>
+    aSubscription({ queue, id: `s-${number}`, subscriber: `https://s.test/${number}`, createdAt: 0 });
+  return { registry, queue, numbered };
+};
+
+/** `pass`: advances the clock by milliseconds. */
+type RoomUnderTest = { registry: Registry; now: () => number; pass: (milliseconds: number) => void };
+
+const MINUTE_MS = 60_000;
+
+/** Contract of the limits on a queue's subscriptions. */
+export const describeQueueRoomContract = (name: string, make: () => RoomUnderTest): void => {
+  describe(`the room of a queue ${name}`, () => {
+    const withQueue = async () => {
+      const { registry, now, pass } = make();
+      const queue = `room-${randomUUID()}`;
+      await registry.putQueue(aQueue({ name: queue, createdAt: now() }));
+      const one = (id: string, more = {}) =>
+        aSubscription({ id, queue, subscriber: `https://hooks.example/${id}`, createdAt: now(), ...more });
+      const add = async (most: Amount, id: string, more = {}): Promise<boolean> => {
+        const subscription = one(id, more);
+        const hasRoom = await registry.takeRoom(queue, amountOf([subscription]), most);
+        if (hasRoom) await registry.addSubscription(subscription);
+        return hasRoom;
+      };
+      return { registry, queue, add, one, now, pass };
+    };
+
+    it('is limited by the number of subscriptions', async () => {
+      const { add } = await withQueue();
+      const most = { subscriptions: 2, bytes: 1_000_000 };
+      expect([await add(most, 'a'), await add(most, 'b'), await add(most, 'c')]).toEqual([true, true, false]);
+    });
+
+    it('is limited by bytes, including those of changes', async () => {
+      const { registry, queue, add, one } = await withQueue();
+      const options = { post_data: 'x'.repeat(1_000) };
+      const { bytes } = amountOf([one('a', { options })]);
+      const most = { subscriptions: 100, bytes: 2 * bytes };
+      expect(await add(most, 'a', { options })).toBe(true);
+      expect(await registry.takeRoom(queue, { subscriptions: 0, bytes: bytes + 1 }, most)).toBe(false);
+      expect(await add(most, 'b', { options })).toBe(true);
+      expect(await add(most, 'c')).toBe(false);
+    });
+
+    it('is available again a minute after subscriptions are removed', async () => {
+      const { registry, queue, add, now, pass } = await withQueue();
+      const most = { subscriptions: 2, bytes: 1_000_000 };
+      await add(most, 'a');
+      await add(most, 'b');
+      pass(MINUTE_MS);
+      await registry.markDeleted({ queue, subscriptionId: 'a', now: now() });
+      expect(await add(most, 'c')).toBe(false);
+      pass(MINUTE_MS);
+      await registry.removeMarked(queue, 'a');
+      expect([await add(most, 'c'), await add(most, 'd')]).toEqual([true, false]);
+    });
+
+    it('takes into account subscriptions that were added before there was a counter', async () => {
+      const { registry, add, one } = await withQueue();
+      await registry.addSubscriptions([one('a'), one('b')]);
+      expect(await add({ subscriptions: 2, bytes: 1_000_000 }, 'c')).toBe(false);
+    });
+
+    it('is not needed for what does not grow: a queue over its limit may still change its subscriptions', async () => {
+      const { registry, queue, one } = await withQueue();
+      await registry.addSubscriptions([one('a'), one('b')]);
+      const most = { subscriptions: 1, bytes: 10_000 };
+      expect(await registry.takeRoom(queue, { subscriptions: 0, bytes: 100 }, most)).toBe(true);
+      expect(await registry.takeRoom(queue, { subscriptions: 1, bytes: 0 }, most)).toBe(false);
+    });
+
+    it('is unlimited for a missing queue', async () => {
+      const { registry } = await withQueue();
+      const more = { subscriptions: 1, bytes: 1 };
+      expect(await registry.takeRoom('no-such-queue', more, { subscriptions: 0, bytes: 0 })).toBe(true);
+    });
+  });
+};
+
+type UnderTest = { registry: Registry; pullSubscriptions: PullSubscriptions };
+
+/** Contract of the listing of pull subscriptions, which covers all queues. */
+export const describePullSubscriptionsContract = (name: string, make: () => UnderTest): void => {
+  /** Those of a queue, read page by page. */
+  const ofQueue = async ({ pullSubscriptions }: UnderTest, queue: string): Promise<PullSubscription[]> => {
+    const all: PullSubscription[] = [];
+    for (
+      let page = await pullSubscriptions.after();
+      page.length > 0;
+      page = await pullSubscriptions.after(page.at(-1))
+    )
+      all.push(...page);
+    return all.filter((one) => one.queue === queue);
+  };
+
+  describe(`pull subscriptions ${name}`, () => {
+    it('are listed by queue and id with their expiry, until they are removed, and without those that are called', async () => {
+      const world = make();
+      const { registry } = world;
+      const queue = `pulls-${randomUUID()}`;
+      await registry.putQueue(aQueue({ name: queue }));
+      const add = (id: string, subscriber: string, expiresAt?: number) =>
+        registry.addSubscription(
+          aSubscription({ queue, id, subscriber, ...(expiresAt !== undefined && { ttl: 60, expiresAt }) }),
+        );
+      await add('s-2', 'pull:two');
+      await add('s-1', 'pull:one', SOME_TIME);
+      await add('s-3', 'https://called.test/');
+      expect(await ofQueue(world, queue)).toEqual([
+        { queue, subscriptionId: 's-1', expiresAt: SOME_TIME },
+        { queue, subscriptionId: 's-2' },
+      ]);
+      expect((await registry.listQueues({ limit: 100 })).items.map((one) => one.name)).not.toContain(
+        `${queue}#s-1`,
+      );
+      await registry.markDeleted({ queue, subscriptionId: 's-2', now: SOME_TIME });
+      await registry.removeMarked(queue, 's-2');
+      expect(await ofQueue(world, queue)).toEqual([{ queue, subscriptionId: 's-1', expiresAt: SOME_TIME }]);
     });
   });
 };

@@ -10,7 +10,7 @@ import type { WakeUp } from '../../shared/domain/delivery/job.ts';
 import { parseWork } from '../../shared/wire/jobs/delivery-job.ts';
 import { deployment } from '../support/deployment.ts';
 import { privateQueues, type Arrival } from '../support/private-queues.ts';
-import { describeWakeUpsContract } from './wake-ups.contract.ts';
+import { describeWakeUpsContract } from './queues.contract.ts';
 
 const scheduler = schedulerClient(deployment.client);
 const queues = privateQueues(deployment.sqs);

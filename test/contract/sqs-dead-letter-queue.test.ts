@@ -5,7 +5,7 @@ import { systemClock } from '../../shared/adapters/system-clock.ts';
 import type { DeadLetterAttribute } from '../../shared/domain/delivery/dead-letter.ts';
 import { deployment } from '../support/deployment.ts';
 import { privateQueues } from '../support/private-queues.ts';
-import { describeDeadLetterQueueContract } from './dead-letter-queue.contract.ts';
+import { describeDeadLetterQueueContract } from './queues.contract.ts';
 
 const { sqs } = deployment;
 const queues = privateQueues(sqs);

@@ -8,9 +8,11 @@ import { parseWork } from '../../shared/wire/jobs/delivery-job.ts';
 import { ID_ATTRIBUTE } from '../../shared/wire/ingress/message.ts';
 import { deployment } from '../support/deployment.ts';
 import { privateQueues, type Arrival } from '../support/private-queues.ts';
-import { describeDeadLettersContract } from './dead-letters.contract.ts';
-import { describeDeliveryQueueContract } from './delivery-queue.contract.ts';
-import { describeIngressContract } from './ingress.contract.ts';
+import {
+  describeDeadLettersContract,
+  describeDeliveryQueueContract,
+  describeIngressContract,
+} from './queues.contract.ts';
 
 const queues = privateQueues(deployment.sqs);
 afterAll(queues.deleteAll);

@@ -1,3 +1,5 @@
+import { execFileSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
 import { Duration, Stack } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import {
@@ -12,9 +14,120 @@ import {
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { Posthaste } from '../../infra/index.ts';
+import cdkJson from '../../cdk.json' with { type: 'json' };
+import { SeparateStack } from '../../examples/connect-event-sources/separate-stack.ts';
+import { ShopStack } from '../../examples/connect-event-sources/shop-stack.ts';
+import { requireCdk } from '../../infra/cdk-version.ts';
+import { createStacks } from '../../infra/deployment.ts';
+import { parseSettings } from '../../infra/settings.ts';
+import packageJson from '../../package.json' with { type: 'json' };
 import { alarmsIn } from '../support/monitored.ts';
-import { arnOf, resourceAt, resourcesOf, statementsAt, templatesFor, testApp } from './templates.ts';
+import {
+  arnOf,
+  environmentAt,
+  outputsOf,
+  queuePoliciesIn,
+  queueStatementsOf,
+  resourceAt,
+  resourcesOf,
+  statementsAt,
+  templatesFor,
+  testApp,
+} from './templates.ts';
+import { Posthaste } from '../../infra/constructs/posthaste.ts';
+
+const { state, pipeline, monitoring } = templatesFor();
+
+const outputNames = (...templates: Template[]): string[] =>
+  [...new Set(templates.flatMap((one) => outputsOf(one).map(([name]) => name)))].toSorted();
+
+describe('the app', () => {
+  it('runs on the Node.js from its packages, also under a globally installed CDK CLI', () => {
+    const PATH = (process.env['PATH'] ?? '')
+      .split(':')
+      .filter((folder) => !folder.includes('node_modules'))
+      .join(':');
+    const command = cdkJson.app.replace('infra/app.ts', '--version');
+    const cwd = fileURLToPath(new URL('../..', import.meta.url));
+    const version = execFileSync('sh', ['-c', command], {
+      cwd,
+      env: { ...process.env, PATH },
+      encoding: 'utf8',
+    });
+    expect(version.trim()).toBe(`v${packageJson.dependencies.node}`);
+  });
+});
+
+describe('the stacks', () => {
+  it('are named after the deployment, and only the state is protected against deletion', () => {
+    const stacks = createStacks(testApp(), { deployment: 'Other' });
+    expect(Object.values(stacks).map((one) => [one.stackName, one.terminationProtection])).toEqual([
+      ['OtherState', true],
+      ['OtherPipeline', false],
+      ['OtherMonitoring', false],
+    ]);
+  });
+
+  it('are not protected in a local deployment', () => {
+    const stacks = createStacks(testApp(), { local: true });
+    expect(stacks.state.terminationProtection).toBe(false);
+  });
+
+  it('can replace resources that the monitoring stack watches', () => {
+    const text = JSON.stringify(monitoring.toJSON());
+    expect(text).toContain('Fn::GetStackOutput');
+    expect(text).not.toContain('Fn::ImportValue');
+  });
+
+  it('have these outputs', () => {
+    expect(outputNames(state)).toEqual([
+      'DeliveriesTable',
+      'PayloadBucket',
+      'SecretsKeyArn',
+      'SubscriptionsTable',
+    ]);
+    expect(outputNames(pipeline)).toEqual([
+      'ApiAuthorization',
+      'ApiFunction',
+      'ApiId',
+      'ApiUrl',
+      'DeliverFunction',
+      'DeliveriesTable',
+      'DeliveryDeadLetterUrl',
+      'DeliveryQueueUrl',
+      'DispatchFunction',
+      'IngressDeadLetterUrl',
+      'IngressQueueUrl',
+      'OperateFunction',
+      'OperationDeadLetterUrl',
+      'OperationQueueUrl',
+      'OperatorEventBus',
+      'PosthasteDeployment',
+      'ReconcileFunction',
+      'RetryQueueUrl',
+      'ScheduleGroup',
+      'SchedulerDeadLetterUrl',
+      'SecretsFunction',
+      'SubscriptionsTable',
+      'UndeliverableQueueUrl',
+      'WorkerEnvironment',
+    ]);
+  });
+
+  it('have only a dashboard, alarms and queries in the monitoring stack', () => {
+    const types = z
+      .record(z.string(), z.object({ Type: z.string() }))
+      .parse(monitoring.toJSON()['Resources']);
+    expect(new Set(Object.values(types).map(({ Type }) => Type))).toEqual(
+      new Set([
+        'AWS::CloudWatch::Alarm',
+        'AWS::CloudWatch::CompositeAlarm',
+        'AWS::Logs::QueryDefinition',
+        'AWS::CloudWatch::Dashboard',
+      ]),
+    );
+  });
+});
 
 const stack = new Stack(testApp(), 'Shop');
 const alarmTopic = new Topic(stack, 'OnCall');
@@ -67,13 +180,9 @@ describe('Posthaste in a stack of another app', () => {
   });
 
   it('has the outputs of the three stacks, among them one with the name of the deployment', () => {
-    const { state, pipeline } = templatesFor();
-    const names = [state, pipeline].flatMap((one) =>
-      Object.keys(one.findOutputs('*')).filter((name) => !/^(?:Exports|Publish)Output/.test(name)),
-    );
     const outputs = z.record(z.string(), z.object({ Value: z.unknown() })).parse(template.findOutputs('*'));
     const shortened = Object.keys(outputs).map((key) => /^Webhooks(\w+)[0-9A-F]{8}$/.exec(key)?.[1] ?? key);
-    expect(shortened.toSorted()).toEqual([...new Set(names)].toSorted());
+    expect(shortened.toSorted()).toEqual(outputNames(state, pipeline));
     expect(Object.entries(outputs).filter(([, { Value }]) => Value === 'Shop')).toEqual([
       [expect.stringMatching(/PosthasteDeployment[0-9A-F]{8}$/), expect.anything()],
     ]);
@@ -197,5 +306,115 @@ describe('the metrics', () => {
     expect(stack.resolve(metric.dimensions)).toEqual({
       QueueName: { 'Fn::GetAtt': [idOf('AWS::SQS::Queue', 'WebhooksPipelineRetryQueue'), 'QueueName'] },
     });
+  });
+});
+
+const RULE = 'AWS::Events::Rule';
+const TOPIC = 'AWS::SNS::Topic';
+const SUBSCRIPTION = 'AWS::SNS::Subscription';
+
+const maySend = (service: string, actions: unknown, queue: unknown, source: unknown) =>
+  expect.objectContaining({
+    Effect: 'Allow',
+    Action: actions,
+    Principal: { Service: `${service}.amazonaws.com` },
+    Resource: queue,
+    Condition: { ArnEquals: { 'aws:SourceArn': source } },
+  }) as unknown;
+
+describe('the example of event sources in the same stack', () => {
+  const template = Template.fromStack(new ShopStack(testApp(), 'Shop'));
+  const ingress = resourceAt(template, 'AWS::SQS::Queue', 'WebhooksPipelineIngressQueue');
+  const rule = resourceAt(template, RULE, 'EventsOrders');
+  const topic = resourceAt(template, TOPIC, 'EventsPayments');
+  const notSent = resourceAt(template, 'AWS::SQS::Queue', 'EventsNotSent');
+
+  it('has a rule that sends events of the shop unchanged to the ingress queue', () => {
+    expect(rule.Properties).toMatchObject({
+      EventPattern: { source: ['com.example.shop'] },
+      Targets: [{ Arn: arnOf(ingress.id), DeadLetterConfig: { Arn: arnOf(notSent.id) } }],
+    });
+    expect(JSON.stringify(rule.Properties)).not.toContain('Input');
+  });
+
+  it('subscribes the ingress queue to the topic, without raw delivery', () => {
+    const [subscription] = resourcesOf(template, SUBSCRIPTION).values();
+    expect(subscription?.Properties).toMatchObject({
+      Protocol: 'sqs',
+      Endpoint: arnOf(ingress.id),
+      TopicArn: { Ref: topic.id },
+      RedrivePolicy: { deadLetterTargetArn: arnOf(notSent.id) },
+    });
+    expect(subscription?.Properties).not.toHaveProperty('RawMessageDelivery');
+  });
+
+  it('allows only the rule and the topic to send to the ingress queue, over TLS', () => {
+    const statements = queueStatementsOf(template, ingress.id);
+    expect(statements).toHaveLength(3);
+    expect(statements).toContainEqual(expect.objectContaining({ Effect: 'Deny' }));
+    // CDK's grant for sending includes the first two.
+    const sending = ['sqs:GetQueueAttributes', 'sqs:GetQueueUrl', 'sqs:SendMessage'];
+    const queue = arnOf(ingress.id);
+    expect(statements).toContainEqual(maySend('events', sending, queue, arnOf(rule.id)));
+    expect(statements).toContainEqual(maySend('sns', 'sqs:SendMessage', queue, { Ref: topic.id }));
+  });
+
+  it('needs no KMS key, because both services can send to a queue with SQS-managed encryption', () => {
+    expect(ingress.Properties).toMatchObject({ SqsManagedSseEnabled: true });
+    expect(ingress.Properties).not.toHaveProperty('KmsMasterKeyId');
+  });
+
+  it('routes events by their source, and notifications by the name of the topic', () => {
+    expect(topic.Properties).toMatchObject({ TopicName: 'shop-payments' });
+    expect(environmentAt(template, 'WebhooksPipelineDispatchFunction')).toMatchObject({
+      INGRESS_ROUTES: JSON.stringify({ 'com.example.shop': 'orders', 'shop-payments': 'payments' }),
+    });
+  });
+});
+
+describe('the example of event sources in a separate stack', () => {
+  const ingressQueueArn = 'arn:aws:sqs:eu-central-1:111122223333:PosthastePipeline-Ingress';
+  const env = { account: '111122223333', region: 'eu-central-1' };
+  const stack = new SeparateStack(testApp(), 'ShopApart', { ingressQueueArn, env });
+  const template = Template.fromStack(stack);
+
+  it('sends to the existing queue and leaves its policy unchanged', () => {
+    template.hasResourceProperties(RULE, { Targets: [{ Arn: ingressQueueArn }] });
+    template.hasResourceProperties(SUBSCRIPTION, { Protocol: 'sqs', Endpoint: ingressQueueArn });
+    const notSent = resourceAt(template, 'AWS::SQS::Queue', 'EventsNotSent').id;
+    expect(queuePoliciesIn(template).map(({ Queues }) => Queues)).toEqual([[{ Ref: notSent }]]);
+  });
+
+  it('outputs the value for the setting ingressSenders', () => {
+    const { Value } = z
+      .object({ IngressSenders: z.object({ Value: z.unknown() }) })
+      .parse(template.findOutputs('IngressSenders')).IngressSenders;
+    const text = JSON.stringify(Value);
+    for (const id of [
+      resourceAt(template, RULE, 'EventsOrders'),
+      resourceAt(template, TOPIC, 'EventsPayments'),
+    ])
+      expect(text).toContain(id.id);
+    // As CloudFormation resolves them: a rule on a custom event bus, and a topic.
+    const ingressSenders =
+      'arn:aws:events:eu-central-1:111122223333:rule/ShopApartEventsBus1/ShopApart-EventsOrders-1AB,arn:aws:sns:eu-central-1:111122223333:shop-payments';
+    expect(parseSettings({ ingressSenders }).ingressSenders).toHaveLength(2);
+  });
+});
+
+describe('the version of aws-cdk-lib', () => {
+  it.each(['2.9.0', '2.189.1', '1.204.0'])(
+    '%s is too old, and the error says which one is needed',
+    (found) => {
+      expect(() => {
+        requireCdk(found, '^2.190.0');
+      }).toThrow(`Posthaste needs aws-cdk-lib 2.190.0 or later, and found ${found}`);
+    },
+  );
+
+  it.each(['2.190.0', '2.276.0'])('%s will do', (found) => {
+    expect(() => {
+      requireCdk(found, '^2.190.0');
+    }).not.toThrow();
   });
 });

@@ -92,5 +92,32 @@ export const statementsIn = ({ Properties }: Resource): Statement[] =>
       condition: Condition,
     }));
 
+const queuePolicy = z.object({
+  Queues: z.array(z.unknown()),
+  PolicyDocument: z.object({ Statement: z.array(z.unknown()) }),
+});
+
+/** The policies of queues. */
+export const queuePoliciesIn = (template: Template) =>
+  [...resourcesOf(template, 'AWS::SQS::QueuePolicy').values()].map(({ Properties }) =>
+    queuePolicy.parse(Properties),
+  );
+
+/** The statements of all policies of a queue. */
+export const queueStatementsOf = (template: Template, queueId: string): unknown[] =>
+  queuePoliciesIn(template)
+    .filter(({ Queues }) => JSON.stringify(Queues) === JSON.stringify([{ Ref: queueId }]))
+    .flatMap(({ PolicyDocument }) => PolicyDocument.Statement);
+
+const variables = z.object({ Environment: z.object({ Variables: z.record(z.string(), z.unknown()) }) });
+
+/** The variables of a function. */
+export const environmentAt = (template: Template, path: string): Record<string, unknown> =>
+  variables.parse(resourceAt(template, 'AWS::Lambda::Function', path).Properties).Environment.Variables;
+
+/** The outputs of a stack, except those for other stacks. */
+export const outputsOf = (template: Template) =>
+  Object.entries(template.findOutputs('*')).filter(([name]) => !/^(?:Exports|Publish)Output/.test(name));
+
 /** A CloudFormation reference to the ARN of a resource. */
 export const arnOf = (id: string) => ({ 'Fn::GetAtt': [id, 'Arn'] });

@@ -3,7 +3,7 @@ import type { PartialRetryPolicy } from '../../shared/domain/retry/policy.ts';
 import { mayDisable, healthChangeHolds, applyHealthChange } from '../../shared/domain/subscription/health.ts';
 import type { Disabled, Queue, Subscription } from '../../shared/domain/subscription/subscription.ts';
 import type { SubscriptionPage, Subscriptions } from '../../shared/ports/subscriptions.ts';
-import { pageOfSubscriptions } from '../support/in-memory/page-of-subscriptions.ts';
+import { pageOfSubscriptions } from '../support/in-memory/in-memory-subscriptions.ts';
 import { QUEUE } from './scenario.ts';
 import type { VirtualClock } from '../support/in-memory/virtual-clock.ts';
 

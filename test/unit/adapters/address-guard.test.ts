@@ -1,6 +1,6 @@
+import { get } from 'node:http';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
-
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import {
   addressGuard,
   type AllowedPlaces,
@@ -8,12 +8,18 @@ import {
   InvalidPortRange,
   subscriberUrlFault,
 } from '../../../shared/adapters/http/address-guard.ts';
+import type { HttpSenderOptions } from '../../../shared/adapters/http/sender.ts';
+import { httpSubscriber } from '../../../shared/adapters/http/subscriber.ts';
+import type { Reply } from '../../../shared/domain/retry/outcome.ts';
+import { type Receiver, startReceiver } from '../../support/receiver.ts';
 import {
   ALLOWED_ADDRESSES,
   FORBIDDEN_ANSWERS,
   FORBIDDEN_HOSTS,
+  LOOPBACK_NAMES,
   NEVER_ALLOWED,
 } from './forbidden-addresses.ts';
+import { OK } from './raw-server.ts';
 
 const spellings = Object.entries(FORBIDDEN_HOSTS).flatMap(([kind, hosts]) =>
   hosts.map((host): [string, string] => [kind, host]),
@@ -38,15 +44,8 @@ describe('addressGuard', () => {
   });
 
   it('forbids every IPv4 address embedded in an IPv6 form, including public ones', () => {
-    const prefixes = [
-      '::ffff:',
-      '::',
-      '::ffff:0:',
-      '64:ff9b::',
-      '64:ff9b:1::',
-      'fe80::5efe:',
-      '2606:4700::200:5efe:',
-    ];
+    const mapped = ['::ffff:', '::', '::ffff:0:', '64:ff9b::', '64:ff9b:1::'];
+    const prefixes = [...mapped, 'fe80::5efe:', '2606:4700::200:5efe:'];
     fc.assert(
       fc.property(fc.constantFrom(...prefixes), fc.ipV4(), (prefix, address) => {
         expect(isAllowed(prefix + address)).toBe(false);
@@ -56,12 +55,9 @@ describe('addressGuard', () => {
 
   it('allows addresses within an allowed range, and no others', () => {
     const allows = isAllowedBy({ allowedAddresses: ['10.1.0.0/16', 'fd00:1::/64', '127.0.0.2/32'] });
-    expect(['10.1.0.1', '10.1.255.255', 'fd00:1::5', '127.0.0.2', '8.8.8.8'].map(allows)).not.toContain(
-      false,
-    );
-    expect(
-      ['10.0.255.255', '10.2.0.0', 'fd00:1:0:1::5', '127.0.0.1', '::ffff:10.1.0.1'].map(allows),
-    ).not.toContain(true);
+    const inside = ['10.1.0.1', '10.1.255.255', 'fd00:1::5', '127.0.0.2', '8.8.8.8'];
+    const outside = ['10.0.255.255', '10.2.0.0', 'fd00:1:0:1::5', '127.0.0.1', '::ffff:10.1.0.1'];
+    expect([...inside, ...outside].filter(allows)).toEqual(inside);
   });
 
   it.each(NEVER_ALLOWED)('forbids %s even if all addresses are allowed', (address) => {
@@ -71,12 +67,9 @@ describe('addressGuard', () => {
 
   it('allows through a NAT64 gateway only addresses that are allowed directly', () => {
     const allows = isAllowedBy({ allowedAddresses: ['64:ff9b::/96', '10.1.0.0/16'] });
-    expect(['64:ff9b::8.8.8.8', '64:ff9b::10.1.2.3'].map(allows)).not.toContain(false);
-    expect(
-      ['64:ff9b::10.2.0.1', '64:ff9b::127.0.0.1', '64:ff9b::169.254.169.254', '64:ff9b:1::8.8.8.8'].map(
-        allows,
-      ),
-    ).not.toContain(true);
+    const inside = ['64:ff9b::8.8.8.8', '64:ff9b::10.1.2.3'];
+    const outside = ['10.2.0.1', '127.0.0.1', '169.254.169.254'].map((address) => `64:ff9b::${address}`);
+    expect([...inside, ...outside, '64:ff9b:1::8.8.8.8'].filter(allows)).toEqual(inside);
   });
 
   it.each([
@@ -149,11 +142,8 @@ describe('the runtime API', () => {
 
   it('given by name is forbidden at every address that is not public', () => {
     const guard = guardBeside('runtime.internal:9001');
-    expect(['127.0.0.1', '10.0.0.1', '8.8.8.8'].map((address) => guard.allows(address, 9001))).toEqual([
-      false,
-      false,
-      true,
-    ]);
+    const addresses = ['127.0.0.1', '10.0.0.1', '8.8.8.8'];
+    expect(addresses.filter((address) => guard.allows(address, 9001))).toEqual(['8.8.8.8']);
   });
 });
 
@@ -196,5 +186,144 @@ describe('subscriberUrlFault', () => {
     expect(faultOf('http://127.0.0.1:9001/2018-06-01/runtime/invocation/next', places)).toBeDefined();
     expect(faultOf('http://localhost:9001/', places)).toBeDefined();
     expect(faultOf('http://127.0.0.1:9002/', places)).toBeUndefined();
+  });
+});
+
+const DEADLINE_MS = 2_000;
+const CANARIES = ['127.0.0.1', '127.0.0.2', '127.1.2.3', '::1'];
+const LOCAL = { allowedAddresses: ['127.0.0.0/8', '::1/128'] };
+
+/** Hosts, as normalised by the URL parser, at which the system reaches a canary. */
+const LEADING_TO_CANARIES: ReadonlySet<string> = new Set([
+  '127.0.0.1',
+  '127.0.0.2',
+  '127.1.2.3',
+  '0.0.0.0',
+  '[::1]',
+  '[::]',
+  '[::ffff:7f00:1]',
+  '[::ffff:7f01:203]',
+  'localhost',
+]);
+
+describe('the sender at a forbidden address', () => {
+  const canaries: Receiver[] = [];
+  let port = '';
+
+  const connections = (): number => canaries.reduce((total, canary) => total + canary.connections(), 0);
+
+  const post = (url: string, options: Partial<HttpSenderOptions> = {}): Promise<Reply> =>
+    httpSubscriber({ allowedAddresses: [], ...options }).post(
+      { url, headers: {}, body: Buffer.from('{}') },
+      DEADLINE_MS,
+    );
+
+  /** The sender refuses to post, without a connection. */
+  const expectForbidden = async (url: string, options?: Partial<HttpSenderOptions>): Promise<void> => {
+    const before = connections();
+    expect(await post(url, options)).toEqual({ kind: 'forbidden' });
+    expect(connections()).toBe(before);
+  };
+
+  /** A request by a sender without a guard. */
+  const statusWithoutGuard = (host: string): Promise<number | undefined> =>
+    new Promise((resolve, reject) => {
+      get(new URL(`http://${host}:${port}/`), { agent: false }, (response) => {
+        response.resume();
+        resolve(response.statusCode);
+      }).once('error', reject);
+    });
+
+  beforeAll(async () => {
+    const [first, ...others] = CANARIES;
+    const canary = await startReceiver({ host: first ?? '' });
+    port = new URL(canary.url()).port;
+    canaries.push(canary);
+    for (const host of others) canaries.push(await startReceiver({ host, port: Number(port) }));
+  });
+
+  afterAll(async () => {
+    await Promise.all(canaries.map((canary) => canary.close()));
+  });
+
+  it.each(spellings)('makes no connection to a %s address spelled %s', (_kind, host) =>
+    expectForbidden(`http://${host}:${port}/`),
+  );
+
+  it.each(LOOPBACK_NAMES)('makes no connection to the name %s', (host) =>
+    expectForbidden(`http://${host}:${port}/`),
+  );
+
+  it('would have reached a canary with at least 50 of these without the guard', async () => {
+    const leading = [...spellings.map(([, host]) => host), ...LOOPBACK_NAMES].filter((host) =>
+      LEADING_TO_CANARIES.has(new URL(`http://${host}/`).hostname),
+    );
+    expect(new Set(leading).size).toBeGreaterThanOrEqual(50);
+    const before = connections();
+    const statuses = await Promise.all(leading.map(statusWithoutGuard));
+    expect(statuses).toEqual(leading.map(() => 200));
+    expect(connections()).toBe(before + leading.length);
+  });
+
+  it('reaches each canary once its address is allowed', async () => {
+    const before = connections();
+    for (const canary of canaries) {
+      expect(await post(canary.url(), LOCAL)).toEqual(OK);
+    }
+    expect(connections()).toBe(before + CANARIES.length);
+  });
+
+  it.each(FORBIDDEN_ANSWERS)('makes no connection for a name that resolves to "%s"', async (address) => {
+    const resolve = () => Promise.resolve([{ address, family: address.includes(':') ? 6 : 4 }]);
+    for (const scheme of ['http', 'https'])
+      await expectForbidden(`${scheme}://hooks.example:${port}/`, { resolve });
+  });
+
+  it.each([
+    'http://user:secret@127.0.0.1',
+    'http://user@127.0.0.1',
+    'ftp://127.0.0.1',
+    'file:///etc/passwd',
+    'nonsense',
+    'http://[fe80::1%25lo]',
+    'http:\\\\127.0.0.1',
+    'http:127.0.0.1',
+  ])('treats the URL %s as forbidden even if the address is allowed', (url) =>
+    expectForbidden(url.replace('127.0.0.1', `127.0.0.1:${port}`), { allowedAddresses: EVERYWHERE }),
+  );
+
+  describe('or at a forbidden port of an allowed address', () => {
+    it('makes no connection and no DNS request', async () => {
+      const resolve = vi.fn(() => Promise.resolve([]));
+      const allowedPorts = ['443', `1-${Number(port) - 1}`];
+      for (const host of ['127.0.0.1', '[::1]', 'hooks.example'])
+        await expectForbidden(`http://${host}:${port}/`, { ...LOCAL, allowedPorts, resolve });
+      expect(resolve).not.toHaveBeenCalled();
+    });
+
+    it.each(['80', '443'])('uses the default port of the scheme: %s', async (allowed) => {
+      for (const [scheme, implied] of [
+        ['http', '80'],
+        ['https', '443'],
+      ]) {
+        // No server listens on 127.9.9.9, so an allowed request is refused by the system.
+        const reply = await post(`${scheme}://127.9.9.9/`, { ...LOCAL, allowedPorts: [allowed] });
+        expect(reply).toMatchObject(
+          implied === allowed ? { error: 'connection_refused' } : { kind: 'forbidden' },
+        );
+      }
+    });
+
+    it('connects if the port is allowed', async () => {
+      const reply = await post(`http://127.0.0.1:${port}/`, { ...LOCAL, allowedPorts: [port] });
+      expect(reply).toMatchObject({ statusCode: 200 });
+    });
+
+    it('makes no connection to the runtime API by any address or name', async () => {
+      const resolve = () => Promise.resolve([{ address: '127.0.0.1', family: 4 }]);
+      const places = { ...LOCAL, resolve, runtimeApi: `127.0.0.1:${port}` };
+      for (const host of ['127.0.0.1', '127.1', '127.0.0.2', '[::1]', '0.0.0.0', 'runtime.example'])
+        await expectForbidden(`http://${host}:${port}/`, places);
+    });
   });
 });

@@ -164,33 +164,6 @@ export const FORBIDDEN_HOSTS: Record<string, readonly string[]> = {
 /** Spellings of a name that every system resolves to loopback. */
 export const LOOPBACK_NAMES: readonly string[] = ['localhost', 'LOCALHOST', 'ⓛⓞⓒⓐⓛⓗⓞⓢⓣ', 'local%68ost'];
 
-/** Answers of a resolver for a harmless-looking name. */
-export const FORBIDDEN_ANSWERS: readonly string[] = [
-  '127.0.0.1',
-  '127.0.0.2',
-  '0.0.0.0',
-  '10.0.0.5',
-  '169.254.169.254',
-  '100.64.0.1',
-  '::1',
-  '::',
-  '::ffff:127.0.0.1',
-  '::127.0.0.1',
-  '::ffff:0:127.0.0.1',
-  '64:ff9b::127.0.0.1',
-  'fe80::1',
-  'fe80::1%lo',
-  'fe80::1%1',
-  '2002:7f00:1::',
-  '2606:4700::5efe:127.0.0.1',
-  'fd00:ec2::254',
-  // Not in the form that a resolver returns, so its meaning cannot be trusted.
-  '0177.0.0.1',
-  '127.1',
-  'localhost',
-  '',
-];
-
 /** Addresses that stay forbidden even if `0.0.0.0/0` and `::/0` are allowed. */
 export const NEVER_ALLOWED: readonly string[] = [
   '169.254.169.254',
@@ -214,6 +187,27 @@ export const NEVER_ALLOWED: readonly string[] = [
   '2002:a9fe:a9fe::',
   '2001::1',
   '2606:4700::5efe:169.254.169.254',
+];
+
+/** Answers of a resolver for a harmless-looking name. */
+export const FORBIDDEN_ANSWERS: readonly string[] = [
+  ...NEVER_ALLOWED,
+  '127.0.0.1',
+  '127.0.0.2',
+  '10.0.0.5',
+  '100.64.0.1',
+  '::1',
+  '::ffff:0:127.0.0.1',
+  '64:ff9b::127.0.0.1',
+  'fe80::1%lo',
+  'fe80::1%1',
+  '2002:7f00:1::',
+  '2606:4700::5efe:127.0.0.1',
+  // Not in the form that a resolver returns, so its meaning cannot be trusted.
+  '0177.0.0.1',
+  '127.1',
+  'localhost',
+  '',
 ];
 
 export const ALLOWED_ADDRESSES: readonly string[] = [

@@ -68,17 +68,17 @@ describe('a call to AWS', () => {
     },
   );
 
-  it('is not retried if the wait would leave too little time', async () => {
-    vi.spyOn(Math, 'random').mockReturnValue(0.9);
-    const { outcome, requests } = await called(throttled(), left(1_399));
-    expect(outcome).toMatchObject({ name: 'ThrottlingException' });
-    expect(requests).toBe(1);
-  });
-
-  it('is not retried if the service requests a longer wait than there is time', async () => {
-    vi.spyOn(Math, 'random').mockReturnValue(0);
-    const asking = throttled({ 'x-amz-retry-after': '4000' });
-    const { outcome, requests } = await called(asking, left(4_200));
+  it.each([
+    ['the wait would leave too little time', 0.9, throttled(), 1_399],
+    [
+      'the service requests a longer wait than there is time',
+      0,
+      throttled({ 'x-amz-retry-after': '4000' }),
+      4_200,
+    ],
+  ])('is not retried if %s', async (_what, random, answer, milliseconds) => {
+    vi.spyOn(Math, 'random').mockReturnValue(random);
+    const { outcome, requests } = await called(answer, left(milliseconds));
     expect(outcome).toMatchObject({ name: 'ThrottlingException' });
     expect(requests).toBe(1);
   });

@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { isSampled, levelOf, lineOf, successOf } from '../../../shared/adapters/log/journal-lines.ts';
-import { anAttempt, SOME_TIME, answered } from '../../support/delivery-builders.ts';
+import { measuresOf } from '../../../shared/adapters/log/journal-measures.ts';
+import { metricNames, metricsOfWorkers } from '../../../shared/config/metrics.ts';
+import type { Status } from '../../../shared/domain/delivery/vocabulary.ts';
+import { PHASES } from '../../../shared/domain/retry/vocabulary.ts';
+import type { Fact } from '../../../shared/ports/journal.ts';
+import { anAttempt, answered, SOME_TIME } from '../../support/delivery-builders.ts';
 import { aFact, everyFact, everyOperatorEvent, factKey } from '../../support/every-fact.ts';
 
 const ids = { queue: 'orders', messageId: 'm-1', subscriptionId: 's-1' };
@@ -161,5 +166,152 @@ describe('the sample of messages', () => {
       (key) => isSampled(key, 0.5) !== isSampled({ ...key, queue: 'invoices' }, 0.5),
     );
     expect(differs.length).toBeGreaterThan(0);
+  });
+});
+
+/** Sums, as CloudWatch computes them for counts. */
+const sumsOf = (...facts: Fact[]): Record<string, number> => {
+  const sums: Record<string, number> = {};
+  for (const { name, value } of facts.flatMap(measuresOf)) sums[name] = (sums[name] ?? 0) + value;
+  return sums;
+};
+
+const attemptWith = (
+  attempt: Parameters<typeof anAttempt>[0],
+  status: Status = 'retrying',
+  latenessMs = 40,
+) => aFact('attempt_made', { attempt: anAttempt(attempt), status, latenessMs });
+
+describe('the metrics', () => {
+  it.each([
+    ['delivered', 'AttemptsDelivered'],
+    ['failed', 'AttemptsFailed'],
+    ['rejected', 'AttemptsRejected'],
+  ] as const)('of an attempt count its outcome: %s', (outcome, name) => {
+    expect(sumsOf(attemptWith({ outcome }))).toMatchObject({ [name]: 1, AttemptDuration: 120 });
+  });
+
+  it('of an attempt count its phase', () => {
+    expect(sumsOf(...PHASES.map((phase) => attemptWith({ phase })))).toMatchObject({
+      AttemptsInitial: 1,
+      AttemptsImmediate: 1,
+      AttemptsPreBackoff: 1,
+      AttemptsBackoff: 1,
+      AttemptsPostBackoff: 1,
+      AttemptsManual: 1,
+      AttemptsFailed: 6,
+    });
+  });
+
+  it('distinguish the age of first attempts from the lateness of retries', () => {
+    const first = sumsOf(attemptWith({ number: 1 }, 'retrying', 25));
+    expect(first).toMatchObject({ FirstAttemptAge: 25 });
+    expect(first).not.toHaveProperty('RetryLateness');
+    const retry = sumsOf(attemptWith({ number: 2 }, 'retrying', 30));
+    expect(retry).toMatchObject({ RetryLateness: 30 });
+    expect(retry).not.toHaveProperty('FirstAttemptAge');
+  });
+
+  it('contain no negative age, even if clocks differ', () => {
+    expect(sumsOf(attemptWith({ number: 1 }, 'retrying', -3))).toMatchObject({ FirstAttemptAge: 0 });
+  });
+
+  it.each([
+    [attemptWith({ outcome: 'delivered' }, 'delivered'), { DeliveriesDelivered: 1 }],
+    [attemptWith({ outcome: 'rejected' }, 'rejected'), { DeliveriesRejected: 1 }],
+    [attemptWith({}, 'exhausted'), { DeliveriesExhausted: 1 }],
+    [aFact('delivery_cancelled'), { DeliveriesCancelled: 1 }],
+    [aFact('late_result', { decisive: true }), { DeliveriesDelivered: 1 }],
+  ])('of a delivery count its final status once: $0.fact $1', (fact, expected) => {
+    const finals = Object.entries(sumsOf(fact)).filter(([name]) =>
+      /^Deliveries(Delivered|Rejected|Exhausted|Cancelled)$/.test(name),
+    );
+    expect(Object.fromEntries(finals)).toEqual(expected);
+  });
+
+  it.each([
+    attemptWith({}, 'retrying'),
+    aFact('late_result', { attempt: anAttempt({ outcome: 'delivered' }), decisive: false }),
+    ...everyOperatorEvent.map((event) => aFact('operator_event_sent', { event })),
+  ])('of a delivery without a final status count none: $fact', (fact) => {
+    expect(Object.keys(sumsOf(fact)).filter((name) => name.startsWith('Deliveries'))).toEqual([]);
+  });
+
+  const failed = (throttled: boolean, repeated: boolean) => aFact('aws_call_failed', { throttled, repeated });
+
+  it.each<[what: string, facts: Fact[], sums: Record<string, number>]>([
+    [
+      'a message count it as accepted, with its matched and filtered subscriptions',
+      [aFact('message_accepted', { matched: 2, filtered: 3 })],
+      { MessagesAccepted: 1, DeliveriesMatched: 2, DeliveriesFiltered: 3 },
+    ],
+    [
+      'a message without deliveries count it as unmatched',
+      [aFact('message_accepted', { matched: 0, filtered: 3 })],
+      { MessagesAccepted: 1, MessagesUnmatched: 1, DeliveriesFiltered: 3 },
+    ],
+    ['a duplicate message are empty', [aFact('message_accepted', { duplicate: true })], {}],
+    [
+      'operator events count what befalls subscriptions, by reason, and no recovery',
+      everyOperatorEvent.map((event) => aFact('operator_event_sent', { event })),
+      { SubscriptionsFailing: 1, SubscriptionsThrottled: 1, CircuitsOpened: 1 },
+    ],
+    [
+      'a wake-up by SQS count its mechanism',
+      [aFact('wake_up_set', { by: 'sqs_delay' })],
+      { WakeUpsBySqs: 1 },
+    ],
+    [
+      'one by Scheduler count its mechanism',
+      [aFact('wake_up_set', { by: 'scheduler' })],
+      { WakeUpsByScheduler: 1 },
+    ],
+    [
+      'a run of reconcile are two gauges',
+      [aFact('reconcile_ran', { overdue: 4, stuck: 1 })],
+      { DeliveriesOverdue: 4, DeliveriesStuck: 1 },
+    ],
+    ['a throttled call that is retried', [failed(true, true)], { AwsCallsThrottled: 1, AwsCallsRetried: 1 }],
+    ['a throttled call that is not retried', [failed(true, false)], { AwsCallsThrottled: 1 }],
+    ['another failed call that is retried', [failed(false, true)], { AwsCallsRetried: 1 }],
+    ['another failed call that is not retried', [failed(false, false)], {}],
+    ['a refused message', [aFact('message_refused')], { MessagesRefused: 1 }],
+    ['a dead letter', [aFact('dead_lettered')], { DeadLettered: 1 }],
+    ['a reconciled delivery', [aFact('reconciled')], { Reconciled: 1 }],
+    ['an attempt that awaits a slot', [aFact('slot_awaited')], { AttemptsRateLimited: 1 }],
+    ['health that was not recorded', [aFact('health_not_recorded')], { Faults: 1 }],
+    ['a confirmation that was not sent', [aFact('confirmation_not_sent')], { Faults: 1 }],
+    ['a subscription that an operation failed for', [aFact('operation_failed_for')], { Faults: 1 }],
+  ])('of %s', (_what, facts, sums) => {
+    expect(sumsOf(...facts)).toEqual(sums);
+  });
+
+  it('of a run of reconcile are 0 if nothing is overdue', () => {
+    expect(measuresOf(aFact('reconcile_ran', { overdue: 0, stuck: 0 }))).toEqual([
+      { name: 'DeliveriesOverdue', value: 0 },
+      { name: 'DeliveriesStuck', value: 0 },
+    ]);
+  });
+});
+
+describe('the list of metrics', () => {
+  it('is covered by the facts, except for the one that the journal adds', () => {
+    const made = sumsOf(
+      ...everyFact,
+      ...PHASES.map((phase) => attemptWith({ phase, number: 2 })),
+      attemptWith({ outcome: 'delivered' }, 'delivered'),
+      attemptWith({ outcome: 'rejected' }, 'rejected'),
+      attemptWith({}, 'exhausted'),
+      aFact('wake_up_set', { by: 'sqs_delay' }),
+      aFact('message_accepted', { matched: 0 }),
+      ...everyOperatorEvent.map((event) => aFact('operator_event_sent', { event })),
+    );
+    expect([...Object.keys(made), metricNames.coldStarts].toSorted()).toEqual(
+      Object.values(metricNames).toSorted(),
+    );
+  });
+
+  it('of functions cost less than $11 a month, at $0.30 each in use', () => {
+    expect((Object.keys(metricNames).length - metricsOfWorkers.size) * 0.3).toBeLessThan(11);
   });
 });

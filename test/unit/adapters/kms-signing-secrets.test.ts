@@ -95,6 +95,11 @@ const secrets = () => {
 
 const secret = makeSecret('v1', randomBytes);
 
+const sealedSecret = async () => {
+  const { seal, open } = secrets();
+  return { open, sealed: await seal(OWNER, secret) };
+};
+
 /** The message of the error of a failed `open`, and the name of its cause. */
 const faultOf = async (opening: Promise<unknown>): Promise<unknown[]> => {
   const error: unknown = await opening.then(
@@ -153,8 +158,7 @@ describe('opening a secret', () => {
   });
 
   it('calls KMS once for concurrent callers, and again after an hour', async () => {
-    const { seal, open } = secrets();
-    const sealed = await seal(OWNER, secret);
+    const { open, sealed } = await sealedSecret();
     await Promise.all(Array.from({ length: 10 }, () => open(OWNER, sealed)));
     clock.time += 60 * MINUTE - 1;
     await open(OWNER, sealed);
@@ -165,8 +169,7 @@ describe('opening a secret', () => {
   });
 
   it('works for an hour while KMS is down, and no longer', async () => {
-    const { seal, open } = secrets();
-    const sealed = await seal(OWNER, secret);
+    const { open, sealed } = await sealedSecret();
     await open(OWNER, sealed);
     outage = 'KMSInternalException';
     clock.time += 60 * MINUTE - 1;
@@ -179,8 +182,7 @@ describe('opening a secret', () => {
   });
 
   it('works again as soon as KMS does, because failures are not cached', async () => {
-    const { seal, open } = secrets();
-    const sealed = await seal(OWNER, secret);
+    const { open, sealed } = await sealedSecret();
     outage = 'ThrottlingException';
     await faultOf(open(OWNER, sealed));
     outage = undefined;
@@ -191,8 +193,7 @@ describe('opening a secret', () => {
     ['queue', { ...OWNER, queue: 'invoices' }],
     ['subscription', { ...OWNER, subscriptionId: 'subscription-2' }],
   ])('for another %s is refused by KMS, and also if KMS ignores the context', async (_what, other) => {
-    const { seal, open } = secrets();
-    const sealed = await seal(OWNER, secret);
+    const { open, sealed } = await sealedSecret();
     expect(await faultOf(open(other, sealed))).toContain('InvalidCiphertextException');
     await open(OWNER, sealed);
     expect(await faultOf(open(other, sealed))).toContain('InvalidCiphertextException');
@@ -225,8 +226,7 @@ describe('opening a secret', () => {
   );
 
   it('fails without a key from KMS, and does not quote an unreadable one', async () => {
-    const { seal, open } = secrets();
-    const sealed = await seal(OWNER, secret);
+    const { open, sealed } = await sealedSecret();
     oddAnswer = { KeyId: KEY_ARN };
     expect(await faultOf(open(OWNER, sealed))).toContain('NoKeyError');
     oddAnswer = { KeyId: KEY_ARN, Plaintext: 'planted secret' };
@@ -236,8 +236,7 @@ describe('opening a secret', () => {
   });
 
   it('fails without revealing the secret', async () => {
-    const { seal, open } = secrets();
-    const sealed = await seal(OWNER, secret);
+    const { open, sealed } = await sealedSecret();
     await open(OWNER, sealed);
     const error: unknown = await open({ ...OWNER, queue: 'invoices' }, sealed).catch(
       (thrown: unknown) => thrown,

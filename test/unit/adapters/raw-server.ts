@@ -1,5 +1,17 @@
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
+import { onTestFinished } from 'vitest';
+import type { Reply } from '../../../shared/domain/retry/outcome.ts';
+import type { ConnectionFault } from '../../../shared/domain/retry/vocabulary.ts';
+
+export const OK: Reply = { kind: 'answered', statusCode: 200 };
+
+/** The reply of a subscriber that gave no answer. */
+export const unanswered = (error: ConnectionFault, detail: string): Reply => ({
+  kind: 'unanswered',
+  error,
+  detail,
+});
 
 /** A TCP server on loopback whose behaviour a test defines. */
 export type RawServer = {
@@ -13,16 +25,12 @@ export type RawServer = {
   taken: () => number;
   /** Request lines received so far. */
   requests: () => readonly string[];
-  close: () => Promise<void>;
 };
 
 type Behaviour = (socket: Socket, connection: number) => void;
 
-/** Starts the server. `behave` is called for each connection, counted from 1. Socket errors are ignored. */
-export const startRawServer = async (
-  behave: Behaviour,
-  { host = '127.0.0.1', port = 0 }: { host?: string; port?: number } = {},
-): Promise<RawServer> => {
+/** Starts the server, which ends with the test. `behave` is called for each connection, counted from 1. Socket errors are ignored. */
+export const startRawServer = async (behave: Behaviour): Promise<RawServer> => {
   const connections: Socket[] = [];
   let received = '';
   const server = createServer((socket) => {
@@ -31,12 +39,17 @@ export const startRawServer = async (
     socket.on('data', (chunk) => (received += chunk.toString('latin1')));
     behave(socket, connections.length);
   });
-  server.listen(port, host);
+  server.listen(0, '127.0.0.1');
   await once(server, 'listening');
+  onTestFinished(async () => {
+    for (const socket of connections) socket.destroy();
+    server.close();
+    await once(server, 'close');
+  });
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('The server has no port.');
   return {
-    url: `http://${host}:${address.port}/`,
+    url: `http://127.0.0.1:${address.port}/`,
     port: address.port,
     connections,
     open: () => connections.filter(({ destroyed }) => !destroyed).length,
@@ -46,11 +59,6 @@ export const startRawServer = async (
         0,
       ),
     requests: () => received.match(/POST \S+ HTTP\/1\.1/g) ?? [],
-    close: async () => {
-      for (const socket of connections) socket.destroy();
-      server.close();
-      await once(server, 'close');
-    },
   };
 };
 

@@ -1,5 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { readCache } from '../../../shared/adapters/read-cache.ts';
+import { combineCalls } from '../../../shared/adapters/combine-calls.ts';
+import { inParallel } from '../../../shared/adapters/in-parallel.ts';
+import { heapBytesOf, readCache } from '../../../shared/adapters/read-cache.ts';
 import { turnsUntil } from '../../support/eventually.ts';
 
 const aCache = ({ maxAgeMs = 5000, maxWeight = 100 } = {}) => {
@@ -149,5 +152,100 @@ describe('a cache of reads', () => {
     await cache.cached('a', reading('old'));
     cache.forget('a');
     expect(await cache.cached('a', reading('new'))).toBe('new');
+  });
+});
+
+const MIB = 1024 * 1024;
+
+describe('the estimated size of a value in memory', () => {
+  it.each([
+    ['a long text', 'x'.repeat(MIB), 2 * MIB],
+    ['a long name', { ['x'.repeat(MIB)]: 1 }, 2 * MIB],
+    ['many small objects', Array.from({ length: 10_000 }, () => ({})), 10_000 * 64],
+    ['many numbers', Array.from({ length: 10_000 }, (_, n) => n), 10_000 * 8],
+    ['many short texts', { list: Array.from({ length: 10_000 }, (_, n) => `${n}`) }, 10_000 * 32],
+  ])('is at least what %s needs, and less than five times that', (_name, value, bytes) => {
+    expect(heapBytesOf(value)).toBeGreaterThanOrEqual(bytes);
+    expect(heapBytesOf(value)).toBeLessThan(5 * bytes);
+  });
+
+  it('is greater than zero for empty values', () => {
+    for (const value of [null, true, 0, '', [], {}]) expect(heapBytesOf(value)).toBeGreaterThan(0);
+  });
+
+  it('is computed for values nested deeper than the stack', () => {
+    let nested: unknown = 1;
+    for (let depth = 0; depth < 100_000; depth += 1) nested = [nested];
+    expect(heapBytesOf(nested)).toBeGreaterThan(100_000 * 64);
+  });
+});
+
+describe('combined calls', () => {
+  it('within the time window and with the same key are one call, whose results go to the callers in order', async () => {
+    const made: [string, number][] = [];
+    const call = combineCalls<undefined, number>(5, (key, _asked, count) => {
+      made.push([key, count]);
+      return Promise.resolve(Array.from({ length: count }, (_, index) => index));
+    });
+    const results = await Promise.all([call('a', undefined), call('b', undefined), call('a', undefined)]);
+    expect(results).toEqual([0, 0, 1]);
+    expect(made).toEqual([
+      ['a', 2],
+      ['b', 1],
+    ]);
+  });
+
+  it('do not include calls made after the shared call started', async () => {
+    const counts: number[] = [];
+    const call = combineCalls<undefined, number>(1, async (_key, _asked, count) => {
+      counts.push(count);
+      await sleep(20);
+      return Array.from({ length: count }, () => 0);
+    });
+    const first = call('a', undefined);
+    await sleep(10);
+    await Promise.all([first, call('a', undefined)]);
+    expect(counts).toEqual([1, 1]);
+  });
+
+  it('all fail if the shared call fails, and later calls start a new one', async () => {
+    let fails = true;
+    const call = combineCalls<undefined, string>(1, (_key, _asked, count) =>
+      fails
+        ? Promise.reject(new Error('throttled'))
+        : Promise.resolve(Array.from({ length: count }, () => 'ok')),
+    );
+    const failed = await Promise.allSettled([call('a', undefined), call('a', undefined)]);
+    expect(failed.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    fails = false;
+    expect(await call('a', undefined)).toBe('ok');
+  });
+});
+
+describe('work in parallel', () => {
+  it('is done for every item within the limit, with results in the order of the items', async () => {
+    const gates = [0, 1, 2, 3].map(() => Promise.withResolvers<undefined>());
+    const started: number[] = [];
+    const all = inParallel([0, 1, 2, 3], 3, async (item) => {
+      started.push(item);
+      await gates[item]?.promise;
+      return item * 10;
+    });
+    expect(started).toEqual([0, 1, 2]);
+    gates[1]?.resolve(undefined);
+    await expect.poll(() => started).toEqual([0, 1, 2, 3]);
+    for (const gate of gates) gate.resolve(undefined);
+    expect(await all).toEqual([0, 10, 20, 30]);
+  });
+
+  it('fails as soon as one item fails', async () => {
+    const failing = inParallel([1, 2], 2, (item) =>
+      item === 1 ? Promise.reject(new Error('first')) : new Promise<never>(() => undefined),
+    );
+    await expect(failing).rejects.toThrow('first');
+  });
+
+  it('on an empty list returns an empty list', async () => {
+    expect(await inParallel([], 5, () => Promise.reject(new Error('called')))).toEqual([]);
   });
 });

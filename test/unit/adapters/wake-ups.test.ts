@@ -1,12 +1,17 @@
+import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { SchedulerClient } from '@aws-sdk/client-scheduler';
 import { NodeHttpHandler } from '@smithy/node-http-handler';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { sqsClient } from '../../../shared/adapters/sqs/client.ts';
+import {
+  eventBridgeOperatorEvents,
+  EventRefusedError,
+} from '../../../shared/adapters/eventbridge/operator-events.ts';
 import { schedulerWakeUps } from '../../../shared/adapters/scheduler/wake-ups.ts';
+import { sqsClient } from '../../../shared/adapters/sqs/client.ts';
 import { sqsWakeUps } from '../../../shared/adapters/sqs/queues.ts';
 import type { WakeUp } from '../../../shared/domain/delivery/job.ts';
 import { encodeWakeUp } from '../../../shared/wire/jobs/delivery-job.ts';
-import { awsStub, type AwsStub, type StubAnswer } from '../../support/aws-stub.ts';
+import { awsStub, type StubAnswer } from '../../support/aws-stub.ts';
 
 const wakeUp: WakeUp = {
   kind: 'wake_up',
@@ -34,20 +39,20 @@ const fault = (status: number, name: string): StubAnswer => ({
   body: JSON.stringify({ Message: 'from the test' }),
 });
 
-const targetOf = ({ config }: AwsStub, queueUrl: string) => ({
-  sqs: sqsClient(config),
-  queueUrl,
-  sleep: () => Promise.reject(new Error('nothing to wait for')),
-  random: () => 0,
-});
-
 describe('a wake-up by SQS', () => {
+  const retryQueueThat = async (answer: StubAnswer) => {
+    const { config, requests } = await stubThat(answer);
+    const queueUrl = `${config.endpoint}/000000000000/retry`;
+    const sleep = () => Promise.reject(new Error('nothing to wait for'));
+    const wakeUps = sqsWakeUps({ sqs: sqsClient(config), queueUrl, sleep, random: () => 0 });
+    return { wakeUps, queueUrl, requests };
+  };
+
   it('goes to the retry queue grouped by its subscription, with whole seconds up to 900', async () => {
-    const stub = await stubThat({ body: JSON.stringify({ Successful: [{ Id: '0' }] }) });
-    const queueUrl = `${stub.config.endpoint}/000000000000/retry`;
-    const wakeUps = sqsWakeUps(targetOf(stub, queueUrl));
+    const body = JSON.stringify({ Successful: [{ Id: '0' }] });
+    const { wakeUps, queueUrl, requests } = await retryQueueThat({ body });
     for (const delay of [0, 0.1, 89, 900, 901]) await wakeUps.sendDelayed(wakeUp, delay);
-    const sent = stub.requests.map(({ body }) => JSON.parse(body) as unknown);
+    const sent = requests.map((request) => JSON.parse(request.body) as unknown);
     expect(sent).toEqual(
       [0, 1, 89, 900, 900].map((DelaySeconds) => ({
         QueueUrl: queueUrl,
@@ -57,8 +62,7 @@ describe('a wake-up by SQS', () => {
   });
 
   it('that could not be sent is an error', async () => {
-    const stub = await stubThat(fault(500, 'InternalError'));
-    const wakeUps = sqsWakeUps(targetOf(stub, `${stub.config.endpoint}/000000000000/retry`));
+    const { wakeUps } = await retryQueueThat(fault(500, 'InternalError'));
     await expect(wakeUps.sendDelayed(wakeUp, 1)).rejects.toMatchObject({
       name: 'MessagesNotSentError',
       codes: ['InternalError'],
@@ -142,5 +146,56 @@ describe('a wake-up by EventBridge Scheduler', () => {
     ['in a missing group', 404, 'ResourceNotFoundException'],
   ])('that can never succeed throws: %s', async (_name, status, name) => {
     await expect(scheduleBy(fault(status, name))).rejects.toMatchObject({ name });
+  });
+});
+
+const publishing = async (answer: StubAnswer) => {
+  const { requests, config } = await stubThat(answer);
+  const events = eventBridgeOperatorEvents(new EventBridgeClient(config), {
+    busName: 'operator-bus',
+    deployment: 'Posthaste',
+  });
+  const published = events.publish({
+    type: 'subscription.failing',
+    queue: 'orders',
+    subscriptionId: 's-1',
+    since: 0,
+    failures: 20,
+  });
+  return { published, requests };
+};
+
+const accepted = { FailedEntryCount: 0, Entries: [{ EventId: 'e-1' }] };
+
+describe('an operator event', () => {
+  it('is put on the bus of the deployment, with the source posthaste', async () => {
+    const { published, requests } = await publishing({ body: JSON.stringify(accepted) });
+    await published;
+    expect(requests.map(({ body }) => JSON.parse(body) as unknown)).toEqual([
+      {
+        Entries: [
+          {
+            EventBusName: 'operator-bus',
+            Source: 'posthaste',
+            DetailType: 'subscription.failing',
+            Detail:
+              '{"deployment":"Posthaste","queue":"orders","subscriptionId":"s-1","since":"1970-01-01T00:00:00.000Z","failures":20}',
+          },
+        ],
+      },
+    ]);
+  });
+
+  it('that the bus refused in a successful response is reported as an error', async () => {
+    const refused = { FailedEntryCount: 1, Entries: [{ ErrorCode: 'ThrottlingException' }] };
+    const { published } = await publishing({ body: JSON.stringify(refused) });
+    await expect(published).rejects.toThrow(
+      new EventRefusedError('subscription.failing', 'ThrottlingException'),
+    );
+  });
+
+  it('that EventBridge failed is reported as an error', async () => {
+    const { published } = await publishing({ status: 500, body: '{"__type":"InternalException"}' });
+    await expect(published).rejects.toMatchObject({ name: 'InternalException' });
   });
 });

@@ -12,8 +12,10 @@ import { apiDescription } from '../../support/api-description.ts';
 import { inMemoryChunks } from '../../support/in-memory/in-memory-chunks.ts';
 import { inMemoryDeliveries } from '../../support/in-memory/in-memory-deliveries.ts';
 import { inMemoryDeliveryListings } from '../../support/in-memory/in-memory-delivery-listings.ts';
-import { inMemoryMessageListings } from '../../support/in-memory/in-memory-message-listings.ts';
-import { inMemoryMessageRecords } from '../../support/in-memory/in-memory-message-records.ts';
+import {
+  inMemoryMessageListings,
+  inMemoryMessageRecords,
+} from '../../support/in-memory/in-memory-message-records.ts';
 import { inMemoryOperatorEvents } from '../../support/in-memory/in-memory-operator-events.ts';
 import { inMemoryOperations, type QueuedOperation } from '../../support/in-memory/in-memory-queues.ts';
 import { inMemoryQueueStatistics } from '../../support/in-memory/in-memory-queue-statistics.ts';

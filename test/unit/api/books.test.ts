@@ -11,10 +11,10 @@ import { aSubscription } from '../../support/builders.ts';
 import { aDelivery, aDeliveryKey } from '../../support/delivery-builders.ts';
 import { inMemoryDeliveries } from '../../support/in-memory/in-memory-deliveries.ts';
 import { inMemoryDeliveryListings } from '../../support/in-memory/in-memory-delivery-listings.ts';
-import { inMemoryMessageListings } from '../../support/in-memory/in-memory-message-listings.ts';
 import { inMemoryMessageRecords } from '../../support/in-memory/in-memory-message-records.ts';
 import { type apiUnderTest, faultOf, NOON } from './api-under-test.ts';
 import { apiWithOrders, recordAll, recordMessage } from './recorded.ts';
+import { inMemoryMessageListings } from '../../support/in-memory/in-memory-message-records.ts';
 
 const PATH = '/v2/queues/orders/books';
 const HOUR = 3_600_000;

@@ -1,8 +1,9 @@
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { PublishError, Publisher, InvalidMessageError, MessageTooLargeError } from '../../../client/index.ts';
 import { awsStub } from '../../support/aws-stub.ts';
 import { ingressStub, type Judge, type SentEntry } from '../../support/ingress-stub.ts';
+import { PublishError, InvalidMessageError, MessageTooLargeError } from '../../../client/errors.ts';
+import { Publisher } from '../../../client/publisher.ts';
 
 afterEach(() => {
   vi.restoreAllMocks();

@@ -5,9 +5,9 @@ import { apply, type Delivery, type Transition } from '../../../shared/domain/de
 import { aBarePolicy, aMessage, aQueue, aSubscription } from '../../support/builders.ts';
 import { aDelivery, aDeliveryKey } from '../../support/delivery-builders.ts';
 import { inMemoryJournal } from '../../support/in-memory/in-memory-journal.ts';
-import { inMemoryPullSubscriptions } from '../../support/in-memory/in-memory-pull-subscriptions.ts';
 import { pipelineWorld, type PipelineWorld } from '../../support/in-memory/pipeline-world.ts';
 import { status } from '../../support/in-memory/scripted-subscriber.ts';
+import { inMemoryPullSubscriptions } from '../../support/in-memory/in-memory-subscriptions.ts';
 
 describe('reconcile', () => {
   const URL = 'https://subscriber.test/hook';

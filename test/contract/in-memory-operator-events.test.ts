@@ -1,7 +1,0 @@
-import { inMemoryOperatorEvents } from '../support/in-memory/in-memory-operator-events.ts';
-import { describeOperatorEventsContract } from './operator-events.contract.ts';
-
-describeOperatorEventsContract('in memory', () => {
-  const operatorEvents = inMemoryOperatorEvents();
-  return Promise.resolve({ operatorEvents, heard: () => Promise.resolve(operatorEvents.published) });
-});

@@ -1,0 +1,415 @@
+import { createHash } from 'node:crypto';
+import { DynamoDBServiceException } from '@aws-sdk/client-dynamodb';
+import { SQS } from '@aws-sdk/client-sqs';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import * as z from 'zod';
+import { sqsClient } from '../../../shared/adapters/sqs/client.ts';
+import { sqsDeadLetterQueue } from '../../../shared/adapters/sqs/dead-letter-queue.ts';
+import { sqsDeadLetters, sqsUndeliverables } from '../../../shared/adapters/sqs/dead-letters.ts';
+import { receivedRecords, reportingFailures } from '../../../shared/adapters/sqs/failed-records.ts';
+import { sqsWorkQueues } from '../../../shared/adapters/sqs/queues.ts';
+import { ContendedError } from '../../../shared/domain/contention.ts';
+import type { RedrivenMessage } from '../../../shared/domain/delivery/dead-letter.ts';
+import { type BodyLocation, payloadKeyOf } from '../../../shared/domain/message/body.ts';
+import type { Message } from '../../../shared/domain/message/message.ts';
+import { UnfinishedError } from '../../../shared/domain/receives.ts';
+import { awsStub, type StubAnswer, type StubRequest } from '../../support/aws-stub.ts';
+import { aMessage } from '../../support/builders.ts';
+import { aDelivery } from '../../support/delivery-builders.ts';
+import { inMemoryPayloads } from '../../support/in-memory/in-memory-payloads.ts';
+import { anSqsRecord } from '../../support/sqs-event.ts';
+import { encodeUndeliverableNotice } from '../../../shared/wire/jobs/dead-letter.ts';
+
+const stubThat = async (answer: (request: StubRequest) => StubAnswer) => {
+  const stub = await awsStub(answer);
+  onTestFinished(stub.close);
+  return stub;
+};
+
+const sentSchema = z.object({
+  MessageBody: z.string(),
+  MessageAttributes: z
+    .record(z.string(), z.object({ DataType: z.literal('String'), StringValue: z.string() }))
+    .optional(),
+});
+
+const deadQueue = async () => {
+  const stub = await stubThat(() => ({ body: JSON.stringify({ MessageId: '1' }) }));
+  return {
+    sqs: sqsClient(stub.config),
+    url: `${stub.config.endpoint}/000000000000/queue`,
+    sent: () => stub.requests.map(({ body }) => sentSchema.parse(JSON.parse(body))),
+  };
+};
+
+const attributesOf = ({ MessageAttributes = {} }: z.infer<typeof sentSchema>) =>
+  Object.fromEntries(Object.entries(MessageAttributes).map(([name, { StringValue }]) => [name, StringValue]));
+
+describe('a dead letter', () => {
+  const deadLetter = async (attributes: Record<string, string> = {}, body = ' not {json') => {
+    const { sqs, url, sent } = await deadQueue();
+    await sqsDeadLetters(sqs, url).send({ body, id: 'sqs-id', attributes }, 'not_json');
+    return sent()[0] ?? { MessageBody: '' };
+  };
+
+  it('goes without the reason, and without the id, where SQS would refuse it for its size', async () => {
+    const queue = { queue: 'orders' };
+    const id = { 'posthaste-id': 'sqs-id' };
+    const sentWith = async (added: string) => {
+      const bytes = 1_048_576 - `queueStringorders${added}`.length;
+      return attributesOf(await deadLetter(queue, 'x'.repeat(bytes)));
+    };
+    const both = await sentWith('reasonStringnot_jsonposthaste-idStringsqs-id');
+    expect(both).toEqual({ ...queue, ...id, reason: 'not_json' });
+    expect(await sentWith('posthaste-idStringsqs-id')).toEqual({ ...queue, ...id });
+    expect(await sentWith('posthaste-idStringsqs-i')).toEqual(queue);
+  });
+
+  it.each([
+    ['the reason and the id that a redrive sends', {}, { 'posthaste-id': 'sqs-id' }],
+    [
+      'its attributes and a new reason',
+      { queue: 'orders', reason: 'old' },
+      { queue: 'orders', 'posthaste-id': 'sqs-id' },
+    ],
+    ['its original id if it was redriven before', { 'posthaste-id': 'first' }, { 'posthaste-id': 'first' }],
+  ])('has the unchanged body, and %s', async (_what, attributes, expected) => {
+    const letter = await deadLetter(attributes);
+    expect(letter.MessageBody).toBe(' not {json');
+    expect(attributesOf(letter)).toEqual({ ...expected, reason: 'not_json' });
+  });
+
+  it('has at most ten attributes, and prefers those that dispatch reads', async () => {
+    const others = Object.fromEntries(Array.from({ length: 8 }, (_, index) => [`other-${index}`, 'x']));
+    const attributes = attributesOf(
+      await deadLetter({ ...others, queue: 'orders', 'ce-specversion': '1.0' }),
+    );
+    expect(Object.keys(attributes)).toHaveLength(10);
+    expect(attributes).toMatchObject({ queue: 'orders', 'ce-specversion': '1.0', reason: 'not_json' });
+  });
+});
+
+describe('an undeliverable message', () => {
+  const delivery = aDelivery({ status: 'exhausted' });
+  const [small, large] = [aMessage(), aMessage({ data: JSON.stringify('x'.repeat(256 * 1024)) })];
+  const key = payloadKeyOf(large);
+  const inline = (message: Message) => ({ kind: 'inline', message }) as const;
+  const stored = { kind: 'stored', payloadKey: key } as const;
+  const referenced = { kind: 'reference', dataRef: `s3://payloads/${key}` } as const;
+
+  const withData = { kind: 'inline', data: small.data } as const;
+
+  /** What the bucket has before, and afterwards if that differs. */
+  type Case = {
+    body?: BodyLocation;
+    kept?: Message[];
+    after?: Message[];
+    data: Parameters<typeof encodeUndeliverableNotice>[1];
+  };
+  it.each<[what: string, given: Case]>([
+    ['contains its data', { body: inline(small), data: withData }],
+    ['contains small data even if that was stored', { body: stored, kept: [small], data: withData }],
+    ['over 256 KB contains the location of its data', { body: stored, kept: [large], data: referenced }],
+    ['over 256 KB is stored first if necessary', { body: inline(large), after: [large], data: referenced }],
+    ['is reported without data if that is gone', { body: stored, data: { kind: 'gone' } }],
+    ['is reported without data if it has none', { data: { kind: 'gone' } }],
+  ])('%s', async (_what, { body, kept = [], after = kept, data }) => {
+    const { sqs, url, sent } = await deadQueue();
+    const payloads = inMemoryPayloads();
+    for (const message of kept) await payloads.put(key, message);
+    const undeliverables = sqsUndeliverables(sqs, payloads, { queueUrl: url, payloadBucket: 'payloads' });
+    await undeliverables.send(body === undefined ? { delivery } : { delivery, body });
+    expect(sent().map(({ MessageBody }) => MessageBody)).toEqual([encodeUndeliverableNotice(delivery, data)]);
+    expect([...payloads.stored]).toEqual(after.map((message) => [key, message]));
+  });
+});
+
+/** The requests for a record that failed, at these receives, and the URL of its queue. */
+const returned = async (error: Error, receiveCounts: readonly number[]) => {
+  const stub = await stubThat(() => ({ body: '{}' }));
+  const queueUrls = ['retry', 'delivery'].map((name) => `${stub.config.endpoint}/000000000000/${name}`);
+  const { returnSooner } = receivedRecords({
+    sqs: sqsClient(stub.config),
+    queues: queueUrls.map((url) => ({ url })),
+    random: () => 0.5,
+  });
+  for (const receiveCount of receiveCounts) await returnSooner(anSqsRecord('{}', receiveCount), error);
+  const requests = stub.requests.map(({ body }) => JSON.parse(body) as unknown);
+  return { requests, url: queueUrls[1] };
+};
+
+it('makes an unfinished message visible at once, however often it was received', async () => {
+  const { requests } = await returned(new UnfinishedError(), [1, 20]);
+  expect(requests).toMatchObject([{ VisibilityTimeout: 0 }, { VisibilityTimeout: 0 }]);
+});
+
+it('makes a failed message visible on its queue after a delay that grows with each receive', async () => {
+  const { requests, url } = await returned(new Error('DynamoDB is down'), [1, 3, 20]);
+  expect(requests).toEqual(
+    [2, 7, 444].map((VisibilityTimeout) => ({ QueueUrl: url, ReceiptHandle: 'receipt', VisibilityTimeout })),
+  );
+});
+
+describe('a message that failed five times while another of its queue succeeded', () => {
+  const failingBeside = async (fault: Error, { others = 1, receives = 5, canSend = true } = {}) => {
+    const [letters, returns, notes]: [unknown[], unknown[], unknown[]] = [[], [], []];
+    const handle = reportingFailures(
+      { fault: () => undefined, note: (fact) => void notes.push(fact) },
+      {
+        handleRecord: ({ body }) => (body === 'good' ? Promise.resolve() : Promise.reject(fault)),
+        returnSooner: (_, error) => Promise.resolve(void returns.push(error)),
+        deadLetters: {
+          send: (letter, reason) => {
+            if (canSend) letters.push({ ...letter, reason });
+            return canSend ? Promise.resolve() : Promise.reject(new Error('SQS is down'));
+          },
+        },
+      },
+    );
+    const context = { awsRequestId: 'r', getRemainingTimeInMillis: () => 1_000 };
+    for (let index = 0; index < others; index += 1) await handle(anSqsRecord('good', 1), context);
+    const outcome = await handle(anSqsRecord('bad', receives), context).then(
+      () => 'handled',
+      () => 'returned',
+    );
+    return { outcome, letters, returns, notes };
+  };
+
+  it('becomes a dead letter with a reason, and counts as handled', async () => {
+    const { outcome, letters, returns, notes } = await failingBeside(new TypeError('no such property'));
+    expect(outcome).toBe('handled');
+    expect(letters).toMatchObject([{ body: 'bad', reason: 'failed_repeatedly' }]);
+    expect(notes).toMatchObject([{ fact: 'dead_lettered', reason: 'failed_repeatedly' }]);
+    expect(returns).toEqual([]);
+  });
+
+  const serviceFault = (name: string) =>
+    new DynamoDBServiceException({ name, $fault: 'client', $metadata: {}, message: name });
+
+  it('does so where AWS refuses what it contains', async () => {
+    const fault = new Error('not written', { cause: serviceFault('ValidationException') });
+    expect((await failingBeside(fault)).outcome).toBe('handled');
+  });
+
+  it.each([
+    ['AWS throttles', serviceFault('ProvisionedThroughputExceededException')],
+    ['AWS denies the call', serviceFault('AccessDeniedException')],
+    [
+      'AWS is down, for a part of it',
+      new AggregateError([new TypeError('x'), serviceFault('InternalServerError')]),
+    ],
+    ['nothing answers', Object.assign(new Error('connect'), { code: 'ECONNREFUSED' })],
+    [
+      'a call times out',
+      new Error('call', { cause: Object.assign(new Error('x'), { name: 'TimeoutError' }) }),
+    ],
+    ['writes contend', new ContendedError('delivery')],
+    ['it is not finished', new UnfinishedError()],
+  ])('comes back where %s', async (_, fault) => {
+    expect(await failingBeside(fault)).toMatchObject({ outcome: 'returned', letters: [], returns: [fault] });
+  });
+
+  it('comes back while no other message of the queue succeeds', async () => {
+    expect(await failingBeside(new TypeError('bug'), { others: 0 })).toMatchObject({
+      outcome: 'returned',
+      letters: [],
+    });
+  });
+
+  it('comes back at its fourth failure, and where the dead letter cannot be sent', async () => {
+    const fault = new TypeError('bug');
+    expect(await failingBeside(fault, { receives: 4 })).toMatchObject({ outcome: 'returned', letters: [] });
+    expect(await failingBeside(fault, { canSend: false })).toMatchObject({
+      outcome: 'returned',
+      returns: [fault],
+    });
+  });
+});
+
+const requestSchema = z.looseObject({
+  QueueUrl: z.string(),
+  Entries: z.array(z.looseObject({ Id: z.string() })).default([]),
+});
+type SqsRequest = z.infer<typeof requestSchema> & { action: string };
+type Answer = Record<string, unknown>;
+
+/** An SQS with scripted answers. `waits` are the pauses between requests. */
+const sqsThat = async (answer: (request: SqsRequest, index: number) => Answer) => {
+  const requests: SqsRequest[] = [];
+  const waits: number[] = [];
+  const stub = await stubThat(({ headers, body }) => {
+    const action = String(headers['x-amz-target']).split('.').at(-1) ?? '';
+    const request = { ...requestSchema.parse(JSON.parse(body)), action };
+    const index = requests.push(request) - 1;
+    return { body: JSON.stringify(answer(request, index)) };
+  });
+  const source = {
+    sqs: new SQS({ ...stub.config, md5: false }),
+    queueUrl: `${stub.config.endpoint}/000000000000/dead`,
+    sleep: (milliseconds: number) => {
+      waits.push(milliseconds);
+      return Promise.resolve();
+    },
+  };
+  return { source, queue: sqsDeadLetterQueue(source), requests, waits, url: source.queueUrl };
+};
+
+const letters = (count: number) =>
+  Array.from({ length: count }, (_, n) => ({ id: `letter-${n}`, receipt: `receipt-${n}` }));
+
+const failing = (Id: string, Code: string, SenderFault: boolean) => ({ Id, Code, SenderFault });
+
+describe('receiving dead letters', () => {
+  it('requests ten at a time with all attributes, and hides them for the given time', async () => {
+    const { queue, requests } = await sqsThat(() => ({}));
+    expect(await queue.receive(23, 60)).toEqual([]);
+    expect(requests.map(({ MaxNumberOfMessages }) => MaxNumberOfMessages)).toEqual([10, 10, 3]);
+    expect(requests[0]).toMatchObject({
+      action: 'ReceiveMessage',
+      VisibilityTimeout: 60,
+      WaitTimeSeconds: 1,
+      MessageAttributeNames: ['All'],
+      MessageSystemAttributeNames: ['SentTimestamp', 'MessageGroupId', 'ApproximateReceiveCount'],
+    });
+  });
+
+  it('returns them completely, with typed attributes', async () => {
+    const { queue } = await sqsThat(() => ({
+      Messages: [
+        {
+          MessageId: 'letter',
+          ReceiptHandle: 'receipt',
+          Body: 'body',
+          MD5OfBody: createHash('md5').update('body').digest('hex'),
+          Attributes: {
+            SentTimestamp: '1700000000123',
+            MessageGroupId: 'group',
+            ApproximateReceiveCount: '7',
+          },
+          MessageAttributes: {
+            reason: { DataType: 'String', StringValue: 'not_json' },
+            picture: { DataType: 'Binary.png', BinaryValue: Buffer.of(1, 2).toString('base64') },
+          },
+        },
+      ],
+    }));
+    const [letter] = await queue.receive(1, 60);
+    expect(letter).toMatchObject({
+      id: 'letter',
+      sentAt: 1_700_000_000_123,
+      receipt: 'receipt',
+      body: 'body',
+      group: 'group',
+      receives: 7,
+      attributes: { reason: { type: 'String', text: 'not_json' }, picture: { type: 'Binary.png' } },
+    });
+    const picture = letter?.attributes['picture'];
+    expect(picture !== undefined && 'bytes' in picture && [...picture.bytes]).toEqual([1, 2]);
+  });
+});
+
+describe('removing dead letters', () => {
+  it('takes ten a request, and retries entries that failed inside SQS', async () => {
+    const { queue, requests, waits } = await sqsThat(({ Entries }, index) => ({
+      Successful: [],
+      Failed: index < 2 && Entries.length === 10 ? [failing('4', 'InternalError', false)] : [],
+    }));
+    await queue.remove(letters(20));
+    expect(requests.map(({ action }) => action)).toEqual(Array(4).fill('DeleteMessageBatch'));
+    expect(
+      requests.slice(2).map(({ Entries }) => Entries.map(({ ReceiptHandle }) => ReceiptHandle).join()),
+    ).toEqual(expect.arrayContaining(['receipt-4', 'receipt-14']));
+    expect(waits).toEqual([100, 100]);
+  });
+
+  it('reports how many remain after three rounds, and does not retry permanent failures', async () => {
+    const { queue, requests, waits } = await sqsThat(({ Entries }) => ({
+      Successful: [],
+      Failed: Entries.flatMap(({ Id }) => {
+        if (Id === '0') return [failing(Id, 'ReceiptHandleIsInvalid', true)];
+        return Id === '1' ? [failing(Id, 'InternalError', false)] : [];
+      }),
+    }));
+    await expect(queue.remove(letters(3))).rejects.toMatchObject({
+      name: 'DeadLettersNotRemovedError',
+      message: '2 messages could not be removed from dead: ReceiptHandleIsInvalid, InternalError',
+    });
+    expect(requests.map(({ Entries }) => Entries.length)).toEqual([3, 1, 1]);
+    expect(waits).toEqual([100, 200]);
+  });
+});
+
+describe('releasing dead letters', () => {
+  it('makes them visible at once, and ignores those that are already visible', async () => {
+    const { queue, requests } = await sqsThat(() => ({
+      Successful: [],
+      Failed: [failing('0', 'MessageNotInflight', true)],
+    }));
+    await queue.release(letters(2));
+    expect(requests).toHaveLength(1);
+    expect(requests[0]).toMatchObject({
+      action: 'ChangeMessageVisibilityBatch',
+      Entries: [
+        { ReceiptHandle: 'receipt-0', VisibilityTimeout: 0 },
+        { ReceiptHandle: 'receipt-1', VisibilityTimeout: 0 },
+      ],
+    });
+  });
+});
+
+describe('counting dead letters', () => {
+  it('separates those in flight', async () => {
+    const { queue } = await sqsThat(() => ({
+      Attributes: { ApproximateNumberOfMessages: '7', ApproximateNumberOfMessagesNotVisible: '5' },
+    }));
+    expect(await queue.counts()).toEqual({ visible: 7, hidden: 5 });
+  });
+});
+
+describe('sending dead letters back', () => {
+  it('sends each to its queue, with its group and typed attributes', async () => {
+    const { source, requests, url } = await sqsThat(() => ({
+      Successful: [{ Id: '0' }, { Id: '1' }],
+      Failed: [],
+    }));
+    const urls = {
+      ingress: `${url}-ingress`,
+      delivery: `${url}-delivery`,
+      retry: `${url}-retry`,
+      operation: `${url}-operation`,
+    };
+    const messages: RedrivenMessage[] = [
+      { to: 'retry', body: 'wake-up', attributes: {}, group: 's-1' },
+      {
+        to: 'ingress',
+        body: 'message',
+        attributes: { picture: { type: 'Binary.png', bytes: Uint8Array.of(1) } },
+      },
+      { to: 'retry', body: 'another', attributes: { note: { type: 'Number.int', text: '1' } } },
+    ];
+    await sqsWorkQueues({ ...source, random: () => 0 }, urls).send(messages);
+    expect(requests.map(({ QueueUrl, Entries }) => ({ QueueUrl, Entries }))).toEqual([
+      {
+        QueueUrl: urls.retry,
+        Entries: [
+          { Id: '0', MessageBody: 'wake-up', MessageGroupId: 's-1' },
+          {
+            Id: '1',
+            MessageBody: 'another',
+            MessageAttributes: { note: { DataType: 'Number.int', StringValue: '1' } },
+          },
+        ],
+      },
+      {
+        QueueUrl: urls.ingress,
+        Entries: [
+          {
+            Id: '0',
+            MessageBody: 'message',
+            MessageAttributes: { picture: { DataType: 'Binary.png', BinaryValue: 'AQ==' } },
+          },
+        ],
+      },
+    ]);
+  });
+});
