@@ -2,7 +2,7 @@ import { Annotations, Match } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { createStacks } from '../../infra/deployment.ts';
-import { resourcesOf, templatesFor, testApp } from './templates.ts';
+import { resourcesOf, templatesFor, testApp, TOKENS } from './templates.ts';
 
 const routesWith = (settings: Record<string, unknown>) =>
   [...resourcesOf(templatesFor(settings).pipeline, 'AWS::ApiGatewayV2::Route').values()].map(
@@ -32,12 +32,6 @@ const routesOf = (authorization: string) => [
   ...OPEN,
   ...OPENING.map((key) => ({ key, authorization })),
 ];
-
-const TOKENS = {
-  apiAuthorization: 'jwt',
-  jwtIssuer: 'https://id.example.com',
-  jwtAudience: ['posthaste'],
-};
 
 describe('the API', () => {
   it('requires IAM signatures by default', () => {

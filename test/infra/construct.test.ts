@@ -33,6 +33,7 @@ import {
   statementsAt,
   templatesFor,
   testApp,
+  TOKENS,
 } from './templates.ts';
 import { Posthaste } from '../../infra/constructs/posthaste.ts';
 
@@ -271,11 +272,7 @@ describe('grantAdminister', () => {
 
   it('is refused where tokens authorise callers', () => {
     const { grantPrincipal } = grantee('Holder');
-    const withTokens = new Posthaste(new Stack(testApp(), 'Tokens'), 'Webhooks', {
-      apiAuthorization: 'jwt',
-      jwtIssuer: 'https://id.example.com',
-      jwtAudience: ['posthaste'],
-    });
+    const withTokens = new Posthaste(new Stack(testApp(), 'Tokens'), 'Webhooks', TOKENS);
     expect(() => withTokens.grantAdminister({ grantPrincipal })).toThrow(
       'apiAuthorization (jwt) must be iam for grantAdminister',
     );

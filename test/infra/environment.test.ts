@@ -7,7 +7,7 @@ import { readEnvironment } from '../../shared/config/environment.ts';
 import { variables } from '../../shared/config/resources.ts';
 import { everyFunction, type Variable } from '../../shared/config/rules.ts';
 import { functionSettings } from '../../shared/config/settings.ts';
-import { environmentAt, templatesFor } from './templates.ts';
+import { environmentAt, templatesFor, TOKENS } from './templates.ts';
 
 const { pipeline } = templatesFor();
 
@@ -98,9 +98,7 @@ describe('the environment', () => {
   it('contains every variable in at least one function', () => {
     const { pipeline: template } = templatesFor({
       publicApiUrl: 'https://hooks.example.com',
-      apiAuthorization: 'jwt',
-      jwtIssuer: 'https://id.example.com',
-      jwtAudience: 'posthaste',
+      ...TOKENS,
       jwtScopes: { read: 'r', publish: 'p', manage: 'm', credentials: 'c' },
       jwtQueuesClaim: 'queues',
       adaptToThrottling: false,

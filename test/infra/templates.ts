@@ -12,6 +12,13 @@ export const { context: cdkContext } = z
 /** An app as the CLI would create it, but without bundling functions. */
 export const testApp = (): App => new App({ context: { ...cdkContext, 'aws:cdk:bundling-stacks': [] } });
 
+/** Settings of an API that tokens authorise. */
+export const TOKENS = {
+  apiAuthorization: 'jwt',
+  jwtIssuer: 'https://id.example.com',
+  jwtAudience: ['posthaste'],
+} as const;
+
 export type Templates = { state: Template; pipeline: Template; monitoring: Template };
 
 /** The templates for these settings. Equal settings are synthesised only once. */
