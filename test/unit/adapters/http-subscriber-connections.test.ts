@@ -327,12 +327,6 @@ describe('connections to subscribers', () => {
     return { receiver, post: (url = receiver.url()): Promise<Reply> => postTo(subscriber, url) };
   };
 
-  it('are reused by the next request', async () => {
-    const { receiver, post } = await connected();
-    for (let count = 0; count < 5; count += 1) expect(await post()).toEqual(OK);
-    expect(receiver.connections()).toBe(1);
-  });
-
   it('are not reused after 2 s idle by the clock, even if no timer has run', async () => {
     let now = 1_000_000;
     const { receiver, post } = await connected({ now: () => now });
