@@ -8,6 +8,7 @@ import {
 import { isReceivable } from '../../../shared/domain/delivery/pull.ts';
 import type { OverdueDelivery } from '../../../shared/domain/delivery/transitions.ts';
 import type { Deliveries, WriteResult } from '../../../shared/ports/deliveries.ts';
+import { answer, frozen } from './frozen.ts';
 
 /** `records` is for the listings, which read the same store. */
 export type InMemoryDeliveries = Deliveries & {
@@ -31,7 +32,7 @@ export const inMemoryDeliveries = (): InMemoryDeliveries => {
   };
 
   const kept = (id: string, delivery: Delivery): Delivery => {
-    records.set(id, structuredClone(delivery));
+    records.set(id, frozen(delivery));
     return delivery;
   };
 
@@ -71,6 +72,3 @@ const identityOf = ({ queue, messageId, bucket, subscriptionId }: DeliveryKey): 
 
 const overdueOf = ({ key, overdueAt }: Delivery): OverdueDelivery[] =>
   overdueAt === undefined ? [] : [{ key, overdueAt }];
-
-/** Asynchronous like the real adapter, and a copy, so that a caller cannot change a record through a result. */
-const answer = <T>(value: T): Promise<T> => Promise.resolve(structuredClone(value));

@@ -1,6 +1,7 @@
 import { replacementFor, isFromEarlierLife } from '../../../shared/domain/delivery/life.ts';
 import type { MessageKey } from '../../../shared/domain/message/message.ts';
 import type { AcceptedMessage, MessageRecord, MessageRecords } from '../../../shared/ports/messages.ts';
+import { answer, frozen } from './frozen.ts';
 import { withPart } from './with-part.ts';
 
 /** `records` is for the listings, which read the same store. */
@@ -15,8 +16,8 @@ export const inMemoryMessageRecords = (): InMemoryMessageRecords => {
   const records = new Map<string, MessageRecord>();
 
   const keep = (record: MessageRecord): MessageRecord => {
-    records.set(identityOf(record.key), structuredClone(record));
-    return structuredClone(record);
+    records.set(identityOf(record.key), frozen(record));
+    return record;
   };
 
   return {
@@ -34,7 +35,7 @@ export const inMemoryMessageRecords = (): InMemoryMessageRecords => {
     addPart: (record, next) => {
       const result = withPart(records.get(identityOf(record.key)), record, next);
       if (result.kind === 'added') keep(result.record);
-      return Promise.resolve(structuredClone(result));
+      return answer(result);
     },
     countMatch: ({ key, acceptedAt }) => {
       const known = records.get(identityOf(key));
@@ -42,7 +43,7 @@ export const inMemoryMessageRecords = (): InMemoryMessageRecords => {
       keep({ ...known, matched: known.matched + 1 });
       return true;
     },
-    find: (key) => Promise.resolve(structuredClone(records.get(identityOf(key)))),
+    find: (key) => answer(records.get(identityOf(key))),
     keepBody: ({ key, acceptedAt }, body, expiresAt) => {
       const known = records.get(identityOf(key));
       if (known?.acceptedAt !== acceptedAt) return Promise.resolve('forgotten');
