@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { chunkedWorld } from '../../support/in-memory/chunked-world.ts';
-import { status } from '../../support/in-memory/scripted-subscriber.ts';
+import { makeSecret } from '../../../shared/domain/subscription/signing-secret.ts';
+import { aBarePolicy } from '../../support/builders.ts';
 import { answered } from '../../support/delivery-builders.ts';
+import { chunkedWorld, type ChunkedWorld } from '../../support/in-memory/chunked-world.ts';
+import { status } from '../../support/in-memory/scripted-subscriber.ts';
+import { removeSubscription } from '../../support/remove-subscription.ts';
 
 describe('the first attempts of a chunk', () => {
   it('take two writes if ten subscribers answer at similar speed: the claim and one for all successes', async () => {
@@ -145,5 +148,329 @@ describe('the first attempts of a chunk', () => {
 
     expect(await world.chunk()).toBeUndefined();
     expect(world.separateMembers()).toEqual(world.ids);
+  });
+});
+
+const RETRIED = { minimum_delay_retries: 2, minimum_delay: 10, maximum_delay: 10 };
+
+describe('a member of a chunk', () => {
+  it('that fails gets a separate record and its retries; the others stay in the chunk', async () => {
+    const world = await chunkedWorld(4, { policy: RETRIED });
+    world.subscriber.script(world.urlOf('s-2'), [status(503), status(503), status(200)]);
+    await world.publish();
+    await world.until(5_000);
+
+    expect(world.writes()).toEqual(['chunk unclaimed', 'record s-2', 'chunk leased']);
+    expect(world.separateMembers()).toEqual(['s-2']);
+    expect((await world.chunk())?.members?.get('s-2')).toBe('separate');
+    expect(await world.delivery('s-2')).toMatchObject({
+      status: 'retrying',
+      attempts: [{ number: 1, outcome: 'failed' }],
+      next: { number: 2, phase: 'pre_backoff' },
+    });
+
+    await world.clock.run();
+    expect(world.requests()).toEqual([1, 3, 1, 1]);
+    expect(await world.delivery('s-2')).toMatchObject({
+      status: 'delivered',
+      attempts: [{ number: 1 }, { number: 2 }, { number: 3 }],
+      lost: 0,
+    });
+    expect(world.separateMembers()).toEqual(['s-2']);
+  });
+
+  it('that fails has the message stored for its retries; one that succeeds does not', async () => {
+    const kept = async (statusCode: number) => {
+      const world = await chunkedWorld(3);
+      world.subscriber.script(world.urlOf('s-2'), [status(statusCode)]);
+      await world.publish();
+      await world.clock.run();
+      return (await world.messageRecords.find({ queue: 'orders', messageId: 'message-1' }))?.body;
+    };
+    expect(await kept(503)).toMatchObject({ kind: 'inline' });
+    expect(await kept(200)).toBeUndefined();
+  });
+
+  it('that fails gets its immediate retry while the others are recorded', async () => {
+    const world = await chunkedWorld(3, { policy: { retries_with_no_delay: 3 } });
+    world.subscriber.script(world.urlOf('s-1'), [
+      status(503, { takesMs: 100 }),
+      status(200, { takesMs: 100 }),
+    ]);
+    await world.publish();
+    await world.until(1_000);
+
+    expect(world.requests()).toEqual([2, 1, 1]);
+    expect(await world.delivery('s-1')).toMatchObject({
+      status: 'delivered',
+      attempts: [{ phase: 'initial' }, { phase: 'immediate', by: 'same_invocation' }],
+    });
+    expect(world.separateMembers()).toEqual(['s-1']);
+  });
+
+  it.each([
+    { answer: 404, end: 'rejected', disabled: false },
+    { answer: 410, end: 'rejected', disabled: true },
+    { answer: 503, end: 'exhausted', disabled: false },
+  ])('that answers $answer without retries is $end, and its pending steps are done', async (given) => {
+    const world = await chunkedWorld(3);
+    world.subscriber.script(world.urlOf('s-3'), [status(given.answer)]);
+    await world.publish();
+    await world.clock.run();
+
+    expect(await world.delivery('s-3')).toMatchObject({ status: given.end, pendingSteps: [] });
+    expect(world.undeliverables.sent).toHaveLength(1);
+    const subscription = await world.subscriptions.findSubscription('orders', 's-3');
+    expect(subscription?.disabled !== undefined).toBe(given.disabled);
+    for (const id of ['s-1', 's-2']) expect((await world.delivery(id)).status).toBe('delivered');
+  });
+
+  it('whose subscription is disabled or expires is cancelled in a separate record', async () => {
+    const world = await chunkedWorld(2);
+    await world.subscribe('off', { disabled: { reason: 'manual', at: 0 } });
+    await world.subscribe('brief', { expiresAt: world.startedAt + 5_000 });
+    await world.publish({}, 10);
+    await world.clock.run();
+
+    expect(await world.delivery('off')).toMatchObject({ status: 'cancelled', reason: 'disabled' });
+    expect(await world.delivery('brief')).toMatchObject({
+      status: 'cancelled',
+      reason: 'subscription_expired',
+    });
+    expect(world.separateMembers()).toEqual(['brief', 'off']);
+    expect([...world.requests(), world.requestsOf('off'), world.requestsOf('brief')]).toEqual([1, 1, 0, 0]);
+  });
+
+  it('that waits for a rate-limit slot does so in a separate record and delays no other', async () => {
+    const world = await chunkedWorld(2);
+    await world.subscribe('limited', {
+      options: { max_per_second: 0.1, _retry_policy: aBarePolicy() },
+    });
+    await world.publish();
+    await world.until(1_000);
+    await world.publish({ id: 'message-2' });
+    await world.until(2_000);
+
+    expect((await world.delivery('limited')).status).toBe('delivered');
+    expect(await world.delivery('limited', 'message-2')).toMatchObject({ status: 'pending', attempts: [] });
+    expect(world.separateMembers()).toEqual(['limited']);
+    for (const id of world.ids) expect((await world.delivery(id, 'message-2')).status).toBe('delivered');
+
+    await world.clock.run();
+    expect((await world.delivery('limited', 'message-2')).status).toBe('delivered');
+    expect(world.requestsOf('limited')).toBe(2);
+  });
+
+  it('whose secrets cannot be decrypted delays no other, and its job is redelivered', async () => {
+    const world = await chunkedWorld(3);
+    const secret = makeSecret('v1', (bytes) => new Uint8Array(bytes));
+    const sealed = await world.secretOpener.seal({ queue: 'orders', subscriptionId: 'signed' }, secret);
+    await world.subscribe('signed', { secrets: [{ sealed }] });
+    world.secretOpener.outage = new Error('KMS does not respond');
+    await world.publish();
+    await world.until(1_000);
+
+    expect(world.requests()).toEqual([1, 1, 1]);
+    for (const id of world.ids) expect((await world.delivery(id)).status).toBe('delivered');
+    expect(world.requestsOf('signed')).toBe(0);
+    expect(world.deliveryJobs.waiting).toBe(1);
+
+    world.secretOpener.outage = undefined;
+    await world.clock.run();
+    expect(world.requestsOf('signed')).toBe(1);
+    expect(await world.delivery('signed')).toMatchObject({ status: 'delivered', lost: 0 });
+    expect((await world.delivery('signed')).attempts[0]).not.toHaveProperty('lost');
+    expect(world.requests()).toEqual([1, 1, 1]);
+    expect(world.deliveryJobs.waiting).toBe(0);
+  });
+
+  it('whose record cannot be written delays no other, and its request is repeated as lost', async () => {
+    const world = await chunkedWorld(3, { policy: RETRIED });
+    world.subscriber.script(world.urlOf('s-1'), [status(503), status(200)]);
+    const write = world.deliveries.write.bind(world.deliveries);
+    world.deliveries.write = (transition) => {
+      world.deliveries.write = write;
+      return Promise.reject(new Error(`throttled: ${transition.name}`));
+    };
+    await world.publish();
+    await world.clock.run();
+
+    expect(world.requests()).toEqual([2, 1, 1]);
+    expect(await world.delivery('s-1')).toMatchObject({
+      status: 'delivered',
+      attempts: [{ number: 1, outcome: 'delivered', lost: 1 }],
+    });
+    expect(world.separateMembers()).toEqual(['s-1']);
+  });
+});
+
+const answerSlowly = (world: ChunkedWorld, takesMs: number): void => {
+  for (const id of world.ids) world.subscriber.script(world.urlOf(id), [status(200, { takesMs })]);
+};
+
+describe('a copy of a chunk job', () => {
+  it('makes no request while the first holds the lease, and returns when the lease ends', async () => {
+    const world = await chunkedWorld(3);
+    answerSlowly(world, 3_000);
+    await world.publish();
+    await world.until(1_000);
+    const before = world.writes();
+    await world.deliverCopy(world.job(), world.received('copy'));
+
+    expect(world.writes()).toEqual([...before, 'chunk unclaimed']);
+    expect(world.deliveryJobs.waiting).toBe(2);
+    const until = (await world.chunk())?.lease?.until ?? Number.NaN;
+    await world.clock.run(until - 1);
+    expect(world.deliveryJobs.waiting).toBe(1);
+    await world.clock.run();
+    expect(world.deliveryJobs.waiting).toBe(0);
+    expect(world.requests()).toEqual([1, 1, 1]);
+    expect(world.separateMembers()).toEqual([]);
+  });
+
+  it('of fifty concurrent copies, only one makes the requests', async () => {
+    const world = await chunkedWorld(5);
+    answerSlowly(world, 3_000);
+    const copies = Array.from({ length: 50 }, (_, index) =>
+      world.deliverCopy(world.job(), world.received(`copy-${index}`)),
+    );
+    await world.clock.run();
+    await Promise.all(copies);
+
+    expect(world.requests()).toEqual([1, 1, 1, 1, 1]);
+    expect(world.writes().filter((write) => write !== 'chunk unclaimed')).toEqual(['chunk leased']);
+  });
+
+  it('is a no-op after all members succeeded', async () => {
+    const world = await chunkedWorld(3);
+    await world.publish();
+    await world.clock.run();
+    await world.deliverCopy(world.job(), world.received('late', 2));
+    await world.clock.run();
+
+    expect(world.requests()).toEqual([1, 1, 1]);
+    expect(world.separateMembers()).toEqual([]);
+    expect(world.writes()).toEqual(['chunk unclaimed', 'chunk leased', 'chunk unclaimed']);
+  });
+
+  it('gives subscriptions outside the claim separate records', async () => {
+    const world = await chunkedWorld(4);
+    await world.publish({}, 600);
+    await world.deliverCopy(world.job(['s-1', 's-2']), world.received('first'));
+    await world.deliverCopy(world.job(['s-2', 's-3', 's-4']), world.received('other'));
+    await world.until(1_000);
+
+    expect(world.requests()).toEqual([1, 1, 1, 1]);
+    expect([...((await world.chunk())?.members?.keys() ?? [])]).toEqual(['s-1', 's-2']);
+    expect(world.separateMembers()).toEqual(['s-3', 's-4']);
+    for (const id of world.ids) expect((await world.delivery(id)).status).toBe('delivered');
+
+    // Redeliveries of both copies.
+    await world.deliverCopy(world.job(['s-2', 's-3', 's-4']), world.received('again', 2));
+    await world.deliverCopy(world.job(['s-1', 's-2']), world.received('again', 2));
+    await world.clock.run();
+    expect(world.requests()).toEqual([1, 1, 1, 1]);
+  });
+
+  it('that names other subscriptions requests them after the first lease ends', async () => {
+    const world = await chunkedWorld(3);
+    answerSlowly(world, 3_000);
+    await world.publish({}, 600);
+    const first = world.deliverCopy(world.job(['s-1', 's-2']), world.received('first'));
+    await world.until(1_000);
+    await world.deliverCopy(world.job(['s-1', 's-2', 's-3']), world.received('other'));
+    expect(world.requests()).toEqual([1, 1, 0]);
+    await world.clock.run();
+    await first;
+
+    expect(world.requests()).toEqual([1, 1, 1]);
+  });
+});
+
+describe('a result that arrives after its lease ended', () => {
+  it('is stored as a late result, and a success wins', async () => {
+    const world = await chunkedWorld(2);
+    // Longer than the lease.
+    world.subscriber.script(world.urlOf('s-1'), [
+      status(200, { takesMs: 40_000 }),
+      status(500, { takesMs: 5_000 }),
+    ]);
+    world.subscriber.script(world.urlOf('s-2'), [status(200, { takesMs: 40_000 }), status(200)]);
+    await world.publish({}, 600);
+    const slow = world.deliverCopy(world.job(), world.received('slow'));
+    await world.until(30_000);
+    const other = world.deliverCopy(world.job(), world.received('other', 2));
+    await world.clock.run();
+    await Promise.all([slow, other]);
+
+    expect(world.requests()).toEqual([2, 2]);
+    const one = await world.delivery('s-1');
+    expect(one).toMatchObject({ status: 'delivered', attempts: [{ outcome: 'failed', lost: 1 }] });
+    expect(one.lateResults).toMatchObject([{ outcome: 'delivered', result: answered(200) }]);
+    const two = await world.delivery('s-2');
+    expect(two).toMatchObject({ status: 'delivered', attempts: [{ outcome: 'delivered', lost: 1 }] });
+    expect(two.lateResults).toHaveLength(1);
+  });
+
+  it('is recorded in the chunk if no other invocation took over', async () => {
+    const world = await chunkedWorld(2);
+    answerSlowly(world, 40_000);
+    await world.publish();
+    await world.clock.run();
+
+    expect(world.requests()).toEqual([1, 1]);
+    expect(world.separateMembers()).toEqual([]);
+    expect((await world.delivery('s-1')).status).toBe('delivered');
+  });
+});
+
+describe('a message that is dispatched twice', () => {
+  /** Makes dispatch crash after it sent this many jobs. */
+  const crashDispatchAfter = async (world: ChunkedWorld, sent: number): Promise<void> => {
+    const { deliveryQueue } = world.dispatchContext.ports;
+    const send = deliveryQueue.send.bind(deliveryQueue);
+    deliveryQueue.send = async (jobs, delaySeconds) => {
+      deliveryQueue.send = send;
+      await send(jobs.slice(0, sent), delaySeconds);
+      throw new Error('crash');
+    };
+    await expect(world.publish()).rejects.toThrow('crash');
+    await world.clock.run();
+  };
+
+  it.each([0, 1, 2, 3])(
+    'is delivered once to each subscription after a crash with %i jobs sent, although subscriptions changed',
+    async (sent) => {
+      const world = await chunkedWorld(12, { perJob: 4 });
+      await crashDispatchAfter(world, sent);
+      const requestedBefore = world.requests();
+      await removeSubscription(world.subscriptions, 'orders', 's-5');
+      await world.subscribe('newcomer', { createdAt: world.clock.now() + 1 });
+      world.settings.firstAttemptsPerJob = 2;
+      await world.publish();
+      await world.clock.run();
+
+      expect(world.requests()).toEqual(
+        world.ids.map((id, index) => (id === 's-5' ? (requestedBefore[index] ?? 0) : 1)),
+      );
+      expect(world.requestsOf('newcomer')).toBe(0);
+      expect(await world.messageRecords.find({ queue: 'orders', messageId: 'message-1' })).toMatchObject({
+        chunks: 3,
+        duplicates: 1,
+      });
+      for (const id of world.ids.filter((one) => one !== 's-5'))
+        expect(await world.delivery(id)).toMatchObject({ status: 'delivered', lost: 0 });
+    },
+  );
+
+  it('makes no second request after a complete dispatch', async () => {
+    const world = await chunkedWorld(12, { perJob: 4 });
+    await world.publish();
+    await world.clock.run();
+    await world.publish();
+    await world.clock.run();
+
+    expect(world.requests()).toEqual(world.ids.map(() => 1));
+    expect(world.separateMembers()).toEqual([]);
   });
 });

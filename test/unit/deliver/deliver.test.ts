@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { aBarePolicy, aMessage, aSubscription } from '../../support/builders.ts';
+import { answered } from '../../support/delivery-builders.ts';
 import { oneSubscriberWorld, type OneSubscriberWorld } from '../../support/in-memory/one-subscriber-world.ts';
 import { status } from '../../support/in-memory/scripted-subscriber.ts';
 import { removeSubscription } from '../../support/remove-subscription.ts';
-import { answered } from '../../support/delivery-builders.ts';
 
 let world: OneSubscriberWorld;
 
@@ -193,5 +193,303 @@ describe('a change between two attempts', () => {
 
     expect(world.subscriber.seen).toHaveLength(2);
     expect(await world.delivery()).toMatchObject({ status: 'cancelled', reason: 'message_expired' });
+  });
+});
+
+describe('the time of a retry', () => {
+  it('counts from the end of the failed attempt', async () => {
+    await world.subscribe(aBarePolicy({ minimum_delay_retries: 1, minimum_delay: 7 }));
+    world.subscriber.script(world.url, [status(500, { takesMs: 4_000 }), status(200)]);
+    await world.publish();
+
+    expect(world.gaps()).toEqual([11]);
+  });
+
+  it('is moved later, never earlier, by Retry-After, even for an immediate retry, which keeps its phase', async () => {
+    await world.subscribe(
+      aBarePolicy({ retries_with_no_delay: 1, minimum_delay_retries: 1, minimum_delay: 30 }),
+    );
+    world.subscriber.script(world.url, [
+      status(503, { retryAfter: '12' }),
+      status(503, { retryAfter: '3' }),
+      status(200),
+    ]);
+    await world.publish();
+
+    expect(world.gaps()).toEqual([12, 30]);
+    expect((await world.delivery()).attempts.map(({ phase }) => phase)).toEqual([
+      'initial',
+      'immediate',
+      'pre_backoff',
+    ]);
+  });
+
+  it('is not before the date in Retry-After, however long the response took', async () => {
+    await world.subscribe(aBarePolicy({ minimum_delay_retries: 1, minimum_delay: 1 }));
+    const date = new Date(world.clock.now() + 20_000).toUTCString();
+    world.subscriber.script(world.url, [status(503, { retryAfter: date, takesMs: 4_000 }), status(200)]);
+    await world.publish();
+
+    expect(world.gaps()).toEqual([20]);
+  });
+
+  it('is not moved beyond the cap by Retry-After, and not at all by a malformed one', async () => {
+    await world.subscribe(aBarePolicy({ minimum_delay_retries: 2 }));
+    world.subscriber.script(world.url, [
+      status(503, { retryAfter: '999999' }),
+      status(503, { retryAfter: 'soon' }),
+      status(200),
+    ]);
+    await world.publish();
+
+    expect(world.gaps()).toEqual([3600, 5]);
+  });
+
+  it('of an immediate retry is now after a quick failure, and follows the retry queue after a slow one', async () => {
+    await world.subscribe(aBarePolicy({ retries_with_no_delay: 2 }));
+    world.subscriber.script(world.url, [
+      status(500, { takesMs: 1_999 }),
+      status(500, { takesMs: 2_000 }),
+      status(200),
+    ]);
+    await world.publish();
+
+    const scheduled = world.journal.facts.filter(({ fact }) => fact === 'wake_up_set');
+    expect(scheduled).toMatchObject([{ attempt: 3, by: 'sqs_delay' }]);
+    expect((await world.delivery()).attempts.map(({ phase }) => phase)).toEqual([
+      'initial',
+      'immediate',
+      'immediate',
+    ]);
+  });
+
+  it('uses SQS below the threshold and a schedule from it on, both exact to the second', async () => {
+    await world.subscribe(
+      aBarePolicy({
+        retry_backoff_function: 'linear',
+        backoff_retries: 3,
+        minimum_delay: 89,
+        maximum_delay: 91,
+      }),
+    );
+    world.subscriber.script(world.url, [status(500)]);
+    await world.publish();
+
+    expect(world.gaps()).toEqual([89, 90, 91]);
+    expect(world.schedules.map(({ wakeUp }) => wakeUp.attempt)).toEqual([3, 4]);
+    expect(world.schedules.map(({ at, wakeUp }) => (wakeUp.dueAt - at) / 1000)).toEqual([65, 65]);
+  });
+
+  it('is kept by repeated SQS delays when a schedule is refused', async () => {
+    await world.subscribe(
+      aBarePolicy({ minimum_delay_retries: 1, minimum_delay: 2_000, maximum_delay: 2_000 }),
+    );
+    world.wakeUps.schedule = () => Promise.resolve('refused');
+    world.subscriber.script(world.url, [status(500), status(200)]);
+    await world.publish();
+
+    expect(world.gaps()).toEqual([2_000]);
+    expect(world.journal.facts).toContainEqual(
+      expect.objectContaining({ fact: 'schedule_refused', attempt: 2 }),
+    );
+  });
+});
+
+describe('an early wake-up', () => {
+  const HOUR_MS = 3_600_000;
+  const COPIES = 50;
+
+  beforeEach(() => world.subscribe(aBarePolicy({ minimum_delay_retries: 1, minimum_delay: 10 })));
+
+  const receiveCopies = async (dueInMs: number): Promise<void> => {
+    const wakeUp = world.wakeUp(2, world.clock.now() + dueInMs);
+    for (let copy = 1; copy <= COPIES; copy += 1) await world.receive(wakeUp, `copy-${copy}`);
+  };
+
+  it('becomes one schedule of all its copies if they are due after the maximum SQS delay', async () => {
+    await receiveCopies(HOUR_MS);
+
+    expect(world.schedules).toHaveLength(1);
+    expect(world.retryQueue.waiting).toBe(0);
+  });
+
+  it('is delayed by SQS, each copy, if they are due within its maximum delay', async () => {
+    await receiveCopies(15 * 60_000);
+
+    expect(world.schedules).toHaveLength(0);
+    expect(world.retryQueue.waiting).toBe(COPIES);
+  });
+
+  it('by a fraction of a second is waited for, so that the attempt starts exactly on time', async () => {
+    world.subscriber.script(world.url, [status(500), status(200)]);
+    const send = world.wakeUps.sendDelayed.bind(world.wakeUps);
+    world.wakeUps.sendDelayed = () => Promise.resolve();
+    const startedAt = world.clock.now();
+    await world.publish(4_700);
+    world.wakeUps.sendDelayed = send;
+    // 5.3 s are left, and SQS delays by whole seconds: the wake-up arrives after 5 s.
+    await world.receive(world.wakeUp(2, startedAt + 10_000), 'early');
+    await world.clock.run();
+
+    expect(world.subscriber.seen.map(({ at }) => at - startedAt)).toEqual([0, 10_000]);
+  });
+});
+
+describe('with two retries', () => {
+  beforeEach(() =>
+    world.subscribe(aBarePolicy({ minimum_delay_retries: 2, minimum_delay: 10, maximum_delay: 10 })),
+  );
+
+  describe('a copy of a job or wake-up', () => {
+    it('is a no-op while the first one holds the lease, for any number of copies', async () => {
+      world.subscriber.script(world.url, [status(200, { takesMs: 3_000 })]);
+      const copies = Array.from({ length: 50 }, (_, index) => world.receive(world.job(), `copy-${index}`));
+      await world.clock.run();
+      await Promise.all(copies);
+
+      expect(world.subscriber.seen).toHaveLength(1);
+    });
+
+    it('does not call the subscriber again after a success', async () => {
+      await world.publish(1_000);
+      await world.receive(world.job(), 'copy');
+      await world.receive(world.wakeUp(2), 'late');
+
+      expect(world.subscriber.seen).toHaveLength(1);
+      expect((await world.delivery()).attempts).toHaveLength(1);
+    });
+
+    it('for an earlier attempt does not change the time of the pending retry', async () => {
+      world.subscriber.script(world.url, [status(500), status(200)]);
+      await world.publish(1_000);
+      await world.receive(world.job(), 'copy');
+      await world.clock.run();
+
+      expect(world.gaps()).toEqual([10]);
+    });
+
+    it('that is due before the recorded time waits for the recorded time', async () => {
+      world.subscriber.script(world.url, [status(500), status(200)]);
+      await world.publish(1_000);
+      await world.receive(world.wakeUp(2), 'eager');
+      expect(world.subscriber.seen).toHaveLength(1);
+      await world.clock.run();
+
+      expect(world.gaps()).toEqual([10]);
+    });
+
+    it('for a later attempt than the recorded next one makes no attempt', async () => {
+      world.subscriber.script(world.url, [status(500)]);
+      await world.publish(1_000);
+      await world.receive(world.wakeUp(3), 'ahead');
+
+      expect(world.subscriber.seen).toHaveLength(1);
+      expect(world.journal.facts).toContainEqual(
+        expect.objectContaining({ fact: 'wake_up_dropped', reason: 'stale' }),
+      );
+    });
+
+    it('without a delivery record is dropped and logged', async () => {
+      await world.receive(world.wakeUp(2), 'orphan');
+
+      expect(world.subscriber.seen).toHaveLength(0);
+      expect(world.journal.facts).toContainEqual(
+        expect.objectContaining({ fact: 'wake_up_dropped', reason: 'no_record' }),
+      );
+    });
+  });
+
+  describe('after a crash', () => {
+    const crash = (): Promise<never> => Promise.reject(new Error('crash'));
+
+    it('between the claim and the record, the attempt is repeated under its number and counted as lost', async () => {
+      world.subscriber.onRequest = (_request, count) => (count === 1 ? crash() : Promise.resolve());
+      await world.publish(1_000);
+      await world.clock.run();
+
+      expect(world.subscriber.seen).toHaveLength(2);
+      expect(await world.delivery()).toMatchObject({
+        status: 'delivered',
+        attempts: [{ number: 1, lost: 1 }],
+        lost: 0,
+      });
+    });
+
+    it('between the record and the wake-up, the redelivered message schedules the wake-up once', async () => {
+      world.subscriber.script(world.url, [status(500), status(200)]);
+      const sendDelayed = world.wakeUps.sendDelayed.bind(world.wakeUps);
+      world.wakeUps.sendDelayed = () => {
+        world.wakeUps.sendDelayed = sendDelayed;
+        return crash();
+      };
+      await world.publish(1_000);
+      await world.clock.run();
+
+      expect(world.subscriber.seen).toHaveLength(2);
+      expect(await world.delivery()).toMatchObject({
+        status: 'delivered',
+        attempts: [{ number: 1 }, { number: 2 }],
+      });
+      expect(await world.delivery()).not.toHaveProperty('attempts.1.lost');
+    });
+
+    it('before the pending steps, the redelivered message does them', async () => {
+      world.subscriber.script(world.url, [status(400)]);
+      const send = world.undeliverables.send.bind(world.undeliverables);
+      world.undeliverables.send = () => {
+        world.undeliverables.send = send;
+        return crash();
+      };
+      await world.publish(1_000);
+      await world.clock.run();
+
+      expect(world.undeliverables.sent).toHaveLength(1);
+      expect(await world.delivery()).toMatchObject({ status: 'rejected', pendingSteps: [] });
+    });
+
+    it('a result whose lease was taken over is stored as a late result, and a success wins', async () => {
+      world.subscriber.script(world.url, [
+        status(200, { takesMs: 60_000 }),
+        status(500, { takesMs: 60_000 }),
+        status(500),
+      ]);
+      const slow = world.receive(world.job(), 'slow');
+      await world.clock.run(world.clock.now() + 25_000);
+      const other = world.receive(world.job(), 'other', { receiveCount: 2 });
+      await world.clock.run();
+      await Promise.all([slow, other]);
+
+      const delivery = await world.delivery();
+      expect(delivery).toMatchObject({ status: 'delivered', attempts: [], overdueAt: undefined });
+      expect(delivery.lateResults).toMatchObject([{ outcome: 'delivered' }, { outcome: 'failed', lost: 1 }]);
+      expect(world.subscriber.seen).toHaveLength(2);
+    });
+  });
+
+  describe('an invocation that runs out of time', () => {
+    it('sends the work as a new message instead of failing the receive', async () => {
+      await world.receive(world.job(), 'hurried', { remainingMs: 10_000 });
+      expect(world.subscriber.seen).toHaveLength(0);
+      expect(world.deliveryJobs.waiting).toBe(1);
+      await world.clock.run();
+
+      expect((await world.delivery()).status).toBe('delivered');
+    });
+  });
+
+  describe('a retry whose message no longer exists', () => {
+    it('is dead-lettered and cancelled with its reason instead of retrying for ever', async () => {
+      world.subscriber.script(world.url, [status(500)]);
+      await world.publish(1_000);
+      world.messageRecords.find = () => Promise.resolve(undefined);
+      await world.clock.run();
+
+      expect(world.deadLetters.sent).toMatchObject([{ reason: 'body_missing' }]);
+      expect(await world.delivery()).toMatchObject({
+        status: 'cancelled',
+        reason: 'body_missing',
+        overdueAt: undefined,
+      });
+    });
   });
 });

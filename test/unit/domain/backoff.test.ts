@@ -1,7 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { backoffDelays, type Backoff } from '../../../shared/domain/retry/schedule.ts';
-import type { BackoffFunction } from '../../../shared/domain/retry/vocabulary.ts';
+import { jitteredDelay } from '../../../shared/domain/retry/jitter.ts';
+import { DEFAULT_RETRY_POLICY, type RetryPolicy } from '../../../shared/domain/retry/policy.ts';
+import {
+  type Backoff,
+  backoffDelays,
+  meanSeconds,
+  retrySchedule,
+  totalSeconds,
+} from '../../../shared/domain/retry/schedule.ts';
+import type { BackoffFunction, Jitter } from '../../../shared/domain/retry/vocabulary.ts';
 
 const SERIES: BackoffFunction[] = ['linear', 'arithmetic', 'geometric', 'exponential'];
 const ALL: BackoffFunction[] = [...SERIES, 'capped_exponential'];
@@ -165,5 +173,128 @@ describe('backoff delays', () => {
     const delays = backoffDelays(backoff({ function: 'arithmetic', maximum, retries }));
     for (let n = 2; n <= retries; n += 1)
       expect(delays[n - 1]).toBeCloseTo((delays[n - 2] ?? NaN) + d * (n - 1), 9);
+  });
+});
+
+describe('jitter', () => {
+  const delay = fc.double({ min: 0, max: 604_800, noNaN: true });
+
+  it('of kind none keeps the delay', () => {
+    fc.assert(fc.property(delay, fc.string(), (d, seed) => jitteredDelay(d, 'none', seed) === d));
+  });
+
+  it('is between 0 (full) or half of the delay (equal) and the delay', () => {
+    fc.assert(
+      fc.property(delay, fc.string(), (d, seed) => {
+        const full = jitteredDelay(d, 'full', seed);
+        const equal = jitteredDelay(d, 'equal', seed);
+        return full >= 0 && full <= d && equal >= d / 2 && equal <= d;
+      }),
+    );
+  });
+
+  it('gives the same delay for the same seed across releases', () => {
+    // First 48 bits of the seed's SHA-256 as a fraction of 2^48.
+    const fraction = 18.851971771600162 / 100;
+    const seed = '["orders","m-1","s-1",5]';
+    expect(jitteredDelay(100, 'full', seed)).toBe(jitteredDelay(100, 'full', seed));
+    expect(jitteredDelay(100, 'full', seed)).toBeCloseTo(100 * fraction, 9);
+    expect(jitteredDelay(100, 'equal', seed)).toBeCloseTo(50 + 50 * fraction, 9);
+  });
+
+  it.each<[Jitter, number]>([
+    ['full', 0],
+    ['equal', 50],
+  ])('of kind %s spreads evenly over its range', (jitter, least) => {
+    const tenths = Array.from({ length: 10 }, () => 0);
+    for (let n = 0; n < 10_000; n += 1) {
+      const share = (jitteredDelay(100, jitter, `delivery-${n}`) - least) / (100 - least);
+      const tenth = Math.floor(share * 10);
+      tenths[tenth] = (tenths[tenth] ?? 0) + 1;
+    }
+    // Expected value 1,000, standard deviation 30.
+    for (const count of tenths) expect(Math.abs(count - 1000)).toBeLessThan(150);
+    expect(tenths).toHaveLength(10);
+  });
+
+  it.each<[Jitter, number]>([
+    ['none', 1],
+    ['full', 0.5],
+    ['equal', 0.75],
+  ])('of kind %s has the mean that a schedule shows', (jitter, share) => {
+    expect(meanSeconds({ ...DEFAULT_RETRY_POLICY, jitter })).toBe(280 * share);
+    const drawn = Array.from({ length: 2000 }, (_, n) => jitteredDelay(1, jitter, `delivery-${n}`));
+    expect(drawn.reduce((sum, delay) => sum + delay, 0) / drawn.length).toBeCloseTo(share, 1);
+  });
+});
+
+const policy = (overrides: Partial<RetryPolicy>): RetryPolicy => ({ ...DEFAULT_RETRY_POLICY, ...overrides });
+
+const anyPolicy: fc.Arbitrary<RetryPolicy> = fc
+  .record({
+    retries_with_no_delay: fc.integer({ min: 0, max: 25 }),
+    minimum_delay_retries: fc.integer({ min: 0, max: 25 }),
+    backoff_retries: fc.integer({ min: 0, max: 25 }),
+    maximum_delay_retries: fc.integer({ min: 0, max: 25 }),
+    minimum_delay: fc.integer({ min: 1, max: 100 }),
+    above: fc.integer({ min: 0, max: 604_700 }),
+    retry_backoff_function: fc.constantFrom<RetryPolicy['retry_backoff_function'][]>(
+      'linear',
+      'arithmetic',
+      'geometric',
+      'exponential',
+      'capped_exponential',
+    ),
+    backoff_exponent: fc.double({ min: 1, max: 1000, minExcluded: true, noNaN: true }),
+    jitter: fc.constantFrom<Jitter[]>('none', 'full', 'equal'),
+  })
+  .map(({ above, ...drawn }) => policy({ ...drawn, maximum_delay: drawn.minimum_delay + above }));
+
+describe('retry schedule', () => {
+  it("matches the original document's example: 12 backoff retries at 5, 10, …, 60 between the other phases", () => {
+    const schedule = retrySchedule(policy({ minimum_delay: 5, maximum_delay: 60, backoff_retries: 12 }));
+
+    expect(schedule.map(({ phase, delaySeconds }) => [phase, delaySeconds])).toEqual([
+      ...Array.from({ length: 3 }, () => ['immediate', 0]),
+      ...Array.from({ length: 3 }, () => ['pre_backoff', 5]),
+      ...[5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 55, 60].map((delay) => ['backoff', delay]),
+      ...Array.from({ length: 3 }, () => ['post_backoff', 60]),
+    ]);
+    expect(schedule.map(({ retry }) => retry)).toEqual(Array.from({ length: 21 }, (_, index) => index + 1));
+    expect(totalSeconds(policy({ minimum_delay: 5, maximum_delay: 60, backoff_retries: 12 }))).toBe(585);
+  });
+
+  it('has 19 retries over 280 seconds by default', () => {
+    expect(retrySchedule(DEFAULT_RETRY_POLICY)).toHaveLength(19);
+    expect(totalSeconds(DEFAULT_RETRY_POLICY)).toBe(280);
+  });
+
+  it('passes the exponent to capped_exponential', () => {
+    const capped = policy({
+      retry_backoff_function: 'capped_exponential',
+      backoff_exponent: 3,
+      backoff_retries: 3,
+    });
+    const backoff = retrySchedule(capped).filter(({ phase }) => phase === 'backoff');
+    expect(backoff.map(({ delaySeconds }) => delaySeconds)).toEqual([5, 15, 30]);
+  });
+
+  it('has exactly the retries of each phase in order, numbered without gaps', () => {
+    fc.assert(
+      fc.property(anyPolicy, (drawn) => {
+        const schedule = retrySchedule(drawn);
+        expect(schedule.map(({ phase }) => phase)).toEqual([
+          ...Array.from({ length: drawn.retries_with_no_delay }, () => 'immediate'),
+          ...Array.from({ length: drawn.minimum_delay_retries }, () => 'pre_backoff'),
+          ...Array.from({ length: drawn.backoff_retries }, () => 'backoff'),
+          ...Array.from({ length: drawn.maximum_delay_retries }, () => 'post_backoff'),
+        ]);
+        expect(schedule.every(({ retry }, index) => retry === index + 1)).toBe(true);
+      }),
+    );
+  });
+
+  it('does not depend on jitter', () => {
+    expect(retrySchedule(policy({ jitter: 'full' }))).toEqual(retrySchedule(policy({ jitter: 'none' })));
   });
 });

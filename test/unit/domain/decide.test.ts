@@ -1,14 +1,44 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decide } from '../../../shared/domain/delivery/decide.ts';
 import type { Attempt } from '../../../shared/domain/delivery/attempt.ts';
+import { decide } from '../../../shared/domain/delivery/decide.ts';
+import {
+  apply,
+  type Delivery,
+  type DeliveryChange,
+  type EndedDelivery,
+  holds,
+  isOpen,
+  type OpenDelivery,
+  type Recorded,
+  type Revision,
+} from '../../../shared/domain/delivery/delivery.ts';
+import {
+  attemptOf,
+  isReceivable,
+  openForPull,
+  type PullResult,
+  pullStepOf,
+  receive,
+  recordReceived,
+} from '../../../shared/domain/delivery/pull.ts';
 import type { Reply } from '../../../shared/domain/retry/outcome.ts';
-import { aBarePolicy } from '../../support/builders.ts';
+import {
+  InvalidPollInterval,
+  POLL_DECREASES,
+  pollInterval,
+  type PollInterval,
+  pollTrace,
+} from '../../../shared/domain/retry/poll-interval.ts';
+import { retrySchedule } from '../../../shared/domain/retry/schedule.ts';
+import { aBarePolicy, aMessage, aPolicy } from '../../support/builders.ts';
 import {
   aDelivery,
+  aDeliveryKey,
   anAttempt,
   answered,
-  SOME_TIME,
   type DeliveryFields,
+  SOME_TIME,
 } from '../../support/delivery-builders.ts';
 
 const DAY_MS = 86_400_000;
@@ -184,5 +214,221 @@ describe('the result of an attempt', () => {
       SOME_TIME + 10_100 + 30 * DAY_MS,
     );
     expect(decidedChange({ outcome: 'delivered' }).expiresAt).toBe(now + 30 * DAY_MS);
+  });
+});
+
+const { status: _status, next: _next, slot: _slot, ...recorded } = aDelivery();
+const common: Recorded & { pendingSteps: [] } = { ...recorded, pendingSteps: [] };
+const next = { number: 1, phase: 'initial', dueAt: SOME_TIME, by: 'sqs_delay' } as const;
+const at = { updatedAt: SOME_TIME };
+const made = anAttempt();
+
+/** Each line compiles only because of its comment: the type check fails where a contradiction becomes possible. */
+it('contradictory deliveries, changes and results do not compile', () => {
+  // @ts-expect-error A delivered one has no next attempt.
+  const delivered: EndedDelivery = { ...common, status: 'delivered', next };
+  // @ts-expect-error A delivered one has no reason.
+  const reasoned: EndedDelivery = { ...common, status: 'delivered', reason: 'gone' };
+  // @ts-expect-error A rejected one has the reason of a rejection.
+  const rejected: EndedDelivery = { ...common, status: 'rejected', reason: 'retries_exhausted' };
+  const cancelled = { ...common, status: 'cancelled', reason: 'manual' } as const;
+  // @ts-expect-error An ended one waits for no slot.
+  const waiting: EndedDelivery = { ...cancelled, slot: { at: SOME_TIME } };
+  // @ts-expect-error A retrying one has a next attempt.
+  const retrying: OpenDelivery = { ...common, status: 'retrying' };
+  // @ts-expect-error An open one has no pending steps.
+  const open: OpenDelivery = { ...common, status: 'pending', pendingSteps: [{ kind: 'undeliverable' }] };
+
+  // @ts-expect-error The reason of an exhausted one is that its retries are.
+  const exhausts: DeliveryChange = { ...at, status: 'exhausted', reason: 'manual' };
+  // @ts-expect-error A change to retrying plans the retry.
+  const retries: DeliveryChange = { ...at, status: 'retrying' };
+  // @ts-expect-error A next attempt needs an open status.
+  const unmoved: DeliveryChange = { ...at, next };
+  // @ts-expect-error A change that ends a delivery plans nothing.
+  const ends: DeliveryChange = { ...at, status: 'delivered', next };
+
+  // @ts-expect-error An answer has a status.
+  const answer: Attempt = { ...made, result: { kind: 'answered' } };
+  // @ts-expect-error A fault is one of the closed list.
+  const fault: Attempt = { ...made, result: { kind: 'unanswered', error: 'it failed' } };
+  // @ts-expect-error What was forbidden has no answer.
+  const forbidden: Attempt = { ...made, result: { kind: 'forbidden', statusCode: 200 } };
+  const all = [delivered, reasoned, rejected, waiting, retrying, open];
+  expect([...all, exhausts, retries, unmoved, ends, answer, fault, forbidden]).toHaveLength(13);
+});
+
+describe('pull', () => {
+  const retentionMs = 1000;
+  const NOW = SOME_TIME + 60_000;
+  const lease = { owner: 'pull/x', until: NOW, receivedAt: SOME_TIME };
+  const next = { number: 1, phase: 'initial', dueAt: SOME_TIME, by: 'pull' } as const;
+
+  describe('what deliver does with a delivery that its subscriber fetches', () => {
+    it.each<[string, Delivery | undefined, string]>([
+      ['nothing without a record', undefined, 'none'],
+      ['nothing while it waits', aDelivery({ next }), 'none'],
+      ['nothing while its lease lasts', aDelivery({ next, lease: { ...lease, until: NOW + 1 } }), 'none'],
+      ['records the failure from the exact end of its lease', aDelivery({ next, lease }), 'lapsed'],
+      ['lets it wait when it is woken', aDelivery({ next: { ...next, by: 'sqs_delay' } }), 'await'],
+      ['nothing after its end', aDelivery({ status: 'delivered' }), 'none'],
+      [
+        'its pending steps',
+        aDelivery({ status: 'exhausted', pendingSteps: [{ kind: 'undeliverable' }] }),
+        'unfinished',
+      ],
+    ])('%s', (_name, current, kind) => {
+      expect(pullStepOf(current, NOW).kind).toBe(kind);
+    });
+  });
+
+  const resultArbitrary: fc.Arbitrary<PullResult> = fc.constantFrom<PullResult>(
+    { kind: 'acknowledged' },
+    { kind: 'refused', detail: 'no room' },
+    { kind: 'lapsed' },
+  );
+
+  const LEASE_MS = 60_000;
+  const POLICY = aPolicy({ jitter: 'full', retry_backoff_function: 'exponential' });
+  const MOST = 1 + retrySchedule(POLICY).length;
+
+  const opened = (): Delivery => {
+    const body = { kind: 'inline', message: aMessage() } as const;
+    const job = { kind: 'job', key: aDeliveryKey(), attempt: 1, acceptedAt: SOME_TIME, body } as const;
+    const opening = openForPull(job, { now: SOME_TIME, retentionMs });
+    if (!('create' in opening)) throw new Error('it opens a record');
+    return opening.create;
+  };
+
+  const writtenTo = (delivery: Delivery, { expect: condition, change }: Revision): Delivery => {
+    expect(holds(condition, delivery)).toBe(true);
+    // An earlier expiry takes a second write.
+    expect(change.expiresAt ?? Infinity).toBeGreaterThanOrEqual(delivery.expiresAt);
+    return apply(change, delivery);
+  };
+
+  /** The delivery after it was received 7 ms after it was due, and answered within 10 ms or not at all. */
+  const afterReceive = (delivery: Delivery, result: PullResult): Delivery => {
+    expect(isReceivable(delivery)).toBe(true);
+    const { key, overdueAt = 0 } = delivery;
+    const now = overdueAt + 7;
+    const held = { owner: `pull/${now}`, until: now + LEASE_MS, receivedAt: now };
+    const received = {
+      ...writtenTo(delivery, receive({ key, overdueAt }, held, { now })),
+      lease: held,
+    };
+    expect(isReceivable(received)).toBe(false);
+    const at = { now: now + 10, retentionMs };
+    const attempt = attemptOf(received, result, at.now);
+    expect([attempt.startedAt, attempt.durationMs]).toEqual([now, result.kind === 'lapsed' ? LEASE_MS : 10]);
+    const after = writtenTo(received, recordReceived(received, { attempt, policy: POLICY }, at));
+    expect(after.next?.dueAt ?? Infinity).toBeGreaterThanOrEqual(now + attempt.durationMs);
+    return after;
+  };
+
+  describe('a delivery that is received again and again', () => {
+    it('has one attempt for each receive, never early, and ends by a success or with the policy', () => {
+      fc.assert(
+        fc.property(fc.array(resultArbitrary, { minLength: MOST, maxLength: MOST }), (results) => {
+          const after = results.reduce<Delivery>(
+            (delivery, result) => (isOpen(delivery) ? afterReceive(delivery, result) : delivery),
+            opened(),
+          );
+          const firstSuccess = results.findIndex(({ kind }) => kind === 'acknowledged');
+          const [status, made] = firstSuccess < 0 ? ['exhausted', MOST] : ['delivered', firstSuccess + 1];
+          expect(after.attempts.map(({ number }) => number)).toEqual(
+            Array.from({ length: made }, (_, index) => index + 1),
+          );
+          expect(after).toMatchObject({ status, lease: undefined });
+          expect(after.next).toBeUndefined();
+        }),
+      );
+    });
+  });
+});
+
+const EMPTY = 'empty';
+const MESSAGE = 'message';
+
+/** Wait times of a poller that starts at `interval` and gets these results. */
+const waits = (interval: PollInterval, found: string[]): number[] => {
+  const seen: number[] = [];
+  let now = interval;
+  for (const result of found) {
+    seen.push(now.wait);
+    now = result === EMPTY ? now.afterEmpty() : now.afterMessage();
+  }
+  return [...seen, now.wait];
+};
+
+const empty = (times: number): string[] => Array.from({ length: times }, () => EMPTY);
+
+describe('poll interval', () => {
+  it('waits 1, 2, 4, 8, 16, 32, 60, 60 s while nothing is found', () => {
+    expect(waits(pollInterval(), empty(7))).toEqual([1, 2, 4, 8, 16, 32, 60, 60]);
+  });
+
+  it('returns to the floor after a message', () => {
+    expect(waits(pollInterval(), [...empty(5), MESSAGE, EMPTY])).toEqual([1, 2, 4, 8, 16, 32, 1, 2]);
+  });
+
+  it('halves after a message with a gradual decrease, down to the floor', () => {
+    const found = [...empty(6), ...Array.from({ length: 7 }, () => MESSAGE)];
+    expect(waits(pollInterval({ decrease: 'gradual' }), found)).toEqual([
+      1, 2, 4, 8, 16, 32, 60, 30, 15, 7.5, 3.75, 1.875, 1, 1,
+    ]);
+    expect(waits(pollInterval({ decrease: 'gradual', exponent: 3 }), [EMPTY, EMPTY, MESSAGE])).toEqual([
+      1, 3, 9, 4.5,
+    ]);
+  });
+
+  it('uses the floor, ceiling and exponent of its options', () => {
+    expect(waits(pollInterval({ floor: 0.5, ceiling: 5, exponent: 3 }), empty(4))).toEqual([
+      0.5, 1.5, 4.5, 5, 5,
+    ]);
+    expect(waits(pollInterval({ floor: 3, ceiling: 3 }), empty(2))).toEqual([3, 3, 3]);
+    expect(waits(pollInterval({ exponent: 1 }), empty(2))).toEqual([1, 1, 1]);
+  });
+
+  it('traces each change with the sleep that it ends or the interval that it begins', () => {
+    const start = pollInterval().afterEmpty().afterEmpty();
+    expect(pollTrace('empty', start, start.afterEmpty())).toBe('empty: slept 4 s, next 8 s');
+    expect(pollTrace('failed', start, start.afterEmpty())).toBe('failed: slept 4 s, next 8 s');
+    expect(pollTrace('message', start, start.afterMessage())).toBe('message: interval 1 s');
+    expect(pollTrace('changed', start, start.afterMessage())).toBe('changed: interval 1 s');
+    expect(pollTrace('woken', start, start.afterMessage())).toBe('woken: interval 1 s');
+  });
+
+  it('always stays between floor and ceiling', () => {
+    const options = fc
+      .record({
+        floor: fc.double({ min: 0.001, max: 100, noNaN: true }),
+        above: fc.double({ min: 0, max: 1000, noNaN: true }),
+        exponent: fc.double({ min: 1, max: 10, noNaN: true }),
+        decrease: fc.constantFrom(...POLL_DECREASES),
+      })
+      .map(({ above, ...rest }) => ({ ...rest, ceiling: rest.floor + above }));
+    const found = fc.array(fc.constantFrom(EMPTY, MESSAGE), { maxLength: 50 });
+
+    fc.assert(
+      fc.property(options, found, (drawn, results) =>
+        waits(pollInterval(drawn), results).every((wait) => wait >= drawn.floor && wait <= drawn.ceiling),
+      ),
+    );
+  });
+
+  it.each([
+    ['floor', { floor: 0 }],
+    ['floor', { floor: -1 }],
+    ['floor', { floor: NaN }],
+    ['ceiling', { floor: 10, ceiling: 9 }],
+    ['ceiling', { ceiling: Infinity }],
+    ['ceiling', { ceiling: NaN }],
+    ['exponent', { exponent: 0.99 }],
+    ['exponent', { exponent: Infinity }],
+    ['exponent', { exponent: NaN }],
+  ])('refuses an invalid %s and names it: %o', (option, options) => {
+    expect(() => pollInterval(options)).toThrow(InvalidPollInterval);
+    expect(() => pollInterval(options)).toThrow(new RegExp(`^${option} must be`));
   });
 });

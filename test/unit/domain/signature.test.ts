@@ -1,19 +1,27 @@
-import { createPublicKey, verify, type KeyObject } from 'node:crypto';
+import { createPublicKey, type KeyObject, verify } from 'node:crypto';
+import { inspect } from 'node:util';
 import fc from 'fast-check';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, it } from 'vitest';
 import { signatureHeader } from '../../../shared/domain/delivery/webhook-request.ts';
+import { messageIdOf } from '../../../shared/domain/message/message.ts';
+import {
+  MAX_SECRETS,
+  rotateSecrets,
+  type SealedSecret,
+  secretsInForce,
+} from '../../../shared/domain/subscription/secret-rotation.ts';
 import {
   makeSecret,
   parseSecret,
+  publicJwk,
+  publicKeyText,
   secretText,
   type SigningSecret,
 } from '../../../shared/domain/subscription/signing-secret.ts';
-import { messageIdOf } from '../../../shared/domain/message/message.ts';
 
 const secretOf = (fill: number): SigningSecret => makeSecret('v1', (count) => Buffer.alloc(count, fill));
 const keyOf = (fill: number): SigningSecret => makeSecret('v1a', (count) => Buffer.alloc(count, fill));
-
 const now = Math.floor(Date.now() / 1000);
 const content = (fields: Partial<{ id: string; timestamp: number; body: string }> = {}) => ({
   id: 'order-17',
@@ -161,6 +169,207 @@ describe('a v1a signature', () => {
         expect(isGood(signed(`order-17.${now}.${body}`), keyOf(8))).toBe(false);
       }),
       { numRuns: 25 },
+    );
+  });
+});
+
+const bytes = (count: number): Buffer => Buffer.from(Array.from({ length: count }, (_, index) => index));
+const whsec = (count: number): string => `whsec_${bytes(count).toString('base64')}`;
+
+/** RFC 8032 §7.1, test 1. */
+const SEED = Buffer.from('9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60', 'hex');
+const PUBLIC_KEY = Buffer.from('d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a', 'hex');
+const whsk = (...parts: Buffer[]): string => `whsk_${Buffer.concat(parts).toString('base64')}`;
+
+const given = (text: string) => {
+  const secret = parseSecret(text);
+  if (secret === undefined) throw new Error('The text is not a valid secret.');
+  return secret;
+};
+
+describe('a v1 secret', () => {
+  it('of 24 to 64 bytes is parsed and formatted unchanged', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ minLength: 24, maxLength: 64 }), (key) => {
+        const text = `whsec_${Buffer.from(key).toString('base64')}`;
+        expect(secretText(given(text))).toBe(text);
+      }),
+    );
+  });
+
+  it('is generated from 32 random bytes', () => {
+    expect(secretText(makeSecret('v1', bytes))).toBe(whsec(32));
+  });
+
+  it('has no public key', () => {
+    expect(publicKeyText(given(whsec(24)))).toBeUndefined();
+  });
+});
+
+describe('a v1a secret', () => {
+  it('is parsed from its seed and has the matching public key', () => {
+    expect(publicKeyText(given(whsk(SEED)))).toBe(`whpk_${PUBLIC_KEY.toString('base64')}`);
+  });
+
+  it('has a public key whose thumbprint is its id (RFC 8037, appendices A.2 and A.3)', () => {
+    expect(publicJwk(`whpk_${PUBLIC_KEY.toString('base64')}`)).toEqual({
+      kty: 'OKP',
+      crv: 'Ed25519',
+      x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo',
+      kid: 'kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k',
+      use: 'sig',
+      alg: 'EdDSA',
+    });
+  });
+
+  it('is parsed with or without its public key and formatted with it', () => {
+    expect(secretText(given(whsk(SEED)))).toBe(whsk(SEED, PUBLIC_KEY));
+    expect(secretText(given(whsk(SEED, PUBLIC_KEY)))).toBe(whsk(SEED, PUBLIC_KEY));
+  });
+
+  it('is generated from 32 random bytes as its seed', () => {
+    expect(secretText(makeSecret('v1a', () => SEED))).toBe(whsk(SEED, PUBLIC_KEY));
+    expect(() => makeSecret('v1a', () => SEED.subarray(1))).toThrow();
+  });
+});
+
+describe('parsing a secret', () => {
+  it.each([
+    ['one byte too short', whsec(23)],
+    ['one byte too long', whsec(65)],
+    ['without its prefix', bytes(32).toString('base64')],
+    ['under another prefix', `whpk_${bytes(32).toString('base64')}`],
+    ['without its padding', whsec(32).replace('=', '')],
+    ['in the alphabet of URLs', `whsec_${Buffer.alloc(30, 0xff).toString('base64url')}`],
+    ['with a line break', `${whsec(30).slice(0, 20)}\n${whsec(30).slice(20)}`],
+    ['followed by a blank', `${whsec(24)} `],
+    ['an ed25519 key with a missing byte', whsk(SEED.subarray(1))],
+    ['an ed25519 key with a mismatched public key', whsk(SEED, SEED)],
+    ['an ed25519 key with a part of its public key', whsk(SEED, PUBLIC_KEY.subarray(1))],
+    ['the prefix alone', 'whsec_'],
+    ['nothing', ''],
+  ])('refuses a text: %s', (_what, text) => {
+    expect(parseSecret(text)).toBeUndefined();
+  });
+});
+
+describe('a secret in memory', () => {
+  it.each([whsec(32), whsk(SEED)])('does not reveal the key when printed: %s', (text) => {
+    const secret = given(text);
+    const printed = `${inspect(secret, { depth: 9, showHidden: true })} ${JSON.stringify(secret)}`;
+    const held = secret.key.type === 'secret' ? secret.key.export() : SEED;
+    for (const encoding of ['base64', 'base64url', 'hex'] as const) {
+      expect(printed).not.toContain(held.toString(encoding).slice(0, 12));
+    }
+  });
+});
+
+const NOW = 1_790_000_000_000;
+const HOUR = 3_600_000;
+
+const rotated = (secrets: readonly SealedSecret[], sealed: string, now: number, graceMs: number) => {
+  const rotation = rotateSecrets(secrets, { sealed }, { now, graceMs });
+  if (rotation.kind !== 'rotated') throw new Error('There are too many secrets.');
+  return rotation;
+};
+
+const namesAt = (secrets: readonly SealedSecret[], now: number): string[] =>
+  secretsInForce(secrets, now).map(({ sealed }) => sealed);
+
+describe('a replaced secret', () => {
+  it('is in force until the exact end of its grace period', () => {
+    const { secrets, previousExpiresAt } = rotated([{ sealed: 'old' }], 'new', NOW, 24 * HOUR);
+    expect(previousExpiresAt).toBe(NOW + 24 * HOUR);
+    expect(namesAt(secrets, NOW)).toEqual(['new', 'old']);
+    expect(namesAt(secrets, NOW + 24 * HOUR - 1)).toEqual(['new', 'old']);
+    expect(namesAt(secrets, NOW + 24 * HOUR)).toEqual(['new']);
+  });
+
+  it('ends at once with a grace of 0', () => {
+    expect(rotated([{ sealed: 'old' }], 'new', NOW, 0)).toEqual({
+      kind: 'rotated',
+      secrets: [{ sealed: 'new' }],
+      previousExpiresAt: NOW,
+    });
+  });
+
+  it('keeps its end if the next grace is longer, and ends earlier if that is shorter', () => {
+    const first = rotated([{ sealed: 'a' }], 'b', NOW, HOUR).secrets;
+    expect(rotated(first, 'c', NOW + 1, 2 * HOUR).secrets).toEqual([
+      { sealed: 'c' },
+      { sealed: 'b', expiresAt: NOW + 1 + 2 * HOUR },
+      { sealed: 'a', expiresAt: NOW + HOUR },
+    ]);
+    expect(rotated(first, 'c', NOW + 1, 5).secrets).toEqual([
+      { sealed: 'c' },
+      { sealed: 'b', expiresAt: NOW + 6 },
+      { sealed: 'a', expiresAt: NOW + 6 },
+    ]);
+  });
+
+  it('is removed after its grace period', () => {
+    const first = rotated([{ sealed: 'a' }], 'b', NOW, HOUR).secrets;
+    expect(namesAt(rotated(first, 'c', NOW + HOUR, HOUR).secrets, 0)).toEqual(['c', 'b']);
+  });
+});
+
+describe('a first secret', () => {
+  it('replaces nothing', () => {
+    expect(rotated([], 'new', NOW, HOUR)).toEqual({ kind: 'rotated', secrets: [{ sealed: 'new' }] });
+  });
+});
+
+describe('too many secrets', () => {
+  const full = (): readonly SealedSecret[] => {
+    let secrets: readonly SealedSecret[] = [{ sealed: '1' }];
+    for (let count = 2; count <= MAX_SECRETS; count += 1)
+      secrets = rotated(secrets, String(count), NOW + count, HOUR).secrets;
+    return secrets;
+  };
+
+  it('are refused with the time at which one expires', () => {
+    expect(full()).toHaveLength(MAX_SECRETS);
+    expect(rotateSecrets(full(), { sealed: 'more' }, { now: NOW + 10, graceMs: HOUR })).toEqual({
+      kind: 'too_many',
+      until: NOW + 2 + HOUR,
+    });
+    expect(rotateSecrets(full(), { sealed: 'more' }, { now: NOW + 2 + HOUR, graceMs: HOUR }).kind).toBe(
+      'rotated',
+    );
+  });
+
+  it('do not prevent a rotation with a grace of 0, which ends all but the new one', () => {
+    expect(rotated(full(), 'new', NOW + 10, 0).secrets).toEqual([{ sealed: 'new' }]);
+  });
+});
+
+describe('after any rotations', () => {
+  const steps = fc.array(fc.record({ after: fc.nat(100), grace: fc.nat(300) }), { maxLength: 30 });
+
+  it('only the newest secret, the first, has no end, and the number stays within the limit', () => {
+    fc.assert(
+      fc.property(steps, (taken) => {
+        let secrets: readonly SealedSecret[] = [];
+        let now = NOW;
+        let newest = -1;
+        for (const [index, { after, grace }] of taken.entries()) {
+          now += after;
+          const rotation = rotateSecrets(secrets, { sealed: String(index) }, { now, graceMs: grace });
+          if (rotation.kind === 'too_many') {
+            expect(rotation.until).toBeGreaterThan(now);
+            continue;
+          }
+          ({ secrets } = rotation);
+          newest = index;
+          const [current, ...replaced] = secrets;
+          expect(current).toEqual({ sealed: String(newest) });
+          expect(secrets.length).toBeLessThanOrEqual(MAX_SECRETS);
+          for (const { expiresAt } of replaced) {
+            expect(expiresAt).toBeGreaterThan(now);
+            expect(expiresAt).toBeLessThanOrEqual(now + grace);
+          }
+        }
+      }),
     );
   });
 });

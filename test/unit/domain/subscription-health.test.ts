@@ -1,22 +1,25 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { asEnabled, moveTo } from '../../../shared/domain/subscription/change.ts';
+import { parseDestination } from '../../../shared/domain/subscription/destination.ts';
 import {
   afterFailure,
   afterSuccess,
-  type HealthChange,
-  healthChangeHolds,
   applyHealthChange,
   FAILURES_TO_DISABLE,
+  type HealthChange,
+  healthChangeHolds,
+  healthChangeName,
   isEventUnsent,
+  mayDisable,
 } from '../../../shared/domain/subscription/health.ts';
-import type { Subscription, PendingEvent } from '../../../shared/domain/subscription/subscription.ts';
-import { aSubscription } from '../../support/builders.ts';
+import type { PendingEvent, Subscription } from '../../../shared/domain/subscription/subscription.ts';
+import { aSubscription, SUBSCRIBER_URL } from '../../support/builders.ts';
 import { SOME_TIME } from '../../support/delivery-builders.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
-
 const rules = { subscriptionCacheMs: 5_000, disableFailingAfterMs: 5 * DAY };
 const settled = SOME_TIME + rules.subscriptionCacheMs + MINUTE;
 
@@ -215,5 +218,124 @@ describe('a health change', () => {
   it('has an unsent event once the invocation that wrote it has ended', () => {
     expect(isEventUnsent(unsent, SOME_TIME + MINUTE - 1)).toBe(false);
     expect(isEventUnsent(unsent, SOME_TIME + MINUTE)).toBe(true);
+  });
+});
+
+describe('a subscription', () => {
+  const failing = { since: 1, failures: 3 };
+  const disabled = { reason: 'gone', at: 1 } as const;
+  const unhealthy = aSubscription({ failing, disabled });
+
+  it('loses its failure history when it is enabled', () => {
+    expect(asEnabled(unhealthy, SOME_TIME)).toEqual(aSubscription({ changedAt: SOME_TIME }));
+  });
+
+  it('gets a new changedAt even if it was enabled before', () => {
+    expect(asEnabled(aSubscription(), SOME_TIME)).toEqual(aSubscription({ changedAt: SOME_TIME }));
+  });
+
+  it('with another subscriber loses its failure history and stays disabled', () => {
+    expect(moveTo(parseDestination('https://other.test/'), unhealthy, SOME_TIME)).toEqual(
+      aSubscription({ subscriber: 'https://other.test/', changedAt: SOME_TIME, disabled }),
+    );
+  });
+
+  it('keeps its history with another spelling of the same subscriber', () => {
+    const destination = parseDestination(SUBSCRIBER_URL.toUpperCase().replace('/HOOK', '/hook'));
+    expect(moveTo(destination, unhealthy, SOME_TIME)).toEqual({ ...unhealthy, destination });
+  });
+
+  it('gets an increasing changedAt, even if the clock stands still or goes back', () => {
+    const once = asEnabled(unhealthy, SOME_TIME);
+    const twice = moveTo(parseDestination('https://other.test/'), once, SOME_TIME);
+    expect(twice.changedAt).toBe(SOME_TIME + 1);
+    expect(asEnabled(twice, SOME_TIME - 5_000).changedAt).toBe(SOME_TIME + 2);
+  });
+});
+
+describe('the health change of an attempt', () => {
+  const DAY = 24 * 60 * 60_000;
+  const rules = { subscriptionCacheMs: 5_000, disableFailingAfterMs: 5 * DAY };
+  const later = SOME_TIME + 5 * DAY;
+
+  const failing = (failures: number): Subscription =>
+    aSubscription({ failing: { since: SOME_TIME, failures } });
+
+  it.each([
+    ['a first failure', aSubscription(), afterFailure],
+    ['a further failure', failing(5), afterFailure],
+    ['the disabling failure', failing(30), afterFailure],
+    ['a success', failing(5), afterSuccess],
+  ])('is refused after the subscription was repaired: %s', (_, subscription, after) => {
+    const change = after(subscription, later, rules);
+    expect(change && healthChangeHolds(subscription, change)).toBe(true);
+    expect(change && healthChangeHolds({ ...subscription, changedAt: SOME_TIME }, change)).toBe(false);
+  });
+
+  it('applies only to the repaired version that the attempt used', () => {
+    const repaired = aSubscription({ changedAt: SOME_TIME });
+    const begin = afterFailure(repaired, later, rules);
+    const allowed = [-1, 0, 1].map(
+      (ms) => begin && healthChangeHolds({ ...repaired, changedAt: SOME_TIME + ms }, begin),
+    );
+    expect(allowed).toEqual([false, true, false]);
+    expect(begin && healthChangeHolds(aSubscription(), begin)).toBe(false);
+  });
+
+  it('disables after a 410 only an enabled, unchanged subscription', () => {
+    const repaired = aSubscription({ changedAt: SOME_TIME });
+    expect(mayDisable(aSubscription(), undefined)).toBe(true);
+    expect(mayDisable(repaired, SOME_TIME)).toBe(true);
+    expect(mayDisable(repaired, undefined)).toBe(false);
+    expect(mayDisable(repaired, SOME_TIME + 1)).toBe(false);
+    expect(mayDisable(aSubscription(), SOME_TIME)).toBe(false);
+    expect(mayDisable({ ...repaired, disabled: { reason: 'manual', at: 1 } }, SOME_TIME)).toBe(false);
+  });
+});
+
+describe('the name of a health change', () => {
+  const DAY = 24 * 60 * 60_000;
+  const rules = { subscriptionCacheMs: 5_000, disableFailingAfterMs: 5 * DAY };
+
+  const failing = (failures: number, since = SOME_TIME): Subscription =>
+    aSubscription({ failing: { since, failures } });
+
+  const changedAt = SOME_TIME - DAY;
+  const readings: readonly Subscription[] = [
+    aSubscription(),
+    ...[1, 5, 19, 20, 30].map((failures) => failing(failures)),
+    failing(5, SOME_TIME + 1),
+    ...[aSubscription(), failing(5), failing(30)].map((one) => ({ ...one, changedAt })),
+  ];
+  const now = SOME_TIME + 6 * DAY;
+  const decided = readings.flatMap((reading) =>
+    [afterFailure(reading, now, rules), afterSuccess(reading, now)].flatMap((change) =>
+      change === undefined ? [] : [{ reading, change }],
+    ),
+  );
+
+  it('does not depend on the time of the decision', () => {
+    for (const { reading, change } of decided) {
+      const later =
+        change.kind === 'recover' ? afterSuccess(reading, now + 9) : afterFailure(reading, now + 9, rules);
+      expect(later && healthChangeName(later)).toBe(healthChangeName(change));
+    }
+  });
+
+  it('differs by failure streak, count and version of the subscription', () => {
+    const named = Map.groupBy(decided, ({ change }) => healthChangeName(change));
+    const alike = [...named.values()].filter(({ length }) => length > 1).flat();
+    // The end of a streak has one name for every failure count.
+    expect(new Set(alike.map(({ change }) => change.kind))).toEqual(new Set(['recover']));
+    expect(named.size).toBe(13);
+    for (const all of named.values())
+      expect(new Set(all.map(({ reading: one }) => `${one.failing?.since} ${one.changedAt}`)).size).toBe(1);
+  });
+
+  it('belongs to a change that cannot be applied twice', () => {
+    for (const { reading, change } of decided) {
+      expect(healthChangeHolds(reading, change)).toBe(true);
+      expect(healthChangeHolds(applyHealthChange(change, reading), change)).toBe(false);
+    }
   });
 });
