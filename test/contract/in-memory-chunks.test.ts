@@ -1,7 +1,9 @@
-import { inMemoryChunks } from '../support/in-memory/in-memory-chunks.ts';
-import { inMemoryDeliveries } from '../support/in-memory/in-memory-deliveries.ts';
-import { inMemoryDeliveryListings } from '../support/in-memory/in-memory-delivery-listings.ts';
-import { inMemoryMessageRecords } from '../support/in-memory/in-memory-message-records.ts';
+import {
+  inMemoryChunks,
+  inMemoryDeliveries,
+  inMemoryDeliveryListings,
+} from '../support/in-memory/in-memory-deliveries.ts';
+import { inMemoryMessageRecords } from '../support/in-memory/in-memory-messages.ts';
 import { describeAddedDeliveriesContract } from './added-deliveries.contract.ts';
 import { describeChunkListingsContract } from './chunk-listings.contract.ts';
 import { describeChunksContract } from './chunks.contract.ts';

@@ -1,7 +1,5 @@
-import { inMemoryDeliveries } from '../support/in-memory/in-memory-deliveries.ts';
-import { inMemoryDeliveryListings } from '../support/in-memory/in-memory-delivery-listings.ts';
-import { inMemoryMessageListings } from '../support/in-memory/in-memory-message-listings.ts';
-import { inMemoryMessageRecords } from '../support/in-memory/in-memory-message-records.ts';
+import { inMemoryDeliveries, inMemoryDeliveryListings } from '../support/in-memory/in-memory-deliveries.ts';
+import { inMemoryMessageListings, inMemoryMessageRecords } from '../support/in-memory/in-memory-messages.ts';
 import { describeDeliveryListingsContract } from './delivery-listings.contract.ts';
 import { describeMessageDeliveriesContract } from './message-deliveries.contract.ts';
 import { describeMessageListingsContract } from './message-listings.contract.ts';

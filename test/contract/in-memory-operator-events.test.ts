@@ -1,4 +1,4 @@
-import { inMemoryOperatorEvents } from '../support/in-memory/in-memory-operator-events.ts';
+import { inMemoryOperatorEvents } from '../support/in-memory/in-memory-journal.ts';
 import { describeOperatorEventsContract } from './operator-events.contract.ts';
 
 describeOperatorEventsContract('in memory', () => {

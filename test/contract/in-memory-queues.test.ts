@@ -4,9 +4,9 @@ import {
   inMemoryIngress,
   inMemoryUndeliverables,
   type PublishedMessage,
+  inMemoryWakeUps,
 } from '../support/in-memory/in-memory-queues.ts';
-import { inMemoryPayloads } from '../support/in-memory/in-memory-payloads.ts';
-import { inMemoryWakeUps } from '../support/in-memory/in-memory-wake-ups.ts';
+import { inMemoryPayloads } from '../support/in-memory/in-memory-messages.ts';
 import { virtualClock } from '../support/in-memory/virtual-clock.ts';
 import { modelledSqs, sideBySide } from '../support/modelled-sqs.ts';
 import type { DeliveryJob, WakeUp } from '../../shared/domain/delivery/job.ts';

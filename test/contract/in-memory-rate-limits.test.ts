@@ -1,5 +1,4 @@
-import { inMemoryRateLimits } from '../support/in-memory/in-memory-rate-limits.ts';
-import { inMemoryCountingWindows } from '../support/in-memory/in-memory-counting-windows.ts';
+import { inMemoryRateLimits, inMemoryCountingWindows } from '../support/in-memory/in-memory-pace.ts';
 import { describeCountingWindowsContract } from './counting-windows.contract.ts';
 import { describeRateLimitsContract } from './rate-limits.contract.ts';
 

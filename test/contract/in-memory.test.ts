@@ -1,9 +1,11 @@
 import { inMemoryDeliveries } from '../support/in-memory/in-memory-deliveries.ts';
-import { inMemoryMessageRecords } from '../support/in-memory/in-memory-message-records.ts';
-import { inMemoryPullSubscriptions } from '../support/in-memory/in-memory-pull-subscriptions.ts';
+import { inMemoryMessageRecords } from '../support/in-memory/in-memory-messages.ts';
+import {
+  inMemoryPullSubscriptions,
+  inMemorySubscriptions,
+} from '../support/in-memory/in-memory-subscriptions.ts';
 import { inMemoryRecoveries } from '../support/in-memory/in-memory-recoveries.ts';
 import { inMemoryReferencedData } from '../support/in-memory/in-memory-referenced-data.ts';
-import { inMemorySubscriptions } from '../support/in-memory/in-memory-subscriptions.ts';
 import { describeDeliveriesContract } from './deliveries.contract.ts';
 import { describeOverdueDeliveriesContract } from './overdue-deliveries.contract.ts';
 import { describeMessageLivesContract } from './message-lives.contract.ts';

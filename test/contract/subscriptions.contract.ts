@@ -8,7 +8,7 @@ import type {
   Subscriptions,
 } from '../../shared/ports/subscriptions.ts';
 import { aQueue, aSubscription } from '../support/builders.ts';
-import { listed } from '../support/in-memory/page-of-subscriptions.ts';
+import { listed } from '../support/in-memory/in-memory-subscriptions.ts';
 import { SOME_TIME } from '../support/delivery-builders.ts';
 import { removeSubscription } from '../support/remove-subscription.ts';
 

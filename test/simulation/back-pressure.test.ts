@@ -1,12 +1,62 @@
 import { describe, expect, it } from 'vitest';
+import type { HealthChange } from '../../shared/domain/subscription/health.ts';
 import { aBarePolicy } from '../support/builders.ts';
 import { seededChance } from '../support/chance.ts';
-import { generateRefusals } from './generate-refusals.ts';
+import { withNoisySubscriber, generateRefusals } from './generate-variants.ts';
 import { generateScenario } from './generate-scenario.ts';
 import { findingsIn, isCaught, withoutFaults } from './is-caught.ts';
+import type { StepPorts } from './ports.ts';
 import { runScenario } from './run-scenario.ts';
-import { manyProbes, probesIgnored, refusalsIgnored } from './sabotage-pressure.ts';
-import { HOUR, MINUTE, plainMessage, SECOND, type PlannedRefusals, type Scenario } from './scenario.ts';
+import { groupsForgotten } from './sabotage.ts';
+import { DAY, HOUR, MINUTE, plainMessage, type PlannedRefusals, type Scenario, SECOND } from './scenario.ts';
+import type { Sabotage } from './simulated-world.ts';
+
+/** The ports with a replaced reading or health change. The port's methods as own properties, which a proxy lacks. */
+const withSubscriptions = (ports: StepPorts, change: Partial<StepPorts['subscriptions']>): StepPorts => {
+  const { subscriptions: port } = ports;
+  return {
+    ...ports,
+    subscriptions: {
+      page: (queue, freshness, after) => port.page(queue, freshness, after),
+      find: (queue, id, freshness) => port.find(queue, id, freshness),
+      disable: (queue, id, disabled, changedAt) => port.disable(queue, id, disabled, changedAt),
+      changeHealth: (queue, id, wanted) => port.changeHealth(queue, id, wanted),
+      ...change,
+    },
+  };
+};
+
+const withPressureChange = (changed: (change: HealthChange) => HealthChange | undefined): Sabotage => ({
+  ports: (ports) =>
+    withSubscriptions(ports, {
+      changeHealth: (queue, id, wanted) => {
+        const change = wanted.kind === 'pressure' ? changed(wanted) : wanted;
+        return change === undefined
+          ? Promise.resolve({ kind: 'refused', current: undefined })
+          : ports.subscriptions.changeHealth(queue, id, change);
+      },
+    }),
+});
+
+/** The pressure is never recorded. */
+const refusalsIgnored = withPressureChange(() => undefined);
+
+/** A probe that is answered does not end the outage. */
+const probesIgnored = withPressureChange((change) =>
+  change.kind === 'pressure' && change.pressure.state === 'ramping' ? undefined : change,
+);
+
+/** A held subscriber lets all waiting deliveries try at once. */
+const manyProbes: Sabotage = {
+  ports: (ports) => ({
+    ...ports,
+    rateLimits: {
+      reserve: (limited, limit, wanted) =>
+        ports.rateLimits.reserve(limited, { ...limit, longestMs: DAY, intervalMs: 1 }, wanted),
+      returnSlot: (limited, slot) => ports.rateLimits.returnSlot(limited, slot),
+    },
+  }),
+};
 
 /** Thirty messages within fifteen seconds to one subscriber that refuses, and one that takes everything. */
 const toSubscribersThat =
@@ -82,5 +132,23 @@ describe('the simulation catches a pipeline', () => {
 
   it('that sends many probes to a subscriber that is down', async () => {
     expect(await isCaught(manyProbes, 'one_probe_at_a_time', 10, down)).toBe(true);
+  });
+});
+
+const quietly = (scenario: Scenario): Scenario => withoutFaults(withNoisySubscriber(scenario));
+
+describe('subscribers beside one with a backlog, on few concurrent invocations', () => {
+  it('lose nothing, with any faults', async () => {
+    expect(
+      await findingsIn(15, (scenario) => ({ ...withNoisySubscriber(scenario), rates: scenario.rates })),
+    ).toEqual([]);
+  });
+
+  it('are served by the first invocation that is over, without faults', async () => {
+    expect(await findingsIn(30, quietly)).toEqual([]);
+  });
+
+  it('wait for the whole backlog if messages have no groups, and the simulation catches it', async () => {
+    expect(await isCaught(groupsForgotten, 'nothing_late', 20, quietly)).toBe(true);
   });
 });

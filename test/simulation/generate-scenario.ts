@@ -5,9 +5,7 @@ import {
   generateStandstill,
   generateThrottle,
 } from './generate-changes.ts';
-import { withNoisySubscriber } from './generate-noise.ts';
-import { withPull } from './generate-pull.ts';
-import { withRefusals } from './generate-refusals.ts';
+import { withNoisySubscriber, withPull, withRefusals } from './generate-variants.ts';
 import { generateSettings } from './generate-settings.ts';
 import {
   generatePartialPolicy,

@@ -1,12 +1,79 @@
-import { findingsIn, isCaught } from './is-caught.ts';
-import {
-  burstsCounted,
-  eventRemovedBeforeSending,
-  successesIgnored,
-  staleHealthAccepted,
-} from './sabotage-health.ts';
-import { HOUR, MINUTE, SECOND, type Scenario } from './scenario.ts';
 import { describe, expect, it } from 'vitest';
+import type { Subscriptions } from '../../shared/ports/subscriptions.ts';
+import { findingsIn, isCaught } from './is-caught.ts';
+import type { StepPorts } from './ports.ts';
+import { HOUR, MINUTE, type Scenario, SECOND } from './scenario.ts';
+import type { Sabotage } from './simulated-world.ts';
+
+/** The port's methods as own properties, which a proxy does not have. */
+const portOf = (port: Subscriptions): Subscriptions => ({
+  page: (...given) => port.page(...given),
+  find: (queue, id, freshness) => port.find(queue, id, freshness),
+  disable: (queue, id, disabled, changedAt) => port.disable(queue, id, disabled, changedAt),
+  changeHealth: (queue, id, change) => port.changeHealth(queue, id, change),
+});
+
+const withHealth = (ports: StepPorts, changeHealth: Subscriptions['changeHealth']): StepPorts => ({
+  ...ports,
+  subscriptions: { ...portOf(ports.subscriptions), changeHealth },
+});
+
+/** Successes do not change the health. */
+const successesIgnored: Sabotage = {
+  ports: (ports) =>
+    withHealth(ports, (queue, id, change) =>
+      change.kind === 'recover'
+        ? Promise.resolve({ kind: 'refused', current: undefined })
+        : ports.subscriptions.changeHealth(queue, id, change),
+    ),
+};
+
+/** Health changes apply to the current subscription, even if the attempt read an older one. */
+const staleHealthAccepted: Sabotage = {
+  ports: (ports) => {
+    const port = ports.subscriptions;
+    const changedAtNow = async (queue: string, id: string) => {
+      const { subscription } = await port.find(queue, id, 'fresh');
+      return subscription?.changedAt === undefined ? {} : { changedAt: subscription.changedAt };
+    };
+    return {
+      ...ports,
+      subscriptions: {
+        ...portOf(port),
+        disable: async (queue, id, disabled) =>
+          port.disable(queue, id, disabled, (await changedAtNow(queue, id)).changedAt),
+        changeHealth: async (queue, id, change) =>
+          port.changeHealth(
+            queue,
+            id,
+            change.kind === 'sent' ? change : { ...change, ...(await changedAtNow(queue, id)) },
+          ),
+      },
+    };
+  },
+};
+
+/** All failures count, even within one minute. */
+const burstsCounted: Sabotage = {
+  ports: (ports) =>
+    withHealth(ports, (queue, id, change) => {
+      if (change.kind !== 'count') return ports.subscriptions.changeHealth(queue, id, change);
+      const { since, failures } = change.failing;
+      return ports.subscriptions.changeHealth(queue, id, { ...change, failing: { since, failures } });
+    }),
+};
+
+/** A pending event is removed before it is sent. */
+const eventRemovedBeforeSending: Sabotage = {
+  ports: (ports) =>
+    withHealth(ports, async (queue, id, change) => {
+      const result = await ports.subscriptions.changeHealth(queue, id, change);
+      if (result.kind === 'refused' || change.kind === 'sent') return result;
+      const { unsent } = result.subscription;
+      if (unsent !== undefined) await ports.subscriptions.changeHealth(queue, id, { kind: 'sent', unsent });
+      return result;
+    }),
+};
 
 /** Receivers that respond slowly with 410 and are changed or enabled during the request. */
 const repairedDuringRequests = (scenario: Scenario): Scenario => ({

@@ -4,7 +4,7 @@ import type { Operations } from '../../shared/ports/queues.ts';
 import type { CountingWindows, RateLimits } from '../../shared/ports/pace.ts';
 import type { SecretSealer } from '../../shared/ports/subscriptions.ts';
 import type { WakeUps } from '../../shared/ports/wake-ups.ts';
-import type { SimulatedRegistry } from './simulated-registry.ts';
+import type { SimulatedRegistry } from './subscription-store.ts';
 
 /** All ports that any step needs. */
 export type StepPorts = DeliverPorts & {

@@ -7,16 +7,18 @@ import type { RecoveryPage } from '../../shared/ports/deliveries.ts';
 import type { CountingWindow } from '../../shared/domain/subscription/receiver-counts.ts';
 import type { Line } from '../../shared/domain/subscription/slot-line.ts';
 import { deliveryStore, type DeliveryStore } from './delivery-store.ts';
-import { injectFaults, type Faults, type MessageFault } from './faults.ts';
+import { injectFaults, type Faults, type MessageFault, queueFaults, scheduleLateness } from './faults.ts';
 import { emptyHistory, type Actor, type History } from './history.ts';
 import { messageStore, type MessageStore } from './message-store.ts';
-import type { Published } from './planned-message.ts';
+import { type Published, START, type QueueName, type Scenario, type SimulatedSettings } from './scenario.ts';
 import type { StepPorts } from './ports.ts';
 import { simulatedReceivers, type Receivers } from './receivers.ts';
-import { START, type QueueName, type Scenario, type SimulatedSettings } from './scenario.ts';
-import { queueFaults, scheduleLateness } from './service-faults.ts';
-import { simulatedRegistry, type SimulatedRegistry } from './simulated-registry.ts';
-import { subscriptionStore, type SubscriptionStore } from './subscription-store.ts';
+import {
+  simulatedRegistry,
+  type SimulatedRegistry,
+  subscriptionStore,
+  type SubscriptionStore,
+} from './subscription-store.ts';
 import { virtualClock, type VirtualClock } from '../support/in-memory/virtual-clock.ts';
 import { modelledScheduler, type ModelledScheduler } from '../support/modelled-scheduler.ts';
 import { modelledSqs, type ModelledSqs, type Receipt, type SqsOptions } from '../support/modelled-sqs.ts';

@@ -3,7 +3,7 @@ import type {
   RedrivenMessage,
   UndeliverableNotice,
 } from '../../../shared/domain/delivery/dead-letter.ts';
-import type { FirstJob } from '../../../shared/domain/delivery/job.ts';
+import type { FirstJob, WakeUp } from '../../../shared/domain/delivery/job.ts';
 import type { Operation } from '../../../shared/domain/recovery/operation.ts';
 import type { Clock } from '../../../shared/ports/clock.ts';
 import type {
@@ -15,7 +15,10 @@ import type {
   Undeliverables,
   WorkQueues,
 } from '../../../shared/ports/queues.ts';
+import type { WakeUps } from '../../../shared/ports/wake-ups.ts';
+import { modelledScheduler } from '../modelled-scheduler.ts';
 import type { ModelledSqs } from '../modelled-sqs.ts';
+import type { VirtualClock } from './virtual-clock.ts';
 
 export type PublishedMessage = Parameters<Ingress['publish']>[0][number];
 
@@ -136,6 +139,45 @@ export const inMemoryWorkQueues = (): InMemoryWorkQueues => {
     send: (messages) => {
       sent.push(...structuredClone(messages));
       return Promise.resolve();
+    },
+  };
+};
+
+type SetSchedule = { name: string; at: number; wakeUp: WakeUp };
+
+type InMemoryWakeUps = WakeUps & {
+  /** All schedules set, except those removed before they fired. */
+  readonly schedules: readonly SetSchedule[];
+};
+
+/** Wake-ups in memory. Schedules fire on time. */
+export const inMemoryWakeUps = (
+  clock: VirtualClock,
+  retryQueue: Pick<ModelledSqs<WakeUp>, 'send'>,
+): InMemoryWakeUps => {
+  const schedules: SetSchedule[] = [];
+  const scheduler = modelledScheduler<SetSchedule>({
+    timeline: clock,
+    lateMs: () => 0,
+    fire: ({ wakeUp }) => {
+      retryQueue.send(wakeUp);
+    },
+  });
+  return {
+    schedules,
+    sendDelayed: (wakeUp, delaySeconds) => {
+      retryQueue.send(wakeUp, delaySeconds);
+      return Promise.resolve();
+    },
+    schedule: (name, at, wakeUp) => {
+      const set = { name, at, wakeUp: structuredClone(wakeUp) };
+      if (scheduler.create(name, at, set) === 'created') schedules.push(set);
+      return Promise.resolve('scheduled');
+    },
+    unschedule: (name) => {
+      const set = scheduler.find(name);
+      if (set !== undefined) schedules.splice(schedules.indexOf(set), 1);
+      return Promise.resolve(scheduler.delete(name));
     },
   };
 };

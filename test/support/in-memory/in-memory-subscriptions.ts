@@ -1,31 +1,36 @@
 import { isDeepStrictEqual } from 'node:util';
 import { lastOf, pageOf, QUEUE_LISTING } from '../../../shared/adapters/dynamodb/pages.ts';
+import { retainedMessagesOf } from '../../../shared/domain/message/body.ts';
 import {
   type Destination,
   destinationIdentity,
   subscriberOf,
 } from '../../../shared/domain/subscription/destination.ts';
 import {
-  mayDisable,
-  healthChangeHolds,
   applyHealthChange,
+  healthChangeHolds,
+  mayDisable,
 } from '../../../shared/domain/subscription/health.ts';
+import { queueMember } from '../../../shared/domain/subscription/queue-metadata.ts';
 import { amountOf, hasRoom } from '../../../shared/domain/subscription/room.ts';
 import {
+  isPresent,
+  type ListedSubscription,
   type Queue,
   type Subscription,
-  isPresent,
 } from '../../../shared/domain/subscription/subscription.ts';
 import type { Clock } from '../../../shared/ports/clock.ts';
+import type { Page, PageRequest } from '../../../shared/ports/page.ts';
 import {
   type AddResult,
+  type PullSubscription,
+  type PullSubscriptions,
   QueueMissingError,
   type Registry,
+  type SubscriptionPage,
   type Subscriptions,
 } from '../../../shared/ports/subscriptions.ts';
-import type { Page, PageRequest } from '../../../shared/ports/page.ts';
 import { answer, frozen } from './frozen.ts';
-import { pageOfSubscriptions } from './page-of-subscriptions.ts';
 
 type Entry = { queue: Queue; subscriptions: Map<string, Subscription> };
 
@@ -228,3 +233,64 @@ const pageFor = async <T>(
   const after = last === undefined ? sorted : sorted.filter((item) => nameOf(item) > last);
   return await answer(pageOf(listing, after, page.limit, nameOf));
 };
+
+/** A page of at most `size` subscriptions of a queue, sorted by id, with only the fields that a page contains. */
+export const pageOfSubscriptions = (
+  queue: Queue,
+  sorted: readonly Subscription[],
+  { after = '', size, readAt }: { after?: string | undefined; size: number; readAt: number },
+): SubscriptionPage => {
+  const rest = sorted.filter(({ id }) => id > after);
+  const subscriptions = rest.slice(0, size).map(listed);
+  const until = rest.length > size ? subscriptions.at(-1)?.id : undefined;
+  const retainMessages = retainedMessagesOf(queue.metadata);
+  const retentionDays = queueMember('_retention_days', queue.metadata);
+  return {
+    life: queue.createdAt,
+    ...(retainMessages === undefined ? {} : { retainMessages }),
+    ...(retentionDays === undefined ? {} : { retentionDays }),
+    subscriptions,
+    readAt,
+    ...(until === undefined ? {} : { until }),
+  };
+};
+
+/** The fields of a subscription that a page contains. */
+export const listed = ({ id, createdAt, options, ...rest }: Subscription): ListedSubscription => ({
+  id,
+  createdAt,
+  ...only(rest, ['confirmedAt', 'unconfirmed', 'deletedAt', 'expiresAt', 'failing', 'formerly']),
+  options: only(options, ['event_types', 'filter']),
+});
+
+const only = <Of extends object, Name extends keyof Of>(of: Of, names: readonly Name[]): Pick<Of, Name> =>
+  Object.fromEntries(Object.entries(of).filter(([name]) => names.some((wanted) => wanted === name))) as Pick<
+    Of,
+    Name
+  >;
+
+const ALL = { limit: 100_000 };
+
+const placeOf = ({ queue, subscriptionId }: PullSubscription): string => `${queue}#${subscriptionId}`;
+
+/** The pull subscriptions of a registry, `pageSize` at a time. */
+export const inMemoryPullSubscriptions = (
+  registry: Pick<Registry, 'listQueues' | 'listSubscriptions'>,
+  pageSize = 1000,
+): PullSubscriptions => ({
+  after: async (last) => {
+    const queues = await registry.listQueues(ALL);
+    const pages = await Promise.all(queues.items.map(({ name }) => registry.listSubscriptions(name, ALL)));
+    return pages
+      .flatMap(({ items }) => items)
+      .filter(({ destination }) => destination.kind === 'pull')
+      .map(({ queue, id, expiresAt }) => ({
+        queue,
+        subscriptionId: id,
+        ...(expiresAt === undefined ? {} : { expiresAt }),
+      }))
+      .toSorted((one, other) => (placeOf(one) < placeOf(other) ? -1 : 1))
+      .filter((one) => last === undefined || placeOf(one) > placeOf(last))
+      .slice(0, pageSize);
+  },
+});

@@ -1,38 +1,40 @@
-import { render } from '../../../shared/domain/message/payload.ts';
-import type { RetainedMessages } from '../../../shared/domain/message/vocabulary.ts';
-import type { FirstJob, WakeUp } from '../../../shared/domain/delivery/job.ts';
-import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
-import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry/policy.ts';
-import { deliveryKeyFor } from '../../../functions/api/deliveries/deliveries.ts';
 import { chunkedDeliveries } from '../../../functions/api/deliveries/chunked-deliveries.ts';
+import { deliveryKeyFor } from '../../../functions/api/deliveries/deliveries.ts';
+import { type DeliverContext, ownerFor } from '../../../functions/deliver/context.ts';
 import { deliver } from '../../../functions/deliver/deliver.ts';
-import { ownerFor, type DeliverContext } from '../../../functions/deliver/context.ts';
 import { healthWrites } from '../../../functions/deliver/health.ts';
 import { memoryBudget } from '../../../functions/deliver/memory-budget.ts';
 import { pendingCounts } from '../../../functions/deliver/pressure.ts';
 import { dispatch, type DispatchContext, type IngressResult } from '../../../functions/dispatch/dispatch.ts';
-import { versionOf } from '../../../shared/domain/message/version.ts';
+import type { OperateContext } from '../../../functions/operate/context.ts';
+import { operate } from '../../../functions/operate/operate.ts';
 import { reconcile, type Reconciliation } from '../../../functions/reconcile/reconcile.ts';
-import { invocationMs } from '../../../shared/domain/retry/attempt-duration.ts';
+import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
+import type { FirstJob, WakeUp } from '../../../shared/domain/delivery/job.ts';
+import { render } from '../../../shared/domain/message/payload.ts';
+import { versionOf } from '../../../shared/domain/message/version.ts';
+import type { RetainedMessages } from '../../../shared/domain/message/vocabulary.ts';
 import { visibilityTimeout } from '../../../shared/domain/receives.ts';
-import { modelledSqs, sideBySide, type Receipt } from '../modelled-sqs.ts';
-import { inMemoryAccessTokens } from './in-memory-access-tokens.ts';
-import { inMemoryChunks } from './in-memory-chunks.ts';
-import { inMemoryCountingWindows } from './in-memory-counting-windows.ts';
-import { inMemoryDeliveries } from './in-memory-deliveries.ts';
-import { inMemoryDeliveryListings } from './in-memory-delivery-listings.ts';
-import { inMemoryDeadLetters, inMemoryDeliveryQueue, inMemoryUndeliverables } from './in-memory-queues.ts';
-import { inMemoryJournal } from './in-memory-journal.ts';
-import { inMemoryMessageRecords } from './in-memory-message-records.ts';
-import { inMemoryOperatorEvents } from './in-memory-operator-events.ts';
-import { inMemoryPayloads } from './in-memory-payloads.ts';
-import { inMemoryRateLimits } from './in-memory-rate-limits.ts';
-import { inMemorySecrets } from './in-memory-secrets.ts';
+import { OPERATE_TIMEOUT_SECONDS, type Operation } from '../../../shared/domain/recovery/operation.ts';
+import { invocationMs } from '../../../shared/domain/retry/attempt-duration.ts';
+import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry/policy.ts';
+import type { Operations } from '../../../shared/ports/queues.ts';
+import { modelledSqs, type Receipt, sideBySide } from '../modelled-sqs.ts';
+import { inMemoryChunks, inMemoryDeliveries, inMemoryDeliveryListings } from './in-memory-deliveries.ts';
+import { inMemoryJournal, inMemoryOperatorEvents } from './in-memory-journal.ts';
+import { inMemoryMessageRecords, inMemoryPayloads } from './in-memory-messages.ts';
+import { inMemoryCountingWindows, inMemoryRateLimits } from './in-memory-pace.ts';
+import {
+  inMemoryDeadLetters,
+  inMemoryDeliveryQueue,
+  inMemoryUndeliverables,
+  inMemoryWakeUps,
+} from './in-memory-queues.ts';
+import { inMemoryRecoveries } from './in-memory-recoveries.ts';
+import { inMemoryAccessTokens, inMemorySecrets } from './in-memory-secrets.ts';
 import { inMemorySubscriptions } from './in-memory-subscriptions.ts';
-import { inMemoryWakeUps } from './in-memory-wake-ups.ts';
-import { operatingQueue } from './operating-queue.ts';
 import { scriptedSubscriber } from './scripted-subscriber.ts';
-import { virtualClock } from './virtual-clock.ts';
+import { virtualClock, type VirtualClock } from './virtual-clock.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -172,3 +174,30 @@ export const pipelineWorld = (clock = virtualClock()) => {
 };
 
 export type PipelineWorld = ReturnType<typeof pipelineWorld>;
+
+type Ports = Omit<OperateContext['ports'], 'clock' | 'recoveries' | 'operations'>;
+
+/** The operation queue, and the operate function that receives from it. */
+export const operatingQueue = (
+  clock: VirtualClock,
+  { ports, settings }: { ports: Ports; settings: OperateContext['settings'] },
+): Operations => {
+  const queue = modelledSqs<Operation>({
+    name: 'operation',
+    timeline: clock,
+    visibilityMs: () => 1000 * visibilityTimeout(OPERATE_TIMEOUT_SECONDS),
+    batchSize: 1,
+    consume: sideBySide(({ value }) => {
+      const endsAt = clock.now() + OPERATE_TIMEOUT_SECONDS * 1000;
+      return operate(context, value, () => endsAt - clock.now());
+    }),
+  });
+  const operations: Operations = {
+    send: (operation, delaySeconds) => {
+      queue.send(operation, delaySeconds);
+      return Promise.resolve();
+    },
+  };
+  const context = { ports: { ...ports, clock, recoveries: inMemoryRecoveries(), operations }, settings };
+  return operations;
+};

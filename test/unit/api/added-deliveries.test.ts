@@ -7,9 +7,8 @@ import { deliveryByHand } from '../../../shared/domain/delivery/interventions.ts
 import type { Chunks } from '../../../shared/ports/deliveries.ts';
 import { aChunkKey, HOLDER, RETENTION_MS } from '../../support/chunk-builders.ts';
 import { SOME_TIME } from '../../support/delivery-builders.ts';
-import { inMemoryChunks } from '../../support/in-memory/in-memory-chunks.ts';
-import { inMemoryDeliveries } from '../../support/in-memory/in-memory-deliveries.ts';
-import { inMemoryMessageRecords } from '../../support/in-memory/in-memory-message-records.ts';
+import { inMemoryChunks, inMemoryDeliveries } from '../../support/in-memory/in-memory-deliveries.ts';
+import { inMemoryMessageRecords } from '../../support/in-memory/in-memory-messages.ts';
 
 const at = { now: SOME_TIME, retentionMs: RETENTION_MS };
 const place = aChunkKey();

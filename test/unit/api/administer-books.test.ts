@@ -6,10 +6,14 @@ import { MAX_COUNTED_BUCKETS } from '../../../functions/api/messages/count-deliv
 import { countBooks } from '../../../functions/api/queues/books.ts';
 import { InvalidMarkerError } from '../../../shared/ports/page.ts';
 import { aDelivery, aDeliveryKey } from '../../support/delivery-builders.ts';
-import { inMemoryDeliveries } from '../../support/in-memory/in-memory-deliveries.ts';
-import { inMemoryDeliveryListings } from '../../support/in-memory/in-memory-delivery-listings.ts';
-import { inMemoryMessageListings } from '../../support/in-memory/in-memory-message-listings.ts';
-import { inMemoryMessageRecords } from '../../support/in-memory/in-memory-message-records.ts';
+import {
+  inMemoryDeliveries,
+  inMemoryDeliveryListings,
+} from '../../support/in-memory/in-memory-deliveries.ts';
+import {
+  inMemoryMessageListings,
+  inMemoryMessageRecords,
+} from '../../support/in-memory/in-memory-messages.ts';
 
 const START = Date.UTC(2026, 10, 21, 12);
 const window = { queue: 'orders', since: START, until: START + 1000 };

@@ -9,16 +9,20 @@ import type { Caller, Change } from '../../../functions/api/audit.ts';
 import { wholeApi, type WholeDependencies } from '../../support/whole-api.ts';
 import { chunkedDeliveries } from '../../../functions/api/deliveries/chunked-deliveries.ts';
 import { apiDescription } from '../../support/api-description.ts';
-import { inMemoryChunks } from '../../support/in-memory/in-memory-chunks.ts';
-import { inMemoryDeliveries } from '../../support/in-memory/in-memory-deliveries.ts';
-import { inMemoryDeliveryListings } from '../../support/in-memory/in-memory-delivery-listings.ts';
-import { inMemoryMessageListings } from '../../support/in-memory/in-memory-message-listings.ts';
-import { inMemoryMessageRecords } from '../../support/in-memory/in-memory-message-records.ts';
-import { inMemoryOperatorEvents } from '../../support/in-memory/in-memory-operator-events.ts';
+import {
+  inMemoryChunks,
+  inMemoryDeliveries,
+  inMemoryDeliveryListings,
+} from '../../support/in-memory/in-memory-deliveries.ts';
+import {
+  inMemoryMessageListings,
+  inMemoryMessageRecords,
+  inMemoryPayloads,
+} from '../../support/in-memory/in-memory-messages.ts';
+import { inMemoryOperatorEvents } from '../../support/in-memory/in-memory-journal.ts';
 import { inMemoryOperations, type QueuedOperation } from '../../support/in-memory/in-memory-queues.ts';
 import { inMemoryQueueStatistics } from '../../support/in-memory/in-memory-queue-statistics.ts';
-import { inMemoryPayloads } from '../../support/in-memory/in-memory-payloads.ts';
-import { inMemoryRateLimits } from '../../support/in-memory/in-memory-rate-limits.ts';
+import { inMemoryRateLimits } from '../../support/in-memory/in-memory-pace.ts';
 import { inMemoryRecoveries } from '../../support/in-memory/in-memory-recoveries.ts';
 import { inMemorySecrets } from '../../support/in-memory/in-memory-secrets.ts';
 import { inMemorySubscriptions } from '../../support/in-memory/in-memory-subscriptions.ts';

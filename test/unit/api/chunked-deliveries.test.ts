@@ -13,8 +13,7 @@ import {
 import { chunkedDeliveries } from '../../../functions/api/deliveries/chunked-deliveries.ts';
 import { aChunkKey, aFirstSuccess, HOLDER, RETENTION_MS } from '../../support/chunk-builders.ts';
 import { SOME_TIME, aDelivery } from '../../support/delivery-builders.ts';
-import { inMemoryChunks } from '../../support/in-memory/in-memory-chunks.ts';
-import { inMemoryDeliveries } from '../../support/in-memory/in-memory-deliveries.ts';
+import { inMemoryChunks, inMemoryDeliveries } from '../../support/in-memory/in-memory-deliveries.ts';
 
 const at = { now: SOME_TIME, retentionMs: RETENTION_MS };
 const place = aChunkKey();

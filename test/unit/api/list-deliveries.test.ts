@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { deliverySummarySchema } from '../../../shared/wire/views/delivery-summary.ts';
 import { aDelivery, anAttempt, answered } from '../../support/delivery-builders.ts';
-import { inMemoryDeliveryListings } from '../../support/in-memory/in-memory-delivery-listings.ts';
+import { inMemoryDeliveryListings } from '../../support/in-memory/in-memory-deliveries.ts';
 import { faultOf, NOON } from './api-under-test.ts';
 import { apiWithOrders, listing, pageOf, recordAll } from './recorded.ts';
 

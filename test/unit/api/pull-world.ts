@@ -4,7 +4,7 @@ import type { Subscription } from '../../../shared/domain/subscription/subscript
 import type { Message } from '../../../shared/domain/message/message.ts';
 import { chunkedDeliveries } from '../../../functions/api/deliveries/chunked-deliveries.ts';
 import { aBarePolicy, aMessage, aQueue, aSubscription } from '../../support/builders.ts';
-import { inMemoryDeliveryListings } from '../../support/in-memory/in-memory-delivery-listings.ts';
+import { inMemoryDeliveryListings } from '../../support/in-memory/in-memory-deliveries.ts';
 import { pipelineWorld } from '../../support/in-memory/pipeline-world.ts';
 import { apiUnderTest } from './api-under-test.ts';
 

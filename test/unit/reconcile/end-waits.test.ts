@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { endLongWaits } from '../../../functions/reconcile/end-waits.ts';
 import { aBarePolicy, aMessage, aQueue, aSubscription } from '../../support/builders.ts';
-import { inMemoryPullSubscriptions } from '../../support/in-memory/in-memory-pull-subscriptions.ts';
+import { inMemoryPullSubscriptions } from '../../support/in-memory/in-memory-subscriptions.ts';
 import { pipelineWorld, type PipelineWorld } from '../../support/in-memory/pipeline-world.ts';
 
 const MINUTE = 60_000;

@@ -1,7 +1,8 @@
 import type { Slot } from '../../../shared/domain/subscription/rate-limit.ts';
+import { type CountingWindow, sumOfCounts } from '../../../shared/domain/subscription/receiver-counts.ts';
 import { findSlots, type Line, lineStart } from '../../../shared/domain/subscription/slot-line.ts';
 import type { Clock } from '../../../shared/ports/clock.ts';
-import type { RateLimits } from '../../../shared/ports/pace.ts';
+import type { CountingWindows, RateLimits } from '../../../shared/ports/pace.ts';
 
 /** The lines of subscriptions in a Map, which several instances may share. */
 export const inMemoryRateLimits = (
@@ -33,3 +34,16 @@ export const inMemoryRateLimits = (
 /** Asynchronous like the real adapter. */
 const answer = (slot: Slot | undefined): Promise<Slot> =>
   slot === undefined ? Promise.reject(new RangeError('No slot was found.')) : Promise.resolve(slot);
+
+/** The windows of subscriptions in a Map, which several instances may share. */
+export const inMemoryCountingWindows = (windows = new Map<string, CountingWindow>()): CountingWindows => ({
+  find: ({ queue, subscriptionId }) => Promise.resolve(windows.get(`${queue}#${subscriptionId}`)),
+  add: ({ queue, subscriptionId }, version, counts) => {
+    const key = `${queue}#${subscriptionId}`;
+    const found = windows.get(key);
+    if (found === undefined || found.version < version) windows.set(key, { ...counts, version, writes: 1 });
+    else if (found.version === version)
+      windows.set(key, { ...sumOfCounts(found, counts), version, writes: found.writes + 1 });
+    return Promise.resolve();
+  },
+});
