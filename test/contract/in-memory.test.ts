@@ -1,14 +1,5 @@
 import type { DeliveryJob, WakeUp } from '../../shared/domain/delivery/job.ts';
-import { inMemoryChunks } from '../support/in-memory/in-memory-chunks.ts';
-import { inMemoryCountingWindows, inMemoryRateLimits } from '../support/in-memory/in-memory-rate-limits.ts';
 import { inMemoryDeliveries } from '../support/in-memory/in-memory-deliveries.ts';
-import { inMemoryDeliveryListings } from '../support/in-memory/in-memory-delivery-listings.ts';
-import {
-  inMemoryMessageListings,
-  inMemoryMessageRecords,
-} from '../support/in-memory/in-memory-message-records.ts';
-import { inMemoryOperatorEvents } from '../support/in-memory/in-memory-operator-events.ts';
-import { inMemoryPayloads } from '../support/in-memory/in-memory-payloads.ts';
 import {
   inMemoryPullSubscriptions,
   inMemorySubscriptions,
@@ -59,6 +50,14 @@ import {
   describeSubscriptionsContract,
   type SubscriptionsUnderTest,
 } from './subscriptions.contract.ts';
+import { inMemoryChunks, inMemoryDeliveryListings } from '../support/in-memory/in-memory-deliveries.ts';
+import { inMemoryCountingWindows, inMemoryRateLimits } from '../support/in-memory/in-memory-pace.ts';
+import {
+  inMemoryMessageListings,
+  inMemoryMessageRecords,
+  inMemoryPayloads,
+} from '../support/in-memory/in-memory-messages.ts';
+import { inMemoryOperatorEvents } from '../support/in-memory/in-memory-journal.ts';
 
 describeDeliveriesContract('in memory', inMemoryDeliveries);
 describeOverdueDeliveriesContract('in memory', () => Promise.resolve(inMemoryDeliveries()));

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import * as z from 'zod';
 import { apiUnderTest, NOON, PUBLIC_URL } from '../unit/api/api-under-test.ts';
-import { recordAll, recordMessage } from '../unit/api/recorded.ts';
 import { wholeApi } from '../support/whole-api.ts';
 import { nearly } from './input.ts';
 import {
@@ -18,6 +17,7 @@ import {
   SUBSCRIPTION,
 } from './requests.ts';
 import { target, type Target } from './target.ts';
+import { recordAll, recordMessage } from '../unit/api/api-under-test.ts';
 
 /** The API on in-memory ports, with a queue and a subscription that has credentials. */
 export const apiWithCredentials = async () => {

@@ -2,26 +2,6 @@ import { allKinds, type KindName } from './kinds/all-kinds.ts';
 import type { Expected } from './kinds/kind.ts';
 import type { AttemptSeen } from './messages.ts';
 
-/** Milliseconds. `waited`: from the queue to the request; `done`: from the queue to the record of the first attempt. */
-type Latency = { waitedMs: number; doneMs: number };
-
-type Quantiles = { p50: number; p99: number };
-
-export type Latencies = { deliveries: number; waited: Quantiles; done: Quantiles };
-
-export const latenciesOf = (all: readonly Latency[]): Latencies => ({
-  deliveries: all.length,
-  waited: quantilesOf(all.map(({ waitedMs }) => waitedMs)),
-  done: quantilesOf(all.map(({ doneMs }) => doneMs)),
-});
-
-/** Nearest-rank quantiles. */
-const quantilesOf = (values: readonly number[]): Quantiles => {
-  const sorted = values.toSorted((one, other) => one - other);
-  const at = (part: number): number => sorted[Math.ceil(part * sorted.length) - 1] ?? NaN;
-  return { p50: at(0.5), p99: at(0.99) };
-};
-
 /** The limits of a run. */
 export const bounds = {
   /** Milliseconds that an attempt, or an invocation with one round of attempts, may exceed the timeout by. */
@@ -39,7 +19,7 @@ export const bounds = {
 export const outcomeText = (result: Pick<AttemptSeen, 'outcome' | 'statusCode' | 'error'>): string =>
   `${result.outcome} ${result.statusCode ?? result.error ?? ''}`.trim();
 
-const expectedText = (expected: Expected): string =>
+export const expectedText = (expected: Expected): string =>
   'statusCode' in expected
     ? `${expected.outcome} ${expected.statusCode}`
     : `${expected.outcome} ${expected.error}${expected.detail === undefined ? '' : `: ${expected.detail}`}`;

@@ -10,7 +10,7 @@ import type { Fact } from '../../shared/ports/journal.ts';
 import { aBarePolicy, aQueue, aSubscription } from '../support/builders.ts';
 import { deliverOnLoopback } from '../support/deliver-on-loopback.ts';
 import { toFunction, type FromFunction, type ToFunction } from './messages.ts';
-import { modelledQueue } from './modelled-pipeline.ts';
+import { modelledQueue } from './modelled-queue.ts';
 
 type Start = Extract<ToFunction, { kind: 'start' }>;
 type QueueName = Extract<FromFunction, { kind: 'invocation' }>['queue'];

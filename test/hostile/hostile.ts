@@ -1,6 +1,7 @@
 import { INTERRUPTED, untilInterrupted } from '../../cli/interruption.ts';
-import { bounds, type Latencies } from './bounds.ts';
+import { bounds } from './bounds.ts';
 import { type HostileRequest, hostileRequestOf, type HostileResult, runHostile } from './campaign.ts';
+import type { Latencies } from './neighbours.ts';
 import { HEALTHY_ANSWER_MS } from './receivers.ts';
 
 type Row = readonly string[];

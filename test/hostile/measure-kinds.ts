@@ -1,7 +1,7 @@
 import { inParallel } from '../../shared/adapters/in-parallel.ts';
 import { bounds, faultsOf, outcomeText } from './bounds.ts';
 import { allKinds, type KindName } from './kinds/all-kinds.ts';
-import { BATCH } from './modelled-pipeline.ts';
+import { BATCH } from './modelled-queue.ts';
 import {
   HEALTHY,
   jobFor,

@@ -1,65 +1,17 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Environment } from '../support/deliver-on-loopback.ts';
-import { modelledSqs } from '../support/modelled-sqs.ts';
-import { anSqsRecord } from '../support/sqs-event.ts';
+
 import type { KindName } from './kinds/all-kinds.ts';
 import type { AttemptSeen } from './messages.ts';
+import { BATCH } from './modelled-queue.ts';
 import {
-  type FunctionUnderTest,
   HEALTHY,
   jobFor,
-  type Processes,
-  type Receivers,
   startFunction,
   subscriptionsAt,
+  type FunctionUnderTest,
+  type Processes,
+  type Receivers,
 } from './run.ts';
-
-/** The maximum of messages in an invocation (infra/constructs/functions/node-function.ts). */
-export const BATCH = 10;
-
-/** `failed`: messages that were not acknowledged. */
-type Invocation = { milliseconds: number; failed: number };
-
-type ModelledQueue = {
-  send: (body: string, delaySeconds?: number) => void;
-  /** The maximum of concurrent invocations so far. */
-  mostBusy: () => number;
-};
-
-/** A real-time clock. setImmediate makes messages that are sent together visible together. */
-const realTime = {
-  now: () => Date.now(),
-  at: (time: number, callback: () => void): void => {
-    if (time <= Date.now()) setImmediate(callback);
-    else setTimeout(callback, time - Date.now());
-  },
-};
-
-/** A queue with all execution environments from the start. Failed messages are counted and not redelivered. */
-export function modelledQueue(
-  environments: readonly Environment[],
-  ended: (invocation: Invocation) => void,
-): ModelledQueue {
-  let [busy, mostBusy] = [0, 0];
-  const queue = modelledSqs<string>({
-    name: 'message',
-    timeline: realTime,
-    batchSize: BATCH,
-    scaling: { first: environments.length, most: environments.length },
-    visibilityMs: () => 0,
-    consume: async (batch, number) => {
-      const startedAt = performance.now();
-      busy += 1;
-      mostBusy = Math.max(mostBusy, busy);
-      const answer = await environments[number]?.(batch.map(({ value }) => anSqsRecord(value)));
-      busy -= 1;
-      for (const { acknowledge } of batch) acknowledge();
-      const failed = answer?.batchItemFailures.length ?? batch.length;
-      ended({ milliseconds: performance.now() - startedAt, failed });
-    },
-  });
-  return { send: queue.send, mostBusy: () => mostBusy };
-}
 
 /** The default concurrency of a deployment (infra/deployment-settings.ts), spread over some processes. */
 export const model = {
@@ -75,7 +27,7 @@ export const model = {
 /** The target of a job: a subscription of a receiver, by its number. */
 export type Addressee = { name: KindName | typeof HEALTHY; number: number };
 
-type ModelledPipeline = {
+export type ModelledPipeline = {
   /** Sends a job for each target, evenly over time. Resolves when all first attempts have finished. */
   deliver: (addressees: readonly Addressee[]) => Promise<void>;
   /** The attempts at a receiver, without those of the warm-up. */
@@ -86,7 +38,7 @@ type ModelledPipeline = {
   mostBusy: () => Promise<number>;
 };
 
-type PipelineSettings = {
+export type PipelineSettings = {
   attemptTimeoutMs: number;
   /** The number of subscriptions of each receiver. */
   subscriptions: ReadonlyMap<Addressee['name'], number>;

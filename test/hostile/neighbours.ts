@@ -1,7 +1,7 @@
 import { seededChance } from '../support/chance.ts';
-import { faultsOf, latenciesOf, type Latencies } from './bounds.ts';
+import { faultsOf } from './bounds.ts';
 import type { KindName } from './kinds/all-kinds.ts';
-import { model, startPipeline, type Addressee } from './modelled-pipeline.ts';
+import { type Addressee, model, startPipeline } from './modelled-pipeline.ts';
 import { HEALTHY, type Processes, type Receivers } from './run.ts';
 
 /**
@@ -41,7 +41,7 @@ export const neighbours = [
   'endless_over_tls',
 ] as const satisfies readonly KindName[];
 
-export type NeighboursRequest = {
+type NeighboursRequest = {
   /** Hostile receivers of each kind, with one delivery each. */
   ofEach: number;
   attemptTimeoutMs: number;
@@ -108,4 +108,24 @@ const shuffled = (ofEach: number, seed: number): Addressee[] => {
     .map((addressee) => ({ addressee, place: chance.next() }))
     .sort((one, other) => one.place - other.place)
     .map(({ addressee }) => addressee);
+};
+
+/** Milliseconds. `waited`: from the queue to the request; `done`: from the queue to the record of the first attempt. */
+type Latency = { waitedMs: number; doneMs: number };
+
+type Quantiles = { p50: number; p99: number };
+
+export type Latencies = { deliveries: number; waited: Quantiles; done: Quantiles };
+
+const latenciesOf = (all: readonly Latency[]): Latencies => ({
+  deliveries: all.length,
+  waited: quantilesOf(all.map(({ waitedMs }) => waitedMs)),
+  done: quantilesOf(all.map(({ doneMs }) => doneMs)),
+});
+
+/** Nearest-rank quantiles. */
+const quantilesOf = (values: readonly number[]): Quantiles => {
+  const sorted = values.toSorted((one, other) => one - other);
+  const at = (part: number): number => sorted[Math.ceil(part * sorted.length) - 1] ?? NaN;
+  return { p50: at(0.5), p99: at(0.99) };
 };

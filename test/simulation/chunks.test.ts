@@ -3,7 +3,7 @@ import type { ChunkResult, Chunks } from '../../shared/ports/deliveries.ts';
 import { chunkObserver, rareIn } from './chunk-observer.ts';
 import { generateScenario } from './generate-scenario.ts';
 import { isCaught } from './is-caught.ts';
-import type { StepPorts } from './faulty-ports.ts';
+import type { StepPorts } from './ports.ts';
 import { runScenario } from './run-scenario.ts';
 import { withWrite } from './sabotage.ts';
 import { type Intervention, type PlannedSubscription, type Scenario, SECOND } from './scenario.ts';

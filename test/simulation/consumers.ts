@@ -1,15 +1,11 @@
-import {
-  answerReceived,
-  type PullAnswer,
-  parseReceipt,
-  type Receipt,
-} from '../../functions/api/pull/answer.ts';
+import { answerReceived, type PullAnswer } from '../../functions/api/pull/answer.ts';
 import { receiveDeliveries, type Received } from '../../functions/api/pull/receive.ts';
 import { absenceOf } from '../../shared/domain/subscription/subscription.ts';
 import { deliveryName } from './history.ts';
 import { MINUTE, QUEUE, SECOND } from './scenario.ts';
 import type { SimulatedApi } from './simulated-api.ts';
 import type { SimulatedWorld } from './simulated-world.ts';
+import { parseReceipt, type Receipt } from '../../functions/api/pull/answer.ts';
 
 /** Consumers of a subscription that ask at the same time. */
 const CONSUMERS = 2;

@@ -1,31 +1,11 @@
-import type { DeliverPorts } from '../../functions/deliver/context.ts';
-import type { Chunks, DeliveryListings, Recoveries } from '../../shared/ports/deliveries.ts';
-import type { CountingWindows, RateLimits } from '../../shared/ports/pace.ts';
-import type { Operations } from '../../shared/ports/queues.ts';
-import type { SecretSealer } from '../../shared/ports/subscriptions.ts';
-import type { WakeUps } from '../../shared/ports/wake-ups.ts';
-import type { VirtualClock } from '../support/in-memory/virtual-clock.ts';
-import { type CallFault, type Fault, type Faults, InjectedError } from './faults.ts';
+import { InjectedError, type CallFault, type Fault, type Faults } from './faults.ts';
 import type { Actor, History } from './history.ts';
 import { partitionOf } from './partition.ts';
 import { SECOND } from './scenario.ts';
-import type { SimulatedRegistry } from './simulated-registry.ts';
-
-/** All ports that any step needs. */
-export type StepPorts = DeliverPorts & {
-  chunks: Chunks;
-  deliveryListings: DeliveryListings;
-  rateLimits: RateLimits;
-  countingWindows: CountingWindows;
-  wakeUps: WakeUps;
-  registry: SimulatedRegistry;
-  secretSealer: SecretSealer;
-  recoveries: Recoveries;
-  operations: Operations;
-};
+import type { VirtualClock } from '../support/in-memory/virtual-clock.ts';
 
 /** Wraps a port so that every call takes time and may fail before, after or during its effect. */
-type FaultyPorts = <Port extends object>(name: string, port: Port) => Port;
+export type FaultyPorts = <Port extends object>(name: string, port: Port) => Port;
 
 type Arguments = readonly unknown[];
 type Effect = (args: Arguments) => unknown;

@@ -4,12 +4,10 @@ import {
   generateInterventions,
   generateStandstill,
   generateThrottle,
-  withNoisySubscriber,
-  withPull,
-  withRefusals,
 } from './generate-changes.ts';
+import { withNoisySubscriber, withPull, withRefusals } from './generate-variants.ts';
+import { generateSettings } from './generate-settings.ts';
 import {
-  generateSettings,
   generatePartialPolicy,
   generateSubscription,
   withFrequentRequests,

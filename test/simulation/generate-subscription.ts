@@ -2,33 +2,16 @@ import type { PartialRetryPolicy, RetryPolicy } from '../../shared/domain/retry/
 import { BACKOFF_FUNCTIONS, type ConnectionFault } from '../../shared/domain/retry/vocabulary.ts';
 import type { Chance } from '../support/chance.ts';
 import {
-  type Answer,
-  type Answers,
   DAY,
   HOUR,
   MINUTE,
+  SECOND,
+  type Answer,
+  type Answers,
   type PlannedConfirmation,
   type PlannedInterests,
   type PlannedSubscription,
-  SECOND,
-  type SimulatedSettings,
 } from './scenario.ts';
-
-export const generateSettings = (chance: Chance): SimulatedSettings => ({
-  attemptTimeoutMs: chance.pick([5, 15, 15, 15, 30]) * SECOND,
-  schedulerThresholdSeconds: chance.pick([0, 10, 90, 90, 90, 900]),
-  retentionMs: chance.pick([15, 30, 30]) * DAY,
-  retryAfterCapMs: chance.pick([60 * SECOND, HOUR, HOUR]),
-  overdueAfterMs: 30 * SECOND,
-  cacheSeconds: chance.pick([0, 5, 5]),
-  disableFailingAfterMs: chance.pick([0, 5 * MINUTE, HOUR, 5 * DAY]),
-  retainMessages: chance.happens(0.2) ? 'all' : 'failed',
-  firstAttemptsPerJob: chance.pick([1, 2, 3, 10, 10]),
-  defaultRetryPolicy: { ...generatePolicy(chance), ignore_subscription_override: false },
-  adaptToThrottling: false,
-  holdWhileDown: false,
-  retryThrottled: false,
-});
 
 const FAULTS: readonly ConnectionFault[] = [
   'dns_failed',
@@ -78,7 +61,7 @@ const generateSuccess = (chance: Chance): Answer => ({
 });
 
 /** A receiver's responses: healthy, failing after one success, recovering, permanently down, or refusing. */
-const generateAnswers = (chance: Chance): Answers => {
+export const generateAnswers = (chance: Chance): Answers => {
   const failures = Array.from({ length: chance.int(1, 5) }, () => generateFailure(chance));
   const dice = chance.next();
   if (dice < 0.2) return { first: [], then: generateSuccess(chance) };
@@ -102,7 +85,7 @@ const range = (chance: Chance, least: number, middle: number, most: number): [nu
 };
 
 /** A complete policy with at most a dozen retries, so that a scenario is short. */
-const generatePolicy = (chance: Chance): RetryPolicy => {
+export const generatePolicy = (chance: Chance): RetryPolicy => {
   const [minimum_delay, maximum_delay] = delays(chance);
   return {
     retries_with_no_delay: chance.int(0, 2),

@@ -4,8 +4,7 @@ import type { OperatorEvent } from '../../shared/domain/delivery/operator-event.
 import type { Reply } from '../../shared/domain/retry/outcome.ts';
 import type { MessageRecord } from '../../shared/ports/messages.ts';
 import type { Fault } from './faults.ts';
-import type { Published } from './planned-message.ts';
-import type { SimulatedSettings } from './scenario.ts';
+import type { Published, SimulatedSettings } from './scenario.ts';
 
 /** One invocation of a function on one machine. A crash ends all its work. */
 export type Invocation = {

@@ -1,7 +1,7 @@
 import { generateScenario } from './generate-scenario.ts';
 import { FIRST_SEED, isCaught } from './is-caught.ts';
 import { runScenario } from './run-scenario.ts';
-import { withRecords } from './sabotages.ts';
+import { withRecords } from './sabotage.ts';
 import { DAY, type Scenario, SECOND } from './scenario.ts';
 import type { Sabotage } from './simulated-world.ts';
 import { describe, expect, it } from 'vitest';

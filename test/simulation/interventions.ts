@@ -1,11 +1,11 @@
-import { deliveryKeyFor } from '../../functions/api/deliveries/routes.ts';
-import { sendDelivery } from '../../functions/api/deliveries/manual-routes.ts';
 import { eraseBody } from '../../functions/api/messages/messages.ts';
-import { startRecovery } from '../../functions/api/recoveries/routes.ts';
 import { retryDelivery } from '../../shared/steps/retry-delivery.ts';
 import { cancelDelivery } from '../../shared/steps/cancel-delivery.ts';
 import { DAY, QUEUE, START, type Intervention } from './scenario.ts';
 import type { ApiContext, SimulatedApi } from './simulated-api.ts';
+import { deliveryKeyFor } from '../../functions/api/deliveries/routes.ts';
+import { sendDelivery } from '../../functions/api/deliveries/manual-routes.ts';
+import { startRecovery } from '../../functions/api/recoveries/routes.ts';
 
 /** Makes an operator's request, once; an erasure is repeated until it is answered. */
 export function intervene(api: SimulatedApi, intervention: Intervention): void {

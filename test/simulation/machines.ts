@@ -8,12 +8,12 @@ import type { DeliveryQueue, Operations } from '../../shared/ports/queues.ts';
 import type { SecretOpener, SecretSealer, Subscriptions } from '../../shared/ports/subscriptions.ts';
 import type { WakeUps } from '../../shared/ports/wake-ups.ts';
 import { inMemoryRecoveries } from '../support/in-memory/in-memory-recoveries.ts';
-import { inMemoryRateLimits } from '../support/in-memory/in-memory-rate-limits.ts';
-import { faultyPorts, type StepPorts } from './faulty-ports.ts';
+import { inMemoryCountingWindows, inMemoryRateLimits } from '../support/in-memory/in-memory-pace.ts';
+import { faultyPorts } from './faulty-ports.ts';
 import { type Actor, deliveryName, type Invocation } from './history.ts';
+import type { StepPorts } from './ports.ts';
 import { simulatedTokens } from './simulated-tokens.ts';
 import { operationName, type SimulatedWorld, workName } from './simulated-world.ts';
-import { inMemoryCountingWindows } from '../support/in-memory/in-memory-rate-limits.ts';
 
 /** A machine that runs functions, with a clock, a cache of subscriptions, and what it has counted. */
 export type Machine = {

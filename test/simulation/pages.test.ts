@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { MessageRecord } from '../../shared/ports/messages.ts';
-import { withPart } from '../support/in-memory/with-part.ts';
+import { withPart } from '../support/in-memory/in-memory-messages.ts';
 import { generateScenario } from './generate-scenario.ts';
 import { FIRST_SEED, isCaught } from './is-caught.ts';
 import { runScenario } from './run-scenario.ts';
-import { withRecords } from './sabotages.ts';
+import { withRecords } from './sabotage.ts';
 import { HOUR, MINUTE, SECOND, type PlannedSubscription, type Scenario } from './scenario.ts';
 import type { Sabotage } from './simulated-world.ts';
-import type { StepPorts } from './faulty-ports.ts';
+import type { StepPorts } from './ports.ts';
 
 type Send = StepPorts['deliveryQueue']['send'];
 

@@ -5,7 +5,7 @@ import { aBarePolicy } from '../support/builders.ts';
 import { type Chance, seededChance } from '../support/chance.ts';
 import { tokenBucket } from '../support/token-bucket.ts';
 import { PATH, pullWorld, type ReceivedDelivery, receivedSchema } from '../unit/api/pull-world.ts';
-import { withPull } from './generate-changes.ts';
+import { withPull } from './generate-variants.ts';
 import { generateScenario } from './generate-scenario.ts';
 import type { Finding } from './invariants/delivery-case.ts';
 import { FIRST_SEED, isCaught } from './is-caught.ts';

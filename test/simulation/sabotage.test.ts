@@ -11,8 +11,9 @@ import {
   pendingStepsNotRecorded,
   scheduleNamesWithoutDueTime,
   wakeUpBeforeRecord,
+  bodyKeptAfterRecord,
+  takenOverWithoutMessage,
 } from './sabotage.ts';
-import { bodyKeptAfterRecord, takenOverWithoutMessage } from './sabotages.ts';
 import type { Scenario } from './scenario.ts';
 import { shrink } from './shrink.ts';
 

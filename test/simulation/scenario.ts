@@ -1,6 +1,8 @@
-import type { ConnectionFault } from '../../shared/domain/retry/vocabulary.ts';
+import type { Message } from '../../shared/domain/message/message.ts';
+import { versionOf } from '../../shared/domain/message/version.ts';
 import type { RetainedMessages } from '../../shared/domain/message/vocabulary.ts';
 import type { PartialRetryPolicy, RetryPolicy } from '../../shared/domain/retry/policy.ts';
+import type { ConnectionFault } from '../../shared/domain/retry/vocabulary.ts';
 
 /** The plan of a run. Random decisions during the run follow from the seed. Times are milliseconds from its start. */
 export type Scenario = {
@@ -175,3 +177,38 @@ export const SECOND = 1_000;
 export const MINUTE = 60 * SECOND;
 export const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
+
+/** One SQS message of a producer, as dispatch reads it. `sentAt`: milliseconds since the epoch. */
+export type Published = {
+  message: Message;
+  version: string;
+  delaySeconds: number | undefined;
+  sentAt: number;
+};
+
+/** All copies of a message, in planned order. */
+export const copiesOf = ({ id, at, repeats, ...version }: PlannedMessage): Published[] =>
+  [{ at }, ...repeats].map(({ at: publishedAt, ...changes }) =>
+    published(id, { ...version, ...changes }, START + publishedAt),
+  );
+
+const published = (
+  id: string,
+  { data, type, ttlSeconds: ttl, delaySeconds: delay, isTimed }: PlannedVersion,
+  sentAt: number,
+): Published => {
+  const timestamp = new Date(sentAt).toISOString();
+  return {
+    message: {
+      queue: QUEUE,
+      id,
+      ...(type === undefined ? {} : { type }),
+      timestamp,
+      data,
+      ...(ttl === undefined ? {} : { expiresAt: sentAt + ttl * SECOND }),
+    },
+    version: versionOf({ type, timestamp: isTimed ? timestamp : undefined, ttl, delay, data }),
+    delaySeconds: delay,
+    sentAt,
+  };
+};

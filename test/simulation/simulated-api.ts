@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
-import { chunkedDeliveries } from '../../functions/api/deliveries/of-subscription.ts';
-import type { RoomContext } from '../../functions/api/subscriptions/subscribe.ts';
 import type { NamedDeliveries } from '../../shared/ports/deliveries.ts';
 import type { Invocation } from './history.ts';
 import { actorOf, machinesOf, portsOf } from './machines.ts';
-import type { StepPorts } from './faulty-ports.ts';
+import type { StepPorts } from './ports.ts';
 import { SECOND, type SimulatedSettings } from './scenario.ts';
 import type { SimulatedWorld } from './simulated-world.ts';
+import { chunkedDeliveries } from '../../functions/api/deliveries/of-subscription.ts';
+import { type RoomContext } from '../../functions/api/subscriptions/subscribe.ts';
 
 type ApiPorts = StepPorts & { deliveries: NamedDeliveries };
 

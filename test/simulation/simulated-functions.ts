@@ -10,8 +10,7 @@ import { reconcile } from '../../functions/reconcile/reconcile.ts';
 import type { Receipt } from '../support/modelled-sqs.ts';
 import { deliveryName, type Actor, type Invocation } from './history.ts';
 import { actorOf, machinesOf, portsOf, type Machine, type RunningInvocation } from './machines.ts';
-import type { Published } from './planned-message.ts';
-import { MINUTE, SECOND } from './scenario.ts';
+import { type Published, MINUTE, SECOND } from './scenario.ts';
 import { OPERATE_MS, timeoutMs, type Consumers, type SimulatedWorld, type Work } from './simulated-world.ts';
 
 const USER_AGENT = 'Posthaste/simulation';

@@ -1,13 +1,11 @@
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { runCampaign } from './campaign.ts';
 import { chunkObserver, rareIn } from './chunk-observer.ts';
 import { generateScenario } from './generate-scenario.ts';
 import { reachedBy } from './reached.ts';
 import { runScenario } from './run-scenario.ts';
-import { describeFailure, shrink } from './shrink.ts';
-import { addSummaries, emptySummary, faultsIn, isClean, type Summary, summaryOf } from './summary.ts';
+import { shrink, describeFailure } from './shrink.ts';
+import { emptySummary, faultsIn, isClean, summaryOf, type Summary, addSummaries } from './summary.ts';
 
 /** Part of what `npm run simulate` runs: the seeds from 0. */
 const SCENARIOS = 600;
@@ -84,37 +82,4 @@ it('a campaign has the same result for any number of workers, and ends with the 
   expect(faultsIn(one.summary)).toBeGreaterThanOrEqual(FAULTS);
   expect(faultsIn(one.summary)).toBeLessThan(FAULTS + 1_000);
   expect(await run(2)).toEqual(one);
-});
-
-const entry = new URL('simulate.ts', import.meta.url).pathname;
-
-/** Runs the command and returns its output and exit code. */
-const simulate = async (...args: string[]): Promise<{ code: unknown; stdout: string; stderr: string }> => {
-  try {
-    return { code: 0, ...(await promisify(execFile)(process.execPath, [entry, ...args])) };
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && 'stdout' in error && 'stderr' in error)
-      return { code: error.code, stdout: String(error.stdout), stderr: String(error.stderr) };
-    throw error;
-  }
-};
-
-describe('npm run simulate', () => {
-  it('prints one line of JSON', async () => {
-    const { code, stdout, stderr } = await simulate('--seed', '3', '--faults', '500', '--json');
-    expect(stderr).toBe('');
-    expect(code).toBe(0);
-    expect(stdout.trimEnd().split('\n')).toHaveLength(1);
-    expect(JSON.parse(stdout)).toMatchObject({ seed: 3, unexplainedDuplicates: 0, lost: 0, violations: 0 });
-    expect(Object.keys(JSON.parse(stdout) as object)).toEqual([
-      'seed',
-      'scenarios',
-      'faults',
-      'attempts',
-      'duplicates',
-      'unexplainedDuplicates',
-      'lost',
-      'violations',
-    ]);
-  });
 });

@@ -11,7 +11,7 @@ import {
   type Finding,
   type Invariant,
 } from './delivery-case.ts';
-import { erasureOf } from './erasure.ts';
+import { erasureOf } from './fidelity.ts';
 import { validBetween } from './policy.ts';
 
 /** A cancellation has a reason that its invocation read. */

@@ -1,12 +1,14 @@
-import { isOpen, type Delivery } from '../../../shared/domain/delivery/delivery.ts';
+import { type Delivery, isOpen } from '../../../shared/domain/delivery/delivery.ts';
 import { MAX_INVOCATION_MS } from '../../../shared/domain/retry/attempt-duration.ts';
-import { deliveryName, type Acceptance } from '../history.ts';
+import type { Subscription, SubscriptionOptions } from '../../../shared/domain/subscription/subscription.ts';
 import { SLOWEST_MS } from '../faulty-ports.ts';
-import { copiesOf } from '../planned-message.ts';
-import { SECOND, type PlannedMessage } from '../scenario.ts';
+import { type Acceptance, deliveryName } from '../history.ts';
+import { copiesOf, type PlannedMessage, type Scenario, SECOND, START } from '../scenario.ts';
 import type { SimulatedWorld } from '../simulated-world.ts';
-import { checkMembership } from './membership.ts';
-import { violation, type DeliveryCase, type Finding, type Invariant } from './delivery-case.ts';
+import type { Version } from '../subscription-store.ts';
+import { type DeliveryCase, type Finding, type Invariant, violation } from './delivery-case.ts';
+import { validBetween } from './policy.ts';
+import { CLOCKS_DIFFER_MS } from '../../../shared/domain/delivery/recreated-queue.ts';
 
 const lost = (subject: string, detail: string): Finding => ({
   kind: 'lost',
@@ -113,3 +115,160 @@ const isRepaired = ({ world, subscriptionId }: DeliveryCase, { attempts }: Deliv
     .versionsOf(subscriptionId)
     .some(({ value }) => value?.version !== undefined && value.version >= readAt);
 };
+
+type Membership = 'member' | 'stranger' | 'either';
+
+/** A message goes to exactly the subscriptions that matched at its acceptance, regardless of repeats and pages. */
+const checkMembership = (
+  world: SimulatedWorld,
+  acceptance: Acceptance,
+  byName: ReadonlyMap<string, DeliveryCase>,
+): Finding[] => {
+  const { key, acceptedAt } = acceptance.record;
+  const listed = world.scenario.subscriptions.map(({ id }) => ({
+    name: `${key.messageId}/${id}`,
+    was: membershipOf(world, acceptance, id),
+  }));
+  const wrong = listed.flatMap(({ name, was }): Finding[] => {
+    // The same id in another life of the queue has separate deliveries.
+    const isOfThis = byName.get(name)?.record?.acceptedAt === acceptedAt;
+    if (was === 'member' && !isOfThis) return [hasNoRecord(name)];
+    if (was === 'stranger' && isOfThis && !isSentByHand(byName.get(name), acceptedAt))
+      return [violation('only_matches_get_a_message', { name }, 'has a delivery')];
+    return [];
+  });
+  const all = listed.map(({ was }) => was);
+  const sent = listed.filter(({ name }) => isSentByHand(byName.get(name), acceptedAt)).length;
+  return [...checkMatchedCount(world, acceptance, all, sent), ...wrong];
+};
+
+/** Whether dispatch did not make this delivery, but an operator. */
+const isSentByHand = (one: DeliveryCase | undefined, acceptedAt: number): boolean =>
+  one?.writes.some(
+    ({ transition, after }) => transition.name === 'send' && after.acceptedAt === acceptedAt,
+  ) === true;
+
+/** The record counts the matches up to the last page, and the deliveries sent by hand. */
+const checkMatchedCount = (
+  { messages }: SimulatedWorld,
+  { record }: Acceptance,
+  all: readonly Membership[],
+  sent: number,
+): Finding[] => {
+  const { messageId } = record.key;
+  const last = messages.find(messageId);
+  if (last?.acceptedAt !== record.acceptedAt || last.lastSubscriptionId !== undefined) return [];
+  const least = all.filter((was) => was === 'member').length;
+  const most = all.filter((was) => was !== 'stranger').length;
+  const matched = last.matched - sent;
+  const isRight = matched >= least && matched <= most;
+  const detail = `${matched} of ${least} to ${most}, and ${sent} by hand`;
+  return isRight ? [] : [violation('matched_count_is_right', { name: messageId }, detail)];
+};
+
+const hasNoRecord = (subject: string): Finding => ({
+  kind: 'lost',
+  invariant: 'everything_ends',
+  subject,
+  detail: 'has no record',
+});
+
+const membershipOf = (world: SimulatedWorld, acceptance: Acceptance, id: string): Membership => {
+  const was = membershipAtFirst(world, acceptance, id);
+  return isVisibleToRepeats(world, acceptance, { id, was }) ? was : 'either';
+};
+
+/**
+ * Membership by every list that may have been read for the acceptance. The list may be some seconds old, clocks
+ * differ, and later pages are judged up to two seconds later.
+ */
+const membershipAtFirst = (
+  { subscriptions, scenario }: SimulatedWorld,
+  { actor, at, record }: Acceptance,
+  id: string,
+): Membership => {
+  const from = actor.startedAt - scenario.settings.cacheSeconds * SECOND - 2 * scenario.skewMs;
+  const versions = subscriptions.versionsOf(id);
+  const verdicts = new Set(
+    validBetween(versions, from, at + toleranceMs(scenario)).map((version) =>
+      isMatch(version, record.acceptedAt, actor.copy?.message ?? { data: '' }),
+    ),
+  );
+  const begins = versions[0]?.from ?? Infinity;
+  if (begins > START && begins >= from) verdicts.add(false);
+  if (verdicts.size > 1) return 'either';
+  return verdicts.has(true) ? 'member' : 'stranger';
+};
+
+/** How long after the acceptance a change may still count as one before it. */
+const toleranceMs = (scenario: Scenario): number =>
+  2 * scenario.skewMs + (isPaged(scenario) ? CLOCKS_DIFFER_MS : 0);
+
+const isPaged = ({ subscriptions, pageSize }: Scenario): boolean => subscriptions.length > pageSize;
+
+type Content = { type?: string; data: string };
+
+const isMatch = (subscription: Subscription | undefined, acceptedAt: number, content: Content): boolean =>
+  subscription !== undefined &&
+  subscription.deletedAt === undefined &&
+  subscription.unconfirmed === undefined &&
+  (subscription.expiresAt ?? Infinity) > acceptedAt &&
+  isOfType(subscription.options, content) &&
+  passesFilter(JSON.stringify(subscription.options.filter ?? {}), content);
+
+const isOfType = ({ event_types }: SubscriptionOptions, { type = 'none' }: Content): boolean =>
+  event_types === undefined || event_types.includes(type);
+
+/** Implements only the generated filters, independently of the code under test. */
+const passesFilter = (filter: string, { data }: Content): boolean => {
+  const [, keys] = /^\{"k":\[([\d,]+)\]/.exec(filter) ?? [];
+  const [, key = ''] = /"k":(\d)/.exec(data) ?? [];
+  if (keys !== undefined && !keys.includes(key)) return false;
+  // An undecided filter matches.
+  return !filter.includes('"l":') || data.includes('"l":[');
+};
+
+/**
+ * Whether a repeat can still determine the original membership: not after a removal, a confirmation or two filter
+ * changes. Later pages are read like a repeat; without faults one page needs no repeat.
+ */
+const isVisibleToRepeats = (
+  world: SimulatedWorld,
+  { actor, at, record }: Acceptance,
+  { id, was }: { id: string; was: Membership },
+): boolean => {
+  const versions = world.subscriptions.versionsOf(id);
+  const later = versions.filter(({ from }) => from > at);
+  const then = versions.filter(({ from }) => from <= at).slice(-1);
+  const isKnown = changesOf([...then, ...later]) <= 1;
+  const before = new Set(datesOf(then[0]?.value));
+  const isDated = later
+    .flatMap(({ value }) => datesOf(value))
+    .every((date) => before.has(date) || date > at + toleranceMs(world.scenario));
+  if (was === 'stranger') return isKnown && isDated;
+  const isThere = later.every(
+    ({ value }) =>
+      value !== undefined &&
+      value.unconfirmed === undefined &&
+      (value.deletedAt === undefined || isDated) &&
+      (value.expiresAt ?? Infinity) > record.acceptedAt,
+  );
+  const isSentAtOnce = actor.invocation.faults.length === 0 && !isPaged(world.scenario);
+  return isSentAtOnce || (isKnown && isThere);
+};
+
+/** A change has the time of its request, which may be long before its write. */
+const datesOf = (subscription: Subscription | undefined): number[] => {
+  if (subscription === undefined) return [];
+  const { createdAt, confirmedAt, deletedAt, previousSelection } = subscription;
+  return [createdAt, confirmedAt, deletedAt, previousSelection?.until].filter((date) => date !== undefined);
+};
+
+/** How often its interests changed. */
+const changesOf = (versions: readonly Version<Subscription | undefined>[]): number =>
+  versions.filter(
+    ({ value }, index) => index > 0 && interests(value) !== interests(versions[index - 1]?.value),
+  ).length;
+
+const interests = (subscription: Subscription | undefined): string =>
+  JSON.stringify([subscription?.options.event_types, subscription?.options.filter]);

@@ -3,11 +3,14 @@ import { attemptsAreNumbered, oncePerRecovery, recordsMatchRequests } from './at
 import { cancelledForAReason, deletionsCancel, deletedSubscriptionsAreRemoved } from './cancellations.ts';
 import { everythingEnds, pendingStepsAreDone } from './completeness.ts';
 import { deliveryCases, type Finding, type Invariant } from './delivery-case.ts';
-import { duplicatesAreExplained, idsAreAcceptedOnce, oneRequestPerLease } from './duplicates.ts';
+import {
+  duplicatesAreExplained,
+  idsAreAcceptedOnce,
+  oneRequestPerLease,
+  lostCountsAreTrue,
+} from './duplicates.ts';
 import { confirmationsAreRequested } from './confirmations.ts';
-import { erasedIsGone, erasedIsNotRetried } from './erasure.ts';
-import { requestsAreFaithful } from './fidelity.ts';
-import { lostCountsAreTrue } from './lost.ts';
+import { erasedIsGone, erasedIsNotRetried, requestsAreFaithful } from './fidelity.ts';
 import { healthIsTrue } from './health.ts';
 import { policyIsKept } from './policy.ts';
 import {
@@ -18,8 +21,7 @@ import {
   lateAcknowledgementsCount,
   recordsMatchAnswers,
 } from './pulls.ts';
-import { answersAreHeard, pressureIsKept, refusalsAreHeard } from './pressure.ts';
-import { ratesAreKept } from './rate.ts';
+import { answersAreHeard, pressureIsKept, refusalsAreHeard, ratesAreKept } from './pressure.ts';
 import { recoveriesAreTrue } from './recoveries.ts';
 import { nothingAfterItsEnd, nothingEarly, nothingLate, recordsOutliveSchedules } from './timing.ts';
 import { oldCopiesAreIgnored, reconcileDoesNotMultiply, schedulesAreDistinct } from './wake-ups.ts';

@@ -1,11 +1,10 @@
 import { isOpen } from '../../../shared/domain/delivery/delivery.ts';
 import { invocationMs } from '../../../shared/domain/retry/attempt-duration.ts';
 import type { RetryPolicy } from '../../../shared/domain/retry/policy.ts';
-import { expectedDelayMs, hintMs } from '../expected-schedule.ts';
+import { expectedDelayMs, hintMs, needsRequest } from './attempts.ts';
 import type { SeenRequest, Write } from '../history.ts';
 import { SLOWEST_MS } from '../faulty-ports.ts';
 import { isNeededBy } from '../partition.ts';
-import { needsRequest } from './attempts.ts';
 import { DAY, MINUTE, SECOND, START } from '../scenario.ts';
 import {
   acceptanceOf,

@@ -3,11 +3,11 @@ import type { Chunk } from '../../../shared/domain/delivery/chunk.ts';
 import type { Message } from '../../../shared/domain/message/message.ts';
 import type { RetryPolicy } from '../../../shared/domain/retry/policy.ts';
 import type { Subscription } from '../../../shared/domain/subscription/subscription.ts';
-import { deliveryKeyFor } from '../../../functions/api/deliveries/routes.ts';
 import { deliver } from '../../../functions/deliver/deliver.ts';
 import type { SqsReceipt } from '../../../functions/deliver/context.ts';
 import { aBarePolicy, aMessage, aQueue, aSubscription } from '../builders.ts';
 import { pipelineWorld } from './pipeline-world.ts';
+import { deliveryKeyFor } from '../../../functions/api/deliveries/routes.ts';
 
 type Call = (...given: never[]) => unknown;
 

@@ -1,6 +1,6 @@
 import { DAY_MS } from '../../../shared/domain/duration.ts';
-import { longestScheduleMs } from '../../../shared/domain/retry/policy-schema.ts';
 import type { PipelineWorld } from './pipeline-world.ts';
+import { longestScheduleMs } from '../../../shared/domain/retry/policy-schema.ts';
 
 type Expiring = Pick<PipelineWorld, 'clock' | 'messageRecords' | 'payloads' | 'settings'>;
 

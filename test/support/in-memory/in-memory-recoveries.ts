@@ -1,6 +1,7 @@
 import { lastOf, pageOf } from '../../../shared/adapters/dynamodb/pages.ts';
 import type { Recovery } from '../../../shared/domain/recovery/recovery.ts';
 import type { Recoveries, RecoveryPage } from '../../../shared/ports/deliveries.ts';
+import { answer, frozen } from './frozen.ts';
 
 /** Recovery records in a Map. */
 export const inMemoryRecoveries = (
@@ -11,7 +12,7 @@ export const inMemoryRecoveries = (
     create: (recovery) => {
       const id = identityOf(recovery.selection.queue, recovery.id);
       if (records.has(id)) return Promise.reject(new Error(`The recovery ${id} exists already.`));
-      records.set(id, structuredClone(recovery));
+      records.set(id, frozen(recovery));
       return Promise.resolve();
     },
     find: (queue, id) => answer(records.get(identityOf(queue, id))),
@@ -27,14 +28,14 @@ export const inMemoryRecoveries = (
       const id = identityOf(recovery.selection.queue, recovery.id);
       const current = records.get(id);
       if (current?.version !== recovery.version - 1) return answer({ kind: 'refused', current });
-      records.set(id, structuredClone(recovery));
+      records.set(id, frozen(recovery));
       return answer({ kind: 'saved' });
     },
     keepPage: ({ selection, id, pages: number, batch }) => {
       const name = identityOf(selection.queue, id);
       const kept = pages.get(name) ?? new Map<number, RecoveryPage>();
       pages.set(name, kept);
-      if (!kept.has(number)) kept.set(number, structuredClone({ number, keys: batch }));
+      if (!kept.has(number)) kept.set(number, frozen({ number, keys: batch }));
       return Promise.resolve();
     },
     keptPages: async (queue, id, page) => {
@@ -49,6 +50,3 @@ export const inMemoryRecoveries = (
 };
 
 const identityOf = (queue: string, id: string): string => `${queue}#${id}`;
-
-/** Asynchronous like the real adapter, and a copy, so that a caller cannot change a record through a result. */
-const answer = <T>(value: T): Promise<T> => Promise.resolve(structuredClone(value));

@@ -1,4 +1,4 @@
-import { type DataReference, MAX_REFERENCED_BYTES } from '../../../shared/domain/message/data-reference.ts';
+import { MAX_REFERENCED_BYTES, type DataReference } from '../../../shared/domain/message/data-reference.ts';
 import { parseJson, wholeSource } from '../../../shared/wire/json-slice.ts';
 import type { ReadDataResult, ReferencedData } from '../../../shared/ports/bodies.ts';
 

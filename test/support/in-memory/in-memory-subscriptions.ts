@@ -30,6 +30,7 @@ import {
   type SubscriptionPage,
   type Subscriptions,
 } from '../../../shared/ports/subscriptions.ts';
+import { answer, frozen } from './frozen.ts';
 
 type Entry = { queue: Queue; subscriptions: Map<string, Subscription> };
 
@@ -69,16 +70,17 @@ const readerOf = (
   },
   disable: (name, id, disabled, version) => {
     const subscription = entries.get(name)?.subscriptions.get(id);
-    if (subscription !== undefined && mayDisable(subscription, version))
-      subscription.disabled = { ...disabled };
-    return answer(subscription?.disabled);
+    if (subscription === undefined || !mayDisable(subscription, version))
+      return answer(subscription?.disabled);
+    entries.get(name)?.subscriptions.set(id, frozen({ ...subscription, disabled }));
+    return answer(disabled);
   },
   changeHealth: (name, id, change) => {
     const current = entries.get(name)?.subscriptions.get(id);
     if (current === undefined || !healthChangeHolds(current, change))
       return answer({ kind: 'refused', current });
     const subscription = applyHealthChange(change, current);
-    entries.get(name)?.subscriptions.set(id, subscription);
+    entries.get(name)?.subscriptions.set(id, frozen(subscription));
     return answer({ kind: 'written', subscription });
   },
 });
@@ -100,7 +102,7 @@ const queuesOf = (entries: Map<string, Entry>): QueueMethods => ({
     const entry = entries.get(queue.name);
     const createdAt = entry?.queue.createdAt ?? queue.createdAt;
     entries.set(queue.name, {
-      queue: structuredClone({ ...queue, createdAt }),
+      queue: frozen({ ...queue, createdAt }),
       subscriptions: entry?.subscriptions ?? new Map<string, Subscription>(),
     });
     return answer(entry === undefined ? { kind: 'created' } : { kind: 'replaced', before: entry.queue });
@@ -109,14 +111,14 @@ const queuesOf = (entries: Map<string, Entry>): QueueMethods => ({
     const entry = entries.get(name);
     if (entry === undefined) return answer({ kind: 'missing' });
     const before = entry.queue;
-    const after = applyToCopy(before, change);
+    const after = frozen(change(before));
     if (isDeepStrictEqual(after, before)) return answer({ kind: 'left', current: before });
     entries.set(name, { ...entry, queue: after });
     return answer({ kind: 'changed', before, after });
   },
   ensureQueue: (queue) => {
     if (!entries.has(queue.name)) {
-      entries.set(queue.name, { queue: structuredClone(queue), subscriptions: new Map() });
+      entries.set(queue.name, { queue: frozen(queue), subscriptions: new Map() });
     }
     return answer(undefined);
   },
@@ -167,7 +169,7 @@ const subscriptionsOf = (entries: Map<string, Entry>): SubscriptionMethods => ({
     const before = entry?.subscriptions.get(subscriptionId);
     if (entry === undefined || before === undefined || before.deletedAt !== undefined)
       return answer({ kind: 'missing' });
-    const after = applyToCopy(before, change) ?? before;
+    const after = frozen(change(before)) ?? before;
     if (isDeepStrictEqual(after, before)) return answer({ kind: 'left', current: before });
     const holder = byId(entry).find((other) => other.id !== after.id && holdsSubscriberOf(after, other, now));
     if (holder !== undefined) return answer({ kind: 'conflict', subscriptionId: holder.id });
@@ -176,8 +178,10 @@ const subscriptionsOf = (entries: Map<string, Entry>): SubscriptionMethods => ({
   },
   markDeleted: ({ queue, subscriptionId, now }) => {
     const subscription = entries.get(queue)?.subscriptions.get(subscriptionId);
-    if (subscription !== undefined) subscription.deletedAt ??= now;
-    return answer(subscription);
+    if (subscription === undefined) return answer(subscription);
+    const marked = frozen({ ...subscription, deletedAt: subscription.deletedAt ?? now });
+    entries.get(queue)?.subscriptions.set(subscriptionId, marked);
+    return answer(marked);
   },
   removeMarked: (queue, id) => {
     const subscriptions = entries.get(queue)?.subscriptions;
@@ -199,7 +203,7 @@ const add = (entry: Entry | undefined, subscription: Subscription): AddResult =>
   const holder =
     entry && byId(entry).find((other) => holdsSubscriberOf(subscription, other, subscription.createdAt));
   if (holder !== undefined) return { kind: 'conflict', subscriptionId: holder.id };
-  entry?.subscriptions.set(subscription.id, structuredClone(subscription));
+  entry?.subscriptions.set(subscription.id, frozen(subscription));
   return { kind: 'added' };
 };
 
@@ -210,10 +214,6 @@ const holderOf = (entry: Entry | undefined, destination: Destination): Subscript
     .filter((other) => destinationIdentity(other.destination) === destinationIdentity(destination))
     .sort((one, other) => one.createdAt - other.createdAt)
     .at(-1);
-
-/** Applies a change to a copy, synchronously, so that no concurrent change can interfere. */
-const applyToCopy = <Of, To>(current: Of, change: (current: Of) => To): To =>
-  structuredClone(change(structuredClone(current)));
 
 const holdsSubscriberOf = (wanted: Subscription, other: Subscription, now: number): boolean =>
   destinationIdentity(other.destination) === destinationIdentity(wanted.destination) && isPresent(other, now);
@@ -233,9 +233,6 @@ const pageFor = async <T>(
   const after = last === undefined ? sorted : sorted.filter((item) => nameOf(item) > last);
   return await answer(pageOf(listing, after, page.limit, nameOf));
 };
-
-/** Asynchronous like the real adapter, and a copy, so that a caller cannot change the store through a result. */
-const answer = <T>(value: T): Promise<T> => Promise.resolve(structuredClone(value));
 
 /** A page of at most `size` subscriptions of a queue, sorted by id, with only the fields that a page contains. */
 export const pageOfSubscriptions = (

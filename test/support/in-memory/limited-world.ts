@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type SubscriptionChange, updateSubscription } from '../../../functions/api/subscriptions/change.ts';
+import { cancelDelivery } from '../../../shared/steps/cancel-delivery.ts';
 import { aBarePolicy, aMessage, aQueue, aSubscription } from '../builders.ts';
 import { pipelineWorld, type PipelineWorld } from './pipeline-world.ts';
 
@@ -8,6 +9,7 @@ export const limitedWorld = async () => {
   const world = pipelineWorld();
   const startedAt = world.clock.now();
   await world.subscriptions.putQueue(aQueue());
+  const deliveryOf = (messageId: string) => world.delivery('subscription-1', messageId);
   return {
     world,
     startedAt,
@@ -24,7 +26,12 @@ export const limitedWorld = async () => {
     /** Lateness of each attempt in milliseconds, as journalled. */
     latenesses: (): number[] =>
       world.journal.facts.flatMap((fact) => (fact.fact === 'attempt_made' ? [fact.latenessMs ?? 0] : [])),
-    deliveryOf: (messageId: string) => world.delivery('subscription-1', messageId),
+    deliveryOf,
+    /** Cancels the deliveries of these messages by hand. */
+    cancel: async (from: number, to: number, step = 1): Promise<void> => {
+      for (let index = from; index < to; index += step)
+        await cancelDelivery(world.byHandContext, (await deliveryOf(`m${index}`)).key, 'manual');
+    },
     /** Changes the limit as an operator would; undefined removes it. */
     limitTo: limitsOf(world),
   };
@@ -49,3 +56,7 @@ const limitsOf = ({ clock, subscriptions: registry, secretOpener, operations }: 
 };
 
 export type LimitedWorld = Awaited<ReturnType<typeof limitedWorld>>;
+
+/** The most requests in any ten seconds. */
+export const mostInTenSeconds = (times: readonly number[]): number =>
+  Math.max(...times.map((from) => times.filter((at) => at >= from && at < from + 10).length));

@@ -12,13 +12,11 @@ import type { OperateContext } from '../../../functions/operate/context.ts';
 import { operate } from '../../../functions/operate/operate.ts';
 import { aMessage, aQueue, aSubscription } from '../builders.ts';
 import { aDelivery, anAttempt, SOME_TIME, type DeliveryFields } from '../delivery-builders.ts';
-import { inMemoryDeliveries } from './in-memory-deliveries.ts';
-import { inMemoryDeliveryListings } from './in-memory-delivery-listings.ts';
+import { inMemoryDeliveries, inMemoryDeliveryListings } from './in-memory-deliveries.ts';
 import { inMemoryJournal } from './in-memory-journal.ts';
-import { inMemoryMessageRecords } from './in-memory-message-records.ts';
+import { inMemoryMessageRecords, inMemoryPayloads } from './in-memory-messages.ts';
 import { inMemoryOperations, type QueuedOperation } from './in-memory-queues.ts';
-import { inMemoryPayloads } from './in-memory-payloads.ts';
-import { inMemoryRateLimits } from './in-memory-rate-limits.ts';
+import { inMemoryRateLimits } from './in-memory-pace.ts';
 import { inMemoryRecoveries } from './in-memory-recoveries.ts';
 import { inMemorySubscriptions } from './in-memory-subscriptions.ts';
 

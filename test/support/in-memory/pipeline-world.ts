@@ -4,6 +4,8 @@ import { healthWrites } from '../../../functions/deliver/health.ts';
 import { memoryBudget } from '../../../functions/deliver/memory-budget.ts';
 import { pendingCounts } from '../../../functions/deliver/pressure.ts';
 import { dispatch, type DispatchContext, type IngressResult } from '../../../functions/dispatch/dispatch.ts';
+import type { OperateContext } from '../../../functions/operate/context.ts';
+import { operate } from '../../../functions/operate/operate.ts';
 import { reconcile, type Reconciliation } from '../../../functions/reconcile/reconcile.ts';
 import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
 import type { FirstJob, WakeUp } from '../../../shared/domain/delivery/job.ts';
@@ -11,66 +13,28 @@ import { render } from '../../../shared/domain/message/payload.ts';
 import { versionOf } from '../../../shared/domain/message/version.ts';
 import type { RetainedMessages } from '../../../shared/domain/message/vocabulary.ts';
 import { visibilityTimeout } from '../../../shared/domain/receives.ts';
+import { OPERATE_TIMEOUT_SECONDS, type Operation } from '../../../shared/domain/recovery/operation.ts';
 import { invocationMs } from '../../../shared/domain/retry/attempt-duration.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry/policy.ts';
-import type { AccessTokens } from '../../../shared/ports/subscriber.ts';
+import type { Operations } from '../../../shared/ports/queues.ts';
 import { modelledSqs, type Receipt, sideBySide } from '../modelled-sqs.ts';
-import { inMemoryChunks } from './in-memory-chunks.ts';
-import { inMemoryDeliveries } from './in-memory-deliveries.ts';
-import { inMemoryDeliveryListings } from './in-memory-delivery-listings.ts';
-import { inMemoryJournal } from './in-memory-journal.ts';
-import { inMemoryMessageRecords } from './in-memory-message-records.ts';
-import { inMemoryOperatorEvents } from './in-memory-operator-events.ts';
-import { inMemoryPayloads } from './in-memory-payloads.ts';
+import { inMemoryChunks, inMemoryDeliveries, inMemoryDeliveryListings } from './in-memory-deliveries.ts';
+import { inMemoryJournal, inMemoryOperatorEvents } from './in-memory-journal.ts';
+import { inMemoryMessageRecords, inMemoryPayloads } from './in-memory-messages.ts';
+import { inMemoryCountingWindows, inMemoryRateLimits } from './in-memory-pace.ts';
 import {
   inMemoryDeadLetters,
   inMemoryDeliveryQueue,
   inMemoryUndeliverables,
   inMemoryWakeUps,
 } from './in-memory-queues.ts';
-import { inMemoryCountingWindows, inMemoryRateLimits } from './in-memory-rate-limits.ts';
-import { inMemorySecrets } from './in-memory-secrets.ts';
+import { inMemoryRecoveries } from './in-memory-recoveries.ts';
+import { inMemoryAccessTokens, inMemorySecrets } from './in-memory-secrets.ts';
 import { inMemorySubscriptions } from './in-memory-subscriptions.ts';
-import { operatingQueue } from './operating-queue.ts';
 import { scriptedSubscriber } from './scripted-subscriber.ts';
-import { virtualClock } from './virtual-clock.ts';
+import { virtualClock, type VirtualClock } from './virtual-clock.ts';
 import { chunkedDeliveries } from '../../../functions/api/deliveries/of-subscription.ts';
 import { deliveryKeyFor } from '../../../functions/api/deliveries/routes.ts';
-
-type Asked = Parameters<AccessTokens['tokenFor']>[2] & { subscriptionId: string };
-
-type InMemoryAccessTokens = AccessTokens & {
-  /** All calls. */
-  asked: readonly Asked[];
-  /** Set to let every call fail with this detail. */
-  outage: string | undefined;
-  /** Milliseconds that a call takes. */
-  delayMs: number;
-  /** Whether a refused token is replaced. */
-  renews: boolean;
-};
-
-/** Issues `token-1`, and the next one for each that was refused. */
-const inMemoryAccessTokens = (clock: {
-  sleep: (milliseconds: number) => Promise<void>;
-}): InMemoryAccessTokens => {
-  const asked: Asked[] = [];
-  let issued = 1;
-  const tokens: InMemoryAccessTokens = {
-    asked,
-    outage: undefined,
-    delayMs: 0,
-    renews: true,
-    tokenFor: async ({ subscriptionId }, _auth, options) => {
-      asked.push({ subscriptionId, ...options });
-      await clock.sleep(tokens.delayMs);
-      if (tokens.outage !== undefined) return { kind: 'failed', detail: tokens.outage };
-      if (options.refused === `token-${issued}` && tokens.renews) issued += 1;
-      return { kind: 'token', token: `token-${issued}` };
-    },
-  };
-  return tokens;
-};
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -210,3 +174,30 @@ export const pipelineWorld = (clock = virtualClock()) => {
 };
 
 export type PipelineWorld = ReturnType<typeof pipelineWorld>;
+
+type Ports = Omit<OperateContext['ports'], 'clock' | 'recoveries' | 'operations'>;
+
+/** The operation queue, and the operate function that receives from it. */
+export const operatingQueue = (
+  clock: VirtualClock,
+  { ports, settings }: { ports: Ports; settings: OperateContext['settings'] },
+): Operations => {
+  const queue = modelledSqs<Operation>({
+    name: 'operation',
+    timeline: clock,
+    visibilityMs: () => 1000 * visibilityTimeout(OPERATE_TIMEOUT_SECONDS),
+    batchSize: 1,
+    consume: sideBySide(({ value }) => {
+      const endsAt = clock.now() + OPERATE_TIMEOUT_SECONDS * 1000;
+      return operate(context, value, () => endsAt - clock.now());
+    }),
+  });
+  const operations: Operations = {
+    send: (operation, delaySeconds) => {
+      queue.send(operation, delaySeconds);
+      return Promise.resolve();
+    },
+  };
+  const context = { ports: { ...ports, clock, recoveries: inMemoryRecoveries(), operations }, settings };
+  return operations;
+};

@@ -16,9 +16,9 @@ import { UnfinishedError } from '../../../shared/domain/receives.ts';
 import { awsStub, type StubAnswer, type StubRequest } from '../../support/aws-stub.ts';
 import { aMessage } from '../../support/builders.ts';
 import { aDelivery } from '../../support/delivery-builders.ts';
-import { inMemoryPayloads } from '../../support/in-memory/in-memory-payloads.ts';
 import { anSqsRecord } from '../../support/sqs-event.ts';
 import { encodeUndeliverableNotice } from '../../../shared/wire/jobs/dead-letter.ts';
+import { inMemoryPayloads } from '../../support/in-memory/in-memory-messages.ts';
 
 const stubThat = async (answer: (request: StubRequest) => StubAnswer) => {
   const stub = await awsStub(answer);

@@ -1,30 +1,33 @@
 import { randomBytes } from 'node:crypto';
 import { expect } from 'vitest';
+import * as z from 'zod';
+import type { Caller, Change } from '../../../functions/api/audit.ts';
 import { subscriberFault } from '../../../shared/adapters/http/address-guard.ts';
 import { tokenUrlFault } from '../../../shared/adapters/http/guarded-fetch.ts';
+import type { Delivery, DeliveryKey } from '../../../shared/domain/delivery/delivery.ts';
 import type { DeliveryJob, WakeUp } from '../../../shared/domain/delivery/job.ts';
-import { parseJson } from '../../../shared/wire/json-slice.ts';
+import { render } from '../../../shared/domain/message/payload.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry/policy.ts';
-import type { Caller, Change } from '../../../functions/api/audit.ts';
-import { wholeApi, type WholeDependencies } from '../../support/whole-api.ts';
-import { chunkedDeliveries } from '../../../functions/api/deliveries/of-subscription.ts';
+import type { MessageRecord } from '../../../shared/ports/messages.ts';
+import { parseJson } from '../../../shared/wire/json-slice.ts';
 import { apiDescription } from '../../support/api-description.ts';
-import { inMemoryChunks } from '../../support/in-memory/in-memory-chunks.ts';
+import { aDelivery, aDeliveryKey, type DeliveryFields } from '../../support/delivery-builders.ts';
 import { inMemoryDeliveries } from '../../support/in-memory/in-memory-deliveries.ts';
-import { inMemoryDeliveryListings } from '../../support/in-memory/in-memory-delivery-listings.ts';
-import {
-  inMemoryMessageListings,
-  inMemoryMessageRecords,
-} from '../../support/in-memory/in-memory-message-records.ts';
-import { inMemoryOperatorEvents } from '../../support/in-memory/in-memory-operator-events.ts';
-import { inMemoryOperations, type QueuedOperation } from '../../support/in-memory/in-memory-queues.ts';
 import { inMemoryQueueStatistics } from '../../support/in-memory/in-memory-queue-statistics.ts';
-import { inMemoryPayloads } from '../../support/in-memory/in-memory-payloads.ts';
-import { inMemoryRateLimits } from '../../support/in-memory/in-memory-rate-limits.ts';
+import { inMemoryOperations, type QueuedOperation } from '../../support/in-memory/in-memory-queues.ts';
 import { inMemoryRecoveries } from '../../support/in-memory/in-memory-recoveries.ts';
 import { inMemorySecrets } from '../../support/in-memory/in-memory-secrets.ts';
 import { inMemorySubscriptions } from '../../support/in-memory/in-memory-subscriptions.ts';
-import { render } from '../../../shared/domain/message/payload.ts';
+import { wholeApi, type WholeDependencies } from '../../support/whole-api.ts';
+import { chunkedDeliveries } from '../../../functions/api/deliveries/of-subscription.ts';
+import { inMemoryChunks, inMemoryDeliveryListings } from '../../support/in-memory/in-memory-deliveries.ts';
+import {
+  inMemoryMessageListings,
+  inMemoryMessageRecords,
+  inMemoryPayloads,
+} from '../../support/in-memory/in-memory-messages.ts';
+import { inMemoryOperatorEvents } from '../../support/in-memory/in-memory-journal.ts';
+import { inMemoryRateLimits } from '../../support/in-memory/in-memory-pace.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -34,6 +37,15 @@ export const NOON = Date.UTC(2026, 10, 21, 12);
 export const CALLER: Caller = { principal: 'arn:aws:iam::000000000000:user/ada', requestId: 'request-1' };
 
 export const PUBLIC_URL = 'https://hooks.posthaste.example';
+
+export const HOOK = 'https://hooks.example/orders';
+
+export const QUEUE = '/v2/queues/orders';
+
+export const SUBSCRIPTIONS = `${QUEUE}/subscriptions`;
+
+/** The first subscription of an API. */
+export const ONE = `${SUBSCRIPTIONS}/id-1`;
 
 const DOCUMENT = '/v2/openapi.json';
 
@@ -213,3 +225,106 @@ export const faultOf = (code: string, ...fields: string[]) => ({
     ...(fields.length > 0 && { fields: fields.map((field) => ({ field, message: anyText })) }),
   },
 });
+
+const STATUS = {
+  invalid_json: 400,
+  invalid_request: 400,
+  invalid_retry_policy: 400,
+  not_found: 404,
+  method_not_allowed: 405,
+  conflict: 409,
+  inactive: 409,
+  too_large: 413,
+  internal: 500,
+};
+
+/** The answer with such an error response. */
+export const refusal = (code: keyof typeof STATUS, ...fields: string[]) => ({
+  status: STATUS[code],
+  body: faultOf(code, ...fields),
+});
+
+type Stores = Pick<ReturnType<typeof apiUnderTest>, 'messageRecords' | 'deliveries'>;
+
+/** The API with a queue `orders`. */
+export const apiWithOrders = async (
+  ...overrides: Parameters<typeof apiUnderTest>
+): Promise<ReturnType<typeof apiUnderTest>> => {
+  const api = apiUnderTest(...overrides);
+  await api.dependencies.registry.ensureQueue({ name: 'orders', metadata: {}, createdAt: 0 });
+  return api;
+};
+
+/** The API with the subscription `id-1` of a queue `orders`. */
+export const apiWithSubscription = async (fields: object = {}): Promise<ReturnType<typeof apiUnderTest>> => {
+  const api = apiUnderTest();
+  await api.call('POST', SUBSCRIPTIONS, { subscriber: HOOK, ...fields });
+  return api;
+};
+
+/** The pages of a list, which `read` reads, from the path `first` on. */
+export async function* pagesFrom<Page extends { links: readonly { href: string }[] }>(
+  read: (path: string) => Promise<Page>,
+  first: string,
+): AsyncGenerator<Page, void> {
+  for (let path: string | undefined = first; path !== undefined;) {
+    const page = await read(path);
+    yield page;
+    path = page.links[0]?.href;
+  }
+}
+
+/** A page of a list, with nothing else in it. */
+export const pageOf = <Shape extends z.ZodRawShape>(shape: Shape) =>
+  z.strictObject({ ...shape, links: z.array(z.strictObject({ rel: z.literal('next'), href: z.string() })) });
+
+/** Reads pages of a list. */
+export const listing =
+  <Schema extends z.ZodType>({ call }: Pick<ReturnType<typeof apiUnderTest>, 'call'>, page: Schema) =>
+  async (path: string): Promise<z.output<Schema>> => {
+    const { status, body } = await call('GET', path);
+    expect(status, path).toBe(200);
+    return page.parse(body);
+  };
+
+/** Writes records of deliveries in the queue `orders`, by default accepted at noon. */
+export const recordAll = async (
+  { deliveries }: Pick<Stores, 'deliveries'>,
+  all: readonly (Omit<DeliveryFields, 'key'> &
+    Partial<Pick<DeliveryKey, 'messageId' | 'subscriptionId' | 'bucket'>>)[],
+): Promise<Delivery[]> => {
+  const created = all.map(({ messageId, subscriptionId, bucket, ...more }) =>
+    aDelivery({
+      key: aDeliveryKey({
+        queue: 'orders',
+        ...(messageId === undefined ? {} : { messageId }),
+        ...(subscriptionId === undefined ? {} : { subscriptionId }),
+        ...(bucket === undefined ? {} : { bucket }),
+      }),
+      acceptedAt: NOON,
+      status: 'retrying',
+      ...more,
+    }),
+  );
+  for (const create of created)
+    await deliveries.write({ name: 'open', key: create.key, expect: { kind: 'absent' }, create });
+  return created;
+};
+
+/** Writes the record of a message in the queue `orders`. */
+export const recordMessage = async (
+  { messageRecords }: Pick<Stores, 'messageRecords'>,
+  { messageId, ...more }: Partial<Omit<MessageRecord, 'key'>> & { messageId: string },
+): Promise<void> => {
+  await messageRecords.accept({
+    key: { queue: 'orders', messageId },
+    acceptedAt: NOON,
+    listedAt: NOON,
+    matched: 1,
+    filtered: 0,
+    duplicates: 0,
+    buckets: 1,
+    expiresAt: NOON + 1,
+    ...more,
+  });
+};

@@ -1,8 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { apiUnderTest, CALLER, faultOf, NOON } from './api-under-test.ts';
+import {
+  apiUnderTest,
+  apiWithSubscription,
+  CALLER,
+  NOON,
+  ONE,
+  refusal,
+  SUBSCRIPTIONS,
+} from './api-under-test.ts';
 
 const SECRET = 's3cret';
-const SUBSCRIPTIONS = '/v2/queues/orders/subscriptions';
 const NAME = { queue: 'orders', subscriptionId: 'id-1' };
 
 const subscribing = {
@@ -146,9 +153,6 @@ describe('the audit trail', () => {
   });
 });
 
-const PATH = '/v2/queues/orders/subscriptions';
-const ONE = `${PATH}/id-1`;
-
 const disabledManually = {
   type: 'subscription.disabled',
   queue: 'orders',
@@ -157,15 +161,9 @@ const disabledManually = {
   at: NOON,
 } as const;
 
-const withSubscription = async () => {
-  const api = apiUnderTest();
-  await api.call('POST', PATH, { subscriber: 'https://hooks.example/orders' });
-  return api;
-};
-
 describe('disabling a subscription manually', () => {
   it('notifies operators, unlike other changes', async () => {
-    const { call, operatorEvents } = await withSubscription();
+    const { call, operatorEvents } = await apiWithSubscription();
     await call('POST', `${ONE}/disable`);
     await call('POST', `${ONE}/enable`);
     await call('PATCH', ONE, { ttl: 60 });
@@ -174,10 +172,10 @@ describe('disabling a subscription manually', () => {
   });
 
   it('fails if operators cannot be notified, is on the audit trail, and notifies when it is repeated', async () => {
-    const { call, operatorEvents, changes } = await withSubscription();
+    const { call, operatorEvents, changes } = await apiWithSubscription();
     const publish = operatorEvents.publish.bind(operatorEvents);
     operatorEvents.publish = () => Promise.reject(new Error('EventBridge is down'));
-    expect(await call('POST', `${ONE}/disable`)).toMatchObject({ status: 500, body: faultOf('internal') });
+    expect(await call('POST', `${ONE}/disable`)).toMatchObject(refusal('internal'));
     expect(changes.at(-1)).toMatchObject({ change: 'subscription_disabled' });
     operatorEvents.publish = publish;
     expect(await call('POST', `${ONE}/disable`)).toMatchObject({ status: 200 });
@@ -185,7 +183,7 @@ describe('disabling a subscription manually', () => {
   });
 
   it('does not notify if the subscription was already disabled for another reason', async () => {
-    const { call, registry, operatorEvents } = await withSubscription();
+    const { call, registry, operatorEvents } = await apiWithSubscription();
     await registry.disable('orders', 'id-1', { reason: 'gone', at: NOON - 1 });
     await call('POST', `${ONE}/disable`);
     expect(operatorEvents.published).toEqual([]);

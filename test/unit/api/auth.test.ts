@@ -5,13 +5,10 @@ import { describe, expect, it } from 'vitest';
 import { tokenUrlFault } from '../../../shared/adapters/http/guarded-fetch.ts';
 import type { Auth } from '../../../shared/domain/subscription/auth.ts';
 import { authOf } from '../../../shared/domain/subscription/destination.ts';
-import { openedAuth } from '../../../shared/steps/sign-request.ts';
 import { certificateAuthority } from '../../support/certificates.ts';
 import { spellingsOf } from '../../support/planted-secrets.ts';
-import { apiUnderTest, faultOf, NOON } from './api-under-test.ts';
-
-const SUBSCRIPTIONS = '/v2/queues/orders/subscriptions';
-const SUBSCRIBER = 'https://hooks.example/orders';
+import { apiUnderTest, HOOK, NOON, ONE, refusal, SUBSCRIPTIONS } from './api-under-test.ts';
+import { openedAuth } from '../../../shared/steps/sign-request.ts';
 const DAY_MS = 86_400_000;
 
 const authority = certificateAuthority('Receivers');
@@ -30,18 +27,18 @@ const keyIn = (options: object) =>
     .toString();
 
 const header = { type: 'header', name: 'x-api-key', value: 'k-1' };
-const basic = { type: 'basic', username: 'ada', password: 'p' };
+const basic = { type: 'basic', username: 'ada', password: 'first' } as const;
 const mtls = { type: 'mtls', ...client };
 const oauth2 = {
   type: 'oauth2_client_credentials',
-  token_url: 'https://login.example/token',
+  token_url: 'https://login.example/a',
   client_id: 'posthaste',
   client_secret: 's-1',
-};
+} as const;
 const { client_secret: _, ...oauth2WithoutSecret } = oauth2;
 const certified = { ...oauth2WithoutSecret, ...client };
 
-const subscribe = (auth: unknown, more: object = {}, subscriber = SUBSCRIBER) =>
+const subscribe = (auth: unknown, more: object = {}, subscriber = HOOK) =>
   apiUnderTest().call('POST', SUBSCRIPTIONS, { subscriber, options: { auth, ...more } });
 
 describe('options.auth', () => {
@@ -148,9 +145,9 @@ describe('options.auth', () => {
     });
     const subscribeAt = (scheme: string) => {
       const auth = { ...oauth2, token_url: `${scheme}://10.0.0.1/token` };
-      return call('POST', SUBSCRIPTIONS, { subscriber: SUBSCRIBER, options: { auth } });
+      return call('POST', SUBSCRIPTIONS, { subscriber: HOOK, options: { auth } });
     };
-    const refused = { status: 400, body: faultOf('invalid_request', 'options.auth.token_url') };
+    const refused = refusal('invalid_request', 'options.auth.token_url');
     expect(await subscribeAt('http')).toMatchObject(refused);
     expect(await subscribeAt('https')).toMatchObject({ status: 201 });
   });
@@ -160,14 +157,13 @@ describe('options.auth', () => {
     [basic, 'authorization'],
     [oauth2, 'Authorization'],
   ])('is refused beside a header of the same name: $type', async (auth, name) => {
-    expect(await subscribe(auth, { post_headers: { [name]: 'a' } })).toMatchObject({
-      status: 400,
-      body: faultOf('invalid_request', `options.post_headers.${name}`),
-    });
+    expect(await subscribe(auth, { post_headers: { [name]: 'a' } })).toMatchObject(
+      refusal('invalid_request', `options.post_headers.${name}`),
+    );
   });
 
   it('is refused for a pull subscription, and with certificates that no connection uses', async () => {
-    const refused = { status: 400, body: faultOf('invalid_request', 'options.auth') };
+    const refused = refusal('invalid_request', 'options.auth');
     expect(await subscribe(header, {}, 'pull:')).toMatchObject(refused);
     const [ca, withoutTls] = [authority.cert, 'http://hooks.example/'];
     for (const auth of [mtls, { ...header, ca }, { ...basic, ca }])
@@ -180,7 +176,7 @@ describe('options.auth', () => {
     ['OAuth 2', { ...certified, ca: authority.cert }],
   ])('shows certificates and authorities, and until when that of %s is valid', async (_type, auth) => {
     const { call } = apiUnderTest();
-    await call('POST', SUBSCRIPTIONS, { subscriber: SUBSCRIBER, options: { auth } });
+    await call('POST', SUBSCRIPTIONS, { subscriber: HOOK, options: { auth } });
     expect(await call('GET', `${SUBSCRIPTIONS}/id-1`)).toMatchObject({
       body: {
         options: { auth: { ...auth, private_key: '***' } },
@@ -193,7 +189,7 @@ describe('options.auth', () => {
     const { call, registry, secrets } = apiUnderTest();
     const key = createPrivateKey(client.private_key).export({ type: 'sec1', format: 'pem' });
     await call('POST', SUBSCRIPTIONS, {
-      subscriber: SUBSCRIBER,
+      subscriber: HOOK,
       options: { auth: { ...mtls, private_key: key } },
     });
     const stored = await registry.findSubscription('orders', 'id-1');
@@ -206,123 +202,18 @@ describe('options.auth', () => {
   });
 });
 
-describe('what is secret in options.auth', () => {
-  const SUBSCRIPTIONS = '/v2/queues/orders/subscriptions';
-
-  const ONE = `${SUBSCRIPTIONS}/id-1`;
-
-  const SUBSCRIBER = 'https://hooks.example/orders';
-
-  const client = certificateAuthority('Receivers').issue({
-    names: ['client'],
-    notBefore: new Date(NOON - 1000),
-    notAfter: new Date(NOON + 1000),
-  });
-
-  /** The part of a PEM that no other key has. */
-  const keyBody = client.key.split('\n')[2] ?? '';
-
-  const secret = fc.integer({ min: 8, max: 60 }).map((bytes) => randomBytes(bytes).toString('base64url'));
-
-  const names = fc.constantFrom('x-api-key', 'authorization', 'X-Odd');
-
-  /** Credentials of every type, with what of them is secret. */
-  const credentials = fc.oneof(
-    fc
-      .tuple(names, secret)
-      .map(([name, value]) => ({ secret: value, auth: { type: 'header', name, value: `Bearer ${value}` } })),
-    secret.map((password) => ({ secret: password, auth: { type: 'basic', username: 'ada', password } })),
-    fc.constant({
-      secret: keyBody,
-      auth: { type: 'mtls', certificate: client.cert, private_key: client.key },
-    }),
-    fc.constantFrom('client_secret', 'private_key').chain((field) =>
-      secret.map((value) => ({
-        secret: field === 'private_key' ? keyBody : value,
-        auth: {
-          type: 'oauth2_client_credentials',
-          token_url: 'https://login.example/token',
-          client_id: 'posthaste',
-          ...(field === 'private_key'
-            ? { private_key: client.key, certificate: client.cert, key_id: 'k-1' }
-            : { client_secret: value }),
-        },
-      })),
-    ),
-  );
-
-  /** What makes valid credentials invalid. */
-  const spoiled = fc.constantFrom<object>(
-    { type: 'other' },
-    { extra: 1 },
-    { name: 'host', username: 'a:b', certificate: 'none', token_url: 'http://login.example' },
-    { type: 'basic' },
-  );
-
-  it('appears in no answer, audit entry, error or record, except in an export of credentials', async () => {
-    await fc.assert(
-      fc.asyncProperty(credentials, spoiled, async ({ secret: planted, auth }, wrong) => {
-        const api = apiUnderTest();
-        const line = (more: object) =>
-          JSON.stringify({ subscriber: SUBSCRIBER, options: { auth: { ...auth, ...more } } });
-        const exchanges = [
-          await api.call('POST', SUBSCRIPTIONS, line({})),
-          await api.call('POST', SUBSCRIPTIONS, line({})),
-          await api.call('POST', SUBSCRIPTIONS, line(wrong)),
-          await api.call('PATCH', ONE, line(wrong)),
-          await api.call('PATCH', ONE, { options: { auth, raw_delivery: true } }),
-          await api.call('POST', '/v2/queues/orders/import', `${line({})}\n${line(wrong)}\n`),
-          await api.call('POST', '/v2/queues/orders/import?replace=true', line({})),
-          await api.call('GET', ONE),
-          await api.call('GET', SUBSCRIPTIONS),
-          await api.call('GET', '/v2/queues/orders/export'),
-        ];
-        expect((await api.call('POST', '/v2/credentials/orders')).body).toContain(planted.slice(0, 8));
-        api.secrets.outage = new Error('KMS does not respond');
-        exchanges.push(
-          await api.call('POST', '/v2/credentials/orders'),
-          await api.call('PATCH', ONE, { options: { auth: { ...auth, password: '***' } } }),
-        );
-        exchanges.push(await api.call('DELETE', ONE));
-        const { changes, subscriptions } = await api.world();
-        const output = inspect(
-          { exchanges, changes, subscriptions, faults: api.faults },
-          { depth: 20, maxArrayLength: null, maxStringLength: null },
-        );
-        for (const spelling of spellingsOf(Buffer.from(planted))) expect(output).not.toContain(spelling);
-      }),
-      { numRuns: 16 },
-    );
-  });
-});
+const subscribed = async (auth: Auth, overrides = {}) => {
+  const api = apiUnderTest(overrides);
+  await api.call('POST', SUBSCRIPTIONS, { subscriber: HOOK, options: { auth, raw_delivery: true } });
+  const stored = async () => {
+    const found = await api.registry.findSubscription('orders', 'id-1');
+    if (found === undefined) throw new Error('There is no subscription.');
+    return { auth: authOf(found.destination), opened: await openedAuth(api.secrets, found) };
+  };
+  return { ...api, stored };
+};
 
 describe('changing the credentials of a subscription', () => {
-  const SUBSCRIPTIONS = '/v2/queues/orders/subscriptions';
-
-  const ONE = `${SUBSCRIPTIONS}/id-1`;
-
-  const SUBSCRIBER = 'https://hooks.example/orders';
-
-  const basic = { type: 'basic', username: 'ada', password: 'first' } as const;
-
-  const oauth2 = {
-    type: 'oauth2_client_credentials',
-    token_url: 'https://login.example/a',
-    client_id: 'posthaste',
-    client_secret: 's-1',
-  } as const;
-
-  const subscribed = async (auth: Auth, overrides = {}) => {
-    const api = apiUnderTest(overrides);
-    await api.call('POST', SUBSCRIPTIONS, { subscriber: SUBSCRIBER, options: { auth, raw_delivery: true } });
-    const stored = async () => {
-      const found = await api.registry.findSubscription('orders', 'id-1');
-      if (found === undefined) throw new Error('There is no subscription.');
-      return { auth: authOf(found.destination), opened: await openedAuth(api.secrets, found) };
-    };
-    return { ...api, stored };
-  };
-
   it('leaves them as they are if they are sent back as they were shown', async () => {
     const { call, stored, changes } = await subscribed(basic);
     const before = await stored();
@@ -358,10 +249,9 @@ describe('changing the credentials of a subscription', () => {
     const { call, stored } = await subscribed(basic);
     const moved = { subscriber: 'https://other.example/' };
     const redacted = { ...moved, options: { auth: { ...basic, password: '***' } } };
-    expect(await call('PATCH', ONE, redacted)).toMatchObject({
-      status: 400,
-      body: faultOf('invalid_request', 'options.auth.password'),
-    });
+    expect(await call('PATCH', ONE, redacted)).toMatchObject(
+      refusal('invalid_request', 'options.auth.password'),
+    );
     expect(await call('PATCH', ONE, moved)).toMatchObject({ status: 200 });
     expect(await stored()).toEqual({ auth: undefined, opened: undefined });
   });
@@ -397,10 +287,9 @@ describe('changing the credentials of a subscription', () => {
   ] as const)('needs the secret again for another name: %j', async (auth, change, secret) => {
     const { call } = await subscribed(auth);
     const options = { auth: { ...auth, ...change, [secret]: '***' } };
-    expect(await call('PATCH', ONE, { options })).toMatchObject({
-      status: 400,
-      body: faultOf('invalid_request', `options.auth.${secret}`),
-    });
+    expect(await call('PATCH', ONE, { options })).toMatchObject(
+      refusal('invalid_request', `options.auth.${secret}`),
+    );
   });
 
   it('opens nothing', async () => {
@@ -420,7 +309,7 @@ describe('changing the credentials of a subscription', () => {
       return sealAuth(...given);
     };
     const patch = { options: { auth: { ...basic, username: 'bob' } } };
-    expect(await api.call('PATCH', ONE, patch)).toMatchObject({ status: 409, body: faultOf('conflict') });
+    expect(await api.call('PATCH', ONE, patch)).toMatchObject(refusal('conflict'));
     expect(await api.stored()).toMatchObject({ opened: { ...basic, password: 'second' } });
   });
 
@@ -431,8 +320,8 @@ describe('changing the credentials of a subscription', () => {
         auth: { ...basic, password: one },
         post_headers: { 'x-api-key': other },
       });
-      await api.call('POST', SUBSCRIPTIONS, { subscriber: SUBSCRIBER, options: options('first', 'k-1') });
-      const guess = { subscriber: SUBSCRIBER, options: options(password, key) };
+      await api.call('POST', SUBSCRIPTIONS, { subscriber: HOOK, options: options('first', 'k-1') });
+      const guess = { subscriber: HOOK, options: options(password, key) };
       const path = '/v2/queues/orders/import';
       return [
         await api.call('POST', SUBSCRIPTIONS, guess),
@@ -454,7 +343,7 @@ describe('changing the credentials of a subscription', () => {
     const before = await stored();
     const line = (password: string) =>
       JSON.stringify({
-        subscriber: SUBSCRIBER,
+        subscriber: HOOK,
         options: { raw_delivery: true, auth: { ...basic, password } },
       });
     const run = async (password: string, query = '') =>
@@ -477,5 +366,82 @@ describe('changing the credentials of a subscription', () => {
     });
     const found = await other.registry.findSubscription('orders', 'id-1');
     expect(found && (await openedAuth(other.secrets, found))).toEqual(oauth2);
+  });
+});
+
+/** The part of a PEM that no other key has. */
+const keyBody = client.private_key.split('\n')[2] ?? '';
+
+const secret = fc.integer({ min: 8, max: 60 }).map((bytes) => randomBytes(bytes).toString('base64url'));
+const names = fc.constantFrom('x-api-key', 'authorization', 'X-Odd');
+
+/** Credentials of every type, with what of them is secret. */
+const credentials = fc.oneof(
+  fc
+    .tuple(names, secret)
+    .map(([name, value]) => ({ secret: value, auth: { type: 'header', name, value: `Bearer ${value}` } })),
+  secret.map((password) => ({ secret: password, auth: { type: 'basic', username: 'ada', password } })),
+  fc.constant({
+    secret: keyBody,
+    auth: { type: 'mtls', certificate: client.certificate, private_key: client.private_key },
+  }),
+  fc.constantFrom('client_secret', 'private_key').chain((field) =>
+    secret.map((value) => ({
+      secret: field === 'private_key' ? keyBody : value,
+      auth: {
+        type: 'oauth2_client_credentials',
+        token_url: 'https://login.example/token',
+        client_id: 'posthaste',
+        ...(field === 'private_key'
+          ? { private_key: client.private_key, certificate: client.certificate, key_id: 'k-1' }
+          : { client_secret: value }),
+      },
+    })),
+  ),
+);
+
+/** What makes valid credentials invalid. */
+const spoiled = fc.constantFrom<object>(
+  { type: 'other' },
+  { extra: 1 },
+  { name: 'host', username: 'a:b', certificate: 'none', token_url: 'http://login.example' },
+  { type: 'basic' },
+);
+
+describe('what is secret in options.auth', () => {
+  it('appears in no answer, audit entry, error or record, except in an export of credentials', async () => {
+    await fc.assert(
+      fc.asyncProperty(credentials, spoiled, async ({ secret: planted, auth }, wrong) => {
+        const api = apiUnderTest();
+        const line = (more: object) =>
+          JSON.stringify({ subscriber: HOOK, options: { auth: { ...auth, ...more } } });
+        const exchanges = [
+          await api.call('POST', SUBSCRIPTIONS, line({})),
+          await api.call('POST', SUBSCRIPTIONS, line({})),
+          await api.call('POST', SUBSCRIPTIONS, line(wrong)),
+          await api.call('PATCH', ONE, line(wrong)),
+          await api.call('PATCH', ONE, { options: { auth, raw_delivery: true } }),
+          await api.call('POST', '/v2/queues/orders/import', `${line({})}\n${line(wrong)}\n`),
+          await api.call('POST', '/v2/queues/orders/import?replace=true', line({})),
+          await api.call('GET', ONE),
+          await api.call('GET', SUBSCRIPTIONS),
+          await api.call('GET', '/v2/queues/orders/export'),
+        ];
+        expect((await api.call('POST', '/v2/credentials/orders')).body).toContain(planted.slice(0, 8));
+        api.secrets.outage = new Error('KMS does not respond');
+        exchanges.push(
+          await api.call('POST', '/v2/credentials/orders'),
+          await api.call('PATCH', ONE, { options: { auth: { ...auth, password: '***' } } }),
+        );
+        exchanges.push(await api.call('DELETE', ONE));
+        const { changes, subscriptions } = await api.world();
+        const output = inspect(
+          { exchanges, changes, subscriptions, faults: api.faults },
+          { depth: 20, maxArrayLength: null, maxStringLength: null },
+        );
+        for (const spelling of spellingsOf(Buffer.from(planted))) expect(output).not.toContain(spelling);
+      }),
+      { numRuns: 16 },
+    );
   });
 });

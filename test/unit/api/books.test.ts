@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { MAX_COUNTED_BUCKETS } from '../../../functions/api/messages/messages.ts';
 import { countBooks } from '../../../functions/api/queues/books.ts';
 import { type Books, EMPTY_BOOKS, isBalanced, sumOfBooks } from '../../../shared/domain/delivery/books.ts';
 import { type BucketRange, bucketsOf, type FanOut } from '../../../shared/domain/delivery/fan-out.ts';
@@ -10,11 +9,21 @@ import { booksViewSchema } from '../../../shared/wire/views/books.ts';
 import { aSubscription } from '../../support/builders.ts';
 import { aDelivery, aDeliveryKey } from '../../support/delivery-builders.ts';
 import { inMemoryDeliveries } from '../../support/in-memory/in-memory-deliveries.ts';
-import { inMemoryDeliveryListings } from '../../support/in-memory/in-memory-delivery-listings.ts';
-import { inMemoryMessageRecords } from '../../support/in-memory/in-memory-message-records.ts';
-import { type apiUnderTest, faultOf, NOON } from './api-under-test.ts';
-import { apiWithOrders, recordAll, recordMessage } from './recorded.ts';
-import { inMemoryMessageListings } from '../../support/in-memory/in-memory-message-records.ts';
+import {
+  apiWithOrders,
+  NOON,
+  pagesFrom,
+  recordAll,
+  recordMessage,
+  refusal,
+  type apiUnderTest,
+} from './api-under-test.ts';
+import { MAX_COUNTED_BUCKETS } from '../../../functions/api/messages/messages.ts';
+import { inMemoryDeliveryListings } from '../../support/in-memory/in-memory-deliveries.ts';
+import {
+  inMemoryMessageListings,
+  inMemoryMessageRecords,
+} from '../../support/in-memory/in-memory-messages.ts';
 
 const PATH = '/v2/queues/orders/books';
 const HOUR = 3_600_000;
@@ -85,13 +94,12 @@ describe('GET /v2/queues/{queue}/books', () => {
       let total = EMPTY_BOOKS;
       let pages = 0;
       const windows = new Set<string>();
-      for (let path: string | undefined = `${PATH}?since=2026-11-21T00:00:00Z${about}`; path !== undefined;) {
-        const { since, until, books, links } = await booksAt(api, path);
+      const first = `${PATH}?since=2026-11-21T00:00:00Z${about}`;
+      for await (const { since, until, books, links } of pagesFrom((path) => booksAt(api, path), first)) {
         windows.add(`${since} ${until}`);
         pages += 1;
         total = sumOfBooks(total, books);
-        path = links[0]?.href;
-        if (path !== undefined) expect(path).toContain(about);
+        for (const { href } of links) expect(href).toContain(about);
       }
       expect(total).toMatchObject({ accepted: 150, unmatched: 150 });
       expect(windows.size).toBe(1);
@@ -155,10 +163,7 @@ describe('GET /v2/queues/{queue}/books', () => {
       const api = await withSubscription();
       await recordMessage(api, { messageId: 'a', acceptedAt: NOON - 1 });
       await recordAll(api, [{ messageId: 'a', subscriptionId: 's-3', status: 'delivered' }]);
-      expect(await api.call('GET', `${PATH}?subscription=s-3`)).toMatchObject({
-        status: 404,
-        body: faultOf('not_found'),
-      });
+      expect(await api.call('GET', `${PATH}?subscription=s-3`)).toMatchObject(refusal('not_found'));
       expect(await booksAt(api, `${PATH}?subscription=s-3&deleted=true`)).toMatchObject({
         books: { matched: 1, delivered: 1 },
         balances: true,
@@ -180,11 +185,8 @@ describe('GET /v2/queues/{queue}/books', () => {
         [0, 99].map((bucket) => ({ messageId: 'large', subscriptionId: `to-${bucket}`, bucket })),
       );
       const pages: unknown[] = [];
-      for (let path: string | undefined = OF_SUBSCRIPTION; path !== undefined;) {
-        const { books, links } = await booksAt(api, path);
+      for await (const { books } of pagesFrom((path) => booksAt(api, path), OF_SUBSCRIPTION))
         pages.push(books);
-        path = links[0]?.href;
-      }
       const filtered = { ...EMPTY_BOOKS, accepted: 1, unmatched: 1, filtered: 1 };
       expect(pages).toEqual([EMPTY_BOOKS, EMPTY_BOOKS, filtered]);
     });

@@ -3,11 +3,16 @@ import { z } from 'zod';
 import type { ApiDependencies } from '../../../functions/api/dependencies.ts';
 import type { DeliveryJob } from '../../../shared/domain/delivery/job.ts';
 import { inMemoryJournal } from '../../support/in-memory/in-memory-journal.ts';
-import { apiUnderTest, CALLER, faultOf, NOON, PUBLIC_URL } from './api-under-test.ts';
-
-const HOOK = 'https://hooks.example/orders';
-const PATH = '/v2/queues/orders/subscriptions';
-const ONE = `${PATH}/id-1`;
+import {
+  apiUnderTest,
+  CALLER,
+  HOOK,
+  NOON,
+  ONE,
+  PUBLIC_URL,
+  refusal,
+  SUBSCRIPTIONS,
+} from './api-under-test.ts';
 
 const requestData = z.object({ queue: z.string(), subscriptionId: z.string(), confirmUrl: z.string() });
 
@@ -27,14 +32,19 @@ const linkOf = (job: DeliveryJob | undefined): string => {
 const unconfirmed = async (fields: object = {}) => {
   const api = apiUnderTest();
   await api.call('PUT', '/v2/queues/orders', { _confirm_subscriptions: true });
-  await api.call('POST', PATH, { subscriber: HOOK, ...fields });
+  await api.call('POST', SUBSCRIPTIONS, { subscriber: HOOK, ...fields });
   return api;
 };
 
 describe('a new subscription', () => {
-  it('is confirmed if no confirmation is required', async () => {
+  it('is confirmed if no confirmation is required, after a change of the subscriber as well', async () => {
     const { call, jobs } = apiUnderTest();
-    await call('POST', PATH, { subscriber: HOOK });
+    const answer = await call('POST', SUBSCRIPTIONS, { subscriber: HOOK });
+    expect(answer.body).not.toHaveProperty('confirmation');
+    const shown = (await call('GET', ONE)).body;
+    expect(shown).toMatchObject({ confirmed: true });
+    expect(shown).not.toHaveProperty('confirmation');
+    await call('PATCH', ONE, { subscriber: `${HOOK}/2` });
     expect((await call('GET', ONE)).body).toMatchObject({ confirmed: true });
     expect(jobs).toEqual([]);
   });
@@ -67,14 +77,14 @@ describe('a new subscription', () => {
     const { call, jobs } = apiUnderTest({
       settings: { ...dependencies.settings, subscriptionConfirmation: true },
     });
-    await call('POST', PATH, { subscriber: HOOK });
+    await call('POST', SUBSCRIPTIONS, { subscriber: HOOK });
     expect((await call('GET', ONE)).body).toMatchObject({ confirmed: false });
     expect(jobs).toHaveLength(1);
   });
 
   it('has a unique token, which is only in the link', async () => {
     const { call, jobs, registry, changes } = await unconfirmed();
-    await call('POST', PATH, { subscriber: `${HOOK}/2` });
+    await call('POST', SUBSCRIPTIONS, { subscriber: `${HOOK}/2` });
     const [first, second] = jobs.map(
       (job) => new URL(linkOf(job), PUBLIC_URL).searchParams.get('token') ?? '',
     );
@@ -128,7 +138,7 @@ describe.each(['GET', 'POST'])('%s …/confirm', (method) => {
     const { call, jobs, world } = await unconfirmed();
     const before = await world();
     const answer = await call(method, changed(linkOf(jobs[0])));
-    expect(answer).toMatchObject({ status: 404, body: faultOf('not_found') });
+    expect(answer).toMatchObject(refusal('not_found'));
     expect(await world()).toEqual(before);
     const nothing = await call(method, '/v2/queues/none/subscriptions/none/confirm?token=x');
     expect(answer.body).toEqual(nothing.body);
@@ -136,9 +146,9 @@ describe.each(['GET', 'POST'])('%s …/confirm', (method) => {
 
   it('answers 404 for a deleted or expired subscription', async () => {
     const { call, jobs, time } = await unconfirmed({ ttl: 60 });
-    await call('POST', PATH, { subscriber: `${HOOK}/2` });
+    await call('POST', SUBSCRIPTIONS, { subscriber: `${HOOK}/2` });
     const [expired, deleted] = jobs.map(linkOf);
-    await call('DELETE', `${PATH}/id-2`);
+    await call('DELETE', `${SUBSCRIPTIONS}/id-2`);
     time.now += 60_000;
     expect(await call(method, expired ?? '')).toMatchObject({ status: 404 });
     expect(await call(method, deleted ?? '')).toMatchObject({ status: 404 });
@@ -175,13 +185,6 @@ describe('a change of the subscriber', () => {
     expect(await registry.findSubscription('orders', 'id-1')).toMatchObject({ unconfirmed: { at: NOON } });
   });
 
-  it('needs no confirmation if none is required', async () => {
-    const { call, jobs } = apiUnderTest();
-    await call('POST', PATH, { subscriber: HOOK });
-    await call('PATCH', ONE, { subscriber: `${HOOK}/2` });
-    expect(jobs).toEqual([]);
-  });
-
   it('still requires confirmation if the queue no longer does but the subscription is unconfirmed', async () => {
     const { call, jobs } = await unconfirmed();
     await call('PUT', '/v2/queues/orders', {});
@@ -193,196 +196,173 @@ describe('a change of the subscriber', () => {
 describe('the metadata _confirm_subscriptions', () => {
   it.each(['yes', 1, null])('cannot be %j', async (value) => {
     const { call } = apiUnderTest();
-    expect(await call('PUT', '/v2/queues/orders', { _confirm_subscriptions: value })).toMatchObject({
-      status: 400,
-      body: faultOf('invalid_request', '_confirm_subscriptions'),
-    });
+    expect(await call('PUT', '/v2/queues/orders', { _confirm_subscriptions: value })).toMatchObject(
+      refusal('invalid_request', '_confirm_subscriptions'),
+    );
   });
 });
 
-describe('a confirmation request that was not sent', () => {
-  const HOOK = 'https://hooks.example/orders';
+const IMPORT = '/v2/queues/orders/import';
+const LINE = JSON.stringify({ subscriber: HOOK });
 
-  const PATH = '/v2/queues/orders/subscriptions';
+const aSecret: unknown = expect.stringMatching(/^whsec_/);
 
-  const ONE = `${PATH}/id-1`;
-
-  const IMPORT = '/v2/queues/orders/import';
-
-  const LINE = JSON.stringify({ subscriber: HOOK });
-
-  const aSecret: unknown = expect.stringMatching(/^whsec_/);
-
-  /** A queue that requires confirmation, and a delivery queue that fails while `fails` is true. */
-  const failingWorld = async (overrides: Partial<ApiDependencies> = {}) => {
-    const journal = inMemoryJournal();
-    const state = { fails: true, changesAtSend: [] as string[][] };
-    const api = apiUnderTest({
-      journal,
-      deliveryQueue: {
-        send: (sent) => {
-          state.changesAtSend.push(api.changes.map(({ change }) => change));
-          if (state.fails) return Promise.reject(new Error('SQS does not respond'));
-          api.jobs.push(...structuredClone(sent));
-          return Promise.resolve();
-        },
+/** A queue that requires confirmation, and a delivery queue that fails while `fails` is true. */
+const failingWorld = async (overrides: Partial<ApiDependencies> = {}) => {
+  const journal = inMemoryJournal();
+  const state = { fails: true, changesAtSend: [] as string[][] };
+  const api = apiUnderTest({
+    journal,
+    deliveryQueue: {
+      send: (sent) => {
+        state.changesAtSend.push(api.changes.map(({ change }) => change));
+        if (state.fails) return Promise.reject(new Error('SQS does not respond'));
+        api.jobs.push(...structuredClone(sent));
+        return Promise.resolve();
       },
-      ...overrides,
+    },
+    ...overrides,
+  });
+  await api.call('PUT', '/v2/queues/orders', { _confirm_subscriptions: true });
+  return { ...api, journal, state };
+};
+
+type FailingWorld = Awaited<ReturnType<typeof failingWorld>>;
+
+const onlyLinkOf = ({ jobs }: FailingWorld): string => {
+  expect(jobs).toHaveLength(1);
+  return linkOf(jobs[0]);
+};
+
+describe('a confirmation request that could not be sent', () => {
+  it('does not fail the subscribe call, whose response contains the secret and the confirmation as owed', async () => {
+    const { call, journal, changes, faults } = await failingWorld();
+    const answer = await call('POST', SUBSCRIPTIONS, { subscriber: HOOK });
+    expect(answer).toMatchObject({
+      status: 201,
+      body: { subscription_id: 'id-1', secret: aSecret, confirmation: 'owed' },
     });
-    await api.call('PUT', '/v2/queues/orders', { _confirm_subscriptions: true });
-    return { ...api, journal, state };
-  };
+    expect((await call('GET', ONE)).body).toMatchObject({ confirmed: false, confirmation: 'owed' });
+    expect(changes.map(({ change }) => change)).toEqual(['queue_created', 'subscription_created']);
+    expect(faults).toEqual([]);
+    expect(journal.facts).toEqual([
+      expect.objectContaining({ fact: 'confirmation_not_sent', queue: 'orders', subscriptionId: 'id-1' }),
+    ]);
+  });
 
-  type FailingWorld = Awaited<ReturnType<typeof failingWorld>>;
+  it('is tried after the change is on the audit trail', async () => {
+    const { call, state } = await failingWorld();
+    await call('POST', SUBSCRIPTIONS, { subscriber: HOOK });
+    await call('PATCH', ONE, { subscriber: `${HOOK}/2` });
+    await call('POST', IMPORT, JSON.stringify({ subscriber: `${HOOK}/3` }));
+    expect(state.changesAtSend.map((changes) => changes.at(-1))).toEqual([
+      'subscription_created',
+      'subscription_changed',
+      'subscription_imported',
+    ]);
+  });
 
-  /** The link in the only job. */
-  const linkOf = ({ jobs }: FailingWorld): string => {
-    expect(jobs).toHaveLength(1);
-    const [job] = jobs;
-    if (job?.body.kind !== 'inline') throw new Error('No message was sent');
-    const { confirmUrl } = JSON.parse(job.body.message.data) as { confirmUrl: string };
-    return confirmUrl.slice(PUBLIC_URL.length);
-  };
+  it.each([
+    {
+      what: 'the same POST, which is still a conflict',
+      request: ['POST', SUBSCRIPTIONS, { subscriber: HOOK }],
+      status: 409,
+    },
+    {
+      what: 'a PATCH with the same subscriber',
+      request: ['PATCH', ONE, { subscriber: HOOK }],
+      status: 200,
+    },
+    { what: 'an import of the same subscription', request: ['POST', IMPORT, LINE], status: 200 },
+    {
+      what: 'an import that replaces the subscription',
+      request: ['POST', `${IMPORT}?replace=true`, JSON.stringify({ subscriber: HOOK, ttl: 60 })],
+      status: 200,
+    },
+  ] as const)('is sent again by $what', async ({ request: [method, path, body], status }) => {
+    const api = await failingWorld();
+    await api.call('POST', SUBSCRIPTIONS, { subscriber: HOOK });
+    api.state.fails = false;
+    expect(await api.call(method, path, body)).toMatchObject({ status });
+    expect((await api.call('GET', ONE)).body).toMatchObject({ confirmed: false, confirmation: 'asked' });
+    expect(await api.call('GET', onlyLinkOf(api))).toMatchObject({ status: 200 });
+    expect((await api.call('GET', ONE)).body).toMatchObject({ confirmed: true });
+  });
 
-  describe('a confirmation request that could not be sent', () => {
-    it('does not fail the subscribe call, whose response contains the secret and the confirmation as owed', async () => {
-      const { call, journal, changes, faults } = await failingWorld();
-      const answer = await call('POST', PATH, { subscriber: HOOK });
-      expect(answer).toMatchObject({
-        status: 201,
-        body: { subscription_id: 'id-1', secret: aSecret, confirmation: 'owed' },
-      });
-      expect((await call('GET', ONE)).body).toMatchObject({ confirmed: false, confirmation: 'owed' });
-      expect(changes.map(({ change }) => change)).toEqual(['queue_created', 'subscription_created']);
-      expect(faults).toEqual([]);
-      expect(journal.facts).toEqual([
-        expect.objectContaining({ fact: 'confirmation_not_sent', queue: 'orders', subscriptionId: 'id-1' }),
-      ]);
+  it('is sent only once by repeated requests', async () => {
+    const api = await failingWorld();
+    await api.call('POST', SUBSCRIPTIONS, { subscriber: HOOK });
+    api.state.fails = false;
+    expect(await api.call('POST', IMPORT, LINE)).toMatchObject({ body: { unchanged: 1 } });
+    await api.call('POST', IMPORT, LINE);
+    expect(await api.call('POST', SUBSCRIPTIONS, { subscriber: HOOK })).toMatchObject(
+      refusal('conflict', 'subscriber'),
+    );
+    expect(await api.call('GET', onlyLinkOf(api))).toMatchObject({ status: 200 });
+  });
+
+  it('stays owed after an import, which imports the line', async () => {
+    const { call } = await failingWorld();
+    expect(await call('POST', IMPORT, LINE)).toMatchObject({
+      status: 200,
+      body: { imported: 1, failed: [] },
     });
+    expect((await call('GET', ONE)).body).toMatchObject({ confirmation: 'owed' });
+  });
 
-    it('is tried after the change is on the audit trail', async () => {
-      const { call, state } = await failingWorld();
-      await call('POST', PATH, { subscriber: HOOK });
-      await call('PATCH', ONE, { subscriber: `${HOOK}/2` });
-      await call('POST', IMPORT, JSON.stringify({ subscriber: `${HOOK}/3` }));
-      expect(state.changesAtSend.map((changes) => changes.at(-1))).toEqual([
-        'subscription_created',
-        'subscription_changed',
-        'subscription_imported',
-      ]);
-    });
-
-    it.each([
-      {
-        what: 'the same POST, which is still a conflict',
-        request: ['POST', PATH, { subscriber: HOOK }],
-        status: 409,
-      },
-      {
-        what: 'a PATCH with the same subscriber',
-        request: ['PATCH', ONE, { subscriber: HOOK }],
-        status: 200,
-      },
-      { what: 'an import of the same subscription', request: ['POST', IMPORT, LINE], status: 200 },
-      {
-        what: 'an import that replaces the subscription',
-        request: ['POST', `${IMPORT}?replace=true`, JSON.stringify({ subscriber: HOOK, ttl: 60 })],
-        status: 200,
-      },
-    ] as const)('is sent again by $what', async ({ request: [method, path, body], status }) => {
-      const api = await failingWorld();
-      await api.call('POST', PATH, { subscriber: HOOK });
-      api.state.fails = false;
-      expect(await api.call(method, path, body)).toMatchObject({ status });
-      expect((await api.call('GET', ONE)).body).toMatchObject({ confirmed: false, confirmation: 'asked' });
-      expect(await api.call('GET', linkOf(api))).toMatchObject({ status: 200 });
-      expect((await api.call('GET', ONE)).body).toMatchObject({ confirmed: true });
-    });
-
-    it('is sent only once by repeated requests', async () => {
-      const api = await failingWorld();
-      await api.call('POST', PATH, { subscriber: HOOK });
-      api.state.fails = false;
-      expect(await api.call('POST', IMPORT, LINE)).toMatchObject({ body: { unchanged: 1 } });
-      await api.call('POST', IMPORT, LINE);
-      expect(await api.call('POST', PATH, { subscriber: HOOK })).toMatchObject({
-        status: 409,
-        body: faultOf('conflict', 'subscriber'),
-      });
-      expect(await api.call('GET', linkOf(api))).toMatchObject({ status: 200 });
-    });
-
-    it('stays owed after an import, which imports the line', async () => {
-      const { call } = await failingWorld();
-      expect(await call('POST', IMPORT, LINE)).toMatchObject({
-        status: 200,
-        body: { imported: 1, failed: [] },
-      });
-      expect((await call('GET', ONE)).body).toMatchObject({ confirmation: 'owed' });
-    });
-
-    it('stays owed after a change of the subscriber, which takes effect', async () => {
-      const { call, state } = await failingWorld();
-      state.fails = false;
-      await call('POST', PATH, { subscriber: HOOK });
-      state.fails = true;
-      const answer = await call('PATCH', ONE, { subscriber: `${HOOK}/2` });
-      expect(answer).toMatchObject({
-        status: 200,
-        body: { subscriber: `${HOOK}/2`, confirmed: false, confirmation: 'owed' },
-      });
-    });
-
-    it('keeps the time since which the confirmation is pending', async () => {
-      const { call, state, registry, time } = await failingWorld();
-      await call('POST', PATH, { subscriber: HOOK });
-      const before = await registry.findSubscription('orders', 'id-1');
-      time.now += 60_000;
-      state.fails = false;
-      await call('POST', IMPORT, LINE);
-      expect((await registry.findSubscription('orders', 'id-1'))?.unconfirmed?.at).toBe(
-        before?.unconfirmed?.at,
-      );
-    });
-
-    it('is not sent for a deleted subscription', async () => {
-      const { call, state, jobs } = await failingWorld();
-      await call('POST', PATH, { subscriber: HOOK });
-      await call('DELETE', ONE);
-      state.fails = false;
-      await call('POST', PATH, { subscriber: HOOK });
-      expect(jobs.map(({ key }) => key.subscriptionId)).toEqual(['id-2']);
+  it('stays owed after a change of the subscriber, which takes effect', async () => {
+    const { call, state } = await failingWorld();
+    state.fails = false;
+    await call('POST', SUBSCRIPTIONS, { subscriber: HOOK });
+    state.fails = true;
+    const answer = await call('PATCH', ONE, { subscriber: `${HOOK}/2` });
+    expect(answer).toMatchObject({
+      status: 200,
+      body: { subscriber: `${HOOK}/2`, confirmed: false, confirmation: 'owed' },
     });
   });
 
-  describe('a confirmation request that was sent', () => {
-    it('stays owed if recording it fails, and its link still works', async () => {
-      const { dependencies } = apiUnderTest();
-      const { registry } = dependencies;
-      let writes = 0;
-      const api = await failingWorld({
-        registry: {
-          ...registry,
-          // The first write stores the token, the second one records that the request was sent.
-          changeSubscription: (...given) =>
-            ++writes === 2 ? Promise.reject(new Error('throttled')) : registry.changeSubscription(...given),
-        },
-      });
-      api.state.fails = false;
-      expect(await api.call('POST', PATH, { subscriber: HOOK })).toMatchObject({
-        status: 201,
-        body: { confirmation: 'owed' },
-      });
-      expect(await api.call('GET', linkOf(api))).toMatchObject({ status: 200 });
-      expect((await api.call('GET', ONE)).body).not.toHaveProperty('confirmation');
-    });
+  it('keeps the time since which the confirmation is pending', async () => {
+    const { call, state, registry, time } = await failingWorld();
+    await call('POST', SUBSCRIPTIONS, { subscriber: HOOK });
+    const before = await registry.findSubscription('orders', 'id-1');
+    time.now += 60_000;
+    state.fails = false;
+    await call('POST', IMPORT, LINE);
+    expect((await registry.findSubscription('orders', 'id-1'))?.unconfirmed?.at).toBe(
+      before?.unconfirmed?.at,
+    );
   });
 
-  describe('without required confirmation', () => {
-    it('responses contain no confirmation field', async () => {
-      const { call } = apiUnderTest();
-      expect((await call('POST', PATH, { subscriber: HOOK })).body).not.toHaveProperty('confirmation');
-      expect((await call('GET', ONE)).body).not.toHaveProperty('confirmation');
+  it('is not sent for a deleted subscription', async () => {
+    const { call, state, jobs } = await failingWorld();
+    await call('POST', SUBSCRIPTIONS, { subscriber: HOOK });
+    await call('DELETE', ONE);
+    state.fails = false;
+    await call('POST', SUBSCRIPTIONS, { subscriber: HOOK });
+    expect(jobs.map(({ key }) => key.subscriptionId)).toEqual(['id-2']);
+  });
+});
+
+describe('a confirmation request that was sent', () => {
+  it('stays owed if recording it fails, and its link still works', async () => {
+    const { dependencies } = apiUnderTest();
+    const { registry } = dependencies;
+    let writes = 0;
+    const api = await failingWorld({
+      registry: {
+        ...registry,
+        // The first write stores the token, the second one records that the request was sent.
+        changeSubscription: (...given) =>
+          ++writes === 2 ? Promise.reject(new Error('throttled')) : registry.changeSubscription(...given),
+      },
     });
+    api.state.fails = false;
+    expect(await api.call('POST', SUBSCRIPTIONS, { subscriber: HOOK })).toMatchObject({
+      status: 201,
+      body: { confirmation: 'owed' },
+    });
+    expect(await api.call('GET', onlyLinkOf(api))).toMatchObject({ status: 200 });
+    expect((await api.call('GET', ONE)).body).not.toHaveProperty('confirmation');
   });
 });

@@ -3,8 +3,7 @@ import * as z from 'zod';
 import type { Subscription } from '../../../shared/domain/subscription/subscription.ts';
 import { aMessage, aQueue, aSubscription } from '../../support/builders.ts';
 import { aDelivery } from '../../support/delivery-builders.ts';
-import { apiUnderTest, faultOf, NOON } from './api-under-test.ts';
-import { recordMessage } from './recorded.ts';
+import { apiUnderTest, NOON, pagesFrom, recordMessage, refusal } from './api-under-test.ts';
 
 const PATH = '/v2/queues/orders/messages/m/explain';
 
@@ -43,11 +42,8 @@ const pageAt = async (path: string) => explanation.parse((await api.call('GET', 
 /** The verdict of each subscription, page by page. */
 const verdicts = async (query = ''): Promise<Record<string, string>[]> => {
   const pages: Record<string, string>[] = [];
-  for (let path: string | undefined = `${PATH}${query}`; path !== undefined;) {
-    const { subscriptions, links } = await pageAt(path);
+  for await (const { subscriptions } of pagesFrom(pageAt, `${PATH}${query}`))
     pages.push(Object.fromEntries(subscriptions.map((one) => [one.subscriptionId, one.verdict])));
-    path = links[0]?.href;
-  }
   return pages;
 };
 
@@ -105,10 +101,7 @@ describe('GET …/messages/{message}/explain', () => {
     await published({ matched: 2 });
     await delivered('a');
     expect(await verdicts('?subscription=b')).toEqual([{ b: 'not_sent_yet' }]);
-    expect(await api.call('GET', `${PATH}?subscription=other`)).toMatchObject({
-      status: 404,
-      body: faultOf('not_found'),
-    });
+    expect(await api.call('GET', `${PATH}?subscription=other`)).toMatchObject(refusal('not_found'));
   });
 
   it('does not read the body where every subscription has a delivery', async () => {
@@ -133,10 +126,9 @@ describe('GET …/messages/{message}/explain', () => {
     'refuses the query %s',
     async (query) => {
       await published();
-      expect(await api.call('GET', `${PATH}?${query}`)).toMatchObject({
-        status: 400,
-        body: faultOf('invalid_request', query.split('=')[0] ?? ''),
-      });
+      expect(await api.call('GET', `${PATH}?${query}`)).toMatchObject(
+        refusal('invalid_request', query.split('=')[0] ?? ''),
+      );
     },
   );
 });

@@ -2,14 +2,27 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { eraseBody } from '../../../functions/api/messages/messages.ts';
 import { payloadKeyOf } from '../../../shared/domain/message/body.ts';
-import { messageIdOf } from '../../../shared/domain/message/message.ts';
+import { confirmationMessage } from '../../../shared/domain/message/confirmation-request.ts';
+import { type Message, messageIdOf } from '../../../shared/domain/message/message.ts';
+import { tokenHashOf } from '../../../shared/domain/subscription/confirmation.ts';
+import type { SubscriptionOptions } from '../../../shared/domain/subscription/subscription.ts';
 import { retryDelivery } from '../../../shared/steps/retry-delivery.ts';
 import { messageSummarySchema, messageViewSchema } from '../../../shared/wire/views/message.ts';
-import { aBarePolicy, aMessage } from '../../support/builders.ts';
+import { aBarePolicy, aMessage, aQueue, aSubscription } from '../../support/builders.ts';
 import { oneSubscriberWorld, type OneSubscriberWorld } from '../../support/in-memory/one-subscriber-world.ts';
 import { status } from '../../support/in-memory/scripted-subscriber.ts';
-import { apiUnderTest, CALLER, faultOf, NOON } from './api-under-test.ts';
-import { apiWithOrders, listing, pageOf, recordAll, recordMessage } from './recorded.ts';
+import {
+  apiUnderTest,
+  apiWithOrders,
+  CALLER,
+  listing,
+  NOON,
+  pageOf,
+  pagesFrom,
+  recordAll,
+  recordMessage,
+  refusal,
+} from './api-under-test.ts';
 
 const PATH = '/v2/queues/orders/messages/order-7';
 /** JSON that parsing would change: large numbers, key order, blanks, escapes, and a duplicate key. */
@@ -100,10 +113,7 @@ describe('GET /v2/queues/{queue}/messages/{id}', () => {
     await api.call('POST', '/v2/queues/orders/messages', { messages: [{ id: 'order-8', body: 1 }] });
     await recordMessage(api, { messageId: 'order-7' });
     for (const path of ['orders/messages/order-8', 'orders/messages/none', 'bills/messages/order-7'])
-      expect(await api.call('GET', `/v2/queues/${path}`)).toMatchObject({
-        status: 404,
-        body: faultOf('not_found'),
-      });
+      expect(await api.call('GET', `/v2/queues/${path}`)).toMatchObject(refusal('not_found'));
   });
 
   it("accepts the producer's message id", async () => {
@@ -149,23 +159,22 @@ describe('DELETE /v2/queues/{queue}/messages/{id}/body', () => {
 
   it('answers 404 for an unknown message, and changes nothing', async () => {
     const { call, changes } = apiUnderTest();
-    expect(await call('DELETE', `${PATH}/body`)).toMatchObject({ status: 404, body: faultOf('not_found') });
+    expect(await call('DELETE', `${PATH}/body`)).toMatchObject(refusal('not_found'));
     expect(changes).toEqual([]);
   });
 });
 
+const LIST = '/v2/queues/orders/messages';
+const HOUR = 3_600_000;
+
+const page = pageOf({ messages: z.array(messageSummarySchema.strict()) });
+
+const underTest = async () => {
+  const api = await apiWithOrders();
+  return { ...api, list: listing(api, page) };
+};
+
 describe('GET /v2/queues/{queue}/messages', () => {
-  const PATH = '/v2/queues/orders/messages';
-
-  const HOUR = 3_600_000;
-
-  const page = pageOf({ messages: z.array(messageSummarySchema.strict()) });
-
-  const underTest = async () => {
-    const api = await apiWithOrders();
-    return { ...api, list: listing(api, page) };
-  };
-
   it('lists the messages of the last 24 hours with their delivery states, newest first, without data', async () => {
     const api = await underTest();
     const kept = { kind: 'inline', message: aMessage({ data: '"not shown"' }) } as const;
@@ -184,7 +193,7 @@ describe('GET /v2/queues/{queue}/messages', () => {
       { messageId: 'new', subscriptionId: 's-2', status: 'retrying' },
     ]);
     const none = { pending: 0, retrying: 0, delivered: 0, rejected: 0, exhausted: 0, cancelled: 0 };
-    expect(await api.list(PATH)).toEqual({
+    expect(await api.list(LIST)).toEqual({
       messages: [
         {
           queue: 'orders',
@@ -229,7 +238,7 @@ describe('GET /v2/queues/{queue}/messages', () => {
     });
     await recordMessage(api, { messageId: 'small', acceptedAt: NOON - 2 });
     await recordMessage(api, { messageId: 'large', acceptedAt: NOON - 1, matched: 10_000, buckets: 40 });
-    const { messages } = page.parse((await counting.call('GET', PATH)).body);
+    const { messages } = page.parse((await counting.call('GET', LIST)).body);
     expect(messages.map(({ id, matched, deliveries }) => [id, matched, deliveries !== undefined])).toEqual([
       ['large', 10_000, false],
       ['small', 1, true],
@@ -242,11 +251,9 @@ describe('GET /v2/queues/{queue}/messages', () => {
     for (let index = 0; index < 5; index += 1)
       await recordMessage(api, { messageId: `m-${index}`, acceptedAt: NOON - 10 * HOUR + index });
     const found: string[] = [];
-    for (let path: string | undefined = `${PATH}?limit=2`; path !== undefined;) {
-      const { messages, links } = await api.list(path);
+    for await (const { messages } of pagesFrom(api.list, `${LIST}?limit=2`)) {
       found.push(...messages.map(({ id }) => id));
       await recordMessage(api, { messageId: `late-${found.length}`, acceptedAt: NOON });
-      path = links[0]?.href;
     }
     expect(found).toEqual(['m-4', 'm-3', 'm-2', 'm-1', 'm-0']);
   });
@@ -255,16 +262,81 @@ describe('GET /v2/queues/{queue}/messages', () => {
     const api = await underTest();
     for (let index = 0; index < 60; index += 1)
       await recordMessage(api, { messageId: `m-${index}`, acceptedAt: NOON - 60 + index });
-    const { messages, links } = await api.list(`${PATH}?limit=100`);
+    const { messages, links } = await api.list(`${LIST}?limit=100`);
     expect(messages).toHaveLength(50);
-    expect((await api.list(links[0]?.href ?? PATH)).messages).toHaveLength(10);
+    expect((await api.list(links[0]?.href ?? LIST)).messages).toHaveLength(10);
   });
 
   it('shows when the data of a message was erased', async () => {
     const api = await underTest();
     await recordMessage(api, { messageId: 'm-1', acceptedAt: NOON - 1, erasedAt: NOON });
-    const { messages } = await api.list(PATH);
+    const { messages } = await api.list(LIST);
     expect(messages).toMatchObject([{ bodyKept: false, erasedAt: '2026-11-21T12:00:00.000Z' }]);
+  });
+});
+
+const ID = 'subscription-1';
+
+let api: ReturnType<typeof apiUnderTest>;
+
+const subscribed = async (options: SubscriptionOptions = {}): Promise<void> => {
+  await api.registry.putQueue(aQueue());
+  await api.registry.addSubscription(aSubscription({ id: ID, options }));
+};
+
+const recorded = (message: Message, isKept = true) =>
+  recordMessage(api, { messageId: message.id, ...(isKept && { body: { kind: 'inline', message } }) });
+
+const payloadOf = (messageId: string, subscription = ID) =>
+  api.call('GET', `/v2/queues/orders/messages/${messageId}/deliveries/${subscription}/payload`);
+
+describe('GET …/deliveries/{subscription}/payload', () => {
+  beforeEach(() => {
+    api = apiUnderTest();
+  });
+
+  it.each<[string, SubscriptionOptions, RegExp]>([
+    ['the standard body', {}, /^\{"id":"m1","queue":"orders",.*"data":12345678901234567890\}$/],
+    ['the bare data', { raw_delivery: true }, /^12345678901234567890$/],
+    ['a template', { post_data: '["$zaqar_message$"]' }, /^\[\{"id":"m1",.*\}\]$/],
+  ])('shows %s as deliver sends it', async (_, options, body) => {
+    await subscribed(options);
+    await recorded(aMessage({ id: 'm1', data: '12345678901234567890' }));
+    expect(await payloadOf('m1')).toMatchObject({
+      status: 200,
+      body: { body: expect.stringMatching(body) as string },
+    });
+  });
+
+  it('shows nothing while the message is not stored', async () => {
+    await subscribed();
+    await recorded(aMessage({ id: 'm1' }), false);
+    expect(await payloadOf('m1')).toMatchObject({ status: 200, body: {} });
+  });
+
+  it('does not show the link of a confirmation request', async () => {
+    await subscribed();
+    const link = { tokenHash: tokenHashOf('token'), confirmUrl: 'https://api.example/confirm?token=secret' };
+    const message = confirmationMessage({ queue: 'orders', id: ID }, link, NOON);
+    await recorded(message);
+    const { status, body } = await payloadOf(message.id);
+    expect(status).toBe(200);
+    expect(JSON.stringify(body)).toContain('***');
+    expect(JSON.stringify(body)).not.toContain('secret');
+  });
+
+  it('says why a message cannot be rendered', async () => {
+    api = apiUnderTest({ render: () => Promise.resolve({ kind: 'unrendered', detail: 'no such field' }) });
+    await subscribed();
+    await recorded(aMessage({ id: 'm1' }));
+    expect(await payloadOf('m1')).toMatchObject({ status: 200, body: { fault: 'no such field' } });
+  });
+
+  it('answers 404 for an unknown message or subscription', async () => {
+    await subscribed();
+    await recorded(aMessage({ id: 'm1' }));
+    for (const answer of [await payloadOf('m2'), await payloadOf('m1', 'another')])
+      expect(answer).toMatchObject(refusal('not_found'));
   });
 });
 

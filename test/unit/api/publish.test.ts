@@ -1,23 +1,13 @@
 import fc from 'fast-check';
-import { beforeEach, describe, expect, it } from 'vitest';
-import { chunkedDeliveries } from '../../../functions/api/deliveries/of-subscription.ts';
-import { ContendedError } from '../../../shared/domain/contention.ts';
-import { claimChunk, deliveryIn } from '../../../shared/domain/delivery/chunk.ts';
-import { deliveryByHand } from '../../../shared/domain/delivery/interventions.ts';
+import { describe, expect, it } from 'vitest';
 import { messageIdOf } from '../../../shared/domain/message/message.ts';
 import {
   CONFIRMATION_TYPE,
   confirmationIdOf,
   tokenHashOf,
 } from '../../../shared/domain/subscription/confirmation.ts';
-import type { Chunks } from '../../../shared/ports/deliveries.ts';
 import { parseIngress } from '../../../shared/wire/ingress/message.ts';
-import { aChunkKey, HOLDER, RETENTION_MS } from '../../support/chunk-builders.ts';
-import { SOME_TIME } from '../../support/delivery-builders.ts';
-import { inMemoryChunks } from '../../support/in-memory/in-memory-chunks.ts';
-import { inMemoryDeliveries } from '../../support/in-memory/in-memory-deliveries.ts';
-import { inMemoryMessageRecords } from '../../support/in-memory/in-memory-message-records.ts';
-import { apiUnderTest, faultOf, NOON } from './api-under-test.ts';
+import { apiUnderTest, NOON, refusal } from './api-under-test.ts';
 
 const PATH = '/v2/queues/orders/messages';
 
@@ -170,10 +160,7 @@ describe('POST /v2/queues/{queue}/messages', () => {
     const { call, changes } = apiUnderTest({
       ingress: { publish: () => Promise.reject(new Error('throttled')) },
     });
-    expect(await call('POST', PATH, { messages: [{ body: 1 }] })).toMatchObject({
-      status: 500,
-      body: faultOf('internal'),
-    });
+    expect(await call('POST', PATH, { messages: [{ body: 1 }] })).toMatchObject(refusal('internal'));
     expect(changes).toEqual([]);
   });
 });
@@ -219,10 +206,7 @@ describe('POST /v2/queues/{queue}/messages refuses', () => {
 
   it.each(refused)('%s, and publishes none of the valid messages', async (_name, body, field) => {
     const { call, world } = apiUnderTest();
-    expect(await call('POST', PATH, body)).toMatchObject({
-      status: 400,
-      body: faultOf('invalid_request', field),
-    });
+    expect(await call('POST', PATH, body)).toMatchObject(refusal('invalid_request', field));
     expect(await world()).toEqual({ queues: [], subscriptions: [], published: [], changes: [] });
   });
 
@@ -230,10 +214,7 @@ describe('POST /v2/queues/{queue}/messages refuses', () => {
     const { call, world } = apiUnderTest();
     const empty = '{"messages":[{"body":""}]}';
     const body = empty.replace('""', `"${'x'.repeat(1_048_576 - empty.length)}"`);
-    expect(await call('POST', PATH, body)).toMatchObject({
-      status: 413,
-      body: faultOf('too_large', 'messages[0].body'),
-    });
+    expect(await call('POST', PATH, body)).toMatchObject(refusal('too_large', 'messages[0].body'));
     expect(await world()).toEqual({ queues: [], subscriptions: [], published: [], changes: [] });
   });
 
@@ -244,91 +225,5 @@ describe('POST /v2/queues/{queue}/messages refuses', () => {
       status: 201,
     });
     expect(Buffer.byteLength(published[0] ?? '')).toBe(1_048_576);
-  });
-});
-
-describe('adding a delivery that did not match', () => {
-  const at = { now: SOME_TIME, retentionMs: RETENTION_MS };
-
-  const place = aChunkKey();
-
-  const message = { queue: place.queue, messageId: place.messageId };
-
-  const delivery = deliveryByHand({ key: { ...place, subscriptionId: 'z' }, acceptedAt: SOME_TIME }, at);
-
-  const claimOf = (...members: readonly string[]) =>
-    claimChunk(place, { acceptedAt: SOME_TIME, members, lease: HOLDER }, at);
-
-  let records: ReturnType<typeof inMemoryDeliveries>;
-
-  let messages: ReturnType<typeof inMemoryMessageRecords>;
-
-  let chunks: Chunks;
-
-  beforeEach(async () => {
-    records = inMemoryDeliveries();
-    messages = inMemoryMessageRecords();
-    chunks = inMemoryChunks(records, messages);
-    await messages.accept({
-      key: message,
-      acceptedAt: SOME_TIME,
-      listedAt: SOME_TIME,
-      matched: 2,
-      filtered: 1,
-      duplicates: 0,
-      buckets: 1,
-      chunks: 1,
-      expiresAt: SOME_TIME + RETENTION_MS,
-    });
-  });
-
-  const add = (port = chunks) => chunkedDeliveries({ deliveries: records, chunks: port }).add(delivery);
-
-  const matched = async () => (await messages.find(message))?.matched;
-
-  it('counts it, and keeps it out of a chunk that is claimed later', async () => {
-    expect(await add()).toEqual({ kind: 'written', delivery });
-    const result = await chunks.write(claimOf('a', 'z'));
-    expect(result).toMatchObject({ kind: 'written', chunk: { excluded: new Set(['z']) } });
-    expect(result.kind === 'written' && deliveryIn(result.chunk, 'z')).toBeUndefined();
-    expect(await records.find(delivery.key)).toEqual(delivery);
-    expect(await matched()).toBe(3);
-  });
-
-  it('leaves a chunk that is claimed as it is', async () => {
-    await chunks.write(claimOf('a'));
-    expect((await add()).kind).toBe('written');
-    expect((await chunks.find(place))?.excluded).toEqual(new Set());
-  });
-
-  it('is refused, and not counted, if its chunk claims it at the same moment', async () => {
-    const racing: Chunks = {
-      ...chunks,
-      add: async (...given) => {
-        await chunks.write(claimOf('z'));
-        return chunks.add(...given);
-      },
-    };
-    expect(await add(racing)).toMatchObject({ kind: 'refused', current: { lease: HOLDER } });
-    expect(await matched()).toBe(2);
-  });
-
-  it('is done once if several requests try', async () => {
-    const results = await Promise.all([1, 2, 3].map(() => add()));
-    expect(results.filter(({ kind }) => kind === 'written')).toHaveLength(1);
-    expect(await matched()).toBe(3);
-  });
-
-  it('is given up after four tries if the record of the message refuses it', async () => {
-    let tries = 0;
-    const refusing: Chunks = {
-      ...chunks,
-      add: () => {
-        tries += 1;
-        return Promise.resolve('refused');
-      },
-    };
-    await expect(add(refusing)).rejects.toThrow(ContendedError);
-    expect(tries).toBe(4);
   });
 });

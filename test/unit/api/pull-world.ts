@@ -2,11 +2,11 @@ import { createSecretKey } from 'node:crypto';
 import * as z from 'zod';
 import type { Subscription } from '../../../shared/domain/subscription/subscription.ts';
 import type { Message } from '../../../shared/domain/message/message.ts';
-import { chunkedDeliveries } from '../../../functions/api/deliveries/of-subscription.ts';
 import { aBarePolicy, aMessage, aQueue, aSubscription } from '../../support/builders.ts';
-import { inMemoryDeliveryListings } from '../../support/in-memory/in-memory-delivery-listings.ts';
 import { pipelineWorld } from '../../support/in-memory/pipeline-world.ts';
 import { apiUnderTest } from './api-under-test.ts';
+import { chunkedDeliveries } from '../../../functions/api/deliveries/of-subscription.ts';
+import { inMemoryDeliveryListings } from '../../support/in-memory/in-memory-deliveries.ts';
 
 export const receivedSchema = z.object({
   deliveries: z.array(

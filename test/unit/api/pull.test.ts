@@ -1,27 +1,25 @@
 import { createSecretKey } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { receiptText } from '../../../functions/api/pull/answer.ts';
 import { DAY_MS } from '../../../shared/domain/duration.ts';
 import { cancelDelivery } from '../../../shared/steps/cancel-delivery.ts';
 import { retryDelivery } from '../../../shared/steps/retry-delivery.ts';
 import { aBarePolicy, aMessage, aQueue, aSubscription } from '../../support/builders.ts';
 import { withExpiringBodies } from '../../support/in-memory/expiring-bodies.ts';
 import { requestFor } from '../../support/request-for.ts';
-import { faultOf } from './api-under-test.ts';
+import { refusal } from './api-under-test.ts';
 import { PATH, pullWorld, type PullWorld } from './pull-world.ts';
 
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+let world: PullWorld;
+
+beforeEach(async () => {
+  world = await pullWorld();
+});
+
 describe('a delivery of a pull subscription', () => {
-  const MINUTE = 60_000;
-
-  const HOUR = 60 * MINUTE;
-
-  let world: PullWorld;
-
-  beforeEach(async () => {
-    world = await pullWorld();
-  });
-
   it('waits on record with its message, and no request is made', async () => {
     await world.publish();
     await world.clock.run();
@@ -145,7 +143,7 @@ describe('a delivery of a pull subscription', () => {
     ]);
     expect(world.journal.facts.filter(({ fact }) => fact === 'reconciled')).toEqual([]);
     expect(await world.receiveOne()).toMatchObject({ messageId: 'message-1', attempt: 2 });
-    expect(await world.ack({ receipt })).toMatchObject({ status: 409, body: faultOf('conflict') });
+    expect(await world.ack({ receipt })).toMatchObject(refusal('conflict'));
   });
 
   it('is not called stuck by reconcile after a long lease', async () => {
@@ -221,249 +219,217 @@ describe('a delivery of a pull subscription', () => {
   });
 });
 
-describe('answers to pulled deliveries', () => {
-  let world: PullWorld;
-
-  beforeEach(async () => {
-    world = await pullWorld();
+describe('a receive', () => {
+  it.each([
+    { max: 0 },
+    { max: 101 },
+    { max: 1.5 },
+    { lease_seconds: 4 },
+    { lease_seconds: 3601 },
+    { more: 1 },
+  ])('refuses %j', async (body) => {
+    expect(await world.call('POST', `${PATH}/receive`, body)).toMatchObject(
+      refusal('invalid_request', Object.keys(body).join('')),
+    );
   });
 
-  describe('an answer', () => {
-    it('is recorded once, however often it is sent', async () => {
-      await world.publish({ id: 'good' });
-      await world.publish({ id: 'bad' });
-      const [good, bad] = await world.receive();
-      if (good === undefined || bad === undefined) throw new Error('two were published');
-      for (const _ of [1, 2]) {
-        expect((await world.ack(good)).status).toBe(204);
-        expect((await world.nack(bad)).status).toBe(204);
-      }
-      expect((await world.delivery('subscription-1', 'good')).attempts).toHaveLength(1);
-      expect((await world.delivery('subscription-1', 'bad')).attempts).toHaveLength(1);
-      expect((await world.nack(good)).status).toBe(409);
-      expect((await world.ack(bad)).status).toBe(409);
-    });
+  it('takes the defaults without a body', async () => {
+    await world.publish();
+    const answer = await world.call('POST', `${PATH}/receive`);
+    const leaseUntil = new Date(world.clock.now() + MINUTE).toISOString();
+    expect(answer).toMatchObject({ status: 200, body: { deliveries: [{ leaseUntil }] } });
+  });
 
-    it('counts after the end of its lease, before that is noticed', async () => {
-      await world.publish();
-      const received = await world.receiveOne({ lease_seconds: 5 });
-      await world.later(5_000);
-      expect(await world.ack(received)).toMatchObject({ status: 204 });
-      expect((await world.delivery()).attempts).toMatchObject([{ outcome: 'delivered', durationMs: 5_000 }]);
-    });
-
-    it.each([
-      ['its retry waits', 2, 'retrying'],
-      ['it was given up', 0, 'exhausted'],
-    ])('by ack counts after its lease has failed and %s', async (_, retries, status) => {
-      const policy = aBarePolicy({ minimum_delay_retries: retries, minimum_delay: 5 });
-      world = await pullWorld({ options: { _retry_policy: policy } });
-      await world.publish();
-      const received = await world.receiveOne({ lease_seconds: 5 });
-      await world.lapse();
-      expect(await world.delivery()).toMatchObject({ status, attempts: [{ result: { kind: 'lapsed' } }] });
-
-      expect((await world.nack(received)).status).toBe(409);
-      for (const _again of [1, 2]) expect((await world.ack(received)).status).toBe(204);
-      expect(await world.delivery()).toMatchObject({
-        status: 'delivered',
-        lateResults: [{ number: 1, outcome: 'delivered' }],
-      });
-      expect(await world.receive()).toEqual([]);
-    });
-
-    it('by ack is refused once the delivery was received again, whose own answer counts', async () => {
-      await world.publish();
-      const first = await world.receiveOne({ lease_seconds: 5 });
-      await world.lapse();
-      const second = await world.receiveOne();
-      expect((await world.ack(first)).status).toBe(409);
-      expect((await world.delivery()).status).toBe('retrying');
-      expect((await world.nack(second)).status).toBe(204);
-      expect((await world.ack(first)).status).toBe(409);
-      expect((await world.delivery()).attempts).toHaveLength(2);
-    });
-
-    it.each([
-      ['no receipt', 'x'],
-      ['JSON of another form', Buffer.from('[2,"orders"]').toString('base64url')],
-      [
-        'a delivery that does not exist',
-        Buffer.from(JSON.stringify([1, 'orders', 'm', 'subscription-1', 0, 1, 'o'])).toString('base64url'),
-      ],
-    ])('with %s is not found', async (_name, receipt) => {
-      expect(await world.ack({ receipt })).toMatchObject({ status: 404, body: faultOf('not_found') });
-    });
-
-    it.each(['\ud800', 'a#0', ''])(
-      'reads nothing for a receipt whose message cannot exist: %j',
-      async (messageId) => {
-        const key = { queue: 'orders', messageId, subscriptionId: 'subscription-1', bucket: 0 };
-        const receipt = receiptText({ key, attempt: 1, owner: 'pull/guess' });
-        world.deliveries.find = () => Promise.reject(new Error('a read'));
-        expect(await world.ack({ receipt })).toMatchObject({ status: 404, body: faultOf('not_found') });
-      },
-    );
-
-    it.each(
-      ['attempt', 'owner', 'bucket'].flatMap((part) => [
-        { part, when: 'within its lease' },
-        { part, when: 'after its lease' },
-      ]),
-    )('with a forged $part changes nothing $when', async ({ part, when }) => {
-      await world.publish();
-      const { receipt } = await world.receiveOne({ lease_seconds: 5 });
-      if (when === 'after its lease') await world.lapse();
-      const parts: unknown = JSON.parse(Buffer.from(receipt, 'base64url').toString());
-      if (!Array.isArray(parts)) throw new Error('a receipt is a list');
-      const index = { bucket: 4, attempt: 5, owner: 6 }[part] ?? 0;
-      const forged = parts.with(index, part === 'owner' ? 'pull/guess' : 3);
-      const text = Buffer.from(JSON.stringify(forged)).toString('base64url');
-      const before = await world.delivery();
-      expect([404, 409]).toContain((await world.ack({ receipt: text })).status);
-      expect(await world.delivery()).toEqual(before);
-    });
-
-    it('with a receipt of another subscription is a conflict', async () => {
-      await world.subscriptions.addSubscription(aSubscription({ id: 'other', subscriber: 'pull:other' }));
-      await world.publish();
-      const { receipt } = await world.receiveOne();
-      const path = PATH.replace('subscription-1', 'other');
-      expect(await world.call('POST', `${path}/ack`, { receipt })).toMatchObject({ status: 409 });
-      expect((await world.delivery()).status).toBe('pending');
-    });
-
-    it('by nack has a text that is bounded and printable', async () => {
-      await world.publish();
-      const received = await world.receiveOne();
-      expect(await world.nack(received, 'a\u0007')).toMatchObject({
-        status: 400,
-        body: faultOf('invalid_request', 'error'),
-      });
-      expect(await world.nack(received, 'x'.repeat(257))).toMatchObject({ status: 400 });
-      expect(await world.nack(received, 'x'.repeat(256))).toMatchObject({ status: 204 });
+  it('gives the headers of a push without those that carry credentials', async () => {
+    const headers = {
+      authorization: 'Bearer s3cret',
+      'x-api-key': 's3cret',
+      cookie: 's=s3cret',
+      'x-forward': 'Basic s3cret',
+      'x-tenant': 'acme',
+    };
+    const trace = { traceparent: `00-${'1'.repeat(32)}-${'2'.repeat(16)}-01` };
+    world = await pullWorld({ options: { post_headers: headers } });
+    await world.publish({ trace });
+    expect((await world.receiveOne()).headers).toEqual({
+      'accept-encoding': 'identity',
+      'content-type': 'application/json',
+      'user-agent': expect.any(String) as unknown,
+      'webhook-id': 'message-1',
+      'webhook-signature': expect.stringMatching(/^v1,/) as unknown,
+      'webhook-timestamp': expect.any(String) as unknown,
+      'x-tenant': 'acme',
+      ...trace,
     });
   });
 
-  describe('after its subscription was deleted', () => {
-    const HELD = '/v2/pull/orders/subscription-1';
+  it('gives as many large bodies as fit into an answer, and leaves the others to wait', async () => {
+    const data = JSON.stringify('x'.repeat(1_000_000));
+    for (let index = 0; index < 7; index += 1) await world.publish({ id: `large-${index}`, data });
+    const first = await world.receive();
+    expect(first.map(({ messageId }) => messageId)).toEqual(['large-0', 'large-1', 'large-2', 'large-3']);
+    expect(await world.receive()).toHaveLength(3);
+  });
 
-    const end = {
-      deleted: () => world.call('DELETE', PATH),
-      expired: () => world.later(30_000),
-      'deleted with its queue': () => world.call('DELETE', '/v2/queues/orders?subscriptions=delete'),
+  it('gives what it could lease if the table fails for the others, which come later', async () => {
+    for (const id of ['good', 'bad']) await world.publish({ id });
+    const write = world.deliveries.write.bind(world.deliveries);
+    let isDown = true;
+    world.deliveries.write = (transition) =>
+      isDown && transition.key.messageId === 'bad'
+        ? Promise.reject(new Error('the table is throttled'))
+        : write(transition);
+    expect((await world.receive()).map(({ messageId }) => messageId)).toEqual(['good']);
+    expect(await world.call('POST', `${PATH}/receive`, {})).toMatchObject({ status: 500 });
+    isDown = false;
+    expect(await world.receiveOne()).toMatchObject({ messageId: 'bad', attempt: 1 });
+  });
+
+  it('never gives the data of a later message with the same id', async () => {
+    await world.publish();
+    const find = world.messageRecords.find.bind(world.messageRecords);
+    world.messageRecords.find = async (key) => {
+      const record = await find(key);
+      return record && { ...record, acceptedAt: record.acceptedAt + 1 };
     };
+    expect(await world.receive()).toEqual([]);
+    expect([...world.deliveries.records.values()]).toMatchObject([
+      { status: 'cancelled', reason: 'body_missing' },
+    ]);
+  });
 
-    const deleted = async (how: keyof typeof end = 'deleted') => {
-      const answer = await world.call('POST', `${PATH}/pull-token`, {});
-      const { token } = z.object({ token: z.string() }).parse(answer.body);
-      await world.publish();
-      const received = await world.receiveOne({ lease_seconds: 60 });
-      if (how === 'expired') {
-        const { subscriptions, clock } = world;
-        const key = { queue: 'orders', subscriptionId: 'subscription-1', now: clock.now() };
-        await subscriptions.changeSubscription(key, (found) => ({ ...found, expiresAt: key.now + 20_000 }));
-      }
-      await end[how]();
-      const headers = { authorization: `Bearer ${token}` };
-      return { received, headers };
-    };
+  it('takes no lease while the secrets cannot be opened', async () => {
+    await world.publish();
+    world.secretOpener.outage = new Error('KMS is down');
+    expect(await world.call('POST', `${PATH}/receive`, {})).toMatchObject({ status: 500 });
+    world.secretOpener.outage = undefined;
+    expect(await world.receiveOne()).toMatchObject({ attempt: 1 });
+  });
 
-    it.each(['ack', 'nack'])('an operator can %s a received delivery within its lease', async (answer) => {
-      const { received } = await deleted();
-      const { status } = await (answer === 'ack' ? world.ack(received) : world.nack(received));
-      expect(status).toBe(204);
-      const recorded = await world.delivery();
-      expect(recorded.attempts).toMatchObject([{ outcome: answer === 'ack' ? 'delivered' : 'failed' }]);
-    });
+  it('is refused while the subscription is disabled; what waited is received after that', async () => {
+    await world.publish();
+    await world.call('POST', `${PATH}/disable`);
+    expect(await world.call('POST', `${PATH}/receive`, {})).toMatchObject(refusal('inactive'));
+    await world.call('POST', `${PATH}/enable`);
+    await world.receiveOne();
+  });
 
-    it.each([
-      ['deleted', 'ack', 'delivered'],
-      ['deleted', 'nack', 'failed'],
-      ['expired', 'ack', 'delivered'],
-      ['expired', 'nack', 'failed'],
-    ] as const)(
-      'or %s, the holder of its token can %s too, and do nothing else',
-      async (how, answer, outcome) => {
-        const { received, headers } = await deleted(how);
-        const { receipt } = received;
-        expect((await world.call('POST', `${HELD}/receive`, {}, headers)).status).toBe(401);
-        expect((await world.call('POST', `${HELD}/${answer}`, { receipt }, headers)).status).toBe(204);
-        expect((await world.delivery()).attempts).toMatchObject([{ outcome }]);
-      },
-    );
+  it('is refused for a subscription that is called, and for none', async () => {
+    await world.subscriptions.addSubscription(aSubscription({ id: 'called' }));
+    const path = (id: string) => `${PATH.replace('subscription-1', id)}/receive`;
+    expect(await world.call('POST', path('called'), {})).toMatchObject({ status: 409 });
+    expect(await world.call('POST', path('missing'), {})).toMatchObject({ status: 404 });
+  });
 
-    it('with its queue, no answer counts', async () => {
-      const { received, headers } = await deleted('deleted with its queue');
-      const { receipt } = received;
-      expect((await world.ack(received)).status).toBe(404);
-      expect((await world.call('POST', `${HELD}/ack`, { receipt }, headers)).status).toBe(401);
-    });
-
-    it('nothing can be received', async () => {
-      await deleted();
-      expect((await world.call('POST', `${PATH}/receive`, {})).status).toBe(404);
-    });
+  it('is no answer to another subscription of the queue', async () => {
+    await world.subscriptions.addSubscription(aSubscription({ id: 'other', subscriber: 'pull:other' }));
+    await world.publish();
+    const path = PATH.replace('subscription-1', 'other');
+    const answer = await world.call('POST', `${path}/receive`, { max: 100 });
+    expect(answer.body).toMatchObject({ deliveries: [{ messageId: 'message-1' }] });
+    expect(await world.receive()).toHaveLength(1);
   });
 });
 
-describe('how long pulled deliveries are kept', () => {
-  let world: PullWorld;
-
-  /** From the last change, or the begin of the wait, to the expiry. */
-  const daysLeft = async (): Promise<number> => {
-    const { updatedAt, overdueAt = updatedAt, expiresAt } = await world.delivery();
-    return Math.round((expiresAt - overdueAt) / DAY_MS);
-  };
-
-  beforeEach(async () => {
-    const policy = aBarePolicy({ minimum_delay_retries: 9, minimum_delay: 5 });
-    world = await pullWorld({ options: { _retry_policy: policy } });
-    withExpiringBodies(world);
-  });
-
-  describe('the data of a delivery that waits for its subscriber', () => {
-    it.each([
-      ['small', 10, {}],
-      ['of 70 KB', 70 * 1024, {}],
-      ['in a queue that keeps less', 10, { _retention_days: 15 }],
-    ])('is there after many long waits: %s', async (_what, bytes, metadata) => {
-      await world.subscriptions.putQueue(aQueue({ metadata }));
-      await world.publish({ data: JSON.stringify('x'.repeat(bytes)) });
-      for (let attempt = 1; attempt < 9; attempt += 1) {
-        await world.later(14 * DAY_MS);
-        const received = await world.receiveOne();
-        expect(received).toMatchObject({ attempt });
-        await world.nack(received);
-        await world.later(10_000);
-      }
-    });
-
-    it('outlives the wait of a delivery that is retried by hand', async () => {
-      world.settings.retentionMs = 90 * DAY_MS;
-      await world.subscriptions.putQueue(aQueue({ metadata: { _retention_days: 15 } }));
-      await world.publish();
-      const { key } = await world.delivery();
-      await cancelDelivery(world.byHandContext, key, 'manual');
-      await world.later(50 * DAY_MS);
-      await retryDelivery(world.byHandContext, key);
-      await world.later(1_000);
-
-      const record = await world.messageRecords.find(key);
-      expect(await world.delivery()).toMatchObject({ status: 'retrying', next: { by: 'pull' } });
-      expect(record?.expiresAt).toBeGreaterThan((await world.delivery()).expiresAt);
+describe('a pull subscription', () => {
+  it('needs no confirmation, and cannot become one that is called', async () => {
+    const { call } = world;
+    await call('PUT', '/v2/queues/strict', { _confirm_subscriptions: true });
+    const { body } = await call('POST', '/v2/queues/strict/subscriptions', { subscriber: 'pull:warehouse' });
+    const path = `/v2/queues/strict/subscriptions/${z.object({ subscription_id: z.string() }).parse(body).subscription_id}`;
+    expect((await call('GET', path)).body).toMatchObject({ subscriber: 'pull:warehouse', confirmed: true });
+    expect(world.api.changes.at(-1)).toMatchObject({ after: { subscriber: 'pull:warehouse' } });
+    expect(await call('PATCH', path, { subscriber: 'https://a.test/' })).toMatchObject(
+      refusal('invalid_request', 'subscriber'),
+    );
+    expect((await call('PATCH', path, { subscriber: 'pull:stock' })).body).toMatchObject({
+      subscriber: 'pull:stock',
+      confirmed: true,
     });
   });
 
-  describe('a delivery by pull in a queue that keeps less', () => {
-    it('waits for half of the setting, and stays for half of the days of its queue', async () => {
-      await world.subscriptions.putQueue(aQueue({ metadata: { _retention_days: 16 } }));
-      await world.publish();
-      expect(await daysLeft()).toBe(15 + 8);
+  it.each(['pull', 'pull://a', 'pull:a b', `pull:${'x'.repeat(65)}`, 'PULL:'])(
+    'is not named %s',
+    async (subscriber) => {
+      expect(await world.call('POST', '/v2/queues/orders/subscriptions', { subscriber })).toMatchObject(
+        refusal('invalid_request', 'subscriber'),
+      );
+    },
+  );
+
+  it('shares a chunk with others, which are delivered as before', async () => {
+    await world.subscriptions.addSubscription(aSubscription({ id: 'called' }));
+    await world.publish();
+    await world.clock.run();
+    expect((await world.delivery('called')).status).toBe('delivered');
+    await world.ack(await world.receiveOne());
+    expect((await world.delivery()).attempts).toHaveLength(1);
+  });
+
+  it('ignores max_per_second: its subscriber sets the pace', async () => {
+    world = await pullWorld({ options: { max_per_second: 0.01, _retry_policy: aBarePolicy() } });
+    for (const id of ['one', 'two']) await world.publish({ id });
+    expect(await world.receive()).toHaveLength(2);
+  });
+});
+
+/** From the last change, or the begin of the wait, to the expiry. */
+const daysLeft = async (): Promise<number> => {
+  const { updatedAt, overdueAt = updatedAt, expiresAt } = await world.delivery();
+  return Math.round((expiresAt - overdueAt) / DAY_MS);
+};
+
+const keepingWorld = async (): Promise<void> => {
+  const policy = aBarePolicy({ minimum_delay_retries: 9, minimum_delay: 5 });
+  world = await pullWorld({ options: { _retry_policy: policy } });
+  withExpiringBodies(world);
+};
+
+describe('the data of a delivery that waits for its subscriber', () => {
+  beforeEach(keepingWorld);
+
+  it.each([
+    ['small', 10, {}],
+    ['of 70 KB', 70 * 1024, {}],
+    ['in a queue that keeps less', 10, { _retention_days: 15 }],
+  ])('is there after many long waits: %s', async (_what, bytes, metadata) => {
+    await world.subscriptions.putQueue(aQueue({ metadata }));
+    await world.publish({ data: JSON.stringify('x'.repeat(bytes)) });
+    for (let attempt = 1; attempt < 9; attempt += 1) {
+      await world.later(14 * DAY_MS);
       const received = await world.receiveOne();
-      expect(await daysLeft()).toBe(15 + 8);
+      expect(received).toMatchObject({ attempt });
       await world.nack(received);
-      expect(await daysLeft()).toBe(15 + 8);
-    });
+      await world.later(10_000);
+    }
+  });
+
+  it('outlives the wait of a delivery that is retried by hand', async () => {
+    world.settings.retentionMs = 90 * DAY_MS;
+    await world.subscriptions.putQueue(aQueue({ metadata: { _retention_days: 15 } }));
+    await world.publish();
+    const { key } = await world.delivery();
+    await cancelDelivery(world.byHandContext, key, 'manual');
+    await world.later(50 * DAY_MS);
+    await retryDelivery(world.byHandContext, key);
+    await world.later(1_000);
+
+    const record = await world.messageRecords.find(key);
+    expect(await world.delivery()).toMatchObject({ status: 'retrying', next: { by: 'pull' } });
+    expect(record?.expiresAt).toBeGreaterThan((await world.delivery()).expiresAt);
+  });
+});
+
+describe('a delivery by pull in a queue that keeps less', () => {
+  beforeEach(keepingWorld);
+
+  it('waits for half of the setting, and stays for half of the days of its queue', async () => {
+    await world.subscriptions.putQueue(aQueue({ metadata: { _retention_days: 16 } }));
+    await world.publish();
+    expect(await daysLeft()).toBe(15 + 8);
+    const received = await world.receiveOne();
+    expect(await daysLeft()).toBe(15 + 8);
+    await world.nack(received);
+    expect(await daysLeft()).toBe(15 + 8);
   });
 });

@@ -1,8 +1,19 @@
 import { describe, expect, it } from 'vitest';
-import { RETRY_POLICY_PRESETS } from '../../../shared/domain/retry/policy.ts';
+import { DAY_MS } from '../../../shared/domain/duration.ts';
 import { QueueBeingDeletedError } from '../../../shared/ports/subscriptions.ts';
 import { wholeApi } from '../../support/whole-api.ts';
-import { apiUnderTest, CALLER, faultOf, NOON, PUBLIC_URL } from './api-under-test.ts';
+import {
+  apiUnderTest,
+  apiWithOrders,
+  CALLER,
+  faultOf,
+  NOON,
+  PUBLIC_URL,
+  QUEUE,
+  refusal,
+  SUBSCRIPTIONS,
+} from './api-under-test.ts';
+import { RETRY_POLICY_PRESETS } from '../../../shared/domain/retry/policy.ts';
 
 const POLICY = { minimum_delay: 10, maximum_delay: 60 };
 
@@ -106,10 +117,7 @@ describe('PUT /v2/queues/{queue} refuses', () => {
     ['a number beyond the range of doubles, in a list', '{"sizes": [1, {"x": 1e999}]}', 'sizes'],
   ])('as metadata: %s', async (_name, body, field) => {
     const { call, world } = apiUnderTest();
-    expect(await call('PUT', '/v2/queues/orders', body)).toMatchObject({
-      status: 400,
-      body: faultOf('invalid_request', field),
-    });
+    expect(await call('PUT', '/v2/queues/orders', body)).toMatchObject(refusal('invalid_request', field));
     expect(await world()).toEqual({ queues: [], subscriptions: [], published: [], changes: [] });
   });
 
@@ -126,20 +134,16 @@ describe('PUT /v2/queues/{queue} refuses', () => {
     const { call, world } = apiUnderTest();
     await call('PUT', '/v2/queues/orders', { team: 'red' });
     const before = await world();
-    expect(await call('PUT', '/v2/queues/orders', { team: 'blue', _retry_policy: policy })).toMatchObject({
-      status: 400,
-      body: faultOf('invalid_retry_policy', field),
-    });
+    expect(await call('PUT', '/v2/queues/orders', { team: 'blue', _retry_policy: policy })).toMatchObject(
+      refusal('invalid_retry_policy', field),
+    );
     expect(await world()).toEqual(before);
   });
 
   it('metadata over 64 KiB, but accepts exactly 64 KiB', async () => {
     const { call, world } = apiUnderTest();
     const sized = (bytes: number) => ({ pad: 'x'.repeat(bytes - '{"pad":""}'.length) });
-    expect(await call('PUT', '/v2/queues/orders', sized(65_537))).toMatchObject({
-      status: 413,
-      body: faultOf('too_large'),
-    });
+    expect(await call('PUT', '/v2/queues/orders', sized(65_537))).toMatchObject(refusal('too_large'));
     expect(await world()).toMatchObject({ queues: [] });
     expect(await call('PUT', '/v2/queues/orders', { list: Array(300_000).fill(1) })).toMatchObject({
       status: 413,
@@ -159,7 +163,7 @@ describe('GET /v2/queues/{queue}', () => {
 
   it('answers 404 for an unknown queue', async () => {
     const { call } = apiUnderTest();
-    expect(await call('GET', '/v2/queues/orders')).toMatchObject({ status: 404, body: faultOf('not_found') });
+    expect(await call('GET', '/v2/queues/orders')).toMatchObject(refusal('not_found'));
   });
 });
 
@@ -210,224 +214,12 @@ describe('DELETE /v2/queues/{queue}', () => {
     const { call } = apiUnderTest({
       registry: { ...registry, putQueue: ({ name }) => Promise.reject(new QueueBeingDeletedError(name)) },
     });
-    expect(await call('PUT', '/v2/queues/orders')).toMatchObject({ status: 409, body: faultOf('conflict') });
+    expect(await call('PUT', '/v2/queues/orders')).toMatchObject(refusal('conflict'));
   });
 
   it('answers 204 for an unknown queue', async () => {
     const { call } = apiUnderTest();
     expect(await call('DELETE', '/v2/queues/orders')).toMatchObject({ status: 204 });
-  });
-});
-
-const PATH = '/v2/queues/orders';
-const METADATA = { team: 'red', tags: ['a', 'b'], deep: { 'a/b': 1, '~': null } };
-
-const withQueue = async (metadata: unknown = METADATA) => {
-  const api = apiUnderTest();
-  await api.call('PUT', PATH, metadata);
-  return api;
-};
-
-describe('PATCH /v2/queues/{queue}', () => {
-  it.each<[string, object[], object]>([
-    [
-      'adds a member',
-      [{ op: 'add', path: '/metadata/new', value: { a: [1] } }],
-      { ...METADATA, new: { a: [1] } },
-    ],
-    [
-      'overwrites an existing member',
-      [{ op: 'add', path: '/metadata/team', value: null }],
-      { ...METADATA, team: null },
-    ],
-    [
-      'replaces a member',
-      [{ op: 'replace', path: '/metadata/team', value: 'blue' }],
-      { ...METADATA, team: 'blue' },
-    ],
-    [
-      'removes a member',
-      [{ op: 'remove', path: '/metadata/tags' }],
-      { team: METADATA.team, deep: METADATA.deep },
-    ],
-    [
-      'inserts into lists',
-      [{ op: 'add', path: '/metadata/tags/1', value: 'x' }],
-      { ...METADATA, tags: ['a', 'x', 'b'] },
-    ],
-    [
-      'appends to lists',
-      [{ op: 'add', path: '/metadata/tags/-', value: 'c' }],
-      { ...METADATA, tags: ['a', 'b', 'c'] },
-    ],
-    [
-      'reads escaped names',
-      [{ op: 'remove', path: '/metadata/deep/a~1b' }],
-      { ...METADATA, deep: { '~': null } },
-    ],
-    [
-      'moves a member',
-      [{ op: 'move', from: '/metadata/team', path: '/metadata/deep/team' }],
-      { tags: METADATA.tags, deep: { ...METADATA.deep, team: 'red' } },
-    ],
-    [
-      'copies a member',
-      [{ op: 'copy', from: '/metadata/team', path: '/metadata/owner' }],
-      { ...METADATA, owner: 'red' },
-    ],
-    [
-      'continues after a test that holds',
-      [
-        { op: 'test', path: '/metadata/deep', value: { '~': null, 'a/b': 1 } },
-        { op: 'remove', path: '/metadata/deep' },
-      ],
-      { team: 'red', tags: METADATA.tags },
-    ],
-    [
-      'applies operations in order',
-      [
-        { op: 'add', path: '/metadata/x', value: {} },
-        { op: 'add', path: '/metadata/x/y', value: 1 },
-      ],
-      { ...METADATA, x: { y: 1 } },
-    ],
-    [
-      'treats an inherited name like any other',
-      [{ op: 'add', path: '/metadata/constructor', value: 1 }],
-      { ...METADATA, constructor: 1 },
-    ],
-  ])('%s, and answers with the whole metadata', async (_name, patch, expected) => {
-    const { call } = await withQueue();
-    expect(await call('PATCH', PATH, patch)).toMatchObject({ status: 200, body: expected });
-    expect((await call('GET', PATH)).body).toEqual(expected);
-  });
-
-  it('accepts the patch that python-zaqarclient sends to set metadata', async () => {
-    const { call } = await withQueue({ a: 1, b: 2 });
-    const patch = [
-      { op: 'replace', path: '/metadata/a', value: 3 },
-      { op: 'add', path: '/metadata/c', value: 4 },
-      { op: 'remove', path: '/metadata/b' },
-    ];
-    expect((await call('PATCH', PATH, patch)).body).toEqual({ a: 3, c: 4 });
-  });
-
-  it('changes the retry policy of the queue', async () => {
-    const { call, registry } = await withQueue();
-    await call('PATCH', PATH, [{ op: 'add', path: '/metadata/_retry_policy', value: { minimum_delay: 7 } }]);
-    expect((await registry.findQueue('orders'))?.retryPolicy).toEqual({ minimum_delay: 7 });
-    const { body } = await call('PATCH', PATH, [
-      { op: 'replace', path: '/metadata/_retry_policy', value: 'quick' },
-    ]);
-    expect(body).toMatchObject({ _retry_policy: RETRY_POLICY_PRESETS.quick });
-    expect((await registry.findQueue('orders'))?.retryPolicy).toEqual(RETRY_POLICY_PRESETS.quick);
-    await call('PATCH', PATH, [{ op: 'remove', path: '/metadata/_retry_policy' }]);
-    expect(await registry.findQueue('orders')).not.toHaveProperty('retryPolicy');
-  });
-
-  it.each<[string, unknown, string]>([
-    ['a patch that is not a list', { op: 'add', path: '/metadata/a', value: 1 }, 'body'],
-    [
-      'more than a hundred operations',
-      Array.from({ length: 101 }, () => ({ op: 'add', path: '/metadata/a', value: 1 })),
-      'body',
-    ],
-    ['an operation that is not an object', ['add'], '[0]'],
-    ['an unknown operation', [{ op: 'merge', path: '/metadata/a', value: 1 }], '[0].op'],
-    ['no path', [{ op: 'remove' }], '[0].path'],
-    ['a path outside the metadata', [{ op: 'remove', path: '/name' }], '[0].path'],
-    ['the metadata as a whole', [{ op: 'replace', path: '/metadata', value: {} }], '[0].path'],
-    ['an invalid tilde escape', [{ op: 'remove', path: '/metadata/~2' }], '[0].path'],
-    ['__proto__ in a path', [{ op: 'add', path: '/metadata/__proto__/x', value: 1 }], '[0].path'],
-    ['no value', [{ op: 'add', path: '/metadata/a' }], '[0].value'],
-    ['no source', [{ op: 'move', path: '/metadata/a' }], '[0].from'],
-    ['a move into itself', [{ op: 'move', from: '/metadata/deep', path: '/metadata/deep/x' }], '[0].path'],
-    ['an unknown key', [{ op: 'remove', path: '/metadata/a', force: true }], '[0].force'],
-    [
-      'a value nested 30,000 levels deep',
-      `[{"op": "add", "path": "/metadata/a", "value": ${'['.repeat(30_000)}${']'.repeat(30_000)}}]`,
-      '[0].value',
-    ],
-  ])('refuses %s, and names it', async (_name, patch, field) => {
-    const { call, world } = await withQueue();
-    const before = await world();
-    expect(await call('PATCH', PATH, patch)).toMatchObject({
-      status: 400,
-      body: faultOf('invalid_request', field),
-    });
-    expect(await world()).toEqual(before);
-  });
-
-  it.each<[string, object, string]>([
-    ['replaces a missing member', { op: 'replace', path: '/metadata/none', value: 1 }, '[1].path'],
-    ['removes an inherited name', { op: 'remove', path: '/metadata/toString' }, '[1].path'],
-    ['copies a missing member', { op: 'copy', from: '/metadata/none', path: '/metadata/a' }, '[1].path'],
-    ['adds below a missing member', { op: 'add', path: '/metadata/none/a', value: 1 }, '[1].path'],
-    ['adds beyond the end of a list', { op: 'add', path: '/metadata/tags/3', value: 1 }, '[1].path'],
-    ['uses a name as a list index', { op: 'replace', path: '/metadata/tags/first', value: 1 }, '[1].path'],
-    ['tests for another value', { op: 'test', path: '/metadata/team', value: 'blue' }, '[1].value'],
-  ])('answers 409 to a patch that %s, and changes nothing', async (_name, operation, field) => {
-    const { call, world } = await withQueue();
-    const before = await world();
-    const patch = [{ op: 'add', path: '/metadata/first', value: 1 }, operation];
-    expect(await call('PATCH', PATH, patch)).toMatchObject({ status: 409, body: faultOf('conflict', field) });
-    expect(await world()).toEqual(before);
-  });
-
-  it.each<[string, object[], string, string]>([
-    [
-      'an invalid retry policy',
-      [{ op: 'add', path: '/metadata/_retry_policy', value: { minimum_delay: 0 } }],
-      'invalid_retry_policy',
-      '_retry_policy.minimum_delay',
-    ],
-    [
-      'a contradictory retry policy',
-      [
-        { op: 'add', path: '/metadata/_retry_policy', value: {} },
-        { op: 'add', path: '/metadata/_retry_policy/minimum_delay', value: 31 },
-      ],
-      'invalid_retry_policy',
-      '_retry_policy.maximum_delay',
-    ],
-    [
-      'an invalid _confirm_subscriptions',
-      [{ op: 'add', path: '/metadata/_confirm_subscriptions', value: 'yes' }],
-      'invalid_request',
-      '_confirm_subscriptions',
-    ],
-    [
-      'metadata nested too deep',
-      Array.from({ length: 33 }, (_, depth) => ({
-        op: 'add',
-        path: `/metadata${'/d'.repeat(depth + 1)}`,
-        value: {},
-      })),
-      'invalid_request',
-      'd',
-    ],
-  ])('refuses a patch that would make %s', async (_name, patch, code, field) => {
-    const { call, world } = await withQueue();
-    const before = await world();
-    expect(await call('PATCH', PATH, patch)).toMatchObject({ status: 400, body: faultOf(code, field) });
-    expect(await world()).toEqual(before);
-  });
-
-  it('refuses metadata over 64 KiB, even from a small patch', async () => {
-    const { call, world } = await withQueue({ a: 'x'.repeat(1000), b: {} });
-    const before = await world();
-    const doubling = Array.from({ length: 20 }, (_, step) => [
-      { op: 'copy', from: '/metadata/a', path: `/metadata/b/a${step}` },
-      { op: 'copy', from: '/metadata/b', path: `/metadata/b${step}` },
-    ]).flat();
-    expect(await call('PATCH', PATH, doubling)).toMatchObject({ status: 413, body: faultOf('too_large') });
-    expect(await world()).toEqual(before);
-  });
-
-  it('answers 404 for an unknown queue', async () => {
-    const { call } = apiUnderTest();
-    const patch = [{ op: 'add', path: '/metadata/a', value: 1 }];
-    expect(await call('PATCH', PATH, patch)).toMatchObject({ status: 404, body: faultOf('not_found') });
   });
 });
 
@@ -459,10 +251,9 @@ describe('GET /v2/queues', () => {
     const { call } = await withQueues(1);
     expect((await call('GET', '/v2/queues?detailed=True')).body).toHaveProperty('queues.0.metadata');
     expect((await call('GET', '/v2/queues?detailed=False')).body).not.toHaveProperty('queues.0.metadata');
-    expect(await call('GET', '/v2/queues?detailed=yes')).toMatchObject({
-      status: 400,
-      body: faultOf('invalid_request', 'detailed'),
-    });
+    expect(await call('GET', '/v2/queues?detailed=yes')).toMatchObject(
+      refusal('invalid_request', 'detailed'),
+    );
   });
 
   it.each([
@@ -492,5 +283,129 @@ describe('GET /v2/queues', () => {
   it('ignores unknown query parameters', async () => {
     const { call } = await withQueues(1);
     expect(await call('GET', '/v2/queues?with_count=true')).toMatchObject({ status: 200 });
+  });
+});
+
+describe('the retention of a queue', () => {
+  it('is at most that of the deployment, which the refusal names', async () => {
+    const { call } = await apiWithOrders();
+    expect((await call('PUT', QUEUE, { _retention_days: 30 })).status).toBe(204);
+    const patch = [{ op: 'replace', path: '/metadata/_retention_days', value: 31 }];
+    for (const refused of [
+      await call('PUT', QUEUE, { _retention_days: 31 }),
+      await call('PATCH', QUEUE, patch),
+    ]) {
+      expect(refused).toMatchObject(refusal('invalid_request', '_retention_days'));
+      expect(JSON.stringify(refused.body)).toContain('the 30 days of the setting retentionDays');
+    }
+    expect((await call('GET', QUEUE)).body).toEqual({ _retention_days: 30 });
+  });
+
+  it.each([
+    [20, { _retention_days: 20 }],
+    [30, { _retention_days: 31 }],
+  ])('limits how far back a recovery goes: %i days with the metadata %j', async (days, metadata) => {
+    const { call, registry } = await apiWithOrders();
+    await registry.putQueue({ name: 'orders', createdAt: 0, metadata });
+    // The retention after 15 days of schedule, in which each of 100 retries is delayed by another hour.
+    const oldest = NOON - (days + 15) * DAY_MS - 100 * 60 * 60 * 1000;
+    const startFrom = (since: number) =>
+      call('POST', `${QUEUE}/recoveries`, {
+        since: new Date(since).toISOString(),
+        until: new Date(NOON).toISOString(),
+      });
+    expect((await startFrom(oldest)).status).toBe(202);
+    expect(await startFrom(oldest - 1)).toMatchObject(refusal('invalid_request', 'since'));
+  });
+
+  it('is that of the message and delivery of a test', async () => {
+    let now = NOON;
+    const sleep = (milliseconds: number): Promise<void> => {
+      now += milliseconds;
+      return Promise.resolve();
+    };
+    const { call, registry, jobs, messageRecords } = await apiWithOrders({
+      clock: { now: () => now, sleep },
+    });
+    await registry.putQueue({ name: 'orders', createdAt: 0, metadata: { _retention_days: 20 } });
+    await call('POST', `${QUEUE}/subscriptions`, { subscriber: 'https://hooks.example/a' });
+    const [subscription] = (await registry.listSubscriptions('orders', { limit: 1 })).items;
+    await call('POST', `${QUEUE}/subscriptions/${subscription?.id ?? ''}/test`);
+    expect(jobs).toMatchObject([{ retentionDays: 20 }]);
+    const record = await messageRecords.find({ queue: 'orders', messageId: jobs[0]?.key.messageId ?? '' });
+    expect(record).toMatchObject({ retentionDays: 20, expiresAt: NOON + 20 * DAY_MS });
+  });
+});
+const HOOK = 'https://hooks.example';
+
+const full = refusal('conflict');
+
+const withRoomFor = (most: { subscriptions?: number; bytes?: number }) => {
+  const { settings } = apiUnderTest().dependencies;
+  return apiUnderTest({
+    settings: { ...settings, queueLimit: { subscriptions: 100, bytes: 100_000, ...most } },
+  });
+};
+
+describe('a full queue', () => {
+  it('refuses another subscription with its limits, and does not affect other queues', async () => {
+    const { call, world } = withRoomFor({ subscriptions: 1 });
+    await call('POST', SUBSCRIPTIONS, { subscriber: `${HOOK}/1` });
+    const before = await world();
+    const answer = await call('POST', SUBSCRIPTIONS, { subscriber: `${HOOK}/2` });
+    expect(answer).toMatchObject(full);
+    expect(JSON.stringify(answer.body)).toContain('at most 1 subscriptions, and 100000 bytes');
+    expect(await world()).toEqual(before);
+    expect(await call('POST', '/v2/queues/others/subscriptions', { subscriber: HOOK })).toMatchObject({
+      status: 201,
+    });
+  });
+
+  it('is one with as many subscriptions as its metadata allows, if that is less than the setting', async () => {
+    const { call } = withRoomFor({ subscriptions: 2 });
+    const subscribe = async (n: number) =>
+      (await call('POST', SUBSCRIPTIONS, { subscriber: `${HOOK}/${n}` })).status;
+    const allow = (most: number) => call('PUT', '/v2/queues/orders', { _max_subscriptions: most });
+    await allow(1);
+    expect([await subscribe(1), await subscribe(2)]).toEqual([201, 409]);
+    await allow(100);
+    expect([await subscribe(2), await subscribe(3)]).toEqual([201, 409]);
+    await allow(1);
+    expect(await call('PATCH', `${SUBSCRIPTIONS}/id-1`, { name: 'x' })).toMatchObject({ status: 200 });
+  });
+
+  it('has room again after a deleted subscription is removed', async () => {
+    const { call, registry } = withRoomFor({ subscriptions: 1 });
+    await call('POST', SUBSCRIPTIONS, { subscriber: `${HOOK}/1` });
+    await call('DELETE', `${SUBSCRIPTIONS}/id-1`);
+    expect(await call('POST', SUBSCRIPTIONS, { subscriber: `${HOOK}/2` })).toMatchObject(full);
+    await registry.removeMarked('orders', 'id-1');
+    expect(await call('POST', SUBSCRIPTIONS, { subscriber: `${HOOK}/2` })).toMatchObject({ status: 201 });
+  });
+
+  it('refuses changes that make a subscription larger, and accepts others', async () => {
+    const { call } = withRoomFor({ bytes: 2_000 });
+    await call('POST', SUBSCRIPTIONS, { subscriber: HOOK, options: { post_data: 'x'.repeat(1_000) } });
+    const larger = { options: { post_data: 'x'.repeat(2_000) } };
+    expect(await call('PATCH', `${SUBSCRIPTIONS}/id-1`, larger)).toMatchObject(full);
+    expect(
+      await call('PATCH', `${SUBSCRIPTIONS}/id-1`, { subscriber: `${HOOK}/${'x'.repeat(1_500)}` }),
+    ).toMatchObject(full);
+    expect(await call('PATCH', `${SUBSCRIPTIONS}/id-1`, { name: 'x'.repeat(128) })).toMatchObject({
+      status: 200,
+    });
+    const smaller = { options: { post_data: 'x'.repeat(900) } };
+    expect(await call('PATCH', `${SUBSCRIPTIONS}/id-1`, smaller)).toMatchObject({ status: 200 });
+    expect(await call('PATCH', `${SUBSCRIPTIONS}/id-1`, { ttl: 60 })).toMatchObject({ status: 200 });
+    expect(await call('POST', `${SUBSCRIPTIONS}/id-1/disable`)).toMatchObject({ status: 200 });
+  });
+
+  it('refuses lines of an import individually', async () => {
+    const { call } = withRoomFor({ subscriptions: 1 });
+    await call('POST', SUBSCRIPTIONS, { subscriber: `${HOOK}/1` });
+    const line = JSON.stringify({ subscriber: `${HOOK}/2` });
+    const { status, body } = await call('POST', '/v2/queues/orders/import', `${line}\n`);
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ imported: 0, failed: [{ line: 1, ...faultOf('conflict') }] });
   });
 });

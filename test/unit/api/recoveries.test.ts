@@ -9,8 +9,17 @@ import {
   type RecoveryView,
   recoveryViewSchema,
 } from '../../../shared/wire/views/recovery.ts';
-import { apiUnderTest, CALLER, faultOf, NOON } from './api-under-test.ts';
-import { apiWithOrders, recordAll } from './recorded.ts';
+import {
+  apiUnderTest,
+  apiWithOrders,
+  CALLER,
+  listing,
+  NOON,
+  pageOf,
+  pagesFrom,
+  recordAll,
+  refusal,
+} from './api-under-test.ts';
 
 const PATH = '/v2/queues/orders/recoveries';
 const WINDOW = { since: '2026-11-21T10:00:00Z', until: '2026-11-21T12:30:00+01:00' };
@@ -78,10 +87,7 @@ describe('POST /v2/queues/{queue}/recoveries', () => {
     const oldest = NOON - 45 * DAY_MS - 100 * 60 * 60 * 1000;
     await start({ ...WINDOW, since: new Date(oldest).toISOString() });
     const older = { ...WINDOW, since: new Date(oldest - 1).toISOString() };
-    expect(await call('POST', PATH, older)).toMatchObject({
-      status: 400,
-      body: faultOf('invalid_request', 'since'),
-    });
+    expect(await call('POST', PATH, older)).toMatchObject(refusal('invalid_request', 'since'));
   });
 
   it.each([
@@ -97,17 +103,14 @@ describe('POST /v2/queues/{queue}/recoveries', () => {
     [[], 'body'],
   ])('refuses %j', async (body, field) => {
     const { call, queued, changes } = await withQueue();
-    expect(await call('POST', PATH, body)).toMatchObject({
-      status: 400,
-      body: faultOf('invalid_request', field),
-    });
+    expect(await call('POST', PATH, body)).toMatchObject(refusal('invalid_request', field));
     expect(await call('GET', PATH)).toMatchObject({ body: { recoveries: [] } });
     expect([queued, changes]).toEqual([[], []]);
   });
 
   it('answers 404 for an unknown queue', async () => {
     const { call, queued } = apiUnderTest();
-    expect(await call('POST', PATH, WINDOW)).toMatchObject({ status: 404, body: faultOf('not_found') });
+    expect(await call('POST', PATH, WINDOW)).toMatchObject(refusal('not_found'));
     expect(queued).toEqual([]);
   });
 
@@ -136,18 +139,15 @@ describe('GET /v2/queues/{queue}/recoveries', () => {
       ids.unshift((await start()).id);
     }
     const seen: string[] = [];
-    for (let path: string | undefined = `${PATH}?limit=2`; path !== undefined;) {
-      const { body } = await call('GET', path);
-      const page = body as { recoveries: { id: string }[]; links: { href: string }[] };
-      seen.push(...page.recoveries.map(({ id }) => id));
-      path = page.links[0]?.href;
-    }
+    const list = listing({ call }, pageOf({ recoveries: z.array(recoveryViewSchema) }));
+    for await (const { recoveries } of pagesFrom(list, `${PATH}?limit=2`))
+      seen.push(...recoveries.map(({ id }) => id));
     expect(seen).toEqual(ids);
   });
 
   it('answers 404 for an unknown queue', async () => {
     const { call } = apiUnderTest();
-    expect(await call('GET', PATH)).toMatchObject({ status: 404, body: faultOf('not_found') });
+    expect(await call('GET', PATH)).toMatchObject(refusal('not_found'));
   });
 });
 
@@ -167,8 +167,8 @@ describe('GET /v2/queues/{queue}/recoveries/{id}', () => {
 
   it.each(['none', 'not%20an%20id', 'x'.repeat(2000)])('answers 404 for %s', async (id) => {
     const { call } = await withQueue();
-    expect(await call('GET', `${PATH}/${id}`)).toMatchObject({ status: 404, body: faultOf('not_found') });
-    expect(await call('DELETE', `${PATH}/${id}`)).toMatchObject({ status: 404, body: faultOf('not_found') });
+    expect(await call('GET', `${PATH}/${id}`)).toMatchObject(refusal('not_found'));
+    expect(await call('DELETE', `${PATH}/${id}`)).toMatchObject(refusal('not_found'));
   });
 
   it("answers 404 for another queue's recovery", async () => {
@@ -239,35 +239,34 @@ describe('the audit trail of recoveries', () => {
   });
 });
 
-describe('GET /v2/queues/{queue}/recoveries/{id}/outcomes', () => {
-  const ID = recoveryIdOf(NOON, 'r-1');
+const ID = recoveryIdOf(NOON, 'r-1');
+const OUTCOMES = `/v2/queues/orders/recoveries/${ID}/outcomes`;
 
-  const PATH = `/v2/queues/orders/recoveries/${ID}/outcomes`;
+const page = z.object({
+  known: z.boolean(),
+  subscriptions: z.array(recoveryOutcomesViewSchema),
+  links: z.array(z.object({ href: z.string() })),
+});
 
-  const page = z.object({
-    known: z.boolean(),
-    subscriptions: z.array(recoveryOutcomesViewSchema),
-    links: z.array(z.object({ href: z.string() })),
-  });
-
-  /** The API with a running recovery of `orders`. */
-  const withRecovery = async (...overrides: Parameters<typeof apiWithOrders>) => {
-    const api = await apiWithOrders(...overrides);
-    const selection = { queue: 'orders', since: NOON - 1, until: NOON };
-    const recovery = newRecovery(ID, selection, { now: NOON, retentionMs: 1 });
-    await api.recoveries.create(recovery);
-    let pages = 0;
-    /** Records these deliveries, and stores them as a page of the recovery. */
-    const list = async (all: Parameters<typeof recordAll>[1]): Promise<void> => {
-      const recorded = await recordAll(api, all);
-      pages += 1;
-      await api.recoveries.keepPage({ ...recovery, pages, batch: recorded.map(({ key }) => key) });
-    };
-    return { ...api, recovery, list };
+/** The API with a running recovery of `orders`. */
+const withRecovery = async (...overrides: Parameters<typeof apiWithOrders>) => {
+  const api = await apiWithOrders(...overrides);
+  const selection = { queue: 'orders', since: NOON - 1, until: NOON };
+  const recovery = newRecovery(ID, selection, { now: NOON, retentionMs: 1 });
+  await api.recoveries.create(recovery);
+  let pages = 0;
+  /** Records these deliveries, and stores them as a page of the recovery. */
+  const list = async (all: Parameters<typeof recordAll>[1]): Promise<void> => {
+    const recorded = await recordAll(api, all);
+    pages += 1;
+    await api.recoveries.keepPage({ ...recovery, pages, batch: recorded.map(({ key }) => key) });
   };
+  return { ...api, recovery, list };
+};
 
-  const recoveries = [ID];
+const recoveries = [ID];
 
+describe('GET /v2/queues/{queue}/recoveries/{id}/outcomes', () => {
   it('counts, per subscription, what became of the deliveries that were reopened', async () => {
     const { call, list } = await withRecovery();
     await list([
@@ -283,7 +282,7 @@ describe('GET /v2/queues/{queue}/recoveries/{id}/outcomes', () => {
         next: { number: 2, phase: 'backoff', dueAt: NOON + 5_000, by: 'sqs_delay' },
       },
     ]);
-    expect(await call('GET', PATH)).toMatchObject({
+    expect(await call('GET', OUTCOMES)).toMatchObject({
       status: 200,
       body: {
         known: true,
@@ -307,7 +306,7 @@ describe('GET /v2/queues/{queue}/recoveries/{id}/outcomes', () => {
     const { call, recovery, recoveries: stored } = await withRecovery();
     const { pages: _, ...earlier } = recovery;
     await stored.save({ ...earlier, version: 2, state: 'completed', found: 3, reopened: 3 });
-    expect(await call('GET', PATH)).toMatchObject({
+    expect(await call('GET', OUTCOMES)).toMatchObject({
       status: 200,
       body: { known: false, subscriptions: [], links: [] },
     });
@@ -327,7 +326,7 @@ describe('GET /v2/queues/{queue}/recoveries/{id}/outcomes', () => {
       const { deliveries } = await records(keys.filter((key) => !isFaulty(key)));
       return { deliveries, unreadable: keys.filter(isFaulty).map((key) => ({ key, error })) };
     };
-    expect(await call('GET', PATH)).toMatchObject({
+    expect(await call('GET', OUTCOMES)).toMatchObject({
       status: 200,
       body: { subscriptions: [{ subscriptionId: 's-1', total: 1 }] },
     });
@@ -340,10 +339,9 @@ describe('GET /v2/queues/{queue}/recoveries/{id}/outcomes', () => {
       await list([{ subscriptionId: `s-${count % 2}`, status: 'delivered', recoveries }]);
     const found = [];
     let pages = 0;
-    for (let path: string | undefined = PATH; path !== undefined; pages += 1) {
-      const { subscriptions, links } = page.parse((await call('GET', path)).body);
+    for await (const { subscriptions } of pagesFrom(listing({ call }, page), OUTCOMES)) {
       found.push(...subscriptions.map(recoveryOutcomesOf));
-      path = links[0]?.href;
+      pages += 1;
     }
     expect(pages).toBeGreaterThan(1);
     expect(sumOfOutcomes(found)).toMatchObject([
@@ -355,17 +353,13 @@ describe('GET /v2/queues/{queue}/recoveries/{id}/outcomes', () => {
   it('answers 404 for an unknown recovery, and refuses a marker that it did not issue', async () => {
     const { call } = await withRecovery();
     for (const id of ['none', 'not%20an%20id'])
-      expect(await call('GET', `/v2/queues/orders/recoveries/${id}/outcomes`)).toMatchObject({
-        status: 404,
-        body: faultOf('not_found'),
-      });
+      expect(await call('GET', `/v2/queues/orders/recoveries/${id}/outcomes`)).toMatchObject(
+        refusal('not_found'),
+      );
     for (const [query, field] of [
       ['marker=tampered', 'marker'],
       ['limit=10', 'limit'],
     ] as const)
-      expect(await call('GET', `${PATH}?${query}`)).toMatchObject({
-        status: 400,
-        body: faultOf('invalid_request', field),
-      });
+      expect(await call('GET', `${OUTCOMES}?${query}`)).toMatchObject(refusal('invalid_request', field));
   });
 });

@@ -2,16 +2,27 @@ import { randomBytes } from 'node:crypto';
 import { inspect } from 'node:util';
 import { describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
+import { verifyWebhook } from '../../../client/verify.ts';
 import { createApi, createSecretsApi } from '../../../functions/api/app.ts';
 import type { Api } from '../../../functions/api/dependencies.ts';
 import { secretRoutes } from '../../../shared/config/open-routes.ts';
-import { MAX_SECRETS, secretText } from '../../../shared/domain/subscription/signing-secret.ts';
-import { openedSecrets } from '../../../shared/steps/sign-request.ts';
+import { secretText } from '../../../shared/domain/subscription/signing-secret.ts';
+import { openedSecrets, signedRequest } from '../../../shared/steps/sign-request.ts';
+import { aMessage } from '../../support/builders.ts';
 import { inMemorySecrets } from '../../support/in-memory/in-memory-secrets.ts';
 import { wholeApi } from '../../support/whole-api.ts';
-import { apiUnderTest, CALLER, faultOf, NOON, PUBLIC_URL } from './api-under-test.ts';
-
-const SUBSCRIPTIONS = '/v2/queues/orders/subscriptions';
+import { spellingsOf } from '../../support/planted-secrets.ts';
+import {
+  apiUnderTest,
+  CALLER,
+  HOOK,
+  NOON,
+  ONE,
+  PUBLIC_URL,
+  refusal,
+  SUBSCRIPTIONS,
+} from './api-under-test.ts';
+import { MAX_SECRETS } from '../../../shared/domain/subscription/signing-secret.ts';
 const ROTATE = `${SUBSCRIPTIONS}/id-1/secret/rotate`;
 const DAY_MS = 86_400_000;
 
@@ -20,16 +31,36 @@ const WHSK = `whsk_${Buffer.alloc(32, 9).toString('base64')}`;
 
 const shown = z.object({ secret: z.string() });
 
-/** The API with one subscription, and the secrets that would sign its requests. */
+/** The API with one subscription, its secrets and public keys, and a request signed with them. */
 const subscribed = async () => {
   const api = apiUnderTest();
-  const answer = await api.call('POST', SUBSCRIPTIONS, { subscriber: 'https://hooks.example/orders' });
-  const inForce = async (at = api.time.now): Promise<string[]> => {
-    const found = await api.registry.findSubscription('orders', 'id-1');
-    if (found === undefined) throw new Error('The subscription is not on record');
-    return (await openedSecrets(api.secrets, found, at)).map(({ secret }) => secretText(secret));
+  const answer = await api.call('POST', SUBSCRIPTIONS, { subscriber: HOOK });
+  const opened = async (at = api.time.now) => {
+    const subscription = await api.registry.findSubscription('orders', 'id-1');
+    if (subscription === undefined) throw new Error('The subscription is not on record');
+    return { subscription, secrets: await openedSecrets(api.secrets, subscription, at) };
   };
-  return { ...api, first: shown.parse(answer.body).secret, inForce };
+  return {
+    ...api,
+    first: shown.parse(answer.body).secret,
+    rotate: (body?: unknown) => api.call('POST', ROTATE, body),
+    inForce: async (at?: number): Promise<string[]> =>
+      (await opened(at)).secrets.map(({ secret }) => secretText(secret)),
+    /** As in docs/api.md#public-keys. */
+    publicKeys: async (): Promise<string[]> =>
+      jwks
+        .parse((await api.call('GET', JWKS)).body)
+        .keys.map(({ x }) => `whpk_${Buffer.from(x, 'base64url').toString('base64')}`),
+    signed: async () => {
+      const { subscription, secrets } = await opened();
+      const payload = { kind: 'rendered', body: Buffer.from('{}') } as const;
+      return signedRequest(aMessage(), payload, subscription, {
+        secrets,
+        startedAt: Date.now(),
+        userAgent: 'Posthaste/test',
+      });
+    },
+  };
 };
 
 describe('a subscription', () => {
@@ -41,14 +72,15 @@ describe('a subscription', () => {
     expect(await inForce()).toEqual([first]);
   });
 
-  it('is not created if its secret cannot be sealed', async () => {
+  it('is not created if its secret cannot be sealed, which is reported without it', async () => {
+    const outage = new Error('KMS does not respond');
     const { call, world, faults } = apiUnderTest({
-      secretSealer: { ...inMemorySecrets(), seal: () => Promise.reject(new Error('KMS does not respond')) },
+      secretSealer: { ...inMemorySecrets(), seal: () => Promise.reject(outage) },
     });
-    const answer = await call('POST', SUBSCRIPTIONS, { subscriber: 'https://hooks.example/orders' });
-    expect(answer).toMatchObject({ status: 500, body: faultOf('internal') });
+    const answer = await call('POST', SUBSCRIPTIONS, { subscriber: HOOK });
+    expect(answer).toMatchObject(refusal('internal'));
     expect(await world()).toMatchObject({ queues: [], changes: [] });
-    expect(faults).toHaveLength(1);
+    expect(faults.map(({ fault }) => fault)).toEqual([outage]);
   });
 });
 
@@ -144,10 +176,7 @@ describe('a rotation is refused', () => {
     ['body', null],
   ])('for an invalid %s: %j', async (field, body) => {
     const { call, first, inForce, changes } = await subscribed();
-    expect(await call('POST', ROTATE, body)).toMatchObject({
-      status: 400,
-      body: faultOf('invalid_request', field),
-    });
+    expect(await call('POST', ROTATE, body)).toMatchObject(refusal('invalid_request', field));
     expect(await inForce()).toEqual([first]);
     expect(changes).toHaveLength(1);
   });
@@ -160,10 +189,7 @@ describe('a rotation is refused', () => {
 
   it.each(['id-2', 'a%2Fb', 'x'.repeat(65)])('for an unknown subscription: %s', async (id) => {
     const { call } = await subscribed();
-    expect(await call('POST', `${SUBSCRIPTIONS}/${id}/secret/rotate`)).toMatchObject({
-      status: 404,
-      body: faultOf('not_found'),
-    });
+    expect(await call('POST', `${SUBSCRIPTIONS}/${id}/secret/rotate`)).toMatchObject(refusal('not_found'));
   });
 
   it('for an expired or deleted subscription', async () => {
@@ -183,7 +209,7 @@ describe('a rotation is refused', () => {
       time.now += 1000;
     }
     const refused = await call('POST', ROTATE);
-    expect(refused).toMatchObject({ status: 409, body: faultOf('conflict') });
+    expect(refused).toMatchObject(refusal('conflict'));
     expect(JSON.stringify(refused.body)).toContain(new Date(NOON + DAY_MS).toISOString());
     expect(await inForce()).toHaveLength(MAX_SECRETS);
     expect(await call('POST', ROTATE, { secret: whsec(9), graceSeconds: 0 })).toMatchObject({ status: 200 });
@@ -209,17 +235,136 @@ describe('concurrent rotations', () => {
     expect(await inForce()).toEqual([shown.parse(won[0]?.body).secret, first]);
   });
 });
+const JWKS = `${ONE}/jwks.json`;
+
+const jwks = z.object({ keys: z.array(z.looseObject({ x: z.string(), kid: z.string() })) });
+
+describe('GET …/jwks.json', () => {
+  it('has the public key that verifies requests, for caches, without a private part', async () => {
+    const { call, rotate, publicKeys, signed } = await subscribed();
+    const rotated = await rotate({ type: 'v1a', graceSeconds: 0 });
+    expect(rotated.body).toMatchObject({ publicKey: (await publicKeys())[0] });
+    const { body, headers } = await signed();
+    expect(verifyWebhook(body, headers, await publicKeys())).toMatchObject({ id: aMessage().id });
+    const answer = await call('GET', JWKS);
+    expect(answer.headers.get('cache-control')).toBe('public, max-age=300');
+    expect(Object.keys(jwks.parse(answer.body).keys[0] ?? {}).sort()).toEqual([
+      'alg',
+      'crv',
+      'kid',
+      'kty',
+      'use',
+      'x',
+    ]);
+  });
+
+  it('has all keys in force during a rotation, the current one first', async () => {
+    const { rotate, publicKeys, time } = await subscribed();
+    const keyOf = z.object({ publicKey: z.string() });
+    const first = keyOf.parse((await rotate({ type: 'v1a', graceSeconds: 0 })).body).publicKey;
+    const second = keyOf.parse((await rotate({ type: 'v1a', graceSeconds: 60 })).body).publicKey;
+    expect(await publicKeys()).toEqual([second, first]);
+    time.now = NOON + 60_000;
+    expect(await publicKeys()).toEqual([second]);
+  });
+
+  it('answers the same 404 for a subscription without public keys as for one that does not exist', async () => {
+    const { call, rotate } = await subscribed();
+    const unknown = await call('GET', '/v2/queues/none/subscriptions/none/jwks.json');
+    expect(unknown.status).toBe(404);
+    const ask = async (path: string) => {
+      const { status, body } = await call('GET', path);
+      return { status, body };
+    };
+    const { status, body } = unknown;
+    expect(await ask(JWKS)).toEqual({ status, body });
+    await rotate({ type: 'v1a' });
+    expect((await ask(JWKS)).status).toBe(200);
+    for (const path of [
+      JWKS.replace('orders', 'bills'),
+      JWKS.replace('orders', 'a%20b'),
+      JWKS.replace('id-1', 'a%20b'),
+    ])
+      expect(await ask(path)).toEqual({ status, body });
+    await call('DELETE', ONE);
+    expect(await ask(JWKS)).toEqual({ status, body });
+  });
+});
+
+const CREDENTIALS = {
+  Authorization: 'Basic s3cret',
+  'Proxy-Authorization': 's3cret',
+  Cookie: 'session=s3cret',
+  'X-Api-Key': 's3cret',
+  'x-auth': 's3cret',
+  'X-GitLab-Token': 's3cret',
+  'x-hub-signature': 's3cret',
+  'x-shared-secret': 's3cret',
+  'x-password': 's3cret',
+  'x-session-id': 's3cret',
+  'x-forwarded-as': 'Bearer s3cret',
+  'x-jwt': 's3cret',
+  'x-pwd': 's3cret',
+  'x-pin': 's3cret',
+  'x-pass': 's3cret',
+  'x-bearer': 's3cret',
+  'x-hmac': 's3cret',
+  'x-acl': 'ApiKey s3cret',
+  'x-grant': 'eyJs3cret.e30.s3cret',
+};
+const PLAIN = { accept: 'text/plain', 'x-tenant': 'red', 'x-empty': '' };
+
+const withHeaders = async () => {
+  const api = apiUnderTest();
+  await api.call('POST', SUBSCRIPTIONS, {
+    subscriber: HOOK,
+    options: { post_headers: { ...CREDENTIALS, ...PLAIN }, raw_delivery: true },
+  });
+  return api;
+};
+
+const headersOf = (body: unknown) => (body as { options: { post_headers: object } }).options.post_headers;
+
+describe('headers with credentials', () => {
+  it('are redacted, unlike all others', async () => {
+    const { call } = await withHeaders();
+    const one = await call('GET', ONE);
+    const list = await call('GET', SUBSCRIPTIONS);
+    const redacted = Object.fromEntries(Object.keys(CREDENTIALS).map((name) => [name, '***']));
+    expect(headersOf(one.body)).toEqual({ ...redacted, ...PLAIN });
+    expect(JSON.stringify([one.body, list.body])).not.toContain('s3cret');
+  });
+
+  it('keep their values if the redacted value is sent back, with any spelling of the name', async () => {
+    const { call, registry } = await withHeaders();
+    const { options } = (await call('GET', ONE)).body as { options: object };
+    await call('PATCH', ONE, { options, ttl: 60 });
+    const kept = { ...CREDENTIALS, ...PLAIN };
+    expect(await registry.findSubscription('orders', 'id-1')).toMatchObject({
+      options: { post_headers: kept, raw_delivery: true },
+    });
+    await call('PATCH', ONE, { options: { post_headers: { authorization: '***', 'x-new': 'a' } } });
+    expect((await registry.findSubscription('orders', 'id-1'))?.options).toEqual({
+      post_headers: { authorization: 'Basic s3cret', 'x-new': 'a' },
+    });
+  });
+
+  it('are refused if they are redacted and no value is stored', async () => {
+    const { call, world } = await withHeaders();
+    const before = await world();
+    const options = { post_headers: { authorization: '***', 'x-other-key': '***' } };
+    expect(await call('PATCH', ONE, { options })).toMatchObject(
+      refusal('invalid_request', 'options.post_headers.x-other-key'),
+    );
+    expect(await call('POST', SUBSCRIPTIONS, { subscriber: `${HOOK}/2`, options })).toMatchObject(
+      refusal('invalid_request', 'options.post_headers.authorization', 'options.post_headers.x-other-key'),
+    );
+    expect(await world()).toEqual(before);
+  });
+});
 
 const IMPORT = '/v2/queues/orders/import';
 const LINES = '{"subscriber": "https://hooks.example/a"}\n{"subscriber": "https://hooks.example/b"}\nwrong';
-
-/** The usual text forms of bytes. */
-const spellings = (bytes: Buffer): string[] => [
-  bytes.toString('base64').replace(/=+$/, ''),
-  bytes.toString('base64url'),
-  bytes.toString('hex'),
-  [...bytes].join(','),
-];
 
 const bytesOf = (secret: string): Buffer => Buffer.from(secret.replace(/^wh(sec|sk)_/, ''), 'base64');
 
@@ -251,19 +396,10 @@ describe('a signing secret', () => {
 
     const output = inspect({ answers, changes, faults }, { depth: 20, maxArrayLength: null });
     const forbidden = [
-      ...[bytesOf(made), planted.v1, planted.v1a, ...shown.map(bytesOf)].flatMap(spellings),
+      ...[bytesOf(made), planted.v1, planted.v1a, ...shown.map(bytesOf)].flatMap(spellingsOf),
       ...kept.map(({ sealed }) => sealed),
     ];
     for (const spelling of forbidden) expect(output).not.toContain(spelling);
-  });
-
-  it('does not appear in the error that is reported if it cannot be sealed', async () => {
-    const outage = new Error('KMS does not respond');
-    const { call, faults } = apiUnderTest({
-      secretSealer: { ...inMemorySecrets(), seal: () => Promise.reject(outage) },
-    });
-    await call('POST', SUBSCRIPTIONS, { subscriber: 'https://hooks.example/orders' });
-    expect(faults.map(({ fault }) => fault)).toEqual([outage]);
   });
 });
 
@@ -308,86 +444,4 @@ describe('the routes that open secrets', () => {
       expect(await statusOf(createSecretsApi(dependencies), 'GET', path)).toBe(404);
     },
   );
-});
-
-const HOOK = 'https://hooks.example/orders';
-const PATH = '/v2/queues/orders/subscriptions';
-const ONE = `${PATH}/id-1`;
-
-const CREDENTIALS = {
-  Authorization: 'Basic s3cret',
-  'Proxy-Authorization': 's3cret',
-  Cookie: 'session=s3cret',
-  'X-Api-Key': 's3cret',
-  'x-auth': 's3cret',
-  'X-GitLab-Token': 's3cret',
-  'x-hub-signature': 's3cret',
-  'x-shared-secret': 's3cret',
-  'x-password': 's3cret',
-  'x-session-id': 's3cret',
-  'x-forwarded-as': 'Bearer s3cret',
-  'x-jwt': 's3cret',
-  'x-pwd': 's3cret',
-  'x-pin': 's3cret',
-  'x-pass': 's3cret',
-  'x-bearer': 's3cret',
-  'x-hmac': 's3cret',
-  'x-acl': 'ApiKey s3cret',
-  'x-grant': 'eyJs3cret.e30.s3cret',
-};
-const PLAIN = { accept: 'text/plain', 'x-tenant': 'red', 'x-empty': '' };
-
-const withHeaders = async () => {
-  const api = apiUnderTest();
-  await api.call('POST', PATH, {
-    subscriber: HOOK,
-    options: { post_headers: { ...CREDENTIALS, ...PLAIN }, raw_delivery: true },
-  });
-  return api;
-};
-
-const headersOf = (body: unknown) => (body as { options: { post_headers: object } }).options.post_headers;
-
-describe('headers with credentials', () => {
-  it('are redacted, unlike all others', async () => {
-    const { call } = await withHeaders();
-    const one = await call('GET', ONE);
-    const list = await call('GET', PATH);
-    const redacted = Object.fromEntries(Object.keys(CREDENTIALS).map((name) => [name, '***']));
-    expect(headersOf(one.body)).toEqual({ ...redacted, ...PLAIN });
-    expect(JSON.stringify([one.body, list.body])).not.toContain('s3cret');
-  });
-
-  it('keep their values if the redacted value is sent back, with any spelling of the name', async () => {
-    const { call, registry } = await withHeaders();
-    const { options } = (await call('GET', ONE)).body as { options: object };
-    await call('PATCH', ONE, { options, ttl: 60 });
-    const kept = { ...CREDENTIALS, ...PLAIN };
-    expect(await registry.findSubscription('orders', 'id-1')).toMatchObject({
-      options: { post_headers: kept, raw_delivery: true },
-    });
-    await call('PATCH', ONE, { options: { post_headers: { authorization: '***', 'x-new': 'a' } } });
-    expect((await registry.findSubscription('orders', 'id-1'))?.options).toEqual({
-      post_headers: { authorization: 'Basic s3cret', 'x-new': 'a' },
-    });
-  });
-
-  it('are refused if they are redacted and no value is stored', async () => {
-    const { call, world } = await withHeaders();
-    const before = await world();
-    const options = { post_headers: { authorization: '***', 'x-other-key': '***' } };
-    expect(await call('PATCH', ONE, { options })).toMatchObject({
-      status: 400,
-      body: faultOf('invalid_request', 'options.post_headers.x-other-key'),
-    });
-    expect(await call('POST', PATH, { subscriber: `${HOOK}/2`, options })).toMatchObject({
-      status: 400,
-      body: faultOf(
-        'invalid_request',
-        'options.post_headers.authorization',
-        'options.post_headers.x-other-key',
-      ),
-    });
-    expect(await world()).toEqual(before);
-  });
 });

@@ -1,29 +1,35 @@
 import { describe, expect, it } from 'vitest';
-import { RETRY_POLICY_PRESETS } from '../../../shared/domain/retry/policy.ts';
 import { parseDestination } from '../../../shared/domain/subscription/destination.ts';
-import { apiUnderTest, faultOf, NOON } from './api-under-test.ts';
-
-const HOOK = 'https://hooks.example/orders';
-const PATH = '/v2/queues/orders/subscriptions';
+import { secretText } from '../../../shared/domain/subscription/signing-secret.ts';
+import {
+  apiUnderTest,
+  apiWithSubscription,
+  HOOK,
+  NOON,
+  ONE,
+  refusal,
+  SUBSCRIPTIONS,
+} from './api-under-test.ts';
+import { RETRY_POLICY_PRESETS } from '../../../shared/domain/retry/policy.ts';
 
 describe('POST /v2/queues/{queue}/subscriptions', () => {
   it('answers 201 with the id and the path of the subscription', async () => {
     const { call } = apiUnderTest();
-    const answer = await call('POST', PATH, { subscriber: HOOK });
+    const answer = await call('POST', SUBSCRIPTIONS, { subscriber: HOOK });
     expect(answer).toMatchObject({ status: 201, body: { subscription_id: 'id-1' } });
-    expect(answer.headers.get('location')).toBe(`${PATH}/id-1`);
+    expect(answer.headers.get('location')).toBe(`${SUBSCRIPTIONS}/id-1`);
   });
 
   it('creates a missing queue', async () => {
     const { call, registry } = apiUnderTest();
-    await call('POST', PATH, { subscriber: HOOK });
+    await call('POST', SUBSCRIPTIONS, { subscriber: HOOK });
     expect(await registry.findQueue('orders')).toEqual({ name: 'orders', metadata: {}, createdAt: NOON });
   });
 
   it('leaves an existing queue unchanged', async () => {
     const { call } = apiUnderTest();
     await call('PUT', '/v2/queues/orders', { team: 'red' });
-    await call('POST', PATH, { subscriber: HOOK });
+    await call('POST', SUBSCRIPTIONS, { subscriber: HOOK });
     expect((await call('GET', '/v2/queues/orders')).body).toEqual({ team: 'red' });
   });
 
@@ -35,7 +41,9 @@ describe('POST /v2/queues/{queue}/subscriptions', () => {
       post_data: '{"wrapped": "$zaqar_message$"}',
       raw_delivery: false,
     };
-    expect(await call('POST', PATH, { subscriber: HOOK, ttl: 3600, options })).toMatchObject({ status: 201 });
+    expect(await call('POST', SUBSCRIPTIONS, { subscriber: HOOK, ttl: 3600, options })).toMatchObject({
+      status: 201,
+    });
     expect(await registry.findSubscription('orders', 'id-1')).toEqual({
       id: 'id-1',
       queue: 'orders',
@@ -50,7 +58,7 @@ describe('POST /v2/queues/{queue}/subscriptions', () => {
 
   it('never expires without a ttl', async () => {
     const { call, registry } = apiUnderTest();
-    await call('POST', PATH, { subscriber: HOOK });
+    await call('POST', SUBSCRIPTIONS, { subscriber: HOOK });
     expect(await registry.findSubscription('orders', 'id-1')).toEqual({
       id: 'id-1',
       queue: 'orders',
@@ -64,40 +72,39 @@ describe('POST /v2/queues/{queue}/subscriptions', () => {
   it('stores and shows the full policy in place of the name of a preset', async () => {
     const { call, registry } = apiUnderTest();
     const options = { _retry_policy: RETRY_POLICY_PRESETS['standard-webhooks'] };
-    await call('POST', PATH, { subscriber: HOOK, options: { _retry_policy: 'standard-webhooks' } });
+    await call('POST', SUBSCRIPTIONS, { subscriber: HOOK, options: { _retry_policy: 'standard-webhooks' } });
     expect(await registry.findSubscription('orders', 'id-1')).toMatchObject({ options });
-    expect((await call('GET', `${PATH}/id-1`)).body).toMatchObject({ options });
-    expect(await call('PATCH', `${PATH}/id-1`, { options: { _retry_policy: 'patiant' } })).toMatchObject({
-      status: 400,
-      body: faultOf('invalid_retry_policy', 'options._retry_policy'),
-    });
+    expect((await call('GET', `${SUBSCRIPTIONS}/id-1`)).body).toMatchObject({ options });
+    expect(
+      await call('PATCH', `${SUBSCRIPTIONS}/id-1`, { options: { _retry_policy: 'patiant' } }),
+    ).toMatchObject(refusal('invalid_retry_policy', 'options._retry_policy'));
   });
 
   it('answers 409 for an existing subscriber, and writes nothing', async () => {
     const { call, world } = apiUnderTest();
-    await call('POST', PATH, { subscriber: HOOK });
+    await call('POST', SUBSCRIPTIONS, { subscriber: HOOK });
     const before = await world();
-    const answer = await call('POST', PATH, { subscriber: HOOK, ttl: 60 });
-    expect(answer).toMatchObject({ status: 409, body: faultOf('conflict', 'subscriber') });
+    const answer = await call('POST', SUBSCRIPTIONS, { subscriber: HOOK, ttl: 60 });
+    expect(answer).toMatchObject(refusal('conflict', 'subscriber'));
     expect(JSON.stringify(answer.body)).toContain('id-1');
     expect(await world()).toEqual(before);
   });
 
   it('accepts the same subscriber in two queues, and again after its subscription is deleted or expired', async () => {
     const { call, time } = apiUnderTest();
-    await call('POST', PATH, { subscriber: HOOK });
+    await call('POST', SUBSCRIPTIONS, { subscriber: HOOK });
     expect(await call('POST', '/v2/queues/bills/subscriptions', { subscriber: HOOK })).toMatchObject({
       status: 201,
     });
-    await call('DELETE', `${PATH}/id-1`);
-    expect(await call('POST', PATH, { subscriber: HOOK, ttl: 5 })).toMatchObject({ status: 201 });
+    await call('DELETE', `${SUBSCRIPTIONS}/id-1`);
+    expect(await call('POST', SUBSCRIPTIONS, { subscriber: HOOK, ttl: 5 })).toMatchObject({ status: 201 });
     time.now += 5000;
-    expect(await call('POST', PATH, { subscriber: HOOK })).toMatchObject({ status: 201 });
+    expect(await call('POST', SUBSCRIPTIONS, { subscriber: HOOK })).toMatchObject({ status: 201 });
   });
 
   it.each([1, 315_360_000])('accepts a ttl of %i s', async (ttl) => {
     const { call } = apiUnderTest();
-    expect(await call('POST', PATH, { subscriber: HOOK, ttl })).toMatchObject({ status: 201 });
+    expect(await call('POST', SUBSCRIPTIONS, { subscriber: HOOK, ttl })).toMatchObject({ status: 201 });
   });
 
   const headers = (count: number) =>
@@ -111,16 +118,13 @@ describe('POST /v2/queues/{queue}/subscriptions', () => {
     ['no options at all', {}],
   ])('accepts %s', async (_name, options) => {
     const { call } = apiUnderTest();
-    expect(await call('POST', PATH, { subscriber: HOOK, options })).toMatchObject({ status: 201 });
+    expect(await call('POST', SUBSCRIPTIONS, { subscriber: HOOK, options })).toMatchObject({ status: 201 });
   });
 
   it('answers 409 if the queue is deleted at the same moment', async () => {
     const { registry } = apiUnderTest();
     const { call } = apiUnderTest({ registry: { ...registry, ensureQueue: () => Promise.resolve() } });
-    expect(await call('POST', PATH, { subscriber: HOOK })).toMatchObject({
-      status: 409,
-      body: faultOf('conflict'),
-    });
+    expect(await call('POST', SUBSCRIPTIONS, { subscriber: HOOK })).toMatchObject(refusal('conflict'));
   });
 });
 
@@ -177,10 +181,7 @@ describe('POST /v2/queues/{queue}/subscriptions refuses', () => {
 
   it.each(refused)('%s', async (_name, body, field) => {
     const { call, world } = apiUnderTest();
-    expect(await call('POST', PATH, body)).toMatchObject({
-      status: 400,
-      body: faultOf('invalid_request', field),
-    });
+    expect(await call('POST', SUBSCRIPTIONS, body)).toMatchObject(refusal('invalid_request', field));
     expect(await world()).toEqual({ queues: [], subscriptions: [], published: [], changes: [] });
   });
 
@@ -189,19 +190,19 @@ describe('POST /v2/queues/{queue}/subscriptions refuses', () => {
     const defaultRetryPolicy = { ...settings.defaultRetryPolicy, maximum_delay: 60 };
     const { call, world } = apiUnderTest({ settings: { ...settings, defaultRetryPolicy } });
     const policy = (minimum_delay: number) => withOptions({ _retry_policy: { minimum_delay } });
-    expect(await call('POST', PATH, policy(61))).toMatchObject({
-      status: 400,
-      body: faultOf('invalid_retry_policy', 'options._retry_policy.maximum_delay'),
-    });
+    expect(await call('POST', SUBSCRIPTIONS, policy(61))).toMatchObject(
+      refusal('invalid_retry_policy', 'options._retry_policy.maximum_delay'),
+    );
     expect(await world()).toEqual({ queues: [], subscriptions: [], published: [], changes: [] });
-    expect(await call('POST', PATH, policy(60))).toMatchObject({ status: 201 });
+    expect(await call('POST', SUBSCRIPTIONS, policy(60))).toMatchObject({ status: 201 });
   });
 
   it('several invalid fields, and names all of them', async () => {
     const { call } = apiUnderTest();
     const body = { subscriber: 'ftp://hooks.example/', ttl: 0, options: { speed: 1, raw_delivery: 'no' } };
-    const { fields } = ((await call('POST', PATH, body)).body as { error: { fields: { field: string }[] } })
-      .error;
+    const { fields } = (
+      (await call('POST', SUBSCRIPTIONS, body)).body as { error: { fields: { field: string }[] } }
+    ).error;
     expect(fields.map(({ field }) => field).sort()).toEqual([
       'options.raw_delivery',
       'options.speed',
@@ -213,17 +214,18 @@ describe('POST /v2/queues/{queue}/subscriptions refuses', () => {
   it('options over 64 KiB', async () => {
     const { call, world } = apiUnderTest();
     expect(
-      await call('POST', PATH, withOptions({ post_data: 'x'.repeat(65_537 - '{"post_data":""}'.length) })),
-    ).toMatchObject({
-      status: 413,
-      body: faultOf('too_large'),
-    });
+      await call(
+        'POST',
+        SUBSCRIPTIONS,
+        withOptions({ post_data: 'x'.repeat(65_537 - '{"post_data":""}'.length) }),
+      ),
+    ).toMatchObject(refusal('too_large'));
     expect(await world()).toMatchObject({ queues: [], changes: [] });
   });
 
   it('header values without repeating them', async () => {
     const { call } = apiUnderTest();
-    const { body } = await call('POST', PATH, withHeaders({ Authorization: 'Bearer s3cret\n' }));
+    const { body } = await call('POST', SUBSCRIPTIONS, withHeaders({ Authorization: 'Bearer s3cret\n' }));
     expect(JSON.stringify(body)).not.toContain('s3cret');
   });
 
@@ -231,251 +233,259 @@ describe('POST /v2/queues/{queue}/subscriptions refuses', () => {
     const { call } = apiUnderTest();
     const nested = `${'['.repeat(30_000)}${']'.repeat(30_000)}`;
     const body = `{"subscriber": "${HOOK}", "options": {"_retry_policy": ${nested}}}`;
-    expect(await call('POST', PATH, body)).toMatchObject({
-      status: 400,
-      body: faultOf('invalid_request', 'options'),
-    });
+    expect(await call('POST', SUBSCRIPTIONS, body)).toMatchObject(refusal('invalid_request', 'options'));
   });
 });
 
-describe('GET /v2/queues/{queue}/subscriptions', () => {
-  it('answers with an empty list if there are no subscriptions', async () => {
-    const { call } = apiUnderTest();
-    await call('PUT', '/v2/queues/orders', {});
-    expect(await call('GET', PATH)).toMatchObject({ status: 200, body: { subscriptions: [], links: [] } });
-  });
-
-  it('answers 404 for an unknown queue', async () => {
-    const { call } = apiUnderTest();
-    expect(await call('GET', PATH)).toMatchObject({ status: 404, body: faultOf('not_found') });
-  });
-
-  it("lists subscriptions in Zaqar's form, with their age in seconds", async () => {
-    const { call, time } = apiUnderTest();
-    const options = { _retry_policy: { minimum_delay: 2 }, raw_delivery: true };
-    await call('POST', PATH, { name: 'Billing', subscriber: HOOK, ttl: 60, options });
-    await call('POST', PATH, { subscriber: `${HOOK}/2` });
-    time.now += 2999;
-    expect((await call('GET', PATH)).body).toEqual({
-      subscriptions: [
-        {
-          id: 'id-1',
-          source: 'orders',
-          name: 'Billing',
-          subscriber: HOOK,
-          ttl: 60,
-          age: 2,
-          options,
-          confirmed: true,
-        },
-        {
-          id: 'id-2',
-          source: 'orders',
-          subscriber: `${HOOK}/2`,
-          ttl: null,
-          age: 2,
-          options: {},
-          confirmed: true,
-        },
-      ],
-      links: [],
-    });
-  });
-
-  it('leaves out expired subscriptions', async () => {
-    const { call, time } = apiUnderTest();
-    await call('POST', PATH, { subscriber: HOOK, ttl: 60 });
-    await call('POST', PATH, { subscriber: `${HOOK}/2` });
-    time.now += 60_000;
-    expect((await call('GET', PATH)).body).toMatchObject({ subscriptions: [{ id: 'id-2' }] });
-  });
-
-  it('shows why and since when a subscription is disabled', async () => {
-    const { call, registry } = apiUnderTest();
-    await call('POST', PATH, { subscriber: HOOK });
-    await registry.disable('orders', 'id-1', { reason: 'gone', at: NOON });
-    expect((await call('GET', PATH)).body).toMatchObject({
-      subscriptions: [{ id: 'id-1', disabled: { reason: 'gone', at: '2026-11-21T12:00:00.000Z' } }],
-    });
-  });
-
-  it('finds subscriptions by the start of the id or a part of the name or URL, and keeps the text in links', async () => {
-    const { call } = apiUnderTest();
-    for (const [path, name] of [
-      ['a', undefined],
-      ['b', 'EU & US'],
-      ['c', 'US'],
-      ['d?x=US', undefined],
-    ])
-      await call('POST', PATH, { subscriber: `${HOOK}/${path}`, ...(name !== undefined && { name }) });
-    const idsAt = async (path: string): Promise<string[]> => {
-      const { body } = await call('GET', path);
-      const page = body as { subscriptions: { id: string }[]; links: { href: string }[] };
-      const ids = page.subscriptions.map(({ id }) => id);
-      const next = page.links[0]?.href;
-      return next === undefined ? ids : [...ids, ...(await idsAt(next))];
-    };
-    expect(await idsAt(`${PATH}?match=id-4`)).toEqual(['id-4']);
-    expect(await idsAt(`${PATH}?limit=1&match=US`)).toEqual(['id-2', 'id-3', 'id-4']);
-    expect(await idsAt(`${PATH}?limit=1&match=${encodeURIComponent('EU & US')}`)).toEqual(['id-2']);
-    expect(await idsAt(`${PATH}?match=us`)).toEqual([]);
-  });
-
-  it("refuses another queue's marker", async () => {
-    const { call } = apiUnderTest();
-    for (const queue of ['orders', 'bills']) {
-      for (const path of ['a', 'b']) {
-        await call('POST', `/v2/queues/${queue}/subscriptions`, { subscriber: `${HOOK}/${path}` });
-      }
-    }
-    const { body } = await call('GET', '/v2/queues/bills/subscriptions?limit=1');
-    const [link] = (body as { links: { href: string }[] }).links;
-    expect(await call('GET', link?.href.replace('bills', 'orders') ?? '')).toMatchObject({
-      status: 400,
-      body: faultOf('invalid_request', 'marker'),
-    });
-  });
-});
-
-describe('GET /v2/queues/{queue}/subscriptions/{id}', () => {
-  it('shows one subscription', async () => {
-    const { call } = apiUnderTest();
-    await call('POST', PATH, { subscriber: HOOK, ttl: 60 });
-    expect(await call('GET', `${PATH}/id-1`)).toMatchObject({
+describe('PATCH /v2/queues/{queue}/subscriptions/{id}', () => {
+  it('changes only the given fields, and answers with the subscription', async () => {
+    const { call, registry } = await apiWithSubscription({ ttl: 60, options: { raw_delivery: true } });
+    const answer = await call('PATCH', ONE, { subscriber: `${HOOK}/2` });
+    expect(answer).toMatchObject({
       status: 200,
-      body: { id: 'id-1', source: 'orders', subscriber: HOOK, ttl: 60, age: 0, options: {} },
+      body: { id: 'id-1', subscriber: `${HOOK}/2`, ttl: 60, options: { raw_delivery: true } },
     });
+    expect((await call('GET', ONE)).body).toEqual(answer.body);
+    expect(await registry.findSubscription('orders', 'id-1')).toMatchObject({ expiresAt: NOON + 60_000 });
   });
 
+  it('changes the name alone, and removes it by null', async () => {
+    const { call, registry } = await apiWithSubscription({ name: 'Billing', ttl: 60 });
+    const before = await registry.findSubscription('orders', 'id-1');
+    expect((await call('PATCH', ONE, { ttl: 60 })).body).toMatchObject({ name: 'Billing' });
+    expect((await call('PATCH', ONE, { name: 'Facturación' })).body).toMatchObject({ name: 'Facturación' });
+    const answer = await call('PATCH', ONE, { name: null });
+    expect(answer.status).toBe(200);
+    expect(answer.body).not.toHaveProperty('name');
+    const { name: _, ...unnamed } = before ?? {};
+    expect(await registry.findSubscription('orders', 'id-1')).toEqual(unnamed);
+  });
+
+  it('replaces the options as a whole', async () => {
+    const { call } = await apiWithSubscription({
+      options: { raw_delivery: true, post_headers: { accept: 'a' } },
+    });
+    const { body } = await call('PATCH', ONE, { options: { post_data: 'x' } });
+    expect(body).toMatchObject({ options: { post_data: 'x' } });
+    expect((body as { options: object }).options).toEqual({ post_data: 'x' });
+  });
+
+  it('counts a ttl from now, and accepts null for no expiry', async () => {
+    const { call, registry, time } = await apiWithSubscription({ ttl: 60 });
+    time.now += 50_000;
+    await call('PATCH', ONE, { ttl: 60 });
+    time.now += 50_000;
+    expect(await call('GET', ONE)).toMatchObject({ status: 200 });
+    expect((await call('PATCH', ONE, { ttl: null })).body).toMatchObject({ ttl: null });
+    const endless = await registry.findSubscription('orders', 'id-1');
+    expect(endless).not.toHaveProperty('expiresAt');
+    expect(endless).not.toHaveProperty('ttl');
+  });
+
+  it('answers 409 for the subscriber of another subscription, and changes nothing', async () => {
+    const { call, world } = await apiWithSubscription();
+    await call('POST', SUBSCRIPTIONS, { subscriber: `${HOOK}/2` });
+    const before = await world();
+    const answer = await call('PATCH', ONE, { subscriber: `${HOOK}/2`, ttl: 5 });
+    expect(answer).toMatchObject(refusal('conflict', 'subscriber'));
+    expect(await world()).toEqual(before);
+  });
+
+  it('allows another subscription with the previous subscriber', async () => {
+    const { call } = await apiWithSubscription();
+    await call('PATCH', ONE, { subscriber: `${HOOK}/2` });
+    expect(await call('POST', SUBSCRIPTIONS, { subscriber: HOOK })).toMatchObject({ status: 201 });
+  });
+
+  it('resets the failure count if the subscriber changes', async () => {
+    const { call, registry } = await apiWithSubscription();
+    await registry.changeSubscription({ queue: 'orders', subscriptionId: 'id-1', now: NOON }, (current) => ({
+      ...current,
+      failing: { since: NOON, failures: 3 },
+    }));
+    expect((await call('PATCH', ONE, { ttl: 5 })).body).toMatchObject({
+      failing: { since: '2026-11-21T12:00:00.000Z', failures: 3 },
+    });
+    expect((await call('PATCH', ONE, { subscriber: `${HOOK}/2` })).body).not.toHaveProperty('failing');
+  });
+
+  it.each<[string, unknown, string]>([
+    ['nothing to change', {}, 'body'],
+    ['a secret alone', { secret: 'keep' }, 'body'],
+    ['a secret other than `keep`', { subscriber: `${HOOK}/2`, secret: 'whsec_' }, 'secret'],
+    ['an unknown key', { ttl: 5, confirmed: true }, 'confirmed'],
+    ['a loopback subscriber', { subscriber: 'http://127.0.0.1/' }, 'subscriber'],
+    [
+      'a redacted header without a stored value',
+      { options: { post_headers: { accept: '***' } } },
+      'options.post_headers.accept',
+    ],
+  ])('refuses %s', async (_name, body, field) => {
+    const { call, world } = await apiWithSubscription();
+    const before = await world();
+    expect(await call('PATCH', ONE, body)).toMatchObject(refusal('invalid_request', field));
+    expect(await world()).toEqual(before);
+  });
+
+  it('refuses a contradictory retry policy', async () => {
+    const { call } = await apiWithSubscription();
+    expect(await call('PATCH', ONE, { options: { _retry_policy: { minimum_delay: 31 } } })).toMatchObject(
+      refusal('invalid_retry_policy', 'options._retry_policy.maximum_delay'),
+    );
+  });
+});
+
+describe.each([
+  ['PATCH', '', { ttl: 5 }],
+  ['POST', '/enable', undefined],
+  ['POST', '/disable', undefined],
+])('%s on a subscription%s', (method, verb, body) => {
   it.each(['id-2', 'not%20an%20id', 'x'.repeat(2000)])('answers 404 for %s', async (id) => {
-    const { call } = apiUnderTest();
-    await call('POST', PATH, { subscriber: HOOK });
-    expect(await call('GET', `${PATH}/${id}`)).toMatchObject({ status: 404, body: faultOf('not_found') });
+    const { call } = await apiWithSubscription();
+    expect(await call(method, `${SUBSCRIPTIONS}/${id}${verb}`, body)).toMatchObject(refusal('not_found'));
   });
 
-  it("answers 404 for another queue's subscription, and for an expired one", async () => {
-    const { call, time } = apiUnderTest();
-    await call('POST', PATH, { subscriber: HOOK, ttl: 60 });
-    await call('PUT', '/v2/queues/bills', {});
-    expect(await call('GET', '/v2/queues/bills/subscriptions/id-1')).toMatchObject({ status: 404 });
-    time.now += 59_999;
-    expect(await call('GET', `${PATH}/id-1`)).toMatchObject({ status: 200 });
-    time.now += 1;
-    expect(await call('GET', `${PATH}/id-1`)).toMatchObject({ status: 404 });
+  it('answers 404 for a deleted or expired subscription', async () => {
+    const { call, time } = await apiWithSubscription();
+    await call('POST', SUBSCRIPTIONS, { subscriber: `${HOOK}/2`, ttl: 1 });
+    await call('DELETE', ONE);
+    time.now += 1000;
+    for (const id of ['id-1', 'id-2']) {
+      expect(await call(method, `${SUBSCRIPTIONS}/${id}${verb}`, body)).toMatchObject({ status: 404 });
+    }
+  });
+});
+
+describe('POST …/disable and …/enable', () => {
+  it('disables and enables a subscription', async () => {
+    const { call } = await apiWithSubscription();
+    const disabled = { reason: 'manual', at: '2026-11-21T12:00:00.000Z' };
+    expect(await call('POST', `${ONE}/disable`)).toMatchObject({ status: 200, body: { disabled } });
+    expect((await call('GET', ONE)).body).toMatchObject({ disabled });
+    const enabled = await call('POST', `${ONE}/enable`);
+    expect(enabled.status).toBe(200);
+    expect(enabled.body).not.toHaveProperty('disabled');
+    expect((await call('GET', ONE)).body).not.toHaveProperty('disabled');
+  });
+
+  it('keeps the reason of a disabled subscription, and enables it for any reason', async () => {
+    const { call, registry } = await apiWithSubscription();
+    await registry.disable('orders', 'id-1', { reason: 'gone', at: NOON - 1 });
+    expect((await call('POST', `${ONE}/disable`)).body).toMatchObject({ disabled: { reason: 'gone' } });
+    expect((await call('POST', `${ONE}/enable`)).body).not.toHaveProperty('disabled');
+  });
+
+  it('resets the failure count when it enables a failing subscription', async () => {
+    const { call, registry } = await apiWithSubscription();
+    await registry.changeSubscription({ queue: 'orders', subscriptionId: 'id-1', now: NOON }, (current) => ({
+      ...current,
+      failing: { since: 1, failures: 20 },
+      disabled: { reason: 'failing', at: NOON },
+    }));
+    expect((await call('POST', `${ONE}/enable`)).body).not.toHaveProperty('failing');
   });
 });
 
 describe('DELETE /v2/queues/{queue}/subscriptions/{id}', () => {
-  it('deletes only this subscription', async () => {
-    const { call } = apiUnderTest();
-    await call('POST', PATH, { subscriber: HOOK });
-    await call('POST', PATH, { subscriber: `${HOOK}/2` });
-    expect(await call('DELETE', `${PATH}/id-1`)).toMatchObject({ status: 204, body: undefined });
-    expect((await call('GET', PATH)).body).toMatchObject({ subscriptions: [{ id: 'id-2' }] });
+  it('hides the subscription at once, and sends an operation that cancels its deliveries and removes it', async () => {
+    const { call, registry, queued } = await apiWithSubscription();
+    expect(await call('DELETE', ONE)).toMatchObject({ status: 204 });
+    expect(await call('GET', ONE)).toMatchObject({ status: 404 });
+    expect((await call('GET', SUBSCRIPTIONS)).body).toMatchObject({ subscriptions: [] });
+    expect(queued.map(({ operation }) => operation)).toEqual([
+      { kind: 'cancellation', queue: 'orders', subscriptionId: 'id-1', deletedAt: NOON },
+    ]);
+    expect(await registry.findSubscription('orders', 'id-1')).toMatchObject({ deletedAt: NOON });
+  });
+
+  it('sends the same operation again for a repeat, because the first may not have been sent', async () => {
+    const { call, queued, time } = await apiWithSubscription();
+    await call('DELETE', ONE);
+    time.now += 1000;
+    await call('DELETE', ONE);
+    expect(queued[1]).toEqual(queued[0]);
+  });
+
+  it('answers 204 for a subscription that does not exist, and sends no operation', async () => {
+    const { call, queued } = await apiWithSubscription();
+    for (const id of ['id-2', 'not%20an%20id', 'x'.repeat(2000)])
+      expect(await call('DELETE', `${SUBSCRIPTIONS}/${id}`)).toMatchObject({ status: 204 });
+    expect(queued).toEqual([]);
+    expect(await call('GET', ONE)).toMatchObject({ status: 200 });
   });
 });
 
-const requestWith = (options: unknown) => ({ subscriber: 'https://hooks.example/orders', options });
-/** As text, because an object literal cannot express all of JSON. */
-const filtering = (filter: string) =>
-  `{"subscriber": "https://hooks.example/orders", "options": {"filter": ${filter}}}`;
+describe('a subscription whose subscriber moves to another origin', () => {
+  const OTHER = 'https://hooks.example:8443/orders';
+  const post_headers = { Authorization: 'Bearer s3cret', 'x-api-key': 's3cret', accept: 'text/plain' };
 
-describe('the filter options of a subscription', () => {
-  const options = {
-    attempt_timeout: 30,
-    max_per_second: 0.5,
-    event_types: ['order.created', 'order.paid'],
-    filter: { order: { total: [{ numeric: ['>', 100] }], state: ['new', null] } },
+  const moved = async (
+    change: object,
+    fields: object = { options: { post_headers, raw_delivery: true } },
+  ) => {
+    const api = await apiWithSubscription(fields);
+    const before = await api.registry.findSubscription('orders', 'id-1');
+    const answer = await api.call('PATCH', ONE, { subscriber: OTHER, ...change });
+    return { ...api, before, answer, after: await api.registry.findSubscription('orders', 'id-1') };
   };
 
-  it('are stored and shown unchanged', async () => {
-    const { call } = apiUnderTest();
-    expect(await call('POST', PATH, requestWith(options))).toMatchObject({ status: 201 });
-    expect((await call('GET', `${PATH}/id-1`)).body).toMatchObject({ options });
+  it('loses stored credentials, but no other options', async () => {
+    const { after } = await moved({});
+    expect(after?.options).toEqual({ post_headers: { accept: 'text/plain' }, raw_delivery: true });
   });
 
-  it('list each type once', async () => {
-    const { call } = apiUnderTest();
-    await call('POST', PATH, requestWith({ event_types: ['a', 'b', 'a'] }));
-    expect((await call('GET', `${PATH}/id-1`)).body).toMatchObject({ options: { event_types: ['a', 'b'] } });
+  it('accepts new credentials in the same request', async () => {
+    const { after } = await moved({ options: { post_headers: { Authorization: 'Bearer new' } } });
+    expect(after?.options).toEqual({ post_headers: { Authorization: 'Bearer new' } });
   });
 
-  it('can filter by a field with the name __proto__', async () => {
-    const { call, registry } = apiUnderTest();
-    const filter = '{"__proto__":{"x":[1]}}';
-    expect(await call('POST', PATH, filtering(filter))).toMatchObject({ status: 201 });
-    const kept = await registry.findSubscription('orders', 'id-1');
-    expect(JSON.stringify(kept?.options.filter)).toBe(filter);
+  it('does not accept redacted values for the stored credentials', async () => {
+    const { answer, before, after } = await moved({ options: { post_headers: { Authorization: '***' } } });
+    expect(answer).toMatchObject(refusal('invalid_request', 'options.post_headers.Authorization'));
+    expect(after).toEqual(before);
   });
 
-  it('are validated in a change, which also stores the previous options', async () => {
-    const { call, registry, time } = apiUnderTest();
-    await call('POST', PATH, requestWith(options));
-    expect(await call('PATCH', `${PATH}/id-1`, { options: { filter: { a: [] } } })).toMatchObject({
-      status: 400,
-      body: faultOf('invalid_request', 'options.filter.a'),
-    });
-    time.now += 5000;
-    await call('PATCH', `${PATH}/id-1`, { options: { event_types: ['x'] } });
-    expect(await registry.findSubscription('orders', 'id-1')).toMatchObject({
-      options: { event_types: ['x'] },
-      previousSelection: { event_types: options.event_types, filter: options.filter, until: time.now },
-    });
+  it('gets a new secret, which only this response contains', async () => {
+    const { answer, after, secrets, changes, call } = await moved({});
+    const { secret } = answer.body as { secret: string };
+    expect(after?.secrets).toHaveLength(1);
+    const [current] = after?.secrets ?? [];
+    const opened = await secrets.open({ queue: 'orders', subscriptionId: 'id-1' }, current?.sealed ?? '');
+    expect(secretText(opened)).toBe(secret);
+    expect(changes.slice(-2)).toMatchObject([
+      {
+        change: 'subscription_changed',
+        changed: ['options.post_headers.Authorization', 'options.post_headers.x-api-key', 'subscriber'],
+        before: { subscriber: 'https://hooks.example' },
+        after: { subscriber: 'https://hooks.example:8443' },
+      },
+      { change: 'secret_rotated', subscriptionId: 'id-1', scheme: 'v1' },
+    ]);
+    expect((await call('GET', ONE)).body).not.toHaveProperty('secret');
+    expect(JSON.stringify(changes)).not.toContain(secret);
   });
-});
 
-describe('the options of a subscription cannot contain', () => {
-  const tooMany = Array.from({ length: 51 }, (_, index) => `type-${index}`);
-
-  it.each<[string, unknown, string]>([
-    ['a timeout of 0', { attempt_timeout: 0 }, 'options.attempt_timeout'],
-    ['a timeout over 30 s', { attempt_timeout: 31 }, 'options.attempt_timeout'],
-    ['half a second', { attempt_timeout: 1.5 }, 'options.attempt_timeout'],
-    ['a timeout of null', { attempt_timeout: null }, 'options.attempt_timeout'],
-    ['no request at all', { max_per_second: 0 }, 'options.max_per_second'],
-    ['less than a request in 100 s', { max_per_second: 0.009 }, 'options.max_per_second'],
-    ['over a thousand requests a second', { max_per_second: 1000.5 }, 'options.max_per_second'],
-    ['a rate of null', { max_per_second: null }, 'options.max_per_second'],
-    ['no types', { event_types: [] }, 'options.event_types'],
-    ['more than 50 types', { event_types: tooMany }, 'options.event_types'],
-    ['an empty type', { event_types: [''] }, 'options.event_types[0]'],
-    ['a type too long', { event_types: ['x'.repeat(257)] }, 'options.event_types[0]'],
-    ['a control character in a type', { event_types: ['a\nb'] }, 'options.event_types[0]'],
-    ['a wildcard, which would match nothing', { event_types: ['order.*'] }, 'options.event_types[0]'],
-    ['a filter of null', { filter: null }, 'options.filter'],
-    ['an empty filter', { filter: {} }, 'options.filter'],
-    ['an error inside $or', { filter: { $or: [{ a: [1] }, { b: [] }] } }, 'options.filter.$or[1].b'],
-  ])('%s', async (_what, options, field) => {
-    const { call, world } = apiUnderTest();
-    expect(await call('POST', PATH, requestWith(options))).toMatchObject({
-      status: 400,
-      body: faultOf('invalid_request', field),
-    });
-    expect(await world()).toEqual({ queues: [], subscriptions: [], published: [], changes: [] });
+  it('keeps its secret on request', async () => {
+    const { answer, before, after, changes } = await moved({ secret: 'keep' });
+    expect(after?.secrets).toEqual(before?.secrets);
+    expect(answer.body).not.toHaveProperty('secret');
+    expect(changes.at(-1)).toMatchObject({ change: 'subscription_changed' });
   });
 
   it.each([
-    [
-      'nested 100,000 levels deep',
-      `${'{"a":'.repeat(100_000)}[1]${'}'.repeat(100_000)}`,
-      faultOf('invalid_request', 'options'),
-    ],
-    [
-      'with a list nested 200,000 levels deep',
-      `{"a": ${'['.repeat(200_000)}${']'.repeat(200_000)}}`,
-      faultOf('invalid_request', 'options'),
-    ],
-    ['of 200,000 values', `{"a": [${'1,'.repeat(200_000)}1]}`, faultOf('too_large')],
-    ['of 1 MiB', `{"a": ["${'x'.repeat(1_000_000)}"]}`, faultOf('too_large')],
-    ['of 10,000 values', `{"a": [${'1,'.repeat(10_000)}1]}`, faultOf('invalid_request', 'options.filter')],
-    [
-      'of numbers that would lose digits',
-      '{"a": [12345678901234567890]}',
-      faultOf('invalid_request', 'options.filter.a[0]'),
-    ],
-  ])('a filter %s', async (_what, filter, fault) => {
-    const { call, world } = apiUnderTest();
-    expect((await call('POST', PATH, filtering(filter))).body).toEqual(fault);
-    expect(await world()).toMatchObject({ queues: [], changes: [] });
+    ['another path', `${HOOK}/2`],
+    ['another spelling', 'HTTPS://HOOKS.example:443/orders'],
+  ])('is not one with %s, which keeps secret and credentials', async (_name, subscriber) => {
+    const { before, answer, after } = await moved({ subscriber });
+    expect(after).toMatchObject({ options: before?.options, secrets: before?.secrets });
+    expect(answer.body).not.toHaveProperty('secret');
   });
+
+  it.each(['http://hooks.example/orders', 'https://hooks.example.test/orders'])(
+    'includes %s',
+    async (subscriber) => {
+      const { after } = await moved({ subscriber });
+      expect(after?.options.post_headers).toEqual({ accept: 'text/plain' });
+    },
+  );
 });

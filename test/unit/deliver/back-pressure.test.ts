@@ -1,22 +1,58 @@
-import { parseDestination } from '../../../shared/domain/subscription/destination.ts';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { pendingCounts } from '../../../functions/deliver/pressure.ts';
+import { parseDestination } from '../../../shared/domain/subscription/destination.ts';
+import type { SubscriptionOptions } from '../../../shared/domain/subscription/subscription.ts';
+import type { PaceSwitches } from '../../../shared/domain/subscription/switches.ts';
 import { reopenDelivery, retryDelivery } from '../../../shared/steps/retry-delivery.ts';
-import { aBarePolicy, aSubscription, SUBSCRIBER_URL } from '../../support/builders.ts';
-import { limitedWorld } from '../../support/in-memory/limited-world.ts';
-import {
-  newPressedWorld,
-  numbered,
-  type PressedWorld,
-  pressedWorld,
-} from '../../support/in-memory/pressed-world.ts';
-import { status } from '../../support/in-memory/scripted-subscriber.ts';
+import { aBarePolicy, aMessage, aQueue, aSubscription, SUBSCRIBER_URL } from '../../support/builders.ts';
 import { answered } from '../../support/delivery-builders.ts';
+import { limitedWorld } from '../../support/in-memory/limited-world.ts';
+import { type PipelineWorld, pipelineWorld } from '../../support/in-memory/pipeline-world.ts';
+import { status } from '../../support/in-memory/scripted-subscriber.ts';
+
+const BOTH_ON: PaceSwitches = { adaptToThrottling: true, holdWhileDown: true };
+
+/** A queue with a subscriber that refuses requests, in any world of the pipeline. */
+const pressedWorld = <World extends PipelineWorld>(world: World) => {
+  Object.assign(world.settings, BOTH_ON);
+  const startedAt = world.clock.now();
+  return {
+    world,
+    startedAt,
+    subscribe: async (
+      options: SubscriptionOptions = {},
+      policy: Parameters<typeof aBarePolicy>[0] = {},
+    ): Promise<void> => {
+      await world.subscriptions.putQueue(aQueue());
+      await world.subscriptions.addSubscription(
+        aSubscription({ options: { _retry_policy: aBarePolicy(policy), ...options } }),
+      );
+    },
+    publish: async (...ids: string[]): Promise<void> => {
+      for (const id of ids) await world.dispatch({ ok: true, message: aMessage({ id }) });
+    },
+    runFor: (milliseconds: number): Promise<void> => world.clock.run(world.clock.now() + milliseconds),
+    pressure: async () => (await world.subscriptions.findSubscription('orders', 'subscription-1'))?.pressure,
+    deliveryOf: (messageId: string) => world.delivery('subscription-1', messageId),
+    /** Seconds from the start to each request. */
+    requestedAt: (): number[] => world.subscriber.seen.map(({ at }) => (at - startedAt) / 1_000),
+    /** Types of the published events about back-pressure. */
+    events: (): string[] =>
+      world.operatorEvents.published
+        .map(({ type }) => type)
+        .filter((type) => type === 'subscription.slowed' || type === 'subscription.resumed'),
+  };
+};
+
+type PressedWorld = ReturnType<typeof pressedWorld>;
+
+/** Ids of messages. */
+const numbered = (count: number, name = 'm'): string[] =>
+  Array.from({ length: count }, (_, index) => `${name}-${index}`);
 
 const URL = SUBSCRIBER_URL;
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
-
 let pressed: PressedWorld;
 let world: PressedWorld['world'];
 
@@ -26,7 +62,7 @@ const use = (of: PressedWorld): void => {
 };
 
 beforeEach(() => {
-  use(newPressedWorld());
+  use(pressedWorld(pipelineWorld()));
 });
 
 /** Ten messages a second. */
@@ -319,5 +355,77 @@ describe('without back-pressure', () => {
     expect(await stateNow()).toBe('ended');
     expect((await pressed.deliveryOf('waiting-19')).status).toBe('delivered');
     expect(pressed.events()).toEqual(['subscription.slowed', 'subscription.resumed']);
+  });
+});
+
+describe('without switches, what one delivery meets delays no other', () => {
+  const OFF = { adaptToThrottling: false, holdWhileDown: false };
+
+  beforeEach(() => {
+    Object.assign(world.settings, OFF);
+  });
+
+  /** Seconds from the first request to each further one. */
+  const retriedAfter = (messageId: string): number[] => {
+    const { seen } = world.subscriber;
+    const own = seen.filter(({ request }) => request.headers['webhook-id'] === messageId).map(({ at }) => at);
+    return own.map((at) => Math.round((at - (own[0] ?? NaN)) / 100) / 10).slice(1);
+  };
+
+  it.each([
+    ['503', status(503, { takesMs: 20 })],
+    ['503 with Retry-After', status(503, { takesMs: 20, retryAfter: '3' })],
+    ['429 that the policy retries', status(429, { takesMs: 20 })],
+    ['no connection', { kind: 'unanswered', error: 'connection_refused' } as const],
+  ])('100 deliveries to a subscriber that always answers %s follow their policy', async (_, reply) => {
+    const policy = { minimum_delay_retries: 2, minimum_delay: 5, retry_on_status: [429] };
+    await pressed.subscribe({}, policy);
+    world.subscriber.script(URL, [reply]);
+    const ids = numbered(100);
+    await pressed.publish(...ids);
+    await world.clock.run();
+
+    expect(world.subscriber.seen).toHaveLength(300);
+    for (const id of ids) {
+      expect(retriedAfter(id)).toEqual([expect.closeTo(5, 0), expect.closeTo(10, 0)]);
+      expect(await pressed.deliveryOf(id)).toMatchObject({ status: 'exhausted' });
+    }
+    expect(await pressed.pressure()).toBeUndefined();
+    expect(pressed.events()).toEqual([]);
+  });
+
+  it('a 429 is what the policy says: rejected, unless it is listed', async () => {
+    await pressed.subscribe({}, { minimum_delay_retries: 1 });
+    world.subscriber.script(URL, [status(429)]);
+    await pressed.publish('rejected');
+    await world.clock.run();
+    expect((await pressed.deliveryOf('rejected')).status).toBe('rejected');
+  });
+
+  it('with adapt_to_throttling alone, an outage opens no circuit', async () => {
+    await pressed.subscribe({ adapt_to_throttling: true }, { minimum_delay_retries: 2 });
+    world.subscriber.script(URL, [status(503, { takesMs: 20 })]);
+    await pressed.publish(...numbered(30));
+    await world.clock.run();
+    expect(world.subscriber.seen).toHaveLength(90);
+    expect(await pressed.pressure()).toBeUndefined();
+  });
+
+  it('with hold_while_down alone, a 429 slows no other delivery', async () => {
+    const policy = { minimum_delay_retries: 2, minimum_delay: 5, retry_on_status: [429] };
+    await pressed.subscribe({ hold_while_down: true }, policy);
+    world.subscriber.script(URL, [status(429, { takesMs: 20, retryAfter: '1' })]);
+    await pressed.publish(...numbered(30));
+    await world.clock.run();
+    expect(world.subscriber.seen).toHaveLength(90);
+    expect(await pressed.pressure()).toBeUndefined();
+  });
+
+  it('with hold_while_down alone, 503 with Retry-After counts as an outage', async () => {
+    await pressed.subscribe({ hold_while_down: true }, { minimum_delay_retries: 20, minimum_delay: 5 });
+    world.subscriber.script(URL, [status(503, { takesMs: 20, retryAfter: '1' })]);
+    await pressed.publish(...numbered(30));
+    await pressed.runFor(60_000);
+    expect(await pressed.pressure()).toMatchObject({ state: 'held' });
   });
 });

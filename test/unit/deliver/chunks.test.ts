@@ -30,15 +30,6 @@ describe('the first attempts of a chunk', () => {
     expect(world.deliveryJobs.waiting).toBe(0);
   });
 
-  it('are made concurrently', async () => {
-    const world = await chunkedWorld(10);
-    for (const id of world.ids) world.subscriber.script(world.urlOf(id), [status(200, { takesMs: 5_000 })]);
-    await world.publish();
-    await world.clock.run();
-
-    expect(new Set(world.subscriber.seen.map(({ at }) => at))).toEqual(new Set([world.startedAt]));
-  });
-
   it('are recorded within the batch window; a slow one does not delay the others', async () => {
     const world = await chunkedWorld(10);
     for (const id of world.ids) world.subscriber.script(world.urlOf(id), [status(200, { takesMs: 50 })]);

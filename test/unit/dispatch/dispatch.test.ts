@@ -1,44 +1,43 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { withReferencedData } from '../../../functions/dispatch/ingress-record.ts';
-import type { DataReference } from '../../../shared/domain/message/data-reference.ts';
+import type { Message } from '../../../shared/domain/message/message.ts';
 import { withOptions } from '../../../shared/domain/message/matching.ts';
-import { versionOf } from '../../../shared/domain/message/version.ts';
 import type { SubscriptionOptions } from '../../../shared/domain/subscription/subscription.ts';
-import type { ParsedIngress } from '../../../shared/wire/ingress/message.ts';
 import { aBarePolicy, aMessage, aQueue, aSubscription } from '../../support/builders.ts';
-import { inMemoryReferencedData } from '../../support/in-memory/in-memory-referenced-data.ts';
 import { pipelineWorld, type PipelineWorld } from '../../support/in-memory/pipeline-world.ts';
 import { status } from '../../support/in-memory/scripted-subscriber.ts';
 
-describe('dispatch', () => {
-  const DAY = 86_400_000;
+const DAY = 86_400_000;
+const key = { queue: 'orders', messageId: 'message-1' };
 
-  const key = { queue: 'orders', messageId: 'message-1' };
+let world: PipelineWorld;
 
-  let world: PipelineWorld;
+beforeEach(async () => {
+  world = pipelineWorld();
+  await world.subscriptions.putQueue(aQueue());
+});
 
-  beforeEach(async () => {
-    world = pipelineWorld();
-    await world.subscriptions.putQueue(aQueue());
-  });
-
-  const subscribe = (count: number, more: Parameters<typeof aSubscription>[0] = {}): Promise<unknown> =>
-    Promise.all(
-      Array.from({ length: count }, (_, index) =>
-        world.subscriptions.addSubscription(
-          aSubscription({
-            id: `subscription-${index + 1}`,
-            subscriber: `https://subscriber.test/${index + 1}`,
-            ...more,
-          }),
-        ),
+const subscribeMany = (count: number, more: Parameters<typeof aSubscription>[0] = {}): Promise<unknown> =>
+  Promise.all(
+    Array.from({ length: count }, (_, index) =>
+      world.subscriptions.addSubscription(
+        aSubscription({
+          id: `subscription-${index + 1}`,
+          subscriber: `https://subscriber.test/${index + 1}`,
+          ...more,
+        }),
       ),
-    );
+    ),
+  );
 
+const publish = async (message: Partial<Message> = {}): Promise<void> => {
+  await world.dispatch({ ok: true, message: aMessage({ data: '{"total": 5}', ...message }) });
+  await world.clock.run();
+};
+
+describe('dispatch', () => {
   it('makes one delivery per subscription of the queue', async () => {
-    await subscribe(7);
-    await world.dispatch({ ok: true, message: aMessage() });
-    await world.clock.run();
+    await subscribeMany(7);
+    await publish();
 
     expect(new Set(world.subscriber.seen.map(({ request }) => request.url)).size).toBe(7);
     expect(await world.messageRecords.find(key)).toMatchObject({ matched: 7, duplicates: 0, buckets: 1 });
@@ -51,9 +50,8 @@ describe('dispatch', () => {
   });
 
   it('spreads a fan-out of 600 over three partition keys, each delivery once', async () => {
-    await subscribe(600);
-    await world.dispatch({ ok: true, message: aMessage() });
-    await world.clock.run();
+    await subscribeMany(600);
+    await publish();
 
     const deliveries = world.chunks.deliveries();
     expect(deliveries).toHaveLength(600);
@@ -63,7 +61,7 @@ describe('dispatch', () => {
   });
 
   it('counts a redelivered message and completes what a crash left undone, without repeated requests', async () => {
-    await subscribe(3);
+    await subscribeMany(3);
     const { deliveryQueue } = world.dispatchContext.ports;
     const send = deliveryQueue.send.bind(deliveryQueue);
     world.dispatchContext.ports.deliveryQueue.send = async (jobs, delaySeconds) => {
@@ -73,15 +71,14 @@ describe('dispatch', () => {
     };
     await expect(world.dispatch({ ok: true, message: aMessage() })).rejects.toThrow('crash');
     await world.clock.run();
-    await world.dispatch({ ok: true, message: aMessage() });
-    await world.clock.run();
+    await publish();
 
     expect(world.subscriber.seen).toHaveLength(3);
     expect(await world.messageRecords.find(key)).toMatchObject({ matched: 3, duplicates: 1 });
   });
 
   it('does not send a redelivery to a subscription created after the message was accepted', async () => {
-    await subscribe(1);
+    await subscribeMany(1);
     await world.dispatch({ ok: true, message: aMessage() });
     await world.clock.run(world.clock.now() + 60_000);
     await world.subscriptions.addSubscription(
@@ -91,14 +88,13 @@ describe('dispatch', () => {
         createdAt: world.clock.now(),
       }),
     );
-    await world.dispatch({ ok: true, message: aMessage() });
-    await world.clock.run();
+    await publish();
 
     expect(world.subscriber.seen.map(({ request }) => request.url)).toEqual(['https://subscriber.test/1']);
   });
 
   it('sends a message only after its delay', async () => {
-    await subscribe(1);
+    await subscribeMany(1);
     const before = world.clock.now();
     await world.dispatch({ ok: true, message: aMessage(), delaySeconds: 40 });
     await world.clock.run();
@@ -121,10 +117,9 @@ describe('dispatch', () => {
 
   it('stores a body over 64 KB in the payload bucket, also for retries', async () => {
     const data = `"${'x'.repeat(100_000)}"`;
-    await subscribe(2, { options: { _retry_policy: aBarePolicy({ minimum_delay_retries: 1 }) } });
+    await subscribeMany(2, { options: { _retry_policy: aBarePolicy({ minimum_delay_retries: 1 }) } });
     world.subscriber.script('https://subscriber.test/1', [status(500), status(200)]);
-    await world.dispatch({ ok: true, message: aMessage({ data }) });
-    await world.clock.run();
+    await publish({ data });
 
     expect(world.payloads.stored.size).toBe(1);
     expect(world.subscriber.seen).toHaveLength(3);
@@ -135,10 +130,9 @@ describe('dispatch', () => {
     { size: 8_000, kind: 'inline' },
     { size: 9_000, kind: 'stored' },
   ])('stores a failing message of $size bytes $kind', async ({ size, kind }) => {
-    await subscribe(1);
+    await subscribeMany(1);
     world.subscriber.script('https://subscriber.test/1', [status(400)]);
-    await world.dispatch({ ok: true, message: aMessage({ data: `"${'x'.repeat(size)}"` }) });
-    await world.clock.run();
+    await publish({ data: `"${'x'.repeat(size)}"` });
 
     expect(await world.messageRecords.find(key)).toMatchObject({ body: { kind } });
   });
@@ -146,12 +140,11 @@ describe('dispatch', () => {
   it.each([1, 2])(
     'keeps the record of a message longer than those of its %i deliveries that are four days late',
     async (count) => {
-      await subscribe(count);
+      await subscribeMany(count);
       const { deliveryQueue } = world.dispatchContext.ports;
       const send = deliveryQueue.send.bind(deliveryQueue);
       deliveryQueue.send = (jobs) => send(jobs, (4 * DAY) / 1000);
-      await world.dispatch({ ok: true, message: aMessage() });
-      await world.clock.run();
+      await publish();
 
       const { expiresAt = 0 } = (await world.messageRecords.find(key)) ?? {};
       expect(expiresAt - (await world.delivery()).expiresAt).toBeGreaterThan(2 * DAY);
@@ -167,7 +160,7 @@ describe('dispatch', () => {
     async (queue, deployment, isKept) => {
       world.settings.retainMessages = deployment;
       await world.subscriptions.putQueue(aQueue({ metadata: { _retain_messages: queue } }));
-      await subscribe(1);
+      await subscribeMany(1);
       await world.dispatch({ ok: true, message: aMessage() });
 
       expect((await world.messageRecords.find(key))?.body !== undefined).toBe(isKept);
@@ -175,308 +168,113 @@ describe('dispatch', () => {
   );
 });
 
-describe('subscriptions with interests', () => {
-  const key = { queue: 'orders', messageId: 'message-1' };
+const subscribe = (id: string, options: SubscriptionOptions): Promise<unknown> =>
+  world.subscriptions.addSubscription(
+    aSubscription({ id, subscriber: `https://subscriber.test/${id}`, options }),
+  );
 
-  let world: PipelineWorld;
+const seen = (): string[] => world.subscriber.seen.map(({ request }) => request.url.split('/').at(-1) ?? '');
 
-  beforeEach(async () => {
-    world = pipelineWorld();
-    await world.subscriptions.putQueue(aQueue());
-  });
+/** Crashes dispatch after it writes the record and before it sends a job. */
+const crashBeforeSending = async (): Promise<void> => {
+  const { deliveryQueue } = world.dispatchContext.ports;
+  world.dispatchContext.ports.deliveryQueue = { send: () => Promise.reject(new Error('crash')) };
+  await expect(publish()).rejects.toThrow('crash');
+  world.dispatchContext.ports.deliveryQueue = deliveryQueue;
+  await world.clock.run(world.clock.now() + 1000);
+};
 
-  const subscribe = (id: string, options: SubscriptionOptions): Promise<unknown> =>
-    world.subscriptions.addSubscription(
-      aSubscription({ id, subscriber: `https://subscriber.test/${id}`, options }),
-    );
+const change = (id: string, options: SubscriptionOptions): Promise<unknown> =>
+  world.subscriptions.changeSubscription(
+    { queue: 'orders', subscriptionId: id, now: world.clock.now() },
+    (current) => withOptions(current, options, world.clock.now()),
+  );
 
-  const publish = async (): Promise<void> => {
-    await world.dispatch({ ok: true, message: aMessage({ type: 'order.created', data: '{"total": 5}' }) });
-    await world.clock.run();
-  };
+describe('dispatch', () => {
+  it('sends a message to the matching subscriptions and counts the others', async () => {
+    await subscribe('all', {});
+    await subscribe('type', { event_types: ['order.created'] });
+    await subscribe('content', { filter: { total: [{ numeric: ['>', 4] }] } });
+    await subscribe('other-type', { event_types: ['order.deleted'] });
+    await subscribe('other-content', { filter: { total: [{ numeric: ['>', 5] }] } });
+    await publish();
 
-  const seen = (): string[] =>
-    world.subscriber.seen.map(({ request }) => request.url.split('/').at(-1) ?? '');
-
-  /** Crashes dispatch after it writes the record and before it sends a job. */
-  const crashBeforeSending = async (): Promise<void> => {
-    const { deliveryQueue } = world.dispatchContext.ports;
-    world.dispatchContext.ports.deliveryQueue = { send: () => Promise.reject(new Error('crash')) };
-    await expect(publish()).rejects.toThrow('crash');
-    world.dispatchContext.ports.deliveryQueue = deliveryQueue;
-    await world.clock.run(world.clock.now() + 1000);
-  };
-
-  const change = (id: string, options: SubscriptionOptions): Promise<unknown> =>
-    world.subscriptions.changeSubscription(
-      { queue: 'orders', subscriptionId: id, now: world.clock.now() },
-      (current) => withOptions(current, options, world.clock.now()),
-    );
-
-  describe('dispatch', () => {
-    it('sends a message to the matching subscriptions and counts the others', async () => {
-      await subscribe('all', {});
-      await subscribe('type', { event_types: ['order.created'] });
-      await subscribe('content', { filter: { total: [{ numeric: ['>', 4] }] } });
-      await subscribe('other-type', { event_types: ['order.deleted'] });
-      await subscribe('other-content', { filter: { total: [{ numeric: ['>', 5] }] } });
-      await publish();
-
-      expect(seen().toSorted()).toEqual(['all', 'content', 'type']);
-      expect(await world.messageRecords.find(key)).toMatchObject({ matched: 3, filtered: 2 });
-      expect(world.journal.facts).toContainEqual({
-        fact: 'message_accepted',
-        message: key,
-        matched: 3,
-        filtered: 2,
-        duplicate: false,
-      });
-    });
-
-    it('sends a message to subscriptions with too expensive filters and logs the first ten ids', async () => {
-      const $or = Array.from({ length: 95 }, (_, index) => ({ [`k${index}`]: [0] }));
-      for (let index = 0; index < 12; index += 1)
-        await subscribe(`costly-${index}`, { filter: { a: { $or } } });
-      await subscribe('content', { filter: { total: [6] } });
-      const data = JSON.stringify({ total: 5, a: Array.from({ length: 3000 }, () => ({ b: 1 })) });
-      await world.dispatch({ ok: true, message: aMessage({ data }) });
-      await world.clock.run();
-
-      expect(seen()).toHaveLength(12);
-      expect(await world.messageRecords.find(key)).toMatchObject({ matched: 12, filtered: 1 });
-      const [logged, ...others] = world.journal.facts.filter(({ fact }) => fact === 'filter_too_costly');
-      expect(logged).toMatchObject({ message: key, subscriptions: 12 });
-      expect(logged).toHaveProperty('subscriptionIds.9');
-      expect(logged).not.toHaveProperty('subscriptionIds.10');
-      expect(others).toEqual([]);
-    });
-
-    it('completes a redelivery for the originally matching subscriptions, although their filters changed', async () => {
-      await subscribe('matching', { filter: { total: [5] } });
-      await subscribe('not-matching', { filter: { total: [6] } });
-      await crashBeforeSending();
-      await change('matching', { filter: { total: [6] } });
-      await change('not-matching', {});
-      await publish();
-
-      expect(seen()).toEqual(['matching']);
-      expect(await world.messageRecords.find(key)).toMatchObject({ matched: 1, filtered: 1, duplicates: 1 });
-    });
-
-    it('records a cancelled delivery if a subscription was deleted before the redelivery', async () => {
-      await subscribe('deleted', {});
-      await crashBeforeSending();
-      const target = { queue: 'orders', subscriptionId: 'deleted', now: world.clock.now() };
-      await world.subscriptions.markDeleted(target);
-      await publish();
-
-      expect(seen()).toEqual([]);
-      expect(await world.delivery('deleted')).toMatchObject({
-        status: 'cancelled',
-        reason: 'subscription_deleted',
-      });
+    expect(seen().toSorted()).toEqual(['all', 'content', 'type']);
+    expect(await world.messageRecords.find(key)).toMatchObject({ matched: 3, filtered: 2 });
+    expect(world.journal.facts).toContainEqual({
+      fact: 'message_accepted',
+      message: key,
+      matched: 3,
+      filtered: 2,
+      duplicate: false,
     });
   });
 
-  describe('the timeout of an attempt', () => {
-    it.each([
-      ['the setting of the deployment', {}, {}, 15_000],
-      ['the option of the subscription, if that is shorter', {}, { attempt_timeout: 3 }, 3000],
-      ['the setting of the deployment, if that is shorter', {}, { attempt_timeout: 30 }, 15_000],
-      ['that of the queue, if that is shorter', { _attempt_timeout: 2 }, { attempt_timeout: 3 }, 2000],
-      ['not that of the queue, if that is longer', { _attempt_timeout: 30 }, {}, 15_000],
-      ['not that of the queue, if that is invalid', { _attempt_timeout: '2' }, {}, 15_000],
-    ])('is %s', async (_what, metadata, options, expected) => {
-      await world.subscriptions.putQueue(aQueue({ metadata }));
-      const timeouts: number[] = [];
-      const { subscriber } = world.deliverContext.ports;
-      world.deliverContext.ports.subscriber = {
-        post: (request, timeoutMs) => {
-          timeouts.push(timeoutMs);
-          return subscriber.post(request, timeoutMs);
-        },
-      };
-      await subscribe('one', options);
-      await publish();
+  it('sends a message to subscriptions with too expensive filters and logs the first ten ids', async () => {
+    const $or = Array.from({ length: 95 }, (_, index) => ({ [`k${index}`]: [0] }));
+    for (let index = 0; index < 12; index += 1)
+      await subscribe(`costly-${index}`, { filter: { a: { $or } } });
+    await subscribe('content', { filter: { total: [6] } });
+    const data = JSON.stringify({ total: 5, a: Array.from({ length: 3000 }, () => ({ b: 1 })) });
+    await publish({ data });
 
-      expect(timeouts).toEqual([expected]);
+    expect(seen()).toHaveLength(12);
+    expect(await world.messageRecords.find(key)).toMatchObject({ matched: 12, filtered: 1 });
+    const [logged, ...others] = world.journal.facts.filter(({ fact }) => fact === 'filter_too_costly');
+    expect(logged).toMatchObject({ message: key, subscriptions: 12 });
+    expect(logged).toHaveProperty('subscriptionIds.9');
+    expect(logged).not.toHaveProperty('subscriptionIds.10');
+    expect(others).toEqual([]);
+  });
+
+  it('completes a redelivery for the originally matching subscriptions, although their filters changed', async () => {
+    await subscribe('matching', { filter: { total: [5] } });
+    await subscribe('not-matching', { filter: { total: [6] } });
+    await crashBeforeSending();
+    await change('matching', { filter: { total: [6] } });
+    await change('not-matching', {});
+    await publish();
+
+    expect(seen()).toEqual(['matching']);
+    expect(await world.messageRecords.find(key)).toMatchObject({ matched: 1, filtered: 1, duplicates: 1 });
+  });
+
+  it('records a cancelled delivery if a subscription was deleted before the redelivery', async () => {
+    await subscribe('deleted', {});
+    await crashBeforeSending();
+    const target = { queue: 'orders', subscriptionId: 'deleted', now: world.clock.now() };
+    await world.subscriptions.markDeleted(target);
+    await publish();
+
+    expect(seen()).toEqual([]);
+    expect(await world.delivery('deleted')).toMatchObject({
+      status: 'cancelled',
+      reason: 'subscription_deleted',
     });
   });
 });
 
-describe('a message that refers to its data', () => {
-  const SUBSCRIBER = 'https://subscriber.test/hook';
-
-  const dataRef = { bucket: 'producer', key: 'webhooks/17.json' };
-
-  const data = '{"b": 12345678901234567890,  "a": "\\u00e9"}';
-
-  const head = { queue: 'orders', id: 'message-1', timestamp: '2026-01-01T00:00:00.000Z' };
-
-  let world: PipelineWorld;
-
-  let objects: ReturnType<typeof inMemoryReferencedData>;
-
-  beforeEach(async () => {
-    world = pipelineWorld();
-    objects = inMemoryReferencedData();
-    await world.subscriptions.putQueue(aQueue());
-    await world.subscriptions.addSubscription(
-      aSubscription({ options: { _retry_policy: aBarePolicy({ minimum_delay_retries: 1 }) } }),
-    );
-  });
-
-  const read = (reading: ParsedIngress) =>
-    withReferencedData(
-      {
-        ports: { ...world, referencedData: objects },
-        settings: {
-          payloadSources: [
-            { bucket: 'producer', prefix: 'webhooks/', owner: objects.owner },
-            { bucket: 'other-account', prefix: '', owner: '999900001111' },
-          ],
-        },
+describe('the timeout of an attempt', () => {
+  it.each([
+    ['the setting of the deployment', {}, {}, 15_000],
+    ['the option of the subscription, if that is shorter', {}, { attempt_timeout: 3 }, 3000],
+    ['the setting of the deployment, if that is shorter', {}, { attempt_timeout: 30 }, 15_000],
+    ['that of the queue, if that is shorter', { _attempt_timeout: 2 }, { attempt_timeout: 3 }, 2000],
+    ['not that of the queue, if that is longer', { _attempt_timeout: 30 }, {}, 15_000],
+    ['not that of the queue, if that is invalid', { _attempt_timeout: '2' }, {}, 15_000],
+  ])('is %s', async (_what, metadata, options, expected) => {
+    await world.subscriptions.putQueue(aQueue({ metadata }));
+    const timeouts: number[] = [];
+    const { subscriber } = world.deliverContext.ports;
+    world.deliverContext.ports.subscriber = {
+      post: (request, timeoutMs) => {
+        timeouts.push(timeoutMs);
+        return subscriber.post(request, timeoutMs);
       },
-      reading,
-    );
+    };
+    await subscribe('one', options);
+    await publish();
 
-  /** Like dispatch's handler. */
-  const accept = async (reference: DataReference = dataRef): Promise<void> => {
-    const version = versionOf({ data: reference });
-    await world.dispatch(
-      await read({ ok: true, message: head, dataRef: reference, version }),
-      'the very bytes',
-    );
-  };
-
-  const sentBodies = (): string[] => world.subscriber.seen.map(({ request }) => request.body);
-
-  describe('a message that references its data', () => {
-    it('is delivered and retried with the bytes of the object, even if that is deleted after acceptance', async () => {
-      objects.put(dataRef, Buffer.from(data));
-      world.subscriber.script(SUBSCRIBER, [status(500), status(200)]);
-      await accept();
-      objects.remove(dataRef);
-      await world.clock.run();
-
-      expect(sentBodies()).toHaveLength(2);
-      for (const body of sentBodies()) expect(body.endsWith(`"data":${data}}`)).toBe(true);
-      expect(await world.delivery()).toMatchObject({ status: 'delivered' });
-    });
-
-    it.each([
-      { size: 5_000, kind: 'inline' },
-      { size: 10_000, kind: 'stored' },
-      { size: 1_000_000, kind: 'stored' },
-    ])('is stored from the start: $size bytes $kind', async ({ size, kind }) => {
-      objects.put(dataRef, Buffer.from(`"${'x'.repeat(size)}"`));
-      await accept();
-
-      expect(await world.messageRecords.find({ queue: 'orders', messageId: head.id })).toMatchObject({
-        body: { kind },
-      });
-    });
-
-    it.each([5_000, 100_000])(
-      'of %i bytes is completed by a redelivery after a crash, although the object was deleted',
-      async (size) => {
-        const large = `"${'x'.repeat(size)}"`;
-        objects.put(dataRef, Buffer.from(large));
-        const { deliveryQueue } = world.dispatchContext.ports;
-        world.dispatchContext.ports.deliveryQueue = { send: () => Promise.reject(new Error('crash')) };
-        await expect(accept()).rejects.toThrow('crash');
-        world.dispatchContext.ports.deliveryQueue = deliveryQueue;
-        objects.remove(dataRef);
-        await accept();
-        await world.clock.run();
-
-        expect(sentBodies().map((body) => body.endsWith(`"data":${large}}`))).toEqual([true]);
-        expect(world.deadLetters.sent).toEqual([]);
-      },
-    );
-
-    it.each([5_000, 100_000])(
-      'of %i bytes is completed after a crash with the accepted data, although the object changed',
-      async (size) => {
-        const accepted = `"${'x'.repeat(size)}"`;
-        objects.put(dataRef, Buffer.from(accepted));
-        const { deliveryQueue } = world.dispatchContext.ports;
-        world.dispatchContext.ports.deliveryQueue = { send: () => Promise.reject(new Error('crash')) };
-        await expect(accept()).rejects.toThrow('crash');
-        world.dispatchContext.ports.deliveryQueue = deliveryQueue;
-        objects.put(dataRef, Buffer.from(`"${'y'.repeat(size)}"`));
-        await accept();
-        await world.clock.run();
-
-        expect(sentBodies().map((body) => body.endsWith(`"data":${accepted}}`))).toEqual([true]);
-      },
-    );
-
-    it('is completed for the subscriptions that matched the accepted data, although the object changed', async () => {
-      await world.subscriptions.addSubscription(
-        aSubscription({ id: 'choosy', subscriber: 'https://choosy.test/', options: { filter: { n: [1] } } }),
-      );
-      objects.put(dataRef, Buffer.from('{"n":1}'));
-      const { deliveryQueue } = world.dispatchContext.ports;
-      world.dispatchContext.ports.deliveryQueue = { send: () => Promise.reject(new Error('crash')) };
-      await expect(accept()).rejects.toThrow('crash');
-      world.dispatchContext.ports.deliveryQueue = deliveryQueue;
-      objects.put(dataRef, Buffer.from('{"n":2}'));
-      await accept();
-      await world.clock.run();
-
-      expect(world.subscriber.seen.map(({ request }) => request.url)).toContain('https://choosy.test/');
-    });
-
-    it('is dead-lettered if its object is missing and another version is stored under its id', async () => {
-      objects.put(dataRef, Buffer.from(data));
-      await accept();
-      await accept({ bucket: 'producer', key: 'webhooks/gone.json' });
-
-      expect(world.deadLetters.sent).toMatchObject([{ reason: 'data_ref_missing' }]);
-    });
-
-    it.each<[string, string | undefined, DataReference]>([
-      ['data_ref_missing', undefined, dataRef],
-      ['data_ref_not_json', 'hello', dataRef],
-      ['data_ref_too_large', `"${'x'.repeat(1024 * 1024)}"`, dataRef],
-      ['data_ref_denied', '1', { bucket: 'other-account', key: 'a' }],
-    ])('is dead-lettered unchanged if its data cannot be read: %s', async (reason, content, reference) => {
-      if (content !== undefined) objects.put(reference, Buffer.from(content));
-      await accept(reference);
-
-      expect(world.deadLetters.sent).toMatchObject([{ body: 'the very bytes', reason }]);
-      expect(world.deliveryJobs.waiting).toBe(0);
-    });
-
-    it('is redelivered if reading the object fails transiently', async () => {
-      objects.read = () => Promise.reject(new Error('SlowDown'));
-
-      await expect(accept()).rejects.toThrow('SlowDown');
-      expect(world.deadLetters.sent).toEqual([]);
-    });
-  });
-
-  describe('a reference', () => {
-    it.each<[string, DataReference]>([
-      ['to a bucket that is not a source', { bucket: 'producer2', key: 'webhooks/17.json' }],
-      ['to a bucket whose name is a prefix of a source', { bucket: 'produce', key: 'webhooks/17.json' }],
-      ['to a key outside the prefix', { bucket: 'producer', key: 'private/17.json' }],
-      ['to a key that contains the prefix elsewhere', { bucket: 'producer', key: 'a/webhooks/17.json' }],
-      ['to a key with different case', { bucket: 'producer', key: 'Webhooks/17.json' }],
-    ])('%s is never followed', async (_what, reference) => {
-      objects.put(reference, Buffer.from(data));
-      await accept(reference);
-
-      expect(objects.asked).toEqual([]);
-      expect(world.deadLetters.sent).toMatchObject([{ reason: 'data_ref_forbidden' }]);
-    });
-
-    it('is absent in a message with inline data, and in a refused one', async () => {
-      const inline = { ok: true as const, message: aMessage(), version: 'a version' };
-      const refused = { ok: false, reason: 'not_json' } as const;
-      expect([await read(inline), await read(refused)]).toEqual([inline, refused]);
-      expect(objects.asked).toEqual([]);
-    });
+    expect(timeouts).toEqual([expected]);
   });
 });

@@ -2,10 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { bucketsFor } from '../../../shared/domain/delivery/fan-out.ts';
 import type { FirstJob } from '../../../shared/domain/delivery/job.ts';
-import { divideIntoChunks, firstJobsFor } from '../../../functions/dispatch/pages.ts';
 import type { MessageRecord } from '../../../shared/ports/messages.ts';
 import { aMessage, aSubscription } from '../../support/builders.ts';
 import { SOME_TIME } from '../../support/delivery-builders.ts';
+import { divideIntoChunks, firstJobsFor } from '../../../functions/dispatch/pages.ts';
 
 const body = { kind: 'inline' as const, message: aMessage() };
 const key = { queue: 'orders', messageId: 'message-1' };

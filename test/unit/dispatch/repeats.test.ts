@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { listOfMessage } from '../../../functions/api/deliveries/routes.ts';
 import { eraseBody } from '../../../functions/api/messages/messages.ts';
-import { publishToOne } from '../../../functions/api/subscriptions/test-subscription.ts';
 import type { FirstJob } from '../../../shared/domain/delivery/job.ts';
 import { cancelDelivery } from '../../../shared/steps/cancel-delivery.ts';
 import { aBarePolicy, aMessage, aQueue, aSubscription } from '../../support/builders.ts';
 import { pipelineWorld, type PipelineWorld } from '../../support/in-memory/pipeline-world.ts';
 import { status } from '../../support/in-memory/scripted-subscriber.ts';
+import { listOfMessage } from '../../../functions/api/deliveries/routes.ts';
+import { publishToOne } from '../../../functions/api/subscriptions/test-subscription.ts';
 
 const SUBSCRIBERS = ['https://a.test/', 'https://b.test/'];
 const DAY = 86_400_000;
@@ -214,42 +214,40 @@ describe('a copy of a message', () => {
   });
 });
 
+const HOUR = 3_600_000;
+
+let world: PipelineWorld;
+
+/** Creates the queue with two subscriptions that retry once, after an hour. `life` names this incarnation. */
+const createQueue = async (life: string): Promise<void> => {
+  const createdAt = world.clock.now();
+  await world.subscriptions.putQueue(aQueue({ createdAt }));
+  for (const name of ['a', 'b'])
+    await world.subscriptions.addSubscription(
+      aSubscription({
+        id: `${life}-${name}`,
+        subscriber: urlOf(life, name),
+        createdAt,
+        options: { _retry_policy: aBarePolicy({ minimum_delay_retries: 1, minimum_delay: 3600 }) },
+      }),
+    );
+};
+
+const urlOf = (life: string, name: string): string => `https://${name}.${life}.test/`;
+
+const recreate = async (): Promise<void> => {
+  await world.subscriptions.deleteQueue('orders', world.clock.now());
+  await world.clock.run(world.clock.now() + 60_000);
+  await createQueue('new');
+};
+
+/** Runs the next minute. */
+const runMinute = (): Promise<void> => world.clock.run(world.clock.now() + 60_000);
+
+const bodiesAt = (url: string): string[] =>
+  world.subscriber.seen.filter(({ request }) => request.url === url).map(({ request }) => request.body);
+
 describe('a message id reused after its queue was deleted and recreated', () => {
-  const HOUR = 3_600_000;
-
-  const KEY = { queue: 'orders', messageId: 'message-1' };
-
-  let world: PipelineWorld;
-
-  /** Creates the queue with two subscriptions that retry once, after an hour. `life` names this incarnation. */
-  const createQueue = async (life: string): Promise<void> => {
-    const createdAt = world.clock.now();
-    await world.subscriptions.putQueue(aQueue({ createdAt }));
-    for (const name of ['a', 'b'])
-      await world.subscriptions.addSubscription(
-        aSubscription({
-          id: `${life}-${name}`,
-          subscriber: urlOf(life, name),
-          createdAt,
-          options: { _retry_policy: aBarePolicy({ minimum_delay_retries: 1, minimum_delay: 3600 }) },
-        }),
-      );
-  };
-
-  const urlOf = (life: string, name: string): string => `https://${name}.${life}.test/`;
-
-  const recreate = async (): Promise<void> => {
-    await world.subscriptions.deleteQueue('orders', world.clock.now());
-    await world.clock.run(world.clock.now() + 60_000);
-    await createQueue('new');
-  };
-
-  /** Runs the next minute. */
-  const runMinute = (): Promise<void> => world.clock.run(world.clock.now() + 60_000);
-
-  const bodiesAt = (url: string): string[] =>
-    world.subscriber.seen.filter(({ request }) => request.url === url).map(({ request }) => request.body);
-
   beforeEach(async () => {
     world = pipelineWorld();
     await createQueue('old');

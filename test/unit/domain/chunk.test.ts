@@ -1,22 +1,36 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { Attempt } from '../../../shared/domain/delivery/attempt.ts';
 import {
   applyToChunk,
   type Chunk,
   chunkHolds,
   type ChunkTransition,
-  claimChunk,
-  deliveryIn,
-  dissolveChunk,
+  type FirstSuccess,
   pendingIn,
+  separateMembers,
+} from '../../../shared/domain/delivery/chunk.ts';
+import { apply, type Delivery, type Transition } from '../../../shared/domain/delivery/delivery.ts';
+import {
+  cancelLeased,
+  recordDelivered,
+  recordRejected,
+  recordRetry,
+  release,
+} from '../../../shared/domain/delivery/transitions.ts';
+import { aPolicy } from '../../support/builders.ts';
+import { aChunk, aChunkKey, aFirstSuccess, HOLDER, RETENTION_MS } from '../../support/chunk-builders.ts';
+import { aDelivery, anAttempt, answered, SOME_TIME } from '../../support/delivery-builders.ts';
+import {
+  claimChunk,
+  dissolveChunk,
   recordSuccesses,
   removeMember,
   removeMemberBeforeClaim,
-  separateMembers,
+  deliveryIn,
+  firstSuccessOf,
+  MAX_SNIPPET_BYTES,
 } from '../../../shared/domain/delivery/chunk.ts';
-import { bucketOf, bucketsFor, chunkOf, chunksFor } from '../../../shared/domain/delivery/fan-out.ts';
-import { aChunk, aChunkKey, aFirstSuccess, HOLDER, RETENTION_MS } from '../../support/chunk-builders.ts';
-import { aDelivery, SOME_TIME } from '../../support/delivery-builders.ts';
 
 const key = aChunkKey();
 const at = { now: SOME_TIME + 200, retentionMs: RETENTION_MS };
@@ -200,119 +214,116 @@ describe('a delivery in its chunk', () => {
   });
 });
 
-const ids = (count: number): string[] => Array.from({ length: count }, (_, index) => `subscription-${index}`);
+describe('the first success in a chunk', () => {
+  const at = { now: SOME_TIME + 500, retentionMs: RETENTION_MS };
+  const chunk = aChunk();
 
-const id = fc.stringMatching(/^[A-Za-z0-9_-]{1,64}$/);
+  const pending = (): Delivery => {
+    const delivery = deliveryIn(chunk, 'a');
+    if (delivery === undefined) throw new RangeError('not a member');
+    return delivery;
+  };
 
-/** Number of `places` that fall on each of `among` positions. */
-const counted = (places: readonly number[], among: number): number[] =>
-  Array.from({ length: among }, (_, place) => places.filter((one) => one === place).length);
+  const plain = anAttempt({ outcome: 'delivered', result: answered(200) });
+  const made = (attempt: Attempt) => ({ delivery: pending(), owner: HOLDER.owner, attempt });
+  const recordOf = (attempt: Attempt): Transition => recordDelivered(made(attempt), at);
 
-describe('the bucket count of a fan-out', () => {
-  it.each([
-    [0, 1],
-    [1, 1],
-    [250, 1],
-    [251, 2],
-    [500, 2],
-    [501, 3],
-    [10_000, 40],
-  ])('for %i subscriptions is %i', (matched, buckets) => {
-    expect(bucketsFor(matched)).toBe(buckets);
-  });
-
-  it('spreads subscriptions about evenly', () => {
-    const places = ids(10_000).map((one) => bucketOf(one, 40));
-    const shares = counted(places, 40);
-    expect(Math.min(...shares)).toBeGreaterThan(150);
-    expect(Math.max(...shares)).toBeLessThan(350);
-  });
-});
-
-describe('the chunk count of a bucket', () => {
-  it.each([
-    { deliveries: 2, buckets: 1, perChunk: 10, chunks: 1 },
-    { deliveries: 10, buckets: 1, perChunk: 10, chunks: 1 },
-    { deliveries: 11, buckets: 1, perChunk: 10, chunks: 2 },
-    { deliveries: 250, buckets: 1, perChunk: 25, chunks: 10 },
-    { deliveries: 251, buckets: 2, perChunk: 10, chunks: 13 },
-    { deliveries: 3, buckets: 1, perChunk: 2, chunks: 2 },
-  ])('is $chunks for $deliveries deliveries in $buckets buckets with $perChunk per chunk', (one) => {
-    expect(chunksFor(one.deliveries, one.buckets, one.perChunk)).toBe(one.chunks);
-  });
-
-  it.each([
-    ['no subscriptions', 0, 10],
-    ['one subscription', 1, 10],
-    ['a setting of one delivery per chunk', 100, 1],
-  ])('is undefined for %s', (_, deliveries, perChunk) => {
-    expect(chunksFor(deliveries, bucketsFor(deliveries), perChunk)).toBeUndefined();
-  });
-
-  it('is the smallest that keeps the average chunk within the limit', () => {
-    fc.assert(
-      fc.property(
-        fc.integer({ min: 2, max: 20_000 }),
-        fc.integer({ min: 2, max: 25 }),
-        (deliveries, most) => {
-          const buckets = bucketsFor(deliveries);
-          const chunks = chunksFor(deliveries, buckets, most) ?? Number.NaN;
-          expect(Number.isInteger(chunks)).toBe(true);
-          expect(deliveries / buckets / chunks).toBeLessThanOrEqual(most);
-          if (chunks > 1) expect(deliveries / buckets / (chunks - 1)).toBeGreaterThan(most);
+  const success: fc.Arbitrary<FirstSuccess> = fc.record(
+    {
+      startedAt: fc.integer({ min: 0, max: 9_999_999_999_999 }),
+      durationMs: fc.nat({ max: 600_000 }).map((eighths) => eighths / 8),
+      result: fc.record(
+        {
+          kind: fc.constant('answered' as const),
+          statusCode: fc.integer({ min: 200, max: 299 }),
+          snippet: fc
+            .string({ unit: 'grapheme', maxLength: 40 })
+            .filter((text) => Buffer.byteLength(text) <= MAX_SNIPPET_BYTES),
         },
+        { noNullPrototype: true, requiredKeys: ['kind', 'statusCode'] },
       ),
-    );
-  });
-
-  it('spreads the deliveries of a bucket about evenly over its chunks', () => {
-    const shares = counted(
-      ids(2_500).map((one) => chunkOf(one, 25)),
-      25,
-    );
-    expect(Math.min(...shares)).toBeGreaterThan(60);
-    expect(Math.max(...shares)).toBeLessThan(150);
-  });
-
-  it.each([2, 4, 6])(
-    'spreads deliveries evenly over %i buckets with the same number of chunks each',
-    (count) => {
-      const shares = counted(
-        ids(count * count * 100).map((one) => bucketOf(one, count) * count + chunkOf(one, count)),
-        count * count,
-      );
-      expect(Math.min(...shares)).toBeGreaterThan(60);
-      expect(Math.max(...shares)).toBeLessThan(150);
     },
+    { noNullPrototype: true },
   );
-});
 
-describe('the bucket and chunk of a subscription', () => {
-  it('are within range and always the same', () => {
+  it('contains the fields of the attempt that its chunk stores', () => {
+    expect(firstSuccessOf(recordOf({ ...plain, result: answered(200, 'ok') }))).toEqual({
+      startedAt: plain.startedAt,
+      durationMs: plain.durationMs,
+      result: answered(200, 'ok'),
+    });
+  });
+
+  it('contains the start of a long response, up to the last whole character', () => {
+    const snippetOf = (snippet: string) =>
+      firstSuccessOf(recordOf({ ...plain, result: answered(200, snippet) }))?.result.snippet;
+    expect(snippetOf('x'.repeat(100))).toBe('x'.repeat(24));
+    expect(snippetOf(`${'x'.repeat(23)}é`)).toBe('x'.repeat(23));
+    expect(snippetOf('😀'.repeat(7))).toBe('😀'.repeat(6));
+  });
+
+  it('gives the same delivery as a separate record if the response is short', () => {
     fc.assert(
-      fc.property(
-        id,
-        fc.integer({ min: 1, max: 400 }),
-        fc.integer({ min: 1, max: 125 }),
-        (one, buckets, chunks) => {
-          const place = [bucketOf(one, buckets), chunkOf(one, chunks)];
-          expect(place.every(Number.isInteger)).toBe(true);
-          expect(place[0]).toBeGreaterThanOrEqual(0);
-          expect(place[0]).toBeLessThan(buckets);
-          expect(place[1]).toBeGreaterThanOrEqual(0);
-          expect(place[1]).toBeLessThan(chunks);
-          expect([bucketOf(one, buckets), chunkOf(one, chunks)]).toEqual(place);
-        },
-      ),
+      fc.property(success, (one) => {
+        const transition = recordOf({ number: 1, round: 1, phase: 'initial', outcome: 'delivered', ...one });
+        const recorded = firstSuccessOf(transition);
+        expect(recorded).toEqual(one);
+        if (recorded === undefined || 'create' in transition) throw new RangeError('not recorded');
+        const write = recordSuccesses(
+          chunk.key,
+          HOLDER.owner,
+          { successes: new Map([['a', recorded]]), separate: [], ends: false },
+          at,
+        );
+        expect(deliveryIn(applyToChunk(write, chunk), 'a')).toEqual(apply(transition.change, pending()));
+      }),
     );
   });
 
-  it('are the same as in earlier releases, because stored records depend on them', () => {
-    const known = ['0c', 'b6e1e5b2-3b66-4a43-9f2b-0a8c9a1d7e55', '_x-'];
-    expect(known.map((one) => [bucketOf(one, 40), chunkOf(one, 25)])).toEqual([
-      [11, 16],
-      [37, 2],
-      [27, 13],
-    ]);
+  it.each<[string, Partial<Attempt>]>([
+    ['without an answer', { result: { kind: 'acknowledged' } }],
+    ['after a lost attempt', { lost: 1 }],
+    ['started by a wake-up', { by: 'sqs_delay' }],
+    ['with a due time', { dueAt: SOME_TIME }],
+    ['of another round', { round: 2 }],
+    ['with another number', { number: 2 }],
+    ['in another phase', { phase: 'manual' }],
+  ])('is undefined for an attempt %s', (_, more) => {
+    expect(firstSuccessOf(recordOf({ ...plain, ...more }))).toBeUndefined();
+  });
+
+  it.each<[string, Transition]>([
+    [
+      'a failure',
+      recordRetry(
+        made(anAttempt()),
+        {
+          next: { number: 2, phase: 'immediate', dueAt: at.now, by: 'sqs_delay' },
+          policy: aPolicy(),
+          lease: undefined,
+        },
+        at,
+      ),
+    ],
+    [
+      'a rejection',
+      recordRejected(
+        made(anAttempt({ outcome: 'rejected', result: answered(404) })),
+        { reply: { kind: 'answered', statusCode: 404 }, policy: aPolicy() },
+        at,
+      ),
+    ],
+    [
+      'a success that disables its subscription',
+      recordDelivered(made(plain), at, { kind: 'answered', statusCode: 200, asks: 'disable' }),
+    ],
+    ['a cancellation', cancelLeased(pending(), HOLDER.owner, 'disabled', at)],
+    ['a release', release(pending(), HOLDER.owner, at)],
+    [
+      'the creation of a record',
+      { name: 'open', key: aDelivery().key, expect: { kind: 'absent' }, create: aDelivery() },
+    ],
+  ])('is undefined for %s', (_, transition) => {
+    expect(firstSuccessOf(transition)).toBeUndefined();
   });
 });

@@ -5,8 +5,12 @@ import { decide } from '../../../shared/domain/delivery/decide.ts';
 import {
   apply,
   type Delivery,
+  type DeliveryChange,
+  type EndedDelivery,
   holds,
   isOpen,
+  type OpenDelivery,
+  type Recorded,
   type Revision,
 } from '../../../shared/domain/delivery/delivery.ts';
 import {
@@ -18,8 +22,14 @@ import {
   receive,
   recordReceived,
 } from '../../../shared/domain/delivery/pull.ts';
-import { planSqsDelay, planWakeUp, scheduleName } from '../../../shared/domain/delivery/wake-up-plan.ts';
 import type { Reply } from '../../../shared/domain/retry/outcome.ts';
+import {
+  InvalidPollInterval,
+  POLL_DECREASES,
+  pollInterval,
+  type PollInterval,
+  pollTrace,
+} from '../../../shared/domain/retry/poll-interval.ts';
 import { retrySchedule } from '../../../shared/domain/retry/schedule.ts';
 import { aBarePolicy, aMessage, aPolicy } from '../../support/builders.ts';
 import {
@@ -207,13 +217,51 @@ describe('the result of an attempt', () => {
   });
 });
 
-describe('a delivery that is pulled', () => {
+const { status: _status, next: _next, slot: _slot, ...recorded } = aDelivery();
+const common: Recorded & { pendingSteps: [] } = { ...recorded, pendingSteps: [] };
+const next = { number: 1, phase: 'initial', dueAt: SOME_TIME, by: 'sqs_delay' } as const;
+const at = { updatedAt: SOME_TIME };
+const made = anAttempt();
+
+/** Each line compiles only because of its comment: the type check fails where a contradiction becomes possible. */
+it('contradictory deliveries, changes and results do not compile', () => {
+  // @ts-expect-error A delivered one has no next attempt.
+  const delivered: EndedDelivery = { ...common, status: 'delivered', next };
+  // @ts-expect-error A delivered one has no reason.
+  const reasoned: EndedDelivery = { ...common, status: 'delivered', reason: 'gone' };
+  // @ts-expect-error A rejected one has the reason of a rejection.
+  const rejected: EndedDelivery = { ...common, status: 'rejected', reason: 'retries_exhausted' };
+  const cancelled = { ...common, status: 'cancelled', reason: 'manual' } as const;
+  // @ts-expect-error An ended one waits for no slot.
+  const waiting: EndedDelivery = { ...cancelled, slot: { at: SOME_TIME } };
+  // @ts-expect-error A retrying one has a next attempt.
+  const retrying: OpenDelivery = { ...common, status: 'retrying' };
+  // @ts-expect-error An open one has no pending steps.
+  const open: OpenDelivery = { ...common, status: 'pending', pendingSteps: [{ kind: 'undeliverable' }] };
+
+  // @ts-expect-error The reason of an exhausted one is that its retries are.
+  const exhausts: DeliveryChange = { ...at, status: 'exhausted', reason: 'manual' };
+  // @ts-expect-error A change to retrying plans the retry.
+  const retries: DeliveryChange = { ...at, status: 'retrying' };
+  // @ts-expect-error A next attempt needs an open status.
+  const unmoved: DeliveryChange = { ...at, next };
+  // @ts-expect-error A change that ends a delivery plans nothing.
+  const ends: DeliveryChange = { ...at, status: 'delivered', next };
+
+  // @ts-expect-error An answer has a status.
+  const answer: Attempt = { ...made, result: { kind: 'answered' } };
+  // @ts-expect-error A fault is one of the closed list.
+  const fault: Attempt = { ...made, result: { kind: 'unanswered', error: 'it failed' } };
+  // @ts-expect-error What was forbidden has no answer.
+  const forbidden: Attempt = { ...made, result: { kind: 'forbidden', statusCode: 200 } };
+  const all = [delivered, reasoned, rejected, waiting, retrying, open];
+  expect([...all, exhausts, retries, unmoved, ends, answer, fault, forbidden]).toHaveLength(13);
+});
+
+describe('pull', () => {
   const retentionMs = 1000;
-
   const NOW = SOME_TIME + 60_000;
-
   const lease = { owner: 'pull/x', until: NOW, receivedAt: SOME_TIME };
-
   const next = { number: 1, phase: 'initial', dueAt: SOME_TIME, by: 'pull' } as const;
 
   describe('what deliver does with a delivery that its subscriber fetches', () => {
@@ -241,9 +289,7 @@ describe('a delivery that is pulled', () => {
   );
 
   const LEASE_MS = 60_000;
-
   const POLICY = aPolicy({ jitter: 'full', retry_backoff_function: 'exponential' });
-
   const MOST = 1 + retrySchedule(POLICY).length;
 
   const opened = (): Delivery => {
@@ -301,45 +347,88 @@ describe('a delivery that is pulled', () => {
   });
 });
 
-describe('an SQS delay', () => {
-  it.each([
-    [5_000, 5],
-    [4_980, 5],
-    [4_500, 5],
-    [4_499, 4],
-    [499, 0],
-    [-3_000, 0],
-    [900_400, 900],
-    [86_400_000, 900],
-  ])('of %i ms is rounded to %i s, within the SQS maximum', (remainingMs, delaySeconds) => {
-    expect(planSqsDelay(1_000_000 + remainingMs, 1_000_000)).toEqual({ by: 'sqs_delay', delaySeconds });
+const EMPTY = 'empty';
+const MESSAGE = 'message';
+
+/** Wait times of a poller that starts at `interval` and gets these results. */
+const waits = (interval: PollInterval, found: string[]): number[] => {
+  const seen: number[] = [];
+  let now = interval;
+  for (const result of found) {
+    seen.push(now.wait);
+    now = result === EMPTY ? now.afterEmpty() : now.afterMessage();
+  }
+  return [...seen, now.wait];
+};
+
+const empty = (times: number): string[] => Array.from({ length: times }, () => EMPTY);
+
+describe('poll interval', () => {
+  it('waits 1, 2, 4, 8, 16, 32, 60, 60 s while nothing is found', () => {
+    expect(waits(pollInterval(), empty(7))).toEqual([1, 2, 4, 8, 16, 32, 60, 60]);
   });
-});
 
-describe('the wake-up plan', () => {
-  it.each([
-    [89_999, 90, { by: 'sqs_delay', delaySeconds: 90 }],
-    [90_000, 90, { by: 'scheduler', at: 25_000 }],
-    [30_000, 8, { by: 'scheduler', at: 5_000 }],
-    [5_000, 0, { by: 'sqs_delay', delaySeconds: 5 }],
-    [5_001, 0, { by: 'scheduler', at: 5_000 }],
-  ])('for %i ms with a threshold of %i s', (dueAt, thresholdSeconds, plan) => {
-    expect(planWakeUp(dueAt, 0, thresholdSeconds)).toEqual(plan);
+  it('returns to the floor after a message', () => {
+    expect(waits(pollInterval(), [...empty(5), MESSAGE, EMPTY])).toEqual([1, 2, 4, 8, 16, 32, 1, 2]);
   });
-});
 
-describe("a schedule's name", () => {
-  const key = { queue: 'q', messageId: 'm', subscriptionId: 's', bucket: 0 };
+  it('halves after a message with a gradual decrease, down to the floor', () => {
+    const found = [...empty(6), ...Array.from({ length: 7 }, () => MESSAGE)];
+    expect(waits(pollInterval({ decrease: 'gradual' }), found)).toEqual([
+      1, 2, 4, 8, 16, 32, 60, 30, 15, 7.5, 3.75, 1.875, 1, 1,
+    ]);
+    expect(waits(pollInterval({ decrease: 'gradual', exponent: 3 }), [EMPTY, EMPTY, MESSAGE])).toEqual([
+      1, 3, 9, 4.5,
+    ]);
+  });
 
-  it('is unique per due time and attempt, and valid for EventBridge Scheduler', () => {
-    const names = [
-      scheduleName(key, 2, 1_800_000_000_000),
-      scheduleName(key, 2, 1_800_000_000_001),
-      scheduleName(key, 101, 1_800_000_000_000),
-      scheduleName({ ...key, subscriptionId: 't' }, 2, 1_800_000_000_000),
-    ];
-    expect(new Set(names).size).toBe(4);
-    expect(scheduleName(key, 2, 1_800_000_000_000)).toBe(names[0]);
-    for (const name of names) expect(name).toMatch(/^[0-9a-zA-Z\-_.]{1,64}$/);
+  it('uses the floor, ceiling and exponent of its options', () => {
+    expect(waits(pollInterval({ floor: 0.5, ceiling: 5, exponent: 3 }), empty(4))).toEqual([
+      0.5, 1.5, 4.5, 5, 5,
+    ]);
+    expect(waits(pollInterval({ floor: 3, ceiling: 3 }), empty(2))).toEqual([3, 3, 3]);
+    expect(waits(pollInterval({ exponent: 1 }), empty(2))).toEqual([1, 1, 1]);
+  });
+
+  it('traces each change with the sleep that it ends or the interval that it begins', () => {
+    const start = pollInterval().afterEmpty().afterEmpty();
+    expect(pollTrace('empty', start, start.afterEmpty())).toBe('empty: slept 4 s, next 8 s');
+    expect(pollTrace('failed', start, start.afterEmpty())).toBe('failed: slept 4 s, next 8 s');
+    expect(pollTrace('message', start, start.afterMessage())).toBe('message: interval 1 s');
+    expect(pollTrace('changed', start, start.afterMessage())).toBe('changed: interval 1 s');
+    expect(pollTrace('woken', start, start.afterMessage())).toBe('woken: interval 1 s');
+  });
+
+  it('always stays between floor and ceiling', () => {
+    const options = fc
+      .record({
+        floor: fc.double({ min: 0.001, max: 100, noNaN: true }),
+        above: fc.double({ min: 0, max: 1000, noNaN: true }),
+        exponent: fc.double({ min: 1, max: 10, noNaN: true }),
+        decrease: fc.constantFrom(...POLL_DECREASES),
+      })
+      .map(({ above, ...rest }) => ({ ...rest, ceiling: rest.floor + above }));
+    const found = fc.array(fc.constantFrom(EMPTY, MESSAGE), { maxLength: 50 });
+
+    fc.assert(
+      fc.property(options, found, (drawn, results) =>
+        waits(pollInterval(drawn), results).every((wait) => wait >= drawn.floor && wait <= drawn.ceiling),
+      ),
+    );
+  });
+
+  it.each([
+    ['floor', { floor: 0 }],
+    ['floor', { floor: -1 }],
+    ['floor', { floor: NaN }],
+    ['ceiling', { floor: 10, ceiling: 9 }],
+    ['ceiling', { ceiling: Infinity }],
+    ['ceiling', { ceiling: NaN }],
+    ['exponent', { exponent: 0.99 }],
+    ['exponent', { exponent: Infinity }],
+    ['exponent', { exponent: NaN }],
+  ])('refuses an invalid %s and names it: %o', (option, options) => {
+    expect(() => pollInterval(options)).toThrow(InvalidPollInterval);
+    expect(() => pollInterval(options)).toThrow(new RegExp(`^${option} must be`));
   });
 });

@@ -1,23 +1,14 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Attempt } from '../../../shared/domain/delivery/attempt.ts';
-import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
 import {
   type Evidence,
   explain,
   type ExplainedMessage,
   type Explanation,
-  plannedAttempts,
 } from '../../../shared/domain/delivery/explain.ts';
-import { nextAfterFailure } from '../../../shared/domain/delivery/next-attempt.ts';
-import { TERMINAL_STATUSES } from '../../../shared/domain/delivery/vocabulary.ts';
 import { filterBudget, matchContentOf } from '../../../shared/domain/message/matching.ts';
-import { DEFAULT_RETRY_POLICY, type RetryPolicy } from '../../../shared/domain/retry/policy.ts';
-import { retrySchedule, totalSeconds } from '../../../shared/domain/retry/schedule.ts';
-import type { Jitter } from '../../../shared/domain/retry/vocabulary.ts';
 import type { Subscription } from '../../../shared/domain/subscription/subscription.ts';
-import { aPolicy, aSubscription } from '../../support/builders.ts';
-import { aDelivery, anAttempt, type DeliveryFields, SOME_TIME } from '../../support/delivery-builders.ts';
+import { aSubscription } from '../../support/builders.ts';
+import { aDelivery, SOME_TIME, type DeliveryFields } from '../../support/delivery-builders.ts';
 
 const HOUR = 3_600_000;
 
@@ -232,157 +223,4 @@ describe('a subscription without a delivery', () => {
 
 it('explains nothing where there is neither a subscription nor a delivery', () => {
   expect(explain(message, { subscription: undefined, delivery: undefined }, evidence())).toBeUndefined();
-});
-
-/** Simulates the round: every attempt fails and takes no time. */
-const played = (start: Delivery, policy: RetryPolicy): unknown[] => {
-  const made: Attempt[] = [...start.attempts];
-  const seen: unknown[] = [];
-  let next = start.next ?? { number: made.length + 1, phase: 'initial' as const, dueAt: start.updatedAt };
-  for (;;) {
-    const { number, phase, dueAt } = next;
-    seen.push({ number, phase, dueAt });
-    const failed = anAttempt({ number, phase, round: start.round, startedAt: dueAt, durationMs: 0 });
-    made.push(failed);
-    const following = nextAfterFailure({
-      key: start.key,
-      policy,
-      failed,
-      attemptsInRound: made.filter(({ round }) => round === start.round).length,
-      retryAfterMs: 0,
-      thresholdSeconds: 90,
-      canContinue: true,
-    });
-    if (following === undefined) return seen;
-    next = following;
-  }
-};
-
-describe('planned attempts', () => {
-  const policies = (['none', 'full', 'equal'] as const).flatMap((jitter) => [
-    aPolicy({ jitter }),
-    aPolicy({ jitter, retry_backoff_function: 'geometric', backoff_retries: 40, maximum_delay: 86_400 }),
-  ]);
-
-  it.each(policies)('equal the real attempts if each fails at once: %o', (policy) => {
-    const first = aDelivery();
-    const midway = aDelivery({
-      status: 'retrying',
-      attempts: [anAttempt(), anAttempt({ number: 2, phase: 'immediate' })],
-      next: { number: 3, phase: 'immediate', dueAt: SOME_TIME + 77, by: 'sqs_delay' },
-      policy,
-    });
-    for (const delivery of [first, midway])
-      expect(plannedAttempts(delivery, policy)).toEqual(played(delivery, policy));
-  });
-
-  it('begin with the due attempt and count only attempts of its round', () => {
-    const policy = aPolicy();
-    const [, second, third] = retrySchedule(policy);
-    const planned = plannedAttempts(
-      aDelivery({
-        status: 'retrying',
-        round: 2,
-        attempts: [
-          anAttempt(),
-          anAttempt({ number: 2 }),
-          anAttempt({ number: 3 }),
-          anAttempt({ number: 4, round: 2, phase: 'manual' }),
-        ],
-        next: { number: 5, phase: 'immediate', dueAt: SOME_TIME, by: 'sqs_delay' },
-      }),
-      policy,
-    );
-    expect(planned[0]).toEqual({ number: 5, phase: 'immediate', dueAt: SOME_TIME });
-    expect(planned[1]).toMatchObject({ number: 6, phase: second?.phase });
-    expect(planned[2]).toMatchObject({ number: 7, phase: third?.phase });
-    expect(planned).toHaveLength(retrySchedule(policy).length);
-  });
-
-  it.each(TERMINAL_STATUSES)('are empty for a delivery that is %s', (status) => {
-    expect(plannedAttempts(aDelivery({ status }), aPolicy())).toEqual([]);
-  });
-
-  it('contain only the due attempt if the policy has no retry left', () => {
-    const next = { number: 2, phase: 'manual', dueAt: SOME_TIME, by: 'sqs_delay' } as const;
-    const delivery = aDelivery({ status: 'retrying', attempts: [anAttempt()], next });
-    const policy = aPolicy({
-      retries_with_no_delay: 1,
-      minimum_delay_retries: 0,
-      backoff_retries: 0,
-      maximum_delay_retries: 0,
-    });
-    expect(plannedAttempts(delivery, policy)).toEqual([{ number: 2, phase: 'manual', dueAt: SOME_TIME }]);
-  });
-});
-
-const policy = (overrides: Partial<RetryPolicy>): RetryPolicy => ({ ...DEFAULT_RETRY_POLICY, ...overrides });
-
-const anyPolicy: fc.Arbitrary<RetryPolicy> = fc
-  .record({
-    retries_with_no_delay: fc.integer({ min: 0, max: 25 }),
-    minimum_delay_retries: fc.integer({ min: 0, max: 25 }),
-    backoff_retries: fc.integer({ min: 0, max: 25 }),
-    maximum_delay_retries: fc.integer({ min: 0, max: 25 }),
-    minimum_delay: fc.integer({ min: 1, max: 100 }),
-    above: fc.integer({ min: 0, max: 604_700 }),
-    retry_backoff_function: fc.constantFrom<RetryPolicy['retry_backoff_function'][]>(
-      'linear',
-      'arithmetic',
-      'geometric',
-      'exponential',
-      'capped_exponential',
-    ),
-    backoff_exponent: fc.double({ min: 1, max: 1000, minExcluded: true, noNaN: true }),
-    jitter: fc.constantFrom<Jitter[]>('none', 'full', 'equal'),
-  })
-  .map(({ above, ...drawn }) => policy({ ...drawn, maximum_delay: drawn.minimum_delay + above }));
-
-describe('retry schedule', () => {
-  it("matches the original document's example: 12 backoff retries at 5, 10, …, 60 between the other phases", () => {
-    const schedule = retrySchedule(policy({ minimum_delay: 5, maximum_delay: 60, backoff_retries: 12 }));
-
-    expect(schedule.map(({ phase, delaySeconds }) => [phase, delaySeconds])).toEqual([
-      ...Array.from({ length: 3 }, () => ['immediate', 0]),
-      ...Array.from({ length: 3 }, () => ['pre_backoff', 5]),
-      ...[5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 55, 60].map((delay) => ['backoff', delay]),
-      ...Array.from({ length: 3 }, () => ['post_backoff', 60]),
-    ]);
-    expect(schedule.map(({ retry }) => retry)).toEqual(Array.from({ length: 21 }, (_, index) => index + 1));
-    expect(totalSeconds(policy({ minimum_delay: 5, maximum_delay: 60, backoff_retries: 12 }))).toBe(585);
-  });
-
-  it('has 19 retries over 280 seconds by default', () => {
-    expect(retrySchedule(DEFAULT_RETRY_POLICY)).toHaveLength(19);
-    expect(totalSeconds(DEFAULT_RETRY_POLICY)).toBe(280);
-  });
-
-  it('passes the exponent to capped_exponential', () => {
-    const capped = policy({
-      retry_backoff_function: 'capped_exponential',
-      backoff_exponent: 3,
-      backoff_retries: 3,
-    });
-    const backoff = retrySchedule(capped).filter(({ phase }) => phase === 'backoff');
-    expect(backoff.map(({ delaySeconds }) => delaySeconds)).toEqual([5, 15, 30]);
-  });
-
-  it('has exactly the retries of each phase in order, numbered without gaps', () => {
-    fc.assert(
-      fc.property(anyPolicy, (drawn) => {
-        const schedule = retrySchedule(drawn);
-        expect(schedule.map(({ phase }) => phase)).toEqual([
-          ...Array.from({ length: drawn.retries_with_no_delay }, () => 'immediate'),
-          ...Array.from({ length: drawn.minimum_delay_retries }, () => 'pre_backoff'),
-          ...Array.from({ length: drawn.backoff_retries }, () => 'backoff'),
-          ...Array.from({ length: drawn.maximum_delay_retries }, () => 'post_backoff'),
-        ]);
-        expect(schedule.every(({ retry }, index) => retry === index + 1)).toBe(true);
-      }),
-    );
-  });
-
-  it('does not depend on jitter', () => {
-    expect(retrySchedule(policy({ jitter: 'full' }))).toEqual(retrySchedule(policy({ jitter: 'none' })));
-  });
 });

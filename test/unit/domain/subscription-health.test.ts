@@ -1,5 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { asEnabled, moveTo } from '../../../shared/domain/subscription/change.ts';
+import { parseDestination } from '../../../shared/domain/subscription/destination.ts';
 import {
   afterFailure,
   afterSuccess,
@@ -9,21 +11,15 @@ import {
   healthChangeHolds,
   healthChangeName,
   isEventUnsent,
+  mayDisable,
 } from '../../../shared/domain/subscription/health.ts';
 import type { PendingEvent, Subscription } from '../../../shared/domain/subscription/subscription.ts';
-import {
-  isSwitchedOn,
-  paceSwitchesOf,
-  switchesOfDeployment,
-} from '../../../shared/domain/subscription/switches.ts';
-import { aQueue, aSubscription } from '../../support/builders.ts';
+import { aSubscription, SUBSCRIBER_URL } from '../../support/builders.ts';
 import { SOME_TIME } from '../../support/delivery-builders.ts';
-import { aSlowed } from '../../support/pressure.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
-
 const rules = { subscriptionCacheMs: 5_000, disableFailingAfterMs: 5 * DAY };
 const settled = SOME_TIME + rules.subscriptionCacheMs + MINUTE;
 
@@ -225,9 +221,80 @@ describe('a health change', () => {
   });
 });
 
+describe('a subscription', () => {
+  const failing = { since: 1, failures: 3 };
+  const disabled = { reason: 'gone', at: 1 } as const;
+  const unhealthy = aSubscription({ failing, disabled });
+
+  it('loses its failure history when it is enabled', () => {
+    expect(asEnabled(unhealthy, SOME_TIME)).toEqual(aSubscription({ version: SOME_TIME }));
+  });
+
+  it('gets a new version even if it was enabled before', () => {
+    expect(asEnabled(aSubscription(), SOME_TIME)).toEqual(aSubscription({ version: SOME_TIME }));
+  });
+
+  it('with another subscriber loses its failure history and stays disabled', () => {
+    expect(moveTo(parseDestination('https://other.test/'), unhealthy, SOME_TIME)).toEqual(
+      aSubscription({ subscriber: 'https://other.test/', version: SOME_TIME, disabled }),
+    );
+  });
+
+  it('keeps its history with another spelling of the same subscriber', () => {
+    const destination = parseDestination(SUBSCRIBER_URL.toUpperCase().replace('/HOOK', '/hook'));
+    expect(moveTo(destination, unhealthy, SOME_TIME)).toEqual({ ...unhealthy, destination });
+  });
+
+  it('gets an increasing version, even if the clock stands still or goes back', () => {
+    const once = asEnabled(unhealthy, SOME_TIME);
+    const twice = moveTo(parseDestination('https://other.test/'), once, SOME_TIME);
+    expect(twice.version).toBe(SOME_TIME + 1);
+    expect(asEnabled(twice, SOME_TIME - 5_000).version).toBe(SOME_TIME + 2);
+  });
+});
+
+describe('the health change of an attempt', () => {
+  const DAY = 24 * 60 * 60_000;
+  const rules = { subscriptionCacheMs: 5_000, disableFailingAfterMs: 5 * DAY };
+  const later = SOME_TIME + 5 * DAY;
+
+  const failing = (failures: number): Subscription =>
+    aSubscription({ failing: { since: SOME_TIME, failures } });
+
+  it.each([
+    ['a first failure', aSubscription(), afterFailure],
+    ['a further failure', failing(5), afterFailure],
+    ['the disabling failure', failing(30), afterFailure],
+    ['a success', failing(5), afterSuccess],
+  ])('is refused after the subscription was repaired: %s', (_, subscription, after) => {
+    const change = after(subscription, later, rules);
+    expect(change && healthChangeHolds(subscription, change)).toBe(true);
+    expect(change && healthChangeHolds({ ...subscription, version: SOME_TIME }, change)).toBe(false);
+  });
+
+  it('applies only to the repaired version that the attempt used', () => {
+    const repaired = aSubscription({ version: SOME_TIME });
+    const begin = afterFailure(repaired, later, rules);
+    const allowed = [-1, 0, 1].map(
+      (ms) => begin && healthChangeHolds({ ...repaired, version: SOME_TIME + ms }, begin),
+    );
+    expect(allowed).toEqual([false, true, false]);
+    expect(begin && healthChangeHolds(aSubscription(), begin)).toBe(false);
+  });
+
+  it('disables after a 410 only an enabled, unchanged subscription', () => {
+    const repaired = aSubscription({ version: SOME_TIME });
+    expect(mayDisable(aSubscription(), undefined)).toBe(true);
+    expect(mayDisable(repaired, SOME_TIME)).toBe(true);
+    expect(mayDisable(repaired, undefined)).toBe(false);
+    expect(mayDisable(repaired, SOME_TIME + 1)).toBe(false);
+    expect(mayDisable(aSubscription(), SOME_TIME)).toBe(false);
+    expect(mayDisable({ ...repaired, disabled: { reason: 'manual', at: 1 } }, SOME_TIME)).toBe(false);
+  });
+});
+
 describe('the name of a health change', () => {
   const DAY = 24 * 60 * 60_000;
-
   const rules = { subscriptionCacheMs: 5_000, disableFailingAfterMs: 5 * DAY };
 
   const failing = (failures: number, since = SOME_TIME): Subscription =>
@@ -271,75 +338,4 @@ describe('the name of a health change', () => {
       expect(healthChangeHolds(applyHealthChange(change, reading), change)).toBe(false);
     }
   });
-});
-
-const OFF = { adaptToThrottling: false, holdWhileDown: false };
-const ON = { adaptToThrottling: true, holdWhileDown: true };
-
-type Given = { options?: object; metadata?: Record<string, unknown>; deployment: typeof OFF };
-
-const switchesOf = ({ options = {}, metadata = {}, deployment }: Given) =>
-  paceSwitchesOf({ subscription: aSubscription({ options }), queue: aQueue({ metadata }) }, deployment);
-
-it.each([
-  ['nothing is set', { deployment: OFF }, OFF],
-  ['the deployment sets them', { deployment: ON }, ON],
-  [
-    'the queue turns one off',
-    { metadata: { _hold_while_down: false }, deployment: ON },
-    { ...ON, holdWhileDown: false },
-  ],
-  [
-    'the queue turns one on',
-    { metadata: { _adapt_to_throttling: true }, deployment: OFF },
-    { ...OFF, adaptToThrottling: true },
-  ],
-  [
-    'the subscription turns them off',
-    {
-      options: { adapt_to_throttling: false, hold_while_down: false },
-      metadata: { _adapt_to_throttling: true, _hold_while_down: true },
-      deployment: ON,
-    },
-    OFF,
-  ],
-  [
-    'the subscription turns one on',
-    { options: { hold_while_down: true }, deployment: OFF },
-    { ...OFF, holdWhileDown: true },
-  ],
-  ['the queue has an invalid value', { metadata: { _hold_while_down: 'yes' }, deployment: ON }, ON],
-])('the nearest switch wins: %s', (_, given, expected) => {
-  expect(switchesOf(given)).toEqual(expected);
-});
-
-it.each([
-  [{ backPressure: false }, OFF],
-  [{ backPressure: true }, ON],
-  [
-    { backPressure: true, adaptToThrottling: false },
-    { ...ON, adaptToThrottling: false },
-  ],
-  [
-    { backPressure: false, holdWhileDown: true },
-    { ...OFF, holdWhileDown: true },
-  ],
-])('of a deployment: a switch that is set wins over their former name, %o', (given, expected) => {
-  expect(switchesOfDeployment(given)).toEqual(expected);
-});
-
-it('are those of the deployment where the queue is unknown', () => {
-  const subscription = aSubscription();
-  expect(paceSwitchesOf({ subscription, queue: undefined }, ON)).toEqual(ON);
-});
-
-it.each([
-  [aSlowed(), true, false],
-  [{ state: 'watched' }, true, true],
-  [{ state: 'held' }, true, true],
-  [{ state: 'ramping', line: 1 }, true, true],
-] as const)('apply to what they ask for: %o', (state, adapts, holds) => {
-  expect(isSwitchedOn(state, { ...OFF, adaptToThrottling: true })).toBe(adapts);
-  expect(isSwitchedOn(state, { ...OFF, holdWhileDown: true })).toBe(holds);
-  expect(isSwitchedOn(state, OFF)).toBe(false);
 });

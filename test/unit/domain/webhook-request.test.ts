@@ -1,10 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-
+import { RESERVED_HEADERS, signatureHeader } from '../../../shared/domain/delivery/webhook-request.ts';
 import type { Message } from '../../../shared/domain/message/message.ts';
 import { standardBody } from '../../../shared/domain/message/payload.ts';
-import { RESERVED_HEADERS, signatureHeader } from '../../../shared/domain/delivery/webhook-request.ts';
+import { traceContextOf } from '../../../shared/domain/message/trace-context.ts';
 import { makeSecret, type SigningSecret } from '../../../shared/domain/subscription/signing-secret.ts';
+import {
+  MAX_SUBSCRIBER_URL_LENGTH,
+  parseSubscriberUrl,
+} from '../../../shared/domain/subscription/subscriber-url.ts';
 import type { Subscription, SubscriptionOptions } from '../../../shared/domain/subscription/subscription.ts';
 import { requestFor } from '../../support/request-for.ts';
 
@@ -179,5 +183,119 @@ describe('the signature of a webhook', () => {
 
   it('is absent without secrets', async () => {
     expect((await requestWith({})).headers).not.toHaveProperty('webhook-signature');
+  });
+});
+
+const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
+const SPAN = '00f067aa0ba902b7';
+const traceparent = `00-${TRACE}-${SPAN}-01`;
+
+describe('the trace of a message', () => {
+  it('is what its traceparent and tracestate say', () => {
+    const tracestate = 'rojo=00f067aa0ba902b7, fw529a3039@dt=FfFfFfFf';
+    expect(traceContextOf({ traceparent, tracestate })).toEqual({ traceparent, tracestate });
+    expect(traceContextOf({ traceparent })).toEqual({ traceparent });
+  });
+
+  it('is passed on in version 00 if it has a later one', () => {
+    for (const later of [
+      `cc-${TRACE}-${SPAN}-03`,
+      `cc-${TRACE}-${SPAN}-01-what the future will be`.replaceAll(' ', '-'),
+    ])
+      expect(traceContextOf({ traceparent: later })).toEqual({ traceparent });
+    expect(traceContextOf({ traceparent: `cc-${TRACE}-${SPAN}-02` })).toEqual({
+      traceparent: `00-${TRACE}-${SPAN}-00`,
+    });
+  });
+
+  it.each([
+    undefined,
+    7,
+    '',
+    traceparent.toUpperCase(),
+    ` ${traceparent}`,
+    `${traceparent}\r\nx-admin: 1`,
+    `${traceparent}-more`,
+    `ff-${TRACE}-${SPAN}-01`,
+    `00-${'0'.repeat(32)}-${SPAN}-01`,
+    `00-${TRACE}-${'0'.repeat(16)}-01`,
+    `00-${TRACE.slice(1)}-${SPAN}-01`,
+    `00-${TRACE}-${SPAN}-1`,
+    `cc-${TRACE}-${SPAN}-01.more`,
+    `cc-${TRACE}-${SPAN}-01-é`,
+  ])('is dropped with the traceparent %j', (invalid) => {
+    expect(traceContextOf({ traceparent: invalid, tracestate: 'a=1' })).toBeUndefined();
+  });
+
+  it.each([
+    '',
+    'a',
+    'a=',
+    'A=1',
+    'a=1,',
+    'a=1,a=2',
+    'a=1;b=2=3',
+    'a=1\r\nx-admin: 1',
+    'a=é',
+    Array.from({ length: 33 }, (_, n) => `a${n}=1`).join(),
+    `a=${'x'.repeat(250)},b=${'x'.repeat(250)},c=${'x'.repeat(20)}`,
+    ['a=1'],
+    'a=1\n',
+    'a=1,\r\nb=2',
+    'a=1\u00a0,b=2',
+  ])('loses the tracestate %j alone', (tracestate) => {
+    expect(traceContextOf({ traceparent, tracestate })).toEqual({ traceparent });
+  });
+});
+
+describe('parseSubscriberUrl', () => {
+  it.each([
+    'http://example.com',
+    'https://example.com/hook?token=a%20b#part',
+    'https://example.com:8443/a/b',
+    'HTTPS://EXAMPLE.COM/',
+    'https://münchen.example/',
+    'http://127.0.0.1:3000/',
+    'http://[::1]/',
+  ])('accepts %s', (text) => {
+    expect(parseSubscriberUrl(text)).toMatchObject({ kind: 'valid', url: new URL(text) });
+  });
+
+  it.each([
+    ['', 'must be an absolute URL'],
+    ['/hook', 'must be an absolute URL'],
+    ['example.com/hook', 'must be an absolute URL'],
+    ['http://', 'must be an absolute URL'],
+    ['http://[::1', 'must be an absolute URL'],
+    ['http://[fe80::1%25eth0]/', 'must be an absolute URL'],
+    ['http://256.256.256.256/', 'must be an absolute URL'],
+    ['http://example.com:99999/', 'must be an absolute URL'],
+    ['http:example.com', 'must be an absolute URL'],
+    ['http://example.com:0/', 'must not name port 0'],
+    ['https://a..b/', 'must not have an empty label in its host name'],
+    ['ftp://example.com/', 'must be an http or https URL'],
+    ['mailto:user@example.com', 'must be an http or https URL'],
+    ['file:///etc/passwd', 'must be an http or https URL'],
+    ['javascript:alert(1)', 'must be an http or https URL'],
+    ['https://user:secret@example.com/', 'must not contain a user name or password'],
+    ['https://user@example.com/', 'must not contain a user name or password'],
+    ['https://:secret@example.com/', 'must not contain a user name or password'],
+    [' https://example.com/', 'must not contain blanks or control characters'],
+    ['https://exam\nple.com/', 'must not contain blanks or control characters'],
+    ['https://example.com/a b', 'must not contain blanks or control characters'],
+    ['https://example.com/\u0000', 'must not contain blanks or control characters'],
+    ['https://example.com/\ud800', 'must not contain blanks or control characters'],
+  ])('refuses "%s": %s', (text, fault) => {
+    expect(parseSubscriberUrl(text)).toEqual({ kind: 'invalid', fault });
+  });
+
+  it('accepts up to 2,048 characters', () => {
+    const longest = 'https://example.com/'.padEnd(MAX_SUBSCRIBER_URL_LENGTH, 'a');
+    expect(longest).toHaveLength(2048);
+    expect(parseSubscriberUrl(longest).kind).toBe('valid');
+    expect(parseSubscriberUrl(`${longest}a`)).toEqual({
+      kind: 'invalid',
+      fault: 'must not be longer than 2048 characters',
+    });
   });
 });

@@ -1,5 +1,4 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { removeMember } from '../../../shared/domain/delivery/chunk.ts';
 import { cancelDelivery } from '../../../shared/steps/cancel-delivery.ts';
 import { retryDelivery } from '../../../shared/steps/retry-delivery.ts';
 import { aBarePolicy, aMessage, aQueue, aSubscription } from '../../support/builders.ts';
@@ -7,232 +6,218 @@ import { answered } from '../../support/delivery-builders.ts';
 import { chunkedWorld, type ChunkedWorld } from '../../support/in-memory/chunked-world.ts';
 import { type OneSubscriberWorld, subscribedWorld } from '../../support/in-memory/one-subscriber-world.ts';
 import { status } from '../../support/in-memory/scripted-subscriber.ts';
+import { removeMember } from '../../../shared/domain/delivery/chunk.ts';
 
-describe('a retry by hand', () => {
-  let world: OneSubscriberWorld;
+let world: OneSubscriberWorld;
 
-  const subscribed = async (policy: Parameters<typeof subscribedWorld>[0]): Promise<void> => {
-    world = await subscribedWorld(policy);
-  };
+const subscribed = async (policy: Parameters<typeof subscribedWorld>[0]): Promise<void> => {
+  world = await subscribedWorld(policy);
+};
 
-  beforeEach(() => subscribed({ minimum_delay_retries: 2, minimum_delay: 600, maximum_delay: 600 }));
+beforeEach(() => subscribed({ minimum_delay_retries: 2, minimum_delay: 600, maximum_delay: 600 }));
 
-  const requests = (): number => world.subscriber.seen.length;
+const requests = (): number => world.subscriber.seen.length;
+const retry = () => retryDelivery(world.byHandContext, world.key);
 
-  const retry = () => retryDelivery(world.byHandContext, world.key);
+describe('a manual retry of an open delivery', () => {
+  it('makes the pending attempt now, with its number and the phase manual', async () => {
+    world.subscriber.script(world.url, [status(500), status(200)]);
+    await world.publish(1_000);
+    expect((await retry()).kind).toBe('retried');
+    await world.clock.run(world.clock.now() + 1_000);
 
-  describe('a manual retry of an open delivery', () => {
-    it('makes the pending attempt now, with its number and the phase manual', async () => {
-      world.subscriber.script(world.url, [status(500), status(200)]);
-      await world.publish(1_000);
-      expect((await retry()).kind).toBe('retried');
-      await world.clock.run(world.clock.now() + 1_000);
-
-      expect(
-        (await world.delivery()).attempts.map(({ number, round, phase }) => [number, round, phase]),
-      ).toEqual([
-        [1, 1, 'initial'],
-        [2, 1, 'manual'],
-      ]);
-      expect((await world.delivery()).status).toBe('delivered');
-    });
-
-    it('removes the schedule of the pending attempt', async () => {
-      world.subscriber.script(world.url, [status(500), status(200)]);
-      await world.publish(1_000);
-      expect(world.schedules).toHaveLength(1);
-      await retry();
-
-      expect(world.schedules).toEqual([]);
-    });
-
-    it('uses the place of that attempt in the policy, and the next delay starts from it', async () => {
-      world.subscriber.script(world.url, [status(500), status(500), status(500)]);
-      await world.publish(1_000);
-      await retry();
-      await world.clock.run();
-
-      const delivery = await world.delivery();
-      expect(delivery.status).toBe('exhausted');
-      expect(delivery.attempts.map(({ phase }) => phase)).toEqual(['initial', 'manual', 'pre_backoff']);
-      const [, second, third] = delivery.attempts;
-      expect((third?.startedAt ?? 0) - (second?.startedAt ?? 0)).toBeGreaterThanOrEqual(600_000);
-    });
-
-    it('makes the attempt once in fifty races with the automatic retry', async () => {
-      world.subscriber.script(world.url, [status(500), status(200, { takesMs: 500 })]);
-      await world.publish(1_000);
-      const { next } = await world.delivery();
-      await world.clock.run(next?.dueAt);
-      const wakeUp = world.wakeUp(2, next?.dueAt);
-      const race = Array.from({ length: 50 }, (_, index) => [
-        retry(),
-        world.receive(wakeUp, `automatic-${index}`),
-      ]);
-      await world.clock.run();
-      await Promise.all(race.flat());
-
-      expect(requests()).toBe(2);
-      expect((await world.delivery()).attempts).toHaveLength(2);
-    });
-
-    it('is refused while an attempt is in flight', async () => {
-      world.subscriber.script(world.url, [status(500), status(200, { takesMs: 5_000 })]);
-      await world.publish(1_000);
-      await retry();
-      await world.clock.run(world.clock.now() + 1_000);
-
-      expect(await retry()).toMatchObject({ kind: 'refused', why: 'in_flight' });
-    });
-
-    it('takes over after a crash and counts the request as lost', async () => {
-      world.subscriber.script(world.url, [status(500), status(200)]);
-      await world.publish(1_000);
-      const now = world.clock.now();
-      await world.deliveries.write({
-        name: 'claim',
-        key: world.key,
-        expect: { kind: 'present' },
-        change: { lease: { owner: 'dead', until: now - 1 }, updatedAt: now, expiresAt: now },
-      });
-      expect((await retry()).kind).toBe('retried');
-      await world.clock.run();
-
-      expect((await world.delivery()).attempts.at(-1)).toMatchObject({ number: 2, lost: 1 });
-    });
-
-    it('is refused for a disabled subscription', async () => {
-      world.subscriber.script(world.url, [status(500)]);
-      await world.publish(1_000);
-      await world.subscriptions.disable('orders', 'subscription-1', { reason: 'manual', at: 0 });
-
-      expect(await retry()).toMatchObject({ kind: 'refused', why: 'subscription_absent' });
-    });
+    expect(
+      (await world.delivery()).attempts.map(({ number, round, phase }) => [number, round, phase]),
+    ).toEqual([
+      [1, 1, 'initial'],
+      [2, 1, 'manual'],
+    ]);
+    expect((await world.delivery()).status).toBe('delivered');
   });
 
-  describe('a manual retry of an ended delivery', () => {
-    const exhausted = async (): Promise<void> => {
-      await subscribed({});
-      world.subscriber.script(world.url, [status(500)]);
-      await world.publish(1_000);
-      expect((await world.delivery()).status).toBe('exhausted');
-    };
+  it('removes the schedule of the pending attempt', async () => {
+    world.subscriber.script(world.url, [status(500), status(200)]);
+    await world.publish(1_000);
+    expect(world.schedules).toHaveLength(1);
+    await retry();
 
-    it('opens another round: numbers continue, policy and budget start over', async () => {
-      await exhausted();
-      await world.subscriptions.putQueue(
-        aQueue({
-          retryPolicy: {
-            ...aBarePolicy({ retries_with_no_delay: 2 }),
-            ignore_subscription_override: true,
-          },
-        }),
-      );
-      world.subscriber.script(world.url, [status(500), status(500), status(500)]);
+    expect(world.schedules).toEqual([]);
+  });
+
+  it('uses the place of that attempt in the policy, and the next delay starts from it', async () => {
+    world.subscriber.script(world.url, [status(500), status(500), status(500)]);
+    await world.publish(1_000);
+    await retry();
+    await world.clock.run();
+
+    const delivery = await world.delivery();
+    expect(delivery.status).toBe('exhausted');
+    expect(delivery.attempts.map(({ phase }) => phase)).toEqual(['initial', 'manual', 'pre_backoff']);
+    const [, second, third] = delivery.attempts;
+    expect((third?.startedAt ?? 0) - (second?.startedAt ?? 0)).toBeGreaterThanOrEqual(600_000);
+  });
+
+  it('makes the attempt once in fifty races with the automatic retry', async () => {
+    world.subscriber.script(world.url, [status(500), status(200, { takesMs: 500 })]);
+    await world.publish(1_000);
+    const { next } = await world.delivery();
+    await world.clock.run(next?.dueAt);
+    const wakeUp = world.wakeUp(2, next?.dueAt);
+    const race = Array.from({ length: 50 }, (_, index) => [
+      retry(),
+      world.receive(wakeUp, `automatic-${index}`),
+    ]);
+    await world.clock.run();
+    await Promise.all(race.flat());
+
+    expect(requests()).toBe(2);
+    expect((await world.delivery()).attempts).toHaveLength(2);
+  });
+
+  it('is refused while an attempt is in flight', async () => {
+    world.subscriber.script(world.url, [status(500), status(200, { takesMs: 5_000 })]);
+    await world.publish(1_000);
+    await retry();
+    await world.clock.run(world.clock.now() + 1_000);
+
+    expect(await retry()).toMatchObject({ kind: 'refused', why: 'in_flight' });
+  });
+
+  it('takes over after a crash and counts the request as lost', async () => {
+    world.subscriber.script(world.url, [status(500), status(200)]);
+    await world.publish(1_000);
+    const now = world.clock.now();
+    await world.deliveries.write({
+      name: 'claim',
+      key: world.key,
+      expect: { kind: 'present' },
+      change: { lease: { owner: 'dead', until: now - 1 }, updatedAt: now, expiresAt: now },
+    });
+    expect((await retry()).kind).toBe('retried');
+    await world.clock.run();
+
+    expect((await world.delivery()).attempts.at(-1)).toMatchObject({ number: 2, lost: 1 });
+  });
+
+  it('is refused for a disabled subscription', async () => {
+    world.subscriber.script(world.url, [status(500)]);
+    await world.publish(1_000);
+    await world.subscriptions.disable('orders', 'subscription-1', { reason: 'manual', at: 0 });
+
+    expect(await retry()).toMatchObject({ kind: 'refused', why: 'subscription_absent' });
+  });
+});
+
+describe('a manual retry of an ended delivery', () => {
+  const exhausted = async (): Promise<void> => {
+    await subscribed({});
+    world.subscriber.script(world.url, [status(500)]);
+    await world.publish(1_000);
+    expect((await world.delivery()).status).toBe('exhausted');
+  };
+
+  it('opens another round: numbers continue, policy and budget start over', async () => {
+    await exhausted();
+    await world.subscriptions.putQueue(
+      aQueue({
+        retryPolicy: {
+          ...aBarePolicy({ retries_with_no_delay: 2 }),
+          ignore_subscription_override: true,
+        },
+      }),
+    );
+    world.subscriber.script(world.url, [status(500), status(500), status(500)]);
+    await retry();
+    await world.clock.run();
+
+    const { attempts, round, status: end } = await world.delivery();
+    expect({ round, end }).toEqual({ round: 2, end: 'exhausted' });
+    expect(attempts.map((attempt) => [attempt.number, attempt.round, attempt.phase])).toEqual([
+      [1, 1, 'initial'],
+      [2, 2, 'manual'],
+      [3, 2, 'immediate'],
+      [4, 2, 'immediate'],
+    ]);
+    expect(world.undeliverables.sent).toHaveLength(2);
+  });
+
+  it('is found by reconcile if its wake-up was not sent', async () => {
+    await exhausted();
+    world.subscriber.script(world.url, [status(200)]);
+    const lost = { ...world.wakeUps, sendDelayed: () => Promise.reject(new Error('SQS is unavailable')) };
+    const { ports, settings } = world.byHandContext;
+    await expect(retryDelivery({ ports: { ...ports, wakeUps: lost }, settings }, world.key)).rejects.toThrow(
+      'unavailable',
+    );
+    await world.clock.run(world.clock.now() + 60_000);
+    await world.reconcile();
+    await world.clock.run();
+
+    expect((await world.delivery()).status).toBe('delivered');
+  });
+
+  it('is refused if the body was not kept', async () => {
+    await world.publish(1_000);
+    expect((await world.delivery()).status).toBe('delivered');
+
+    expect(await retry()).toMatchObject({ kind: 'refused', why: 'body_gone' });
+    expect(requests()).toBe(1);
+  });
+
+  it('sends a delivered message again if all bodies are kept', async () => {
+    world.settings.retainMessages = 'all';
+    await world.publish(1_000);
+    await retry();
+    await world.clock.run();
+
+    expect(requests()).toBe(2);
+    expect(await world.delivery()).toMatchObject({ status: 'delivered', round: 2 });
+  });
+
+  it('is refused after the ttl of its message', async () => {
+    await subscribed({});
+    world.subscriber.script(world.url, [status(500)]);
+    const message = aMessage({ expiresAt: world.clock.now() + 5_000 });
+    await world.dispatch({ ok: true, message });
+    await world.clock.run(world.clock.now() + 6_000);
+
+    expect(await retry()).toMatchObject({ kind: 'refused', why: 'message_expired' });
+  });
+
+  it('is refused if the record has no room for another round', async () => {
+    await subscribed({ retries_with_no_delay: 100 });
+    world.subscriber.script(world.url, [status(500)]);
+    await world.publish(1_000);
+    for (let round = 2; round <= 4; round += 1) {
       await retry();
-      await world.clock.run();
+      await world.clock.run(world.clock.now() + 600_000);
+    }
 
-      const { attempts, round, status: end } = await world.delivery();
-      expect({ round, end }).toEqual({ round: 2, end: 'exhausted' });
-      expect(attempts.map((attempt) => [attempt.number, attempt.round, attempt.phase])).toEqual([
-        [1, 1, 'initial'],
-        [2, 2, 'manual'],
-        [3, 2, 'immediate'],
-        [4, 2, 'immediate'],
-      ]);
-      expect(world.undeliverables.sent).toHaveLength(2);
+    expect((await world.delivery()).attempts).toHaveLength(404);
+    expect(await retry()).toMatchObject({ kind: 'refused', why: 'too_many_attempts' });
+  });
+
+  it('is refused while the delivery has pending steps', async () => {
+    await exhausted();
+    const now = world.clock.now();
+    await world.deliveries.write({
+      name: 'settle',
+      key: world.key,
+      expect: { kind: 'present' },
+      change: { pendingSteps: [{ kind: 'undeliverable' }], updatedAt: now, expiresAt: now },
     });
 
-    it('is found by reconcile if its wake-up was not sent', async () => {
-      await exhausted();
-      world.subscriber.script(world.url, [status(200)]);
-      const lost = { ...world.wakeUps, sendDelayed: () => Promise.reject(new Error('SQS is unavailable')) };
-      const { ports, settings } = world.byHandContext;
-      await expect(
-        retryDelivery({ ports: { ...ports, wakeUps: lost }, settings }, world.key),
-      ).rejects.toThrow('unavailable');
-      await world.clock.run(world.clock.now() + 60_000);
-      await world.reconcile();
-      await world.clock.run();
-
-      expect((await world.delivery()).status).toBe('delivered');
-    });
-
-    it('is refused if the body was not kept', async () => {
-      await world.publish(1_000);
-      expect((await world.delivery()).status).toBe('delivered');
-
-      expect(await retry()).toMatchObject({ kind: 'refused', why: 'body_gone' });
-      expect(requests()).toBe(1);
-    });
-
-    it('sends a delivered message again if all bodies are kept', async () => {
-      world.settings.retainMessages = 'all';
-      await world.publish(1_000);
-      await retry();
-      await world.clock.run();
-
-      expect(requests()).toBe(2);
-      expect(await world.delivery()).toMatchObject({ status: 'delivered', round: 2 });
-    });
-
-    it('is refused after the ttl of its message', async () => {
-      await subscribed({});
-      world.subscriber.script(world.url, [status(500)]);
-      const message = aMessage({ expiresAt: world.clock.now() + 5_000 });
-      await world.dispatch({ ok: true, message });
-      await world.clock.run(world.clock.now() + 6_000);
-
-      expect(await retry()).toMatchObject({ kind: 'refused', why: 'message_expired' });
-    });
-
-    it('is refused if the record has no room for another round', async () => {
-      await subscribed({ retries_with_no_delay: 100 });
-      world.subscriber.script(world.url, [status(500)]);
-      await world.publish(1_000);
-      for (let round = 2; round <= 4; round += 1) {
-        await retry();
-        await world.clock.run(world.clock.now() + 600_000);
-      }
-
-      expect((await world.delivery()).attempts).toHaveLength(404);
-      expect(await retry()).toMatchObject({ kind: 'refused', why: 'too_many_attempts' });
-    });
-
-    it('is refused while the delivery has pending steps', async () => {
-      await exhausted();
-      const now = world.clock.now();
-      await world.deliveries.write({
-        name: 'settle',
-        key: world.key,
-        expect: { kind: 'present' },
-        change: { pendingSteps: [{ kind: 'undeliverable' }], updatedAt: now, expiresAt: now },
-      });
-
-      expect(await retry()).toMatchObject({ kind: 'refused', why: 'being_closed' });
-    });
+    expect(await retry()).toMatchObject({ kind: 'refused', why: 'being_closed' });
   });
 });
 
 describe('a manual cancellation', () => {
-  let world: OneSubscriberWorld;
-
-  const subscribed = async (policy: Parameters<typeof subscribedWorld>[0]): Promise<void> => {
-    world = await subscribedWorld(policy);
-  };
-
-  beforeEach(() => subscribed({ minimum_delay_retries: 2, minimum_delay: 600, maximum_delay: 600 }));
-
-  const requests = (): number => world.subscriber.seen.length;
-
-  const retried = () => retryDelivery(world.byHandContext, world.key);
-
-  const cancelled = () => cancelDelivery(world.byHandContext, world.key, 'manual');
+  const cancel = () => cancelDelivery(world.byHandContext, world.key, 'manual');
 
   it('prevents further requests and removes the schedule', async () => {
     world.subscriber.script(world.url, [status(500), status(200)]);
     await world.publish(1_000);
-    expect((await cancelled()).kind).toBe('cancelled');
+    expect((await cancel()).kind).toBe('cancelled');
     expect(world.schedules).toEqual([]);
     await world.clock.run();
 
@@ -242,7 +227,7 @@ describe('a manual cancellation', () => {
 
   it('prevents a first attempt that is not due yet', async () => {
     await world.dispatch({ ok: true, message: aMessage(), delaySeconds: 60 });
-    expect((await cancelled()).kind).toBe('cancelled');
+    expect((await cancel()).kind).toBe('cancelled');
     await world.clock.run();
 
     expect(requests()).toBe(0);
@@ -272,7 +257,7 @@ describe('a manual cancellation', () => {
     expect(await cancelDelivery(world.byHandContext, stranger, 'manual')).toMatchObject({
       why: 'no_such_delivery',
     });
-    expect((await cancelled()).kind).toBe('cancelled');
+    expect((await cancel()).kind).toBe('cancelled');
     await world.clock.run();
     expect(requests()).toBe(0);
   });
@@ -299,7 +284,7 @@ describe('a manual cancellation', () => {
       now: deletedAt,
     });
 
-    expect((await cancelled()).kind).toBe('cancelled');
+    expect((await cancel()).kind).toBe('cancelled');
   });
 
   it('is refused before a first attempt that a filter may prevent', async () => {
@@ -343,13 +328,13 @@ describe('a manual cancellation', () => {
   it('does not allow another round while its request is in flight', async () => {
     world.subscriber.script(world.url, [status(500), status(500, { takesMs: 14_000 }), status(200)]);
     await world.publish(1_000);
-    await retried();
+    await retry();
     await world.clock.run(world.clock.now() + 1_000);
-    await cancelled();
-    expect(await retried()).toMatchObject({ kind: 'refused', why: 'in_flight' });
+    await cancel();
+    expect(await retry()).toMatchObject({ kind: 'refused', why: 'in_flight' });
 
     await world.clock.run(world.clock.now() + 30_000);
-    expect((await retried()).kind).toBe('retried');
+    expect((await retry()).kind).toBe('retried');
     await world.clock.run();
     expect(await world.delivery()).toMatchObject({ status: 'delivered', round: 2 });
   });
@@ -357,15 +342,15 @@ describe('a manual cancellation', () => {
   it('is refused for an ended delivery', async () => {
     await world.publish(1_000);
 
-    expect(await cancelled()).toMatchObject({ kind: 'refused', why: 'over' });
+    expect(await cancel()).toMatchObject({ kind: 'refused', why: 'over' });
   });
 
   it('during an attempt still records its success and makes no other attempt', async () => {
     world.subscriber.script(world.url, [status(500), status(200, { takesMs: 5_000 })]);
     await world.publish(1_000);
-    await retried();
+    await retry();
     await world.clock.run(world.clock.now() + 1_000);
-    expect((await cancelled()).kind).toBe('cancelled');
+    expect((await cancel()).kind).toBe('cancelled');
     await world.clock.run();
 
     const delivery = await world.delivery();
@@ -378,7 +363,7 @@ describe('a manual cancellation', () => {
     await subscribed({ retries_with_no_delay: 5 });
     world.subscriber.script(world.url, [status(500, { takesMs: 1_000 })]);
     await world.publish(500);
-    await cancelled();
+    await cancel();
     await world.clock.run();
 
     expect(requests()).toBe(1);
@@ -388,10 +373,10 @@ describe('a manual cancellation', () => {
 
 const RETRIED = { minimum_delay_retries: 2, minimum_delay: 10, maximum_delay: 10 };
 
-const cancelled = async (world: ChunkedWorld, id: string) =>
+const cancelMember = async (world: ChunkedWorld, id: string) =>
   cancelDelivery(world.byHandContext, await world.keyOf(id), 'manual');
 
-const retried = async (world: ChunkedWorld, id: string) =>
+const retryMember = async (world: ChunkedWorld, id: string) =>
   retryDelivery(world.byHandContext, await world.keyOf(id));
 
 /** Three subscribers: two answer after one second, the last after five. */
@@ -412,7 +397,7 @@ const underWay = async (
 describe('a manual cancellation of a delivery in a chunk', () => {
   it('during its attempt creates a separate record, and a success still counts', async () => {
     const world = await underWay();
-    expect((await cancelled(world, 's-3')).kind).toBe('cancelled');
+    expect((await cancelMember(world, 's-3')).kind).toBe('cancelled');
     expect(world.separateMembers()).toEqual(['s-3']);
     expect((await world.chunk())?.members?.get('s-3')).toBe('separate');
     expect(await world.delivery('s-3')).toMatchObject({ status: 'cancelled', reason: 'manual' });
@@ -428,7 +413,7 @@ describe('a manual cancellation of a delivery in a chunk', () => {
 
   it('makes the common write of successes fail, so that the others get separate records', async () => {
     const world = await underWay();
-    await cancelled(world, 's-2');
+    await cancelMember(world, 's-2');
     await world.clock.run();
 
     expect(world.writes().filter((write) => write === 'chunk leased')).toHaveLength(2);
@@ -470,7 +455,7 @@ describe('a manual cancellation of a delivery in a chunk', () => {
   it('prevents a first attempt that is not due yet, but not those of the other members', async () => {
     const world = await chunkedWorld(4);
     await world.publish({}, 60);
-    for (const id of ['s-2', 's-3']) expect((await cancelled(world, id)).kind).toBe('cancelled');
+    for (const id of ['s-2', 's-3']) expect((await cancelMember(world, id)).kind).toBe('cancelled');
     expect((await world.chunk())?.members).toBeUndefined();
     await world.clock.run();
 
@@ -490,7 +475,7 @@ describe('a manual cancellation of a delivery in a chunk', () => {
     await world.publish({}, 900);
     world.deliverDying(world.job(), world.received('dead'), 500);
     await world.until(180_000);
-    expect((await cancelled(world, 's-2')).kind).toBe('cancelled');
+    expect((await cancelMember(world, 's-2')).kind).toBe('cancelled');
     const again = world.deliverCopy(world.job(), world.received('next', 2));
     await world.clock.run();
     await again;
@@ -507,7 +492,7 @@ describe('a manual retry of a delivery in a chunk', () => {
     await world.publish();
     await world.clock.run();
     const before = await world.delivery('s-2');
-    expect((await retried(world, 's-2')).kind).toBe('retried');
+    expect((await retryMember(world, 's-2')).kind).toBe('retried');
     await world.clock.run();
 
     expect(world.requests()).toEqual([1, 2, 1]);
@@ -525,11 +510,11 @@ describe('a manual retry of a delivery in a chunk', () => {
   it('is refused before its job is received, and while SQS will redeliver it', async () => {
     const world = await chunkedWorld(2);
     await world.publish({}, 900);
-    expect(await retried(world, 's-1')).toMatchObject({ why: 'no_such_delivery' });
+    expect(await retryMember(world, 's-1')).toMatchObject({ why: 'no_such_delivery' });
     world.subscriber.script(world.urlOf('s-1'), [status(200, { takesMs: 1_000 })]);
     world.deliverDying(world.job(), world.received('dead'), 500);
     await world.until(180_000);
 
-    expect(await retried(world, 's-1')).toMatchObject({ why: 'not_begun' });
+    expect(await retryMember(world, 's-1')).toMatchObject({ why: 'not_begun' });
   });
 });

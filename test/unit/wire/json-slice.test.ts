@@ -2,10 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   elementSources,
-  type Json,
   parseJson,
   propertySource,
   wholeSource,
+  type Json,
 } from '../../../shared/wire/json-slice.ts';
 import { jsonText } from './json-text.ts';
 

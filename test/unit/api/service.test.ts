@@ -1,0 +1,515 @@
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { healthSchema, homeSchema } from '../../../functions/api/service/routes.ts';
+import { openRoutes } from '../../../shared/config/open-routes.ts';
+import { wholeApi } from '../../support/whole-api.ts';
+import {
+  apiUnderTest,
+  CALLER,
+  faultOf,
+  faultsByDescription,
+  NOON,
+  PUBLIC_URL,
+  refusal,
+} from './api-under-test.ts';
+
+describe('GET /v2/ping', () => {
+  it('answers 204 without a body', async () => {
+    const { call } = apiUnderTest();
+    expect(await call('GET', '/v2/ping')).toMatchObject({ status: 204, body: undefined });
+  });
+});
+
+describe('GET /v2', () => {
+  it('lists every path with its methods', async () => {
+    const { call } = apiUnderTest();
+    const { status, body } = await call('GET', '/v2');
+    expect(status).toBe(200);
+    const { resources } = homeSchema.parse(body);
+    expect(resources['/v2/queues/{queue}']).toEqual({
+      'href-template': '/v2/queues/{queue}',
+      hints: { allow: ['PUT', 'PATCH', 'GET', 'DELETE'] },
+    });
+    expect(Object.keys(resources)).toEqual(
+      expect.arrayContaining(['/v2', '/v2/ping', '/v2/queues/{queue}/subscriptions/{subscription}/confirm']),
+    );
+  });
+});
+
+describe('GET /v2/health', () => {
+  it('shows passing checks, the numbers of messages in queues, and the overdue retries', async () => {
+    const { call } = apiUnderTest();
+    const { status, body } = await call('GET', '/v2/health');
+    expect(status).toBe(200);
+    expect(healthSchema.parse(body)).toEqual({
+      status: 'ok',
+      checks: { subscriptionsTable: 'ok', deliveriesTable: 'ok', queues: 'ok' },
+      queues: { ingress: 0, ingressDeadLetters: 2 },
+      delayed: { ingress: 4, ingressDeadLetters: 0 },
+      overdue: 0,
+      retentionDays: 30,
+    });
+  });
+
+  it('counts retries as overdue after the time that reconcile waits', async () => {
+    const { dependencies, time } = apiUnderTest();
+    const asked: [number, number][] = [];
+    const overdue = {
+      key: { queue: 'orders', messageId: 'm', subscriptionId: 's', bucket: 0 },
+      overdueAt: 0,
+    };
+    const { call } = apiUnderTest({
+      deliveries: {
+        ...dependencies.deliveries,
+        overdue: (...given) => {
+          asked.push(given);
+          return Promise.resolve([overdue, overdue]);
+        },
+      },
+    });
+    expect((await call('GET', '/v2/health')).body).toMatchObject({ overdue: 2 });
+    expect(asked).toEqual([[time.now - 30_000, 1_000]]);
+  });
+
+  const fault = new Error('table posthaste-secret-name is gone');
+  const fails = () => Promise.reject(fault);
+
+  it.each([
+    [
+      'subscriptionsTable',
+      (api: ReturnType<typeof apiUnderTest>) => ({ registry: { ...api.registry, findQueue: fails } }),
+      [],
+    ],
+    [
+      'deliveriesTable',
+      (api: ReturnType<typeof apiUnderTest>) => ({ messageRecords: { ...api.messageRecords, find: fails } }),
+      ['overdue'],
+    ],
+    [
+      'deliveriesTable',
+      (api: ReturnType<typeof apiUnderTest>) => ({
+        deliveries: { ...api.dependencies.deliveries, overdue: fails },
+      }),
+      ['overdue'],
+    ],
+    ['queues', () => ({ queueDepths: { approximate: fails } }), ['queues']],
+  ])('answers 503 if %s cannot be read, and only logs the reason', async (check, broken, absent) => {
+    const faults: unknown[] = [];
+    const { call } = apiUnderTest({
+      ...broken(apiUnderTest()),
+      reportFault: (...reported) => faults.push(reported),
+    });
+    const { status, body } = await call('GET', '/v2/health');
+    expect(status).toBe(503);
+    const health = healthSchema.parse(body);
+    expect(health.status).toBe('failing');
+    expect(Object.entries(health.checks).filter(([, state]) => state === 'failing')).toEqual([
+      [check, 'failing'],
+    ]);
+    for (const field of absent) expect(health).not.toHaveProperty(field);
+    expect(JSON.stringify(body)).not.toContain('secret-name');
+    expect(faults).toEqual([[fault, CALLER]]);
+  });
+});
+
+const operation = z.looseObject({ operationId: z.string(), security: z.array(z.unknown()).optional() });
+
+const schema = z.looseObject({
+  openapi: z.string(),
+  info: z.looseObject({ version: z.string() }),
+  servers: z.array(z.object({ url: z.string() })),
+  paths: z.record(z.string(), z.record(z.string(), operation)),
+});
+
+const served = async () => {
+  const { status, body } = await apiUnderTest().call('GET', '/v2/openapi.json');
+  expect(status).toBe(200);
+  return schema.parse(body);
+};
+
+const operationsOf = ({ paths }: z.infer<typeof schema>) =>
+  Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, described]) => ({
+      name: `${method.toUpperCase()} ${path}`,
+      ...described,
+    })),
+  );
+
+describe('the OpenAPI document', () => {
+  it('is valid OpenAPI 3.1', async () => {
+    const document = await served();
+    expect(document.openapi).toMatch(/^3\.1\./);
+    expect(await new Validator().validate(structuredClone(document))).toEqual({ valid: true });
+  });
+
+  it('describes exactly the routes of the API', async () => {
+    const { routes } = wholeApi(apiUnderTest().dependencies);
+    const names = routes
+      .filter(({ method }) => method !== 'ALL')
+      .map(({ method, path }) => `${method} ${path.replaceAll(/:(\w+)/g, '{$1}')}`);
+    expect(
+      operationsOf(await served())
+        .map(({ name }) => name)
+        .sort(),
+    ).toEqual(names.sort());
+  });
+
+  it('gives each operation a unique id', async () => {
+    const ids = operationsOf(await served()).map(({ operationId }) => operationId);
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+
+  it('marks exactly the open routes as open', async () => {
+    const open = operationsOf(await served()).filter(
+      ({ security }) => security?.every((scheme) => JSON.stringify(scheme) === '{"pullToken":[]}') === true,
+    );
+    const names = openRoutes.flatMap(({ path, methods }) => methods.map((method) => `${method} ${path}`));
+    expect(open.map(({ name }) => name).sort()).toEqual(names.sort());
+  });
+
+  it('contains the URL and version of the API', async () => {
+    const { servers, info } = await served();
+    expect(servers).toEqual([{ url: PUBLIC_URL }]);
+    expect(info.version).toBe('1.2.3');
+  });
+
+  it('contains the public URL of each request', async () => {
+    const api = wholeApi(apiUnderTest().dependencies);
+    const ask = async (publicUrl: string) => {
+      const response = await api.request('/v2/openapi.json', {}, { ...BINDINGS, publicUrl });
+      return schema.parse(await response.json()).servers[0]?.url;
+    };
+    expect([await ask('https://a.example'), await ask('https://b.example'), await ask('https://a.example')]) //
+      .toEqual(['https://a.example', 'https://b.example', 'https://a.example']);
+  });
+});
+
+const BINDINGS = { caller: { principal: 'anonymous', requestId: 'request-1' } };
+
+const faultsOf = await faultsByDescription();
+
+describe('validation against the OpenAPI document', () => {
+  const answered = (path: string, status: number, body: unknown, headers: Record<string, string> = {}) => {
+    const text = JSON.stringify(body);
+    const response = new Response(text, {
+      status,
+      headers: { 'content-type': 'application/json', ...headers },
+    });
+    return faultsOf({ method: 'GET', path, response, text });
+  };
+
+  it('reports an undescribed status, media type or field', () => {
+    expect(answered('/v2/queues', 200, { queues: [], links: [] })).toEqual([]);
+    expect(answered('/v2/queues?limit=1', 418, {})).toHaveLength(1);
+    expect(answered('/v2/queues', 200, { queues: [], links: [], more: 1 })).toHaveLength(1);
+    expect(answered('/v2/queues', 200, { queues: [] })).toHaveLength(1);
+    expect(answered('/v2/queues', 200, {}, { 'content-type': 'text/plain' })).toHaveLength(1);
+    expect(answered('/v2/ping', 200, {})).toHaveLength(1);
+  });
+});
+
+const ROUTES = [
+  ['PUT', '/v2/queues/{queue}'],
+  ['GET', '/v2/queues/{queue}'],
+  ['DELETE', '/v2/queues/{queue}'],
+  ['PATCH', '/v2/queues/{queue}'],
+  ['GET', '/v2/queues/{queue}/export'],
+  ['POST', '/v2/credentials/{queue}'],
+  ['POST', '/v2/queues/{queue}/import'],
+  ['POST', '/v2/queues/{queue}/subscriptions'],
+  ['GET', '/v2/queues/{queue}/subscriptions'],
+  ['GET', '/v2/queues/{queue}/subscriptions/id-1'],
+  ['DELETE', '/v2/queues/{queue}/subscriptions/id-1'],
+  ['PUT', '/v2/queues/{queue}/subscriptions/id-1/confirm'],
+  ['POST', '/v2/queues/{queue}/subscriptions/id-1/enable'],
+  ['POST', '/v2/queues/{queue}/subscriptions/id-1/disable'],
+  ['POST', '/v2/queues/{queue}/subscriptions/id-1/secret/rotate'],
+  ['POST', '/v2/queues/{queue}/subscriptions/id-1/test'],
+  ['POST', '/v2/queues/{queue}/messages'],
+  ['GET', '/v2/queues/{queue}/messages/id-1'],
+  ['GET', '/v2/queues/{queue}/messages/id-1/explain'],
+  ['DELETE', '/v2/queues/{queue}/messages/id-1/body'],
+  ['GET', '/v2/queues/{queue}/messages/id-1/deliveries'],
+  ['POST', '/v2/queues/{queue}/recoveries'],
+  ['GET', '/v2/queues/{queue}/recoveries'],
+  ['GET', '/v2/queues/{queue}/recoveries/id-1'],
+  ['DELETE', '/v2/queues/{queue}/recoveries/id-1'],
+  ['GET', '/v2/queues/{queue}/recoveries/id-1/outcomes'],
+  ['GET', '/v2/queues/{queue}/subscriptions/id-1/deliveries'],
+  ['GET', '/v2/queues/{queue}/messages/id-1/deliveries/id-2'],
+  ['GET', '/v2/queues/{queue}/deliveries'],
+  ['GET', '/v2/queues/{queue}/books'],
+  ['GET', '/v2/queues/{queue}/statistics'],
+] as const;
+
+const BODIES = [
+  ['PUT', '/v2/queues/orders'],
+  ['POST', '/v2/queues/orders/subscriptions/id-1/secret/rotate'],
+  ['POST', '/v2/queues/orders/subscriptions/id-1/test'],
+  ['POST', '/v2/queues/orders/subscriptions'],
+  ['POST', '/v2/queues/orders/messages'],
+  ['POST', '/v2/queues/orders/recoveries'],
+  ['PATCH', '/v2/queues/orders'],
+  ['PATCH', '/v2/queues/orders/subscriptions/id-1'],
+  ['PUT', '/v2/queues/orders/subscriptions/id-1/confirm'],
+] as const;
+
+const NOTHING = { queues: [], subscriptions: [], published: [], changes: [] };
+
+const BAD_NAMES = ['x'.repeat(65), 'a%20b', 'a%2Fb', 'a%00', '%F0%9F%98%80', 'a:b', '%ff', 'a%2525'];
+
+describe.each(ROUTES)('%s %s', (method, route) => {
+  it('refuses each name that no queue can have', async () => {
+    const { call, world } = apiUnderTest();
+    const body = method === 'GET' ? undefined : {};
+    for (const name of BAD_NAMES)
+      expect([name, await call(method, route.replace('{queue}', name), body)]).toMatchObject([
+        name,
+        refusal('invalid_request', 'queue'),
+      ]);
+    expect(await world()).toEqual(NOTHING);
+  });
+});
+
+/** Each after what it is. */
+const MALFORMED: readonly (readonly [string, string | Uint8Array])[] = [
+  ['text that is not JSON', 'not json'],
+  ['JSON that ends too early', '{"messages": ['],
+  ['two JSON values', '{} {}'],
+  ['a comment', '{} // fine?'],
+  ['a trailing comma', '{"a": 1,}'],
+  ['NaN', '{"a": NaN}'],
+  ['bytes that are not UTF-8', new Uint8Array([0x22, 0xff, 0x22])],
+];
+
+describe.each(BODIES)('%s %s', (method, path) => {
+  it('answers invalid_json to a body that is not JSON', async () => {
+    const { call, world } = apiUnderTest();
+    for (const [what, body] of MALFORMED)
+      expect([what, await call(method, path, body)]).toMatchObject([what, refusal('invalid_json')]);
+    expect(await world()).toEqual(NOTHING);
+  });
+
+  it('answers too_large to any body over 1 MiB', async () => {
+    const { call, world } = apiUnderTest();
+    expect(await call(method, path, ' '.repeat(1_048_577))).toMatchObject(refusal('too_large'));
+    expect(await world()).toEqual(NOTHING);
+  });
+
+  it('reads bodies of up to 1 MiB', async () => {
+    const { call } = apiUnderTest();
+    expect(await call(method, path, 'x'.repeat(1_048_576))).toMatchObject({ body: faultOf('invalid_json') });
+  });
+});
+
+describe('a missing body', () => {
+  it.each(BODIES.slice(3))('is not JSON to %s %s', async (method, path) => {
+    const { call } = apiUnderTest();
+    expect(await call(method, path)).toMatchObject(refusal('invalid_json'));
+  });
+});
+
+describe('an unknown route', () => {
+  it.each([
+    ['GET', '/unrouted'],
+    ['GET', '/v3'],
+    ['GET', '/v1/queues'],
+    ['GET', '/v2/queues/orders/claims'],
+    ['GET', '/v2/queues/orders/subscriptions/id-1/deliveries'],
+    ['DELETE', '/v2/queues/orders/claims/id-1'],
+    ['GET', '/v2/queues/'],
+    ['DELETE', '/v2/queues/orders/'],
+    ['GET', '/v2//queues'],
+  ])('is answered with 404: %s %s', async (method, path) => {
+    const { call } = apiUnderTest();
+    expect(await call(method, path)).toMatchObject(refusal('not_found'));
+  });
+
+  it.each([
+    ['POST', '/v2/queues', 'GET'],
+    ['POST', '/v2/queues/orders', 'GET, PUT, PATCH, DELETE'],
+    ['DELETE', '/v2/queues/orders/subscriptions', 'GET, POST'],
+    ['PUT', '/v2/queues/orders/subscriptions/id-1', 'GET, PATCH, DELETE'],
+    ['DELETE', '/v2/queues/orders/subscriptions/id-1/confirm', 'GET, POST, PUT'],
+    ['GET', '/v2/queues/orders/subscriptions/id-1/enable', 'POST'],
+    ['GET', '/v2/queues/orders/subscriptions/id-1/test', 'POST'],
+    ['POST', '/v2/queues/orders/export', 'GET'],
+    ['POST', '/v2/health', 'GET'],
+    ['DELETE', '/v2/queues/orders/messages', 'GET, POST'],
+    ['POST', '/v2/queues/orders/messages/id-1/deliveries', 'GET'],
+    ['OPTIONS', '/v2/queues', 'GET'],
+  ])('is answered with 405 if the path exists: %s %s', async (method, path, allowed) => {
+    const { call } = apiUnderTest();
+    const answer = await call(method, path);
+    expect(answer).toMatchObject(refusal('method_not_allowed'));
+    expect(answer.headers.get('allow')?.split(', ').sort()).toEqual(allowed.split(', ').sort());
+  });
+});
+
+describe('an internal error', () => {
+  it('shows only the request id to the caller, and the details in the log', async () => {
+    const fault = new Error('table posthaste-secret-name is throttled');
+    const faults: unknown[] = [];
+    const { registry } = apiUnderTest();
+    const { call } = apiUnderTest({
+      registry: { ...registry, findQueue: () => Promise.reject(fault) },
+      reportFault: (...reported) => faults.push(reported),
+    });
+    const answer = await call('GET', '/v2/queues/orders');
+    expect(answer).toMatchObject(refusal('internal'));
+    expect(JSON.stringify(answer.body)).toContain('request-1');
+    expect(JSON.stringify(answer.body)).not.toContain('secret-name');
+    expect(faults).toEqual([[fault, { ...CALLER, queue: 'orders' }]]);
+  });
+
+  it('is not reported for refused requests', async () => {
+    const { call, faults } = apiUnderTest();
+    await call('GET', '/v2/queues/orders');
+    await call('GET', '/v2/queues?marker=x');
+    await call('PUT', '/v2/queues/orders', 'not json');
+    expect(faults).toEqual([]);
+  });
+});
+
+describe('the audit trail', () => {
+  it('has no entry for GET requests', async () => {
+    const { call, changes } = apiUnderTest();
+    for (const [method, path] of ROUTES.filter(([method]) => method === 'GET')) {
+      await call(method, path.replace('{queue}', 'orders'));
+    }
+    expect(changes).toEqual([]);
+  });
+});
+
+const listed = z.strictObject({
+  queues: z.array(z.looseObject({ name: z.string() })),
+  links: z.array(z.object({ href: z.string() })),
+  count: z.number().optional(),
+});
+
+describe('GET /', () => {
+  it('lists the versions, which OpenStack clients request first', async () => {
+    const { call } = apiUnderTest();
+    expect(await call('GET', '/')).toMatchObject({
+      status: 300,
+      body: { versions: [{ id: '2', status: 'CURRENT', links: [{ href: '/v2', rel: 'self' }] }] },
+    });
+  });
+});
+
+describe('the list of queues', () => {
+  const api = async () => {
+    const { call } = apiUnderTest();
+    for (const name of ['bills', 'orders', 'orders-eu', 'reorders']) await call('PUT', `/v2/queues/${name}`);
+    return async (path: string) => listed.parse((await call('GET', path)).body);
+  };
+  const namesOf = ({ queues }: z.output<typeof listed>): string[] => queues.map(({ name }) => name);
+
+  it('can be filtered by a part of the name, page by page', async () => {
+    const list = await api();
+    const first = await list('/v2/queues?name=order&limit=2');
+    expect(namesOf(first)).toEqual(['orders', 'orders-eu']);
+    const next = await list(first.links[0]?.href ?? '');
+    expect(namesOf(next)).toEqual(['reorders']);
+    expect(next.links).toEqual([]);
+  });
+
+  it('contains the number of all queues on request', async () => {
+    const list = await api();
+    expect((await list('/v2/queues?limit=1')).count).toBeUndefined();
+    const first = await list('/v2/queues?limit=1&with_count=true');
+    expect(first.count).toBe(4);
+    expect((await list(first.links[0]?.href ?? '')).count).toBeUndefined();
+    expect((await list('/v2/queues?with_count=true&name=eu')).count).toBe(1);
+  });
+});
+
+describe('the rules for posts in the metadata of a queue', () => {
+  const post = { messages: [{ body: 1 }, { body: 2, ttl: 7, delay: 0 }] };
+
+  it('supply missing ttls and delays', async () => {
+    const { call, published } = apiUnderTest();
+    await call('PUT', '/v2/queues/orders', { _default_message_ttl: 600, _default_message_delay: 30 });
+    expect((await call('POST', '/v2/queues/orders/messages', post)).status).toBe(201);
+    expect(published.map((text): unknown => JSON.parse(text))).toEqual([
+      { queue: 'orders', id: 'id-1', ttl: 600, delay: 30, data: 1 },
+      { queue: 'orders', id: 'id-2', ttl: 7, delay: 0, data: 2 },
+    ]);
+  });
+
+  it('limit the size of a post', async () => {
+    const { call, published } = apiUnderTest();
+    const bytes = Buffer.byteLength(JSON.stringify(post));
+    await call('PUT', '/v2/queues/orders', { _max_messages_post_size: bytes - 1 });
+    expect(await call('POST', '/v2/queues/orders/messages', post)).toMatchObject(refusal('too_large'));
+    expect(published).toEqual([]);
+    await call('PUT', '/v2/queues/orders', { _max_messages_post_size: bytes });
+    expect((await call('POST', '/v2/queues/orders/messages', post)).status).toBe(201);
+  });
+
+  it.each([
+    ['_default_message_ttl', 0],
+    ['_default_message_delay', 901],
+    ['_max_messages_post_size', 0],
+    ['_attempt_timeout', 31],
+    ['_max_subscriptions', 0],
+    ['_retention_days', 14],
+    ['_retention_days', 31],
+    ['_retain_messages', 'some'],
+  ])('are refused with %s = %j', async (name, value) => {
+    const { call } = apiUnderTest();
+    expect(await call('PUT', '/v2/queues/orders', { [name]: value })).toMatchObject(
+      refusal('invalid_request', name),
+    );
+  });
+});
+
+describe('PUT /v2/queues/{queue}/subscriptions/{subscription}/confirm', () => {
+  const underTest = async () => {
+    const api = apiUnderTest();
+    await api.call('PUT', '/v2/queues/orders');
+    await api.call('POST', '/v2/queues/orders/subscriptions', { subscriber: 'https://hooks.example/a' });
+    const [subscription] = (await api.registry.listSubscriptions('orders', { limit: 1 })).items;
+    const id = subscription?.id ?? '';
+    const confirm = (body: unknown) => api.call('PUT', `/v2/queues/orders/subscriptions/${id}/confirm`, body);
+    const found = () => api.registry.findSubscription('orders', id);
+    return { ...api, id, confirm, found };
+  };
+
+  it('revokes a confirmation without sending a confirmation request', async () => {
+    const { confirm, found, jobs, changes, id } = await underTest();
+    expect((await confirm({ confirmed: false })).status).toBe(204);
+    expect(await found()).toMatchObject({ unconfirmed: { at: NOON } });
+    expect((await found())?.unconfirmed).not.toHaveProperty('owed');
+    expect(jobs).toEqual([]);
+    expect(changes.at(-1)).toMatchObject({
+      change: 'subscription_unconfirmed',
+      queue: 'orders',
+      subscriptionId: id,
+    });
+  });
+
+  it('confirms a subscription, and is idempotent', async () => {
+    const { confirm, found, changes, time } = await underTest();
+    await confirm({ confirmed: false });
+    time.now += 5;
+    expect((await confirm({ confirmed: true })).status).toBe(204);
+    const confirmed = await found();
+    expect(confirmed?.unconfirmed).toBeUndefined();
+    expect(confirmed?.confirmedAt).toBe(NOON + 5);
+    const before = changes.length;
+    time.now += 5;
+    expect((await confirm({ confirmed: true })).status).toBe(204);
+    expect(await found()).toEqual(confirmed);
+    expect(changes).toHaveLength(before);
+  });
+
+  it('refuses an invalid body, and an unknown subscription', async () => {
+    const { confirm, call } = await underTest();
+    expect(await confirm({ confirmed: 'yes' })).toMatchObject({ status: 400 });
+    expect(await confirm({})).toMatchObject({ status: 400 });
+    const path = '/v2/queues/orders/subscriptions/unknown/confirm';
+    expect(await call('PUT', path, { confirmed: true })).toMatchObject({ status: 404 });
+  });
+});

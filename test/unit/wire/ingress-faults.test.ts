@@ -1,0 +1,127 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  CONFIRMATION_TYPE,
+  confirmationIdOf,
+  tokenHashOf,
+} from '../../../shared/domain/subscription/confirmation.ts';
+import { cloudEvent, eventBridgeEvent, notification, parse, TOPIC } from './ingress-samples.ts';
+import { jsonText } from './json-text.ts';
+
+const confirmationId = confirmationIdOf({ tokenHash: tokenHashOf('a token') });
+
+describe('a malformed message is refused', () => {
+  const own = { queue: 'orders', data: 1 };
+
+  it.each<[string, unknown, string]>([
+    ['nothing', '', 'not_json'],
+    ['text', 'hello', 'not_json'],
+    ['half an object', '{"queue":"orders"', 'not_json'],
+    ['1 MiB of brackets', '['.repeat(1_048_576), 'not_json'],
+    ['no queue', { data: 1 }, 'queue_missing'],
+    ['an array', [1], 'queue_missing'],
+    ['null', null, 'queue_missing'],
+    ['an event without a route', eventBridgeEvent, 'queue_missing'],
+    ['a notification without a route', notification('x'), 'queue_missing'],
+    ['no data', { queue: 'orders' }, 'data_missing'],
+    ['a queue that is not text', { ...own, queue: 5 }, 'invalid_field:queue'],
+    ['an invalid queue name', { ...own, queue: 'a#b' }, 'invalid_field:queue'],
+    ['an empty queue', { ...own, queue: '' }, 'invalid_field:queue'],
+    ['a queue name too long', { ...own, queue: 'q'.repeat(65) }, 'invalid_field:queue'],
+    ['an id that is not text', { ...own, id: 5 }, 'invalid_field:id'],
+    ['an empty id', { ...own, id: '' }, 'invalid_field:id'],
+    ['a type that is not text', { ...own, type: ['a'] }, 'invalid_field:type'],
+    ['a type too long', { ...own, type: 't'.repeat(257) }, 'invalid_field:type'],
+    ['a type with a lone surrogate', { ...own, type: 'order\ud800' }, 'invalid_field:type'],
+    ['an id with a lone surrogate', { ...own, id: '\udc00' }, 'invalid_field:id'],
+    ['the type of confirmation requests', { ...own, type: CONFIRMATION_TYPE }, 'invalid_field:type'],
+    ['an id with the prefix of confirmation requests', { ...own, id: 'confirm_x' }, 'invalid_field:id'],
+    ['the id of a confirmation request', { ...own, id: confirmationId }, 'invalid_field:id'],
+    ['a type of null', { ...own, type: null }, 'invalid_field:type'],
+    ['a ttl as text', { ...own, ttl: '60' }, 'invalid_field:ttl'],
+    ['a ttl of 0', { ...own, ttl: 0 }, 'invalid_field:ttl'],
+    ['a fractional ttl', { ...own, ttl: 0.5 }, 'invalid_field:ttl'],
+    ['an excessive ttl', { ...own, ttl: 1e300 }, 'invalid_field:ttl'],
+    ['a boolean delay', { ...own, delay: true }, 'invalid_field:delay'],
+    ['a delay over 15 minutes', { ...own, delay: 901 }, 'invalid_field:delay'],
+    ['a negative delay', { ...own, delay: -1 }, 'invalid_field:delay'],
+    ['a CloudEvent of another version', { ...cloudEvent, specversion: '0.3' }, 'invalid_field:specversion'],
+    ['a CloudEvent without source', { ...cloudEvent, source: undefined }, 'invalid_field:source'],
+    ['a CloudEvent without id', { ...cloudEvent, id: undefined }, 'invalid_field:id'],
+    [
+      'a CloudEvent with an invalid date',
+      { ...cloudEvent, time: '2018-02-30T00:00:00Z' },
+      'invalid_field:time',
+    ],
+    [
+      'a CloudEvent with data and data_base64',
+      { ...cloudEvent, data_base64: 'AAEC' },
+      'invalid_field:data_base64',
+    ],
+    [
+      'bytes that are not base64',
+      { ...cloudEvent, data: undefined, data_base64: '*' },
+      'invalid_field:data_base64',
+    ],
+    [
+      'an event whose detail-type is not text',
+      { ...eventBridgeEvent, 'detail-type': 1 },
+      'invalid_field:detail-type',
+    ],
+    ['an event with an invalid time', { ...eventBridgeEvent, time: 'noon' }, 'invalid_field:time'],
+    [
+      'a notification whose Message is not text',
+      { ...notification('x'), Message: 1 },
+      'invalid_field:Message',
+    ],
+    [
+      'a notification with an invalid time',
+      { ...notification('x'), Timestamp: 1 },
+      'invalid_field:Timestamp',
+    ],
+    ['a faulty envelope inside a notification', notification({ ...own, ttl: 'x' }), 'invalid_field:ttl'],
+  ])('for %s', (_name, body, reason) => {
+    expect(parse(body)).toEqual({ ok: false, reason });
+  });
+
+  it('for an invalid queue name in an attribute', () => {
+    expect(parse('1', { queue: 'a b' })).toEqual({ ok: false, reason: 'invalid_field:queue' });
+  });
+
+  it('for a body that is not JSON with CloudEvents attributes', () => {
+    expect(parse('text', { 'ce-specversion': '1.0' })).toEqual({ ok: false, reason: 'not_json' });
+  });
+
+  it('for a queue that its topic may not send to, from any source', () => {
+    const routes = { [TOPIC]: ['returns', 'refunds'] };
+    const reason = 'queue_not_allowed';
+    const own = notification({ queue: 'orders', data: 1 });
+    const byAttribute = notification('1', {
+      MessageAttributes: { queue: { Type: 'String', Value: 'orders' } },
+    });
+    expect(parse(own, {}, routes)).toEqual({ ok: false, reason });
+    expect(parse(byAttribute, {}, routes)).toEqual({ ok: false, reason });
+    expect(parse(notification('1'), { queue: 'orders' }, routes)).toEqual({ ok: false, reason });
+    expect(parse(notification({ queue: 'refunds', data: 1 }), {}, routes)).toMatchObject({
+      message: { queue: 'refunds' },
+    });
+    expect(parse(notification('1'), {}, routes)).toMatchObject({ message: { queue: 'returns' } });
+    expect(parse(own, {}, {})).toMatchObject({ message: { queue: 'orders' } });
+  });
+
+  it('for a source named like an inherited property', () => {
+    expect(parse({ ...eventBridgeEvent, source: 'constructor' })).toEqual({
+      ok: false,
+      reason: 'queue_missing',
+    });
+  });
+
+  it('without an exception for any body', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.string(), jsonText), fc.boolean(), (body, named) => {
+        expect(typeof parse(body, named ? { queue: 'orders' } : {}).ok).toBe('boolean');
+      }),
+      { numRuns: 500 },
+    );
+  });
+});

@@ -1,0 +1,559 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { messageIdOf } from '../../../shared/domain/message/message.ts';
+import { parseIngress } from '../../../shared/wire/ingress/message.ts';
+import {
+  cloudEvent,
+  cloudEventIdentity,
+  dataless,
+  eventBridgeEvent,
+  notification,
+  parse,
+  plain,
+  received,
+  SENT_AT,
+  TOPIC,
+} from './ingress-samples.ts';
+import { jsonText } from './json-text.ts';
+
+describe('a CloudEvent', () => {
+  const expected = {
+    ...cloudEventIdentity,
+    queue: 'orders',
+    type: 'com.example.created',
+    timestamp: '2018-04-05T17:31:00.000Z',
+    data: '{"n":1}',
+  };
+
+  it('in structured mode is parsed with its attributes and data', () => {
+    expect(parse({ ...cloudEvent, queue: 'orders' })).toEqual({ ok: true, message: expected });
+  });
+
+  it.each(['ce-', 'ce_', 'cloudEvents_'])(
+    'in binary mode is parsed from the body and attributes with the prefix %s',
+    (prefix) => {
+      const attributes = Object.fromEntries(
+        Object.entries({ ...dataless, queue: 'orders' }).map(([name, value]) => [`${prefix}${name}`, value]),
+      );
+      expect(parse(' {"n":1} ', attributes)).toEqual({ ok: true, message: expected });
+    },
+  );
+
+  it('has a message id derived from its id and source', () => {
+    const ids = ['a', 'b'].map((source) => {
+      const parsed = parse({ ...cloudEvent, source, queue: 'orders' });
+      return parsed.ok ? parsed.message.id : parsed.reason;
+    });
+    expect(new Set(ids).size).toBe(2);
+    expect(ids).toEqual([expect.stringMatching(/^x_/), expect.stringMatching(/^x_/)]);
+  });
+
+  it('with binary data has the base64 text as data', () => {
+    expect(parse({ ...dataless, queue: 'orders', data_base64: 'AAEC/w==' })).toMatchObject({
+      message: { data: '"AAEC/w=="' },
+    });
+  });
+
+  it('without data has null as data', () => {
+    expect(parse({ ...dataless, queue: 'orders' })).toMatchObject({ message: { data: 'null' } });
+  });
+
+  it('may have null for unset attributes', () => {
+    expect(
+      parse({ ...cloudEvent, queue: null, time: null }, {}, { [cloudEvent.source]: 'orders' }),
+    ).toMatchObject({
+      message: { queue: 'orders', timestamp: plain.timestamp },
+    });
+  });
+
+  it('has its time converted to UTC with milliseconds', () => {
+    expect(parse({ ...cloudEvent, queue: 'orders', time: '2018-04-05t19:31:00.123456+02:00' })).toMatchObject(
+      {
+        message: { timestamp: '2018-04-05T17:31:00.123Z' },
+      },
+    );
+  });
+
+  it('is routed by its type before its source', () => {
+    const routes = { [cloudEvent.type]: 'by-type', [cloudEvent.source]: 'by-source' };
+    expect(parse(cloudEvent, {}, routes)).toMatchObject({ message: { queue: 'by-type' } });
+  });
+});
+
+describe('an EventBridge event', () => {
+  it('is parsed with its detail, detail-type, id and time, and routed by its source', () => {
+    expect(parse(eventBridgeEvent, {}, { 'aws.ec2': 'orders' })).toEqual({
+      ok: true,
+      message: {
+        queue: 'orders',
+        id: eventBridgeEvent.id,
+        type: 'EC2 Instance State-change Notification',
+        timestamp: '2017-12-22T18:43:48.000Z',
+        data: '{"state":"terminated"}',
+      },
+    });
+  });
+
+  it('is routed by its detail-type before its source', () => {
+    const routes = { 'aws.ec2': 'by-source', [eventBridgeEvent['detail-type']]: 'by-type' };
+    expect(parse(eventBridgeEvent, {}, routes)).toMatchObject({ message: { queue: 'by-type' } });
+  });
+
+  it('keeps its detail byte for byte', () => {
+    const body = JSON.stringify({ ...eventBridgeEvent, detail: 0 }).replace(
+      '"detail":0',
+      '"detail": {"n" : 1.0e3} ',
+    );
+    expect(parse(body, { queue: 'orders' })).toMatchObject({ message: { data: '{"n" : 1.0e3}' } });
+  });
+});
+
+describe('an SNS notification', () => {
+  const wrapped = {
+    queue: 'orders',
+    id: '22b80b92-fdea-4c2c-8f9d-bdfb0c7bf324',
+    timestamp: '2012-05-02T00:54:06.655Z',
+  };
+
+  it.each([
+    ["the topic's ARN", TOPIC],
+    ["the topic's name", 'MyTopic'],
+  ])('is routed by %s, with its JSON text as data', (_name, key) => {
+    expect(parse(notification('{"n": 1.0}'), {}, { [key]: 'orders' })).toEqual({
+      ok: true,
+      message: { ...wrapped, data: '{"n": 1.0}' },
+    });
+  });
+
+  it('has text that is not JSON as a JSON string, and its Subject as type', () => {
+    expect(parse(notification('Hello "you"', { Subject: 'greeting' }), { queue: 'orders' })).toEqual({
+      ok: true,
+      message: { ...wrapped, type: 'greeting', data: '"Hello \\"you\\""' },
+    });
+  });
+
+  it('uses its message attributes like SQS attributes', () => {
+    const MessageAttributes = { queue: { Type: 'String', Value: 'orders' } };
+    expect(parse(notification({ n: 1 }, { MessageAttributes }))).toMatchObject({
+      message: { ...wrapped, data: '{"n":1}' },
+    });
+  });
+
+  it('may contain any other envelope, whose fields take precedence', () => {
+    const own = { queue: 'orders', id: 'a', type: 'own', data: 1 };
+    expect(parse(notification(own, { Subject: 's' }), {}, { [TOPIC]: 'routed' })).toEqual({
+      ok: true,
+      message: { ...wrapped, id: 'a', type: 'own', data: '1' },
+    });
+    expect(parse(notification({ ...cloudEvent, queue: 'orders' }))).toMatchObject({
+      message: { ...cloudEventIdentity, timestamp: '2018-04-05T17:31:00.000Z' },
+    });
+    expect(
+      parse(notification(eventBridgeEvent), {}, { [TOPIC]: 'topic', 'aws.ec2': 'orders' }),
+    ).toMatchObject({
+      message: { queue: 'orders', data: '{"state":"terminated"}' },
+    });
+  });
+
+  it('inside a notification is data', () => {
+    const inner = JSON.stringify(notification('x'));
+    expect(parse(notification(inner), { queue: 'orders' })).toMatchObject({ message: { data: inner } });
+  });
+
+  it('cannot claim the id of a redrive', () => {
+    const MessageAttributes = { 'posthaste-id': { Type: 'String', Value: 'forged' } };
+    expect(parse(notification('x', { MessageAttributes }), { queue: 'orders' })).toMatchObject({
+      message: { id: wrapped.id },
+    });
+  });
+});
+
+describe('the trace of a message', () => {
+  const [one, other] = ['a', 'b'].map((digit) => `00-${digit.repeat(32)}-${digit.repeat(16)}-01`);
+  if (one === undefined || other === undefined) throw new Error('No traces');
+  const traceOf = (...[body, attributes]: Parameters<typeof parse>) => {
+    const parsed = parse(body, attributes);
+    return parsed.ok ? parsed.message.trace : parsed.reason;
+  };
+  const own = { queue: 'orders', data: 1 };
+
+  it('comes from the attributes of SQS or SNS', () => {
+    const attributes = { traceparent: one, tracestate: 'a=1' };
+    expect(traceOf(own, attributes)).toEqual(attributes);
+    const MessageAttributes = { traceparent: { Type: 'String', Value: one } };
+    expect(traceOf(notification(own, { MessageAttributes }))).toEqual({ traceparent: one });
+  });
+
+  it('comes from a CloudEvent otherwise', () => {
+    const event = { ...cloudEvent, queue: 'orders', traceparent: other, tracestate: 'b=1' };
+    expect(traceOf(event)).toEqual({ traceparent: other, tracestate: 'b=1' });
+    expect(traceOf(event, { traceparent: one })).toEqual({ traceparent: one });
+    const binary = { specversion: '1.0', id: 'i', source: 's', type: 't', traceparent: other };
+    const attributes = Object.fromEntries(
+      Object.entries(binary).map(([name, value]) => [`ce-${name}`, value]),
+    );
+    expect(traceOf(1, { ...attributes, queue: 'orders' })).toEqual({ traceparent: other });
+  });
+
+  it('is dropped if it is malformed, and the message is accepted', () => {
+    expect(traceOf(own, { traceparent: 'x', tracestate: 'a=1' })).toBeUndefined();
+    expect(traceOf({ ...cloudEvent, queue: 'orders', traceparent: 7 })).toBeUndefined();
+  });
+});
+
+describe("Posthaste's envelope", () => {
+  it('is parsed with queue, id, type, data, ttl and delay', () => {
+    const body = { queue: 'orders', id: 'order-1', type: 'order.paid', data: { n: 1 }, ttl: 60, delay: 900 };
+    expect(parse(body)).toEqual({
+      ok: true,
+      delaySeconds: 900,
+      message: { ...plain, id: 'order-1', type: 'order.paid', data: '{"n":1}', expiresAt: SENT_AT + 60_000 },
+    });
+  });
+
+  it('requires only queue and data', () => {
+    expect(parse({ queue: 'orders', data: null })).toEqual({ ok: true, message: { ...plain, data: 'null' } });
+  });
+
+  it('keeps its data byte for byte', () => {
+    fc.assert(
+      fc.property(jsonText, (data) => {
+        const parsed = parse(`{"data":0, "queue":"orders","data" : ${data} }`);
+        expect(parsed).toEqual({ ok: true, message: { ...plain, data } });
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('may have other fields, which are ignored', () => {
+    const body = { queue: 'orders', data: 1, timestamp: 5, trace: { data: 2 } };
+    expect(parse(body)).toEqual({ ok: true, message: { ...plain, data: '1' } });
+  });
+
+  it('has an unsafe id hashed and kept as originalId', () => {
+    const id = 'order/1#é';
+    expect(parse({ queue: 'orders', id, data: 1 })).toMatchObject({
+      message: { id: messageIdOf({ id }).id, originalId: id },
+    });
+  });
+
+  it('accepts a delay of 0', () => {
+    expect(parse({ queue: 'orders', data: 1, delay: 0 })).toMatchObject({ ok: true, delaySeconds: 0 });
+  });
+});
+
+describe('a message with the SQS attribute queue', () => {
+  it.each([
+    ['an object', '{"b":2,  "a":1}'],
+    ['an array', '[1,2]'],
+    ['a string', '"text"'],
+    ['a number', '12345678901234567890'],
+    ['null', 'null'],
+  ])('is data as a whole: %s', (_name, body) => {
+    expect(parse(` ${body}\n`, { queue: 'orders' })).toEqual({ ok: true, message: { ...plain, data: body } });
+  });
+
+  it("is Posthaste's envelope if it has data, despite other keys", () => {
+    const body = '{"id":"own","data":{"x":1},"color":"red"}';
+    expect(parse(body, { queue: 'orders' })).toMatchObject({ message: { id: 'own', data: '{"x":1}' } });
+  });
+
+  it("is parsed as Posthaste's envelope with its other keys", () => {
+    expect(parse({ data: [1], id: 'a', type: 't' }, { queue: 'orders' })).toMatchObject({
+      message: { queue: 'orders', id: 'a', type: 't', data: '[1]' },
+    });
+  });
+
+  it('goes to that queue, even if the envelope names another', () => {
+    const attributes = { queue: 'orders' };
+    const routes = { 'aws.ec2': 'routed', [TOPIC]: 'routed' };
+    const bodies = [
+      { queue: 'other', data: 1 },
+      { ...cloudEvent, queue: 'other' },
+      eventBridgeEvent,
+      notification('x'),
+    ];
+    for (const body of bodies)
+      expect(parse(body, attributes, routes)).toMatchObject({ message: { queue: 'orders' } });
+  });
+});
+
+describe('a redriven message', () => {
+  it('keeps its original SQS id', () => {
+    expect(parse({ queue: 'orders', data: 1 }, { 'posthaste-id': 'first-life' })).toMatchObject({
+      message: { id: 'first-life' },
+    });
+  });
+
+  it("keeps the producer's id in its body", () => {
+    const parsed = parse({ queue: 'orders', id: 'own', data: 1 }, { 'posthaste-id': 'first-life' });
+    expect(parsed).toMatchObject({ ok: true, message: { id: 'own' } });
+    expect(parsed).not.toHaveProperty('message.originalId');
+  });
+
+  it('has an unsafe id hashed', () => {
+    const parsed = parse({ queue: 'orders', data: 1 }, { 'posthaste-id': 'a#b' });
+    expect(parsed).toMatchObject({ message: messageIdOf({ id: 'a#b' }) });
+  });
+});
+
+/** Message bodies in the form that AWS services send: complete, with keys in their order. */
+const fromEventBridge =
+  '{"version":"0","id":"8d41f6a0-2c7b-9e35-4f18-a6b3c05d7e92","detail-type":"Object Created","source":"aws.s3","account":"111122223333","time":"2026-11-12T00:00:00Z","region":"ca-central-1","resources":["arn:aws:s3:::shop-invoices"],"detail":{"version":"0","bucket":{"name":"shop-invoices"},"object":{"key":"2026/17.pdf","size":5,"etag":"5d41402abc4b2a76b9719d911017c592","version-id":"kT9vQ2mXw7Rb1sZ.uYc4NfHd8aPe0LjG","sequencer":"0069a1b2c3d4e5f607"},"request-id":"7QX2M9T4KB1RZ6WD","requester":"444455556666","source-ip-address":"203.0.113.9","reason":"PutObject"}}';
+
+const fromSns = (message: string, more = '') => `{
+  "Type" : "Notification",
+  "MessageId" : "3f2b8c1e-9a4d-5e07-b6c3-71d0e85fa924",
+  "TopicArn" : "arn:aws:sns:us-east-2:111122223333:shop-topic",
+  "Subject" : "invoice.paid",
+  "Message" : ${JSON.stringify(message)},
+  "Timestamp" : "2026-02-16T21:41:19.978Z",
+  "SignatureVersion" : "1",
+  "Signature" : "bm90IGEgcmVhbCBzaWduYXR1cmU=",
+  "SigningCertURL" : "https://sns.us-east-2.amazonaws.com/SimpleNotificationService-0000000000000000.pem",
+  "UnsubscribeURL" : "https://sns.us-east-2.amazonaws.com/?Action=Unsubscribe&SubscriptionArn=arn:aws:sns:us-east-2:111122223333:shop-topic:0c7d5e92-41ab-4f38-9e16-d2b7a06c8f53"${more}
+}`;
+
+const fromCloudEvents =
+  '{"specversion":"1.0","type":"com.example.order.created","source":"/shop/7","subject":"17","id":"C234-1234-1234","time":"2026-04-05T17:31:00Z","comexampleextension1":"value","comexampleothervalue":5,"datacontenttype":"application/json","data":{"total":44445555666634567890}}';
+
+const bySns = { id: '3f2b8c1e-9a4d-5e07-b6c3-71d0e85fa924', timestamp: '2026-02-16T21:41:19.978Z' };
+
+describe('a message as AWS sends it', () => {
+  it('from an EventBridge rule is parsed as an event', () => {
+    expect(parse(fromEventBridge, {}, { 'aws.s3': 'invoices' })).toEqual({
+      ok: true,
+      message: {
+        queue: 'invoices',
+        id: '8d41f6a0-2c7b-9e35-4f18-a6b3c05d7e92',
+        type: 'Object Created',
+        timestamp: '2026-11-12T00:00:00.000Z',
+        data: fromEventBridge.slice(fromEventBridge.indexOf('{"version":"0","bucket"'), -1),
+      },
+    });
+  });
+
+  it('from a rule whose input transformer sets the queue goes to it', () => {
+    const transformed = fromEventBridge.replace('{', '{"queue":"by-rule",');
+    expect(parse(transformed, {}, { 'aws.s3': 'invoices' })).toMatchObject({ message: { queue: 'by-rule' } });
+  });
+
+  it('from a topic is parsed as a notification with its message and attributes', () => {
+    const attributes =
+      ',\n  "MessageAttributes" : {\n    "queue" : {"Type":"String","Value":"payments"},\n    "tries" : {"Type":"Number","Value":"3"},\n    "tags" : {"Type":"String.Array","Value":"[\\"a\\"]"}\n  }';
+    expect(parse(fromSns('{"total": 1.0}', attributes))).toEqual({
+      ok: true,
+      message: { queue: 'payments', ...bySns, type: 'invoice.paid', data: '{"total": 1.0}' },
+    });
+  });
+
+  it('from a topic with raw delivery is the published message with SQS attributes', () => {
+    const attributes = { queue: 'payments', tries: '3' };
+    expect(parse('{"total": 1.0}', attributes)).toMatchObject({
+      message: {
+        queue: 'payments',
+        timestamp: new Date(SENT_AT).toISOString(),
+        data: '{"total": 1.0}',
+      },
+    });
+  });
+
+  it('from a rule through a topic is parsed as the event', () => {
+    expect(parse(fromSns(fromEventBridge), {}, { 'aws.s3': 'invoices' })).toMatchObject({
+      message: {
+        queue: 'invoices',
+        id: '8d41f6a0-2c7b-9e35-4f18-a6b3c05d7e92',
+        type: 'Object Created',
+        timestamp: '2026-11-12T00:00:00.000Z',
+      },
+    });
+  });
+
+  it('from a bucket through a topic is data as a whole', () => {
+    const records =
+      '{"Records":[{"eventVersion":"2.1","eventSource":"aws:s3","eventName":"ObjectCreated:Put"}]}';
+    expect(parse(fromSns(records), {}, { 'shop-topic': 'invoices' })).toMatchObject({
+      message: { queue: 'invoices', ...bySns, data: records },
+    });
+  });
+});
+
+describe('a CloudEvent as in its specification', () => {
+  const expected = {
+    ok: true,
+    message: {
+      queue: 'orders',
+      ...messageIdOf({ id: 'C234-1234-1234', source: '/shop/7' }),
+      type: 'com.example.order.created',
+      timestamp: '2026-04-05T17:31:00.000Z',
+      data: '{"total":44445555666634567890}',
+    },
+  };
+
+  it('is parsed in structured mode and unknown extensions are ignored', () => {
+    expect(parse(fromCloudEvents, {}, { '/shop/7': 'orders' })).toEqual(expected);
+  });
+
+  it('is parsed in binary mode from attributes', () => {
+    const attributes = {
+      'ce-specversion': '1.0',
+      'ce-type': 'com.example.order.created',
+      'ce-source': '/shop/7',
+      'ce-subject': '17',
+      'ce-id': 'C234-1234-1234',
+      'ce-time': '2026-04-05T17:31:00Z',
+      'content-type': 'application/json',
+    };
+    expect(parse('{"total":44445555666634567890}', attributes, { '/shop/7': 'orders' })).toEqual(expected);
+  });
+});
+
+const dataRef = { bucket: 'shop-exports', key: 'webhooks/order 17/é.json' };
+
+describe('a reference to data', () => {
+  it("replaces data in Posthaste's envelope, with all other fields", () => {
+    const body = { queue: 'orders', id: 'a', type: 't', ttl: 60, delay: 5, dataRef };
+    expect(parse(body)).toEqual({
+      ok: true,
+      message: {
+        queue: 'orders',
+        id: 'a',
+        type: 't',
+        timestamp: plain.timestamp,
+        expiresAt: SENT_AT + 60_000,
+      },
+      dataRef,
+      delaySeconds: 5,
+    });
+  });
+
+  it('may contain a version id', () => {
+    const versioned = { ...dataRef, versionId: '3HL4kqtJvjVBH40Nrjfkd' };
+    expect(parse({ queue: 'orders', dataRef: versioned })).toEqual({
+      ok: true,
+      message: plain,
+      dataRef: versioned,
+    });
+  });
+
+  it("identifies Posthaste's envelope, also in an SNS notification", () => {
+    const expected = { ok: true, message: { queue: 'orders' }, dataRef };
+    expect(parse({ dataRef }, { queue: 'orders' })).toMatchObject(expected);
+    expect(parse(notification({ dataRef }), { queue: 'orders' })).toMatchObject(expected);
+  });
+
+  it('may contain unknown fields, which are ignored', () => {
+    expect(parse({ queue: 'orders', dataRef: { ...dataRef, etag: '"1"' } })).toMatchObject({ dataRef });
+  });
+
+  it('inside the data of a message is data', () => {
+    expect(parse({ queue: 'orders', data: { dataRef } })).toMatchObject({
+      message: { data: JSON.stringify({ dataRef }) },
+    });
+  });
+
+  it.each<[string, unknown, string]>([
+    ['beside data', { data: null, dataRef }, 'invalid_field:dataRef'],
+    ['as text', { dataRef: 's3://shop-exports/a.json' }, 'invalid_field:dataRef'],
+    ['of null', { dataRef: null }, 'invalid_field:dataRef'],
+    ['without a bucket', { dataRef: { key: 'a' } }, 'invalid_field:dataRef.bucket'],
+    ['without a key', { dataRef: { bucket: 'shop-exports' } }, 'invalid_field:dataRef.key'],
+    ['to an empty key', { dataRef: { ...dataRef, key: '' } }, 'invalid_field:dataRef.key'],
+    [
+      'to a key over 1024 bytes',
+      { dataRef: { ...dataRef, key: 'é'.repeat(513) } },
+      'invalid_field:dataRef.key',
+    ],
+    ['to a version of null', { dataRef: { ...dataRef, versionId: null } }, 'invalid_field:dataRef.versionId'],
+  ])('is refused: %s', (_what, body, reason) => {
+    expect(parse(body, { queue: 'orders' })).toEqual({ ok: false, reason });
+  });
+
+  it('may have the longest key that S3 allows', () => {
+    const key = 'é'.repeat(512);
+    expect(parse({ queue: 'orders', dataRef: { ...dataRef, key } })).toMatchObject({ dataRef: { key } });
+  });
+});
+
+const versionIn = (body: unknown, sentAt = SENT_AT): string => {
+  const parsed = parseIngress({ ...received(body), sentAt }, {});
+  if (!parsed.ok) throw new Error(parsed.reason);
+  return parsed.version;
+};
+
+const published = {
+  queue: 'orders',
+  id: 'm-1',
+  type: 'order.created',
+  ttl: 60,
+  delay: 5,
+  data: { total: 1 },
+};
+
+describe('the version of a published message', () => {
+  const dataRef = { bucket: 'producer', key: 'webhooks/17.json' };
+
+  it('is the same for a later copy', () => {
+    expect(versionIn(published, SENT_AT + 60_000)).toBe(versionIn(published));
+  });
+
+  it('is the same for a copy in another trace', () => {
+    const inTrace = (digit: string) => {
+      const traceparent = `00-${digit.repeat(32)}-${digit.repeat(16)}-01`;
+      const parsed = parseIngress(received(published, { traceparent }), {});
+      return parsed.ok ? parsed.version : parsed.reason;
+    };
+    expect(inTrace('a')).toBe(inTrace('b'));
+    expect(inTrace('a')).toBe(versionIn(published));
+  });
+
+  it.each([
+    ['data', { data: { total: 2 } }],
+    ['data type', { data: ['1'] }],
+    ['type', { type: 'order.cancelled' }],
+    ['ttl', { ttl: 61 }],
+    ['delay', { delay: 6 }],
+    ['no type', { type: undefined }],
+    ['no ttl', { ttl: undefined }],
+    ['no delay', { delay: undefined }],
+  ])('changes with another value: %s', (_what, change) => {
+    expect(versionIn({ ...published, ...change })).not.toBe(versionIn(published));
+  });
+
+  it('differs for ttl and delay with the same number', () => {
+    const { ttl: _ttl, delay: _delay, ...rest } = published;
+    expect(versionIn({ ...rest, ttl: 7 })).not.toBe(versionIn({ ...rest, delay: 7 }));
+  });
+
+  it('is the same for repeated publishing through SNS', () => {
+    const through = (Timestamp: string, MessageId: string) =>
+      versionIn({
+        Type: 'Notification',
+        TopicArn: 'arn:aws:sns:us-east-1:000000000000:orders',
+        Message: JSON.stringify(published),
+        Timestamp,
+        MessageId,
+      });
+    expect(through('2026-11-22T12:00:05.000Z', 'b')).toBe(through('2026-11-22T12:00:00.000Z', 'a'));
+    expect(through('2026-11-22T12:00:00.000Z', 'a')).toBe(versionIn(published));
+  });
+
+  it("changes with the producer's time", () => {
+    const later = { ...cloudEvent, queue: 'orders', time: '2018-04-05T17:31:01Z' };
+    expect(versionIn(later)).not.toBe(versionIn({ ...later, time: cloudEvent.time }));
+  });
+
+  it.each([
+    ['bucket', { ...dataRef, bucket: 'other' }],
+    ['key', { ...dataRef, key: 'webhooks/18.json' }],
+    ['version of the object', { ...dataRef, versionId: '2' }],
+  ])('changes with a data reference to another %s', (_what, other) => {
+    const referring = { queue: 'orders', id: 'm-1' };
+    expect(versionIn({ ...referring, dataRef: other })).not.toBe(versionIn({ ...referring, dataRef }));
+  });
+
+  it('is the same across releases, because records store it', () => {
+    expect(versionIn(published)).toBe('Yya4sDZnHkxiD0pk');
+    expect(versionIn({ queue: 'orders', id: 'm-1', dataRef })).toBe('fUAxYBMcO-UqoNeM');
+  });
+});

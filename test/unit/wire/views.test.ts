@@ -1,0 +1,281 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { OperatorEvent } from '../../../shared/domain/delivery/operator-event.ts';
+import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry/policy.ts';
+import type { PressureState } from '../../../shared/domain/subscription/subscription.ts';
+import { operatorEventMessage, operatorEventSchema } from '../../../shared/wire/events/operator-event.ts';
+import { parseJson, propertySource } from '../../../shared/wire/json-slice.ts';
+import { deliveryView, deliveryViewSchema } from '../../../shared/wire/views/delivery.ts';
+import { subscriptionView } from '../../../shared/wire/views/subscription.ts';
+import { aDelivery, answered, SOME_TIME } from '../../support/delivery-builders.ts';
+import { aSlowed, under } from '../../support/pressure.ts';
+import { jsonText } from './json-text.ts';
+import {
+  encodeUndeliverableNotice,
+  undeliverableNoticeSchema,
+} from '../../../shared/wire/jobs/dead-letter.ts';
+import { deliverySummary } from '../../../shared/wire/views/delivery.ts';
+
+const NOW = SOME_TIME;
+const text = (ms: number): string => new Date(NOW + ms).toISOString();
+
+const viewOf = (state: PressureState, max_per_second = 1_000) =>
+  subscriptionView(under(state, { options: { max_per_second } }), NOW).backPressure;
+
+describe('the view of a subscription', () => {
+  it.each([
+    { state: 'watched' },
+    { state: 'ended' },
+    { state: 'ending', reason: 'circuit_open' },
+    { state: 'ramping', line: NOW - 600_000 },
+  ] as const)('has no back-pressure while no delivery waits: %o', (state) => {
+    expect(viewOf(state)).toBeUndefined();
+  });
+
+  it('says why and since when deliveries wait, and the rate, which max_per_second bounds', () => {
+    const since = text(0);
+    const throttled = { reason: 'receiver_throttled', since };
+    expect(viewOf(aSlowed())).toEqual({ ...throttled, perSecond: 4 });
+    expect(viewOf(aSlowed(), 2)).toEqual({ ...throttled, perSecond: 2 });
+    expect(viewOf({ state: 'held' })).toEqual({ reason: 'circuit_open', since });
+    expect(viewOf({ state: 'ramping', line: NOW - 4_000 })).toEqual({
+      reason: 'circuit_open',
+      since,
+      perSecond: 40,
+    });
+  });
+});
+
+describe('the view of a delivery', () => {
+  const next = { number: 1, phase: 'initial', dueAt: NOW, by: 'sqs_delay' } as const;
+
+  it.each([
+    [undefined, 'rate_limited'],
+    ['receiver_throttled', 'receiver_throttled'],
+    ['circuit_open', 'circuit_open'],
+  ] as const)('says why it waits: slot of %s', (reason, waiting) => {
+    const slot = { at: NOW + 750, epoch: 'e', ...(reason && { reason }) };
+    const delivery = aDelivery({ status: 'pending', next, slot });
+    expect(deliveryView(delivery).nextAttempt).toMatchObject({ waiting, dueAt: text(750) });
+    expect(deliverySummary(delivery)).toMatchObject({ waiting, nextAttemptAt: text(750) });
+  });
+
+  it('says nothing of that while it only waits for its due time', () => {
+    expect(deliveryView(aDelivery({ next })).nextAttempt).not.toHaveProperty('waiting');
+  });
+});
+
+const startedAt = Date.UTC(2026, 0, 2, 3, 4, 5, 6);
+
+const key = { queue: 'orders', messageId: 'm-1', subscriptionId: 's-1', bucket: 0 };
+
+const exhausted = aDelivery({
+  key,
+  status: 'exhausted',
+  reason: 'retries_exhausted',
+  policy: DEFAULT_RETRY_POLICY,
+  attempts: [
+    {
+      number: 1,
+      round: 1,
+      phase: 'initial',
+      startedAt,
+      durationMs: 12,
+      outcome: 'failed',
+      result: answered(503, 'busy'),
+    },
+    {
+      number: 2,
+      round: 1,
+      phase: 'immediate',
+      startedAt: startedAt + 50,
+      durationMs: 5,
+      outcome: 'failed',
+      result: { kind: 'unanswered', error: 'timeout' },
+      lost: 1,
+    },
+  ],
+  lateResults: [
+    {
+      ...{ number: 2, round: 1, phase: 'immediate', startedAt, durationMs: 1, outcome: 'delivered' },
+      result: { kind: 'acknowledged' },
+    },
+  ],
+  lease: { owner: 'me', until: startedAt },
+});
+
+const view = {
+  queue: 'orders',
+  messageId: 'm-1',
+  subscriptionId: 's-1',
+  status: 'exhausted',
+  reason: 'retries_exhausted',
+  attempts: [
+    {
+      number: 1,
+      round: 1,
+      phase: 'initial',
+      startedAt: '2026-01-02T03:04:05.006Z',
+      durationMs: 12,
+      outcome: 'failed',
+      statusCode: 503,
+      snippet: 'busy',
+    },
+    {
+      number: 2,
+      round: 1,
+      phase: 'immediate',
+      startedAt: '2026-01-02T03:04:05.056Z',
+      durationMs: 5,
+      outcome: 'failed',
+      error: 'timeout',
+      lost: 1,
+    },
+  ],
+  lateResults: [
+    {
+      number: 2,
+      round: 1,
+      phase: 'immediate',
+      startedAt: '2026-01-02T03:04:05.006Z',
+      durationMs: 1,
+      outcome: 'delivered',
+    },
+  ],
+  policy: DEFAULT_RETRY_POLICY,
+};
+
+describe('the view of a delivery', () => {
+  it('contains its attempts and times as text, and no internal fields', () => {
+    expect(deliveryView(exhausted)).toEqual(view);
+  });
+
+  it('contains its next attempt and the mechanism', () => {
+    const next = { number: 2, phase: 'backoff', dueAt: startedAt, by: 'scheduler' } as const;
+    expect(deliveryView(aDelivery({ status: 'retrying', next }))).toMatchObject({
+      nextAttemptAt: '2026-01-02T03:04:05.006Z',
+      nextAttempt: { number: 2, phase: 'backoff', dueAt: '2026-01-02T03:04:05.006Z', by: 'scheduler' },
+    });
+  });
+
+  it('has a null policy before the first failure', () => {
+    expect(deliveryView(aDelivery({ key }))).toEqual({
+      queue: 'orders',
+      messageId: 'm-1',
+      subscriptionId: 's-1',
+      status: 'pending',
+      attempts: [],
+      policy: null,
+    });
+  });
+
+  it('matches its schema', () => {
+    expect(deliveryViewSchema.parse(JSON.parse(JSON.stringify(deliveryView(exhausted))))).toEqual(view);
+  });
+});
+
+describe('an undeliverable notice', () => {
+  it('contains the delivery, the last status and the data byte for byte', () => {
+    fc.assert(
+      fc.property(jsonText, (data) => {
+        const json = parseJson(encodeUndeliverableNotice(exhausted, { kind: 'inline', data }));
+        expect(json && propertySource(json, 'data')).toBe(data);
+        expect(undeliverableNoticeSchema.parse(json?.value)).toEqual({ ...view, lastStatus: null });
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('contains the HTTP status of the last attempt', () => {
+    const answered = aDelivery({ ...exhausted, attempts: exhausted.attempts.slice(0, 1) });
+    expect(JSON.parse(encodeUndeliverableNotice(answered, { kind: 'gone' }))).toMatchObject({
+      lastStatus: 503,
+    });
+  });
+
+  it('contains a reference to data that is too large', () => {
+    const text = encodeUndeliverableNotice(exhausted, { kind: 'reference', dataRef: 's3://bucket/key' });
+    expect(JSON.parse(text)).toEqual({ ...view, lastStatus: null, dataRef: 's3://bucket/key' });
+  });
+
+  it('omits erased data', () => {
+    expect(JSON.parse(encodeUndeliverableNotice(exhausted, { kind: 'gone' }))).toEqual({
+      ...view,
+      lastStatus: null,
+    });
+  });
+});
+
+const at = Date.UTC(2027, 0, 15, 8, 0, 0, 7);
+const since = Date.UTC(2027, 0, 10);
+const ids = { queue: 'orders', subscriptionId: 's-1' };
+
+const samples: { event: OperatorEvent; detail: Record<string, unknown> }[] = [
+  {
+    event: { type: 'subscription.disabled', ...ids, reason: 'failing', at },
+    detail: { reason: 'failing', at: '2027-01-15T08:00:00.007Z' },
+  },
+  {
+    event: { type: 'subscription.failing', ...ids, since, failures: 20 },
+    detail: { since: '2027-01-10T00:00:00.000Z', failures: 20 },
+  },
+  {
+    event: { type: 'subscription.recovered', ...ids, since, at },
+    detail: { since: '2027-01-10T00:00:00.000Z', at: '2027-01-15T08:00:00.007Z' },
+  },
+  {
+    event: { type: 'subscription.certificate_expiring', ...ids, expiresAt: at, days: 7 },
+    detail: { expiresAt: '2027-01-15T08:00:00.007Z', days: 7 },
+  },
+  {
+    event: { type: 'subscription.slowed', ...ids, reason: 'circuit_open', since, until: at },
+    detail: { reason: 'circuit_open', since: '2027-01-10T00:00:00.000Z', until: '2027-01-15T08:00:00.007Z' },
+  },
+  {
+    event: { type: 'subscription.resumed', ...ids, reason: 'receiver_throttled', since, at },
+    detail: {
+      reason: 'receiver_throttled',
+      since: '2027-01-10T00:00:00.000Z',
+      at: '2027-01-15T08:00:00.007Z',
+    },
+  },
+  {
+    event: { type: 'delivery.exhausted', key: { ...ids, messageId: 'm-1', bucket: 3 }, attempts: 20, at },
+    detail: { messageId: 'm-1', attempts: 20, at: '2027-01-15T08:00:00.007Z' },
+  },
+  {
+    event: {
+      type: 'attempt.failed',
+      key: { ...ids, messageId: 'm-1', bucket: 3 },
+      attempt: 2,
+      outcome: 'failed',
+      error: 'timeout: connecting',
+      at: since,
+      nextAt: at,
+    },
+    detail: {
+      messageId: 'm-1',
+      attempt: 2,
+      outcome: 'failed',
+      error: 'timeout: connecting',
+      at: '2027-01-10T00:00:00.000Z',
+      nextAt: '2027-01-15T08:00:00.007Z',
+    },
+  },
+];
+
+describe('an operator event on the bus', () => {
+  it.each(samples)('contains its details: $event.type', ({ event, detail }) => {
+    expect(operatorEventMessage(event, 'Posthaste')).toEqual({
+      source: 'posthaste',
+      'detail-type': event.type,
+      detail: { deployment: 'Posthaste', ...ids, ...detail },
+    });
+  });
+
+  it.each(samples)('can be parsed by a target: $event.type', ({ event }) => {
+    const message = operatorEventMessage(event, 'Posthaste');
+    const envelope = { version: '0', id: 'e-1', account: '000000000000', resources: [], ...message };
+    expect(operatorEventSchema.parse(envelope)).toEqual(message);
+  });
+});
