@@ -17,7 +17,11 @@ import {
   recordMessage,
   refusal,
 } from './api-under-test.ts';
-import { deliveryDetailSchema, deliverySummarySchema, subscriptionDeliverySchema } from '../../../shared/wire/views/delivery.ts';
+import {
+  deliveryDetailSchema,
+  deliverySummarySchema,
+  subscriptionDeliverySchema,
+} from '../../../shared/wire/views/delivery.ts';
 import { inMemoryDeliveryListings } from '../../support/in-memory/in-memory-deliveries.ts';
 
 const PATH = '/v2/queues/orders/deliveries';

@@ -81,7 +81,10 @@ describe('the reconciliation report', () => {
   it('does not balance until a message was sent to all subscriptions', () => {
     for (const matched of [0, 3]) {
       const delivered = { ...NO_DELIVERIES, delivered: matched };
-      const sending = booksOfMessage({ matched, filtered: 0, duplicates: 0, lastSubscriptionId: 's-5' }, delivered);
+      const sending = booksOfMessage(
+        { matched, filtered: 0, duplicates: 0, lastSubscriptionId: 's-5' },
+        delivered,
+      );
       expect(sending).toEqual({ ...EMPTY_BOOKS, accepted: 1, matched, delivered: matched, unfinished: 1 });
       expect(isBalanced(sending)).toBe(false);
     }

@@ -13,7 +13,12 @@ import {
   secretText,
   type SigningSecret,
 } from '../../../shared/domain/subscription/signing-secret.ts';
-import { MAX_SECRETS, rotateSecrets, type SealedSecret, secretsInForce } from '../../../shared/domain/subscription/signing-secret.ts';
+import {
+  MAX_SECRETS,
+  rotateSecrets,
+  type SealedSecret,
+  secretsInForce,
+} from '../../../shared/domain/subscription/signing-secret.ts';
 
 const secretOf = (fill: number): SigningSecret => makeSecret('v1', (count) => Buffer.alloc(count, fill));
 const keyOf = (fill: number): SigningSecret => makeSecret('v1a', (count) => Buffer.alloc(count, fill));
