@@ -3,9 +3,10 @@ import type { Message } from '../domain/message/message.ts';
 import type { Payload } from '../domain/message/payload.ts';
 import type { Auth } from '../domain/subscription/auth.ts';
 import { authOf } from '../domain/subscription/destination.ts';
-import { secretsInForce, type SigningSecret } from '../domain/subscription/signing-secret.ts';
+import { type SigningSecret } from '../domain/subscription/signing-secret.ts';
 import type { Subscription } from '../domain/subscription/subscription.ts';
 import type { SecretOpener } from '../ports/subscriptions.ts';
+import { secretsInForce } from '../domain/subscription/secret-rotation.ts';
 
 /** A secret, and when it stops signing (milliseconds since the epoch; undefined: never). */
 export type OpenedSecret = { secret: SigningSecret; expiresAt?: number };

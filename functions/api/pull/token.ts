@@ -11,12 +11,6 @@ import {
   type PullToken,
 } from '../../../shared/domain/subscription/pull-token.ts';
 import {
-  DEFAULT_GRACE_SECONDS,
-  MAX_GRACE_SECONDS,
-  MAX_SECRETS,
-  rotateSecrets,
-} from '../../../shared/domain/subscription/signing-secret.ts';
-import {
   isPresent,
   type Subscription,
   type SubscriptionKey,
@@ -30,6 +24,12 @@ import { seconds } from '../fields.ts';
 import { isSubscriptionId, subscriptionKey } from '../paths.ts';
 import { parseWith, readOptionalJson } from '../request-json.ts';
 import { type AddRoute, json, optionalJsonBody } from '../route.ts';
+import {
+  DEFAULT_GRACE_SECONDS,
+  MAX_GRACE_SECONDS,
+  MAX_SECRETS,
+  rotateSecrets,
+} from '../../../shared/domain/subscription/secret-rotation.ts';
 
 const rotationRequest = z.strictObject({
   graceSeconds: seconds(0, MAX_GRACE_SECONDS)

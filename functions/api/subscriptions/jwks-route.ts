@@ -1,11 +1,12 @@
 import * as z from 'zod';
 import { isQueueName } from '../../../shared/domain/message/message.ts';
-import { secretsInForce, publicJwk } from '../../../shared/domain/subscription/signing-secret.ts';
+import { publicJwk } from '../../../shared/domain/subscription/signing-secret.ts';
 import { isPresent } from '../../../shared/domain/subscription/subscription.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { notFound } from '../errors.ts';
 import { isSubscriptionId } from '../paths.ts';
 import { type AddRoute, json } from '../route.ts';
+import { secretsInForce } from '../../../shared/domain/subscription/secret-rotation.ts';
 
 const jwksSchema = z.object({
   keys: z.array(

@@ -1,10 +1,5 @@
 import * as z from 'zod';
 import {
-  DEFAULT_GRACE_SECONDS,
-  MAX_GRACE_SECONDS,
-  MAX_SECRETS,
-  rotateSecrets,
-  type SealedSecret,
   makeSecret,
   parseSecret,
   publicKeyText,
@@ -26,6 +21,13 @@ import { invalidFields, notFound, RefusedRequest } from '../errors.ts';
 import { seconds } from '../fields.ts';
 import { subscriptionKey } from '../paths.ts';
 import { parseWith, readOptionalJson } from '../request-json.ts';
+import {
+  DEFAULT_GRACE_SECONDS,
+  MAX_GRACE_SECONDS,
+  MAX_SECRETS,
+  rotateSecrets,
+  type SealedSecret,
+} from '../../../shared/domain/subscription/secret-rotation.ts';
 
 export function addSecretRoutes(addRoute: AddRoute, dependencies: ApiDependencies): void {
   const { audit } = dependencies;

@@ -1,6 +1,6 @@
 import { isTokenOf, tokenHashOf } from './confirmation.ts';
 import type { PullDestination } from './destination.ts';
-import { secretsInForce } from './signing-secret.ts';
+import { secretsInForce } from './secret-rotation.ts';
 
 export type PullToken = NonNullable<PullDestination['tokens']>[number];
 

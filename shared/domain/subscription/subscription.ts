@@ -3,8 +3,8 @@ import { confirmationIdOf } from './confirmation.ts';
 import { destinationSchema } from './destination.ts';
 import { queueMember } from './queue-metadata.ts';
 import { partialPolicySchema } from '../retry/policy.ts';
-import { sealedSecretSchema } from './signing-secret.ts';
 import { type AbsenceReason, DISABLE_REASONS, PRESSURE_REASONS } from './vocabulary.ts';
+import { sealedSecretSchema } from './secret-rotation.ts';
 
 /**
  * A named channel. `metadata` is chosen by the user and may contain `_retry_policy`; `retryPolicy` is its parsed

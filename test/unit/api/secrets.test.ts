@@ -22,7 +22,7 @@ import {
   refusal,
   SUBSCRIPTIONS,
 } from './api-under-test.ts';
-import { MAX_SECRETS } from '../../../shared/domain/subscription/signing-secret.ts';
+import { MAX_SECRETS } from '../../../shared/domain/subscription/secret-rotation.ts';
 const ROTATE = `${SUBSCRIPTIONS}/id-1/secret/rotate`;
 const DAY_MS = 86_400_000;
 

@@ -19,7 +19,7 @@ import {
   DEFAULT_GRACE_SECONDS,
   rotateSecrets,
   type SealedSecret,
-} from '../../../shared/domain/subscription/signing-secret.ts';
+} from '../../../shared/domain/subscription/secret-rotation.ts';
 
 const OWNER = { queue: 'orders', subscriptionId: 'subscription-1' };
 const URL = SUBSCRIBER_URL;

@@ -18,7 +18,7 @@ import {
   rotateSecrets,
   type SealedSecret,
   secretsInForce,
-} from '../../../shared/domain/subscription/signing-secret.ts';
+} from '../../../shared/domain/subscription/secret-rotation.ts';
 
 const secretOf = (fill: number): SigningSecret => makeSecret('v1', (count) => Buffer.alloc(count, fill));
 const keyOf = (fill: number): SigningSecret => makeSecret('v1a', (count) => Buffer.alloc(count, fill));
