@@ -13,7 +13,7 @@ import {
   listDeliveriesOfMessage,
   type ListedDelivery,
 } from '../../../api-client/operations.ts';
-import { isNotFound } from '../../../api-client/refusal.ts';
+import { isNotFound, orElse } from '../../../api-client/refusal.ts';
 import { shortId } from '../../../api-client/subscription-labels.ts';
 import { isOpenStatus } from '../../../shared/domain/delivery/vocabulary.ts';
 import type { DeliveryView } from '../../../shared/wire/views/delivery.ts';
@@ -126,26 +126,16 @@ type Snapshot = Omit<Change, 'at'>;
 
 /** Polls, and reports each change once. With `message`, it returns when all deliveries of the message have ended. */
 async function watchDeliveries(api: ApiClient, options: WatchOptions): Promise<void> {
-  const { signal } = options;
+  const { message, signal } = options;
   const known = new Map<string, Snapshot>();
-  try {
-    await pollUntilDone({ ...options, limits: POLLING }, async () => {
-      const found = await poll(api, options, known);
-      const changes = reportChanges(found, known, options);
-      if (await isFinished(api, options, found)) return 'done';
-      return changes > 0 ? 'changed' : 'empty';
-    });
-  } catch (error) {
-    if (!signal.aborted) throw error;
-  }
-}
-
-function poll(
-  api: ApiClient,
-  options: WatchOptions,
-  known: ReadonlyMap<string, Snapshot>,
-): Promise<Snapshot[]> {
-  return options.message === undefined ? pollQueue(api, options, known) : pollMessage(api, options);
+  await pollUntilDone({ ...options, limits: POLLING }, async () => {
+    const found = await (message === undefined
+      ? pollQueue(api, options, known)
+      : pollMessage(api, message, options));
+    const changes = reportChanges(found, known, options);
+    if (await isFinished(api, options, found)) return 'done';
+    return changes > 0 ? 'changed' : 'empty';
+  }).catch(orElse(() => signal.aborted, undefined));
 }
 
 /** Reports changed deliveries, and returns their number. */
@@ -195,17 +185,13 @@ function forgetOldest(known: Map<string, Snapshot>): void {
 /** Empty as long as the message has no record: it may just have been published. */
 async function pollMessage(
   api: ApiClient,
-  { queue, message = '', signal }: WatchOptions,
+  message: string,
+  { queue, signal }: WatchOptions,
 ): Promise<Snapshot[]> {
-  try {
-    const found: Snapshot[] = [];
-    const deliveries = api.list(listDeliveriesOfMessage, { path: { queue, message }, signal });
-    for await (const delivery of deliveries) found.push(snapshotOf(summaryOf(delivery)));
-    return found;
-  } catch (error) {
-    if (isNotFound(error)) return [];
-    throw error;
-  }
+  const { items } = await api
+    .items(listDeliveriesOfMessage, { path: { queue, message }, signal })
+    .catch(orElse(isNotFound, { items: [], more: false }));
+  return items.map((delivery) => snapshotOf(summaryOf(delivery)));
 }
 
 async function pollQueue(
@@ -213,10 +199,9 @@ async function pollQueue(
   { queue, filter, signal }: WatchOptions,
   known: ReadonlyMap<string, Snapshot>,
 ): Promise<Snapshot[]> {
-  const newest: Snapshot[] = [];
   const query = deliveryQuery(filter);
-  const listed = api.list(listDeliveries, { path: { queue }, query, most: NEWEST, signal });
-  for await (const delivery of listed) newest.push(snapshotOf(delivery));
+  const { items } = await api.items(listDeliveries, { path: { queue }, query, most: NEWEST, signal });
+  const newest = items.map(snapshotOf);
   const keys = new Set(newest.map(keyOf));
   // The queue's listing omits delivered ones, so a missing open delivery is fetched separately.
   const gone = [...known.values()].filter((seen) => isOpenStatus(seen.status) && !keys.has(keyOf(seen)));
@@ -225,14 +210,13 @@ async function pollQueue(
   return [...newest.toReversed(), ...followed];
 }
 
-async function refetch(api: ApiClient, seen: Snapshot, signal: AbortSignal): Promise<Snapshot> {
-  try {
-    return snapshotOf(summaryOf(await api.call(getDelivery, { ...deliveryPath(seen), signal })));
-  } catch (error) {
-    // The record was deleted together with its message.
-    if (isNotFound(error)) return { ...seen, status: 'cancelled', reason: 'gone' };
-    throw error;
-  }
+function refetch(api: ApiClient, seen: Snapshot, signal: AbortSignal): Promise<Snapshot> {
+  // Not found: the record was deleted together with its message.
+  const gone: Snapshot = { ...seen, status: 'cancelled', reason: 'gone' };
+  return api
+    .call(getDelivery, { ...deliveryPath(seen), signal })
+    .then((view) => snapshotOf(summaryOf(view)))
+    .catch(orElse(isNotFound, gone));
 }
 
 function snapshotOf(delivery: ListedDelivery): Snapshot {

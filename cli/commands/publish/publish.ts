@@ -2,7 +2,7 @@ import { Option, type Command } from 'commander';
 import { postMessages } from '../../../api-client/operations.ts';
 import type { ApiClient } from '../../../api-client/api-client.ts';
 import { showMessage } from '../../../api-client/messages.ts';
-import { ApiRefusal, isNotFound } from '../../../api-client/refusal.ts';
+import { isForbidden, isNotFound, orElse } from '../../../api-client/refusal.ts';
 import { isQueue, noSuchQueue } from '../../api/find-subscription.ts';
 import { openApiToWrite } from '../../api/open-api.ts';
 import { Problem } from '../../../local/install/problem.mjs';
@@ -123,13 +123,9 @@ async function findMessage(
   queue: string,
   id: string,
 ): Promise<{ acceptedAt: string } | undefined> {
-  try {
-    const { acceptedAt } = (await showMessage(api, queue, id)).view;
-    return { acceptedAt };
-  } catch (error) {
-    if (isNotFound(error) || (error instanceof ApiRefusal && error.status === 403)) return undefined;
-    throw error;
-  }
+  const isUnknown = (error: unknown): boolean => isNotFound(error) || isForbidden(error);
+  const message = await showMessage(api, queue, id).catch(orElse(isUnknown, undefined));
+  return message && { acceptedAt: message.view.acceptedAt };
 }
 
 async function publishMany(

@@ -12,7 +12,7 @@ import {
   putQueue,
 } from '../../../api-client/operations.ts';
 import { findQueue, metadataPointer } from '../../../api-client/queues.ts';
-import { ApiRefusal } from '../../../api-client/refusal.ts';
+import { isRefusal, orElse } from '../../../api-client/refusal.ts';
 import { counted } from '../../../api-client/words.ts';
 import { commandText } from '../../../local/command-name.ts';
 import { Problem } from '../../../local/install/problem.mjs';
@@ -258,14 +258,14 @@ type QueueCounts = { subscriptions: string; undelivered: string; messages: strin
 /** `undelivered`: open and failed deliveries. `messages`: of the last 24 hours. */
 async function countsOfQueue(api: ApiClient, queue: string): Promise<QueueCounts> {
   const [subscriptions, undelivered, messages] = await Promise.all([
-    countOf(() => api.items(listSubscriptions, { path: { queue }, most: MAX_COUNTED })),
-    countOf(() => api.items(listDeliveries, { path: { queue }, most: MAX_COUNTED })),
+    countOf(api.items(listSubscriptions, { path: { queue }, most: MAX_COUNTED })),
+    countOf(api.items(listDeliveries, { path: { queue }, most: MAX_COUNTED })),
     messagesOfToday(api, queue),
   ]);
   return { subscriptions, undelivered, messages };
 }
 
-async function countOf(counted: () => Promise<Listed<unknown>>): Promise<string> {
+async function countOf(counted: Promise<Listed<unknown>>): Promise<string> {
   const read = await readable(counted);
   return read === undefined ? '' : `${read.items.length}${read.more ? '+' : ''}`;
 }
@@ -277,18 +277,14 @@ const counting = {
 };
 
 async function messagesOfToday(api: ApiClient, queue: string): Promise<string> {
-  const answer = await readable(() => api.call(counting, { path: { queue } }));
+  const answer = await readable(api.call(counting, { path: { queue } }));
   return answer?.enabled === true ? String(answer.total.messages) : '';
 }
 
 /** Undefined if the API refuses: one missing count must not cost the whole list. */
-async function readable<Answer>(read: () => Promise<Answer>): Promise<Answer | undefined> {
-  try {
-    return await read();
-  } catch (error) {
-    if (error instanceof ApiRefusal || error instanceof NoSuchQueue) return undefined;
-    throw error;
-  }
+function readable<Answer>(read: Promise<Answer>): Promise<Answer | undefined> {
+  const isRefused = (error: unknown): boolean => isRefusal(error) || error instanceof NoSuchQueue;
+  return read.catch(orElse(isRefused, undefined));
 }
 
 export function addQueueCommands(queue: Command, terminal: Terminal): void {

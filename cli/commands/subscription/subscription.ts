@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import type { ApiClient } from '../../../api-client/api-client.ts';
 import {
   disableSubscription,
   enableSubscription,
@@ -7,7 +6,7 @@ import {
   listSubscriptions,
   unsubscribe,
 } from '../../../api-client/operations.ts';
-import { ApiRefusal } from '../../../api-client/refusal.ts';
+import { isForbidden, orElse } from '../../../api-client/refusal.ts';
 import { labelOf, shortId } from '../../../api-client/subscription-labels.ts';
 import { sendTest } from '../../../api-client/test-subscription.ts';
 import { waitingText } from '../../../api-client/waiting.ts';
@@ -86,7 +85,9 @@ export function addSubscriptionShow(subscription: Command, terminal: Terminal): 
         return;
       }
       const enable = commandText(`subscription enable ${queue} ${printable(shortId(view.id))}`);
-      terminal.print(describeSubscription(view, await waitingIfReadable(api, queue, view.id)));
+      // A caller that may see subscriptions need not see deliveries.
+      const waiting = await waitingText(api, queue, view.id).catch(orElse(isForbidden, undefined));
+      terminal.print(describeSubscription(view, waiting));
       if (view.disabled !== undefined) terminal.print(`To enable it: ${enable}`);
       else if (view.backPressure !== undefined) terminal.print(`If it works again: ${enable}`);
     });
@@ -94,18 +95,6 @@ export function addSubscriptionShow(subscription: Command, terminal: Terminal): 
     json: 'the subscription, as in the API',
     examples: ['subscription show orders 5b0c0f1e'],
   });
-}
-
-const FORBIDDEN = 403;
-
-/** A caller that may see subscriptions need not see deliveries. */
-async function waitingIfReadable(api: ApiClient, queue: string, id: string): Promise<string | undefined> {
-  try {
-    return await waitingText(api, queue, id);
-  } catch (error) {
-    if (error instanceof ApiRefusal && error.status === FORBIDDEN) return undefined;
-    throw error;
-  }
 }
 
 type DeleteOptions = DeploymentOptions & { yes?: true };

@@ -2,7 +2,7 @@ import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { type ApiClient, clientBy } from '../../../../api-client/api-client.ts';
 import { listDeliveriesOfMessage, putQueue, subscribe } from '../../../../api-client/operations.ts';
-import { isNotFound } from '../../../../api-client/refusal.ts';
+import { isNotFound, orElse } from '../../../../api-client/refusal.ts';
 import { apiClient } from '../../../api/open-api.ts';
 import { isOpenStatus } from '../../../../shared/domain/delivery/vocabulary.ts';
 import type { DeliveryView } from '../../../../shared/wire/views/delivery.ts';
@@ -83,15 +83,13 @@ function unsignedClient(apiUrl: string, signal: AbortSignal): ApiClient {
   return clientBy(api.name, (request) => api.send({ ...request, signal }));
 }
 
+const NONE = { items: [], more: false };
+
 /** None until the message is recorded. */
 async function deliveriesSoFar(api: ApiClient, messageId: string): Promise<DeliveryView[]> {
-  try {
-    const path = { queue: demoQueue, message: messageId };
-    return (await api.items(listDeliveriesOfMessage, { path })).items;
-  } catch (error) {
-    if (isNotFound(error)) return [];
-    throw error;
-  }
+  const path = { queue: demoQueue, message: messageId };
+  const listed = await api.items(listDeliveriesOfMessage, { path }).catch(orElse(isNotFound, NONE));
+  return listed.items;
 }
 
 /** Prints once how long the first webhook took. */
