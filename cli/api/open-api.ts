@@ -1,6 +1,6 @@
 import { pollInterval, type PollInterval } from '../../shared/domain/retry/poll-interval.ts';
 import type { DeploymentChoice } from '../deployment.ts';
-import { failureText } from '../failure-report.ts';
+import { failureText, fetchFailure } from '../failure-report.ts';
 import { printable } from '../output/printable.ts';
 import { systemSleep, type Terminal } from '../terminal.ts';
 import { Problem } from '../../local/install/problem.mjs';
@@ -54,12 +54,11 @@ export function apiClient(access: ApiAccess, sleep = systemSleep): ApiClient {
   return clientBy(access.name, send);
 }
 
-function mayRetry(request: ApiRequest, { kind }: Outcome): boolean {
-  return kind === 'throttled' || (kind === 'transient' && isRepeatable(request));
-}
-
-function isRepeatable({ method, repeatable = method !== 'POST' && method !== 'PATCH' }: ApiRequest): boolean {
-  return repeatable;
+function mayRetry(
+  { method, repeatable = method !== 'POST' && method !== 'PATCH' }: ApiRequest,
+  { kind }: Outcome,
+): boolean {
+  return kind === 'throttled' || (kind === 'transient' && repeatable);
 }
 
 /** Milliseconds with jitter, so that commands that failed together do not retry together. */
@@ -117,10 +116,9 @@ function outcomeOf(request: ApiRequest, answer: ApiAnswer): Outcome {
 
 /** The API cannot be reached, or the connection broke. */
 export class NoAnswerProblem extends Problem {
-  /** fetch throws a generic TypeError; the reason is in its cause. */
   constructor({ name, apiUrl, isLocal }: ApiAccess, cause: unknown) {
-    const reason = cause instanceof TypeError && cause.cause !== undefined ? cause.cause : cause;
+    const reason = failureText(fetchFailure(cause));
     const advice = isLocal ? ' If it is not running, start it again: its last run did not end cleanly.' : '';
-    super(`The API of ${name} does not respond at ${apiUrl}: ${failureText(reason)}.${advice}`, { cause });
+    super(`The API of ${name} does not respond at ${apiUrl}: ${reason}.${advice}`, { cause });
   }
 }

@@ -66,8 +66,9 @@ export function addBooks(command: Command, terminal: Terminal): void {
         return sum;
       });
       const balances = isBalanced(books);
-      if (options.json === true) terminal.printJson({ queue, ...window, books, balances });
-      else terminal.print(describeBooks(books, balances));
+      terminal.printResult(options, { queue, ...window, books, balances }, () =>
+        describeBooks(books, balances),
+      );
       if (!balances) terminal.exitStatus = 1;
     });
   onDeployment(command, {

@@ -29,7 +29,8 @@ type ConsoleOptions = {
  * @throws Problem when the port is in use.
  */
 export async function startConsole({ page, target, port: wanted }: ConsoleOptions): Promise<LoopbackServer> {
-  const token = newToken();
+  // Of 256 bits, valid for one run of the command.
+  const token = randomBytes(32).toString('base64url');
   const stopped = new AbortController();
   const deadLetters =
     target.kind === 'deployment' ? deadLetterRoutes(target.deadLetters, stopped.signal) : undefined;
@@ -79,11 +80,6 @@ function pageRefusalOf({ request }: Exchange, port: number, token: string): Refu
         'token_refused',
         'The console token is missing or from an earlier run. Open the address that the command printed.',
       );
-}
-
-/** A random token of 256 bits, valid for one run of the command. */
-function newToken(): string {
-  return randomBytes(32).toString('base64url');
 }
 
 /** Whether the request carries the token; compared in constant time. */

@@ -209,8 +209,9 @@ export async function runDelete(
     terminal.printError('Nothing was deleted.');
     return 1;
   }
-  if (json === true) terminal.printJson({ which, deleted: outcome.handled, ...asJson(outcome, dryRun) });
-  else terminal.print(sentenceOf(which, outcome, { done: 'deleted', deployment: access.name, dryRun }));
+  terminal.printResult({ json }, { which, deleted: outcome.handled, ...asJson(outcome, dryRun) }, () =>
+    sentenceOf(which, outcome, { done: 'deleted', deployment: access.name, dryRun }),
+  );
   return statusOf(outcome);
 }
 

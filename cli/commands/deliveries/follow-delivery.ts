@@ -35,8 +35,7 @@ export async function printStarted(
   terminal: Terminal,
 ): Promise<void> {
   const delivery = wait === true ? await ended(api, started, verbose === true, terminal) : started;
-  if (json === true) terminal.printJson(delivery);
-  else terminal.print(describeDelivery(delivery, terminal));
+  terminal.printResult({ json }, delivery, () => describeDelivery(delivery, terminal));
   if (wait !== true) return;
   if (isOpenStatus(delivery.status)) {
     const { queue, messageId, subscriptionId } = delivery;

@@ -84,8 +84,7 @@ export function addCancel(command: Command, terminal: Terminal): void {
         cancelDelivery,
         deliveryPath(await findAddress(api, queue, message, subscription)),
       );
-      if (options.json === true) terminal.printJson(delivery);
-      else terminal.print(describeDelivery(delivery, terminal));
+      terminal.printResult(options, delivery, () => describeDelivery(delivery, terminal));
     },
   );
   onDeployment(command, {

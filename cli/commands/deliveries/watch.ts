@@ -61,8 +61,7 @@ export function addDeliveriesWatch(deliveries: Command, terminal: Terminal): voi
           terminal,
           verbose: options.verbose === true,
           onChange: (change) => {
-            if (options.json === true) terminal.printJson(change);
-            else terminal.print(changeText(change, terminal));
+            terminal.printResult(options, change, () => changeText(change, terminal));
           },
         }),
       );
@@ -144,7 +143,7 @@ function reportChanges(
   known: Map<string, Snapshot>,
   { onChange }: WatchOptions,
 ): number {
-  const changes = found.filter((seen) => isChange(known.get(keyOf(seen)), seen));
+  const changes = found.filter((seen) => JSON.stringify(known.get(keyOf(seen))) !== JSON.stringify(seen));
   for (const seen of changes) {
     known.delete(keyOf(seen));
     known.set(keyOf(seen), seen);
@@ -168,10 +167,6 @@ async function isFinished(
 
 function keyOf({ messageId, subscriptionId }: Snapshot): string {
   return JSON.stringify([messageId, subscriptionId]);
-}
-
-function isChange(before: Snapshot | undefined, now: Snapshot): boolean {
-  return before === undefined || JSON.stringify(before) !== JSON.stringify(now);
 }
 
 /** Bounds the memory of a watch that runs for weeks; the last 2,000 deliveries are enough to recognise changes. */

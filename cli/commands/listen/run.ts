@@ -46,8 +46,7 @@ export async function runListen(
     script: options.answer,
     verifier: () => secret.verifier,
     onWebhook: (webhook) => {
-      if (options.json === true) terminal.printJson(webhookJson(webhook));
-      else terminal.print(webhookBlock(webhook));
+      terminal.printResult(options, webhookJson(webhook), () => webhookBlock(webhook));
     },
     onAnswered: () => {
       answered += 1;

@@ -59,8 +59,8 @@ export function addPublish(command: Command, terminal: Terminal): void {
     .option('--delay <SECONDS>', 'seconds to wait before the first attempt', wholeNumberOf(0, 900))
     .option('--create', 'create the queue if there is none')
     .action(async (queue: string, options: Options) => {
-      const { data, id, file } = options;
-      const defaults = defaultsOf(options);
+      const { data, id, file, type, ttl, delay } = options;
+      const defaults = { type: textOf(type), ttl: textOf(ttl), delay: textOf(delay) };
       if (data !== undefined) {
         const message = { ...defaults, data, ...(id !== undefined && { id: JSON.stringify(id) }) };
         await publishOne(queue, options, message, terminal);
@@ -80,10 +80,6 @@ export function addPublish(command: Command, terminal: Terminal): void {
       'publish orders --bare < data.jsonl',
     ],
   });
-}
-
-function defaultsOf({ type, ttl, delay }: Options): MessageDefaults {
-  return { type: textOf(type), ttl: textOf(ttl), delay: textOf(delay) };
 }
 
 async function publishOne(

@@ -59,8 +59,7 @@ export function addQueueCreate(queue: Command, terminal: Terminal): void {
         path: { queue: name },
         body: withMembers(metadata, [['_retry_policy', policy]]),
       });
-      if (options.json === true) terminal.printJson({ queue: name });
-      else terminal.print(`Created queue ${name}.`);
+      terminal.printResult(options, { queue: name }, () => `Created queue ${name}.`);
     });
   onDeployment(command, {
     json: 'queue',
@@ -97,8 +96,7 @@ export function addQueueDelete(queue: Command, terminal: Terminal): void {
         if (answer.trim() !== name) throw new Problem('That is not its name: nothing was deleted.');
       }
       await api.call(deleteQueue, { path: { queue: name } });
-      if (options.json === true) terminal.printJson({ queue: name });
-      else terminal.print(`Deleted queue ${name}.`);
+      terminal.printResult(options, { queue: name }, () => `Deleted queue ${name}.`);
     });
   onDeployment(command, { json: 'queue', more: MORE, examples: ['queue delete orders'] });
 }
@@ -147,8 +145,7 @@ export function addQueueSet(queue: Command, terminal: Terminal): void {
         path: { queue: name },
         body: `[${changes.join(',')}]`,
       });
-      if (options.json === true) terminal.printJson(metadata);
-      else terminal.print(printableJson(JSON.stringify(metadata, undefined, 2)));
+      terminal.printResult(options, metadata, () => printableJson(JSON.stringify(metadata, undefined, 2)));
     });
   onDeployment(command, {
     json: 'the metadata after the change',
@@ -191,8 +188,7 @@ export function addQueueShow(queue: Command, terminal: Terminal): void {
       const api = await openApi(options, terminal);
       const metadata = await findQueue(api, name);
       if (metadata === undefined) throw await noSuchQueue(api, name);
-      if (options.json === true) terminal.printJson(metadata);
-      else terminal.print(printableJson(JSON.stringify(metadata, undefined, 2)));
+      terminal.printResult(options, metadata, () => printableJson(JSON.stringify(metadata, undefined, 2)));
     });
   onDeployment(command, { json: 'the metadata', examples: ['queue show orders'] });
 }
@@ -225,7 +221,7 @@ export function addQueueList(queue: Command, terminal: Terminal): void {
           });
         },
         rowOf: (one) => rowOf(one, counts.get(one.name)),
-        none: `No queue yet. Create one with ${commandText('queue create <queue>')}`,
+        none: () => `No queue yet. Create one with ${commandText('queue create <queue>')}`,
         total: async () => (await api.call(listQueues, { query: { limit: 1, with_count: true } })).count,
       });
     });

@@ -60,7 +60,8 @@ export async function runRedrive(
   }).catch(runProblem('The redrive', 'five minutes'));
   const { handled: redriven, settled } = outcome;
   const counts = { redriven, ...(which === 'undeliverable' && { settled: sumOf(settled) }) };
-  if (json === true) terminal.printJson({ queue: which, ...counts, ...asJson(outcome, dryRun) });
-  else terminal.print(sentenceOf(which, outcome, { done: 'redriven', deployment: access.name, dryRun }));
+  terminal.printResult({ json }, { queue: which, ...counts, ...asJson(outcome, dryRun) }, () =>
+    sentenceOf(which, outcome, { done: 'redriven', deployment: access.name, dryRun }),
+  );
   return statusOf(outcome);
 }
