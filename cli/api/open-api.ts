@@ -6,7 +6,7 @@ import { systemSleep, type Terminal } from '../terminal.ts';
 import { Problem } from '../../local/install/problem.mjs';
 import { type ApiAnswer, type ApiClient, type ApiRequest, clientBy } from '../../api-client/api-client.ts';
 import { ApiRefusal, isAnswer } from '../../api-client/refusal.ts';
-import { type ApiAccess, type ApiCall, findApi } from './api-access.ts';
+import { type ApiAccess, findApi } from './api-access.ts';
 import { namingMissingQueues } from './find-subscription.ts';
 
 /** API Gateway itself times out after 30 s. */
@@ -73,12 +73,14 @@ type Outcome =
   | { kind: 'transient' | 'throttled'; failure: Error };
 
 async function sendOnce(access: ApiAccess, request: ApiRequest): Promise<Outcome> {
-  const { method, path, search, signal } = request;
-  const call = { method, url: access.apiUrl + path + search, ...contentOf(request) };
+  const { method, path, search, body, contentType = 'application/json', signal } = request;
+  const content = new Headers(body === undefined ? {} : { 'content-type': contentType });
+  const url = access.apiUrl + path + search;
+  const call = { method, url, headers: content, ...(body !== undefined && { body }) };
   const headers = await access.authorize(call);
   const timeout = AbortSignal.timeout(TIMEOUT_MS);
   try {
-    const response = await fetch(call.url, {
+    const response = await fetch(url, {
       ...call,
       headers,
       // The API never redirects, and a signature must not be sent to another host.
@@ -94,15 +96,6 @@ async function sendOnce(access: ApiAccess, request: ApiRequest): Promise<Outcome
     if (signal?.aborted === true) throw cause;
     return { kind: 'transient', failure: new NoAnswerProblem(access, cause) };
   }
-}
-
-function contentOf({
-  body,
-  contentType = 'application/json',
-}: ApiRequest): Pick<ApiCall, 'headers' | 'body'> {
-  return body === undefined
-    ? { headers: new Headers() }
-    : { headers: new Headers({ 'content-type': contentType }), body };
 }
 
 function outcomeOf(request: ApiRequest, answer: ApiAnswer): Outcome {

@@ -1,6 +1,6 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { extname, join, relative, sep } from 'node:path';
 import type { Hono } from 'hono';
 import * as z from 'zod';
@@ -46,8 +46,10 @@ export async function startConsole({ page, target, port: wanted }: ConsoleOption
     const refusal = pageRefusalOf(exchange, port, token);
     if (refusal !== undefined) refuse(response, refusal);
     else if (url === INFO && request.method === 'HEAD') response.writeHead(200).end();
-    else if (url === INFO) await sendInfo(response, target);
-    else await relay(await answerOf(exchange, target, deadLetters), response);
+    else if (url === INFO) {
+      const info = JSON.stringify(await consoleInfo(target));
+      response.writeHead(200, { 'content-type': 'application/json' }).end(info);
+    } else await relay(await answerOf(exchange, target, deadLetters), response);
   }, wanted);
   return {
     ...server,
@@ -93,11 +95,6 @@ function digest(text: string): Buffer {
 
 function consoleRefusal(status: number, code: ConsoleFailureCode, message: string): Refusal {
   return { status, code, message };
-}
-
-async function sendInfo(response: ServerResponse, target: ConsoleTarget): Promise<void> {
-  const info = await consoleInfo(target);
-  response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(info));
 }
 
 async function answerOf(
@@ -226,10 +223,7 @@ async function pageFile(file: string, path: string): Promise<PageFile> {
 }
 
 /** Serves the page without a token, since it contains no secret; only the host name is checked. */
-function servePage(
-  page: PageFiles,
-  { request, response, port }: { request: IncomingMessage; response: ServerResponse; port: number },
-): void {
+function servePage(page: PageFiles, { request, response, port }: Exchange): void {
   const { method = '', url = '/' } = request;
   const refusal = hostRefusalOf(request, port);
   const file = page.get(url.split('?', 1)[0] ?? '/');

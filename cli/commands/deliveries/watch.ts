@@ -18,6 +18,7 @@ import { shortId } from '../../../api-client/subscription-labels.ts';
 import { isOpenStatus } from '../../../shared/domain/delivery/vocabulary.ts';
 import type { DeliveryView } from '../../../shared/wire/views/delivery.ts';
 import { openApi } from '../../api/open-api.ts';
+import { orAfter } from '../../interruption.ts';
 import { idOf, queueOf, durationOf } from '../../options/arguments.ts';
 import { type DeploymentOptions, onDeployment, VERBOSE } from '../../options/deployment-options.ts';
 import { printable } from '../../output/printable.ts';
@@ -57,7 +58,7 @@ export function addDeliveriesWatch(deliveries: Command, terminal: Terminal): voi
           queue,
           message,
           filter,
-          signal: endOf(options, interrupted),
+          signal: orAfter(interrupted, options.for),
           terminal,
           verbose: options.verbose === true,
           onChange: (change) => {
@@ -71,12 +72,6 @@ export function addDeliveriesWatch(deliveries: Command, terminal: Terminal): voi
     more: MORE,
     examples: ['deliveries watch orders --for 10m', 'deliveries watch orders --message order-17'],
   });
-}
-
-function endOf(options: Options, interrupted: AbortSignal): AbortSignal {
-  return options.for === undefined
-    ? interrupted
-    : AbortSignal.any([interrupted, AbortSignal.timeout(options.for * 1000)]);
 }
 
 function changeText(change: Change, terminal: Terminal): string {

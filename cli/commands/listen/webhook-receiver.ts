@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { finished } from 'node:stream/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { InvalidArgumentError } from 'commander';
@@ -59,7 +59,7 @@ function answerAt(script: AnswerScript, index: number): ScriptedAnswer {
 
 export type Verdict = { verified: true } | { verified: false; why: string };
 
-export type Verifier = (body: Buffer, headers: Record<string, string>) => Verdict;
+export type Verifier = (body: Buffer, headers: IncomingHttpHeaders) => Verdict;
 
 /**
  * A verifier for `whsec_…` (shared secret, v1) or `whpk_…` (public key, v1a; Standard Webhooks).
