@@ -16,14 +16,6 @@ import { ChangeChosen } from './change-chosen.tsx';
 import { DeadLetterTable } from './dead-letter-table.tsx';
 import { InputField } from '../../parts/fields.tsx';
 
-/** Texts of the queues. */
-const NAMES: Record<RedrivenQueue, string> = {
-  ingress: 'Ingress',
-  delivery: 'Delivery',
-  operation: 'Operation',
-  undeliverable: 'Undeliverable',
-};
-
 const MEANINGS: Record<RedrivenQueue, string> = {
   ingress: 'Messages of producers that dispatch could not accept.',
   delivery: 'Jobs and wake-ups that deliver gave up on.',
@@ -60,7 +52,8 @@ export function DeadLettersPage({ query }: { query: Query }): JSX.Element {
             href={hrefTo({ page: 'dead-letters', query: { which: one } })}
             aria-current={one === which ? 'true' : undefined}
           >
-            {NAMES[one]} {counts.action.state === 'done' ? countText(counts.action.result, one) : ''}
+            {one.slice(0, 1).toUpperCase() + one.slice(1)}{' '}
+            {counts.action.state === 'done' ? countText(counts.action.result, one) : ''}
           </a>
         ))}
       </nav>
