@@ -1,16 +1,11 @@
 import { closestMatch } from 'leven';
 import type { ApiClient } from './api-client.ts';
 import { getQueue, listQueues } from './operations.ts';
-import { ApiRefusal, isNotFound } from './refusal.ts';
+import { ApiRefusal, isNotFound, orElse } from './refusal.ts';
 
 /** The queue's metadata; undefined if there is no such queue. */
-export async function findQueue(api: ApiClient, queue: string): Promise<Record<string, unknown> | undefined> {
-  try {
-    return await api.call(getQueue, { path: { queue } });
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
+export function findQueue(api: ApiClient, queue: string): Promise<Record<string, unknown> | undefined> {
+  return api.call(getQueue, { path: { queue } }).catch(orElse(isNotFound, undefined));
 }
 
 /** The path of a metadata key in a patch (RFC 6901 §3). */

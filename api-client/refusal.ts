@@ -50,6 +50,26 @@ export function isNotFound(failure: unknown): failure is ApiRefusal {
   return failure instanceof ApiRefusal && failure.code === 'not_found';
 }
 
+/** Whether the caller may not do this. */
+export function isForbidden(failure: unknown): failure is ApiRefusal {
+  return failure instanceof ApiRefusal && failure.status === 403;
+}
+
+export function isRefusal(failure: unknown): failure is ApiRefusal {
+  return failure instanceof ApiRefusal;
+}
+
+/** For `catch`: the value in place of an expected failure. Throws all others again. */
+export function orElse<Value>(
+  isExpected: (failure: unknown) => boolean,
+  value: Value,
+): (failure: unknown) => Value {
+  return (failure) => {
+    if (isExpected(failure)) return value;
+    throw failure;
+  };
+}
+
 type RefusalDetails = { message: string; code?: string; fields: readonly FieldError[] };
 
 function refusalOf(text: string): RefusalDetails {

@@ -2,7 +2,7 @@ import type { SubscriptionView } from '../shared/wire/views/subscription.ts';
 import type { ApiClient, Listed } from './api-client.ts';
 import { findMessage, type ShownMessage } from './messages.ts';
 import { listSubscriptions } from './operations.ts';
-import { isNotFound } from './refusal.ts';
+import { isNotFound, orElse } from './refusal.ts';
 
 /** `message`: absent if the queue has none with this id. `more`: further subscriptions match. */
 export type SearchedQueue = { message?: ShownMessage; subscriptions: SubscriptionView[]; more: boolean };
@@ -32,20 +32,12 @@ export async function searchQueue(
   return { ...(message && { message }), subscriptions, more };
 }
 
-async function subscriptionsLike(
-  api: ApiClient,
-  queue: string,
-  text: string,
-): Promise<Listed<SubscriptionView>> {
-  try {
-    return await api.items(listSubscriptions, {
-      path: { queue },
-      query: { match: text },
-      most: MAX_PER_QUEUE,
-    });
-  } catch (error) {
-    // A deleted queue has messages, and no subscriptions.
-    if (isNotFound(error)) return { items: [], more: false };
-    throw error;
-  }
+function subscriptionsLike(api: ApiClient, queue: string, text: string): Promise<Listed<SubscriptionView>> {
+  const listed = api.items(listSubscriptions, {
+    path: { queue },
+    query: { match: text },
+    most: MAX_PER_QUEUE,
+  });
+  // A deleted queue has messages, and no subscriptions.
+  return listed.catch(orElse(isNotFound, { items: [], more: false }));
 }

@@ -2,7 +2,7 @@ import type { DeliveryView } from '../shared/wire/views/delivery.ts';
 import type { ApiClient } from './api-client.ts';
 import { deliveryPath } from './deliveries.ts';
 import { getDelivery, testSubscription } from './operations.ts';
-import { isNotFound } from './refusal.ts';
+import { isNotFound, orElse } from './refusal.ts';
 
 /** Long enough for most attempts. */
 const MAX_POLLS = 20;
@@ -20,11 +20,8 @@ export async function sendTest(
   let { delivery } = await api.call(testSubscription, { path, body });
   for (let look = 0; look < MAX_POLLS && isUntried(delivery); look += 1) {
     await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
-    delivery = await api.call(getDelivery, deliveryPath(delivery)).catch((error: unknown) => {
-      // A delivery has no record before its first attempt.
-      if (isNotFound(error)) return delivery;
-      throw error;
-    });
+    // A delivery has no record before its first attempt.
+    delivery = await api.call(getDelivery, deliveryPath(delivery)).catch(orElse(isNotFound, delivery));
   }
   return delivery;
 }

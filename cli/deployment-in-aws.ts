@@ -94,16 +94,12 @@ function outputsOf({ Outputs: outputs = [] }: Partial<Stack>): Outputs {
   );
 }
 
-function placeOf(name: string, stack: Partial<Stack>): string {
-  return `${name}, ${whereOf(stack)}`;
-}
-
 /** The id of a stack is an ARN, which names region and account. */
-function whereOf({ StackId = '' }: Partial<Stack>): string {
+function placeOf(name: string, { StackId = '' }: Partial<Stack>): string {
   const [, , , region, account] = StackId.split(':');
   return region === undefined || account === undefined
-    ? 'this AWS account and region'
-    : `account ${account}, ${region}`;
+    ? `${name}, this AWS account and region`
+    : `${name}, account ${account}, ${region}`;
 }
 
 function lookupFailure(what: string, cause: unknown): string {

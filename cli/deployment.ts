@@ -5,7 +5,6 @@ import { START } from '../local/command-name.ts';
 import { DEFAULT_DEPLOYMENT, findInAws } from './deployment-in-aws.ts';
 import {
   clientOf,
-  type Endpoints,
   endpointsFile,
   removeEndpoints,
   resourcesOf,
@@ -65,7 +64,12 @@ function remember(file: string): void {
 }
 
 async function localDeployment(file: string): Promise<Deployment | undefined> {
-  const found = await running(file);
+  const found = await runningEndpoints(file).catch((cause: unknown) => {
+    throw new Problem(
+      `${file} is incomplete, or was written by another version. Stop ${START} and run it again.`,
+      { cause },
+    );
+  });
   if (found === undefined) return undefined;
   if (found === 'stale') {
     removeEndpoints(file);
@@ -75,17 +79,6 @@ async function localDeployment(file: string): Promise<Deployment | undefined> {
   const { endpoint, region, accessKeyId, secretAccessKey, socket: _, ...resources } = found;
   const client = clientOf({ endpoint, region, accessKeyId, secretAccessKey });
   return { ...resources, name: 'the local deployment', client };
-}
-
-async function running(file: string): Promise<Endpoints | 'stale' | undefined> {
-  try {
-    return await runningEndpoints(file);
-  } catch (cause) {
-    throw new Problem(
-      `${file} is incomplete, or was written by another version. Stop ${START} and run it again.`,
-      { cause },
-    );
-  }
 }
 
 async function deployedInAws(chosen: string | undefined): Promise<Deployment> {

@@ -13,6 +13,11 @@ export function failureText(failure: unknown): string {
   return 'code' in failure ? String(failure.code) : failure.name;
 }
 
+/** The reason of a failure of fetch, which throws a generic TypeError with the reason in its cause. */
+export function fetchFailure(failure: unknown): unknown {
+  return failure instanceof TypeError ? (failure.cause ?? failure) : failure;
+}
+
 /** Prints a failure on stderr, without a stack trace: as sentences, or with `--json` as one line of JSON. */
 export function reportFailure(
   failure: unknown,

@@ -38,6 +38,11 @@ export async function untilInterrupted<Result>(
   }
 }
 
+/** A signal that is also aborted after this many seconds, if they are given. */
+export function orAfter(signal: AbortSignal, seconds: number | undefined): AbortSignal {
+  return seconds === undefined ? signal : AbortSignal.any([signal, AbortSignal.timeout(seconds * 1000)]);
+}
+
 /** Waits until the signal is aborted. */
 export async function untilAborted(signal: AbortSignal): Promise<void> {
   if (!signal.aborted) await once(signal, 'abort');

@@ -38,6 +38,8 @@ export type Terminal = Pick<ProcessLike, 'env' | 'stdin' | 'stdout' | 'stderr'> 
   print: (line: string) => void;
   /** Prints a JSON value as one line on stdout. */
   printJson: (value: unknown) => void;
+  /** Prints a value as JSON if `--json` is given, and otherwise its text. */
+  printResult: (options: { json?: true | undefined }, value: unknown, text: () => string) => void;
   /** Prints a line on stderr. */
   printError: (line: string) => void;
   /** Text for stdout in a colour, if stdout is a terminal that has colours or FORCE_COLOR is set. */
@@ -84,6 +86,9 @@ export function terminalIn(host: ProcessLike, sleep = systemSleep): Terminal {
   const print = (line: string): void => {
     stdout.write(`${line}\n`);
   };
+  const printJson = (value: unknown): void => {
+    print(printableJson(JSON.stringify(value)));
+  };
   return {
     env,
     // A getter: Node opens stdin on first access, and most commands never read it.
@@ -96,8 +101,10 @@ export function terminalIn(host: ProcessLike, sleep = systemSleep): Terminal {
     exitStatus: 0,
     readerLeft,
     print,
-    printJson: (value) => {
-      print(printableJson(JSON.stringify(value)));
+    printJson,
+    printResult: ({ json }, value, text) => {
+      if (json === true) printJson(value);
+      else print(text());
     },
     printError,
     styled: (colour, text) =>

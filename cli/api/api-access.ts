@@ -63,7 +63,7 @@ export function accessByToken(url: string | undefined, token: string, env: NodeJ
     name: given,
     apiUrl: given.replace(/\/+$/, ''),
     isLocal: false,
-    authorize: ({ headers }) => Promise.resolve(withToken(headers, token)),
+    ...byToken(token),
   };
 }
 
@@ -96,43 +96,42 @@ function checkedUrl(text: string, name = 'POSTHASTE_API_URL'): string {
   return text;
 }
 
-type Found = Pick<Deployment, 'name' | 'place' | 'apiUrl' | 'client' | 'apiAuthorization'>;
-
+/**
+ * Uses POSTHASTE_TOKEN if it is set (`apiAuthorization: jwt`), otherwise Signature Version 4. A local deployment gets the
+ * token only if it uses tokens: it is that of a deployment in AWS otherwise.
+ */
 async function accessTo(
-  { name, place, apiUrl, client, apiAuthorization }: Found,
+  {
+    name,
+    place,
+    apiUrl,
+    client,
+    apiAuthorization,
+  }: Pick<Deployment, 'name' | 'place' | 'apiUrl' | 'client' | 'apiAuthorization'>,
   env: NodeJS.ProcessEnv,
 ): Promise<ApiAccess> {
+  const takesTokens = client.endpoint === undefined || apiAuthorization === 'jwt';
+  const token = takesTokens ? env['POSTHASTE_TOKEN'] : undefined;
   return {
     name,
     ...(place !== undefined && { place }),
     apiUrl: apiUrl.replace(/\/+$/, ''),
     isLocal: client.endpoint !== undefined,
-    ...(await authorizationFor({ client, apiAuthorization }, env)),
+    ...(token === undefined || token === '' ? signing(await identityOf(client)) : byToken(token)),
   };
 }
 
-/**
- * Uses POSTHASTE_TOKEN if it is set (`apiAuthorization: jwt`), otherwise Signature Version 4. A local deployment gets the
- * token only if it uses tokens: it is that of a deployment in AWS otherwise.
- */
-async function authorizationFor(
-  { client, apiAuthorization }: { client: Deployment['client']; apiAuthorization: string | undefined },
-  env: NodeJS.ProcessEnv,
-): Promise<Pick<ApiAccess, 'authorize' | 'region'>> {
-  const takesTokens = client.endpoint === undefined || apiAuthorization === 'jwt';
-  const token = takesTokens ? env['POSTHASTE_TOKEN'] : undefined;
-  return token === undefined || token === ''
-    ? signing(await identityOf(client))
-    : { authorize: ({ headers }) => Promise.resolve(withToken(headers, token)) };
+function byToken(token: string): Pick<ApiAccess, 'authorize'> {
+  return {
+    authorize: ({ headers }) => {
+      const authorized = new Headers(headers);
+      authorized.set('authorization', `Bearer ${token}`);
+      return Promise.resolve(authorized);
+    },
+  };
 }
 
-function withToken(headers: Headers, token: string): Headers {
-  const authorized = new Headers(headers);
-  authorized.set('authorization', `Bearer ${token}`);
-  return authorized;
-}
-
-function signing({ region, credentials }: Identity): Required<Pick<ApiAccess, 'authorize' | 'region'>> {
+function signing({ region, credentials }: Identity): Pick<ApiAccess, 'authorize' | 'region'> {
   const signer = new SignatureV4({
     service: 'execute-api',
     region,

@@ -1,7 +1,7 @@
 import { type ApiClient, type ApiRequest, clientBy } from '../../api-client/api-client.ts';
 import { listSubscriptions } from '../../api-client/operations.ts';
 import { findQueue, nearestName } from '../../api-client/queues.ts';
-import { ApiRefusal, isNotFound } from '../../api-client/refusal.ts';
+import { ApiRefusal, isForbidden, isNotFound, orElse } from '../../api-client/refusal.ts';
 import { isWholeId, labelOf, shortId } from '../../api-client/subscription-labels.ts';
 import { commandText } from '../../local/command-name.ts';
 import { Problem } from '../../local/install/problem.mjs';
@@ -130,12 +130,7 @@ export async function newQueueNotice(
 
 /** Whether there is such a queue. True as well for a caller that may publish but not read. */
 export async function isQueue(api: ApiClient, queue: string): Promise<boolean> {
-  try {
-    return (await findQueue(api, queue)) !== undefined;
-  } catch (error) {
-    if (error instanceof ApiRefusal && error.status === 403) return true;
-    throw error;
-  }
+  return (await findQueue(api, queue).catch(orElse(isForbidden, 'unreadable'))) !== undefined;
 }
 
 /** There is no such queue. */

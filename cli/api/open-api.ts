@@ -1,12 +1,12 @@
 import { pollInterval, type PollInterval } from '../../shared/domain/retry/poll-interval.ts';
 import type { DeploymentChoice } from '../deployment.ts';
-import { failureText } from '../failure-report.ts';
+import { failureText, fetchFailure } from '../failure-report.ts';
 import { printable } from '../output/printable.ts';
 import { systemSleep, type Terminal } from '../terminal.ts';
 import { Problem } from '../../local/install/problem.mjs';
 import { type ApiAnswer, type ApiClient, type ApiRequest, clientBy } from '../../api-client/api-client.ts';
 import { ApiRefusal, isAnswer } from '../../api-client/refusal.ts';
-import { type ApiAccess, type ApiCall, findApi } from './api-access.ts';
+import { type ApiAccess, findApi } from './api-access.ts';
 import { namingMissingQueues } from './find-subscription.ts';
 
 /** API Gateway itself times out after 30 s. */
@@ -54,12 +54,11 @@ export function apiClient(access: ApiAccess, sleep = systemSleep): ApiClient {
   return clientBy(access.name, send);
 }
 
-function mayRetry(request: ApiRequest, { kind }: Outcome): boolean {
-  return kind === 'throttled' || (kind === 'transient' && isRepeatable(request));
-}
-
-function isRepeatable({ method, repeatable = method !== 'POST' && method !== 'PATCH' }: ApiRequest): boolean {
-  return repeatable;
+function mayRetry(
+  { method, repeatable = method !== 'POST' && method !== 'PATCH' }: ApiRequest,
+  { kind }: Outcome,
+): boolean {
+  return kind === 'throttled' || (kind === 'transient' && repeatable);
 }
 
 /** Milliseconds with jitter, so that commands that failed together do not retry together. */
@@ -74,12 +73,14 @@ type Outcome =
   | { kind: 'transient' | 'throttled'; failure: Error };
 
 async function sendOnce(access: ApiAccess, request: ApiRequest): Promise<Outcome> {
-  const { method, path, search, signal } = request;
-  const call = { method, url: access.apiUrl + path + search, ...contentOf(request) };
+  const { method, path, search, body, contentType = 'application/json', signal } = request;
+  const content = new Headers(body === undefined ? {} : { 'content-type': contentType });
+  const url = access.apiUrl + path + search;
+  const call = { method, url, headers: content, ...(body !== undefined && { body }) };
   const headers = await access.authorize(call);
   const timeout = AbortSignal.timeout(TIMEOUT_MS);
   try {
-    const response = await fetch(call.url, {
+    const response = await fetch(url, {
       ...call,
       headers,
       // The API never redirects, and a signature must not be sent to another host.
@@ -97,15 +98,6 @@ async function sendOnce(access: ApiAccess, request: ApiRequest): Promise<Outcome
   }
 }
 
-function contentOf({
-  body,
-  contentType = 'application/json',
-}: ApiRequest): Pick<ApiCall, 'headers' | 'body'> {
-  return body === undefined
-    ? { headers: new Headers() }
-    : { headers: new Headers({ 'content-type': contentType }), body };
-}
-
 function outcomeOf(request: ApiRequest, answer: ApiAnswer): Outcome {
   if (isAnswer(request, answer)) return { kind: 'answer', answer };
   const { method, path } = request;
@@ -117,10 +109,9 @@ function outcomeOf(request: ApiRequest, answer: ApiAnswer): Outcome {
 
 /** The API cannot be reached, or the connection broke. */
 export class NoAnswerProblem extends Problem {
-  /** fetch throws a generic TypeError; the reason is in its cause. */
   constructor({ name, apiUrl, isLocal }: ApiAccess, cause: unknown) {
-    const reason = cause instanceof TypeError && cause.cause !== undefined ? cause.cause : cause;
+    const reason = failureText(fetchFailure(cause));
     const advice = isLocal ? ' If it is not running, start it again: its last run did not end cleanly.' : '';
-    super(`The API of ${name} does not respond at ${apiUrl}: ${failureText(reason)}.${advice}`, { cause });
+    super(`The API of ${name} does not respond at ${apiUrl}: ${reason}.${advice}`, { cause });
   }
 }

@@ -44,19 +44,13 @@ export class DeploymentNotNamed extends Problem {}
 /** @throws Problem with advice when there is no deployment, or its API may be another than that of the environment */
 export async function openDeadLetters(
   choice: DeploymentChoice,
-  terminal: Pick<Terminal, 'env' | 'sleep'>,
+  { env, sleep }: Pick<Terminal, 'env' | 'sleep'>,
 ): Promise<DeadLetterAccess> {
-  if (!queuesBelongTo(choice, terminal.env))
+  if (!queuesBelongTo(choice, env))
     throw new DeploymentNotNamed(
       'POSTHASTE_API_URL gives the API, but not the SQS queues: name the deployment by --deployment.',
     );
-  return deadLettersOf(await findDeployment(choice), terminal);
-}
-
-function deadLettersOf(
-  deployment: Deployment,
-  { env, sleep }: Pick<Terminal, 'env' | 'sleep'>,
-): DeadLetterAccess {
+  const deployment = await findDeployment(choice);
   const sqs = sqsClient(deployment.client);
   const urls = {
     ingress: deployment.ingressQueueUrl,

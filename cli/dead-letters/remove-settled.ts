@@ -18,13 +18,28 @@ type Selection = Pick<RecoveryView, 'queue' | 'subscription' | 'status' | 'since
  */
 export async function removeSettledNotices(
   exitStatus: number,
-  selection: Selection,
+  { queue, subscription, ...recovered }: Selection,
   choice: DeploymentChoice,
   terminal: Terminal,
 ): Promise<number> {
   if (exitStatus === INTERRUPTED || !queuesBelongTo(choice, terminal.env)) return exitStatus;
   try {
-    await terminal.untilInterrupted((signal) => removeNow(selection, choice, terminal, signal));
+    await terminal.untilInterrupted(async (signal) => {
+      // Loaded only here: the SDK would slow down a recovery without --wait.
+      const { openDeadLetters } = await import('./dead-letter-access.ts');
+      const { deleteDeadLetters } = await import('./change.ts');
+      const access = await openDeadLetters(choice, terminal);
+      const { handled } = await deleteDeadLetters(access, 'undeliverable', {
+        filter: { queue, subscription },
+        settled: true,
+        recovered,
+        startedAt: Infinity,
+        signal: AbortSignal.any([signal, AbortSignal.timeout(MAX_MS)]),
+      });
+      if (handled === 0) return;
+      const notices = counted(handled, 'settled notice', 'settled notices');
+      terminal.printError(`Removed ${notices} from the undeliverable queue of ${printable(access.place)}.`);
+    });
   } catch (error) {
     terminal.printError(
       `Settled notices stay in the undeliverable queue (${printable(failureText(error))}). ` +
@@ -32,26 +47,4 @@ export async function removeSettledNotices(
     );
   }
   return exitStatus;
-}
-
-async function removeNow(
-  { queue, subscription, ...recovered }: Selection,
-  choice: DeploymentChoice,
-  terminal: Terminal,
-  signal: AbortSignal,
-): Promise<void> {
-  // Loaded only here: the SDK would slow down a recovery without --wait.
-  const { openDeadLetters } = await import('./dead-letter-access.ts');
-  const { deleteDeadLetters } = await import('./change.ts');
-  const access = await openDeadLetters(choice, terminal);
-  const { handled } = await deleteDeadLetters(access, 'undeliverable', {
-    filter: { queue, subscription },
-    settled: true,
-    recovered,
-    startedAt: Infinity,
-    signal: AbortSignal.any([signal, AbortSignal.timeout(MAX_MS)]),
-  });
-  if (handled === 0) return;
-  const notices = counted(handled, 'settled notice', 'settled notices');
-  terminal.printError(`Removed ${notices} from the undeliverable queue of ${printable(access.place)}.`);
 }

@@ -10,7 +10,7 @@ import type { ApiClient } from '../../api-client/api-client.ts';
 import { deliveryPath } from '../../api-client/deliveries.ts';
 import { showMessage } from '../../api-client/messages.ts';
 import { getDelivery, getSubscription, retryDelivery } from '../../api-client/operations.ts';
-import { ApiRefusal, isNotFound } from '../../api-client/refusal.ts';
+import { ApiRefusal, isForbidden, isNotFound, orElse } from '../../api-client/refusal.ts';
 import { NoSuchQueue } from '../api/find-subscription.ts';
 
 const SIDE_BY_SIDE = 8;
@@ -98,29 +98,18 @@ function subscriptionsOf(api: ApiClient): Lookup['subscriptions'] {
   };
 }
 
-async function findSubscription(api: ApiClient, queue: string, id: string): Promise<Found> {
-  try {
-    return await api.call(getSubscription, { path: { queue, subscription: id } });
-  } catch (error) {
-    if (isMissing(error)) return 'missing';
-    if (error instanceof ApiRefusal && error.status === 403) return 'unknown';
-    throw error;
-  }
+function findSubscription(api: ApiClient, queue: string, id: string): Promise<Found> {
+  return api
+    .call(getSubscription, { path: { queue, subscription: id } })
+    .catch(orElse(isMissing, 'missing' as const))
+    .catch(orElse(isForbidden, 'unknown' as const));
 }
 
 async function stateSince({ api, subscriptions }: Lookup, ended: EndedDelivery): Promise<NoticeState> {
-  const state = await deliveryState(api, ended);
+  const view = await api.call(getDelivery, deliveryPath(ended)).catch(orElse(isMissing, undefined));
+  const state = view === undefined ? 'not_on_record' : stateOf(view, ended);
   const isToDo = state === 'rejected' || state === 'exhausted' || state === 'not_on_record';
   return isToDo && (await subscriptions(ended)) === 'missing' ? 'subscription_deleted' : state;
-}
-
-async function deliveryState(api: ApiClient, ended: EndedDelivery): Promise<NoticeState> {
-  try {
-    return stateOf(await api.call(getDelivery, deliveryPath(ended)), ended);
-  } catch (error) {
-    if (isMissing(error)) return 'not_on_record';
-    throw error;
-  }
 }
 
 function isMissing(error: unknown): boolean {
@@ -173,12 +162,8 @@ async function isAmong(
   ended: EndedDelivery,
 ): Promise<boolean> {
   if (status !== undefined && ended.status !== status) return false;
-  try {
-    const { view } = await showMessage(api, ended.queue, ended.messageId);
-    const acceptedAt = Date.parse(view.acceptedAt);
-    return acceptedAt >= Date.parse(since) && acceptedAt < Date.parse(until);
-  } catch (error) {
-    if (isNotFound(error)) return false;
-    throw error;
-  }
+  const message = await showMessage(api, ended.queue, ended.messageId).catch(orElse(isNotFound, undefined));
+  if (message === undefined) return false;
+  const acceptedAt = Date.parse(message.view.acceptedAt);
+  return acceptedAt >= Date.parse(since) && acceptedAt < Date.parse(until);
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type ApiAccess, CredentialsProblem } from '../api/api-access.ts';
 import { boundedBody } from '../bounded-body.ts';
-import { failureText } from '../failure-report.ts';
+import { failureText, fetchFailure } from '../failure-report.ts';
 import { refuse, type Refusal } from './refusal.ts';
 
 /** Payload limit of API Gateway (Amazon API Gateway quotas). The body is buffered because the signature covers it. */
@@ -48,7 +48,7 @@ export async function sendSigned(
 /** The refusal that describes a request without a complete response. */
 export function refusalFromFailure(error: unknown): Refusal {
   if (error instanceof CredentialsProblem) return { status: 502, code: error.code, message: error.message };
-  const cause = error instanceof TypeError ? (error.cause ?? error) : error;
+  const cause = fetchFailure(error);
   if (cause instanceof DOMException && cause.name === 'TimeoutError') {
     return { status: 504, code: 'timeout', message: `the API did not respond within ${TIMEOUT_MS / 1000} s` };
   }

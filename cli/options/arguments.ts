@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import * as z from 'zod';
 import { calendarTimeOf } from '../../api-client/calendar-time.ts';
 import { isQueueName, QUEUE_NAME_RULE } from '../../shared/domain/message/message.ts';
@@ -30,6 +30,13 @@ export function subscriptionOf(text: string): string {
   if (text === '' || text.length > 2048)
     throw new InvalidArgumentError(`A subscription is given by ${SUBSCRIPTION}.`);
   return text;
+}
+
+/** Adds the two arguments that name a subscription. */
+export function addSubscriptionAddress(command: Command): Command {
+  return command
+    .argument('<queue>', 'name of the queue', queueOf)
+    .argument('<subscription>', SUBSCRIPTION, subscriptionOf);
 }
 
 export function wholeNumberOf(least: number, most = 999_999_999) {

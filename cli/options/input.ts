@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { createReadStream } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { InvalidArgumentError } from 'commander';
@@ -11,11 +12,6 @@ import { failureText } from '../failure-report.ts';
 import type { Terminal } from '../terminal.ts';
 import { jsonObjectOf, parsedJson } from './arguments.ts';
 
-/** A stream of a file, or of stdin for `-`. */
-function openInput(file: string, terminal: Terminal): Readable {
-  return file === '-' ? terminal.stdin : createReadStream(file);
-}
-
 /** Display name of an input. */
 function nameOfInput(file: string): string {
   return file === '-' ? 'stdin' : file;
@@ -27,11 +23,14 @@ export function notReadable(file: string, cause: unknown): Problem {
 
 /** The text of a file or stdin. @throws Problem when it cannot be read, exceeds `mostBytes`, or is not UTF-8 */
 export async function readInput(file: string, mostBytes: number, terminal: Terminal): Promise<string> {
-  const bytes = await boundedBody(openInput(file, terminal), mostBytes).catch((cause: unknown) => {
+  const input = file === '-' ? terminal.stdin : createReadStream(file);
+  const bytes = await boundedBody(input, mostBytes).catch((cause: unknown) => {
     throw notReadable(file, cause);
   });
   if (bytes === undefined) throw new Problem(`${nameOfInput(file)} is larger than ${mostBytes} bytes.`);
-  return decodedUtf8(bytes, file);
+  const text = decodedUtf8(bytes);
+  if (text === undefined) throw new Problem(`${nameOfInput(file)} is not UTF-8.`);
+  return text;
 }
 
 /** Far more than the length of a secret or a token. */
@@ -42,12 +41,9 @@ export async function readSecret(file: string, terminal: Terminal): Promise<stri
   return (await readInput(file, MAX_SECRET_BYTES, terminal)).trim();
 }
 
-function decodedUtf8(bytes: Buffer, file: string): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch (cause) {
-    throw new Problem(`${nameOfInput(file)} is not UTF-8.`, { cause });
-  }
+/** Undefined: the bytes are not UTF-8. */
+export function decodedUtf8(bytes: Buffer): string | undefined {
+  return isUtf8(bytes) ? new TextDecoder().decode(bytes) : undefined;
 }
 
 /** A line without its line ending; `bytes` is undefined if it was too long. */

@@ -37,8 +37,8 @@ type ListForm<Item> = {
   prepare?: (items: readonly Item[]) => Promise<void>;
   /** Cells must already be printable. */
   rowOf: (item: Item) => readonly string[];
-  /** Printed in place of an empty table; a function is called after the listing has ended. */
-  none: string | (() => string);
+  /** Printed in place of an empty table. Called after the listing has ended. */
+  none: () => string;
   /** How many items there are in all, asked if `--limit` cuts the list short. */
   total?: () => Promise<number | undefined>;
 };
@@ -52,17 +52,13 @@ export async function printList<Item>(
   items: AsyncGenerator<Item, boolean>,
   form: ListForm<Item>,
 ): Promise<void> {
-  if (form.json === true) await printLines(terminal, items);
-  else await printTable(terminal, items, form);
-}
-
-async function printLines(
-  { printJson, readerLeft }: Terminal,
-  items: AsyncGenerator<unknown, boolean>,
-): Promise<void> {
+  if (form.json !== true) {
+    await printTable(terminal, items, form);
+    return;
+  }
   for await (const item of items) {
-    if (readerLeft.aborted) return;
-    printJson(item);
+    if (terminal.readerLeft.aborted) return;
+    terminal.printJson(item);
   }
 }
 
@@ -77,7 +73,7 @@ async function printTable<Item>(
     ({ end } = next);
     const [head = '', ...lines] = await rowsOf(next.together, form);
     if (terminal.readerLeft.aborted) return;
-    if (printed === 0) terminal.print(lines.length === 0 ? noneText(form) : head);
+    if (printed === 0) terminal.print(lines.length === 0 ? form.none() : head);
     lines.forEach(terminal.print);
     printed += lines.length;
     if (end?.isCut === true) terminal.printError(await cutText(printed, form));
@@ -90,10 +86,6 @@ async function rowsOf<Item>(
 ): Promise<string[]> {
   if (items.length > 0) await prepare?.(items);
   return tableLines(columns, items.map(rowOf));
-}
-
-function noneText({ none }: { none: string | (() => string) }): string {
-  return typeof none === 'string' ? none : none();
 }
 
 async function cutText<Item>(printed: number, { total }: ListForm<Item>): Promise<string> {

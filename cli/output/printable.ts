@@ -21,6 +21,11 @@ export function printable(text: string): string {
   return text.replace(UNSAFE, escaped);
 }
 
+/** A line with a secret or a key that the API shows only once. */
+export function shownOnce(what: string, secret: string): string {
+  return `${what} (save it now, it is not shown again): ${printable(secret)}`;
+}
+
 /**
  * JSON text of the same value with unsafe characters escaped: they occur only in strings, where an escape is
  * equivalent.

@@ -1,4 +1,4 @@
-import type { Output } from '../terminal.ts';
+import type { Output, Terminal } from '../terminal.ts';
 
 type ProgressLine = {
   show: (text: string) => void;
@@ -32,6 +32,15 @@ export function progressLine(stream: Pick<Output, 'write' | 'isTTY'>, now: () =>
     },
     clear: () => undefined,
   };
+}
+
+/** Runs the work until it ends or is interrupted, with a progress line that is cleared at the end. */
+export function withProgress<Result>(
+  { stderr, untilInterrupted }: Pick<Terminal, 'stderr' | 'untilInterrupted'>,
+  work: (signal: AbortSignal, progress: ProgressLine) => Promise<Result>,
+): Promise<Result> {
+  const progress = progressLine(stderr, () => Date.now());
+  return untilInterrupted((signal) => work(signal, progress)).finally(progress.clear);
 }
 
 const WIDTH = 30;

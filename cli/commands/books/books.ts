@@ -9,7 +9,7 @@ import { resolveSubscription } from '../../api/find-subscription.ts';
 import { openApi } from '../../api/open-api.ts';
 import { queueOf, SUBSCRIPTION, subscriptionOf, TIME_FORMS, timeOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
-import { progressBar, progressLine } from '../../output/progress-line.ts';
+import { progressBar, withProgress } from '../../output/progress-line.ts';
 import { tableLines } from '../../output/list.ts';
 import type { Terminal } from '../../terminal.ts';
 
@@ -56,21 +56,19 @@ export function addBooks(command: Command, terminal: Terminal): void {
           subscription: await resolveSubscription(api, queue, options.subscription),
         }),
       };
-      const progress = progressLine(terminal.stderr, () => Date.now());
-      const books = await terminal
-        .untilInterrupted(async (signal) => {
-          let sum = EMPTY_BOOKS;
-          const query = { ...window, deleted };
-          for await (const page of api.pages(readBooks, { path: { queue }, query, signal })) {
-            sum = sumOfBooks(sum, page.books);
-            progress.show(runningTotals(sum, page, { since, until }));
-          }
-          return sum;
-        })
-        .finally(progress.clear);
+      const books = await withProgress(terminal, async (signal, progress) => {
+        let sum = EMPTY_BOOKS;
+        const query = { ...window, deleted };
+        for await (const page of api.pages(readBooks, { path: { queue }, query, signal })) {
+          sum = sumOfBooks(sum, page.books);
+          progress.show(runningTotals(sum, page, { since, until }));
+        }
+        return sum;
+      });
       const balances = isBalanced(books);
-      if (options.json === true) terminal.printJson({ queue, ...window, books, balances });
-      else terminal.print(describeBooks(books, balances));
+      terminal.printResult(options, { queue, ...window, books, balances }, () =>
+        describeBooks(books, balances),
+      );
       if (!balances) terminal.exitStatus = 1;
     });
   onDeployment(command, {

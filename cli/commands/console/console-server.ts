@@ -1,6 +1,6 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { extname, join, relative, sep } from 'node:path';
 import type { Hono } from 'hono';
 import * as z from 'zod';
@@ -29,7 +29,8 @@ type ConsoleOptions = {
  * @throws Problem when the port is in use.
  */
 export async function startConsole({ page, target, port: wanted }: ConsoleOptions): Promise<LoopbackServer> {
-  const token = newToken();
+  // Of 256 bits, valid for one run of the command.
+  const token = randomBytes(32).toString('base64url');
   const stopped = new AbortController();
   const deadLetters =
     target.kind === 'deployment' ? deadLetterRoutes(target.deadLetters, stopped.signal) : undefined;
@@ -45,8 +46,10 @@ export async function startConsole({ page, target, port: wanted }: ConsoleOption
     const refusal = pageRefusalOf(exchange, port, token);
     if (refusal !== undefined) refuse(response, refusal);
     else if (url === INFO && request.method === 'HEAD') response.writeHead(200).end();
-    else if (url === INFO) await sendInfo(response, target);
-    else await relay(await answerOf(exchange, target, deadLetters), response);
+    else if (url === INFO) {
+      const info = JSON.stringify(await consoleInfo(target));
+      response.writeHead(200, { 'content-type': 'application/json' }).end(info);
+    } else await relay(await answerOf(exchange, target, deadLetters), response);
   }, wanted);
   return {
     ...server,
@@ -81,11 +84,6 @@ function pageRefusalOf({ request }: Exchange, port: number, token: string): Refu
       );
 }
 
-/** A random token of 256 bits, valid for one run of the command. */
-function newToken(): string {
-  return randomBytes(32).toString('base64url');
-}
-
 /** Whether the request carries the token; compared in constant time. */
 function hasToken({ headers }: Pick<IncomingMessage, 'headers'>, token: string): boolean {
   return timingSafeEqual(digest(headers.authorization ?? ''), digest(`Bearer ${token}`));
@@ -97,11 +95,6 @@ function digest(text: string): Buffer {
 
 function consoleRefusal(status: number, code: ConsoleFailureCode, message: string): Refusal {
   return { status, code, message };
-}
-
-async function sendInfo(response: ServerResponse, target: ConsoleTarget): Promise<void> {
-  const info = await consoleInfo(target);
-  response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(info));
 }
 
 async function answerOf(
@@ -230,10 +223,7 @@ async function pageFile(file: string, path: string): Promise<PageFile> {
 }
 
 /** Serves the page without a token, since it contains no secret; only the host name is checked. */
-function servePage(
-  page: PageFiles,
-  { request, response, port }: { request: IncomingMessage; response: ServerResponse; port: number },
-): void {
+function servePage(page: PageFiles, { request, response, port }: Exchange): void {
   const { method = '', url = '/' } = request;
   const refusal = hostRefusalOf(request, port);
   const file = page.get(url.split('?', 1)[0] ?? '/');

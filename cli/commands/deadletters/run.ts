@@ -28,7 +28,7 @@ import { findDeadLetter, withWholeIds } from '../../dead-letters/whole-ids.ts';
 import { INTERRUPTED } from '../../interruption.ts';
 import type { DeploymentOptions } from '../../options/deployment-options.ts';
 import { printable, printableJson } from '../../output/printable.ts';
-import { progressLine } from '../../output/progress-line.ts';
+import { withProgress } from '../../output/progress-line.ts';
 import { fieldLines, tableLines } from '../../output/list.ts';
 import { clockTime, inWords } from '../../output/words.ts';
 import type { Terminal } from '../../terminal.ts';
@@ -48,20 +48,16 @@ export async function runList(
   const access = await openDeadLetters(options, terminal);
   const { since, limit = LIMIT, json } = options;
   const queues = which === undefined ? REDRIVEN_QUEUES : [which];
-  const progress = progressLine(terminal.stderr, () => Date.now());
-  progress.show('Looking for dead letters …');
-  const looks = await terminal
-    .untilInterrupted((signal) =>
-      Promise.all(
-        queues.map(async (queue) => {
-          const api = queue === 'undeliverable' ? await access.api() : undefined;
-          const request = { which: queue, filter: filterOf(options), since, limit, signal, api };
-          return [queue, await lookAtDeadLetters(access.portsOf(queue), request)] as const;
-        }),
-      ),
-    )
-    .catch(runProblem('The look', 'a minute'))
-    .finally(progress.clear);
+  const looks = await withProgress(terminal, (signal, progress) => {
+    progress.show('Looking for dead letters …');
+    return Promise.all(
+      queues.map(async (queue) => {
+        const api = queue === 'undeliverable' ? await access.api() : undefined;
+        const request = { which: queue, filter: filterOf(options), since, limit, signal, api };
+        return [queue, await lookAtDeadLetters(access.portsOf(queue), request)] as const;
+      }),
+    );
+  }).catch(runProblem('The look', 'a minute'));
   printItems(looks, json === true, terminal);
   const notes = looks.flatMap(([queue, look]) => notesOn(queue, look));
   for (const note of notes) terminal.printError(note);
@@ -144,12 +140,10 @@ export async function runShow(
   terminal: Terminal,
 ): Promise<void> {
   const access = await openDeadLetters(options, terminal);
-  const progress = progressLine(terminal.stderr, () => Date.now());
-  progress.show(`Looking for ${id} …`);
-  const found = await terminal
-    .untilInterrupted((signal) => findDeadLetter(access.portsOf(which), which, id, signal))
-    .catch(runProblem('The look', 'a minute'))
-    .finally(progress.clear);
+  const found = await withProgress(terminal, (signal, progress) => {
+    progress.show(`Looking for ${id} …`);
+    return findDeadLetter(access.portsOf(which), which, id, signal);
+  }).catch(runProblem('The look', 'a minute'));
   if (options.json === true) terminal.printJson(found);
   else {
     const missing = await missingQueue(access, found);
@@ -215,8 +209,9 @@ export async function runDelete(
     terminal.printError('Nothing was deleted.');
     return 1;
   }
-  if (json === true) terminal.printJson({ which, deleted: outcome.handled, ...asJson(outcome, dryRun) });
-  else terminal.print(sentenceOf(which, outcome, { done: 'deleted', deployment: access.name, dryRun }));
+  terminal.printResult({ json }, { which, deleted: outcome.handled, ...asJson(outcome, dryRun) }, () =>
+    sentenceOf(which, outcome, { done: 'deleted', deployment: access.name, dryRun }),
+  );
   return statusOf(outcome);
 }
 
@@ -238,21 +233,17 @@ async function deleteNow(
   { which, access, startedAt, terminal }: Deletion,
   { filter: given, ...chosen }: Chosen,
 ): Promise<{ ids: readonly string[]; outcome: RunOutcome }> {
-  const progress = progressLine(terminal.stderr, () => Date.now());
   const done = chosen.dryRun === true ? 'found' : 'deleted';
-  progress.show(`Looking for ${DEAD_LETTERS_OF[which]} …`);
-  const onProgress = (tally: Tally): void => {
-    progress.show(progressText(which, tally, done));
-  };
-  return terminal
-    .untilInterrupted(async (signal) => {
-      const filter = await withWholeIds(access.portsOf(which), which, given, signal);
-      const request = { ...chosen, startedAt, filter, signal, onProgress };
-      const deleted = await deleteDeadLetters(access, which, request);
-      return { ids: deleted.ids, outcome: outcomeOf(deleted, filter) };
-    })
-    .catch(runProblem('The command', 'five minutes'))
-    .finally(progress.clear);
+  return withProgress(terminal, async (signal, progress) => {
+    progress.show(`Looking for ${DEAD_LETTERS_OF[which]} …`);
+    const onProgress = (tally: Tally): void => {
+      progress.show(progressText(which, tally, done));
+    };
+    const filter = await withWholeIds(access.portsOf(which), which, given, signal);
+    const request = { ...chosen, startedAt, filter, signal, onProgress };
+    const deleted = await deleteDeadLetters(access, which, request);
+    return { ids: deleted.ids, outcome: outcomeOf(deleted, filter) };
+  }).catch(runProblem('The command', 'five minutes'));
 }
 
 /** @throws Problem where no terminal can be asked */

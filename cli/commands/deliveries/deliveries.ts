@@ -21,10 +21,8 @@ function addDeliveriesShow(deliveries: Command, terminal: Terminal): void {
     deliveries.command('show').description('Show a delivery with its attempts and planned retries.'),
   ).action(async (queue: string, message: string, subscription: string, options: DeploymentOptions) => {
     const api = await openApi(options, terminal);
-    const delivery = await api.call(
-      getDelivery,
-      deliveryPath(await findAddress(api, queue, message, subscription)),
-    );
+    const address = await findAddress(api, queue, message, subscription);
+    const delivery = await api.call(getDelivery, deliveryPath(address));
     if (options.json === true) {
       terminal.printJson(delivery);
       return;

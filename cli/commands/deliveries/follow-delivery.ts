@@ -4,13 +4,13 @@ import { isOpenStatus } from '../../../shared/domain/delivery/vocabulary.ts';
 import type { DeliveryView } from '../../../shared/wire/views/delivery.ts';
 import type { ApiClient } from '../../../api-client/api-client.ts';
 import { getDelivery } from '../../../api-client/operations.ts';
-import { isNotFound } from '../../../api-client/refusal.ts';
+import { isNotFound, orElse } from '../../../api-client/refusal.ts';
 import { counted } from '../../../api-client/words.ts';
 import { commandText, shellWord } from '../../../local/command-name.ts';
 import { INTERRUPTED } from '../../interruption.ts';
 import { VERBOSE } from '../../options/deployment-options.ts';
 import { printable } from '../../output/printable.ts';
-import { progressLine } from '../../output/progress-line.ts';
+import { withProgress } from '../../output/progress-line.ts';
 import { pollUntilDone } from '../../polling.ts';
 import type { Terminal } from '../../terminal.ts';
 import { describeDelivery, nextText } from './delivery-text.ts';
@@ -35,8 +35,7 @@ export async function printStarted(
   terminal: Terminal,
 ): Promise<void> {
   const delivery = wait === true ? await ended(api, started, verbose === true, terminal) : started;
-  if (json === true) terminal.printJson(delivery);
-  else terminal.print(describeDelivery(delivery, terminal));
+  terminal.printResult({ json }, delivery, () => describeDelivery(delivery, terminal));
   if (wait !== true) return;
   if (isOpenStatus(delivery.status)) {
     const { queue, messageId, subscriptionId } = delivery;
@@ -55,30 +54,23 @@ async function ended(
   verbose: boolean,
   terminal: Terminal,
 ): Promise<DeliveryView> {
-  const progress = progressLine(terminal.stderr, () => Date.now());
   let last = started;
-  const look = async (signal: AbortSignal): Promise<'done' | 'changed' | 'empty'> => {
-    if (!isOpenStatus(last.status)) return 'done';
-    progress.show(progressText(last));
-    const now = await api.call(getDelivery, { ...deliveryPath(started), signal }).catch((error: unknown) => {
+  await withProgress(terminal, (signal, progress) => {
+    const look = async (): Promise<'done' | 'changed' | 'empty'> => {
+      if (!isOpenStatus(last.status)) return 'done';
+      progress.show(progressText(last));
       // A delivery has no record before its first attempt.
-      if (isNotFound(error)) return last;
-      throw error;
-    });
-    const isChanged = now.status !== last.status || now.attempts.length !== last.attempts.length;
-    last = now;
-    if (!isOpenStatus(now.status)) return 'done';
-    return isChanged ? 'changed' : 'empty';
-  };
-  await terminal
-    .untilInterrupted(async (signal) => {
-      try {
-        await pollUntilDone({ limits: POLLING, signal, terminal, verbose }, () => look(signal));
-      } catch (error) {
-        if (!signal.aborted) throw error;
-      }
-    })
-    .finally(progress.clear);
+      const now = await api
+        .call(getDelivery, { ...deliveryPath(started), signal })
+        .catch(orElse(isNotFound, last));
+      const isChanged = now.status !== last.status || now.attempts.length !== last.attempts.length;
+      last = now;
+      if (!isOpenStatus(now.status)) return 'done';
+      return isChanged ? 'changed' : 'empty';
+    };
+    const polling = pollUntilDone({ limits: POLLING, signal, terminal, verbose }, look);
+    return polling.catch(orElse(() => signal.aborted, undefined));
+  });
   return last;
 }
 

@@ -58,7 +58,7 @@ export function addDeliveriesList(deliveries: Command, terminal: Terminal): void
         prepare: async (items: readonly { subscriptionId: string }[]) => {
           if (options.deleted !== true) await labels.load(items.map(({ subscriptionId }) => subscriptionId));
         },
-        none: noneText({ message, all, status: options.status }),
+        none: () => noneText({ message, all, status: options.status }),
       };
       if (message !== undefined) {
         const found = api.list(listDeliveriesOfMessage, { path: { queue, message }, most: limit });

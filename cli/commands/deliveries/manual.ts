@@ -56,10 +56,8 @@ export function addRetry(command: Command, terminal: Terminal): void {
   addWaiting(addDeliveryAddress(command)).action(
     async (queue: string, message: string, subscription: string, options: RetryOptions) => {
       const api = await openApiToWrite(options, terminal);
-      const started = await api.call(
-        retryDelivery,
-        deliveryPath(await findAddress(api, queue, message, subscription)),
-      );
+      const address = await findAddress(api, queue, message, subscription);
+      const started = await api.call(retryDelivery, deliveryPath(address));
       await printStarted(api, started, options, terminal);
     },
   );
@@ -80,12 +78,9 @@ export function addCancel(command: Command, terminal: Terminal): void {
   addDeliveryAddress(command).action(
     async (queue: string, message: string, subscription: string, options: DeploymentOptions) => {
       const api = await openApiToWrite(options, terminal);
-      const delivery = await api.call(
-        cancelDelivery,
-        deliveryPath(await findAddress(api, queue, message, subscription)),
-      );
-      if (options.json === true) terminal.printJson(delivery);
-      else terminal.print(describeDelivery(delivery, terminal));
+      const address = await findAddress(api, queue, message, subscription);
+      const delivery = await api.call(cancelDelivery, deliveryPath(address));
+      terminal.printResult(options, delivery, () => describeDelivery(delivery, terminal));
     },
   );
   onDeployment(command, {

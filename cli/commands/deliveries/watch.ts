@@ -13,11 +13,12 @@ import {
   listDeliveriesOfMessage,
   type ListedDelivery,
 } from '../../../api-client/operations.ts';
-import { isNotFound } from '../../../api-client/refusal.ts';
+import { isNotFound, orElse } from '../../../api-client/refusal.ts';
 import { shortId } from '../../../api-client/subscription-labels.ts';
 import { isOpenStatus } from '../../../shared/domain/delivery/vocabulary.ts';
 import type { DeliveryView } from '../../../shared/wire/views/delivery.ts';
 import { openApi } from '../../api/open-api.ts';
+import { orAfter } from '../../interruption.ts';
 import { idOf, queueOf, durationOf } from '../../options/arguments.ts';
 import { type DeploymentOptions, onDeployment, VERBOSE } from '../../options/deployment-options.ts';
 import { printable } from '../../output/printable.ts';
@@ -57,12 +58,11 @@ export function addDeliveriesWatch(deliveries: Command, terminal: Terminal): voi
           queue,
           message,
           filter,
-          signal: endOf(options, interrupted),
+          signal: orAfter(interrupted, options.for),
           terminal,
           verbose: options.verbose === true,
           onChange: (change) => {
-            if (options.json === true) terminal.printJson(change);
-            else terminal.print(changeText(change, terminal));
+            terminal.printResult(options, change, () => changeText(change, terminal));
           },
         }),
       );
@@ -72,12 +72,6 @@ export function addDeliveriesWatch(deliveries: Command, terminal: Terminal): voi
     more: MORE,
     examples: ['deliveries watch orders --for 10m', 'deliveries watch orders --message order-17'],
   });
-}
-
-function endOf(options: Options, interrupted: AbortSignal): AbortSignal {
-  return options.for === undefined
-    ? interrupted
-    : AbortSignal.any([interrupted, AbortSignal.timeout(options.for * 1000)]);
 }
 
 function changeText(change: Change, terminal: Terminal): string {
@@ -126,26 +120,16 @@ type Snapshot = Omit<Change, 'at'>;
 
 /** Polls, and reports each change once. With `message`, it returns when all deliveries of the message have ended. */
 async function watchDeliveries(api: ApiClient, options: WatchOptions): Promise<void> {
-  const { signal } = options;
+  const { message, signal } = options;
   const known = new Map<string, Snapshot>();
-  try {
-    await pollUntilDone({ ...options, limits: POLLING }, async () => {
-      const found = await poll(api, options, known);
-      const changes = reportChanges(found, known, options);
-      if (await isFinished(api, options, found)) return 'done';
-      return changes > 0 ? 'changed' : 'empty';
-    });
-  } catch (error) {
-    if (!signal.aborted) throw error;
-  }
-}
-
-function poll(
-  api: ApiClient,
-  options: WatchOptions,
-  known: ReadonlyMap<string, Snapshot>,
-): Promise<Snapshot[]> {
-  return options.message === undefined ? pollQueue(api, options, known) : pollMessage(api, options);
+  await pollUntilDone({ ...options, limits: POLLING }, async () => {
+    const found = await (message === undefined
+      ? pollQueue(api, options, known)
+      : pollMessage(api, message, options));
+    const changes = reportChanges(found, known, options);
+    if (await isFinished(api, options, found)) return 'done';
+    return changes > 0 ? 'changed' : 'empty';
+  }).catch(orElse(() => signal.aborted, undefined));
 }
 
 /** Reports changed deliveries, and returns their number. */
@@ -154,7 +138,7 @@ function reportChanges(
   known: Map<string, Snapshot>,
   { onChange }: WatchOptions,
 ): number {
-  const changes = found.filter((seen) => isChange(known.get(keyOf(seen)), seen));
+  const changes = found.filter((seen) => JSON.stringify(known.get(keyOf(seen))) !== JSON.stringify(seen));
   for (const seen of changes) {
     known.delete(keyOf(seen));
     known.set(keyOf(seen), seen);
@@ -180,10 +164,6 @@ function keyOf({ messageId, subscriptionId }: Snapshot): string {
   return JSON.stringify([messageId, subscriptionId]);
 }
 
-function isChange(before: Snapshot | undefined, now: Snapshot): boolean {
-  return before === undefined || JSON.stringify(before) !== JSON.stringify(now);
-}
-
 /** Bounds the memory of a watch that runs for weeks; the last 2,000 deliveries are enough to recognise changes. */
 function forgetOldest(known: Map<string, Snapshot>): void {
   for (const key of known.keys()) {
@@ -195,17 +175,13 @@ function forgetOldest(known: Map<string, Snapshot>): void {
 /** Empty as long as the message has no record: it may just have been published. */
 async function pollMessage(
   api: ApiClient,
-  { queue, message = '', signal }: WatchOptions,
+  message: string,
+  { queue, signal }: WatchOptions,
 ): Promise<Snapshot[]> {
-  try {
-    const found: Snapshot[] = [];
-    const deliveries = api.list(listDeliveriesOfMessage, { path: { queue, message }, signal });
-    for await (const delivery of deliveries) found.push(snapshotOf(summaryOf(delivery)));
-    return found;
-  } catch (error) {
-    if (isNotFound(error)) return [];
-    throw error;
-  }
+  const { items } = await api
+    .items(listDeliveriesOfMessage, { path: { queue, message }, signal })
+    .catch(orElse(isNotFound, { items: [], more: false }));
+  return items.map((delivery) => snapshotOf(summaryOf(delivery)));
 }
 
 async function pollQueue(
@@ -213,10 +189,9 @@ async function pollQueue(
   { queue, filter, signal }: WatchOptions,
   known: ReadonlyMap<string, Snapshot>,
 ): Promise<Snapshot[]> {
-  const newest: Snapshot[] = [];
   const query = deliveryQuery(filter);
-  const listed = api.list(listDeliveries, { path: { queue }, query, most: NEWEST, signal });
-  for await (const delivery of listed) newest.push(snapshotOf(delivery));
+  const { items } = await api.items(listDeliveries, { path: { queue }, query, most: NEWEST, signal });
+  const newest = items.map(snapshotOf);
   const keys = new Set(newest.map(keyOf));
   // The queue's listing omits delivered ones, so a missing open delivery is fetched separately.
   const gone = [...known.values()].filter((seen) => isOpenStatus(seen.status) && !keys.has(keyOf(seen)));
@@ -225,14 +200,13 @@ async function pollQueue(
   return [...newest.toReversed(), ...followed];
 }
 
-async function refetch(api: ApiClient, seen: Snapshot, signal: AbortSignal): Promise<Snapshot> {
-  try {
-    return snapshotOf(summaryOf(await api.call(getDelivery, { ...deliveryPath(seen), signal })));
-  } catch (error) {
-    // The record was deleted together with its message.
-    if (isNotFound(error)) return { ...seen, status: 'cancelled', reason: 'gone' };
-    throw error;
-  }
+function refetch(api: ApiClient, seen: Snapshot, signal: AbortSignal): Promise<Snapshot> {
+  // Not found: the record was deleted together with its message.
+  const gone: Snapshot = { ...seen, status: 'cancelled', reason: 'gone' };
+  return api
+    .call(getDelivery, { ...deliveryPath(seen), signal })
+    .then((view) => snapshotOf(summaryOf(view)))
+    .catch(orElse(isNotFound, gone));
 }
 
 function snapshotOf(delivery: ListedDelivery): Snapshot {

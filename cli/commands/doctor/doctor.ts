@@ -26,7 +26,8 @@ export function addDoctor(command: Command, terminal: Terminal): void {
         else findingLines(finding).forEach(terminal.print);
       }
     });
-    if (options.json !== true) terminal.print(summaryOf(failing));
+    const summary = failing === 0 ? 'All checks passed.' : `${counted(failing, 'check', 'checks')} failed.`;
+    if (options.json !== true) terminal.print(summary);
     if (failing > 0) terminal.exitStatus = 1;
   });
   onDeployment(command, {
@@ -34,11 +35,6 @@ export function addDoctor(command: Command, terminal: Terminal): void {
     more: MORE,
     examples: ['doctor', 'doctor --deployment Posthaste --json'],
   });
-}
-
-function summaryOf(failing: number): string {
-  if (failing === 0) return 'All checks passed.';
-  return `${counted(failing, 'check', 'checks')} failed.`;
 }
 
 function asJson({ check, ok, detail, advice }: Finding): object {

@@ -2,7 +2,7 @@ import { pollInterval } from '../../../shared/domain/retry/poll-interval.ts';
 import type { ApiClient } from '../../../api-client/api-client.ts';
 import { type Health, readHealth, ping } from '../../../api-client/operations.ts';
 import { adviceFor, ApiRefusal } from '../../../api-client/refusal.ts';
-import { type ApiAccess, findApi, queuesBelongTo } from '../../api/api-access.ts';
+import { findApi, queuesBelongTo } from '../../api/api-access.ts';
 import { apiClient } from '../../api/open-api.ts';
 import type { DeploymentChoice } from '../../deployment.ts';
 import { failureText } from '../../failure-report.ts';
@@ -33,7 +33,11 @@ export const examine = async function* (
   yield access.finding;
   if (access.value === undefined) return;
   const api = apiClient(access.value, sleep);
-  const reached = await attempt('API', () => reach(api, access.value));
+  const { apiUrl } = access.value;
+  const reached = await attempt('API', async () => {
+    await api.call(ping, {});
+    return { name: apiUrl };
+  });
   yield reached.finding;
   if (reached.value === undefined) return;
   const health = await attempt('credentials', async () => ({
@@ -76,11 +80,6 @@ function reasonOf(error: unknown): Pick<Finding, 'detail' | 'advice'> {
     detail: `${error.request} was refused (${error.status}): ${error.message}`,
     ...(advice !== undefined && { advice }),
   };
-}
-
-async function reach(api: ApiClient, access: ApiAccess | undefined): Promise<{ name: string }> {
-  await api.call(ping, {});
-  return { name: access?.apiUrl ?? '' };
 }
 
 /** Polls until the work queues are empty or the time is over; returns the lowest count seen of each queue. */

@@ -46,29 +46,38 @@ const CAUSES: Readonly<Record<Exclude<RedrivenQueue, 'undeliverable'>, string>> 
 
 /** Findings on the dead-letter queues: any message is a failure. `reasons`: what a look at them found, if there was one. */
 export function deadLetterFindings({ queues = {} }: Health, reasons: Reasons = {}): Finding[] {
-  const redriven = (['ingress', 'delivery', 'operation'] as const).map((which): Finding | undefined => {
+  const redriven = (['ingress', 'delivery', 'operation'] as const).flatMap((which) => {
     const see = `See them: ${commandText(`deadletters list ${which}`)}`;
     const advice = `${see}. ${CAUSES[which]}, then redrive them: ${commandText(`redrive ${which}`)}`;
-    return countFinding(`${which} dead letters`, queues[HEALTH_NAMES[which]], reasons[which], advice);
+    return countFinding(`${which} dead letters`, queues[HEALTH_NAMES[which]], 'none', (count) => ({
+      ok: false,
+      detail: `about ${count}${reasonsText(reasons[which])}`,
+      advice,
+    }));
   });
   const scheduler = countFinding(
     'scheduler dead letters',
     queues['schedulerDeadLetters'],
-    undefined,
-    'Check for changes of the scheduler role or the retry queue, then purge them: reconcile has already started their retries.',
+    'none',
+    (count) => ({
+      ok: false,
+      detail: `about ${count}`,
+      advice:
+        'Check for changes of the scheduler role or the retry queue, then purge them: reconcile has already started their retries.',
+    }),
   );
-  return [...redriven, scheduler].filter((finding) => finding !== undefined);
+  return [...redriven, ...scheduler];
 }
 
+/** None where the deployment does not count. */
 function countFinding(
   check: string,
   count: number | undefined,
-  look: ReasonCounts | undefined,
-  advice: string,
-): Finding | undefined {
-  if (count === undefined) return undefined;
-  if (count === 0) return { check, ok: true, detail: 'none' };
-  return { check, ok: false, detail: `about ${count}${reasonsText(look)}`, advice };
+  empty: 'none' | 'empty',
+  found: (count: number) => Omit<Finding, 'check'>,
+): Finding[] {
+  if (count === undefined) return [];
+  return [{ check, ...(count === 0 ? { ok: true, detail: empty } : found(count)) }];
 }
 
 /** `: not_json 2, none 1` */
@@ -82,35 +91,26 @@ export const WORK_QUEUES = ['ingress', 'delivery', 'retry', 'operation'];
 
 /** Findings on the work queues. `queues` holds the lowest count seen of each. */
 export function workFindings({ queues = {} }: Health): Finding[] {
-  return WORK_QUEUES.flatMap((queue): Finding[] => {
-    const count = queues[queue];
-    const check = `${queue} queue`;
-    if (count === undefined) return [];
-    return count === 0
-      ? [{ check, ok: true, detail: 'empty' }]
-      : [
-          {
-            check,
-            ok: false,
-            detail: `about ${count} waiting; it did not become empty within 15 s`,
-            advice:
-              'This is normal under load. If it grows, see docs/operations.md, "When a queue holds something".',
-          },
-        ];
-  });
+  return WORK_QUEUES.flatMap((queue) =>
+    countFinding(`${queue} queue`, queues[queue], 'empty', (count) => ({
+      ok: false,
+      detail: `about ${count} waiting; it did not become empty within 15 s`,
+      advice:
+        'This is normal under load. If it grows, see docs/operations.md, "When a queue holds something".',
+    })),
+  );
 }
 
 /** Never a failure: the cause is with the subscribers, not with the deployment. */
 export function undeliverableFindings({ queues = {} }: Health, reasons: Reasons = {}): Finding[] {
-  const count = queues['undeliverable'];
-  const check = 'undeliverable queue';
-  if (count === undefined) return [];
-  if (count === 0) return [{ check, ok: true, detail: 'empty' }];
   const look = reasons.undeliverable;
   const settled = look?.settled ?? 0;
   const states = settled === 0 ? '' : `; ${settled} settled since`;
-  const detail = `about ${count}${reasonsText(look)}${states}`;
-  return [{ check, ok: true, detail, advice: undeliverableAdvice(look, settled).join('. ') }];
+  return countFinding('undeliverable queue', queues['undeliverable'], 'empty', (count) => ({
+    ok: true,
+    detail: `about ${count}${reasonsText(look)}${states}`,
+    advice: undeliverableAdvice(look, settled).join('. '),
+  }));
 }
 
 function undeliverableAdvice(look: ReasonCounts | undefined, settled: number): string[] {

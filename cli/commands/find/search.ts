@@ -1,7 +1,7 @@
 import type { ApiClient } from '../../../api-client/api-client.ts';
 import { findMessage } from '../../../api-client/messages.ts';
 import { type ListedMessage, listMessages, readHealth } from '../../../api-client/operations.ts';
-import { ApiRefusal } from '../../../api-client/refusal.ts';
+import { ApiRefusal, isRefusal, orElse } from '../../../api-client/refusal.ts';
 import { cutText, MAX_PER_QUEUE, searchQueue } from '../../../api-client/search.ts';
 import { labelOf, shortId } from '../../../api-client/subscription-labels.ts';
 import { counted } from '../../../api-client/words.ts';
@@ -125,14 +125,11 @@ type Known = Omit<Absence, 'queues' | 'moreQueues' | 'notSearched'>;
 
 /** Reads how many messages SQS holds that have no record, and how long records are kept. */
 export async function knownOfAbsent(api: ApiClient): Promise<Known> {
-  try {
-    const { queues = {}, delayed = {}, retentionDays } = await api.call(readHealth, {});
-    const { ingress, ingressDeadLetters: deadLetters } = queues;
-    return { retentionDays, ingress, delayed: delayed['ingress'], deadLetters };
-  } catch (error) {
-    if (error instanceof ApiRefusal) return {};
-    throw error;
-  }
+  const health = await api.call(readHealth, {}).catch(orElse(isRefusal, undefined));
+  if (health === undefined) return {};
+  const { queues = {}, delayed = {}, retentionDays } = health;
+  const { ingress, ingressDeadLetters: deadLetters } = queues;
+  return { retentionDays, ingress, delayed: delayed['ingress'], deadLetters };
 }
 
 /** What it can mean that nothing was found. */

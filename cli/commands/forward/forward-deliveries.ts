@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { type ApiClient, operation } from '../../../api-client/api-client.ts';
-import { ApiRefusal } from '../../../api-client/refusal.ts';
+import { ApiRefusal, orElse } from '../../../api-client/refusal.ts';
 import type { PollIntervalOptions } from '../../../shared/domain/retry/poll-interval.ts';
 import { poll } from '../../../shared/steps/poll.ts';
 import { NoAnswerProblem } from '../../api/open-api.ts';
@@ -135,9 +135,8 @@ export async function forwardDeliveries(options: ForwardOptions): Promise<void> 
 
   const pause = (milliseconds: number): Promise<void> => sleep(milliseconds, signal);
   try {
-    await poll({ interval: limits.interval, sleep: pause, trace }, look);
-  } catch (error) {
-    if (!signal.aborted) throw error;
+    const polling = poll({ interval: limits.interval, sleep: pause, trace }, look);
+    await polling.catch(orElse(() => signal.aborted, undefined));
   } finally {
     await Promise.all(posting.running);
   }

@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { INTERRUPTED } from '../../interruption.ts';
-import { queueOf, SUBSCRIPTION, subscriptionOf, wholeNumberOf } from '../../options/arguments.ts';
+import { addSubscriptionAddress, wholeNumberOf } from '../../options/arguments.ts';
 import { onDeployment, VERBOSE, addPollOptions } from '../../options/deployment-options.ts';
 import type { Terminal } from '../../terminal.ts';
 import { runForward, type ForwardCommandOptions } from './run.ts';
@@ -25,9 +25,7 @@ An API or network that fails does not end it.
 
 /** `posthaste forward` */
 export function addForward(command: Command, terminal: Terminal): void {
-  command
-    .argument('<queue>', 'name of the queue', queueOf)
-    .argument('<subscription>', SUBSCRIPTION, subscriptionOf)
+  addSubscriptionAddress(command)
     .requiredOption('--to <URL>', 'where to post the deliveries', targetOf)
     .addOption(
       new Option('--token-file <FILE>', 'receive by the token of the subscription in this file').conflicts([

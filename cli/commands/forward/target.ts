@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { boundedBody } from '../../bounded-body.ts';
-import { failureText } from '../../failure-report.ts';
+import { failureText, fetchFailure } from '../../failure-report.ts';
 
 /** A status, or why there is none. */
 export type TargetResult = { durationMs: number } & ({ status: number } | { error: string });
@@ -38,9 +38,8 @@ async function readBody({ body }: Response): Promise<void> {
   await boundedBody(Readable.fromWeb(body), MAX_READ);
 }
 
-/** fetch throws a generic TypeError; the reason is in its cause. */
 function reasonOf(cause: unknown, timeoutSeconds: number): string {
   if (cause instanceof DOMException && cause.name === 'TimeoutError')
     return `no answer within ${timeoutSeconds} s`;
-  return failureText(cause instanceof TypeError ? (cause.cause ?? cause) : cause);
+  return failureText(fetchFailure(cause));
 }

@@ -2,7 +2,7 @@ import type { ApiClient } from '../../../api-client/api-client.ts';
 import { subscribe, unsubscribe } from '../../../api-client/operations.ts';
 import { newQueueNotice } from '../../api/find-subscription.ts';
 import { openApiToWrite } from '../../api/open-api.ts';
-import { untilAborted } from '../../interruption.ts';
+import { orAfter, untilAborted } from '../../interruption.ts';
 import { objectText, textOf } from '../../options/arguments.ts';
 import type { DeploymentOptions } from '../../options/deployment-options.ts';
 import { readSecret } from '../../options/input.ts';
@@ -46,8 +46,7 @@ export async function runListen(
     script: options.answer,
     verifier: () => secret.verifier,
     onWebhook: (webhook) => {
-      if (options.json === true) terminal.printJson(webhookJson(webhook));
-      else terminal.print(webhookBlock(webhook));
+      terminal.printResult(options, webhookJson(webhook), () => webhookBlock(webhook));
     },
     onAnswered: () => {
       answered += 1;
@@ -62,7 +61,8 @@ export async function runListen(
       terminal.printError(
         `Listening on ${receiver.url}${subscription === undefined ? '' : `, subscribed to ${subscription.queue}`}.`,
       );
-      await untilEnd([signal, countReached.signal], options.for);
+      // The timer of a signal does not keep the process running; the server does.
+      await untilAborted(orAfter(AbortSignal.any([signal, countReached.signal]), options.for));
     } finally {
       await subscription?.end();
     }
@@ -107,12 +107,6 @@ async function subscribeReceiver(
       terminal.printError(`Deleted subscription ${printable(created.subscription_id)}.`);
     },
   };
-}
-
-async function untilEnd(signals: AbortSignal[], seconds: number | undefined): Promise<void> {
-  const timeout = seconds === undefined ? [] : [AbortSignal.timeout(seconds * 1000)];
-  // The timer of AbortSignal.timeout does not keep the process running; the server does.
-  await untilAborted(AbortSignal.any([...signals, ...timeout]));
 }
 
 /** Characters of a body in the text output; JSON output has all of it. */

@@ -1,11 +1,12 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { finished } from 'node:stream/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { InvalidArgumentError } from 'commander';
+import { LRUCache } from 'lru-cache';
 import { verifyWebhook, WebhookVerificationError } from '../../../client/verify.ts';
 import { Problem } from '../../../local/install/problem.mjs';
 import { boundedBody } from '../../bounded-body.ts';
-import { type Exchange, startLoopbackServer } from '../../loopback/loopback-server.ts';
+import { type Exchange, type LoopbackServer, startLoopbackServer } from '../../loopback/loopback-server.ts';
 
 /** One answer to a request. `hang`: no answer; `reset`: the connection is reset. */
 export type ScriptedAnswer = {
@@ -58,7 +59,7 @@ function answerAt(script: AnswerScript, index: number): ScriptedAnswer {
 
 export type Verdict = { verified: true } | { verified: false; why: string };
 
-export type Verifier = (body: Buffer, headers: Record<string, string>) => Verdict;
+export type Verifier = (body: Buffer, headers: IncomingHttpHeaders) => Verdict;
 
 /**
  * A verifier for `whsec_…` (shared secret, v1) or `whpk_…` (public key, v1a; Standard Webhooks).
@@ -113,7 +114,7 @@ type ReceiverOptions = {
   onAnswered: () => void;
 };
 
-export type WebhookReceiver = { url: string; close: () => Promise<void> };
+export type WebhookReceiver = Pick<LoopbackServer, 'url' | 'close'>;
 
 /** Larger than any request of Posthaste. */
 const MAX_BYTES = 2 * 1024 * 1024;
@@ -126,7 +127,7 @@ const MAX_MESSAGES = 10_000;
  * @throws Problem when the port is in use.
  */
 export async function startWebhookReceiver(options: ReceiverOptions): Promise<WebhookReceiver> {
-  const seen = new Map<string, { count: number; at: number }>();
+  const seen: Seen = new LRUCache({ max: MAX_MESSAGES });
   const stopping = new AbortController();
 
   const receive = async ({ request, response }: Exchange): Promise<void> => {
@@ -173,28 +174,24 @@ function headersOf({ headers }: IncomingMessage): Record<string, string> {
   );
 }
 
+/** By message: how many requests there were, and the time of the latest. */
+type Seen = LRUCache<string, { count: number; at: number }>;
+
 /** Counts a request for its message. Requests without a `webhook-id` count as one message. */
 function countRequest(
-  seen: Map<string, { count: number; at: number }>,
+  seen: Seen,
   id: string | undefined,
 ): Pick<Webhook, 'messageId' | 'count' | 'secondsSince'> {
   const key = id ?? '';
   const at = Date.now();
   const before = seen.get(key);
   const count = (before?.count ?? 0) + 1;
-  seen.delete(key);
   seen.set(key, { count, at });
-  forgetOldest(seen);
   return {
     ...(id !== undefined && { messageId: id }),
     count,
     ...(before && { secondsSince: (at - before.at) / 1000 }),
   };
-}
-
-function forgetOldest(seen: Map<string, unknown>): void {
-  const [oldest] = seen.keys();
-  if (seen.size > MAX_MESSAGES && oldest !== undefined) seen.delete(oldest);
 }
 
 async function respond(

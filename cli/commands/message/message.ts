@@ -93,8 +93,8 @@ function addMessageErase(message: Command, terminal: Terminal): void {
     .argument('<message>', 'id of the message', idOf)
     .action(async (queue: string, id: string, options: DeploymentOptions) => {
       await (await openApiToWrite(options, terminal)).call(eraseBody, { path: { queue, message: id } });
-      if (options.json === true) terminal.printJson({ queue, messageId: id });
-      else terminal.print(`Erased the data of message ${printable(id)}.`);
+      const erased = { queue, messageId: id };
+      terminal.printResult(options, erased, () => `Erased the data of message ${printable(id)}.`);
     });
   onDeployment(command, {
     json: 'queue, messageId',

@@ -53,12 +53,8 @@ function presetRow(name: PresetName): string[] {
   return [name, String(attempts), inWords(totalSeconds(policy)), inWords(meanSeconds(policy))];
 }
 
-export function addPolicyCommands(policy: Command, terminal: Terminal): void {
-  addPolicyPreview(policy, terminal);
-}
-
 /** `posthaste policy preview`: the retry schedule that results from the policies of a subscription and its queue. */
-function addPolicyPreview(policy: Command, terminal: Terminal): void {
+export function addPolicyCommands(policy: Command, terminal: Terminal): void {
   policy
     .command('preview')
     .description('Show the retry schedule of a policy.')

@@ -7,7 +7,7 @@ import type { ApiClient } from '../../../api-client/api-client.ts';
 import { postMessages } from '../../../api-client/operations.ts';
 import { ApiRefusal } from '../../../api-client/refusal.ts';
 import { type Json, parseJson, propertySource, wholeSource } from '../../../shared/wire/json-slice.ts';
-import { type InputLine, inputLines, notReadable } from '../../options/input.ts';
+import { decodedUtf8, type InputLine, inputLines, notReadable } from '../../options/input.ts';
 import { objectText, textOf } from '../../options/arguments.ts';
 import type { Terminal } from '../../terminal.ts';
 
@@ -183,15 +183,6 @@ function withinLimit(message: OutgoingMessage): ReadLine {
     : { kind: 'message', message };
 }
 
-function decodedUtf8(bytes: Buffer): string | undefined {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch (error) {
-    if (error instanceof TypeError) return undefined;
-    throw error;
-  }
-}
-
 type BatchResult = { published: { line: number; id: string }[]; refused: RefusedLine[] };
 
 /**
@@ -210,7 +201,11 @@ async function postBatch(
     try {
       const body = `{"messages":[${left.map(({ text }) => text).join(',')}]}`;
       const { ids } = await api.call(postMessages, { path: { queue }, body });
-      return { published: left.flatMap(({ line }, index) => pairOf(line, ids[index])), refused };
+      const published = left.flatMap(({ line }, index) => {
+        const id = ids[index];
+        return id === undefined ? [] : [{ line, id }];
+      });
+      return { published, refused };
     } catch (error) {
       const faults = error instanceof ApiRefusal ? faultsByMessage(error) : new Map<number, string>();
       const isNamed = (index: number): boolean => faults.has(index);
@@ -225,10 +220,6 @@ async function postBatch(
     }
   }
   return { published: [], refused };
-}
-
-function pairOf(line: number, id: string | undefined): { line: number; id: string }[] {
-  return id === undefined ? [] : [{ line, id }];
 }
 
 /** Faults by index in the batch: `messages[3].ttl` belongs to the fourth message. */

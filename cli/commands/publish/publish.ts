@@ -2,7 +2,7 @@ import { Option, type Command } from 'commander';
 import { postMessages } from '../../../api-client/operations.ts';
 import type { ApiClient } from '../../../api-client/api-client.ts';
 import { showMessage } from '../../../api-client/messages.ts';
-import { ApiRefusal, isNotFound } from '../../../api-client/refusal.ts';
+import { isForbidden, isNotFound, orElse } from '../../../api-client/refusal.ts';
 import { isQueue, noSuchQueue } from '../../api/find-subscription.ts';
 import { openApiToWrite } from '../../api/open-api.ts';
 import { Problem } from '../../../local/install/problem.mjs';
@@ -59,8 +59,8 @@ export function addPublish(command: Command, terminal: Terminal): void {
     .option('--delay <SECONDS>', 'seconds to wait before the first attempt', wholeNumberOf(0, 900))
     .option('--create', 'create the queue if there is none')
     .action(async (queue: string, options: Options) => {
-      const { data, id, file } = options;
-      const defaults = defaultsOf(options);
+      const { data, id, file, type, ttl, delay } = options;
+      const defaults = { type: textOf(type), ttl: textOf(ttl), delay: textOf(delay) };
       if (data !== undefined) {
         const message = { ...defaults, data, ...(id !== undefined && { id: JSON.stringify(id) }) };
         await publishOne(queue, options, message, terminal);
@@ -80,10 +80,6 @@ export function addPublish(command: Command, terminal: Terminal): void {
       'publish orders --bare < data.jsonl',
     ],
   });
-}
-
-function defaultsOf({ type, ttl, delay }: Options): MessageDefaults {
-  return { type: textOf(type), ttl: textOf(ttl), delay: textOf(delay) };
 }
 
 async function publishOne(
@@ -123,13 +119,9 @@ async function findMessage(
   queue: string,
   id: string,
 ): Promise<{ acceptedAt: string } | undefined> {
-  try {
-    const { acceptedAt } = (await showMessage(api, queue, id)).view;
-    return { acceptedAt };
-  } catch (error) {
-    if (isNotFound(error) || (error instanceof ApiRefusal && error.status === 403)) return undefined;
-    throw error;
-  }
+  const isUnknown = (error: unknown): boolean => isNotFound(error) || isForbidden(error);
+  const message = await showMessage(api, queue, id).catch(orElse(isUnknown, undefined));
+  return message && { acceptedAt: message.view.acceptedAt };
 }
 
 async function publishMany(

@@ -12,7 +12,7 @@ import {
   putQueue,
 } from '../../../api-client/operations.ts';
 import { findQueue, metadataPointer } from '../../../api-client/queues.ts';
-import { ApiRefusal } from '../../../api-client/refusal.ts';
+import { isRefusal, orElse } from '../../../api-client/refusal.ts';
 import { counted } from '../../../api-client/words.ts';
 import { commandText } from '../../../local/command-name.ts';
 import { Problem } from '../../../local/install/problem.mjs';
@@ -59,8 +59,7 @@ export function addQueueCreate(queue: Command, terminal: Terminal): void {
         path: { queue: name },
         body: withMembers(metadata, [['_retry_policy', policy]]),
       });
-      if (options.json === true) terminal.printJson({ queue: name });
-      else terminal.print(`Created queue ${name}.`);
+      terminal.printResult(options, { queue: name }, () => `Created queue ${name}.`);
     });
   onDeployment(command, {
     json: 'queue',
@@ -97,8 +96,7 @@ export function addQueueDelete(queue: Command, terminal: Terminal): void {
         if (answer.trim() !== name) throw new Problem('That is not its name: nothing was deleted.');
       }
       await api.call(deleteQueue, { path: { queue: name } });
-      if (options.json === true) terminal.printJson({ queue: name });
-      else terminal.print(`Deleted queue ${name}.`);
+      terminal.printResult(options, { queue: name }, () => `Deleted queue ${name}.`);
     });
   onDeployment(command, { json: 'queue', more: MORE, examples: ['queue delete orders'] });
 }
@@ -147,8 +145,7 @@ export function addQueueSet(queue: Command, terminal: Terminal): void {
         path: { queue: name },
         body: `[${changes.join(',')}]`,
       });
-      if (options.json === true) terminal.printJson(metadata);
-      else terminal.print(printableJson(JSON.stringify(metadata, undefined, 2)));
+      terminal.printResult(options, metadata, () => printableJson(JSON.stringify(metadata, undefined, 2)));
     });
   onDeployment(command, {
     json: 'the metadata after the change',
@@ -191,8 +188,7 @@ export function addQueueShow(queue: Command, terminal: Terminal): void {
       const api = await openApi(options, terminal);
       const metadata = await findQueue(api, name);
       if (metadata === undefined) throw await noSuchQueue(api, name);
-      if (options.json === true) terminal.printJson(metadata);
-      else terminal.print(printableJson(JSON.stringify(metadata, undefined, 2)));
+      terminal.printResult(options, metadata, () => printableJson(JSON.stringify(metadata, undefined, 2)));
     });
   onDeployment(command, { json: 'the metadata', examples: ['queue show orders'] });
 }
@@ -225,7 +221,7 @@ export function addQueueList(queue: Command, terminal: Terminal): void {
           });
         },
         rowOf: (one) => rowOf(one, counts.get(one.name)),
-        none: `No queue yet. Create one with ${commandText('queue create <queue>')}`,
+        none: () => `No queue yet. Create one with ${commandText('queue create <queue>')}`,
         total: async () => (await api.call(listQueues, { query: { limit: 1, with_count: true } })).count,
       });
     });
@@ -258,14 +254,14 @@ type QueueCounts = { subscriptions: string; undelivered: string; messages: strin
 /** `undelivered`: open and failed deliveries. `messages`: of the last 24 hours. */
 async function countsOfQueue(api: ApiClient, queue: string): Promise<QueueCounts> {
   const [subscriptions, undelivered, messages] = await Promise.all([
-    countOf(() => api.items(listSubscriptions, { path: { queue }, most: MAX_COUNTED })),
-    countOf(() => api.items(listDeliveries, { path: { queue }, most: MAX_COUNTED })),
+    countOf(api.items(listSubscriptions, { path: { queue }, most: MAX_COUNTED })),
+    countOf(api.items(listDeliveries, { path: { queue }, most: MAX_COUNTED })),
     messagesOfToday(api, queue),
   ]);
   return { subscriptions, undelivered, messages };
 }
 
-async function countOf(counted: () => Promise<Listed<unknown>>): Promise<string> {
+async function countOf(counted: Promise<Listed<unknown>>): Promise<string> {
   const read = await readable(counted);
   return read === undefined ? '' : `${read.items.length}${read.more ? '+' : ''}`;
 }
@@ -277,18 +273,14 @@ const counting = {
 };
 
 async function messagesOfToday(api: ApiClient, queue: string): Promise<string> {
-  const answer = await readable(() => api.call(counting, { path: { queue } }));
+  const answer = await readable(api.call(counting, { path: { queue } }));
   return answer?.enabled === true ? String(answer.total.messages) : '';
 }
 
 /** Undefined if the API refuses: one missing count must not cost the whole list. */
-async function readable<Answer>(read: () => Promise<Answer>): Promise<Answer | undefined> {
-  try {
-    return await read();
-  } catch (error) {
-    if (error instanceof ApiRefusal || error instanceof NoSuchQueue) return undefined;
-    throw error;
-  }
+function readable<Answer>(read: Promise<Answer>): Promise<Answer | undefined> {
+  const isRefused = (error: unknown): boolean => isRefusal(error) || error instanceof NoSuchQueue;
+  return read.catch(orElse(isRefused, undefined));
 }
 
 export function addQueueCommands(queue: Command, terminal: Terminal): void {

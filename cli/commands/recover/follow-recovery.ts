@@ -1,5 +1,6 @@
 import type { ApiClient } from '../../../api-client/api-client.ts';
 import { getRecovery } from '../../../api-client/operations.ts';
+import { orElse } from '../../../api-client/refusal.ts';
 import {
   lostText,
   OUTCOMES_UNKNOWN,
@@ -19,7 +20,7 @@ import { recoveryOutcomesView, type RecoveryView } from '../../../shared/wire/vi
 import { INTERRUPTED } from '../../interruption.ts';
 import { sumOf, clockTime } from '../../output/words.ts';
 import { printable } from '../../output/printable.ts';
-import { progressLine } from '../../output/progress-line.ts';
+import { withProgress } from '../../output/progress-line.ts';
 import { fieldLines, tableLines } from '../../output/list.ts';
 import type { Terminal } from '../../terminal.ts';
 
@@ -39,41 +40,35 @@ export async function followRecovery(
   json: boolean,
   terminal: Terminal,
 ): Promise<number> {
-  const progress = progressLine(terminal.stderr, () => Date.now());
   terminal.printError(
     `Recovery ${printable(started.id)}: waiting until every reopened delivery has ended, as long as its retry policy allows. Ctrl-C stops only the waiting.`,
   );
   let last: RecoveryReport = { recovery: started, outcomes: [] };
-  const isInterrupted = await terminal
-    .untilInterrupted(async (signal) => {
-      const look = async (recovery: RecoveryView): Promise<Look> => {
-        const at = Date.now();
-        const seen = { recovery, outcomes: await readOutcomes(api, recovery, signal), at };
-        last = seen;
-        return seen;
-      };
-      try {
-        const first = await look(started);
-        if (first.outcomes === undefined && !isOver(first))
-          terminal.printError(`${OUTCOMES_UNKNOWN} Waiting only until the recovery has ended.`);
-        let interval = pollInterval(POLLING);
-        for (let seen = first; !isOver(seen);) {
-          progress.show(progressText(first, seen));
-          const readingMs = Date.now() - seen.at;
-          await terminal.sleep(Math.max(interval.wait * 1000, WAITS_PER_READING * readingMs), signal);
-          const before = endedIn(seen);
-          seen = await look(
-            await api.call(getRecovery, { path: { queue: started.queue, recovery: started.id }, signal }),
-          );
-          interval = endedIn(seen) > before ? interval.afterMessage() : interval.afterEmpty();
-        }
-        return false;
-      } catch (error) {
-        if (!signal.aborted) throw error;
-        return true;
+  const isInterrupted = await withProgress(terminal, (signal, progress) => {
+    const look = async (recovery: RecoveryView): Promise<Look> => {
+      const at = Date.now();
+      const seen = { recovery, outcomes: await readOutcomes(api, recovery, signal), at };
+      last = seen;
+      return seen;
+    };
+    const follow = async (): Promise<boolean> => {
+      const first = await look(started);
+      if (first.outcomes === undefined && !isOver(first))
+        terminal.printError(`${OUTCOMES_UNKNOWN} Waiting only until the recovery has ended.`);
+      let interval = pollInterval(POLLING);
+      for (let seen = first; !isOver(seen);) {
+        progress.show(progressText(first, seen));
+        const readingMs = Date.now() - seen.at;
+        await terminal.sleep(Math.max(interval.wait * 1000, WAITS_PER_READING * readingMs), signal);
+        const before = endedIn(seen);
+        const path = { queue: started.queue, recovery: started.id };
+        seen = await look(await api.call(getRecovery, { path, signal }));
+        interval = endedIn(seen) > before ? interval.afterMessage() : interval.afterEmpty();
       }
-    })
-    .finally(progress.clear);
+      return false;
+    };
+    return follow().catch(orElse(() => signal.aborted, true));
+  });
   await printReport(last, api, json, terminal);
   if (!isInterrupted) return exitStatusOf(last);
   const open = last.outcomes && totalOf(last.outcomes).open.toLocaleString('en');

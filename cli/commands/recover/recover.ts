@@ -114,7 +114,7 @@ export function addRecoverList(recover: Command, terminal: Terminal): void {
         ...options,
         columns: COLUMNS,
         rowOf,
-        none: `No recovery yet. Start one with ${commandText('recover start')}`,
+        none: () => `No recovery yet. Start one with ${commandText('recover start')}`,
       });
     });
   onDeployment(command, {
@@ -191,8 +191,7 @@ function addRecoverStop(recover: Command, terminal: Terminal): void {
     .argument('<recovery>', 'id of the recovery', idOf)
     .action(async (queue: string, id: string, options: DeploymentOptions) => {
       await (await openApiToWrite(options, terminal)).call(stopRecovery, { path: { queue, recovery: id } });
-      if (options.json === true) terminal.printJson({ queue, recovery: id });
-      else terminal.print(`Stopped recovery ${printable(id)}.`);
+      terminal.printResult(options, { queue, recovery: id }, () => `Stopped recovery ${printable(id)}.`);
     });
   onDeployment(command, {
     json: 'queue, recovery',

@@ -15,7 +15,7 @@ import { requireQueue } from '../../api/find-subscription.ts';
 import type { DeploymentOptions } from '../../options/deployment-options.ts';
 import { sumOf } from '../../output/words.ts';
 import { printable } from '../../output/printable.ts';
-import { progressLine } from '../../output/progress-line.ts';
+import { withProgress } from '../../output/progress-line.ts';
 import type { Terminal } from '../../terminal.ts';
 import { filterOf } from '../deadletters/filter-options.ts';
 
@@ -40,31 +40,28 @@ export async function runRedrive(
   const access = await openDeadLetters(options, terminal);
   if (json !== true && !dryRun) terminal.printError(`→ ${printable(access.place)}`);
   if (toQueue !== undefined) await requireQueue(await access.api(), toQueue);
-  const progress = progressLine(terminal.stderr, () => Date.now());
-  progress.show(`Looking for ${DEAD_LETTERS_OF[which]} …`);
-  const outcome = await terminal
-    .untilInterrupted(async (signal) => {
-      const filter = await withWholeIds(access.portsOf(which), which, filterOf(options), signal);
-      const result = await redriveDeadLetters(access, which, {
-        startedAt,
-        filter,
-        dryRun,
-        signal,
-        since,
-        limit,
-        toQueue,
-        evenUnmatched,
-        onProgress: (tally) => {
-          progress.show(progressText(which, tally, 'redriven'));
-        },
-      });
-      return outcomeOf(result, filter);
-    })
-    .catch(runProblem('The redrive', 'five minutes'))
-    .finally(progress.clear);
+  const outcome = await withProgress(terminal, async (signal, progress) => {
+    progress.show(`Looking for ${DEAD_LETTERS_OF[which]} …`);
+    const filter = await withWholeIds(access.portsOf(which), which, filterOf(options), signal);
+    const result = await redriveDeadLetters(access, which, {
+      startedAt,
+      filter,
+      dryRun,
+      signal,
+      since,
+      limit,
+      toQueue,
+      evenUnmatched,
+      onProgress: (tally) => {
+        progress.show(progressText(which, tally, 'redriven'));
+      },
+    });
+    return outcomeOf(result, filter);
+  }).catch(runProblem('The redrive', 'five minutes'));
   const { handled: redriven, settled } = outcome;
   const counts = { redriven, ...(which === 'undeliverable' && { settled: sumOf(settled) }) };
-  if (json === true) terminal.printJson({ queue: which, ...counts, ...asJson(outcome, dryRun) });
-  else terminal.print(sentenceOf(which, outcome, { done: 'redriven', deployment: access.name, dryRun }));
+  terminal.printResult({ json }, { queue: which, ...counts, ...asJson(outcome, dryRun) }, () =>
+    sentenceOf(which, outcome, { done: 'redriven', deployment: access.name, dryRun }),
+  );
   return statusOf(outcome);
 }

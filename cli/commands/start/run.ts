@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { orElse } from '../../../api-client/refusal.ts';
 import { INTERRUPTED, untilAborted } from '../../interruption.ts';
 import { runDemo, type Demo } from './demo/demo.ts';
 import { demoQueue, demoSchedulerThreshold } from './demo/scenario.ts';
@@ -89,7 +90,8 @@ async function show(
     );
     if (demo !== undefined) console.log(`Attempts on queue ${demoQueue} are shown here as they are made.`);
     console.log('Press Ctrl-C to stop everything.\n');
-    await stayUp(demo, signal);
+    if (demo === undefined) await untilAborted(signal);
+    else await demo.showMore().catch(orElse(() => signal.aborted, undefined));
     return 0;
   } finally {
     await demo?.close();
@@ -103,18 +105,6 @@ function statusOf(demo: Demo | undefined): number {
   }
   if (demo !== undefined && wrong.length === 0) console.log('Every delivery ended as expected.\n');
   return wrong.length === 0 ? 0 : 1;
-}
-
-async function stayUp(demo: Demo | undefined, signal: AbortSignal): Promise<void> {
-  if (demo === undefined) {
-    await untilAborted(signal);
-    return;
-  }
-  try {
-    await demo.showMore();
-  } catch (error) {
-    if (!signal.aborted) throw error;
-  }
 }
 
 async function unexpectedEnd({ emulator }: LocalSystem): Promise<never> {

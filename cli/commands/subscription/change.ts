@@ -5,10 +5,10 @@ import { commandText } from '../../../local/command-name.ts';
 import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
 import { newQueueNotice, resolveSubscription } from '../../api/find-subscription.ts';
 import { openApiToWrite } from '../../api/open-api.ts';
-import { objectText, queueOf, SUBSCRIPTION, subscriptionOf, textOf } from '../../options/arguments.ts';
+import { addSubscriptionAddress, objectText, queueOf, textOf } from '../../options/arguments.ts';
 import { type DeploymentOptions, onDeployment } from '../../options/deployment-options.ts';
 import { fieldLines } from '../../output/list.ts';
-import { printable, printableJson } from '../../output/printable.ts';
+import { printable, printableJson, shownOnce } from '../../output/printable.ts';
 import { clockTime, inWords } from '../../output/words.ts';
 import type { Terminal } from '../../terminal.ts';
 import {
@@ -113,8 +113,7 @@ export function addSubscriptionCreate(subscription: Command, terminal: Terminal)
         return;
       }
       terminal.print(`Created subscription ${printable(created.subscription_id)}.`);
-      if (created.secret !== undefined)
-        terminal.print(`Signing secret (save it now, it is not shown again): ${printable(created.secret)}`);
+      if (created.secret !== undefined) terminal.print(shownOnce('Signing secret', created.secret));
       if (created.confirmation === 'owed')
         terminal.print(
           `The confirmation request could not be sent. To send it again, run ${commandText('subscription update')} with the same --url.`,
@@ -145,11 +144,8 @@ is printed once, unless --keep-secret is given.
 
 /** `posthaste subscription update` */
 export function addSubscriptionUpdate(subscription: Command, terminal: Terminal): void {
-  const command = subscription
-    .command('update')
+  const command = addSubscriptionAddress(subscription.command('update'))
     .description('Change a subscription.')
-    .argument('<queue>', 'name of the queue', queueOf)
-    .argument('<subscription>', SUBSCRIPTION, subscriptionOf)
     .option('--name <NAME>', 'new name; "" removes the name')
     .option('--url <URL>', 'new URL of the subscriber')
     .option('--keep-secret', 'keep the signing secret, even if --url is on another host')
@@ -180,10 +176,7 @@ export function addSubscriptionUpdate(subscription: Command, terminal: Terminal)
       if (json === true) terminal.printJson(view);
       else {
         terminal.print(describeSubscription(view));
-        if (view.secret !== undefined)
-          terminal.print(
-            `New signing secret (save it now, it is not shown again): ${printable(view.secret)}`,
-          );
+        if (view.secret !== undefined) terminal.print(shownOnce('New signing secret', view.secret));
       }
     });
   onDeployment(addCallOptions(command), {

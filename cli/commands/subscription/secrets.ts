@@ -3,10 +3,10 @@ import { rotatePullToken, rotateSecret } from '../../../api-client/operations.ts
 import { SIGNING_SCHEMES } from '../../../shared/domain/subscription/vocabulary.ts';
 import { resolveSubscription } from '../../api/find-subscription.ts';
 import { openApiToWrite } from '../../api/open-api.ts';
-import { queueOf, SUBSCRIPTION, subscriptionOf, wholeNumberOf } from '../../options/arguments.ts';
+import { addSubscriptionAddress, wholeNumberOf } from '../../options/arguments.ts';
 import { type DeploymentOptions, onDeployment } from '../../options/deployment-options.ts';
 import { readSecret } from '../../options/input.ts';
-import { printable } from '../../output/printable.ts';
+import { shownOnce } from '../../output/printable.ts';
 import { clockTime } from '../../output/words.ts';
 import type { Terminal } from '../../terminal.ts';
 
@@ -20,11 +20,8 @@ machine could see a secret in the arguments.
 
 /** `posthaste subscription rotate-secret` */
 export function addRotateSecret(subscription: Command, terminal: Terminal): void {
-  const command = subscription
-    .command('rotate-secret')
+  const command = addSubscriptionAddress(subscription.command('rotate-secret'))
     .description('Replace the signing secret of a subscription. The new secret or public key is shown once.')
-    .argument('<queue>', 'name of the queue', queueOf)
-    .argument('<subscription>', SUBSCRIPTION, subscriptionOf)
     .addOption(
       new Option('--type <TYPE>', 'v1: shared secret (HMAC, the default); v1a: key pair (Ed25519)').choices(
         SIGNING_SCHEMES,
@@ -49,10 +46,8 @@ export function addRotateSecret(subscription: Command, terminal: Terminal): void
         return;
       }
       const { secret: made, publicKey, previousExpiresAt } = rotated;
-      if (made !== undefined)
-        terminal.print(`New signing secret (save it now, it is not shown again): ${printable(made)}`);
-      if (publicKey !== undefined)
-        terminal.print(`New public key (save it now, it is not shown again): ${printable(publicKey)}`);
+      if (made !== undefined) terminal.print(shownOnce('New signing secret', made));
+      if (publicKey !== undefined) terminal.print(shownOnce('New public key', publicKey));
       if (typeof previousExpiresAt === 'string')
         terminal.print(`The old secret stays valid until ${clockTime(previousExpiresAt)}.`);
     });
@@ -67,11 +62,8 @@ type PullTokenOptions = DeploymentOptions & { grace?: number };
 
 /** `posthaste subscription pull-token` */
 export function addPullToken(subscription: Command, terminal: Terminal): void {
-  const command = subscription
-    .command('pull-token')
+  const command = addSubscriptionAddress(subscription.command('pull-token'))
     .description('Give a pull subscription a token, by which its subscriber receives. It is shown once.')
-    .argument('<queue>', 'name of the queue', queueOf)
-    .argument('<subscription>', SUBSCRIPTION, subscriptionOf)
     .option(
       '--grace <SECONDS>',
       'seconds for which the previous token stays valid (default: 86400)',
@@ -88,7 +80,7 @@ export function addPullToken(subscription: Command, terminal: Terminal): void {
         terminal.printJson(made);
         return;
       }
-      terminal.print(`Token (save it now, it is not shown again): ${printable(made.token)}`);
+      terminal.print(shownOnce('Token', made.token));
       if (typeof made.previousExpiresAt === 'string')
         terminal.print(`The previous token stays valid until ${clockTime(made.previousExpiresAt)}.`);
     });

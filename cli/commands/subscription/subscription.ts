@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import type { ApiClient } from '../../../api-client/api-client.ts';
 import {
   disableSubscription,
   enableSubscription,
@@ -7,7 +6,7 @@ import {
   listSubscriptions,
   unsubscribe,
 } from '../../../api-client/operations.ts';
-import { ApiRefusal } from '../../../api-client/refusal.ts';
+import { isForbidden, orElse } from '../../../api-client/refusal.ts';
 import { labelOf, shortId } from '../../../api-client/subscription-labels.ts';
 import { sendTest } from '../../../api-client/test-subscription.ts';
 import { waitingText } from '../../../api-client/waiting.ts';
@@ -17,11 +16,10 @@ import type { SubscriptionView } from '../../../shared/wire/views/subscription.t
 import { resolveSubscription } from '../../api/find-subscription.ts';
 import { openApi, openApiToWrite } from '../../api/open-api.ts';
 import {
+  addSubscriptionAddress,
   jsonOf,
   objectText,
   queueOf,
-  SUBSCRIPTION,
-  subscriptionOf,
   textOf,
   wholeNumberOf,
 } from '../../options/arguments.ts';
@@ -53,7 +51,8 @@ export function addSubscriptionList(subscription: Command, terminal: Terminal): 
         ...options,
         columns: COLUMNS,
         rowOf: (view) => rowOf(view, terminal),
-        none: `No subscription yet. Create one with ${commandText(`subscription create ${queue} <URL>`)}`,
+        none: () =>
+          `No subscription yet. Create one with ${commandText(`subscription create ${queue} <URL>`)}`,
       });
     });
   onDeployment(command, {
@@ -71,11 +70,8 @@ function rowOf(view: SubscriptionView, terminal: Terminal): string[] {
 
 /** `posthaste subscription show` */
 export function addSubscriptionShow(subscription: Command, terminal: Terminal): void {
-  const command = subscription
-    .command('show')
+  const command = addSubscriptionAddress(subscription.command('show'))
     .description('Show a subscription.')
-    .argument('<queue>', 'name of the queue', queueOf)
-    .argument('<subscription>', SUBSCRIPTION, subscriptionOf)
     .action(async (queue: string, reference: string, options: DeploymentOptions) => {
       const api = await openApi(options, terminal);
       const view = await api.call(getSubscription, {
@@ -86,7 +82,9 @@ export function addSubscriptionShow(subscription: Command, terminal: Terminal): 
         return;
       }
       const enable = commandText(`subscription enable ${queue} ${printable(shortId(view.id))}`);
-      terminal.print(describeSubscription(view, await waitingIfReadable(api, queue, view.id)));
+      // A caller that may see subscriptions need not see deliveries.
+      const waiting = await waitingText(api, queue, view.id).catch(orElse(isForbidden, undefined));
+      terminal.print(describeSubscription(view, waiting));
       if (view.disabled !== undefined) terminal.print(`To enable it: ${enable}`);
       else if (view.backPressure !== undefined) terminal.print(`If it works again: ${enable}`);
     });
@@ -94,18 +92,6 @@ export function addSubscriptionShow(subscription: Command, terminal: Terminal): 
     json: 'the subscription, as in the API',
     examples: ['subscription show orders 5b0c0f1e'],
   });
-}
-
-const FORBIDDEN = 403;
-
-/** A caller that may see subscriptions need not see deliveries. */
-async function waitingIfReadable(api: ApiClient, queue: string, id: string): Promise<string | undefined> {
-  try {
-    return await waitingText(api, queue, id);
-  } catch (error) {
-    if (error instanceof ApiRefusal && error.status === FORBIDDEN) return undefined;
-    throw error;
-  }
 }
 
 type DeleteOptions = DeploymentOptions & { yes?: true };
@@ -117,11 +103,8 @@ deleted subscription cannot be restored: disable it to stop its requests.
 
 /** `posthaste subscription delete` */
 export function addSubscriptionDelete(subscription: Command, terminal: Terminal): void {
-  const command = subscription
-    .command('delete')
+  const command = addSubscriptionAddress(subscription.command('delete'))
     .description('Delete a subscription and cancel its open deliveries.')
-    .argument('<queue>', 'name of the queue', queueOf)
-    .argument('<subscription>', SUBSCRIPTION, subscriptionOf)
     .option('--yes', 'delete the subscription without a question')
     .action(async (queue: string, reference: string, options: DeleteOptions) => {
       const api = await openApiToWrite(options, terminal);
@@ -129,15 +112,14 @@ export function addSubscriptionDelete(subscription: Command, terminal: Terminal)
         path: { queue, subscription: await resolveSubscription(api, queue, reference) },
       });
       const { id } = view;
+      const what = `subscription ${printable(id)}, ${printable(labelOf(view))}`;
       if (options.yes !== true) {
-        const what = `subscription ${printable(id)}, ${printable(labelOf(view))}`;
         const isConfirmed = await terminal.confirm(`Delete ${what}, and cancel its open deliveries?`);
         if (isConfirmed === undefined) return command.error(`error: to delete ${what}, add --yes`);
         if (!isConfirmed) throw new Problem('Nothing was deleted.');
       }
       await api.call(unsubscribe, { path: { queue, subscription: id } });
-      if (options.json === true) terminal.printJson({ queue, subscriptionId: id });
-      else terminal.print(`Deleted subscription ${printable(id)}, ${printable(labelOf(view))}.`);
+      terminal.printResult(options, { queue, subscriptionId: id }, () => `Deleted ${what}.`);
     });
   onDeployment(command, {
     json: 'queue, subscriptionId',
@@ -163,11 +145,8 @@ function saidOf(to: keyof typeof DESCRIPTIONS, queue: string, view: Subscription
 /** `posthaste subscription enable` and `disable` */
 export function addSubscriptionSwitches(subscription: Command, terminal: Terminal): void {
   for (const to of ['enable', 'disable'] as const) {
-    const command = subscription
-      .command(to)
+    const command = addSubscriptionAddress(subscription.command(to))
       .description(DESCRIPTIONS[to])
-      .argument('<queue>', 'name of the queue', queueOf)
-      .argument('<subscription>', SUBSCRIPTION, subscriptionOf)
       .action(async (queue: string, reference: string, options: DeploymentOptions) => {
         const api = await openApiToWrite(options, terminal);
         const id = await resolveSubscription(api, queue, reference);
@@ -175,8 +154,7 @@ export function addSubscriptionSwitches(subscription: Command, terminal: Termina
         const view = await (to === 'enable'
           ? api.call(enableSubscription, { path })
           : api.call(disableSubscription, { path }));
-        if (options.json === true) terminal.printJson(view);
-        else terminal.print(saidOf(to, queue, view));
+        terminal.printResult(options, view, () => saidOf(to, queue, view));
       });
     onDeployment(command, {
       json: 'the subscription after the change',
@@ -193,11 +171,8 @@ Exit status: 0 if the first attempt delivered the message, otherwise 1.
 
 /** `posthaste subscription test` */
 export function addSubscriptionTest(subscription: Command, terminal: Terminal): void {
-  const command = subscription
-    .command('test')
+  const command = addSubscriptionAddress(subscription.command('test'))
     .description('Send a test message to one subscription, and show the result.')
-    .argument('<queue>', 'name of the queue', queueOf)
-    .argument('<subscription>', SUBSCRIPTION, subscriptionOf)
     .option('--type <TYPE>', 'type of the message')
     .option('--data <JSON>', 'data of the message', jsonOf)
     .action(async (queue: string, reference: string, { type, data, ...options }: TestOptions) => {
@@ -208,8 +183,7 @@ export function addSubscriptionTest(subscription: Command, terminal: Terminal): 
       const api = await openApiToWrite(options, terminal);
       const id = await resolveSubscription(api, queue, reference);
       const delivery = await sendTest(api, { queue, subscription: id }, body);
-      if (options.json === true) terminal.printJson(delivery);
-      else terminal.print(describeDelivery(delivery, terminal));
+      terminal.printResult(options, delivery, () => describeDelivery(delivery, terminal));
       if (delivery.status !== 'delivered') terminal.exitStatus = 1;
     });
   onDeployment(command, {

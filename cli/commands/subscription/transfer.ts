@@ -1,7 +1,12 @@
 import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { type ApiClient, markerIn, requestOf } from '../../../api-client/api-client.ts';
-import { exportCredentials, exportSubscriptions, type Imported, importSubscriptions } from '../../../api-client/operations.ts';
+import {
+  exportCredentials,
+  exportSubscriptions,
+  type Imported,
+  importSubscriptions,
+} from '../../../api-client/operations.ts';
 import { Problem } from '../../../local/install/problem.mjs';
 import { newQueueNotice } from '../../api/find-subscription.ts';
 import { openApi, openApiToWrite } from '../../api/open-api.ts';
@@ -155,8 +160,12 @@ async function importText(
     })
     .finally(progress.clear);
   if (json && results !== undefined) terminal.printJson(counts);
-  if (!json) terminal.print(countsText(queue, counts));
-  if (counts.failed > 0) terminal.exitStatus = 1;
+  const { imported, replaced, unchanged, failed } = counts;
+  if (!json)
+    terminal.print(
+      `Queue ${queue}: ${imported} imported, ${replaced} replaced, ${unchanged} unchanged, ${failed} refused.`,
+    );
+  if (failed > 0) terminal.exitStatus = 1;
   if (!isWhole) terminal.exitStatus = INTERRUPTED;
 }
 
@@ -220,11 +229,4 @@ function refusalText({ line, error }: Imported['failed'][number]): string {
       ? error.message
       : fields.map(({ field, message }) => `${field} ${message}`).join('; ');
   return `Line ${line} was refused: ${printable(why)}`;
-}
-
-function countsText(
-  queue: string,
-  { imported, replaced, unchanged, failed }: Record<'imported' | 'replaced' | 'unchanged' | 'failed', number>,
-): string {
-  return `Queue ${queue}: ${imported} imported, ${replaced} replaced, ${unchanged} unchanged, ${failed} refused.`;
 }

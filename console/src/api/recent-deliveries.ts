@@ -20,20 +20,17 @@ export function recentReader(api: PageClient, queue: string) {
     const counts = JSON.stringify([message.deliveries, message.duplicates]);
     const before = cache.get(message.id);
     if (before?.counts === counts && Date.now() - before.at < FRESH_MS) return before.deliveries;
-    const deliveries: DeliveryView[] = [];
     const path = { queue, message: message.id };
-    const listed = api.list(listDeliveriesOfMessage, { path, most: MAX_DELIVERIES, signal });
-    for await (const delivery of listed) deliveries.push(delivery);
+    const listed = await api.items(listDeliveriesOfMessage, { path, most: MAX_DELIVERIES, signal });
+    const { items: deliveries } = listed;
     if (isFinished(message)) cache.set(message.id, { at: Date.now(), counts, deliveries });
     return deliveries;
   };
 
   return async (most: number, signal: AbortSignal): Promise<RecentMessage[]> => {
-    const messages: ListedMessage[] = [];
-    for await (const message of api.list(listMessages, { path: { queue }, most, signal }))
-      messages.push(message);
+    const { items } = await api.items(listMessages, { path: { queue }, most, signal });
     return Promise.all(
-      messages.map(async (message) => ({ message, deliveries: await deliveriesOf(message, signal) })),
+      items.map(async (message) => ({ message, deliveries: await deliveriesOf(message, signal) })),
     );
   };
 }

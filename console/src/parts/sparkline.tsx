@@ -18,10 +18,6 @@ const HEIGHTS: Record<SparkStatus, number> = {
   none: 2,
 };
 
-function isDownward(spark: SparkStatus): boolean {
-  return spark === 'rejected' || spark === 'exhausted';
-}
-
 /** The outcomes of the last messages, newest on the right. */
 export function Sparkline({
   sparks,
@@ -50,7 +46,7 @@ export function Sparkline({
             width={WIDTH}
             height={height}
             rx="1"
-            {...(isDownward(spark) && { 'stroke-dasharray': '2 1.5' })}
+            {...((spark === 'rejected' || spark === 'exhausted') && { 'stroke-dasharray': '2 1.5' })}
           />
         );
       })}

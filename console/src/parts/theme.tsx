@@ -6,13 +6,10 @@ export type Theme = 'system' | 'light' | 'dark';
 const KEY = 'posthaste-theme';
 const CHANGED = 'posthaste-theme-changed';
 
-function themeOf(text: string | null): Theme {
-  return text === 'light' || text === 'dark' ? text : 'system';
-}
-
 /** The theme that the user chose in this browser. */
 export function chosenTheme(): Theme {
-  return themeOf(localStorage.getItem(KEY));
+  const chosen = localStorage.getItem(KEY);
+  return chosen === 'light' || chosen === 'dark' ? chosen : 'system';
 }
 
 export function applyTheme(theme: Theme): void {

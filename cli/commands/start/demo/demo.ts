@@ -2,7 +2,7 @@ import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { type ApiClient, clientBy } from '../../../../api-client/api-client.ts';
 import { listDeliveriesOfMessage, putQueue, subscribe } from '../../../../api-client/operations.ts';
-import { isNotFound } from '../../../../api-client/refusal.ts';
+import { isNotFound, orElse } from '../../../../api-client/refusal.ts';
 import { apiClient } from '../../../api/open-api.ts';
 import { isOpenStatus } from '../../../../shared/domain/delivery/vocabulary.ts';
 import type { DeliveryView } from '../../../../shared/wire/views/delivery.ts';
@@ -36,7 +36,8 @@ export type Demo = {
 export async function runDemo(options: DemoOptions): Promise<Demo> {
   const { endpoints, signal, startedAt } = options;
   const api = unsignedClient(endpoints.apiUrl, signal);
-  const clients = clientsOf(endpoints);
+  const config = clientOf(endpoints);
+  const clients = { sqs: new SQSClient(config), eventBridge: new EventBridgeClient(config) };
   const inbox = await openOperatorInbox(clients, endpoints.operatorEventBus);
   const names = new Map<string, string>();
   const feed = createFeed({
@@ -62,12 +63,7 @@ export async function runDemo(options: DemoOptions): Promise<Demo> {
     await subscribeAll(api, receiver, names);
     await publish(clients.sqs, endpoints.ingressQueueUrl, feed);
     await feed.runUntil(allSettled(feed));
-    const verdicts = deliveriesOf({
-      feed,
-      receiver,
-      names,
-      schedulerThreshold: options.schedulerThreshold,
-    }).map(judge);
+    const verdicts = deliveriesOf(feed, receiver, names, options.schedulerThreshold).map(judge);
     console.log(`\n${verdictTable(verdicts)}\n`);
     return { verdicts, showMore: () => feed.runUntil(() => false), close };
   } catch (error) {
@@ -83,15 +79,13 @@ function unsignedClient(apiUrl: string, signal: AbortSignal): ApiClient {
   return clientBy(api.name, (request) => api.send({ ...request, signal }));
 }
 
+const NONE = { items: [], more: false };
+
 /** None until the message is recorded. */
 async function deliveriesSoFar(api: ApiClient, messageId: string): Promise<DeliveryView[]> {
-  try {
-    const path = { queue: demoQueue, message: messageId };
-    return (await api.items(listDeliveriesOfMessage, { path })).items;
-  } catch (error) {
-    if (isNotFound(error)) return [];
-    throw error;
-  }
+  const path = { queue: demoQueue, message: messageId };
+  const listed = await api.items(listDeliveriesOfMessage, { path }).catch(orElse(isNotFound, NONE));
+  return listed.items;
 }
 
 /** Prints once how long the first webhook took. */
@@ -122,11 +116,6 @@ async function subscribeAll(
   }
 }
 
-function clientsOf(endpoints: Endpoints) {
-  const config = clientOf(endpoints);
-  return { sqs: new SQSClient(config), eventBridge: new EventBridgeClient(config) };
-}
-
 async function publish(sqs: SQSClient, ingressQueueUrl: string, feed: Feed): Promise<void> {
   console.log(
     `\nPublishing ${demoMessages.length} messages to the ingress queue. Attempts as they are made:`,
@@ -154,14 +143,12 @@ function isSettled(feed: Feed, messageId: string): boolean {
   );
 }
 
-type DemoState = {
-  feed: Feed;
-  receiver: DemoReceiver;
-  names: ReadonlyMap<string, string>;
-  schedulerThreshold: number;
-};
-
-function deliveriesOf({ feed, receiver, names, schedulerThreshold }: DemoState): DemoDelivery[] {
+function deliveriesOf(
+  feed: Feed,
+  receiver: DemoReceiver,
+  names: ReadonlyMap<string, string>,
+  schedulerThreshold: number,
+): DemoDelivery[] {
   const deliveryOf = (subscriber: DemoSubscriber, message: string): DemoDelivery => {
     const view = feed
       .seen(message)

@@ -8,6 +8,7 @@ import {
 import { pollInterval } from '../../../../shared/domain/retry/poll-interval.ts';
 import type { OperatorEventMessage } from '../../../../shared/wire/events/operator-event.ts';
 import { type DeliveryView, STARTED_BY } from '../../../../shared/wire/views/delivery.ts';
+import { clockTime } from '../../../output/words.ts';
 import { nextStep, type NextStep } from './verdict.ts';
 
 /** How long a message is still polled after its last delivery has ended. */
@@ -122,12 +123,10 @@ function isAwaited({ views, changedAt }: Followed, now: number): boolean {
   return views.length === 0 || views.some(({ status }) => isOpenStatus(status)) || now - changedAt < QUIET_MS;
 }
 
-type AttemptView = DeliveryView['attempts'][number];
-
 type FeedLine = {
   message: string;
   subscriber: string;
-  attempt: AttemptView;
+  attempt: DeliveryView['attempts'][number];
   step: NextStep;
 };
 
@@ -137,25 +136,21 @@ const COLOURS = { delivered: 'green', failed: 'yellow', rejected: 'red' } as con
  * An attempt in at most 100 columns: time, message, subscriber, number, result, and the next step with its mechanism.
  */
 export function feedLine({ message, subscriber, attempt, step }: FeedLine): string {
+  const { outcome, statusCode, error, durationMs } = attempt;
   return [
-    clockTime(attempt.startedAt),
+    timeOfDay(attempt.startedAt),
     message.padEnd(2),
     subscriber.padEnd(9),
     `#${attempt.number} ${attempt.phase}`.padEnd(15),
-    styleText(COLOURS[attempt.outcome], resultOf(attempt).padEnd(11)),
+    styleText(COLOURS[outcome], `${statusCode ?? error ?? 'no response'}, ${durationMs} ms`.padEnd(11)),
     stepText(step),
   ].join('  ');
 }
 
 /** A time of day in the local zone, with milliseconds. */
-function clockTime(time: string): string {
-  const at = new Date(time);
-  const part = (value: number, digits = 2): string => String(value).padStart(digits, '0');
-  return `${part(at.getHours())}:${part(at.getMinutes())}:${part(at.getSeconds())}.${part(at.getMilliseconds(), 3)}`;
-}
-
-function resultOf({ statusCode, error, durationMs }: AttemptView): string {
-  return `${statusCode ?? error ?? 'no response'}, ${durationMs} ms`;
+function timeOfDay(time: string): string {
+  const [, toTheSecond = ''] = clockTime(time).split(' ');
+  return `${toTheSecond}.${String(new Date(time).getMilliseconds()).padStart(3, '0')}`;
 }
 
 function stepText(step: NextStep): string {
@@ -190,7 +185,7 @@ type Names = {
 /** An operator event as a line: time of arrival, type and details. */
 export function eventLine(event: OperatorEventMessage, names: Names, at: Date): string {
   return [
-    clockTime(at.toISOString()),
+    timeOfDay(at.toISOString()),
     styleText('magenta', `event ${event['detail-type']}`),
     eventDetails(event, names),
   ].join('  ');

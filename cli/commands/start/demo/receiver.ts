@@ -1,7 +1,7 @@
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { buffer } from 'node:stream/consumers';
-import { verifyWebhook, WebhookVerificationError } from '../../../../client/verify.ts';
 import { startLoopbackServer } from '../../../loopback/loopback-server.ts';
+import { type Verifier, verifierFor } from '../../listen/webhook-receiver.ts';
 import type { DemoSubscriber } from './scenario.ts';
 
 /** A real HTTP server on loopback for the demo's subscribers. */
@@ -29,24 +29,21 @@ export async function startDemoReceiver(
 ): Promise<DemoReceiver> {
   const counts = new Map<string, number>();
   const unverified = new Map<string, number>();
-  const trusted = new Map<string, string>();
+  const verifiers = new Map<string, Verifier>();
 
-  const answer = ({ url, headers, body }: Received): number => {
+  const answer = ({ url, headers }: IncomingMessage, body: Buffer): number => {
     const subscriber = subscribers.find(({ name }) => url === `/${name}`);
     const messageId = headers['webhook-id'];
     if (subscriber === undefined || typeof messageId !== 'string') return 404;
     const key = keyOf(subscriber, messageId);
-    const before = counts.get(key) ?? 0;
-    counts.set(key, before + 1);
-    if (!isVerified(trusted.get(subscriber.name), body, headers))
-      unverified.set(key, (unverified.get(key) ?? 0) + 1);
+    const before = addOne(counts, key);
+    if (verifiers.get(subscriber.name)?.(body, headers).verified !== true) addOne(unverified, key);
     events.onRequest(messageId);
     return subscriber.answers[before] ?? subscriber.answers.at(-1) ?? 404;
   };
 
   const server = await startLoopbackServer(async ({ request, response }) => {
-    const body = await buffer(request);
-    const status = answer({ url: request.url, headers: request.headers, body });
+    const status = answer(request, await buffer(request));
     response.writeHead(status).end(() => {
       if (status === 200) events.onDelivered();
     });
@@ -54,24 +51,18 @@ export async function startDemoReceiver(
 
   return {
     urlOf: ({ name }) => `${server.url}/${name}`,
-    trust: ({ name }, secret) => void trusted.set(name, secret),
+    trust: ({ name }, secret) => void verifiers.set(name, verifierFor(secret)),
     requests: (subscriber, messageId) => counts.get(keyOf(subscriber, messageId)) ?? 0,
     unverified: (subscriber, messageId) => unverified.get(keyOf(subscriber, messageId)) ?? 0,
     close: server.close,
   };
 }
 
-type Received = { url: string | undefined; headers: IncomingHttpHeaders; body: Buffer };
-
-function isVerified(secret: string | undefined, body: Buffer, headers: IncomingHttpHeaders): boolean {
-  if (secret === undefined) return false;
-  try {
-    verifyWebhook(body, headers, secret);
-    return true;
-  } catch (error) {
-    if (error instanceof WebhookVerificationError) return false;
-    throw error;
-  }
+/** Returns the count before. */
+function addOne(counts: Map<string, number>, key: string): number {
+  const before = counts.get(key) ?? 0;
+  counts.set(key, before + 1);
+  return before;
 }
 
 function keyOf(subscriber: DemoSubscriber, messageId: string): string {

@@ -50,32 +50,20 @@ function bandPath({ fromY, toY, thick }: FlowBand, fromX: number, toX: number): 
   ].join('');
 }
 
-const NAMES: Record<FlowName, string> = {
-  accepted: 'accepted',
-  matched: 'matched',
-  filtered: 'filtered',
-  unmatched: 'unmatched',
-  delivered: 'delivered',
-  pending: 'pending',
-  rejected: 'rejected',
-  exhausted: 'exhausted',
-  cancelled: 'cancelled',
-  missing: 'not recorded',
-};
-
 function Bar({ node, x, href }: { node: FlowNode; x: number; href: string }): JSX.Element {
   const { name, count, y, height } = node;
-  const label = (
-    <g class={`flow-node tone-${name}`}>
-      <rect class="flow-room" x={x} y={y} width={LABEL} height={Math.max(34, height)} />
-      <rect x={x} y={y} width={BAR} height={Math.max(1, height)} rx="2" />
-      <text x={x + BAR + 6} y={y + 14} class="flow-count">
-        {count.toLocaleString('en')}
-      </text>
-      <text x={x + BAR + 6} y={y + 29}>
-        {NAMES[name]}
-      </text>
-    </g>
+  return (
+    <a href={href}>
+      <g class={`flow-node tone-${name}`}>
+        <rect class="flow-room" x={x} y={y} width={LABEL} height={Math.max(34, height)} />
+        <rect x={x} y={y} width={BAR} height={Math.max(1, height)} rx="2" />
+        <text x={x + BAR + 6} y={y + 14} class="flow-count">
+          {count.toLocaleString('en')}
+        </text>
+        <text x={x + BAR + 6} y={y + 29}>
+          {name === 'missing' ? 'not recorded' : name}
+        </text>
+      </g>
+    </a>
   );
-  return <a href={href}>{label}</a>;
 }

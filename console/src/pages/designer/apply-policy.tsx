@@ -18,17 +18,17 @@ const MOST = 100;
 /** Stores a policy on a queue or a subscription. `onRefused` gets the fields that the API rejects. */
 export function ApplyPolicy({
   policy,
-  owner,
-  onOwner,
+  requested,
   onRefused,
 }: {
   policy: PartialRetryPolicy | undefined;
-  owner: PolicyOwner;
-  onOwner: (owner: PolicyOwner) => void;
+  /** The owner that is chosen at first. */
+  requested: PolicyOwner;
   onRefused: (fields: ApiRefusal['fields']) => void;
 }): JSX.Element {
   const { api } = useConsole();
   const names = useId();
+  const [owner, setOwner] = useState(requested);
   const { queue, subscription } = owner;
   const [chosenQueue, setChosenQueue] = useState(queue);
   const queues = useLive('designer/queues', () =>
@@ -65,7 +65,7 @@ export function ApplyPolicy({
               autocomplete="off"
               spellcheck={false}
               onInput={({ currentTarget }) => {
-                onOwner({ queue: currentTarget.value });
+                setOwner({ queue: currentTarget.value });
               }}
               onChange={({ currentTarget }) => {
                 setChosenQueue(currentTarget.value);
@@ -84,7 +84,7 @@ export function ApplyPolicy({
         hint="Choose one to set its policy instead of the queue’s."
         value={subscription ?? ''}
         onValue={(id) => {
-          onOwner(id === '' ? { queue } : { queue, subscription: id });
+          setOwner(id === '' ? { queue } : { queue, subscription: id });
         }}
       >
         <option value="">none: set the queue’s policy</option>

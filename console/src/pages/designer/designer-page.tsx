@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useMemo, useState } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import {
   isPresetName,
   RETRY_POLICY_PRESETS,
@@ -37,6 +37,7 @@ export function DesignerPage({ query: { queue = '', subscription } }: { query: Q
     [queue, subscription],
   );
   const { draft, validation, drawn, faults, change, refuse, loading } = useDesign(requested);
+  const fault = faults.get('_retry_policy');
   return (
     <>
       <PageHeading title="Policy designer">
@@ -57,7 +58,7 @@ export function DesignerPage({ query: { queue = '', subscription } }: { query: Q
           change({ ...draft, [field]: text });
         }}
       />
-      <PolicyFault fault={faults.get('_retry_policy')} />
+      {fault === undefined ? null : <Notice tone="danger" title={`The policy ${fault}`} />}
       <Section title="Schedule">
         <ScheduleSum policy={drawn} stale={!validation.ok} />
         <ScheduleCharts policy={drawn} />
@@ -137,10 +138,6 @@ function DraftButton({
   );
 }
 
-function PolicyFault({ fault }: { fault: string | undefined }): JSX.Element | null {
-  return fault === undefined ? null : <Notice tone="danger" title={`The policy ${fault}`} />;
-}
-
 function ApplySection({
   validation,
   requested,
@@ -151,7 +148,6 @@ function ApplySection({
   onRefused: (fields: readonly { field: string; message: string }[]) => void;
 }): JSX.Element {
   const { info } = useConsole();
-  const [owner, setOwner] = useState(requested);
   if (info?.deployment === null)
     return (
       <p class="muted">
@@ -161,8 +157,7 @@ function ApplySection({
   return (
     <ApplyPolicy
       policy={validation.ok ? validation.policy : undefined}
-      owner={owner}
-      onOwner={setOwner}
+      requested={requested}
       onRefused={onRefused}
     />
   );

@@ -89,28 +89,22 @@ type Controls = {
 };
 
 /** A control for each field of a policy. An empty control shows the default as its placeholder. */
-export function PolicyControls({ draft, faults, onChange }: Controls): JSX.Element {
+export function PolicyControls(controls: Controls): JSX.Element {
+  const { draft, faults, onChange } = controls;
   return (
     <div class="phases">
       {PHASES.map(({ title, fields }) => (
         <fieldset key={title}>
           <legend>{title}</legend>
           {fields.map((field) => (
-            <NumberControl key={field.field} {...field} controls={{ draft, faults, onChange }} />
+            <NumberControl key={field.field} {...field} controls={controls} />
           ))}
-          {fields.some(({ field }) => field === 'backoff_retries') ? (
-            <BackoffControls draft={draft} faults={faults} onChange={onChange} />
-          ) : null}
+          {fields.some(({ field }) => field === 'backoff_retries') ? <BackoffControls {...controls} /> : null}
         </fieldset>
       ))}
       <fieldset>
         <legend>All phases</legend>
-        <ChoiceControl
-          field="jitter"
-          label="Jitter"
-          choices={JITTERS}
-          controls={{ draft, faults, onChange }}
-        />
+        <ChoiceControl field="jitter" label="Jitter" choices={JITTERS} controls={controls} />
         <InputField
           label="Also retry on"
           hint="3xx and 4xx status codes, for example 408, 425, 429"

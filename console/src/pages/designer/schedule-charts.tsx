@@ -75,10 +75,6 @@ export function ScheduleCharts({ policy }: { policy: RetryPolicy }): JSX.Element
   );
 }
 
-function seconds(values: readonly number[]): string[] {
-  return values.map((value) => durationText(value * 1000));
-}
-
 function axes(colour: (name: string) => string): uPlot.Axis[] {
   return [
     {
@@ -94,7 +90,7 @@ function axes(colour: (name: string) => string): uPlot.Axis[] {
       ticks: { show: false },
       size: 74,
       incrs: DURATION_STEPS,
-      values: (_plot, values) => seconds(values),
+      values: (_plot, values) => values.map((value) => durationText(value * 1000)),
     },
   ];
 }

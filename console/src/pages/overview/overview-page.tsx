@@ -140,19 +140,18 @@ function OverTime({
   onWindow: (window: WindowName) => void;
 }): JSX.Element | null {
   if (queues.length === 0) return null;
-  return (
-    <Section title="Over time" aside={<WindowChoice window={window} onChange={onWindow} />}>
-      <Charts queues={queues} window={window} />
-    </Section>
-  );
-}
-
-function Charts({ queues, window }: { queues: readonly ShownQueue[]; window: WindowName }): JSX.Element {
   const known = queues.flatMap(({ value }) => value ?? []);
   const { summary } = totalOf(known);
-  if (summary !== undefined)
-    return <StatisticsCharts summary={summary} window={window} queues={known.length} />;
-  return known.length === 0 ? <p class="muted">Not counted yet.</p> : <NotCounted />;
+  const uncounted = known.length === 0 ? <p class="muted">Not counted yet.</p> : <NotCounted />;
+  return (
+    <Section title="Over time" aside={<WindowChoice window={window} onChange={onWindow} />}>
+      {summary === undefined ? (
+        uncounted
+      ) : (
+        <StatisticsCharts summary={summary} window={window} queues={known.length} />
+      )}
+    </Section>
+  );
 }
 
 /** Whether two failures are the same, so that one is shown for both. */

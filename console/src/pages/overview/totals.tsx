@@ -6,7 +6,7 @@ import { LoadingFigure } from '../../parts/loaded.tsx';
 import { durationText } from '../../parts/time-text.ts';
 import { percentText } from '../../statistics/chart-kinds.ts';
 import { WINDOWS, type Counts, type WindowName, failedIn, successRate } from '../../statistics/series.ts';
-import { LATE_MS, totalOf, waitingIn, type QueueFigures } from './queue-figures.ts';
+import { LATE_MS, totalOf, waitingIn } from './queue-figures.ts';
 import type { ShownQueue } from './queue-table.tsx';
 
 type Tile = readonly [name: string, text: ComponentChildren, tone?: string];
@@ -21,7 +21,7 @@ export function Totals({
   window: WindowName;
   health: Live<Health>;
 }): JSX.Element {
-  const known = figuresIn(queues?.shown);
+  const known = (queues?.shown ?? []).flatMap(({ value }) => value ?? []);
   const isWhole = known.length === queues?.shown.length;
   const tiles = isWhole || known.length > 0 ? tilesOf(totalOf(known)) : LOADING_TILES;
   return (
@@ -41,10 +41,6 @@ export function Totals({
       </p>
     </div>
   );
-}
-
-function figuresIn(queues: readonly ShownQueue[] = []): QueueFigures[] {
-  return queues.flatMap(({ value }) => value ?? []);
 }
 
 function wholeText(count: number, more: boolean): string {

@@ -140,14 +140,17 @@ export function CreateQueue({
     location.hash = hrefTo({ page: 'queue', queue: name });
     return 'created';
   });
+  const isWrong = name !== '' && !isQueueName(name);
   const exists = action.state === 'done' && action.result === 'exists';
   return (
     <Form action={action} ready={isQueueName(name) && policyIn(policy).ok} onSubmit={run}>
-      <NameField
+      <InputField
         label={label}
-        name={name}
-        fault={exists ? `There is already a queue ${name}.` : undefined}
-        onName={(next) => {
+        hint={isWrong ? undefined : QUEUE_NAME_RULE}
+        fault={isWrong ? QUEUE_NAME_RULE : exists ? `There is already a queue ${name}.` : undefined}
+        required
+        value={name}
+        onValue={(next) => {
           setName(next);
           reset();
         }}
@@ -164,29 +167,5 @@ export function CreateQueue({
       <ActionFailure of={action} />
       <FormActions action={action} verb="Create queue" onClose={onClose} />
     </Form>
-  );
-}
-
-function NameField({
-  label,
-  name,
-  fault,
-  onName,
-}: {
-  label: string;
-  name: string;
-  fault: string | undefined;
-  onName: (name: string) => void;
-}): JSX.Element {
-  const isWrong = name !== '' && !isQueueName(name);
-  return (
-    <InputField
-      label={label}
-      hint={isWrong ? undefined : QUEUE_NAME_RULE}
-      fault={isWrong ? QUEUE_NAME_RULE : fault}
-      required
-      value={name}
-      onValue={onName}
-    />
   );
 }

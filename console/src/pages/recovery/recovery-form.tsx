@@ -10,7 +10,7 @@ import {
 import { timeText } from '../../../../shared/wire/fields.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 import { useConsole } from '../../live/console-context.tsx';
-import { useAction, type Action } from '../../live/use-action.ts';
+import { loadedBy, useAction } from '../../live/use-action.ts';
 import type { Live } from '../../live/use-live.ts';
 import { Form } from '../../parts/form.tsx';
 import { ActionFailure, Notice } from '../../parts/notice.tsx';
@@ -54,6 +54,7 @@ export function RecoveryForm({
     count.reset();
     onStarted();
   });
+  const { value: found } = loadedBy(count.action);
   const changeFilter = (change: () => void): void => {
     change();
     count.reset();
@@ -101,15 +102,19 @@ export function RecoveryForm({
         <WorkButton action={count.action} submit>
           Count matching deliveries
         </WorkButton>
-        {count.action.state === 'done' && sumOf(count.action.result.failed) > 0 ? (
-          <StartButton
-            count={count.action.result.failed}
-            start={start}
-            selection={count.action.result.selection}
-          />
-        ) : null}
+        {found === undefined || sumOf(found.failed) === 0 ? null : (
+          <WorkButton
+            action={start.action}
+            kind="primary"
+            onClick={() => {
+              start.run(found.selection);
+            }}
+          >
+            Recover {recoverable(found.failed)}
+          </WorkButton>
+        )}
       </div>
-      {count.action.state === 'done' ? <CountResult failed={count.action.result.failed} /> : null}
+      {found === undefined ? null : <CountResult failed={found.failed} />}
       {start.action.state === 'done' ? (
         <Notice tone="success" title="Recovery started. It continues in the background." />
       ) : null}
@@ -170,37 +175,15 @@ function SubscriptionChoices({
   );
 }
 
-function StartButton({
-  count,
-  start,
-  selection,
-}: {
-  count: FailedCount;
-  start: { action: Action<void>; run: (selection: Selection) => void };
-  selection: Selection;
-}): JSX.Element {
-  return (
-    <WorkButton
-      action={start.action}
-      kind="primary"
-      onClick={() => {
-        start.run(selection);
-      }}
-    >
-      Recover {count.more ? 'all' : counted(sumOf(count), 'delivery', 'deliveries')}
-    </WorkButton>
-  );
+function recoverable(failed: FailedCount): string {
+  return failed.more ? 'all' : counted(sumOf(failed), 'delivery', 'deliveries');
 }
 
 function CountResult({ failed }: { failed: FailedCount }): JSX.Element {
   return sumOf(failed) === 0 ? (
     <Notice title="No failed deliveries match" />
   ) : (
-    <Notice
-      title={
-        failed.more ? `More than ${MAX_COUNTED} deliveries` : counted(sumOf(failed), 'delivery', 'deliveries')
-      }
-    >
+    <Notice title={failed.more ? `More than ${MAX_COUNTED} deliveries` : recoverable(failed)}>
       <p>
         {RECOVERABLE_STATUSES.filter((status) => failed.by[status] > 0)
           .map((status) => `${failed.by[status]}${failed.by[status] === MAX_COUNTED ? '+' : ''} ${status}`)

@@ -140,7 +140,9 @@ export function RecoveryPage({ queue, query }: { queue: string; query: Query }):
     api.items(listSubscriptions, { path: { queue }, most: MAX_SUBSCRIPTIONS }),
   );
   const [chosen, setChosen] = useState<string>();
-  const shown = chosenIn(recoveries.value, chosen);
+  const { items: listed = [] } = recoveries.value ?? {};
+  // The newest recovery unless another is chosen.
+  const shown = listed.find(({ id }) => id === chosen) ?? listed[0];
   return (
     <PageOfQueue title="Recovery" queue={queue} live={recoveries}>
       <p>
@@ -186,14 +188,6 @@ export function RecoveryPage({ queue, query }: { queue: string; query: Query }):
       </Section>
     </PageOfQueue>
   );
-}
-
-/** The newest recovery unless another is chosen. */
-function chosenIn(
-  recoveries: Listed<RecoveryView> | undefined,
-  chosen: string | undefined,
-): RecoveryView | undefined {
-  return recoveries?.items.find(({ id }) => id === chosen) ?? recoveries?.items[0];
 }
 
 /** Names or URLs of subscriptions by id. */

@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { DEFAULT_RETRY_POLICY, type RetryPolicy } from '../../../../shared/domain/retry/policy.ts';
+import { DEFAULT_RETRY_POLICY } from '../../../../shared/domain/retry/policy.ts';
 import type { PolicySource } from '../../../../shared/domain/retry/vocabulary.ts';
 import { policyFor } from '../../../../shared/domain/subscription/delivery-policy.ts';
 import { type Destination, parseDestination } from '../../../../shared/domain/subscription/destination.ts';
@@ -38,18 +38,8 @@ export function PolicyInForce({
   const retryPolicy = queuePolicy(metadata);
   const queue = { metadata, ...(retryPolicy !== undefined && { retryPolicy }) };
   const { source, policy } = policyFor({ queue, subscription }, DEFAULTS);
-  return <PolicyWithSource subscription={subscription} source={source} policy={policy} />;
-}
-
-function PolicyWithSource({
-  subscription: { source: queue, id, options },
-  source,
-  policy,
-}: {
-  subscription: SubscriptionView;
-  source: PolicySource;
-  policy: RetryPolicy;
-}): JSX.Element {
+  const { id, options } = subscription;
+  const query = { queue: subscription.source, subscription: id };
   return (
     <div class="stack">
       <p>
@@ -61,7 +51,7 @@ function PolicyWithSource({
       </p>
       <PolicyFacts policy={policy} />
       <p>
-        <a href={hrefTo({ page: 'designer', query: { queue, subscription: id } })}>Edit the retry policy</a>
+        <a href={hrefTo({ page: 'designer', query })}>Edit the retry policy</a>
       </p>
     </div>
   );
