@@ -3390,8 +3390,8 @@ export interface operations {
                             attemptsFailed: number;
                             attemptsRejected: number;
                             delivered: number;
-                            exhausted: number;
                             rejected: number;
+                            exhausted: number;
                             cancelled: number;
                             /** @description Milliseconds from the acceptance of a message to the end of the successful attempt. */
                             timeToDelivery?: {
@@ -3416,8 +3416,8 @@ export interface operations {
                             attemptsFailed: number;
                             attemptsRejected: number;
                             delivered: number;
-                            exhausted: number;
                             rejected: number;
+                            exhausted: number;
                             cancelled: number;
                             /** @description Milliseconds from the acceptance of a message to the end of the successful attempt. */
                             timeToDelivery?: {

@@ -1,22 +1,8 @@
 import type { JSX } from 'preact';
-import type { DeliveryView } from '../../../shared/wire/views/delivery.ts';
-
-/** `none`: the message did not match the subscription, or its delivery is not recorded yet. */
-export type SparkStatus = DeliveryView['status'] | 'none';
+import { SPARK_HEIGHTS, type SparkStatus } from './status.tsx';
 
 const WIDTH = 6;
 const HEIGHT = 20;
-
-/** Bar heights, so that statuses differ by more than colour. */
-const HEIGHTS: Record<SparkStatus, number> = {
-  delivered: 18,
-  pending: 8,
-  retrying: 11,
-  rejected: 18,
-  exhausted: 18,
-  cancelled: 6,
-  none: 2,
-};
 
 /** The outcomes of the last messages, newest on the right. */
 export function Sparkline({
@@ -36,7 +22,7 @@ export function Sparkline({
       viewBox={`0 0 ${places * (WIDTH + 1)} ${HEIGHT}`}
     >
       {sparks.map((spark, index) => {
-        const height = HEIGHTS[spark];
+        const height = SPARK_HEIGHTS[spark];
         return (
           <rect
             key={index}

@@ -16,6 +16,20 @@ const SHAPES: Record<ShownStatus, string> = {
   planned: 'M8 4.5a3.5 3.5 0 1 0 0 7 3.5 3.5 0 0 0 0-7',
 };
 
+/** `none`: the message did not match the subscription, or its delivery is not recorded yet. */
+export type SparkStatus = DeliveryView['status'] | 'none';
+
+/** Heights of the bars in a sparkline, so that statuses differ by more than colour. */
+export const SPARK_HEIGHTS: Record<SparkStatus, number> = {
+  delivered: 18,
+  pending: 8,
+  retrying: 11,
+  rejected: 18,
+  exhausted: 18,
+  cancelled: 6,
+  none: 2,
+};
+
 export function Glyph({ of }: { of: ShownStatus }): JSX.Element {
   return (
     <svg class="glyph" viewBox="0 0 16 16" width="14" height="14" aria-hidden="true">

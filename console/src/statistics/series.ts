@@ -2,6 +2,8 @@ import type * as z from 'zod';
 import type { ApiClient } from '../../../api-client/api-client.ts';
 import { getStatistics } from '../../../api-client/operations.ts';
 import { ApiRefusal } from '../../../api-client/refusal.ts';
+import { STATISTICS_COUNTS } from '../../../shared/domain/delivery/statistics.ts';
+import { toRecord } from '../../../shared/domain/delivery/vocabulary.ts';
 import { timeText } from '../../../shared/wire/fields.ts';
 import type { statisticsViewSchema } from '../../../shared/wire/views/statistics.ts';
 
@@ -85,21 +87,10 @@ export function sumOfStatistics(all: readonly Summary[]): Summary | undefined {
 }
 
 function sumOfCounts(all: readonly Counts[]): Counts {
-  const sum = (name: keyof Omit<Counts, 'timeToDelivery' | 'response'>): number =>
-    all.reduce((total, counts) => total + counts[name], 0);
   const timeToDelivery = slowestOf(all.flatMap((counts) => counts.timeToDelivery ?? []));
   const response = slowestOf(all.flatMap((counts) => counts.response ?? []));
   return {
-    messages: sum('messages'),
-    matched: sum('matched'),
-    filtered: sum('filtered'),
-    attempts: sum('attempts'),
-    attemptsFailed: sum('attemptsFailed'),
-    attemptsRejected: sum('attemptsRejected'),
-    delivered: sum('delivered'),
-    exhausted: sum('exhausted'),
-    rejected: sum('rejected'),
-    cancelled: sum('cancelled'),
+    ...toRecord(STATISTICS_COUNTS, (name) => all.reduce((total, counts) => total + counts[name], 0)),
     ...(timeToDelivery && { timeToDelivery }),
     ...(response && { response }),
   };

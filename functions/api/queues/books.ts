@@ -18,7 +18,7 @@ import {
 } from '../../../shared/domain/delivery/books.ts';
 import { wasActiveAt } from '../../../shared/domain/message/matching.ts';
 import { retentionOf } from '../../../shared/domain/retention.ts';
-import type { Status } from '../../../shared/domain/delivery/vocabulary.ts';
+import { STATUSES, toRecord } from '../../../shared/domain/delivery/vocabulary.ts';
 import type { Clock } from '../../../shared/ports/clock.ts';
 import type { Deliveries, DeliveryListings } from '../../../shared/ports/deliveries.ts';
 import type {
@@ -241,14 +241,7 @@ const number = z.int().min(0).max(1e9);
 const begunSchema = z.strictObject({
   messageId: z.string(),
   next: number,
-  counts: z.strictObject({
-    pending: number,
-    retrying: number,
-    delivered: number,
-    rejected: number,
-    exhausted: number,
-    cancelled: number,
-  } satisfies Record<Status, z.ZodType>),
+  counts: z.strictObject(toRecord(STATUSES, () => number)),
 });
 
 /** Within a message that is not counted yet: the marker before it, and what is counted. A marker of a listing contains no dot. */

@@ -1,26 +1,12 @@
-import { type Status, TERMINAL_STATUSES, type TerminalStatus } from './vocabulary.ts';
+import { type Status, STATUSES, TERMINAL_STATUSES, toRecord } from './vocabulary.ts';
 
 /** Number of deliveries in each status. */
 export type StatusCounts = Readonly<Record<Status, number>>;
 
-export const NO_DELIVERIES: StatusCounts = {
-  pending: 0,
-  retrying: 0,
-  delivered: 0,
-  rejected: 0,
-  exhausted: 0,
-  cancelled: 0,
-};
+export const NO_DELIVERIES: StatusCounts = toRecord(STATUSES, () => 0);
 
 export function sumOfStatusCounts(one: StatusCounts, other: StatusCounts): StatusCounts {
-  return {
-    pending: one.pending + other.pending,
-    retrying: one.retrying + other.retrying,
-    delivered: one.delivered + other.delivered,
-    rejected: one.rejected + other.rejected,
-    exhausted: one.exhausted + other.exhausted,
-    cancelled: one.cancelled + other.cancelled,
-  };
+  return toRecord(STATUSES, (status) => one[status] + other[status]);
 }
 
 /** Number of deliveries in all states. */
@@ -28,40 +14,31 @@ export function sumOfCounts(counts: StatusCounts): number {
   return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }
 
+export const BOOKS_FIGURES = [
+  /** Accepted messages. */
+  'accepted',
+  /** Repeated sends of accepted messages. */
+  'duplicates',
+  /** Subscriptions that matched at the acceptance, or got the message by hand, summed over the messages. */
+  'matched',
+  /** Messages without a matching subscription. */
+  'unmatched',
+  /** Messages not yet sent to all of their many subscriptions: more deliveries may follow. */
+  'unfinished',
+  /** Subscriptions excluded by their options, summed over the messages. */
+  'filtered',
+  ...TERMINAL_STATUSES,
+  /** Recorded deliveries that have not ended. */
+  'pending',
+] as const;
+
 /**
  * The reconciliation report: accepted messages and the results of their deliveries. Every figure is counted from
  * records; none is a difference of others.
  */
-export type Books = Readonly<Record<TerminalStatus, number>> & {
-  /** Accepted messages. */
-  accepted: number;
-  /** Repeated sends of accepted messages. */
-  duplicates: number;
-  /** Subscriptions that matched at the acceptance, or got the message by hand, summed over the messages. */
-  matched: number;
-  /** Messages without a matching subscription. */
-  unmatched: number;
-  /** Messages not yet sent to all of their many subscriptions: more deliveries may follow. */
-  unfinished: number;
-  /** Subscriptions excluded by their options, summed over the messages. */
-  filtered: number;
-  /** Recorded deliveries that have not ended. */
-  pending: number;
-};
+export type Books = Readonly<Record<(typeof BOOKS_FIGURES)[number], number>>;
 
-export const EMPTY_BOOKS: Books = {
-  accepted: 0,
-  duplicates: 0,
-  matched: 0,
-  unmatched: 0,
-  unfinished: 0,
-  filtered: 0,
-  delivered: 0,
-  rejected: 0,
-  exhausted: 0,
-  cancelled: 0,
-  pending: 0,
-};
+export const EMPTY_BOOKS: Books = toRecord(BOOKS_FIGURES, () => 0);
 
 /** `lastSubscriptionId`: set until the message was sent to all subscriptions. */
 type MessageFigures = { matched: number; filtered: number; duplicates: number; lastSubscriptionId?: string };
@@ -112,19 +89,7 @@ export function booksOfMatch({ duplicates }: { duplicates: number }, match: Subs
 }
 
 export function sumOfBooks(one: Books, other: Books): Books {
-  return {
-    accepted: one.accepted + other.accepted,
-    duplicates: one.duplicates + other.duplicates,
-    matched: one.matched + other.matched,
-    unmatched: one.unmatched + other.unmatched,
-    unfinished: one.unfinished + other.unfinished,
-    filtered: one.filtered + other.filtered,
-    delivered: one.delivered + other.delivered,
-    rejected: one.rejected + other.rejected,
-    exhausted: one.exhausted + other.exhausted,
-    cancelled: one.cancelled + other.cancelled,
-    pending: one.pending + other.pending,
-  };
+  return toRecord(BOOKS_FIGURES, (figure) => one[figure] + other[figure]);
 }
 
 /**

@@ -1,4 +1,4 @@
-import { TERMINAL_STATUSES } from './vocabulary.ts';
+import { TERMINAL_STATUSES, toRecord } from './vocabulary.ts';
 
 export const STATISTICS_COUNTS = [
   'messages',
@@ -33,18 +33,7 @@ export type RunningCounters = Record<StatisticsTime, Map<number, number>> & {
 
 export function noCounters(): RunningCounters {
   return {
-    counts: {
-      messages: 0,
-      matched: 0,
-      filtered: 0,
-      attempts: 0,
-      attemptsFailed: 0,
-      attemptsRejected: 0,
-      delivered: 0,
-      exhausted: 0,
-      rejected: 0,
-      cancelled: 0,
-    },
+    counts: toRecord(STATISTICS_COUNTS, () => 0),
     timeToDelivery: new Map(),
     response: new Map(),
   };

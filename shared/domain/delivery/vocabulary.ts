@@ -20,6 +20,15 @@ export type TerminalStatus = (typeof TERMINAL_STATUSES)[number];
 export const STATUSES = [...OPEN_STATUSES, ...TERMINAL_STATUSES] as const;
 export type Status = (typeof STATUSES)[number];
 
+/** An object with a value for each of the words. */
+export function toRecord<Word extends string, Value>(
+  words: readonly Word[],
+  valueOf: (word: Word) => Value,
+): Record<Word, Value>;
+export function toRecord(words: readonly string[], valueOf: (word: string) => unknown): object {
+  return Object.fromEntries(words.map((word) => [word, valueOf(word)]));
+}
+
 export function isOpenStatus(status: Status): status is OpenStatus {
   return OPEN_STATUSES.some((open) => open === status);
 }

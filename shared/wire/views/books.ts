@@ -1,5 +1,6 @@
 import * as z from 'zod';
-import { isBalanced, type Books } from '../../domain/delivery/books.ts';
+import { type Books, BOOKS_FIGURES, isBalanced } from '../../domain/delivery/books.ts';
+import { toRecord } from '../../domain/delivery/vocabulary.ts';
 import { timeText, timeView } from '../fields.ts';
 
 const count = z.int().min(0);
@@ -9,19 +10,7 @@ export const booksViewSchema = z.object({
   queue: z.string(),
   since: timeView,
   until: timeView,
-  books: z.object({
-    accepted: count,
-    duplicates: count,
-    matched: count,
-    unmatched: count,
-    unfinished: count,
-    filtered: count,
-    delivered: count,
-    rejected: count,
-    exhausted: count,
-    cancelled: count,
-    pending: count,
-  } satisfies Record<keyof Books, z.ZodType>),
+  books: z.object(toRecord(BOOKS_FIGURES, () => count)),
   /** Whether every expected delivery is recorded. */
   balances: z.boolean(),
   /** Of one page of several: the acceptance time of the last message that it counted. */

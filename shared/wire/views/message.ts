@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { MessageDetail, MessageListItem } from '../../domain/delivery/message-detail.ts';
-import type { Status } from '../../domain/delivery/vocabulary.ts';
+import { STATUSES, toRecord } from '../../domain/delivery/vocabulary.ts';
 import { timeText, timeView } from '../fields.ts';
 import { spliceRaw } from '../json-slice.ts';
 
@@ -20,14 +20,7 @@ export const messageViewSchema = z.object({
   /** Dispatch has not yet sent it to all subscriptions: `matched` and `filtered` still grow. */
   unfinished: z.literal(true).exactOptional(),
   /** Recorded deliveries. */
-  deliveries: z.object({
-    pending: count,
-    retrying: count,
-    delivered: count,
-    rejected: count,
-    exhausted: count,
-    cancelled: count,
-  } satisfies Record<Status, z.ZodType>),
+  deliveries: z.object(toRecord(STATUSES, () => count)),
   /** Of many deliveries only some 10,000 are counted: there are more than `deliveries` says. */
   deliveriesAtLeast: z.literal(true).exactOptional(),
   bodyKept: z.boolean(),

@@ -1,5 +1,6 @@
 import * as z from 'zod';
-import { type Counters, percentilesOf, type StatisticsCount } from '../../domain/delivery/statistics.ts';
+import { type Counters, percentilesOf, STATISTICS_COUNTS } from '../../domain/delivery/statistics.ts';
+import { toRecord } from '../../domain/delivery/vocabulary.ts';
 import { timeView } from '../fields.ts';
 
 const count = z.int().min(0);
@@ -9,21 +10,8 @@ const percentiles = z
   .object({ count, p50: milliseconds, p95: milliseconds, p99: milliseconds })
   .exactOptional();
 
-const countersView = {
-  messages: count,
-  matched: count,
-  filtered: count,
-  attempts: count,
-  attemptsFailed: count,
-  attemptsRejected: count,
-  delivered: count,
-  exhausted: count,
-  rejected: count,
-  cancelled: count,
-} satisfies Record<StatisticsCount, z.ZodType>;
-
 const statisticsFields = {
-  ...countersView,
+  ...toRecord(STATISTICS_COUNTS, () => count),
   timeToDelivery: percentiles.describe(
     'Milliseconds from the acceptance of a message to the end of the successful attempt.',
   ),

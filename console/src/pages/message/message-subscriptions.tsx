@@ -1,3 +1,4 @@
+import { STATUSES, toRecord } from '../../../../shared/domain/delivery/vocabulary.ts';
 import type { JSX } from 'preact';
 import type { Listed } from '../../../../api-client/api-client.ts';
 import type { Explained } from '../../../../api-client/operations.ts';
@@ -82,12 +83,7 @@ export function MessageSubscriptions({
 
 /** The delivery status that each verdict looks like. */
 const LOOKS: Record<Explained['verdict'], DeliveryView['status']> = {
-  delivered: 'delivered',
-  retrying: 'retrying',
-  pending: 'pending',
-  rejected: 'rejected',
-  exhausted: 'exhausted',
-  cancelled: 'cancelled',
+  ...toRecord(STATUSES, (status) => status),
   rate_limited: 'pending',
   receiver_throttled: 'pending',
   circuit_open: 'pending',
