@@ -128,7 +128,7 @@ export const unexplainedDuplicatesOf = (pair: Pair, faults: FaultLog): readonly 
       !isKilled(reply, faults) && !faults.hasFailedBetween(pair.messageId, reply.at, recordedBy(reply)),
   );
 
-/** A function has five seconds to write the record (lease.ts), and the SDK may repeat the last call. */
+/** A function has five seconds to write the record (shared/domain/retry/attempt-duration.ts), and the SDK may repeat the last call. */
 const RECORDING_MS = 8_000;
 
 const recordedBy = ({ at, delayMs }: Reply): number => at + delayMs + RECORDING_MS;

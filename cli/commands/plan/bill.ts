@@ -116,7 +116,7 @@ function compute(busyMs: number, waitingMs: number, memoryMegabytes: number) {
 
 /**
  * KMS requests: each instance of deliver decrypts the secret of each subscription once an hour
- * (kms-signing-secrets.ts).
+ * (shared/adapters/kms/signing-secrets.ts).
  */
 function secretsOpened({ fanOut, peakFactor }: Plan, busySeconds: number, attempts: number): number {
   const running = Math.max(1, Math.ceil((busySeconds * peakFactor) / SECONDS_A_DAY));

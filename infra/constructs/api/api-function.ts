@@ -23,7 +23,10 @@ interface ApiFunctionProps {
  */
 const API_MEGABYTES = 1_769;
 
-/** Serves the administration API, except what opens secrets (secrets-function.ts). */
+/** An HTTP API times out after 30 s (API Gateway quotas). */
+const API_TIMEOUT = Duration.seconds(29);
+
+/** Serves the administration API, except what opens secrets (`SecretsFunction`). */
 export class ApiFunction extends NodeFunction<'api'> {
   constructor(scope: Construct, id: string, props: ApiFunctionProps) {
     const { settings, state, queues, schedules, operatorEvents } = props;
@@ -34,8 +37,7 @@ export class ApiFunction extends NodeFunction<'api'> {
       entry: 'api',
       description: 'Posthaste: serves the administration API',
       memoryMegabytes: API_MEGABYTES,
-      // An HTTP API times out after 30 s (API Gateway quotas).
-      timeout: Duration.seconds(29),
+      timeout: API_TIMEOUT,
       reservedConcurrency: settings.apiConcurrency,
       resources: {
         subscriptionsTable: state.subscriptions.name,
@@ -94,7 +96,7 @@ export class SecretsFunction extends NodeFunction<'secrets'> {
       entry: 'secrets',
       description: 'Posthaste: serves receives by pull and exports of credentials',
       memoryMegabytes: API_MEGABYTES,
-      timeout: Duration.seconds(29),
+      timeout: API_TIMEOUT,
       reservedConcurrency: settings.apiConcurrency,
       resources: {
         subscriptionsTable: state.subscriptions.name,

@@ -15,7 +15,7 @@ export const received = (body: unknown, attributes: Record<string, string> = {})
   attributes,
 });
 
-/** The parsed message without its version, which is tested in ingress-version.test.ts. */
+/** The parsed message without its version, which is tested in ingress.test.ts. */
 export const parse = (body: unknown, attributes: Record<string, string> = {}, routes: IngressRoutes = {}) => {
   const parsed = parseIngress(received(body, attributes), routes);
   if (!parsed.ok) return parsed;
