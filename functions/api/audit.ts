@@ -1,12 +1,7 @@
 import type { PartialRetryPolicy } from '../../shared/domain/retry/policy.ts';
 import type { AuthType } from '../../shared/domain/subscription/auth.ts';
 import type { SigningScheme, DisableReason } from '../../shared/domain/subscription/vocabulary.ts';
-import {
-  authOf,
-  type Destination,
-  originOf,
-  subscriberOf,
-} from '../../shared/domain/subscription/destination.ts';
+import { authOf, publicNameOf, subscriberOf } from '../../shared/domain/subscription/destination.ts';
 import type { Queue, Subscription } from '../../shared/domain/subscription/subscription.ts';
 import type { Logger } from '@aws-lambda-powertools/logger';
 
@@ -125,15 +120,6 @@ export function subscriptionDigest(subscription: Subscription): SubscriptionDige
     ...(disabled && { disabled: disabled.reason }),
     confirmed: unconfirmed === undefined,
   };
-}
-
-function publicNameOf(destination: Destination): string {
-  switch (destination.kind) {
-    case 'webhook':
-      return originOf(destination) ?? 'unknown';
-    case 'pull':
-      return subscriberOf(destination);
-  }
 }
 
 function optionsDigest({

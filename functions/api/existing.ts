@@ -1,4 +1,4 @@
-import type { PullDestination } from '../../shared/domain/subscription/destination.ts';
+import { type PullDestination, pullOf } from '../../shared/domain/subscription/destination.ts';
 import {
   isPresent,
   type Subscription,
@@ -91,11 +91,7 @@ export async function recordedPullSubscription(
 }
 
 function requirePull(found: Subscription): PullSubscription {
-  const { destination } = found;
-  switch (destination.kind) {
-    case 'webhook':
-      throw new RefusedRequest('conflict', 'the subscription does not receive by pull');
-    case 'pull':
-      return { ...found, destination };
-  }
+  const destination = pullOf(found.destination);
+  if (destination !== undefined) return { ...found, destination };
+  throw new RefusedRequest('conflict', 'the subscription does not receive by pull');
 }

@@ -3,12 +3,11 @@ import { LRUCache } from 'lru-cache';
 import * as z from 'zod';
 import { isQueueName } from '../../../shared/domain/message/message.ts';
 import { tokenHashOf } from '../../../shared/domain/subscription/confirmation.ts';
-import type { Destination } from '../../../shared/domain/subscription/destination.ts';
+import { type Destination, pullOf } from '../../../shared/domain/subscription/destination.ts';
 import {
   hasPullTokenForm,
   isPullTokenOf,
   makePullToken,
-  type PullToken,
 } from '../../../shared/domain/subscription/pull-token.ts';
 import {
   isPresent,
@@ -98,7 +97,7 @@ async function rotateToken(
 }
 
 function currentHash(destination: Destination): string | undefined {
-  return tokensOf(destination)[0]?.tokenHash;
+  return pullOf(destination)?.tokens?.[0]?.tokenHash;
 }
 
 /** For answers: also a subscription that was deleted or has expired, while its record stays. */
@@ -166,16 +165,7 @@ function tokenIn(authorization = ''): string | undefined {
 }
 
 function isHeldBy(found: Subscription, token: string, now: number): boolean {
-  return isPullTokenOf(tokensOf(found.destination), token, now);
-}
-
-function tokensOf(destination: Destination): readonly PullToken[] {
-  switch (destination.kind) {
-    case 'webhook':
-      return [];
-    case 'pull':
-      return destination.tokens ?? [];
-  }
+  return isPullTokenOf(pullOf(found.destination)?.tokens ?? [], token, now);
 }
 
 /** For operators, authorised as all other routes. */

@@ -1,6 +1,6 @@
 import { tokenHashOf } from '../../../shared/domain/subscription/confirmation.ts';
 import { confirmationMessage } from '../../../shared/domain/message/confirmation-request.ts';
-import type { Destination } from '../../../shared/domain/subscription/destination.ts';
+import { type Destination, webhookOf } from '../../../shared/domain/subscription/destination.ts';
 import { queueMember } from '../../../shared/domain/subscription/queue-metadata.ts';
 import {
   type Subscription,
@@ -43,13 +43,8 @@ export async function requiresConfirmation(context: ConfirmationContext, queue: 
 }
 
 /** Whether a request can ask the receiver to confirm. One that fetches with credentials wants what it fetches. */
-export function canConfirm({ kind }: Destination): boolean {
-  switch (kind) {
-    case 'webhook':
-      return true;
-    case 'pull':
-      return false;
-  }
+export function canConfirm(destination: Destination): boolean {
+  return webhookOf(destination) !== undefined;
 }
 
 /**

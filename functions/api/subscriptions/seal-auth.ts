@@ -2,6 +2,7 @@ import { ContendedError } from '../../../shared/domain/contention.ts';
 import {
   type Auth,
   redactedAuth,
+  headerNameOf,
   redactedFields,
   type StoredAuth,
 } from '../../../shared/domain/subscription/auth.ts';
@@ -9,6 +10,7 @@ import {
   authOf,
   type Destination,
   hasNewOrigin,
+  webhookOf,
   withAuth,
 } from '../../../shared/domain/subscription/destination.ts';
 import type { Subscription, SubscriptionOptions } from '../../../shared/domain/subscription/subscription.ts';
@@ -97,15 +99,11 @@ function requireSecrets(given: Auth, stored: StoredAuth | undefined): void {
 
 /** @throws RefusedRequest if these credentials cannot be sent to this subscriber */
 function requireFitting({ destination, options }: Target, auth: Auth): void {
-  switch (destination.kind) {
-    case 'webhook':
-      if (needsTls(auth) && URL.parse(destination.url)?.protocol !== 'https:')
-        throw refused('', 'has certificates, which need an https subscriber');
-      break;
-    case 'pull':
-      throw refused('', 'cannot be set: no requests are sent to pull: subscribers');
-  }
-  const own = headerOf(auth);
+  const webhook = webhookOf(destination);
+  if (webhook === undefined) throw refused('', 'cannot be set: no requests are sent to pull: subscribers');
+  if (needsTls(auth) && URL.parse(webhook.url)?.protocol !== 'https:')
+    throw refused('', 'has certificates, which need an https subscriber');
+  const own = headerNameOf(auth);
   const name = Object.keys(options.post_headers ?? {}).find((header) => header.toLowerCase() === own);
   if (name !== undefined)
     throw invalidFields([
@@ -116,19 +114,6 @@ function requireFitting({ destination, options }: Target, auth: Auth): void {
 /** With a token the `ca` may be for the token URL, which has TLS. */
 function needsTls({ type, ca }: Auth): boolean {
   return type === 'mtls' || (ca !== undefined && type !== 'oauth2_client_credentials');
-}
-
-/** The name of the header that carries the credentials, in lower case. */
-function headerOf(auth: Auth): string | undefined {
-  switch (auth.type) {
-    case 'header':
-      return auth.name.toLowerCase();
-    case 'basic':
-    case 'oauth2_client_credentials':
-      return 'authorization';
-    case 'mtls':
-      return undefined;
-  }
 }
 
 /** @throws RefusedRequest */

@@ -21,6 +21,7 @@ import {
   type Destination,
   destinationIdentity,
   parseDestination,
+  pullOf,
   pullSchema,
   subscriberOf,
   webhookSchema,
@@ -295,16 +296,7 @@ function timeToLiveOf({
   expiresAt,
   deletedAt,
 }: Pick<Subscription, 'destination' | 'expiresAt' | 'deletedAt'>): Record<string, number> {
-  const keptMs = keptAfterExpiryMs(destination);
+  const keptMs = pullOf(destination) === undefined ? 0 : MARKED_FOR_MS;
   const until = deletedAt === undefined ? expiresAt && expiresAt + keptMs : deletedAt + MARKED_FOR_MS;
   return until === undefined ? {} : { [ttlAttribute]: ttlOf(until) };
-}
-
-function keptAfterExpiryMs({ kind }: Destination): number {
-  switch (kind) {
-    case 'webhook':
-      return 0;
-    case 'pull':
-      return MARKED_FOR_MS;
-  }
 }

@@ -54,6 +54,19 @@ export function parseAuth(text: string): Auth | undefined {
   }
 }
 
+/** The name of the header that carries the credentials, in lower case; undefined: none does. */
+export function headerNameOf(auth: Auth): string | undefined {
+  switch (auth.type) {
+    case 'header':
+      return auth.name.toLowerCase();
+    case 'basic':
+    case 'oauth2_client_credentials':
+      return 'authorization';
+    case 'mtls':
+      return undefined;
+  }
+}
+
 /** The fields that are sealed on the record and redacted for display. */
 export const SECRET_FIELDS: Readonly<Record<AuthType, readonly string[]>> = {
   header: ['value'],

@@ -1,9 +1,9 @@
+import { isPaced } from './destination.ts';
 import { ATTEMPT_TIMEOUT_SECONDS } from '../retry/attempt-duration.ts';
 import { type Sent, TOO_MANY_REQUESTS } from '../retry/outcome.ts';
 import {
   epochOf,
   epochTime,
-  isPaced,
   MAX_PER_SECOND,
   type RateLimit,
   rateLimitOf,

@@ -53,6 +53,46 @@ export function subscriberOf(destination: Destination): string {
   }
 }
 
+/** The destination, if it is called by HTTP. */
+export function webhookOf(destination: Destination): WebhookDestination | undefined {
+  switch (destination.kind) {
+    case 'webhook':
+      return destination;
+    case 'pull':
+      return undefined;
+  }
+}
+
+/** The destination, if its receiver fetches the deliveries. */
+export function pullOf(destination: Destination): PullDestination | undefined {
+  switch (destination.kind) {
+    case 'webhook':
+      return undefined;
+    case 'pull':
+      return destination;
+  }
+}
+
+/** Whether we set the pace. A receiver that fetches sets its own. */
+export function isPaced({ kind }: Destination): boolean {
+  switch (kind) {
+    case 'webhook':
+      return true;
+    case 'pull':
+      return false;
+  }
+}
+
+/** What logs may show of `subscriberOf`: paths of URLs can contain tokens. */
+export function publicNameOf(destination: Destination): string {
+  switch (destination.kind) {
+    case 'webhook':
+      return originOf(destination) ?? 'unknown';
+    case 'pull':
+      return subscriberOf(destination);
+  }
+}
+
 /** Equal for destinations that call the same receiver: the URL without its fragment, which is not sent. */
 export function destinationIdentity(destination: Destination): string {
   switch (destination.kind) {
@@ -72,12 +112,7 @@ function urlIdentity(text: string): string {
 
 /** How requests to the destination authenticate; undefined: they do not, or there are none. */
 export function authOf(destination: Destination): StoredAuth | undefined {
-  switch (destination.kind) {
-    case 'webhook':
-      return destination.auth;
-    case 'pull':
-      return undefined;
-  }
+  return webhookOf(destination)?.auth;
 }
 
 /** The destination with these credentials in place of the earlier ones. */
@@ -110,10 +145,6 @@ export function hasNewOrigin(before: Destination, after: Destination): boolean {
 
 /** Scheme, host and port; undefined: nothing is called. */
 export function originOf(destination: Destination): string | undefined {
-  switch (destination.kind) {
-    case 'webhook':
-      return URL.parse(destination.url)?.origin;
-    case 'pull':
-      return undefined;
-  }
+  const url = webhookOf(destination)?.url;
+  return url === undefined ? undefined : URL.parse(url)?.origin;
 }

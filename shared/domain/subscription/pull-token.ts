@@ -2,7 +2,7 @@ import { isTokenOf, tokenHashOf } from './confirmation.ts';
 import type { PullDestination } from './destination.ts';
 import { secretsInForce } from './secret-rotation.ts';
 
-export type PullToken = NonNullable<PullDestination['tokens']>[number];
+type PullToken = NonNullable<PullDestination['tokens']>[number];
 
 const PREFIX = 'phpull_';
 

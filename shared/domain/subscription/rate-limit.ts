@@ -1,6 +1,6 @@
 import { DAY_MS } from '../duration.ts';
 import { jitteredDelay } from '../retry/schedule.ts';
-import type { Destination } from './destination.ts';
+import { isPaced } from './destination.ts';
 import type { Subscription, SubscriptionOptions } from './subscription.ts';
 import type { PressureReason, WaitingReason } from './vocabulary.ts';
 
@@ -82,16 +82,6 @@ export function rateLimitOf(subscription: Limited): RateLimit | undefined {
   const { max_per_second: rate } = subscription.options;
   if (rate === undefined || !isPaced(subscription.destination)) return undefined;
   return { intervalMs: slotIntervalMs(rate), epoch: epochOf(timeWithoutPressure(subscription), rate) };
-}
-
-/** Whether we set the pace. A receiver that fetches sets its own. */
-export function isPaced({ kind }: Destination): boolean {
-  switch (kind) {
-    case 'webhook':
-      return true;
-    case 'pull':
-      return false;
-  }
 }
 
 /** The time of a change that begins a new line: later than in every epoch so far, even if clocks differ. */

@@ -1,3 +1,4 @@
+import { authSchema, headerNameOf } from '../../../../shared/domain/subscription/auth.ts';
 import { REDACTED } from '../../../../shared/domain/subscription/credential-headers.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 
@@ -88,16 +89,9 @@ export function knownRequest(
 }
 
 function authHeader(auth: SubscriptionView['options']['auth']): RequestHeader[] {
-  if (auth === undefined) return [];
-  switch (auth.type) {
-    case 'header':
-      return [[String(auth['name']).toLowerCase(), REDACTED]];
-    case 'basic':
-    case 'oauth2_client_credentials':
-      return [['authorization', REDACTED]];
-    default:
-      return [];
-  }
+  const known = authSchema.safeParse(auth).data;
+  const name = known && headerNameOf(known);
+  return name === undefined ? [] : [[name, REDACTED]];
 }
 
 function fileOptionsFor(auth: SubscriptionView['options']['auth']): string[] {
