@@ -17,20 +17,22 @@ import { chunkItemKeyOf, chunkKeyOf } from './delivery-keys.ts';
 import { readItem } from './queries.ts';
 import { matchCounted } from './message-records.ts';
 import { decode, decodeRecord, keySchema, RECORD_VERSION, ttlOf } from './record.ts';
+import { tableOf } from './table.ts';
 import { conditional, expression, type Expression, transactWrite } from './writes.ts';
 
 /** The CHUNK items of the deliveries table. */
 export function dynamoChunks(client: DynamoDBDocument, tableName: string): Pick<Chunks, 'write' | 'find'> {
+  const table = tableOf(client, tableName);
   return {
     write: async (transition: ChunkTransition) => {
       const result = await conditional(
-        client.update({ TableName: tableName, ...chunkUpdateOf(transition), ReturnValues: 'ALL_NEW' }),
+        table.update({ ...chunkUpdateOf(transition), ReturnValues: 'ALL_NEW' }),
       );
       if (result.kind === 'written') return { kind: 'written', chunk: chunkOfItem(result.output.Attributes) };
       return { kind: 'refused', current: result.item && chunkOfItem(result.item) };
     },
     find: async (key) => {
-      const item = await readItem(client, tableName, chunkItemKeyOf(key));
+      const item = await readItem(table, chunkItemKeyOf(key));
       return item && chunkOfItem(item);
     },
   };
@@ -54,11 +56,14 @@ export function dynamoSeparateRecords(
   });
   return {
     takeOut: async (transition, delivery) => {
-      const result = await transactWrite(client, pacing, [chunkUpdate(transition), creation(delivery)]);
+      const result = await transactWrite({ client, clock: pacing }, [
+        chunkUpdate(transition),
+        creation(delivery),
+      ]);
       return result.kind === 'written' ? 'taken_out' : 'refused';
     },
     add: async (delivery, exclusion) => {
-      const result = await transactWrite(client, pacing, [
+      const result = await transactWrite({ client, clock: pacing }, [
         creation(delivery),
         { Update: matchCounted(tableName, delivery) },
         ...(exclusion === undefined ? [] : [chunkUpdate(exclusion)]),

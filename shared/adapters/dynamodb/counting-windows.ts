@@ -7,6 +7,7 @@ import type { SubscriptionKey } from '../../domain/subscription/subscription.ts'
 import type { CountingWindows } from '../../ports/pace.ts';
 import { countsItemKey } from './delivery-keys.ts';
 import { decode, RECORD_VERSION, ttlOf } from './record.ts';
+import { tableOf } from './table.ts';
 import { expression, ifConditionHolds } from './writes.ts';
 
 const windowSchema = z.object({
@@ -21,6 +22,7 @@ const windowSchema = z.object({
 
 /** One item of the deliveries table for each watched subscription. Its window belongs to one version of the pressure. */
 export function dynamoCountingWindows(client: DynamoDBDocument, tableName: string): CountingWindows {
+  const table = tableOf(client, tableName);
   /** Returns whether the stored window has the version. */
   const addTo = async (key: SubscriptionKey, version: number, counts: ReceiverCounts): Promise<boolean> => {
     const expr = expression();
@@ -28,8 +30,7 @@ export function dynamoCountingWindows(client: DynamoDBDocument, tableName: strin
       ([counter, count]) => `${expr.name(counter)} ${expr.value(count)}`,
     );
     const written = await ifConditionHolds(
-      client.update({
-        TableName: tableName,
+      table.update({
         Key: countsItemKey(key),
         UpdateExpression: `ADD ${added.join(', ')}`,
         ConditionExpression: `${expr.name('version')} = ${expr.value(version)}`,
@@ -43,8 +44,7 @@ export function dynamoCountingWindows(client: DynamoDBDocument, tableName: strin
     const expr = expression();
     const [pk, stored] = [expr.name(primaryKey.partition), expr.name('version')];
     const written = await ifConditionHolds(
-      client.put({
-        TableName: tableName,
+      table.put({
         Item: {
           ...countsItemKey(key),
           v: RECORD_VERSION,
@@ -61,7 +61,7 @@ export function dynamoCountingWindows(client: DynamoDBDocument, tableName: strin
   };
   return {
     find: async (key) => {
-      const { Item } = await client.get({ TableName: tableName, Key: countsItemKey(key) });
+      const { Item } = await table.get({ Key: countsItemKey(key) });
       return Item && decode(windowSchema, Item);
     },
     add: async (key, version, counts) => {

@@ -20,9 +20,10 @@ import {
 } from './delivery-keys.ts';
 import { conditionOf, updateOf } from './delivery-write.ts';
 import { conditional, expression } from './writes.ts';
-import { type BatchReading, itemsByKey, readItem } from './queries.ts';
+import { type BatchReading, itemsByKey, type Query, readItem } from './queries.ts';
+import { type Table, tableOf } from './table.ts';
 import { decode, ttlOf, UnreadableRecordError } from './record.ts';
-import type { DynamoDBDocument, QueryCommandInput, QueryCommandOutput } from '@aws-sdk/lib-dynamodb';
+import type { DynamoDBDocument, QueryCommandOutput } from '@aws-sdk/lib-dynamodb';
 import { randomBytes } from 'node:crypto';
 
 /**
@@ -44,20 +45,21 @@ function writeTokens(): () => string {
 
 /** The deliveries table. AWS errors pass through, except failed conditions, which are results. */
 export function dynamoDeliveries(client: DynamoDBDocument, tableName: string): Deliveries {
+  const table = tableOf(client, tableName);
   const newToken = writeTokens();
   return {
     write: async (transition) => {
       const token = newToken();
       return 'create' in transition
-        ? await createRecord(client, tableName, transition, token)
-        : await updateRecord(client, tableName, transition, token);
+        ? await createRecord(table, transition, token)
+        : await updateRecord(table, transition, token);
     },
     find: async (key) => {
-      const item = await readItem(client, tableName, itemKeyOf(key));
+      const item = await readItem(table, itemKeyOf(key));
       return item && deliveryOf(item);
     },
-    overdue: (before, limit) => overdueDeliveries(client, tableName, before, limit),
-    waiting: waitingDeliveries(client, tableName),
+    overdue: (before, limit) => overdueDeliveries(table, before, limit),
+    waiting: waitingDeliveries(table),
   };
 }
 
@@ -65,11 +67,11 @@ export function dynamoDeliveries(client: DynamoDBDocument, tableName: string): D
 const EMPTY_FOR_MS = 10 * 60_000;
 
 /** The deliveries of all shards that wait longest. Each could have all of them. */
-function waitingDeliveries(client: DynamoDBDocument, tableName: string): Deliveries['waiting'] {
+function waitingDeliveries(table: Table): Deliveries['waiting'] {
   const emptied = new LRUCache<string, true>({ max: 1_000, ttl: EMPTY_FOR_MS });
   return async (subscription, before, limit) => {
     const read = async (partition: string): Promise<OverdueDelivery[]> => {
-      const { Items = [] } = await client.query(overdueQuery(tableName, before, { partition }, limit));
+      const { Items = [] } = await table.query(overdueQuery(before, { partition }, limit));
       return Items.map(overdueOf);
     };
     const undivided = async (): Promise<OverdueDelivery[]> => {
@@ -87,15 +89,9 @@ function waitingDeliveries(client: DynamoDBDocument, tableName: string): Deliver
   };
 }
 
-async function createRecord(
-  client: DynamoDBDocument,
-  tableName: string,
-  { create }: Creation,
-  token: string,
-): Promise<WriteResult> {
+async function createRecord(table: Table, { create }: Creation, token: string): Promise<WriteResult> {
   return await writeResult(token, async () => {
-    await client.put({
-      TableName: tableName,
+    await table.put({
       Item: { ...deliveryItemOf(create), [TOKEN]: token },
       ConditionExpression: `attribute_not_exists(${primaryKey.partition})`,
       ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
@@ -109,15 +105,10 @@ async function createRecord(
  * `expiresAt` does not decrease. A record refused only for that is written again without `expiresAt`. Callers
  * that computed the change from the latest read never hit this path.
  */
-async function updateRecord(
-  client: DynamoDBDocument,
-  tableName: string,
-  transition: Revision,
-  token: string,
-): Promise<WriteResult> {
+async function updateRecord(table: Table, transition: Revision, token: string): Promise<WriteResult> {
   const write = (renewal: Renewal) =>
     writeResult(token, async () =>
-      deliveryOf((await client.update(updateRequest(tableName, transition, renewal, token))).Attributes),
+      deliveryOf((await table.update(updateRequest(transition, renewal, token))).Attributes),
     );
   const result = await write('renews_expiry');
   return result.kind === 'refused' && expiresLater(result.current, transition)
@@ -132,17 +123,11 @@ function expiresLater(current: Delivery | undefined, { expect, change }: Revisio
   return current !== undefined && holds(expect, current) && current.expiresAt > expiresAt;
 }
 
-function updateRequest(
-  tableName: string,
-  { key, expect, change }: Revision,
-  renewal: Renewal,
-  token: string,
-) {
+function updateRequest({ key, expect, change }: Revision, renewal: Renewal, token: string) {
   const expr = expression();
   const condition = conditionOf(expect, expr);
   const expiresAt = renewal === 'renews_expiry' ? change.expiresAt : undefined;
   return {
-    TableName: tableName,
     Key: itemKeyOf(key),
     UpdateExpression: updateOf(
       key,
@@ -177,25 +162,15 @@ type Cursor = { shard: number; from?: LastKey };
  * The oldest overdue deliveries of all shards. Each shard gets an even share of the limit; unused shares go to the
  * other shards in another round. If rounding up yields too many, those due last are cut off.
  */
-async function overdueDeliveries(
-  client: DynamoDBDocument,
-  tableName: string,
-  before: number,
-  limit: number,
-): Promise<OverdueDelivery[]> {
+async function overdueDeliveries(table: Table, before: number, limit: number): Promise<OverdueDelivery[]> {
   const found: OverdueDelivery[] = [];
   let cursors: Cursor[] = Array.from({ length: shards.overdue }, (_, shard) => ({ shard }));
   while (cursors.length > 0 && found.length < limit) {
     const share = Math.ceil((limit - found.length) / cursors.length);
     const pages = await Promise.all(
       cursors.map(async (cursor) => {
-        const page = await client.query(
-          overdueQuery(
-            tableName,
-            before,
-            { partition: overduePartition(cursor.shard), from: cursor.from },
-            share,
-          ),
+        const page = await table.query(
+          overdueQuery(before, { partition: overduePartition(cursor.shard), from: cursor.from }, share),
         );
         return { shard: cursor.shard, from: page.LastEvaluatedKey, items: page.Items };
       }),
@@ -207,13 +182,11 @@ async function overdueDeliveries(
 }
 
 function overdueQuery(
-  tableName: string,
   before: number,
   { partition, from }: { partition: string; from?: LastKey },
   limit: number,
-): QueryCommandInput {
+): Query {
   return {
-    TableName: tableName,
     IndexName: deliveryIndexes.overdue.name,
     KeyConditionExpression: `${deliveryIndexes.overdue.partition} = :partition AND ${deliveryIndexes.overdue.sort} <= :before`,
     ExpressionAttributeValues: { ':partition': partition, ':before': before },
@@ -237,12 +210,11 @@ function overdueOf(item: unknown): OverdueDelivery {
  * @throws ItemsNotReadError
  */
 export async function recordsOf(
-  client: DynamoDBDocument,
-  tableName: string,
+  table: Table,
   keys: readonly DeliveryKey[],
   reading: BatchReading,
 ): Promise<DeliveryRecords> {
-  const found = (await itemsByKey(client, tableName, keys.map(itemKeyOf), reading)).map(readingOf);
+  const found = (await itemsByKey(table, keys.map(itemKeyOf), reading)).map(readingOf);
   return {
     deliveries: found.flatMap((read) => ('delivery' in read ? [read.delivery] : [])),
     unreadable: found.filter((read) => 'error' in read),

@@ -35,6 +35,7 @@ import {
 } from './pages.ts';
 import { type BatchReading, type IndexPart, pagesOf, queryItems, readIndexPart } from './queries.ts';
 import { decode } from './record.ts';
+import { type Table, tableOf } from './table.ts';
 
 /** Listings of deliveries by the indexes of the deliveries table. AWS errors pass through. */
 export function dynamoDeliveryListings(
@@ -42,6 +43,7 @@ export function dynamoDeliveryListings(
   tableName: string,
   reading: BatchReading,
 ): DeliveryListings {
+  const table = tableOf(client, tableName);
   const listPage = async (
     direction: Direction,
     selection: DeliverySelection,
@@ -50,7 +52,7 @@ export function dynamoDeliveryListings(
     const listing = listingOf(`deliveries ${direction}`, selection);
     const after = startPlaceOf(listing, request);
     const parts = partsOf(selection, direction).map((part) =>
-      readIndexPart(client, tableName, { ...part, after }, listedDeliveryOf),
+      readIndexPart(table, { ...part, after }, listedDeliveryOf),
     );
     const { found, readTo } = await mergedPage(parts, direction, request.limit);
     return pageUpTo(
@@ -63,10 +65,9 @@ export function dynamoDeliveryListings(
   return {
     newest: (selection, request) => listPage('descending', selection, request),
     oldest: (selection, request) => listPage('ascending', selection, request),
-    records: (keys) => recordsOf(client, tableName, keys, reading),
-    ofMessage: (message, request) => pageOfMessage(client, tableName, message, request),
-    tally: ({ key, ...message }, buckets = bucketsOf(message)) =>
-      tallyOfMessage(client, tableName, key, buckets),
+    records: (keys) => recordsOf(table, keys, reading),
+    ofMessage: (message, request) => pageOfMessage(table, message, request),
+    tally: ({ key, ...message }, buckets = bucketsOf(message)) => tallyOfMessage(table, key, buckets),
   };
 }
 
@@ -114,8 +115,7 @@ function listedDeliveryOf(entry: unknown): ListedDelivery {
  * its separate record, which takes precedence.
  */
 async function pageOfMessage(
-  client: DynamoDBDocument,
-  tableName: string,
+  table: Table,
   { key: message, firstBucket = 0, ...rest }: FanOut,
   request: PageRequest,
 ): Promise<Page<Delivery>> {
@@ -125,13 +125,9 @@ async function pageOfMessage(
   const found: Delivery[] = [];
   const pageOfBucket = async (bucket: number, atMost: number): Promise<Delivery[]> => {
     const from = last?.bucket === bucket ? last : undefined;
-    const chunks = await queryItems(client, queryOf(tableName, message, bucket, chunkPrefix));
-    const query = queryOf(tableName, message, bucket, deliveryPrefix);
-    const records = await queryItems(
-      client,
-      { ...query, ExclusiveStartKey: from && itemKeyOf(from) },
-      atMost,
-    );
+    const chunks = await queryItems(table, queryOf(message, bucket, chunkPrefix));
+    const query = queryOf(message, bucket, deliveryPrefix);
+    const records = await queryItems(table, { ...query, ExclusiveStartKey: from && itemKeyOf(from) }, atMost);
     return mergedInOrder(chunks.map(chunkOfItem), records.map(deliveryOf), from?.subscriptionId).slice(
       0,
       atMost,
@@ -189,34 +185,28 @@ const COUNTED_TOGETHER = 10;
 
 /** Counts deliveries by status. Reads statuses only. */
 async function tallyOfMessage(
-  client: DynamoDBDocument,
-  tableName: string,
+  table: Table,
   message: MessageKey,
   { first, end }: BucketRange,
 ): Promise<StatusCounts> {
   const counts = { ...NO_DELIVERIES };
   const buckets = Array.from({ length: Math.max(0, end - first) }, (_, index) => first + index);
   await inParallel(buckets, COUNTED_TOGETHER, async (bucket) => {
-    for (const status of await statusesIn(client, tableName, message, bucket)) counts[status] += 1;
+    for (const status of await statusesIn(table, message, bucket)) counts[status] += 1;
   });
   return counts;
 }
 
-async function statusesIn(
-  client: DynamoDBDocument,
-  tableName: string,
-  message: MessageKey,
-  bucket: number,
-): Promise<Iterable<Status>> {
+async function statusesIn(table: Table, message: MessageKey, bucket: number): Promise<Iterable<Status>> {
   const statuses = new Map<string, Status>();
-  for (const item of await queryItems(client, queryOf(tableName, message, bucket, chunkPrefix)))
+  for (const item of await queryItems(table, queryOf(message, bucket, chunkPrefix)))
     for (const { key, status } of deliveriesIn(chunkOfItem(item))) statuses.set(key.subscriptionId, status);
   const query = {
-    ...queryOf(tableName, message, bucket, deliveryPrefix),
+    ...queryOf(message, bucket, deliveryPrefix),
     ProjectionExpression: `${primaryKey.sort}, #status`,
     ExpressionAttributeNames: { '#status': listedAttribute },
   };
-  for await (const page of pagesOf(client, query)) {
+  for await (const page of pagesOf(table, query)) {
     for (const item of page) {
       const { sk, status } = decode(statusSchema, item);
       statuses.set(sk.slice(deliveryPrefix.length), status);
@@ -225,9 +215,8 @@ async function statusesIn(
   return statuses.values();
 }
 
-function queryOf(tableName: string, message: MessageKey, bucket: number, prefix: string) {
+function queryOf(message: MessageKey, bucket: number, prefix: string) {
   return {
-    TableName: tableName,
     ConsistentRead: true,
     KeyConditionExpression: `${primaryKey.partition} = :partition AND begins_with(${primaryKey.sort}, :prefix)`,
     ExpressionAttributeValues: { ':partition': partitionOf(message, bucket), ':prefix': prefix },

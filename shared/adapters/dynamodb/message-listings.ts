@@ -15,6 +15,7 @@ import {
   timeOfPlace,
 } from './pages.ts';
 import { decode, keySchema } from './record.ts';
+import { type Table, tableOf } from './table.ts';
 
 const HOUR_MS = 60 * 60 * 1000;
 
@@ -23,6 +24,7 @@ const MAX_HOURS = 31;
 
 /** Listings of messages by the index by hour. AWS errors pass through. */
 export function dynamoMessageListings(client: DynamoDBDocument, tableName: string): MessageListings {
+  const table = tableOf(client, tableName);
   const listPage = async (
     direction: Direction,
     window: MessageWindow,
@@ -38,7 +40,7 @@ export function dynamoMessageListings(client: DynamoDBDocument, tableName: strin
       !isOver(left) && looked < MAX_HOURS && items.length < request.limit;
     ) {
       const { hours, rest } = splitHours(left, direction, Math.min(hoursTogether, MAX_HOURS - looked));
-      const parts = partsOf(client, tableName, { window, after, direction, hours });
+      const parts = partsOf(table, { window, after, direction, hours });
       const { found, readTo } = await mergedPage(parts, direction, request.limit - items.length);
       items.push(...found.map(({ item }) => item));
       if (readTo !== undefined) return pageUpTo(listing, items, readTo);
@@ -93,8 +95,7 @@ function borderOf({ first, end }: Hours, direction: Direction): string {
 }
 
 function partsOf(
-  client: DynamoDBDocument,
-  tableName: string,
+  table: Table,
   {
     window,
     hours,
@@ -104,8 +105,7 @@ function partsOf(
   return Array.from({ length: hours.end - hours.first }, (_, index) => hours.first + index).flatMap((hour) =>
     Array.from({ length: shards.byHour }, (_, shard) =>
       readIndexPart(
-        client,
-        tableName,
+        table,
         {
           ...range,
           first: sortableTime(window.since),

@@ -17,36 +17,38 @@ import type {
 import { byHourPartition, MESSAGE, partitionOf, shardOf, shards, sortableTime } from './delivery-keys.ts';
 import { readItem } from './queries.ts';
 import { decodeRecord, type ItemKey, RECORD_VERSION, type Renamed, renamed, ttlOf } from './record.ts';
+import { tableOf } from './table.ts';
 import { conditional, expression, type Expression, ifConditionHolds } from './writes.ts';
 
 /** The MESSAGE items of the deliveries table. */
 export function dynamoMessageRecords(client: DynamoDBDocument, tableName: string): MessageRecords {
+  const table = tableOf(client, tableName);
   const accept: MessageRecords['accept'] = async (record, sentAt) => {
-    const put = await conditional(client.put(putIfAbsent(tableName, record)));
+    const put = await conditional(table.put(putIfAbsent(record)));
     if (put.kind === 'written') return { kind: 'accepted', record };
     const earlier = put.item && messageRecordOf(record.key, put.item);
     if (earlier !== undefined && isFromEarlierQueue(earlier, record, sentAt)) {
       const replacement = replacementFor(earlier, record);
-      const replaced = await ifConditionHolds(client.put(putInPlaceOf(tableName, earlier, replacement)));
+      const replaced = await ifConditionHolds(table.put(putInPlaceOf(earlier, replacement)));
       return replaced === undefined
         ? await accept(record, sentAt)
         : { kind: 'accepted', record: replacement };
     }
-    const counted = await ifConditionHolds(client.update(countDuplicate(tableName, record.key)));
+    const counted = await ifConditionHolds(table.update(countDuplicate(record.key)));
     // The record expired between the two requests, so the message counts as new.
     if (counted === undefined) return await accept(record, sentAt);
     return { kind: 'duplicate', record: messageRecordOf(record.key, counted.Attributes) };
   };
 
   const find = async (key: MessageKey): Promise<MessageRecord | undefined> => {
-    const item = await readItem(client, tableName, messageItemKeyOf(key));
+    const item = await readItem(table, messageItemKeyOf(key));
     return item && messageRecordOf(key, item);
   };
 
   return {
     accept,
     addPart: async (record, next) => {
-      const added = await conditional(client.update(addPart(tableName, record, next)));
+      const added = await conditional(table.update(addPart(record, next)));
       if (added.kind === 'written')
         return { kind: 'added', record: messageRecordOf(record.key, added.output.Attributes) };
       const current = added.item && messageRecordOf(record.key, added.item);
@@ -62,13 +64,13 @@ export function dynamoMessageRecords(client: DynamoDBDocument, tableName: string
       const isDecided = current.body !== undefined || current.erasedAt !== undefined;
       if (isDecided && current.expiresAt >= until) return bodyStateOf(current, acceptedAt);
       const kept = { key, acceptedAt, body, expiresAt: Math.max(until, current.expiresAt) };
-      const written = await ifConditionHolds(client.update(keep(tableName, kept)));
+      const written = await ifConditionHolds(table.update(keep(kept)));
       // Refused: the record is gone, or a concurrent write stored or erased the body, with a later expiry.
       const found = written === undefined ? await find(key) : messageRecordOf(key, written.Attributes);
       return bodyStateOf(found, acceptedAt);
     },
     eraseBody: async (key, at) => {
-      const erased = await ifConditionHolds(client.update(erase(tableName, key, at)));
+      const erased = await ifConditionHolds(table.update(erase(key, at)));
       // Refused: the record is gone, or the body was already erased.
       return erased === undefined ? find(key) : messageRecordOf(key, erased.Attributes);
     },
@@ -80,27 +82,24 @@ function bodyStateOf(record: MessageRecord | undefined, acceptedAt: number): Bod
   return record.erasedAt === undefined ? 'kept' : 'erased';
 }
 
-function putIfAbsent(tableName: string, record: MessageRecord) {
+function putIfAbsent(record: MessageRecord) {
   return {
-    TableName: tableName,
     Item: messageItemOf(record),
     ConditionExpression: `attribute_not_exists(${primaryKey.partition})`,
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
   };
 }
 
-function putInPlaceOf(tableName: string, earlier: MessageRecord, record: MessageRecord) {
+function putInPlaceOf(earlier: MessageRecord, record: MessageRecord) {
   return {
-    TableName: tableName,
     Item: messageItemOf(record),
     ConditionExpression: 'acceptedAt = :earlier',
     ExpressionAttributeValues: { ':earlier': earlier.acceptedAt },
   };
 }
 
-function countDuplicate(tableName: string, key: MessageKey) {
+function countDuplicate(key: MessageKey) {
   return {
-    TableName: tableName,
     Key: messageItemKeyOf(key),
     UpdateExpression: 'ADD duplicates :one',
     ConditionExpression: `attribute_exists(${primaryKey.partition})`,
@@ -125,7 +124,6 @@ export function matchCounted(tableName: string, { key, acceptedAt }: AcceptedMes
 }
 
 function addPart(
-  tableName: string,
   { key, acceptedAt, parts }: MessageRecord,
   { part, lastSubscriptionId, matched, filtered, unchunked }: NextPart,
 ) {
@@ -139,7 +137,6 @@ function addPart(
       ? `attribute_not_exists(${expr.name('parts')})`
       : `size(${expr.name('parts')}) = ${expr.value(parts.length)}`;
   return {
-    TableName: tableName,
     Key: messageItemKeyOf(key),
     UpdateExpression: [
       `SET ${sets.join(', ')}`,
@@ -158,9 +155,8 @@ function appended(expr: Expression, name: string, values: readonly unknown[]): s
   return `${list} = list_append(if_not_exists(${list}, ${expr.value([])}), ${expr.value(values)})`;
 }
 
-function keep(tableName: string, kept: AcceptedMessage & { body: BodyLocation; expiresAt: number }) {
+function keep(kept: AcceptedMessage & { body: BodyLocation; expiresAt: number }) {
   return {
-    TableName: tableName,
     Key: messageItemKeyOf(kept.key),
     UpdateExpression: 'SET #body = if_not_exists(#body, :body), #expiresAt = :expiresAt, #ttl = :ttl',
     ConditionExpression: 'acceptedAt = :acceptedAt AND #expiresAt <= :expiresAt',
@@ -175,9 +171,8 @@ function keep(tableName: string, kept: AcceptedMessage & { body: BodyLocation; e
   };
 }
 
-function erase(tableName: string, key: MessageKey, at: number) {
+function erase(key: MessageKey, at: number) {
   return {
-    TableName: tableName,
     Key: messageItemKeyOf(key),
     UpdateExpression: 'SET #body = :erased',
     ConditionExpression: `attribute_exists(${primaryKey.partition}) AND attribute_not_exists(#body.#erasedAt)`,

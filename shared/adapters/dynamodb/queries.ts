@@ -3,47 +3,44 @@ import { listedAttribute } from '../../config/tables.ts';
 import { type Direction, orderIn, type ReadPart } from './pages.ts';
 import { hasTimeAfter, type Pacing } from '../lambda/invocation-deadline.ts';
 import { decode } from './record.ts';
-import type { DynamoDBDocument, QueryCommandInput, QueryCommandOutput } from '@aws-sdk/lib-dynamodb';
+import type { QueryCommandOutput } from '@aws-sdk/lib-dynamodb';
+import type { Table } from './table.ts';
 
 type Item = Record<string, unknown>;
 
+/** Of one table. */
+export type Query = Parameters<Table['query']>[0];
+
 /** An item by its key; strongly consistent. */
-export async function readItem(
-  client: DynamoDBDocument,
-  tableName: string,
-  key: Item,
-): Promise<Item | undefined> {
-  return (await client.get({ TableName: tableName, Key: key, ConsistentRead: true })).Item;
+export async function readItem(table: Table, key: Item): Promise<Item | undefined> {
+  return (await table.get({ Key: key, ConsistentRead: true })).Item;
 }
 
 /** The responses to a query, one per request, fetched as they are consumed. */
-export async function* responsesOf(
-  client: DynamoDBDocument,
-  query: QueryCommandInput,
-): AsyncGenerator<QueryCommandOutput> {
+export async function* responsesOf(table: Table, query: Query): AsyncGenerator<QueryCommandOutput> {
   let ExclusiveStartKey = query.ExclusiveStartKey;
   do {
-    const answer = await client.query({ ...query, ExclusiveStartKey });
+    const answer = await table.query({ ...query, ExclusiveStartKey });
     yield answer;
     ExclusiveStartKey = answer.LastEvaluatedKey;
   } while (ExclusiveStartKey !== undefined);
 }
 
 /** The pages of a query, one per request, fetched as they are consumed. */
-export async function* pagesOf(client: DynamoDBDocument, query: QueryCommandInput): AsyncGenerator<Item[]> {
-  for await (const { Items = [] } of responsesOf(client, query)) yield Items;
+export async function* pagesOf(table: Table, query: Query): AsyncGenerator<Item[]> {
+  for await (const { Items = [] } of responsesOf(table, query)) yield Items;
 }
 
 /** The items of a query, following pages until `atMost` are found or there are no more. */
 export async function queryItems(
-  client: DynamoDBDocument,
-  query: Omit<QueryCommandInput, 'Limit'>,
+  table: Table,
+  query: Omit<Query, 'Limit'>,
   atMost = Infinity,
 ): Promise<Item[]> {
   const items: Item[] = [];
   // No Limit with a filter: it counts entries that the filter drops, so a few items would take many requests.
   const limit = Number.isFinite(atMost) && query.FilterExpression === undefined ? { Limit: atMost } : {};
-  for await (const page of pagesOf(client, { ...query, ...limit })) {
+  for await (const page of pagesOf(table, { ...query, ...limit })) {
     items.push(...page);
     if (items.length >= atMost) break;
   }
@@ -75,8 +72,7 @@ const FIRST_WAIT_MS = 50;
  * @throws ItemsNotReadError
  */
 export async function itemsByKey(
-  client: DynamoDBDocument,
-  tableName: string,
+  table: Table,
   keys: readonly Item[],
   { sleep, random, deadline }: BatchReading,
 ): Promise<Item[]> {
@@ -89,7 +85,7 @@ export async function itemsByKey(
         throw new ItemsNotReadError(unread.length, keys.length);
       await sleep(waitMs);
     }
-    const answer = await readOnce(client, tableName, unread);
+    const answer = await readOnce(table, unread);
     found.push(...answer.found);
     unread = answer.unread;
   }
@@ -97,14 +93,13 @@ export async function itemsByKey(
 }
 
 async function readOnce(
-  client: DynamoDBDocument,
-  tableName: string,
+  { client, name }: Table,
   keys: readonly Item[],
 ): Promise<{ found: readonly Item[]; unread: readonly Item[] }> {
   const { Responses = {}, UnprocessedKeys = {} } = await client.batchGet({
-    RequestItems: { [tableName]: { Keys: [...keys], ConsistentRead: true } },
+    RequestItems: { [name]: { Keys: [...keys], ConsistentRead: true } },
   });
-  return { found: Responses[tableName] ?? [], unread: UnprocessedKeys[tableName]?.Keys ?? [] };
+  return { found: Responses[name] ?? [], unread: UnprocessedKeys[name]?.Keys ?? [] };
 }
 
 /** A range of one index partition: positions from `first` to `last`, both inclusive, after `after`. */
@@ -122,22 +117,21 @@ export type IndexPart = {
 
 /** Reads a partition of an index by Query, one request per read; no request if the range is empty. */
 export function readIndexPart<Item>(
-  client: DynamoDBDocument,
-  tableName: string,
+  table: Table,
   part: IndexPart,
   itemOf: (entry: unknown) => Item,
 ): ReadPart<Item> {
   const range = rangeOf(part);
   if (range.first > range.last) return () => Promise.resolve({ found: [] });
-  const query = queryOf(tableName, part, range);
+  const query = queryOf(part, range);
   const placeSchema = z.object({ [part.index.sort]: z.string() });
   const placeIn = (entry: unknown): string => decode(placeSchema, entry)[part.index.sort] ?? '';
   const isBefore = orderIn(part.direction);
 
   const readFrom =
-    (start: QueryCommandInput['ExclusiveStartKey']): ReadPart<Item> =>
+    (start: Query['ExclusiveStartKey']): ReadPart<Item> =>
     async (most) => {
-      const { Items = [], LastEvaluatedKey } = await client.query({
+      const { Items = [], LastEvaluatedKey } = await table.query({
         ...query,
         ExclusiveStartKey: start,
         Limit: most,
@@ -161,9 +155,8 @@ function rangeOf({ first, last, after, direction }: IndexPart): Range {
     : { first, last: after < last ? after : last };
 }
 
-function queryOf(tableName: string, { index, direction, partition, status }: IndexPart, range: Range) {
+function queryOf({ index, direction, partition, status }: IndexPart, range: Range) {
   return {
-    TableName: tableName,
     IndexName: index.name,
     KeyConditionExpression: `${index.partition} = :partition AND ${index.sort} BETWEEN :first AND :last`,
     ExpressionAttributeValues: {

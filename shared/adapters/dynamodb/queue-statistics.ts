@@ -13,6 +13,7 @@ import type { MessageWindow } from '../../ports/messages.ts';
 import type { MinuteCounters, QueueStatistics } from '../../ports/statistics.ts';
 import { statisticsItemKey } from './delivery-keys.ts';
 import { pagesOf } from './queries.ts';
+import { tableOf } from './table.ts';
 import { decodeRecord, RECORD_VERSION, ttlOf } from './record.ts';
 import { DynamoDBServiceException } from '@aws-sdk/client-dynamodb';
 import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
@@ -23,6 +24,7 @@ import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
  * Counters are added by a client without retries: a request that is refused may follow one whose answer was lost.
  */
 export function dynamoQueueStatistics(client: DynamoDBDocument, tableName: string): QueueStatistics {
+  const table = tableOf(client, tableName);
   return {
     add: async ({ queue, at, counters, expiresAt }) => {
       const additions = attributesOf(counters);
@@ -32,14 +34,13 @@ export function dynamoQueueStatistics(client: DynamoDBDocument, tableName: strin
       ];
       const all = [...additions, ...settings];
       const update = {
-        TableName: tableName,
         Key: statisticsItemKey(queue, at),
         UpdateExpression: `ADD ${additions.map(([name]) => `#${name} :${name}`).join(', ')} SET ${settings.map(([name]) => `#${name} = :${name}`).join(', ')}`,
         ExpressionAttributeNames: Object.fromEntries(all.map(([name]) => [`#${name}`, name])),
         ExpressionAttributeValues: Object.fromEntries(all.map(([name, value]) => [`:${name}`, value])),
       };
       try {
-        await client.update(update);
+        await table.update(update);
         return { kind: 'added' };
       } catch (error) {
         if (isRefusal(error)) return { kind: 'refused', error };
@@ -49,8 +50,7 @@ export function dynamoQueueStatistics(client: DynamoDBDocument, tableName: strin
     minutes: async function* (window) {
       for (const { since, until } of daysOf(window)) {
         const [first, last] = [since, until - MINUTE_MS].map((at) => statisticsItemKey(window.queue, at));
-        const pages = pagesOf(client, {
-          TableName: tableName,
+        const pages = pagesOf(table, {
           KeyConditionExpression: `${primaryKey.partition} = :partition AND ${primaryKey.sort} BETWEEN :first AND :last`,
           ExpressionAttributeValues: { ':partition': first?.pk, ':first': first?.sk, ':last': last?.sk },
         });

@@ -48,7 +48,6 @@ export async function putQueue(table: RegistryTable, queue: Queue): ReturnType<R
   );
   const createdAt = expr.name('createdAt');
   const update = {
-    TableName: table.tableName,
     Key: queueItemKey(queue.name),
     UpdateExpression: [
       `SET ${sets.join(', ')}, ${createdAt} = if_not_exists(${createdAt}, ${expr.value(queue.createdAt)})`,
@@ -59,7 +58,7 @@ export async function putQueue(table: RegistryTable, queue: Queue): ReturnType<R
     ...expr.attributes(),
   };
   const { Attributes } = await writeAfterRemoval(table, queue.name, () =>
-    ifConditionHolds(table.client.update(update)),
+    ifConditionHolds(table.update(update)),
   );
   return Attributes === undefined ? { kind: 'created' } : { kind: 'replaced', before: queueOf(Attributes) };
 }
@@ -67,13 +66,12 @@ export async function putQueue(table: RegistryTable, queue: Queue): ReturnType<R
 /** @throws QueueBeingDeletedError */
 export async function ensureQueue(table: RegistryTable, queue: Queue): Promise<void> {
   const put = {
-    TableName: table.tableName,
     Item: queueItemOf(queue),
     ConditionExpression: `attribute_not_exists(${primaryKey.partition})`,
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
   };
   await writeAfterRemoval(table, queue.name, async () => {
-    const result = await conditional(table.client.put(put));
+    const result = await conditional(table.put(put));
     return result.kind === 'refused' && isDeletedQueue(result.item) ? undefined : 'there';
   });
 }
@@ -97,14 +95,9 @@ async function writeAfterRemoval<Written>(
 }
 
 /** Hides a queue from all callers. Its item stays until everything else of it is removed. */
-export async function deleteQueue(
-  { client, tableName }: RegistryTable,
-  name: string,
-  now: number,
-): Promise<void> {
+export async function deleteQueue(table: RegistryTable, name: string, now: number): Promise<void> {
   const { partition, sort } = subscriptionIndexes.queues;
-  const update = client.update({
-    TableName: tableName,
+  const update = table.update({
     Key: queueItemKey(name),
     UpdateExpression: `SET deletedAt = if_not_exists(deletedAt, :now) REMOVE ${partition}, ${sort}`,
     ConditionExpression: `attribute_exists(${primaryKey.partition})`,
@@ -123,27 +116,24 @@ export async function removeDeletedQueue(
   name: string,
   hasTime: () => boolean,
 ): Promise<boolean> {
-  const { client, tableName, clock } = table;
   const Key = queueItemKey(name);
   do {
-    if (!isDeletedQueue(await readItem(client, tableName, Key))) return true;
-    const items = await queryItems(
-      client,
-      queryOfSubscriptions(tableName, name),
-      MAX_SUBSCRIPTIONS_PER_TRANSACTION,
-    );
-    const isDeleted = { TableName: tableName, Key, ConditionExpression: 'attribute_exists(deletedAt)' };
-    if (items.length === 0) await ifConditionHolds(client.delete(isDeleted));
+    if (!isDeletedQueue(await readItem(table, Key))) return true;
+    const items = await queryItems(table, queryOfSubscriptions(name), MAX_SUBSCRIPTIONS_PER_TRANSACTION);
+    const isDeleted = { Key, ConditionExpression: 'attribute_exists(deletedAt)' };
+    if (items.length === 0) await ifConditionHolds(table.delete(isDeleted));
     else
-      await transactWrite(client, clock, [{ ConditionCheck: isDeleted }, ...deletionsOf(table, name, items)]);
+      await transactWrite(table, [
+        { ConditionCheck: { TableName: table.name, ...isDeleted } },
+        ...deletionsOf(table, name, items),
+      ]);
   } while (hasTime());
   return false;
 }
 
 /** All subscriptions of a queue, in the order of their ids; strongly consistent. */
-export function queryOfSubscriptions(tableName: string, queue: string) {
+export function queryOfSubscriptions(queue: string) {
   return {
-    TableName: tableName,
     ConsistentRead: true,
     KeyConditionExpression: `${primaryKey.partition} = :queue AND begins_with(${primaryKey.sort}, :prefix)`,
     ExpressionAttributeValues: { ':queue': queuePartition(queue), ':prefix': subscriptionPrefix },
@@ -153,7 +143,7 @@ export function queryOfSubscriptions(tableName: string, queue: string) {
 /** The fields that a deletion needs, so that items that are otherwise unreadable are removed too. */
 const removable = z.object({ pk: z.string(), sk: z.string(), subscriber: z.string() });
 
-function deletionsOf({ tableName }: RegistryTable, queue: string, items: readonly unknown[]) {
+function deletionsOf({ name: TableName }: RegistryTable, queue: string, items: readonly unknown[]) {
   const subscriptions = items.map((item) => removable.parse(item));
   // An expired subscription and its successor share a subscriber, and a transaction may contain an item only
   // once.
@@ -165,13 +155,13 @@ function deletionsOf({ tableName }: RegistryTable, queue: string, items: readonl
   return [
     ...subscriptions.map(({ pk, sk, subscriber }) => ({
       Delete: {
-        TableName: tableName,
+        TableName,
         Key: { pk, sk },
         ConditionExpression: `attribute_not_exists(${primaryKey.partition}) OR subscriber = :asRead`,
         ExpressionAttributeValues: { ':asRead': subscriber },
       },
     })),
-    ...[...claims.values()].map((Key) => ({ Delete: { TableName: tableName, Key } })),
+    ...[...claims.values()].map((Key) => ({ Delete: { TableName, Key } })),
   ];
 }
 
@@ -180,10 +170,9 @@ export function changeQueue(
   name: string,
   change: (current: Queue) => Queue,
 ): Promise<RegistryChange<Queue>> {
-  const { client, tableName } = table;
   const Key = queueItemKey(name);
   const attempt = async (): Promise<RegistryChange<Queue> | 'again'> => {
-    const item = await readItem(client, tableName, Key);
+    const item = await readItem(table, Key);
     if (item === undefined || isDeletedQueue(item)) return { kind: 'missing' };
     const before = queueOf(item);
     const after = change(before);
@@ -191,7 +180,7 @@ export function changeQueue(
     if (edits.length === 0) return { kind: 'left', current: before };
     // All metadata as read, and the same incarnation of the queue: a patch applies to the metadata as a whole.
     const guards = { createdAt: item['createdAt'], metadata: item['metadata'], deletedAt: undefined };
-    const write = client.update({ TableName: tableName, Key, ...updateOf(edits, guards) });
+    const write = table.update({ Key, ...updateOf(edits, guards) });
     return (await ifNoConflict(write)) === undefined ? 'again' : { kind: 'changed', before, after };
   };
   return withRetriedWrites(attempt, contended(`queue ${name}`), retryOptions(table));

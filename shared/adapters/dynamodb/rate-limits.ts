@@ -21,9 +21,10 @@ import type { Clock } from '../../ports/clock.ts';
 import type { RateLimits } from '../../ports/pace.ts';
 import { slotsItemKey } from './delivery-keys.ts';
 import { combineCalls } from '../combine-calls.ts';
+import { type Table, tableOf } from './table.ts';
 import { conditional, expression, type Expression, ifConditionHolds } from './writes.ts';
 import { decode, RECORD_VERSION, ttlOf } from './record.ts';
-import type { DynamoDBDocument, UpdateCommandInput } from '@aws-sdk/lib-dynamodb';
+import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 
 /**
  * Milliseconds in which requests for slots are combined, since the deliveries of a batch are claimed
@@ -70,6 +71,7 @@ export function dynamoRateLimits(
   tableName: string,
   clock: Pick<Clock, 'now'>,
 ): RateLimits {
+  const table = tableOf(client, tableName);
   const ends = new Map<string, number>();
   const reserve = combineCalls<SlotRequest & { line: string }, Slot>(
     GATHER_MS,
@@ -81,7 +83,7 @@ export function dynamoRateLimits(
       const first: LineChange = isActive || mayNotBegin ? 'lengthen' : 'begin';
       const most = Math.min(count, mostTogether(limit));
       const wanted = { ...asked, count: most, now, first };
-      const { reservedUpTo, slots } = await reserveSlots(client, tableName, wanted);
+      const { reservedUpTo, slots } = await reserveSlots(table, wanted);
       if (ends.size >= MAX_REMEMBERED) ends.clear();
       ends.set(key, reservedUpTo);
       return [...slots, ...Array.from({ length: count - most }, () => slotBeyond(limit, now, until))];
@@ -101,7 +103,7 @@ export function dynamoRateLimits(
       });
     },
     returnSlot: async (limited, slot) => {
-      await ifConditionHolds(client.update(returnSlotUpdate(tableName, limited, slot, clock.now())));
+      await ifConditionHolds(table.update(returnSlotUpdate(limited, slot, clock.now())));
     },
   };
 }
@@ -114,49 +116,44 @@ type LineChange = 'lengthen' | 'begin';
  */
 type Reservation = { reservedUpTo: number; slots: readonly Slot[] };
 
-function reserveSlots(
-  client: DynamoDBDocument,
-  tableName: string,
-  wanted: ReservationRequest,
-): Promise<Reservation> {
+function reserveSlots(table: Table, wanted: ReservationRequest): Promise<Reservation> {
   const { limited, count } = wanted;
   const instead = (found: { instead: Slot; line: Line | undefined }): Reservation => ({
     reservedUpTo: found.line?.reservedUpTo ?? 0,
     slots: Array.from({ length: count }, () => found.instead),
   });
-  let write = writes[wanted.first](tableName, wanted);
+  let write = writes[wanted.first](wanted);
   const reserve = async (): Promise<Reservation | 'again'> => {
-    const result = await writeLine(client, write.request);
+    const result = await writeLine(table, write.request);
     if (result.kind === 'written')
       return { reservedUpTo: result.line.reservedUpTo, slots: write.slotsIn(result.line) };
     const found = findSlots(result.line, count, wanted);
     if ('instead' in found) return instead(found);
-    write = writeFor(tableName, wanted, found);
+    write = writeFor(wanted, found);
     return 'again';
   };
   const line = `line of subscription ${limited.queue}/${limited.subscriptionId}`;
   return withRetriedWrites(reserve, contended(line), { tries: RESERVATION_TRIES });
 }
 
-/** A conditional write, and the slots that it reserves in the line after it. */
-type LineWrite = { request: UpdateCommandInput; slotsIn: (line: Line) => readonly Slot[] };
+type LineUpdate = Parameters<Table['update']>[0];
 
-function writeFor(tableName: string, wanted: ReservationRequest, found: FoundSlots): LineWrite {
+/** A conditional write, and the slots that it reserves in the line after it. */
+type LineWrite = { request: LineUpdate; slotsIn: (line: Line) => readonly Slot[] };
+
+function writeFor(wanted: ReservationRequest, found: FoundSlots): LineWrite {
   const { activeLine } = found;
-  if (activeLine === undefined) return writes.begin(tableName, wanted);
-  return activeLine.left === undefined
-    ? writes.lengthen(tableName, wanted)
-    : fill(tableName, wanted, { ...found, activeLine });
+  if (activeLine === undefined) return writes.begin(wanted);
+  return activeLine.left === undefined ? writes.lengthen(wanted) : fill(wanted, { ...found, activeLine });
 }
 
-const writes: Record<LineChange, (tableName: string, wanted: ReservationRequest) => LineWrite> = {
-  lengthen: (tableName, { limited, limit, until, count, now, from = now }) => {
+const writes: Record<LineChange, (wanted: ReservationRequest) => LineWrite> = {
+  lengthen: ({ limited, limit, until, count, now, from = now }) => {
     const expr = expression();
     const end = expr.name(END);
     return {
       slotsIn: atTheEnd(count, limit),
       request: {
-        TableName: tableName,
         Key: slotsItemKey(limited),
         UpdateExpression: `SET ${end} = ${end} + ${expr.value(microseconds(count * limit.intervalMs))}, ${lifetimeOf(expr, now)}`,
         // Domain `isActiveLine`, starts no earlier than wanted, has room for more, and no free slots before its end.
@@ -166,14 +163,13 @@ const writes: Record<LineChange, (tableName: string, wanted: ReservationRequest)
       },
     };
   },
-  begin: (tableName, { limited, limit, count, now }) => {
+  begin: ({ limited, limit, count, now }) => {
     const expr = expression();
     const end = expr.name(END);
     const epoch = expr.name('epoch');
     return {
       slotsIn: atTheEnd(count, limit),
       request: {
-        TableName: tableName,
         Key: slotsItemKey(limited),
         UpdateExpression: `SET ${end} = ${expr.value(microseconds(lineStart(limit, now) + count * limit.intervalMs))}, ${epoch} = ${expr.value(limit.epoch)}, ${expr.name('v')} = ${expr.value(RECORD_VERSION)}, ${lifetimeOf(expr, now)} REMOVE ${expr.name('left')}`,
         ConditionExpression: `attribute_not_exists(${expr.name(primaryKey.partition)}) OR ${epoch} < ${expr.value(limit.epoch)} OR ${end} <= ${expr.value(microseconds(now))}`,
@@ -190,7 +186,6 @@ function atTheEnd(count: number, limit: RateLimit): LineWrite['slotsIn'] {
 
 /** Takes slots that were left free in a line as it was read. */
 function fill(
-  tableName: string,
   { limited, limit, now }: ReservationRequest,
   { activeLine, slots, added, left }: FoundSlots & { activeLine: Line },
 ): LineWrite {
@@ -204,7 +199,6 @@ function fill(
   return {
     slotsIn: () => slots,
     request: {
-      TableName: tableName,
       Key: slotsItemKey(limited),
       UpdateExpression: `SET ${sets.join(', ')}${rest}`,
       ConditionExpression: `${expr.name('epoch')} = ${expr.value(activeLine.epoch)} AND ${end} = ${expr.value(microseconds(activeLine.reservedUpTo))} AND ${leftName} = ${expr.value(activeLine.left)}`,
@@ -215,16 +209,10 @@ function fill(
 }
 
 /** Returns a slot to the free slots of its line while the line is active. */
-function returnSlotUpdate(
-  tableName: string,
-  limited: SubscriptionKey,
-  { at, epoch }: Slot,
-  now: number,
-): UpdateCommandInput {
+function returnSlotUpdate(limited: SubscriptionKey, { at, epoch }: Slot, now: number): LineUpdate {
   const expr = expression();
   const left = expr.name('left');
   return {
-    TableName: tableName,
     Key: slotsItemKey(limited),
     UpdateExpression: `SET ${left} = list_append(if_not_exists(${left}, ${expr.value([])}), ${expr.value([at])})`,
     ConditionExpression: `${expr.name('epoch')} = ${expr.value(epoch)} AND ${expr.name(END)} > ${expr.value(microseconds(now))} AND (attribute_not_exists(${left}) OR size(${left}) < ${expr.value(MAX_RETURNED_SLOTS)})`,
@@ -245,8 +233,8 @@ const lineSchema = z
 
 type LineResult = { kind: 'written'; line: Line } | { kind: 'refused'; line: Line | undefined };
 
-async function writeLine(client: DynamoDBDocument, request: UpdateCommandInput): Promise<LineResult> {
-  const result = await conditional(client.update(request));
+async function writeLine(table: Table, request: LineUpdate): Promise<LineResult> {
+  const result = await conditional(table.update(request));
   if (result.kind === 'written')
     return { kind: 'written', line: decode(lineSchema, result.output.Attributes) };
   return { kind: 'refused', line: result.item && decode(lineSchema, result.item) };

@@ -4,6 +4,7 @@ import type { DeliveryKey } from '../../domain/delivery/delivery.ts';
 import { type Recovery, recoverySchema, recoverySelectionSchema } from '../../domain/recovery/recovery.ts';
 import type { Recoveries, RecoveryPage } from '../../ports/deliveries.ts';
 import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
+import { tableOf } from './table.ts';
 import { conditional } from './writes.ts';
 import { lastOf, pageOf } from './pages.ts';
 import { queryItems, readItem } from './queries.ts';
@@ -18,24 +19,24 @@ const TOKEN = 'w';
 
 /** The recoveries of a queue, in the deliveries table. */
 export function dynamoRecoveries(client: DynamoDBDocument, tableName: string): Recoveries {
+  const table = tableOf(client, tableName);
   return {
     create: async (recovery) => {
-      const { put, token } = putOf(tableName, recovery);
+      const { put, token } = putOf(recovery);
       const absent = { ...put, ConditionExpression: `attribute_not_exists(${primaryKey.partition})` };
-      const refusal = await refusalOf(client.put(absent), token);
+      const refusal = await refusalOf(table.put(absent), token);
       if (refusal !== undefined) throw refusal.error;
     },
     find: async (queue, id) => {
-      const item = await readItem(client, tableName, recoveryKeyOf(queue, id));
+      const item = await readItem(table, recoveryKeyOf(queue, id));
       return item && recoveryOf(item);
     },
     list: async (queue, page) => {
       const listing = `${queue}#recoveries`;
       const last = lastOf(listing, page);
       const items = await queryItems(
-        client,
+        table,
         {
-          TableName: tableName,
           ScanIndexForward: false,
           KeyConditionExpression: `${primaryKey.partition} = :jobs AND begins_with(${primaryKey.sort}, :prefix)`,
           ExpressionAttributeValues: { ':jobs': jobsPartitionOf(queue), ':prefix': RECOVERY },
@@ -46,30 +47,27 @@ export function dynamoRecoveries(client: DynamoDBDocument, tableName: string): R
       return pageOf(listing, items.map(recoveryOf), page.limit, ({ id }) => id);
     },
     save: async (recovery) => {
-      const { put, token } = putOf(tableName, recovery);
+      const { put, token } = putOf(recovery);
       const unchanged = {
         ...put,
         ConditionExpression: '#version = :before',
         ExpressionAttributeNames: { '#version': 'version' },
         ExpressionAttributeValues: { ':before': recovery.version - 1 },
       };
-      const refusal = await refusalOf(client.put(unchanged), token);
+      const refusal = await refusalOf(table.put(unchanged), token);
       if (refusal === undefined) return { kind: 'saved' };
       return { kind: 'refused', current: refusal.item && recoveryOf(refusal.item) };
     },
     keepPage: async (recovery) => {
       const absent = `attribute_not_exists(${primaryKey.partition})`;
-      await conditional(
-        client.put({ TableName: tableName, Item: pageItemOf(recovery), ConditionExpression: absent }),
-      );
+      await conditional(table.put({ Item: pageItemOf(recovery), ConditionExpression: absent }));
     },
     keptPages: async (queue, id, page) => {
       const listing = `${queue}#recovery#${id}`;
       const last = lastOf(listing, page);
       const items = await queryItems(
-        client,
+        table,
         {
-          TableName: tableName,
           ConsistentRead: true,
           KeyConditionExpression: `${primaryKey.partition} = :jobs AND begins_with(${primaryKey.sort}, :prefix)`,
           ExpressionAttributeValues: { ':jobs': jobsPartitionOf(queue), ':prefix': pagePrefixOf(id) },
@@ -87,10 +85,9 @@ export function dynamoRecoveries(client: DynamoDBDocument, tableName: string): R
   };
 }
 
-function putOf(tableName: string, recovery: Recovery) {
+function putOf(recovery: Recovery) {
   const token = randomBytes(9).toString('base64url');
   const put = {
-    TableName: tableName,
     Item: { ...recoveryItemOf(recovery), [TOKEN]: token },
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
   };

@@ -64,12 +64,11 @@ export function markDeleted(table: RegistryTable, target: SubscriptionAt): Promi
 
 /** Removes a marked subscription. Its claim was released when it was marked. */
 export async function removeMarked(
-  { client, tableName }: RegistryTable,
+  table: RegistryTable,
   queue: string,
   subscriptionId: string,
 ): Promise<void> {
-  const deletion = client.delete({
-    TableName: tableName,
+  const deletion = table.delete({
     Key: subscriptionItemKey(queue, subscriptionId),
     ConditionExpression: 'attribute_exists(deletedAt)',
   });
@@ -85,16 +84,15 @@ async function mark(
   found: StoredSubscription,
   now: number,
 ): Promise<Subscription | 'again'> {
-  const { client, clock } = table;
   const before = found.subscription;
   const after = { ...before, deletedAt: now };
   const edits = editsOf(found.item, subscriptionItemOf(before), subscriptionItemOf(after));
   const update = updateOfSubscription(table, found, edits, ['subscriber']);
-  const result = await transactWrite(client, clock, [update, releaseOf(table, before)]);
+  const result = await transactWrite(table, [update, releaseOf(table, before)]);
   if (result.kind === 'written') return after;
   if (result.writes[0]?.failed === true) return 'again';
   // It had expired, and another subscription now holds its subscriber.
-  const written = await ifNoConflict(client.update(update.Update));
+  const written = await ifNoConflict(table.update(update.Update));
   return written === undefined ? 'again' : after;
 }
 
@@ -104,12 +102,12 @@ function isMarked({ subscription }: StoredSubscription): boolean {
 
 /** Undefined also if its queue is deleted. */
 export async function findStored(
-  { client, tableName }: RegistryTable,
+  table: RegistryTable,
   { queue, subscriptionId }: SubscriptionKey,
 ): Promise<StoredSubscription | undefined> {
   const [queueItem, item] = await Promise.all([
-    readItem(client, tableName, queueItemKey(queue)),
-    readItem(client, tableName, subscriptionItemKey(queue, subscriptionId)),
+    readItem(table, queueItemKey(queue)),
+    readItem(table, subscriptionItemKey(queue, subscriptionId)),
   ]);
   return item === undefined || isDeletedQueue(queueItem)
     ? undefined
@@ -123,18 +121,17 @@ async function writeChange(
   { now }: SubscriptionAt,
   { found, after, edits }: PlannedChange,
 ): Promise<ChangeResult | 'again'> {
-  const { client, clock } = table;
   const before = found.subscription;
   const changed = { kind: 'changed' as const, before, after };
   const claims = claimsFor(table, before, after, now);
   const guards = before.version === after.version ? [] : FIELDS_OF_SUBSCRIBER;
   if (claims.length === 0) {
     const { Update } = updateOfSubscription(table, found, edits, guards);
-    const written = await ifNoConflict(client.update(Update));
+    const written = await ifNoConflict(table.update(Update));
     return written === undefined ? 'again' : changed;
   }
   const update = updateOfSubscription(table, found, edits, [...CLAIM_FIELDS, ...guards]);
-  const result = await transactWrite(client, clock, [update, ...claims]);
+  const result = await transactWrite(table, [update, ...claims]);
   if (result.kind === 'written') return changed;
   const refusal = afterRefusal(result.writes);
   if (refusal === 'again' || refusal.kind !== 'conflict') return refusal;
@@ -167,7 +164,7 @@ function claimsFor(
   if (!moves && before.expiresAt === after.expiresAt) return [];
   const claim = {
     Put: {
-      TableName: table.tableName,
+      TableName: table.name,
       Item: subscriberItemOf(after),
       ConditionExpression:
         'attribute_not_exists(subscriptionId) OR subscriptionId = :id OR expiresAt <= :now',
@@ -178,10 +175,10 @@ function claimsFor(
   return moves ? [claim, releaseOf(table, before)] : [claim];
 }
 
-function releaseOf({ tableName }: RegistryTable, subscription: Subscription) {
+function releaseOf({ name: TableName }: RegistryTable, subscription: Subscription) {
   return {
     Delete: {
-      TableName: tableName,
+      TableName,
       Key: subscriberItemKey(subscription),
       ConditionExpression: 'attribute_not_exists(subscriptionId) OR subscriptionId = :id',
       ExpressionAttributeValues: { ':id': subscription.id },
@@ -190,14 +187,14 @@ function releaseOf({ tableName }: RegistryTable, subscription: Subscription) {
 }
 
 function updateOfSubscription(
-  { tableName }: RegistryTable,
+  { name: TableName }: RegistryTable,
   { item, subscription }: StoredSubscription,
   edits: readonly ItemEdit[],
   guards: readonly string[],
 ) {
   return {
     Update: {
-      TableName: tableName,
+      TableName,
       Key: subscriptionItemKey(subscription.queue, subscription.id),
       // The condition fails if the subscription is gone or marked deleted, so that an edit cannot restore it.
       ...updateOf(edits, { id: item['id'], deletedAt: undefined, ...pick(item, guards) }),

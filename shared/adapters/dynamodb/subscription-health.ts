@@ -1,4 +1,4 @@
-import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
+import type { Table } from './table.ts';
 import { conditional, expression, type Expression } from './writes.ts';
 import { primaryKey } from '../../config/tables.ts';
 import { type HealthChange, FAILURES_TO_DISABLE } from '../../domain/subscription/health.ts';
@@ -13,16 +13,14 @@ import {
   subscriptionOf,
 } from './subscription-item.ts';
 
-export type SubscriptionPlace = SubscriptionKey & { tableName: string };
-
 /** Writes a change of a subscription's health by one conditional request, which returns the item either way. */
 export function changeHealth(
-  client: DynamoDBDocument,
-  place: SubscriptionPlace,
+  table: Table,
+  key: SubscriptionKey,
   change: HealthChange,
 ): Promise<HealthResult> {
   const expr = expression();
-  return writeHealth(client, place, {
+  return writeHealth(table, key, {
     conditions: [...decisionOf(change, expr), ...noUnsentEvent(change, expr), ...stateOf(change, expr)],
     update: updateOf(change, expr),
     expr,
@@ -31,13 +29,13 @@ export function changeHealth(
 
 /** Disables a subscription and returns its stored disabled state. Undefined: it is enabled or deleted. */
 export async function disable(
-  client: DynamoDBDocument,
-  place: SubscriptionPlace,
+  table: Table,
+  key: SubscriptionKey,
   disabled: Disabled,
   version: number | undefined,
 ): Promise<Disabled | undefined> {
   const expr = expression();
-  const result = await writeHealth(client, place, {
+  const result = await writeHealth(table, key, {
     conditions: [isEnabled(expr), isUnchanged(version, expr)],
     update: `SET ${expr.name('disabled')} = ${expr.value(disabledItemOf(disabled))}`,
     expr,
@@ -48,13 +46,12 @@ export async function disable(
 type Update = { conditions: readonly string[]; update: string; expr: Expression };
 
 async function writeHealth(
-  client: DynamoDBDocument,
-  { tableName, queue, subscriptionId }: SubscriptionPlace,
+  table: Table,
+  { queue, subscriptionId }: SubscriptionKey,
   { conditions, update, expr }: Update,
 ): Promise<HealthResult> {
   const exists = `attribute_exists(${expr.name(primaryKey.partition)})`;
-  const write = client.update({
-    TableName: tableName,
+  const write = table.update({
     Key: subscriptionItemKey(queue, subscriptionId),
     UpdateExpression: update,
     ConditionExpression: [exists, ...conditions].join(' AND '),

@@ -1,4 +1,4 @@
-import type { DynamoDBDocument, QueryCommandInput } from '@aws-sdk/lib-dynamodb';
+import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
 import { subscriptionIndexes } from '../../config/tables.ts';
 import type { Destination } from '../../domain/subscription/destination.ts';
@@ -14,7 +14,8 @@ import {
   queryOfSubscriptions,
   removeDeletedQueue,
 } from './queues.ts';
-import { responsesOf, itemsByKey, queryItems, readItem } from './queries.ts';
+import { itemsByKey, type Query, queryItems, readItem, responsesOf } from './queries.ts';
+import { type Table, tableOf } from './table.ts';
 import { changeSubscription, findStored, markDeleted, removeMarked } from './subscription-changes.ts';
 import { addSubscriptions, takeRoom } from './subscription-writes.ts';
 import type { RegistryTable } from './writes.ts';
@@ -40,23 +41,23 @@ import {
  * results.
  */
 export function dynamoRegistry(client: DynamoDBDocument, tableName: string, clock: Clock & Pacing): Registry {
-  const table: RegistryTable = { client, tableName, clock };
+  const table: RegistryTable = { ...tableOf(client, tableName), clock };
 
   return {
     putQueue: (queue) => putQueue(table, queue),
     changeQueue: (name, change) => changeQueue(table, name, change),
     ensureQueue: (queue) => ensureQueue(table, queue),
     findQueue: async (name) => {
-      const item = await readItem(client, tableName, queueItemKey(name));
+      const item = await readItem(table, queueItemKey(name));
       return item === undefined || isDeletedQueue(item) ? undefined : queueOf(item);
     },
     listQueues: async (page, part) => {
       const last = lastOf(QUEUE_LISTING, page);
       const { partition, sort } = subscriptionIndexes.queues;
       const items = await queryItems(
-        client,
+        table,
         {
-          ...queryOfQueues(tableName, part),
+          ...queryOfQueues(part),
           ExclusiveStartKey:
             last === undefined ? undefined : { ...queueItemKey(last), [partition]: QUEUES, [sort]: last },
         },
@@ -66,8 +67,8 @@ export function dynamoRegistry(client: DynamoDBDocument, tableName: string, cloc
     },
     countQueues: async (part) => {
       let count = 0;
-      for await (const { Count = 0 } of responsesOf(client, {
-        ...queryOfQueues(tableName, part),
+      for await (const { Count = 0 } of responsesOf(table, {
+        ...queryOfQueues(part),
         Select: 'COUNT',
       }))
         count += Count;
@@ -87,12 +88,12 @@ export function dynamoRegistry(client: DynamoDBDocument, tableName: string, cloc
     listSubscriptions: async (queue, page, match) => {
       const last = lastOf(queue, page);
       const query = {
-        ...queryOfSubscriptions(tableName, queue),
+        ...queryOfSubscriptions(queue),
         ExclusiveStartKey: last === undefined ? undefined : subscriptionItemKey(queue, last),
       };
       if (match !== undefined)
-        return findMatching(client, matching(query, match), { queue, limit: page.limit });
-      const items = await queryItems(client, query, page.limit + 1);
+        return findMatching(table, matching(query, match), { queue, limit: page.limit });
+      const items = await queryItems(table, query, page.limit + 1);
       return pageOf(queue, items.map(subscriptionOf), page.limit, ({ id }) => id);
     },
     changeSubscription: (target, change) => changeSubscription(table, target, change),
@@ -103,12 +104,12 @@ export function dynamoRegistry(client: DynamoDBDocument, tableName: string, cloc
 
 /** Reads the claims by one request, then the queue and the subscriptions that hold them by another. */
 async function findByDestinations(
-  { client, tableName, clock }: RegistryTable,
+  table: RegistryTable,
   queue: string,
   destinations: readonly Destination[],
 ): Promise<(Subscription | undefined)[]> {
   const itemsOf = async (keys: readonly ItemKey[]): Promise<Map<string, unknown>> => {
-    const items = await itemsByKey(client, tableName, keys, { ...clock, random: Math.random });
+    const items = await itemsByKey(table, keys, { ...table.clock, random: Math.random });
     return new Map(items.map((item) => [keySchema.parse(item).sk, item]));
   };
   const claimKeys = destinations.map((destination) => subscriberItemKey({ queue, destination }));
@@ -127,7 +128,7 @@ async function findByDestinations(
 
 const keySchema = z.object({ sk: z.string() });
 
-function matching(query: QueryCommandInput, match: string): QueryCommandInput {
+function matching(query: Query, match: string): Query {
   return {
     ...query,
     FilterExpression: 'begins_with(id, :match) OR contains(#name, :match) OR contains(subscriber, :match)',
@@ -141,13 +142,13 @@ const MAX_REQUESTS_PER_PAGE = 4;
 
 /** The page ends at its limit, or where its requests end. */
 async function findMatching(
-  client: DynamoDBDocument,
-  query: QueryCommandInput,
+  table: Table,
+  query: Query,
   { queue, limit }: { queue: string; limit: number },
 ): Promise<Page<Subscription>> {
   const found: Subscription[] = [];
   let requests = 0;
-  for await (const { Items = [], LastEvaluatedKey } of responsesOf(client, query)) {
+  for await (const { Items = [], LastEvaluatedKey } of responsesOf(table, query)) {
     found.push(...Items.map(subscriptionOf));
     requests += 1;
     if (found.length > limit) break;
@@ -162,10 +163,9 @@ async function findMatching(
  * Queries all queues, or those whose name contains a text. The filter uses the copy `name`, because the index key
  * cannot be filtered.
  */
-function queryOfQueues(tableName: string, part: string | undefined): QueryCommandInput {
+function queryOfQueues(part: string | undefined): Query {
   const { name, partition } = subscriptionIndexes.queues;
   const all = {
-    TableName: tableName,
     IndexName: name,
     KeyConditionExpression: `${partition} = :queues`,
     ExpressionAttributeValues: { ':queues': QUEUES },
@@ -183,14 +183,14 @@ const PULLS_ON_A_PAGE = 1000;
 
 /** The pull subscriptions in the index of the queues. AWS errors pass through. */
 export function dynamoPullSubscriptions(client: DynamoDBDocument, tableName: string): PullSubscriptions {
+  const table = tableOf(client, tableName);
   const { name, partition, sort } = subscriptionIndexes.queues;
   const listedSchema = z
     .object({ queue: z.string(), id: z.string(), expiresAt: z.number().exactOptional() })
     .transform(({ id, ...listed }) => ({ ...listed, subscriptionId: id }));
   return {
     after: async (last) => {
-      const { Items = [] } = await client.query({
-        TableName: tableName,
+      const { Items = [] } = await table.query({
         IndexName: name,
         KeyConditionExpression: `${partition} = :pulls AND ${sort} > :last`,
         ProjectionExpression: '#queue, id, expiresAt',

@@ -54,14 +54,15 @@ type RefusedClaim = { subscription: Subscription; holder: string };
  * is written.
  */
 async function add(
-  { client, tableName, clock }: RegistryTable,
+  table: RegistryTable,
   subscriptions: readonly Subscription[],
 ): Promise<readonly RefusedClaim[]> {
+  const TableName = table.name;
   const queue = subscriptions[0]?.queue ?? '';
-  const result = await transactWrite(client, clock, [
+  const result = await transactWrite(table, [
     {
       Update: {
-        TableName: tableName,
+        TableName,
         Key: queueItemKey(queue),
         UpdateExpression: 'ADD subscriptionsAdded :count',
         ConditionExpression: QUEUE_EXISTS,
@@ -70,7 +71,7 @@ async function add(
     },
     ...subscriptions.map((subscription) => ({
       Put: {
-        TableName: tableName,
+        TableName,
         Item: subscriberItemOf(subscription),
         // TTL may leave an expired claim in the table for days; the next subscription takes it over.
         ConditionExpression: `${ABSENT} OR expiresAt <= :now`,
@@ -79,7 +80,7 @@ async function add(
       },
     })),
     ...subscriptions.map((subscription) => ({
-      Put: { TableName: tableName, Item: subscriptionItemOf(subscription), ConditionExpression: ABSENT },
+      Put: { TableName, Item: subscriptionItemOf(subscription), ConditionExpression: ABSENT },
     })),
   ]);
   if (result.kind === 'written') return [];
@@ -98,23 +99,24 @@ async function add(
  * absent and still has the claim. False: the claim stays.
  */
 export async function releaseSubscriber(
-  { client, tableName, clock }: RegistryTable,
+  table: RegistryTable,
   wanted: Pick<Subscription, 'queue' | 'destination'>,
   holder: string,
 ): Promise<boolean> {
+  const TableName = table.name;
   const holderKey = subscriptionItemKey(wanted.queue, holder);
-  if ((await readItem(client, tableName, holderKey)) !== undefined) return false;
-  const result = await transactWrite(client, clock, [
+  if ((await readItem(table, holderKey)) !== undefined) return false;
+  const result = await transactWrite(table, [
     {
       ConditionCheck: {
-        TableName: tableName,
+        TableName,
         Key: holderKey,
         ConditionExpression: `attribute_not_exists(${primaryKey.partition})`,
       },
     },
     {
       Delete: {
-        TableName: tableName,
+        TableName,
         Key: subscriberItemKey(wanted),
         ConditionExpression: 'attribute_not_exists(subscriptionId) OR subscriptionId = :holder',
         ExpressionAttributeValues: { ':holder': holder },
@@ -141,9 +143,7 @@ export function takeRoom(table: RegistryTable, room: Room): Promise<boolean> {
 }
 
 async function tryToTakeRoom(table: RegistryTable, room: Room): Promise<boolean | 'again'> {
-  const result = await conditional(table.client.update(reservationUpdate(table, room))).catch(
-    retryAfterConflict,
-  );
+  const result = await conditional(table.update(reservationUpdate(room))).catch(retryAfterConflict);
   if (result === 'again') return 'again';
   if (result.kind === 'written' || result.item === undefined || isDeletedQueue(result.item)) return true;
   const bound = boundSchema.parse(result.item);
@@ -162,13 +162,12 @@ const boundSchema = z.object({
 });
 
 /** Amounts that do not grow are not checked. */
-function reservationUpdate({ tableName }: RegistryTable, { queue, more, most }: Room) {
+function reservationUpdate({ queue, more, most }: Room) {
   const grown = [
     ...(more.subscriptions > 0 ? ['roomSubscriptions <= :leftSubscriptions'] : []),
     ...(more.bytes > 0 ? ['roomBytes <= :leftBytes'] : []),
   ];
   return {
-    TableName: tableName,
     Key: queueItemKey(queue),
     UpdateExpression: 'ADD roomSubscriptions :subscriptions, roomBytes :bytes',
     ConditionExpression: [QUEUE_EXISTS, 'attribute_exists(roomBytes)', ...grown].join(' AND '),
@@ -193,12 +192,11 @@ function retryAfterConflict(error: unknown): 'again' {
  * changed by the difference, so that concurrent reservations remain counted.
  */
 async function recount(table: RegistryTable, queue: string, bound: Amount): Promise<void> {
-  const { client, tableName, clock } = table;
-  const queueItem = { TableName: tableName, Key: queueItemKey(queue) };
-  const now = clock.now();
+  const Key = queueItemKey(queue);
+  const now = table.clock.now();
   const claimed = await ifNoConflict(
-    client.update({
-      ...queueItem,
+    table.update({
+      Key,
       UpdateExpression: 'SET roomCountedAt = :now',
       ConditionExpression: `${QUEUE_EXISTS} AND (attribute_not_exists(roomCountedAt) OR roomCountedAt <= :before)`,
       ExpressionAttributeValues: { ':now': now, ':before': now - COUNT_AGAIN_AFTER_MS },
@@ -207,8 +205,8 @@ async function recount(table: RegistryTable, queue: string, bound: Amount): Prom
   if (claimed === undefined) return;
   const stored = await countStored(table, queue);
   await ifNoConflict(
-    client.update({
-      ...queueItem,
+    table.update({
+      Key,
       UpdateExpression: 'ADD roomSubscriptions :subscriptions, roomBytes :bytes',
       ConditionExpression: QUEUE_EXISTS,
       ExpressionAttributeValues: {
@@ -219,9 +217,9 @@ async function recount(table: RegistryTable, queue: string, bound: Amount): Prom
   );
 }
 
-async function countStored({ client, tableName }: RegistryTable, queue: string): Promise<Amount> {
+async function countStored(table: RegistryTable, queue: string): Promise<Amount> {
   const stored: Amount = { subscriptions: 0, bytes: 0 };
-  for await (const items of pagesOf(client, queryOfSubscriptions(tableName, queue))) {
+  for await (const items of pagesOf(table, queryOfSubscriptions(queue))) {
     const { subscriptions, bytes } = amountOf(items);
     stored.subscriptions += subscriptions;
     stored.bytes += bytes;

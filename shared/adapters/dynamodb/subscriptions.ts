@@ -12,7 +12,8 @@ import {
 import type { Clock } from '../../ports/clock.ts';
 import type { SubscriptionPage, Subscriptions } from '../../ports/subscriptions.ts';
 import { heapBytesOf, readCache } from '../read-cache.ts';
-import { readItem } from './queries.ts';
+import { type Query, readItem } from './queries.ts';
+import { type Table, tableOf } from './table.ts';
 import { decode, decodeRecord, renamed } from './record.ts';
 import { changeHealth, disable } from './subscription-health.ts';
 import {
@@ -30,7 +31,7 @@ import {
   subscriptionPrefix,
 } from './subscription-item.ts';
 import { expression } from './writes.ts';
-import type { DynamoDBDocument, QueryCommandInput } from '@aws-sdk/lib-dynamodb';
+import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 
 /** Limit of each cache in bytes, since options and metadata may have a few characters or 64 KiB. */
 const MAX_CACHED = 64 * 1024 * 1024;
@@ -44,6 +45,7 @@ export function dynamoSubscriptions(
   tableName: string,
   options: { clock: Pick<Clock, 'now'>; cacheSeconds: number },
 ): Subscriptions {
+  const table = tableOf(client, tableName);
   const age = { clock: options.clock, maxAgeMs: options.cacheSeconds * 1000 };
   const pages = readCache<SubscriptionPage>({
     ...age,
@@ -59,28 +61,26 @@ export function dynamoSubscriptions(
 
   return {
     page: (queue, freshness, after = '') =>
-      pages[freshness](nameOf(queue, after), () =>
-        readPage(client, { tableName, queue, after }, options.clock),
-      ),
+      pages[freshness](nameOf(queue, after), () => readPage(table, { queue, after }, options.clock)),
     find: async (queue, subscriptionId, freshness) => {
       const [foundQueue, subscription] = await Promise.all([
         // Cached even for a fresh subscription: one item allows only 3,000 such reads a second
         // (docs/cost-and-performance.md#ceilings).
-        queues.cached(queue, () => readQueue(client, tableName, queue)),
+        queues.cached(queue, () => readQueue(table, queue)),
         subscriptions[freshness](nameOf(queue, subscriptionId), () =>
-          readSubscription(client, tableName, queue, subscriptionId),
+          readSubscription(table, queue, subscriptionId),
         ),
       ]);
       return { queue: foundQueue, subscription: foundQueue && subscription };
     },
     disable: async (queue, subscriptionId, disabled, version) => {
-      const inForce = await disable(client, { tableName, queue, subscriptionId }, disabled, version);
+      const inForce = await disable(table, { queue, subscriptionId }, disabled, version);
       pages.forgetAll(nameOf(queue, ''));
       subscriptions.forget(nameOf(queue, subscriptionId));
       return inForce;
     },
     changeHealth: async (queue, subscriptionId, change) => {
-      const result = await changeHealth(client, { tableName, queue, subscriptionId }, change);
+      const result = await changeHealth(table, { queue, subscriptionId }, change);
       // The cached values are outdated whether the change was written or refused.
       pages.forgetAll(nameOf(queue, ''));
       subscriptions.forget(nameOf(queue, subscriptionId));
@@ -93,22 +93,17 @@ function nameOf(queue: string, subscriptionId: string): string {
   return `${queue}#${subscriptionId}`;
 }
 
-async function readQueue(
-  client: DynamoDBDocument,
-  tableName: string,
-  queue: string,
-): Promise<Queue | undefined> {
-  const item = await readItem(client, tableName, queueItemKey(queue));
+async function readQueue(table: Table, queue: string): Promise<Queue | undefined> {
+  const item = await readItem(table, queueItemKey(queue));
   return item === undefined || isDeletedQueue(item) ? undefined : queueOf(item);
 }
 
 async function readSubscription(
-  client: DynamoDBDocument,
-  tableName: string,
+  table: Table,
   queue: string,
   subscriptionId: string,
 ): Promise<Subscription | undefined> {
-  const item = await readItem(client, tableName, subscriptionItemKey(queue, subscriptionId));
+  const item = await readItem(table, subscriptionItemKey(queue, subscriptionId));
   return item && subscriptionOf(item);
 }
 
@@ -161,27 +156,25 @@ function projectionOfListed() {
   return { ProjectionExpression, ExpressionAttributeNames: expr.attributes().ExpressionAttributeNames };
 }
 
-type PageOfQueue = { tableName: string; queue: string; after: string };
-
 /**
  * One Query: DynamoDB returns up to 1 MB of items, counted before the projection.
  * @throws UnreadableRecordError
  */
 async function readPage(
-  client: DynamoDBDocument,
-  { tableName, queue, after }: PageOfQueue,
+  table: Table,
+  { queue, after }: { queue: string; after: string },
   clock: Pick<Clock, 'now'>,
 ): Promise<SubscriptionPage | undefined> {
   const readAt = clock.now();
-  const query = { TableName: tableName, ConsistentRead: true, ...listedProjection };
-  const { Items = [], LastEvaluatedKey: more } = await client.query({
+  const query = { ConsistentRead: true, ...listedProjection };
+  const { Items = [], LastEvaluatedKey: more } = await table.query({
     ...query,
     // The queue item and its subscriptions are adjacent and sort before the subscriber claims.
     KeyConditionExpression: `${primaryKey.partition} = :queue AND ${primaryKey.sort} < :subscribers`,
     ExpressionAttributeValues: { ':queue': queuePartition(queue), ':subscribers': subscriberPrefix },
     ExclusiveStartKey: after === '' ? undefined : subscriptionItemKey(queue, after),
   });
-  const [first, ...rest] = after === '' ? Items : [await readQueueOf(client, query, queue), ...Items];
+  const [first, ...rest] = after === '' ? Items : [await readQueueOf(table, query, queue), ...Items];
   if (!isQueueItem(first) || isDeletedQueue(first)) return undefined;
   const page = { ...listedQueueOf(first), subscriptions: rest.map(listedSubscriptionOf), readAt };
   return more === undefined ? page : { ...page, lastSubscriptionId: subscriptionIdIn(more) };
@@ -191,13 +184,9 @@ async function readPage(
  * Reads the queue after its subscriptions: if it is the queue that accepted the message, the subscriptions
  * belonged to it. Uses Query, because dispatch has no other permission on the table.
  */
-async function readQueueOf(
-  client: DynamoDBDocument,
-  query: QueryCommandInput,
-  queue: string,
-): Promise<unknown> {
+async function readQueueOf(table: Table, query: Query, queue: string): Promise<unknown> {
   const { pk, sk } = queueItemKey(queue);
-  const { Items = [] } = await client.query({
+  const { Items = [] } = await table.query({
     ...query,
     KeyConditionExpression: `${primaryKey.partition} = :queue AND ${primaryKey.sort} = :item`,
     ExpressionAttributeValues: { ':queue': pk, ':item': sk },

@@ -1,3 +1,4 @@
+import type { Table } from './table.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { hasTimeAfter, type Pacing } from '../lambda/invocation-deadline.ts';
 import {
@@ -150,8 +151,7 @@ const TRANSIENT: ReadonlySet<string> = new Set([
  * there is time. Errors pass through, except failed conditions, which are results.
  */
 export async function transactWrite(
-  client: DynamoDBDocument,
-  { sleep, deadline }: Pacing,
+  { client, clock }: { client: Pick<DynamoDBDocument, 'transactWrite'>; clock: Pacing },
   writes: NonNullable<TransactWriteCommandInput['TransactItems']>,
 ): Promise<TransactionResult> {
   for (let tried = 1; ; tried += 1) {
@@ -163,8 +163,8 @@ export async function transactWrite(
       const { writes, isTransient } = cancellationOf(error);
       if (writes.some(({ failed }) => failed)) return { kind: 'refused', writes, error };
       const pauseMs = Math.random() * FIRST_PAUSE_MS * 2 ** tried;
-      if (!isTransient || tried === MAX_TRIES || !hasTimeAfter(pauseMs, deadline)) throw error;
-      await sleep(pauseMs);
+      if (!isTransient || tried === MAX_TRIES || !hasTimeAfter(pauseMs, clock.deadline)) throw error;
+      await clock.sleep(pauseMs);
     }
   }
 }
@@ -186,11 +186,7 @@ function cancellationOf({ CancellationReasons: reasons = [] }: TransactionCancel
  * What a write to the subscriptions table needs; the clock paces retries after a conflict with another
  * transaction.
  */
-export type RegistryTable = {
-  client: DynamoDBDocument;
-  tableName: string;
-  clock: Clock & Pacing;
-};
+export type RegistryTable = Table & { clock: Clock & Pacing };
 
 const CONTENTION_PAUSE_MS = 5;
 

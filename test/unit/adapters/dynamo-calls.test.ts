@@ -20,6 +20,7 @@ import { dynamoQueueStatistics } from '../../../shared/adapters/dynamodb/queue-s
 import { queueItemOf, subscriptionItemOf } from '../../../shared/adapters/dynamodb/subscription-item.ts';
 import { dynamoRegistry } from '../../../shared/adapters/dynamodb/subscription-registry.ts';
 import { dynamoSubscriptions } from '../../../shared/adapters/dynamodb/subscriptions.ts';
+import { tableOf as tableNamed } from '../../../shared/adapters/dynamodb/table.ts';
 import { transactWrite } from '../../../shared/adapters/dynamodb/writes.ts';
 import type { CallDeadline } from '../../../shared/adapters/lambda/invocation-deadline.ts';
 import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
@@ -96,7 +97,7 @@ const attemptedWith = async (errors: Error[], deadline?: CallDeadline) => {
   const clock = { sleep: (milliseconds: number) => Promise.resolve(void pauses.push(milliseconds)) };
   const client = interruptedClient(NOWHERE, () => Promise.reject(errors.shift() ?? finished));
   const pacing = deadline === undefined ? clock : { ...clock, deadline };
-  const outcome = await transactWrite(client, pacing, []).catch((error: unknown) => error);
+  const outcome = await transactWrite({ client, clock: pacing }, []).catch((error: unknown) => error);
   return { outcome, pauses };
 };
 
@@ -127,7 +128,7 @@ describe('a transaction', () => {
     const { options, requests } = await stubThat((_, index) => (index === 0 ? 'hang_up' : {}));
     const clock = { sleep: () => Promise.reject(new Error('nothing to wait for')) };
     const Put = { TableName: 'table', Item: { pk: 'p' } };
-    expect(await transactWrite(dynamoClient(options), clock, [{ Put }])).toEqual({ kind: 'written' });
+    expect(await transactWrite({ client: dynamoClient(options), clock }, [{ Put }])).toEqual({ kind: 'written' });
     const sent = z.object({ ClientRequestToken: z.uuid() });
     const [token, ...others] = requests.map(({ body }) => sent.parse(JSON.parse(body)));
     expect(others).toEqual([token]);
@@ -198,8 +199,7 @@ const tableOf = async (
   };
   const read = (more: Partial<BatchReading> = {}) =>
     recordsOf(
-      dynamoClient(options),
-      'table',
+      tableNamed(dynamoClient(options), 'table'),
       deliveries.map(({ key }) => key),
       { ...reading, ...more },
     );
