@@ -23,7 +23,7 @@ import type { MessageWindow } from '../../../shared/ports/messages.ts';
 import type { Page, PageRequest } from '../../../shared/ports/page.ts';
 import { timeText } from '../../../shared/wire/fields.ts';
 import { subscriptionDeliverySchema, subscriptionDeliveryView } from '../../../shared/wire/views/delivery.ts';
-import type { ApiDependencies, ApiPorts } from '../dependencies.ts';
+import type { ApiDependencies } from '../dependencies.ts';
 import { deletedSubscriptionField, existingQueue, existingSubscription } from '../existing.ts';
 import { isOrderedWindow, WINDOW_ORDER_ERROR, windowFields, windowOf } from '../fields.ts';
 import { linksSchema, nextLinks, pageFields } from '../paging.ts';
@@ -84,8 +84,6 @@ const subscriptionDeliveriesSchema = z.object({
   links: linksSchema,
 });
 
-type ListContext = Pick<ApiPorts, 'messageListings' | 'messageRecords' | 'deliveries'>;
-
 /** `type`: of the message. */
 type Found = { delivery: Delivery; type: string | undefined };
 
@@ -99,7 +97,7 @@ const MAX_READS = 10;
  * @throws InvalidMarkerError
  */
 async function listOfSubscription(
-  context: ListContext,
+  context: ApiDependencies,
   window: MessageWindow,
   subscriptionId: string,
   { limit, marker: from }: PageRequest,
@@ -124,7 +122,7 @@ async function listOfSubscription(
 }
 
 async function findOfSubscription(
-  { messageRecords, deliveries }: ListContext,
+  { messageRecords, deliveries }: ApiDependencies,
   message: MessageKey,
   subscriptionId: string,
 ): Promise<Found | undefined> {

@@ -5,8 +5,7 @@ import { deliveryKeyIn } from '../../../shared/domain/delivery/fan-out.ts';
 import { LISTED_STATUSES } from '../../../shared/domain/delivery/vocabulary.ts';
 import type { MessageKey } from '../../../shared/domain/message/message.ts';
 import { policyFor, type RetryDefaults } from '../../../shared/domain/subscription/delivery-policy.ts';
-import type { Deliveries, DeliveryListings, DeliverySelection } from '../../../shared/ports/deliveries.ts';
-import type { MessageRecords } from '../../../shared/ports/messages.ts';
+import type { DeliveryListings, DeliverySelection } from '../../../shared/ports/deliveries.ts';
 import type { Page, PageRequest } from '../../../shared/ports/page.ts';
 import type { Registry } from '../../../shared/ports/subscriptions.ts';
 import {
@@ -189,7 +188,6 @@ const undeliveredQuery = z
   .refine(isOrderedWindow, WINDOW_ORDER_ERROR);
 
 type Listing = { deliveryListings: Pick<DeliveryListings, 'newest' | 'records' | 'ofMessage'> };
-type MessageRecordsContext = { messageRecords: Pick<MessageRecords, 'find'> };
 
 /**
  * Deliveries that are not delivered, newest first, as their records show them. The listing is eventually consistent, so
@@ -222,7 +220,7 @@ function isSelected(selection: DeliverySelection, status: Delivery['status']): b
  * @throws InvalidMarkerError
  */
 export async function listOfMessage(
-  { messageRecords, deliveryListings }: Listing & MessageRecordsContext,
+  { messageRecords, deliveryListings }: Listing & Pick<ApiDependencies, 'messageRecords'>,
   message: MessageKey,
   request: PageRequest,
 ): Promise<Page<Delivery> | undefined> {
@@ -232,7 +230,7 @@ export async function listOfMessage(
 
 /** The key that a delivery has or would have. Undefined: there is no such message. */
 export async function deliveryKeyFor(
-  { messageRecords }: MessageRecordsContext,
+  { messageRecords }: Pick<ApiDependencies, 'messageRecords'>,
   message: MessageKey,
   subscriptionId: string,
 ): Promise<DeliveryKey | undefined> {
@@ -245,11 +243,9 @@ type PolicyContext = {
   settings: RetryDefaults;
 };
 
-type DetailContext = MessageRecordsContext & PolicyContext & { deliveries: Pick<Deliveries, 'find'> };
-
 /** A delivery with its policy and its planned attempts. Undefined: there is no such delivery. */
 async function deliveryDetail(
-  context: DetailContext,
+  context: ApiDependencies,
   message: MessageKey,
   subscriptionId: string,
 ): Promise<DeliveryDetail | undefined> {

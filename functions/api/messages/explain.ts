@@ -69,11 +69,6 @@ export const explanationSchema = z.object({
   links: linksSchema,
 });
 
-type ExplainContext = Pick<
-  ApiDependencies,
-  'registry' | 'messageRecords' | 'deliveries' | 'deliveryListings' | 'payloads' | 'clock' | 'settings'
->;
-
 /** `subscriptionId`: only this one; the page is empty if the queue has no such subscription and no delivery for it. */
 type ExplainRequest = PageRequest & { subscriptionId?: string | undefined };
 
@@ -82,7 +77,7 @@ type ExplainRequest = PageRequest & { subscriptionId?: string | undefined };
  * @throws InvalidMarkerError
  */
 async function explainMessage(
-  context: ExplainContext,
+  context: ApiDependencies,
   message: MessageKey,
   { subscriptionId, ...request }: ExplainRequest,
 ): Promise<{ message: MessageListItem; page: Page<ExplainedSubscription> } | undefined> {
@@ -107,7 +102,7 @@ type Pair = ExplainedPair & { subscriptionId: string };
 
 /** Reads the body only where a subscription without a delivery needs it, because it may have 1 MiB. */
 async function evidenceFor(
-  { payloads, clock, settings }: ExplainContext,
+  { payloads, clock, settings }: ApiDependencies,
   record: MessageRecord,
   { item, pairs }: { item: MessageListItem; pairs: readonly Pair[] },
 ): Promise<Evidence> {
@@ -126,7 +121,7 @@ async function evidenceFor(
 }
 
 async function onePair(
-  { registry, deliveries }: ExplainContext,
+  { registry, deliveries }: ApiDependencies,
   record: MessageRecord,
   subscriptionId: string,
 ): Promise<Page<Pair>> {
@@ -142,7 +137,7 @@ const REMOVED = 'removed.';
 
 /** The subscriptions in the order of their list, then the deliveries of removed ones. */
 async function pageOfPairs(
-  context: ExplainContext,
+  context: ApiDependencies,
   record: MessageRecord,
   { limit, marker }: PageRequest,
 ): Promise<Page<Pair>> {
@@ -171,7 +166,7 @@ async function pageOfPairs(
 
 /** The deliveries without a subscription on a page of the message's deliveries. `known`: subscriptions that exist. */
 async function removedPairs(
-  { registry, deliveryListings }: ExplainContext,
+  { registry, deliveryListings }: ApiDependencies,
   record: MessageRecord,
   { limit, marker }: PageRequest,
   known: readonly Pair[],

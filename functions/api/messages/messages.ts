@@ -12,19 +12,12 @@ import { isConfirmationId } from '../../../shared/domain/subscription/confirmati
 import type { Payloads } from '../../../shared/ports/bodies.ts';
 import type { Clock } from '../../../shared/ports/clock.ts';
 import type { DeliveryListings } from '../../../shared/ports/deliveries.ts';
-import type {
-  MessageListings,
-  MessageRecord,
-  MessageRecords,
-  MessageWindow,
-} from '../../../shared/ports/messages.ts';
+import type { MessageRecord, MessageRecords, MessageWindow } from '../../../shared/ports/messages.ts';
 import type { Page, PageRequest } from '../../../shared/ports/page.ts';
 import { spliceRaw } from '../../../shared/wire/json-slice.ts';
-import type { ApiPorts } from '../dependencies.ts';
+import type { ApiDependencies } from '../dependencies.ts';
 import { postRulesOf } from '../queues/metadata.ts';
 import { MAX_MESSAGE_BYTES } from '../request-json.ts';
-
-type PublishContext = Pick<ApiPorts, 'registry' | 'ingress' | 'clock' | 'newId'>;
 
 /** A checked message. `ttl` and `delay` are seconds. */
 export type PostedMessage = {
@@ -51,7 +44,7 @@ type PublishResult =
  * @throws when some could not be sent. In a repeat with the same ids, those already sent count as duplicates.
  */
 export async function publish(
-  context: PublishContext,
+  context: ApiDependencies,
   queue: string,
   {
     messages,
@@ -111,12 +104,6 @@ export async function messageDetail(
   return { ...record, deliveries, areAllCounted: next === undefined, data };
 }
 
-type ListContext = {
-  messageListings: Pick<MessageListings, 'newest'>;
-  messageRecords: Pick<MessageRecords, 'find'>;
-  deliveryListings: Pick<DeliveryListings, 'tally'>;
-};
-
 /** Messages of a page: each takes three calls to DynamoDB. */
 const MAX_LISTED = 50;
 
@@ -126,7 +113,7 @@ const MAX_LISTED = 50;
  * @throws InvalidMarkerError
  */
 export async function listMessages(
-  context: ListContext,
+  context: ApiDependencies,
   window: MessageWindow,
   request: PageRequest,
 ): Promise<Page<MessageListItem>> {
@@ -137,17 +124,14 @@ export async function listMessages(
   return { ...page, items: items.filter((item) => item !== undefined) };
 }
 
-async function listItem(
-  context: Pick<ListContext, 'messageRecords' | 'deliveryListings'>,
-  message: MessageKey,
-): Promise<MessageListItem | undefined> {
+async function listItem(context: ApiDependencies, message: MessageKey): Promise<MessageListItem | undefined> {
   const record = await context.messageRecords.find(message);
   return record && messageItem(context, record);
 }
 
 /** A message with the states of its deliveries, where they are few. */
 export async function messageItem(
-  { deliveryListings }: Pick<ListContext, 'deliveryListings'>,
+  { deliveryListings }: ApiDependencies,
   record: MessageRecord,
 ): Promise<MessageListItem> {
   const { first, end } = bucketsOf(record);

@@ -25,7 +25,7 @@ import {
   recoveryView,
   recoveryViewSchema,
 } from '../../../shared/wire/views/recovery.ts';
-import type { ApiDependencies, ApiPorts } from '../dependencies.ts';
+import type { ApiDependencies } from '../dependencies.ts';
 import { invalidFields, notFound, type RefusedRequest } from '../errors.ts';
 import { existingQueue } from '../existing.ts';
 import { isOrderedWindow, timeField, WINDOW_ORDER_ERROR } from '../fields.ts';
@@ -246,8 +246,6 @@ const outcomesAnswerSchema = z.object({
   links: linksSchema,
 });
 
-type OutcomesContext = Pick<ApiPorts, 'recoveries' | 'deliveryListings'>;
-
 type Outcomes = { outcomes: readonly RecoveryOutcomes[] } & Pick<DeliveryRecords, 'unreadable'>;
 
 /** Pages of a recovery that are read in parallel, each with one request for up to 50 records. */
@@ -262,7 +260,7 @@ const MAX_READS = 2;
  * @throws InvalidMarkerError
  */
 async function readOutcomes(
-  context: OutcomesContext,
+  context: ApiDependencies,
   { id, selection }: Recovery,
   from: string | undefined,
 ): Promise<Outcomes & { marker: string | undefined }> {
@@ -282,18 +280,13 @@ async function readOutcomes(
 }
 
 async function readPage(
-  { deliveryListings }: OutcomesContext,
+  { deliveryListings }: ApiDependencies,
   recoveryId: string,
   keys: readonly DeliveryKey[],
 ): Promise<Outcomes> {
   const { deliveries, unreadable } = await deliveryListings.records(keys);
   return { outcomes: outcomesOf(recoveryId, deliveries), unreadable };
 }
-
-type RecoveriesContext = Pick<ApiPorts, 'recoveries' | 'operations' | 'clock' | 'newId'> & {
-  registry: Pick<Registry, 'findQueue'>;
-  settings: BodyRetention;
-};
 
 /** When operate begins, the eventually consistent listings have the latest failures, and the record is written. */
 const BEGIN_AFTER_SECONDS = 3;
@@ -313,7 +306,10 @@ type StartResult =
  * @throws when the recovery could not be started; then nothing is replayed
  */
 export async function startRecovery(
-  context: RecoveriesContext,
+  context: Pick<ApiDependencies, 'recoveries' | 'operations' | 'clock' | 'newId'> & {
+    registry: Pick<Registry, 'findQueue'>;
+    settings: BodyRetention;
+  },
   asked: RecoverySelection,
 ): Promise<StartResult> {
   const { registry, recoveries, operations, clock, newId, settings } = context;
@@ -342,7 +338,7 @@ const MAX_TRIES = { tries: 10 };
  * @throws ContendedError
  */
 async function stopRecovery(
-  { recoveries, clock, settings }: Pick<RecoveriesContext, 'recoveries' | 'clock' | 'settings'>,
+  { recoveries, clock, settings }: ApiDependencies,
   queue: string,
   id: string,
 ): Promise<'stopped' | 'over' | undefined> {

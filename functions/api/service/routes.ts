@@ -154,11 +154,6 @@ function homeOf(routes: readonly Route[]): z.input<typeof homeSchema> {
   };
 }
 
-type HealthContext = Pick<
-  ApiDependencies,
-  'registry' | 'messageRecords' | 'deliveries' | 'queueDepths' | 'clock' | 'settings'
->;
-
 type Check = 'subscriptionsTable' | 'deliveriesTable' | 'queues';
 
 /**
@@ -180,7 +175,7 @@ const MAX_OVERDUE = 1_000;
 const PROBE_QUEUE = 'health';
 
 /** Whether the tables and SQS queues of the deployment answer. A failed check is a result and does not throw. */
-async function readHealth(context: HealthContext): Promise<Health> {
+async function readHealth(context: ApiDependencies): Promise<Health> {
   const { registry, messageRecords, deliveries, queueDepths, clock, settings } = context;
   const [subscriptionsTable, deliveriesTable, queues] = await Promise.allSettled([
     registry.findQueue(PROBE_QUEUE),
