@@ -125,11 +125,14 @@ const oauth2 = z
     'must have a private_key for key_id, certificate or issuer',
   );
 
+/** A type that is missing here could not be given. */
+const types = { header, basic, mtls, oauth2_client_credentials: oauth2 } satisfies Record<AuthType, unknown>;
+
 /** `options.auth`. The rest of the checks needs the subscription: seal-auth.ts. */
 export const authOption = z
   .discriminatedUnion(
     'type',
-    [header, basic, mtls, oauth2],
+    [types.header, types.basic, types.mtls, types.oauth2_client_credentials],
     `must be one of ${Object.keys(SECRET_FIELDS).join(', ')}`,
   )
   .describe(
