@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { Attempt } from '../../shared/domain/delivery/attempt.ts';
 import {
   pressureSignalOf,
@@ -101,12 +102,13 @@ async function windowToJudge(
   }
 }
 
-/** Subscriptions whose counts an instance remembers. The oldest are forgotten first. */
+/** Subscriptions whose counts an instance remembers. */
 const MAX_SUBSCRIPTIONS = 10_000;
 
 /** The counts that one function instance has not added yet. */
 export function pendingCounts(): PendingCounts {
-  const bySubscription = new Map<string, ReturnType<PendingCounts['of']> & { version: number }>();
+  type Pending = ReturnType<PendingCounts['of']> & { version: number };
+  const bySubscription = new LRUCache<string, Pending>({ max: MAX_SUBSCRIPTIONS });
   return {
     of: ({ queue, subscriptionId }, version) => {
       const name = `${queue}/${subscriptionId}`;
@@ -114,9 +116,6 @@ export function pendingCounts(): PendingCounts {
       if (known !== undefined && known.version >= version) return known;
       const begun = { version, counts: NO_COUNTS, triedAt: known?.triedAt ?? -Infinity };
       bySubscription.set(name, begun);
-      // A Map keeps the order of insertion.
-      const [first] = bySubscription.size > MAX_SUBSCRIPTIONS ? bySubscription.keys() : [];
-      if (first !== undefined) bySubscription.delete(first);
       return begun;
     },
   };

@@ -8,6 +8,7 @@ import {
   getCACertificates,
   type SecureContext,
 } from 'node:tls';
+import { LRUCache } from 'lru-cache';
 import type { ClientTls } from '../../ports/subscriber.ts';
 import { type AddressGuard, portOf } from './address-guard.ts';
 import {
@@ -174,16 +175,13 @@ export function clientCertificates(
     trustedCertificates.length === 0 ? {} : { ca: [...getCACertificates('default'), ...trustedCertificates] };
   const most = trustedCertificates.length === 0 ? MAX_CONTEXTS : MAX_LARGE_CONTEXTS;
   const anonymous = { name: '', secureContext: createSecureContext({ ...PROTOCOL, ...ca }) };
-  const known = new Map<string, TlsIdentity>();
+  const known = new LRUCache<string, TlsIdentity>({ max: most });
 
   return (tls) => {
     if (tls === undefined) return anonymous;
     const name = nameOf(tls);
     const identity = known.get(name) ?? { name, secureContext: secureContextOf(tls, ca) };
-    known.delete(name);
     known.set(name, identity);
-    const [oldest] = known.keys();
-    if (known.size > most && oldest !== undefined) known.delete(oldest);
     return identity;
   };
 }

@@ -2,6 +2,7 @@ import type { LookupAddress } from 'node:dns';
 import { Resolver } from 'node:dns/promises';
 import { readFileSync, statSync } from 'node:fs';
 import { isIP } from 'node:net';
+import { LRUCache } from 'lru-cache';
 import { RequestNotSentError } from '../../ports/subscriber.ts';
 import { isLocalhost } from './address-guard.ts';
 import { codeOf } from './connection-fault.ts';
@@ -31,7 +32,7 @@ const MUTE_AFTER_MS = 3_000;
 /** Milliseconds for which a name stays mute. */
 const MUTE_FOR_MS = 60_000;
 
-/** Names remembered as mute; the oldest is forgotten first. */
+/** Names remembered as mute. */
 const MAX_MUTE_NAMES = 1_000;
 
 /** A question is repeated after 1.5 s (0.25 s if c-ares knows the server to be fast), doubling, for over 5 s. */
@@ -64,7 +65,11 @@ export function nameResolver({ servers, hostsFile = '/etc/hosts' }: NameResolver
   const hosts = hostsIn(hostsFile);
   const lookups = new Map<string, SharedLookup>();
   const idle: Resolver[] = [];
-  const muteNames = new MuteNames();
+  const muteNames = new LRUCache<string, true>({
+    max: MAX_MUTE_NAMES,
+    ttl: MUTE_FOR_MS,
+    perf: { now: () => Date.now() },
+  });
   const limiter = new Limiter(MAX_LOOKUPS);
   const muteLimiter = new Limiter(MAX_MUTE_LOOKUPS);
 
@@ -76,7 +81,7 @@ export function nameResolver({ servers, hostsFile = '/etc/hosts' }: NameResolver
     let askedAt: number | undefined;
     let isOver = false;
     const noteSilence = (): void => {
-      if (askedAt !== undefined && Date.now() - askedAt >= MUTE_AFTER_MS) muteNames.add(name);
+      if (askedAt !== undefined && Date.now() - askedAt >= MUTE_AFTER_MS) muteNames.set(name, true);
     };
     const ask = async (): Promise<readonly LookupAddress[]> => {
       if (isOver) throw new Error('The look-up was abandoned before it started.');
@@ -223,25 +228,6 @@ class Limiter {
       if (next === undefined) this.#free += 1;
       else next();
     }
-  }
-}
-
-class MuteNames {
-  readonly #until = new Map<string, number>();
-
-  has(name: string): boolean {
-    return (this.#until.get(name) ?? 0) > Date.now();
-  }
-
-  add(name: string): void {
-    this.#until.delete(name);
-    this.#until.set(name, Date.now() + MUTE_FOR_MS);
-    const [oldest] = this.#until.keys();
-    if (this.#until.size > MAX_MUTE_NAMES && oldest !== undefined) this.#until.delete(oldest);
-  }
-
-  delete(name: string): void {
-    this.#until.delete(name);
   }
 }
 

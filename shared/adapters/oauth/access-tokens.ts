@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import type { OAuth2Auth } from '../../domain/subscription/auth.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { AccessTokens, TokenResult } from '../../ports/subscriber.ts';
@@ -27,22 +28,15 @@ const ASKED_AGAIN_AFTER_MS = 5_000;
 /** Milliseconds that a renewal needs. With less it would fail, and its failure would count for other attempts. */
 const LEAST_RENEWAL_MS = 1_000;
 
-/** Each takes 8 KB at most. The oldest is forgotten first. */
+/** Each takes 8 KB at most. */
 const MAX_RESULTS = 1_000;
 
 type Kept = { result: TokenResult; answeredAt: number; until: number };
 
 /** Access tokens by OAuth 2 client credentials (RFC 6749 §4.4), with a cache per subscription and credentials. */
 export function oauthAccessTokens({ clock, ...sender }: AccessTokenOptions): AccessTokens {
-  const results = new Map<string, Kept>();
+  const results = new LRUCache<string, Kept>({ max: MAX_RESULTS });
   const exchanges = new Map<string, Promise<TokenResult>>();
-
-  const keep = (name: string, kept: Kept): void => {
-    results.delete(name);
-    results.set(name, kept);
-    const [oldest] = results.keys();
-    if (results.size > MAX_RESULTS && oldest !== undefined) results.delete(oldest);
-  };
 
   const exchange = async (name: string, auth: OAuth2Auth, timeoutMs: number): Promise<TokenResult> => {
     const startedAt = clock.now();
@@ -50,7 +44,7 @@ export function oauthAccessTokens({ clock, ...sender }: AccessTokenOptions): Acc
     const answeredAt = clock.now();
     const until =
       result.kind === 'token' ? startedAt + usableMs(lifetimeMs) : answeredAt + ASKED_AGAIN_AFTER_MS;
-    keep(name, { result, answeredAt, until });
+    results.set(name, { result, answeredAt, until });
     return result;
   };
 
