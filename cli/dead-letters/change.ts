@@ -1,8 +1,12 @@
+import type { ApiClient } from '../../api-client/api-client.ts';
+import { listSubscriptions } from '../../api-client/operations.ts';
+import { counted } from '../../api-client/words.ts';
+import { commandText } from '../../local/command-name.ts';
 import type {
   DeadLetter,
   DeadLetterReading,
-  RedriveOutcome,
   RedrivenMessage,
+  RedriveOutcome,
 } from '../../shared/domain/delivery/dead-letter.ts';
 import type { RedrivenQueue } from '../../shared/domain/work-queues.ts';
 import type { WorkQueues } from '../../shared/ports/queues.ts';
@@ -12,12 +16,18 @@ import {
   readOperationDeadLetter,
   readUndeliverableNotice,
 } from '../../shared/wire/jobs/dead-letter.ts';
-import type { DeadLetterAccess } from './dead-letter-access.ts';
+import type { RecoveryView } from '../../shared/wire/views/recovery.ts';
+import { queuesBelongTo } from '../api/api-access.ts';
+import { isQueue } from '../api/find-subscription.ts';
+import type { DeploymentChoice } from '../deployment.ts';
+import { failureText } from '../failure-report.ts';
+import { INTERRUPTED } from '../interruption.ts';
+import { printable } from '../output/printable.ts';
+import type { Terminal } from '../terminal.ts';
+import { type DeadLetterAccess, openDeadLetters } from './dead-letter-access.ts';
 import { describeDeadLetter } from './describe.ts';
 import { type DeadLetterFilter, matcherOf } from './look.ts';
-import { type CheckedMessage, sendUnlessLost } from './lost-again.ts';
-import { type DeadLetterRequest, processDeadLetters } from './process-dead-letters.ts';
-import type { RunResult } from './run-result.ts';
+import { type DeadLetterRequest, processDeadLetters, type RunResult } from './process-dead-letters.ts';
 import { type Recovered, retryUndeliverable, settledOnly } from './undeliverable.ts';
 
 /** `dryRun`: only says what a run would do. */
@@ -30,19 +40,10 @@ export type ChangeRequest = Pick<
  * For ingress dead letters. `toQueue`: where they go instead. `evenUnmatched`: also to a queue without a subscription,
  * which loses them.
  */
-export type RedriveRequest = ChangeRequest & {
-  toQueue?: string | undefined;
-  evenUnmatched?: boolean | undefined;
-};
+type IngressOptions = { toQueue?: string | undefined; evenUnmatched?: boolean | undefined };
 
 /** `settled`: only notices that need nothing more. `recovered`: of these, only those of the given deliveries. */
 export type DeleteRequest = ChangeRequest & { settled?: boolean | undefined; recovered?: Recovered };
-
-/** How to read a dead letter that goes back to a queue unchanged. */
-const READERS = {
-  delivery: readDeliveryDeadLetter,
-  operation: readOperationDeadLetter,
-} as const;
 
 /**
  * Sends dead letters back to their queues, and retries the deliveries of undeliverable notices by the API: only the API
@@ -52,7 +53,7 @@ const READERS = {
 export async function redriveDeadLetters(
   access: DeadLetterAccess,
   which: RedrivenQueue,
-  { filter = {}, dryRun = false, toQueue, evenUnmatched = false, ...request }: RedriveRequest,
+  { filter = {}, dryRun = false, toQueue, evenUnmatched, ...request }: ChangeRequest & IngressOptions,
 ): Promise<RunResult> {
   const common = { ...request, wants: matcherOf(which, filter), keep: dryRun };
   const ports = access.portsOf(which);
@@ -65,7 +66,10 @@ export async function redriveDeadLetters(
     });
   }
   const handle = dryRun ? accepted : sendBack(access.workQueues);
-  if (which !== 'ingress') return processDeadLetters(ports, { ...common, read: READERS[which], handle });
+  if (which !== 'ingress') {
+    const read = which === 'delivery' ? readDeliveryDeadLetter : readOperationDeadLetter;
+    return processDeadLetters(ports, { ...common, read, handle });
+  }
   return processDeadLetters(ports, {
     ...common,
     read: (deadLetter) => readToCheck(deadLetter, { toQueue, evenUnmatched }),
@@ -76,7 +80,7 @@ export async function redriveDeadLetters(
 /** A queue that was missing when its message came, or that is given now, may have no subscription yet. */
 function readToCheck(
   deadLetter: DeadLetter,
-  { toQueue, evenUnmatched }: { toQueue: string | undefined; evenUnmatched: boolean },
+  { toQueue, evenUnmatched = false }: IngressOptions,
 ): DeadLetterReading<CheckedMessage> {
   const reading = readIngressDeadLetter(deadLetter, toQueue);
   if (reading.kind === 'skip') return reading;
@@ -126,4 +130,79 @@ export async function deleteDeadLetters(
     },
   });
   return { ...result, ids };
+}
+
+/** `target`: the queue to check; absent where the message needs no check. */
+type CheckedMessage = { message: RedrivenMessage; target?: string };
+
+/**
+ * Sends ingress messages back, except to a queue that is missing or has no subscription: a message that matches no
+ * subscription is not kept, and its dead letter would be gone.
+ */
+function sendUnlessLost(
+  api: () => Promise<ApiClient>,
+  send: (messages: readonly RedrivenMessage[]) => Promise<unknown>,
+): (checked: readonly CheckedMessage[]) => Promise<RedriveOutcome[]> {
+  const faults = new Map<string, Promise<string | undefined>>();
+  const faultOf = (queue: string): Promise<string | undefined> => {
+    const fault = faults.get(queue) ?? api().then((client) => faultOfTarget(client, queue));
+    faults.set(queue, fault);
+    return fault;
+  };
+  return async (checked) => {
+    const outcomes = await Promise.all(
+      checked.map(async ({ target }): Promise<RedriveOutcome> => {
+        const reason = target === undefined ? undefined : await faultOf(target);
+        return reason === undefined ? { kind: 'redriven' } : { kind: 'refused', reason };
+      }),
+    );
+    const kept = checked.filter((_, index) => outcomes[index]?.kind === 'redriven');
+    if (kept.length > 0) await send(kept.map(({ message }) => message));
+    return outcomes;
+  };
+}
+
+/** Why a message would be lost or return from the queue; undefined if not. */
+async function faultOfTarget(api: ApiClient, queue: string): Promise<string | undefined> {
+  if (!(await isQueue(api, queue))) return `there is no queue ${queue}`;
+  const first = await api.list(listSubscriptions, { path: { queue }, most: 1 }).next();
+  return first.done === true ? `queue ${queue} has no subscription` : undefined;
+}
+
+const MAX_MS = 40_000;
+
+type Selection = Pick<RecoveryView, 'queue' | 'subscription' | 'status' | 'since' | 'until'>;
+
+/**
+ * Removes the undeliverable notices that a recovery has settled: those of the deliveries of its selection that need
+ * nothing more. Best effort: prints one line on stderr if it removed some, or could not. Returns the given exit status.
+ */
+export async function removeSettledNotices(
+  exitStatus: number,
+  { queue, subscription, ...recovered }: Selection,
+  choice: DeploymentChoice,
+  terminal: Terminal,
+): Promise<number> {
+  if (exitStatus === INTERRUPTED || !queuesBelongTo(choice, terminal.env)) return exitStatus;
+  try {
+    await terminal.untilInterrupted(async (signal) => {
+      const access = await openDeadLetters(choice, terminal);
+      const { handled } = await deleteDeadLetters(access, 'undeliverable', {
+        filter: { queue, subscription },
+        settled: true,
+        recovered,
+        startedAt: Infinity,
+        signal: AbortSignal.any([signal, AbortSignal.timeout(MAX_MS)]),
+      });
+      if (handled === 0) return;
+      const notices = counted(handled, 'settled notice', 'settled notices');
+      terminal.printError(`Removed ${notices} from the undeliverable queue of ${printable(access.place)}.`);
+    });
+  } catch (error) {
+    terminal.printError(
+      `Settled notices stay in the undeliverable queue (${printable(failureText(error))}). ` +
+        `To remove them: ${commandText('deadletters delete undeliverable --settled')}`,
+    );
+  }
+  return exitStatus;
 }

@@ -1,6 +1,3 @@
-import { sqsClient } from '../../shared/adapters/sqs/client.ts';
-import { sqsDeadLetterQueue } from '../../shared/adapters/sqs/dead-letter-queue.ts';
-import { sqsWorkQueues } from '../../shared/adapters/sqs/queues.ts';
 import type { RedrivenQueue } from '../../shared/domain/work-queues.ts';
 import type { WorkQueues } from '../../shared/ports/queues.ts';
 import { Problem } from '../../local/install/problem.mjs';
@@ -51,6 +48,10 @@ export async function openDeadLetters(
       'POSTHASTE_API_URL gives the API, but not the SQS queues: name the deployment by --deployment.',
     );
   const deployment = await findDeployment(choice);
+  // Loaded only here: the SDK would slow down every command that may look at dead letters.
+  const { sqsClient } = await import('../../shared/adapters/sqs/client.ts');
+  const { sqsDeadLetterQueue } = await import('../../shared/adapters/sqs/dead-letter-queue.ts');
+  const { sqsWorkQueues } = await import('../../shared/adapters/sqs/queues.ts');
   const sqs = sqsClient(deployment.client);
   const urls = {
     ingress: deployment.ingressQueueUrl,

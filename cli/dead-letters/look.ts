@@ -1,11 +1,13 @@
 import type { ApiClient } from '../../api-client/api-client.ts';
+import { Problem } from '../../local/install/problem.mjs';
 import type { DeadLetter } from '../../shared/domain/delivery/dead-letter.ts';
 import type { RedrivenQueue } from '../../shared/domain/work-queues.ts';
-import type { DeadLetterView } from '../../shared/wire/views/console.ts';
+import type { DeadLetterDetail, DeadLetterView } from '../../shared/wire/views/console.ts';
 import { failureText } from '../failure-report.ts';
-import { describeDeadLetter } from './describe.ts';
-import { type DeadLetterPorts, processDeadLetters } from './process-dead-letters.ts';
-import type { RunResult } from './run-result.ts';
+import { DEAD_LETTERS_OF } from './dead-letter-access.ts';
+import { describeDeadLetter, detailOf } from './describe.ts';
+import { type DeadLetterPorts, processDeadLetters, type RunResult } from './process-dead-letters.ts';
+import { hiddenFields, hiddenSentence } from './run-text.ts';
 import { statesSince } from './undeliverable.ts';
 
 /** Which dead letters to show or to change. Ids and subscriptions may be given by the beginning of their id. */
@@ -21,7 +23,7 @@ export type DeadLetterFilter = {
 export const NO_REASON = 'none';
 
 /** Length of an SQS message id, a UUID. */
-export const WHOLE_ID = 36;
+const WHOLE_ID = 36;
 
 /** Whether a dead letter passes; undefined if all do. */
 export function matcherOf(
@@ -98,10 +100,7 @@ export async function lookAtDeadLetters(ports: DeadLetterPorts, request: LookReq
     if (which !== 'undeliverable' || api === undefined || statesProblem !== undefined) return views;
     try {
       const states = await statesSince(api, deadLetters);
-      return views.map((view, index) => {
-        const state = states[index];
-        return state === undefined ? view : { ...view, state };
-      });
+      return views.map((view, index) => ({ ...view, ...(states[index] && { state: states[index] }) }));
     } catch (error) {
       statesProblem = failureText(error);
       return views;
@@ -112,10 +111,10 @@ export async function lookAtDeadLetters(ports: DeadLetterPorts, request: LookReq
 }
 
 /** The same for other values than views. */
-export async function lookThrough<Item>(
+async function lookThrough<Item>(
   ports: DeadLetterPorts,
   { which, filter = {}, since, limit, signal }: Omit<LookRequest, 'api'>,
-  describeAll: (deadLetters: readonly DeadLetter[]) => Promise<readonly Item[]>,
+  describeAll: (deadLetters: readonly DeadLetter[]) => readonly Item[] | Promise<readonly Item[]>,
 ): Promise<Look<Item>> {
   const items: Item[] = [];
   const result = await processDeadLetters(ports, {
@@ -133,4 +132,62 @@ export async function lookThrough<Item>(
     },
   });
   return { items, result, isInterrupted: result.end === 'interrupted' && signal.aborted };
+}
+
+/** No visible dead letter, or several, have the given id. */
+export class NoSuchDeadLetter extends Problem {}
+
+/**
+ * The filter with whole ids in place of their beginnings.
+ * @throws NoSuchDeadLetter for a beginning that no dead letter has, or several
+ */
+export async function withWholeIds(
+  ports: DeadLetterPorts,
+  which: RedrivenQueue,
+  filter: DeadLetterFilter,
+  signal: AbortSignal,
+): Promise<DeadLetterFilter> {
+  const { id: starts } = filter;
+  if (starts === undefined || starts.every(({ length }) => length >= WHOLE_ID)) return filter;
+  const request = { which, filter: { id: starts }, signal };
+  const { items, result } = await lookThrough(ports, request, (all) => all.map(({ id }) => ({ id })));
+  return { ...filter, id: starts.map((start) => onlyOne(items, which, start, result.hidden).id) };
+}
+
+/**
+ * A whole dead letter by the beginning of its id.
+ * @throws NoSuchDeadLetter if there is none, or several
+ */
+export async function findDeadLetter(
+  ports: DeadLetterPorts,
+  which: RedrivenQueue,
+  start: string,
+  signal: AbortSignal,
+): Promise<DeadLetterDetail> {
+  const request = { which, filter: { id: [start] }, limit: start.length >= WHOLE_ID ? 1 : 2, signal };
+  const { items, result } = await lookThrough(ports, request, (deadLetters) =>
+    deadLetters.map((deadLetter) => detailOf(which, deadLetter)),
+  );
+  signal.throwIfAborted();
+  return onlyOne(items, which, start, result.hidden);
+}
+
+function onlyOne<Item extends { id: string }>(
+  items: readonly Item[],
+  which: RedrivenQueue,
+  start: string,
+  hidden: number,
+): Item {
+  const [first, second] = items.filter(({ id }) => id.startsWith(start));
+  if (first === undefined) {
+    const none = `None of the ${DEAD_LETTERS_OF[which]} has an id that starts with ${start}.`;
+    throw new NoSuchDeadLetter(
+      [none, hiddenSentence(hiddenFields(hidden, Date.now())) ?? []].flat().join(' '),
+    );
+  }
+  if (second !== undefined)
+    throw new NoSuchDeadLetter(
+      `Several ${DEAD_LETTERS_OF[which]} have ids that start with ${start}, such as ${first.id} and ${second.id}. Give more of the id.`,
+    );
+  return first;
 }

@@ -6,9 +6,13 @@ import { failureText } from '../failure-report.ts';
 import { INTERRUPTED } from '../interruption.ts';
 import { clockTime, countsText, sumOf } from '../output/words.ts';
 import { DEAD_LETTERS_OF } from './dead-letter-access.ts';
-import type { DeadLetterFilter } from './look.ts';
-import { HIDDEN_SECONDS } from './process-dead-letters.ts';
-import { type RunEnd, RunFailedError, type RunResult, type Tally } from './run-result.ts';
+import {
+  HIDDEN_SECONDS,
+  type RunEnd,
+  RunFailedError,
+  type RunResult,
+  type Tally,
+} from './process-dead-letters.ts';
 
 type Hidden = { hidden: number; hiddenUntil?: string };
 
@@ -16,7 +20,10 @@ type Hidden = { hidden: number; hiddenUntil?: string };
 export type RunOutcome = RunResult & Hidden & { missing: number };
 
 /** The result of a run that is over. */
-export function outcomeOf(result: RunResult, { id = [] }: DeadLetterFilter): RunOutcome {
+export function outcomeOf<Result extends RunResult>(
+  result: Result,
+  { id = [] }: { id?: readonly string[] | undefined },
+): Result & RunOutcome {
   const { handled, settled, skipped, hidden } = result;
   const isComplete = result.end === 'emptied';
   const missing = isComplete ? Math.max(0, new Set(id).size - handled - sumOf(settled) - sumOf(skipped)) : 0;

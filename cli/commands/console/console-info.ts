@@ -6,7 +6,7 @@ import { adviceFor, ApiRefusal } from '../../../api-client/refusal.ts';
 import { type ApiAccess, CredentialsProblem, findApi } from '../../api/api-access.ts';
 import { apiClient } from '../../api/open-api.ts';
 import { COMMAND } from '../../../local/command-name.ts';
-import type { DeadLetterAccess } from '../../dead-letters/dead-letter-access.ts';
+import { type DeadLetterAccess, openDeadLetters } from '../../dead-letters/dead-letter-access.ts';
 import type { DeploymentChoice } from '../../deployment.ts';
 import { failureText } from '../../failure-report.ts';
 import type { Terminal } from '../../terminal.ts';
@@ -27,12 +27,7 @@ export async function deploymentTarget(
   terminal: Pick<Terminal, 'env' | 'sleep'>,
 ): Promise<ConsoleTarget> {
   const access = await findApi(choice, terminal.env);
-  const deadLetters = async (): Promise<DeadLetterAccess> => {
-    // Loaded only here: few sessions look at dead letters.
-    const { openDeadLetters } = await import('../../dead-letters/dead-letter-access.ts');
-    return openDeadLetters(choice, terminal);
-  };
-  return { kind: 'deployment', access, deadLetters };
+  return { kind: 'deployment', access, deadLetters: () => openDeadLetters(choice, terminal) };
 }
 
 /** The same poll interval as in `deliveries watch`. */

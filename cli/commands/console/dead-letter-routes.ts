@@ -13,10 +13,9 @@ import { CredentialsProblem } from '../../api/api-access.ts';
 import { boundedBody } from '../../bounded-body.ts';
 import { type ChangeRequest, deleteDeadLetters, redriveDeadLetters } from '../../dead-letters/change.ts';
 import { type DeadLetterAccess, DeploymentNotNamed } from '../../dead-letters/dead-letter-access.ts';
-import { lookAtDeadLetters } from '../../dead-letters/look.ts';
-import { type RunResult, RunFailedError } from '../../dead-letters/run-result.ts';
+import { lookAtDeadLetters, findDeadLetter, NoSuchDeadLetter } from '../../dead-letters/look.ts';
+import { type RunResult, RunFailedError } from '../../dead-letters/process-dead-letters.ts';
 import { hiddenFields, outcomeOf } from '../../dead-letters/run-text.ts';
-import { findDeadLetter, NoSuchDeadLetter } from '../../dead-letters/whole-ids.ts';
 import { failureText } from '../../failure-report.ts';
 import { Problem } from '../../../local/install/problem.mjs';
 

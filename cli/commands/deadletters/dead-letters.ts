@@ -1,10 +1,93 @@
 import { Argument, type Command } from 'commander';
+import { ApiRefusal } from '../../../api-client/refusal.ts';
+import { counted } from '../../../api-client/words.ts';
+import { Problem } from '../../../local/install/problem.mjs';
 import { REDRIVEN_QUEUES, type RedrivenQueue } from '../../../shared/domain/work-queues.ts';
-import { idOf, wholeNumberOf, pastTimeOf, TIME_FORMS } from '../../options/arguments.ts';
-import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
+import { parseJson } from '../../../shared/wire/json-slice.ts';
+import type { DeadLetterDetail, DeadLetterView } from '../../../shared/wire/views/console.ts';
+import { isQueue, noSuchQueue } from '../../api/find-subscription.ts';
+import { type ChangeRequest, deleteDeadLetters, type DeleteRequest } from '../../dead-letters/change.ts';
+import {
+  DEAD_LETTERS_OF,
+  type DeadLetterAccess,
+  openDeadLetters,
+} from '../../dead-letters/dead-letter-access.ts';
+import {
+  type DeadLetterFilter,
+  findDeadLetter,
+  type Look,
+  lookAtDeadLetters,
+  NO_REASON,
+  withWholeIds,
+} from '../../dead-letters/look.ts';
+import type { RunResult } from '../../dead-letters/process-dead-letters.ts';
+import {
+  asJson,
+  hiddenFields,
+  hiddenSentence,
+  outcomeOf,
+  progressText,
+  type RunOutcome,
+  runProblem,
+  sentenceOf,
+  statusOf,
+} from '../../dead-letters/run-text.ts';
+import { INTERRUPTED } from '../../interruption.ts';
+import { collect, idOf, pastTimeOf, queueOf, TIME_FORMS, wholeNumberOf } from '../../options/arguments.ts';
+import { type DeploymentOptions, onDeployment } from '../../options/deployment-options.ts';
+import { fieldLines, tableLines } from '../../output/list.ts';
+import { printable, printableJson } from '../../output/printable.ts';
+import { withProgress } from '../../output/progress-line.ts';
+import { clockTime, inWords } from '../../output/words.ts';
 import type { Terminal } from '../../terminal.ts';
-import type { DeleteOptions, ListOptions } from './run.ts';
-import { addDeadLetterFilter, addIdOption } from './filter-options.ts';
+
+/** `since`: milliseconds since the epoch. */
+export type ChosenOptions = DeploymentOptions & DeadLetterFilter & { since?: number };
+
+/** Adds the options that choose dead letters by what they say. */
+export function addDeadLetterFilter(command: Command): Command {
+  return command
+    .option('--queue <QUEUE>', 'only messages of this queue', queueOf)
+    .option('--subscription <ID>', 'only messages for this subscription, by the beginning of its id', idOf)
+    .option('--reason <REASON>', 'only messages with this reason; none: SQS moved them here', idOf);
+}
+
+export function addIdOption(command: Command): Command {
+  return command.option(
+    '--id <ID>',
+    'only this message, by its SQS message id or the beginning of it; may be repeated',
+    collect(idOf),
+  );
+}
+
+/** The filter among the options of a command. */
+export function filterOf({ queue, subscription, reason, id }: DeadLetterFilter): DeadLetterFilter {
+  return { queue, subscription, reason, id };
+}
+
+/** What runs over the dead letters of a queue, and what it does to each, in a word. */
+type Run = { which: RedrivenQueue; access: DeadLetterAccess; what: string; done: string };
+
+/** Runs over the chosen dead letters with a progress line. @throws Problem if the run stops with an error */
+export function runOverChosen<Result extends RunResult>(
+  { which, access, what, done }: Run,
+  given: DeadLetterFilter,
+  terminal: Terminal,
+  run: (request: Pick<ChangeRequest, 'filter' | 'signal' | 'onProgress'>) => Promise<Result>,
+): Promise<Result & RunOutcome> {
+  return withProgress(terminal, async (signal, progress) => {
+    progress.show(`Looking for ${DEAD_LETTERS_OF[which]} …`);
+    const filter = await withWholeIds(access.portsOf(which), which, given, signal);
+    const result = await run({
+      filter,
+      signal,
+      onProgress: (tally) => {
+        progress.show(progressText(which, tally, done));
+      },
+    });
+    return outcomeOf(result, filter);
+  }).catch(runProblem(what, 'five minutes'));
+}
 
 const LOOK = `
 A look receives the messages, so other programs do not see them meanwhile, and
@@ -26,6 +109,8 @@ function whichArgument(flags: string): Argument {
   return new Argument(flags, 'which dead letters').choices(REDRIVEN_QUEUES);
 }
 
+type ListOptions = ChosenOptions & { limit?: number };
+
 function addList(deadLetters: Command, terminal: Terminal): void {
   const command = deadLetters
     .command('list')
@@ -38,16 +123,98 @@ function addList(deadLetters: Command, terminal: Terminal): void {
       'maximum number of messages of each queue (default: 100)',
       wholeNumberOf(1, 10_000),
     )
-    .action(async (which: RedrivenQueue | undefined, options: ListOptions) => {
-      // Loaded only here, as the others below: the SDK would slow down every other command.
-      const { runList } = await import('./run.ts');
-      terminal.exitStatus = await runList(which, options, terminal);
-    });
+    .action((which: RedrivenQueue | undefined, options: ListOptions) => list(which, options, terminal));
   onDeployment(command, {
     json: 'one dead letter per line',
     more: LOOK,
     examples: ['deadletters list', 'deadletters list ingress --reason not_json --since 2d'],
   });
+}
+
+async function list(
+  which: RedrivenQueue | undefined,
+  options: ListOptions,
+  terminal: Terminal,
+): Promise<void> {
+  const access = await openDeadLetters(options, terminal);
+  const { since, limit = 100 } = options;
+  const looks = await withProgress(terminal, (signal, progress) => {
+    progress.show('Looking for dead letters …');
+    return Promise.all(
+      (which === undefined ? REDRIVEN_QUEUES : [which]).map(async (queue) => {
+        const api = queue === 'undeliverable' ? await access.api() : undefined;
+        const request = { which: queue, filter: filterOf(options), since, limit, signal, api };
+        return { queue, ...(await lookAtDeadLetters(access.portsOf(queue), request)) };
+      }),
+    );
+  }).catch(runProblem('The look', 'a minute'));
+  printItems(looks, options.json === true, terminal);
+  looks.flatMap(notesOn).forEach(terminal.printError);
+  if (looks.some(({ result }) => result.hidden > 0)) terminal.exitStatus = 1;
+  if (looks.some(({ isInterrupted }) => isInterrupted)) terminal.exitStatus = INTERRUPTED;
+}
+
+function printItems(looks: readonly Look[], json: boolean, { print, printJson }: Terminal): void {
+  const items = looks.flatMap((look) => look.items);
+  const isEmpty = looks.every(({ result }) => result.total === 0);
+  if (json) items.forEach(printJson);
+  else if (items.length > 0) tableLines(COLUMNS, items.map(rowOf)).forEach(print);
+  else print(isEmpty ? 'No dead letters.' : 'No matching dead letter is visible.');
+}
+
+/** What a list does not show. */
+function notesOn(look: Look & { queue: RedrivenQueue }): string[] {
+  const { queue, items, result, isInterrupted, statesProblem } = look;
+  const { end, hidden, total, left } = result;
+  const why = isInterrupted ? 'interrupted' : 'the look ended after 40 s';
+  const notes = [
+    end === 'emptied' || left === 0
+      ? undefined
+      : `showing ${items.length} of about ${counted(total, 'message', 'messages')}; ${end === 'limit_reached' ? 'for more, use --limit' : why}.`,
+    hiddenSentence(hiddenFields(hidden, Date.now())),
+    statesProblem && `what became of the deliveries could not be read: ${printable(statesProblem)}`,
+  ];
+  return notes.flatMap((note) => (note === undefined ? [] : [`${queue}: ${note}`]));
+}
+
+const COLUMNS = [
+  { head: 'Of' },
+  { head: 'Id' },
+  { head: 'Age' },
+  { head: 'Reason' },
+  { head: 'Queue' },
+  { head: 'Message' },
+  { head: 'Subscription' },
+  { head: 'State' },
+  { head: 'Received', align: 'right' as const },
+  { head: 'Excerpt' },
+];
+
+/** Enough of an id to name it to `show`, in all likelihood. */
+const SHORT_ID = 8;
+const SHORT_EXCERPT = 48;
+
+function rowOf(deadLetter: DeadLetterView): string[] {
+  const { which, id, sentAt, reason = NO_REASON, queue = '', messageId = '', subscriptionIds } = deadLetter;
+  const { state = '', receives, excerpt } = deadLetter;
+  return [
+    which,
+    printable(id.slice(0, SHORT_ID)),
+    inWords((Date.now() - Date.parse(sentAt)) / 1000).replace(/^(\S+ \S+ \S+ \S+) .*$/, '$1'),
+    printable(reason),
+    printable(queue),
+    printable(messageId),
+    subscriptionsText(subscriptionIds),
+    state.replaceAll('_', ' '),
+    receives === undefined ? '' : String(receives),
+    excerpt.length > SHORT_EXCERPT ? `${excerpt.slice(0, SHORT_EXCERPT - 1)}…` : excerpt,
+  ];
+}
+
+/** `s1 and 9 more` */
+function subscriptionsText([first, ...others]: readonly string[]): string {
+  if (first === undefined) return '';
+  return printable(first) + (others.length === 0 ? '' : ` and ${others.length} more`);
 }
 
 function addShow(deadLetters: Command, terminal: Terminal): void {
@@ -57,8 +224,14 @@ function addShow(deadLetters: Command, terminal: Terminal): void {
     .addArgument(whichArgument('<which>'))
     .argument('<id>', 'SQS message id, or the beginning of it', idOf)
     .action(async (which: RedrivenQueue, id: string, options: DeploymentOptions) => {
-      const { runShow } = await import('./run.ts');
-      await runShow(which, id, options, terminal);
+      const access = await openDeadLetters(options, terminal);
+      const found = await withProgress(terminal, (signal, progress) => {
+        progress.show(`Looking for ${id} …`);
+        return findDeadLetter(access.portsOf(which), which, id, signal);
+      }).catch(runProblem('The look', 'a minute'));
+      const missing = options.json === true ? undefined : await missingQueue(access, found);
+      terminal.printResult(options, found, () => textOf(found));
+      if (missing !== undefined) terminal.print(`\n${printable(missing)}`);
     });
   onDeployment(command, {
     json: 'the dead letter',
@@ -66,6 +239,42 @@ function addShow(deadLetters: Command, terminal: Terminal): void {
     examples: ['deadletters show ingress 0b8d4c4e'],
   });
 }
+
+/** Says that the queue of a dead letter is still missing, and which name was probably meant. Best effort. */
+async function missingQueue(
+  access: DeadLetterAccess,
+  { reason, queue }: DeadLetterDetail,
+): Promise<string | undefined> {
+  if (reason !== 'unknown_queue' || queue === undefined) return undefined;
+  try {
+    const api = await access.api();
+    return (await isQueue(api, queue)) ? undefined : (await noSuchQueue(api, queue)).message;
+  } catch (error) {
+    if (error instanceof ApiRefusal || error instanceof Problem) return undefined;
+    throw error;
+  }
+}
+
+function textOf(found: DeadLetterDetail): string {
+  const { id, sentAt, receives, reason, queue, messageId, subscriptionIds, attributes, body } = found;
+  const fields = fieldLines([
+    ['Id', printable(id)],
+    ['Sent', clockTime(sentAt)],
+    ['Received', receives === undefined ? undefined : `${receives} times`],
+    ['Reason', printable(reason ?? NO_REASON)],
+    ['Queue', queue === undefined ? undefined : printable(queue)],
+    ['Message', messageId === undefined ? undefined : printable(messageId)],
+    ['Subscription', subscriptionIds.length === 0 ? undefined : subscriptionIds.map(printable).join(', ')],
+    ...Object.entries(attributes).map(
+      ([name, value]) => [`Attribute ${printable(name)}`, printable(value)] as const,
+    ),
+  ]);
+  // JSON may be on several lines.
+  const text = parseJson(body) === undefined ? printable(body) : printableJson(body);
+  return [...fields, '', text].join('\n');
+}
+
+type DeleteOptions = ChosenOptions & { settled?: true; all?: true; dryRun?: true; yes?: true };
 
 const DELETE = `
 Deleted dead letters cannot be restored. On a terminal the command asks first,
@@ -90,14 +299,13 @@ function addDelete(deadLetters: Command, terminal: Terminal): void {
     .option('--all', 'all messages of the queue')
     .option('--dry-run', 'change nothing, and say what would be deleted')
     .option('--yes', 'do not ask')
-    .action(async (which: RedrivenQueue, options: DeleteOptions) => {
+    .action((which: RedrivenQueue, options: DeleteOptions) => {
       const { id, queue, subscription, reason, since, settled, all } = options;
       const chosen = [id, queue, subscription, reason, since, settled].some((given) => given !== undefined);
       if (chosen === (all === true)) command.error(`error: ${all === true ? CONFLICT : NOTHING_CHOSEN}`);
       if (settled === true && which !== 'undeliverable')
         command.error('error: --settled is for undeliverable notices only');
-      const { runDelete } = await import('./run.ts');
-      terminal.exitStatus = await runDelete(which, options, terminal);
+      return deleteChosen(which, options, terminal);
     });
   onDeployment(command, {
     json: 'which, deleted, skipped, left, hidden; also hiddenUntil, missing, dryRun',
@@ -111,3 +319,52 @@ function addDelete(deadLetters: Command, terminal: Terminal): void {
 
 const NOTHING_CHOSEN = 'choose messages with --id, a filter or --settled, or delete all of them with --all';
 const CONFLICT = '--all cannot be combined with options that choose messages';
+
+async function deleteChosen(which: RedrivenQueue, options: DeleteOptions, terminal: Terminal): Promise<void> {
+  const { since, settled, dryRun = false, yes } = options;
+  const access = await openDeadLetters(options, terminal);
+  if (options.json !== true && !dryRun) terminal.printError(`→ ${printable(access.place)}`);
+  const startedAt = Date.now();
+  const deleteNow: DeleteNow = (filter, chosen) => {
+    const done = chosen.dryRun === true ? 'found' : 'deleted';
+    return runOverChosen({ which, access, what: 'The command', done }, filter, terminal, (request) =>
+      deleteDeadLetters(access, which, { ...request, ...chosen, startedAt }),
+    );
+  };
+  const found = await deleteNow(filterOf(options), { settled, since, dryRun: dryRun || yes !== true });
+  const outcome =
+    dryRun || yes === true ? found : await deleteAfterQuestion(found, deleteNow, { which, access, terminal });
+  if (outcome === undefined) {
+    terminal.printError('Nothing was deleted.');
+    terminal.exitStatus = 1;
+    return;
+  }
+  terminal.printResult(options, { which, deleted: outcome.handled, ...asJson(outcome, dryRun) }, () =>
+    sentenceOf(which, outcome, { done: 'deleted', deployment: access.name, dryRun }),
+  );
+  terminal.exitStatus = statusOf(outcome);
+}
+
+/** `ids`: of the deleted dead letters; with `dryRun` of those that would be. */
+type Deleted = RunOutcome & { ids: readonly string[] };
+
+type DeleteNow = (
+  filter: DeadLetterFilter,
+  chosen: Pick<DeleteRequest, 'settled' | 'since' | 'limit' | 'dryRun'>,
+) => Promise<Deleted>;
+
+/** Undefined if the answer is no. @throws Problem where no terminal can be asked */
+async function deleteAfterQuestion(
+  found: Deleted,
+  deleteNow: DeleteNow,
+  { which, access, terminal }: { which: RedrivenQueue; access: DeadLetterAccess; terminal: Terminal },
+): Promise<RunOutcome | undefined> {
+  const { ids, end } = found;
+  if (ids.length === 0 || end === 'interrupted') return { ...found, handled: 0 };
+  const what = `${counted(ids.length, 'message', 'messages')} from the ${DEAD_LETTERS_OF[which]} in ${printable(access.name)}`;
+  const answer = await terminal.confirm(`Delete ${what}? They cannot be restored.`);
+  if (answer === undefined)
+    throw new Problem(`To delete ${what}, add --yes: there is no terminal to ask on.`);
+  // Exactly the counted ones: others may have come since.
+  return answer ? deleteNow({ id: ids }, { limit: ids.length }) : undefined;
+}

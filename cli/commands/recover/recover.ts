@@ -7,7 +7,7 @@ import { timeText } from '../../../shared/wire/fields.ts';
 import type { RecoveryView } from '../../../shared/wire/views/recovery.ts';
 import { resolveSubscription } from '../../api/find-subscription.ts';
 import { openApi, openApiToWrite } from '../../api/open-api.ts';
-import { removeSettledNotices } from '../../dead-letters/remove-settled.ts';
+import { removeSettledNotices } from '../../dead-letters/change.ts';
 import {
   idOf,
   queueOf,

@@ -1,10 +1,28 @@
 import { Argument, type Command } from 'commander';
-import { queueOf, wholeNumberOf, pastTimeOf, TIME_FORMS } from '../../options/arguments.ts';
+import { REDRIVEN_QUEUES, type RedrivenQueue } from '../../../shared/domain/work-queues.ts';
+import { requireQueue } from '../../api/find-subscription.ts';
+import { redriveDeadLetters } from '../../dead-letters/change.ts';
+import { openDeadLetters } from '../../dead-letters/dead-letter-access.ts';
+import { asJson, sentenceOf, statusOf } from '../../dead-letters/run-text.ts';
+import { pastTimeOf, queueOf, TIME_FORMS, wholeNumberOf } from '../../options/arguments.ts';
 import { onDeployment } from '../../options/deployment-options.ts';
+import { printable } from '../../output/printable.ts';
+import { sumOf } from '../../output/words.ts';
 import type { Terminal } from '../../terminal.ts';
-import { type RedrivenQueue, REDRIVEN_QUEUES } from '../../../shared/domain/work-queues.ts';
-import { addDeadLetterFilter, addIdOption } from '../deadletters/filter-options.ts';
-import type { RedriveOptions } from './run.ts';
+import {
+  addDeadLetterFilter,
+  addIdOption,
+  type ChosenOptions,
+  filterOf,
+  runOverChosen,
+} from '../deadletters/dead-letters.ts';
+
+type RedriveOptions = ChosenOptions & {
+  limit?: number;
+  dryRun?: true;
+  toQueue?: string;
+  evenUnmatched?: true;
+};
 
 const MORE = `
 ingress        sends dead letters back to the ingress queue, with the same
@@ -43,12 +61,10 @@ export function addRedrive(command: Command, terminal: Terminal): void {
       'ingress: also to a queue without a subscription, which does not keep the data',
     )
     .option('--dry-run', 'change nothing, and say what would be redriven')
-    .action(async (queue: RedrivenQueue, options: RedriveOptions) => {
+    .action((queue: RedrivenQueue, options: RedriveOptions) => {
       if (queue !== 'ingress' && (options.toQueue !== undefined || options.evenUnmatched === true))
-        return command.error('error: --to-queue and --even-unmatched are for redrive ingress');
-      // Loaded only here: the SDK would slow down every other command.
-      const { runRedrive } = await import('./run.ts');
-      terminal.exitStatus = await runRedrive(queue, options, terminal);
+        command.error('error: --to-queue and --even-unmatched are for redrive ingress');
+      return redrive(queue, options, terminal);
     });
   onDeployment(command, {
     json: 'queue, redriven, skipped, left, hidden; also settled for undeliverable, hiddenUntil, missing, dryRun',
@@ -59,4 +75,23 @@ export function addRedrive(command: Command, terminal: Terminal): void {
       'redrive undeliverable --queue orders --since 1d',
     ],
   });
+}
+
+async function redrive(which: RedrivenQueue, options: RedriveOptions, terminal: Terminal): Promise<void> {
+  const startedAt = Date.now();
+  const { since, limit, dryRun = false, toQueue, evenUnmatched } = options;
+  const access = await openDeadLetters(options, terminal);
+  if (options.json !== true && !dryRun) terminal.printError(`→ ${printable(access.place)}`);
+  if (toQueue !== undefined) await requireQueue(await access.api(), toQueue);
+  const chosen = { startedAt, since, limit, dryRun, toQueue, evenUnmatched };
+  const run = { which, access, what: 'The redrive', done: 'redriven' };
+  const outcome = await runOverChosen(run, filterOf(options), terminal, (request) =>
+    redriveDeadLetters(access, which, { ...request, ...chosen }),
+  );
+  const { handled: redriven, settled } = outcome;
+  const counts = { redriven, ...(which === 'undeliverable' && { settled: sumOf(settled) }) };
+  terminal.printResult(options, { queue: which, ...counts, ...asJson(outcome, dryRun) }, () =>
+    sentenceOf(which, outcome, { done: 'redriven', deployment: access.name, dryRun }),
+  );
+  terminal.exitStatus = statusOf(outcome);
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { isOver, progressText, type Look } from '../../../cli/commands/recover/follow-recovery.ts';
-import { removeSettledNotices } from '../../../cli/dead-letters/remove-settled.ts';
+import { removeSettledNotices } from '../../../cli/dead-letters/change.ts';
 import { terminalIn } from '../../../cli/terminal.ts';
 import type { RecoveryOutcomes } from '../../../shared/domain/recovery/outcomes.ts';
 import { ID, SUBSCRIPTIONS } from './delivery-views.ts';

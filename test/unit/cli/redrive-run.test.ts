@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { RunFailedError } from '../../../cli/dead-letters/run-result.ts';
+import { RunFailedError } from '../../../cli/dead-letters/process-dead-letters.ts';
 import { runProblem } from '../../../cli/dead-letters/run-text.ts';
 import type { RedrivenMessage } from '../../../shared/domain/delivery/dead-letter.ts';
 import { aLetter, bodiesOf, letters, redriveWorld, START } from '../../support/in-memory/redrive-world.ts';
