@@ -1,7 +1,7 @@
 import { CommanderError } from 'commander';
 import { reportFailure } from './failure-report.ts';
 import { INTERRUPTED } from './interruption.ts';
-import { programFor } from './program.ts';
+import { programFor, wholeProgram } from './program.ts';
 import { terminalIn, type Sleep, type ProcessLike, type Terminal } from './terminal.ts';
 
 /**
@@ -19,8 +19,6 @@ async function statusOf(args: readonly string[], terminal: Terminal): Promise<nu
   let json = false;
   try {
     if (args[0] === 'complete') {
-      // Loaded only here: it needs every command.
-      const { complete } = await import('./complete.ts');
       await complete(args.slice(args.indexOf('--') + 1), terminal);
       return 0;
     }
@@ -38,4 +36,13 @@ async function statusOf(args: readonly string[], terminal: Terminal): Promise<nu
     reportFailure(failure, json, terminal);
     return 1;
   }
+}
+
+/** Prints what can follow the words, for the scripts of `posthaste completion`. The last word may be incomplete. */
+async function complete(words: readonly string[], terminal: Terminal): Promise<void> {
+  // Loaded only here: no other command needs it.
+  const { default: tab } = await import('@bomb.sh/tab/commander');
+  // The library adds its own command of that name.
+  const program = await wholeProgram(terminal, 'completion');
+  tab(program, { completionCommandName: 'completion' }).parse([...words]);
 }

@@ -5,11 +5,7 @@ import { localFolder } from './install/paths.mjs';
 import { localAws, type RootKeys } from './local-aws.ts';
 import { isPresent } from './presence.ts';
 
-const endpointsSchema = z.object({
-  endpoint: z.string(),
-  region: z.string(),
-  accessKeyId: z.string(),
-  secretAccessKey: z.string(),
+const resourcesShape = {
   apiUrl: z.string(),
   ingressQueueUrl: z.string(),
   deliveryQueueUrl: z.string(),
@@ -23,19 +19,29 @@ const endpointsSchema = z.object({
   deliveriesTable: z.string(),
   scheduleGroup: z.string(),
   operatorEventBus: z.string(),
-  functions: z.object({
-    dispatch: z.string(),
-    deliver: z.string(),
-    reconcile: z.string(),
-    operate: z.string(),
-    api: z.string(),
-    /** Absent: an earlier version deployed it. */
-    secrets: z.string().exactOptional(),
-  }),
   /** JSON of the variables of a worker. Absent: an earlier version deployed it. */
   workerEnvironment: z.string().exactOptional(),
   /** How callers of the API authenticate. Absent: an earlier version deployed it. */
   apiAuthorization: z.string().exactOptional(),
+};
+
+const functionsShape = {
+  dispatch: z.string(),
+  deliver: z.string(),
+  reconcile: z.string(),
+  operate: z.string(),
+  api: z.string(),
+  /** Absent: an earlier version deployed it. */
+  secrets: z.string().exactOptional(),
+};
+
+const endpointsSchema = z.object({
+  endpoint: z.string(),
+  region: z.string(),
+  accessKeyId: z.string(),
+  secretAccessKey: z.string(),
+  ...resourcesShape,
+  functions: z.object(functionsShape),
   /** On which the start that wrote this answers while it runs (presence.ts). */
   socket: z.string().exactOptional(),
 });
@@ -51,30 +57,21 @@ export type Resources = Omit<Endpoints, keyof LocalAccount | 'socket'>;
 /** The file with the endpoints of the local deployment; it exists while a start is running. */
 export const endpointsFile = join(localFolder, 'endpoints.json');
 
-const outputsSchema = z.object({
-  ApiId: z.string(),
-  ApiUrl: z.string(),
-  IngressQueueUrl: z.string(),
-  DeliveryQueueUrl: z.string(),
-  RetryQueueUrl: z.string(),
-  UndeliverableQueueUrl: z.string(),
-  IngressDeadLetterUrl: z.string(),
-  DeliveryDeadLetterUrl: z.string(),
-  OperationQueueUrl: z.string(),
-  OperationDeadLetterUrl: z.string(),
-  SubscriptionsTable: z.string(),
-  DeliveriesTable: z.string(),
-  ScheduleGroup: z.string(),
-  OperatorEventBus: z.string(),
-  DispatchFunction: z.string(),
-  DeliverFunction: z.string(),
-  ReconcileFunction: z.string(),
-  OperateFunction: z.string(),
-  ApiFunction: z.string(),
-  SecretsFunction: z.string().exactOptional(),
-  WorkerEnvironment: z.string().exactOptional(),
-  ApiAuthorization: z.string().exactOptional(),
+const deployedSchema = z.object({
+  apiId: z.string(),
+  ...resourcesShape,
+  functions: z.object(functionsShape),
 });
+
+/** As outputs of the stacks, the names begin with a capital, and those of the functions end with `Function`. */
+const outputsSchema = z.object(
+  Object.fromEntries(
+    [
+      ...Object.entries({ apiId: z.string(), ...resourcesShape }),
+      ...Object.entries(functionsShape).map(([name, value]) => [`${name}Function`, value] as const),
+    ].map(([name, value]) => [name.charAt(0).toUpperCase() + name.slice(1), value]),
+  ),
+);
 
 /**
  * Endpoints from the stack outputs. The API's host name does not resolve locally, so its URL is built from the
@@ -96,33 +93,16 @@ export function endpointsOf(
 
 /** Resources from the stack outputs. @throws ZodError if one is missing */
 export function resourcesOf(outputs: unknown): Resources & { apiId: string } {
-  const of = outputsSchema.parse(outputs);
-  return {
-    apiId: of.ApiId,
-    apiUrl: of.ApiUrl,
-    ingressQueueUrl: of.IngressQueueUrl,
-    deliveryQueueUrl: of.DeliveryQueueUrl,
-    retryQueueUrl: of.RetryQueueUrl,
-    undeliverableQueueUrl: of.UndeliverableQueueUrl,
-    ingressDeadLetterUrl: of.IngressDeadLetterUrl,
-    deliveryDeadLetterUrl: of.DeliveryDeadLetterUrl,
-    operationQueueUrl: of.OperationQueueUrl,
-    operationDeadLetterUrl: of.OperationDeadLetterUrl,
-    subscriptionsTable: of.SubscriptionsTable,
-    deliveriesTable: of.DeliveriesTable,
-    scheduleGroup: of.ScheduleGroup,
-    operatorEventBus: of.OperatorEventBus,
-    functions: {
-      dispatch: of.DispatchFunction,
-      deliver: of.DeliverFunction,
-      reconcile: of.ReconcileFunction,
-      operate: of.OperateFunction,
-      api: of.ApiFunction,
-      ...(of.SecretsFunction !== undefined && { secrets: of.SecretsFunction }),
-    },
-    ...(of.WorkerEnvironment !== undefined && { workerEnvironment: of.WorkerEnvironment }),
-    ...(of.ApiAuthorization !== undefined && { apiAuthorization: of.ApiAuthorization }),
-  };
+  const named = Object.entries(outputsSchema.parse(outputs)).map(
+    ([name, value]) => [name.charAt(0).toLowerCase() + name.slice(1), value] as const,
+  );
+  const functions = named.flatMap(([name, value]) =>
+    name.endsWith('Function') ? [[name.slice(0, -'Function'.length), value] as const] : [],
+  );
+  return deployedSchema.parse({
+    ...Object.fromEntries(named),
+    functions: Object.fromEntries(functions),
+  });
 }
 
 /** SDK client options for the local AWS, as its root user. */

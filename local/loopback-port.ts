@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { Problem } from './install/problem.mjs';
 
@@ -8,21 +9,19 @@ import { Problem } from './install/problem.mjs';
 export async function loopbackPort(wanted?: number): Promise<number> {
   const server = createServer();
   try {
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject).listen(wanted ?? 0, '127.0.0.1', resolve);
-    });
+    await once(server.listen(wanted ?? 0, '127.0.0.1'), 'listening');
     const address = server.address();
     if (address === null || typeof address === 'string') throw new Error('The server has no TCP port.');
     return address.port;
   } catch (error) {
-    throw wanted === undefined ? error : portProblem(wanted, error);
+    throw portProblem(wanted, error);
   } finally {
     server.close();
   }
 }
 
-function portProblem(port: number, error: unknown): unknown {
-  if (!(error instanceof Error && 'code' in error)) return error;
+function portProblem(port: number | undefined, error: unknown): unknown {
+  if (port === undefined || !(error instanceof Error && 'code' in error)) return error;
   if (error.code === 'EADDRINUSE') {
     return new Problem(
       `Port ${port} is in use by another program. Choose another port with --port, or omit --port to use a free one.`,

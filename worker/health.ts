@@ -1,5 +1,5 @@
+import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { WorkerState } from './run.ts';
 
 export type HealthServer = { url: string; close: () => Promise<void> };
@@ -19,23 +19,17 @@ export async function startHealthServer(
     else if (url === '/ready') answer(response, state().status === 'ready' ? 200 : 503, state());
     else answer(response, 404, { error: 'not found' });
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject).listen(port, host, resolve);
-  });
+  await once(server.listen(port, host), 'listening');
+  const address = server.address();
+  const listening = typeof address === 'object' && address !== null ? address.port : port;
   return {
-    url: `http://${host.includes(':') ? `[${host}]` : host}:${portOf(server.address())}`,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => {
-          resolve();
-        });
-        server.closeAllConnections();
-      }),
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${listening}`,
+    close: async () => {
+      const closed = once(server, 'close');
+      server.close().closeAllConnections();
+      await closed;
+    },
   };
-}
-
-function portOf(address: string | AddressInfo | null): number {
-  return typeof address === 'object' && address !== null ? address.port : 0;
 }
 
 function answer(response: ServerResponse, status: number, body: object): void {

@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import type { SQS } from '@aws-sdk/client-sqs';
 import { sqsClient } from '../shared/adapters/sqs/client.ts';
 import type { AwsAccess } from '../shared/adapters/aws/client-options.ts';
 import {
   type Consumer,
   type ConsumerLimits,
-  startConsumer,
   isRefusal,
+  startConsumer,
   WorkerRefusedError,
 } from './consume.ts';
 import { EXTEND_EVERY_MS } from './in-flight.ts';
@@ -53,9 +54,7 @@ const RECEIVE_ENDS_MS = 1_000;
 export function sqsQueues(access: AwsAccess, clock: WorkerClock): WorkerOptions['openQueue'] {
   const receiver: SQS = receivingClient(access);
   const sqs = sqsClient(access);
-  const sleep = async (milliseconds: number): Promise<void> => {
-    await clock.sleep(milliseconds);
-  };
+  const sleep = async (milliseconds: number): Promise<void> => void (await clock.sleep(milliseconds));
   return (queue) => sqsWorkQueue(queue, { receiver, sqs, sleep });
 }
 
@@ -127,10 +126,7 @@ function stopOf(signal: AbortSignal, shutdownSeconds: number, clock: WorkerClock
 
 /** Resolves when the time for the shutdown is over, or once the signal is aborted. */
 async function endOf(stop: Stop, clock: WorkerClock, signal: AbortSignal): Promise<void> {
-  if (!stop.signal.aborted)
-    await new Promise((resolve) => {
-      stop.signal.addEventListener('abort', resolve, { once: true });
-    });
+  if (!stop.signal.aborted) await once(stop.signal, 'abort');
   // A timer that is left behind would keep the process running.
   await clock.sleep(stop.endsAt() - clock.now(), signal).catch(() => undefined);
 }

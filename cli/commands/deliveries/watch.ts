@@ -26,7 +26,7 @@ import { colouredStatus, clockTime } from '../../output/words.ts';
 import { type Polling, pollUntilDone } from '../../polling.ts';
 import type { Terminal } from '../../terminal.ts';
 import { addDeliveryFilter, statusText } from './delivery-text.ts';
-import { filterFrom } from './list.ts';
+import { filterFrom } from './deliveries.ts';
 
 type Options = DeploymentOptions & DeliveryFilter & { message?: string; for?: number; verbose?: true };
 

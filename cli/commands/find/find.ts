@@ -1,29 +1,25 @@
 import type { Command } from 'commander';
-import { adviceFor } from '../../../api-client/refusal.ts';
-import { timeText } from '../../../shared/wire/fields.ts';
 import type { ApiClient, Listed } from '../../../api-client/api-client.ts';
 import { calendarTimeOf, windowAround } from '../../../api-client/calendar-time.ts';
-import { listQueues } from '../../../api-client/operations.ts';
-import { MAX_PER_QUEUE } from '../../../api-client/search.ts';
+import { findMessage } from '../../../api-client/messages.ts';
+import { type ListedMessage, listMessages, listQueues, readHealth } from '../../../api-client/operations.ts';
+import { adviceFor, ApiRefusal, isRefusal, orElse } from '../../../api-client/refusal.ts';
+import { cutText, MAX_PER_QUEUE, searchQueue } from '../../../api-client/search.ts';
+import { labelOf, shortId } from '../../../api-client/subscription-labels.ts';
 import { counted } from '../../../api-client/words.ts';
+import { commandText, shellWord } from '../../../local/command-name.ts';
+import { inParallel } from '../../../shared/adapters/in-parallel.ts';
+import { timeText } from '../../../shared/wire/fields.ts';
+import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
 import { findApi } from '../../api/api-access.ts';
 import { requireQueue } from '../../api/find-subscription.ts';
 import { apiClient } from '../../api/open-api.ts';
-import { idOf, queueOf, ageOf } from '../../options/arguments.ts';
-import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
+import { ageOf, idOf, queueOf } from '../../options/arguments.ts';
+import { type DeploymentOptions, onDeployment } from '../../options/deployment-options.ts';
 import { printable } from '../../output/printable.ts';
 import { clockTime } from '../../output/words.ts';
 import type { Terminal } from '../../terminal.ts';
-import {
-  absenceText,
-  knownOfAbsent,
-  queuesText,
-  type Absence,
-  search,
-  type Finding,
-  type Searched,
-  type Window,
-} from './search.ts';
+import { stateOf } from '../subscription/change.ts';
 
 type Options = DeploymentOptions & { queue?: string };
 
@@ -52,16 +48,22 @@ export function addFind(command: Command, terminal: Terminal): void {
       const limit = { queues: queues.length, ...(more && { moreQueues: true as const }) };
       if (more) terminal.printError(`Looks only in ${queuesText(limit)}.`);
       const window = windowOf(what);
-      const { findings, cuts, failed } = await search(api, queues, what, window);
-      const json = options.json === true;
-      printFindings(findings, json, terminal);
-      cuts.forEach(terminal.printError);
-      failedLines(failed).forEach(terminal.printError);
+      const { findings, cuts, refusals } = await search(api, queues, what, window);
+      for (const finding of findings) terminal.printResult(options, finding, () => findingText(finding));
+      [...cuts, ...refusedLines(refusals)].forEach(terminal.printError);
       if (findings.length > 0) return;
       terminal.exitStatus = 1;
       if (options.queue !== undefined) await requireQueue(api, options.queue);
-      const absence = { ...limit, ...(failed.count > 0 && { notSearched: failed.count }) };
-      await printAbsence(api, { what, window, absence, json }, terminal);
+      const absence = {
+        ...limit,
+        ...(refusals.length > 0 && { notSearched: refusals.length }),
+        ...(window ?? (await knownOfAbsent(api))),
+      };
+      terminal.printResult(options, { found: 0, ...absence }, () =>
+        window === undefined
+          ? absenceText(what, absence)
+          : `No message was accepted from ${clockTime(window.since)} to ${clockTime(window.until)}, and none has the id ${printable(what)}.`,
+      );
     });
   onDeployment(command, {
     json: 'one finding per line: kind, queue, id, text, next; or found 0, queues, moreQueues, notSearched, retentionDays, ingress, delayed, deadLetters',
@@ -70,40 +72,11 @@ export function addFind(command: Command, terminal: Terminal): void {
   });
 }
 
-function failedLines({ count, reason }: Searched['failed']): string[] {
-  if (reason === undefined) return [];
-  const advice = adviceFor(reason);
-  const counts = counted(count, 'queue', 'queues');
-  return [
-    `${counts} could not be searched: ${printable(reason.message)}`,
-    ...(advice === undefined ? [] : [advice]),
-  ];
-}
-
-function printFindings(findings: readonly Finding[], json: boolean, terminal: Terminal): void {
-  for (const finding of findings) {
-    if (json) terminal.printJson(finding);
-    else findingLines(finding).forEach(terminal.print);
-  }
-}
-
-async function printAbsence(
-  api: ApiClient,
-  {
-    what,
-    window,
-    absence,
-    json,
-  }: { what: string; window: Window | undefined; absence: Absence; json: boolean },
-  terminal: Terminal,
-): Promise<void> {
-  const known = { ...absence, ...(window ?? (await knownOfAbsent(api))) };
-  if (json) terminal.printJson({ found: 0, ...known });
-  else if (window === undefined) terminal.print(absenceText(what, known));
-  else
-    terminal.print(
-      `No message was accepted from ${clockTime(window.since)} to ${clockTime(window.until)}, and none has the id ${printable(what)}.`,
-    );
+function refusedLines(refusals: readonly ApiRefusal[]): string[] {
+  const [first] = refusals;
+  if (first === undefined) return [];
+  const counts = counted(refusals.length, 'queue', 'queues');
+  return [`${counts} could not be searched: ${printable(first.message)}`, adviceFor(first) ?? []].flat();
 }
 
 /** More than this many queues would take minutes: --queue is needed then. */
@@ -125,6 +98,140 @@ function windowOf(what: string, now = Date.now()): Window | undefined {
   return { since: timeText(since), until: timeText(until) };
 }
 
-function findingLines({ kind, queue, id, text, next }: Finding): string[] {
-  return [`${kind} ${printable(id)} of queue ${queue}, ${printable(text)}`, `  → ${printable(next)}`];
+function findingText({ kind, queue, id, text, next }: Finding): string {
+  return `${kind} ${printable(id)} of queue ${queue}, ${printable(text)}\n  → ${printable(next)}`;
+}
+
+/** Something that was found, and the command to go on with. */
+type Finding = {
+  kind: 'message' | 'subscription';
+  queue: string;
+  id: string;
+  text: string;
+  next: string;
+};
+
+/** RFC 3339. */
+type Window = { since: string; until: string };
+
+/** Queues searched at a time, with up to three requests each. */
+const SIDE_BY_SIDE = 8;
+
+/** What a queue has, or why it refused to be searched. `cuts`: a sentence if it has more than was read. */
+type Found = { findings: Finding[]; cuts: string[]; refusal?: ApiRefusal };
+
+/** Searches queue by queue, several at a time. `window`: what the text means as a time. */
+async function search(api: ApiClient, queues: readonly string[], text: string, window: Window | undefined) {
+  const searched = await inParallel(queues, SIDE_BY_SIDE, async (queue): Promise<Found> => {
+    try {
+      return await (window === undefined ? foundFor(api, queue, text) : acceptedIn(api, queue, text, window));
+    } catch (error) {
+      if (error instanceof ApiRefusal) return { findings: [], cuts: [], refusal: error };
+      throw error;
+    }
+  });
+  return {
+    findings: searched.flatMap(({ findings }) => findings),
+    cuts: searched.flatMap(({ cuts }) => cuts),
+    refusals: searched.flatMap(({ refusal }) => refusal ?? []),
+  };
+}
+
+async function foundFor(api: ApiClient, queue: string, text: string): Promise<Found> {
+  const { message, subscriptions, more } = await searchQueue(api, queue, text);
+  return {
+    findings: [
+      ...(message === undefined ? [] : [messageFinding(message.view)]),
+      ...subscriptions.map((view) => subscriptionFinding(queue, view)),
+    ],
+    cuts: more ? [cutText('subscriptions', queue)] : [],
+  };
+}
+
+/** The message with this id, and those of the window. */
+async function acceptedIn(api: ApiClient, queue: string, id: string, window: Window): Promise<Found> {
+  const [named, { items, more }] = await Promise.all([
+    findMessage(api, queue, id),
+    api.items(listMessages, { path: { queue }, query: window, most: MAX_PER_QUEUE }),
+  ]);
+  const others = items.filter((message) => message.id !== named?.view.id);
+  return {
+    findings: [...(named === undefined ? [] : [named.view]), ...others].map(messageFinding),
+    cuts: more ? [cutText('messages', queue)] : [],
+  };
+}
+
+function messageFinding({ queue, id, acceptedAt, matched, deliveries }: ListedMessage): Finding {
+  const states = Object.entries(deliveries ?? {}).flatMap(([status, count]) =>
+    count === 0 ? [] : [`${count} ${status}`],
+  );
+  return {
+    kind: 'message',
+    queue,
+    id,
+    text: `accepted ${clockTime(acceptedAt)}: ${[`${matched} matched`, ...states].join(', ')}`,
+    next: commandText(`explain ${queue} ${shellWord(id)}`),
+  };
+}
+
+function subscriptionFinding(queue: string, view: SubscriptionView): Finding {
+  return {
+    kind: 'subscription',
+    queue,
+    id: view.id,
+    text: `${labelOf(view)}: ${stateOf(view)}`,
+    next: commandText(`subscription show ${queue} ${shellWord(shortId(view.id))}`),
+  };
+}
+
+/**
+ * Where a message without a record can be. `queues`: how many were looked in, of which `notSearched` refused; `moreQueues`:
+ * there are others. `ingress`, `delayed` (there until a later time), `deadLetters`: messages there; absent if the caller
+ * may not read them. `retentionDays`: how long messages stay on record.
+ */
+type Absence = {
+  queues: number;
+  moreQueues?: true | undefined;
+  notSearched?: number;
+  retentionDays?: number | undefined;
+  ingress?: number | undefined;
+  delayed?: number | undefined;
+  deadLetters?: number | undefined;
+};
+
+/** Reads how many messages SQS holds that have no record, and how long records are kept. */
+async function knownOfAbsent(api: ApiClient): Promise<Omit<Absence, 'queues'>> {
+  const health = await api.call(readHealth, {}).catch(orElse(isRefusal, undefined));
+  if (health === undefined) return {};
+  const { queues = {}, delayed = {}, retentionDays } = health;
+  const { ingress, ingressDeadLetters: deadLetters } = queues;
+  return { retentionDays, ingress, delayed: delayed['ingress'], deadLetters };
+}
+
+/** What it can mean that nothing was found. */
+function absenceText(
+  what: string,
+  { queues, moreQueues, notSearched = 0, retentionDays, ingress, delayed = 0, deadLetters }: Absence,
+): string {
+  const searched = queuesText({ queues, moreQueues });
+  const refused = notSearched === 0 ? '' : `, of which ${notSearched} could not be searched`;
+  const later = delayed === 0 ? '' : ` and ${delayed} until a later time`;
+  return [
+    `Nothing was found for ${printable(what)} in ${searched}${refused}. A message of this id`,
+    '- was never accepted: it was not sent, or with another id or to another queue,',
+    ...(moreQueues === true || notSearched > 0 ? ['- or is in a queue that was not searched,'] : []),
+    `- or still waits in the ingress queue, which holds ${countText(ingress)}${later},`,
+    `- or is among the ingress dead letters, of which there are ${countText(deadLetters)}: ${commandText('deadletters list ingress')}`,
+    `- or is older than the retention of ${retentionDays === undefined ? 'the deployment' : `${retentionDays} days`} (retentionDays), or of its queue (_retention_days).`,
+  ].join('\n');
+}
+
+/** Which queues were searched. */
+function queuesText({ queues, moreQueues }: Pick<Absence, 'queues' | 'moreQueues'>): string {
+  const all = counted(queues, 'queue', 'queues');
+  return moreQueues === true ? `the first ${all}; use --queue for others` : all;
+}
+
+function countText(count: number | undefined): string {
+  return count === undefined ? 'an unknown number' : `about ${count}`;
 }

@@ -1,10 +1,25 @@
-import { InvalidArgumentError, Option, type Command } from 'commander';
-import { queueOf, wholeNumberOf, durationOf } from '../../options/arguments.ts';
-import { onDeployment } from '../../options/deployment-options.ts';
-import { policyOf } from '../../options/input.ts';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { subscribe, unsubscribe } from '../../../api-client/operations.ts';
+import { newQueueNotice } from '../../api/find-subscription.ts';
+import { openApiToWrite } from '../../api/open-api.ts';
+import { orAfter, untilAborted } from '../../interruption.ts';
+import { durationOf, objectText, queueOf, textOf, wholeNumberOf } from '../../options/arguments.ts';
+import { type DeploymentOptions, onDeployment } from '../../options/deployment-options.ts';
+import { policyOf, readSecret } from '../../options/input.ts';
+import { printable } from '../../output/printable.ts';
+import { clockTime } from '../../output/words.ts';
 import type { Terminal } from '../../terminal.ts';
-import { answerScriptOf, SCRIPT_FORM } from './webhook-receiver.ts';
-import { runListen, type ListenOptions } from './run.ts';
+import {
+  type AnswerScript,
+  answerScriptOf,
+  SCRIPT_FORM,
+  type ScriptedAnswer,
+  startWebhookReceiver,
+  type Verdict,
+  type Verifier,
+  verifierFor,
+  type Webhook,
+} from './webhook-receiver.ts';
 
 const MORE = `
 A script lists answers, separated by commas. Each has the form
@@ -40,12 +55,10 @@ export function addListen(command: Command, terminal: Terminal): void {
     .option('--policy <POLICY>', 'retry policy, as JSON or a preset; for --subscribe', policyOf)
     .option('--count <N>', 'stop after this number of requests', wholeNumberOf(1))
     .option('--for <DURATION>', 'stop after this long: seconds, or 30m, 1h', durationOf)
-    .action(async (options: ListenOptions) => {
-      const { subscribe, url, policy } = options;
-      if (subscribe === undefined && (url !== undefined || policy !== undefined)) {
+    .action((options: Options) => {
+      if (options.subscribe === undefined && (options.url !== undefined || options.policy !== undefined))
         command.error("error: options '--url' and '--policy' require option '--subscribe'");
-      }
-      await terminal.untilInterrupted((signal) => runListen(options, signal, terminal));
+      return terminal.untilInterrupted((signal) => listen(options, signal, terminal));
     });
   onDeployment(command, {
     json: 'one request per line: at, method, path, headers, body, messageId, count, secondsSince, answer, verified',
@@ -60,4 +73,120 @@ export function addListen(command: Command, terminal: Terminal): void {
 function pathOf(text: string): string {
   if (!/^\/[\w\-./~%]*$/.test(text)) throw new InvalidArgumentError('Expected a path such as /hook.');
   return text;
+}
+
+type Options = DeploymentOptions & {
+  port?: number;
+  path: string;
+  answer: AnswerScript;
+  secretFile?: string;
+  subscribe?: string;
+  url?: string;
+  policy?: string;
+  count?: number;
+  for?: number;
+};
+
+/** Receives webhooks until the signal, `--for` or `--count`; then deletes the subscription that it created. */
+async function listen(options: Options, signal: AbortSignal, terminal: Terminal): Promise<void> {
+  const countReached = new AbortController();
+  const secret = { verifier: await givenVerifier(options, terminal) };
+  let answered = 0;
+  const receiver = await startWebhookReceiver({
+    port: options.port,
+    path: options.path,
+    script: options.answer,
+    verifier: () => secret.verifier,
+    onWebhook: (webhook) => {
+      terminal.printResult(options, webhookJson(webhook), () => webhookBlock(webhook));
+    },
+    onAnswered: () => {
+      answered += 1;
+      if (answered === options.count) countReached.abort();
+    },
+  });
+  try {
+    const subscription = await subscribeReceiver(options, options.url ?? receiver.url, terminal);
+    try {
+      secret.verifier ??= subscription?.verifier;
+      // On stderr: stdout contains only requests.
+      terminal.printError(
+        `Listening on ${receiver.url}${subscription === undefined ? '' : `, subscribed to ${subscription.queue}`}.`,
+      );
+      // The timer of a signal does not keep the process running; the server does.
+      await untilAborted(orAfter(AbortSignal.any([signal, countReached.signal]), options.for));
+    } finally {
+      await subscription?.end();
+    }
+  } finally {
+    await receiver.close();
+  }
+}
+
+async function givenVerifier({ secretFile }: Options, terminal: Terminal): Promise<Verifier | undefined> {
+  const inEnvironment = terminal.env['POSTHASTE_WEBHOOK_SECRET'];
+  const secret = secretFile === undefined ? inEnvironment : await readSecret(secretFile, terminal);
+  return secret === undefined ? undefined : verifierFor(secret);
+}
+
+/** Undefined without `--subscribe`. */
+async function subscribeReceiver(options: Options, url: string, terminal: Terminal) {
+  const { subscribe: queue, policy } = options;
+  if (queue === undefined) return undefined;
+  const api = await openApiToWrite(options, terminal);
+  const body = objectText([
+    ['subscriber', textOf(url)],
+    ['options', policy === undefined ? undefined : objectText([['_retry_policy', policy]])],
+  ]);
+  const sayIfNew = await newQueueNotice(api, queue, terminal);
+  const created = await api.call(subscribe, { path: { queue }, body });
+  sayIfNew();
+  return {
+    queue,
+    verifier: created.secret === undefined ? undefined : verifierFor(created.secret),
+    end: async (): Promise<void> => {
+      await api.call(unsubscribe, { path: { queue, subscription: created.subscription_id } });
+      terminal.printError(`Deleted subscription ${printable(created.subscription_id)}.`);
+    },
+  };
+}
+
+/** Characters of a body in the text output; JSON output has all of it. */
+const MAX_SHOWN = 4000;
+
+/** A request as a text block: time, message, answer, headers and body. */
+export function webhookBlock(webhook: Webhook): string {
+  const { at, method, path, headers, body, messageId, count, secondsSince, answer, verdict } = webhook;
+  const text = body.toString();
+  const since = secondsSince === undefined ? '' : `, ${secondsSince.toFixed(1)} s after the previous request`;
+  return [
+    `${clockTime(at)}  ${printable(messageId ?? 'without webhook-id')}  #${count}${since}  → ${answerText(answer)}`,
+    `  ${printable(method)} ${printable(path)}`,
+    ...Object.entries(headers).map(([name, value]) => `  ${printable(name)}: ${printable(value)}`),
+    ...(verdict === undefined ? [] : [`  ${verdictText(verdict)}`]),
+    `  ${printable(text.slice(0, MAX_SHOWN))}${text.length > MAX_SHOWN ? ` … (${body.length} bytes in total)` : ''}`,
+    '',
+  ].join('\n');
+}
+
+/** A request as JSON. Bytes of the body that are not UTF-8 are replaced. */
+function webhookJson({ body, answer, verdict, ...webhook }: Webhook): object {
+  return {
+    ...webhook,
+    body: body.toString(),
+    answer: answer.status,
+    ...(verdict && { verified: verdict.verified, ...(!verdict.verified && { why: verdict.why }) }),
+  };
+}
+
+function verdictText(verdict: Verdict): string {
+  return verdict.verified ? 'Signature: valid' : `Signature: INVALID (${printable(verdict.why)})`;
+}
+
+function answerText({ status, delaySeconds, retryAfterSeconds }: ScriptedAnswer): string {
+  return [
+    String(status),
+    ...(delaySeconds === undefined ? [] : [`after ${delaySeconds} s`]),
+    ...(retryAfterSeconds === undefined ? [] : [`retry-after ${retryAfterSeconds}`]),
+  ].join(', ');
 }

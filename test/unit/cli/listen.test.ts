@@ -8,7 +8,7 @@ import {
   type Webhook as Received,
   type WebhookReceiver,
 } from '../../../cli/commands/listen/webhook-receiver.ts';
-import { webhookBlock } from '../../../cli/commands/listen/run.ts';
+import { webhookBlock } from '../../../cli/commands/listen/listen.ts';
 import { jsonLines } from './run-command.ts';
 import { json, stubApi } from './stub-api.ts';
 

@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events';
 import { Readable } from 'node:stream';
 import fc from 'fast-check';
 import { describe, expect, it, afterEach, beforeEach, vi } from 'vitest';
-import { rangesOf } from '../../../cli/commands/publish/publish-report.ts';
+import { rangesOf } from '../../../cli/commands/publish/publish.ts';
 import { untilInterrupted } from '../../../cli/interruption.ts';
 import { inputLines } from '../../../cli/options/input.ts';
 import { withMembers, timeOf } from '../../../cli/options/arguments.ts';
