@@ -1,24 +1,24 @@
+import { orElse } from '../api-client/refusal.ts';
 import type { PollIntervalOptions } from '../shared/domain/retry/poll-interval.ts';
 import { poll } from '../shared/steps/poll.ts';
 import type { Terminal } from './terminal.ts';
 
-export type Polling = {
+type Polling = {
   /** Seconds. */
   limits: Pick<PollIntervalOptions, 'floor' | 'ceiling'>;
+  /** Ends the polling without an error. */
   signal: AbortSignal;
-  terminal: Pick<Terminal, 'sleep' | 'printError'>;
   /** Says on stderr how the interval changes. */
-  verbose: boolean;
+  verbose: boolean | undefined;
 };
 
-/**
- * Polls until `look` returns `done`. The pause grows while nothing changes, and falls back to the floor after a change.
- * @throws AbortError once the signal is aborted
- */
+/** Polls until `look` returns `done`. The pause grows while nothing changes, and falls back to the floor after a change. */
 export function pollUntilDone(
-  { limits, signal, terminal, verbose }: Polling,
+  { limits, signal, verbose = false }: Polling,
+  { sleep, printError }: Terminal,
   look: () => Promise<'done' | 'changed' | 'empty'>,
 ): Promise<void> {
-  const sleep = (milliseconds: number): Promise<void> => terminal.sleep(milliseconds, signal);
-  return poll({ interval: limits, sleep, trace: verbose ? terminal.printError : undefined }, look);
+  const pause = (milliseconds: number): Promise<void> => sleep(milliseconds, signal);
+  const polling = poll({ interval: limits, sleep: pause, trace: verbose ? printError : undefined }, look);
+  return polling.catch(orElse(() => signal.aborted, undefined));
 }

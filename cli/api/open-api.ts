@@ -7,7 +7,7 @@ import { Problem } from '../../local/install/problem.mjs';
 import { type ApiAnswer, type ApiClient, type ApiRequest, clientBy } from '../../api-client/api-client.ts';
 import { ApiRefusal, isAnswer } from '../../api-client/refusal.ts';
 import { type ApiAccess, findApi } from './api-access.ts';
-import { namingMissingQueues } from './find-subscription.ts';
+import { namingMissingQueues, resolveSubscription } from './find-subscription.ts';
 
 /** API Gateway itself times out after 30 s. */
 const TIMEOUT_MS = 35_000;
@@ -38,6 +38,17 @@ export async function openApiToWrite(
   const access = await findApi(choice, env);
   if (json !== true) printError(`→ ${printable(access.place ?? access.name)}`);
   return namingMissingQueues(apiClient(access, sleep));
+}
+
+/** The same, and the path of the subscription that the user means. @throws as `resolveSubscription` */
+export async function openSubscription(
+  queue: string,
+  reference: string,
+  options: Parameters<typeof openApiToWrite>[0],
+  terminal: Parameters<typeof openApiToWrite>[1],
+) {
+  const api = await openApiToWrite(options, terminal);
+  return { api, path: { queue, subscription: await resolveSubscription(api, queue, reference) } };
 }
 
 export function apiClient(access: ApiAccess, sleep = systemSleep): ApiClient {
@@ -87,11 +98,8 @@ async function sendOnce(access: ApiAccess, request: ApiRequest): Promise<Outcome
       redirect: 'error',
       signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
     });
-    return outcomeOf(request, {
-      status: response.status,
-      text: await response.text(),
-      headers: response.headers,
-    });
+    const { status, headers: answered } = response;
+    return outcomeOf(request, { status, text: await response.text(), headers: answered });
   } catch (cause) {
     if (signal?.aborted === true) throw cause;
     return { kind: 'transient', failure: new NoAnswerProblem(access, cause) };

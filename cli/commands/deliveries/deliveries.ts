@@ -51,13 +51,11 @@ function addDeliveriesShow(deliveries: Command, terminal: Terminal): void {
     const api = await openApi(options, terminal);
     const address = await findAddress(api, queue, message, subscription);
     const delivery = await api.call(getDelivery, deliveryPath(address));
-    if (options.json === true) {
-      terminal.printJson(delivery);
-      return;
-    }
     const labels = subscriptionLabels(api, queue);
-    await labels.load([delivery.subscriptionId]);
-    terminal.print(describeDelivery(delivery, terminal, labels.of(delivery.subscriptionId)));
+    if (options.json !== true) await labels.load([delivery.subscriptionId]);
+    terminal.printResult(options, delivery, () =>
+      describeDelivery(delivery, terminal, labels.of(delivery.subscriptionId)),
+    );
   });
   onDeployment(command, {
     json: 'the delivery, as in the API',
@@ -103,20 +101,15 @@ export function addDeliveriesList(deliveries: Command, terminal: Terminal): void
         },
         none: () => noneText({ message, all, status: options.status }),
       };
-      if (message !== undefined) {
+      const rowOfListed = (delivery: ListedDelivery): string[] => rowOf(delivery, labels, terminal);
+      if (message === undefined) {
+        const filter = await filterFrom(api, queue, options);
+        const listed = (all === true ? listAll : listUndelivered)(api, queue, filter, limit);
+        await printList(terminal, listed, { ...form, rowOf: rowOfListed });
+      } else {
         const found = api.list(listDeliveriesOfMessage, { path: { queue, message }, most: limit });
-        await printList(terminal, found, {
-          ...form,
-          rowOf: (view) => rowOf(summaryOf(view), labels, terminal),
-        });
-        return;
+        await printList(terminal, found, { ...form, rowOf: (view) => rowOfListed(summaryOf(view)) });
       }
-      const filter = await filterFrom(api, queue, options);
-      const listed = (all === true ? listAll : listUndelivered)(api, queue, filter, limit);
-      await printList(terminal, listed, {
-        ...form,
-        rowOf: (delivery) => rowOf(delivery, labels, terminal),
-      });
     });
   onDeployment(addDeliveryFilter(command), {
     json: 'one delivery per line, as in the API',

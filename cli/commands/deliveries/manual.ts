@@ -7,8 +7,7 @@ import { counted } from '../../../api-client/words.ts';
 import { commandText, shellWord } from '../../../local/command-name.ts';
 import { isOpenStatus } from '../../../shared/domain/delivery/vocabulary.ts';
 import type { DeliveryView } from '../../../shared/wire/views/delivery.ts';
-import { resolveSubscription } from '../../api/find-subscription.ts';
-import { openApiToWrite } from '../../api/open-api.ts';
+import { openApiToWrite, openSubscription } from '../../api/open-api.ts';
 import { INTERRUPTED } from '../../interruption.ts';
 import { idOf, queueOf, SUBSCRIPTION, subscriptionOf } from '../../options/arguments.ts';
 import { type DeploymentOptions, onDeployment, VERBOSE } from '../../options/deployment-options.ts';
@@ -23,8 +22,6 @@ import {
   findAddress,
   nextText,
 } from './delivery-text.ts';
-
-type Options = DeploymentOptions & FollowOptions & { to: string };
 
 const MORE = `
 Sends the message also where it was filtered, where the subscription was added
@@ -42,10 +39,9 @@ export function addSend(command: Command, terminal: Terminal): void {
       .argument('<queue>', 'name of the queue', queueOf)
       .argument('<message>', 'id of the message', idOf)
       .requiredOption('--to <SUBSCRIPTION>', `${SUBSCRIPTION} (required)`, subscriptionOf),
-  ).action(async (queue: string, messageId: string, options: Options) => {
-    const api = await openApiToWrite(options, terminal);
-    const subscriptionId = await resolveSubscription(api, queue, options.to);
-    const started = await api.call(sendDelivery, deliveryPath({ queue, messageId, subscriptionId }));
+  ).action(async (queue: string, messageId: string, options: FollowOptions & { to: string }) => {
+    const { api, path } = await openSubscription(queue, options.to, options, terminal);
+    const started = await api.call(sendDelivery, { path: { ...path, message: messageId } });
     await printStarted(api, started, options, terminal);
   });
   onDeployment(command, {
@@ -54,8 +50,6 @@ export function addSend(command: Command, terminal: Terminal): void {
     examples: ['send orders order-17 --to ACME', 'send orders order-17 --to 5b0c0f1e --wait'],
   });
 }
-
-type RetryOptions = DeploymentOptions & FollowOptions;
 
 const RETRY_MORE = `
 An open delivery makes its next attempt now. An ended one starts another round
@@ -69,7 +63,7 @@ Exit status with --wait: 0 if it was delivered, 1 if not, 130 if interrupted.
 /** `posthaste retry` */
 export function addRetry(command: Command, terminal: Terminal): void {
   addWaiting(addDeliveryAddress(command)).action(
-    async (queue: string, message: string, subscription: string, options: RetryOptions) => {
+    async (queue: string, message: string, subscription: string, options: FollowOptions) => {
       const api = await openApiToWrite(options, terminal);
       const address = await findAddress(api, queue, message, subscription);
       const started = await api.call(retryDelivery, deliveryPath(address));
@@ -105,10 +99,10 @@ export function addCancel(command: Command, terminal: Terminal): void {
   });
 }
 
-export type FollowOptions = { json?: true; wait?: true; verbose?: true };
+type FollowOptions = DeploymentOptions & { wait?: true; verbose?: true };
 
 /** Adds the options of `printStarted`. */
-export function addWaiting(command: Command): Command {
+function addWaiting(command: Command): Command {
   return command
     .option('--wait', 'wait until the delivery has ended; exit status 1 if it was not delivered')
     .option('--verbose', VERBOSE);
@@ -118,13 +112,13 @@ export function addWaiting(command: Command): Command {
 const POLLING = { floor: 0.5, ceiling: 5 };
 
 /** Prints a delivery that was started just now; with `wait`, once it has ended. */
-export async function printStarted(
+async function printStarted(
   api: ApiClient,
   started: DeliveryView,
   { json, wait, verbose }: FollowOptions,
   terminal: Terminal,
 ): Promise<void> {
-  const delivery = wait === true ? await ended(api, started, verbose === true, terminal) : started;
+  const delivery = wait === true ? await ended(api, started, verbose, terminal) : started;
   terminal.printResult({ json }, delivery, () => describeDelivery(delivery, terminal));
   if (wait !== true) return;
   if (isOpenStatus(delivery.status)) {
@@ -141,26 +135,23 @@ export async function printStarted(
 async function ended(
   api: ApiClient,
   started: DeliveryView,
-  verbose: boolean,
+  verbose: boolean | undefined,
   terminal: Terminal,
 ): Promise<DeliveryView> {
   let last = started;
-  await withProgress(terminal, (signal, progress) => {
-    const look = async (): Promise<'done' | 'changed' | 'empty'> => {
+  await withProgress(terminal, (signal, progress) =>
+    pollUntilDone({ limits: POLLING, signal, verbose }, terminal, async () => {
       if (!isOpenStatus(last.status)) return 'done';
       progress.show(progressText(last));
+      const { status, attempts } = last;
       // A delivery has no record before its first attempt.
-      const now = await api
+      last = await api
         .call(getDelivery, { ...deliveryPath(started), signal })
         .catch(orElse(isNotFound, last));
-      const isChanged = now.status !== last.status || now.attempts.length !== last.attempts.length;
-      last = now;
-      if (!isOpenStatus(now.status)) return 'done';
-      return isChanged ? 'changed' : 'empty';
-    };
-    const polling = pollUntilDone({ limits: POLLING, signal, terminal, verbose }, look);
-    return polling.catch(orElse(() => signal.aborted, undefined));
-  });
+      if (!isOpenStatus(last.status)) return 'done';
+      return last.status !== status || last.attempts.length !== attempts.length ? 'changed' : 'empty';
+    }),
+  );
   return last;
 }
 

@@ -16,14 +16,13 @@ import {
 import { isNotFound, orElse } from '../../../api-client/refusal.ts';
 import { shortId } from '../../../api-client/subscription-labels.ts';
 import { isOpenStatus } from '../../../shared/domain/delivery/vocabulary.ts';
-import type { DeliveryView } from '../../../shared/wire/views/delivery.ts';
 import { openApi } from '../../api/open-api.ts';
 import { orAfter } from '../../interruption.ts';
 import { idOf, queueOf, durationOf } from '../../options/arguments.ts';
 import { type DeploymentOptions, onDeployment, VERBOSE } from '../../options/deployment-options.ts';
 import { printable } from '../../output/printable.ts';
 import { colouredStatus, clockTime } from '../../output/words.ts';
-import { type Polling, pollUntilDone } from '../../polling.ts';
+import { pollUntilDone } from '../../polling.ts';
 import type { Terminal } from '../../terminal.ts';
 import { addDeliveryFilter, statusText } from './delivery-text.ts';
 import { filterFrom } from './deliveries.ts';
@@ -51,21 +50,13 @@ export function addDeliveriesWatch(deliveries: Command, terminal: Terminal): voi
     .option('--for <DURATION>', 'stop after this long: seconds, or 30m, 1h', durationOf)
     .action(async (queue: string, options: Options) => {
       const api = await openApi(options, terminal);
-      const { message } = options;
       const filter = await filterFrom(api, queue, options);
-      await terminal.untilInterrupted((interrupted) =>
-        watchDeliveries(api, {
-          queue,
-          message,
-          filter,
-          signal: orAfter(interrupted, options.for),
-          terminal,
-          verbose: options.verbose === true,
-          onChange: (change) => {
-            terminal.printResult(options, change, () => changeText(change, terminal));
-          },
-        }),
-      );
+      await terminal.untilInterrupted((interrupted) => {
+        const signal = orAfter(interrupted, options.for);
+        return watchDeliveries(api, { ...options, queue, filter, signal }, terminal, (change) => {
+          terminal.printResult(options, change, () => changeText(change, terminal));
+        });
+      });
     });
   onDeployment(addDeliveryFilter(command), {
     json: 'one change per line: at, queue, messageId, subscriptionId, status, reason, attemptCount, last, nextAttemptAt',
@@ -84,29 +75,20 @@ function changeText(change: Change, terminal: Terminal): string {
   );
 }
 
-/**
- * The state of a delivery when a poll found it changed. `at`: time of the poll; `last`: status or error of the last
- * attempt.
- */
-type Change = {
-  at: string;
-  queue: string;
-  messageId: string;
-  subscriptionId: string;
-  status: DeliveryView['status'];
-  reason?: string | undefined;
-  attemptCount: number;
-  last?: string | undefined;
-  nextAttemptAt?: string | undefined;
-};
+/** The state of a delivery when a poll found it changed. `last`: status or error of the last attempt. */
+type Snapshot = Pick<ListedDelivery, 'queue' | 'messageId' | 'subscriptionId' | 'status' | 'attemptCount'> &
+  Record<'reason' | 'last' | 'nextAttemptAt', string | undefined>;
 
-type WatchOptions = Pick<Polling, 'terminal' | 'verbose'> & {
+/** `at`: time of the poll. */
+type Change = Snapshot & { at: string };
+
+type Watched = {
   queue: string;
-  message?: string | undefined;
+  message?: string;
   filter: DeliveryFilter;
   /** Ends the watch without an error. */
   signal: AbortSignal;
-  onChange: (change: Change) => void;
+  verbose?: true;
 };
 
 /** Deliveries per poll of a queue. */
@@ -116,47 +98,40 @@ const MAX_FOLLOWED = 50;
 /** Seconds. */
 const POLLING = { floor: 1, ceiling: 10 };
 
-type Snapshot = Omit<Change, 'at'>;
-
 /** Polls, and reports each change once. With `message`, it returns when all deliveries of the message have ended. */
-async function watchDeliveries(api: ApiClient, options: WatchOptions): Promise<void> {
-  const { message, signal } = options;
+async function watchDeliveries(
+  api: ApiClient,
+  watched: Watched,
+  terminal: Terminal,
+  onChange: (change: Change) => void,
+): Promise<void> {
+  const { message, signal, verbose } = watched;
   const known = new Map<string, Snapshot>();
-  await pollUntilDone({ ...options, limits: POLLING }, async () => {
+  await pollUntilDone({ limits: POLLING, signal, verbose }, terminal, async () => {
     const found = await (message === undefined
-      ? pollQueue(api, options, known)
-      : pollMessage(api, message, options));
-    const changes = reportChanges(found, known, options);
-    if (await isFinished(api, options, found)) return 'done';
-    return changes > 0 ? 'changed' : 'empty';
-  }).catch(orElse(() => signal.aborted, undefined));
-}
-
-/** Reports changed deliveries, and returns their number. */
-function reportChanges(
-  found: readonly Snapshot[],
-  known: Map<string, Snapshot>,
-  { onChange }: WatchOptions,
-): number {
-  const changes = found.filter((seen) => JSON.stringify(known.get(keyOf(seen))) !== JSON.stringify(seen));
-  for (const seen of changes) {
-    known.delete(keyOf(seen));
-    known.set(keyOf(seen), seen);
-    onChange({ at: new Date().toISOString(), ...seen });
-  }
-  forgetOldest(known);
-  return changes.length;
+      ? pollQueue(api, watched, known)
+      : pollMessage(api, message, watched));
+    const changes = found.filter((seen) => JSON.stringify(known.get(keyOf(seen))) !== JSON.stringify(seen));
+    for (const seen of changes) {
+      known.delete(keyOf(seen));
+      known.set(keyOf(seen), seen);
+      onChange({ at: new Date().toISOString(), ...seen });
+    }
+    forgetOldest(known);
+    if (await isFinished(api, watched, found)) return 'done';
+    return changes.length > 0 ? 'changed' : 'empty';
+  });
 }
 
 /** Deliveries are recorded from their first attempt on, so fewer may be found than subscriptions matched. */
 async function isFinished(
   api: ApiClient,
-  options: WatchOptions,
+  { queue, message }: Watched,
   found: readonly Snapshot[],
 ): Promise<boolean> {
-  if (options.message === undefined || found.length === 0) return false;
+  if (message === undefined || found.length === 0) return false;
   if (found.some(({ status }) => isOpenStatus(status))) return false;
-  const { view } = await showMessage(api, options.queue, options.message);
+  const { view } = await showMessage(api, queue, message);
   return view.unfinished !== true && found.length >= view.matched;
 }
 
@@ -173,11 +148,7 @@ function forgetOldest(known: Map<string, Snapshot>): void {
 }
 
 /** Empty as long as the message has no record: it may just have been published. */
-async function pollMessage(
-  api: ApiClient,
-  message: string,
-  { queue, signal }: WatchOptions,
-): Promise<Snapshot[]> {
+async function pollMessage(api: ApiClient, message: string, { queue, signal }: Watched): Promise<Snapshot[]> {
   const { items } = await api
     .items(listDeliveriesOfMessage, { path: { queue, message }, signal })
     .catch(orElse(isNotFound, { items: [], more: false }));
@@ -186,7 +157,7 @@ async function pollMessage(
 
 async function pollQueue(
   api: ApiClient,
-  { queue, filter, signal }: WatchOptions,
+  { queue, filter, signal }: Watched,
   known: ReadonlyMap<string, Snapshot>,
 ): Promise<Snapshot[]> {
   const query = deliveryQuery(filter);
@@ -210,16 +181,8 @@ function refetch(api: ApiClient, seen: Snapshot, signal: AbortSignal): Promise<S
 }
 
 function snapshotOf(delivery: ListedDelivery): Snapshot {
-  const { queue, messageId, subscriptionId, status, reason, attemptCount, lastAttempt, nextAttemptAt } =
-    delivery;
-  return {
-    queue,
-    messageId,
-    subscriptionId,
-    status,
-    reason,
-    attemptCount,
-    last: lastAttempt?.statusCode?.toString() ?? lastAttempt?.error,
-    nextAttemptAt,
-  };
+  const { queue, messageId, subscriptionId, status, reason, attemptCount, lastAttempt } = delivery;
+  const last = lastAttempt?.statusCode?.toString() ?? lastAttempt?.error;
+  const { nextAttemptAt } = delivery;
+  return { queue, messageId, subscriptionId, status, reason, attemptCount, last, nextAttemptAt };
 }

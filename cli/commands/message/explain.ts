@@ -23,8 +23,6 @@ changed since, or the message's data is not kept. To send the message to a
 subscription all the same, use posthaste send.
 `;
 
-type Options = DeploymentOptions & { limit?: number };
-
 /** `posthaste explain` */
 export function addExplain(command: Command, terminal: Terminal): void {
   command
@@ -32,29 +30,35 @@ export function addExplain(command: Command, terminal: Terminal): void {
     .argument('<message>', 'id of the message', idOf)
     .argument('[subscription]', SUBSCRIPTION, subscriptionOf)
     .option('--limit <N>', 'maximum number of subscriptions (default: 100)', wholeNumberOf(1))
-    .action(async (queue: string, messageId: string, reference: string | undefined, options: Options) => {
-      const api = await openApi(options, terminal);
-      const { subscriptionId: subscription } =
-        reference === undefined ? {} : await findAddress(api, queue, messageId, reference);
-      let matched = 0;
-      const schema = explainMessage.schema.transform((page) => {
-        ({ matched } = page.message);
-        return page;
-      });
-      const explained = api.list(
-        { ...explainMessage, schema },
-        { path: { queue, message: messageId }, query: { subscription }, most: options.limit ?? 100 },
-      );
-      await printList(terminal, explained, {
-        ...options,
-        columns: COLUMNS,
-        rowOf: (one) => rowOf(one, terminal),
-        none: () => noneLeftText(matched),
-      }).catch((error: unknown) => {
-        const isMissing = isNotFound(error);
-        throw isMissing ? noSuchMessage(queue, messageId) : error;
-      });
-    });
+    .action(
+      async (
+        queue: string,
+        messageId: string,
+        reference: string | undefined,
+        options: DeploymentOptions & { limit?: number },
+      ) => {
+        const api = await openApi(options, terminal);
+        const { subscriptionId: subscription } =
+          reference === undefined ? {} : await findAddress(api, queue, messageId, reference);
+        let matched = 0;
+        const schema = explainMessage.schema.transform((page) => {
+          ({ matched } = page.message);
+          return page;
+        });
+        const explained = api.list(
+          { ...explainMessage, schema },
+          { path: { queue, message: messageId }, query: { subscription }, most: options.limit ?? 100 },
+        );
+        await printList(terminal, explained, {
+          ...options,
+          columns: COLUMNS,
+          rowOf: (one) => rowOf(one, terminal),
+          none: () => noneLeftText(matched),
+        }).catch((error: unknown) => {
+          throw isNotFound(error) ? noSuchMessage(queue, messageId) : error;
+        });
+      },
+    );
   onDeployment(command, {
     json: 'one subscription per line: subscriptionId, verdict, certain, detail, rule, delivery',
     more: MORE,
@@ -103,10 +107,8 @@ const MEANINGS: Record<ExplainVerdict, string> = {
 function reasonOf(explained: Explained): string {
   const { verdict, delivery, detail } = explained;
   const attempts = attemptsText(verdict, delivery);
-  const said =
-    verdict === 'deleted' && delivery !== undefined
-      ? undefined
-      : detail && inLocalTime(detail.replace(/\.$/, ''));
+  const isKnown = verdict === 'deleted' && delivery !== undefined;
+  const said = isKnown ? undefined : detail && inLocalTime(detail.replace(/\.$/, ''));
   // The detail of these says the same with its time.
   if (said?.startsWith('It ') === true && DATED.has(verdict))
     return [`the subscription ${said.slice('It '.length)}`, ...attempts].join(', ');

@@ -16,8 +16,6 @@ export function addMessageCommands(message: Command, terminal: Terminal): void {
   addMessageErase(message, terminal);
 }
 
-type Options = DeploymentOptions & { body?: true };
-
 /** `posthaste message show` */
 function addMessageShow(message: Command, terminal: Terminal): void {
   const command = message
@@ -30,7 +28,7 @@ function addMessageShow(message: Command, terminal: Terminal): void {
         'json',
       ),
     )
-    .action(async (queue: string, id: string, options: Options) => {
+    .action(async (queue: string, id: string, options: DeploymentOptions & { body?: true }) => {
       const shown = await showMessage(await openApi(options, terminal), queue, id);
       // The response text is printed unchanged: parsing would drop digits of long numbers.
       if (options.json === true) terminal.print(printableJson(shown.text.trim()));
@@ -92,9 +90,13 @@ function addMessageErase(message: Command, terminal: Terminal): void {
     .argument('<queue>', 'name of the queue', queueOf)
     .argument('<message>', 'id of the message', idOf)
     .action(async (queue: string, id: string, options: DeploymentOptions) => {
-      await (await openApiToWrite(options, terminal)).call(eraseBody, { path: { queue, message: id } });
-      const erased = { queue, messageId: id };
-      terminal.printResult(options, erased, () => `Erased the data of message ${printable(id)}.`);
+      const api = await openApiToWrite(options, terminal);
+      await api.call(eraseBody, { path: { queue, message: id } });
+      terminal.printResult(
+        options,
+        { queue, messageId: id },
+        () => `Erased the data of message ${printable(id)}.`,
+      );
     });
   onDeployment(command, {
     json: 'queue, messageId',

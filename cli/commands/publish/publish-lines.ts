@@ -57,10 +57,8 @@ export async function publishLines(
     options.onProgress(source.done());
   };
   try {
-    for await (const batch of batchesOf(
-      linesIn(source.input, { ...options, signal }, end),
-      options.onRefused,
-    )) {
+    const lines = linesIn(source.input, { ...options, signal }, end);
+    for await (const batch of batchesOf(lines, options.onRefused)) {
       if (signal.aborted) {
         end.unpublished.push(...batch.map(({ line }) => line));
         break;
@@ -166,11 +164,8 @@ function messageIn(json: Json, line: number, defaults: MessageDefaults): ReadLin
   );
   const { data } = sources;
   if (data === undefined) {
-    return {
-      kind: 'refused',
-      line,
-      why: 'field "data" is missing; if each line is the data itself, add --bare',
-    };
+    const why = 'field "data" is missing; if each line is the data itself, add --bare';
+    return { kind: 'refused', line, why };
   }
   const unknown = anyObject.parse(json.value).find((name) => !FIELDS.includes(name));
   if (unknown !== undefined) return { kind: 'refused', line, why: `unknown field "${unknown}"` };
@@ -208,15 +203,13 @@ async function postBatch(
       return { published, refused };
     } catch (error) {
       const faults = error instanceof ApiRefusal ? faultsByMessage(error) : new Map<number, string>();
-      const isNamed = (index: number): boolean => faults.has(index);
-      if (!left.some((_, index) => isNamed(index))) throw error;
-      refused.push(
-        ...left.flatMap(({ line }, index) => {
-          const why = faults.get(index);
-          return why === undefined ? [] : [{ kind: 'refused' as const, line, why }];
-        }),
-      );
-      left = left.filter((_, index) => !isNamed(index));
+      const named = left.flatMap(({ line }, index) => {
+        const why = faults.get(index);
+        return why === undefined ? [] : [{ kind: 'refused' as const, line, why }];
+      });
+      if (named.length === 0) throw error;
+      refused.push(...named);
+      left = left.filter((_, index) => !faults.has(index));
     }
   }
   return { published: [], refused };
@@ -290,11 +283,8 @@ const withPauses = async function* <Item>(
 async function isLate(next: Promise<unknown>): Promise<boolean> {
   const enough = new AbortController();
   const late = pause(IDLE_MS, true, { signal: enough.signal }).catch(() => false);
-  const arrived = next.then(
-    () => false,
-    () => false,
-  );
-  const result = await Promise.race([late, arrived]);
-  enough.abort();
-  return result;
+  const arrived = next.catch(() => undefined).then(() => false);
+  return Promise.race([late, arrived]).finally(() => {
+    enough.abort();
+  });
 }

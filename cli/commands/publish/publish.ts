@@ -18,7 +18,6 @@ import {
   type MessageDefaults,
   outgoingMessage,
   publishLines,
-  type PublishLinesOptions,
   type PublishLinesResult,
 } from './publish-lines.ts';
 
@@ -100,19 +99,14 @@ async function publishOne(
   const earlier = options.id === undefined || isNew ? undefined : await findMessage(api, queue, options.id);
   const { ids } = await api.call(postMessages, { path: { queue }, body });
   const [id = ''] = ids;
-  if (options.json === true) terminal.printJson({ id, ...earlier });
-  else if (earlier === undefined) terminal.print(`Published message ${printable(id)} to ${queue}.`);
-  else {
-    const at = clockTime(earlier.acceptedAt);
-    terminal.print(`${printable(id)} was accepted at ${at} already: this copy makes no request.`);
-  }
+  terminal.printResult(options, { id, ...earlier }, () =>
+    earlier === undefined
+      ? `Published message ${printable(id)} to ${queue}.`
+      : `${printable(id)} was accepted at ${clockTime(earlier.acceptedAt)} already: this copy makes no request.`,
+  );
 }
 
-async function openQueue(
-  queue: string,
-  options: Options,
-  terminal: Terminal,
-): Promise<{ api: ApiClient; isNew: boolean }> {
+async function openQueue(queue: string, options: Options, terminal: Terminal) {
   const api = await openApiToWrite(options, terminal);
   const isNew = !(await isQueue(api, queue));
   if (isNew && options.create !== true)
@@ -121,11 +115,7 @@ async function openQueue(
 }
 
 /** When the message was accepted; undefined if it was not, or the caller may only publish. */
-async function findMessage(
-  api: ApiClient,
-  queue: string,
-  id: string,
-): Promise<{ acceptedAt: string } | undefined> {
+async function findMessage(api: ApiClient, queue: string, id: string) {
   const isUnknown = (error: unknown): boolean => isNotFound(error) || isForbidden(error);
   const message = await showMessage(api, queue, id).catch(orElse(isUnknown, undefined));
   return message && { acceptedAt: message.view.acceptedAt };
@@ -152,25 +142,20 @@ async function publishMany(
   return isWhole ? 0 : 1;
 }
 
-export type PublishReport = Pick<PublishLinesOptions, 'onPublished' | 'onRefused' | 'onProgress'> & {
-  /** Prints the summary. True if every line that was read is published. */
-  finish: (end: PublishLinesResult, isInterrupted: boolean) => boolean;
-};
-
 /** Refused lines to show, so that a wrong file does not fill the screen. */
 const MAX_SHOWN = 20;
 
 /** Reports publishing: a progress line and refused lines, or with `json` one line per message. */
-export function publishReport(queue: string, json: boolean, terminal: Terminal): PublishReport {
+function publishReport(queue: string, json: boolean, terminal: Terminal) {
   const progress = progressLine(terminal.stderr, () => Date.now());
   let published = 0;
   let refused = 0;
   return {
-    onPublished: (messages) => {
+    onPublished: (messages: readonly { id: string }[]): void => {
       published += messages.length;
       if (json) messages.forEach(terminal.printJson);
     },
-    onRefused: ({ line, why }) => {
+    onRefused: ({ line, why }: { line: number; why: string }): void => {
       refused += 1;
       if (json) terminal.printJson({ line, error: { message: why } });
       else if (refused <= MAX_SHOWN) {
@@ -178,11 +163,12 @@ export function publishReport(queue: string, json: boolean, terminal: Terminal):
         terminal.printError(`Line ${line}: ${printable(why)}.`);
       }
     },
-    onProgress: (part) => {
+    onProgress: (part: number | undefined): void => {
       const bar = part === undefined ? '' : `${progressBar(part)}  `;
       progress.show(`${bar}${published} published${refused === 0 ? '' : `, ${refused} refused`}`);
     },
-    finish: (end, isInterrupted) => {
+    /** Prints the summary. True if every line that was read is published. */
+    finish: (end: PublishLinesResult, isInterrupted: boolean): boolean => {
       progress.clear();
       const { failure, unpublished } = end;
       if (failure !== undefined) reportFailure(failure, json, terminal);

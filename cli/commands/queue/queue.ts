@@ -5,7 +5,6 @@ import {
   deleteQueue,
   getStatistics,
   listDeliveries,
-  type ListedQueue,
   listQueues,
   listSubscriptions,
   patchQueue,
@@ -35,10 +34,18 @@ import { printList } from '../../output/list.ts';
 import { printable, printableJson } from '../../output/printable.ts';
 import type { Terminal } from '../../terminal.ts';
 
+export function addQueueCommands(queue: Command, terminal: Terminal): void {
+  addQueueList(queue, terminal);
+  addQueueShow(queue, terminal);
+  addQueueCreate(queue, terminal);
+  addQueueSet(queue, terminal);
+  addQueueDelete(queue, terminal);
+}
+
 type Options = DeploymentOptions & { metadata?: string; policy?: string };
 
 /** `posthaste queue create` */
-export function addQueueCreate(queue: Command, terminal: Terminal): void {
+function addQueueCreate(queue: Command, terminal: Terminal): void {
   const command = queue
     .command('create')
     .description('Create a queue. Fails if it exists.')
@@ -52,13 +59,10 @@ export function addQueueCreate(queue: Command, terminal: Terminal): void {
     .action(async (name: string, { metadata = '{}', policy, ...options }: Options) => {
       const api = await openApiToWrite(options, terminal);
       // PUT would replace the metadata of an existing queue.
-      if ((await findQueue(api, name)) !== undefined) {
+      if ((await findQueue(api, name)) !== undefined)
         throw new Problem(`Queue ${name} already exists. To change it, use ${commandText('queue set')}`);
-      }
-      await api.call(putQueue, {
-        path: { queue: name },
-        body: withMembers(metadata, [['_retry_policy', policy]]),
-      });
+      const body = withMembers(metadata, [['_retry_policy', policy]]);
+      await api.call(putQueue, { path: { queue: name }, body });
       terminal.printResult(options, { queue: name }, () => `Created queue ${name}.`);
     });
   onDeployment(command, {
@@ -71,21 +75,19 @@ export function addQueueCreate(queue: Command, terminal: Terminal): void {
   });
 }
 
-type DeleteOptions = DeploymentOptions & { yes?: true };
-
 const MORE = `
 If the queue has subscriptions, the command asks for its name. Without a
 terminal to ask on, it requires --yes.
 `;
 
 /** `posthaste queue delete` */
-export function addQueueDelete(queue: Command, terminal: Terminal): void {
+function addQueueDelete(queue: Command, terminal: Terminal): void {
   const command = queue
     .command('delete')
     .description('Delete a queue and its subscriptions, and cancel their open deliveries.')
     .argument('<queue>', 'name of the queue', queueOf)
     .option('--yes', 'delete the queue even if it has subscriptions, without a question')
-    .action(async (name: string, options: DeleteOptions) => {
+    .action(async (name: string, options: DeploymentOptions & { yes?: true }) => {
       const api = await openApiToWrite(options, terminal);
       if ((await findQueue(api, name)) === undefined) throw await noSuchQueue(api, name);
       const count = options.yes === true ? 'none' : await countedSubscriptions(api, name);
@@ -127,7 +129,7 @@ _retry_policy=<JSON>.
 `;
 
 /** `posthaste queue set` */
-export function addQueueSet(queue: Command, terminal: Terminal): void {
+function addQueueSet(queue: Command, terminal: Terminal): void {
   const command = queue
     .command('set')
     .description('Change the given metadata of a queue, and keep the rest.')
@@ -139,12 +141,9 @@ export function addQueueSet(queue: Command, terminal: Terminal): void {
       const changes = changesOf(options);
       if (changes.length === 0)
         command.error('error: there is nothing to change; add --policy, --set or --unset');
-      const metadata = await (
-        await openApiToWrite(options, terminal)
-      ).call(patchQueue, {
-        path: { queue: name },
-        body: `[${changes.join(',')}]`,
-      });
+      const api = await openApiToWrite(options, terminal);
+      const body = `[${changes.join(',')}]`;
+      const metadata = await api.call(patchQueue, { path: { queue: name }, body });
       terminal.printResult(options, metadata, () => printableJson(JSON.stringify(metadata, undefined, 2)));
     });
   onDeployment(command, {
@@ -179,7 +178,7 @@ function changesOf({ policy, set = [], unset = [] }: SetOptions): string[] {
 }
 
 /** `posthaste queue show` */
-export function addQueueShow(queue: Command, terminal: Terminal): void {
+function addQueueShow(queue: Command, terminal: Terminal): void {
   const command = queue
     .command('show')
     .description('Show the metadata of a queue, including its retry policy.')
@@ -193,8 +192,6 @@ export function addQueueShow(queue: Command, terminal: Terminal): void {
   onDeployment(command, { json: 'the metadata', examples: ['queue show orders'] });
 }
 
-type ListOptions = DeploymentOptions & { limit?: number };
-
 const LIST_MORE = `
 Undelivered are open and failed deliveries. Messages are those of the last 24
 hours, where the deployment counts them (queueStatistics). With --json, queues
@@ -202,16 +199,16 @@ are listed without counts.
 `;
 
 /** `posthaste queue list` */
-export function addQueueList(queue: Command, terminal: Terminal): void {
+function addQueueList(queue: Command, terminal: Terminal): void {
   const command = queue
     .command('list')
     .description(
       'List the queues, with the numbers of their subscriptions, undelivered deliveries and messages.',
     )
     .option('--limit <N>', 'maximum number of queues (default: all)', wholeNumberOf(1))
-    .action(async ({ limit, ...options }: ListOptions) => {
+    .action(async ({ limit, ...options }: DeploymentOptions & { limit?: number }) => {
       const api = await openApi(options, terminal);
-      const counts = new Map<string, QueueCounts>();
+      const counts = new Map<string, readonly string[]>();
       await printList(terminal, api.list(listQueues, { query: { detailed: true }, most: limit }), {
         ...options,
         columns: COLUMNS,
@@ -220,7 +217,11 @@ export function addQueueList(queue: Command, terminal: Terminal): void {
             counts.set(name, await countsOfQueue(api, name));
           });
         },
-        rowOf: (one) => rowOf(one, counts.get(one.name)),
+        rowOf: ({ name, metadata }) => [
+          name,
+          ...(counts.get(name) ?? []),
+          printable(JSON.stringify(metadata)),
+        ],
         none: () => `No queue yet. Create one with ${commandText('queue create <queue>')}`,
         total: async () => (await api.call(listQueues, { query: { limit: 1, with_count: true } })).count,
       });
@@ -243,22 +244,16 @@ const COLUMNS = [
   { head: 'Metadata' },
 ];
 
-function rowOf({ name, metadata }: ListedQueue, counts?: QueueCounts): string[] {
-  const { subscriptions = '', undelivered = '', messages = '' } = counts ?? {};
-  return [name, subscriptions, undelivered, messages, printable(JSON.stringify(metadata))];
-}
-
-/** Counts of a queue as text. Empty: unknown, because the caller may not read it or the deployment does not count. */
-type QueueCounts = { subscriptions: string; undelivered: string; messages: string };
-
-/** `undelivered`: open and failed deliveries. `messages`: of the last 24 hours. */
-async function countsOfQueue(api: ApiClient, queue: string): Promise<QueueCounts> {
-  const [subscriptions, undelivered, messages] = await Promise.all([
+/**
+ * How many subscriptions, open and failed deliveries, and messages of the last 24 hours, as text. Empty: unknown, because
+ * the caller may not read it or the deployment does not count.
+ */
+function countsOfQueue(api: ApiClient, queue: string): Promise<string[]> {
+  return Promise.all([
     countOf(api.items(listSubscriptions, { path: { queue }, most: MAX_COUNTED })),
     countOf(api.items(listDeliveries, { path: { queue }, most: MAX_COUNTED })),
     messagesOfToday(api, queue),
   ]);
-  return { subscriptions, undelivered, messages };
 }
 
 async function countOf(counted: Promise<Listed<unknown>>): Promise<string> {
@@ -281,12 +276,4 @@ async function messagesOfToday(api: ApiClient, queue: string): Promise<string> {
 function readable<Answer>(read: Promise<Answer>): Promise<Answer | undefined> {
   const isRefused = (error: unknown): boolean => isRefusal(error) || error instanceof NoSuchQueue;
   return read.catch(orElse(isRefused, undefined));
-}
-
-export function addQueueCommands(queue: Command, terminal: Terminal): void {
-  addQueueList(queue, terminal);
-  addQueueShow(queue, terminal);
-  addQueueCreate(queue, terminal);
-  addQueueSet(queue, terminal);
-  addQueueDelete(queue, terminal);
 }

@@ -1,13 +1,29 @@
 import { type Command, Option } from 'commander';
+import type { ApiClient } from '../../../api-client/api-client.ts';
 import { getRecovery, listRecoveries, startRecovery, stopRecovery } from '../../../api-client/operations.ts';
-import { readOutcomes } from '../../../api-client/recovery-progress.ts';
+import {
+  lostText,
+  OUTCOMES_UNKNOWN,
+  readOutcomes,
+  timeLeft,
+  totalOf,
+} from '../../../api-client/recovery-progress.ts';
+import { orElse } from '../../../api-client/refusal.ts';
+import {
+  shortId,
+  subscriptionLabels,
+  type SubscriptionLabels,
+} from '../../../api-client/subscription-labels.ts';
 import { commandText } from '../../../local/command-name.ts';
 import { RECOVERABLE_STATUSES } from '../../../shared/domain/delivery/vocabulary.ts';
+import type { RecoveryOutcomes } from '../../../shared/domain/recovery/outcomes.ts';
+import { pollInterval } from '../../../shared/domain/retry/poll-interval.ts';
 import { timeText } from '../../../shared/wire/fields.ts';
-import type { RecoveryView } from '../../../shared/wire/views/recovery.ts';
+import { recoveryOutcomesView, type RecoveryView } from '../../../shared/wire/views/recovery.ts';
 import { resolveSubscription } from '../../api/find-subscription.ts';
 import { openApi, openApiToWrite } from '../../api/open-api.ts';
 import { removeSettledNotices } from '../../dead-letters/change.ts';
+import { INTERRUPTED } from '../../interruption.ts';
 import {
   idOf,
   queueOf,
@@ -18,18 +34,11 @@ import {
   wholeNumberOf,
 } from '../../options/arguments.ts';
 import { type DeploymentOptions, onDeployment } from '../../options/deployment-options.ts';
-import { printList } from '../../output/list.ts';
+import { fieldLines, printList, tableLines } from '../../output/list.ts';
 import { printable } from '../../output/printable.ts';
-import { clockTime } from '../../output/words.ts';
+import { withProgress } from '../../output/progress-line.ts';
+import { clockTime, sumOf } from '../../output/words.ts';
 import type { Terminal } from '../../terminal.ts';
-import {
-  countsOf,
-  exitStatusOf,
-  followRecovery,
-  printReport,
-  recoveryLines,
-  REPORT_JSON,
-} from './follow-recovery.ts';
 
 type Options = DeploymentOptions & {
   since: number;
@@ -52,7 +61,7 @@ skipped or is not on record, or the recovery was stopped, else 0.
 `;
 
 /** `posthaste recover start` */
-export function addRecoverStart(recover: Command, terminal: Terminal): void {
+function addRecoverStart(recover: Command, terminal: Terminal): void {
   const command = recover
     .command('start')
     .description('Recover the failed deliveries of a time window.')
@@ -65,7 +74,7 @@ export function addRecoverStart(recover: Command, terminal: Terminal): void {
     )
     .option('--wait', 'wait until the recovery and its deliveries have ended, and show the progress')
     .action(async (queue: string, options: Options) => {
-      const { since, until = Date.now(), subscription: given, status, wait, json } = options;
+      const { since, until = Date.now(), subscription: given } = options;
       if (until <= since) command.error('error: --until must be after --since');
       const api = await openApiToWrite(options, terminal);
       const started = await api.call(startRecovery, {
@@ -74,17 +83,18 @@ export function addRecoverStart(recover: Command, terminal: Terminal): void {
           since: timeText(since),
           until: timeText(until),
           subscription: given === undefined ? undefined : await resolveSubscription(api, queue, given),
-          status,
+          status: options.status,
         }),
       });
-      if (wait === true) {
-        const exitStatus = await followRecovery(api, started, json === true, terminal);
+      if (options.wait === true) {
+        const exitStatus = await followRecovery(api, started, options, terminal);
         terminal.exitStatus = await removeSettledNotices(exitStatus, started, options, terminal);
-      } else if (json === true) terminal.printJson(started);
-      else {
-        const next = `To follow its progress: ${commandText(`recover status ${queue} ${printable(started.id)} --wait`)}`;
-        terminal.print([...recoveryLines(started), next].join('\n'));
+        return;
       }
+      const status = commandText(`recover status ${queue} ${printable(started.id)} --wait`);
+      terminal.printResult(options, started, () =>
+        [...recoveryLines(started), `To follow its progress: ${status}`].join('\n'),
+      );
     });
   onDeployment(command, {
     json: `${REPORT_JSON}; without --wait the recovery alone`,
@@ -96,21 +106,16 @@ export function addRecoverStart(recover: Command, terminal: Terminal): void {
   });
 }
 
-type ListOptions = DeploymentOptions & { limit?: number };
-
 /** `posthaste recover list` */
-export function addRecoverList(recover: Command, terminal: Terminal): void {
+function addRecoverList(recover: Command, terminal: Terminal): void {
   const command = recover
     .command('list')
     .description('List the recoveries of a queue, newest first.')
     .argument('<queue>', 'name of the queue', queueOf)
     .option('--limit <N>', 'maximum number of recoveries (default: all)', wholeNumberOf(1))
-    .action(async (queue: string, { limit, ...options }: ListOptions) => {
-      const recoveries = (await openApi(options, terminal)).list(listRecoveries, {
-        path: { queue },
-        most: limit,
-      });
-      await printList(terminal, recoveries, {
+    .action(async (queue: string, { limit, ...options }: DeploymentOptions & { limit?: number }) => {
+      const api = await openApi(options, terminal);
+      await printList(terminal, api.list(listRecoveries, { path: { queue }, most: limit }), {
         ...options,
         columns: COLUMNS,
         rowOf,
@@ -153,8 +158,6 @@ Exit status: 1 if a delivery failed again, was skipped or is not on record, or
 the recovery was stopped, else 0.
 `;
 
-type RecoverOptions = DeploymentOptions & { wait?: true };
-
 /** `posthaste recover status` */
 function addRecoverStatus(recover: Command, terminal: Terminal): void {
   const command = recover
@@ -163,17 +166,15 @@ function addRecoverStatus(recover: Command, terminal: Terminal): void {
     .argument('<queue>', 'name of the queue', queueOf)
     .argument('<recovery>', 'id of the recovery', idOf)
     .option('--wait', 'wait until the recovery and its deliveries have ended, and show the progress')
-    .action(async (queue: string, id: string, options: RecoverOptions) => {
+    .action(async (queue: string, id: string, options: DeploymentOptions & { wait?: true }) => {
       const api = await openApi(options, terminal);
       const recovery = await api.call(getRecovery, { path: { queue, recovery: id } });
-      const json = options.json === true;
-      if (options.wait === true) {
-        terminal.exitStatus = await followRecovery(api, recovery, json, terminal);
-        return;
+      if (options.wait === true) terminal.exitStatus = await followRecovery(api, recovery, options, terminal);
+      else {
+        const report = { recovery, outcomes: await readOutcomes(api, recovery) };
+        await printReport(report, api, options, terminal);
+        terminal.exitStatus = exitStatusOf(report);
       }
-      const report = { recovery, outcomes: await readOutcomes(api, recovery) };
-      await printReport(report, api, json, terminal);
-      terminal.exitStatus = exitStatusOf(report);
     });
   onDeployment(command, {
     json: REPORT_JSON,
@@ -197,4 +198,175 @@ function addRecoverStop(recover: Command, terminal: Terminal): void {
     json: 'queue, recovery',
     examples: ['recover stop orders 0b8d4c4e-3f0e-4c1e-9a53-7a1b9f7f2c10'],
   });
+}
+
+/** Seconds. */
+const POLLING = { floor: 0.5, ceiling: 10 };
+
+/** Reading the outcomes of many deliveries takes a while and is paid for: most of the time is spent waiting. */
+const WAITS_PER_READING = 4;
+
+/**
+ * Waits until the recovery and every delivery that it reopened have ended, prints both, and returns the exit status.
+ * After an interruption they continue.
+ */
+async function followRecovery(
+  api: ApiClient,
+  started: RecoveryView,
+  options: DeploymentOptions,
+  terminal: Terminal,
+): Promise<number> {
+  terminal.printError(
+    `Recovery ${printable(started.id)}: waiting until every reopened delivery has ended, as long as its retry policy allows. Ctrl-C stops only the waiting.`,
+  );
+  let last: RecoveryReport = { recovery: started, outcomes: [] };
+  const isInterrupted = await withProgress(terminal, (signal, progress) => {
+    const look = async (recovery: RecoveryView): Promise<Look> => {
+      const at = Date.now();
+      const seen = { recovery, outcomes: await readOutcomes(api, recovery, signal), at };
+      last = seen;
+      return seen;
+    };
+    const follow = async (): Promise<boolean> => {
+      const first = await look(started);
+      if (first.outcomes === undefined && !isOver(first))
+        terminal.printError(`${OUTCOMES_UNKNOWN} Waiting only until the recovery has ended.`);
+      let interval = pollInterval(POLLING);
+      for (let seen = first; !isOver(seen);) {
+        progress.show(progressText(first, seen));
+        const readingMs = Date.now() - seen.at;
+        await terminal.sleep(Math.max(interval.wait * 1000, WAITS_PER_READING * readingMs), signal);
+        const before = endedIn(seen);
+        const path = { queue: started.queue, recovery: started.id };
+        seen = await look(await api.call(getRecovery, { path, signal }));
+        interval = endedIn(seen) > before ? interval.afterMessage() : interval.afterEmpty();
+      }
+      return false;
+    };
+    return follow().catch(orElse(() => signal.aborted, true));
+  });
+  await printReport(last, api, options, terminal);
+  if (!isInterrupted) return exitStatusOf(last);
+  const open = last.outcomes && totalOf(last.outcomes).open.toLocaleString('en');
+  terminal.printError(
+    `Stopped waiting: the recovery is ${last.recovery.state}, deliveries still open: ${open ?? 'unknown'}.`,
+  );
+  return INTERRUPTED;
+}
+
+/** 1 if the recovery was stopped, a delivery failed again or was skipped, or what became of one is not known. */
+function exitStatusOf({ recovery, outcomes }: RecoveryReport): number {
+  const isProven =
+    recovery.state !== 'stopped' &&
+    sumOf(recovery.skipped) === 0 &&
+    outcomes !== undefined &&
+    lostText(recovery, outcomes) === undefined &&
+    totalOf(outcomes).failed === 0;
+  return isProven ? 0 : 1;
+}
+
+/** Progress that makes the next look come sooner. */
+function endedIn({ recovery, outcomes }: RecoveryReport): number {
+  const { delivered, failed } = totalOf(outcomes ?? []);
+  return recovery.found + delivered + failed;
+}
+
+/** What a look at a recovery showed. `at`: milliseconds since the epoch. */
+export type Look = RecoveryReport & { at: number };
+
+/** Whether nothing that a recovery reopened is open any more; where that is not known, whether the recovery has ended. */
+export function isOver({ recovery, outcomes }: RecoveryReport): boolean {
+  return recovery.state !== 'running' && totalOf(outcomes ?? []).open === 0;
+}
+
+/** A line such as `480 of 1,200 delivered, 20 failed again, about 3 min left`. */
+export function progressText(first: Look, last: Look): string {
+  const { recovery, outcomes } = last;
+  if (outcomes === undefined) return countsOf(recovery);
+  const { total, delivered, failed } = totalOf(outcomes);
+  const left =
+    recovery.state === 'running'
+      ? 'looking for more'
+      : timeLeft({ at: first.at, outcomes: first.outcomes ?? [] }, { at: last.at, outcomes });
+  return [
+    `${grouped(delivered)} of ${grouped(total)} delivered`,
+    ...(failed === 0 ? [] : [`${grouped(failed)} failed again`]),
+    ...(left === undefined ? [] : [left]),
+  ].join(', ');
+}
+
+function grouped(count: number): string {
+  return count.toLocaleString('en');
+}
+
+/** A recovery and what became of its deliveries; undefined: not known, because an earlier version ran it. */
+type RecoveryReport = { recovery: RecoveryView; outcomes: readonly RecoveryOutcomes[] | undefined };
+
+/** What `--json` prints of a report. */
+const REPORT_JSON = 'the recovery, as in the API, with its outcomes per subscription (null: not known)';
+
+async function printReport(
+  { recovery, outcomes }: RecoveryReport,
+  api: ApiClient,
+  options: DeploymentOptions,
+  terminal: Terminal,
+): Promise<void> {
+  const labels = subscriptionLabels(api, recovery.queue);
+  const labelled = options.json === true ? [] : (outcomes ?? []).slice(0, MAX_LABELS);
+  await labels.load(labelled.map(({ subscriptionId }) => subscriptionId));
+  const view = { ...recovery, outcomes: outcomes?.map(recoveryOutcomesView) ?? null };
+  terminal.printResult(options, view, () =>
+    [...recoveryLines(recovery), ...outcomeLines(recovery, outcomes, labels)].join('\n'),
+  );
+}
+
+/** Subscriptions whose name or URL is looked up: each may take a request. */
+const MAX_LABELS = 100;
+
+function recoveryLines(recovery: RecoveryView): string[] {
+  const { id, queue, since, until, subscription, status, state, skipped, updatedAt } = recovery;
+  const reasons = Object.entries(skipped).map(([reason, count]) => `${printable(reason)} ${count}`);
+  return fieldLines([
+    ['Recovery', printable(id)],
+    ['Queue', printable(queue)],
+    ['Accepted', `${clockTime(since)} to ${clockTime(until)}`],
+    ['Subscription', subscription === undefined ? undefined : printable(subscription)],
+    ['Status', status === undefined ? undefined : printable(status)],
+    ['State', `${state}, updated ${clockTime(updatedAt)}`],
+    ['Deliveries', countsOf(recovery)],
+    ['Skipped', reasons.length === 0 ? undefined : reasons.join(', ')],
+  ]);
+}
+
+function countsOf({ found, reopened, skipped }: RecoveryView): string {
+  return `${found} found, ${reopened} reopened, ${sumOf(skipped)} skipped`;
+}
+
+const OUTCOME_COLUMNS = [
+  { head: 'Subscription' },
+  { head: 'Subscriber' },
+  { head: 'Total', align: 'right' as const },
+  { head: 'Delivered', align: 'right' as const },
+  { head: 'Failed again', align: 'right' as const },
+  { head: 'Open', align: 'right' as const },
+  { head: 'Next attempt' },
+];
+
+function outcomeLines(
+  recovery: RecoveryView,
+  outcomes: RecoveryReport['outcomes'],
+  labels: SubscriptionLabels,
+): string[] {
+  if (outcomes === undefined) return ['', OUTCOMES_UNKNOWN];
+  const rows = outcomes.map(({ subscriptionId, total, delivered, failed, open, nextAttemptAt }) => [
+    printable(shortId(subscriptionId)),
+    printable(labels.of(subscriptionId)),
+    ...[total, delivered, failed, open].map(String),
+    nextAttemptAt === undefined ? '' : clockTime(timeText(nextAttemptAt)),
+  ]);
+  const lost = lostText(recovery, outcomes);
+  return [
+    ...(rows.length === 0 ? [] : ['', ...tableLines(OUTCOME_COLUMNS, rows)]),
+    ...(lost === undefined ? [] : ['', lost]),
+  ];
 }

@@ -8,8 +8,8 @@ import { Problem } from '../../../local/install/problem.mjs';
 import { MAX_PER_SECOND, MIN_PER_SECOND } from '../../../shared/domain/subscription/rate-limit.ts';
 import type { SubscriptionOptions } from '../../../shared/domain/subscription/subscription.ts';
 import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
-import { newQueueNotice, resolveSubscription } from '../../api/find-subscription.ts';
-import { openApiToWrite } from '../../api/open-api.ts';
+import { newQueueNotice } from '../../api/find-subscription.ts';
+import { openApiToWrite, openSubscription } from '../../api/open-api.ts';
 import {
   addSubscriptionAddress,
   collect,
@@ -116,16 +116,14 @@ export function addSubscriptionCreate(subscription: Command, terminal: Terminal)
       const sayIfNew = await newQueueNotice(api, queue, terminal);
       const created = await api.call(subscribe, { path: { queue }, body });
       sayIfNew();
-      if (options.json === true) {
-        terminal.printJson(created);
-        return;
-      }
-      terminal.print(`Created subscription ${printable(created.subscription_id)}.`);
-      if (created.secret !== undefined) terminal.print(shownOnce('Signing secret', created.secret));
-      if (created.confirmation === 'owed')
-        terminal.print(
-          `The confirmation request could not be sent. To send it again, run ${commandText('subscription update')} with the same --url.`,
-        );
+      const { subscription_id: id, secret, confirmation } = created;
+      terminal.printResult(options, created, () =>
+        [
+          `Created subscription ${printable(id)}.`,
+          ...(secret === undefined ? [] : [shownOnce('Signing secret', secret)]),
+          ...(confirmation === 'owed' ? [UNCONFIRMED] : []),
+        ].join('\n'),
+      );
     });
   onDeployment(addCallOptions(command), {
     json: 'subscription_id, secret, confirmation',
@@ -139,8 +137,9 @@ export function addSubscriptionCreate(subscription: Command, terminal: Terminal)
   });
 }
 
-type UpdateOptions = DeploymentOptions &
-  CallOptions & { name?: string; url?: string; keepSecret?: true; ttl?: number };
+const UNCONFIRMED = `The confirmation request could not be sent. To send it again, run ${commandText('subscription update')} with the same --url.`;
+
+type UpdateOptions = Options & { url?: string; keepSecret?: true };
 
 const MORE = `
 Only the given settings change; --options replaces all options.
@@ -164,28 +163,25 @@ export function addSubscriptionUpdate(subscription: Command, terminal: Terminal)
     )
     .action(async (queue: string, reference: string, given: UpdateOptions) => {
       const options = await withAuth(given, terminal);
-      const { json, name, url, keepSecret, ttl } = options;
+      const { name, url, keepSecret, ttl } = options;
       const isGiven = [name, url, ttl, options.options].some((value) => value !== undefined);
-      if (!isGiven && !isAnyGiven(options)) {
+      if (!isGiven && !isAnyGiven(options))
         command.error('error: there is nothing to change; add one of the options');
-      }
-      const api = await openApiToWrite(options, terminal);
-      const id = await resolveSubscription(api, queue, reference);
-      const before = (): Promise<SubscriptionView> =>
-        api.call(getSubscription, { path: { queue, subscription: id } });
+      const { api, path } = await openSubscription(queue, reference, options, terminal);
       const body = objectText([
         ['name', name === '' ? 'null' : textOf(name)],
         ['subscriber', textOf(url)],
         ['ttl', textOf(ttl)],
-        ['options', await changedOptions(options, before)],
+        ['options', await changedOptions(options, () => api.call(getSubscription, { path }))],
         ['secret', keepSecret && textOf('keep')],
       ]);
-      const view = await api.call(updateSubscription, { path: { queue, subscription: id }, body });
-      if (json === true) terminal.printJson(view);
-      else {
-        terminal.print(describeSubscription(view));
-        if (view.secret !== undefined) terminal.print(shownOnce('New signing secret', view.secret));
-      }
+      const view = await api.call(updateSubscription, { path, body });
+      terminal.printResult(options, view, () =>
+        [
+          describeSubscription(view),
+          ...(view.secret === undefined ? [] : [shownOnce('New signing secret', view.secret)]),
+        ].join('\n'),
+      );
     });
   onDeployment(addCallOptions(command), {
     json: 'the subscription after the change',

@@ -1,9 +1,11 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import {
   disableSubscription,
   enableSubscription,
   getSubscription,
   listSubscriptions,
+  rotatePullToken,
+  rotateSecret,
   unsubscribe,
 } from '../../../api-client/operations.ts';
 import { isForbidden, orElse } from '../../../api-client/refusal.ts';
@@ -12,9 +14,10 @@ import { sendTest } from '../../../api-client/test-subscription.ts';
 import { waitingText } from '../../../api-client/waiting.ts';
 import { commandText } from '../../../local/command-name.ts';
 import { Problem } from '../../../local/install/problem.mjs';
+import { SIGNING_SCHEMES } from '../../../shared/domain/subscription/vocabulary.ts';
 import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
 import { resolveSubscription } from '../../api/find-subscription.ts';
-import { openApi, openApiToWrite } from '../../api/open-api.ts';
+import { openApi, openSubscription } from '../../api/open-api.ts';
 import {
   addSubscriptionAddress,
   jsonOf,
@@ -24,30 +27,39 @@ import {
   wholeNumberOf,
 } from '../../options/arguments.ts';
 import { type DeploymentOptions, onDeployment } from '../../options/deployment-options.ts';
+import { readSecret } from '../../options/input.ts';
 import { printList } from '../../output/list.ts';
-import { printable } from '../../output/printable.ts';
-import { colouredStatus } from '../../output/words.ts';
+import { printable, shownOnce } from '../../output/printable.ts';
+import { clockTime, colouredStatus } from '../../output/words.ts';
 import type { Terminal } from '../../terminal.ts';
 import { describeDelivery } from '../deliveries/delivery-text.ts';
 import { addSubscriptionCreate, describeSubscription, stateOf, addSubscriptionUpdate } from './change.ts';
 import { addSubscriptionExport, addSubscriptionImport } from './transfer.ts';
-import { addPullToken, addRotateSecret } from './secrets.ts';
 
-type Options = DeploymentOptions & { limit?: number };
+export function addSubscriptionCommands(subscription: Command, terminal: Terminal): void {
+  addSubscriptionList(subscription, terminal);
+  addSubscriptionShow(subscription, terminal);
+  addSubscriptionCreate(subscription, terminal);
+  addSubscriptionUpdate(subscription, terminal);
+  addSubscriptionSwitches(subscription, terminal);
+  addSubscriptionDelete(subscription, terminal);
+  addRotateSecret(subscription, terminal);
+  addPullToken(subscription, terminal);
+  addSubscriptionTest(subscription, terminal);
+  addSubscriptionExport(subscription, terminal);
+  addSubscriptionImport(subscription, terminal);
+}
 
 /** `posthaste subscription list` */
-export function addSubscriptionList(subscription: Command, terminal: Terminal): void {
+function addSubscriptionList(subscription: Command, terminal: Terminal): void {
   const command = subscription
     .command('list')
     .description('List the subscriptions of a queue.')
     .argument('<queue>', 'name of the queue', queueOf)
     .option('--limit <N>', 'maximum number of subscriptions (default: all)', wholeNumberOf(1))
-    .action(async (queue: string, { limit, ...options }: Options) => {
-      const subscriptions = (await openApi(options, terminal)).list(listSubscriptions, {
-        path: { queue },
-        most: limit,
-      });
-      await printList(terminal, subscriptions, {
+    .action(async (queue: string, { limit, ...options }: DeploymentOptions & { limit?: number }) => {
+      const api = await openApi(options, terminal);
+      await printList(terminal, api.list(listSubscriptions, { path: { queue }, most: limit }), {
         ...options,
         columns: COLUMNS,
         rowOf: (view) => rowOf(view, terminal),
@@ -69,24 +81,22 @@ function rowOf(view: SubscriptionView, terminal: Terminal): string[] {
 }
 
 /** `posthaste subscription show` */
-export function addSubscriptionShow(subscription: Command, terminal: Terminal): void {
+function addSubscriptionShow(subscription: Command, terminal: Terminal): void {
   const command = addSubscriptionAddress(subscription.command('show'))
     .description('Show a subscription.')
     .action(async (queue: string, reference: string, options: DeploymentOptions) => {
       const api = await openApi(options, terminal);
-      const view = await api.call(getSubscription, {
-        path: { queue, subscription: await resolveSubscription(api, queue, reference) },
-      });
-      if (options.json === true) {
-        terminal.printJson(view);
-        return;
-      }
+      const path = { queue, subscription: await resolveSubscription(api, queue, reference) };
+      const view = await api.call(getSubscription, { path });
       const enable = commandText(`subscription enable ${queue} ${printable(shortId(view.id))}`);
       // A caller that may see subscriptions need not see deliveries.
-      const waiting = await waitingText(api, queue, view.id).catch(orElse(isForbidden, undefined));
-      terminal.print(describeSubscription(view, waiting));
-      if (view.disabled !== undefined) terminal.print(`To enable it: ${enable}`);
-      else if (view.backPressure !== undefined) terminal.print(`If it works again: ${enable}`);
+      const read = options.json === true ? undefined : waitingText(api, queue, view.id);
+      const waiting = await read?.catch(orElse(isForbidden, undefined));
+      terminal.printResult(options, view, () => {
+        const described = describeSubscription(view, waiting);
+        if (view.disabled !== undefined) return `${described}\nTo enable it: ${enable}`;
+        return view.backPressure === undefined ? described : `${described}\nIf it works again: ${enable}`;
+      });
     });
   onDeployment(command, {
     json: 'the subscription, as in the API',
@@ -94,23 +104,19 @@ export function addSubscriptionShow(subscription: Command, terminal: Terminal): 
   });
 }
 
-type DeleteOptions = DeploymentOptions & { yes?: true };
-
-const MORE = `
+const DELETE_MORE = `
 The command asks first; without a terminal to ask on, it requires --yes. A
 deleted subscription cannot be restored: disable it to stop its requests.
 `;
 
 /** `posthaste subscription delete` */
-export function addSubscriptionDelete(subscription: Command, terminal: Terminal): void {
+function addSubscriptionDelete(subscription: Command, terminal: Terminal): void {
   const command = addSubscriptionAddress(subscription.command('delete'))
     .description('Delete a subscription and cancel its open deliveries.')
     .option('--yes', 'delete the subscription without a question')
-    .action(async (queue: string, reference: string, options: DeleteOptions) => {
-      const api = await openApiToWrite(options, terminal);
-      const view = await api.call(getSubscription, {
-        path: { queue, subscription: await resolveSubscription(api, queue, reference) },
-      });
+    .action(async (queue: string, reference: string, options: DeploymentOptions & { yes?: true }) => {
+      const { api, path } = await openSubscription(queue, reference, options, terminal);
+      const view = await api.call(getSubscription, { path });
       const { id } = view;
       const what = `subscription ${printable(id)}, ${printable(labelOf(view))}`;
       if (options.yes !== true) {
@@ -118,12 +124,12 @@ export function addSubscriptionDelete(subscription: Command, terminal: Terminal)
         if (isConfirmed === undefined) return command.error(`error: to delete ${what}, add --yes`);
         if (!isConfirmed) throw new Problem('Nothing was deleted.');
       }
-      await api.call(unsubscribe, { path: { queue, subscription: id } });
+      await api.call(unsubscribe, { path });
       terminal.printResult(options, { queue, subscriptionId: id }, () => `Deleted ${what}.`);
     });
   onDeployment(command, {
     json: 'queue, subscriptionId',
-    more: MORE,
+    more: DELETE_MORE,
     examples: ['subscription delete orders 5b0c0f1e', 'subscription delete orders ACME --yes'],
   });
 }
@@ -143,14 +149,12 @@ function saidOf(to: keyof typeof DESCRIPTIONS, queue: string, view: Subscription
 }
 
 /** `posthaste subscription enable` and `disable` */
-export function addSubscriptionSwitches(subscription: Command, terminal: Terminal): void {
+function addSubscriptionSwitches(subscription: Command, terminal: Terminal): void {
   for (const to of ['enable', 'disable'] as const) {
     const command = addSubscriptionAddress(subscription.command(to))
       .description(DESCRIPTIONS[to])
       .action(async (queue: string, reference: string, options: DeploymentOptions) => {
-        const api = await openApiToWrite(options, terminal);
-        const id = await resolveSubscription(api, queue, reference);
-        const path = { queue, subscription: id };
+        const { api, path } = await openSubscription(queue, reference, options, terminal);
         const view = await (to === 'enable'
           ? api.call(enableSubscription, { path })
           : api.call(disableSubscription, { path }));
@@ -163,29 +167,32 @@ export function addSubscriptionSwitches(subscription: Command, terminal: Termina
   }
 }
 
-type TestOptions = DeploymentOptions & { type?: string; data?: string };
-
 const TEST_MORE = `
 Exit status: 0 if the first attempt delivered the message, otherwise 1.
 `;
 
 /** `posthaste subscription test` */
-export function addSubscriptionTest(subscription: Command, terminal: Terminal): void {
+function addSubscriptionTest(subscription: Command, terminal: Terminal): void {
   const command = addSubscriptionAddress(subscription.command('test'))
     .description('Send a test message to one subscription, and show the result.')
     .option('--type <TYPE>', 'type of the message')
     .option('--data <JSON>', 'data of the message', jsonOf)
-    .action(async (queue: string, reference: string, { type, data, ...options }: TestOptions) => {
-      const body = objectText([
-        ['type', textOf(type)],
-        ['data', data],
-      ]);
-      const api = await openApiToWrite(options, terminal);
-      const id = await resolveSubscription(api, queue, reference);
-      const delivery = await sendTest(api, { queue, subscription: id }, body);
-      terminal.printResult(options, delivery, () => describeDelivery(delivery, terminal));
-      if (delivery.status !== 'delivered') terminal.exitStatus = 1;
-    });
+    .action(
+      async (
+        queue: string,
+        reference: string,
+        { type, data, ...options }: DeploymentOptions & { type?: string; data?: string },
+      ) => {
+        const body = objectText([
+          ['type', textOf(type)],
+          ['data', data],
+        ]);
+        const { api, path } = await openSubscription(queue, reference, options, terminal);
+        const delivery = await sendTest(api, path, body);
+        terminal.printResult(options, delivery, () => describeDelivery(delivery, terminal));
+        if (delivery.status !== 'delivered') terminal.exitStatus = 1;
+      },
+    );
   onDeployment(command, {
     json: 'the delivery',
     more: TEST_MORE,
@@ -193,16 +200,82 @@ export function addSubscriptionTest(subscription: Command, terminal: Terminal): 
   });
 }
 
-export function addSubscriptionCommands(subscription: Command, terminal: Terminal): void {
-  addSubscriptionList(subscription, terminal);
-  addSubscriptionShow(subscription, terminal);
-  addSubscriptionCreate(subscription, terminal);
-  addSubscriptionUpdate(subscription, terminal);
-  addSubscriptionSwitches(subscription, terminal);
-  addSubscriptionDelete(subscription, terminal);
-  addRotateSecret(subscription, terminal);
-  addPullToken(subscription, terminal);
-  addSubscriptionTest(subscription, terminal);
-  addSubscriptionExport(subscription, terminal);
-  addSubscriptionImport(subscription, terminal);
+type RotateOptions = DeploymentOptions & { type?: string; secretFile?: string; grace?: number };
+
+const ROTATE_MORE = `
+Until the old secret expires, requests are signed with both. For v1a, only the
+public key is printed. --secret-file takes a file because other users of this
+machine could see a secret in the arguments.
+`;
+
+/** `posthaste subscription rotate-secret` */
+function addRotateSecret(subscription: Command, terminal: Terminal): void {
+  const command = addSubscriptionAddress(subscription.command('rotate-secret'))
+    .description('Replace the signing secret of a subscription. The new secret or public key is shown once.')
+    .addOption(
+      new Option('--type <TYPE>', 'v1: shared secret (HMAC, the default); v1a: key pair (Ed25519)').choices(
+        SIGNING_SCHEMES,
+      ),
+    )
+    .option('--secret-file <FILE>', 'use the secret in this file instead of a random one; - for stdin')
+    .option(
+      '--grace <SECONDS>',
+      'seconds for which the old secret stays valid (default: 86400)',
+      wholeNumberOf(0),
+    )
+    .action(
+      async (queue: string, reference: string, { type, secretFile, grace, ...options }: RotateOptions) => {
+        const { api, path } = await openSubscription(queue, reference, options, terminal);
+        const secret = secretFile === undefined ? undefined : await readSecret(secretFile, terminal);
+        const body = JSON.stringify({ type, secret, graceSeconds: grace });
+        const rotated = await api.call(rotateSecret, { path, body });
+        const { secret: made, publicKey, previousExpiresAt } = rotated;
+        terminal.printResult(options, rotated, () =>
+          [
+            ...(made === undefined ? [] : [shownOnce('New signing secret', made)]),
+            ...(publicKey === undefined ? [] : [shownOnce('New public key', publicKey)]),
+            ...validText('old secret', previousExpiresAt),
+          ].join('\n'),
+        );
+      },
+    );
+  onDeployment(command, {
+    json: 'secret or publicKey, previousExpiresAt',
+    more: ROTATE_MORE,
+    examples: ['subscription rotate-secret orders 5b0c0f1e --grace 3600'],
+  });
+}
+
+/** Until when what was replaced stays valid, if there was one. */
+function validText(what: string, until: string | null | undefined): string[] {
+  return typeof until === 'string' ? [`The ${what} stays valid until ${clockTime(until)}.`] : [];
+}
+
+/** `posthaste subscription pull-token` */
+function addPullToken(subscription: Command, terminal: Terminal): void {
+  const command = addSubscriptionAddress(subscription.command('pull-token'))
+    .description('Give a pull subscription a token, by which its subscriber receives. It is shown once.')
+    .option(
+      '--grace <SECONDS>',
+      'seconds for which the previous token stays valid (default: 86400)',
+      wholeNumberOf(0),
+    )
+    .action(
+      async (
+        queue: string,
+        reference: string,
+        { grace, ...options }: DeploymentOptions & { grace?: number },
+      ) => {
+        const { api, path } = await openSubscription(queue, reference, options, terminal);
+        const body = grace === undefined ? {} : { graceSeconds: grace };
+        const made = await api.call(rotatePullToken, { path, body });
+        terminal.printResult(options, made, () =>
+          [shownOnce('Token', made.token), ...validText('previous token', made.previousExpiresAt)].join('\n'),
+        );
+      },
+    );
+  onDeployment(command, {
+    json: 'token, previousExpiresAt',
+    examples: ['subscription pull-token orders pull:warehouse'],
+  });
 }

@@ -19,8 +19,6 @@ import { printable, printableJson } from '../../output/printable.ts';
 import { progressLine } from '../../output/progress-line.ts';
 import type { Terminal } from '../../terminal.ts';
 
-type Options = DeploymentOptions & { withCredentials?: boolean };
-
 /** `posthaste subscription export` */
 export function addSubscriptionExport(subscription: Command, terminal: Terminal): void {
   const command = subscription
@@ -31,19 +29,26 @@ export function addSubscriptionExport(subscription: Command, terminal: Terminal)
       '--with-credentials',
       'include the credentials in headers and auth; without this option they are ***',
     )
-    .action(async (queue: string, { withCredentials = false, ...options }: Options) => {
-      const api = await openApi(options, terminal);
-      let marker: string | undefined;
-      do {
-        const given = { path: { queue }, query: { marker } };
-        const { text, headers } = await api.send(
-          withCredentials ? requestOf(exportCredentials, given) : requestOf(exportSubscriptions, given),
-        );
-        if (terminal.readerLeft.aborted) return;
-        terminal.stdout.write(printableJson(text));
-        marker = nextMarker(headers.get('link') ?? '');
-      } while (marker !== undefined);
-    });
+    .action(
+      async (
+        queue: string,
+        { withCredentials, ...options }: DeploymentOptions & { withCredentials?: true },
+      ) => {
+        const api = await openApi(options, terminal);
+        let marker: string | undefined;
+        do {
+          const given = { path: { queue }, query: { marker } };
+          const { text, headers } = await api.send(
+            withCredentials === true
+              ? requestOf(exportCredentials, given)
+              : requestOf(exportSubscriptions, given),
+          );
+          if (terminal.readerLeft.aborted) return;
+          terminal.stdout.write(printableJson(text));
+          marker = nextMarker(headers.get('link') ?? '');
+        } while (marker !== undefined);
+      },
+    );
   onDeployment(command, { examples: ['subscription export orders > orders.jsonl'] });
 }
 
@@ -72,7 +77,7 @@ Exit status: 0 if all lines were imported, 1 if any was not, 130 if
 interrupted.
 `;
 
-type ImportOptions = DeploymentOptions & { replace?: boolean; output?: string };
+type ImportOptions = DeploymentOptions & { replace?: true; output?: string };
 
 /** The result of one line. */
 type LineResult = Imported['subscriptions'][number] | Imported['failed'][number];
@@ -107,7 +112,7 @@ export function addSubscriptionImport(subscription: Command, terminal: Terminal)
 /** Subscriptions that were imported before are left unchanged. */
 const REPEAT = 'Repeat the command for the rest.';
 
-type Import = { queue: string; text: string; sayIfNew: () => void; replace?: boolean; json?: boolean };
+type Import = { queue: string; text: string; sayIfNew: () => void; replace?: true; json?: true };
 
 /**
  * Imports request by request. Results are written before the next request, because their secrets are returned only
@@ -115,10 +120,11 @@ type Import = { queue: string; text: string; sayIfNew: () => void; replace?: boo
  */
 async function importText(
   api: ApiClient,
-  { queue, text, sayIfNew, replace = false, json = false }: Import,
-  results: ResultsFile | undefined,
+  { queue, text, sayIfNew, replace, ...options }: Import,
+  results: ReturnType<typeof newResultsFile> | undefined,
   terminal: Terminal,
 ): Promise<void> {
+  const json = options.json === true;
   const counts = { imported: 0, replaced: 0, unchanged: 0, failed: 0 };
   const write = (result: LineResult): void => {
     progress.clear();
@@ -140,12 +146,9 @@ async function importText(
           return false;
         }
         progress.show(`Line ${firstLine} of ${linesInAll}`);
+        const request = { path: { queue }, query: { replace }, body: lines.join('\n') };
         const { subscriptions, failed } = await api
-          .call(importSubscriptions, {
-            path: { queue },
-            query: { replace: replace || undefined },
-            body: lines.join('\n'),
-          })
+          .call(importSubscriptions, request)
           .catch((error: unknown) => {
             if (!json)
               terminal.printError(
@@ -187,13 +190,11 @@ function requestsOf(text: string): { firstLine: number; lines: string[] }[] {
   return requests.filter(({ lines }) => lines.some((line) => line.trim() !== ''));
 }
 
-type ResultsFile = { write: (result: LineResult) => void; close: () => void };
-
 /**
  * Creates a file that only its owner can read.
  * @throws Problem if it exists: it may hold secrets that are stored nowhere else
  */
-function newResultsFile(path: string): ResultsFile {
+function newResultsFile(path: string) {
   const failing = <Result>(work: () => Result, more = ''): Result => {
     try {
       return work();
@@ -204,14 +205,14 @@ function newResultsFile(path: string): ResultsFile {
   const file = failing(() => openSync(path, 'wx', 0o600));
   let isEmpty = true;
   return {
-    write: (result) => {
+    write: (result: LineResult): void => {
       const more = ` Results from line ${result.line} on are missing: rotate the secrets of the subscriptions of those lines.`;
       failing(() => {
         writeFileSync(file, `${JSON.stringify(result)}\n`);
       }, more);
       isEmpty = false;
     },
-    close: () => {
+    close: (): void => {
       closeSync(file);
       if (isEmpty) rmSync(path);
     },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isOver, progressText, type Look } from '../../../cli/commands/recover/follow-recovery.ts';
+import { isOver, progressText, type Look } from '../../../cli/commands/recover/recover.ts';
 import { removeSettledNotices } from '../../../cli/dead-letters/change.ts';
 import { terminalIn } from '../../../cli/terminal.ts';
 import type { RecoveryOutcomes } from '../../../shared/domain/recovery/outcomes.ts';
