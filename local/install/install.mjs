@@ -35,13 +35,11 @@ export async function install(purpose, signal) {
  * @param {AbortSignal} signal
  */
 async function takeInstallLock(signal) {
-  const lockFile = join(localFolder, 'install.json');
-  let lock = takeLock(lockFile);
-  if (lock.kind === 'held')
-    console.log(`  Waiting for process ${lock.by.pid}, which is installing packages in this folder.`);
-  while (lock.kind === 'held') {
+  for (let isSaid = false; ; isSaid = true) {
+    const lock = takeLock(join(localFolder, 'install.json'));
+    if (lock.kind === 'taken') return lock.release;
+    if (!isSaid)
+      console.log(`  Waiting for process ${lock.by.pid}, which is installing packages in this folder.`);
     await pause(CHECK_LOCK_MS, undefined, { signal });
-    lock = takeLock(lockFile);
   }
-  return lock.release;
 }

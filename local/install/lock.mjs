@@ -14,7 +14,7 @@ import { dirname } from 'node:path';
  * @param {(holder: Holder) => boolean} [isAlive]
  * @returns {LockResult}
  */
-export const takeLock = (file, isAlive = isPosthasteProcess) => {
+export function takeLock(file, isAlive = isPosthasteProcess) {
   mkdirSync(dirname(file), { recursive: true });
   if (!createLockFile(file)) {
     const holder = holderIn(file);
@@ -31,10 +31,10 @@ export const takeLock = (file, isAlive = isPosthasteProcess) => {
       releaseAtExit();
     },
   };
-};
+}
 
 /** @param {string} file */
-const createLockFile = (file) => {
+function createLockFile(file) {
   const holder = { pid: process.pid, since: new Date().toISOString() };
   try {
     writeFileSync(file, JSON.stringify(holder), { flag: 'wx' });
@@ -43,7 +43,7 @@ const createLockFile = (file) => {
     if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false;
     throw error;
   }
-};
+}
 
 /**
  * The holder that the file names; undefined if a crash left the file incomplete.
@@ -51,39 +51,39 @@ const createLockFile = (file) => {
  * @param {string} file
  * @returns {Holder | undefined}
  */
-const holderIn = (file) => {
+function holderIn(file) {
   try {
     const { pid, since } = JSON.parse(readFileSync(file, 'utf8'));
     return Number.isInteger(pid) && typeof since === 'string' ? { pid, since } : undefined;
   } catch {
     return undefined;
   }
-};
+}
 
 /**
  * Whether the process is running and is a start or an installation: process ids are reused after a crash or a reboot.
  *
  * @param {Holder} holder
  */
-const isPosthasteProcess = ({ pid }) =>
-  /(start|prepare)\.mjs|posthaste(\.mjs|\.ts)? start/.test(commandOf(pid) ?? '');
+function isPosthasteProcess({ pid }) {
+  return /(start|prepare)\.mjs|posthaste(\.mjs|\.ts)? start/.test(commandOf(pid) ?? '');
+}
 
 /** @param {number} pid */
-export const isRunning = (pid) => commandOf(pid) !== undefined;
+export function isRunning(pid) {
+  return commandOf(pid) !== undefined;
+}
 
 /**
  * @param {number} pid
  * @returns {string | undefined} undefined when there is no such process
  */
-const commandOf = (pid) => {
+function commandOf(pid) {
   try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
-  } catch {
-    if (process.platform === 'linux') return undefined;
-  }
-  try {
-    return execFileSync('ps', ['-o', 'command=', '-p', String(pid)], { encoding: 'utf8' });
+    return process.platform === 'linux'
+      ? readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ')
+      : execFileSync('ps', ['-o', 'command=', '-p', String(pid)], { encoding: 'utf8' });
   } catch {
     return undefined;
   }
-};
+}

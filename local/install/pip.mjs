@@ -12,6 +12,9 @@ const OLDEST_MINOR = 10;
 /** Commands to try; the versioned ones help if `python3` is too old. */
 const COMMANDS = ['python3', 'python3.14', 'python3.13', 'python3.12', 'python3.11', 'python3.10', 'python'];
 
+/** In the folder of the packages, once all are there. */
+const STAMP = 'posthaste-installed.txt';
+
 const INSPECT = `import importlib.util, json, sys
 print(json.dumps({"executable": sys.executable, "version": "%d.%d" % sys.version_info[:2], "pip": importlib.util.find_spec("pip") is not None}))`;
 
@@ -53,13 +56,8 @@ export async function pipInstall(packages, signal) {
  * @param {Python} python
  */
 export function arePipPackagesReady(folder, packages, python) {
-  const stamp = stampIn(folder);
+  const stamp = join(folder, STAMP);
   return existsSync(stamp) && readFileSync(stamp, 'utf8') === fingerprintOf(packages, python);
-}
-
-/** @param {string} folder */
-function stampIn(folder) {
-  return join(folder, 'posthaste-installed.txt');
 }
 
 /**
@@ -86,18 +84,17 @@ export async function pipInstallWith(python, packages, folder, signal) {
   const { names, requirements, constraints } = packages;
   const partial = `${folder}.${process.pid}`;
   const lists = ['-r', requirements, ...(constraints === undefined ? [] : ['-c', constraints])];
-  const env = {
-    ...process.env,
-    PIP_USER: '0',
-    PIP_DISABLE_PIP_VERSION_CHECK: '1',
-    PIP_ROOT_USER_ACTION: 'ignore',
-  };
-  const how = { env, cwd: projectRoot, log: freshLog(`${packages.folder}-pip.log`), signal };
-  const failure = `pip could not install ${names}. Check that the package index is reachable.`;
+  const quiet = { PIP_USER: '0', PIP_DISABLE_PIP_VERSION_CHECK: '1', PIP_ROOT_USER_ACTION: 'ignore' };
+  const args = ['-m', 'pip', 'install', '--no-input', '--target', partial, ...lists];
   try {
-    const args = ['-m', 'pip', 'install', '--no-input', '--target', partial, ...lists];
-    await runToSuccess(python.executable, args, { ...how, failure });
-    writeFileSync(stampIn(partial), fingerprintOf(packages, python));
+    await runToSuccess(python.executable, args, {
+      env: { ...process.env, ...quiet },
+      cwd: projectRoot,
+      log: freshLog(`${packages.folder}-pip.log`),
+      signal,
+      failure: `pip could not install ${names}. Check that the package index is reachable.`,
+    });
+    writeFileSync(join(partial, STAMP), fingerprintOf(packages, python));
     rmSync(folder, { recursive: true, force: true });
     renameSync(partial, folder);
   } finally {
@@ -112,7 +109,7 @@ export async function pipInstallWith(python, packages, folder, signal) {
  * @throws {Problem} saying what to install
  */
 export function findPython() {
-  return choosePython(COMMANDS.map(inspectPython).filter((python) => python !== undefined));
+  return choosePython(COMMANDS.flatMap(inspectPython));
 }
 
 /**
@@ -144,14 +141,14 @@ function isRecent(version) {
 
 /**
  * @param {string} command
- * @returns {Python | undefined} undefined if the command is missing or is not Python 3
+ * @returns {Python[]} none if the command is missing or is not Python 3
  */
 function inspectPython(command) {
   try {
-    return JSON.parse(
-      execFileSync(command, ['-c', INSPECT], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }),
-    );
+    return [
+      JSON.parse(execFileSync(command, ['-c', INSPECT], { stdio: ['ignore', 'pipe', 'ignore'] }).toString()),
+    ];
   } catch {
-    return undefined;
+    return [];
   }
 }

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
@@ -11,8 +12,8 @@ const TAIL_LINES = 25;
 const GRACE_MS = 4_000;
 
 /**
- * @typedef {{ code: number | null, signal: NodeJS.Signals | null }} Ending
- * @typedef {{ pid: number, ended: Promise<Ending>, stop: () => Promise<void> }} ProcessGroup
+ * `log` receives its output.
+ *
  * @typedef {{ env: NodeJS.ProcessEnv, cwd: string, log: string }} ProcessOptions
  */
 
@@ -22,20 +23,17 @@ const GRACE_MS = 4_000;
  *
  * @param {string} program
  * @param {string[]} args
- * @param {ProcessOptions} options `log` receives its output
- * @returns {Promise<ProcessGroup>}
+ * @param {ProcessOptions} options
  */
-export const startGroup = async (program, args, { env, cwd, log }) => {
+export async function startGroup(program, args, { env, cwd, log }) {
   const output = openSync(log, 'a');
   const child = spawn(program, args, { env, cwd, detached: true, stdio: ['pipe', output, output] });
   closeSync(output);
-  /** @type {Promise<Ending>} */
-  const ended = new Promise((resolve) => child.once('exit', (code, signal) => resolve({ code, signal })));
-  await new Promise((resolve, reject) => child.once('spawn', resolve).once('error', reject));
+  await once(child, 'spawn');
   const pid = Number(child.pid);
   const killNow = () => signalGroup(pid, 'SIGKILL');
   process.once('exit', killNow);
-
+  const ended = once(child, 'exit').then(() => ({ code: child.exitCode }));
   const stop = async () => {
     signalGroup(pid, 'SIGTERM');
     const deadline = setTimeout(killNow, GRACE_MS);
@@ -45,7 +43,7 @@ export const startGroup = async (program, args, { env, cwd, log }) => {
     process.removeListener('exit', killNow);
   };
   return { pid, ended, stop };
-};
+}
 
 /**
  * Runs a program to its end. If the signal aborts, its whole process group is stopped.
@@ -53,9 +51,8 @@ export const startGroup = async (program, args, { env, cwd, log }) => {
  * @param {string} program
  * @param {string[]} args
  * @param {ProcessOptions & { signal: AbortSignal }} options
- * @returns {Promise<Ending>}
  */
-export const runGroup = async (program, args, { signal, ...options }) => {
+export async function runGroup(program, args, { signal, ...options }) {
   signal.throwIfAborted();
   const group = await startGroup(program, args, options);
   const stop = () => void group.stop();
@@ -65,7 +62,7 @@ export const runGroup = async (program, args, { signal, ...options }) => {
   await group.stop();
   signal.throwIfAborted();
   return ending;
-};
+}
 
 /**
  * Runs a program that must succeed. The reason to show is `failure`, or `missing` if there is no such program.
@@ -87,32 +84,34 @@ export async function runToSuccess(program, args, { failure, missing = failure, 
  * @param {number} pid the group's leader
  * @param {NodeJS.Signals} signal
  */
-const signalGroup = (pid, signal) => {
+function signalGroup(pid, signal) {
   try {
     process.kill(-pid, signal);
   } catch (error) {
     if (!isCode(error, 'ESRCH')) throw error;
   }
-};
+}
 
 /**
  * @param {unknown} error
  * @param {string} code of the system
  */
-const isCode = (error, code) => error instanceof Error && 'code' in error && error.code === code;
+function isCode(error, code) {
+  return error instanceof Error && 'code' in error && error.code === code;
+}
 
 /**
  * The last lines of a log, indented, to be shown below an error message.
  *
  * @param {string} log
  */
-export const tailOf = (log) =>
-  stripVTControlCharacters(readFileSync(log, 'utf8'))
-    .trimEnd()
-    .split('\n')
+export function tailOf(log) {
+  const lines = stripVTControlCharacters(readFileSync(log, 'utf8')).trimEnd().split('\n');
+  return lines
     .slice(-TAIL_LINES)
     .map((line) => `    ${line}`)
     .join('\n');
+}
 
 /**
  * The path of a new, empty log under `.local/`.

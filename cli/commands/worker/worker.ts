@@ -145,15 +145,19 @@ async function work(
         terminal.printError(`Stopping within ${shutdownSeconds} s.`);
       });
       terminal.printError(`Worker for ${steps.join(', ')} on ${place}.`);
-      return runWorker({
-        steps: composed,
-        limits: { receivers, concurrency, interval: { floor, ceiling, exponent, decrease } },
-        shutdownSeconds,
-        signal,
-        clock: workerClock,
-        openQueue: sqsQueues(access, workerClock),
-        onStart: health.start,
-      }).finally(health.close);
+      try {
+        return await runWorker({
+          steps: composed,
+          limits: { receivers, concurrency, interval: { floor, ceiling, exponent, decrease } },
+          shutdownSeconds,
+          signal,
+          clock: workerClock,
+          openQueue: sqsQueues(access, workerClock),
+          onStart: health.start,
+        });
+      } finally {
+        await health.close();
+      }
     },
     // The claims and the visibility timeout make up for what is cut off.
     () => process.exit(INTERRUPTED),
