@@ -42,7 +42,10 @@ export async function findDeployment(
   if (deployment === undefined) {
     const found = await localDeployment(localFile);
     if (found !== undefined) {
-      if (!existsSync(usedLocal)) remember(usedLocal);
+      if (!existsSync(usedLocal)) {
+        mkdirSync(path.dirname(usedLocal), { recursive: true });
+        writeFileSync(usedLocal, '');
+      }
       return found;
     }
     if (local === true)
@@ -57,11 +60,6 @@ export async function findDeployment(
 const LOCAL_IS_GONE =
   'The last command used the local deployment, which is not running. ' +
   `Run ${START} in another terminal, or name the deployment in AWS once: --deployment ${DEFAULT_DEPLOYMENT}.`;
-
-function remember(file: string): void {
-  mkdirSync(path.dirname(file), { recursive: true });
-  writeFileSync(file, '');
-}
 
 async function localDeployment(file: string): Promise<Deployment | undefined> {
   const found = await runningEndpoints(file).catch((cause: unknown) => {

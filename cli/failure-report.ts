@@ -19,11 +19,7 @@ export function fetchFailure(failure: unknown): unknown {
 }
 
 /** Prints a failure on stderr, without a stack trace: as sentences, or with `--json` as one line of JSON. */
-export function reportFailure(
-  failure: unknown,
-  json: boolean,
-  { printError }: Pick<Terminal, 'printError'>,
-): void {
+export function reportFailure(failure: unknown, json: boolean, { printError }: Terminal): void {
   if (json) printError(printableJson(JSON.stringify({ error: errorOf(failure) })));
   else for (const line of linesOf(failure)) printError(line);
 }

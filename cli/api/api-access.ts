@@ -34,10 +34,7 @@ type Credentials = {
   expiration?: Date;
 };
 
-type Identity = {
-  region: string;
-  credentials: () => Promise<Credentials>;
-};
+type Identity = { region: string; credentials: () => Promise<Credentials> };
 
 /**
  * Finds the API. `POSTHASTE_API_URL`, for an API with a custom domain name, skips the lookup in CloudFormation.
@@ -59,12 +56,7 @@ export function accessByToken(url: string | undefined, token: string, env: NodeJ
   const { protocol, hostname } = new URL(checkedUrl(given, url && '--url'));
   if (protocol === 'http:' && !LOOPBACK.test(hostname))
     throw new Problem(`The token would be readable on its way to ${given}. Give an https URL.`);
-  return {
-    name: given,
-    apiUrl: given.replace(/\/+$/, ''),
-    isLocal: false,
-    ...byToken(token),
-  };
+  return { name: given, apiUrl: given.replace(/\/+$/, ''), isLocal: false, authorize: byToken(token) };
 }
 
 const LOOPBACK = /^(?:127\.\d+\.\d+\.\d+|\[::1\]|(?:.+\.)?localhost)$/;
@@ -101,15 +93,10 @@ function checkedUrl(text: string, name = 'POSTHASTE_API_URL'): string {
  * token only if it uses tokens: it is that of a deployment in AWS otherwise.
  */
 async function accessTo(
-  {
-    name,
-    place,
-    apiUrl,
-    client,
-    apiAuthorization,
-  }: Pick<Deployment, 'name' | 'place' | 'apiUrl' | 'client' | 'apiAuthorization'>,
+  deployment: Pick<Deployment, 'name' | 'place' | 'apiUrl' | 'client' | 'apiAuthorization'>,
   env: NodeJS.ProcessEnv,
 ): Promise<ApiAccess> {
+  const { name, place, apiUrl, client, apiAuthorization } = deployment;
   const takesTokens = client.endpoint === undefined || apiAuthorization === 'jwt';
   const token = takesTokens ? env['POSTHASTE_TOKEN'] : undefined;
   return {
@@ -117,17 +104,17 @@ async function accessTo(
     ...(place !== undefined && { place }),
     apiUrl: apiUrl.replace(/\/+$/, ''),
     isLocal: client.endpoint !== undefined,
-    ...(token === undefined || token === '' ? signing(await identityOf(client)) : byToken(token)),
+    ...(token === undefined || token === ''
+      ? signing(await identityOf(client))
+      : { authorize: byToken(token) }),
   };
 }
 
-function byToken(token: string): Pick<ApiAccess, 'authorize'> {
-  return {
-    authorize: ({ headers }) => {
-      const authorized = new Headers(headers);
-      authorized.set('authorization', `Bearer ${token}`);
-      return Promise.resolve(authorized);
-    },
+function byToken(token: string): ApiAccess['authorize'] {
+  return ({ headers }) => {
+    const authorized = new Headers(headers);
+    authorized.set('authorization', `Bearer ${token}`);
+    return Promise.resolve(authorized);
   };
 }
 
@@ -183,33 +170,22 @@ async function identityOf({ region, credentials }: Deployment['client']): Promis
   const { CloudFormation } = await import('@aws-sdk/client-cloudformation');
   const { config } = new CloudFormation();
   const found = await config.region().catch((cause: unknown) => {
-    throw new Problem(`No AWS region is configured: ${failureText(cause)}. Set AWS_REGION or AWS_PROFILE.`, {
-      cause,
-    });
+    const text = `No AWS region is configured: ${failureText(cause)}. Set AWS_REGION or AWS_PROFILE.`;
+    throw new Problem(text, { cause });
   });
-  return {
-    region: found,
-    credentials: () =>
-      config.credentials().catch((cause: unknown) => {
-        throw credentialsProblem(cause);
-      }),
-  };
+  return { region: found, credentials: () => config.credentials().catch(credentialsProblem) };
 }
 
 /** The SDK reports an expired session, such as SSO, only in the text of its error. */
-function credentialsProblem(cause: unknown): CredentialsProblem {
+function credentialsProblem(cause: unknown): never {
   const text = failureText(cause);
-  return /expired/i.test(text)
-    ? new CredentialsProblem('credentials_expired', `Your AWS credentials have expired: ${text}. ${RENEW}`, {
-        cause,
-      })
-    : new CredentialsProblem(
-        'no_credentials',
-        `No AWS credentials were found: ${text}. Configure them as for the AWS CLI, ` +
-          'or set POSTHASTE_TOKEN if the API expects a token.',
-        { cause },
-      );
+  const [code, message] = /expired/i.test(text)
+    ? (['credentials_expired', `Your AWS credentials have expired: ${text}. ${RENEW}`] as const)
+    : (['no_credentials', `No AWS credentials were found: ${text}. ${CONFIGURE}`] as const);
+  throw new CredentialsProblem(code, message, { cause });
 }
+
+const CONFIGURE = 'Configure them as for the AWS CLI, or set POSTHASTE_TOKEN if the API expects a token.';
 
 /** Requests cannot be signed: credentials are missing or expired. */
 export class CredentialsProblem extends Problem {

@@ -1,7 +1,7 @@
 import { type ApiClient, type ApiRequest, clientBy } from '../../api-client/api-client.ts';
 import { listSubscriptions } from '../../api-client/operations.ts';
 import { findQueue, nearestName } from '../../api-client/queues.ts';
-import { ApiRefusal, isForbidden, isNotFound, orElse } from '../../api-client/refusal.ts';
+import { isForbidden, isNotFound, isRefusal, orElse } from '../../api-client/refusal.ts';
 import { isWholeId, labelOf, shortId } from '../../api-client/subscription-labels.ts';
 import { commandText } from '../../local/command-name.ts';
 import { Problem } from '../../local/install/problem.mjs';
@@ -27,44 +27,33 @@ export async function resolveSubscription(api: ApiClient, queue: string, referen
   const fitting: Named[] = [];
   const near: Named[] = [];
   try {
-    for await (const found of api.list(listSubscriptions, {
-      path: { queue },
-      query: { match: reference },
-    })) {
+    const given = { path: { queue }, query: { match: reference } };
+    for await (const found of api.list(listSubscriptions, given)) {
+      const { id, name, subscriber } = found;
       // Both are unique on the queue.
-      if (found.id === reference || found.subscriber === reference) return found.id;
-      (isMeant(found, reference) ? fitting : near).push(found);
+      if (id === reference || subscriber === reference) return id;
+      const isMeant = name === reference || (reference.length >= LEAST_PREFIX && id.startsWith(reference));
+      (isMeant ? fitting : near).push(found);
     }
-  } catch (error) {
-    if (!isMatchUnknown(error)) throw error;
+  } catch (cause) {
+    if (!isMatchUnknown(cause)) throw cause;
     throw new Problem(
       'Names and URLs of subscriptions need a deployment of this version: give the whole id, or update the deployment.',
-      { cause: error },
+      { cause },
     );
   }
-  return theOnly(fitting, { queue, reference, near });
+  const [first] = fitting;
+  if (first === undefined) throw new NoSuchSubscription(queue, reference, near);
+  if (fitting.length === 1) return first.id;
+  throw new Problem(
+    `${reference} fits ${fitting.length} subscriptions of queue ${queue}: ` +
+      `${namesOf(fitting, ', ')}. Give more of the id.`,
+  );
 }
 
 /** Whether an earlier version refused the parameter `match`. */
 function isMatchUnknown(error: unknown): boolean {
-  return (
-    error instanceof ApiRefusal && error.status === 400 && error.fields.some(({ field }) => field === 'match')
-  );
-}
-
-function isMeant({ id, name }: Named, reference: string): boolean {
-  return name === reference || (reference.length >= LEAST_PREFIX && id.startsWith(reference));
-}
-
-type Search = { queue: string; reference: string; near: readonly Named[] };
-
-function theOnly([first, ...others]: readonly Named[], { queue, reference, near }: Search): string {
-  if (first === undefined) throw new NoSuchSubscription(queue, reference, near);
-  if (others.length === 0) return first.id;
-  throw new Problem(
-    `${reference} fits ${others.length + 1} subscriptions of queue ${queue}: ` +
-      `${namesOf([first, ...others], ', ')}. Give more of the id.`,
-  );
+  return isRefusal(error) && error.status === 400 && error.fields.some(({ field }) => field === 'match');
 }
 
 /** No subscription has this id, start of an id, name or URL. */
@@ -119,7 +108,7 @@ export async function requireQueue(api: ApiClient, queue: string): Promise<void>
 export async function newQueueNotice(
   api: ApiClient,
   queue: string,
-  { printError }: Pick<Terminal, 'printError'>,
+  { printError }: Terminal,
 ): Promise<() => void> {
   let isNew = !(await isQueue(api, queue));
   return () => {

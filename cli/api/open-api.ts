@@ -1,4 +1,4 @@
-import { pollInterval, type PollInterval } from '../../shared/domain/retry/poll-interval.ts';
+import { pollInterval } from '../../shared/domain/retry/poll-interval.ts';
 import type { DeploymentChoice } from '../deployment.ts';
 import { failureText, fetchFailure } from '../failure-report.ts';
 import { printable } from '../output/printable.ts';
@@ -52,67 +52,50 @@ export async function openSubscription(
 }
 
 export function apiClient(access: ApiAccess, sleep = systemSleep): ApiClient {
-  const send = async (request: ApiRequest): Promise<ApiAnswer> => {
+  return clientBy(access.name, async (request) => {
+    const { method, repeatable = method !== 'POST' && method !== 'PATCH', signal } = request;
     let interval = pollInterval(INTERVAL);
     for (let tries = 1; ; tries += 1) {
       const outcome = await sendOnce(access, request);
       if (outcome.kind === 'answer') return outcome.answer;
-      if (tries === MAX_TRIES || !mayRetry(request, outcome)) throw outcome.failure;
-      await sleep(waitOf(interval), request.signal);
+      const mayRetry = outcome.kind === 'throttled' || (outcome.kind === 'transient' && repeatable);
+      if (tries === MAX_TRIES || !mayRetry) throw outcome.failure;
+      // With jitter, so that commands that failed together do not retry together.
+      await sleep(interval.wait * 1000 * (0.5 + Math.random() / 2), signal);
       interval = interval.afterEmpty();
     }
-  };
-  return clientBy(access.name, send);
-}
-
-function mayRetry(
-  { method, repeatable = method !== 'POST' && method !== 'PATCH' }: ApiRequest,
-  { kind }: Outcome,
-): boolean {
-  return kind === 'throttled' || (kind === 'transient' && repeatable);
-}
-
-/** Milliseconds with jitter, so that commands that failed together do not retry together. */
-function waitOf({ wait }: PollInterval): number {
-  return wait * 1000 * (0.5 + Math.random() / 2);
+  });
 }
 
 /** `transient`: another try may succeed. `throttled`: the same, and the API has not processed the request. */
 type Outcome =
-  | { kind: 'answer'; answer: ApiAnswer }
-  | { kind: 'refused'; failure: ApiRefusal }
-  | { kind: 'transient' | 'throttled'; failure: Error };
+  { kind: 'answer'; answer: ApiAnswer } | { kind: 'refused' | 'transient' | 'throttled'; failure: Error };
 
 async function sendOnce(access: ApiAccess, request: ApiRequest): Promise<Outcome> {
   const { method, path, search, body, contentType = 'application/json', signal } = request;
   const content = new Headers(body === undefined ? {} : { 'content-type': contentType });
   const url = access.apiUrl + path + search;
   const call = { method, url, headers: content, ...(body !== undefined && { body }) };
-  const headers = await access.authorize(call);
+  const authorized = await access.authorize(call);
   const timeout = AbortSignal.timeout(TIMEOUT_MS);
   try {
     const response = await fetch(url, {
       ...call,
-      headers,
+      headers: authorized,
       // The API never redirects, and a signature must not be sent to another host.
       redirect: 'error',
       signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
     });
-    const { status, headers: answered } = response;
-    return outcomeOf(request, { status, text: await response.text(), headers: answered });
+    const { status, headers } = response;
+    const answer = { status, text: await response.text(), headers };
+    if (isAnswer(request, answer)) return { kind: 'answer', answer };
+    const failure = new ApiRefusal(`${method} ${path}`, status, answer.text);
+    if (status === THROTTLED) return { kind: 'throttled', failure };
+    return { kind: TRANSIENT.has(status) ? 'transient' : 'refused', failure };
   } catch (cause) {
     if (signal?.aborted === true) throw cause;
     return { kind: 'transient', failure: new NoAnswerProblem(access, cause) };
   }
-}
-
-function outcomeOf(request: ApiRequest, answer: ApiAnswer): Outcome {
-  if (isAnswer(request, answer)) return { kind: 'answer', answer };
-  const { method, path } = request;
-  const { status, text } = answer;
-  const failure = new ApiRefusal(`${method} ${path}`, status, text);
-  if (status === THROTTLED) return { kind: 'throttled', failure };
-  return { kind: TRANSIENT.has(status) ? 'transient' : 'refused', failure };
 }
 
 /** The API cannot be reached, or the connection broke. */

@@ -6,7 +6,7 @@ type RequestHead = Pick<IncomingMessage, 'method' | 'url' | 'headers'>;
 
 /** The refusal of a request with another `Host`, against DNS rebinding; undefined if the host is allowed. */
 export function hostRefusalOf({ headers }: RequestHead, port: number): Refusal | undefined {
-  const host = hostOf(headers);
+  const host = headers.host?.toLowerCase();
   return host === `127.0.0.1:${port}` || host === `localhost:${port}`
     ? undefined
     : { status: 403, code: 'forbidden', message: `the host must be 127.0.0.1:${port} or localhost:${port}` };
@@ -30,27 +30,19 @@ const CROSS_ORIGIN: Refusal = {
   message: 'requests from web pages of other origins are not allowed',
 };
 
-function hostOf(headers: RequestHead['headers']): string {
-  return headers.host?.toLowerCase() ?? '';
-}
-
 /** Only browsers send these headers. `none` is a request that the user typed. */
 function isCrossOrigin({ headers }: RequestHead): boolean {
   const { origin, 'sec-fetch-site': site = 'none' } = headers;
   return (
-    (origin !== undefined && origin !== `http://${hostOf(headers)}`) ||
+    (origin !== undefined && origin !== `http://${headers.host?.toLowerCase() ?? ''}`) ||
     (site !== 'same-origin' && site !== 'none')
   );
 }
 
 function unsupportedRequest({ method = '', url = '' }: RequestHead): Refusal | undefined {
   if (UNSUPPORTED_METHODS.has(method)) {
-    return {
-      status: 405,
-      code: 'method_not_allowed',
-      message: `the method ${method} is not supported`,
-      allow: SUPPORTED_METHODS,
-    };
+    const message = `the method ${method} is not supported`;
+    return { status: 405, code: 'method_not_allowed', message, allow: SUPPORTED_METHODS };
   }
   return isPlainPath(url)
     ? undefined

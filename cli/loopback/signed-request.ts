@@ -26,9 +26,8 @@ export async function sendSigned(
   path: string,
 ): Promise<Response | Refusal> {
   const body = await boundedBody(request, MAX_BYTES);
-  if (body === undefined) {
+  if (body === undefined)
     return { status: 413, code: 'too_large', message: `the body exceeds ${MAX_BYTES} bytes` };
-  }
   const { method = 'GET' } = request;
   const call = {
     method,
@@ -49,9 +48,8 @@ export async function sendSigned(
 export function refusalFromFailure(error: unknown): Refusal {
   if (error instanceof CredentialsProblem) return { status: 502, code: error.code, message: error.message };
   const cause = fetchFailure(error);
-  if (cause instanceof DOMException && cause.name === 'TimeoutError') {
+  if (cause instanceof DOMException && cause.name === 'TimeoutError')
     return { status: 504, code: 'timeout', message: `the API did not respond within ${TIMEOUT_MS / 1000} s` };
-  }
   return { status: 502, code: 'unreachable', message: `the API does not respond: ${failureText(cause)}` };
 }
 
@@ -66,9 +64,7 @@ export async function relay(answer: Response | Refusal, response: ServerResponse
   else refuse(response, whole);
 }
 
-type BufferedResponse = { status: number; headers: Record<string, string>; body: Uint8Array };
-
-async function buffered(answer: Response): Promise<BufferedResponse | Refusal> {
+async function buffered(answer: Response) {
   try {
     return { status: answer.status, headers: headersOf(answer.headers), body: await answer.bytes() };
   } catch (error) {
@@ -86,14 +82,7 @@ function forwardedOf({ headers }: IncomingMessage): Headers {
 }
 
 function headersOf(headers: Headers): Record<string, string> {
-  return {
-    ...Object.fromEntries(
-      RETURNED_HEADERS.flatMap((name) => {
-        const value = headers.get(name);
-        return value === null ? [] : [[name, value]];
-      }),
-    ),
-    // Browsers must not guess another content type.
-    'x-content-type-options': 'nosniff',
-  };
+  const returned = [...headers].filter(([name]) => RETURNED_HEADERS.includes(name));
+  // Browsers must not guess another content type.
+  return { ...Object.fromEntries(returned), 'x-content-type-options': 'nosniff' };
 }

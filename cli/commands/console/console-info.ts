@@ -11,14 +11,9 @@ import type { DeploymentChoice } from '../../deployment.ts';
 import { failureText } from '../../failure-report.ts';
 import type { Terminal } from '../../terminal.ts';
 
-/** The deployment that the console shows, or the reason for its absence. */
+/** The deployment that the console shows, or the reason for its absence. `deadLetters` throws if only the API is known. */
 export type ConsoleTarget =
-  | {
-      kind: 'deployment';
-      access: ApiAccess;
-      /** The dead-letter queues. @throws Problem if only the API is known */
-      deadLetters: () => Promise<DeadLetterAccess>;
-    }
+  | { kind: 'deployment'; access: ApiAccess; deadLetters: () => Promise<DeadLetterAccess> }
   | { kind: 'none'; reason: string };
 
 /** @throws Problem with advice when there is no deployment */
@@ -49,14 +44,7 @@ export async function consoleInfo(target: ConsoleTarget): Promise<ConsoleInfo> {
     return { ...common, deployment: null, region: null, version: null, isLocal: false, problem };
   }
   const { name, region = null, apiUrl, isLocal } = target.access;
-  return {
-    ...common,
-    deployment: name,
-    region,
-    apiUrl,
-    isLocal,
-    ...(await versionOf(target.access)),
-  };
+  return { ...common, deployment: name, region, apiUrl, isLocal, ...(await versionOf(target.access)) };
 }
 
 /** Reads the version from the API's OpenAPI document. */
@@ -71,9 +59,8 @@ async function versionOf(access: ApiAccess): Promise<Pick<ConsoleInfo, 'version'
 }
 
 function problemOf(failure: unknown): NonNullable<ConsoleInfo['problem']> {
-  if (failure instanceof ApiRefusal) {
+  if (failure instanceof ApiRefusal)
     return { code: failure.code ?? 'forbidden', message: adviceFor(failure) ?? failure.message };
-  }
   const code = failure instanceof CredentialsProblem ? failure.code : 'unreachable';
   return { code, message: failureText(failure) };
 }

@@ -1,6 +1,5 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
-import type { IncomingMessage } from 'node:http';
 import { extname, join, relative, sep } from 'node:path';
 import type { Hono } from 'hono';
 import * as z from 'zod';
@@ -16,19 +15,20 @@ import { answerBy, DEAD_LETTERS, deadLetterRoutes } from './dead-letter-routes.t
 const API = '/api';
 const INFO = '/api-local/info';
 
-type ConsoleOptions = {
-  page: PageFiles;
-  target: ConsoleTarget;
-  /** Port on 127.0.0.1. @default a free port */
-  port?: number | undefined;
-};
-
 /**
  * Serves the page and a signed route to the API on 127.0.0.1. The token is in the fragment of `url`, which browsers do
- * not send.
+ * not send. `port`: by default a free one.
  * @throws Problem when the port is in use.
  */
-export async function startConsole({ page, target, port: wanted }: ConsoleOptions): Promise<LoopbackServer> {
+export async function startConsole({
+  page,
+  target,
+  port: wanted,
+}: {
+  page: PageFiles;
+  target: ConsoleTarget;
+  port?: number | undefined;
+}): Promise<LoopbackServer> {
   // Of 256 bits, valid for one run of the command.
   const token = randomBytes(32).toString('base64url');
   const stopped = new AbortController();
@@ -38,7 +38,7 @@ export async function startConsole({ page, target, port: wanted }: ConsoleOption
     const { request, response, port } = exchange;
     for (const [name, value] of Object.entries(STRICT_HEADERS)) response.setHeader(name, value);
     const { url = '/' } = request;
-    if (isOfPage(url)) {
+    if (url !== INFO && !url.startsWith(DEAD_LETTERS) && !url.startsWith(`${API}/`)) {
       servePage(page, exchange);
       return;
     }
@@ -61,10 +61,6 @@ export async function startConsole({ page, target, port: wanted }: ConsoleOption
   };
 }
 
-function isOfPage(url: string): boolean {
-  return url !== INFO && !url.startsWith(DEAD_LETTERS) && !url.startsWith(`${API}/`);
-}
-
 /**
  * Refuses requests that are not from the page. Browsers send Origin with every request that changes data (Fetch §3.1).
  */
@@ -72,21 +68,15 @@ function pageRefusalOf({ request }: Exchange, port: number, token: string): Refu
   const refusal = refusalOf(request, port);
   if (refusal !== undefined) return refusal;
   const { method = '', headers } = request;
-  if (method !== 'GET' && method !== 'HEAD' && headers.origin === undefined) {
+  if (method !== 'GET' && method !== 'HEAD' && headers.origin === undefined)
     return consoleRefusal(403, 'forbidden', 'only the console page may send this request');
-  }
-  return hasToken(request, token)
-    ? undefined
-    : consoleRefusal(
-        401,
-        'token_refused',
-        'The console token is missing or from an earlier run. Open the address that the command printed.',
-      );
-}
-
-/** Whether the request carries the token; compared in constant time. */
-function hasToken({ headers }: Pick<IncomingMessage, 'headers'>, token: string): boolean {
-  return timingSafeEqual(digest(headers.authorization ?? ''), digest(`Bearer ${token}`));
+  // In constant time.
+  if (timingSafeEqual(digest(headers.authorization ?? ''), digest(`Bearer ${token}`))) return undefined;
+  return consoleRefusal(
+    401,
+    'token_refused',
+    'The console token is missing or from an earlier run. Open the address that the command printed.',
+  );
 }
 
 function digest(text: string): Buffer {
@@ -123,9 +113,8 @@ async function explainRefusal(request: string, answer: Response): Promise<Respon
   const text = await answer.text().catch(refusalFromFailure);
   if (typeof text !== 'string') return text;
   const body = jsonOrUndefined(text);
-  if (body !== undefined && !gatewayMessage.safeParse(body).success) {
+  if (body !== undefined && !gatewayMessage.safeParse(body).success)
     return new Response(text, { status, headers });
-  }
   return meaningOf(new ApiRefusal(request, status, text), headers);
 }
 
@@ -134,7 +123,12 @@ function meaningOf(refusal: ApiRefusal, headers: Headers): Refusal {
   const { status, message } = refusal;
   return /expired/i.test(`${message} ${headers.get('www-authenticate') ?? ''}`)
     ? { status, code: 'credentials_expired', message: EXPIRED }
-    : { status, code: codeOf(status), message: adviceFor(refusal) ?? gatewayMessageText(refusal) };
+    : {
+        status,
+        code: codeOf(status),
+        message:
+          adviceFor(refusal) ?? `API Gateway returned ${status}${message === '' ? '' : `: ${message}`}`,
+      };
 }
 
 function codeOf(status: number): ConsoleFailureCode {
@@ -145,14 +139,8 @@ function codeOf(status: number): ConsoleFailureCode {
 
 const EXPIRED = 'Your credentials or token have expired. Renew them, then restart the console.';
 
-function gatewayMessageText({ status, message }: ApiRefusal): string {
-  return `API Gateway returned ${status}${message === '' ? '' : `: ${message}`}`;
-}
-
-type PageFile = { bytes: Buffer; headers: Readonly<Record<string, string>> };
-
 /** Files by URL path. */
-export type PageFiles = ReadonlyMap<string, PageFile>;
+export type PageFiles = ReadonlyMap<string, { bytes: Buffer; headers: Readonly<Record<string, string>> }>;
 
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
@@ -199,27 +187,18 @@ export async function readPage(folder: string): Promise<PageFiles> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const files = entries
     .filter((entry) => entry.isFile())
-    .map(({ parentPath, name }) => join(parentPath, name));
-  return new Map(
-    await Promise.all(
-      files.map(async (file) => {
-        const path = `/${relative(folder, file).split(sep).join('/')}`;
-        return [path === '/index.html' ? '/' : path, await pageFile(file, path)] as const;
-      }),
-    ),
-  );
-}
-
-async function pageFile(file: string, path: string): Promise<PageFile> {
-  const bytes = await readFile(file);
-  return {
-    bytes,
-    headers: {
-      'content-type': TYPES[extname(file)] ?? 'application/octet-stream',
-      'content-length': String(bytes.length),
-      'cache-control': path.startsWith(HASHED_FOLDER) ? 'private, max-age=31536000, immutable' : 'no-cache',
-    },
-  };
+    .map(async ({ parentPath, name }) => {
+      const file = join(parentPath, name);
+      const path = `/${relative(folder, file).split(sep).join('/')}`;
+      const bytes = await readFile(file);
+      const headers = {
+        'content-type': TYPES[extname(file)] ?? 'application/octet-stream',
+        'content-length': String(bytes.length),
+        'cache-control': path.startsWith(HASHED_FOLDER) ? 'private, max-age=31536000, immutable' : 'no-cache',
+      };
+      return [path === '/index.html' ? '/' : path, { bytes, headers }] as const;
+    });
+  return new Map(await Promise.all(files));
 }
 
 /** Serves the page without a token, since it contains no secret; only the host name is checked. */

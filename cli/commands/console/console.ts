@@ -44,9 +44,11 @@ async function runConsole(
   const server = await startConsole({ page: await readPage(page), target, port });
   let opening: BrowserLaunch | undefined;
   try {
-    terminal.print(json === true ? JSON.stringify({ url: server.url }) : announcement(server.url, target));
+    const { url } = server;
+    const of = target.kind === 'deployment' ? ` for ${target.access.name}` : '';
+    terminal.printResult({ json }, { url }, () => `Console${of}: ${url}\nPress Ctrl-C to stop.`);
     if (open === true) {
-      opening = openBrowser(server.url);
+      opening = openBrowser(url);
       void opening.failed.then((failure) => {
         if (failure !== undefined)
           terminal.printError(
@@ -73,10 +75,4 @@ async function targetOf(choice: DeploymentChoice, terminal: Terminal): Promise<C
     );
     return { kind: 'none', reason: failureText(failure) };
   }
-}
-
-function announcement(url: string, target: ConsoleTarget): string {
-  return target.kind === 'deployment'
-    ? `Console for ${target.access.name}: ${url}\nPress Ctrl-C to stop.`
-    : `Console: ${url}\nPress Ctrl-C to stop.`;
 }

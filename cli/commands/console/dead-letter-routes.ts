@@ -11,7 +11,7 @@ import {
 } from '../../../shared/wire/views/console.ts';
 import { CredentialsProblem } from '../../api/api-access.ts';
 import { boundedBody } from '../../bounded-body.ts';
-import { type ChangeRequest, deleteDeadLetters, redriveDeadLetters } from '../../dead-letters/change.ts';
+import { deleteDeadLetters, redriveDeadLetters } from '../../dead-letters/change.ts';
 import { type DeadLetterAccess, DeploymentNotNamed } from '../../dead-letters/dead-letter-access.ts';
 import { lookAtDeadLetters, findDeadLetter, NoSuchDeadLetter } from '../../dead-letters/look.ts';
 import { type RunResult, RunFailedError } from '../../dead-letters/process-dead-letters.ts';
@@ -34,8 +34,6 @@ const lookSchema = z.strictObject({
   limit: z.coerce.number().int().min(1).max(1000).default(100),
 });
 
-type Change = (access: DeadLetterAccess, which: RedrivenQueue, request: ChangeRequest) => Promise<RunResult>;
-
 /** The routes under `DEAD_LETTERS`. `signal` ends what is under way when the console stops. */
 export function deadLetterRoutes(open: () => Promise<DeadLetterAccess>, signal: AbortSignal): Hono {
   const routes = new Hono().basePath(DEAD_LETTERS);
@@ -49,22 +47,14 @@ export function deadLetterRoutes(open: () => Promise<DeadLetterAccess>, signal: 
     const { portsOf } = await open();
     return context.json(await findDeadLetter(portsOf(which), which, context.req.param('id'), signal));
   });
-  const change = (path: string, work: Change) => {
+  for (const [path, change] of Object.entries({ redrive: redriveDeadLetters, delete: deleteDeadLetters }))
     routes.post(`/:which/${path}`, async (context) => {
       const { ids } = deadLetterChoiceSchema.parse(await context.req.json());
       const filter = { id: ids };
-      const request = {
-        filter,
-        limit: ids.length,
-        // The ids choose exactly; this clock may be behind that of SQS.
-        startedAt: Infinity,
-        signal,
-      };
-      return context.json(resultOf(await work(await open(), whichIn(context), request), filter));
+      // The ids choose exactly; this clock may be behind that of SQS.
+      const request = { filter, limit: ids.length, startedAt: Infinity, signal };
+      return context.json(resultOf(await change(await open(), whichIn(context), request), filter));
     });
-  };
-  change('redrive', redriveDeadLetters);
-  change('delete', deleteDeadLetters);
   routes.notFound(() => refusalOf(404, 'not_found', 'there is no such route'));
   routes.onError(answerToFailure);
   return routes;

@@ -36,13 +36,10 @@ export function openBrowser(
   };
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   cleanUp();
-  writeFileSync(file, redirectPage(url), { mode: 0o600, flag: 'wx' });
+  // The address needs no HTML escaping: it is a loopback URL with a base64url token.
+  const page = `<!doctype html><meta charset="utf-8"><meta name="referrer" content="no-referrer"><meta http-equiv="refresh" content="0;url=${url}"><title>Posthaste</title>\n`;
+  writeFileSync(file, page, { mode: 0o600, flag: 'wx' });
   return { failed: opened(program, [...args, pathToFileURL(file).href]), cleanUp };
-}
-
-/** The address needs no HTML escaping: it is a loopback URL with a base64url token. */
-function redirectPage(url: string): string {
-  return `<!doctype html><meta charset="utf-8"><meta name="referrer" content="no-referrer"><meta http-equiv="refresh" content="0;url=${url}"><title>Posthaste</title>\n`;
 }
 
 async function opened(program: string, args: readonly string[]): Promise<string | undefined> {

@@ -8,8 +8,6 @@ import { wholeNumberOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import type { Terminal } from '../../terminal.ts';
 
-type Options = DeploymentOptions & { port?: number };
-
 const MORE = `
 Signs requests with your credentials and forwards them to the API of the
 deployment. It listens on 127.0.0.1 and refuses requests from web pages of
@@ -21,13 +19,14 @@ when you are done.
 export function addProxy(command: Command, terminal: Terminal): void {
   command
     .option('--port <N>', 'port on 127.0.0.1 (default: a free port)', wholeNumberOf(1, 65_535))
-    .action(async ({ port, json, ...choice }: Options) => {
+    .action(async ({ port, json, ...choice }: DeploymentOptions & { port?: number }) => {
       const access = await findApi(choice, terminal.env);
       await terminal.untilInterrupted(async (signal) => {
         const proxy = await startSigningProxy(access, port);
         try {
-          if (json === true) terminal.print(JSON.stringify({ url: proxy.url }));
-          else terminal.print(`Proxy for the API of ${access.name}: ${proxy.url}\nPress Ctrl-C to stop.`);
+          const { url } = proxy;
+          const text = `Proxy for the API of ${access.name}: ${url}\nPress Ctrl-C to stop.`;
+          terminal.printResult({ json }, { url }, () => text);
           await untilAborted(signal);
         } finally {
           await proxy.close();
