@@ -29,11 +29,9 @@ export async function resolveSubscription(api: ApiClient, queue: string, referen
   try {
     const given = { path: { queue }, query: { match: reference } };
     for await (const found of api.list(listSubscriptions, given)) {
-      const { id, name, subscriber } = found;
       // Both are unique on the queue.
-      if (id === reference || subscriber === reference) return id;
-      const isMeant = name === reference || (reference.length >= LEAST_PREFIX && id.startsWith(reference));
-      (isMeant ? fitting : near).push(found);
+      if (found.id === reference || found.subscriber === reference) return found.id;
+      (isMeant(found, reference) ? fitting : near).push(found);
     }
   } catch (cause) {
     if (!isMatchUnknown(cause)) throw cause;
@@ -42,13 +40,26 @@ export async function resolveSubscription(api: ApiClient, queue: string, referen
       { cause },
     );
   }
-  const [first] = fitting;
+  return theOnly(fitting, near, queue, reference);
+}
+
+function theOnly(
+  fitting: readonly Named[],
+  near: readonly Named[],
+  queue: string,
+  reference: string,
+): string {
+  const [first, second] = fitting;
   if (first === undefined) throw new NoSuchSubscription(queue, reference, near);
-  if (fitting.length === 1) return first.id;
+  if (second === undefined) return first.id;
   throw new Problem(
     `${reference} fits ${fitting.length} subscriptions of queue ${queue}: ` +
       `${namesOf(fitting, ', ')}. Give more of the id.`,
   );
+}
+
+function isMeant({ id, name }: Named, reference: string): boolean {
+  return name === reference || (reference.length >= LEAST_PREFIX && id.startsWith(reference));
 }
 
 /** Whether an earlier version refused the parameter `match`. */

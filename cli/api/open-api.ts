@@ -53,18 +53,23 @@ export async function openSubscription(
 
 export function apiClient(access: ApiAccess, sleep = systemSleep): ApiClient {
   return clientBy(access.name, async (request) => {
-    const { method, repeatable = method !== 'POST' && method !== 'PATCH', signal } = request;
     let interval = pollInterval(INTERVAL);
     for (let tries = 1; ; tries += 1) {
       const outcome = await sendOnce(access, request);
       if (outcome.kind === 'answer') return outcome.answer;
-      const mayRetry = outcome.kind === 'throttled' || (outcome.kind === 'transient' && repeatable);
-      if (tries === MAX_TRIES || !mayRetry) throw outcome.failure;
+      if (tries === MAX_TRIES || !mayRetry(request, outcome)) throw outcome.failure;
       // With jitter, so that commands that failed together do not retry together.
-      await sleep(interval.wait * 1000 * (0.5 + Math.random() / 2), signal);
+      await sleep(interval.wait * 1000 * (0.5 + Math.random() / 2), request.signal);
       interval = interval.afterEmpty();
     }
   });
+}
+
+function mayRetry(
+  { method, repeatable = method !== 'POST' && method !== 'PATCH' }: ApiRequest,
+  { kind }: Outcome,
+): boolean {
+  return kind === 'throttled' || (kind === 'transient' && repeatable);
 }
 
 /** `transient`: another try may succeed. `throttled`: the same, and the API has not processed the request. */
@@ -87,15 +92,19 @@ async function sendOnce(access: ApiAccess, request: ApiRequest): Promise<Outcome
       signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
     });
     const { status, headers } = response;
-    const answer = { status, text: await response.text(), headers };
-    if (isAnswer(request, answer)) return { kind: 'answer', answer };
-    const failure = new ApiRefusal(`${method} ${path}`, status, answer.text);
-    if (status === THROTTLED) return { kind: 'throttled', failure };
-    return { kind: TRANSIENT.has(status) ? 'transient' : 'refused', failure };
+    return outcomeOf(request, { status, text: await response.text(), headers });
   } catch (cause) {
     if (signal?.aborted === true) throw cause;
     return { kind: 'transient', failure: new NoAnswerProblem(access, cause) };
   }
+}
+
+function outcomeOf(request: ApiRequest, answer: ApiAnswer): Outcome {
+  if (isAnswer(request, answer)) return { kind: 'answer', answer };
+  const { status, text } = answer;
+  const failure = new ApiRefusal(`${request.method} ${request.path}`, status, text);
+  if (status === THROTTLED) return { kind: 'throttled', failure };
+  return { kind: TRANSIENT.has(status) ? 'transient' : 'refused', failure };
 }
 
 /** The API cannot be reached, or the connection broke. */

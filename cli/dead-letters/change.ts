@@ -171,15 +171,13 @@ async function faultOfTarget(api: ApiClient, queue: string): Promise<string | un
 
 const MAX_MS = 40_000;
 
-type Selection = Pick<RecoveryView, 'queue' | 'subscription' | 'status' | 'since' | 'until'>;
-
 /**
  * Removes the undeliverable notices that a recovery has settled: those of the deliveries of its selection that need
  * nothing more. Best effort: prints one line on stderr if it removed some, or could not. Returns the given exit status.
  */
 export async function removeSettledNotices(
   exitStatus: number,
-  { queue, subscription, ...recovered }: Selection,
+  { queue, subscription, ...recovered }: Recovered & Pick<RecoveryView, 'queue' | 'subscription'>,
   choice: DeploymentChoice,
   terminal: Terminal,
 ): Promise<number> {

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { DeadLetter, DeadLetterAttribute } from '../../shared/domain/delivery/dead-letter.ts';
+import type { DeadLetter } from '../../shared/domain/delivery/dead-letter.ts';
 import { isCredential, REDACTED } from '../../shared/domain/subscription/credential-headers.ts';
 import type { RedrivenQueue } from '../../shared/domain/work-queues.ts';
 import { timeText } from '../../shared/wire/fields.ts';
@@ -15,14 +15,15 @@ const EXCERPT_LENGTH = 120;
 const EXCERPT_SOURCE = 4 * EXCERPT_LENGTH;
 
 /** What a dead letter says about itself. Anything in it may be missing or wrong: it became a dead letter. */
+const name = z.string().optional().catch(undefined);
 const namesSchema = z
   .object({
-    queue: z.string().optional().catch(undefined),
-    messageId: z.string().optional().catch(undefined),
-    id: z.string().optional().catch(undefined),
-    subscriptionId: z.string().optional().catch(undefined),
+    queue: name,
+    messageId: name,
+    id: name,
+    subscriptionId: name,
     subscriptionIds: z.array(z.string()).optional().catch(undefined),
-    reason: z.string().optional().catch(undefined),
+    reason: name,
   })
   .catch({});
 
@@ -49,18 +50,15 @@ export function describeDeadLetter(which: RedrivenQueue, deadLetter: DeadLetter)
 
 /** A whole dead letter for display. */
 export function detailOf(which: RedrivenQueue, deadLetter: DeadLetter): DeadLetterDetail {
+  const attributes = Object.entries(deadLetter.attributes).map(([name, attribute]) => {
+    const text = 'text' in attribute ? attribute.text : Buffer.from(attribute.bytes).toString('base64');
+    return [name, isCredential(name, text) ? REDACTED : withoutLinks(text)] as const;
+  });
   return {
     ...describeDeadLetter(which, deadLetter),
     body: withoutLinks(deadLetter.body),
-    attributes: Object.fromEntries(
-      Object.entries(deadLetter.attributes).map(([name, attribute]) => [name, shown(name, attribute)]),
-    ),
+    attributes: Object.fromEntries(attributes),
   };
-}
-
-function shown(name: string, attribute: DeadLetterAttribute): string {
-  const text = 'text' in attribute ? attribute.text : Buffer.from(attribute.bytes).toString('base64');
-  return isCredential(name, text) ? REDACTED : withoutLinks(text);
 }
 
 function namesIn(which: RedrivenQueue, deadLetter: DeadLetter): Names {
@@ -68,15 +66,11 @@ function namesIn(which: RedrivenQueue, deadLetter: DeadLetter): Names {
   const { queue, messageId, reason, subscriptionId } = names;
   const { subscriptionIds = subscriptionId === undefined ? [] : [subscriptionId] } = names;
   if (which === 'undeliverable') return { queue, messageId, reason, subscriptionIds };
-  const given = reasonAttribute(deadLetter);
+  const attribute = deadLetter.attributes[REASON_ATTRIBUTE];
+  const given = attribute !== undefined && 'text' in attribute ? attribute.text : undefined;
   return which === 'ingress'
     ? { ...ingressNames(deadLetter), reason: given, subscriptionIds: [] }
     : { queue, messageId, reason: given, subscriptionIds };
-}
-
-function reasonAttribute({ attributes }: DeadLetter): string | undefined {
-  const attribute = attributes[REASON_ATTRIBUTE];
-  return attribute !== undefined && 'text' in attribute ? attribute.text : undefined;
 }
 
 /** The names as dispatch reads them. The command does not know `ingressRoutes`, which may name the queue instead. */

@@ -28,37 +28,27 @@ const WHOLE_ID = 36;
 /** Whether a dead letter passes; undefined if all do. */
 export function matcherOf(
   which: RedrivenQueue,
-  filter: DeadLetterFilter,
+  { id, ...others }: DeadLetterFilter,
 ): ((deadLetter: DeadLetter) => boolean) | undefined {
-  const { id, ...others } = filter;
-  const isChosen = id === undefined ? undefined : idMatcher(id);
   const saysMore = Object.values(others).some((value) => value !== undefined);
-  if (!saysMore && isChosen === undefined) return undefined;
+  if (!saysMore && id === undefined) return undefined;
+  // There may be many whole ids.
+  const whole = new Set(id);
+  const starts = id?.filter(({ length }) => length < WHOLE_ID) ?? [''];
   return (deadLetter) =>
-    isChosen?.(deadLetter.id) !== false &&
+    (whole.has(deadLetter.id) || starts.some((start) => deadLetter.id.startsWith(start))) &&
     (!saysMore || passes(describeDeadLetter(which, deadLetter), others));
 }
 
-/** There may be many whole ids. */
-function idMatcher(given: readonly string[]): (id: string) => boolean {
-  const whole = new Set(given);
-  const starts = given.filter(({ length }) => length < WHOLE_ID);
-  return (id) => whole.has(id) || starts.some((start) => id.startsWith(start));
-}
-
 function passes(
-  view: DeadLetterView,
+  { reason: actual = NO_REASON, ...view }: DeadLetterView,
   { queue, subscription, reason }: Omit<DeadLetterFilter, 'id'>,
 ): boolean {
   return (
     (queue === undefined || view.queue === queue) &&
-    (reason === undefined || isReason(view.reason ?? NO_REASON, reason)) &&
+    (reason === undefined || actual === reason || actual.startsWith(`${reason}:`)) &&
     (subscription === undefined || view.subscriptionIds.some((one) => one.startsWith(subscription)))
   );
-}
-
-function isReason(actual: string, given: string): boolean {
-  return actual === given || actual.startsWith(`${given}:`);
 }
 
 /** A crash of a look hides what it held for so long. */

@@ -49,7 +49,7 @@ export function hiddenSentence({ hidden, hiddenUntil }: Hidden): string | undefi
 }
 
 /** A sentence on chosen messages that were not found; undefined if there are none. */
-function missingSentence({ missing }: Pick<RunOutcome, 'missing'>): string | undefined {
+function missingSentence({ missing }: RunOutcome): string | undefined {
   if (missing === 0) return undefined;
   return `${counted(missing, 'chosen message was', 'chosen messages were')} not found.`;
 }
@@ -100,13 +100,11 @@ const BEFORE: Record<RunEnd, string> = {
     'Stopped: so many messages stay in the queue that SQS returns no further ones. Remove some, then repeat. ',
 };
 
-type Words = { done: 'redriven' | 'deleted'; deployment: string; dryRun: boolean };
-
 /** The result as a sentence. The number left is exact only if the queue was emptied and nothing was hidden. */
 export function sentenceOf(
   which: RedrivenQueue,
   outcome: RunOutcome,
-  { done, deployment, dryRun }: Words,
+  { done, deployment, dryRun }: { done: string; deployment: string; dryRun: boolean },
 ): string {
   const { end, handled, settled, skipped, left, hidden } = outcome;
   const counts = [
@@ -116,15 +114,13 @@ export function sentenceOf(
     ...(left === 0 && hidden > 0 ? [] : [`${end === 'emptied' ? '' : 'about '}${left} left`]),
   ];
   const subject = DEAD_LETTERS_OF[which].replace(/^./, (first) => first.toUpperCase());
-  const more = [
+  const sentences = [
+    `${BEFORE[end]}${subject} in ${deployment}: ${counts.join(', ')}.`,
     dryRun ? 'Nothing was changed.' : undefined,
     missingSentence(outcome),
     hiddenSentence(outcome),
   ];
-  return [
-    `${BEFORE[end]}${subject} in ${deployment}: ${counts.join(', ')}.`,
-    ...more.filter((text) => text !== undefined),
-  ].join(' ');
+  return sentences.filter((sentence) => sentence !== undefined).join(' ');
 }
 
 export function progressText(which: RedrivenQueue, { handled, skipped, left }: Tally, done: string): string {

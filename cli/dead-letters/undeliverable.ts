@@ -10,7 +10,7 @@ import type { ApiClient } from '../../api-client/api-client.ts';
 import { deliveryPath } from '../../api-client/deliveries.ts';
 import { showMessage } from '../../api-client/messages.ts';
 import { getDelivery, getSubscription, retryDelivery } from '../../api-client/operations.ts';
-import { ApiRefusal, isForbidden, isNotFound, orElse } from '../../api-client/refusal.ts';
+import { isForbidden, isNotFound, isRefusal, orElse } from '../../api-client/refusal.ts';
 import { NoSuchQueue } from '../api/find-subscription.ts';
 
 const SIDE_BY_SIDE = 8;
@@ -25,25 +25,23 @@ export function retryUndeliverable(
   ended: readonly EndedDelivery[],
   dryRun = false,
 ): Promise<RedriveOutcome[]> {
-  const subscriptions = subscriptionsOf(api);
-  return inParallel(ended, SIDE_BY_SIDE, (one) => retryOne({ api, subscriptions }, one, dryRun));
-}
-
-async function retryOne(lookup: Lookup, ended: EndedDelivery, dryRun: boolean): Promise<RedriveOutcome> {
-  const state = await stateSince(lookup, ended);
-  switch (state) {
-    case 'not_on_record':
-      return { kind: 'refused', reason: state };
-    case 'delivered':
-    case 'cancelled':
-    case 'open':
-    case 'ended_again':
-    case 'subscription_deleted':
-      return { kind: 'settled', reason: state };
-    case 'rejected':
-    case 'exhausted':
-      return dryRun ? foreseen(await lookup.subscriptions(ended)) : await retriedOne(lookup.api, ended);
-  }
+  const { stateSince, subscriptionOf } = readersOf(api);
+  return inParallel(ended, SIDE_BY_SIDE, async (one): Promise<RedriveOutcome> => {
+    const state = await stateSince(one);
+    switch (state) {
+      case 'not_on_record':
+        return { kind: 'refused', reason: state };
+      case 'delivered':
+      case 'cancelled':
+      case 'open':
+      case 'ended_again':
+      case 'subscription_deleted':
+        return { kind: 'settled', reason: state };
+      case 'rejected':
+      case 'exhausted':
+        return dryRun ? foreseen(await subscriptionOf(one)) : await retriedOne(api, one);
+    }
+  });
 }
 
 /** What a retry would answer as far as the subscription tells: the API refuses one that gets no requests. */
@@ -61,8 +59,7 @@ async function retriedOne(api: ApiClient, ended: EndedDelivery): Promise<Redrive
     return { kind: 'redriven' };
   } catch (error) {
     if (isNotFound(error)) return { kind: 'refused', reason: 'not_on_record' };
-    if (error instanceof ApiRefusal && error.code === 'conflict')
-      return { kind: 'refused', reason: error.message };
+    if (isRefusal(error) && error.code === 'conflict') return { kind: 'refused', reason: error.message };
     throw error;
   }
 }
@@ -75,51 +72,44 @@ export function statesSince(
   api: ApiClient,
   notices: readonly DeadLetter[],
 ): Promise<(NoticeState | undefined)[]> {
-  const lookup = { api, subscriptions: subscriptionsOf(api) };
+  const { stateSince } = readersOf(api);
   return inParallel(notices, SIDE_BY_SIDE, async (notice) => {
     const reading = readUndeliverableNotice(notice);
-    return reading.kind === 'skip' ? undefined : stateSince(lookup, reading.message);
+    return reading.kind === 'skip' ? undefined : stateSince(reading.message);
   });
 }
 
 /** `unknown`: the caller may not read it. */
 type Found = SubscriptionView | 'missing' | 'unknown';
 
-type Lookup = { api: ApiClient; subscriptions: (of: EndedDelivery) => Promise<Found> };
-
 /** Reads each subscription once: many notices are of the same. */
-function subscriptionsOf(api: ApiClient): Lookup['subscriptions'] {
-  const read = new Map<string, Promise<Found>>();
-  return ({ queue, subscriptionId }) => {
-    const name = JSON.stringify([queue, subscriptionId]);
-    const found = read.get(name) ?? findSubscription(api, queue, subscriptionId);
-    read.set(name, found);
-    return found;
+function readersOf(api: ApiClient) {
+  const found = new Map<string, Promise<Found>>();
+  const subscriptionOf = ({ queue, subscriptionId: subscription }: EndedDelivery): Promise<Found> => {
+    const name = JSON.stringify([queue, subscription]);
+    const read =
+      found.get(name) ??
+      api
+        .call(getSubscription, { path: { queue, subscription } })
+        .catch(orElse(isMissing, 'missing' as const))
+        .catch(orElse(isForbidden, 'unknown' as const));
+    found.set(name, read);
+    return read;
   };
-}
-
-function findSubscription(api: ApiClient, queue: string, id: string): Promise<Found> {
-  return api
-    .call(getSubscription, { path: { queue, subscription: id } })
-    .catch(orElse(isMissing, 'missing' as const))
-    .catch(orElse(isForbidden, 'unknown' as const));
-}
-
-async function stateSince({ api, subscriptions }: Lookup, ended: EndedDelivery): Promise<NoticeState> {
-  const view = await api.call(getDelivery, deliveryPath(ended)).catch(orElse(isMissing, undefined));
-  const state = view === undefined ? 'not_on_record' : stateOf(view, ended);
-  const isToDo = state === 'rejected' || state === 'exhausted' || state === 'not_on_record';
-  return isToDo && (await subscriptions(ended)) === 'missing' ? 'subscription_deleted' : state;
+  const stateSince = async (ended: EndedDelivery): Promise<NoticeState> => {
+    const view = await api.call(getDelivery, deliveryPath(ended)).catch(orElse(isMissing, undefined));
+    const state = view === undefined ? 'not_on_record' : stateOf(view, ended);
+    const isToDo = state === 'rejected' || state === 'exhausted' || state === 'not_on_record';
+    return isToDo && (await subscriptionOf(ended)) === 'missing' ? 'subscription_deleted' : state;
+  };
+  return { subscriptionOf, stateSince };
 }
 
 function isMissing(error: unknown): boolean {
   return error instanceof NoSuchQueue || isNotFound(error);
 }
 
-function stateOf(
-  { status, attempts }: Pick<DeliveryView, 'status' | 'attempts'>,
-  { attemptCount }: EndedDelivery,
-): NoticeState {
+function stateOf({ status, attempts }: DeliveryView, { attemptCount }: EndedDelivery): NoticeState {
   if (isOpenStatus(status)) return 'open';
   if (status === 'delivered' || status === 'cancelled') return status;
   return attempts.length > attemptCount ? 'ended_again' : status;
@@ -144,11 +134,11 @@ export function settledOnly(
   notices: readonly DeadLetter[],
   recovered?: Recovered,
 ): Promise<RedriveOutcome[]> {
-  const lookup = { api, subscriptions: subscriptionsOf(api) };
+  const { stateSince } = readersOf(api);
   return inParallel(notices, SIDE_BY_SIDE, async (notice): Promise<RedriveOutcome> => {
     const reading = readUndeliverableNotice(notice);
     if (reading.kind === 'skip') return { kind: 'refused', reason: 'not a notice' };
-    const state = await stateSince(lookup, reading.message);
+    const state = await stateSince(reading.message);
     if (!isSettled(state)) return { kind: 'refused', reason: state };
     return recovered === undefined || (await isAmong(recovered, api, reading.message))
       ? { kind: 'redriven' }

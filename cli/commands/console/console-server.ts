@@ -38,7 +38,7 @@ export async function startConsole({
     const { request, response, port } = exchange;
     for (const [name, value] of Object.entries(STRICT_HEADERS)) response.setHeader(name, value);
     const { url = '/' } = request;
-    if (url !== INFO && !url.startsWith(DEAD_LETTERS) && !url.startsWith(`${API}/`)) {
+    if (isOfPage(url)) {
       servePage(page, exchange);
       return;
     }
@@ -59,6 +59,10 @@ export async function startConsole({
       return server.close();
     },
   };
+}
+
+function isOfPage(url: string): boolean {
+  return url !== INFO && !url.startsWith(DEAD_LETTERS) && !url.startsWith(`${API}/`);
 }
 
 /**
