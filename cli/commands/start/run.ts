@@ -1,17 +1,21 @@
 import { z } from 'zod';
 import { orElse } from '../../../api-client/refusal.ts';
-import { INTERRUPTED, untilAborted } from '../../interruption.ts';
-import { runDemo, type Demo } from './demo/demo.ts';
-import { demoQueue, demoSchedulerThreshold } from './demo/scenario.ts';
 import { endpointsFile, removeEndpoints, writeEndpoints } from '../../../local/endpoints.ts';
-import { appHints, hints } from './hints.ts';
 import { localFolder } from '../../../local/install/paths.mjs';
 import { Problem } from '../../../local/install/problem.mjs';
-import { inSeconds } from '../../../local/install/progress.mjs';
-import { localPage, withConsole } from './local-console.ts';
+import { inSeconds, step } from '../../../local/install/progress.mjs';
 import { startLocalSystem, type LocalSystem } from '../../../local/local-system.ts';
 import { withLocalWorker } from '../../../local/local-worker.ts';
 import { showPresence } from '../../../local/presence.ts';
+import { failureText } from '../../failure-report.ts';
+import { INTERRUPTED, untilAborted } from '../../interruption.ts';
+import { systemSleep } from '../../terminal.ts';
+import { deploymentTarget } from '../console/console-info.ts';
+import { startConsole, readPage, type PageFiles } from '../console/console-server.ts';
+import { builtPage } from '../console/page-build.ts';
+import { runDemo, type Demo } from './demo/demo.ts';
+import { demoQueue, demoSchedulerThreshold } from './demo/scenario.ts';
+import { appHints, hints } from './hints.ts';
 
 /**
  * The request from launch.mjs, passed as JSON. This process runs on the project's Node, and stops when the IPC channel
@@ -31,8 +35,6 @@ const requestSchema = z.object({
 
 type Request = z.infer<typeof requestSchema>;
 
-type ShowRequest = Request & { consoleUrl: string | undefined };
-
 async function main(request: Request, signal: AbortSignal): Promise<number> {
   removeEndpoints(endpointsFile);
   const { options, startedAt } = request;
@@ -42,7 +44,8 @@ async function main(request: Request, signal: AbortSignal): Promise<number> {
     const page = localPage(signal);
     const system = await startLocalSystem({
       folder: localFolder,
-      settings: settingsOf(options),
+      // An app of the user keeps its own settings, such as how callers of its API authenticate.
+      settings: options.app === undefined ? { ...BUILT_IN, ...options.context } : options.context,
       signal,
       port: options.port,
       app: options.app,
@@ -51,7 +54,7 @@ async function main(request: Request, signal: AbortSignal): Promise<number> {
       writeEndpoints(endpointsFile, { ...system.endpoints, socket: presence.socket });
       console.log(`Deployed in ${inSeconds(Date.now() - startedAt)}.`);
       const shown = async (): Promise<number> =>
-        withConsole(await page, (consoleUrl) => show(system, { ...request, consoleUrl }, signal));
+        withConsole(await page, (consoleUrl) => show(system, request, consoleUrl, signal));
       const work = options.worker === true ? withLocalWorker(shown) : shown();
       return await Promise.race([work, unexpectedEnd(system)]);
     } finally {
@@ -63,17 +66,13 @@ async function main(request: Request, signal: AbortSignal): Promise<number> {
   }
 }
 
-/** An app of the user keeps its own settings, such as how callers of its API authenticate. */
-function settingsOf({ app, context }: Request['options']) {
-  return app === undefined ? { ...BUILT_IN, ...context } : context;
-}
-
 const BUILT_IN = { apiAuthorization: 'none', schedulerThreshold: String(demoSchedulerThreshold) };
 
 /** Runs the demo unless disabled, then keeps the system running until Ctrl-C. */
 async function show(
   { endpoints }: LocalSystem,
-  { options, startedAt, consoleUrl }: ShowRequest,
+  { options, startedAt }: Request,
+  consoleUrl: string | undefined,
   signal: AbortSignal,
 ): Promise<number> {
   const { schedulerThreshold, apiAuthorization } = { ...BUILT_IN, ...options.context };
@@ -112,10 +111,59 @@ async function unexpectedEnd({ emulator }: LocalSystem): Promise<never> {
   throw new Problem(`The local AWS stopped unexpectedly. See its log: ${emulator.log}`);
 }
 
-const stopping = new AbortController();
-function stop(): void {
-  stopping.abort();
+/** The built page, or the reason why the build failed: `npm start` continues without it. */
+type LocalPage = { files: PageFiles } | { reason: string };
+
+/** Builds the page if its sources have changed. Can run in parallel with the deployment. */
+async function localPage(signal: AbortSignal): Promise<LocalPage> {
+  try {
+    const folder = await builtPage({ signal, show: (work) => step('Building the console', work) });
+    return { files: await readPage(folder) };
+  } catch (failure) {
+    return { reason: failure instanceof Problem ? failure.message : failureText(failure) };
+  }
 }
+
+/**
+ * Serves the console of the local deployment while the work runs, and returns the exit status. If the console fails,
+ * the work continues and the status is 1.
+ */
+async function withConsole(page: LocalPage, work: Work): Promise<number> {
+  if ('reason' in page) return withoutConsole(page.reason, work);
+  const target = await deploymentTarget({ local: true }, { env: process.env, sleep: systemSleep });
+  const served = await startConsole({ page: page.files, target });
+  try {
+    const fault = await consoleFault(served.url);
+    if (fault !== undefined) return await withoutConsole(fault, work);
+    console.log(`Console: ${served.url}`);
+    return await work(served.url);
+  } finally {
+    await served.close();
+  }
+}
+
+async function withoutConsole(reason: string, work: Work): Promise<number> {
+  console.error(`The console is not available: ${reason}`);
+  return Math.max(await work(undefined), 1);
+}
+
+/** Runs with the address of the console, if there is one, and returns the exit status. */
+type Work = (consoleUrl: string | undefined) => Promise<number>;
+
+/** Checks the page and the API behind it as a browser would. The ping route needs no authorisation. */
+async function consoleFault(url: string): Promise<string | undefined> {
+  const { origin, hash } = new URL(url);
+  const headers = { authorization: `Bearer ${hash.replace('#token=', '')}` };
+  const page = await fetch(origin);
+  if (!page.ok) return `its page returned status ${page.status}.`;
+  const ping = await fetch(`${origin}/api/v2/ping`, { headers });
+  return ping.ok ? undefined : `the API behind it returned status ${ping.status}.`;
+}
+
+const stopping = new AbortController();
+const stop = (): void => {
+  stopping.abort();
+};
 process.once('disconnect', stop);
 if (!process.connected) stop();
 // The terminal or pipe was closed.

@@ -1,54 +1,43 @@
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { type ApiClient, clientBy } from '../../../../api-client/api-client.ts';
-import { listDeliveriesOfMessage, putQueue, subscribe } from '../../../../api-client/operations.ts';
-import { isNotFound, orElse } from '../../../../api-client/refusal.ts';
+import { putQueue, subscribe } from '../../../../api-client/operations.ts';
 import { apiClient } from '../../../api/open-api.ts';
 import { isOpenStatus } from '../../../../shared/domain/delivery/vocabulary.ts';
-import type { DeliveryView } from '../../../../shared/wire/views/delivery.ts';
 import { clientOf, type Endpoints } from '../../../../local/endpoints.ts';
+import { inSeconds } from '../../../../local/install/progress.mjs';
 import { openOperatorInbox } from '../../../../local/operator-inbox.ts';
 import { createFeed, type Feed } from './feed.ts';
 import { startDemoReceiver, type DemoReceiver } from './receiver.ts';
-import { demoHeading, demoMessages, demoQueue, demoSubscribers, type DemoSubscriber } from './scenario.ts';
-import { judge, verdictTable, type DemoDelivery, type Verdict } from './verdict.ts';
+import { demoHeading, demoMessages, demoQueue, demoSubscribers } from './scenario.ts';
+import { type DemoDelivery, judge, verdictTable } from './verdict.ts';
 
 /** Timeout of the demo; its longest delivery takes about ten seconds. */
 const OVER_WITHIN_MS = 90_000;
 
-export type DemoOptions = {
+export type Demo = Awaited<ReturnType<typeof runDemo>>;
+
+/**
+ * Runs the demo: subscribes, publishes, prints every attempt, and prints a table of the results. `startedAt`: when the
+ * start began, milliseconds since the epoch. `schedulerThreshold`: the deployed setting, in seconds.
+ */
+export async function runDemo({
+  endpoints,
+  startedAt,
+  schedulerThreshold,
+  signal,
+}: {
   endpoints: Endpoints;
-  /** When the start began, milliseconds since the epoch. */
   startedAt: number;
-  /** The deployed setting, in seconds. */
   schedulerThreshold: number;
   signal: AbortSignal;
-};
-
-export type Demo = {
-  verdicts: readonly Verdict[];
-  /** Continues to show attempts on the demo's queue, until the signal. */
-  showMore: () => Promise<void>;
-  close: () => Promise<void>;
-};
-
-/** Runs the demo: subscribes, publishes, prints every attempt, and prints a table of the results. */
-export async function runDemo(options: DemoOptions): Promise<Demo> {
-  const { endpoints, signal, startedAt } = options;
+}) {
   const api = unsignedClient(endpoints.apiUrl, signal);
   const config = clientOf(endpoints);
   const clients = { sqs: new SQSClient(config), eventBridge: new EventBridgeClient(config) };
   const inbox = await openOperatorInbox(clients, endpoints.operatorEventBus);
   const names = new Map<string, string>();
-  const feed = createFeed({
-    deliveriesOf: (messageId) => deliveriesSoFar(api, messageId),
-    nameOf: (subscriptionId) => names.get(subscriptionId) ?? subscriptionId.slice(0, 8),
-    takeEvents: inbox.take,
-    print: (line) => {
-      console.log(`  ${line}`);
-    },
-    signal,
-  });
+  const feed = createFeed(api, inbox, names, signal);
   const receiver = await startDemoReceiver(demoSubscribers, {
     onRequest: feed.follow,
     onDelivered: announceFirst(startedAt),
@@ -59,13 +48,16 @@ export async function runDemo(options: DemoOptions): Promise<Demo> {
     await receiver.close();
   };
   try {
-    console.log(`\n${demoHeading(options.schedulerThreshold)}`);
+    console.log(`\n${demoHeading(schedulerThreshold)}`);
     await subscribeAll(api, receiver, names);
     await publish(clients.sqs, endpoints.ingressQueueUrl, feed);
-    await feed.runUntil(allSettled(feed));
-    const verdicts = deliveriesOf(feed, receiver, names, options.schedulerThreshold).map(judge);
+    const deadline = Date.now() + OVER_WITHIN_MS;
+    await feed.runUntil(() => Date.now() > deadline || demoMessages.every(({ id }) => isSettled(feed, id)));
+    const verdicts = deliveriesOf(feed, receiver, names, schedulerThreshold).map(judge);
     console.log(`\n${verdictTable(verdicts)}\n`);
-    return { verdicts, showMore: () => feed.runUntil(() => false), close };
+    /** Continues to show attempts on the demo's queue, until the signal. */
+    const showMore = (): Promise<void> => feed.runUntil(() => false);
+    return { verdicts, showMore, close };
   } catch (error) {
     await close();
     throw error;
@@ -79,24 +71,13 @@ function unsignedClient(apiUrl: string, signal: AbortSignal): ApiClient {
   return clientBy(api.name, (request) => api.send({ ...request, signal }));
 }
 
-const NONE = { items: [], more: false };
-
-/** None until the message is recorded. */
-async function deliveriesSoFar(api: ApiClient, messageId: string): Promise<DeliveryView[]> {
-  const path = { queue: demoQueue, message: messageId };
-  const listed = await api.items(listDeliveriesOfMessage, { path }).catch(orElse(isNotFound, NONE));
-  return listed.items;
-}
-
 /** Prints once how long the first webhook took. */
 function announceFirst(startedAt: number): () => void {
   let isPrinted = false;
   return () => {
     if (isPrinted) return;
     isPrinted = true;
-    console.log(
-      `  First webhook delivered ${((Date.now() - startedAt) / 1000).toFixed(1)} s after the start.`,
-    );
+    console.log(`  First webhook delivered ${inSeconds(Date.now() - startedAt)} after the start.`);
   };
 }
 
@@ -127,12 +108,7 @@ async function publish(sqs: SQSClient, ingressQueueUrl: string, feed: Feed): Pro
   }
 }
 
-/** Whether all deliveries have ended and their events have arrived, or the timeout is over. */
-function allSettled(feed: Feed): () => boolean {
-  const deadline = Date.now() + OVER_WITHIN_MS;
-  return () => Date.now() > deadline || demoMessages.every(({ id }) => isSettled(feed, id));
-}
-
+/** Whether all deliveries of a message have ended, and their events have arrived. */
 function isSettled(feed: Feed, messageId: string): boolean {
   const views = feed.seen(messageId);
   return (
@@ -149,18 +125,14 @@ function deliveriesOf(
   names: ReadonlyMap<string, string>,
   schedulerThreshold: number,
 ): DemoDelivery[] {
-  const deliveryOf = (subscriber: DemoSubscriber, message: string): DemoDelivery => {
-    const view = feed
-      .seen(message)
-      .find(({ subscriptionId }) => names.get(subscriptionId) === subscriber.name);
-    return {
+  return demoSubscribers.flatMap((subscriber) =>
+    demoMessages.map(({ id: message }) => ({
       subscriber,
       message,
-      view,
+      view: feed.seen(message).find(({ subscriptionId }) => names.get(subscriptionId) === subscriber.name),
       requests: receiver.requests(subscriber, message),
       unverified: receiver.unverified(subscriber, message),
       schedulerThreshold,
-    };
-  };
-  return demoSubscribers.flatMap((subscriber) => demoMessages.map(({ id }) => deliveryOf(subscriber, id)));
+    })),
+  );
 }

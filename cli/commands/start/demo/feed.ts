@@ -1,98 +1,88 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { styleText } from 'node:util';
-import {
-  type AttemptTrigger,
-  isOpenStatus,
-  type Mechanism,
-} from '../../../../shared/domain/delivery/vocabulary.ts';
-import { pollInterval } from '../../../../shared/domain/retry/poll-interval.ts';
+import type { ApiClient } from '../../../../api-client/api-client.ts';
+import { listDeliveriesOfMessage } from '../../../../api-client/operations.ts';
+import { isNotFound, orElse } from '../../../../api-client/refusal.ts';
+import type { OperatorInbox } from '../../../../local/operator-inbox.ts';
+import { isOpenStatus } from '../../../../shared/domain/delivery/vocabulary.ts';
+import { poll } from '../../../../shared/steps/poll.ts';
 import type { OperatorEventMessage } from '../../../../shared/wire/events/operator-event.ts';
 import { type DeliveryView, STARTED_BY } from '../../../../shared/wire/views/delivery.ts';
 import { clockTime } from '../../../output/words.ts';
+import { demoQueue } from './scenario.ts';
 import { nextStep, type NextStep } from './verdict.ts';
 
 /** How long a message is still polled after its last delivery has ended. */
 const QUIET_MS = 15_000;
 
-type FeedOptions = {
-  /** The deliveries of a message; none until it is recorded. */
-  deliveriesOf: (messageId: string) => Promise<DeliveryView[]>;
-  nameOf: (subscriptionId: string) => string;
-  /** New operator events since the last call. */
-  takeEvents: () => Promise<readonly OperatorEventMessage[]>;
-  print: (line: string) => void;
-  signal: AbortSignal;
+const NONE = { items: [], more: false };
+
+type Followed = {
+  label: string;
+  views: readonly DeliveryView[];
+  /** How many attempts were shown, by subscription. */
+  shown: Map<string, number>;
+  changedAt: number;
 };
 
-export type Feed = {
-  /** Shows the attempts of a message from now on; idempotent. */
-  follow: (messageId: string) => void;
-  /** The deliveries of a message at the last poll. */
-  seen: (messageId: string) => readonly DeliveryView[];
-  /** Whether a delivery.exhausted event has arrived for this delivery. */
-  hasExhaustedEvent: (delivery: DeliveryView) => boolean;
-  /** Polls and prints until the condition holds or the signal aborts. */
-  runUntil: (isDone: () => boolean) => Promise<void>;
-};
-
-type Followed = { label: string; views: DeliveryView[]; shown: Map<string, number>; changedAt: number };
+export type Feed = ReturnType<typeof createFeed>;
 
 /**
  * Prints every attempt of the followed messages once, in chronological order, and operator events as they arrive.
+ * `names`: of the subscribers, by the ids of their subscriptions.
  */
-export function createFeed(options: FeedOptions): Feed {
+export function createFeed(
+  api: ApiClient,
+  inbox: OperatorInbox,
+  names: ReadonlyMap<string, string>,
+  signal: AbortSignal,
+) {
   const followed = new Map<string, Followed>();
-
-  const newLines = (message: Followed, views: DeliveryView[]): FeedLine[] => {
-    const lines: FeedLine[] = [];
-    for (const view of views) {
-      const shown = message.shown.get(view.subscriptionId) ?? 0;
-      for (const attempt of view.attempts.filter(({ number }) => number > shown)) {
-        const step = nextStep(view, attempt.number);
-        const subscriber = options.nameOf(view.subscriptionId);
-        if (step !== undefined) lines.push({ message: message.label, subscriber, attempt, step });
-      }
-      message.shown.set(view.subscriptionId, view.attempts.length);
-    }
-    return lines;
-  };
-
   const reportedExhausted = new Set<string>();
-  const names = {
-    subscriber: options.nameOf,
-    message: (messageId: string) => followed.get(messageId)?.label ?? messageId,
+  const subscriberOf = (subscriptionId: string): string =>
+    names.get(subscriptionId) ?? subscriptionId.slice(0, 8);
+  const labelOf = (messageId: string): string => followed.get(messageId)?.label ?? messageId;
+  const print = (line: string): void => {
+    console.log(`  ${line}`);
   };
 
-  const printEvents = async (): Promise<number> => {
-    const news = await options.takeEvents();
-    for (const event of news) {
-      options.print(eventLine(event, names, new Date()));
-      if (event['detail-type'] === 'delivery.exhausted') reportedExhausted.add(nameOf(event.detail));
-    }
-    return news.length;
-  };
+  const newLines = ({ label, shown }: Followed, views: readonly DeliveryView[]): FeedLine[] =>
+    views.flatMap((view) => {
+      const before = shown.get(view.subscriptionId) ?? 0;
+      shown.set(view.subscriptionId, view.attempts.length);
+      return view.attempts.flatMap((attempt) => {
+        const step = attempt.number > before ? nextStep(view, attempt.number) : undefined;
+        const subscriber = subscriberOf(view.subscriptionId);
+        return step === undefined ? [] : [{ message: label, subscriber, attempt, step }];
+      });
+    });
 
-  const poll = async (): Promise<number> => {
-    const now = Date.now();
-    const awaited = [...followed].filter(([, message]) => isAwaited(message, now));
-    const found = await Promise.all(
-      awaited.map(async ([messageId, message]) => {
-        const views = await options.deliveriesOf(messageId);
-        const lines = newLines(message, views);
-        message.views = views;
-        if (lines.length > 0) message.changedAt = Date.now();
-        return lines;
-      }),
-    );
-    const lines = found
+  const showNews = async (): Promise<number> => {
+    const awaited = [...followed].filter(([, message]) => isAwaited(message));
+    const found = awaited.map(async ([messageId, message]) => {
+      const path = { queue: demoQueue, message: messageId };
+      // There are none until the message is recorded.
+      const { items } = await api.items(listDeliveriesOfMessage, { path }).catch(orElse(isNotFound, NONE));
+      const lines = newLines(message, items);
+      message.views = items;
+      if (lines.length > 0) message.changedAt = Date.now();
+      return lines;
+    });
+    const lines = (await Promise.all(found))
       .flat()
       .toSorted((one, other) => one.attempt.startedAt.localeCompare(other.attempt.startedAt));
-    for (const line of lines) options.print(feedLine(line));
-    return lines.length + (await printEvents());
+    for (const line of lines) print(feedLine(line));
+    const events = await inbox.take();
+    for (const event of events) {
+      print(eventLine(event, { subscriber: subscriberOf, message: labelOf }, new Date()));
+      if (event['detail-type'] === 'delivery.exhausted') reportedExhausted.add(nameOf(event.detail));
+    }
+    return lines.length + events.length;
   };
 
   return {
-    follow: (messageId) => {
+    /** Shows the attempts of a message from now on; idempotent. */
+    follow: (messageId: string): void => {
       const known = followed.get(messageId);
       if (known !== undefined) {
         known.changedAt = Date.now();
@@ -100,17 +90,21 @@ export function createFeed(options: FeedOptions): Feed {
       }
       const label = `m${followed.size + 1}`;
       followed.set(messageId, { label, views: [], shown: new Map(), changedAt: Date.now() });
-      options.print(`${label} is message ${messageId}`);
+      print(`${label} is message ${messageId}`);
     },
-    seen: (messageId) => followed.get(messageId)?.views ?? [],
-    hasExhaustedEvent: (delivery) => reportedExhausted.has(nameOf(delivery)),
-    runUntil: async (isDone) => {
-      let interval = pollInterval({ floor: 0.25, ceiling: 1 });
-      while (!options.signal.aborted) {
-        interval = (await poll()) > 0 ? interval.afterMessage() : interval.afterEmpty();
-        if (isDone()) return;
-        await pause(interval.wait * 1000, undefined, { signal: options.signal });
-      }
+    /** The deliveries of a message at the last poll. */
+    seen: (messageId: string): readonly DeliveryView[] => followed.get(messageId)?.views ?? [],
+    /** Whether a delivery.exhausted event has arrived for this delivery. */
+    hasExhaustedEvent: (delivery: DeliveryView): boolean => reportedExhausted.has(nameOf(delivery)),
+    /** Polls and prints until the condition holds or the signal aborts. */
+    runUntil: (isDone: () => boolean): Promise<void> => {
+      const sleep = (milliseconds: number): Promise<void> => pause(milliseconds, undefined, { signal });
+      return poll({ interval: { floor: 0.25, ceiling: 1 }, sleep }, async () => {
+        if (signal.aborted) return 'done';
+        const news = await showNews();
+        if (isDone()) return 'done';
+        return news > 0 ? 'changed' : 'empty';
+      });
     },
   };
 }
@@ -119,8 +113,9 @@ function nameOf({ messageId, subscriptionId }: { messageId: string; subscription
   return `${messageId}/${subscriptionId}`;
 }
 
-function isAwaited({ views, changedAt }: Followed, now: number): boolean {
-  return views.length === 0 || views.some(({ status }) => isOpenStatus(status)) || now - changedAt < QUIET_MS;
+function isAwaited({ views, changedAt }: Followed): boolean {
+  const isOpen = views.length === 0 || views.some(({ status }) => isOpenStatus(status));
+  return isOpen || Date.now() - changedAt < QUIET_MS;
 }
 
 type FeedLine = {
@@ -163,24 +158,17 @@ function stepText(step: NextStep): string {
       return styleText('red', '✗ exhausted, no retries left');
     case 'cancelled':
       return styleText('red', '✗ cancelled');
-    case 'next':
-      return `→ #${step.next.number} ${step.next.phase} ${delayText(step)}${mechanismText(step.next.by)}`;
+    case 'next': {
+      const { next, endedAt } = step;
+      const seconds = (next.dueAt - endedAt) / 1000;
+      const delay = seconds <= 0 ? 'at once' : `in ${seconds.toFixed(1)} s`;
+      const mechanism = next.by === undefined ? '' : `, ${STARTED_BY[next.by]}`;
+      return `→ #${next.number} ${next.phase} ${delay}${mechanism}`;
+    }
   }
 }
 
-function mechanismText(by: AttemptTrigger | Mechanism | undefined): string {
-  return by === undefined ? '' : `, ${STARTED_BY[by]}`;
-}
-
-function delayText({ next, endedAt }: Extract<NextStep, { kind: 'next' }>): string {
-  const seconds = (next.dueAt - endedAt) / 1000;
-  return seconds <= 0 ? 'at once' : `in ${seconds.toFixed(1)} s`;
-}
-
-type Names = {
-  subscriber: (subscriptionId: string) => string;
-  message: (messageId: string) => string;
-};
+type Names = Record<'subscriber' | 'message', (id: string) => string>;
 
 /** An operator event as a line: time of arrival, type and details. */
 export function eventLine(event: OperatorEventMessage, names: Names, at: Date): string {

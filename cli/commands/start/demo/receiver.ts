@@ -16,16 +16,10 @@ export type DemoReceiver = {
   close: () => Promise<void>;
 };
 
-export type ReceiverEvents = {
-  /** Called for each request, with its `webhook-id`. */
-  onRequest: (messageId: string) => void;
-  /** Called after a request was answered with 200. */
-  onDelivered: () => void;
-};
-
+/** `onRequest`: called for each request, with its `webhook-id`; `onDelivered`: after it was answered with 200. */
 export async function startDemoReceiver(
   subscribers: readonly DemoSubscriber[],
-  events: ReceiverEvents,
+  events: { onRequest: (messageId: string) => void; onDelivered: () => void },
 ): Promise<DemoReceiver> {
   const counts = new Map<string, number>();
   const unverified = new Map<string, number>();

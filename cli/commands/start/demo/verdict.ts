@@ -80,10 +80,8 @@ export function verdictTable(verdicts: readonly Verdict[]): string {
     faults.length === 0 ? 'yes' : `no: ${faults.join('; ')}`,
   ]);
   const heads = ['subscriber', 'message', 'status', 'attempts', 'duration', 'as expected'];
-  return tableLines(
-    heads.map((head) => ({ head })),
-    rows,
-  ).join('\n');
+  const columns = heads.map((head) => ({ head }));
+  return tableLines(columns, rows).join('\n');
 }
 
 type Next = { number: number; phase: Phase; dueAt: number; by?: AttemptTrigger | Mechanism };
