@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import extractor from '@microsoft/api-extractor';
 import packageJson from '../package.json' with { type: 'json' };
 import { localFolder, projectRoot } from '../local/install/paths.mjs';
-import { staged } from './packed.ts';
+import { staged } from './run-program.ts';
 
 const { CompilerState, Extractor, ExtractorConfig } = extractor;
 

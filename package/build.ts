@@ -5,8 +5,7 @@ import { buildFunction } from '../infra/bundling.ts';
 import { projectRoot } from '../local/install/paths.mjs';
 import { licencesOf } from './licences.ts';
 import { packageManifest } from './manifest.ts';
-import { type Packed, pack, staged } from './packed.ts';
-import { runProgram } from './run-program.ts';
+import { type Packed, pack, staged, runProgram } from './run-program.ts';
 
 /** Files that are read as they are. */
 const COPIED = ['LICENSE', 'README.md', 'cdk.json', 'local/requirements.txt', 'local/*.py'];

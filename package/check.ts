@@ -5,8 +5,7 @@ import { projectRoot } from '../local/install/paths.mjs';
 import { inSeconds } from '../local/install/progress.mjs';
 import { buildPackage } from './build.ts';
 import { checkConsumers } from './check-consumers.ts';
-import type { Packed } from './packed.ts';
-import { runProgram } from './run-program.ts';
+import { type Packed, runProgram } from './run-program.ts';
 
 /** Packs Posthaste and judges the tarball as it will be installed. `--update` accepts a changed public API. */
 async function main(options: readonly string[]): Promise<void> {

@@ -9,8 +9,8 @@ import {
   isRefusal,
   startConsumer,
   WorkerRefusedError,
+  EXTEND_EVERY_MS,
 } from './consume.ts';
-import { EXTEND_EVERY_MS } from './in-flight.ts';
 import type { TimedStep, WorkerSteps } from './steps.ts';
 import { bellOf, every, type Stop, type WorkerClock } from './timing.ts';
 import { receivingClient, sqsWorkQueue, type WorkQueue } from './work-queue.ts';

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type ApiAccess, CredentialsProblem } from '../api/api-access.ts';
 import { boundedBody } from '../bounded-body.ts';
 import { failureText, fetchFailure } from '../failure-report.ts';
-import { refuse, type Refusal } from './refusal.ts';
+import { refuse, type Refusal } from './loopback-server.ts';
 
 /** Payload limit of API Gateway (Amazon API Gateway quotas). The body is buffered because the signature covers it. */
 const MAX_BYTES = 10 * 1024 * 1024;

@@ -1,8 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { installCdk } from './cdk.mjs';
+import { installCdk, installNpmPackages } from './npm.mjs';
 import { takeLock } from './lock.mjs';
-import { installNpmPackages } from './npm.mjs';
 import { isPackaged, localFolder } from './paths.mjs';
 import { localAwsPackages, pipInstall } from './pip.mjs';
 

@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { addedStack, NEW_FILES } from '../../cli/commands/init/plan.ts';
+import { addedStack, NEW_FILES } from '../../cli/commands/init/init.ts';
 import { deploymentsIn, type Outputs } from '../../local/deployment-outputs.ts';
 import { resourcesOf } from '../../local/endpoints.ts';
 import { localFolder, projectRoot } from '../../local/install/paths.mjs';

@@ -6,6 +6,7 @@ import {
   deliveryQuery,
   summaryOf,
 } from '../../../api-client/deliveries.ts';
+import { showMessage } from '../../../api-client/messages.ts';
 import {
   getDelivery,
   listDeliveries,
@@ -13,18 +14,22 @@ import {
   listDeliveriesOfSubscription,
   type ListedDelivery,
 } from '../../../api-client/operations.ts';
+import { isNotFound, orElse } from '../../../api-client/refusal.ts';
 import {
   shortId,
   subscriptionLabels,
   type SubscriptionLabels,
 } from '../../../api-client/subscription-labels.ts';
+import { isOpenStatus } from '../../../shared/domain/delivery/vocabulary.ts';
 import { resolveSubscription } from '../../api/find-subscription.ts';
 import { openApi } from '../../api/open-api.ts';
-import { idOf, queueOf, wholeNumberOf } from '../../options/arguments.ts';
-import { type DeploymentOptions, onDeployment } from '../../options/deployment-options.ts';
+import { orAfter } from '../../interruption.ts';
+import { durationOf, idOf, queueOf, wholeNumberOf } from '../../options/arguments.ts';
+import { type DeploymentOptions, onDeployment, VERBOSE } from '../../options/deployment-options.ts';
 import { printList } from '../../output/list.ts';
 import { printable } from '../../output/printable.ts';
-import { colouredStatus } from '../../output/words.ts';
+import { clockTime, colouredStatus } from '../../output/words.ts';
+import { pollUntilDone } from '../../polling.ts';
 import type { Terminal } from '../../terminal.ts';
 import {
   addDeliveryAddress,
@@ -35,7 +40,6 @@ import {
   statusText,
   whenText,
 } from './delivery-text.ts';
-import { addDeliveriesWatch } from './watch.ts';
 
 export function addDeliveryCommands(deliveries: Command, terminal: Terminal): void {
   addDeliveriesList(deliveries, terminal);
@@ -169,4 +173,164 @@ function rowOf(delivery: ListedDelivery, labels: SubscriptionLabels, terminal: T
     printable(String(lastAttempt?.statusCode ?? lastAttempt?.error ?? '')),
     whenText(nextAttemptAt, waiting),
   ];
+}
+
+type WatchOptions = DeploymentOptions & DeliveryFilter & { message?: string; for?: number; verbose?: true };
+
+const MORE = `
+Prints the current deliveries, then each change. It polls every second while
+there are changes, and up to every 10 s otherwise. For a queue it watches the
+100 newest open or failed deliveries, and open ones it has seen until they end.
+With --message it watches all deliveries of one message, and stops when they
+have ended.
+
+Exit status: 0, also after Ctrl-C.
+`;
+
+/** `posthaste deliveries watch` */
+export function addDeliveriesWatch(deliveries: Command, terminal: Terminal): void {
+  const command = deliveries
+    .command('watch')
+    .description('Print deliveries as they change.')
+    .argument('<queue>', 'name of the queue', queueOf)
+    .option('--message <ID>', 'only deliveries of this message', idOf)
+    .option('--verbose', VERBOSE)
+    .option('--for <DURATION>', 'stop after this long: seconds, or 30m, 1h', durationOf)
+    .action(async (queue: string, options: WatchOptions) => {
+      const api = await openApi(options, terminal);
+      const filter = await filterFrom(api, queue, options);
+      await terminal.untilInterrupted((interrupted) => {
+        const signal = orAfter(interrupted, options.for);
+        return watchDeliveries(api, { ...options, queue, filter, signal }, terminal, (change) => {
+          terminal.printResult(options, change, () => changeText(change, terminal));
+        });
+      });
+    });
+  onDeployment(addDeliveryFilter(command), {
+    json: 'one change per line: at, queue, messageId, subscriptionId, status, reason, attemptCount, last, nextAttemptAt',
+    more: MORE,
+    examples: ['deliveries watch orders --for 10m', 'deliveries watch orders --message order-17'],
+  });
+}
+
+function changeText(change: Change, terminal: Terminal): string {
+  const { at, messageId, subscriptionId, attemptCount, last, nextAttemptAt } = change;
+  const next = nextAttemptAt === undefined ? '' : `, next ${clockTime(nextAttemptAt)}`;
+  const answer = last === undefined ? '' : `, ${printable(last)}`;
+  return (
+    `${clockTime(at)}  ${printable(messageId)}  ${printable(shortId(subscriptionId))}  ` +
+    `${colouredStatus(statusText(change), terminal)}  #${attemptCount}${answer}${next}`
+  );
+}
+
+/** The state of a delivery when a poll found it changed. `last`: status or error of the last attempt. */
+type Snapshot = Pick<ListedDelivery, 'queue' | 'messageId' | 'subscriptionId' | 'status' | 'attemptCount'> &
+  Record<'reason' | 'last' | 'nextAttemptAt', string | undefined>;
+
+/** `at`: time of the poll. */
+type Change = Snapshot & { at: string };
+
+type Watched = {
+  queue: string;
+  message?: string;
+  filter: DeliveryFilter;
+  /** Ends the watch without an error. */
+  signal: AbortSignal;
+  verbose?: true;
+};
+
+/** Deliveries per poll of a queue. */
+const NEWEST = 100;
+/** Open deliveries that left the listing and are fetched one by one; further ones are no longer watched. */
+const MAX_FOLLOWED = 50;
+/** Seconds. */
+const POLLING = { floor: 1, ceiling: 10 };
+
+/** Polls, and reports each change once. With `message`, it returns when all deliveries of the message have ended. */
+async function watchDeliveries(
+  api: ApiClient,
+  watched: Watched,
+  terminal: Terminal,
+  onChange: (change: Change) => void,
+): Promise<void> {
+  const { message, signal, verbose } = watched;
+  const known = new Map<string, Snapshot>();
+  await pollUntilDone({ limits: POLLING, signal, verbose }, terminal, async () => {
+    const found = await (message === undefined
+      ? pollQueue(api, watched, known)
+      : pollMessage(api, message, watched));
+    const changes = found.filter((seen) => JSON.stringify(known.get(keyOf(seen))) !== JSON.stringify(seen));
+    for (const seen of changes) {
+      known.delete(keyOf(seen));
+      known.set(keyOf(seen), seen);
+      onChange({ at: new Date().toISOString(), ...seen });
+    }
+    forgetOldest(known);
+    if (await isFinished(api, watched, found)) return 'done';
+    return changes.length > 0 ? 'changed' : 'empty';
+  });
+}
+
+/** Deliveries are recorded from their first attempt on, so fewer may be found than subscriptions matched. */
+async function isFinished(
+  api: ApiClient,
+  { queue, message }: Watched,
+  found: readonly Snapshot[],
+): Promise<boolean> {
+  if (message === undefined || found.length === 0) return false;
+  if (found.some(({ status }) => isOpenStatus(status))) return false;
+  const { view } = await showMessage(api, queue, message);
+  return view.unfinished !== true && found.length >= view.matched;
+}
+
+function keyOf({ messageId, subscriptionId }: Snapshot): string {
+  return JSON.stringify([messageId, subscriptionId]);
+}
+
+/** Bounds the memory of a watch that runs for weeks; the last 2,000 deliveries are enough to recognise changes. */
+function forgetOldest(known: Map<string, Snapshot>): void {
+  for (const key of known.keys()) {
+    if (known.size <= 20 * NEWEST) return;
+    known.delete(key);
+  }
+}
+
+/** Empty as long as the message has no record: it may just have been published. */
+async function pollMessage(api: ApiClient, message: string, { queue, signal }: Watched): Promise<Snapshot[]> {
+  const { items } = await api
+    .items(listDeliveriesOfMessage, { path: { queue, message }, signal })
+    .catch(orElse(isNotFound, { items: [], more: false }));
+  return items.map((delivery) => snapshotOf(summaryOf(delivery)));
+}
+
+async function pollQueue(
+  api: ApiClient,
+  { queue, filter, signal }: Watched,
+  known: ReadonlyMap<string, Snapshot>,
+): Promise<Snapshot[]> {
+  const query = deliveryQuery(filter);
+  const { items } = await api.items(listDeliveries, { path: { queue }, query, most: NEWEST, signal });
+  const newest = items.map(snapshotOf);
+  const keys = new Set(newest.map(keyOf));
+  // The queue's listing omits delivered ones, so a missing open delivery is fetched separately.
+  const gone = [...known.values()].filter((seen) => isOpenStatus(seen.status) && !keys.has(keyOf(seen)));
+  const followed = await Promise.all(gone.slice(-MAX_FOLLOWED).map((seen) => refetch(api, seen, signal)));
+  // Oldest first, so that lines are printed in chronological order.
+  return [...newest.toReversed(), ...followed];
+}
+
+function refetch(api: ApiClient, seen: Snapshot, signal: AbortSignal): Promise<Snapshot> {
+  // Not found: the record was deleted together with its message.
+  const gone: Snapshot = { ...seen, status: 'cancelled', reason: 'gone' };
+  return api
+    .call(getDelivery, { ...deliveryPath(seen), signal })
+    .then((view) => snapshotOf(summaryOf(view)))
+    .catch(orElse(isNotFound, gone));
+}
+
+function snapshotOf(delivery: ListedDelivery): Snapshot {
+  const { queue, messageId, subscriptionId, status, reason, attemptCount, lastAttempt } = delivery;
+  const last = lastAttempt?.statusCode?.toString() ?? lastAttempt?.error;
+  const { nextAttemptAt } = delivery;
+  return { queue, messageId, subscriptionId, status, reason, attemptCount, last, nextAttemptAt };
 }

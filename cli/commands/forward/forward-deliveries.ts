@@ -1,13 +1,14 @@
+import { Readable } from 'node:stream';
 import * as z from 'zod';
 import { type ApiClient, operation } from '../../../api-client/api-client.ts';
 import { ApiRefusal, orElse } from '../../../api-client/refusal.ts';
 import type { PollIntervalOptions } from '../../../shared/domain/retry/poll-interval.ts';
 import { poll } from '../../../shared/steps/poll.ts';
 import { NoAnswerProblem } from '../../api/open-api.ts';
-import { failureText } from '../../failure-report.ts';
+import { boundedBody } from '../../bounded-body.ts';
+import { failureText, fetchFailure } from '../../failure-report.ts';
 import { printable } from '../../output/printable.ts';
 import type { Sleep } from '../../terminal.ts';
-import type { TargetResult } from './target.ts';
 
 const nothing = z.unknown().transform(() => undefined);
 const received = z.object({
@@ -261,4 +262,46 @@ async function answer(
     }
   });
   return failure === undefined ? undefined : failureText(failure);
+}
+
+/** A status, or why there is none. */
+export type TargetResult = { durationMs: number } & ({ status: number } | { error: string });
+
+/** Bytes of an answer that are read, so that the connection can be used again. */
+const MAX_READ = 64 * 1024;
+
+/** Makes a webhook request, byte for byte. Redirects are not followed. `timeoutSeconds`: for the whole exchange. */
+export async function postToTarget(
+  url: string,
+  { headers, body }: { headers: Record<string, string>; body: string },
+  timeoutSeconds: number,
+): Promise<TargetResult> {
+  const startedAt = performance.now();
+  const durationMs = (): number => Math.round(performance.now() - startedAt);
+  try {
+    const response = await fetch(url, {
+      method: 'POST',
+      headers,
+      body: Buffer.from(body),
+      redirect: 'manual',
+      signal: AbortSignal.timeout(timeoutSeconds * 1000),
+    });
+    const { status } = response;
+    // The status decides, also if the body breaks off.
+    await readBody(response).catch(() => undefined);
+    return { status, durationMs: durationMs() };
+  } catch (cause) {
+    return { error: failureOf(cause, timeoutSeconds), durationMs: durationMs() };
+  }
+}
+
+async function readBody({ body }: Response): Promise<void> {
+  if (body === null) return;
+  await boundedBody(Readable.fromWeb(body), MAX_READ);
+}
+
+function failureOf(cause: unknown, timeoutSeconds: number): string {
+  if (cause instanceof DOMException && cause.name === 'TimeoutError')
+    return `no answer within ${timeoutSeconds} s`;
+  return failureText(fetchFailure(cause));
 }

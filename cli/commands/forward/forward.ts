@@ -27,8 +27,8 @@ import {
   pullByToken,
   pullRoutes,
   type PullRoutes,
+  postToTarget,
 } from './forward-deliveries.ts';
-import { postToTarget } from './target.ts';
 
 const MORE = `
 Posts each delivery with its signed headers and body, unchanged. A status from

@@ -1,15 +1,21 @@
 import { type Command, Option } from 'commander';
-import { Problem } from '../../../local/install/problem.mjs';
 import { dataIn, type MessageView, showMessage } from '../../../api-client/messages.ts';
-import { eraseBody } from '../../../api-client/operations.ts';
-import { counted } from '../../../api-client/words.ts';
+import { eraseBody, type Explained, explainMessage } from '../../../api-client/operations.ts';
+import { isNotFound } from '../../../api-client/refusal.ts';
+import { shortId } from '../../../api-client/subscription-labels.ts';
+import { counted, noneLeftText } from '../../../api-client/words.ts';
+import { commandText, shellWord } from '../../../local/command-name.ts';
+import { Problem } from '../../../local/install/problem.mjs';
+import type { ExplainVerdict } from '../../../shared/domain/delivery/vocabulary.ts';
+import { WAITS } from '../../../shared/wire/views/delivery.ts';
 import { openApi, openApiToWrite } from '../../api/open-api.ts';
-import { idOf, queueOf } from '../../options/arguments.ts';
+import { idOf, queueOf, SUBSCRIPTION, subscriptionOf, wholeNumberOf } from '../../options/arguments.ts';
 import { type DeploymentOptions, onDeployment } from '../../options/deployment-options.ts';
+import { fieldLines, printList } from '../../output/list.ts';
 import { printable, printableJson } from '../../output/printable.ts';
-import { fieldLines } from '../../output/list.ts';
-import { clockTime } from '../../output/words.ts';
+import { clockTime, colouredStatus } from '../../output/words.ts';
 import type { Terminal } from '../../terminal.ts';
+import { findAddress, nextText } from '../deliveries/delivery-text.ts';
 
 export function addMessageCommands(message: Command, terminal: Terminal): void {
   addMessageShow(message, terminal);
@@ -104,3 +110,167 @@ function addMessageErase(message: Command, terminal: Terminal): void {
     examples: ['message erase orders order-17'],
   });
 }
+
+const EXPLAIN_MORE = `
+Says for each subscription of the queue what became of the message, and why no
+request was made where none was. A verdict with "?" is probable: options have
+changed since, or the message's data is not kept. To send the message to a
+subscription all the same, use posthaste send.
+`;
+
+/** `posthaste explain` */
+export function addExplain(command: Command, terminal: Terminal): void {
+  command
+    .argument('<queue>', 'name of the queue', queueOf)
+    .argument('<message>', 'id of the message', idOf)
+    .argument('[subscription]', SUBSCRIPTION, subscriptionOf)
+    .option('--limit <N>', 'maximum number of subscriptions (default: 100)', wholeNumberOf(1))
+    .action(
+      async (
+        queue: string,
+        messageId: string,
+        reference: string | undefined,
+        options: DeploymentOptions & { limit?: number },
+      ) => {
+        const api = await openApi(options, terminal);
+        const { subscriptionId: subscription } =
+          reference === undefined ? {} : await findAddress(api, queue, messageId, reference);
+        let matched = 0;
+        const schema = explainMessage.schema.transform((page) => {
+          ({ matched } = page.message);
+          return page;
+        });
+        const explained = api.list(
+          { ...explainMessage, schema },
+          { path: { queue, message: messageId }, query: { subscription }, most: options.limit ?? 100 },
+        );
+        await printList(terminal, explained, {
+          ...options,
+          columns: COLUMNS,
+          rowOf: (one) => rowOf(one, terminal),
+          none: () => noneLeftText(matched),
+        }).catch((error: unknown) => {
+          throw isNotFound(error) ? noSuchMessage(queue, messageId) : error;
+        });
+      },
+    );
+  onDeployment(command, {
+    json: 'one subscription per line: subscriptionId, verdict, certain, detail, rule, delivery',
+    more: EXPLAIN_MORE,
+    examples: ['explain orders order-17', 'explain orders order-17 ACME'],
+  });
+}
+
+function noSuchMessage(queue: string, messageId: string): Problem {
+  const find = commandText(`find ${printable(shellWord(messageId))}`);
+  return new Problem(
+    `There is no message ${messageId} on queue ${queue}. To look in all queues, run ${find}`,
+  );
+}
+
+const COLUMNS = [{ head: 'Subscription' }, { head: 'Subscriber' }, { head: 'Verdict' }, { head: 'Why' }];
+
+function rowOf(explained: Explained, terminal: Terminal): string[] {
+  const { subscriptionId, name, subscriber = '(deleted)', verdict, certain } = explained;
+  return [
+    printable(shortId(subscriptionId)),
+    printable(name ?? subscriber),
+    colouredStatus(certain ? verdict : `${verdict} ?`, terminal),
+    printable(reasonOf(explained)),
+  ];
+}
+
+const MEANINGS: Record<ExplainVerdict, string> = {
+  delivered: 'the subscriber accepted it',
+  retrying: 'attempts failed, and another one follows',
+  pending: 'the first attempt is still to come',
+  rejected: 'the subscriber refused it',
+  exhausted: 'all attempts failed',
+  cancelled: 'it was cancelled',
+  rate_limited: `it waits ${WAITS.rate_limited}`,
+  receiver_throttled: `it waits ${WAITS.receiver_throttled}`,
+  circuit_open: `it waits ${WAITS.circuit_open}`,
+  filtered: 'the subscription does not want it',
+  unconfirmed: 'the subscription was not confirmed',
+  disabled: 'the subscription was disabled',
+  expired: 'the subscription or the message had expired',
+  added_later: 'the subscription was created afterwards',
+  not_sent_yet: 'it is not sent to all subscriptions yet',
+  deleted: 'the subscription was deleted',
+};
+
+function reasonOf(explained: Explained): string {
+  const { verdict, delivery, detail } = explained;
+  const attempts = attemptsText(verdict, delivery);
+  const isKnown = verdict === 'deleted' && delivery !== undefined;
+  const said = isKnown ? undefined : detail && inLocalTime(detail.replace(/\.$/, ''));
+  // The detail of these says the same with its time.
+  if (said?.startsWith('It ') === true && DATED.has(verdict))
+    return [`the subscription ${said.slice('It '.length)}`, ...attempts].join(', ');
+  const meaning = [meaningOf(explained), ...attempts].join(', ');
+  return [meaning, ...(said === undefined ? adviceOn(explained) : [said])].join('. ');
+}
+
+/** The API writes times in UTC. */
+function inLocalTime(text: string): string {
+  return text.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (time) => clockTime(time));
+}
+
+function meaningOf({ verdict, rule, delivery }: Explained): string {
+  const status = delivery?.lastAttempt?.statusCode;
+  if (delivery?.reason === 'http_429') return 'the subscriber answered 429, which is not retried here';
+  if (delivery?.reason === 'abort_requested')
+    return `the subscriber asked not to get it again (webhook-delivery: abort-message), with ${status}`;
+  return MEANINGS[verdict] + ruleText(rule);
+}
+
+/** What ends a wait or a refusal that the operator can end. */
+function adviceOn({ verdict, delivery, subscriptionId }: Explained): string[] {
+  if (delivery === undefined) return [];
+  const { queue, reason, acceptedAt } = delivery;
+  const id = shortId(subscriptionId);
+  if (verdict === 'circuit_open')
+    return [`If it works again: ${commandText(`subscription enable ${queue} ${id}`)}`];
+  if (reason !== 'http_429') return [];
+  const update = commandText(`subscription update ${queue} ${id} --retry-throttled`);
+  const recover = commandText(`recover start ${queue} --subscription ${id} --since ${acceptedAt}`);
+  return [`To retry: ${update}, then ${recover}`];
+}
+
+const DATED: ReadonlySet<ExplainVerdict> = new Set(['added_later', 'deleted', 'expired', 'unconfirmed']);
+
+function ruleText(rule: Explained['rule']): string {
+  if (rule === undefined) return '';
+  if (rule.by === 'event_types') return ': its event_types do not include the type of the message';
+  return `: its filter does not match${rule.path === undefined ? '' : ` at ${rule.path}`}`;
+}
+
+type Delivery = NonNullable<Explained['delivery']>;
+
+function attemptsText(verdict: ExplainVerdict, delivery: Delivery | undefined): string[] {
+  if (delivery === undefined) return [];
+  const { attemptCount: count, nextAttemptAt, waiting, reason } = delivery;
+  return [
+    ...(verdict === 'delivered' || SAID_WITH_STATUS.has(reason) ? [] : endText(delivery)),
+    ...(count === 0 ? [] : [counted(count, 'attempt', 'attempts')]),
+    ...(nextAttemptAt === undefined ? [] : [nextText(nextAttemptAt, waiting)]),
+  ];
+}
+
+function endText({ lastAttempt, reason }: Delivery): string[] {
+  const last = lastAttempt?.statusCode ?? lastAttempt?.error;
+  const isSaid = reason === undefined || REPEATED.has(reason) || reason === `http_${last}`;
+  return [...(last === undefined ? [] : [`last ${last}`]), ...(isSaid ? [] : [reason])];
+}
+
+/** Reasons that `meaningOf` says in words, with the status. */
+const SAID_WITH_STATUS: ReadonlySet<string | undefined> = new Set(['http_429', 'abort_requested']);
+
+/** Reasons that the verdicts say in words. */
+const REPEATED: ReadonlySet<string> = new Set([
+  'retries_exhausted',
+  'disabled',
+  'subscription_deleted',
+  'subscription_expired',
+  'subscription_unconfirmed',
+]);

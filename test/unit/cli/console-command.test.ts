@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it, vi, beforeAll } from 'vitest';
 import * as z from 'zod';
-import { openBrowser } from '../../../cli/commands/console/open-browser.ts';
+import { openBrowser } from '../../../cli/commands/console/console.ts';
 import { builtPage } from '../../../cli/commands/console/page-build.ts';
 import { readPage, type PageFiles } from '../../../cli/commands/console/console-server.ts';
 import { awsEnvironment, plainEnvironment } from '../../../local/local-aws.ts';

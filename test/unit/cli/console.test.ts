@@ -2,8 +2,13 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { type ApiAccess, CredentialsProblem } from '../../../cli/api/api-access.ts';
-import { type ConsoleTarget, deploymentTarget } from '../../../cli/commands/console/console-info.ts';
-import { type PageFiles, readPage, startConsole } from '../../../cli/commands/console/console-server.ts';
+import {
+  type ConsoleTarget,
+  deploymentTarget,
+  type PageFiles,
+  readPage,
+  startConsole,
+} from '../../../cli/commands/console/console-server.ts';
 import type { DeadLetterAccess } from '../../../cli/dead-letters/dead-letter-access.ts';
 import type { LoopbackServer } from '../../../cli/loopback/loopback-server.ts';
 import { refusalFromFailure } from '../../../cli/loopback/signed-request.ts';

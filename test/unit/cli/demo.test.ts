@@ -6,7 +6,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it, afterEach, beforeEach } from 'vitest';
 import { eventLine, feedLine } from '../../../cli/commands/start/demo/feed.ts';
 import { nextStep, judge, verdictTable } from '../../../cli/commands/start/demo/verdict.ts';
-import { startDemoReceiver, type DemoReceiver } from '../../../cli/commands/start/demo/receiver.ts';
+import { startDemoReceiver, type DemoReceiver } from '../../../cli/commands/start/demo/demo.ts';
 import { demoSubscribers } from '../../../cli/commands/start/demo/scenario.ts';
 import { appHints, hints, receiverCommand } from '../../../cli/commands/start/hints.ts';
 import { loopbackPort } from '../../../local/loopback-port.ts';

@@ -8,8 +8,9 @@ import {
   type Forwarded,
   type ForwardOptions,
   type ReceivedDelivery,
+  postToTarget,
+  type TargetResult,
 } from '../../../cli/commands/forward/forward-deliveries.ts';
-import { postToTarget, type TargetResult } from '../../../cli/commands/forward/target.ts';
 import { plainEnvironment } from '../../../local/local-aws.ts';
 import { startReceiver, type ReceivedRequest, type Receiver } from '../../support/receiver.ts';
 import { PATH, pullWorld, type PullWorld } from '../api/pull-world.ts';

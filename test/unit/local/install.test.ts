@@ -1,10 +1,15 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { CDK_COMMAND, CDK_LIBRARY, cdkLibraryOptions, cdkProgram } from '../../../local/install/cdk.mjs';
+import {
+  CDK_COMMAND,
+  CDK_LIBRARY,
+  cdkLibraryOptions,
+  cdkProgram,
+  npmArguments,
+} from '../../../local/install/npm.mjs';
 import { takeLock } from '../../../local/install/lock.mjs';
 import { nodeProblem } from '../../../local/install/node-version.mjs';
-import { npmArguments } from '../../../local/install/npm.mjs';
 import { projectRoot } from '../../../local/install/paths.mjs';
 import {
   arePipPackagesReady,
