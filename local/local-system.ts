@@ -19,110 +19,6 @@ import {
   type RootKeys,
 } from './local-aws.ts';
 
-type DeployRequest = {
-  endpoint: string;
-  keys: RootKeys;
-  /** CDK context: the settings, or for an app of the user its key `posthaste` with them. */
-  context: Settings;
-  /** Command of the user's CDK app in the current folder. @default the built-in app */
-  app?: string;
-  /** Folder for logs and outputs. */
-  folder: string;
-  signal: AbortSignal;
-};
-
-const outputsSchema = z.record(z.string(), z.record(z.string(), z.string()));
-
-/**
- * Deploys all stacks with the CDK command, and returns the outputs of Posthaste by their names.
- * @throws Problem with the end of the CDK's output if it fails; or if the app has no deployment, or several
- */
-async function deploy(deployment: DeployRequest): Promise<Outputs> {
-  const assembly = await synthAndBootstrap(deployment);
-  const outputs = join(deployment.folder, 'outputs.json');
-  rmSync(outputs, { force: true });
-  const args = ['deploy', '--all', '-a', assembly, '--require-approval', 'never', '--outputs-file', outputs];
-  await step('Deploying the stacks (cdk deploy --all)', () => cdk(deployment, 'deploy', args));
-  return outputsOfApp(Object.values(outputsSchema.parse(JSON.parse(readFileSync(outputs, 'utf8')))));
-}
-
-/**
- * Synthesises and bootstraps in parallel. A failure stops the other, so that an invalid setting is reported at once.
- */
-async function synthAndBootstrap(deployment: DeployRequest): Promise<string> {
-  const failed = new AbortController();
-  const together = { ...deployment, signal: AbortSignal.any([deployment.signal, failed.signal]) };
-  const [assembly, account] = [synthesised(together), bootstrap(together)];
-  try {
-    await Promise.all([assembly, account]);
-    return await assembly;
-  } catch (error) {
-    failed.abort();
-    await Promise.allSettled([assembly, account]);
-    throw error;
-  }
-}
-
-async function synthesised(deployment: DeployRequest): Promise<string> {
-  const { app = builtInApp(), context, folder } = deployment;
-  const isBuiltIn = deployment.app === undefined;
-  const synthesise = (output: string): Promise<void> =>
-    step('Synthesising the stacks (cdk synth)', () =>
-      cdk(deployment, 'synth', ['synth', '-q', '-a', app, '-o', output, ...contextOf(context)], {
-        cwd: isBuiltIn ? projectRoot : process.cwd(),
-        env: isBuiltIn ? plainEnvironment() : environmentWithoutAws(),
-      }),
-    );
-  if (isBuiltIn) return cachedAssembly(context, synthesise);
-  const output = join(folder, 'assembly');
-  rmSync(output, { recursive: true, force: true });
-  await synthesise(output);
-  return output;
-}
-
-function builtInApp(): string {
-  const words = ['node', ...cdkLibraryOptions(), programFile('infra/app.ts')];
-  return words.map(shellWord).join(' ');
-}
-
-function bootstrap(deployment: DeployRequest): Promise<void> {
-  return step('Preparing the account (cdk bootstrap)', () =>
-    cdk(deployment, 'bootstrap', ['bootstrap', ACCOUNT]),
-  );
-}
-
-const ACCOUNT = `aws://${localAws.account}/${localAws.region}`;
-
-function contextOf(context: Settings): string[] {
-  return Object.entries(context).flatMap(([key, value]) => ['-c', `${key}=${value}`]);
-}
-
-/** Runs the CDK; by default in a folder without an app, which it would run, and lock `cdk.out`. */
-async function cdk(
-  { endpoint, keys, folder, signal }: DeployRequest,
-  name: string,
-  args: string[],
-  { cwd = folder, env = plainEnvironment() } = {},
-): Promise<void> {
-  const log = join(folder, `cdk-${name}.log`);
-  rmSync(log, { force: true });
-  const program = cdkProgram();
-  if (program === undefined) throw new Problem('The CDK command is not installed: npm install aws-cdk');
-  await runToSuccess(projectNode, [program, ...args, '--no-notices'], {
-    env: { ...env, ...awsEnvironment(endpoint, keys), ...QUIET_CDK, ...COMPILE_CACHE },
-    cwd,
-    log,
-    signal,
-    failure: `cdk ${name} failed.`,
-  });
-}
-
-/** Keeps the CDK from calling anything but loopback. */
-const QUIET_CDK = { CDK_DISABLE_VERSION_CHECK: '1', CDK_DISABLE_CLI_TELEMETRY: 'true', NO_COLOR: '1' };
-
-/** The CDK command is started three times; the compile cache makes later starts faster. */
-const COMPILE_CACHE = { NODE_COMPILE_CACHE: join(localFolder, 'compile-cache') };
-
 type LocalSystemOptions = {
   /** Folder for logs, outputs and temporary files; must not be shared. */
   folder: string;
@@ -170,3 +66,96 @@ export async function startLocalSystem(options: LocalSystemOptions): Promise<Loc
     throw error;
   }
 }
+
+type DeployRequest = {
+  endpoint: string;
+  keys: RootKeys;
+  /** CDK context: the settings, or for an app of the user its key `posthaste` with them. */
+  context: Settings;
+  /** Command of the user's CDK app in the current folder. @default the built-in app */
+  app?: string;
+  /** Folder for logs and outputs. */
+  folder: string;
+  signal: AbortSignal;
+};
+
+const outputsSchema = z.record(z.string(), z.record(z.string(), z.string()));
+
+/**
+ * Deploys all stacks with the CDK command, and returns the outputs of Posthaste by their names.
+ * @throws Problem with the end of the CDK's output if it fails; or if the app has no deployment, or several
+ */
+async function deploy(deployment: DeployRequest): Promise<Outputs> {
+  const assembly = await synthAndBootstrap(deployment);
+  const outputs = join(deployment.folder, 'outputs.json');
+  rmSync(outputs, { force: true });
+  const args = ['deploy', '--all', '-a', assembly, '--require-approval', 'never', '--outputs-file', outputs];
+  await step('Deploying the stacks (cdk deploy --all)', () => cdk(deployment, 'deploy', args));
+  return outputsOfApp(Object.values(outputsSchema.parse(JSON.parse(readFileSync(outputs, 'utf8')))));
+}
+
+/**
+ * Synthesises and bootstraps in parallel. A failure stops the other, so that an invalid setting is reported at once.
+ */
+async function synthAndBootstrap(deployment: DeployRequest): Promise<string> {
+  const failed = new AbortController();
+  const together = { ...deployment, signal: AbortSignal.any([deployment.signal, failed.signal]) };
+  const assembly = synthesised(together);
+  const account = step('Preparing the account (cdk bootstrap)', () =>
+    cdk(together, 'bootstrap', ['bootstrap', `aws://${localAws.account}/${localAws.region}`]),
+  );
+  try {
+    await Promise.all([assembly, account]);
+    return await assembly;
+  } catch (error) {
+    failed.abort();
+    await Promise.allSettled([assembly, account]);
+    throw error;
+  }
+}
+
+async function synthesised(deployment: DeployRequest): Promise<string> {
+  const { context, folder } = deployment;
+  const isBuiltIn = deployment.app === undefined;
+  const builtIn = ['node', ...cdkLibraryOptions(), programFile('infra/app.ts')].map(shellWord).join(' ');
+  const { app = builtIn } = deployment;
+  const settings = Object.entries(context).flatMap(([key, value]) => ['-c', `${key}=${value}`]);
+  const synthesise = (output: string): Promise<void> =>
+    step('Synthesising the stacks (cdk synth)', () =>
+      cdk(deployment, 'synth', ['synth', '-q', '-a', app, '-o', output, ...settings], {
+        cwd: isBuiltIn ? projectRoot : process.cwd(),
+        env: isBuiltIn ? plainEnvironment() : environmentWithoutAws(),
+      }),
+    );
+  if (isBuiltIn) return cachedAssembly(context, synthesise);
+  const output = join(folder, 'assembly');
+  rmSync(output, { recursive: true, force: true });
+  await synthesise(output);
+  return output;
+}
+
+/** Runs the CDK; by default in a folder without an app, which it would run, and lock `cdk.out`. */
+async function cdk(
+  { endpoint, keys, folder, signal }: DeployRequest,
+  name: string,
+  args: string[],
+  { cwd = folder, env = plainEnvironment() } = {},
+): Promise<void> {
+  const log = join(folder, `cdk-${name}.log`);
+  rmSync(log, { force: true });
+  const program = cdkProgram();
+  if (program === undefined) throw new Problem('The CDK command is not installed: npm install aws-cdk');
+  await runToSuccess(projectNode, [program, ...args, '--no-notices'], {
+    env: { ...env, ...awsEnvironment(endpoint, keys), ...QUIET_CDK, ...COMPILE_CACHE },
+    cwd,
+    log,
+    signal,
+    failure: `cdk ${name} failed.`,
+  });
+}
+
+/** Keeps the CDK from calling anything but loopback. */
+const QUIET_CDK = { CDK_DISABLE_VERSION_CHECK: '1', CDK_DISABLE_CLI_TELEMETRY: 'true', NO_COLOR: '1' };
+
+/** The CDK command is started three times; the compile cache makes later starts faster. */
+const COMPILE_CACHE = { NODE_COMPILE_CACHE: join(localFolder, 'compile-cache') };

@@ -30,11 +30,9 @@ export type Consumer = {
   done: Promise<void>;
   /** For every `EXTEND_EVERY_MS`: keeps records hidden that are being handled. */
   extend: () => Promise<void>;
-  state: () => ConsumerState;
+  /** `isReady`: SQS has answered a receive. */
+  state: () => { isReady: boolean; inFlight: number };
 };
-
-/** `isReady`: SQS has answered a receive. */
-type ConsumerState = { isReady: boolean; inFlight: number };
 
 /** Receives and handles the records of a queue, acknowledging each separately, until the worker stops. */
 export function startConsumer(options: ConsumerOptions): Consumer {
@@ -43,20 +41,26 @@ export function startConsumer(options: ConsumerOptions): Consumer {
   const slots = countingSlots(limits.concurrency, options.clock);
   const inFlight = inFlightRecords(options);
   const handle = recordHandler(options, inFlight);
-  const received = receiver(options);
+  let isReady = false;
+
+  /** Does not wait for messages until SQS has answered a receive, so that a refusal shows at once. */
+  const receive = async (most: number): Promise<SQSRecord[]> => {
+    const records = await queue.receive(most, isReady ? LONG_POLL_SECONDS : 0, stop.receiving);
+    isReady = true;
+    return records;
+  };
 
   const look = async (): Promise<'message' | 'empty' | 'failed' | 'done'> => {
     const room = await slots.take(MAX_ENTRIES);
-    const records = stop.signal.aborted ? 'done' : await received.next(room).catch(failedReceive);
+    const records = stop.signal.aborted ? 'done' : await receive(room).catch(failedReceive);
     if (typeof records === 'string') {
       slots.give(room);
       return records;
     }
     slots.give(room - records.length);
     if (stop.signal.aborted) {
-      await returnUnstarted(records).finally(() => {
-        slots.give(records.length);
-      });
+      await returnUnstarted(records);
+      slots.give(records.length);
       return 'done';
     }
     for (const record of records)
@@ -70,7 +74,7 @@ export function startConsumer(options: ConsumerOptions): Consumer {
   const failedReceive = (error: unknown): 'failed' | 'done' => {
     if (stop.signal.aborted) return 'done';
     if (isRefusal(error)) {
-      if (!received.isReady()) throw new WorkerRefusedError(`Receiving from the ${queue.name} queue`, error);
+      if (!isReady) throw new WorkerRefusedError(`Receiving from the ${queue.name} queue`, error);
       journal.fault(error, { sqsQueue: queue.name });
     } else {
       const reason = error instanceof Error ? error.name : 'unknown';
@@ -94,25 +98,15 @@ export function startConsumer(options: ConsumerOptions): Consumer {
       for (let free = 0; free < limits.concurrency;) free += await slots.take(limits.concurrency);
     }),
     extend: inFlight.extend,
-    state: () => ({ isReady: received.isReady(), inFlight: inFlight.count }),
-  };
-}
-
-/** Receives that do not wait for messages until SQS has answered one, so that a refusal shows at once. */
-function receiver({ queue, stop }: ConsumerOptions) {
-  let isReady = false;
-  return {
-    isReady: () => isReady,
-    next: async (most: number): Promise<SQSRecord[]> => {
-      const records = await queue.receive(most, isReady ? LONG_POLL_SECONDS : 0, stop.receiving);
-      isReady = true;
-      return records;
-    },
+    state: () => ({ isReady, inFlight: inFlight.count() }),
   };
 }
 
 /** Handles a record and deletes it. Never rejects: a record that is not deleted comes again. */
-function recordHandler({ queue, handling, journal }: ConsumerOptions, inFlight: InFlight) {
+function recordHandler(
+  { queue, handling, journal }: ConsumerOptions,
+  inFlight: ReturnType<typeof inFlightRecords>,
+) {
   const handle = reportingFailures(journal, handling);
   return async (record: SQSRecord): Promise<void> => {
     const noteFault = (error: unknown): void => {
@@ -143,36 +137,30 @@ function pollOptions({ queue, journal, limits, stop, bell, clock }: ConsumerOpti
   };
 }
 
-/** Places for records in flight, so that a worker never receives more than it can start. */
-type Slots = {
-  /** Waits until a place is free, and where none was, for a moment more; takes up to `most`, and returns how many. */
-  take: (most: number) => Promise<number>;
-  give: (count: number) => void;
-};
-
 /** Milliseconds. Places of a busy worker become free one by one; a receive for each would cost as much as their work. */
 const GATHER_MS = 25;
 
-function countingSlots(limit: number, { sleep }: Pick<WorkerClock, 'sleep'>): Slots {
+/** Places for records in flight, so that a worker never receives more than it can start. */
+function countingSlots(limit: number, { sleep }: WorkerClock) {
   let free = limit;
-  let waiting: (() => void)[] = [];
+  let given = Promise.withResolvers<undefined>();
   const isFull = (): boolean => free === 0;
   return {
-    take: async (most) => {
+    /** Waits until a place is free, and where none was, for a moment more; takes up to `most`, and returns how many. */
+    take: async (most: number): Promise<number> => {
       while (isFull()) {
-        await new Promise<void>((resolve) => waiting.push(resolve));
+        await given.promise;
         await sleep(GATHER_MS);
       }
       const count = Math.min(free, most);
       free -= count;
       return count;
     },
-    give: (count) => {
+    give: (count: number): void => {
       free += count;
       if (isFull()) return;
-      const woken = waiting;
-      waiting = [];
-      for (const resolve of woken) resolve();
+      given.resolve(undefined);
+      given = Promise.withResolvers();
     },
   };
 }
@@ -181,9 +169,8 @@ function countingSlots(limit: number, { sleep }: Pick<WorkerClock, 'sleep'>): Sl
 export class WorkerRefusedError extends Error {
   override readonly name = 'WorkerRefusedError';
   constructor(what: string, cause: unknown) {
-    super(`${what}: ${cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause)}`, {
-      cause,
-    });
+    const why = cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause);
+    super(`${what}: ${why}`, { cause });
   }
 }
 
@@ -204,18 +191,6 @@ function isThrottled(error: unknown): boolean {
   return error instanceof Error && THROTTLED.test(error.name);
 }
 
-/** The records that a consumer is handling. */
-type InFlight = {
-  /**
-   * Runs `work` with a context as Lambda's: an id that no other receive has, and the time until the step's timeout or
-   * the end of the worker. @throws what `work` throws; RecordOverdueError
-   */
-  run: (record: SQSRecord, work: (context: InvocationContext) => Promise<void>) => Promise<void>;
-  /** Hides records again that are still being handled; gives up those that have outlived their timeout. */
-  extend: () => Promise<void>;
-  readonly count: number;
-};
-
 /** A record's work has not ended long after its timeout. Its place is free again, and SQS redelivers it. */
 class RecordOverdueError extends Error {
   override readonly name = 'RecordOverdueError';
@@ -230,20 +205,17 @@ export const EXTEND_EVERY_MS = (HIDDEN_SECONDS * 1000) / 3;
 /** Milliseconds after the timeout, at which all AWS calls have ended. */
 const OVERDUE_AFTER_MS = 5_000;
 
-type InFlightOptions = {
-  queue: Pick<WorkQueue, 'hide'>;
-  timeoutMs: number;
-  stop: Stop;
-  clock: Pick<WorkerClock, 'now'>;
-  newId: () => string;
-};
-
 type Entry = { record: SQSRecord; receivedAt: number; giveUp: (error: Error) => void };
 
-function inFlightRecords({ queue, timeoutMs, stop, clock, newId }: InFlightOptions): InFlight {
+/** The records that a consumer is handling. */
+function inFlightRecords({ queue, timeoutMs, stop, clock, newId }: ConsumerOptions) {
   const entries = new Set<Entry>();
   return {
-    run: async (record, work) => {
+    /**
+     * Runs `work` with a context as Lambda's: an id that no other receive has, and the time until the step's timeout or
+     * the end of the worker. @throws what `work` throws; RecordOverdueError
+     */
+    run: async (record: SQSRecord, work: (context: InvocationContext) => Promise<void>): Promise<void> => {
       const receivedAt = clock.now();
       const givenUp = Promise.withResolvers<never>();
       const entry: Entry = { record, receivedAt, giveUp: givenUp.reject };
@@ -258,21 +230,17 @@ function inFlightRecords({ queue, timeoutMs, stop, clock, newId }: InFlightOptio
         entries.delete(entry);
       }
     },
-    extend: async () => {
+    /** Hides records again that are still being handled; gives up those that have outlived their timeout. */
+    extend: async (): Promise<void> => {
       const now = clock.now();
       const old = [...entries].filter(({ receivedAt }) => now - receivedAt >= EXTEND_EVERY_MS);
       for (const { receivedAt, giveUp } of old)
         if (now - receivedAt > timeoutMs + OVERDUE_AFTER_MS)
           giveUp(new RecordOverdueError(Math.round((now - receivedAt) / 1000)));
       const handled = old.filter(({ receivedAt }) => now - receivedAt <= timeoutMs);
-      if (handled.length > 0)
-        await queue.hide(
-          handled.map(({ record }) => record),
-          HIDDEN_SECONDS,
-        );
+      const records = handled.map(({ record }) => record);
+      if (records.length > 0) await queue.hide(records, HIDDEN_SECONDS);
     },
-    get count() {
-      return entries.size;
-    },
+    count: (): number => entries.size,
   };
 }

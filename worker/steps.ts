@@ -47,20 +47,9 @@ export function composeSteps(
 
 type Composition = ReturnType<typeof composeDispatch | typeof composeDeliver | typeof composeOperate>;
 
-function consumingStep(
-  name: WorkerStep,
-  {
-    journal,
-    deadline,
-    queues,
-    timeoutMs,
-    handleRecord,
-    returnSooner,
-    deadLetters,
-    idsOf,
-    probe,
-  }: Composition,
-): ConsumingStep {
+function consumingStep(name: WorkerStep, composed: Composition): ConsumingStep {
+  const { journal, deadline, queues, timeoutMs, handleRecord, probe } = composed;
+  const { returnSooner, deadLetters, idsOf } = composed;
   return {
     name,
     journal,

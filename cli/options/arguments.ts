@@ -1,5 +1,4 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import * as z from 'zod';
 import { calendarTimeOf } from '../../api-client/calendar-time.ts';
 import { isQueueName, QUEUE_NAME_RULE } from '../../shared/domain/message/message.ts';
 
@@ -9,18 +8,14 @@ function isDotSegment(text: string): boolean {
 }
 
 export function queueOf(text: string): string {
-  if (!isQueueName(text) || isDotSegment(text)) {
-    throw new InvalidArgumentError(`A queue name is ${QUEUE_NAME_RULE}, except . and .. alone.`);
-  }
-  return text;
+  if (isQueueName(text) && !isDotSegment(text)) return text;
+  throw new InvalidArgumentError(`A queue name is ${QUEUE_NAME_RULE}, except . and .. alone.`);
 }
 
 /** The id of a message or a recovery. */
 export function idOf(text: string): string {
-  if (text === '' || text.length > 1024 || isDotSegment(text)) {
-    throw new InvalidArgumentError('An id is 1 to 1024 characters, except . and .. alone.');
-  }
-  return text;
+  if (text !== '' && text.length <= 1024 && !isDotSegment(text)) return text;
+  throw new InvalidArgumentError('An id is 1 to 1024 characters, except . and .. alone.');
 }
 
 export const SUBSCRIPTION = 'its id, 4 or more characters of its start, its name or its URL';
@@ -41,11 +36,10 @@ export function addSubscriptionAddress(command: Command): Command {
 
 export function wholeNumberOf(least: number, most = 999_999_999) {
   return (text: string): number => {
-    if (!/^\d{1,9}$/.test(text) || Number(text) < least || Number(text) > most) {
-      const range = most === 999_999_999 ? `of ${least} or more` : `from ${least} to ${most}`;
-      throw new InvalidArgumentError(`Expected a whole number ${range}.`);
-    }
-    return Number(text);
+    const value = /^\d{1,9}$/.test(text) ? Number(text) : NaN;
+    if (value >= least && value <= most) return value;
+    const range = most === 999_999_999 ? `of ${least} or more` : `from ${least} to ${most}`;
+    throw new InvalidArgumentError(`Expected a whole number ${range}.`);
   };
 }
 
@@ -74,21 +68,15 @@ export function jsonObjectOf(text: string): string {
   return source;
 }
 
-const SECONDS = { s: 1, m: 60, h: 3_600, d: 86_400 } as const;
-
-const duration = z
-  .string()
-  .regex(/^\d{1,6}[smhd]$/)
-  .transform(
-    (text) => Number(text.slice(0, -1)) * SECONDS[z.enum(['s', 'm', 'h', 'd']).parse(text.slice(-1))],
-  );
+const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };
 
 export const TIME_FORMS =
   'a time such as 2026-11-21 14:00 (local, or with a zone), or an age such as 90s, 1h, 2d';
 
 /** Seconds of an age such as 90s, 30m, 1h, 2d; undefined for other texts. */
 export function ageOf(text: string): number | undefined {
-  return duration.safeParse(text).data;
+  const [, count, unit = ''] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
+  return count === undefined ? undefined : Number(count) * (SECONDS[unit] ?? NaN);
 }
 
 /** Parses a time, or an age before now, to milliseconds since the epoch. */
@@ -110,11 +98,9 @@ export function pastTimeOf(text: string): number {
 
 /** Parses a duration such as `90`, `90s`, `30m`, `1h` or `2d` to seconds. */
 export function durationOf(text: string): number {
-  if (/^\d{1,9}(\.\d{1,3})?$/.test(text)) return Number(text);
-  const seconds = duration.safeParse(text);
-  if (!seconds.success)
-    throw new InvalidArgumentError('Expected seconds, or a duration such as 90s, 30m, 1h, 2d.');
-  return seconds.data;
+  const seconds = /^\d{1,9}(\.\d{1,3})?$/.test(text) ? Number(text) : ageOf(text);
+  if (seconds !== undefined) return seconds;
+  throw new InvalidArgumentError('Expected seconds, or a duration such as 90s, 30m, 1h, 2d.');
 }
 
 /** The value of JSON text. `message`: the fault as the end of a sentence. */

@@ -49,8 +49,6 @@ export function decodedUtf8(bytes: Buffer): string | undefined {
 /** A line without its line ending; `bytes` is undefined if it was too long. */
 export type InputLine = { number: number; bytes: Buffer | undefined };
 
-const asBytes = z.instanceof(Buffer);
-
 const NEWLINE = 0x0a;
 
 /**
@@ -74,7 +72,7 @@ export const inputLines = async function* (input: Readable, mostBytes: number): 
     return finished;
   };
   for await (const chunk of input) {
-    const bytes = asBytes.parse(chunk);
+    const bytes = z.instanceof(Buffer).parse(chunk);
     let start = 0;
     for (let end = bytes.indexOf(NEWLINE); end !== -1; end = bytes.indexOf(NEWLINE, start)) {
       keep(bytes.subarray(start, end));
@@ -95,9 +93,8 @@ export function givenPolicy(text: string | undefined, prefix: string): GivenPoli
   if (text === undefined) return {};
   const json = WORD.test(text) ? { ok: true as const, value: text } : parsedJson(text);
   if (!json.ok) {
-    return {
-      refusal: { code: 'invalid_json', fields: [{ field: prefix + WHOLE_POLICY, message: json.message }] },
-    };
+    const fault = { field: prefix + WHOLE_POLICY, message: json.message };
+    return { refusal: { code: 'invalid_json', fields: [fault] } };
   }
   const parsed = parseRetryPolicy(json.value);
   if (parsed.ok) return { policy: parsed.policy };

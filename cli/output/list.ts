@@ -52,10 +52,7 @@ export async function printList<Item>(
   items: AsyncGenerator<Item, boolean>,
   form: ListForm<Item>,
 ): Promise<void> {
-  if (form.json !== true) {
-    await printTable(terminal, items, form);
-    return;
-  }
+  if (form.json !== true) return printTable(terminal, items, form);
   for await (const item of items) {
     if (terminal.readerLeft.aborted) return;
     terminal.printJson(item);
@@ -97,14 +94,12 @@ async function cutText<Item>(printed: number, { total }: ListForm<Item>): Promis
 type End = { isCut: boolean };
 
 /** `end`: set after the last item. */
-async function nextRows<Item>(
-  items: AsyncGenerator<Item, boolean>,
-): Promise<{ together: Item[]; end?: End }> {
+async function nextRows<Item>(items: AsyncGenerator<Item, boolean>) {
   const together: Item[] = [];
   while (together.length < ROWS_TOGETHER) {
     const next = await items.next();
     if (next.done === true) return { together, end: { isCut: next.value } };
     together.push(next.value);
   }
-  return { together };
+  return { together, end: undefined };
 }

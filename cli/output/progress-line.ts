@@ -36,7 +36,7 @@ export function progressLine(stream: Pick<Output, 'write' | 'isTTY'>, now: () =>
 
 /** Runs the work until it ends or is interrupted, with a progress line that is cleared at the end. */
 export function withProgress<Result>(
-  { stderr, untilInterrupted }: Pick<Terminal, 'stderr' | 'untilInterrupted'>,
+  { stderr, untilInterrupted }: Terminal,
   work: (signal: AbortSignal, progress: ProgressLine) => Promise<Result>,
 ): Promise<Result> {
   const progress = progressLine(stderr, () => Date.now());

@@ -29,29 +29,25 @@ export function inWords(seconds: number): string {
   return inUnits(seconds).join(' ') || '0 s';
 }
 
-const COLOURS = {
-  delivered: 'green',
-  enabled: 'green',
-  pending: 'yellow',
-  retrying: 'yellow',
-  unconfirmed: 'yellow',
+const COLOURS: ReadonlyMap<string, Parameters<Terminal['styled']>[0]> = new Map([
+  ['delivered', 'green'],
+  ['enabled', 'green'],
+  ['pending', 'yellow'],
+  ['retrying', 'yellow'],
+  ['unconfirmed', 'yellow'],
   // Back-pressure: "circuit open", and the two others.
-  circuit: 'yellow',
-  slowed: 'yellow',
-  throttled: 'yellow',
-  failing: 'red',
-  disabled: 'red',
-  rejected: 'red',
-  exhausted: 'red',
-  cancelled: 'gray',
-} as const;
+  ['circuit', 'yellow'],
+  ['slowed', 'yellow'],
+  ['throttled', 'yellow'],
+  ['failing', 'red'],
+  ['disabled', 'red'],
+  ['rejected', 'red'],
+  ['exhausted', 'red'],
+  ['cancelled', 'gray'],
+]);
 
 /** The text of a status in the colour of its first word, on a terminal. */
 export function colouredStatus(text: string, { styled }: Pick<Terminal, 'styled'>): string {
-  const [word = ''] = text.split(' ');
-  return isColoured(word) ? styled(COLOURS[word], text) : text;
-}
-
-function isColoured(word: string): word is keyof typeof COLOURS {
-  return Object.hasOwn(COLOURS, word);
+  const colour = COLOURS.get(text.split(' ', 1)[0] ?? '');
+  return colour === undefined ? text : styled(colour, text);
 }

@@ -13,12 +13,7 @@ import { progressBar, withProgress } from '../../output/progress-line.ts';
 import { tableLines } from '../../output/list.ts';
 import type { Terminal } from '../../terminal.ts';
 
-type Options = DeploymentOptions & {
-  since?: number;
-  until?: number;
-  subscription?: string;
-  deleted?: boolean;
-};
+type Options = DeploymentOptions & { since?: number; until?: number; subscription?: string; deleted?: true };
 
 const MORE = `
 The report reads the records of every message, so many messages take a while.
@@ -49,12 +44,12 @@ export function addBooks(command: Command, terminal: Terminal): void {
       const since = options.since ?? until - DAY_MS;
       if (until <= since) command.error('error: --until must be after --since');
       const api = await openApi(options, terminal);
+      const { subscription: given } = options;
+      const subscription = given && (await resolveSubscription(api, queue, given));
       const window = {
         since: timeText(since),
         until: timeText(until),
-        ...(options.subscription !== undefined && {
-          subscription: await resolveSubscription(api, queue, options.subscription),
-        }),
+        ...(subscription && { subscription }),
       };
       const books = await withProgress(terminal, async (signal, progress) => {
         let sum = EMPTY_BOOKS;
@@ -66,9 +61,8 @@ export function addBooks(command: Command, terminal: Terminal): void {
         return sum;
       });
       const balances = isBalanced(books);
-      terminal.printResult(options, { queue, ...window, books, balances }, () =>
-        describeBooks(books, balances),
-      );
+      const report = { queue, ...window, books, balances };
+      terminal.printResult(options, report, () => describeBooks(books, balances));
       if (!balances) terminal.exitStatus = 1;
     });
   onDeployment(command, {
@@ -82,6 +76,8 @@ export function addBooks(command: Command, terminal: Terminal): void {
   });
 }
 
+const ENDS = [...TERMINAL_STATUSES, 'pending'] as const;
+
 /** How much of the window is counted, and the counts so far that are not zero. */
 function runningTotals(
   books: Books,
@@ -89,23 +85,21 @@ function runningTotals(
   { since, until }: { since: number; until: number },
 ): string {
   const part = countedUntil === undefined ? undefined : (Date.parse(countedUntil) - since) / (until - since);
-  const ends = [...TERMINAL_STATUSES, 'pending'] as const;
-  const counts = ends
-    .filter((name) => books[name] > 0)
-    .map((name) => `${books[name].toLocaleString('en')} ${name}`);
+  const counts = ENDS.filter((name) => books[name] > 0).map(
+    (name) => `${books[name].toLocaleString('en')} ${name}`,
+  );
   const bar = part === undefined ? '' : `${progressBar(part)}  `;
   return bar + [`${books.accepted.toLocaleString('en')} messages counted`, ...counts].join(', ');
 }
 
 function describeBooks(books: Books, balances: boolean): string {
   const names = ['accepted', 'duplicates', 'unmatched', 'unfinished', 'filtered', 'matched'] as const;
-  const ends = [...TERMINAL_STATUSES, 'pending'] as const;
   const row = (name: keyof Books, indent = ''): string[] => [
     indent + name,
     String(books[name]),
     `${BOOKS_MEANINGS[name]}${name === 'matched' ? ':' : ''}`,
   ];
-  const rows = [...names.map((name) => row(name)), ...ends.map((name) => row(name, '  '))];
+  const rows = [...names.map((name) => row(name)), ...ENDS.map((name) => row(name, '  '))];
   const columns = [{ head: '' }, { head: '', align: 'right' as const }, { head: '' }];
   return [
     ...tableLines(columns, rows).slice(1),

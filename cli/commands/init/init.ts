@@ -37,41 +37,39 @@ async function init(
   terminal: Terminal,
 ): Promise<void> {
   const plan = plannedFiles(folder);
+  const { files, entry, next } = plan;
   const print = json === true ? terminal.printError : terminal.print;
-  for (const line of diffOf(plan)) print(line);
-  if (yes !== true) {
-    const question = questionOf(plan, uncommittedChanges(folder));
-    const isConfirmed = await terminal.confirm(question);
-    if (isConfirmed === undefined) return command.error(`error: ${question} Add --yes to do so`);
-    if (!isConfirmed) throw new Problem('Nothing was written.');
-  }
-  write(folder, plan.files);
-  const written = Object.keys(plan.files);
-  if (json === true) terminal.printJson({ written, ...patchToAdd(plan), next: plan.next });
-  else
-    terminal.print(`Wrote ${written.join(', ')}. Next:\n${plan.next.map((line) => `  ${line}`).join('\n')}`);
+  for (const [path, text] of Object.entries(files)) print(patchOf({ path, before: '', after: text }));
+  const patch = entry && patchOf(entry);
+  if (entry !== undefined) print(`Lines to add to ${entry.path}:\n\n${patch}`);
+  if (yes !== true && !(await isConfirmed(command, folder, files, terminal)))
+    throw new Problem('Nothing was written.');
+  write(folder, files);
+  const written = Object.keys(files);
+  terminal.printResult(
+    { json },
+    { written, patch, next },
+    () => `Wrote ${written.join(', ')}. Next:\n${next.map((line) => `  ${line}`).join('\n')}`,
+  );
 }
 
-function diffOf(plan: Plan): string[] {
-  const added = Object.entries(plan.files).map(([path, text]) => patchOf(path, '', text));
-  const { patch } = patchToAdd(plan);
-  return patch === undefined ? added : [...added, `Lines to add to ${plan.entry?.path}:\n\n${patch}`];
-}
-
-function patchToAdd({ entry }: Plan): { patch?: string } {
-  return entry === undefined ? {} : { patch: patchOf(entry.path, entry.before, entry.after) };
-}
-
-function patchOf(path: string, before: string, after: string): string {
+function patchOf({ path, before, after }: Change): string {
   const from = before === '' ? '/dev/null' : `a/${path}`;
   const options = { headerOptions: FILE_HEADERS_ONLY };
   return createTwoFilesPatch(from, `b/${path}`, before, after, undefined, undefined, options);
 }
 
-function questionOf({ files }: Plan, changes: number): string {
+async function isConfirmed(
+  command: Command,
+  folder: string,
+  files: Plan['files'],
+  terminal: Terminal,
+): Promise<boolean> {
+  const changes = uncommittedChanges(folder);
   const warning =
     changes === 0 ? '' : `The folder has ${counted(changes, 'change', 'changes')} not committed to git. `;
-  return `${warning}Write ${counted(Object.keys(files).length, 'file', 'files')}?`;
+  const question = `${warning}Write ${counted(Object.keys(files).length, 'file', 'files')}?`;
+  return (await terminal.confirm(question)) ?? command.error(`error: ${question} Add --yes to do so`);
 }
 
 /** How many files under the folder git lists as changed or new; 0 without git. */
@@ -79,12 +77,11 @@ function uncommittedChanges(folder: string): number {
   try {
     // Without the program that core.fsmonitor may name, and without writing the index.
     const args = ['-c', 'core.fsmonitor=false', '--no-optional-locks', 'status', '--porcelain', '--', '.'];
-    const listed = execFileSync('git', args, {
-      cwd: folder,
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'ignore'],
-    });
-    return listed.split('\n').filter((line) => line !== '').length;
+    const listed = execFileSync('git', args, { cwd: folder, stdio: ['ignore', 'pipe', 'ignore'] });
+    return listed
+      .toString()
+      .split('\n')
+      .filter((line) => line !== '').length;
   } catch {
     return 0;
   }
@@ -99,12 +96,14 @@ function write(folder: string, files: Readonly<Record<string, string>>): void {
   }
 }
 
+type Change = { path: string; before: string; after: string };
+
 /** What `init` writes and says. */
 export type Plan = {
   /** Texts of new files, by path. */
   files: Readonly<Record<string, string>>;
   /** The entry file of an existing app, with the lines that its owner adds. */
-  entry?: { path: string; before: string; after: string };
+  entry?: Change;
   /** Commands to run afterwards. */
   next: readonly string[];
 };
@@ -124,7 +123,10 @@ function plannedApp(folder: string): Plan {
 }
 
 function plannedStack(folder: string): Plan {
-  const app = appOf(join(folder, 'cdk.json'));
+  const file = join(folder, 'cdk.json');
+  const parsed = z.object({ app: z.string() }).safeParse(jsonIn(file));
+  if (!parsed.success) throw new Problem(`${file} names no app.`);
+  const { app } = parsed.data;
   const entry = entryOf(folder, app);
   const stack = addedStack(entry, entryAt(folder, 'lib')?.isDirectory() === true ? 'lib' : '');
   refuseExisting(folder, stack.path);
@@ -147,14 +149,6 @@ function refuseExisting(folder: string, path: string): void {
     );
 }
 
-const cdkJson = z.object({ app: z.string() });
-
-function appOf(file: string): string {
-  const parsed = cdkJson.safeParse(jsonIn(file));
-  if (parsed.success) return parsed.data.app;
-  throw new Problem(`${file} names no app.`);
-}
-
 /** The entry file among the words of the app's command, such as `bin/shop.ts` of `npx ts-node bin/shop.ts`. */
 function entryOf(folder: string, app: string): Entry {
   const path = app
@@ -162,18 +156,15 @@ function entryOf(folder: string, app: string): Entry {
     // A compiled file is not the one to change.
     .flatMap((word) => [word.replace(/\.js$/, '.ts'), word])
     .find((word) => /\.[cm]?[jt]s$/.test(word) && existsSync(join(folder, word)));
-  if (path !== undefined) return unusedEntry(folder, posix.normalize(path));
-  throw new Problem(
-    `The app of cdk.json (${app}) names no TypeScript or JavaScript file of this folder. ` +
-      "Add Posthaste to one of its stacks yourself: new Posthaste(this, 'Posthaste'), imported from 'posthaste'.",
-  );
-}
-
-function unusedEntry(folder: string, path: string): Entry {
-  const text = readFileSync(join(folder, path), 'utf8');
-  if (/['"]posthaste['"]/.test(text))
-    throw new Problem(`${path} uses Posthaste already. Nothing was written.`);
-  return { path, text };
+  if (path === undefined)
+    throw new Problem(
+      `The app of cdk.json (${app}) names no TypeScript or JavaScript file of this folder. ` +
+        "Add Posthaste to one of its stacks yourself: new Posthaste(this, 'Posthaste'), imported from 'posthaste'.",
+    );
+  const entry = { path: posix.normalize(path), text: readFileSync(join(folder, path), 'utf8') };
+  if (/['"]posthaste['"]/.test(entry.text))
+    throw new Problem(`${entry.path} uses Posthaste already. Nothing was written.`);
+  return entry;
 }
 
 function nextSteps(folder: string, app: string): string[] {
@@ -185,16 +176,14 @@ function nextSteps(folder: string, app: string): string[] {
   ];
 }
 
-const dependencies = z.record(z.string(), z.unknown()).default({});
-const manifest = z.object({ dependencies, devDependencies: dependencies });
-
 /** All packages of a package.json that init writes; for an existing app, those that it lacks. */
 function installCommands(folder: string): string[] {
   const file = join(folder, 'package.json');
   if (!existsSync(file) && !existsSync(join(folder, 'cdk.json'))) return ['npm install'];
   const given = existsSync(file) ? jsonIn(file) : {};
-  const present = manifest.catch({ dependencies: {}, devDependencies: {} }).parse(given);
-  const names = { ...present.dependencies, ...present.devDependencies };
+  const dependencies = z.record(z.string(), z.unknown()).default({});
+  const manifest = z.object({ dependencies, devDependencies: dependencies }).safeParse(given);
+  const names = { ...manifest.data?.dependencies, ...manifest.data?.devDependencies };
   // With its major version: the newest one is not always the one that the constructs know.
   const missing = (packages: Readonly<Record<string, string>>): string =>
     Object.entries(packages)
@@ -250,11 +239,11 @@ function jsonText(value: object): string {
 /** The entry file of a CDK app: its path in the app's folder, with slashes, and its text. */
 type Entry = { path: string; text: string };
 
-/** A stack in a separate file, and the entry file with the lines that add it to the app. */
-type AddedStack = { path: string; text: string; entry: Entry };
-
-/** `folder`: where the stack's file goes, such as `lib`. The file is in the language of the entry file. */
-export function addedStack(entry: Entry, folder: string): AddedStack {
+/**
+ * A stack in a separate file, in the language of the entry file, and that with the lines that add the stack to the app.
+ * `folder`: where the stack's file goes, such as `lib`.
+ */
+export function addedStack(entry: Entry, folder: string) {
   const isTypeScript = /\.[cm]?ts$/.test(entry.path);
   const path = posix.join(folder, isTypeScript ? 'webhooks-stack.ts' : 'webhooks-stack.mjs');
   return {
@@ -309,14 +298,9 @@ function withStack(entry: Entry, stack: string): string {
 function importLine({ path, text }: Entry, stack: string): string {
   const relative = posix.relative(posix.dirname(path), stack);
   const module = relative.startsWith('.') ? relative : `./${relative}`;
-  const isCommonJs = /\brequire\(/.test(text) && !/^import /m.test(text);
-  return isCommonJs
-    ? `const { WebhooksStack } = require('${module}');`
-    : `import { WebhooksStack } from '${module.replace(/\.ts$/, endingOfImports(text))}';`;
-}
-
-/** How the file ends its own imports: `.js`, `.ts` or nothing, as its compiler demands. */
-function endingOfImports(text: string): string {
+  if (/\brequire\(/.test(text) && !/^import /m.test(text))
+    return `const { WebhooksStack } = require('${module}');`;
+  // How the file ends its own imports: `.js`, `.ts` or nothing, as its compiler demands.
   const [, ending = ''] = /from\s+['"]\.{1,2}\/[^'"]*?(\.[jt]s)?['"]/.exec(text) ?? [];
-  return ending;
+  return `import { WebhooksStack } from '${module.replace(/\.ts$/, ending)}';`;
 }

@@ -81,7 +81,9 @@ function preview(options: PreviewOptions, terminal: Terminal): void {
     defaults: DEFAULT_RETRY_POLICY,
   });
   const overridden = subscription.policy !== undefined && inForce.source !== 'subscription';
-  terminal.print(options.json === true ? asJson(inForce) : describeSchedule(inForce, overridden));
+  const { source, policy } = inForce;
+  const json = { source, policy, retries: retrySchedule(policy), totalSeconds: totalSeconds(policy) };
+  terminal.printResult(options, json, () => describeSchedule(inForce, overridden));
 }
 
 /** The faults of both policies under one code; invalid JSON takes precedence. */
@@ -92,15 +94,6 @@ function refusalOf(policies: GivenPolicy[]): PolicyRefusal | undefined {
     ? 'invalid_json'
     : 'invalid_retry_policy';
   return { code, fields: refusals.flatMap(({ fields }) => fields) };
-}
-
-function asJson({ source, policy }: PolicyInForce): string {
-  return JSON.stringify({
-    source,
-    policy,
-    retries: retrySchedule(policy),
-    totalSeconds: totalSeconds(policy),
-  });
 }
 
 /** The default of the deployment setting `schedulerThreshold` (docs/retry-policy.md#from-delay-to-wake-up). */
@@ -160,21 +153,9 @@ function tableOf(retries: readonly Retry[]): string[] {
   let elapsed = 0;
   const rows = retries.map(({ retry, phase, delaySeconds }) => {
     elapsed += delaySeconds;
-    return [
-      String(retry),
-      phase,
-      `${delaySeconds.toFixed(decimals)} s`,
-      inWords(elapsed),
-      mechanismOf(delaySeconds),
-    ];
+    const { by } = planWakeUp(delaySeconds * 1000, 0, SCHEDULER_THRESHOLD_SECONDS);
+    const mechanism = STARTED_BY[delaySeconds === 0 ? 'same_invocation' : by];
+    return [String(retry), phase, `${delaySeconds.toFixed(decimals)} s`, inWords(elapsed), mechanism];
   });
   return tableLines(SCHEDULE_TABLE_COLUMNS, rows);
-}
-
-function mechanismOf(delaySeconds: number): string {
-  return STARTED_BY[
-    delaySeconds === 0
-      ? 'same_invocation'
-      : planWakeUp(delaySeconds * 1000, 0, SCHEDULER_THRESHOLD_SECONDS).by
-  ];
 }
