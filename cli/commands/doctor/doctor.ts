@@ -209,36 +209,32 @@ async function examineRedrive(
 }
 
 /** The result of one check. `advice`: what to do next. */
-export type Finding = { check: string; ok: boolean; detail: string; advice?: string };
+type Finding = { check: string; ok: boolean; detail: string; advice?: string };
 
 /** What a bounded look at a queue found. `settled`: notices that need nothing more; absent if that is not known. */
-export type ReasonCounts = {
+type ReasonCounts = {
   read: number;
   isComplete: boolean;
   reasons: Readonly<Record<string, number>>;
   settled?: number;
 };
 
-export type Reasons = Partial<Record<RedrivenQueue, ReasonCounts>>;
+type Reasons = Partial<Record<RedrivenQueue, ReasonCounts>>;
 
-const TABLES = {
+const TABLES: Readonly<Record<string, string>> = {
   subscriptionsTable: 'subscriptions table',
   deliveriesTable: 'deliveries table',
   queues: 'queue counts',
 };
 
 /** Findings on the tables and queues that the deployment depends on. */
-export function tableFindings({ checks }: Health): Finding[] {
+function tableFindings({ checks }: Health): Finding[] {
+  const advice = 'See the log of the Api function for the reason (docs/operations.md).';
   return Object.entries(checks).map(([name, state]) => {
-    const check = Object.entries(TABLES).find(([known]) => known === name)?.[1] ?? name;
+    const check = TABLES[name] ?? name;
     return state === 'ok'
       ? { check, ok: true, detail: 'available' }
-      : {
-          check,
-          ok: false,
-          detail: 'not available',
-          advice: 'See the log of the Api function for the reason (docs/operations.md).',
-        };
+      : { check, ok: false, detail: 'not available', advice };
   });
 }
 
@@ -249,39 +245,31 @@ const CAUSES: Readonly<Record<Exclude<RedrivenQueue, 'undeliverable'>, string>> 
 };
 
 /** Findings on the dead-letter queues: any message is a failure. `reasons`: what a look at them found, if there was one. */
-export function deadLetterFindings({ queues = {} }: Health, reasons: Reasons = {}): Finding[] {
+function deadLetterFindings({ queues = {} }: Health, reasons: Reasons = {}): Finding[] {
   const redriven = (['ingress', 'delivery', 'operation'] as const).flatMap((which) => {
     const see = `See them: ${commandText(`deadletters list ${which}`)}`;
     const advice = `${see}. ${CAUSES[which]}, then redrive them: ${commandText(`redrive ${which}`)}`;
-    return countFinding(`${which} dead letters`, queues[HEALTH_NAMES[which]], 'none', (count) => ({
-      ok: false,
-      detail: `about ${count}${reasonsText(reasons[which])}`,
-      advice,
-    }));
+    const more = reasonsText(reasons[which]);
+    return countFinding(`${which} dead letters`, queues[HEALTH_NAMES[which]], 'none', { more, advice });
   });
-  const scheduler = countFinding(
-    'scheduler dead letters',
-    queues['schedulerDeadLetters'],
-    'none',
-    (count) => ({
-      ok: false,
-      detail: `about ${count}`,
-      advice:
-        'Check for changes of the scheduler role or the retry queue, then purge them: reconcile has already started their retries.',
-    }),
-  );
-  return [...redriven, ...scheduler];
+  const advice =
+    'Check for changes of the scheduler role or the retry queue, then purge them: reconcile has already started their retries.';
+  return [
+    ...redriven,
+    ...countFinding('scheduler dead letters', queues['schedulerDeadLetters'], 'none', { advice }),
+  ];
 }
 
-/** None where the deployment does not count. */
+/** None where the deployment does not count. `more`: what follows the count. */
 function countFinding(
   check: string,
   count: number | undefined,
   empty: 'none' | 'empty',
-  found: (count: number) => Omit<Finding, 'check'>,
+  { ok = false, more = '', advice }: { ok?: boolean; more?: string; advice: string },
 ): Finding[] {
   if (count === undefined) return [];
-  return [{ check, ...(count === 0 ? { ok: true, detail: empty } : found(count)) }];
+  if (count === 0) return [{ check, ok: true, detail: empty }];
+  return [{ check, ok, detail: `about ${count}${more}`, advice }];
 }
 
 /** `: not_json 2, none 1` */
@@ -291,30 +279,25 @@ function reasonsText(look: ReasonCounts | undefined): string {
 }
 
 /** The queues that the functions consume. */
-export const WORK_QUEUES = ['ingress', 'delivery', 'retry', 'operation'];
+const WORK_QUEUES = ['ingress', 'delivery', 'retry', 'operation'];
 
 /** Findings on the work queues. `queues` holds the lowest count seen of each. */
-export function workFindings({ queues = {} }: Health): Finding[] {
+function workFindings({ queues = {} }: Health): Finding[] {
+  const more = ' waiting; it did not become empty within 15 s';
+  const advice =
+    'This is normal under load. If it grows, see docs/operations.md, "When a queue holds something".';
   return WORK_QUEUES.flatMap((queue) =>
-    countFinding(`${queue} queue`, queues[queue], 'empty', (count) => ({
-      ok: false,
-      detail: `about ${count} waiting; it did not become empty within 15 s`,
-      advice:
-        'This is normal under load. If it grows, see docs/operations.md, "When a queue holds something".',
-    })),
+    countFinding(`${queue} queue`, queues[queue], 'empty', { more, advice }),
   );
 }
 
 /** Never a failure: the cause is with the subscribers, not with the deployment. */
-export function undeliverableFindings({ queues = {} }: Health, reasons: Reasons = {}): Finding[] {
+function undeliverableFindings({ queues = {} }: Health, reasons: Reasons = {}): Finding[] {
   const look = reasons.undeliverable;
   const settled = look?.settled ?? 0;
-  const states = settled === 0 ? '' : `; ${settled} settled since`;
-  return countFinding('undeliverable queue', queues['undeliverable'], 'empty', (count) => ({
-    ok: true,
-    detail: `about ${count}${reasonsText(look)}${states}`,
-    advice: undeliverableAdvice(look, settled).join('. '),
-  }));
+  const more = reasonsText(look) + (settled === 0 ? '' : `; ${settled} settled since`);
+  const advice = undeliverableAdvice(look, settled).join('. ');
+  return countFinding('undeliverable queue', queues['undeliverable'], 'empty', { ok: true, more, advice });
 }
 
 function undeliverableAdvice(look: ReasonCounts | undefined, settled: number): string[] {
@@ -330,7 +313,7 @@ function undeliverableAdvice(look: ReasonCounts | undefined, settled: number): s
   ];
 }
 
-export function overdueFinding({ overdue }: Health): Finding {
+function overdueFinding({ overdue }: Health): Finding {
   const check = 'overdue retries';
   if (overdue === 0) return { check, ok: true, detail: 'none' };
   return {

@@ -98,11 +98,8 @@ function addMessageErase(message: Command, terminal: Terminal): void {
     .action(async (queue: string, id: string, options: DeploymentOptions) => {
       const api = await openApiToWrite(options, terminal);
       await api.call(eraseBody, { path: { queue, message: id } });
-      terminal.printResult(
-        options,
-        { queue, messageId: id },
-        () => `Erased the data of message ${printable(id)}.`,
-      );
+      const erased = { queue, messageId: id };
+      terminal.printResult(options, erased, () => `Erased the data of message ${printable(id)}.`);
     });
   onDeployment(command, {
     json: 'queue, messageId',
@@ -110,6 +107,8 @@ function addMessageErase(message: Command, terminal: Terminal): void {
     examples: ['message erase orders order-17'],
   });
 }
+
+type ExplainOptions = DeploymentOptions & { limit?: number };
 
 const EXPLAIN_MORE = `
 Says for each subscription of the queue what became of the message, and why no
@@ -126,12 +125,7 @@ export function addExplain(command: Command, terminal: Terminal): void {
     .argument('[subscription]', SUBSCRIPTION, subscriptionOf)
     .option('--limit <N>', 'maximum number of subscriptions (default: 100)', wholeNumberOf(1))
     .action(
-      async (
-        queue: string,
-        messageId: string,
-        reference: string | undefined,
-        options: DeploymentOptions & { limit?: number },
-      ) => {
+      async (queue: string, messageId: string, reference: string | undefined, options: ExplainOptions) => {
         const api = await openApi(options, terminal);
         const { subscriptionId: subscription } =
           reference === undefined ? {} : await findAddress(api, queue, messageId, reference);

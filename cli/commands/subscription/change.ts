@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import * as z from 'zod';
 import { getSubscription, subscribe, updateSubscription } from '../../../api-client/operations.ts';
 import { jsonOrUndefined } from '../../../api-client/refusal.ts';
-import { type BackPressure, counted, pressureState } from '../../../api-client/words.ts';
+import { counted, pressureState } from '../../../api-client/words.ts';
 import { commandText } from '../../../local/command-name.ts';
 import { Problem } from '../../../local/install/problem.mjs';
 import { MAX_PER_SECOND, MIN_PER_SECOND } from '../../../shared/domain/subscription/rate-limit.ts';
@@ -29,13 +29,8 @@ import { clockTime, inWords } from '../../output/words.ts';
 import type { Terminal } from '../../terminal.ts';
 
 /** The state of a subscription in few words. */
-export function stateOf({
-  disabled,
-  failing,
-  confirmed,
-  confirmation,
-  backPressure,
-}: SubscriptionView): string {
+export function stateOf(view: SubscriptionView): string {
+  const { disabled, failing, confirmed, confirmation, backPressure } = view;
   if (disabled !== undefined) return `disabled (${printable(disabled.reason)})`;
   if (!confirmed) return confirmation === 'owed' ? 'unconfirmed (request not sent)' : 'unconfirmed';
   if (backPressure !== undefined) return pressureState(backPressure);
@@ -45,12 +40,8 @@ export function stateOf({
 /** The same, and under back-pressure what it means. */
 function stateText(view: SubscriptionView): string {
   const { disabled, confirmed, backPressure } = view;
-  return disabled !== undefined || !confirmed || backPressure === undefined
-    ? stateOf(view)
-    : pressureText(backPressure);
-}
-
-function pressureText({ reason, since, perSecond }: BackPressure): string {
+  if (disabled !== undefined || !confirmed || backPressure === undefined) return stateOf(view);
+  const { reason, since, perSecond } = backPressure;
   const pace = perSecond === undefined ? 'one request at a time' : `at most ${perSecond} requests a second`;
   const cause =
     reason === 'receiver_throttled' ? ' since a refusal at' : ', the subscriber is or was down since';
@@ -61,6 +52,7 @@ function pressureText({ reason, since, perSecond }: BackPressure): string {
 export function describeSubscription(view: SubscriptionView, waiting?: string): string {
   const { id, source, name, subscriber, ttl, age, disabled, failing, certificateExpiresAt } = view;
   const { auth, ...options } = view.options;
+  const failures = failing && counted(failing.failures, 'counted failure', 'counted failures');
   return fieldLines([
     ['Subscription', printable(id)],
     ['Queue', printable(source)],
@@ -68,11 +60,7 @@ export function describeSubscription(view: SubscriptionView, waiting?: string): 
     ['Subscriber', printable(subscriber)],
     ['State', stateText(view)],
     ['Disabled at', disabled && clockTime(disabled.at)],
-    [
-      'Failing since',
-      failing &&
-        `${clockTime(failing.since)}, ${counted(failing.failures, 'counted failure', 'counted failures')}`,
-    ],
+    ['Failing since', failing && `${clockTime(failing.since)}, ${failures}`],
     ['Waiting', waiting],
     ['Age', inWords(age)],
     ['Expires', ttl === null ? 'never' : `${inWords(ttl)} after creation, or after its ttl was last changed`],
@@ -249,8 +237,6 @@ function addCallOptions(command: Command): Command {
     );
 }
 
-const jsonObject = z.record(z.string(), z.unknown());
-
 /** In bytes; the API's limit for all options. */
 const MAX_AUTH_FILE = 65_536;
 
@@ -263,7 +249,7 @@ async function withAuth<Given extends CallOptions>(given: Given, terminal: Termi
   const { authFile } = given;
   if (authFile === undefined) return given;
   const auth = await readInput(authFile, MAX_AUTH_FILE, terminal);
-  if (!jsonObject.safeParse(jsonOrUndefined(auth)).success)
+  if (!z.record(z.string(), z.unknown()).safeParse(jsonOrUndefined(auth)).success)
     throw new Problem('The file for --auth-file must contain a JSON object.');
   return { ...given, auth };
 }

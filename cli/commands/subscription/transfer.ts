@@ -19,6 +19,8 @@ import { printable, printableJson } from '../../output/printable.ts';
 import { progressLine } from '../../output/progress-line.ts';
 import type { Terminal } from '../../terminal.ts';
 
+type ExportOptions = DeploymentOptions & { withCredentials?: true };
+
 /** `posthaste subscription export` */
 export function addSubscriptionExport(subscription: Command, terminal: Terminal): void {
   const command = subscription
@@ -29,26 +31,21 @@ export function addSubscriptionExport(subscription: Command, terminal: Terminal)
       '--with-credentials',
       'include the credentials in headers and auth; without this option they are ***',
     )
-    .action(
-      async (
-        queue: string,
-        { withCredentials, ...options }: DeploymentOptions & { withCredentials?: true },
-      ) => {
-        const api = await openApi(options, terminal);
-        let marker: string | undefined;
-        do {
-          const given = { path: { queue }, query: { marker } };
-          const { text, headers } = await api.send(
-            withCredentials === true
-              ? requestOf(exportCredentials, given)
-              : requestOf(exportSubscriptions, given),
-          );
-          if (terminal.readerLeft.aborted) return;
-          terminal.stdout.write(printableJson(text));
-          marker = nextMarker(headers.get('link') ?? '');
-        } while (marker !== undefined);
-      },
-    );
+    .action(async (queue: string, { withCredentials, ...options }: ExportOptions) => {
+      const api = await openApi(options, terminal);
+      let marker: string | undefined;
+      do {
+        const given = { path: { queue }, query: { marker } };
+        const { text, headers } = await api.send(
+          withCredentials === true
+            ? requestOf(exportCredentials, given)
+            : requestOf(exportSubscriptions, given),
+        );
+        if (terminal.readerLeft.aborted) return;
+        terminal.stdout.write(printableJson(text));
+        marker = nextMarker(headers.get('link') ?? '');
+      } while (marker !== undefined);
+    });
   onDeployment(command, { examples: ['subscription export orders > orders.jsonl'] });
 }
 
@@ -224,10 +221,7 @@ function secretText({ line, subscription_id, secret = '' }: Imported['subscripti
 }
 
 function refusalText({ line, error }: Imported['failed'][number]): string {
-  const { fields = [] } = error;
-  const why =
-    fields.length === 0
-      ? error.message
-      : fields.map(({ field, message }) => `${field} ${message}`).join('; ');
+  const faults = error.fields?.map(({ field, message }) => `${field} ${message}`).join('; ');
+  const why = faults === undefined || faults === '' ? error.message : faults;
   return `Line ${line} was refused: ${printable(why)}`;
 }
