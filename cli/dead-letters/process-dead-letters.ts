@@ -7,6 +7,7 @@ import type {
 import { pollInterval } from '../../shared/domain/retry/poll-interval.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
 import type { DeadLetterCounts, DeadLetterQueue } from '../../shared/ports/queues.ts';
+import { sumOf } from '../output/words.ts';
 
 export type Tally = {
   handled: number;
@@ -84,8 +85,8 @@ type Run<Message> = {
   request: DeadLetterRequest<Message>;
   before: DeadLetterCounts;
   handled: number;
-  skipped: Map<string, number>;
-  settled: Map<string, number>;
+  skipped: Record<string, number>;
+  settled: Record<string, number>;
   /**
    * Dead letters to leave, by id; held until the end so that SQS returns others. Keeps the latest receipt, because a
    * message is received again after its visibility timeout.
@@ -112,8 +113,8 @@ export async function processDeadLetters<Message>(
     request,
     before: await ports.deadLetters.counts(),
     handled: 0,
-    skipped: new Map(),
-    settled: new Map(),
+    skipped: {},
+    settled: {},
     held: new Map(),
     seen: new Set(),
     identities: new Set(),
@@ -194,7 +195,7 @@ async function isCountedEmpty<Message>({ ports, before, seen, held }: Run<Messag
   return visible === 0 && hidden <= held.size;
 }
 
-/** Handles the new dead letters of a batch. True if there were any. */
+/** Handles the new dead letters of a batch, up to the limit. True if there were any. */
 async function processBatch<Message>(run: Run<Message>, received: readonly DeadLetter[]): Promise<boolean> {
   const fresh = received.filter(({ id }) => !run.seen.has(id));
   for (const { id, receipt } of received) {
@@ -203,24 +204,18 @@ async function processBatch<Message>(run: Run<Message>, received: readonly DeadL
     run.held.set(id, { id, receipt });
   }
   if (fresh.length === 0) return false;
-  const taken = takeFrom(run, fresh);
-  if (taken.length > 0) await handleBatch(run, taken);
-  run.request.onProgress?.(tallyOf(run));
-  return true;
-}
-
-type Taken<Message> = { deadLetter: DeadLetter; message: Message };
-
-/** Those to handle, up to the limit. */
-function takeFrom<Message>(run: Run<Message>, fresh: readonly DeadLetter[]): Taken<Message>[] {
   const room = (run.request.limit ?? Infinity) - run.handled;
   const taken: Taken<Message>[] = [];
   for (const deadLetter of fresh) {
     const message = taken.length < room ? messageOf(run, deadLetter) : undefined;
     if (message !== undefined) taken.push({ deadLetter, message });
   }
-  return taken;
+  if (taken.length > 0) await handleBatch(run, taken);
+  run.request.onProgress?.(tallyOf(run));
+  return true;
 }
+
+type Taken<Message> = { deadLetter: DeadLetter; message: Message };
 
 /** The message to handle; undefined if the dead letter stays. */
 function messageOf<Message>(run: Run<Message>, deadLetter: DeadLetter): Message | undefined {
@@ -254,20 +249,13 @@ async function handleBatch<Message>(run: Run<Message>, taken: readonly Taken<Mes
   run.handled += results.filter(({ kind }) => kind === 'redriven').length;
 }
 
-function count(reasons: Map<string, number>, reason: string): void {
-  reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
+function count(reasons: Record<string, number>, reason: string): void {
+  reasons[reason] = (reasons[reason] ?? 0) + 1;
 }
 
-function tallyOf<Message>({ request, handled, skipped, settled, held }: Run<Message>): Tally {
+function tallyOf<Message>({ request, handled, held, ...run }: Run<Message>): Tally {
+  const [skipped, settled] = [{ ...run.skipped }, { ...run.settled }];
   const kept = request.keep === true ? handled + sumOf(settled) : 0;
-  return {
-    handled,
-    skipped: Object.fromEntries(skipped),
-    ...(settled.size > 0 && { settled: Object.fromEntries(settled) }),
-    left: held.size - sumOf(skipped) - kept,
-  };
-}
-
-function sumOf(reasons: ReadonlyMap<string, number>): number {
-  return [...reasons.values()].reduce((sum, count) => sum + count, 0);
+  const left = held.size - sumOf(skipped) - kept;
+  return { handled, skipped, ...(sumOf(settled) > 0 && { settled }), left };
 }
