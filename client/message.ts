@@ -79,20 +79,24 @@ function faultOf(message: AnyMessage): Fault | undefined {
     [isText(queue) && isQueueName(queue), 'queue', QUEUE_NAME_RULE],
     [isAbsentOr(id, isId), 'id', 'text that is not empty and does not begin with confirm_'],
     [isAbsentOr(type, isType), 'type', `1 to ${MAX_TYPE_LENGTH} characters, and not ${CONFIRMATION_TYPE}`],
-    [isAbsentOr(ttl, isTtl), 'ttl', `a whole number of seconds, 1 to ${MAX_TTL_SECONDS}`],
-    [isAbsentOr(delay, isDelay), 'delay', `a whole number of seconds, 0 to ${MAX_DELAY_SECONDS}`],
+    [
+      isAbsentOr(ttl, isWithin(1, MAX_TTL_SECONDS)),
+      'ttl',
+      `a whole number of seconds, 1 to ${MAX_TTL_SECONDS}`,
+    ],
+    [
+      isAbsentOr(delay, isWithin(0, MAX_DELAY_SECONDS)),
+      'delay',
+      `a whole number of seconds, 0 to ${MAX_DELAY_SECONDS}`,
+    ],
     [isAbsentOr(dataRef, isReference), 'dataRef', REFERENCE_RULE],
-    [isOneAbsent(data, dataRef), 'dataRef', 'absent where there is data'],
+    [[data, dataRef].includes(undefined), 'dataRef', 'absent where there is data'],
   ];
   return checks.flatMap(([isRight, field, rule]) => (isRight ? [] : { field, rule }))[0];
 }
 
 function isAbsentOr<Value>(given: Value | undefined, isRight: (given: Value) => boolean): boolean {
   return given === undefined || isRight(given);
-}
-
-function isOneAbsent(...both: [unknown, unknown]): boolean {
-  return both.includes(undefined);
 }
 
 function isObject(given: unknown): boolean {
@@ -112,12 +116,8 @@ function isType(given: string): boolean {
   return isText(given) && given.length <= MAX_TYPE_LENGTH && given !== CONFIRMATION_TYPE;
 }
 
-function isTtl(given: number): boolean {
-  return Number.isInteger(given) && given >= 1 && given <= MAX_TTL_SECONDS;
-}
-
-function isDelay(given: number): boolean {
-  return Number.isInteger(given) && given >= 0 && given <= MAX_DELAY_SECONDS;
+function isWithin(least: number, most: number) {
+  return (given: number): boolean => Number.isInteger(given) && given >= least && given <= most;
 }
 
 function isReference(given: DataReference): boolean {

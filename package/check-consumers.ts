@@ -1,11 +1,11 @@
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { projectRoot } from '../local/install/paths.mjs';
 import published from './manifest.json' with { type: 'json' };
-import { runProgram } from './run-program.ts';
+import { jsonIn, runProgram } from './run-program.ts';
 
 const sources = join(projectRoot, 'package/consumers');
 
@@ -66,8 +66,9 @@ async function install(folder: string, tarball: string): Promise<void> {
     posthaste: `file:${tarball}`,
     '@aws-sdk/client-sqs': overrides['@aws-sdk/client-sqs'],
     '@types/node': overrides['@types/node'],
-    'aws-cdk-lib': oldest(published.peerDependencies['aws-cdk-lib']),
-    constructs: oldest(published.peerDependencies.constructs),
+    // The oldest of a range such as `^2.190.0`.
+    'aws-cdk-lib': published.peerDependencies['aws-cdk-lib'].replace('^', ''),
+    constructs: published.peerDependencies.constructs.replace('^', ''),
   };
   const manifest = { private: true, type: 'module', dependencies, overrides };
   writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest));
@@ -75,40 +76,25 @@ async function install(folder: string, tarball: string): Promise<void> {
   await runProgram('npm', args, { cwd: folder });
 }
 
-/** The oldest version of a range such as `^2.190.0`. */
-function oldest(range: string): string {
-  return range.replace('^', '');
-}
-
-type Synthesised = { resources: number; bundles: readonly string[] };
-
-/**
- * Without a program on the path: neither esbuild nor a container can run. Without the CDK's own validation, which takes
- * most of the time: check:templates judges templates.
- */
-async function synthesise(
-  app: keyof typeof APPS,
-  { folder, out = folder }: { folder: string; out?: string },
-): Promise<Synthesised> {
-  const cdkOut = join(out, `${app}.out`);
-  const env = { PATH: '', CDK_OUTDIR: cdkOut, CDK_VALIDATION: 'false' };
-  await runProgram(process.execPath, APPS[app], { cwd: folder, env });
-  return synthesisedIn(cdkOut);
-}
-
 const templateSchema = z.object({ Resources: z.record(z.string(), z.unknown()) });
 const assetsSchema = z.object({
   files: z.record(z.string(), z.object({ source: z.object({ packaging: z.string() }) })),
 });
 
-/** The stack with the functions, `Shop`. Folders of functions are zipped, and are named by a hash of their content. */
-function synthesisedIn(cdkOut: string): Synthesised {
+/**
+ * Without a program on the path: neither esbuild nor a container can run. Without the CDK's own validation, which takes
+ * most of the time: check:templates judges templates. Returns what is in the stack with the functions, `Shop`: folders of
+ * functions are zipped, and are named by a hash of their content.
+ */
+async function synthesise(
+  app: keyof typeof APPS,
+  { folder, out = folder }: { folder: string; out?: string },
+) {
+  const cdkOut = join(out, `${app}.out`);
+  const env = { PATH: '', CDK_OUTDIR: cdkOut, CDK_VALIDATION: 'false' };
+  await runProgram(process.execPath, APPS[app], { cwd: folder, env });
   const { Resources } = templateSchema.parse(jsonIn(join(cdkOut, 'Shop.template.json')));
   const { files } = assetsSchema.parse(jsonIn(join(cdkOut, 'Shop.assets.json')));
   const bundles = Object.entries(files).filter(([, { source }]) => source.packaging === 'zip');
   return { resources: Object.keys(Resources).length, bundles: bundles.map(([hash]) => hash).toSorted() };
-}
-
-function jsonIn(file: string): unknown {
-  return JSON.parse(readFileSync(file, 'utf8'));
 }

@@ -1,11 +1,10 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { projectRoot } from '../local/install/paths.mjs';
 import { inSeconds } from '../local/install/progress.mjs';
 import { buildPackage } from './build.ts';
 import { checkConsumers } from './check-consumers.ts';
-import { type Packed, runProgram } from './run-program.ts';
+import { jsonIn, type Packed, runProgram } from './run-program.ts';
 
 /** Packs Posthaste and judges the tarball as it will be installed. `--update` accepts a changed public API. */
 async function main(options: readonly string[]): Promise<void> {
@@ -38,8 +37,6 @@ async function judge(gate: string, work: () => string | Promise<string>): Promis
   }
 }
 
-await main(process.argv.slice(2));
-
 /** Everything that may be in the package, so that a test, a source or a picture is noticed. */
 const EXPECTED = [
   /^(LICENSE|README\.md|THIRD-PARTY-LICENSES\.txt|(package|cdk)\.json)$/,
@@ -51,16 +48,14 @@ const EXPECTED = [
   /^(cli\/commands\/plan\/\w+\.json|local\/(requirements\.txt|\w+\.py))$/,
 ];
 
-const boundsSchema = z.record(z.string(), z.number());
-
 /**
  * The sizes of the package and its parts, in kilobytes, each with the bound that package/size-bounds.json gives.
  * @throws Error for a file that does not belong in the package, a part that is over its bound, missing or unknown
  */
 function checkContents({ size, files }: Packed): string {
-  const bounds = boundsSchema.parse(
-    JSON.parse(readFileSync(join(projectRoot, 'package/size-bounds.json'), 'utf8')),
-  );
+  const bounds = z
+    .record(z.string(), z.number())
+    .parse(jsonIn(join(projectRoot, 'package/size-bounds.json')));
   const sizes: Record<string, number> = { tarball: size };
   for (const file of files) sizes[partOf(file.path)] = (sizes[partOf(file.path)] ?? 0) + file.size;
   const lines = [...new Set([...Object.keys(bounds), ...Object.keys(sizes)])].map((part) => {
@@ -83,3 +78,5 @@ function partOf(path: string): string {
   const folders = path.split('/').slice(0, -1);
   return folders.slice(0, folders[0] === 'assets' ? 2 : 1).join('/') || 'top';
 }
+
+await main(process.argv.slice(2));

@@ -6,7 +6,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout } from 'node:timers/promises';
 import { z } from 'zod';
-import { readEndpoints } from '../local/endpoints.ts';
+import { type Endpoints, readEndpoints } from '../local/endpoints.ts';
 import { projectRoot } from '../local/install/paths.mjs';
 import { inSeconds } from '../local/install/progress.mjs';
 import { awsEnvironment, environmentWithoutAws } from '../local/local-aws.ts';
@@ -69,8 +69,7 @@ async function main(): Promise<void> {
 }
 
 async function publishAndReceive(): Promise<void> {
-  const endpoints = readEndpoints(endpointsFile);
-  if (endpoints === undefined) throw new Error('There is no endpoints.json.');
+  const endpoints = endpointsOfApp();
   const created = await posthaste('subscription', 'create', 'orders', `http://127.0.0.1:${PORT}/`, '--json');
   const { secret } = subscriptionSchema.parse(JSON.parse(created));
   writeFileSync(join(folder, 'receiver.mjs'), RECEIVER);
@@ -95,8 +94,7 @@ async function startContained(tarball: string): Promise<void> {
   copyFileSync(tarball, join(app, 'posthaste.tgz'));
   for (const command of container.run)
     await runProgram('sh', ['-c', command], { cwd: app, env: environment });
-  const endpoints = readEndpoints(endpointsFile);
-  if (endpoints === undefined) throw new Error('There is no endpoints.json.');
+  const endpoints = endpointsOfApp();
   const printed = await posthaste('worker', '--print-env');
   const variables = printed.split('\n').map((line) => /^(\w+)=(.*)$/.exec(line)?.slice(1) ?? []);
   const env = {
@@ -107,12 +105,9 @@ async function startContained(tarball: string): Promise<void> {
   const [program = '', ...args] = container.entrypoint;
   const onLoopback = ['--health-host', '127.0.0.1', '--health-port', PORT];
   const worker = running(program, [...args, ...onLoopback], env, app);
-  const ready = async (): Promise<boolean> =>
-    fetch(`http://127.0.0.1:${PORT}/ready`).then(
-      ({ ok }) => ok,
-      () => false,
-    );
-  while (!(await ready())) {
+  const ready = (): Promise<Response | undefined> =>
+    fetch(`http://127.0.0.1:${PORT}/ready`).catch(() => undefined);
+  while ((await ready())?.ok !== true) {
     if (worker.hasEnded()) throw new Error('The worker ended before it was ready.');
     await setTimeout(100);
   }
@@ -140,6 +135,12 @@ function readContainerfile(): { run: string[]; env: Record<string, string>; entr
 }
 
 const endpointsFile = join(folder, '.posthaste/endpoints.json');
+
+function endpointsOfApp(): Endpoints {
+  const endpoints = readEndpoints(endpointsFile);
+  if (endpoints === undefined) throw new Error('There is no endpoints.json.');
+  return endpoints;
+}
 
 async function nothingIsLeft(): Promise<void> {
   if (existsSync(endpointsFile)) throw new Error('The start has left endpoints.json.');

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
+import { jsonIn } from './run-program.ts';
 
 const manifestSchema = z.object({ name: z.string(), version: z.string(), license: z.string() });
 
@@ -11,9 +12,7 @@ const manifestSchema = z.object({ name: z.string(), version: z.string(), license
 export function licencesOf(root: string, files: readonly string[]): string {
   const packagesByText = new Map<string, string[]>();
   for (const folder of packageFolders(root, files)) {
-    const { name, version, license } = manifestSchema.parse(
-      JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')),
-    );
+    const { name, version, license } = manifestSchema.parse(jsonIn(join(folder, 'package.json')));
     const text = licenceText(folder) ?? `Its package has no text of the licence.`;
     packagesByText.set(text, [...(packagesByText.get(text) ?? []), `${name} ${version} (${license})`]);
   }

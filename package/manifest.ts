@@ -3,6 +3,7 @@ import { isBuiltin } from 'node:module';
 import { join } from 'node:path';
 import ts from 'typescript';
 import { z } from 'zod';
+import { jsonIn } from './run-program.ts';
 
 const versions = z.record(z.string(), z.string());
 
@@ -27,11 +28,8 @@ const publishedManifest = z.looseObject({ peerDependencies: versions });
  * @throws TypeError for an import that is no dependency of the repository, and for a peer that no file imports
  */
 export function packageManifest(root: string, staged: string): string {
-  const {
-    dependencies: known,
-    exports,
-    ...own
-  } = repositoryManifest.parse(jsonIn(join(root, 'package.json')));
+  const parsed = repositoryManifest.parse(jsonIn(join(root, 'package.json')));
+  const { dependencies: known, exports, ...own } = parsed;
   const published = publishedManifest.parse(jsonIn(join(root, 'package/manifest.json')));
   const imported = importedPackages(staged);
   for (const peer of Object.keys(published.peerDependencies))
@@ -41,30 +39,23 @@ export function packageManifest(root: string, staged: string): string {
     if (version === undefined) throw new TypeError(`${file} imports ${name}, which is no dependency.`);
     return [name, `^${version}`];
   });
+  const compiled = Object.entries(exports).map(
+    ([name, file]) => [name, file.replace(/\.ts$/, '.js')] as const,
+  );
   const manifest = {
     ...own,
-    exports: { ...compiled(exports), './package.json': './package.json' },
+    exports: { ...Object.fromEntries(compiled), './package.json': './package.json' },
     ...published,
     dependencies: Object.fromEntries(dependencies),
   };
   return `${JSON.stringify(manifest, undefined, 2)}\n`;
 }
 
-function compiled(entries: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(entries).map(([name, file]) => [name, file.replace(/\.ts$/, '.js')]),
-  );
-}
-
 /** Each package that a compiled file or a declaration imports, with one of the files that do. */
 function importedPackages(folder: string): Map<string, string> {
   const packages = new Map<string, string>();
-  for (const file of globSync(
-    '{infra,api-client,client,shared,functions,worker,cli,local}/**/*.{js,mjs,d.ts}',
-    {
-      cwd: folder,
-    },
-  )) {
+  const compiled = '{infra,api-client,client,shared,functions,worker,cli,local}/**/*.{js,mjs,d.ts}';
+  for (const file of globSync(compiled, { cwd: folder })) {
     const { importedFiles } = ts.preProcessFile(readFileSync(join(folder, file), 'utf8'), true, true);
     for (const { fileName } of importedFiles)
       if (!fileName.startsWith('.') && !isBuiltin(fileName)) packages.set(packageOf(fileName), file);
@@ -78,8 +69,4 @@ function packageOf(specifier: string): string {
     .split('/')
     .slice(0, specifier.startsWith('@') ? 2 : 1)
     .join('/');
-}
-
-function jsonIn(file: string): unknown {
-  return JSON.parse(readFileSync(file, 'utf8'));
 }

@@ -1,15 +1,18 @@
 import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { localFolder, projectRoot } from '../local/install/paths.mjs';
-
-type Where = { cwd?: string; env?: NodeJS.ProcessEnv };
 
 /**
  * Runs a program, in the project folder by default, and returns what it prints.
  * @throws Error with all that it printed when it fails
  */
-export function runProgram(program: string, args: readonly string[], where: Where = {}): Promise<string> {
+export function runProgram(
+  program: string,
+  args: readonly string[],
+  where: { cwd?: string; env?: NodeJS.ProcessEnv } = {},
+): Promise<string> {
   return new Promise((resolve, reject) => {
     const options = { cwd: projectRoot, maxBuffer: Infinity, ...where };
     execFile(program, args, options, (cause, stdout, stderr) => {
@@ -35,4 +38,8 @@ export async function pack(): Promise<Packed> {
   const args = ['pack', '--json', '--ignore-scripts', '--pack-destination', localFolder];
   const [packed] = z.tuple([packedSchema]).parse(JSON.parse(await runProgram('npm', args, { cwd: staged })));
   return packed;
+}
+
+export function jsonIn(file: string): unknown {
+  return JSON.parse(readFileSync(file, 'utf8'));
 }

@@ -117,21 +117,47 @@ const LONGEST_REASON = 256;
  */
 export async function forwardDeliveries(options: ForwardOptions): Promise<void> {
   const { limits, signal, sleep, trace } = options;
-  const posting: Posting = { running: new Set(), isDown: false, interval: 0 };
+  const running = new Set<Promise<void>>();
   const ending = endOfReceives(signal);
+  /** Whether the latest request to the target had no answer. */
+  let isDown = false;
+  /** The poller's, in seconds. */
+  let current = 0;
+
+  const post = async (delivery: ReceivedDelivery): Promise<TargetResult> => {
+    const result = await options.post(delivery);
+    isDown = 'error' in result;
+    return result;
+  };
+
+  const start = (delivery: ReceivedDelivery, leaseEndsAt: number): void => {
+    const work = forwardOne({ ...options, post }, delivery, leaseEndsAt).then((forwarded) => {
+      running.delete(work);
+      options.onForwarded({ ...forwarded, interval: current });
+    });
+    running.add(work);
+  };
+
+  /** Waits until there is room for deliveries, and returns for how many. One if the target is down, after all others. */
+  const awaitRoom = async (): Promise<number> => {
+    if (running.size >= limits.concurrency) await Promise.race(running);
+    if (!isDown) return limits.concurrency - running.size;
+    await Promise.all(running);
+    return 1;
+  };
 
   const look = async (interval: number): Promise<'message' | 'empty' | 'failed' | 'done'> => {
-    posting.interval = interval;
-    const room = await roomIn(posting, limits.concurrency);
+    current = interval;
+    const room = await awaitRoom();
     if (signal.aborted) return 'done';
-    const wasDown = posting.isDown;
+    const wasDown = isDown;
     const leaseEndsAt = performance.now() + limits.leaseSeconds * 1000;
     const received = await receive(options, room, ending);
     if (received === undefined) return 'failed';
-    for (const delivery of received) start(options, posting, delivery, leaseEndsAt);
-    if (wasDown) await Promise.all(posting.running);
+    for (const delivery of received) start(delivery, leaseEndsAt);
+    if (wasDown) await Promise.all(running);
     if (received.length === 0) return 'empty';
-    return wasDown && posting.isDown ? 'failed' : 'message';
+    return wasDown && isDown ? 'failed' : 'message';
   };
 
   const pause = (milliseconds: number): Promise<void> => sleep(milliseconds, signal);
@@ -139,38 +165,8 @@ export async function forwardDeliveries(options: ForwardOptions): Promise<void> 
     const polling = poll({ interval: limits.interval, sleep: pause, trace }, look);
     await polling.catch(orElse(() => signal.aborted, undefined));
   } finally {
-    await Promise.all(posting.running);
+    await Promise.all(running);
   }
-}
-
-type Posting = {
-  running: Set<Promise<void>>;
-  /** Whether the latest request to the target had no answer. */
-  isDown: boolean;
-  /** The poller's, in seconds. */
-  interval: number;
-};
-
-/** Waits until there is room for deliveries, and returns for how many. One if the target is down, after all others. */
-async function roomIn(posting: Posting, concurrency: number): Promise<number> {
-  const { running } = posting;
-  if (running.size >= concurrency) await Promise.race(running);
-  if (!posting.isDown) return concurrency - running.size;
-  await Promise.all(running);
-  return 1;
-}
-
-function start(
-  options: ForwardOptions,
-  posting: Posting,
-  delivery: ReceivedDelivery,
-  leaseEndsAt: number,
-): void {
-  const work = forwardOne(options, posting, delivery, leaseEndsAt).then((forwarded) => {
-    posting.running.delete(work);
-    options.onForwarded({ ...forwarded, interval: posting.interval });
-  });
-  posting.running.add(work);
 }
 
 /** Aborted when a receive that is under way at the end has had its time. */
@@ -214,14 +210,12 @@ function isInactive(error: unknown): error is ApiRefusal {
 
 async function forwardOne(
   options: ForwardOptions,
-  posting: Posting,
   delivery: ReceivedDelivery,
   leaseEndsAt: number,
 ): Promise<Omit<Forwarded, 'interval'>> {
   const { messageId, attempt } = delivery;
   const at = new Date().toISOString();
   const result = await options.post(delivery);
-  posting.isDown = 'error' in result;
   const isAcked = 'status' in result && result.status >= 200 && result.status < 300;
   const notRecorded = await answer(options, leaseEndsAt, () =>
     isAcked ? options.pull.ack(delivery.receipt) : options.pull.nack(delivery.receipt, reasonOf(result)),
