@@ -6,12 +6,8 @@ import { failureText } from './failure-report.ts';
 
 export const DEFAULT_DEPLOYMENT = 'Posthaste';
 
-type Found = {
-  name: string;
-  /** The name with account and region. */
-  place: string;
-  outputs: Outputs;
-};
+/** `place`: the name with account and region. */
+type Found = { name: string; place: string; outputs: Outputs };
 
 /**
  * Finds a deployment by the names of its stacks, as the built-in app has them, or by the output `PosthasteDeployment` in

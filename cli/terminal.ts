@@ -117,8 +117,12 @@ export function terminalIn(host: ProcessLike, sleep = systemSleep): Terminal {
     untilInterrupted: (work, again) =>
       untilInterrupted((interrupted) => work(AbortSignal.any([interrupted, readerLeft])), host, again),
     allWritten: async () => {
-      await written(stdout);
-      await written(stderr);
+      for (const stream of [stdout, stderr]) {
+        const { promise, resolve } = Promise.withResolvers<unknown>();
+        // Resolves after earlier writes; errors are handled by the stream's error event.
+        stream.write('', resolve);
+        await promise;
+      }
       return !isLost;
     },
   };
@@ -127,13 +131,4 @@ export function terminalIn(host: ProcessLike, sleep = systemSleep): Terminal {
 function hasColours(stdout: Output, env: NodeJS.ProcessEnv): boolean {
   if (stdout.isTTY === true) return (stdout.getColorDepth?.(env) ?? 1) > 1;
   return (env['FORCE_COLOR'] ?? '0') !== '0';
-}
-
-/** Resolves after earlier writes; errors are handled by the stream's error event. */
-function written(stream: Writable): Promise<void> {
-  return new Promise((resolve) => {
-    stream.write('', () => {
-      resolve();
-    });
-  });
 }

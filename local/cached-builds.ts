@@ -30,7 +30,10 @@ export async function cachedBuild(
     mkdirSync(builds, { recursive: true });
     try {
       await build(partial);
-      moveIntoPlace(partial, folder);
+      renameSync(partial, folder);
+    } catch (error) {
+      // Another process may have finished the same build first.
+      if (!existsSync(folder)) throw error;
     } finally {
       rmSync(partial, { recursive: true, force: true });
     }
@@ -38,15 +41,6 @@ export async function cachedBuild(
   utimesSync(folder, new Date(), new Date());
   forgetOldest(builds);
   return folder;
-}
-
-/** Another process may have finished the same build first. */
-function moveIntoPlace(partial: string, folder: string): void {
-  try {
-    renameSync(partial, folder);
-  } catch (error) {
-    if (!existsSync(folder)) throw error;
-  }
 }
 
 function forgetOldest(builds: string): void {
@@ -102,9 +96,6 @@ export function cachedAssembly(
 
 /** A fingerprint of the sources and the settings; the order of the settings does not matter. */
 export function fingerprint(root: string, settings: Settings): string {
-  return fingerprintOf(
-    root,
-    ASSEMBLY_SOURCES,
-    JSON.stringify(Object.entries(settings).toSorted(([one], [other]) => one.localeCompare(other))),
-  );
+  const sorted = Object.entries(settings).toSorted(([one], [other]) => one.localeCompare(other));
+  return fingerprintOf(root, ASSEMBLY_SOURCES, JSON.stringify(sorted));
 }

@@ -42,9 +42,8 @@ export type Emulator = {
 export async function startEmulator(options: EmulatorOptions): Promise<Emulator> {
   const { folder, port, callLog, signal } = options;
   const python = findPython();
-  if (!arePipPackagesReady(ministackFolder, localAwsPackages, python)) {
+  if (!arePipPackagesReady(ministackFolder, localAwsPackages, python))
     throw new Problem(`The local AWS is not installed. Run "node local/prepare.mjs test" to install it.`);
-  }
   const gatewayPort = await loopbackPort(port);
   const keys = randomKeys();
   const temporary = temporaryFolder(folder);
@@ -59,17 +58,18 @@ export async function startEmulator(options: EmulatorOptions): Promise<Emulator>
   };
   const group = await startGroup(python.executable, [launcher], { env, cwd: folder, log });
   const endpoint = `http://127.0.0.1:${gatewayPort}`;
-  const stop = async () => {
+  const stop = async (): Promise<void> => {
     await group.stop();
     rmSync(temporary, { recursive: true, force: true });
   };
+  const emulator = { endpoint, keys, log, pid: group.pid, ended: group.ended, stop };
   try {
-    await waitUntilHealthy({ endpoint, keys, ended: group.ended, log, signal });
+    await waitUntilHealthy(emulator, signal);
+    return emulator;
   } catch (error) {
     await stop();
     throw error;
   }
-  return { endpoint, keys, log, pid: group.pid, ended: group.ended, stop };
 }
 
 function emulatorEnvironment(port: number, temporary: string): NodeJS.ProcessEnv {
@@ -100,9 +100,10 @@ function temporaryFolder(folder: string): string {
   return temporary;
 }
 
-type HealthCheck = Pick<Emulator, 'endpoint' | 'keys' | 'log' | 'ended'> & { signal: AbortSignal };
-
-async function waitUntilHealthy({ endpoint, keys, ended, log, signal }: HealthCheck): Promise<void> {
+async function waitUntilHealthy(
+  { endpoint, keys, ended, log }: Omit<Emulator, 'pid' | 'stop'>,
+  signal: AbortSignal,
+): Promise<void> {
   let hasEnded = false;
   void ended.then(() => (hasEnded = true));
   const sqs = new SQSClient({ endpoint, region: localAws.region, credentials: keys, maxAttempts: 1 });

@@ -7,11 +7,8 @@ import { plainEnvironment } from './local-aws.ts';
 export async function withLocalWorker(work: () => Promise<number>): Promise<number> {
   const log = freshLog('worker.log');
   const args = [programFile('cli/posthaste.mjs'), 'worker', '--local', '--ceiling', '1'];
-  const worker = await startGroup(process.execPath, args, {
-    env: plainEnvironment(),
-    cwd: process.cwd(),
-    log,
-  });
+  const env = plainEnvironment();
+  const worker = await startGroup(process.execPath, args, { env, cwd: process.cwd(), log });
   const early = worker.ended.then(() => {
     throw new Problem(`The worker ended. The end of its output (full log: ${log}):\n${tailOf(log)}`);
   });

@@ -29,44 +29,34 @@ export type OperatorInbox = {
   close: () => Promise<void>;
 };
 
-type Clients = { eventBridge: EventBridgeClient; sqs: SQSClient };
-
 /** Creates a queue, and a rule on the deployment's bus that targets it, as an operator would (docs/operations.md). */
 export async function openOperatorInbox(
-  { eventBridge, sqs }: Clients,
+  { eventBridge, sqs }: { eventBridge: EventBridgeClient; sqs: SQSClient },
   busName: string,
 ): Promise<OperatorInbox> {
   const name = `operator-inbox-${randomUUID()}`;
   const rule = { Name: name, EventBusName: busName };
   const { QueueUrl } = queueSchema.parse(await sqs.send(new CreateQueueCommand({ QueueName: name })));
-  const queueArn = await arnOf(sqs, QueueUrl);
+  const asked = new GetQueueAttributesCommand({ QueueUrl, AttributeNames: ['QueueArn'] });
+  const { QueueArn: queueArn } = arnSchema.parse(await sqs.send(asked)).Attributes;
   const { RuleArn } = await eventBridge.send(
     new PutRuleCommand({ ...rule, EventPattern: JSON.stringify({ source: [EVENT_SOURCE] }) }),
   );
-  const policy = JSON.stringify({
-    Version: '2012-10-17',
-    Statement: [
-      {
-        Effect: 'Allow',
-        Principal: { Service: 'events.amazonaws.com' },
-        Action: 'sqs:SendMessage',
-        Resource: queueArn,
-        Condition: { ArnEquals: { 'aws:SourceArn': RuleArn } },
-      },
-    ],
-  });
+  const statement = {
+    Effect: 'Allow',
+    Principal: { Service: 'events.amazonaws.com' },
+    Action: 'sqs:SendMessage',
+    Resource: queueArn,
+    Condition: { ArnEquals: { 'aws:SourceArn': RuleArn } },
+  };
+  const policy = JSON.stringify({ Version: '2012-10-17', Statement: [statement] });
   await sqs.send(new SetQueueAttributesCommand({ QueueUrl, Attributes: { Policy: policy } }));
-  await eventBridge.send(
-    new PutTargetsCommand({
-      Rule: name,
-      EventBusName: busName,
-      Targets: [{ Id: INBOX, Arn: queueArn }],
-    }),
-  );
+  const targets = { Rule: name, EventBusName: busName };
+  await eventBridge.send(new PutTargetsCommand({ ...targets, Targets: [{ Id: INBOX, Arn: queueArn }] }));
   return {
     take: (waitSeconds = 0) => receiveEvents(sqs, QueueUrl, waitSeconds),
     close: async () => {
-      await eventBridge.send(new RemoveTargetsCommand({ Rule: name, EventBusName: busName, Ids: [INBOX] }));
+      await eventBridge.send(new RemoveTargetsCommand({ ...targets, Ids: [INBOX] }));
       await eventBridge.send(new DeleteRuleCommand(rule));
       await sqs.send(new DeleteQueueCommand({ QueueUrl }));
     },
@@ -78,11 +68,6 @@ const INBOX = 'inbox';
 const queueSchema = z.object({ QueueUrl: z.string() });
 
 const arnSchema = z.object({ Attributes: z.object({ QueueArn: z.string() }) });
-
-async function arnOf(sqs: SQSClient, QueueUrl: string): Promise<string> {
-  const command = new GetQueueAttributesCommand({ QueueUrl, AttributeNames: ['QueueArn'] });
-  return arnSchema.parse(await sqs.send(command)).Attributes.QueueArn;
-}
 
 async function receiveEvents(
   sqs: SQSClient,

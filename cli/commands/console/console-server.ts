@@ -271,14 +271,12 @@ async function consoleInfo(target: ConsoleTarget): Promise<ConsoleInfo> {
 }
 
 /** Reads the version from the API's OpenAPI document. */
-async function versionOf(access: ApiAccess): Promise<Pick<ConsoleInfo, 'version' | 'problem'>> {
-  try {
-    const signal = AbortSignal.timeout(VERSION_WITHIN_MS);
-    const { info } = await apiClient(access).call(describe, { signal });
-    return { version: info.version };
-  } catch (failure) {
-    return { version: null, problem: problemOf(failure) };
-  }
+function versionOf(access: ApiAccess): Promise<Pick<ConsoleInfo, 'version' | 'problem'>> {
+  const asked = apiClient(access).call(describe, { signal: AbortSignal.timeout(VERSION_WITHIN_MS) });
+  return asked.then(
+    ({ info }) => ({ version: info.version }),
+    (failure: unknown) => ({ version: null, problem: problemOf(failure) }),
+  );
 }
 
 function problemOf(failure: unknown): NonNullable<ConsoleInfo['problem']> {
