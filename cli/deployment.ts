@@ -84,7 +84,11 @@ async function deployedInAws(chosen: string | undefined): Promise<Deployment> {
   const { CloudFormation } = await import('@aws-sdk/client-cloudformation');
   const cloudFormation = new CloudFormation();
   await cloudFormation.config.region().catch((cause: unknown) => {
-    throw new Problem(noRegionText(chosen), { cause });
+    const text =
+      chosen === undefined
+        ? `No local deployment runs, and no AWS region is set. Run ${START} in another terminal, or set AWS_REGION or AWS_PROFILE.`
+        : `No AWS region is set, so the deployment ${chosen} cannot be looked up. Set AWS_REGION or AWS_PROFILE.`;
+    throw new Problem(text, { cause });
   });
   const { name, place, outputs } = await findInAws(cloudFormation, chosen);
   try {
@@ -97,10 +101,4 @@ async function deployedInAws(chosen: string | undefined): Promise<Deployment> {
       { cause },
     );
   }
-}
-
-function noRegionText(chosen: string | undefined): string {
-  return chosen === undefined
-    ? `No local deployment runs, and no AWS region is set. Run ${START} in another terminal, or set AWS_REGION or AWS_PROFILE.`
-    : `No AWS region is set, so the deployment ${chosen} cannot be looked up. Set AWS_REGION or AWS_PROFILE.`;
 }

@@ -1,4 +1,4 @@
-import { Command, Help, type AddHelpTextContext } from 'commander';
+import { Command, Help } from 'commander';
 import packageJson from '../package.json' with { type: 'json' };
 import type { Output, Terminal } from './terminal.ts';
 
@@ -66,8 +66,14 @@ export async function programFor(words: readonly string[], terminal: Terminal): 
   const program = emptyProgram(terminal)
     .description('Operate a Posthaste deployment: queues, subscriptions, deliveries and recovery.')
     .version(packageJson.version, '--version', 'print the version');
-  program.addHelpText('beforeAll', missingCommandText);
-  const requested = requestedSubcommand(words);
+  // commander prints only the help for a command without its subcommand, so the error is added here.
+  program.addHelpText('beforeAll', ({ error, command }) =>
+    error && command.commands.length > 0 && command.args.length === 0
+      ? 'error: missing command; choose one of those below\n'
+      : '',
+  );
+  const [first, second] = words.filter((word) => !word.startsWith('-'));
+  const requested = first === 'help' ? second : first;
   for (const [name, description] of Object.entries(DESCRIPTIONS)) {
     const command = program.command(name).description(description);
     if (requested === name) (await LOADERS[name]?.())?.(command, terminal);
@@ -80,13 +86,6 @@ export async function programFor(words: readonly string[], terminal: Terminal): 
 function pointToHelp(command: Command, words: string): void {
   command.showHelpAfterError(`See ${words} --help`);
   for (const inner of command.commands) pointToHelp(inner, `${words} ${inner.name()}`);
-}
-
-/** commander prints only the help for a command without its subcommand, so the error is added here. */
-function missingCommandText({ error, command }: AddHelpTextContext): string {
-  return error && command.commands.length > 0 && command.args.length === 0
-    ? 'error: missing command; choose one of those below\n'
-    : '';
 }
 
 /** The command with every subcommand complete, except the one named. */
@@ -119,9 +118,4 @@ function subcommandTerm(command: Command): string {
 /** Width of the help text in columns. */
 function widthOf({ isTTY, columns = 80 }: Output): number {
   return isTTY === true ? columns : 80;
-}
-
-function requestedSubcommand(words: readonly string[]): string | undefined {
-  const [first, second] = words.filter((word) => !word.startsWith('-'));
-  return first === 'help' ? second : first;
 }

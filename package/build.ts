@@ -15,12 +15,16 @@ export async function buildPackage(): Promise<Packed> {
   mkdirSync(staged, { recursive: true });
   // The folder itself stays: `npm publish` runs this in it.
   for (const name of readdirSync(staged)) rmSync(join(staged, name), { recursive: true });
-  const [, , bundled] = await Promise.all([
-    compile('package/tsconfig.json'),
-    compile('package/tsconfig.command.json'),
+  // The files that the entry points of each configuration import. Types are checked by lint.
+  const [bundled] = await Promise.all([
     assets(),
+    runProgram('tsc', ['-p', 'package/tsconfig.json']),
+    runProgram('tsc', ['-p', 'package/tsconfig.command.json']),
   ]);
-  for (const file of globSync(COPIED, { cwd: projectRoot })) copy(file);
+  for (const file of globSync(COPIED, { cwd: projectRoot })) {
+    mkdirSync(dirname(join(staged, file)), { recursive: true });
+    cpSync(join(projectRoot, file), join(staged, file));
+  }
   writeFileSync(join(staged, 'THIRD-PARTY-LICENSES.txt'), licencesOf(projectRoot, bundled));
   writeFileSync(join(staged, 'package.json'), packageManifest(projectRoot, staged));
   return pack();
@@ -45,16 +49,6 @@ async function buildConsole(): Promise<string[]> {
   });
   if (!('output' in built)) throw new TypeError('Vite did not return one build');
   return built.output.flatMap((file) => (file.type === 'chunk' ? file.moduleIds : []));
-}
-
-/** Compiles the files that the entry points of a configuration import. Types are checked by lint. */
-async function compile(configuration: string): Promise<void> {
-  await runProgram('tsc', ['-p', configuration]);
-}
-
-function copy(file: string): void {
-  mkdirSync(dirname(join(staged, file)), { recursive: true });
-  cpSync(join(projectRoot, file), join(staged, file));
 }
 
 if (import.meta.main) console.log((await buildPackage()).filename);

@@ -195,7 +195,7 @@ async function isCountedEmpty<Message>({ ports, before, seen, held }: Run<Messag
   return visible === 0 && hidden <= held.size;
 }
 
-/** Handles the new dead letters of a batch, up to the limit. True if there were any. */
+/** Handles the new dead letters of a batch. True if there were any. */
 async function processBatch<Message>(run: Run<Message>, received: readonly DeadLetter[]): Promise<boolean> {
   const fresh = received.filter(({ id }) => !run.seen.has(id));
   for (const { id, receipt } of received) {
@@ -204,18 +204,24 @@ async function processBatch<Message>(run: Run<Message>, received: readonly DeadL
     run.held.set(id, { id, receipt });
   }
   if (fresh.length === 0) return false;
-  const room = (run.request.limit ?? Infinity) - run.handled;
-  const taken: Taken<Message>[] = [];
-  for (const deadLetter of fresh) {
-    const message = taken.length < room ? messageOf(run, deadLetter) : undefined;
-    if (message !== undefined) taken.push({ deadLetter, message });
-  }
+  const taken = takeFrom(run, fresh);
   if (taken.length > 0) await handleBatch(run, taken);
   run.request.onProgress?.(tallyOf(run));
   return true;
 }
 
 type Taken<Message> = { deadLetter: DeadLetter; message: Message };
+
+/** Those to handle, up to the limit. */
+function takeFrom<Message>(run: Run<Message>, fresh: readonly DeadLetter[]): Taken<Message>[] {
+  const room = (run.request.limit ?? Infinity) - run.handled;
+  const taken: Taken<Message>[] = [];
+  for (const deadLetter of fresh) {
+    const message = taken.length < room ? messageOf(run, deadLetter) : undefined;
+    if (message !== undefined) taken.push({ deadLetter, message });
+  }
+  return taken;
+}
 
 /** The message to handle; undefined if the dead letter stays. */
 function messageOf<Message>(run: Run<Message>, deadLetter: DeadLetter): Message | undefined {

@@ -65,8 +65,11 @@ export async function relay(answer: Response | Refusal, response: ServerResponse
 }
 
 async function buffered(answer: Response) {
+  const returned = [...answer.headers].filter(([name]) => RETURNED_HEADERS.includes(name));
+  // Browsers must not guess another content type.
+  const headers = { ...Object.fromEntries(returned), 'x-content-type-options': 'nosniff' };
   try {
-    return { status: answer.status, headers: headersOf(answer.headers), body: await answer.bytes() };
+    return { status: answer.status, headers, body: await answer.bytes() };
   } catch (error) {
     return refusalFromFailure(error);
   }
@@ -79,10 +82,4 @@ function forwardedOf({ headers }: IncomingMessage): Headers {
       return typeof value === 'string' ? [[name, value]] : [];
     }),
   );
-}
-
-function headersOf(headers: Headers): Record<string, string> {
-  const returned = [...headers].filter(([name]) => RETURNED_HEADERS.includes(name));
-  // Browsers must not guess another content type.
-  return { ...Object.fromEntries(returned), 'x-content-type-options': 'nosniff' };
 }

@@ -14,8 +14,8 @@ import { boundedBody } from '../../bounded-body.ts';
 import { deleteDeadLetters, redriveDeadLetters } from '../../dead-letters/change.ts';
 import { type DeadLetterAccess, DeploymentNotNamed } from '../../dead-letters/dead-letter-access.ts';
 import { lookAtDeadLetters, findDeadLetter, NoSuchDeadLetter } from '../../dead-letters/look.ts';
-import { type RunResult, RunFailedError } from '../../dead-letters/process-dead-letters.ts';
-import { hiddenFields, outcomeOf } from '../../dead-letters/run-text.ts';
+import { RunFailedError } from '../../dead-letters/process-dead-letters.ts';
+import { hiddenFields, outcomeOf, type RunOutcome } from '../../dead-letters/run-text.ts';
 import { failureText } from '../../failure-report.ts';
 import { Problem } from '../../../local/install/problem.mjs';
 
@@ -53,7 +53,8 @@ export function deadLetterRoutes(open: () => Promise<DeadLetterAccess>, signal: 
       const filter = { id: ids };
       // The ids choose exactly; this clock may be behind that of SQS.
       const request = { filter, limit: ids.length, startedAt: Infinity, signal };
-      return context.json(resultOf(await change(await open(), whichIn(context), request), filter));
+      const outcome = outcomeOf(await change(await open(), whichIn(context), request), filter);
+      return context.json(resultOf(outcome));
     });
   routes.notFound(() => refusalOf(404, 'not_found', 'there is no such route'));
   routes.onError(answerToFailure);
@@ -99,8 +100,14 @@ async function look(
   };
 }
 
-function resultOf(result: RunResult, filter: { id: readonly string[] }): DeadLetterResult {
-  const { handled, settled = {}, skipped, hidden, hiddenUntil, missing } = outcomeOf(result, filter);
+function resultOf({
+  handled,
+  settled = {},
+  skipped,
+  missing,
+  hidden,
+  hiddenUntil,
+}: RunOutcome): DeadLetterResult {
   return { handled, settled, skipped, missing, hidden, ...(hiddenUntil !== undefined && { hiddenUntil }) };
 }
 

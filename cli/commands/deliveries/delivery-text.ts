@@ -54,11 +54,7 @@ type Shown = DeliveryView & Partial<Pick<DeliveryDetail, 'planned'>>;
 type Attempt = Shown['attempts'][number];
 
 /** A delivery as text: its fields, its attempts and its planned retries. `subscriber`: name or URL. */
-export function describeDelivery(
-  delivery: Shown,
-  terminal: Pick<Terminal, 'styled'>,
-  subscriber?: string,
-): string {
+export function describeDelivery(delivery: Shown, terminal: Terminal, subscriber?: string): string {
   const { queue, messageId, subscriptionId, attempts, nextAttempt, planned = [] } = delivery;
   return [
     ...fieldLines([
@@ -70,7 +66,7 @@ export function describeDelivery(
       ['Next attempt', nextAttempt && attemptText(nextAttempt)],
     ]),
     ...(attempts.length === 0 ? [] : ['', ...tableLines(ATTEMPTS, attempts.map(attemptRow))]),
-    ...(planned.length === 0 ? [] : ['', plannedHead(nextAttempt?.waiting), ...plannedLines(planned)]),
+    ...(planned.length === 0 ? [] : ['', ...plannedLines(planned, nextAttempt?.waiting)]),
   ].join('\n');
 }
 
@@ -123,14 +119,13 @@ function answerOf({ statusCode, error, snippet, lost }: Attempt): string {
     .join(' ');
 }
 
-function plannedHead(waiting: Waiting | undefined): string {
+function plannedLines(planned: DeliveryDetail['planned'], waiting: Waiting | undefined): string[] {
   const isSlowed = waiting === 'receiver_throttled' || waiting === 'circuit_open';
-  return `Planned attempts, if each one fails at once${isSlowed ? ' (back-pressure can delay them)' : ''}:`;
-}
-
-function plannedLines(planned: DeliveryDetail['planned']): string[] {
-  return tableLines(
-    [{ head: 'Attempt', align: 'right' }, { head: 'Phase' }, { head: 'Due' }],
-    planned.map(({ number, phase, dueAt }) => [String(number), printable(phase), clockTime(dueAt)]),
-  );
+  return [
+    `Planned attempts, if each one fails at once${isSlowed ? ' (back-pressure can delay them)' : ''}:`,
+    ...tableLines(
+      [{ head: 'Attempt', align: 'right' }, { head: 'Phase' }, { head: 'Due' }],
+      planned.map(({ number, phase, dueAt }) => [String(number), printable(phase), clockTime(dueAt)]),
+    ),
+  ];
 }

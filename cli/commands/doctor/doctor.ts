@@ -160,7 +160,7 @@ const LIMIT = 200;
 async function lookAtReasons(
   choice: DeploymentChoice,
   { api, queues = {} }: Pick<Health, 'queues'> & { api: ApiClient },
-  terminal: Pick<Terminal, 'env' | 'sleep'>,
+  terminal: Terminal,
   signal: AbortSignal,
 ): Promise<Reasons> {
   const filled = REDRIVEN_QUEUES.filter((which) => (queues[HEALTH_NAMES[which]] ?? 0) > 0);
@@ -170,10 +170,11 @@ async function lookAtReasons(
     const found = filled.map(async (which) => {
       const { items, result } = await lookAtDeadLetters(portsOf(which), { which, limit: LIMIT, signal, api });
       const states = items.flatMap(({ state }) => (state === undefined ? [] : [state]));
+      const byReason = Map.groupBy(items, ({ reason = NO_REASON }) => reason);
       const counts = {
         read: items.length,
         isComplete: result.end === 'emptied' || result.left === 0,
-        reasons: countsOf(items.map(({ reason = NO_REASON }) => reason)),
+        reasons: Object.fromEntries([...byReason].map(([reason, { length }]) => [reason, length])),
         ...(states.length > 0 && { settled: states.filter(isSettled).length }),
       };
       return [which, counts] as const;
@@ -185,17 +186,8 @@ async function lookAtReasons(
   }
 }
 
-function countsOf(reasons: readonly string[]): Record<string, number> {
-  return Object.fromEntries(
-    [...Map.groupBy(reasons, (reason) => reason)].map(([reason, { length }]) => [reason, length]),
-  );
-}
-
 /** Checks whether the caller may read the queues that redrive uses. */
-async function examineRedrive(
-  choice: DeploymentChoice,
-  terminal: Pick<Terminal, 'env' | 'sleep'>,
-): Promise<Finding> {
+async function examineRedrive(choice: DeploymentChoice, terminal: Terminal): Promise<Finding> {
   const check = 'access for redrive';
   try {
     const { portsOf } = await openDeadLetters(choice, terminal);

@@ -49,7 +49,11 @@ export function addFind(command: Command, terminal: Terminal): void {
       if (more) terminal.printError(`Looks only in ${queuesText(limit)}.`);
       const window = windowOf(what);
       const { findings, cuts, refusals } = await search(api, queues, what, window);
-      for (const finding of findings) terminal.printResult(options, finding, () => findingText(finding));
+      for (const finding of findings) {
+        const { kind, id, text, next } = finding;
+        const found = `${kind} ${printable(id)} of queue ${finding.queue}, ${printable(text)}`;
+        terminal.printResult(options, finding, () => `${found}\n  → ${printable(next)}`);
+      }
       [...cuts, ...refusedLines(refusals)].forEach(terminal.printError);
       if (findings.length > 0) return;
       terminal.exitStatus = 1;
@@ -96,10 +100,6 @@ function windowOf(what: string, now = Date.now()): Window | undefined {
   if (time === undefined) return undefined;
   const { since, until } = windowAround(time);
   return { since: timeText(since), until: timeText(until) };
-}
-
-function findingText({ kind, queue, id, text, next }: Finding): string {
-  return `${kind} ${printable(id)} of queue ${queue}, ${printable(text)}\n  → ${printable(next)}`;
 }
 
 /** Something that was found, and the command to go on with. */

@@ -282,16 +282,12 @@ export async function postToTarget(
     });
     const { status } = response;
     // The status decides, also if the body breaks off.
-    await readBody(response).catch(() => undefined);
+    if (response.body !== null)
+      await boundedBody(Readable.fromWeb(response.body), MAX_READ).catch(() => undefined);
     return { status, durationMs: durationMs() };
   } catch (cause) {
     return { error: failureOf(cause, timeoutSeconds), durationMs: durationMs() };
   }
-}
-
-async function readBody({ body }: Response): Promise<void> {
-  if (body === null) return;
-  await boundedBody(Readable.fromWeb(body), MAX_READ);
 }
 
 function failureOf(cause: unknown, timeoutSeconds: number): string {

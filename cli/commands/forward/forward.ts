@@ -211,21 +211,30 @@ const WIDTHS = [19, 36, -7, -9, -8] as const;
 const HEAD = line(['Time', 'Message', 'Attempt', 'Duration', 'Interval', 'Status']);
 
 /** A row of the table. */
-function forwardedText(forwarded: Forwarded, { styled }: Pick<Terminal, 'styled'>): string {
-  const { at, messageId, attempt, durationMs, interval, outcome } = forwarded;
+function forwardedText(forwarded: Forwarded, { styled }: Terminal): string {
+  const {
+    at,
+    messageId,
+    attempt,
+    status,
+    error = '',
+    durationMs,
+    outcome,
+    notRecorded,
+    interval,
+  } = forwarded;
+  const answered = status === undefined ? printable(error) : String(status);
   return line([
     clockTime(at),
     printable(messageId),
     String(attempt),
     `${durationMs} ms`,
     `${Number(interval.toFixed(1))} s`,
-    styled(outcome === 'acked' ? 'green' : 'red', statusText(forwarded)),
+    styled(
+      outcome === 'acked' ? 'green' : 'red',
+      notRecorded === undefined ? answered : `${answered}; not recorded: ${printable(notRecorded)}`,
+    ),
   ]);
-}
-
-function statusText({ status, error = '', notRecorded }: Forwarded): string {
-  const answered = status === undefined ? printable(error) : String(status);
-  return notRecorded === undefined ? answered : `${answered}; not recorded: ${printable(notRecorded)}`;
 }
 
 /** A negative width aligns right. */

@@ -15,7 +15,6 @@ import {
   SCRIPT_FORM,
   type ScriptedAnswer,
   startWebhookReceiver,
-  type Verdict,
   type Verifier,
   verifierFor,
   type Webhook,
@@ -163,7 +162,9 @@ export function webhookBlock(webhook: Webhook): string {
     `${clockTime(at)}  ${printable(messageId ?? 'without webhook-id')}  #${count}${since}  → ${answerText(answer)}`,
     `  ${printable(method)} ${printable(path)}`,
     ...Object.entries(headers).map(([name, value]) => `  ${printable(name)}: ${printable(value)}`),
-    ...(verdict === undefined ? [] : [`  ${verdictText(verdict)}`]),
+    ...(verdict === undefined
+      ? []
+      : [`  Signature: ${verdict.verified ? 'valid' : `INVALID (${printable(verdict.why)})`}`]),
     `  ${printable(text.slice(0, MAX_SHOWN))}${text.length > MAX_SHOWN ? ` … (${body.length} bytes in total)` : ''}`,
     '',
   ].join('\n');
@@ -177,10 +178,6 @@ function webhookJson({ body, answer, verdict, ...webhook }: Webhook): object {
     answer: answer.status,
     ...(verdict && { verified: verdict.verified, ...(!verdict.verified && { why: verdict.why }) }),
   };
-}
-
-function verdictText(verdict: Verdict): string {
-  return verdict.verified ? 'Signature: valid' : `Signature: INVALID (${printable(verdict.why)})`;
 }
 
 function answerText({ status, delaySeconds, retryAfterSeconds }: ScriptedAnswer): string {

@@ -57,14 +57,15 @@ function printBody(body: string | undefined, id: string, terminal: Terminal): vo
 }
 
 function describeMessage(view: MessageView, body: string | undefined): string {
-  const { id, queue, type, acceptedAt, duplicates, bodyKept, erasedAt } = view;
+  const { id, queue, type, acceptedAt, duplicates, filtered, bodyKept, erasedAt } = view;
+  const subscriptions = counted(view.matched, 'subscription', 'subscriptions');
   return fieldLines([
     ['Message', printable(id)],
     ['Queue', printable(queue)],
     ['Type', type === undefined ? undefined : printable(type)],
     ['Accepted', clockTime(acceptedAt)],
     ['Duplicates', String(duplicates)],
-    ['Matched', matchesText(view)],
+    ['Matched', filtered === 0 ? subscriptions : `${subscriptions}, ${filtered} filtered`],
     ['Fan-out', view.unfinished === true ? 'in progress: not sent to all subscriptions yet' : undefined],
     ['Deliveries', deliveriesText(view)],
     ['Erased', clockTime(erasedAt) || undefined],
@@ -76,11 +77,6 @@ function deliveriesText({ deliveries, deliveriesAtLeast }: MessageView): string 
   const states = Object.entries(deliveries).filter(([, count]) => count > 0);
   const text = states.map(([status, count]) => `${count} ${status}`).join(', ') || 'none yet';
   return deliveriesAtLeast === true ? `at least ${text}` : text;
-}
-
-function matchesText({ matched, filtered }: MessageView): string {
-  const subscriptions = counted(matched, 'subscription', 'subscriptions');
-  return filtered === 0 ? subscriptions : `${subscriptions}, ${filtered} filtered`;
 }
 
 const MORE = `

@@ -55,7 +55,10 @@ async function main(request: Request, signal: AbortSignal): Promise<number> {
       const shown = async (): Promise<number> =>
         withConsole(await page, (consoleUrl) => show(system, request, consoleUrl, signal));
       const work = options.worker === true ? withLocalWorker(shown) : shown();
-      return await Promise.race([work, unexpectedEnd(system)]);
+      const unexpectedEnd = system.emulator.ended.then(() => {
+        throw new Problem(`The local AWS stopped unexpectedly. See its log: ${system.emulator.log}`);
+      });
+      return await Promise.race([work, unexpectedEnd]);
     } finally {
       removeEndpoints(endpointsFile);
       await system.emulator.stop();
@@ -103,11 +106,6 @@ function statusOf(demo: Demo | undefined): number {
   }
   if (demo !== undefined && wrong.length === 0) console.log('Every delivery ended as expected.\n');
   return wrong.length === 0 ? 0 : 1;
-}
-
-async function unexpectedEnd({ emulator }: LocalSystem): Promise<never> {
-  await emulator.ended;
-  throw new Problem(`The local AWS stopped unexpectedly. See its log: ${emulator.log}`);
 }
 
 /** The built page, or the reason why the build failed: `npm start` continues without it. */

@@ -43,16 +43,12 @@ export function addSubscriptionExport(subscription: Command, terminal: Terminal)
         );
         if (terminal.readerLeft.aborted) return;
         terminal.stdout.write(printableJson(text));
-        marker = nextMarker(headers.get('link') ?? '');
+        // A Link header of the form `<href>; rel="next"` (RFC 8288).
+        const [, href] = /<([^>]*)>;\s*rel="next"/.exec(headers.get('link') ?? '') ?? [];
+        marker = href === undefined ? undefined : markerIn([{ rel: 'next', href }]);
       } while (marker !== undefined);
     });
   onDeployment(command, { examples: ['subscription export orders > orders.jsonl'] });
-}
-
-/** The marker in a Link header of the form `<href>; rel="next"` (RFC 8288). */
-function nextMarker(link: string): string | undefined {
-  const href = /<([^>]*)>;\s*rel="next"/.exec(link)?.[1];
-  return href === undefined ? undefined : markerIn([{ rel: 'next', href }]);
 }
 
 /** The API's limits for one request. */
