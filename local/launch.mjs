@@ -132,19 +132,16 @@ const interruptible = () => {
   };
 };
 
-/** The parent and grandparent (npm, perhaps with a shell between): an orphaned process gets another parent. */
-const parentProcesses = () => `${process.ppid} ${parentOf(process.ppid)}`;
-
 /**
- * Available on Linux only; elsewhere a killed npm is noticed only without a shell between.
- *
- * @param {number} pid
+ * The parent and grandparent (npm, perhaps with a shell between): an orphaned process gets another parent. On Linux only;
+ * elsewhere a killed npm is noticed only without a shell between.
  */
-const parentOf = (pid) => {
+const parentProcesses = () => {
+  const { ppid } = process;
   try {
-    return /^PPid:\s*(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+    return `${ppid} ${/^PPid:\s*(\d+)/m.exec(readFileSync(`/proc/${ppid}/status`, 'utf8'))?.[1]}`;
   } catch {
-    return undefined;
+    return String(ppid);
   }
 };
 

@@ -24,9 +24,7 @@ import { step } from './progress.mjs';
 export async function installNpmPackages(packages, signal) {
   const args = npmArguments(projectRoot, packages);
   if (args === undefined) return;
-  await step('Installing npm packages', () =>
-    runNpm(args, { cwd: projectRoot, log: freshLog('npm.log'), signal }),
-  );
+  await runNpm('Installing npm packages', args, { cwd: projectRoot, log: 'npm.log', signal });
   if (!existsSync(projectNode)) {
     throw new Problem(
       'The npm packages are installed, but Node 24 is missing because its install script was not allowed to run. Set "ignore-scripts" to false in your npm settings, delete node_modules, then start again.',
@@ -66,27 +64,26 @@ function installedIn(root) {
 }
 
 /**
+ * @param {string} label of the step
  * @param {string[]} args
  * @param {{ cwd: string, log: string, signal: AbortSignal }} how
  * @throws {Problem} with the end of npm's output
  */
-async function runNpm(args, how) {
-  const failure = `npm ${args[0]} failed. Check that the package registry is reachable.`;
-  const missing = 'npm is missing. It comes with Node: install it from https://nodejs.org, then start again.';
-  const env = { ...process.env, PATH: pathOfTheMachine(process.env['PATH'] ?? '') };
-  await runToSuccess('npm', [...args, '--no-audit', '--no-fund'], { ...how, env, failure, missing });
-}
-
-/**
- * PATH without the project's node_modules: npm must not run on the Node that it is about to replace.
- *
- * @param {string} path
- */
-function pathOfTheMachine(path) {
-  return path
+async function runNpm(label, args, { cwd, log, signal }) {
+  // Without the project's node_modules: npm must not run on the Node that it is about to replace.
+  const path = (process.env['PATH'] ?? '')
     .split(delimiter)
-    .filter((folder) => !folder.startsWith(join(projectRoot, 'node_modules')))
-    .join(delimiter);
+    .filter((folder) => !folder.startsWith(join(projectRoot, 'node_modules')));
+  await step(label, () =>
+    runToSuccess('npm', [...args, '--no-audit', '--no-fund'], {
+      env: { ...process.env, PATH: path.join(delimiter) },
+      cwd,
+      log: freshLog(log),
+      signal,
+      failure: `npm ${args[0]} failed. Check that the package registry is reachable.`,
+      missing: 'npm is missing. It comes with Node: install it from https://nodejs.org, then start again.',
+    }),
+  );
 }
 
 /** The CDK command that a start installs if the user's folder has none. */
@@ -151,7 +148,5 @@ export async function installCdk(signal) {
   const packages = { ...CDK_COMMAND, ...(isCdkLibraryBeside() ? {} : CDK_LIBRARY) };
   const names = Object.entries(packages).map(([name, range]) => `${name}@${range}`);
   const args = ['install', '--prefix', cdkFolder, ...names];
-  await step('Installing the CDK', () =>
-    runNpm(args, { cwd: localFolder, log: freshLog('cdk-npm.log'), signal }),
-  );
+  await runNpm('Installing the CDK', args, { cwd: localFolder, log: 'cdk-npm.log', signal });
 }

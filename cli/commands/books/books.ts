@@ -6,7 +6,7 @@ import { EMPTY_BOOKS, isBalanced, type Books, sumOfBooks } from '../../../shared
 import { timeText } from '../../../shared/wire/fields.ts';
 import { BOOKS_MEANINGS } from '../../../api-client/words.ts';
 import { resolveSubscription } from '../../api/find-subscription.ts';
-import { openApi } from '../../api/open-api.ts';
+import { openApi } from '../../api/api-access.ts';
 import { queueOf, SUBSCRIPTION, subscriptionOf, TIME_FORMS, timeOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { progressBar, withProgress } from '../../output/progress-line.ts';

@@ -8,8 +8,7 @@ import { adviceFor, ApiRefusal, jsonOrUndefined } from '../../../api-client/refu
 import { COMMAND } from '../../../local/command-name.ts';
 import packageJson from '../../../package.json' with { type: 'json' };
 import type { ConsoleFailureCode, ConsoleInfo } from '../../../shared/wire/views/console.ts';
-import { type ApiAccess, CredentialsProblem, findApi } from '../../api/api-access.ts';
-import { apiClient } from '../../api/open-api.ts';
+import { type ApiAccess, CredentialsProblem, findApi, apiClient } from '../../api/api-access.ts';
 import { type DeadLetterAccess, openDeadLetters } from '../../dead-letters/dead-letter-access.ts';
 import type { DeploymentChoice } from '../../deployment.ts';
 import { failureText } from '../../failure-report.ts';

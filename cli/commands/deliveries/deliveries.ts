@@ -22,7 +22,7 @@ import {
 } from '../../../api-client/subscription-labels.ts';
 import { isOpenStatus } from '../../../shared/domain/delivery/vocabulary.ts';
 import { resolveSubscription } from '../../api/find-subscription.ts';
-import { openApi } from '../../api/open-api.ts';
+import { openApi } from '../../api/api-access.ts';
 import { orAfter } from '../../interruption.ts';
 import { durationOf, idOf, queueOf, wholeNumberOf } from '../../options/arguments.ts';
 import { type DeploymentOptions, onDeployment, VERBOSE } from '../../options/deployment-options.ts';

@@ -7,7 +7,7 @@ import { counted } from '../../../api-client/words.ts';
 import { commandText, shellWord } from '../../../local/command-name.ts';
 import { isOpenStatus } from '../../../shared/domain/delivery/vocabulary.ts';
 import type { DeliveryView } from '../../../shared/wire/views/delivery.ts';
-import { openApiToWrite, openSubscription } from '../../api/open-api.ts';
+import { openApiToWrite, openSubscription } from '../../api/api-access.ts';
 import { INTERRUPTED } from '../../interruption.ts';
 import { idOf, queueOf, SUBSCRIPTION, subscriptionOf } from '../../options/arguments.ts';
 import { type DeploymentOptions, onDeployment, VERBOSE } from '../../options/deployment-options.ts';

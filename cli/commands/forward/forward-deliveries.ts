@@ -4,7 +4,7 @@ import { type ApiClient, operation } from '../../../api-client/api-client.ts';
 import { ApiRefusal, orElse } from '../../../api-client/refusal.ts';
 import type { PollIntervalOptions } from '../../../shared/domain/retry/poll-interval.ts';
 import { poll } from '../../../shared/steps/poll.ts';
-import { NoAnswerProblem } from '../../api/open-api.ts';
+import { NoAnswerProblem } from '../../api/api-access.ts';
 import { boundedBody } from '../../bounded-body.ts';
 import { failureText, fetchFailure } from '../../failure-report.ts';
 import { printable } from '../../output/printable.ts';

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { subscribe, unsubscribe } from '../../../api-client/operations.ts';
 import { newQueueNotice } from '../../api/find-subscription.ts';
-import { openApiToWrite } from '../../api/open-api.ts';
+import { openApiToWrite } from '../../api/api-access.ts';
 import { orAfter, untilAborted } from '../../interruption.ts';
 import { durationOf, objectText, queueOf, textOf, wholeNumberOf } from '../../options/arguments.ts';
 import { type DeploymentOptions, onDeployment } from '../../options/deployment-options.ts';

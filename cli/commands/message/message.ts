@@ -8,7 +8,7 @@ import { commandText, shellWord } from '../../../local/command-name.ts';
 import { Problem } from '../../../local/install/problem.mjs';
 import type { ExplainVerdict } from '../../../shared/domain/delivery/vocabulary.ts';
 import { WAITS } from '../../../shared/wire/views/delivery.ts';
-import { openApi, openApiToWrite } from '../../api/open-api.ts';
+import { openApi, openApiToWrite } from '../../api/api-access.ts';
 import { idOf, queueOf, SUBSCRIPTION, subscriptionOf, wholeNumberOf } from '../../options/arguments.ts';
 import { type DeploymentOptions, onDeployment } from '../../options/deployment-options.ts';
 import { fieldLines, printList } from '../../output/list.ts';

@@ -5,7 +5,7 @@ import { postMessages } from '../../../api-client/operations.ts';
 import { isForbidden, isNotFound, orElse } from '../../../api-client/refusal.ts';
 import { Problem } from '../../../local/install/problem.mjs';
 import { isQueue, noSuchQueue } from '../../api/find-subscription.ts';
-import { openApiToWrite } from '../../api/open-api.ts';
+import { openApiToWrite } from '../../api/api-access.ts';
 import { reportFailure } from '../../failure-report.ts';
 import { INTERRUPTED } from '../../interruption.ts';
 import { jsonOf, queueOf, textOf, wholeNumberOf } from '../../options/arguments.ts';

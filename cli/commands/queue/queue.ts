@@ -17,7 +17,7 @@ import { commandText } from '../../../local/command-name.ts';
 import { Problem } from '../../../local/install/problem.mjs';
 import { inParallel } from '../../../shared/adapters/in-parallel.ts';
 import { noSuchQueue, NoSuchQueue } from '../../api/find-subscription.ts';
-import { openApi, openApiToWrite } from '../../api/open-api.ts';
+import { openApi, openApiToWrite } from '../../api/api-access.ts';
 import {
   collect,
   jsonObjectOf,

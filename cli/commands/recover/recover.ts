@@ -21,7 +21,7 @@ import { pollInterval } from '../../../shared/domain/retry/poll-interval.ts';
 import { timeText } from '../../../shared/wire/fields.ts';
 import { recoveryOutcomesView, type RecoveryView } from '../../../shared/wire/views/recovery.ts';
 import { resolveSubscription } from '../../api/find-subscription.ts';
-import { openApi, openApiToWrite } from '../../api/open-api.ts';
+import { openApi, openApiToWrite } from '../../api/api-access.ts';
 import { removeSettledNotices } from '../../dead-letters/change.ts';
 import { INTERRUPTED } from '../../interruption.ts';
 import {

@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import { orElse } from '../../../api-client/refusal.ts';
 import { endpointsFile, removeEndpoints, writeEndpoints } from '../../../local/endpoints.ts';
-import { localFolder } from '../../../local/install/paths.mjs';
+import { localFolder, programFile } from '../../../local/install/paths.mjs';
 import { Problem } from '../../../local/install/problem.mjs';
+import { freshLog, startGroup, tailOf } from '../../../local/install/process-group.mjs';
 import { inSeconds, step } from '../../../local/install/progress.mjs';
+import { plainEnvironment } from '../../../local/local-aws.ts';
 import { startLocalSystem, type LocalSystem } from '../../../local/local-system.ts';
-import { withLocalWorker } from '../../../local/local-worker.ts';
 import { showPresence } from '../../../local/presence.ts';
 import { failureText } from '../../failure-report.ts';
 import { INTERRUPTED, untilAborted } from '../../interruption.ts';
@@ -106,6 +107,24 @@ function statusOf(demo: Demo | undefined): number {
   }
   if (demo !== undefined && wrong.length === 0) console.log('Every delivery ended as expected.\n');
   return wrong.length === 0 ? 0 : 1;
+}
+
+/** Runs the work beside `posthaste worker --local`, which does what the functions would. @throws Problem if it ends early */
+async function withLocalWorker(work: () => Promise<number>): Promise<number> {
+  const log = freshLog('worker.log');
+  const args = [programFile('cli/posthaste.mjs'), 'worker', '--local', '--ceiling', '1'];
+  const env = plainEnvironment();
+  const worker = await startGroup(process.execPath, args, { env, cwd: process.cwd(), log });
+  const early = worker.ended.then(() => {
+    throw new Problem(`The worker ended. The end of its output (full log: ${log}):\n${tailOf(log)}`);
+  });
+  console.log(`A worker does the work of the functions. Its log: ${log}`);
+  try {
+    return await Promise.race([work(), early]);
+  } finally {
+    early.catch(() => undefined);
+    await worker.stop();
+  }
 }
 
 /** The built page, or the reason why the build failed: `npm start` continues without it. */

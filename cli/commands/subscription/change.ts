@@ -9,7 +9,7 @@ import { MAX_PER_SECOND, MIN_PER_SECOND } from '../../../shared/domain/subscript
 import type { SubscriptionOptions } from '../../../shared/domain/subscription/subscription.ts';
 import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
 import { newQueueNotice } from '../../api/find-subscription.ts';
-import { openApiToWrite, openSubscription } from '../../api/open-api.ts';
+import { openApiToWrite, openSubscription } from '../../api/api-access.ts';
 import {
   addSubscriptionAddress,
   collect,

@@ -17,7 +17,7 @@ import { Problem } from '../../../local/install/problem.mjs';
 import { SIGNING_SCHEMES } from '../../../shared/domain/subscription/vocabulary.ts';
 import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
 import { resolveSubscription } from '../../api/find-subscription.ts';
-import { openApi, openSubscription } from '../../api/open-api.ts';
+import { openApi, openSubscription } from '../../api/api-access.ts';
 import {
   addSubscriptionAddress,
   jsonOf,

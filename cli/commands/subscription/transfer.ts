@@ -9,7 +9,7 @@ import {
 } from '../../../api-client/operations.ts';
 import { Problem } from '../../../local/install/problem.mjs';
 import { newQueueNotice } from '../../api/find-subscription.ts';
-import { openApi, openApiToWrite } from '../../api/open-api.ts';
+import { openApi, openApiToWrite } from '../../api/api-access.ts';
 import { failureText } from '../../failure-report.ts';
 import { INTERRUPTED } from '../../interruption.ts';
 import { queueOf } from '../../options/arguments.ts';

@@ -8,12 +8,20 @@ import { clientOf, type Endpoints } from '../../../../local/endpoints.ts';
 import { inSeconds } from '../../../../local/install/progress.mjs';
 import { openOperatorInbox } from '../../../../local/operator-inbox.ts';
 import { isOpenStatus } from '../../../../shared/domain/delivery/vocabulary.ts';
-import { apiClient } from '../../../api/open-api.ts';
+import { apiClient } from '../../../api/api-access.ts';
 import { startLoopbackServer } from '../../../loopback/loopback-server.ts';
 import { type Verifier, verifierFor } from '../../listen/webhook-receiver.ts';
 import { createFeed, type Feed } from './feed.ts';
-import { demoHeading, demoMessages, demoQueue, type DemoSubscriber, demoSubscribers } from './scenario.ts';
-import { type DemoDelivery, judge, verdictTable } from './verdict.ts';
+import {
+  demoHeading,
+  demoMessages,
+  demoQueue,
+  type DemoSubscriber,
+  demoSubscribers,
+  type DemoDelivery,
+  judge,
+  verdictTable,
+} from './scenario.ts';
 
 /** Timeout of the demo; its longest delivery takes about ten seconds. */
 const OVER_WITHIN_MS = 90_000;

@@ -9,8 +9,7 @@ import { poll } from '../../../../shared/steps/poll.ts';
 import type { OperatorEventMessage } from '../../../../shared/wire/events/operator-event.ts';
 import { type DeliveryView, STARTED_BY } from '../../../../shared/wire/views/delivery.ts';
 import { clockTime } from '../../../output/words.ts';
-import { demoQueue } from './scenario.ts';
-import { nextStep, type NextStep } from './verdict.ts';
+import { demoQueue, nextStep, type NextStep } from './scenario.ts';
 
 /** How long a message is still polled after its last delivery has ended. */
 const QUIET_MS = 15_000;
