@@ -7,6 +7,7 @@ import { Problem } from '../../local/install/problem.mjs';
 import { pollInterval } from '../../shared/domain/retry/poll-interval.ts';
 import { type Deployment, type DeploymentChoice, findDeployment } from '../deployment.ts';
 import { failureText, fetchFailure } from '../failure-report.ts';
+import type { DeploymentOptions } from '../options/deployment-options.ts';
 import { printable } from '../output/printable.ts';
 import { systemSleep, type Terminal } from '../terminal.ts';
 import { namingMissingQueues, resolveSubscription } from './find-subscription.ts';
@@ -217,29 +218,23 @@ const THROTTLED = 429;
 const TRANSIENT: ReadonlySet<number> = new Set([500, 502, 503, 504]);
 
 /** The API for a command that reads. */
-export async function openApi(
-  choice: DeploymentChoice,
-  { env, sleep }: Pick<Terminal, 'env' | 'sleep'>,
-): Promise<ApiClient> {
+export async function openApi(choice: DeploymentChoice, { env, sleep }: Terminal): Promise<ApiClient> {
   return namingMissingQueues(apiClient(await findApi(choice, env), sleep));
 }
 
 /** The API for a command that writes: says on stderr where. With `--json`, stderr is for a failure only. */
-export async function openApiToWrite(
-  { json, ...choice }: DeploymentChoice & { json?: true },
-  { env, sleep, printError }: Pick<Terminal, 'env' | 'sleep' | 'printError'>,
-): Promise<ApiClient> {
-  const access = await findApi(choice, env);
-  if (json !== true) printError(`→ ${printable(access.place ?? access.name)}`);
-  return namingMissingQueues(apiClient(access, sleep));
+export async function openApiToWrite(options: DeploymentOptions, terminal: Terminal): Promise<ApiClient> {
+  const access = await findApi(options, terminal.env);
+  if (options.json !== true) terminal.printError(`→ ${printable(access.place ?? access.name)}`);
+  return namingMissingQueues(apiClient(access, terminal.sleep));
 }
 
 /** The same, and the path of the subscription that the user means. @throws as `resolveSubscription` */
 export async function openSubscription(
   queue: string,
   reference: string,
-  options: Parameters<typeof openApiToWrite>[0],
-  terminal: Parameters<typeof openApiToWrite>[1],
+  options: DeploymentOptions,
+  terminal: Terminal,
 ) {
   const api = await openApiToWrite(options, terminal);
   return { api, path: { queue, subscription: await resolveSubscription(api, queue, reference) } };

@@ -29,20 +29,14 @@ import { answerBy, DEAD_LETTERS, deadLetterRoutes } from './dead-letter-routes.t
 const API = '/api';
 const INFO = '/api-local/info';
 
+type ConsoleOptions = { page: PageFiles; target: ConsoleTarget; port?: number | undefined };
+
 /**
  * Serves the page and a signed route to the API on 127.0.0.1. The token is in the fragment of `url`, which browsers do
  * not send. `port`: by default a free one.
  * @throws Problem when the port is in use.
  */
-export async function startConsole({
-  page,
-  target,
-  port: wanted,
-}: {
-  page: PageFiles;
-  target: ConsoleTarget;
-  port?: number | undefined;
-}): Promise<LoopbackServer> {
+export async function startConsole({ page, target, port: wanted }: ConsoleOptions): Promise<LoopbackServer> {
   // Of 256 bits, valid for one run of the command.
   const token = randomBytes(32).toString('base64url');
   const stopped = new AbortController();

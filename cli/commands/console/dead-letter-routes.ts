@@ -100,14 +100,8 @@ async function look(
   };
 }
 
-function resultOf({
-  handled,
-  settled = {},
-  skipped,
-  missing,
-  hidden,
-  hiddenUntil,
-}: RunOutcome): DeadLetterResult {
+function resultOf(outcome: RunOutcome): DeadLetterResult {
+  const { handled, settled = {}, skipped, missing, hidden, hiddenUntil } = outcome;
   return { handled, settled, skipped, missing, hidden, ...(hiddenUntil !== undefined && { hiddenUntil }) };
 }
 

@@ -17,18 +17,14 @@ const SOURCES = [
 
 const builds = join(localFolder, 'console');
 
+type PageBuild = { signal: AbortSignal; show: (work: () => Promise<void>) => Promise<void> };
+
 /**
  * The folder of the built page: of the package, or in the repository a build that is reused while the sources are unchanged.
  * `show` wraps the build, to show progress; it is not called if a build is cached.
  * @throws Problem with the end of Vite's output when the build fails.
  */
-export async function builtPage({
-  signal,
-  show,
-}: {
-  signal: AbortSignal;
-  show: (work: () => Promise<void>) => Promise<void>;
-}): Promise<string> {
+export async function builtPage({ signal, show }: PageBuild): Promise<string> {
   if (isPackaged) return join(projectRoot, 'assets/console');
   return cachedBuild(builds, fingerprintOf(projectRoot, SOURCES, 'vite build'), (folder) =>
     show(() => viteBuild(folder, signal)),

@@ -26,23 +26,18 @@ import {
 /** Timeout of the demo; its longest delivery takes about ten seconds. */
 const OVER_WITHIN_MS = 90_000;
 
+type DemoOptions = Record<'startedAt' | 'schedulerThreshold', number> & {
+  endpoints: Endpoints;
+  signal: AbortSignal;
+};
+
 export type Demo = Awaited<ReturnType<typeof runDemo>>;
 
 /**
  * Runs the demo: subscribes, publishes, prints every attempt, and prints a table of the results. `startedAt`: when the
  * start began, milliseconds since the epoch. `schedulerThreshold`: the deployed setting, in seconds.
  */
-export async function runDemo({
-  endpoints,
-  startedAt,
-  schedulerThreshold,
-  signal,
-}: {
-  endpoints: Endpoints;
-  startedAt: number;
-  schedulerThreshold: number;
-  signal: AbortSignal;
-}) {
+export async function runDemo({ endpoints, startedAt, schedulerThreshold, signal }: DemoOptions) {
   const api = unsignedClient(endpoints.apiUrl, signal);
   const config = clientOf(endpoints);
   const clients = { sqs: new SQSClient(config), eventBridge: new EventBridgeClient(config) };
