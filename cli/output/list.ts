@@ -1,16 +1,21 @@
 import stringWidth from 'string-width';
 import type { Terminal } from '../terminal.ts';
 
-export type Column = { head: string; align?: 'right' };
+type AlignedColumn = { head: string; align?: 'right' };
+
+export type Column = string | AlignedColumn;
+
+export function right(head: string): AlignedColumn {
+  return { head, align: 'right' };
+}
 
 /** Lines of a table without borders. Cells are printed unchanged: untrusted text must already be printable. */
 export function tableLines(columns: readonly Column[], rows: readonly (readonly string[])[]): string[] {
-  const lines = [columns.map(({ head }) => head), ...rows];
-  const widths = columns.map((_, index) =>
-    Math.max(...lines.map((cells) => stringWidth(cells[index] ?? ''))),
-  );
+  const all = columns.map((one): AlignedColumn => (typeof one === 'string' ? { head: one } : one));
+  const lines = [all.map(({ head }) => head), ...rows];
+  const widths = all.map((_, index) => Math.max(...lines.map((cells) => stringWidth(cells[index] ?? ''))));
   return lines.map((cells) =>
-    columns
+    all
       .map(({ align }, index) => {
         const cell = cells[index] ?? '';
         const room = ' '.repeat((widths[index] ?? 0) - stringWidth(cell));

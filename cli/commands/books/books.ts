@@ -10,7 +10,7 @@ import { openApi } from '../../api/api-access.ts';
 import { queueOf, SUBSCRIPTION, subscriptionOf, TIME_FORMS, timeOf } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { progressBar, withProgress } from '../../output/progress-line.ts';
-import { tableLines } from '../../output/list.ts';
+import { tableLines, right } from '../../output/list.ts';
 import type { Terminal } from '../../terminal.ts';
 
 type Options = DeploymentOptions & { since?: number; until?: number; subscription?: string; deleted?: true };
@@ -100,7 +100,7 @@ function describeBooks(books: Books, balances: boolean): string {
     `${BOOKS_MEANINGS[name]}${name === 'matched' ? ':' : ''}`,
   ];
   const rows = [...names.map((name) => row(name)), ...ENDS.map((name) => row(name, '  '))];
-  const columns = [{ head: '' }, { head: '', align: 'right' as const }, { head: '' }];
+  const columns = ['', right(''), ''];
   return [
     ...tableLines(columns, rows).slice(1),
     balances

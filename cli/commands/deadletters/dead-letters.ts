@@ -35,7 +35,7 @@ import {
 import { INTERRUPTED } from '../../interruption.ts';
 import { collect, idOf, pastTimeOf, queueOf, TIME_FORMS, wholeNumberOf } from '../../options/arguments.ts';
 import { type DeploymentOptions, onDeployment } from '../../options/deployment-options.ts';
-import { fieldLines, tableLines } from '../../output/list.ts';
+import { fieldLines, tableLines, right } from '../../output/list.ts';
 import { printable, printableJson } from '../../output/printable.ts';
 import { withProgress } from '../../output/progress-line.ts';
 import { clockTime, inWords } from '../../output/words.ts';
@@ -178,16 +178,16 @@ function notesOn(look: Look & { queue: RedrivenQueue }): string[] {
 }
 
 const COLUMNS = [
-  { head: 'Of' },
-  { head: 'Id' },
-  { head: 'Age' },
-  { head: 'Reason' },
-  { head: 'Queue' },
-  { head: 'Message' },
-  { head: 'Subscription' },
-  { head: 'State' },
-  { head: 'Received', align: 'right' as const },
-  { head: 'Excerpt' },
+  'Of',
+  'Id',
+  'Age',
+  'Reason',
+  'Queue',
+  'Message',
+  'Subscription',
+  'State',
+  right('Received'),
+  'Excerpt',
 ];
 
 /** Enough of an id to name it to `show`, in all likelihood. */

@@ -26,7 +26,7 @@ import { openApi } from '../../api/api-access.ts';
 import { orAfter } from '../../interruption.ts';
 import { durationOf, idOf, queueOf, wholeNumberOf } from '../../options/arguments.ts';
 import { type DeploymentOptions, onDeployment, VERBOSE } from '../../options/deployment-options.ts';
-import { printList } from '../../output/list.ts';
+import { printList, right } from '../../output/list.ts';
 import { printable } from '../../output/printable.ts';
 import { clockTime, colouredStatus } from '../../output/words.ts';
 import { pollUntilDone } from '../../polling.ts';
@@ -153,13 +153,13 @@ export async function filterFrom(
 }
 
 const COLUMNS = [
-  { head: 'Message' },
-  { head: 'Subscription' },
-  { head: 'Subscriber' },
-  { head: 'Status' },
-  { head: 'Attempts', align: 'right' as const },
-  { head: 'Last response' },
-  { head: 'Next attempt' },
+  'Message',
+  'Subscription',
+  'Subscriber',
+  'Status',
+  right('Attempts'),
+  'Last response',
+  'Next attempt',
 ];
 
 function rowOf(delivery: ListedDelivery, labels: SubscriptionLabels, terminal: Terminal): string[] {

@@ -9,7 +9,7 @@ import { NoSuchSubscription, resolveSubscription } from '../../api/find-subscrip
 import { idOf, queueOf, SUBSCRIPTION, subscriptionOf, TIME_FORMS, timeOf } from '../../options/arguments.ts';
 import { printable } from '../../output/printable.ts';
 import { colouredStatus, clockTime } from '../../output/words.ts';
-import { type Column, fieldLines, tableLines } from '../../output/list.ts';
+import { fieldLines, right, tableLines } from '../../output/list.ts';
 import type { Terminal } from '../../terminal.ts';
 
 /** Adds the three arguments that identify a delivery. */
@@ -88,24 +88,11 @@ export function statusText({ status, reason }: { status: string; reason?: string
   return reason === undefined ? status : `${status} (${printable(reason)})`;
 }
 
-const ATTEMPTS: readonly Column[] = [
-  { head: 'Attempt', align: 'right' },
-  { head: 'Phase' },
-  { head: 'Started' },
-  { head: 'Duration', align: 'right' },
-  { head: 'Outcome' },
-  { head: 'Response' },
-];
+const ATTEMPTS = [right('Attempt'), 'Phase', 'Started', right('Duration'), 'Outcome', 'Response'];
 
 function attemptRow(attempt: Attempt): string[] {
-  return [
-    String(attempt.number),
-    attempt.phase,
-    clockTime(attempt.startedAt),
-    `${attempt.durationMs} ms`,
-    attempt.outcome,
-    answerOf(attempt),
-  ];
+  const { number, phase, startedAt, durationMs, outcome } = attempt;
+  return [String(number), phase, clockTime(startedAt), `${durationMs} ms`, outcome, answerOf(attempt)];
 }
 
 /** Status or error, then the response text: it comes last because its length varies. */
@@ -124,7 +111,7 @@ function plannedLines(planned: DeliveryDetail['planned'], waiting: Waiting | und
   return [
     `Planned attempts, if each one fails at once${isSlowed ? ' (back-pressure can delay them)' : ''}:`,
     ...tableLines(
-      [{ head: 'Attempt', align: 'right' }, { head: 'Phase' }, { head: 'Due' }],
+      [right('Attempt'), 'Phase', 'Due'],
       planned.map(({ number, phase, dueAt }) => [String(number), printable(phase), clockTime(dueAt)]),
     ),
   ];

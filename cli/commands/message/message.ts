@@ -158,7 +158,7 @@ function noSuchMessage(queue: string, messageId: string): Problem {
   );
 }
 
-const COLUMNS = [{ head: 'Subscription' }, { head: 'Subscriber' }, { head: 'Verdict' }, { head: 'Why' }];
+const COLUMNS = ['Subscription', 'Subscriber', 'Verdict', 'Why'];
 
 function rowOf(explained: Explained, terminal: Terminal): string[] {
   const { subscriptionId, name, subscriber = '(deleted)', verdict, certain } = explained;

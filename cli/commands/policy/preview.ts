@@ -18,18 +18,13 @@ import { STARTED_BY } from '../../../shared/wire/views/delivery.ts';
 import { reportInvalid } from '../../failure-report.ts';
 import { examplesText } from '../../options/deployment-options.ts';
 import { givenPolicy, type GivenPolicy, type PolicyRefusal } from '../../options/input.ts';
-import { type Column, tableLines } from '../../output/list.ts';
+import { type Column, tableLines, right } from '../../output/list.ts';
 import { inWords } from '../../output/words.ts';
 import type { Terminal } from '../../terminal.ts';
 
 type PreviewOptions = { policy?: string; queuePolicy?: string; json?: true };
 
-const COLUMNS: readonly Column[] = [
-  { head: 'Preset' },
-  { head: 'Attempts', align: 'right' },
-  { head: 'At most', align: 'right' },
-  { head: 'On average', align: 'right' },
-];
+const COLUMNS: readonly Column[] = ['Preset', right('Attempts'), right('At most'), right('On average')];
 
 const EXAMPLES = [
   'policy preview --policy patient',
@@ -141,11 +136,11 @@ export function describeSchedule({ source, policy }: PolicyInForce, overridden: 
 }
 
 const SCHEDULE_TABLE_COLUMNS: readonly Column[] = [
-  { head: 'Retry', align: 'right' },
-  { head: 'Phase' },
-  { head: 'Delay', align: 'right' },
-  { head: 'Elapsed', align: 'right' },
-  { head: 'Mechanism' },
+  right('Retry'),
+  'Phase',
+  right('Delay'),
+  right('Elapsed'),
+  'Mechanism',
 ];
 
 function tableOf(retries: readonly Retry[]): string[] {

@@ -115,13 +115,11 @@ export type MessageDefaults = Partial<Record<'type' | 'ttl' | 'delay', string | 
 /** A message as source text for the API. Its data is unchanged, byte for byte. */
 type OutgoingMessage = { line: number; text: string; bytes: number };
 
-type ReadLine =
-  { kind: 'message'; message: OutgoingMessage } | { kind: 'refused'; line: number; why: string };
+type RefusedLine = { line: number; why: string };
+
+type ReadLine = OutgoingMessage | RefusedLine;
 
 const FIELDS: readonly string[] = ['id', 'type', 'data', 'ttl', 'delay'];
-
-/** The field names of a JSON object. */
-const anyObject = z.record(z.string(), z.unknown()).transform(Object.keys);
 
 /**
  * A message with an id: the given one, or a new one. With ids, a batch whose response was lost can be sent again, and
@@ -146,11 +144,11 @@ function readLine(
   { number, bytes }: InputLine,
   { bare, defaults }: { bare: boolean; defaults: MessageDefaults },
 ): ReadLine | undefined {
-  if (bytes === undefined) return { kind: 'refused', line: number, why: 'larger than 1 MiB' };
+  if (bytes === undefined) return { line: number, why: 'larger than 1 MiB' };
   const text = decodedUtf8(bytes);
   if (text?.trim() === '') return undefined;
   const json = text === undefined ? undefined : parseJson(text);
-  if (json === undefined) return { kind: 'refused', line: number, why: 'not valid JSON in UTF-8' };
+  if (json === undefined) return { line: number, why: 'not valid JSON in UTF-8' };
   if (bare) return withinLimit(outgoingMessage(number, { ...defaults, data: wholeSource(json) }));
   return messageIn(json, number, defaults);
 }
@@ -163,19 +161,18 @@ function messageIn(json: Json, line: number, defaults: MessageDefaults): ReadLin
     }),
   );
   const { data } = sources;
-  if (data === undefined) {
-    const why = 'field "data" is missing; if each line is the data itself, add --bare';
-    return { kind: 'refused', line, why };
-  }
-  const unknown = anyObject.parse(json.value).find((name) => !FIELDS.includes(name));
-  if (unknown !== undefined) return { kind: 'refused', line, why: `unknown field "${unknown}"` };
+  if (data === undefined)
+    return { line, why: 'field "data" is missing; if each line is the data itself, add --bare' };
+  const given = z.record(z.string(), z.unknown()).parse(json.value);
+  const unknown = Object.keys(given).find((name) => !FIELDS.includes(name));
+  if (unknown !== undefined) return { line, why: `unknown field "${unknown}"` };
   return withinLimit(outgoingMessage(line, { ...defaults, ...sources, data }));
 }
 
 function withinLimit(message: OutgoingMessage): ReadLine {
   return message.bytes + LIST_BYTES > MAX_REQUEST_BYTES
-    ? { kind: 'refused', line: message.line, why: 'larger than 1 MiB' }
-    : { kind: 'message', message };
+    ? { line: message.line, why: 'larger than 1 MiB' }
+    : message;
 }
 
 type BatchResult = { published: { line: number; id: string }[]; refused: RefusedLine[] };
@@ -205,7 +202,7 @@ async function postBatch(
       const faults = error instanceof ApiRefusal ? faultsByMessage(error) : new Map<number, string>();
       const named = left.flatMap(({ line }, index) => {
         const why = faults.get(index);
-        return why === undefined ? [] : [{ kind: 'refused' as const, line, why }];
+        return why === undefined ? [] : [{ line, why }];
       });
       if (named.length === 0) throw error;
       refused.push(...named);
@@ -231,8 +228,6 @@ function faultsByMessage({ fields }: ApiRefusal): Map<number, string> {
 /** The API's limit for one request (docs/api.md). */
 const MAX_MESSAGES = 100;
 
-type RefusedLine = Extract<ReadLine, { kind: 'refused' }>;
-
 /** An incomplete batch is sent after this pause, so that a slow producer on stdin does not wait for 100 messages. */
 const IDLE_MS = 200;
 
@@ -251,12 +246,12 @@ const batchesOf = async function* (
   };
   for await (const line of withPauses(lines, () => batch.length > 0)) {
     if (line === 'pause') yield takeBatch();
-    else if (line.kind === 'refused') onRefused(line);
+    else if ('why' in line) onRefused(line);
     else {
       // Plus one byte for the comma.
-      const size = line.message.bytes + 1;
+      const size = line.bytes + 1;
       if (batch.length > 0 && bytes + size > MAX_REQUEST_BYTES) yield takeBatch();
-      batch.push(line.message);
+      batch.push(line);
       bytes += size;
       if (batch.length === MAX_MESSAGES) yield takeBatch();
     }

@@ -30,7 +30,7 @@ import {
 } from '../../options/arguments.ts';
 import { type DeploymentOptions, onDeployment } from '../../options/deployment-options.ts';
 import { policyOf } from '../../options/input.ts';
-import { printList } from '../../output/list.ts';
+import { printList, right } from '../../output/list.ts';
 import { printable, printableJson } from '../../output/printable.ts';
 import type { Terminal } from '../../terminal.ts';
 
@@ -236,13 +236,7 @@ function addQueueList(queue: Command, terminal: Terminal): void {
 /** Queues counted at a time, with three requests each. */
 const SIDE_BY_SIDE = 5;
 
-const COLUMNS = [
-  { head: 'Queue' },
-  { head: 'Subscriptions', align: 'right' as const },
-  { head: 'Undelivered', align: 'right' as const },
-  { head: 'Messages (24 h)', align: 'right' as const },
-  { head: 'Metadata' },
-];
+const COLUMNS = ['Queue', right('Subscriptions'), right('Undelivered'), right('Messages (24 h)'), 'Metadata'];
 
 /**
  * How many subscriptions, open and failed deliveries, and messages of the last 24 hours, as text. Empty: unknown, because

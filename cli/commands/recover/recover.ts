@@ -34,7 +34,7 @@ import {
   wholeNumberOf,
 } from '../../options/arguments.ts';
 import { type DeploymentOptions, onDeployment } from '../../options/deployment-options.ts';
-import { fieldLines, printList, tableLines } from '../../output/list.ts';
+import { fieldLines, printList, tableLines, right } from '../../output/list.ts';
 import { printable } from '../../output/printable.ts';
 import { withProgress } from '../../output/progress-line.ts';
 import { clockTime, sumOf } from '../../output/words.ts';
@@ -128,22 +128,11 @@ function addRecoverList(recover: Command, terminal: Terminal): void {
   });
 }
 
-const COLUMNS = [
-  { head: 'Recovery' },
-  { head: 'State' },
-  { head: 'Accepted since' },
-  { head: 'Accepted before' },
-  { head: 'Deliveries' },
-];
+const COLUMNS = ['Recovery', 'State', 'Accepted since', 'Accepted before', 'Deliveries'];
 
 function rowOf(recovery: RecoveryView): string[] {
-  return [
-    printable(recovery.id),
-    recovery.state,
-    clockTime(recovery.since),
-    clockTime(recovery.until),
-    countsOf(recovery),
-  ];
+  const { id, state, since, until } = recovery;
+  return [printable(id), state, clockTime(since), clockTime(until), countsOf(recovery)];
 }
 
 export function addRecoverCommands(recover: Command, terminal: Terminal): void {
@@ -343,13 +332,13 @@ function countsOf({ found, reopened, skipped }: RecoveryView): string {
 }
 
 const OUTCOME_COLUMNS = [
-  { head: 'Subscription' },
-  { head: 'Subscriber' },
-  { head: 'Total', align: 'right' as const },
-  { head: 'Delivered', align: 'right' as const },
-  { head: 'Failed again', align: 'right' as const },
-  { head: 'Open', align: 'right' as const },
-  { head: 'Next attempt' },
+  'Subscription',
+  'Subscriber',
+  right('Total'),
+  right('Delivered'),
+  right('Failed again'),
+  right('Open'),
+  'Next attempt',
 ];
 
 function outcomeLines(

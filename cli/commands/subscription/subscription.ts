@@ -73,7 +73,7 @@ function addSubscriptionList(subscription: Command, terminal: Terminal): void {
   });
 }
 
-const COLUMNS = [{ head: 'Subscription' }, { head: 'Name' }, { head: 'State' }, { head: 'Subscriber' }];
+const COLUMNS = ['Subscription', 'Name', 'State', 'Subscriber'];
 
 function rowOf(view: SubscriptionView, terminal: Terminal): string[] {
   const state = colouredStatus(stateOf(view), terminal);

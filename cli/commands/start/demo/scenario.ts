@@ -165,8 +165,7 @@ export function verdictTable(verdicts: readonly Verdict[]): string {
     faults.length === 0 ? 'yes' : `no: ${faults.join('; ')}`,
   ]);
   const heads = ['subscriber', 'message', 'status', 'attempts', 'duration', 'as expected'];
-  const columns = heads.map((head) => ({ head }));
-  return tableLines(columns, rows).join('\n');
+  return tableLines(heads, rows).join('\n');
 }
 
 type Next = { number: number; phase: Phase; dueAt: number; by?: AttemptTrigger | Mechanism };
