@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { ConsoleInfo } from '../../shared/wire/views/console.ts';
 import { wordsFor } from './api/failure-words.ts';
@@ -13,7 +12,7 @@ import { Masthead } from './shell/masthead.tsx';
 import type { SessionToken } from './session-token.ts';
 import { QueueNavigation } from './shell/queue-navigation.tsx';
 
-export function App({ token }: { token: SessionToken }): JSX.Element {
+export function App({ token }: { token: SessionToken }) {
   const route = useRoute();
   const api = useMemo(() => pageClient(token), [token]);
   const [freshness] = useState(() => new Map<object, Freshness>());
@@ -53,7 +52,7 @@ function toContent(event: Event): void {
   document.getElementById('content')?.focus();
 }
 
-function DeploymentNotice({ info }: { info: ConsoleInfo }): JSX.Element | null {
+function DeploymentNotice({ info }: { info: ConsoleInfo }) {
   const { problem, version, commandVersion } = info;
   if (problem?.code === 'no_deployment') {
     const { title, detail, advice } = wordsFor(problem);

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { PageHeading } from '../parts/page-heading.tsx';
 import { hrefTo, type Route } from '../route.ts';
 import { BooksPage } from './books/books-page.tsx';
@@ -15,7 +14,7 @@ import { RecoveryPage } from './recovery/recovery-page.tsx';
 import { SubscriptionPage } from './subscription/subscription-page.tsx';
 
 /** The page of the route. The key remounts a page when its subject changes. */
-export function CurrentPage({ route }: { route: Route }): JSX.Element {
+export function CurrentPage({ route }: { route: Route }) {
   switch (route.page) {
     case 'overview':
       return <OverviewPage />;
@@ -57,7 +56,7 @@ export function CurrentPage({ route }: { route: Route }): JSX.Element {
   }
 }
 
-function NotFound(): JSX.Element {
+function NotFound() {
   return (
     <>
       <PageHeading title="Page not found" />

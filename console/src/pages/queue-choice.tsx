@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { listQueues } from '../../../api-client/operations.ts';
 import { useConsole } from '../live/console-context.tsx';
 import { useLive } from '../live/use-live.ts';
@@ -10,7 +9,7 @@ import { hrefTo } from '../route.ts';
 const MOST = 100;
 
 /** Chooses the queue for a page that shows one queue. */
-export function QueueChoice({ title, page }: { title: string; page: 'recovery' | 'books' }): JSX.Element {
+export function QueueChoice({ title, page }: { title: string; page: 'recovery' | 'books' }) {
   const { api } = useConsole();
   const queues = useLive(`choice/${page}`, () =>
     api.items(listQueues, { query: { detailed: true }, most: MOST }),

@@ -1,4 +1,4 @@
-import type { ComponentChildren, JSX } from 'preact';
+import type { ComponentChildren } from 'preact';
 import { type Action, useAction } from '../live/use-action.ts';
 
 /** A button that starts an action. While the action runs it is busy and ignores clicks. */
@@ -14,7 +14,7 @@ export function WorkButton({
   kind?: 'plain' | 'primary' | 'danger';
   submit?: boolean;
   children: ComponentChildren;
-}): JSX.Element {
+}) {
   const running = action.state === 'running';
   return (
     <button
@@ -34,7 +34,7 @@ export function WorkButton({
 
 const WORDS = { idle: 'Copy', running: 'Copy', done: 'Copied', failed: 'Copy failed' } as const;
 
-export function CopyButton({ text, what }: { text: string; what: string }): JSX.Element {
+export function CopyButton({ text, what }: { text: string; what: string }) {
   const { action, run } = useAction(() => navigator.clipboard.writeText(text));
   return (
     <button type="button" class="button button-small" onClick={run}>

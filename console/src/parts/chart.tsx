@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type uPlot from 'uplot';
 import { useWidth } from '../live/hooks.ts';
@@ -18,7 +17,7 @@ export function Chart({
   data: uPlot.AlignedData;
   height: number;
   label: string;
-}): JSX.Element {
+}) {
   const { ref, width } = useWidth<HTMLDivElement>();
   const theme = useTheme();
   const chart = useRef<uPlot | undefined>(undefined);

@@ -1,4 +1,4 @@
-import type { ComponentChildren, JSX } from 'preact';
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { useAction } from '../live/use-action.ts';
 import { DialogButton } from './dialog.tsx';
@@ -21,7 +21,7 @@ export function ConfirmButton({
   text,
   kind = 'danger',
   ...question
-}: Question & { text: string; kind?: 'plain' | 'danger' }): JSX.Element {
+}: Question & { text: string; kind?: 'plain' | 'danger' }) {
   return (
     <DialogButton text={text} kind={kind}>
       {(close) => <ConfirmForm {...question} onClose={close} />}
@@ -29,13 +29,7 @@ export function ConfirmButton({
   );
 }
 
-function ConfirmForm({
-  children,
-  verb,
-  typed,
-  work,
-  onClose,
-}: Question & { onClose: () => void }): JSX.Element {
+function ConfirmForm({ children, verb, typed, work, onClose }: Question & { onClose: () => void }) {
   const [name, setName] = useState('');
   const [fault, setFault] = useState<string>();
   const { action, run } = useAction(async () => {

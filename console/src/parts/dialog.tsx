@@ -1,4 +1,4 @@
-import type { ComponentChildren, JSX, RefObject } from 'preact';
+import type { ComponentChildren, RefObject } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 
 /** A button that opens a modal dialog. `children` gets a function that closes the dialog. */
@@ -15,7 +15,7 @@ export function DialogButton({
   /** For a dialog with a long form. */
   wide?: boolean;
   children: (close: () => void) => ComponentChildren;
-}): JSX.Element {
+}) {
   const [open, setOpen] = useState(false);
   const element = useRef<HTMLDialogElement>(null);
   return (
@@ -59,7 +59,7 @@ export function Dialog({
   element?: RefObject<HTMLDialogElement | null>;
   onClose: () => void;
   children: ComponentChildren;
-}): JSX.Element {
+}) {
   const own = useRef<HTMLDialogElement>(null);
   const dialog = element ?? own;
   const id = useId();

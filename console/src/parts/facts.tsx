@@ -1,4 +1,4 @@
-import type { ComponentChildren, JSX } from 'preact';
+import type { ComponentChildren } from 'preact';
 import { counted } from '../../../api-client/words.ts';
 import type { RetryPolicy } from '../../../shared/domain/retry/policy.ts';
 import { retrySchedule, totalSeconds } from '../../../shared/domain/retry/schedule.ts';
@@ -7,7 +7,7 @@ import { clockText, durationText, utcText } from './time-text.ts';
 type Fact = readonly [name: string, value: ComponentChildren];
 
 /** A list of names and values. Undefined values are left out. */
-export function Facts({ facts }: { facts: readonly Fact[] }): JSX.Element {
+export function Facts({ facts }: { facts: readonly Fact[] }) {
   return (
     <dl class="facts">
       {facts
@@ -30,7 +30,7 @@ export function scheduleText(policy: RetryPolicy): string {
 }
 
 /** The phases of a complete retry policy. */
-export function PolicyFacts({ policy }: { policy: RetryPolicy }): JSX.Element {
+export function PolicyFacts({ policy }: { policy: RetryPolicy }) {
   const retriesOf = (count: number): string => counted(count, 'retry', 'retries');
   const seconds = (count: number): string => durationText(count * 1000);
   return (
@@ -61,7 +61,7 @@ export function PolicyFacts({ policy }: { policy: RetryPolicy }): JSX.Element {
 }
 
 /** A time in the time zone of the browser, with UTC as its tooltip. `at`: RFC 3339. */
-export function Moment({ at, exact = false }: { at: string; exact?: boolean }): JSX.Element {
+export function Moment({ at, exact = false }: { at: string; exact?: boolean }) {
   return (
     <time datetime={at} title={utcText(at)}>
       {clockText(Date.parse(at), { now: Date.now(), exact })}

@@ -1,4 +1,4 @@
-import type { ComponentChildren, JSX } from 'preact';
+import type { ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';
 
 /** The text of a field for a stored value; empty for one that is no text, number or boolean. */
@@ -42,7 +42,7 @@ export function Field({
   hint?: ComponentChildren;
   fault?: string | undefined;
   children: (parts: FieldParts) => ComponentChildren;
-}): JSX.Element {
+}) {
   const id = useId();
   const described = [fault === undefined ? '' : `${id}-fault`, hint === undefined ? '' : `${id}-hint`];
   const describedBy = described.join(' ').trim();
@@ -94,7 +94,7 @@ export function InputField({
   maxLength?: number;
   required?: boolean;
   inputMode?: 'decimal' | 'url';
-}): JSX.Element {
+}) {
   return (
     <Field label={label} hint={hint} fault={fault}>
       {(parts) => {
@@ -136,7 +136,7 @@ export function SelectField({
   value?: string;
   onValue: (value: string) => void;
   children: ComponentChildren;
-}): JSX.Element {
+}) {
   return (
     <Field label={label} hint={hint} fault={fault}>
       {(parts) => (
@@ -158,15 +158,7 @@ export function SelectField({
 type Switch = { value: string; fault: string | undefined; onValue: (value: string) => void };
 
 /** The switches of back-pressure. `unset`: what applies where they are not set. */
-export function SwitchFields({
-  unset,
-  adapt,
-  hold,
-}: {
-  unset: string;
-  adapt: Switch;
-  hold: Switch;
-}): JSX.Element {
+export function SwitchFields({ unset, adapt, hold }: { unset: string; adapt: Switch; hold: Switch }) {
   const choices = [
     ['', unset],
     ['false', 'no: each delivery follows its retry policy'],

@@ -1,4 +1,4 @@
-import type { ComponentChildren, JSX } from 'preact';
+import type { ComponentChildren } from 'preact';
 import type { Action } from '../live/use-action.ts';
 import { WorkButton } from './buttons.tsx';
 
@@ -13,7 +13,7 @@ export function Form({
   ready?: boolean;
   onSubmit: () => void;
   children: ComponentChildren;
-}): JSX.Element {
+}) {
   return (
     <form
       class="stack"
@@ -38,7 +38,7 @@ export function FormActions({
   verb: string;
   kind?: 'primary' | 'danger';
   onClose?: (() => void) | undefined;
-}): JSX.Element {
+}) {
   return (
     <div class="actions">
       <WorkButton action={action} kind={kind} submit>

@@ -1,4 +1,4 @@
-import type { ComponentChildren, JSX } from 'preact';
+import type { ComponentChildren } from 'preact';
 import { type Live, useLive } from '../live/use-live.ts';
 import { Failure } from './notice.tsx';
 import { type Health, readHealth } from '../../../api-client/operations.ts';
@@ -18,7 +18,7 @@ export function Loaded<Value>({
   live: Pick<Live<Value>, 'value' | 'failure'>;
   lines?: number;
   children: (value: Value) => ComponentChildren;
-}): JSX.Element {
+}) {
   return (
     <>
       {live.failure === undefined ? null : <Failure of={live.failure} />}
@@ -33,7 +33,7 @@ export function Loaded<Value>({
   );
 }
 
-function Skeleton({ lines }: { lines: number }): JSX.Element {
+function Skeleton({ lines }: { lines: number }) {
   return (
     <div class="skeleton" role="status">
       <span class="unseen">Loading</span>
@@ -45,7 +45,7 @@ function Skeleton({ lines }: { lines: number }): JSX.Element {
 }
 
 /** Placeholder for a figure that is loading. */
-export function LoadingFigure(): JSX.Element {
+export function LoadingFigure() {
   return (
     <span class="awaited">
       <span class="unseen">loading</span>
@@ -54,7 +54,7 @@ export function LoadingFigure(): JSX.Element {
 }
 
 /** What it can mean that a message is not on record, with the current counts of the deployment. */
-export function WhyMissing(): JSX.Element {
+export function WhyMissing() {
   const { api } = useConsole();
   const { value } = useLive('health', (signal) => api.call(readHealth, { signal }));
   return (

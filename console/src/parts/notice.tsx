@@ -1,4 +1,4 @@
-import type { ComponentChildren, JSX } from 'preact';
+import type { ComponentChildren } from 'preact';
 import { ApiRefusal } from '../../../api-client/refusal.ts';
 import { failureWords } from '../api/failure-words.ts';
 import { useConsole } from '../live/console-context.tsx';
@@ -15,7 +15,7 @@ export function Notice({
   tone?: Tone;
   title?: ComponentChildren;
   children?: ComponentChildren;
-}): JSX.Element {
+}) {
   return (
     <div class={`notice notice-${tone}`} role={tone === 'danger' ? 'alert' : 'status'}>
       {title === undefined ? null : <p class="notice-title">{title}</p>}
@@ -25,7 +25,7 @@ export function Notice({
 }
 
 /** Shows a failure and what to do about it. */
-export function Failure({ of }: { of: unknown }): JSX.Element | null {
+export function Failure({ of }: { of: unknown }) {
   const { info } = useConsole();
   // The app shows a missing deployment once above every page; either response may arrive first.
   const isDeployed = typeof info?.deployment === 'string';
@@ -40,12 +40,12 @@ export function Failure({ of }: { of: unknown }): JSX.Element | null {
 }
 
 /** Shows the failure of what the user started, if it failed. */
-export function ActionFailure({ of }: { of: Action<unknown> }): JSX.Element | null {
+export function ActionFailure({ of }: { of: Action<unknown> }) {
   return of.state === 'failed' ? <Failure of={of.failure} /> : null;
 }
 
 /** Shown in place of an empty list: what is missing, and what to do. */
-export function Empty({ title, children }: { title: string; children?: ComponentChildren }): JSX.Element {
+export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
   return (
     <div class="empty">
       <p class="empty-title">{title}</p>

@@ -1,4 +1,4 @@
-import type { ComponentChildren, JSX } from 'preact';
+import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
 
 /** A part of a page with a heading. */
@@ -10,7 +10,7 @@ export function Section({
   title: string;
   aside?: ComponentChildren;
   children: ComponentChildren;
-}): JSX.Element {
+}) {
   const id = useId();
   return (
     <section class="section" aria-labelledby={id}>
@@ -39,7 +39,7 @@ export function PageHeading({
   /** Shown below a title that is a name. */
   id?: string | undefined;
   children?: ComponentChildren;
-}): JSX.Element {
+}) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     document.title = `${title} · Posthaste`;

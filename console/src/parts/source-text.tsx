@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { CopyButton } from './buttons.tsx';
 import { useConsole } from '../live/console-context.tsx';
@@ -7,7 +6,7 @@ import { useConsole } from '../live/console-context.tsx';
 const FIRST = 8_000;
 
 /** Text shown verbatim, never as markup; a long text in full on demand. */
-export function SourceText({ text, what }: { text: string; what: string }): JSX.Element {
+export function SourceText({ text, what }: { text: string; what: string }) {
   const [whole, setWhole] = useState(false);
   const isCut = text.length > FIRST && !whole;
   return (
@@ -43,7 +42,7 @@ export function SourceText({ text, what }: { text: string; what: string }): JSX.
 }
 
 /** A command to copy, as this user runs it. `args`: what follows its name. */
-export function CommandText({ args }: { args: string }): JSX.Element {
+export function CommandText({ args }: { args: string }) {
   const { info } = useConsole();
   const command = `${info?.command ?? 'posthaste'} ${args}`;
   return (

@@ -1,17 +1,10 @@
-import type { JSX } from 'preact';
 import { SPARK_HEIGHTS, type SparkStatus } from './status.tsx';
 
 const WIDTH = 6;
 const HEIGHT = 20;
 
 /** The outcomes of the last messages, newest on the right. */
-export function Sparkline({
-  sparks,
-  places,
-}: {
-  sparks: readonly SparkStatus[];
-  places: number;
-}): JSX.Element {
+export function Sparkline({ sparks, places }: { sparks: readonly SparkStatus[]; places: number }) {
   return (
     <svg
       class="sparkline"

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import type { DeliveryView } from '../../../shared/wire/views/delivery.ts';
 
 /** A status of a delivery or an attempt. */
@@ -30,7 +29,7 @@ export const SPARK_HEIGHTS: Record<SparkStatus, number> = {
   none: 2,
 };
 
-export function Glyph({ of }: { of: ShownStatus }): JSX.Element {
+export function Glyph({ of }: { of: ShownStatus }) {
   return (
     <svg class="glyph" viewBox="0 0 16 16" width="14" height="14" aria-hidden="true">
       <path d={SHAPES[of]} />
@@ -38,7 +37,7 @@ export function Glyph({ of }: { of: ShownStatus }): JSX.Element {
   );
 }
 
-export function Status({ of, reason }: { of: ShownStatus; reason?: string | undefined }): JSX.Element {
+export function Status({ of, reason }: { of: ShownStatus; reason?: string | undefined }) {
   return (
     <span class={`status tone-${of}`}>
       <Glyph of={of} />

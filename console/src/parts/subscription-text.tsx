@@ -1,4 +1,4 @@
-import type { ComponentChildren, JSX } from 'preact';
+import type { ComponentChildren } from 'preact';
 import { pressureState } from '../../../api-client/words.ts';
 import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
 import { Moment } from './facts.tsx';
@@ -7,7 +7,7 @@ import { Glyph, type ShownStatus } from './status.tsx';
 type State = { tone: string; glyph: ShownStatus; text: string; detail?: ComponentChildren };
 
 /** Whether a subscription is enabled, unconfirmed, slowed, failing or disabled, and since when. */
-export function SubscriptionState({ of }: { of: SubscriptionView }): JSX.Element {
+export function SubscriptionState({ of }: { of: SubscriptionView }) {
   const { tone, glyph, text, detail } = stateOf(of);
   return (
     <span class={`status tone-${tone}`}>
@@ -37,7 +37,7 @@ function stateOf({ disabled, confirmed, backPressure, failing }: SubscriptionVie
   return { tone: 'delivered', glyph: 'delivered', text: 'enabled' };
 }
 
-function Since({ at }: { at: string }): JSX.Element {
+function Since({ at }: { at: string }) {
   return (
     <>
       since <Moment at={at} />
@@ -58,7 +58,7 @@ export function subscriberText({ name, subscriber }: Pick<SubscriptionView, 'nam
 }
 
 /** A subscriber's URL, as a link only for http and https. `noopener noreferrer` keeps this page from the target. */
-export function SubscriberUrl({ url }: { url: string }): JSX.Element {
+export function SubscriberUrl({ url }: { url: string }) {
   return /^https?:$/.test(URL.parse(url)?.protocol ?? '') ? (
     <a class="url" href={url} target="_blank" rel="noopener noreferrer">
       {url}

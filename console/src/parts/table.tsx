@@ -1,4 +1,4 @@
-import type { ComponentChildren, JSX } from 'preact';
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 
 export type Column<Row> = {
@@ -26,7 +26,7 @@ export function Table<Row>({
   rows: readonly Row[];
   keyOf: (row: Row) => string;
   rowClass?: (row: Row) => string | undefined;
-}): JSX.Element {
+}) {
   return (
     <table class="table" role="table">
       <caption class="unseen">{caption}</caption>
@@ -78,7 +78,7 @@ export function LoadMore({
   more: boolean;
   onMore: () => void;
   children: string;
-}): JSX.Element | null {
+}) {
   return more ? (
     <p class="load-more">
       <button type="button" class="button" onClick={onMore}>

@@ -1,5 +1,4 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { JSX } from 'preact';
 
 export type Theme = 'system' | 'light' | 'dark';
 
@@ -54,7 +53,7 @@ const THEMES: readonly (readonly [Theme, string])[] = [
   ['dark', 'Theme: dark'],
 ];
 
-export function ThemeSwitch(): JSX.Element {
+export function ThemeSwitch() {
   const [theme, setTheme] = useState(chosenTheme);
   return (
     <label class="theme-switch">

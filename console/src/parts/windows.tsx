@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { DAY_MS } from '../../../shared/domain/duration.ts';
 import type { Query } from '../route.ts';
 import { Field } from './fields.tsx';
@@ -27,7 +26,7 @@ export function WindowFields({
 }: {
   window: TimeWindow;
   onChange: (window: TimeWindow) => void;
-}): JSX.Element {
+}) {
   return (
     <div class="window-fields">
       <Field label="Accepted since">
@@ -84,7 +83,7 @@ export function WindowText({
   since: string | undefined;
   until: string | undefined;
   otherwise?: string;
-}): JSX.Element {
+}) {
   if (since === undefined && until === undefined) return <p class="muted">{otherwise}</p>;
   return (
     <p class="muted">

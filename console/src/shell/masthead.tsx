@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import type { ConsoleInfo } from '../../../shared/wire/views/console.ts';
 import { ThemeSwitch } from '../parts/theme.tsx';
 import { hrefTo, type Route } from '../route.ts';
@@ -12,7 +11,7 @@ const PAGES = [
   ['designer', 'Policy designer', hrefTo({ page: 'designer', query: {} })],
 ] as const;
 
-export function Masthead({ info, route }: { info: ConsoleInfo | undefined; route: Route }): JSX.Element {
+export function Masthead({ info, route }: { info: ConsoleInfo | undefined; route: Route }) {
   return (
     <header class="masthead">
       <a class="brand" href={hrefTo({ page: 'overview' })}>
@@ -41,7 +40,7 @@ function isIn(page: string, route: Route): boolean {
   return route.page === page && !('queue' in route);
 }
 
-function DeploymentName({ info }: { info: ConsoleInfo | undefined }): JSX.Element | null {
+function DeploymentName({ info }: { info: ConsoleInfo | undefined }) {
   if (info === undefined) return null;
   const { deployment, region, isLocal } = info;
   if (deployment === null) return <span class="place">no deployment</span>;

@@ -1,8 +1,7 @@
-import type { JSX } from 'preact';
 import { hrefTo, type Route } from '../route.ts';
 
 /** The tabs of one queue. */
-export function QueueNavigation({ route }: { route: Route }): JSX.Element | null {
+export function QueueNavigation({ route }: { route: Route }) {
   if (!('queue' in route)) return null;
   const { queue } = route;
   const tabs = [

@@ -1,11 +1,10 @@
-import type { JSX } from 'preact';
 import { useConsole } from '../live/console-context.tsx';
 import { stalenessOf } from '../live/freshness.ts';
 import { useNow } from '../live/hooks.ts';
 import { clockText, relativeText } from '../parts/time-text.ts';
 
 /** How old the page is while its polling fails or is behind. Not a live region: it changes every second. */
-export function StaleNotice(): JSX.Element | null {
+export function StaleNotice() {
   const { freshness } = useConsole();
   const now = useNow();
   const stale = stalenessOf(freshness.values(), now);

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import type uPlot from 'uplot';
 import { useConsole } from '../live/console-context.tsx';
@@ -26,7 +25,7 @@ export function WindowChoice({
 }: {
   window: WindowName;
   onChange: (window: WindowName) => void;
-}): JSX.Element {
+}) {
   return (
     <div class="actions" role="group" aria-label="Time window">
       {WINDOW_NAMES.map((name) => (
@@ -47,7 +46,7 @@ export function WindowChoice({
 }
 
 /** Shown in place of figures and charts that the deployment does not count. */
-export function NotCounted(): JSX.Element {
+export function NotCounted() {
   return (
     <p class="muted">
       This deployment counts no statistics: its setting queueStatistics is off, or it has an earlier version.
@@ -56,7 +55,7 @@ export function NotCounted(): JSX.Element {
 }
 
 /** What happened in one queue over time. */
-export function QueueStatistics({ queue }: { queue: string }): JSX.Element {
+export function QueueStatistics({ queue }: { queue: string }) {
   const { api } = useConsole();
   const [window, setWindow] = useState<WindowName>('hour');
   const statistics = useLive(`statistics/${queue}/${window}`, (signal) =>
@@ -80,7 +79,7 @@ export function StatisticsCharts({
   summary: Summary;
   window: WindowName;
   queues?: number;
-}): JSX.Element {
+}) {
   const series = useMemo(() => seriesOf(summary), [summary]);
   const { total } = summary;
   if (total.messages + total.attempts === 0) return <Empty title="No message and no attempt in this time" />;
@@ -120,7 +119,7 @@ function StatisticsChart({
   /** Names the window. */
   text: string;
   aside: string;
-}): JSX.Element {
+}) {
   const data = useMemo(
     (): uPlot.AlignedData => [times, ...lines.map(({ value }) => steps.map(value))],
     [times, steps, lines],

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { readBooks } from '../../../../api-client/operations.ts';
 import { EMPTY_BOOKS, isBalanced, type Books, sumOfBooks } from '../../../../shared/domain/delivery/books.ts';
@@ -16,7 +15,7 @@ import { BOOKS_MEANINGS } from '../../../../api-client/words.ts';
 import { Table, type Column } from '../../parts/table.tsx';
 
 /** Compares the messages that a queue accepted in a window with the outcomes of their deliveries. */
-export function BooksPage({ queue, query }: { queue: string; query: Query }): JSX.Element {
+export function BooksPage({ queue, query }: { queue: string; query: Query }) {
   const { api } = useConsole();
   const [window, setWindow] = useState(() => windowIn(query));
   const [counted, setCounted] = useState<Books>();
@@ -51,7 +50,7 @@ export function BooksPage({ queue, query }: { queue: string; query: Query }): JS
   );
 }
 
-function Report({ books, links }: { books: Books; links: FlowLinks }): JSX.Element {
+function Report({ books, links }: { books: Books; links: FlowLinks }) {
   return books.accepted === 0 ? (
     <Empty title="No messages accepted in this window">
       <p>Choose another window above, or publish a message on the queue’s page.</p>
@@ -109,7 +108,7 @@ const FIGURES: readonly (keyof Books)[] = [
 ];
 
 /** The figures of the flow chart as a table. */
-export function BooksTable({ books, links }: { books: Books; links: FlowLinks }): JSX.Element {
+export function BooksTable({ books, links }: { books: Books; links: FlowLinks }) {
   const columns: readonly Column<keyof Books>[] = [
     {
       head: 'Figure',

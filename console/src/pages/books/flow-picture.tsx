@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import type { Books } from '../../../../shared/domain/delivery/books.ts';
 import { useWidth } from '../../live/hooks.ts';
 import { flowLayout, type FlowBand, type FlowName, type FlowNode } from './flow-layout.ts';
@@ -11,7 +10,7 @@ const LABEL = 112;
 export type FlowLinks = Readonly<Record<FlowName, string>>;
 
 /** The flow from accepted messages to outcomes. Each figure links to its list. */
-export function FlowPicture({ books, links }: { books: Books; links: FlowLinks }): JSX.Element {
+export function FlowPicture({ books, links }: { books: Books; links: FlowLinks }) {
   const { ref, width } = useWidth<HTMLDivElement>();
   const flow = flowLayout(books, ROOM);
   const step = Math.max(100, (width - LABEL - BAR) / 2);
@@ -50,7 +49,7 @@ function bandPath({ fromY, toY, thick }: FlowBand, fromX: number, toX: number): 
   ].join('');
 }
 
-function Bar({ node, x, href }: { node: FlowNode; x: number; href: string }): JSX.Element {
+function Bar({ node, x, href }: { node: FlowNode; x: number; href: string }) {
   const { name, count, y, height } = node;
   return (
     <a href={href}>

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { RedrivenQueue } from '../../../../shared/domain/work-queues.ts';
 import type { DeadLetterResult } from '../../../../shared/wire/views/console.ts';
@@ -30,7 +29,7 @@ export function ChangeChosen({
   place: string;
   chosen: ReadonlySet<string>;
   onDone: () => void;
-}): JSX.Element {
+}) {
   const { api } = useConsole();
   const [asked, setAsked] = useState<DeadLetterChange>();
   const work = useAction((change: DeadLetterChange) => changeDeadLetters(api, which, change, [...chosen]));
@@ -75,7 +74,7 @@ function Question({
   place: string;
   action: Action<DeadLetterResult>;
   run: (change: DeadLetterChange) => void;
-}): JSX.Element {
+}) {
   const { verb, past, effect } = CHANGES[change];
   const isDone = action.state === 'done';
   return (

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { shortId } from '../../../../api-client/subscription-labels.ts';
 import type { RedrivenQueue } from '../../../../shared/domain/work-queues.ts';
@@ -30,7 +29,7 @@ export function DeadLetterTable({
   look: DeadLetterLook;
   chosen: ReadonlySet<string>;
   onChosen: (chosen: ReadonlySet<string>) => void;
-}): JSX.Element {
+}) {
   const now = useNow();
   const choose = (id: string, isChosen: boolean): void => {
     const others = [...chosen].filter((one) => one !== id);
@@ -129,15 +128,7 @@ const COLUMNS: readonly Column<DeadLetterView>[] = [
 ];
 
 /** A button that shows the whole dead letter. */
-function ShowDeadLetter({
-  which,
-  id,
-  place,
-}: {
-  which: RedrivenQueue;
-  id: string;
-  place: string;
-}): JSX.Element {
+function ShowDeadLetter({ which, id, place }: { which: RedrivenQueue; id: string; place: string }) {
   const { api } = useConsole();
   const [isOpen, setOpen] = useState(false);
   const { action, run } = useAction(() => showDeadLetter(api, which, id));
@@ -174,7 +165,7 @@ function ShowDeadLetter({
   );
 }
 
-function Whole({ deadLetter, place }: { deadLetter: DeadLetterDetail; place: string }): JSX.Element {
+function Whole({ deadLetter, place }: { deadLetter: DeadLetterDetail; place: string }) {
   const { id, sentAt, attributes, body } = deadLetter;
   return (
     <>

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { REDRIVEN_QUEUES, type RedrivenQueue } from '../../../../shared/domain/work-queues.ts';
 import type { DeadLetterCounts, DeadLetterLook } from '../../../../shared/wire/views/console.ts';
@@ -32,7 +31,7 @@ const MEANINGS: Record<RedrivenQueue, string> = {
 };
 
 /** The dead letters of one queue. It looks only when asked to: a look hides the messages from other programs. */
-export function DeadLettersPage({ query }: { query: Query }): JSX.Element {
+export function DeadLettersPage({ query }: { query: Query }) {
   const { api } = useConsole();
   const which = REDRIVEN_QUEUES.find((queue) => queue === query['which']) ?? 'ingress';
   const { queue, subscription, reason } = query;
@@ -103,7 +102,7 @@ function countText({ queues }: DeadLetterCounts, which: RedrivenQueue): string {
 }
 
 /** What a look does not show. */
-function Unseen({ look }: { look: DeadLetterLook }): JSX.Element {
+function Unseen({ look }: { look: DeadLetterLook }) {
   const { deadLetters, total, complete, hidden, hiddenUntil, statesProblem } = look;
   return (
     <>
@@ -134,7 +133,7 @@ const FIELDS = [
 type Filter = Record<(typeof FIELDS)[number][0], string>;
 
 /** The filter of a look. It is part of the address. */
-export function FilterForm({ which, query }: { which: RedrivenQueue; query: Query }): JSX.Element {
+export function FilterForm({ which, query }: { which: RedrivenQueue; query: Query }) {
   const { reason = '', queue = '', subscription = '' } = query;
   const [filter, setFilter] = useState<Filter>({ reason, queue, subscription });
   return (

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { LISTED_STATUSES } from '../../../../shared/domain/delivery/vocabulary.ts';
 import { deliveryQuery } from '../../../../api-client/deliveries.ts';
 import { type ListedDelivery, listDeliveries } from '../../../../api-client/operations.ts';
@@ -15,7 +14,7 @@ import { hrefTo, type Query } from '../../route.ts';
 import { PageOfQueue } from '../queue/page-of-queue.tsx';
 
 /** The recorded deliveries of a queue, except delivered ones, which the API lists only by message. */
-export function DeliveriesPage({ queue, query }: { queue: string; query: Query }): JSX.Element {
+export function DeliveriesPage({ queue, query }: { queue: string; query: Query }) {
   const { api } = useConsole();
   const { most, showMore } = useMost();
   const { status, subscription, since, until } = query;
@@ -73,7 +72,7 @@ function timeIn(text: string | undefined): number | undefined {
   return text === undefined ? undefined : Date.parse(text);
 }
 
-function SubscriptionFilter({ queue, subscription }: { queue: string; subscription: string }): JSX.Element {
+function SubscriptionFilter({ queue, subscription }: { queue: string; subscription: string }) {
   return (
     <p>
       Only the subscription{' '}

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import type { DeliveryDetail } from '../../../../api-client/operations.ts';
 import { STARTED_BY } from '../../../../shared/wire/views/delivery.ts';
 import { Moment } from '../../parts/facts.tsx';
@@ -9,7 +8,7 @@ import { durationText } from '../../parts/time-text.ts';
 type Attempt = DeliveryDetail['attempts'][number];
 
 /** The attempts of a delivery, newest first. */
-export function AttemptTable({ attempts }: { attempts: readonly Attempt[] }): JSX.Element {
+export function AttemptTable({ attempts }: { attempts: readonly Attempt[] }) {
   const severalRounds = attempts.some(({ round }) => round > 1);
   return (
     <Table

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { type DeliveryAddress, deliveryPath } from '../../../../api-client/deliveries.ts';
 import {
   type DeliveryDetail,
@@ -28,7 +27,7 @@ import { useNow } from '../../live/hooks.ts';
 import { Table, type Column } from '../../parts/table.tsx';
 import { relativeText } from '../../parts/time-text.ts';
 
-export function DeliveryPage({ address }: { address: DeliveryAddress }): JSX.Element {
+export function DeliveryPage({ address }: { address: DeliveryAddress }) {
   const { api } = useConsole();
   const { queue, messageId } = address;
   const delivery = useLive(`delivery/${JSON.stringify(address)}`, (signal) =>
@@ -57,7 +56,7 @@ export function DeliveryPage({ address }: { address: DeliveryAddress }): JSX.Ele
   );
 }
 
-function Receiver({ address: { queue, subscriptionId } }: { address: DeliveryAddress }): JSX.Element {
+function Receiver({ address: { queue, subscriptionId } }: { address: DeliveryAddress }) {
   const { api } = useConsole();
   // Without a value where the subscription is deleted: its id is then all that is known.
   const { value } = useLive(`subscription/${queue}/${subscriptionId}`, () =>
@@ -91,7 +90,7 @@ const SOURCES = {
   defaults: 'the deployment’s defaults',
 } as const;
 
-function Report({ delivery }: { delivery: DeliveryDetail }): JSX.Element {
+function Report({ delivery }: { delivery: DeliveryDetail }) {
   const { status, reason, attempts, nextAttempt, planned, lateResults = [], policy, policySource } = delivery;
   return (
     <>
@@ -159,7 +158,7 @@ export function DeliveryActions({
   address: DeliveryAddress;
   delivery: DeliveryDetail;
   onDone: () => void;
-}): JSX.Element {
+}) {
   const { api } = useConsole();
   const retry = useAction(async () => {
     await api.call(retryDelivery, deliveryPath(address));
@@ -188,7 +187,7 @@ export function DeliveryActions({
 
 type Planned = DeliveryDetail['planned'][number];
 
-export function PlannedTable({ planned }: { planned: readonly Planned[] }): JSX.Element {
+export function PlannedTable({ planned }: { planned: readonly Planned[] }) {
   const now = useNow();
   const columns: readonly Column<Planned>[] = [
     { head: 'Attempt', numeric: true, cell: ({ number }) => number },

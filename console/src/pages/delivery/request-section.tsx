@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import type { DeliveryAddress } from '../../../../api-client/deliveries.ts';
 import { getPayload, getSubscription } from '../../../../api-client/operations.ts';
@@ -16,7 +15,7 @@ import { curlCommand, knownRequest, type KnownRequest } from './known-request.ts
  * The request of each attempt as far as it is known, as a command that repeats it. It is read once: the data can have
  * 1 MiB.
  */
-export function RequestSection({ address }: { address: DeliveryAddress }): JSX.Element {
+export function RequestSection({ address }: { address: DeliveryAddress }) {
   const { api } = useConsole();
   const { queue, messageId, subscriptionId } = address;
   const { action, run } = useAction(async () => {
@@ -39,7 +38,7 @@ export function RequestSection({ address }: { address: DeliveryAddress }): JSX.E
   );
 }
 
-function Request({ known }: { known: KnownRequest }): JSX.Element {
+function Request({ known }: { known: KnownRequest }) {
   const { url } = known;
   switch (parseDestination(url).kind) {
     case 'webhook':
@@ -49,7 +48,7 @@ function Request({ known }: { known: KnownRequest }): JSX.Element {
   }
 }
 
-function WebhookRequest({ known }: { known: KnownRequest }): JSX.Element {
+function WebhookRequest({ known }: { known: KnownRequest }) {
   const { body, redacted, fileOptions } = known;
   return (
     <div class="stack">

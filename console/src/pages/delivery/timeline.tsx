@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { DeliveryDetail } from '../../../../api-client/operations.ts';
 import { useNow, useWidth } from '../../live/hooks.ts';
@@ -22,7 +21,7 @@ const STEPS: readonly (readonly [label: string, sign: string, next: (span: Span)
 ];
 
 /** Attempts on a time axis; planned ones are hollow. The tables below contain the same data. */
-export function Timeline({ delivery }: { delivery: DeliveryDetail }): JSX.Element {
+export function Timeline({ delivery }: { delivery: DeliveryDetail }) {
   const { ref, width } = useWidth<HTMLDivElement>();
   const now = useNow();
   const [view, setView] = useState<View>({ part: 'all' });
@@ -124,7 +123,7 @@ function PartButton({
   part: 'all' | 'made';
   view: View;
   onView: (view: View) => void;
-}): JSX.Element {
+}) {
   return (
     <button
       type="button"
@@ -142,7 +141,7 @@ function PartButton({
 const HEIGHT = 14;
 
 /** An attempt, as wide as it was long. Each outcome has a different shape as well as a colour. */
-export function TimelineMark({ mark, y }: { mark: Mark; y: number }): JSX.Element {
+export function TimelineMark({ mark, y }: { mark: Mark; y: number }) {
   const { number, kind, x, width, dueX } = mark;
   return (
     <g class={`mark tone-${kind}`} data-attempt={number}>

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useId, useState } from 'preact/hooks';
 import { listQueues, listSubscriptions } from '../../../../api-client/operations.ts';
 import { ApiRefusal } from '../../../../api-client/refusal.ts';
@@ -25,7 +24,7 @@ export function ApplyPolicy({
   /** The owner that is chosen at first. */
   requested: PolicyOwner;
   onRefused: (fields: ApiRefusal['fields']) => void;
-}): JSX.Element {
+}) {
   const { api } = useConsole();
   const names = useId();
   const [owner, setOwner] = useState(requested);

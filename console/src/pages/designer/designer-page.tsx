@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import {
   isPresetName,
@@ -31,7 +30,7 @@ import { Table, type Column } from '../../parts/table.tsx';
 import { runningTotal } from './schedule-series.ts';
 
 /** Edits the fields of a policy and shows the resulting schedule. */
-export function DesignerPage({ query: { queue = '', subscription } }: { query: Query }): JSX.Element {
+export function DesignerPage({ query: { queue = '', subscription } }: { query: Query }) {
   const requested = useMemo(
     (): PolicyOwner => ({ queue, ...(subscription !== undefined && { subscription }) }),
     [queue, subscription],
@@ -93,7 +92,7 @@ function PresetChoice({
 }: {
   chosen: PresetName | undefined;
   onChoose: (name: PresetName) => void;
-}): JSX.Element {
+}) {
   return (
     <label>
       <span class="unseen">Preset</span>
@@ -124,7 +123,7 @@ function DraftButton({
   text: string;
   draft: Draft;
   onBegin: (draft: Draft) => void;
-}): JSX.Element {
+}) {
   return (
     <button
       type="button"
@@ -146,7 +145,7 @@ function ApplySection({
   validation: Validation;
   requested: PolicyOwner;
   onRefused: (fields: readonly { field: string; message: string }[]) => void;
-}): JSX.Element {
+}) {
   const { info } = useConsole();
   if (info?.deployment === null)
     return (
@@ -164,7 +163,7 @@ function ApplySection({
 }
 
 /** How many requests a delivery makes at most, and over which time. `stale`: the controls contain an error. */
-export function ScheduleSum({ policy, stale }: { policy: RetryPolicy; stale: boolean }): JSX.Element {
+export function ScheduleSum({ policy, stale }: { policy: RetryPolicy; stale: boolean }) {
   const retries = retrySchedule(policy).length;
   return (
     <p class={stale ? 'sum sum-stale' : 'sum'} aria-live="polite">
@@ -185,7 +184,7 @@ export function ScheduleSum({ policy, stale }: { policy: RetryPolicy; stale: boo
 type Row = Retry & { totalSeconds: number };
 
 /** The schedule as a table. */
-export function ScheduleTable({ policy }: { policy: RetryPolicy }): JSX.Element {
+export function ScheduleTable({ policy }: { policy: RetryPolicy }) {
   const retries = retrySchedule(policy);
   const totals = runningTotal(retries.map(({ delaySeconds }) => delaySeconds));
   return (

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import type { FieldError } from '../../../../shared/domain/errors.ts';
 import {
   DEFAULT_RETRY_POLICY,
@@ -23,7 +22,7 @@ export function PolicyField({
   /** Fields that the API rejected. */
   rejected: readonly FieldError[];
   onChoice: (choice: PolicyChoice) => void;
-}): JSX.Element {
+}) {
   const checked = policyIn(choice);
   const faults = checked.ok
     ? faultsOf(rejected.filter(({ field }) => field.includes('_retry_policy')))
@@ -89,7 +88,7 @@ type Controls = {
 };
 
 /** A control for each field of a policy. An empty control shows the default as its placeholder. */
-export function PolicyControls(controls: Controls): JSX.Element {
+export function PolicyControls(controls: Controls) {
   const { draft, faults, onChange } = controls;
   return (
     <div class="phases">
@@ -130,7 +129,7 @@ export function PolicyControls(controls: Controls): JSX.Element {
   );
 }
 
-function NumberControl({ field, label, unit, controls }: NumberField & { controls: Controls }): JSX.Element {
+function NumberControl({ field, label, unit, controls }: NumberField & { controls: Controls }) {
   return (
     <InputField
       label={unit === undefined ? label : `${label}, ${unit}`}
@@ -145,7 +144,7 @@ function NumberControl({ field, label, unit, controls }: NumberField & { control
   );
 }
 
-function BackoffControls(controls: Controls): JSX.Element {
+function BackoffControls(controls: Controls) {
   return (
     <>
       <ChoiceControl
@@ -171,7 +170,7 @@ function ChoiceControl({
   label: string;
   choices: readonly string[];
   controls: Controls;
-}): JSX.Element {
+}) {
   return (
     <SelectField
       label={label}

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import type uPlot from 'uplot';
 import { type BackoffFunction, BACKOFF_FUNCTIONS } from '../../../../shared/domain/retry/vocabulary.ts';
@@ -19,7 +18,7 @@ const LINES: Record<BackoffFunction, { colour: `series-${string}`; dash: number[
 };
 
 /** Two charts: the delay before each retry for every backoff function, and the time of each retry. */
-export function ScheduleCharts({ policy }: { policy: RetryPolicy }): JSX.Element {
+export function ScheduleCharts({ policy }: { policy: RetryPolicy }) {
   const chosen = policy.retry_backoff_function;
   const retries = useMemo(() => retrySchedule(policy).map(({ retry }) => retry), [policy]);
   const delayOptions = useMemo((): ChartOptions => (colour) => delayChart(colour, chosen), [chosen]);

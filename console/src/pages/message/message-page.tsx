@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { explainMessage } from '../../../../api-client/operations.ts';
 import { dataIn, type MessageView, showMessage } from '../../../../api-client/messages.ts';
 import { isNotFound } from '../../../../api-client/refusal.ts';
@@ -15,7 +14,7 @@ import { MessageSubscriptions } from './message-subscriptions.tsx';
 
 const MOST = 100;
 
-export function MessagePage({ queue, id }: { queue: string; id: string }): JSX.Element {
+export function MessagePage({ queue, id }: { queue: string; id: string }) {
   const { api } = useConsole();
   const message = useLive(
     `message/${queue}/${id}`,
@@ -72,7 +71,7 @@ export function MessagePage({ queue, id }: { queue: string; id: string }): JSX.E
   );
 }
 
-function MessageFacts({ view }: { view: MessageView }): JSX.Element {
+function MessageFacts({ view }: { view: MessageView }) {
   return (
     <Facts
       facts={[
@@ -93,7 +92,7 @@ function MessageFacts({ view }: { view: MessageView }): JSX.Element {
   );
 }
 
-function NoData({ erased }: { erased: boolean }): JSX.Element {
+function NoData({ erased }: { erased: boolean }) {
   return erased ? (
     <Empty title="The data was erased" />
   ) : (

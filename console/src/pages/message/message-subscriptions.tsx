@@ -1,5 +1,4 @@
 import { STATUSES, toRecord } from '../../../../shared/domain/delivery/vocabulary.ts';
-import type { JSX } from 'preact';
 import type { Listed } from '../../../../api-client/api-client.ts';
 import type { Explained } from '../../../../api-client/operations.ts';
 import { noneLeftText } from '../../../../api-client/words.ts';
@@ -20,7 +19,7 @@ export function MessageSubscriptions({
   message: { queue: string; messageId: string; matched: number };
   listed: Listed<Explained>;
   onSent: () => void;
-}): JSX.Element {
+}) {
   if (listed.items.length === 0) return <Empty title={noneLeftText(matched)} />;
   const columns: readonly Column<Explained>[] = [
     {
@@ -97,7 +96,7 @@ const LOOKS: Record<Explained['verdict'], DeliveryView['status']> = {
 };
 
 /** What became of a message for one subscription, and why. */
-export function Verdict({ of }: { of: Explained }): JSX.Element {
+export function Verdict({ of }: { of: Explained }) {
   const { verdict, certain, detail } = of;
   const look = LOOKS[verdict];
   return (

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { deliveryPath } from '../../../../api-client/deliveries.ts';
 import { type Explained, getSubscription, sendDelivery } from '../../../../api-client/operations.ts';
@@ -25,7 +24,7 @@ type SendTo = { message: { queue: string; messageId: string }; to: Explained; on
 type Asked = SendTo & { consequence: string | undefined };
 
 /** Sends the message to one subscription, after a question; without a button where it cannot be sent. */
-export function SendMessage(props: SendTo): JSX.Element {
+export function SendMessage(props: SendTo) {
   const { verdict } = props.to;
   // The verdict changes once the message is sent, while the dialog is still open.
   const [wasDisabled] = useState(verdict === 'disabled');
@@ -38,7 +37,7 @@ export function SendMessage(props: SendTo): JSX.Element {
 }
 
 /** The verdict is about the time of the message; the subscription may be enabled by now. */
-function SendOrEnable(props: Asked): JSX.Element | null {
+function SendOrEnable(props: Asked) {
   const { api } = useConsole();
   const {
     message: { queue },
@@ -52,7 +51,7 @@ function SendOrEnable(props: Asked): JSX.Element | null {
   return <a href={hrefTo({ page: 'subscription', queue, subscription })}>Enable it to send</a>;
 }
 
-function SendButton(props: Asked): JSX.Element {
+function SendButton(props: Asked) {
   const [open, setOpen] = useState(false);
   const { to, consequence } = props;
   return (
@@ -87,7 +86,7 @@ function receiverText({ name, subscriber, subscriptionId }: Explained): string {
   return subscriberText({ ...(name !== undefined && { name }), subscriber: subscriber ?? subscriptionId });
 }
 
-function Question({ message: { queue, messageId }, to, onSent, consequence: now }: Asked): JSX.Element {
+function Question({ message: { queue, messageId }, to, onSent, consequence: now }: Asked) {
   const { api } = useConsole();
   const { subscriptionId } = to;
   // The verdict changes once the message is sent; the question does not.

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { type ListedMessage, listMessages } from '../../../../api-client/operations.ts';
 import { OPEN_STATUSES, RECOVERABLE_STATUSES } from '../../../../shared/domain/delivery/vocabulary.ts';
 import { firstOf } from '../../api/listed.ts';
@@ -16,7 +15,7 @@ import { PageOfQueue } from '../queue/page-of-queue.tsx';
 
 const SHOWN_STATUSES = ['delivered', ...OPEN_STATUSES, ...RECOVERABLE_STATUSES] as const;
 
-export function MessageTable({ messages }: { messages: readonly ListedMessage[] }): JSX.Element {
+export function MessageTable({ messages }: { messages: readonly ListedMessage[] }) {
   return <Table caption="Messages, newest first" columns={COLUMNS} rows={messages} keyOf={({ id }) => id} />;
 }
 
@@ -37,7 +36,7 @@ const COLUMNS: readonly Column<ListedMessage>[] = [
   { head: 'Outcome', cell: (message) => <OutcomeCounts of={message} /> },
 ];
 
-function OutcomeCounts({ of: { matched, deliveries, unfinished } }: { of: ListedMessage }): JSX.Element {
+function OutcomeCounts({ of: { matched, deliveries, unfinished } }: { of: ListedMessage }) {
   if (unfinished === true) return <span class="muted">still being dispatched</span>;
   if (matched === 0) return <span class="muted">no match</span>;
   if (deliveries === undefined) return <span class="muted">too many to count</span>;
@@ -57,7 +56,7 @@ function OutcomeCounts({ of: { matched, deliveries, unfinished } }: { of: Listed
   );
 }
 
-export function NoMessages({ queue }: { queue: string }): JSX.Element {
+export function NoMessages({ queue }: { queue: string }) {
   return (
     <Empty title="No messages in the last 24 hours">
       <p>
@@ -90,7 +89,7 @@ function isChoice(text: string): text is keyof typeof CHOICES {
   return Object.hasOwn(CHOICES, text);
 }
 
-export function MessagesPage({ queue, query }: { queue: string; query: Query }): JSX.Element {
+export function MessagesPage({ queue, query }: { queue: string; query: Query }) {
   const { api } = useConsole();
   const { most, showMore } = useMost();
   const { since, until, show = 'all' } = query;

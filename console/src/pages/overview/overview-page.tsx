@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useCallback, useState, useEffect } from 'preact/hooks';
 import type { Listed } from '../../../../api-client/api-client.ts';
 import { readHealth, listQueues } from '../../../../api-client/operations.ts';
@@ -20,7 +19,7 @@ import { ServiceHealth } from './service-health.tsx';
 import { Totals } from './totals.tsx';
 import { hrefTo } from '../../route.ts';
 
-export function OverviewPage(): JSX.Element {
+export function OverviewPage() {
   const { api, info } = useConsole();
   const { most, showMore } = useMost();
   const queues = useLive(`queues/${most}`, () => api.items(listQueues, { query: { detailed: true }, most }));
@@ -81,7 +80,7 @@ export function OverviewPage(): JSX.Element {
 }
 
 /** Shown for a deployment without queues: creates the first one. */
-function NoQueues({ onCreated }: { onCreated: () => void }): JSX.Element {
+function NoQueues({ onCreated }: { onCreated: () => void }) {
   return (
     <Empty title="No queues yet">
       <p>
@@ -107,13 +106,7 @@ function inWindow(watched: WatchedQueue | undefined, window: WindowName): Omit<W
 }
 
 /** The queues whose figures could not be read, and the reason for the first of them. */
-function Unread({
-  queues,
-  listFailure,
-}: {
-  queues: readonly ShownQueue[];
-  listFailure: unknown;
-}): JSX.Element | null {
+function Unread({ queues, listFailure }: { queues: readonly ShownQueue[]; listFailure: unknown }) {
   const [first, ...others] = queues.filter(
     ({ failure }) => failure !== undefined && !isSameFailure(failure, listFailure),
   );
@@ -138,7 +131,7 @@ function OverTime({
   queues: readonly ShownQueue[];
   window: WindowName;
   onWindow: (window: WindowName) => void;
-}): JSX.Element | null {
+}) {
   if (queues.length === 0) return null;
   const known = queues.flatMap(({ value }) => value ?? []);
   const { summary } = totalOf(known);
@@ -160,7 +153,7 @@ function isSameFailure(one: unknown, other: unknown): boolean {
 }
 
 /** Opens a queue by name. */
-export function GoToQueue(): JSX.Element {
+export function GoToQueue() {
   const [name, setName] = useState('');
   return (
     <form

@@ -12,13 +12,7 @@ export type ShownQueue = { name: string; value: QueueFigures | undefined; failur
 type Row = ShownQueue & { warnings: readonly Warning[] };
 
 /** The queues, those that need attention first. `window`: that of their statistics. */
-export function QueueTable({
-  queues,
-  window,
-}: {
-  queues: readonly ShownQueue[];
-  window: WindowName;
-}): JSX.Element {
+export function QueueTable({ queues, window }: { queues: readonly ShownQueue[]; window: WindowName }) {
   const rows = queues.map((queue): Row => {
     return { ...queue, warnings: queue.value === undefined ? [] : warningsOf(queue.value) };
   });

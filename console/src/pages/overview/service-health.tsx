@@ -1,4 +1,4 @@
-import type { ComponentChildren, JSX } from 'preact';
+import type { ComponentChildren } from 'preact';
 import { REDRIVEN_QUEUES } from '../../../../shared/domain/work-queues.ts';
 import type { Health } from '../../../../api-client/operations.ts';
 import { counted, HEALTH_NAMES } from '../../../../api-client/words.ts';
@@ -7,7 +7,7 @@ import { Failure, Notice } from '../../parts/notice.tsx';
 import { hrefTo } from '../../route.ts';
 
 /** The health of the deployment: failed checks, overdue retries and dead letters. */
-export function ServiceHealth({ health }: { health: Live<Health> }): JSX.Element {
+export function ServiceHealth({ health }: { health: Live<Health> }) {
   if (health.failure !== undefined) return <Failure of={health.failure} />;
   return (
     <div class="health">
@@ -20,7 +20,7 @@ export function ServiceHealth({ health }: { health: Live<Health> }): JSX.Element
   );
 }
 
-function Report({ health }: { health: Health }): JSX.Element {
+function Report({ health }: { health: Health }) {
   const warnings = warningsIn(health);
   const notices = health.queues?.['undeliverable'] ?? 0;
   return (
@@ -63,7 +63,7 @@ function warningsIn({ checks, queues = {}, overdue = 0 }: Health): NamedWarning[
   ];
 }
 
-function deadLetterText(name: string, count: number): JSX.Element {
+function deadLetterText(name: string, count: number) {
   const which = REDRIVEN_QUEUES.find((queue) => HEALTH_NAMES[queue] === name);
   return (
     <>
@@ -79,7 +79,7 @@ function deadLetterText(name: string, count: number): JSX.Element {
   );
 }
 
-function DeadLetterLink({ which, children }: { which: string; children: string }): JSX.Element {
+function DeadLetterLink({ which, children }: { which: string; children: string }) {
   return <a href={hrefTo({ page: 'dead-letters', query: { which } })}>{children}</a>;
 }
 

@@ -1,4 +1,4 @@
-import type { ComponentChildren, JSX } from 'preact';
+import type { ComponentChildren } from 'preact';
 import type { Health } from '../../../../api-client/operations.ts';
 import { counted } from '../../../../api-client/words.ts';
 import type { Live } from '../../live/use-live.ts';
@@ -20,7 +20,7 @@ export function Totals({
   queues: { shown: readonly ShownQueue[]; more: boolean } | undefined;
   window: WindowName;
   health: Live<Health>;
-}): JSX.Element {
+}) {
   const known = (queues?.shown ?? []).flatMap(({ value }) => value ?? []);
   const isWhole = known.length === queues?.shown.length;
   const tiles = isWhole || known.length > 0 ? tilesOf(totalOf(known)) : LOADING_TILES;

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { patchQueue, putQueue } from '../../../../api-client/operations.ts';
 import { findQueue } from '../../../../api-client/queues.ts';
@@ -26,7 +25,7 @@ import {
 type Edited = { queue: string; metadata: Record<string, unknown>; onDone: () => void };
 
 /** The button that changes the metadata of a queue, and its form. */
-export function EditQueue(edited: Edited): JSX.Element {
+export function EditQueue(edited: Edited) {
   return (
     <DialogButton text="Edit queue" wide>
       {(close) => <EditForm {...edited} onClose={close} />}
@@ -34,7 +33,7 @@ export function EditQueue(edited: Edited): JSX.Element {
   );
 }
 
-function EditForm({ queue, metadata, onDone, onClose }: Edited & { onClose: () => void }): JSX.Element {
+function EditForm({ queue, metadata, onDone, onClose }: Edited & { onClose: () => void }) {
   const { api } = useConsole();
   // The page reads the queue again and again: the changes are those to what the form showed at first.
   const [before] = useState(() => queueDraft(metadata));
@@ -124,7 +123,7 @@ export function CreateQueue({
   onCreated: () => void;
   /** Of the dialog with the form. */
   onClose?: () => void;
-}): JSX.Element {
+}) {
   const { api } = useConsole();
   const [name, setName] = useState('');
   const [policy, setPolicy] = useState(() => choiceOf(undefined));

@@ -1,4 +1,4 @@
-import type { ComponentChildren, JSX } from 'preact';
+import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { putQueue } from '../../../../api-client/operations.ts';
 import { nearestName } from '../../../../api-client/queues.ts';
@@ -12,7 +12,7 @@ import { PageHeading } from '../../parts/page-heading.tsx';
 import { hrefTo } from '../../route.ts';
 
 /** Shown in place of a page of a queue that does not exist: the name that was probably meant, and a button that creates the queue. */
-export function MissingQueue({ queue, onCreated }: { queue: string; onCreated: () => void }): JSX.Element {
+export function MissingQueue({ queue, onCreated }: { queue: string; onCreated: () => void }) {
   const { api } = useConsole();
   const near = useAction(() => nearestName(api, queue));
   useEffect(near.run, [near.run]);
@@ -48,7 +48,7 @@ export function PageOfQueue({
   queue: string;
   live: Pick<Live<unknown>, 'failure' | 'refresh'>;
   children: ComponentChildren;
-}): JSX.Element {
+}) {
   return (
     <>
       <PageHeading

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { postMessages } from '../../../../api-client/operations.ts';
 import { useConsole } from '../../live/console-context.tsx';
@@ -12,7 +11,7 @@ import { hrefTo } from '../../route.ts';
 const EXAMPLE = '{\n  "test": true\n}';
 
 /** Publishes one test message to a queue. */
-export function Publish({ queue, onPublished }: { queue: string; onPublished: () => void }): JSX.Element {
+export function Publish({ queue, onPublished }: { queue: string; onPublished: () => void }) {
   const { api } = useConsole();
   const [type, setType] = useState('');
   const [data, setData] = useState(EXAMPLE);

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { getQueue, listSubscriptions, deleteQueue } from '../../../../api-client/operations.ts';
 import { isNotFound } from '../../../../api-client/refusal.ts';
@@ -28,7 +27,7 @@ const MAX_SUBSCRIPTIONS = 100;
 const RECENT = 20;
 const SHOWN_MESSAGES = 8;
 
-export function QueuePage({ queue }: { queue: string }): JSX.Element {
+export function QueuePage({ queue }: { queue: string }) {
   const { api } = useConsole();
   const readRecent = useMemo(() => recentReader(api, queue), [api, queue]);
   const metadata = useLive(`queue/${queue}`, (signal) => api.call(getQueue, { path: { queue }, signal }));
@@ -108,7 +107,7 @@ export function DeleteQueue({
 }: {
   queue: string;
   subscriptions: Listed<SubscriptionView>;
-}): JSX.Element {
+}) {
   const { api } = useConsole();
   const count = more
     ? `more than ${items.length} subscriptions`
@@ -136,13 +135,7 @@ export function DeleteQueue({
   );
 }
 
-export function QueueMetadata({
-  queue,
-  metadata,
-}: {
-  queue: string;
-  metadata: Record<string, unknown>;
-}): JSX.Element {
+export function QueueMetadata({ queue, metadata }: { queue: string; metadata: Record<string, unknown> }) {
   const policy = queuePolicy(metadata);
   return (
     <div class="stack">

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 import type { Listed } from '../../../../api-client/api-client.ts';
 import type { RecentMessage } from '../../api/recent-deliveries.ts';
@@ -20,7 +19,7 @@ export function SubscriptionTable({
   queue: string;
   listed: Listed<SubscriptionView>;
   recent: readonly RecentMessage[] | undefined;
-}): JSX.Element {
+}) {
   if (listed.items.length === 0) return <NoSubscriptions queue={queue} />;
   return (
     <>
@@ -71,7 +70,7 @@ function sparksOf(recent: readonly RecentMessage[], id: string): SparkStatus[] {
     .toReversed();
 }
 
-function NoSubscriptions({ queue }: { queue: string }): JSX.Element {
+function NoSubscriptions({ queue }: { queue: string }) {
   return (
     <Empty title="No subscriptions yet">
       <p>

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Listed } from '../../../../api-client/api-client.ts';
 import { startRecovery, listDeliveries, type ListedDelivery } from '../../../../api-client/operations.ts';
@@ -32,7 +31,7 @@ export function RecoveryForm({
   query: Query;
   subscriptions: Pick<Live<Listed<SubscriptionView>>, 'value'>;
   onStarted: () => void;
-}): JSX.Element {
+}) {
   const { api } = useConsole();
   const [window, setWindow] = useState(() => windowIn(query));
   const [subscription, setSubscription] = useState(query['subscription'] ?? '');
@@ -130,7 +129,7 @@ function StatusField({
 }: {
   status: RecoverableStatus | undefined;
   onStatus: (status: RecoverableStatus | undefined) => void;
-}): JSX.Element {
+}) {
   return (
     <SelectField
       label="Status"
@@ -155,13 +154,7 @@ function StatusField({
 }
 
 /** The chosen subscription may be beyond the listed ones: a link can name any. */
-function SubscriptionChoices({
-  listed,
-  chosen,
-}: {
-  listed: readonly SubscriptionView[];
-  chosen: string;
-}): JSX.Element {
+function SubscriptionChoices({ listed, chosen }: { listed: readonly SubscriptionView[]; chosen: string }) {
   const isListed = chosen === '' || listed.some(({ id }) => id === chosen);
   return (
     <>
@@ -179,7 +172,7 @@ function recoverable(failed: FailedCount): string {
   return failed.more ? 'all' : counted(sumOf(failed), 'delivery', 'deliveries');
 }
 
-function CountResult({ failed }: { failed: FailedCount }): JSX.Element {
+function CountResult({ failed }: { failed: FailedCount }) {
   return sumOf(failed) === 0 ? (
     <Notice title="No failed deliveries match" />
   ) : (

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { stopRecovery } from '../../../../api-client/operations.ts';
 import type { RecoveryView } from '../../../../shared/wire/views/recovery.ts';
 import { useConsole } from '../../live/console-context.tsx';
@@ -21,7 +20,7 @@ export function RecoveryList({
   shown: string | undefined;
   onShow: (id: string) => void;
   onChanged: () => void;
-}): JSX.Element {
+}) {
   return (
     <Table
       caption="Recoveries, newest first"
@@ -84,7 +83,7 @@ const COLUMNS: readonly Column<RecoveryView>[] = [
   { head: 'Updated', cell: ({ updatedAt }) => <Moment at={updatedAt} /> },
 ];
 
-function Stop({ queue, id, onStopped }: { queue: string; id: string; onStopped: () => void }): JSX.Element {
+function Stop({ queue, id, onStopped }: { queue: string; id: string; onStopped: () => void }) {
   const { api } = useConsole();
   const { action, run } = useAction(async () => {
     await api.call(stopRecovery, { path: { queue, recovery: id } });

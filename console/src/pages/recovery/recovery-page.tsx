@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import type { Listed } from '../../../../api-client/api-client.ts';
 import { listRecoveries, listSubscriptions } from '../../../../api-client/operations.ts';
@@ -36,7 +35,7 @@ function RecoveryResult({
   recovery: RecoveryView;
   /** Names or URLs of subscriptions by id. */
   names: ReadonlyMap<string, string>;
-}): JSX.Element {
+}) {
   const { api } = useConsole();
   const { queue, id } = recovery;
   const result = useLive(
@@ -64,7 +63,7 @@ function Outcomes({
   recovery: RecoveryView;
   outcomes: readonly RecoveryOutcomes[];
   names: ReadonlyMap<string, string>;
-}): JSX.Element {
+}) {
   const { queue, state } = recovery;
   const last: Look = { at: Date.now(), outcomes };
   const first = useRef(last);
@@ -131,7 +130,7 @@ const MOST = 20;
 const MAX_SUBSCRIPTIONS = 100;
 
 /** Starts recoveries of a queue and shows their progress. */
-export function RecoveryPage({ queue, query }: { queue: string; query: Query }): JSX.Element {
+export function RecoveryPage({ queue, query }: { queue: string; query: Query }) {
   const { api } = useConsole();
   const recoveries = useLive(`recoveries/${queue}`, () =>
     api.items(listRecoveries, { path: { queue }, most: MOST }),

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { REDACTED } from '../../../../shared/domain/subscription/credential-headers.ts';
 import type { Faults } from '../../api/failure-words.ts';
 import { InputField, SelectField } from '../../parts/fields.tsx';
@@ -25,7 +24,7 @@ export function AuthFields({
   stored: AuthDraft;
   faults: Faults;
   onAuth: (auth: AuthDraft) => void;
-}): JSX.Element {
+}) {
   return (
     <fieldset>
       <legend>Authentication</legend>
@@ -79,7 +78,7 @@ function AuthInput({
   isKept: boolean;
   fault: string | undefined;
   onValue: (value: string) => void;
-}): JSX.Element {
+}) {
   const { label, hint, secret, pem } = field;
   return (
     <InputField
@@ -98,7 +97,7 @@ function AuthInput({
   );
 }
 
-function RemovalQuestion(): JSX.Element {
+function RemovalQuestion() {
   return (
     <Notice tone="warning" title="Saving removes the stored credentials">
       <p>Requests are then sent without them. The credentials cannot be restored.</p>

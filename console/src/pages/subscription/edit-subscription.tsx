@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { getSubscription, subscribe, updateSubscription } from '../../../../api-client/operations.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
@@ -11,13 +10,7 @@ import { creationOf, patchOf } from './subscription-draft.ts';
 import { type SubscriptionEdit, SubscriptionForm } from './subscription-form.tsx';
 
 /** The button that subscribes a URL to a queue, and its form. The signing secret is shown once. */
-export function CreateSubscription({
-  queue,
-  onCreated,
-}: {
-  queue: string;
-  onCreated: () => void;
-}): JSX.Element {
+export function CreateSubscription({ queue, onCreated }: { queue: string; onCreated: () => void }) {
   return (
     <DialogButton text="Create subscription" kind="primary" wide>
       {(close) => <CreateForm queue={queue} onCreated={onCreated} onClose={close} />}
@@ -33,7 +26,7 @@ function CreateForm({
   queue: string;
   onCreated: () => void;
   onClose: () => void;
-}): JSX.Element {
+}) {
   const { api } = useConsole();
   const { action, run, reset } = useAction(async ({ draft }: SubscriptionEdit) => {
     const created = await api.call(subscribe, { path: { queue }, body: JSON.stringify(creationOf(draft)) });
@@ -74,7 +67,7 @@ function CreateForm({
 }
 
 /** The button that changes a subscription, and its form. */
-export function EditSubscription(of: { subscription: SubscriptionView; onDone: () => void }): JSX.Element {
+export function EditSubscription(of: { subscription: SubscriptionView; onDone: () => void }) {
   return (
     <DialogButton text="Edit" title="Edit subscription" wide>
       {(close) => <EditForm {...of} onClose={close} />}
@@ -90,7 +83,7 @@ function EditForm({
   subscription: SubscriptionView;
   onDone: () => void;
   onClose: () => void;
-}): JSX.Element {
+}) {
   const { api } = useConsole();
   // The page reads the subscription again and again: the changes are those to what the form showed at first.
   const [before] = useState(subscription);

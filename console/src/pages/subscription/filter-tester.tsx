@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { dataIn, showMessage } from '../../../../api-client/messages.ts';
 import { type ListedMessage, listMessages } from '../../../../api-client/operations.ts';
@@ -24,7 +23,7 @@ export function FilterTester({
   queue: string;
   eventTypes: readonly string[];
   filter: string;
-}): JSX.Element {
+}) {
   const { api } = useConsole();
   const [type, setType] = useState('');
   const [data, setData] = useState('');
@@ -82,7 +81,7 @@ function RecentMessages({
 }: {
   recent: ReturnType<typeof useAction<[], { items: ListedMessage[] }>>;
   onChosen: (id: string) => void;
-}): JSX.Element {
+}) {
   if (action.state === 'failed') return <Failure of={action.failure} />;
   if (action.state !== 'done')
     return (
@@ -106,7 +105,7 @@ function RecentMessages({
   );
 }
 
-function Verdict({ of }: { of: FilterVerdict }): JSX.Element {
+function Verdict({ of }: { of: FilterVerdict }) {
   switch (of.kind) {
     case 'matches':
       return <strong class="tone-delivered">Matches: this message is sent.</strong>;

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { REDACTED } from '../../../../shared/domain/subscription/credential-headers.ts';
 import type { Faults } from '../../api/failure-words.ts';
 import { InputField } from '../../parts/fields.tsx';
@@ -13,7 +12,7 @@ export function HeaderFields({
   headers: readonly Header[];
   faults: Faults;
   onHeaders: (headers: readonly Header[]) => void;
-}): JSX.Element {
+}) {
   const change = (index: number, changed: Partial<Header>): void => {
     onHeaders(headers.map((header, at) => (at === index ? { ...header, ...changed } : header)));
   };

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import type { SubscriptionDeliveryView } from '../../../../shared/wire/views/delivery.ts';
 import { Moment } from '../../parts/facts.tsx';
 import { Empty } from '../../parts/notice.tsx';
@@ -15,7 +14,7 @@ export function RecentDeliveries({
   recent: readonly SubscriptionDeliveryView[];
   /** Whether the messages of the last 24 hours were not all looked through. */
   more: boolean;
-}): JSX.Element {
+}) {
   return recent.length === 0 ? (
     <Empty title={more ? 'No deliveries of the newest messages' : 'No deliveries in the last 24 hours'}>
       <p>Send a test message to see the response.</p>

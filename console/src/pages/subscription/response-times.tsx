@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import type { SubscriptionDeliveryView } from '../../../../shared/wire/views/delivery.ts';
 import { Chart } from '../../parts/chart.tsx';
@@ -9,11 +8,7 @@ import { durationText } from '../../parts/time-text.ts';
 import { quantile, responseTimes } from './response-time-series.ts';
 
 /** A chart of the response time of each delivery’s last attempt. */
-export function ResponseTimes({
-  deliveries,
-}: {
-  deliveries: readonly SubscriptionDeliveryView[];
-}): JSX.Element {
+export function ResponseTimes({ deliveries }: { deliveries: readonly SubscriptionDeliveryView[] }) {
   const times = useMemo(() => responseTimes(deliveries), [deliveries]);
   const data = useMemo((): [number[], (number | null)[], (number | null)[]] => {
     const of = (succeeded: boolean) =>

@@ -1,4 +1,4 @@
-import type { ComponentChildren, JSX } from 'preact';
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { rotateSecret } from '../../../../api-client/operations.ts';
 import { useConsole } from '../../live/console-context.tsx';
@@ -21,7 +21,7 @@ export function NewSecret({
   secret: string;
   onDone: () => void;
   children?: ComponentChildren;
-}): JSX.Element {
+}) {
   return (
     <div class="stack">
       <Notice tone="success" title={`This is the ${what}. It is not shown again.`} />
@@ -45,7 +45,7 @@ const GRACES = [
   [0, 'no time: it expires now'],
 ] as const;
 
-export function RotateSecret({ queue, id }: { queue: string; id: string }): JSX.Element {
+export function RotateSecret({ queue, id }: { queue: string; id: string }) {
   return (
     <DialogButton text="Rotate secret">
       {(close) => <RotateForm queue={queue} id={id} onClose={close} />}
@@ -53,7 +53,7 @@ export function RotateSecret({ queue, id }: { queue: string; id: string }): JSX.
   );
 }
 
-function RotateForm({ queue, id, onClose }: { queue: string; id: string; onClose: () => void }): JSX.Element {
+function RotateForm({ queue, id, onClose }: { queue: string; id: string; onClose: () => void }) {
   const { api } = useConsole();
   const [grace, setGrace] = useState('86400');
   const { action, run } = useAction(() =>

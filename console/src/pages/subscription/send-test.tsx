@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { sendTest } from '../../../../api-client/test-subscription.ts';
 import type { DeliveryView } from '../../../../shared/wire/views/delivery.ts';
@@ -13,15 +12,7 @@ import { WorkButton } from '../../parts/buttons.tsx';
 import { hrefTo } from '../../route.ts';
 
 /** Sends a test message to one subscription and shows the response. */
-export function SendTest({
-  queue,
-  id,
-  onSent,
-}: {
-  queue: string;
-  id: string;
-  onSent: () => void;
-}): JSX.Element {
+export function SendTest({ queue, id, onSent }: { queue: string; id: string; onSent: () => void }) {
   const { api } = useConsole();
   const [data, setData] = useState('{"test": true}');
   const fault = jsonFault(data);
@@ -52,7 +43,7 @@ export function SendTest({
   );
 }
 
-function Answer({ delivery }: { delivery: DeliveryView }): JSX.Element {
+function Answer({ delivery }: { delivery: DeliveryView }) {
   const { queue, messageId, subscriptionId, status, reason, attempts } = delivery;
   const last = attempts.at(-1);
   return (

@@ -1,4 +1,4 @@
-import type { ComponentChildren, JSX } from 'preact';
+import type { ComponentChildren } from 'preact';
 import { DEFAULT_RETRY_POLICY } from '../../../../shared/domain/retry/policy.ts';
 import type { PolicySource } from '../../../../shared/domain/retry/vocabulary.ts';
 import { policyFor } from '../../../../shared/domain/subscription/delivery-policy.ts';
@@ -34,7 +34,7 @@ export function PolicyInForce({
 }: {
   subscription: SubscriptionView;
   metadata: Record<string, unknown> | undefined;
-}): JSX.Element {
+}) {
   const retryPolicy = queuePolicy(metadata);
   const queue = { metadata, ...(retryPolicy !== undefined && { retryPolicy }) };
   const { source, policy } = policyFor({ queue, subscription }, DEFAULTS);
@@ -64,7 +64,7 @@ export function SubscriptionFacts({
   subscription: SubscriptionView;
   /** How many deliveries wait and why; undefined: none that is known. */
   waiting: string | undefined;
-}): JSX.Element {
+}) {
   const { subscriber, age, ttl, options, failing, confirmation } = subscription;
   const { _retry_policy, ...others } = options;
   const hasOthers = Object.keys(others).length > 0;
@@ -106,7 +106,7 @@ export function SubscriptionFacts({
 }
 
 /** Why its requests are slowed, for a reader who does not know the words of the state. */
-function PressureNotice({ of: { backPressure } }: { of: SubscriptionView }): JSX.Element | null {
+function PressureNotice({ of: { backPressure } }: { of: SubscriptionView }) {
   if (backPressure === undefined) return null;
   const { title, detail } = pressureWords(backPressure);
   return (

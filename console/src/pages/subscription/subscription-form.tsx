@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 import { hasNewOrigin, parseDestination } from '../../../../shared/domain/subscription/destination.ts';
@@ -42,7 +41,7 @@ export function SubscriptionForm({
   /** The form differs from what was sent last. */
   onChanged: () => void;
   onClose: () => void;
-}): JSX.Element {
+}) {
   const [stored] = useState(() => (before === undefined ? EMPTY_SUBSCRIPTION : subscriptionDraft(before)));
   const [draft, setDraft] = useState(stored);
   const [keepSecret, setKeepSecret] = useState(false);
@@ -179,7 +178,7 @@ function MoveWarning({
 }: {
   keepSecret: boolean;
   onKeepSecret: (keep: boolean) => void;
-}): JSX.Element {
+}) {
   return (
     <Notice tone="warning" title="The subscriber moves to another origin">
       <p>

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import {
   getSubscription,
   listDeliveriesOfSubscription,
@@ -34,7 +33,7 @@ import { WorkButton } from '../../parts/buttons.tsx';
 /** The API looks through the messages of the queue, which may be many for few deliveries. */
 const LOOKING_MS = 10_000;
 
-export function SubscriptionPage({ queue, id }: { queue: string; id: string }): JSX.Element {
+export function SubscriptionPage({ queue, id }: { queue: string; id: string }) {
   const { api } = useConsole();
   const subscription = useLive(`subscription/${queue}/${id}`, () =>
     api.call(getSubscription, { path: { queue, subscription: id } }),
@@ -143,7 +142,7 @@ function recoveryHref(
 }
 
 /** The button that deletes a subscription, after a question. */
-export function DeleteSubscription({ subscription }: { subscription: SubscriptionView }): JSX.Element {
+export function DeleteSubscription({ subscription }: { subscription: SubscriptionView }) {
   const { api } = useConsole();
   const { source: queue, id } = subscription;
   return (
@@ -167,7 +166,7 @@ export function DeleteSubscription({ subscription }: { subscription: Subscriptio
 type Switch = { queue: string; subscription: SubscriptionView; onDone: () => void };
 
 /** The button that enables or disables a subscription. It asks before it disables. */
-export function SwitchSubscription({ queue, subscription, onDone }: Switch): JSX.Element {
+export function SwitchSubscription({ queue, subscription, onDone }: Switch) {
   const { api } = useConsole();
   const { id, disabled } = subscription;
   const { action, run } = useAction(async () => {

@@ -1,10 +1,9 @@
-import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Route } from '../../route.ts';
 import { SearchResults } from './search-results.tsx';
 
 /** The search in the masthead. `/` focuses it; Enter searches; arrows choose a result; Escape closes the results. */
-export function SearchBox({ route }: { route: Route }): JSX.Element {
+export function SearchBox({ route }: { route: Route }) {
   const box = useRef<HTMLDivElement>(null);
   const input = useRef<HTMLInputElement>(null);
   const [text, setText] = useState('');

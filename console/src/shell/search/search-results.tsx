@@ -1,4 +1,4 @@
-import type { ComponentChildren, JSX } from 'preact';
+import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useMemo, useState } from 'preact/hooks';
 import { cutText } from '../../../../api-client/search.ts';
 import { counted } from '../../../../api-client/words.ts';
@@ -22,7 +22,7 @@ export function SearchResults({
   text: string;
   queue: string | undefined;
   onClose: () => void;
-}): JSX.Element {
+}) {
   const { api } = useConsole();
   const [found, setFound] = useState<Found>();
   const [failure, setFailure] = useState<unknown>();
@@ -52,15 +52,7 @@ export function SearchResults({
   );
 }
 
-function Groups({
-  text,
-  found,
-  time,
-}: {
-  text: string;
-  found: Found;
-  time: SoughtTime | undefined;
-}): JSX.Element {
+function Groups({ text, found, time }: { text: string; found: Found; time: SoughtTime | undefined }) {
   const { queues, messages, subscriptions, cutIn, failed, isDone } = found;
   return (
     <>
@@ -103,7 +95,7 @@ function Groups({
 }
 
 /** The messages around a time, of the queues that were searched. */
-function TimeGroup({ time, found }: { time: SoughtTime; found: Found }): JSX.Element {
+function TimeGroup({ time, found }: { time: SoughtTime; found: Found }) {
   const query = { since: timeText(time.since), until: timeText(time.until) };
   return (
     <Group title="Messages around this time" items={found.searched}>
@@ -127,7 +119,7 @@ function Group<Item>({
   title: string;
   items: readonly Item[];
   children: (item: Item) => ComponentChildren;
-}): JSX.Element | null {
+}) {
   const id = useId();
   if (items.length === 0) return null;
   return (
