@@ -2,15 +2,13 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { ConsoleInfo } from '../../shared/wire/views/console.ts';
 import { wordsFor } from './api/failure-words.ts';
 import { pageClient } from './api/page-client.ts';
-import { ConsoleProvider, type ConsoleContext } from './live/console-context.tsx';
-import type { Freshness } from './live/freshness.ts';
+import { ConsoleProvider, type ConsoleContext, type Freshness } from './live/console-context.tsx';
 import { useRoute } from './live/hooks.ts';
 import { StaleNotice } from './shell/stale-notice.tsx';
 import { CurrentPage } from './pages/current-page.tsx';
 import { Failure, Notice } from './parts/notice.tsx';
-import { Masthead } from './shell/masthead.tsx';
+import { Masthead, QueueNavigation } from './shell/masthead.tsx';
 import type { SessionToken } from './session-token.ts';
-import { QueueNavigation } from './shell/queue-navigation.tsx';
 
 export function App({ token }: { token: SessionToken }) {
   const route = useRoute();

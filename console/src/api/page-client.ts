@@ -7,9 +7,8 @@ import {
   type Send,
 } from '../../../api-client/api-client.ts';
 import { ApiRefusal, isAnswer } from '../../../api-client/refusal.ts';
-import { consoleInfoSchema, type ConsoleInfo } from '../../../shared/wire/views/console.ts';
+import { type ConsoleInfo, consoleInfoSchema } from '../../../shared/wire/views/console.ts';
 import type { SessionToken } from '../session-token.ts';
-import { limitConcurrency } from './limit-concurrency.ts';
 
 /** Longer than the command waits for the API, so that the command's timeout error arrives first. */
 const TIMEOUT_MS = 40_000;
@@ -88,4 +87,29 @@ async function answerTo(url: string, init: RequestInit): Promise<ApiAnswer> {
     if (cause instanceof DOMException && cause.name === 'AbortError') throw cause;
     throw new ConsoleStopped(cause);
   }
+}
+
+/** Returns a runner for at most `count` tasks at once, in order. Tasks aborted while they wait are not started. */
+export function limitConcurrency(count: number) {
+  let free = count;
+  const waiting: (() => void)[] = [];
+  const turn = async (): Promise<void> => {
+    if (free > 0) free -= 1;
+    else await new Promise<void>((resolve) => void waiting.push(resolve));
+  };
+  /** Hands the slot directly to the first waiter, so that a new caller cannot take it. */
+  const leave = (): void => {
+    const next = waiting.shift();
+    if (next === undefined) free += 1;
+    else next();
+  };
+  return async <Result>(work: () => Promise<Result>, signal?: AbortSignal): Promise<Result> => {
+    await turn();
+    try {
+      signal?.throwIfAborted();
+      return await work();
+    } finally {
+      leave();
+    }
+  };
 }

@@ -2,7 +2,7 @@ import type { ApiClient } from '../../../api-client/api-client.ts';
 import { listQueues } from '../../../api-client/operations.ts';
 import { searchQueue } from '../../../api-client/search.ts';
 import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
-import { limitConcurrency } from './limit-concurrency.ts';
+import { limitConcurrency } from './page-client.ts';
 
 export type Found = {
   /** Queues whose name contains the text. */

@@ -9,7 +9,7 @@ import { MessagePage } from './message/message-page.tsx';
 import { MessagesPage } from './messages/messages-page.tsx';
 import { OverviewPage } from './overview/overview-page.tsx';
 import { QueuePage } from './queue/queue-page.tsx';
-import { QueueChoice } from './queue-choice.tsx';
+import { QueueChoice } from './queue/page-of-queue.tsx';
 import { RecoveryPage } from './recovery/recovery-page.tsx';
 import { SubscriptionPage } from './subscription/subscription-page.tsx';
 

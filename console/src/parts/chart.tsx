@@ -2,6 +2,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import type uPlot from 'uplot';
 import { useWidth } from '../live/hooks.ts';
 import { useTheme } from './theme.tsx';
+import { axisTime } from './time-text.ts';
 
 /** Builds the options from the colours of the current theme. */
 export type ChartOptions = (colour: (name: string) => string) => Omit<uPlot.Options, 'width' | 'height'>;
@@ -60,4 +61,87 @@ function colourIn(element: HTMLElement, name: string): string {
   const { color } = getComputedStyle(probe);
   probe.remove();
   return color;
+}
+
+/** Steps between the values of an axis, in seconds, that read well as a duration. */
+export const DURATION_STEPS: number[] = [
+  1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400, 172_800,
+  432_000,
+];
+
+/** As DURATION_STEPS, in milliseconds. */
+export const MILLISECOND_STEPS: number[] = [
+  ...[1, 2, 5, 10, 20, 50, 100, 200, 500],
+  ...DURATION_STEPS.map((seconds) => seconds * 1000),
+];
+
+/** Seconds. In less, the labels of the axis would all be the same minute. */
+const SHORTEST = 60;
+
+/** Options of a chart over time. `valueText`: labels of the values; `range`: of the largest value; `steps`: of the labels. */
+export function timeChart({
+  valueText,
+  range,
+  steps,
+  series,
+}: {
+  valueText: (value: number) => string;
+  range: (most: number) => number;
+  steps?: number[];
+  series: (colour: (name: string) => string) => uPlot.Series[];
+}): ChartOptions {
+  return (colour) => ({
+    legend: { show: false },
+    cursor: { show: false },
+    scales: {
+      x: { range: ({ data: [times] }) => timeRange(times.at(0) ?? 0, times.at(-1) ?? 0) },
+      y: { range: (_plot, _least, most) => [0, range(most)] },
+    },
+    axes: [
+      {
+        stroke: colour('muted'),
+        grid: { stroke: colour('line') },
+        ticks: { stroke: colour('line') },
+        space: 96,
+        size: 32,
+        values: (_plot, values) => {
+          const seconds = values.some((value) => value % 60 !== 0);
+          return values.map((value) => axisTime(value * 1000, { now: Date.now(), seconds }));
+        },
+      },
+      {
+        stroke: colour('muted'),
+        grid: { stroke: colour('line') },
+        ticks: { show: false },
+        size: 76,
+        ...(steps && { incrs: steps }),
+        values: (_plot, values) => values.map(valueText),
+      },
+    ],
+    series: [{}, ...series(colour)],
+  });
+}
+
+/** Seconds since the epoch. */
+export function timeRange(first: number, last: number): [from: number, to: number] {
+  const margin = Math.max(0, SHORTEST - (last - first)) / 2;
+  return [first - margin, last + margin];
+}
+
+/** Points only where a line cannot show a value, because it has no neighbour. */
+export function lonePoints(colour: string): uPlot.Series.Points {
+  return {
+    show: false,
+    size: 7,
+    fill: colour,
+    filter: ({ data }, series) => loneIn(data[series] ?? []),
+  };
+}
+
+/** The indexes of the values without a neighbour. */
+export function loneIn(values: ArrayLike<number | null | undefined>): number[] {
+  const isValue = (index: number): boolean => typeof values[index] === 'number';
+  return Array.from(values, (_value, index) => index).filter(
+    (index) => isValue(index) && !isValue(index - 1) && !isValue(index + 1),
+  );
 }

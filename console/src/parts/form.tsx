@@ -1,6 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import type { Action } from '../live/use-action.ts';
-import { WorkButton } from './buttons.tsx';
+import { type Action, useAction } from '../live/use-action.ts';
 
 /** A form that starts an action: not while the action runs, and not until the form is `ready`. */
 export function Form({
@@ -50,5 +49,48 @@ export function FormActions({
         </button>
       )}
     </div>
+  );
+}
+
+/** A button that starts an action. While the action runs it is busy and ignores clicks. */
+export function WorkButton({
+  action,
+  onClick,
+  kind = 'plain',
+  submit = false,
+  children,
+}: {
+  action: Action<unknown>;
+  onClick?: () => void;
+  kind?: 'plain' | 'primary' | 'danger';
+  submit?: boolean;
+  children: ComponentChildren;
+}) {
+  const running = action.state === 'running';
+  return (
+    <button
+      type={submit ? 'submit' : 'button'}
+      class={`button button-${kind}`}
+      aria-disabled={running}
+      aria-busy={running}
+      onClick={(event) => {
+        if (running) event.preventDefault();
+        else onClick?.();
+      }}
+    >
+      {children}
+    </button>
+  );
+}
+
+const WORDS = { idle: 'Copy', running: 'Copy', done: 'Copied', failed: 'Copy failed' } as const;
+
+export function CopyButton({ text, what }: { text: string; what: string }) {
+  const { action, run } = useAction(() => navigator.clipboard.writeText(text));
+  return (
+    <button type="button" class="button button-small" onClick={run}>
+      <span aria-live="polite">{WORDS[action.state]}</span>
+      <span class="unseen"> {what}</span>
+    </button>
   );
 }

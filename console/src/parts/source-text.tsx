@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { CopyButton } from './buttons.tsx';
+import { CopyButton } from './form.tsx';
 import { useConsole } from '../live/console-context.tsx';
 
 /** Characters shown at first, so that a page with a payload of 1 MiB stays fast. */

@@ -4,6 +4,7 @@ export type Theme = 'system' | 'light' | 'dark';
 
 const KEY = 'posthaste-theme';
 const CHANGED = 'posthaste-theme-changed';
+const DARK = '(prefers-color-scheme: dark)';
 
 /** The theme that the user chose in this browser. */
 export function chosenTheme(): Theme {
@@ -22,18 +23,17 @@ export function chooseTheme(theme: Theme): void {
   dispatchEvent(new Event(CHANGED));
 }
 
-const dark = matchMedia('(prefers-color-scheme: dark)');
-
 function shownTheme(): 'light' | 'dark' {
   const chosen = chosenTheme();
   if (chosen !== 'system') return chosen;
-  return dark.matches ? 'dark' : 'light';
+  return matchMedia(DARK).matches ? 'dark' : 'light';
 }
 
 /** The theme in use, for drawing on a canvas. */
 export function useTheme(): 'light' | 'dark' {
   const [theme, setTheme] = useState(shownTheme);
   useEffect(() => {
+    const dark = matchMedia(DARK);
     const follow = (): void => {
       setTheme(shownTheme());
     };

@@ -1,7 +1,7 @@
 import type { ConsoleInfo } from '../../../shared/wire/views/console.ts';
 import { ThemeSwitch } from '../parts/theme.tsx';
 import { hrefTo, type Route } from '../route.ts';
-import { SearchBox } from './search/search-box.tsx';
+import { SearchBox } from './search.tsx';
 
 const PAGES = [
   ['overview', 'Overview', hrefTo({ page: 'overview' })],
@@ -50,5 +50,27 @@ function DeploymentName({ info }: { info: ConsoleInfo | undefined }) {
       {deployment}
       {isLocal ? <span class="badge">on this machine</span> : <span class="muted"> {region ?? ''}</span>}
     </span>
+  );
+}
+
+/** The tabs of one queue. */
+export function QueueNavigation({ route }: { route: Route }) {
+  if (!('queue' in route)) return null;
+  const { queue } = route;
+  const tabs = [
+    ['queue', 'Queue', hrefTo({ page: 'queue', queue })],
+    ['messages', 'Messages', hrefTo({ page: 'messages', queue, query: {} })],
+    ['deliveries', 'Deliveries', hrefTo({ page: 'deliveries', queue, query: {} })],
+    ['recovery', 'Recovery', hrefTo({ page: 'recovery', queue, query: {} })],
+    ['books', 'Reconciliation', hrefTo({ page: 'books', queue, query: {} })],
+  ] as const;
+  return (
+    <nav class="tabs" aria-label={`Queue ${queue}`}>
+      {tabs.map(([page, text, href]) => (
+        <a key={page} href={href} aria-current={route.page === page ? 'page' : undefined}>
+          {text}
+        </a>
+      ))}
+    </nav>
   );
 }

@@ -1,5 +1,4 @@
-import { useConsole } from '../live/console-context.tsx';
-import { stalenessOf } from '../live/freshness.ts';
+import { useConsole, stalenessOf } from '../live/console-context.tsx';
 import { useNow } from '../live/hooks.ts';
 import { clockText, relativeText } from '../parts/time-text.ts';
 

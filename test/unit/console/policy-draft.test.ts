@@ -9,7 +9,7 @@ import {
   SNS_EXAMPLE,
   type Draft,
 } from '../../../console/src/pages/designer/draft.ts';
-import { delaysOf, runningTotal } from '../../../console/src/pages/designer/schedule-series.ts';
+import { delaysOf, runningTotal } from '../../../console/src/pages/designer/schedule-charts.tsx';
 import { backoffDelays } from '../../../shared/domain/retry/schedule.ts';
 import { DEFAULT_RETRY_POLICY, RETRY_POLICY_PRESETS } from '../../../shared/domain/retry/policy.ts';
 

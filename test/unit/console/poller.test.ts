@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { limitConcurrency } from '../../../console/src/api/limit-concurrency.ts';
-import { type Freshness, stalenessOf } from '../../../console/src/live/freshness.ts';
-import { startPoller } from '../../../console/src/live/poller.ts';
+import { limitConcurrency } from '../../../console/src/api/page-client.ts';
+import { type Freshness, stalenessOf } from '../../../console/src/live/console-context.tsx';
+import { startPoller } from '../../../console/src/live/use-live.ts';
 import { pollInterval } from '../../../shared/domain/retry/poll-interval.ts';
 
 describe('startPoller', () => {

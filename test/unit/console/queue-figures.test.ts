@@ -9,8 +9,8 @@ import {
   totalOf,
   waitingIn,
   warningsOf,
-} from '../../../console/src/pages/overview/queue-figures.ts';
-import { queueDraft, queueFaults, queuePatch } from '../../../console/src/pages/queue/queue-draft.ts';
+} from '../../../console/src/pages/overview/queue-table.tsx';
+import { queueDraft, queueFaults, queuePatch } from '../../../console/src/pages/queue/edit-queue.tsx';
 import { subscriptionView } from '../../../shared/wire/views/subscription.ts';
 import { aSubscription } from '../../support/builders.ts';
 import { statisticsOf } from './statistics-of.ts';

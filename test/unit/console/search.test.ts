@@ -9,7 +9,7 @@ import {
   relativeText,
   utcText,
 } from '../../../console/src/parts/time-text.ts';
-import { soughtTime } from '../../../console/src/shell/search/sought-time.ts';
+import { soughtTime } from '../../../console/src/shell/search.tsx';
 import { subscriptionView } from '../../../shared/wire/views/subscription.ts';
 import { aSubscription } from '../../support/builders.ts';
 

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { type ApiClient, clientBy } from '../../../api-client/api-client.ts';
 import { ApiRefusal } from '../../../api-client/refusal.ts';
-import { readQueue } from '../../../console/src/pages/overview/queue-figures.ts';
-import { quantile, responseTimes } from '../../../console/src/pages/subscription/response-time-series.ts';
-import { loneIn, timeRange } from '../../../console/src/parts/time-chart.ts';
-import { CHART_KINDS, percentText } from '../../../console/src/statistics/chart-kinds.ts';
+import { readQueue } from '../../../console/src/pages/overview/queue-table.tsx';
+import { quantile, responseTimes } from '../../../console/src/pages/subscription/response-times.tsx';
+import { loneIn, timeRange } from '../../../console/src/parts/chart.tsx';
+import { CHART_KINDS, percentText } from '../../../console/src/statistics/statistics-charts.tsx';
 import {
   readStatistics,
   seriesOf,

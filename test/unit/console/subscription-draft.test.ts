@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { pressureState } from '../../../api-client/words.ts';
 import { faultsByField } from '../../../console/src/api/failure-words.ts';
-import { choiceOf, withChosen } from '../../../console/src/pages/designer/policy-choice.ts';
+import { choiceOf, withChosen } from '../../../console/src/pages/designer/draft.ts';
 import {
   AUTH_FORMS,
   authDraft,
@@ -10,8 +10,8 @@ import {
   authIn,
   authText,
   withChoice,
-} from '../../../console/src/pages/subscription/auth-draft.ts';
-import { testFilter } from '../../../console/src/pages/subscription/filter-test.ts';
+} from '../../../console/src/pages/subscription/auth-fields.tsx';
+import { testFilter } from '../../../console/src/pages/subscription/filter-tester.tsx';
 import {
   creationOf,
   draftFaults,
@@ -20,7 +20,7 @@ import {
   patchOf,
   subscriptionDraft,
 } from '../../../console/src/pages/subscription/subscription-draft.ts';
-import { pressureWords } from '../../../console/src/parts/back-pressure.ts';
+import { pressureWords } from '../../../console/src/pages/subscription/subscription-facts.tsx';
 import { RETRY_POLICY_PRESETS } from '../../../shared/domain/retry/policy.ts';
 import { authSchema } from '../../../shared/domain/subscription/auth.ts';
 

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { curlCommand, knownRequest } from '../../../console/src/pages/delivery/known-request.ts';
+import { curlCommand, knownRequest } from '../../../console/src/pages/delivery/request-section.tsx';
 import {
   moved,
   spanOf,
@@ -9,7 +9,7 @@ import {
   type Times,
   timeTicks,
   zoomed,
-} from '../../../console/src/pages/delivery/timeline-layout.ts';
+} from '../../../console/src/pages/delivery/timeline.tsx';
 
 const START = Date.UTC(2026, 10, 21, 12);
 const at = (offset: number): string => new Date(START + offset).toISOString();

@@ -1,6 +1,6 @@
 import type { Books } from '../../../../shared/domain/delivery/books.ts';
+import { RECOVERABLE_STATUSES, type TerminalStatus } from '../../../../shared/domain/delivery/vocabulary.ts';
 import { useWidth } from '../../live/hooks.ts';
-import { flowLayout, type FlowBand, type FlowName, type FlowNode } from './flow-layout.ts';
 
 const BAR = 10;
 const ROOM = 220;
@@ -65,4 +65,81 @@ function Bar({ node, x, href }: { node: FlowNode; x: number; href: string }) {
       </g>
     </a>
   );
+}
+
+type Matched = 'matched' | 'filtered' | 'unmatched';
+type End = TerminalStatus | 'pending' | 'missing';
+export type FlowName = 'accepted' | Matched | End;
+
+/** A figure as a bar: `y` from the top, in the units of the picture. */
+type FlowNode = { name: FlowName; column: 0 | 1 | 2; count: number; y: number; height: number };
+
+/** The flow from one bar to another. `fromY` and `toY` are the upper edges, `thick` is the height at both ends. */
+type FlowBand = { from: FlowName; to: FlowName; fromY: number; toY: number; thick: number };
+
+type Flow = { nodes: readonly FlowNode[]; bands: readonly FlowBand[]; height: number };
+
+const MIDDLE = ['matched', 'filtered', 'unmatched'] as const;
+const ENDS = ['delivered', 'pending', ...RECOVERABLE_STATUSES, 'missing'] as const;
+
+/** Height of the two lines of a label. */
+const MIN_ROW_HEIGHT = 34;
+/** Keeps a small figure visible. */
+const MIN_THICKNESS = 2;
+
+/**
+ * Lays out the flow from accepted to matched, filtered and unmatched, and from matched to the outcomes. Bars share a
+ * scale of `room` units in total. Figures of 0 are left out, except `matched` and `delivered`. `missing` counts
+ * matched deliveries without a record.
+ */
+export function flowLayout(books: Books, room: number): Flow {
+  const counts: Record<FlowName, number> = { ...books, missing: missingIn(books) };
+  const whole = Math.max(1, counts.matched + counts.filtered + counts.unmatched);
+  const thick = (count: number): number => (count <= 0 ? 0 : Math.max(MIN_THICKNESS, (count / whole) * room));
+  const column = (names: readonly FlowName[], number: 1 | 2): FlowNode[] => {
+    let y = 0;
+    return names.map((name) => {
+      const height = thick(counts[name]);
+      const node: FlowNode = { name, column: number, count: counts[name], y, height };
+      y += Math.max(MIN_ROW_HEIGHT, height + 10);
+      return node;
+    });
+  };
+  const middle = column(
+    MIDDLE.filter((name) => name === 'matched' || counts[name] > 0),
+    1,
+  );
+  const ends = column(
+    ENDS.filter((name) => name === 'delivered' || counts[name] > 0),
+    2,
+  );
+  const first: FlowNode = {
+    name: 'accepted',
+    column: 0,
+    count: counts.accepted,
+    y: 0,
+    height: middle.reduce((sum, { height }) => sum + height, 0),
+  };
+  const nodes = [first, ...middle, ...ends];
+  const [matched] = middle;
+  return {
+    nodes,
+    bands: [...bandsFrom(first, middle), ...(matched === undefined ? [] : bandsFrom(matched, ends))],
+    height: Math.max(...nodes.map(({ y, height }) => y + Math.max(MIN_ROW_HEIGHT, height))),
+  };
+}
+
+function missingIn({ matched, delivered, rejected, exhausted, cancelled, pending }: Books): number {
+  return Math.max(0, matched - delivered - rejected - exhausted - cancelled - pending);
+}
+
+function bandsFrom(from: FlowNode, to: readonly FlowNode[]): FlowBand[] {
+  let fromY = from.y;
+  return to
+    .filter(({ height }) => height > 0)
+    .map((node) => {
+      const band = { from: from.name, to: node.name, fromY, toY: node.y, thick: node.height };
+      fromY += node.height;
+      return band;
+    });
 }

@@ -9,10 +9,9 @@ import { Loaded } from '../../parts/loaded.tsx';
 import { Moment } from '../../parts/facts.tsx';
 import { Empty } from '../../parts/notice.tsx';
 import { PageHeading } from '../../parts/page-heading.tsx';
-import { WorkButton } from '../../parts/buttons.tsx';
+import { WorkButton } from '../../parts/form.tsx';
 import { hrefTo, type Query } from '../../route.ts';
-import { ChangeChosen } from './change-chosen.tsx';
-import { DeadLetterTable } from './dead-letter-table.tsx';
+import { ChangeChosen, DeadLetterTable } from './dead-letter-table.tsx';
 import { InputField } from '../../parts/fields.tsx';
 
 /** Texts of the queues. */

@@ -1,31 +1,30 @@
 import { type DeliveryAddress, deliveryPath } from '../../../../api-client/deliveries.ts';
 import {
+  cancelDelivery,
   type DeliveryDetail,
   getDelivery,
   getSubscription,
-  cancelDelivery,
   retryDelivery,
 } from '../../../../api-client/operations.ts';
 import { labelOf } from '../../../../api-client/subscription-labels.ts';
+import { isOpenStatus } from '../../../../shared/domain/delivery/vocabulary.ts';
+import { STARTED_BY, WAITS } from '../../../../shared/wire/views/delivery.ts';
 import { useConsole } from '../../live/console-context.tsx';
+import { useNow } from '../../live/hooks.ts';
+import { useAction } from '../../live/use-action.ts';
 import { useLive } from '../../live/use-live.ts';
-import { WAITS } from '../../../../shared/wire/views/delivery.ts';
-import { Facts, PolicyFacts, Moment } from '../../parts/facts.tsx';
+import { WorkButton } from '../../parts/form.tsx';
+import { Facts, Moment, PolicyFacts } from '../../parts/facts.tsx';
 import { Loaded } from '../../parts/loaded.tsx';
-import { Empty, ActionFailure } from '../../parts/notice.tsx';
+import { ActionFailure, Empty } from '../../parts/notice.tsx';
 import { PageHeading, Section } from '../../parts/page-heading.tsx';
 import { Status } from '../../parts/status.tsx';
 import { SubscriptionState } from '../../parts/subscription-text.tsx';
+import { type Column, Table } from '../../parts/table.tsx';
+import { durationText, relativeText } from '../../parts/time-text.ts';
 import { hrefTo } from '../../route.ts';
-import { AttemptTable } from './attempt-table.tsx';
 import { RequestSection } from './request-section.tsx';
 import { Timeline } from './timeline.tsx';
-import { isOpenStatus } from '../../../../shared/domain/delivery/vocabulary.ts';
-import { useAction } from '../../live/use-action.ts';
-import { WorkButton } from '../../parts/buttons.tsx';
-import { useNow } from '../../live/hooks.ts';
-import { Table, type Column } from '../../parts/table.tsx';
-import { relativeText } from '../../parts/time-text.ts';
 
 export function DeliveryPage({ address }: { address: DeliveryAddress }) {
   const { api } = useConsole();
@@ -150,7 +149,7 @@ function Report({ delivery }: { delivery: DeliveryDetail }) {
 }
 
 /** The buttons that retry and cancel a delivery. */
-export function DeliveryActions({
+function DeliveryActions({
   address,
   delivery: { status },
   onDone,
@@ -187,7 +186,7 @@ export function DeliveryActions({
 
 type Planned = DeliveryDetail['planned'][number];
 
-export function PlannedTable({ planned }: { planned: readonly Planned[] }) {
+function PlannedTable({ planned }: { planned: readonly Planned[] }) {
   const now = useNow();
   const columns: readonly Column<Planned>[] = [
     { head: 'Attempt', numeric: true, cell: ({ number }) => number },
@@ -203,4 +202,56 @@ export function PlannedTable({ planned }: { planned: readonly Planned[] }) {
       keyOf={({ number }) => String(number)}
     />
   );
+}
+
+type Attempt = DeliveryDetail['attempts'][number];
+
+/** The attempts of a delivery, newest first. */
+function AttemptTable({ attempts }: { attempts: readonly Attempt[] }) {
+  const severalRounds = attempts.some(({ round }) => round > 1);
+  return (
+    <Table
+      caption="Attempts, newest first"
+      columns={severalRounds ? [ROUND, ...COLUMNS] : COLUMNS}
+      rows={attempts.toReversed()}
+      keyOf={({ round, number, startedAt }) => `${round} ${number} ${startedAt}`}
+    />
+  );
+}
+
+const ROUND: Column<Attempt> = { head: 'Round', numeric: true, cell: ({ round }) => round };
+
+const COLUMNS: readonly Column<Attempt>[] = [
+  { head: 'Attempt', numeric: true, cell: ({ number }) => number },
+  { head: 'Outcome', cell: ({ outcome }) => <Status of={outcome} /> },
+  { head: 'Phase', cell: ({ phase }) => phase.replace('_', ' ') },
+  { head: 'Due', cell: ({ dueAt }) => (dueAt === undefined ? '' : <Moment at={dueAt} exact />) },
+  {
+    head: 'Started',
+    cell: ({ startedAt, dueAt }) => (
+      <>
+        <Moment at={startedAt} exact />
+        {dueAt === undefined ? null : (
+          <span class="sub">{lateText(Date.parse(startedAt) - Date.parse(dueAt))}</span>
+        )}
+      </>
+    ),
+  },
+  { head: 'Started by', cell: ({ by }) => (by === undefined ? '' : STARTED_BY[by]) },
+  { head: 'Duration', numeric: true, cell: ({ durationMs }) => durationText(durationMs) },
+  {
+    head: 'Response',
+    wide: true,
+    cell: ({ statusCode, error, snippet, lost }) => (
+      <>
+        <strong>{statusCode ?? error ?? ''}</strong>
+        {lost === undefined ? null : <span class="sub">started {lost} more times without a result</span>}
+        {snippet === undefined || snippet === '' ? null : <code class="snippet">{snippet}</code>}
+      </>
+    ),
+  },
+];
+
+function lateText(lateMs: number): string {
+  return lateMs < 1 ? 'on time' : `${durationText(lateMs)} late`;
 }

@@ -1,16 +1,23 @@
 import { useId, useState } from 'preact/hooks';
-import { listQueues, listSubscriptions } from '../../../../api-client/operations.ts';
+import {
+  getSubscription,
+  listQueues,
+  listSubscriptions,
+  patchQueue,
+  updateSubscription,
+} from '../../../../api-client/operations.ts';
+import { findQueue } from '../../../../api-client/queues.ts';
 import { ApiRefusal } from '../../../../api-client/refusal.ts';
 import type { PartialRetryPolicy } from '../../../../shared/domain/retry/policy.ts';
+import type { PageClient } from '../../api/page-client.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/use-action.ts';
 import { useLive } from '../../live/use-live.ts';
+import { WorkButton, Form } from '../../parts/form.tsx';
 import { Field, SelectField } from '../../parts/fields.tsx';
-import { Form } from '../../parts/form.tsx';
 import { ActionFailure, Notice } from '../../parts/notice.tsx';
 import { subscriberText } from '../../parts/subscription-text.tsx';
-import { WorkButton } from '../../parts/buttons.tsx';
-import { storePolicy, type PolicyOwner } from './store-policy.ts';
+import { queuePolicy } from '../queue/edit-queue.tsx';
 
 const MOST = 100;
 
@@ -108,4 +115,35 @@ export function ApplyPolicy({
       <ActionFailure of={action} />
     </Form>
   );
+}
+
+/** The owner of a policy: a queue, or a subscription on it. */
+export type PolicyOwner = { queue: string; subscription?: string };
+
+/** The stored policy; undefined where there is none, or where the queue does not exist. */
+export async function storedPolicy(
+  api: PageClient,
+  { queue, subscription }: PolicyOwner,
+): Promise<PartialRetryPolicy | undefined> {
+  if (subscription !== undefined)
+    return (await api.call(getSubscription, { path: { queue, subscription } })).options._retry_policy;
+  return queuePolicy(await findQueue(api, queue));
+}
+
+/** Stores a policy. The API replaces all options of a subscription, so this reads them first; redacted ones stay. */
+async function storePolicy(
+  api: PageClient,
+  { queue, subscription }: PolicyOwner,
+  policy: PartialRetryPolicy,
+): Promise<void> {
+  if (subscription === undefined) {
+    const patch = [{ op: 'add', path: '/metadata/_retry_policy', value: policy }];
+    await api.call(patchQueue, { path: { queue }, body: JSON.stringify(patch) });
+    return;
+  }
+  const { options } = await api.call(getSubscription, { path: { queue, subscription } });
+  await api.call(updateSubscription, {
+    path: { queue, subscription },
+    body: JSON.stringify({ options: { ...options, _retry_policy: policy } }),
+  });
 }

@@ -1,33 +1,33 @@
-import { useMemo } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import {
+  DEFAULT_RETRY_POLICY,
   isPresetName,
   RETRY_POLICY_PRESETS,
   type RetryPolicy,
 } from '../../../../shared/domain/retry/policy.ts';
+import { type Retry, retrySchedule, totalSeconds } from '../../../../shared/domain/retry/schedule.ts';
 import { POLICY_PRESETS, type PresetName } from '../../../../shared/domain/retry/vocabulary.ts';
 import { useConsole } from '../../live/console-context.tsx';
+import { type Action, useAction } from '../../live/use-action.ts';
 import { ActionFailure, Notice } from '../../parts/notice.tsx';
 import { PageHeading, Section } from '../../parts/page-heading.tsx';
 import { SourceText } from '../../parts/source-text.tsx';
+import { type Column, Table } from '../../parts/table.tsx';
+import { durationText } from '../../parts/time-text.ts';
 import type { Query } from '../../route.ts';
-import { ApplyPolicy } from './apply-policy.tsx';
+import { ApplyPolicy, type PolicyOwner, storedPolicy } from './apply-policy.tsx';
 import {
+  type Draft,
   draftOf,
   EMPTY_DRAFT,
   faultsOf,
   presetOf,
   SNS_EXAMPLE,
-  type Draft,
+  validateDraft,
   type Validation,
 } from './draft.ts';
 import { PolicyControls } from './policy-controls.tsx';
-import { ScheduleCharts } from './schedule-charts.tsx';
-import type { PolicyOwner } from './store-policy.ts';
-import { useDesign } from './use-design.ts';
-import { retrySchedule, totalSeconds, type Retry } from '../../../../shared/domain/retry/schedule.ts';
-import { durationText } from '../../parts/time-text.ts';
-import { Table, type Column } from '../../parts/table.tsx';
-import { runningTotal } from './schedule-series.ts';
+import { runningTotal, ScheduleCharts } from './schedule-charts.tsx';
 
 /** Edits the fields of a policy and shows the resulting schedule. */
 export function DesignerPage({ query: { queue = '', subscription } }: { query: Query }) {
@@ -163,7 +163,7 @@ function ApplySection({
 }
 
 /** How many requests a delivery makes at most, and over which time. `stale`: the controls contain an error. */
-export function ScheduleSum({ policy, stale }: { policy: RetryPolicy; stale: boolean }) {
+function ScheduleSum({ policy, stale }: { policy: RetryPolicy; stale: boolean }) {
   const retries = retrySchedule(policy).length;
   return (
     <p class={stale ? 'sum sum-stale' : 'sum'} aria-live="polite">
@@ -184,7 +184,7 @@ export function ScheduleSum({ policy, stale }: { policy: RetryPolicy; stale: boo
 type Row = Retry & { totalSeconds: number };
 
 /** The schedule as a table. */
-export function ScheduleTable({ policy }: { policy: RetryPolicy }) {
+function ScheduleTable({ policy }: { policy: RetryPolicy }) {
   const retries = retrySchedule(policy);
   const totals = runningTotal(retries.map(({ delaySeconds }) => delaySeconds));
   return (
@@ -210,3 +210,43 @@ const COLUMNS: readonly Column<Row>[] = [
     cell: ({ totalSeconds }) => durationText(totalSeconds * 1000),
   },
 ];
+
+type Faults = ReadonlyMap<string, string>;
+
+const NO_FAULTS: Faults = new Map();
+
+type Design = {
+  draft: Draft;
+  validation: Validation;
+  /** The policy to draw: the last valid one. */
+  drawn: RetryPolicy;
+  /** Errors by field: of the draft, or else those that the API reported. */
+  faults: Faults;
+  change: (draft: Draft) => void;
+  refuse: (faults: Faults) => void;
+  loading: Action<void>;
+};
+
+/** The state of the designer. It starts with the owner's stored policy, if there is one. */
+function useDesign(owner: PolicyOwner): Design {
+  const { api } = useConsole();
+  const [draft, setDraft] = useState<Draft>(EMPTY_DRAFT);
+  const [refused, refuse] = useState(NO_FAULTS);
+  const validation = useMemo(() => validateDraft(draft), [draft]);
+  const drawn = useRef<RetryPolicy>(DEFAULT_RETRY_POLICY);
+  if (validation.ok) drawn.current = validation.complete;
+  const change = (next: Draft): void => {
+    refuse(NO_FAULTS);
+    setDraft(next);
+  };
+  const { action, run } = useAction(async () => {
+    const policy = await storedPolicy(api, owner);
+    if (policy !== undefined) change(draftOf(policy));
+  });
+  const { queue, subscription } = owner;
+  useEffect(() => {
+    if (queue !== '') run();
+  }, [queue, subscription, run]);
+  const faults = validation.ok ? refused : validation.faults;
+  return { draft, validation, drawn: drawn.current, faults, change, refuse, loading: action };
+}

@@ -2,9 +2,10 @@ import { parseRetryPolicy } from '../../../../shared/domain/retry/policy-schema.
 import {
   completeRetryPolicy,
   DEFAULT_RETRY_POLICY,
+  isPresetName,
   type PartialRetryPolicy,
-  type RetryPolicy,
   RETRY_POLICY_PRESETS,
+  type RetryPolicy,
 } from '../../../../shared/domain/retry/policy.ts';
 import { POLICY_PRESETS, type PresetName } from '../../../../shared/domain/retry/vocabulary.ts';
 import { numberIn } from '../../parts/fields.tsx';
@@ -100,4 +101,30 @@ function valueOf(field: string, text: string): unknown {
       .filter((part) => part !== '')
       .map(numberIn);
   return numberIn(text);
+}
+
+/** A retry policy in a form: none, a preset, or the controls of the designer (`draft`). */
+export type PolicyChoice = { chosen: 'none' | 'custom' | PresetName; draft: Draft };
+
+export function choiceOf(policy: PartialRetryPolicy | undefined): PolicyChoice {
+  return policy === undefined
+    ? { chosen: 'none', draft: EMPTY_DRAFT }
+    : { chosen: presetOf(policy) ?? 'custom', draft: draftOf(policy) };
+}
+
+/** The choice after another one of the list. The controls begin with the preset that was chosen before. */
+export function withChosen({ chosen, draft }: PolicyChoice, text: string): PolicyChoice {
+  if (isPresetName(text)) return { chosen: text, draft: draftOf(RETRY_POLICY_PRESETS[text]) };
+  return { chosen: text === 'none' ? 'none' : 'custom', draft: chosen === 'none' ? EMPTY_DRAFT : draft };
+}
+
+/** The value for `_retry_policy` (undefined: none), or the errors by field of the policy. */
+export function policyIn({
+  chosen,
+  draft,
+}: PolicyChoice): { ok: true; value: unknown } | { ok: false; faults: ReadonlyMap<string, string> } {
+  if (chosen === 'none') return { ok: true, value: undefined };
+  if (chosen !== 'custom') return { ok: true, value: chosen };
+  const validation = validateDraft(draft);
+  return validation.ok ? { ok: true, value: validation.policy } : validation;
 }

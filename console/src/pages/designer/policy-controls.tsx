@@ -7,8 +7,7 @@ import {
 import { BACKOFF_FUNCTIONS, JITTERS, POLICY_PRESETS } from '../../../../shared/domain/retry/vocabulary.ts';
 import { scheduleText } from '../../parts/facts.tsx';
 import { InputField, SelectField } from '../../parts/fields.tsx';
-import { type Draft, faultsOf } from './draft.ts';
-import { type PolicyChoice, policyIn, withChosen } from './policy-choice.ts';
+import { type Draft, faultsOf, type PolicyChoice, policyIn, withChosen } from './draft.ts';
 
 /** Chooses the retry policy of a queue or a subscription. `none`: what applies without one. */
 export function PolicyField({

@@ -1,12 +1,10 @@
 import { useMemo } from 'preact/hooks';
 import type uPlot from 'uplot';
-import { type BackoffFunction, BACKOFF_FUNCTIONS } from '../../../../shared/domain/retry/vocabulary.ts';
 import type { RetryPolicy } from '../../../../shared/domain/retry/policy.ts';
 import { retrySchedule } from '../../../../shared/domain/retry/schedule.ts';
-import { Chart, type ChartOptions } from '../../parts/chart.tsx';
-import { DURATION_STEPS } from '../../parts/time-chart.ts';
+import { BACKOFF_FUNCTIONS, type BackoffFunction } from '../../../../shared/domain/retry/vocabulary.ts';
+import { Chart, type ChartOptions, DURATION_STEPS } from '../../parts/chart.tsx';
 import { durationText } from '../../parts/time-text.ts';
-import { delaysOf, runningTotal } from './schedule-series.ts';
 
 /** Colours are from tokens.css; the dashes distinguish the lines without colour. */
 const LINES: Record<BackoffFunction, { colour: `series-${string}`; dash: number[] }> = {
@@ -128,3 +126,14 @@ const totalChart: ChartOptions = (colour) => ({
     { stroke: colour('accent'), width: 2, fill: colour('accent-faint'), points: { show: true, size: 5 } },
   ],
 });
+
+/** The delay in seconds before each retry of the policy with this backoff function. */
+export function delaysOf(policy: RetryPolicy, retry_backoff_function: BackoffFunction): number[] {
+  return retrySchedule({ ...policy, retry_backoff_function }).map(({ delaySeconds }) => delaySeconds);
+}
+
+/** Seconds from the first attempt to each retry, if attempts took no time. */
+export function runningTotal(delays: readonly number[]): number[] {
+  let total = 0;
+  return delays.map((delay) => (total += delay));
+}

@@ -1,23 +1,37 @@
-import { useCallback, useState, useEffect } from 'preact/hooks';
+import type { ComponentChildren } from 'preact';
+import { useCallback, useEffect, useState } from 'preact/hooks';
 import type { Listed } from '../../../../api-client/api-client.ts';
-import { readHealth, listQueues } from '../../../../api-client/operations.ts';
+import { type Health, listQueues, readHealth } from '../../../../api-client/operations.ts';
 import { counted } from '../../../../api-client/words.ts';
 import { failureWords } from '../../api/failure-words.ts';
 import { useConsole } from '../../live/console-context.tsx';
-import { useLive, type Live } from '../../live/use-live.ts';
+import { type Live, useLive } from '../../live/use-live.ts';
 import { DialogButton } from '../../parts/dialog.tsx';
-import { LoadMore, useMost } from '../../parts/table.tsx';
-import { Loaded } from '../../parts/loaded.tsx';
+import { Loaded, LoadingFigure } from '../../parts/loaded.tsx';
 import { Empty, Failure } from '../../parts/notice.tsx';
 import { PageHeading, Section } from '../../parts/page-heading.tsx';
-import { WINDOWS, type WindowName } from '../../statistics/series.ts';
-import { StatisticsCharts, NotCounted, WindowChoice } from '../../statistics/statistics-charts.tsx';
-import { CreateQueue } from '../queue/edit-queue.tsx';
-import { QueueTable, type ShownQueue } from './queue-table.tsx';
-import { totalOf, figuresOf, type QueueFigures, readQueue } from './queue-figures.ts';
-import { ServiceHealth } from './service-health.tsx';
-import { Totals } from './totals.tsx';
+import { LoadMore, useMost } from '../../parts/table.tsx';
+import { durationText } from '../../parts/time-text.ts';
 import { hrefTo } from '../../route.ts';
+import {
+  percentText,
+  NotCounted,
+  StatisticsCharts,
+  WindowChoice,
+} from '../../statistics/statistics-charts.tsx';
+import { type Counts, failedIn, successRate, type WindowName, WINDOWS } from '../../statistics/series.ts';
+import { CreateQueue } from '../queue/edit-queue.tsx';
+import {
+  figuresOf,
+  LATE_MS,
+  type QueueFigures,
+  readQueue,
+  totalOf,
+  waitingIn,
+  QueueTable,
+  type ShownQueue,
+} from './queue-table.tsx';
+import { ServiceHealth } from './service-health.tsx';
 
 export function OverviewPage() {
   const { api, info } = useConsole();
@@ -153,7 +167,7 @@ function isSameFailure(one: unknown, other: unknown): boolean {
 }
 
 /** Opens a queue by name. */
-export function GoToQueue() {
+function GoToQueue() {
   const [name, setName] = useState('');
   return (
     <form
@@ -183,10 +197,10 @@ export function GoToQueue() {
 }
 
 /** The figures of a queue as polled; `window` is that of its statistics. */
-export type WatchedQueue = Pick<Live<QueueFigures>, 'value' | 'failure'> & { window: WindowName };
+type WatchedQueue = Pick<Live<QueueFigures>, 'value' | 'failure'> & { window: WindowName };
 
 /** Polls a queue and reports its figures to the parent. Renders nothing. */
-export function QueueWatch({
+function QueueWatch({
   queue,
   window,
   onFigures,
@@ -204,3 +218,83 @@ export function QueueWatch({
   }, [queue, window, value, failure, onFigures]);
   return null;
 }
+
+type Tile = readonly [name: string, text: ComponentChildren, tone?: string];
+
+/** The totals of the queues on this page. `queues`: undefined until they have loaded. */
+function Totals({
+  queues,
+  window,
+  health,
+}: {
+  queues: { shown: readonly ShownQueue[]; more: boolean } | undefined;
+  window: WindowName;
+  health: Live<Health>;
+}) {
+  const known = (queues?.shown ?? []).flatMap(({ value }) => value ?? []);
+  const isWhole = known.length === queues?.shown.length;
+  const tiles = isWhole || known.length > 0 ? tilesOf(totalOf(known)) : LOADING_TILES;
+  return (
+    <div class="totals">
+      <dl class={isWhole ? 'tiles' : 'tiles tiles-incomplete'}>
+        {[...tiles, waitingTile(health)].map(([name, text, tone = '']) => (
+          <div key={name} class="tile">
+            <dt>{name}</dt>
+            <dd class={tone}>{text}</dd>
+          </div>
+        ))}
+      </dl>
+      <p class="muted">
+        {isWhole
+          ? `${wholeText(queues.shown.length, queues.more)}, ${WINDOWS[window].text}.`
+          : soFarText(known.length, queues)}
+      </p>
+    </div>
+  );
+}
+
+function wholeText(count: number, more: boolean): string {
+  return more
+    ? `Total of the ${counted(count, 'queue', 'queues')} below (there are more)`
+    : `Total of ${count === 1 ? '1 queue' : `all ${count.toLocaleString('en')} queues`}`;
+}
+
+function soFarText(known: number, queues: { shown: readonly unknown[] } | undefined): string {
+  return queues === undefined
+    ? 'Not counted yet.'
+    : `Incomplete: ${known} of ${counted(queues.shown.length, 'queue', 'queues')} counted so far.`;
+}
+
+/** Messages and deliveries that still wait in SQS have no record yet, so no other figure includes them. */
+function waitingTile({ value, failure }: Live<Health>): Tile {
+  return [
+    'Waiting in SQS',
+    value === undefined ? (
+      failure === undefined ? (
+        <LoadingFigure />
+      ) : (
+        'unknown'
+      )
+    ) : (
+      (waitingIn(value)?.toLocaleString('en') ?? 'unknown')
+    ),
+  ];
+}
+
+function tilesOf({ summary, retrying, latenessMs }: ReturnType<typeof totalOf>): Tile[] {
+  const count = (of: (total: Counts) => number): string =>
+    summary === undefined ? 'not counted' : of(summary.total).toLocaleString('en');
+  const rate = successRate(summary?.total);
+  return [
+    ['Messages', count(({ messages }) => messages)],
+    ['Delivered', count(({ delivered }) => delivered)],
+    ['Failed', count(failedIn)],
+    ['Successful attempts', rate === null ? 'none yet' : percentText(rate)],
+    ['Retrying', `${retrying.count.toLocaleString('en')}${retrying.more ? '+' : ''}`],
+    latenessMs < LATE_MS
+      ? ['Retries', 'on time']
+      : ['Retries', `${durationText(latenessMs)} late`, 'tone-retrying'],
+  ];
+}
+
+const LOADING_TILES = tilesOf(totalOf([])).map(([name]): Tile => [name, <LoadingFigure />]);

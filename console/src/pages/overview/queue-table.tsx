@@ -1,10 +1,27 @@
 import type { JSX } from 'preact';
+import type { ApiClient, Listed } from '../../../../api-client/api-client.ts';
+import {
+  type Health,
+  listDeliveries,
+  type ListedDelivery,
+  listSubscriptions,
+} from '../../../../api-client/operations.ts';
+import { counted } from '../../../../api-client/words.ts';
+import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 import { LoadingFigure } from '../../parts/loaded.tsx';
-import { Table, type Column } from '../../parts/table.tsx';
+import { type Column, Table } from '../../parts/table.tsx';
 import { durationText } from '../../parts/time-text.ts';
 import { hrefTo } from '../../route.ts';
-import { WINDOWS, type Counts, type WindowName, failedIn } from '../../statistics/series.ts';
-import { byUrgency, LATE_MS, warningsOf, type QueueFigures, type Warning } from './queue-figures.ts';
+import {
+  type Counts,
+  failedIn,
+  readStatistics,
+  type Statistics,
+  type Summary,
+  sumOfStatistics,
+  type WindowName,
+  WINDOWS,
+} from '../../statistics/series.ts';
 
 /** Undefined figures are not read yet; `failure`: why the last poll failed. */
 export type ShownQueue = { name: string; value: QueueFigures | undefined; failure: unknown };
@@ -76,3 +93,153 @@ const COLUMNS: readonly Column<Row>[] = [
     ),
   },
 ];
+
+/** The data read for one queue. `since`, `at`: the window, in milliseconds since the epoch. */
+export type QueueReading = {
+  since: number;
+  at: number;
+  subscriptions: Listed<SubscriptionView>;
+  statistics: Statistics | null;
+  retrying: Listed<ListedDelivery>;
+  /** Deliveries that are rejected or exhausted now, whenever that happened. */
+  undelivered: Listed<ListedDelivery>;
+};
+
+/** The figures of a queue. `latenessMs`: how overdue the latest retry is. */
+export type QueueFigures = {
+  subscriptions: { count: number; more: boolean; failing: number; off: number };
+  /** Undefined where the deployment counts none. */
+  statistics: Statistics | undefined;
+  retrying: { count: number; more: boolean };
+  /** Rejected or exhausted in the window, and not delivered since. */
+  undelivered: { count: number; more: boolean };
+  latenessMs: number;
+};
+
+export function figuresOf(reading: QueueReading): QueueFigures {
+  const { since, at, subscriptions, statistics, retrying } = reading;
+  const { items } = subscriptions;
+  return {
+    subscriptions: {
+      count: items.length,
+      more: subscriptions.more,
+      failing: items.filter(({ failing, disabled }) => failing !== undefined && disabled === undefined)
+        .length,
+      off: items.filter(({ disabled }) => disabled !== undefined && disabled.reason !== 'manual').length,
+    },
+    statistics: statistics ?? undefined,
+    retrying: { count: retrying.items.length, more: retrying.more },
+    undelivered: {
+      count: reading.undelivered.items.filter((delivery) => endedAbout(delivery) >= since).length,
+      more: reading.undelivered.more,
+    },
+    latenessMs: Math.max(0, ...retrying.items.map((delivery) => lateness(delivery, at))),
+  };
+}
+
+/** Without an attempt, a delivery ends soon after the message is accepted. */
+function endedAbout({ lastAttempt, acceptedAt }: ListedDelivery): number {
+  return Date.parse(lastAttempt?.startedAt ?? acceptedAt);
+}
+
+/** 0 for an attempt in progress, which has no next time, and for one that its subscriber may receive at any time. */
+function lateness({ nextAttemptAt, waiting }: ListedDelivery, at: number): number {
+  return nextAttemptAt === undefined || waiting === 'pull' ? 0 : at - Date.parse(nextAttemptAt);
+}
+
+/** The totals of several queues; the lateness is the maximum. `summary`: undefined where nothing is counted. */
+export function totalOf(all: readonly QueueFigures[]): Pick<QueueFigures, 'retrying' | 'latenessMs'> & {
+  summary: Summary | undefined;
+} {
+  return {
+    summary: sumOfStatistics(all.flatMap(({ statistics }) => statistics ?? [])),
+    retrying: {
+      count: all.reduce((total, { retrying }) => total + retrying.count, 0),
+      more: all.some(({ retrying }) => retrying.more),
+    },
+    latenessMs: Math.max(0, ...all.map(({ latenessMs }) => latenessMs)),
+  };
+}
+
+/** About how many SQS messages wait for dispatch or a first attempt; undefined where they could not be counted. */
+export function waitingIn({ queues }: Pick<Health, 'queues'>): number | undefined {
+  return queues && (queues['ingress'] ?? 0) + (queues['delivery'] ?? 0);
+}
+
+/** Less counts as on time: SQS and the polling of this page take as long. */
+export const LATE_MS = 5_000;
+
+type Warning = { weight: number; text: string };
+
+/** What needs attention, worst first. */
+export function warningsOf({ subscriptions, undelivered, latenessMs }: QueueFigures): Warning[] {
+  return [
+    ...(subscriptions.off > 0
+      ? [
+          {
+            weight: 4,
+            text: `${counted(subscriptions.off, 'subscription', 'subscriptions')} disabled after failures`,
+          },
+        ]
+      : []),
+    ...(latenessMs > 12 * LATE_MS ? [{ weight: 3, text: 'retries are overdue' }] : []),
+    ...(subscriptions.failing > 0
+      ? [
+          {
+            weight: 2,
+            text: counted(subscriptions.failing, 'subscription is failing', 'subscriptions are failing'),
+          },
+        ]
+      : []),
+    ...(undelivered.count > 0
+      ? [{ weight: 1, text: `${undeliveredText(undelivered)} rejected or exhausted` }]
+      : []),
+  ];
+}
+
+function undeliveredText({ count, more }: QueueFigures['undelivered']): string {
+  return more ? `${count}+ deliveries` : counted(count, 'delivery', 'deliveries');
+}
+
+/** Sorts by the weight of the worst problem, then by name. */
+export function byUrgency<Row extends { name: string; warnings: readonly Warning[] }>(
+  rows: readonly Row[],
+): Row[] {
+  return rows.toSorted((one, other) => weightOf(other) - weightOf(one) || (one.name < other.name ? -1 : 1));
+}
+
+function weightOf({ warnings }: { warnings: readonly Warning[] }): number {
+  return warnings[0]?.weight ?? 0;
+}
+
+/** One page of the API. */
+const MOST = 100;
+
+/** Three to five requests, whose cost does not depend on the number of messages. */
+export async function readQueue(
+  api: ApiClient,
+  queue: string,
+  { window, now, signal }: { window: WindowName; now: number; signal: AbortSignal },
+): Promise<QueueReading> {
+  const listed = (status: string): Promise<Listed<ListedDelivery>> =>
+    api.items(listDeliveries, { path: { queue }, query: { status }, most: MOST, signal });
+  const [subscriptions, statistics, retrying] = await Promise.all([
+    api.items(listSubscriptions, { path: { queue }, most: MOST }),
+    readStatistics(api, queue, { window, now, signal }),
+    listed('retrying'),
+  ]);
+  const failed = mayHaveFailed(statistics)
+    ? await Promise.all([listed('rejected'), listed('exhausted')])
+    : [];
+  const undelivered = {
+    items: failed.flatMap(({ items }) => items),
+    more: failed.some(({ more }) => more),
+  };
+  const since = now - WINDOWS[window].lengthMs;
+  return { since, at: now, subscriptions, statistics, retrying, undelivered };
+}
+
+/** Where nothing is counted, only the lists can tell. */
+function mayHaveFailed(statistics: Statistics | null): boolean {
+  return statistics === null || failedIn(statistics.total) > 0;
+}

@@ -1,12 +1,13 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
-import { putQueue } from '../../../../api-client/operations.ts';
+import { listQueues, putQueue } from '../../../../api-client/operations.ts';
 import { nearestName } from '../../../../api-client/queues.ts';
 import { isNotFound } from '../../../../api-client/refusal.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/use-action.ts';
-import type { Live } from '../../live/use-live.ts';
-import { WorkButton } from '../../parts/buttons.tsx';
+import { type Live, useLive } from '../../live/use-live.ts';
+import { WorkButton } from '../../parts/form.tsx';
+import { Loaded } from '../../parts/loaded.tsx';
 import { ActionFailure, Empty } from '../../parts/notice.tsx';
 import { PageHeading } from '../../parts/page-heading.tsx';
 import { hrefTo } from '../../route.ts';
@@ -56,6 +57,48 @@ export function PageOfQueue({
         crumbs={[{ text: queue, href: hrefTo({ page: 'queue', queue }) }]}
       />
       {isNotFound(live.failure) ? <MissingQueue queue={queue} onCreated={live.refresh} /> : children}
+    </>
+  );
+}
+
+const MOST = 100;
+
+/** Chooses the queue for a page that shows one queue. */
+export function QueueChoice({ title, page }: { title: string; page: 'recovery' | 'books' }) {
+  const { api } = useConsole();
+  const queues = useLive(`choice/${page}`, () =>
+    api.items(listQueues, { query: { detailed: true }, most: MOST }),
+  );
+  return (
+    <>
+      <PageHeading title={title} />
+      <p>Choose a queue.</p>
+      <Loaded live={queues} lines={5}>
+        {({ items, more }) =>
+          items.length === 0 ? (
+            <Empty title="No queues yet">
+              <p>
+                <a href={hrefTo({ page: 'overview' })}>Create the first one on the overview page.</a>
+              </p>
+            </Empty>
+          ) : (
+            <>
+              <ul class="choices">
+                {items.map(({ name }) => (
+                  <li key={name}>
+                    <a href={hrefTo({ page, queue: name, query: {} })}>{name}</a>
+                  </li>
+                ))}
+              </ul>
+              {more ? (
+                <p class="muted">
+                  Only the first {MOST} are shown. Open any other queue by name on the overview page.
+                </p>
+              ) : null}
+            </>
+          )
+        }
+      </Loaded>
     </>
   );
 }

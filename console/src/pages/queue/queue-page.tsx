@@ -1,27 +1,31 @@
-import { useMemo } from 'preact/hooks';
-import { getQueue, listSubscriptions, deleteQueue } from '../../../../api-client/operations.ts';
+import { useMemo, useState } from 'preact/hooks';
+import type { Listed } from '../../../../api-client/api-client.ts';
+import { deleteQueue, getQueue, listSubscriptions, postMessages } from '../../../../api-client/operations.ts';
 import { isNotFound } from '../../../../api-client/refusal.ts';
-import { recentReader } from '../../api/recent-deliveries.ts';
+import { counted } from '../../../../api-client/words.ts';
+import { completeRetryPolicy, DEFAULT_RETRY_POLICY } from '../../../../shared/domain/retry/policy.ts';
+import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
+import { type RecentMessage, recentReader } from '../../api/recent-deliveries.ts';
 import { useConsole } from '../../live/console-context.tsx';
+import { useAction } from '../../live/use-action.ts';
 import { useLive } from '../../live/use-live.ts';
+import { WorkButton, Form } from '../../parts/form.tsx';
+import { ConfirmButton } from '../../parts/dialog.tsx';
+import { Facts, PolicyFacts } from '../../parts/facts.tsx';
+import { InputField, jsonFault } from '../../parts/fields.tsx';
 import { Loaded } from '../../parts/loaded.tsx';
+import { ActionFailure, Empty, Notice } from '../../parts/notice.tsx';
 import { PageHeading, Section } from '../../parts/page-heading.tsx';
+import { CommandText, SourceText } from '../../parts/source-text.tsx';
+import { Sparkline, type SparkStatus } from '../../parts/status.tsx';
+import { SubscriptionState } from '../../parts/subscription-text.tsx';
+import { type Column, Table } from '../../parts/table.tsx';
 import { hrefTo } from '../../route.ts';
+import { QueueStatistics } from '../../statistics/statistics-charts.tsx';
 import { MessageTable, NoMessages } from '../messages/messages-page.tsx';
 import { CreateSubscription } from '../subscription/edit-subscription.tsx';
-import { EditQueue } from './edit-queue.tsx';
+import { EditQueue, queuePolicy } from './edit-queue.tsx';
 import { MissingQueue } from './page-of-queue.tsx';
-import { Publish } from './publish.tsx';
-import { QueueStatistics } from '../../statistics/statistics-charts.tsx';
-import { SubscriptionTable } from './subscription-table.tsx';
-import type { Listed } from '../../../../api-client/api-client.ts';
-import { counted } from '../../../../api-client/words.ts';
-import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
-import { ConfirmButton } from '../../parts/confirm-button.tsx';
-import { completeRetryPolicy, DEFAULT_RETRY_POLICY } from '../../../../shared/domain/retry/policy.ts';
-import { Facts, PolicyFacts } from '../../parts/facts.tsx';
-import { SourceText } from '../../parts/source-text.tsx';
-import { queuePolicy } from './queue-draft.ts';
 
 const MAX_SUBSCRIPTIONS = 100;
 const RECENT = 20;
@@ -101,7 +105,7 @@ export function QueuePage({ queue }: { queue: string }) {
 }
 
 /** The button that deletes a queue. For a queue with subscriptions the user has to type its name. */
-export function DeleteQueue({
+function DeleteQueue({
   queue,
   subscriptions: { items, more },
 }: {
@@ -135,7 +139,7 @@ export function DeleteQueue({
   );
 }
 
-export function QueueMetadata({ queue, metadata }: { queue: string; metadata: Record<string, unknown> }) {
+function QueueMetadata({ queue, metadata }: { queue: string; metadata: Record<string, unknown> }) {
   const policy = queuePolicy(metadata);
   return (
     <div class="stack">
@@ -149,5 +153,134 @@ export function QueueMetadata({ queue, metadata }: { queue: string; metadata: Re
       </p>
       <SourceText text={JSON.stringify(metadata, null, 2)} what="the metadata" />
     </div>
+  );
+}
+
+const PLACES = 20;
+
+function SubscriptionTable({
+  queue,
+  listed,
+  recent,
+}: {
+  queue: string;
+  listed: Listed<SubscriptionView>;
+  recent: readonly RecentMessage[] | undefined;
+}) {
+  if (listed.items.length === 0) return <NoSubscriptions queue={queue} />;
+  return (
+    <>
+      <Table
+        caption={`Subscriptions of ${queue}`}
+        columns={columnsOf(queue, recent)}
+        rows={listed.items}
+        keyOf={({ id }) => id}
+      />
+      {listed.more ? <p class="muted">Only the first {listed.items.length} are shown.</p> : null}
+    </>
+  );
+}
+
+function columnsOf(queue: string, recent: readonly RecentMessage[] | undefined): Column<SubscriptionView>[] {
+  return [
+    {
+      head: 'Subscriber',
+      wide: true,
+      cell: ({ id, name, subscriber }) => (
+        <>
+          <a class="url strong" href={hrefTo({ page: 'subscription', queue, subscription: id })}>
+            {name ?? subscriber}
+          </a>
+          {name === undefined ? null : <span class="sub url">{subscriber}</span>}
+          <span class="sub id">{id}</span>
+        </>
+      ),
+    },
+    { head: 'State', cell: (subscription) => <SubscriptionState of={subscription} /> },
+    {
+      head: `Last ${PLACES} messages`,
+      cell: ({ id }) => (
+        <Sparkline places={PLACES} sparks={recent === undefined ? [] : sparksOf(recent, id)} />
+      ),
+    },
+  ];
+}
+
+/** The delivery statuses of one subscription, newest on the right. */
+function sparksOf(recent: readonly RecentMessage[], id: string): SparkStatus[] {
+  return recent
+    .slice(0, PLACES)
+    .map(
+      ({ deliveries }) =>
+        deliveries.find(({ subscriptionId }) => subscriptionId === id)?.status ?? ('none' as const),
+    )
+    .toReversed();
+}
+
+function NoSubscriptions({ queue }: { queue: string }) {
+  return (
+    <Empty title="No subscriptions yet">
+      <p>
+        Without one, messages of this queue are accepted and not delivered. Subscribe a URL with the button
+        above, or run
+      </p>
+      <CommandText args={`subscription create ${queue} https://hooks.example.com/${queue}`} />
+    </Empty>
+  );
+}
+
+const EXAMPLE = '{\n  "test": true\n}';
+
+/** Publishes one test message to a queue. */
+function Publish({ queue, onPublished }: { queue: string; onPublished: () => void }) {
+  const { api } = useConsole();
+  const [type, setType] = useState('');
+  const [data, setData] = useState(EXAMPLE);
+  const fault = jsonFault(data);
+  const { action, run } = useAction(async () => {
+    // The data is sent as typed: parsing and printing it would round big integers.
+    const head = type === '' ? '' : `"type":${JSON.stringify(type)},`;
+    const id = JSON.stringify(crypto.randomUUID());
+    const body = `{"messages":[{"id":${id},${head}"body":${data}}]}`;
+    const { ids } = await api.call(postMessages, { path: { queue }, body });
+    onPublished();
+    return ids[0] ?? '';
+  });
+  return (
+    <Form action={action} ready={fault === undefined} onSubmit={run}>
+      <InputField
+        label="Type"
+        hint="Optional. Subscriptions can filter by it."
+        placeholder="order.created"
+        maxLength={256}
+        value={type}
+        onValue={setType}
+      />
+      <InputField
+        label="Data"
+        hint="Any JSON. Subscribers get it exactly as typed."
+        rows={5}
+        code
+        fault={fault}
+        value={data}
+        onValue={setData}
+      />
+      <div class="actions">
+        <WorkButton action={action} kind="primary" submit>
+          Publish
+        </WorkButton>
+      </div>
+      {action.state === 'done' ? (
+        <Notice tone="success" title="Published">
+          <p>
+            It is recorded within about a second:{' '}
+            <a class="id" href={hrefTo({ page: 'message', queue, message: action.result })}>
+              {action.result}
+            </a>
+          </p>
+        </Notice>
+      ) : null}
+      <ActionFailure of={action} />
+    </Form>
   );
 }

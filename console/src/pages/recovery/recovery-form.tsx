@@ -11,12 +11,11 @@ import type { SubscriptionView } from '../../../../shared/wire/views/subscriptio
 import { useConsole } from '../../live/console-context.tsx';
 import { loadedBy, useAction } from '../../live/use-action.ts';
 import type { Live } from '../../live/use-live.ts';
-import { Form } from '../../parts/form.tsx';
+import { Form, WorkButton } from '../../parts/form.tsx';
 import { ActionFailure, Notice } from '../../parts/notice.tsx';
 import { SelectField } from '../../parts/fields.tsx';
 import { subscriberText } from '../../parts/subscription-text.tsx';
 import { WindowFields, windowIn } from '../../parts/windows.tsx';
-import { WorkButton } from '../../parts/buttons.tsx';
 import type { Query } from '../../route.ts';
 import { deliveryQuery } from '../../../../api-client/deliveries.ts';
 import type { PageClient } from '../../api/page-client.ts';

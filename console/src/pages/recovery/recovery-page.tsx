@@ -1,6 +1,6 @@
 import { useRef, useState } from 'preact/hooks';
 import type { Listed } from '../../../../api-client/api-client.ts';
-import { listRecoveries, listSubscriptions } from '../../../../api-client/operations.ts';
+import { listRecoveries, listSubscriptions, stopRecovery } from '../../../../api-client/operations.ts';
 import {
   type Look,
   lostText,
@@ -15,17 +15,18 @@ import { timeText } from '../../../../shared/wire/fields.ts';
 import type { RecoveryView } from '../../../../shared/wire/views/recovery.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 import { useConsole } from '../../live/console-context.tsx';
+import { useAction } from '../../live/use-action.ts';
 import { useLive } from '../../live/use-live.ts';
+import { WorkButton } from '../../parts/form.tsx';
 import { Moment } from '../../parts/facts.tsx';
 import { Loaded } from '../../parts/loaded.tsx';
-import { Empty } from '../../parts/notice.tsx';
+import { ActionFailure, Empty } from '../../parts/notice.tsx';
 import { Section } from '../../parts/page-heading.tsx';
 import { subscriberText } from '../../parts/subscription-text.tsx';
 import { type Column, Table } from '../../parts/table.tsx';
 import { hrefTo, type Query } from '../../route.ts';
 import { PageOfQueue } from '../queue/page-of-queue.tsx';
 import { RecoveryForm } from './recovery-form.tsx';
-import { RecoveryList } from './recovery-list.tsx';
 
 /** What became of the deliveries that a recovery reopened, per subscription. */
 function RecoveryResult({
@@ -192,4 +193,96 @@ export function RecoveryPage({ queue, query }: { queue: string; query: Query }) 
 /** Names or URLs of subscriptions by id. */
 function namesIn(subscriptions: Listed<SubscriptionView> | undefined): ReadonlyMap<string, string> {
   return new Map(subscriptions?.items.map((one) => [one.id, subscriberText(one)]));
+}
+
+function RecoveryList({
+  queue,
+  recoveries,
+  shown,
+  onShow,
+  onChanged,
+}: {
+  queue: string;
+  recoveries: readonly RecoveryView[];
+  /** The recovery whose result is shown. */
+  shown: string | undefined;
+  onShow: (id: string) => void;
+  onChanged: () => void;
+}) {
+  return (
+    <Table
+      caption="Recoveries, newest first"
+      columns={[
+        ...COLUMNS,
+        {
+          head: 'Action',
+          cell: ({ id, state }) => (
+            <span class="actions">
+              {id === shown ? null : (
+                <button
+                  type="button"
+                  class="button button-small"
+                  onClick={() => {
+                    onShow(id);
+                  }}
+                >
+                  Show result
+                </button>
+              )}
+              {state === 'running' ? <Stop queue={queue} id={id} onStopped={onChanged} /> : null}
+            </span>
+          ),
+        },
+      ]}
+      rows={recoveries}
+      keyOf={({ id }) => id}
+    />
+  );
+}
+
+const COLUMNS: readonly Column<RecoveryView>[] = [
+  { head: 'Started', cell: ({ createdAt }) => <Moment at={createdAt} /> },
+  {
+    head: 'Window',
+    wide: true,
+    cell: ({ since, until, subscription, status }) => (
+      <>
+        <Moment at={since} /> to <Moment at={until} />
+        <span class="sub">
+          {status ?? 'all failed deliveries'}
+          {subscription === undefined ? '' : `, subscription ${subscription}`}
+        </span>
+      </>
+    ),
+  },
+  {
+    head: 'State',
+    cell: ({ state }) => <span class={state === 'running' ? 'tone-pending strong' : ''}>{state}</span>,
+  },
+  { head: 'Found', numeric: true, cell: ({ found }) => found },
+  { head: 'Reopened', numeric: true, cell: ({ reopened }) => reopened },
+  {
+    head: 'Skipped',
+    cell: ({ skipped }) =>
+      Object.entries(skipped)
+        .map(([reason, count]) => `${count} ${reason.replaceAll('_', ' ')}`)
+        .join(', ') || 'none',
+  },
+  { head: 'Updated', cell: ({ updatedAt }) => <Moment at={updatedAt} /> },
+];
+
+function Stop({ queue, id, onStopped }: { queue: string; id: string; onStopped: () => void }) {
+  const { api } = useConsole();
+  const { action, run } = useAction(async () => {
+    await api.call(stopRecovery, { path: { queue, recovery: id } });
+    onStopped();
+  });
+  return (
+    <>
+      <WorkButton action={action} onClick={run}>
+        Stop
+      </WorkButton>
+      <ActionFailure of={action} />
+    </>
+  );
 }

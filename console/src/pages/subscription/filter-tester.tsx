@@ -1,14 +1,15 @@
 import { useMemo, useState } from 'preact/hooks';
 import { dataIn, showMessage } from '../../../../api-client/messages.ts';
 import { type ListedMessage, listMessages } from '../../../../api-client/operations.ts';
+import { parseContentFilter } from '../../../../shared/domain/subscription/content-filter-schema.ts';
+import { evaluateFilter } from '../../../../shared/domain/subscription/content-filter.ts';
 import { firstOf } from '../../api/listed.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/use-action.ts';
-import { InputField, SelectField } from '../../parts/fields.tsx';
+import { WorkButton } from '../../parts/form.tsx';
+import { InputField, jsonFault, SelectField } from '../../parts/fields.tsx';
 import { ActionFailure, Failure } from '../../parts/notice.tsx';
 import { clockText } from '../../parts/time-text.ts';
-import { WorkButton } from '../../parts/buttons.tsx';
-import { testFilter, type FilterVerdict } from './filter-test.ts';
 
 const MOST = 20;
 /** Messages without data are passed over. */
@@ -124,4 +125,39 @@ function Verdict({ of }: { of: FilterVerdict }) {
         </span>
       );
   }
+}
+
+/** Whether a subscription would get a message, and why not. */
+type FilterVerdict =
+  | { kind: 'matches' }
+  /** `path`: dotted, of the first field that does not match the filter. */
+  | { kind: 'filtered'; by: 'event_types' }
+  | { kind: 'filtered'; by: 'filter'; path: string }
+  /** The filter or the data cannot be read. */
+  | { kind: 'invalid'; what: 'filter' | 'data'; fault: string };
+
+type Given = { eventTypes: readonly string[]; filter: string; type: string; data: string };
+
+/** As many as dispatch grants one filter. */
+const MAX_STEPS = 200_000;
+
+/** Applies the filter as dispatch does. `filter` and `data` are JSON; an empty filter matches everything. */
+export function testFilter({ eventTypes, filter, type, data }: Given): FilterVerdict {
+  const fault = jsonFault(data);
+  if (fault !== undefined) return { kind: 'invalid', what: 'data', fault };
+  if (eventTypes.length > 0 && !eventTypes.includes(type)) return { kind: 'filtered', by: 'event_types' };
+  return filter.trim() === '' ? { kind: 'matches' } : testData(filter, JSON.parse(data));
+}
+
+function testData(filter: string, data: unknown): FilterVerdict {
+  const fault = jsonFault(filter);
+  if (fault !== undefined) return { kind: 'invalid', what: 'filter', fault };
+  const parsed = parseContentFilter(JSON.parse(filter));
+  if (!parsed.ok) {
+    const text = parsed.faults.map(({ path, message }) => `${path.map(String).join('.')} ${message}`.trim());
+    return { kind: 'invalid', what: 'filter', fault: text.join('; ') };
+  }
+  const budget = { steps: MAX_STEPS, listsRead: new WeakMap() };
+  const { mismatch: path } = evaluateFilter(parsed.filter, data, budget);
+  return path === undefined ? { kind: 'matches' } : { kind: 'filtered', by: 'filter', path };
 }

@@ -1,11 +1,9 @@
 import { useMemo } from 'preact/hooks';
 import type { SubscriptionDeliveryView } from '../../../../shared/wire/views/delivery.ts';
-import { Chart } from '../../parts/chart.tsx';
+import { Chart, MILLISECOND_STEPS, timeChart } from '../../parts/chart.tsx';
 import { Facts } from '../../parts/facts.tsx';
 import { Empty } from '../../parts/notice.tsx';
-import { MILLISECOND_STEPS, timeChart } from '../../parts/time-chart.ts';
 import { durationText } from '../../parts/time-text.ts';
-import { quantile, responseTimes } from './response-time-series.ts';
 
 /** A chart of the response time of each delivery’s last attempt. */
 export function ResponseTimes({ deliveries }: { deliveries: readonly SubscriptionDeliveryView[] }) {
@@ -68,3 +66,30 @@ const OPTIONS = timeChart({
     },
   ],
 });
+
+/** Milliseconds, `at` since the epoch. */
+type ResponseTime = { at: number; durationMs: number; succeeded: boolean };
+
+/** The response time of each delivery's last attempt, in order of time. */
+export function responseTimes(
+  deliveries: readonly Pick<SubscriptionDeliveryView, 'lastAttempt' | 'durationMs'>[],
+): ResponseTime[] {
+  return deliveries
+    .flatMap(({ lastAttempt, durationMs }) =>
+      lastAttempt === undefined || durationMs === undefined
+        ? []
+        : [
+            {
+              at: Date.parse(lastAttempt.startedAt),
+              durationMs,
+              succeeded: lastAttempt.outcome === 'delivered',
+            },
+          ],
+    )
+    .sort((one, other) => one.at - other.at);
+}
+
+/** The nearest-rank quantile: the smallest value with at least `share` of the values at or below it. Default 0. */
+export function quantile(values: readonly number[], share: number): number {
+  return values.toSorted((one, other) => one - other)[Math.max(0, Math.ceil(share * values.length) - 1)] ?? 0;
+}

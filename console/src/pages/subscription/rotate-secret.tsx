@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { rotateSecret } from '../../../../api-client/operations.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/use-action.ts';
-import { CopyButton, WorkButton } from '../../parts/buttons.tsx';
+import { CopyButton, WorkButton } from '../../parts/form.tsx';
 import { DialogButton } from '../../parts/dialog.tsx';
 import { Moment } from '../../parts/facts.tsx';
 import { SelectField } from '../../parts/fields.tsx';

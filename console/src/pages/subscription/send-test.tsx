@@ -3,12 +3,11 @@ import { sendTest } from '../../../../api-client/test-subscription.ts';
 import type { DeliveryView } from '../../../../shared/wire/views/delivery.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/use-action.ts';
-import { Form } from '../../parts/form.tsx';
+import { Form, WorkButton } from '../../parts/form.tsx';
 import { InputField, jsonFault } from '../../parts/fields.tsx';
 import { ActionFailure, Notice } from '../../parts/notice.tsx';
 import { Status } from '../../parts/status.tsx';
 import { durationText } from '../../parts/time-text.ts';
-import { WorkButton } from '../../parts/buttons.tsx';
 import { hrefTo } from '../../route.ts';
 
 /** Sends a test message to one subscription and shows the response. */

@@ -3,8 +3,8 @@ import { hasNewOrigin, parseDestination } from '../../../../shared/domain/subscr
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 import type { Faults } from '../../api/failure-words.ts';
 import { jsonFault, jsonIn, numberIn, textOf } from '../../parts/fields.tsx';
-import { choiceOf, policyIn, type PolicyChoice } from '../designer/policy-choice.ts';
-import { authDraft, authFaults, authIn, type AuthDraft } from './auth-draft.ts';
+import { choiceOf, policyIn, type PolicyChoice } from '../designer/draft.ts';
+import { authDraft, authFaults, authIn, type AuthDraft } from './auth-fields.tsx';
 
 export type Header = { name: string; value: string };
 

@@ -8,8 +8,7 @@ import { Failure, Notice } from '../../parts/notice.tsx';
 import { Form, FormActions } from '../../parts/form.tsx';
 import { PolicyField } from '../designer/policy-controls.tsx';
 import { FilterTester } from './filter-tester.tsx';
-import { authFields, authPath } from './auth-draft.ts';
-import { AuthFields } from './auth-fields.tsx';
+import { authFields, authPath, AuthFields } from './auth-fields.tsx';
 import { HeaderFields } from './header-fields.tsx';
 import {
   draftFaults,

@@ -1,34 +1,37 @@
 import {
+  disableSubscription,
+  enableSubscription,
   getSubscription,
   listDeliveriesOfSubscription,
   unsubscribe,
-  disableSubscription,
-  enableSubscription,
 } from '../../../../api-client/operations.ts';
 import { findQueue } from '../../../../api-client/queues.ts';
 import { isNotFound } from '../../../../api-client/refusal.ts';
 import { labelOf } from '../../../../api-client/subscription-labels.ts';
 import { waitingText } from '../../../../api-client/waiting.ts';
 import { timeText } from '../../../../shared/wire/fields.ts';
+import type { SubscriptionDeliveryView } from '../../../../shared/wire/views/delivery.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 import { firstWithin } from '../../api/listed.ts';
 import { useConsole } from '../../live/console-context.tsx';
+import { useAction } from '../../live/use-action.ts';
 import { useLive } from '../../live/use-live.ts';
-import { LoadMore, PAGE_SIZE, useMost } from '../../parts/table.tsx';
+import { WorkButton } from '../../parts/form.tsx';
+import { ConfirmButton } from '../../parts/dialog.tsx';
+import { Moment } from '../../parts/facts.tsx';
 import { Loaded } from '../../parts/loaded.tsx';
-import { Failure, ActionFailure } from '../../parts/notice.tsx';
+import { ActionFailure, Empty, Failure } from '../../parts/notice.tsx';
 import { PageHeading, Section } from '../../parts/page-heading.tsx';
+import { Status } from '../../parts/status.tsx';
+import { subscriberText } from '../../parts/subscription-text.tsx';
+import { type Column, LoadMore, PAGE_SIZE, Table, useMost } from '../../parts/table.tsx';
+import { durationText } from '../../parts/time-text.ts';
 import { hrefTo } from '../../route.ts';
 import { EditSubscription } from './edit-subscription.tsx';
-import { PolicyInForce, SubscriptionFacts } from './subscription-facts.tsx';
-import { RecentDeliveries } from './recent-deliveries.tsx';
 import { ResponseTimes } from './response-times.tsx';
 import { RotateSecret } from './rotate-secret.tsx';
 import { SendTest } from './send-test.tsx';
-import { ConfirmButton } from '../../parts/confirm-button.tsx';
-import { subscriberText } from '../../parts/subscription-text.tsx';
-import { useAction } from '../../live/use-action.ts';
-import { WorkButton } from '../../parts/buttons.tsx';
+import { PolicyInForce, SubscriptionFacts } from './subscription-facts.tsx';
 
 /** The API looks through the messages of the queue, which may be many for few deliveries. */
 const LOOKING_MS = 10_000;
@@ -142,7 +145,7 @@ function recoveryHref(
 }
 
 /** The button that deletes a subscription, after a question. */
-export function DeleteSubscription({ subscription }: { subscription: SubscriptionView }) {
+function DeleteSubscription({ subscription }: { subscription: SubscriptionView }) {
   const { api } = useConsole();
   const { source: queue, id } = subscription;
   return (
@@ -166,7 +169,7 @@ export function DeleteSubscription({ subscription }: { subscription: Subscriptio
 type Switch = { queue: string; subscription: SubscriptionView; onDone: () => void };
 
 /** The button that enables or disables a subscription. It asks before it disables. */
-export function SwitchSubscription({ queue, subscription, onDone }: Switch) {
+function SwitchSubscription({ queue, subscription, onDone }: Switch) {
   const { api } = useConsole();
   const { id, disabled } = subscription;
   const { action, run } = useAction(async () => {
@@ -199,4 +202,58 @@ export function SwitchSubscription({ queue, subscription, onDone }: Switch) {
       <ActionFailure of={action} />
     </>
   );
+}
+
+/** The newest deliveries of a subscription, delivered ones too. */
+function RecentDeliveries({
+  recent,
+  more,
+}: {
+  recent: readonly SubscriptionDeliveryView[];
+  /** Whether the messages of the last 24 hours were not all looked through. */
+  more: boolean;
+}) {
+  return recent.length === 0 ? (
+    <Empty title={more ? 'No deliveries of the newest messages' : 'No deliveries in the last 24 hours'}>
+      <p>Send a test message to see the response.</p>
+    </Empty>
+  ) : (
+    <Table
+      caption="Deliveries of messages of the last 24 hours, newest first"
+      columns={COLUMNS}
+      rows={recent}
+      keyOf={({ messageId }) => messageId}
+    />
+  );
+}
+
+const COLUMNS: readonly Column<SubscriptionDeliveryView>[] = [
+  { head: 'Accepted', cell: ({ acceptedAt }) => <Moment at={acceptedAt} /> },
+  {
+    head: 'Message',
+    wide: true,
+    cell: ({ queue, messageId, subscriptionId, messageType }) => (
+      <>
+        <a
+          class="id"
+          href={hrefTo({ page: 'delivery', queue, message: messageId, subscription: subscriptionId })}
+        >
+          {messageId}
+        </a>
+        {messageType === undefined ? null : <span class="sub">{messageType}</span>}
+      </>
+    ),
+  },
+  { head: 'Status', cell: ({ status, reason }) => <Status of={status} reason={reason} /> },
+  { head: 'Attempts', numeric: true, cell: ({ attemptCount }) => attemptCount },
+  {
+    head: 'Last response',
+    cell: ({ lastAttempt }) => lastAttempt?.statusCode ?? lastAttempt?.error ?? '',
+  },
+  { head: 'Response time', numeric: true, cell: ({ durationMs }) => textOf(durationMs) },
+  { head: 'Delivered after', numeric: true, cell: ({ deliveredAfterMs }) => textOf(deliveredAfterMs) },
+];
+
+function textOf(milliseconds: number | undefined): string {
+  return milliseconds === undefined ? '' : durationText(milliseconds);
 }
