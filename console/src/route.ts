@@ -20,76 +20,52 @@ export type Query = Readonly<Record<string, string | undefined>>;
 
 export function parseRoute(hash: string): Route {
   const [path = '', search = ''] = hash.replace(/^#/, '').split(/\?(.*)/s, 2);
-  const segments = segmentsOf(path);
-  if (segments === undefined) return { page: 'unknown' };
   const query = Object.fromEntries(new URLSearchParams(search));
-  const [first, ...rest] = segments;
-  if (first === 'queues') return rest.length === 0 ? { page: 'overview' } : ofQueue(rest, query);
-  return rest.length === 0 ? withoutQueue(first, query) : { page: 'unknown' };
+  const segments = segmentsOf(path);
+  const [, queue = '', , id = '', , subscription = ''] = segments;
+  const shape = segments
+    .map((segment, index) => (index % 2 === 0 ? encodeURIComponent(segment) : '*'))
+    .join('/');
+  switch (shape) {
+    case '':
+    case 'queues':
+      return { page: 'overview' };
+    case 'recovery':
+    case 'books':
+    case 'designer':
+    case 'dead-letters':
+      return { page: shape, query };
+    case 'queues/*':
+      return { page: 'queue', queue };
+    case 'queues/*/messages':
+      return { page: 'messages', queue, query };
+    case 'queues/*/deliveries':
+      return { page: 'deliveries', queue, query };
+    case 'queues/*/recovery':
+      return { page: 'recovery', queue, query };
+    case 'queues/*/books':
+      return { page: 'books', queue, query };
+    case 'queues/*/subscriptions/*':
+      return { page: 'subscription', queue, subscription: id };
+    case 'queues/*/messages/*':
+      return { page: 'message', queue, message: id };
+    case 'queues/*/messages/*/deliveries/*':
+      return { page: 'delivery', queue, message: id, subscription };
+    default:
+      return { page: 'unknown' };
+  }
 }
 
-function segmentsOf(path: string): string[] | undefined {
+/** One segment that no page has, for a path that cannot be decoded. */
+function segmentsOf(path: string): string[] {
   try {
     return path
       .split('/')
       .filter((segment) => segment !== '')
       .map(decodeURIComponent);
   } catch (error) {
-    if (error instanceof URIError) return undefined;
+    if (error instanceof URIError) return ['?'];
     throw error;
-  }
-}
-
-function withoutQueue(page: string | undefined, query: Query): Route {
-  switch (page) {
-    case undefined:
-      return { page: 'overview' };
-    case 'recovery':
-    case 'books':
-    case 'designer':
-    case 'dead-letters':
-      return { page, query };
-    default:
-      return { page: 'unknown' };
-  }
-}
-
-function ofQueue([queue = '', kind, id, ...rest]: string[], query: Query): Route {
-  if (kind === undefined) return { page: 'queue', queue };
-  if (id === undefined) return listOf(kind, queue, query);
-  return rest.length === 0 ? oneOf(kind, queue, id) : deliveryOf(kind, { queue, message: id }, rest);
-}
-
-function deliveryOf(
-  kind: string,
-  of: { queue: string; message: string },
-  [below, subscription, ...more]: string[],
-): Route {
-  return kind === 'messages' && below === 'deliveries' && subscription !== undefined && more.length === 0
-    ? { page: 'delivery', ...of, subscription }
-    : { page: 'unknown' };
-}
-
-function listOf(kind: string, queue: string, query: Query): Route {
-  switch (kind) {
-    case 'messages':
-    case 'deliveries':
-    case 'recovery':
-    case 'books':
-      return { page: kind, queue, query };
-    default:
-      return { page: 'unknown' };
-  }
-}
-
-function oneOf(kind: string, queue: string, id: string): Route {
-  switch (kind) {
-    case 'subscriptions':
-      return { page: 'subscription', queue, subscription: id };
-    case 'messages':
-      return { page: 'message', queue, message: id };
-    default:
-      return { page: 'unknown' };
   }
 }
 

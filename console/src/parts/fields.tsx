@@ -120,14 +120,16 @@ export function InputField({
   );
 }
 
-/** A labelled list of choices. `children`: its options. */
+type Option = readonly [value: string, text: string];
+
+/** A labelled list of choices. */
 export function SelectField({
   label,
   hint,
   fault,
   value,
   onValue,
-  children,
+  options,
 }: {
   label: string;
   hint?: ComponentChildren;
@@ -135,7 +137,7 @@ export function SelectField({
   /** Undefined: the browser keeps what is chosen. */
   value?: string;
   onValue: (value: string) => void;
-  children: ComponentChildren;
+  options: readonly Option[];
 }) {
   return (
     <Field label={label} hint={hint} fault={fault}>
@@ -147,7 +149,11 @@ export function SelectField({
             onValue(currentTarget.value);
           }}
         >
-          {children}
+          {options.map(([choice, text]) => (
+            <option key={choice} value={choice}>
+              {text}
+            </option>
+          ))}
         </select>
       )}
     </Field>
@@ -159,31 +165,25 @@ type Switch = { value: string; fault: string | undefined; onValue: (value: strin
 
 /** The switches of back-pressure. `unset`: what applies where they are not set. */
 export function SwitchFields({ unset, adapt, hold }: { unset: string; adapt: Switch; hold: Switch }) {
-  const choices = [
+  const options: readonly Option[] = [
     ['', unset],
     ['false', 'no: each delivery follows its retry policy'],
     ['true', 'yes'],
-  ].map(([value, text]) => (
-    <option key={value} value={value}>
-      {text}
-    </option>
-  ));
+  ];
   return (
     <>
       <SelectField
         {...adapt}
         label="Adapt to throttling"
         hint="A 429 is retried, and attempts wait until the subscriber takes them."
-      >
-        {choices}
-      </SelectField>
+        options={options}
+      />
       <SelectField
         {...hold}
         label="Hold while down"
         hint="While the subscriber is down, it gets one probe at a time. All other attempts wait."
-      >
-        {choices}
-      </SelectField>
+        options={options}
+      />
     </>
   );
 }

@@ -92,14 +92,11 @@ export function ApplyPolicy({
         onValue={(id) => {
           setOwner(id === '' ? { queue } : { queue, subscription: id });
         }}
-      >
-        <option value="">none: set the queue’s policy</option>
-        {(subscriptions.value?.items ?? []).map((one) => (
-          <option key={one.id} value={one.id}>
-            {subscriberText(one)}
-          </option>
-        ))}
-      </SelectField>
+        options={[
+          ['', 'none: set the queue’s policy'],
+          ...(subscriptions.value?.items ?? []).map((one) => [one.id, subscriberText(one)] as const),
+        ]}
+      />
       <WorkButton action={action} kind="primary" submit>
         Apply
       </WorkButton>

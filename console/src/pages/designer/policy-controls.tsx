@@ -35,15 +35,14 @@ export function PolicyField({
         onValue={(chosen) => {
           onChoice(withChosen(choice, chosen));
         }}
-      >
-        <option value="none">{none}</option>
-        {POLICY_PRESETS.map((name) => (
-          <option key={name} value={name}>
-            {name}: {scheduleText(RETRY_POLICY_PRESETS[name])}
-          </option>
-        ))}
-        <option value="custom">custom</option>
-      </SelectField>
+        options={[
+          ['none', none],
+          ...POLICY_PRESETS.map(
+            (name) => [name, `${name}: ${scheduleText(RETRY_POLICY_PRESETS[name])}`] as const,
+          ),
+          ['custom', 'custom'],
+        ]}
+      />
       {choice.chosen !== 'custom' ? null : (
         <div class="stack">
           <PolicyControls
@@ -178,13 +177,10 @@ function ChoiceControl({
       onValue={(text) => {
         onChange(field, text);
       }}
-    >
-      <option value="">{DEFAULT_RETRY_POLICY[field]} (default)</option>
-      {choices.map((choice) => (
-        <option key={choice} value={choice}>
-          {choice.replace('_', ' ')}
-        </option>
-      ))}
-    </SelectField>
+      options={[
+        ['', `${DEFAULT_RETRY_POLICY[field]} (default)`],
+        ...choices.map((choice) => [choice, choice.replace('_', ' ')] as const),
+      ]}
+    />
   );
 }

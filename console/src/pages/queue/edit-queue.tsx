@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { patchQueue, putQueue } from '../../../../api-client/operations.ts';
 import { findQueue, metadataPointer } from '../../../../api-client/queues.ts';
 import { isQueueName, QUEUE_NAME_RULE } from '../../../../shared/domain/message/message.ts';
-import { RETAINED_MESSAGES } from '../../../../shared/domain/message/vocabulary.ts';
+import type { RetainedMessages } from '../../../../shared/domain/message/vocabulary.ts';
 import { retryPolicySchema } from '../../../../shared/domain/retry/policy-schema.ts';
 import type { PartialRetryPolicy } from '../../../../shared/domain/retry/policy.ts';
 import { type Faults, faultsByField, rejectedFields } from '../../api/failure-words.ts';
@@ -75,14 +75,8 @@ function EditForm({ queue, metadata, onDone, onClose }: Edited & { onClose: () =
         {...field('retainMessages')}
         label="Message data to keep"
         hint="Kept data can be shown, tested against a filter, and sent again."
-      >
-        <option value="">as the deployment’s setting retainMessages says</option>
-        {RETAINED_MESSAGES.map((choice) => (
-          <option key={choice} value={choice}>
-            {choice === 'all' ? 'all: of every message' : 'failed: from the first failed attempt on'}
-          </option>
-        ))}
-      </SelectField>
+        options={[['', 'as the deployment’s setting retainMessages says'], ...Object.entries(RETAINED)]}
+      />
       <div class="window-fields">
         <InputField
           {...field('ttl')}
@@ -115,6 +109,11 @@ function EditForm({ queue, metadata, onDone, onClose }: Edited & { onClose: () =
     </Form>
   );
 }
+
+const RETAINED: Readonly<Record<RetainedMessages, string>> = {
+  failed: 'failed: from the first failed attempt on',
+  all: 'all: of every message',
+};
 
 /** The form that creates a queue and opens its page. */
 export function CreateQueue({

@@ -83,10 +83,8 @@ export function RecoveryForm({
               setSubscription(id);
             });
           }}
-        >
-          <option value="">all subscriptions</option>
-          <SubscriptionChoices listed={subscriptions.value?.items ?? []} chosen={subscription} />
-        </SelectField>
+          options={[['', 'all subscriptions'], ...subscriptionOptions(subscriptions, subscription)]}
+        />
         <StatusField
           status={status}
           onStatus={(one) => {
@@ -141,30 +139,19 @@ function StatusField({
       onValue={(text) => {
         onStatus(RECOVERABLE_STATUSES.find((one) => one === text));
       }}
-    >
-      <option value="">all failed deliveries</option>
-      {RECOVERABLE_STATUSES.map((one) => (
-        <option key={one} value={one}>
-          {one}
-        </option>
-      ))}
-    </SelectField>
+      options={[['', 'all failed deliveries'], ...RECOVERABLE_STATUSES.map((one) => [one, one] as const)]}
+    />
   );
 }
 
 /** The chosen subscription may be beyond the listed ones: a link can name any. */
-function SubscriptionChoices({ listed, chosen }: { listed: readonly SubscriptionView[]; chosen: string }) {
-  const isListed = chosen === '' || listed.some(({ id }) => id === chosen);
-  return (
-    <>
-      {isListed ? null : <option value={chosen}>{chosen}</option>}
-      {listed.map((subscription) => (
-        <option key={subscription.id} value={subscription.id}>
-          {subscriberText(subscription)}
-        </option>
-      ))}
-    </>
-  );
+function subscriptionOptions(
+  { value }: Pick<Live<Listed<SubscriptionView>>, 'value'>,
+  chosen: string,
+): (readonly [id: string, text: string])[] {
+  const listed = (value?.items ?? []).map((one) => [one.id, subscriberText(one)] as const);
+  const isListed = chosen === '' || listed.some(([id]) => id === chosen);
+  return isListed ? listed : [[chosen, chosen], ...listed];
 }
 
 function recoverable(failed: FailedCount): string {

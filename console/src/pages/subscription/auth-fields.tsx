@@ -28,17 +28,14 @@ export function AuthFields({
         onValue={(choice) => {
           onAuth(withChoice(auth, choice, stored));
         }}
-      >
-        <option value="none">none</option>
-        {Object.entries(AUTH_FORMS).map(([choice, { text }]) => (
-          <option key={choice} value={choice}>
-            {text}
-          </option>
-        ))}
-        {stored.choice === 'unknown' ? (
-          <option value="unknown">{stored.values['type']}, as stored</option>
-        ) : null}
-      </SelectField>
+        options={[
+          ['none', 'none'],
+          ...Object.entries(AUTH_FORMS).map(([choice, { text }]) => [choice, text] as const),
+          ...(stored.choice === 'unknown'
+            ? [['unknown', `${stored.values['type'] ?? ''}, as stored`] as const]
+            : []),
+        ]}
+      />
       {authFields(auth).map((field) => (
         <AuthInput
           key={`${auth.choice} ${field.name}`}

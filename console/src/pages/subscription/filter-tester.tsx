@@ -93,17 +93,17 @@ function RecentMessages({
   const { items } = action.result;
   if (items.length === 0) return <p class="muted">No data of a message of the last 24 hours is stored.</p>;
   return (
-    <SelectField label="Recent message" onValue={onChosen}>
-      <option value="">choose one</option>
-      {items.map(({ id, type, acceptedAt }) => (
-        <option key={id} value={id}>
-          {id}
-          {type === undefined ? '' : ` · ${type}`} ·{' '}
-          {clockText(Date.parse(acceptedAt), { now: Date.now(), exact: false })}
-        </option>
-      ))}
-    </SelectField>
+    <SelectField
+      label="Recent message"
+      onValue={onChosen}
+      options={[['', 'choose one'], ...items.map((message) => [message.id, messageText(message)] as const)]}
+    />
   );
+}
+
+function messageText({ id, type, acceptedAt }: ListedMessage): string {
+  const accepted = clockText(Date.parse(acceptedAt), { now: Date.now(), exact: false });
+  return [id, ...(type === undefined ? [] : [type]), accepted].join(' · ');
 }
 
 function Verdict({ of }: { of: FilterVerdict }) {

@@ -39,10 +39,10 @@ export function NewSecret({
 }
 
 const GRACES = [
-  [86_400, '1 day'],
-  [3_600, '1 hour'],
-  [604_800, '7 days'],
-  [0, 'no time: it expires now'],
+  ['86400', '1 day'],
+  ['3600', '1 hour'],
+  ['604800', '7 days'],
+  ['0', 'no time: it expires now'],
 ] as const;
 
 export function RotateSecret({ queue, id }: { queue: string; id: string }) {
@@ -55,7 +55,7 @@ export function RotateSecret({ queue, id }: { queue: string; id: string }) {
 
 function RotateForm({ queue, id, onClose }: { queue: string; id: string; onClose: () => void }) {
   const { api } = useConsole();
-  const [grace, setGrace] = useState('86400');
+  const [grace, setGrace] = useState<string>(GRACES[0][0]);
   const { action, run } = useAction(() =>
     api.call(rotateSecret, { path: { queue, subscription: id }, body: { graceSeconds: Number(grace) } }),
   );
@@ -85,13 +85,12 @@ function RotateForm({ queue, id, onClose }: { queue: string; id: string; onClose
         The new secret is a shared secret (v1). For a key pair (v1a), run “posthaste subscription
         rotate-secret” with --type v1a.
       </p>
-      <SelectField label="Also sign with the old secret for" value={grace} onValue={setGrace}>
-        {GRACES.map(([seconds, text]) => (
-          <option key={seconds} value={seconds}>
-            {text}
-          </option>
-        ))}
-      </SelectField>
+      <SelectField
+        label="Also sign with the old secret for"
+        value={grace}
+        onValue={setGrace}
+        options={GRACES}
+      />
       <ActionFailure of={action} />
       <div class="actions">
         <WorkButton action={action} kind="danger" onClick={run}>
