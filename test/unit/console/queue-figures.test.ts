@@ -156,7 +156,7 @@ describe('the patch of an edited queue', () => {
   });
 
   it('names only what changed, so that changes of others stay', () => {
-    expect(queuePatch(draft, { ...draft, delay: '5', retainMessages: '' })).toEqual([
+    expect(queuePatch(draft, { ...draft, _default_message_delay: '5', _retain_messages: '' })).toEqual([
       { op: 'remove', path: '/metadata/_retain_messages' },
       { op: 'add', path: '/metadata/_default_message_delay', value: 5 },
     ]);
@@ -174,9 +174,9 @@ describe('the patch of an edited queue', () => {
 
   it('removes the policy and everything else that is emptied', () => {
     const empty = {
-      ttl: ' ',
+      _default_message_ttl: ' ',
       others: '',
-      retainMessages: '',
+      _retain_messages: '',
       policy: { ...draft.policy, chosen: 'none' },
     } as const;
     expect(edited(empty)).toEqual({});

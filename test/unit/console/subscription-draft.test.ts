@@ -54,7 +54,7 @@ describe('the PATCH of an edited subscription', () => {
   });
 
   it('keeps the options that the form does not show, and redacted headers', () => {
-    expect(patchOf(stored, { ...draft, maxPerSecond: '2.5' })).toEqual({
+    expect(patchOf(stored, { ...draft, max_per_second: '2.5' })).toEqual({
       options: { ...stored.options, max_per_second: 2.5 },
     });
   });
@@ -62,7 +62,7 @@ describe('the PATCH of an edited subscription', () => {
   it('sends credentials back as they were shown, but not with another origin', () => {
     const auth = { type: 'basic', username: 'ada', password: '***' };
     const current = { ...stored, options: { ...stored.options, auth } };
-    const faster = { ...draft, maxPerSecond: '2' };
+    const faster = { ...draft, max_per_second: '2' };
     expect(patchOf(stored, faster, current)).toMatchObject({ options: { auth } });
     expect(
       patchOf(stored, { ...faster, subscriber: 'https://other.example/' }, current)?.['options'],
@@ -71,7 +71,7 @@ describe('the PATCH of an edited subscription', () => {
 
   it('keeps what another operator changed in the meantime', () => {
     const current = { ...stored, options: { ...stored.options, attempt_timeout: 9, event_types: ['a'] } };
-    expect(patchOf(stored, { ...draft, maxPerSecond: '2' }, current)).toEqual({
+    expect(patchOf(stored, { ...draft, max_per_second: '2' }, current)).toEqual({
       options: { ...current.options, max_per_second: 2 },
     });
   });
@@ -79,10 +79,10 @@ describe('the PATCH of an edited subscription', () => {
   it('removes an option whose field is emptied', () => {
     const { option_of_a_later_version, raw_delivery } = stored.options;
     const empty = {
-      eventTypes: ' \n',
+      event_types: ' \n',
       filter: '',
       headers: [],
-      maxPerSecond: '',
+      max_per_second: '',
       policy: choiceOf(undefined),
     };
     expect(patchOf(stored, { ...draft, ...empty })).toEqual({
@@ -109,7 +109,7 @@ describe('the PATCH of an edited subscription', () => {
   });
 
   it('sends text that is not a number, so that the API names the error', () => {
-    expect(patchOf(stored, { ...draft, attemptTimeout: 'soon' })).toMatchObject({
+    expect(patchOf(stored, { ...draft, attempt_timeout: 'soon' })).toMatchObject({
       options: { attempt_timeout: 'soon' },
     });
   });

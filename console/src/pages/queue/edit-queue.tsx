@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import * as z from 'zod';
 import { patchQueue, putQueue } from '../../../../api-client/operations.ts';
 import { findQueue, metadataPointer } from '../../../../api-client/queues.ts';
+import { toRecord } from '../../../../shared/domain/delivery/vocabulary.ts';
 import { isQueueName, QUEUE_NAME_RULE } from '../../../../shared/domain/message/message.ts';
 import type { RetainedMessages } from '../../../../shared/domain/message/vocabulary.ts';
 import { retryPolicySchema } from '../../../../shared/domain/retry/policy-schema.ts';
@@ -9,7 +10,6 @@ import type { PartialRetryPolicy } from '../../../../shared/domain/retry/policy.
 import { type Faults, faultsByField, rejectedFields } from '../../api/failure-words.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/use-action.ts';
-import { DialogButton } from '../../parts/dialog.tsx';
 import {
   InputField,
   jsonFault,
@@ -25,18 +25,18 @@ import { hrefTo } from '../../route.ts';
 import { choiceOf, type PolicyChoice, policyIn } from '../designer/draft.ts';
 import { PolicyField } from '../designer/policy-controls.tsx';
 
-type Edited = { queue: string; metadata: Record<string, unknown>; onDone: () => void };
-
-/** The button that changes the metadata of a queue, and its form. */
-export function EditQueue(edited: Edited) {
-  return (
-    <DialogButton text="Edit queue" wide>
-      {(close) => <EditForm {...edited} onClose={close} />}
-    </DialogButton>
-  );
-}
-
-function EditForm({ queue, metadata, onDone, onClose }: Edited & { onClose: () => void }) {
+/** The form that changes the metadata of a queue. */
+export function EditQueue({
+  queue,
+  metadata,
+  onDone,
+  onClose,
+}: {
+  queue: string;
+  metadata: Metadata;
+  onDone: () => void;
+  onClose: () => void;
+}) {
   const { api } = useConsole();
   // The page reads the queue again and again: the changes are those to what the form showed at first.
   const [before] = useState(() => queueDraft(metadata));
@@ -49,14 +49,14 @@ function EditForm({ queue, metadata, onDone, onClose }: Edited & { onClose: () =
   });
   const own = queueFaults(draft);
   const rejected = rejectedFields(action);
-  const faults = new Map([...faultsByField(rejected, OWN_CONTROLS, QUEUE_FIELDS.others), ...own]);
+  const faults = new Map([...faultsByField(rejected, OWN_CONTROLS, 'others'), ...own]);
   const change = (changed: Partial<QueueDraft>): void => {
     setDraft({ ...draft, ...changed });
     reset();
   };
-  const field = (name: keyof typeof QUEUE_FIELDS) => ({
+  const field = (name: TextField | 'others') => ({
     value: draft[name],
-    fault: faults.get(QUEUE_FIELDS[name]),
+    fault: faults.get(name),
     onValue: (value: string) => {
       change({ [name]: value });
     },
@@ -72,20 +72,20 @@ function EditForm({ queue, metadata, onDone, onClose }: Edited & { onClose: () =
         }}
       />
       <SelectField
-        {...field('retainMessages')}
+        {...field('_retain_messages')}
         label="Message data to keep"
         hint="Kept data can be shown, tested against a filter, and sent again."
         options={[['', 'as the deployment’s setting retainMessages says'], ...Object.entries(RETAINED)]}
       />
       <div class="window-fields">
         <InputField
-          {...field('ttl')}
+          {...field('_default_message_ttl')}
           label="Default ttl of messages, seconds"
           inputMode="decimal"
           placeholder="none"
         />
         <InputField
-          {...field('delay')}
+          {...field('_default_message_delay')}
           label="Default delay of messages, seconds"
           inputMode="decimal"
           placeholder="none"
@@ -93,8 +93,8 @@ function EditForm({ queue, metadata, onDone, onClose }: Edited & { onClose: () =
       </div>
       <SwitchFields
         unset="as the deployment says"
-        adapt={field('adaptToThrottling')}
-        hold={field('holdWhileDown')}
+        adapt={field('_adapt_to_throttling')}
+        hold={field('_hold_while_down')}
       />
       <InputField
         {...field('others')}
@@ -175,48 +175,38 @@ type Metadata = Readonly<Record<string, unknown>>;
 
 const objectSchema = z.record(z.string(), z.unknown());
 
-/** The metadata of a queue in its form. An empty text means that the queue has none. */
-type QueueDraft = {
-  policy: PolicyChoice;
-  retainMessages: string;
-  /** Seconds. */
-  ttl: string;
-  /** Seconds. */
-  delay: string;
-  /** Empty, or a boolean in JSON. */
-  adaptToThrottling: string;
-  /** Empty, or a boolean in JSON. */
-  holdWhileDown: string;
-  /** All other metadata, as a JSON object. */
-  others: string;
+const TEXT_FIELDS = [
+  '_retain_messages',
+  '_default_message_ttl',
+  '_default_message_delay',
+  '_adapt_to_throttling',
+  '_hold_while_down',
+] as const;
+
+type TextField = (typeof TEXT_FIELDS)[number];
+
+/** The metadata for the text of a field; undefined: none. */
+const VALUES: Readonly<Record<TextField, (text: string) => unknown>> = {
+  _retain_messages: (text) => (text === '' ? undefined : text),
+  _default_message_ttl: numberIn,
+  _default_message_delay: numberIn,
+  _adapt_to_throttling: jsonIn,
+  _hold_while_down: jsonIn,
 };
+
+/** The metadata of a queue in its form. An empty text means that the queue has none. `others`: a JSON object. */
+type QueueDraft = Record<TextField | 'others', string> & { policy: PolicyChoice };
 
 const POLICY = '_retry_policy';
 
-/** The metadata of each field of text. */
-const QUEUE_FIELDS = {
-  retainMessages: '_retain_messages',
-  ttl: '_default_message_ttl',
-  delay: '_default_message_delay',
-  adaptToThrottling: '_adapt_to_throttling',
-  holdWhileDown: '_hold_while_down',
-  others: 'others',
-} as const;
-
-const { others: OTHERS, ...TEXTS } = QUEUE_FIELDS;
-
 /** The metadata that has its own control. */
-const OWN_CONTROLS: readonly string[] = [POLICY, ...Object.values(TEXTS)];
+const OWN_CONTROLS: readonly string[] = [POLICY, ...TEXT_FIELDS];
 
 export function queueDraft(metadata: Metadata): QueueDraft {
   const others = Object.entries(metadata).filter(([name]) => !OWN_CONTROLS.includes(name));
   return {
+    ...toRecord(TEXT_FIELDS, (name) => textOf(metadata[name])),
     policy: choiceOf(queuePolicy(metadata)),
-    retainMessages: textOf(metadata[TEXTS.retainMessages]),
-    ttl: textOf(metadata[TEXTS.ttl]),
-    delay: textOf(metadata[TEXTS.delay]),
-    adaptToThrottling: textOf(metadata[TEXTS.adaptToThrottling]),
-    holdWhileDown: textOf(metadata[TEXTS.holdWhileDown]),
     others: others.length === 0 ? '' : JSON.stringify(Object.fromEntries(others), null, 2),
   };
 }
@@ -231,7 +221,7 @@ export function queueFaults({ policy, others }: QueueDraft): Faults {
   const fault = othersFault(others);
   return new Map([
     ...(policyIn(policy).ok ? [] : [[POLICY, 'has errors'] as const]),
-    ...(fault === undefined ? [] : [[OTHERS, fault] as const]),
+    ...(fault === undefined ? [] : [['others', fault] as const]),
   ]);
 }
 
@@ -259,16 +249,11 @@ export function queuePatch(before: QueueDraft, after: QueueDraft): Operation[] {
 }
 
 /** The metadata in the form. The draft has no errors. */
-function membersIn(draft: QueueDraft): Record<string, unknown> {
-  const { policy, retainMessages, others } = draft;
+function membersIn({ policy, others, ...texts }: QueueDraft): Record<string, unknown> {
   const checked = policyIn(policy);
   return {
     ...objectSchema.parse(others.trim() === '' ? {} : JSON.parse(others)),
     [POLICY]: checked.ok ? checked.value : undefined,
-    [TEXTS.retainMessages]: retainMessages === '' ? undefined : retainMessages,
-    [TEXTS.ttl]: numberIn(draft.ttl),
-    [TEXTS.delay]: numberIn(draft.delay),
-    [TEXTS.adaptToThrottling]: jsonIn(draft.adaptToThrottling),
-    [TEXTS.holdWhileDown]: jsonIn(draft.holdWhileDown),
+    ...toRecord(TEXT_FIELDS, (name) => VALUES[name](texts[name])),
   };
 }

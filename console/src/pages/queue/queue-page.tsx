@@ -10,7 +10,7 @@ import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/use-action.ts';
 import { useLive } from '../../live/use-live.ts';
 import { WorkButton, Form } from '../../parts/form.tsx';
-import { ConfirmButton } from '../../parts/dialog.tsx';
+import { ConfirmButton, DialogButton } from '../../parts/dialog.tsx';
 import { Facts, PolicyFacts } from '../../parts/facts.tsx';
 import { InputField, jsonFault } from '../../parts/fields.tsx';
 import { Loaded } from '../../parts/loaded.tsx';
@@ -62,7 +62,16 @@ export function QueuePage({ queue }: { queue: string }) {
       <PageHeading {...heading}>
         {metadata.value === undefined ? null : (
           <>
-            <EditQueue queue={queue} metadata={metadata.value} onDone={metadata.refresh} />
+            <DialogButton text="Edit queue" wide>
+              {(close) => (
+                <EditQueue
+                  queue={queue}
+                  metadata={metadata.value ?? {}}
+                  onDone={metadata.refresh}
+                  onClose={close}
+                />
+              )}
+            </DialogButton>
             {subscriptions.value === undefined ? null : (
               <DeleteQueue queue={queue} subscriptions={subscriptions.value} />
             )}

@@ -1,3 +1,4 @@
+import { toRecord } from '../../../../shared/domain/delivery/vocabulary.ts';
 import { REDACTED } from '../../../../shared/domain/subscription/credential-headers.ts';
 import { hasNewOrigin, parseDestination } from '../../../../shared/domain/subscription/destination.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
@@ -8,24 +9,35 @@ import { authDraft, authFaults, authIn, type AuthDraft } from './auth-fields.tsx
 
 export type Header = { name: string; value: string };
 
-/** The texts in the form of a subscription. An empty one means that the subscription has none. */
-export type SubscriptionDraft = {
-  subscriber: string;
-  name: string;
-  /** One type a line. */
-  eventTypes: string;
-  /** JSON. */
-  filter: string;
+/** The options that are a text in the form, which is empty where they are not set. */
+const TEXT_OPTIONS = [
+  'event_types',
+  'filter',
+  'max_per_second',
+  'attempt_timeout',
+  'adapt_to_throttling',
+  'hold_while_down',
+] as const;
+
+type TextOption = (typeof TEXT_OPTIONS)[number];
+
+/** The option for the text of a field; undefined: not set. */
+const VALUES: Readonly<Record<TextOption, (text: string) => unknown>> = {
+  event_types: (text) => (text.trim() === '' ? undefined : eventTypesIn(text)),
+  filter: jsonIn,
+  max_per_second: numberIn,
+  attempt_timeout: numberIn,
+  adapt_to_throttling: jsonIn,
+  hold_while_down: jsonIn,
+};
+
+/** The fields of text, by their paths in the API. */
+export const TEXT_FIELDS = ['subscriber', 'name', ...TEXT_OPTIONS] as const;
+
+/** A subscription in its form. */
+export type SubscriptionDraft = Record<(typeof TEXT_FIELDS)[number], string> & {
   headers: readonly Header[];
   auth: AuthDraft;
-  /** Requests per second. */
-  maxPerSecond: string;
-  /** Seconds. */
-  attemptTimeout: string;
-  /** Empty, or a boolean in JSON. */
-  adaptToThrottling: string;
-  /** Empty, or a boolean in JSON. */
-  holdWhileDown: string;
   policy: PolicyChoice;
 };
 
@@ -36,14 +48,11 @@ export function subscriptionDraft({ subscriber, name = '', options }: Shown): Su
   return {
     subscriber,
     name,
-    eventTypes: event_types.join('\n'),
+    ...toRecord(TEXT_OPTIONS, (option) => textOf(options[option])),
+    event_types: event_types.join('\n'),
     filter: filter === undefined ? '' : JSON.stringify(filter, null, 2),
     headers: Object.entries(post_headers).map(([header, value]) => ({ name: header, value })),
     auth: authDraft(options.auth),
-    maxPerSecond: textOf(options.max_per_second),
-    attemptTimeout: textOf(options.attempt_timeout),
-    adaptToThrottling: textOf(options.adapt_to_throttling),
-    holdWhileDown: textOf(options.hold_while_down),
     policy: choiceOf(options._retry_policy),
   };
 }
@@ -128,21 +137,15 @@ export function patchOf(
 
 /** The options that the form shows; undefined: not set. */
 function optionsIn(draft: SubscriptionDraft): Record<string, unknown> {
-  const types = eventTypesIn(draft.eventTypes);
   const headers = draft.headers.filter(({ name }) => name.trim() !== '');
   const policy = policyIn(draft.policy);
   return {
-    event_types: types.length === 0 ? undefined : types,
-    filter: jsonIn(draft.filter),
+    ...toRecord(TEXT_OPTIONS, (option) => VALUES[option](draft[option])),
     post_headers:
       headers.length === 0
         ? undefined
         : Object.fromEntries(headers.map(({ name, value }) => [name.trim(), value])),
     auth: authIn(draft.auth),
-    max_per_second: numberIn(draft.maxPerSecond),
-    attempt_timeout: numberIn(draft.attemptTimeout),
-    adapt_to_throttling: jsonIn(draft.adaptToThrottling),
-    hold_while_down: jsonIn(draft.holdWhileDown),
     _retry_policy: policy.ok ? policy.value : undefined,
   };
 }

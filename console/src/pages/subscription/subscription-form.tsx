@@ -17,6 +17,7 @@ import {
   headerField,
   subscriptionDraft,
   type SubscriptionDraft,
+  TEXT_FIELDS,
 } from './subscription-draft.ts';
 
 /** What the form asks its owner to store. `keepSecret`: although the subscriber moves to another origin. */
@@ -52,9 +53,9 @@ export function SubscriptionForm({
     setDraft({ ...draft, ...changed });
     onChanged();
   };
-  const field = (name: keyof typeof PATHS) => ({
+  const field = (name: (typeof TEXT_FIELDS)[number]) => ({
     value: draft[name],
-    fault: faults.get(PATHS[name]),
+    fault: faults.get(name),
     onValue: (value: string) => {
       change({ [name]: value });
     },
@@ -79,7 +80,7 @@ export function SubscriptionForm({
       ) : null}
       <InputField {...field('name')} label="Name" hint="Optional. Shown in lists beside the URL." />
       <InputField
-        {...field('eventTypes')}
+        {...field('event_types')}
         label="Event types"
         hint="Optional, one a line. Only messages of these types are sent."
         rows={3}
@@ -92,7 +93,7 @@ export function SubscriptionForm({
         rows={5}
         code
       />
-      <FilterTester queue={queue} eventTypes={eventTypesIn(draft.eventTypes)} filter={draft.filter} />
+      <FilterTester queue={queue} eventTypes={eventTypesIn(draft.event_types)} filter={draft.filter} />
       <HeaderFields
         headers={draft.headers}
         faults={faults}
@@ -110,13 +111,13 @@ export function SubscriptionForm({
       />
       <div class="window-fields">
         <InputField
-          {...field('maxPerSecond')}
+          {...field('max_per_second')}
           label="Maximum requests per second"
           inputMode="decimal"
           placeholder="no limit"
         />
         <InputField
-          {...field('attemptTimeout')}
+          {...field('attempt_timeout')}
           label="Timeout of an attempt, seconds"
           inputMode="decimal"
           placeholder="the deployment’s timeout"
@@ -124,8 +125,8 @@ export function SubscriptionForm({
       </div>
       <SwitchFields
         unset="as the queue or the deployment says"
-        adapt={field('adaptToThrottling')}
-        hold={field('holdWhileDown')}
+        adapt={field('adapt_to_throttling')}
+        hold={field('hold_while_down')}
       />
       <PolicyField
         none="none: the queue’s policy or the defaults"
@@ -142,21 +143,9 @@ export function SubscriptionForm({
   );
 }
 
-/** The path in the API of each field of text. */
-const PATHS = {
-  subscriber: 'subscriber',
-  name: 'name',
-  eventTypes: 'event_types',
-  filter: 'filter',
-  maxPerSecond: 'max_per_second',
-  attemptTimeout: 'attempt_timeout',
-  adaptToThrottling: 'adapt_to_throttling',
-  holdWhileDown: 'hold_while_down',
-} as const;
-
 function fieldsOf({ headers, auth }: SubscriptionDraft): string[] {
   return [
-    ...Object.values(PATHS),
+    ...TEXT_FIELDS,
     ...headers.map(({ name }) => headerField(name)),
     'post_headers',
     ...authFields(auth).map(({ name }) => authPath(name)),
