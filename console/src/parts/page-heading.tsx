@@ -23,6 +23,31 @@ export function Section({
   );
 }
 
+/** A bar of links, one of which can be `current`: the page, or a choice on it. */
+export function LinkBar({
+  kind,
+  label,
+  links,
+}: {
+  kind: 'pages' | 'tabs' | 'choices-bar';
+  label: string;
+  links: readonly (readonly [text: string, href: string, current: boolean])[];
+}) {
+  return (
+    <nav class={kind} aria-label={label}>
+      {links.map(([text, href, current]) => (
+        <a
+          key={href}
+          href={href}
+          aria-current={current ? (kind === 'choices-bar' ? 'true' : 'page') : undefined}
+        >
+          {text}
+        </a>
+      ))}
+    </nav>
+  );
+}
+
 type Crumb = { text: string; href: string };
 
 /** The heading of a page. It also sets the window title, and takes the focus when the page opens. */

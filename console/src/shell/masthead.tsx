@@ -1,15 +1,23 @@
 import type { ConsoleInfo } from '../../../shared/wire/views/console.ts';
+import { LinkBar } from '../parts/page-heading.tsx';
 import { ThemeSwitch } from '../parts/theme.tsx';
 import { hrefTo, type Route } from '../route.ts';
 import { SearchBox } from './search.tsx';
 
-const PAGES = [
-  ['overview', 'Overview', hrefTo({ page: 'overview' })],
-  ['recovery', 'Recovery', hrefTo({ page: 'recovery', query: {} })],
-  ['books', 'Reconciliation', hrefTo({ page: 'books', query: {} })],
-  ['dead-letters', 'Dead letters', hrefTo({ page: 'dead-letters', query: {} })],
-  ['designer', 'Policy designer', hrefTo({ page: 'designer', query: {} })],
-] as const;
+type Page = readonly [text: string, to: Parameters<typeof hrefTo>[0]];
+
+const PAGES: readonly Page[] = [
+  ['Overview', { page: 'overview' }],
+  ['Recovery', { page: 'recovery', query: {} }],
+  ['Reconciliation', { page: 'books', query: {} }],
+  ['Dead letters', { page: 'dead-letters', query: {} }],
+  ['Policy designer', { page: 'designer', query: {} }],
+];
+
+/** Current where the route is this page, of the same queue or of none. */
+function linkTo([text, to]: Page, route: Route): readonly [text: string, href: string, current: boolean] {
+  return [text, hrefTo(to), route.page === to.page && 'queue' in route === 'queue' in to];
+}
 
 export function Masthead({ info, route }: { info: ConsoleInfo | undefined; route: Route }) {
   return (
@@ -20,13 +28,7 @@ export function Masthead({ info, route }: { info: ConsoleInfo | undefined; route
         </svg>
         Posthaste
       </a>
-      <nav class="pages" aria-label="Console">
-        {PAGES.map(([page, text, href]) => (
-          <a key={page} href={href} aria-current={isIn(page, route) ? 'page' : undefined}>
-            {text}
-          </a>
-        ))}
-      </nav>
+      <LinkBar kind="pages" label="Console" links={PAGES.map((page) => linkTo(page, route))} />
       <SearchBox route={route} />
       <div class="masthead-end">
         <DeploymentName info={info} />
@@ -34,10 +36,6 @@ export function Masthead({ info, route }: { info: ConsoleInfo | undefined; route
       </div>
     </header>
   );
-}
-
-function isIn(page: string, route: Route): boolean {
-  return route.page === page && !('queue' in route);
 }
 
 function DeploymentName({ info }: { info: ConsoleInfo | undefined }) {
@@ -57,20 +55,12 @@ function DeploymentName({ info }: { info: ConsoleInfo | undefined }) {
 export function QueueNavigation({ route }: { route: Route }) {
   if (!('queue' in route)) return null;
   const { queue } = route;
-  const tabs = [
-    ['queue', 'Queue', hrefTo({ page: 'queue', queue })],
-    ['messages', 'Messages', hrefTo({ page: 'messages', queue, query: {} })],
-    ['deliveries', 'Deliveries', hrefTo({ page: 'deliveries', queue, query: {} })],
-    ['recovery', 'Recovery', hrefTo({ page: 'recovery', queue, query: {} })],
-    ['books', 'Reconciliation', hrefTo({ page: 'books', queue, query: {} })],
-  ] as const;
-  return (
-    <nav class="tabs" aria-label={`Queue ${queue}`}>
-      {tabs.map(([page, text, href]) => (
-        <a key={page} href={href} aria-current={route.page === page ? 'page' : undefined}>
-          {text}
-        </a>
-      ))}
-    </nav>
-  );
+  const pages: readonly Page[] = [
+    ['Queue', { page: 'queue', queue }],
+    ['Messages', { page: 'messages', queue, query: {} }],
+    ['Deliveries', { page: 'deliveries', queue, query: {} }],
+    ['Recovery', { page: 'recovery', queue, query: {} }],
+    ['Reconciliation', { page: 'books', queue, query: {} }],
+  ];
+  return <LinkBar kind="tabs" label={`Queue ${queue}`} links={pages.map((page) => linkTo(page, route))} />;
 }

@@ -8,7 +8,7 @@ import { counted } from '../../../../api-client/words.ts';
 import { Loaded } from '../../parts/loaded.tsx';
 import { Moment } from '../../parts/facts.tsx';
 import { Empty } from '../../parts/notice.tsx';
-import { PageHeading } from '../../parts/page-heading.tsx';
+import { LinkBar, PageHeading } from '../../parts/page-heading.tsx';
 import { WorkButton } from '../../parts/form.tsx';
 import { hrefTo, type Query } from '../../route.ts';
 import { ChangeChosen, DeadLetterTable } from './dead-letter-table.tsx';
@@ -51,17 +51,15 @@ export function DeadLettersPage({ query }: { query: Query }) {
           Look again
         </WorkButton>
       </PageHeading>
-      <nav class="choices-bar" aria-label="Queue of the dead letters">
-        {REDRIVEN_QUEUES.map((one) => (
-          <a
-            key={one}
-            href={hrefTo({ page: 'dead-letters', query: { which: one } })}
-            aria-current={one === which ? 'true' : undefined}
-          >
-            {NAMES[one]} {counts.action.state === 'done' ? countText(counts.action.result, one) : ''}
-          </a>
-        ))}
-      </nav>
+      <LinkBar
+        kind="choices-bar"
+        label="Queue of the dead letters"
+        links={REDRIVEN_QUEUES.map((one) => [
+          `${NAMES[one]} ${counts.action.state === 'done' ? countText(counts.action.result, one) : ''}`,
+          hrefTo({ page: 'dead-letters', query: { which: one } }),
+          one === which,
+        ])}
+      />
       <p class="muted">
         {MEANINGS[which]} A look receives the messages, so that other programs do not see them for a moment.
       </p>

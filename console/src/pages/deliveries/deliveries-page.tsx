@@ -8,6 +8,7 @@ import { LoadMore, useMost, Table, type Column } from '../../parts/table.tsx';
 import { Loaded } from '../../parts/loaded.tsx';
 import { Moment } from '../../parts/facts.tsx';
 import { Empty } from '../../parts/notice.tsx';
+import { LinkBar } from '../../parts/page-heading.tsx';
 import { Status } from '../../parts/status.tsx';
 import { WindowText } from '../../parts/windows.tsx';
 import { hrefTo, type Query } from '../../route.ts';
@@ -24,17 +25,15 @@ export function DeliveriesPage({ queue, query }: { queue: string; query: Query }
   });
   return (
     <PageOfQueue title="Deliveries" queue={queue} live={deliveries}>
-      <nav class="choices-bar" aria-label="Filter by status">
-        {[undefined, ...LISTED_STATUSES].map((one) => (
-          <a
-            key={one ?? 'all'}
-            href={hrefTo({ page: 'deliveries', queue, query: { ...query, status: one } })}
-            aria-current={one === status ? 'true' : undefined}
-          >
-            {one ?? 'all'}
-          </a>
-        ))}
-      </nav>
+      <LinkBar
+        kind="choices-bar"
+        label="Filter by status"
+        links={[undefined, ...LISTED_STATUSES].map((one) => [
+          one ?? 'all',
+          hrefTo({ page: 'deliveries', queue, query: { ...query, status: one } }),
+          one === status,
+        ])}
+      />
       <WindowText
         since={since}
         until={until}

@@ -6,6 +6,7 @@ import { useLive } from '../../live/use-live.ts';
 import { Moment } from '../../parts/facts.tsx';
 import { Loaded } from '../../parts/loaded.tsx';
 import { Empty } from '../../parts/notice.tsx';
+import { LinkBar } from '../../parts/page-heading.tsx';
 import { CommandText } from '../../parts/source-text.tsx';
 import { Glyph } from '../../parts/status.tsx';
 import { type Column, LoadMore, Table, useMost } from '../../parts/table.tsx';
@@ -100,21 +101,15 @@ export function MessagesPage({ queue, query }: { queue: string; query: Query }) 
   });
   return (
     <PageOfQueue title="Messages" queue={queue} live={messages}>
-      <nav class="choices-bar" aria-label="Filter messages">
-        {Object.entries(CHOICES).map(([name, [text]]) => (
-          <a
-            key={name}
-            href={hrefTo({
-              page: 'messages',
-              queue,
-              query: { ...query, show: name === 'all' ? undefined : name },
-            })}
-            aria-current={name === choice ? 'true' : undefined}
-          >
-            {text}
-          </a>
-        ))}
-      </nav>
+      <LinkBar
+        kind="choices-bar"
+        label="Filter messages"
+        links={Object.entries(CHOICES).map(([name, [text]]) => [
+          text,
+          hrefTo({ page: 'messages', queue, query: { ...query, show: name === 'all' ? undefined : name } }),
+          name === choice,
+        ])}
+      />
       <WindowText since={since} until={until} />
       <div class="section">
         <Loaded live={messages} lines={8}>

@@ -80,7 +80,13 @@ export function QueuePage({ queue }: { queue: string }) {
       </PageHeading>
       <Section
         title="Subscriptions"
-        aside={<CreateSubscription queue={queue} onCreated={subscriptions.refresh} />}
+        aside={
+          <DialogButton text="Create subscription" kind="primary" wide>
+            {(close) => (
+              <CreateSubscription queue={queue} onCreated={subscriptions.refresh} onClose={close} />
+            )}
+          </DialogButton>
+        }
       >
         <Loaded live={subscriptions}>
           {(listed) => <SubscriptionTable queue={queue} listed={listed} recent={recent.value} />}

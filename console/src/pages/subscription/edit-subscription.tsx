@@ -3,22 +3,13 @@ import { getSubscription, subscribe, updateSubscription } from '../../../../api-
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/use-action.ts';
-import { DialogButton } from '../../parts/dialog.tsx';
 import { hrefTo } from '../../route.ts';
 import { NewSecret } from './rotate-secret.tsx';
 import { creationOf, patchOf } from './subscription-draft.ts';
 import { type SubscriptionEdit, SubscriptionForm } from './subscription-form.tsx';
 
-/** The button that subscribes a URL to a queue, and its form. The signing secret is shown once. */
-export function CreateSubscription({ queue, onCreated }: { queue: string; onCreated: () => void }) {
-  return (
-    <DialogButton text="Create subscription" kind="primary" wide>
-      {(close) => <CreateForm queue={queue} onCreated={onCreated} onClose={close} />}
-    </DialogButton>
-  );
-}
-
-function CreateForm({
+/** The form that subscribes a URL to a queue. The signing secret is shown once. */
+export function CreateSubscription({
   queue,
   onCreated,
   onClose,
@@ -66,16 +57,8 @@ function CreateForm({
   );
 }
 
-/** The button that changes a subscription, and its form. */
-export function EditSubscription(of: { subscription: SubscriptionView; onDone: () => void }) {
-  return (
-    <DialogButton text="Edit" title="Edit subscription" wide>
-      {(close) => <EditForm {...of} onClose={close} />}
-    </DialogButton>
-  );
-}
-
-function EditForm({
+/** The form that changes a subscription. */
+export function EditSubscription({
   subscription,
   onDone,
   onClose,

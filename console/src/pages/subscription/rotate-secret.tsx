@@ -3,8 +3,7 @@ import { useState } from 'preact/hooks';
 import { rotateSecret } from '../../../../api-client/operations.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/use-action.ts';
-import { CopyButton, WorkButton } from '../../parts/form.tsx';
-import { DialogButton } from '../../parts/dialog.tsx';
+import { CopyButton, Form, FormActions } from '../../parts/form.tsx';
 import { Moment } from '../../parts/facts.tsx';
 import { SelectField } from '../../parts/fields.tsx';
 import { ActionFailure, Notice } from '../../parts/notice.tsx';
@@ -45,15 +44,7 @@ const GRACES = [
   ['0', 'no time: it expires now'],
 ] as const;
 
-export function RotateSecret({ queue, id }: { queue: string; id: string }) {
-  return (
-    <DialogButton text="Rotate secret">
-      {(close) => <RotateForm queue={queue} id={id} onClose={close} />}
-    </DialogButton>
-  );
-}
-
-function RotateForm({ queue, id, onClose }: { queue: string; id: string; onClose: () => void }) {
+export function RotateSecret({ queue, id, onClose }: { queue: string; id: string; onClose: () => void }) {
   const { api } = useConsole();
   const [grace, setGrace] = useState<string>(GRACES[0][0]);
   const { action, run } = useAction(() =>
@@ -76,7 +67,7 @@ function RotateForm({ queue, id, onClose }: { queue: string; id: string; onClose
     );
   }
   return (
-    <div class="stack">
+    <Form action={action} onSubmit={run}>
       <p>
         Webhooks are signed with the new secret from now on, and also with the old one until it expires. Give
         the new secret to the subscriber in that time.
@@ -92,14 +83,7 @@ function RotateForm({ queue, id, onClose }: { queue: string; id: string; onClose
         options={GRACES}
       />
       <ActionFailure of={action} />
-      <div class="actions">
-        <WorkButton action={action} kind="danger" onClick={run}>
-          Rotate
-        </WorkButton>
-        <button type="button" class="button" onClick={onClose}>
-          Cancel
-        </button>
-      </div>
-    </div>
+      <FormActions action={action} verb="Rotate" kind="danger" onClose={onClose} />
+    </Form>
   );
 }

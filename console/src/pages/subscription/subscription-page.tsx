@@ -17,7 +17,7 @@ import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/use-action.ts';
 import { useLive } from '../../live/use-live.ts';
 import { WorkButton } from '../../parts/form.tsx';
-import { ConfirmButton } from '../../parts/dialog.tsx';
+import { ConfirmButton, DialogButton } from '../../parts/dialog.tsx';
 import { Moment } from '../../parts/facts.tsx';
 import { Loaded } from '../../parts/loaded.tsx';
 import { ActionFailure, Empty, Failure } from '../../parts/notice.tsx';
@@ -80,9 +80,15 @@ export function SubscriptionPage({ queue, id }: { queue: string; id: string }) {
       <PageHeading {...heading}>
         {value === undefined ? null : (
           <>
-            <EditSubscription subscription={value} onDone={subscription.refresh} />
+            <DialogButton text="Edit" title="Edit subscription" wide>
+              {(close) => (
+                <EditSubscription subscription={value} onDone={subscription.refresh} onClose={close} />
+              )}
+            </DialogButton>
             <SwitchSubscription queue={queue} subscription={value} onDone={subscription.refresh} />
-            <RotateSecret queue={queue} id={id} />
+            <DialogButton text="Rotate secret">
+              {(close) => <RotateSecret queue={queue} id={id} onClose={close} />}
+            </DialogButton>
             <DeleteSubscription subscription={value} />
           </>
         )}
