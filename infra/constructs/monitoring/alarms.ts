@@ -41,39 +41,41 @@ export class Alarms extends Construct {
   constructor(scope: Construct, id: string, { metricOf, ...props }: AlarmsProps) {
     super(scope, id);
     const { alarmTopicArn, logRetentionDays } = props.settings;
-    const raise = (plan: PlannedAlarm): Alarm => createAlarm(this, props.settings, plan);
-    const plans = [
+    const raise = (id: string, plan: PlannedAlarm): Alarm => createAlarm(this, id, props.settings, plan);
+    const plans = {
       ...queueAlarms(props),
       ...deliveryAlarms(props, metricOf),
       ...functionAlarms(props, metricOf),
-    ];
-    const alarms = plans.map((plan) => ({ id: plan.id, alarm: raise(plan) }));
-    const standstill = alarms.filter((planned) => STANDSTILL.includes(planned.id)).map(({ alarm }) => alarm);
-    const parts = componentAlarms(metricOf);
-    const severalFailing = raise(parts.severalFailing);
+    };
+    const alarms = Object.entries(plans).map(([id, plan]) => ({ id, alarm: raise(id, plan) }));
+    const standstill = alarms.filter(({ id }) => STANDSTILL.includes(id)).map(({ alarm }) => alarm);
+    const { SeveralFailing, FewDelivered, MostlyUndeliverable } = componentAlarms(metricOf);
+    const severalFailing = raise('SeveralFailing', SeveralFailing);
 
-    const doNotFlow = this.composite(props.settings, {
-      id: 'DeliveriesDoNotFlow',
+    const doNotFlow = this.composite('DeliveriesDoNotFlow', props.settings, {
       summary:
         'Deliveries do not flow: messages are stuck in a queue, or several subscribers fail and most deliveries do not succeed.',
-      rule: AlarmRule.anyOf(...standstill, AlarmRule.allOf(severalFailing, raise(parts.fewDelivered))),
+      rule: AlarmRule.anyOf(
+        ...standstill,
+        AlarmRule.allOf(severalFailing, raise('FewDelivered', FewDelivered)),
+      ),
     });
-    const undeliverableRate = this.composite(props.settings, {
-      id: 'UndeliverableRate',
+    const undeliverableRate = this.composite('UndeliverableRate', props.settings, {
       summary: 'Several subscribers fail, and most deliveries that end are rejected or exhausted.',
-      rule: AlarmRule.allOf(severalFailing, raise(parts.mostlyUndeliverable)),
+      rule: AlarmRule.allOf(severalFailing, raise('MostlyUndeliverable', MostlyUndeliverable)),
     });
     this.notifying = [doNotFlow, undeliverableRate, ...alarms.map(({ alarm }) => alarm)];
     if (alarmTopicArn !== undefined) this.notify(alarmTopicArn, logRetentionDays);
   }
 
   private composite(
+    id: string,
     { deployment, runbookUrl }: Monitored['settings'],
-    { id, summary, rule }: Pick<PlannedAlarm, 'id' | 'summary'> & { rule: IAlarmRule },
+    { summary, rule }: { summary: string; rule: IAlarmRule },
   ): CompositeAlarm {
     return new CompositeAlarm(this, id, {
       compositeAlarmName: `${deployment}-${id}`,
-      alarmDescription: descriptionOf({ id, summary }, runbookUrl),
+      alarmDescription: descriptionOf(summary, id, runbookUrl),
       alarmRule: rule,
     });
   }

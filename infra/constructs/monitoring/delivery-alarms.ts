@@ -2,7 +2,7 @@ import { Duration } from 'aws-cdk-lib';
 import { MathExpression } from 'aws-cdk-lib/aws-cloudwatch';
 import { metricNames } from '../../../shared/config/metrics.ts';
 import { firstAttemptWorkers, retryWorkers, zeroWhileBusy } from './capacity.ts';
-import type { PlannedAlarm } from './planned-alarm.ts';
+import type { PlannedAlarms } from './planned-alarm.ts';
 import type { Monitored, PosthasteMetrics } from './metrics.ts';
 
 /** The interval of reconcile. */
@@ -17,32 +17,29 @@ const ENOUGH_DELIVERIES = 100;
 const SEVERAL = 3;
 
 /** Missing data is fine for counters, because nothing happened. Only reconcile's gauge must always have data. */
-export function deliveryAlarms(props: Monitored, metricOf: PosthasteMetrics): PlannedAlarm[] {
+export function deliveryAlarms(props: Monitored, metricOf: PosthasteMetrics): PlannedAlarms {
   const { settings, pipeline } = props;
   const first = firstAttemptWorkers(props);
   const retries = retryWorkers(props);
   const fiveMinutes = Duration.minutes(5);
-  return [
-    {
-      id: 'FirstAttemptsLate',
+  return {
+    FirstAttemptsLate: {
       summary: 'More than 1 % of first attempts start later than one crashed invocation can explain.',
       // Excludes waiting for a subscription's rate limit.
       metric: zeroWhileBusy(metricOf(metricNames.firstAttemptAge, { statistic: 'p99' }), first, fiveMinutes),
-      threshold: { above: 1000 * (pipeline.queues.delivery.visibilityTimeout.toSeconds() + MINUTE_SECONDS) },
-      in: 2,
-      of: 2,
+      when: {
+        above: 1000 * (pipeline.queues.delivery.visibilityTimeout.toSeconds() + MINUTE_SECONDS),
+        in: 2,
+        of: 2,
+      },
     },
-    {
-      id: 'RetriesLate',
+    RetriesLate: {
       summary:
         'More than 1 % of retries start so late that reconcile, the safety net, should have woken them.',
       metric: zeroWhileBusy(metricOf(metricNames.retryLateness, { statistic: 'p99' }), retries, fiveMinutes),
-      threshold: { above: 1000 * (settings.overdueAfterSeconds + RECONCILE_SECONDS) },
-      in: 2,
-      of: 2,
+      when: { above: 1000 * (settings.overdueAfterSeconds + RECONCILE_SECONDS), in: 2, of: 2 },
     },
-    {
-      id: 'AttemptsStopped',
+    AttemptsStopped: {
       section: 'Faults',
       summary: 'Messages arrive but no attempt is made, and calls to AWS fail.',
       // deliver returns messages to the queue when it has no time for them, so the queues may look busy.
@@ -56,38 +53,27 @@ export function deliveryAlarms(props: Monitored, metricOf: PosthasteMetrics): Pl
         },
         period: Duration.minutes(1),
       }),
-      threshold: { above: 0 },
-      in: 5,
-      of: 5,
+      when: { above: 0, in: 5, of: 5 },
     },
-    {
-      id: 'ReconcileWorks',
+    ReconcileWorks: {
       summary: 'Reconcile found overdue deliveries twice in a row: wake-ups are lost, or very late.',
       // One run can find deliveries because an invocation crashed with its messages.
       metric: zeroWhileBusy(metricOf(metricNames.reconciled), retries),
-      threshold: { above: 0 },
-      in: 2,
-      of: 2,
+      when: { above: 0, in: 2, of: 2 },
     },
-    {
-      id: 'DeliveriesStuck',
+    DeliveriesStuck: {
       summary: 'Deliveries are overdue by 15 minutes or more, although reconcile has sent wake-ups.',
       metric: zeroWhileBusy(metricOf(metricNames.deliveriesStuck, { statistic: 'max' }), retries),
-      threshold: { above: 0 },
-      in: 5,
-      of: 5,
+      when: { above: 0, in: 5, of: 5 },
     },
-    {
-      id: 'ReconcileSilent',
+    ReconcileSilent: {
       summary: 'Reconcile does not run, so lost wake-ups are not detected.',
       // Counts the runs: each writes one value.
       metric: metricOf(metricNames.deliveriesOverdue, { statistic: 'n', period: Duration.minutes(1) }),
-      threshold: { below: 1 },
-      in: 5,
-      of: 5,
+      when: { below: 1, in: 5, of: 5 },
       missingData: 'alarming',
     },
-  ];
+  };
 }
 
 /** Components of composite alarms. They do not notify (see `Alarms`). */
@@ -95,17 +81,13 @@ export function componentAlarms(metricOf: PosthasteMetrics) {
   const period = Duration.minutes(15);
   const delivered = metricOf(metricNames.deliveriesDelivered);
   return {
-    severalFailing: {
-      id: 'SeveralFailing',
+    SeveralFailing: {
       section: 'DeliveriesDoNotFlow',
       summary: `Part of DeliveriesDoNotFlow and UndeliverableRate: ${SEVERAL} or more subscriptions began to fail within six hours.`,
       metric: metricOf(metricNames.subscriptionsFailing, { period: Duration.hours(6) }),
-      threshold: { above: SEVERAL - 1 },
-      in: 1,
-      of: 1,
+      when: { above: SEVERAL - 1, in: 1, of: 1 },
     },
-    mostlyUndeliverable: {
-      id: 'MostlyUndeliverable',
+    MostlyUndeliverable: {
       section: 'UndeliverableRate',
       summary:
         'Part of UndeliverableRate: more than half of the deliveries that ended were rejected or exhausted.',
@@ -119,12 +101,9 @@ export function componentAlarms(metricOf: PosthasteMetrics) {
         },
         period,
       }),
-      threshold: { above: 50 },
-      in: 1,
-      of: 1,
+      when: { above: 50, in: 1, of: 1 },
     },
-    fewDelivered: {
-      id: 'FewDelivered',
+    FewDelivered: {
       section: 'DeliveriesDoNotFlow',
       summary: 'Part of DeliveriesDoNotFlow: fewer than half as many deliveries succeed as begin.',
       // (begun − delivered) ÷ begun, in percent. SUM treats an absent series as 0, if nothing was delivered.
@@ -133,9 +112,7 @@ export function componentAlarms(metricOf: PosthasteMetrics) {
         usingMetrics: { begun: metricOf(metricNames.attemptsInitial), delivered },
         period,
       }),
-      threshold: { above: 50 },
-      in: 1,
-      of: 1,
+      when: { above: 50, in: 1, of: 1 },
     },
-  } satisfies Record<string, PlannedAlarm>;
+  } satisfies PlannedAlarms;
 }

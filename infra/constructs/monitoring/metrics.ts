@@ -9,7 +9,7 @@ import {
 import type { DeploymentSettings } from '../../settings.ts';
 import type { Pipeline } from '../pipeline.ts';
 import type { State } from '../state/state.ts';
-import type { Figure } from './panel.ts';
+import type { Figures } from './panel.ts';
 
 /** What alarms, panels and queries are made from. */
 export interface Monitored {
@@ -79,11 +79,10 @@ export function functionsOf({ dispatch, deliver, reconcile, operate, api, secret
 const RECENT = Duration.minutes(15);
 
 /** The five figures of the first screen. */
-export function figures({ queues, schedules }: Monitored['pipeline'], metricOf: PosthasteMetrics): Figure[] {
-  return [
-    {
-      title: 'Deliveries that succeeded, %',
-      good: '**Good:** near 100, of those that ended in 15 minutes. No value: none ended.',
+export function figures({ queues, schedules }: Monitored['pipeline'], metricOf: PosthasteMetrics): Figures {
+  return {
+    'Deliveries that succeeded, %': {
+      good: 'near 100, of those that ended in 15 minutes. No value: none ended.',
       metric: new MathExpression({
         // SUM treats an absent series as 0. FILL would show 0 % where nothing ended.
         expression: '100 * SUM([delivered]) / SUM([delivered, rejected, exhausted])',
@@ -95,19 +94,16 @@ export function figures({ queues, schedules }: Monitored['pipeline'], metricOf: 
         period: RECENT,
       }),
     },
-    {
-      title: 'First attempt after, p99 in ms',
-      good: '**Good:** under a few thousand, from the ingress queue to the request.',
+    'First attempt after, p99 in ms': {
+      good: 'under a few thousand, from the ingress queue to the request.',
       metric: metricOf(metricNames.firstAttemptAge, { statistic: 'p99', period: RECENT }),
     },
-    {
-      title: 'Oldest message waiting, s',
-      good: '**Good:** a few seconds. Messages that dispatch has not processed.',
+    'Oldest message waiting, s': {
+      good: 'a few seconds. Messages that dispatch has not processed.',
       metric: queues.ingress.metricAgeOfOldest({ period: Duration.minutes(1) }),
     },
-    {
-      title: 'Dead letters',
-      good: '**Good:** 0. `posthaste deadletters list` shows them.',
+    'Dead letters': {
+      good: '0. `posthaste deadletters list` shows them.',
       metric: new MathExpression({
         expression: 'SUM([ingress, delivery, scheduler, operation])',
         usingMetrics: {
@@ -119,10 +115,9 @@ export function figures({ queues, schedules }: Monitored['pipeline'], metricOf: 
         period: Duration.minutes(1),
       }),
     },
-    {
-      title: 'Began to fail in 6 h',
-      good: '**Good:** 0 subscriptions, or a known one.',
+    'Began to fail in 6 h': {
+      good: '0 subscriptions, or a known one.',
       metric: metricOf(metricNames.subscriptionsFailing, { period: Duration.hours(6) }),
     },
-  ];
+  };
 }

@@ -1,7 +1,6 @@
 import { Alarms } from './alarms.ts';
-import { deliveryPanels } from './delivery-panels.ts';
 import { figures, posthasteMetrics } from './metrics.ts';
-import { machineryPanels } from './machinery-panels.ts';
+import { panels } from './panels.ts';
 import { figureLine, widgetLines } from './panel.ts';
 import { SavedQueries } from './saved-queries.ts';
 import { Duration } from 'aws-cdk-lib';
@@ -35,9 +34,7 @@ export class Monitoring extends Construct {
         [heading(settings.deployment)],
         figureLine(figures(pipeline, metricOf)),
         [alarmStates(alarms.notifying)],
-        ...[...deliveryPanels(monitored, metricOf), ...machineryPanels(monitored, metricOf)].flatMap(
-          widgetLines,
-        ),
+        ...widgetLines(panels(monitored, metricOf)),
       ],
     });
   }

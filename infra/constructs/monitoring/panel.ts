@@ -15,17 +15,17 @@ export const PANEL_WIDTH = COLUMNS / 3;
 export const PANEL_HEIGHT = 6;
 const SENTENCE_HEIGHT = 2;
 
-/** A question of an operator, and the panels that answer it, three in a line. */
-export type Row = { readonly question: string; readonly panels: readonly Panel[] };
+/** By the question of an operator: the panels that answer it, three in a line. */
+export type Rows = Readonly<Record<string, Panels>>;
+
+/** By title. */
+export type Panels = Readonly<Record<string, Graph | Widget>>;
 
 /** A widget, and the sentence below it that describes the healthy state. */
 type Widget = { readonly widget: IWidget; readonly good: string };
 
-export type Panel = Graph | Widget;
-
 /** A graph. `lines`: by label, in `unit`. */
-export type Graph = {
-  readonly title: string;
+type Graph = {
   readonly unit: string;
   readonly good: string;
   readonly lines: Readonly<Record<string, Metric | MathExpression>>;
@@ -34,7 +34,7 @@ export type Graph = {
   readonly limit?: { readonly value: number; readonly label: string };
 };
 
-function graphOf({ title, good, lines, unit, stacked = false, limit }: Graph): Widget {
+function graphOf(title: string, { good, lines, unit, stacked = false, limit }: Graph): Widget {
   return {
     good,
     widget: new GraphWidget({
@@ -50,15 +50,16 @@ function graphOf({ title, good, lines, unit, stacked = false, limit }: Graph): W
   };
 }
 
-/** A number for the first screen, with its recent course. `metric`: its period is what the number covers. */
-export type Figure = Pick<Graph, 'title' | 'good'> & { readonly metric: Metric | MathExpression };
+/** By title: a number for the first screen, with its recent course. `metric`: its period is what the number covers. */
+export type Figures = Readonly<Record<string, { good: string; metric: Metric | MathExpression }>>;
 
 const FIGURE_HEIGHT = 3;
 
 /** Figures in one line. The last of them takes the rest of the width. */
-export function figureLine(figures: readonly Figure[]): IWidget[] {
-  const width = Math.ceil(COLUMNS / figures.length);
-  return figures.map(({ title, good, metric }, at) =>
+export function figureLine(figures: Figures): IWidget[] {
+  const all = Object.entries(figures);
+  const width = Math.ceil(COLUMNS / all.length);
+  return all.map(([title, { good, metric }], at) =>
     asColumn({
       good,
       widget: new SingleValueWidget({
@@ -72,19 +73,21 @@ export function figureLine(figures: readonly Figure[]): IWidget[] {
   );
 }
 
-/** The widgets of a row, line by line: its question, then its panels. */
-export function widgetLines({ question, panels }: Row): IWidget[][] {
-  const heading = new TextWidget({ markdown: `## ${question}`, width: COLUMNS, height: 1 });
-  return [
-    [heading],
-    ...intoLines(panels.map((panel) => ('widget' in panel ? panel : graphOf(panel)))).map((line) =>
-      line.map(asColumn),
-    ),
-  ];
+/** The widgets of each row, line by line: its question, then its panels. */
+export function widgetLines(rows: Rows): IWidget[][] {
+  return Object.entries(rows).flatMap(([question, panels]) => [
+    [new TextWidget({ markdown: `## ${question}`, width: COLUMNS, height: 1 })],
+    ...intoLines(
+      Object.entries(panels).map(([title, panel]) => ('widget' in panel ? panel : graphOf(title, panel))),
+    ).map((line) => line.map(asColumn)),
+  ]);
 }
 
 function asColumn({ widget, good }: Widget): IWidget {
-  return new Column(widget, new TextWidget({ markdown: good, width: widget.width, height: SENTENCE_HEIGHT }));
+  return new Column(
+    widget,
+    new TextWidget({ markdown: `**Good:** ${good}`, width: widget.width, height: SENTENCE_HEIGHT }),
+  );
 }
 
 /** Fills each line with as many panels as fit. */

@@ -3,7 +3,7 @@ import { MathExpression } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Pipeline } from '../pipeline.ts';
 import type { HoldingQueue, WorkQueue } from '../queues/sqs-queue.ts';
 import { firstAttemptWorkers, retryWorkers, zeroWhileBusy } from './capacity.ts';
-import type { PlannedAlarm } from './planned-alarm.ts';
+import type { PlannedAlarm, PlannedAlarms } from './planned-alarm.ts';
 import type { Monitored } from './metrics.ts';
 
 /** The longest `DelaySeconds` of SQS, used for a `delay` or a retry that is not due. */
@@ -15,56 +15,44 @@ const MINUTE_SECONDS = 60;
  * SQS writes no data for a queue that is empty and unused for six hours, so missing data is fine. Ages count from
  * sending. A single crash heals after the visibility timeout, so each threshold allows for one, plus a minute.
  */
-export function queueAlarms(props: Monitored): PlannedAlarm[] {
+export function queueAlarms(props: Monitored): PlannedAlarms {
   const { pipeline } = props;
   const { ingress, delivery, retry } = pipeline.queues;
-  return [
-    {
-      id: 'IngressAge',
+  return {
+    IngressAge: {
       summary: 'Messages wait in the ingress queue: dispatch does not receive them, or fails.',
       metric: ingress.metricAgeOfOldest({ period: Duration.minutes(1) }),
-      threshold: { above: afterOneCrashSeconds(ingress) },
-      in: 3,
-      of: 3,
+      when: { above: afterOneCrashSeconds(ingress), in: 3, of: 3 },
     },
-    {
-      id: 'DeliveryAge',
+    DeliveryAge: {
       summary: 'First attempts wait in the delivery queue although workers are free.',
       metric: zeroWhileBusy(delivery.metricAgeOfOldest(), firstAttemptWorkers(props)),
-      threshold: { above: LONGEST_DELAY_SECONDS + afterOneCrashSeconds(delivery) },
-      in: 3,
-      of: 3,
+      when: { above: LONGEST_DELAY_SECONDS + afterOneCrashSeconds(delivery), in: 3, of: 3 },
     },
-    {
-      id: 'RetryAge',
+    RetryAge: {
       summary: 'Retries wait in the retry queue although workers are free.',
       metric: zeroWhileBusy(retry.metricAgeOfOldest(), retryWorkers(props)),
-      threshold: { above: LONGEST_DELAY_SECONDS + afterOneCrashSeconds(retry) },
-      in: 3,
-      of: 3,
+      when: { above: LONGEST_DELAY_SECONDS + afterOneCrashSeconds(retry), in: 3, of: 3 },
     },
-    {
-      id: 'IngressStalled',
+    IngressStalled: {
       section: 'IngressAge',
       summary: 'The ingress queue has messages, but none is processed.',
       metric: stalled(ingress),
       ...FIVE_MINUTES,
     },
-    {
-      id: 'DeliveryStalled',
+    DeliveryStalled: {
       summary: 'The delivery queue has first attempts, but none is processed.',
       metric: stalled(delivery),
       ...FIVE_MINUTES,
     },
-    {
-      id: 'RetryStalled',
+    RetryStalled: {
       section: 'DeliveryStalled',
       summary: 'The retry queue has retries, but none is processed.',
       metric: stalled(retry),
       ...FIVE_MINUTES,
     },
     ...deadLetterAlarms(pipeline),
-  ];
+  };
 }
 
 function afterOneCrashSeconds({ visibilityTimeout }: WorkQueue): number {
@@ -72,7 +60,7 @@ function afterOneCrashSeconds({ visibilityTimeout }: WorkQueue): number {
 }
 
 /** Attempts take half a minute at most, so even one worker processes ten batches in five minutes. */
-const FIVE_MINUTES = { threshold: { above: 0 }, in: 5, of: 5 };
+const FIVE_MINUTES = { when: { above: 0, in: 5, of: 5 } };
 
 /**
  * 1 for each minute in which a queue had messages but none was processed. Counts messages in flight, because failed
@@ -91,38 +79,28 @@ function stalled(queue: WorkQueue): MathExpression {
   });
 }
 
-function deadLetterAlarms({ queues, schedules }: Pipeline): PlannedAlarm[] {
-  return [
-    deadLetterAlarm(
-      'IngressDeadLetters',
+function deadLetterAlarms({ queues, schedules }: Pipeline): PlannedAlarms {
+  return {
+    IngressDeadLetters: deadLetterAlarm(
       queues.ingressDeadLetters,
       'Messages in the ingress queue were invalid, or failed in dispatch too often.',
     ),
-    deadLetterAlarm(
-      'DeliveryDeadLetters',
+    DeliveryDeadLetters: deadLetterAlarm(
       queues.deliveryDeadLetters,
       'Jobs or wake-ups failed in deliver too often.',
     ),
-    deadLetterAlarm(
-      'SchedulerDeadLetters',
+    SchedulerDeadLetters: deadLetterAlarm(
       schedules.deadLetters,
       'EventBridge Scheduler could not send wake-ups.',
     ),
-    deadLetterAlarm(
-      'OperationDeadLetters',
+    OperationDeadLetters: deadLetterAlarm(
       queues.operationDeadLetters,
       'A recovery or cancellation failed in operate too often.',
     ),
-  ];
+  };
 }
 
-function deadLetterAlarm(id: string, queue: HoldingQueue, summary: string): PlannedAlarm {
-  return {
-    id,
-    summary,
-    metric: queue.metricWaiting({ period: Duration.minutes(1) }),
-    threshold: { above: 0 },
-    in: 1,
-    of: 1,
-  };
+function deadLetterAlarm(queue: HoldingQueue, summary: string): PlannedAlarm {
+  const metric = queue.metricWaiting({ period: Duration.minutes(1) });
+  return { summary, metric, when: { above: 0, in: 1, of: 1 } };
 }
