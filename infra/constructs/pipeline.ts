@@ -7,9 +7,10 @@ import { DispatchFunction } from './functions/dispatch-function.ts';
 import { OperateFunction } from './functions/operate-function.ts';
 import { OperatorEvents } from './functions/operator-events.ts';
 import { ReconcileFunction } from './functions/reconcile-function.ts';
-import { addOutputs, pipelineOutputs } from './outputs.ts';
-import { type PipelineQueues, pipelineQueues } from './queues/pipeline-queues.ts';
+import { addOutputs, type Outputs, tableOutputs } from './outputs.ts';
+import { pipelineQueues } from './queues/pipeline-queues.ts';
 import { RetrySchedules } from './queues/retry-schedules.ts';
+import type { PipelineQueues } from './queues/sqs-queue.ts';
 import type { State } from './state/state.ts';
 import { workerVariables, WorkerPolicies } from './workers.ts';
 
@@ -45,17 +46,14 @@ export class Pipeline extends Construct {
     this.operatorEvents = new OperatorEvents(this, 'OperatorEvents');
 
     const { queues, schedules, operatorEvents } = this;
-    const parts = { settings, state, ...queues, schedules, operatorEvents };
+    const parts = { settings, state, queues, schedules, operatorEvents };
     this.dispatch = new DispatchFunction(this, 'Dispatch', parts);
-    this.deliver = new DeliverFunction(this, 'Deliver', {
-      ...parts,
-      network: state.staticAddresses?.network ?? settings.vpc,
-    });
+    this.deliver = new DeliverFunction(this, 'Deliver', parts);
     this.dispatch.updateAfter(this.deliver);
     this.reconcile = new ReconcileFunction(this, 'Reconcile', parts);
     this.operate = new OperateFunction(this, 'Operate', parts);
-    this.api = new ApiFunction(this, 'Api', { settings, state, queues, schedules, operatorEvents });
-    this.secrets = new SecretsFunction(this, 'Secrets', { settings, state });
+    this.api = new ApiFunction(this, 'Api', parts);
+    this.secrets = new SecretsFunction(this, 'Secrets', parts);
     const { api: handler, secrets } = this;
     this.administration = new AdministrationApi(this, 'Administration', { settings, handler, secrets });
     this.workerEnvironment = Stack.of(this).toJsonString(workerVariables(this, this));
@@ -64,4 +62,48 @@ export class Pipeline extends Construct {
     // Of the scope, so that those of a stack have no prefix.
     addOutputs(scope, pipelineOutputs(this));
   }
+}
+
+/** Includes the tables, so that the command finds all in the stack of the pipeline. */
+function pipelineOutputs(pipeline: Pipeline): Outputs {
+  const { administration, queues, schedules, operatorEvents, state } = pipeline;
+  return {
+    PosthasteDeployment: [state.settings.deployment, 'Name of this deployment of Posthaste'],
+    ...tableOutputs(state),
+    ApiUrl: [administration.url, 'URL of the administration API'],
+    ApiId: [administration.apiId, 'Id of the HTTP API, for IAM policies'],
+    ApiAuthorization: [state.settings.apiAuthorization.kind, 'How callers of the API authenticate'],
+    IngressQueueUrl: [queues.ingress.url, 'Queue that producers send messages to'],
+    DeliveryQueueUrl: [queues.delivery.url, 'Queue of first attempts'],
+    RetryQueueUrl: [queues.retry.url, 'Queue of wake-ups for retries'],
+    UndeliverableQueueUrl: [
+      queues.undeliverable.url,
+      'Notices of deliveries that were rejected or exhausted',
+    ],
+    IngressDeadLetterUrl: [queues.ingressDeadLetters.url, 'Dead letters of the ingress queue'],
+    DeliveryDeadLetterUrl: [
+      queues.deliveryDeadLetters.url,
+      'Dead letters of the delivery queue and the retry queue',
+    ],
+    OperationQueueUrl: [queues.operation.url, 'Queue of recoveries and cancellations'],
+    OperationDeadLetterUrl: [queues.operationDeadLetters.url, 'Dead letters of the operation queue'],
+    SchedulerDeadLetterUrl: [schedules.deadLetters.url, 'Wake-ups that EventBridge Scheduler could not send'],
+    OperatorEventBus: [operatorEvents.busName, 'EventBridge bus with events for operators'],
+    ScheduleGroup: [schedules.groupName, 'EventBridge Scheduler group of retries'],
+    DispatchFunction: [pipeline.dispatch.name, 'Function that matches messages with subscriptions'],
+    DeliverFunction: [pipeline.deliver.name, 'Function that sends requests to subscribers'],
+    ReconcileFunction: [pipeline.reconcile.name, 'Function that sends wake-ups for overdue deliveries'],
+    OperateFunction: [pipeline.operate.name, 'Function that runs recoveries and cancellations'],
+    ApiFunction: [pipeline.api.name, 'Function that serves the administration API'],
+    SecretsFunction: [pipeline.secrets.name, 'Function that serves the routes that open secrets'],
+    WorkerEnvironment: [pipeline.workerEnvironment, 'Variables of posthaste worker, as JSON'],
+    ...(pipeline.workerPolicies === undefined
+      ? {}
+      : {
+          WorkerPolicyArns: [
+            pipeline.workerPolicies.arns.join(','),
+            'Managed policies of workers, one for each step',
+          ],
+        }),
+  };
 }

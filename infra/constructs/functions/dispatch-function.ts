@@ -4,43 +4,25 @@ import type { Construct } from 'constructs';
 import { DISPATCH_TIMEOUT_SECONDS } from '../../../shared/domain/delivery/fan-out.ts';
 import { acknowledgeWildcard } from '../findings.ts';
 import type { DeploymentSettings } from '../../settings.ts';
-import { batchesOf, NodeFunction } from './node-function.ts';
-import type { HoldingQueue, WorkQueue } from '../queues/sqs-queue.ts';
-import type { State } from '../state/state.ts';
-
-export interface DispatchFunctionProps {
-  readonly settings: DeploymentSettings;
-  readonly state: State;
-  readonly ingress: WorkQueue;
-  readonly ingressDeadLetters: HoldingQueue;
-  readonly delivery: WorkQueue;
-}
+import { batchesOf, NodeFunction, type PipelineParts } from './node-function.ts';
 
 /** Megabytes. Ten messages with 1 MiB of data each need up to 300 while filters read all of them. */
 const MEMORY_WITH_SOURCES = 1024;
 
 /** Ingress message → delivery jobs, each for one or several of the matching subscriptions. */
-export class DispatchFunction extends NodeFunction<'dispatch'> {
+export class DispatchFunction extends NodeFunction {
   static readonly timeout = Duration.seconds(DISPATCH_TIMEOUT_SECONDS);
 
-  constructor(scope: Construct, id: string, props: DispatchFunctionProps) {
-    const { settings, state, ingress, ingressDeadLetters, delivery } = props;
+  constructor(scope: Construct, id: string, parts: PipelineParts) {
+    const { settings, state, queues } = parts;
+    const { ingress, ingressDeadLetters, delivery } = queues;
     super(scope, id, {
-      settings,
+      parts,
       entry: 'dispatch',
       description: 'Posthaste: matches messages with subscriptions',
       // A batch has up to 6 MB of messages (Lambda's payload quota), each parsed and copied into jobs.
       memoryMegabytes: settings.payloadSources.length > 0 ? MEMORY_WITH_SOURCES : 512,
       timeout: DispatchFunction.timeout,
-      resources: {
-        subscriptionsTable: state.subscriptions.name,
-        deliveriesTable: state.deliveries.name,
-        payloadBucket: state.payloads.name,
-        ingressQueueUrl: ingress.url,
-        ingressDeadLetterUrl: ingressDeadLetters.url,
-        deliveryQueueUrl: delivery.url,
-        payloadSources: payloadSourcesVariable(scope, settings.payloadSources),
-      },
     });
     this.grant((grantee) => {
       state.subscriptions.grantList(grantee);
@@ -64,14 +46,6 @@ export class DispatchFunction extends NodeFunction<'dispatch'> {
 }
 
 type Sources = DeploymentSettings['payloadSources'];
-
-/** The variable `payloadSources`: each with the account that must own its bucket, by default the deployment's. */
-function payloadSourcesVariable(scope: Construct, sources: Sources): string {
-  const { account } = Stack.of(scope);
-  return Stack.of(scope).toJsonString(
-    sources.map(({ bucket, prefix, owner }) => ({ bucket, prefix, owner: owner ?? account })),
-  );
-}
 
 /**
  * Grants reading of objects under these prefixes. Without a grant to list, S3 answers 403 for missing objects too.

@@ -16,11 +16,14 @@ import { z } from 'zod';
 import { type ResourcesOf, variableRows } from '../../../shared/config/resources.ts';
 import type { FunctionName, Variable } from '../../../shared/config/rules.ts';
 import { functionCode } from '../../bundling.ts';
-import { product } from '../../product.ts';
+import { product, userAgentOf } from '../../product.ts';
 import { type DeploymentSettings, SettingsError } from '../../settings.ts';
 import { acknowledgeWildcard } from '../findings.ts';
 import { removalOf } from '../state/protection.ts';
-import type { WorkQueue } from '../queues/sqs-queue.ts';
+import type { RetrySchedules } from '../queues/retry-schedules.ts';
+import type { PipelineQueues, SqsQueue, WorkQueue } from '../queues/sqs-queue.ts';
+import type { State } from '../state/state.ts';
+import type { OperatorEvents } from './operator-events.ts';
 
 /** By name, which CDK knows in all versions. */
 const NODE_24 = new Runtime('nodejs24.x', RuntimeFamily.NODEJS);
@@ -28,17 +31,22 @@ const NODE_24 = new Runtime('nodejs24.x', RuntimeFamily.NODEJS);
 /** The largest batch without a batch window, which would delay messages (Lambda developer guide, SQS mappings). */
 export const DEFAULT_BATCH_SIZE = 10;
 
-/** The resources in a function's environment, except those that every function gets. */
-export type Resources<F extends FunctionName> = Omit<ResourcesOf<F>, 'version'>;
-
-export interface NodeFunctionProps<F extends FunctionName> {
+/** What the functions of a pipeline use. */
+export interface PipelineParts {
   readonly settings: DeploymentSettings;
+  readonly state: State;
+  readonly queues: PipelineQueues;
+  readonly schedules: RetrySchedules;
+  readonly operatorEvents: OperatorEvents;
+}
+
+export interface NodeFunctionProps {
+  readonly parts: PipelineParts;
   /** Folder under `functions/`. */
-  readonly entry: F;
+  readonly entry: FunctionName;
   readonly description: string;
   readonly memoryMegabytes: number;
   readonly timeout: Duration;
-  readonly resources: Resources<F>;
   /** Threads of libuv, which look up the names of AWS endpoints. @default 4, by libuv */
   readonly threads?: number;
   /** Reserved for the function, and the most that it can have. @default none: what is left of the account's */
@@ -61,7 +69,7 @@ export interface ConsumeProps {
  * A function with a log group that expires and a role that may only write to this log group (Lambda's managed policy
  * would allow it to write all logs of the account). Grants add to the role.
  */
-export class NodeFunction<F extends FunctionName = FunctionName> extends Construct {
+export class NodeFunction extends Construct {
   readonly name: string;
   readonly logGroupName: string;
   /** Its environment. */
@@ -71,9 +79,9 @@ export class NodeFunction<F extends FunctionName = FunctionName> extends Constru
   readonly #compute: DeploymentSettings['compute'];
   readonly #grants: ((grantee: IGrantable) => unknown)[] = [];
 
-  constructor(scope: Construct, id: string, props: NodeFunctionProps<F>) {
+  constructor(scope: Construct, id: string, props: NodeFunctionProps) {
     super(scope, id);
-    const { settings } = props;
+    const { settings } = props.parts;
     this.#compute = settings.compute;
     const logGroup = new LogGroup(this, 'LogGroup', {
       retention: settings.logRetentionDays,
@@ -83,7 +91,7 @@ export class NodeFunction<F extends FunctionName = FunctionName> extends Constru
     logGroup.grantWrite(this.role);
     this.variables = withinSizeLimit(this, props.entry, {
       ...(props.threads === undefined ? {} : { UV_THREADPOOL_SIZE: String(props.threads) }),
-      ...environmentOf(props.entry, { ...settings, version: product.version, ...props.resources }),
+      ...environmentOf(props.entry, { ...settings, ...resourcesOf(Stack.of(this), props.parts) }),
     });
     this.function = new LambdaFunction(this, 'Function', {
       description: props.description,
@@ -158,6 +166,44 @@ export function batchesOf({ messagesPerBatch, batchWindowSeconds }: DeploymentSe
 }
 
 const rows: Readonly<Record<string, Variable>> = variableRows;
+
+/** Of all functions: each gets those whose rows name it. */
+function resourcesOf(stack: Stack, parts: PipelineParts): ResourcesOf<FunctionName> {
+  const { settings, state, queues, schedules, operatorEvents } = parts;
+  return {
+    version: product.version,
+    subscriptionsTable: state.subscriptions.name,
+    deliveriesTable: state.deliveries.name,
+    payloadBucket: state.payloads.name,
+    secretsKeyArn: state.secretsKey.arn,
+    ingressQueueUrl: queues.ingress.url,
+    ingressDeadLetterUrl: queues.ingressDeadLetters.url,
+    deliveryQueueUrl: queues.delivery.url,
+    deliveryDeadLetterUrl: queues.deliveryDeadLetters.url,
+    retryQueueUrl: queues.retry.url,
+    undeliverableQueueUrl: queues.undeliverable.url,
+    operationQueueUrl: queues.operation.url,
+    operationDeadLetterUrl: queues.operationDeadLetters.url,
+    operatorEventBus: operatorEvents.busName,
+    scheduleGroup: schedules.groupName,
+    schedulerRoleArn: schedules.roleArn,
+    schedulerDeadLetterArn: schedules.deadLetters.arn,
+    userAgent: userAgentOf(product, settings.userAgentContact),
+    queueUrls: stack.toJsonString(
+      Object.fromEntries(Object.entries(countedQueues(parts)).map(([name, { url }]) => [name, url])),
+    ),
+    // Each with the account that must own its bucket.
+    payloadSources: stack.toJsonString(
+      settings.payloadSources.map(({ bucket, prefix, owner = stack.account }) => ({ bucket, prefix, owner })),
+    ),
+  };
+}
+
+/** All SQS queues of the deployment, by the names that the health route uses. */
+export function countedQueues({ queues, schedules }: PipelineParts): Record<string, SqsQueue> {
+  const { operationDeadLetters, ...others } = queues;
+  return { ...others, schedulerDeadLetters: schedules.deadLetters, operationDeadLetters };
+}
 
 /** The variables of the rows that name this function. Omits those without a value. */
 function environmentOf(

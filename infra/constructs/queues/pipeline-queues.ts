@@ -4,24 +4,8 @@ import type { DeploymentSettings } from '../../settings.ts';
 import { DeliverFunction } from '../functions/deliver-function.ts';
 import { DispatchFunction } from '../functions/dispatch-function.ts';
 import { OperateFunction } from '../functions/operate-function.ts';
-import { HoldingQueue, WorkQueue } from './sqs-queue.ts';
+import { HoldingQueue, type PipelineQueues, WorkQueue } from './sqs-queue.ts';
 import { acknowledge } from '../newer-cdk.ts';
-
-export interface PipelineQueues {
-  /** Messages from producers. */
-  readonly ingress: WorkQueue;
-  /** First attempts. */
-  readonly delivery: WorkQueue;
-  /** Wake-ups. */
-  readonly retry: WorkQueue;
-  /** Long operations: recoveries and cancellations. */
-  readonly operation: WorkQueue;
-  /** Notices of deliveries that were rejected or ran out of retries, for the operator's programs. */
-  readonly undeliverable: HoldingQueue;
-  readonly ingressDeadLetters: HoldingQueue;
-  readonly deliveryDeadLetters: HoldingQueue;
-  readonly operationDeadLetters: HoldingQueue;
-}
 
 /** The queues of a pipeline. Their ids must not change: CloudFormation would replace a queue and lose its messages. */
 export function pipelineQueues(scope: Construct, settings: DeploymentSettings): PipelineQueues {

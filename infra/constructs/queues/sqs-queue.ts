@@ -162,3 +162,19 @@ export class WorkQueue extends SqsQueue {
     );
   }
 }
+
+export interface PipelineQueues {
+  /** Messages from producers. */
+  readonly ingress: WorkQueue;
+  /** First attempts. */
+  readonly delivery: WorkQueue;
+  /** Wake-ups. */
+  readonly retry: WorkQueue;
+  /** Long operations: recoveries and cancellations. */
+  readonly operation: WorkQueue;
+  /** Notices of deliveries that were rejected or ran out of retries, for the operator's programs. */
+  readonly undeliverable: HoldingQueue;
+  readonly ingressDeadLetters: HoldingQueue;
+  readonly deliveryDeadLetters: HoldingQueue;
+  readonly operationDeadLetters: HoldingQueue;
+}

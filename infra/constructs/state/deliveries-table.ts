@@ -10,11 +10,6 @@ import { Construct } from 'constructs';
 import { deliveryIndexes, listedAttribute } from '../../../shared/config/tables.ts';
 import { tableProps } from './protection.ts';
 
-export interface DeliveriesTableProps {
-  /** Whether the table may be deleted together with its data. */
-  readonly disposable: boolean;
-}
-
 type IndexKeys = { readonly name: string; readonly partition: string; readonly sort: string };
 
 function index(
@@ -41,10 +36,11 @@ export class DeliveriesTable extends Construct {
   readonly name: string;
   readonly table: ITableV2;
 
-  constructor(scope: Construct, id: string, props: DeliveriesTableProps) {
+  /** `disposable`: whether the table may be deleted together with its data. */
+  constructor(scope: Construct, id: string, disposable: boolean) {
     super(scope, id);
     this.table = new TableV2(this, 'Table', {
-      ...tableProps(props.disposable),
+      ...tableProps(disposable),
       globalSecondaryIndexes: [
         index(deliveryIndexes.byHour, keysOnly),
         index(deliveryIndexes.bySubscription, keysAndStatus),

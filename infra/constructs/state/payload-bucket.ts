@@ -4,28 +4,18 @@ import { BlockPublicAccess, Bucket, BucketEncryption, ObjectOwnership } from 'aw
 import { Construct } from 'constructs';
 import { S3_SERVER_ACCESS_LOGS_USE_BUCKET_POLICY } from 'aws-cdk-lib/cx-api';
 import { longestScheduleMs } from '../../../shared/domain/retry/policy-schema.ts';
+import type { DeploymentSettings } from '../../settings.ts';
 import { acknowledgeWildcard } from '../findings.ts';
 import { removalOf } from './protection.ts';
 
 const MS_A_DAY = 86_400_000;
-
-export interface PayloadBucketProps {
-  /** Whether the bucket may be deleted. */
-  readonly disposable: boolean;
-  /** How long records are kept after their last event, in days. */
-  readonly retentionDays: number;
-  /** The longest extra delay that a Retry-After header can cause, in seconds. */
-  readonly retryAfterCapSeconds: number;
-  /** How long access logs are kept, in days. */
-  readonly logRetentionDays: number;
-}
 
 /** Holds message bodies that are too large for a job or a record. */
 export class PayloadBucket extends Construct {
   readonly name: string;
   private readonly bucket: Bucket;
 
-  constructor(scope: Construct, id: string, props: PayloadBucketProps) {
+  constructor(scope: Construct, id: string, settings: DeploymentSettings) {
     super(scope, id);
     // Other apps may not set this flag. Without it CDK delivers logs by ACL, which buckets since 2023 do not support.
     this.node.setContext(S3_SERVER_ACCESS_LOGS_USE_BUCKET_POLICY, true);
@@ -35,17 +25,17 @@ export class PayloadBucket extends Construct {
       encryption: BucketEncryption.S3_MANAGED,
       enforceSSL: true,
       // No automatic emptying, because CDK would deploy another function for it.
-      removalPolicy: removalOf(props.disposable),
+      removalPolicy: removalOf(settings.local),
     };
     // Contains the names of objects and who accessed them, never their content.
     const accessLogs = new Bucket(this, 'AccessLogs', {
       ...everyBucket,
-      lifecycleRules: [{ expiration: Duration.days(props.logRetentionDays) }],
+      lifecycleRules: [{ expiration: Duration.days(settings.logRetentionDays) }],
     });
     this.bucket = new Bucket(this, 'Bucket', {
       ...everyBucket,
       serverAccessLogsBucket: accessLogs,
-      lifecycleRules: [{ expiration: Duration.days(expiryDays(props)) }],
+      lifecycleRules: [{ expiration: Duration.days(expiryDays(settings)) }],
     });
     this.name = this.bucket.bucketName;
   }
@@ -73,6 +63,6 @@ export class PayloadBucket extends Construct {
 }
 
 /** A payload must outlive its record. One day more than the record, because S3 expires by whole days. */
-function expiryDays({ retentionDays, retryAfterCapSeconds }: PayloadBucketProps): number {
+function expiryDays({ retentionDays, retryAfterCapSeconds }: DeploymentSettings): number {
   return retentionDays + Math.ceil(longestScheduleMs(retryAfterCapSeconds * 1000) / MS_A_DAY) + 1;
 }

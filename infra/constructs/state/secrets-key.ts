@@ -3,11 +3,6 @@ import { Key } from 'aws-cdk-lib/aws-kms';
 import { Construct } from 'constructs';
 import { removalOf } from './protection.ts';
 
-export interface SecretsKeyProps {
-  /** Whether the key may be deleted. Sealed secrets cannot be opened without it. */
-  readonly disposable: boolean;
-}
-
 /**
  * The KMS key that seals signing secrets and credentials of subscriptions. KMS rotates its material every year and keeps old material, so earlier
  * secrets can still be opened. CDK's default key policy leaves access to IAM.
@@ -15,12 +10,13 @@ export interface SecretsKeyProps {
 export class SecretsKey extends Construct {
   readonly arn: string;
 
-  constructor(scope: Construct, id: string, props: SecretsKeyProps) {
+  /** `disposable`: whether the key may be deleted. Sealed secrets cannot be opened without it. */
+  constructor(scope: Construct, id: string, disposable: boolean) {
     super(scope, id);
     const key = new Key(this, 'Key', {
       description: 'Posthaste: seals the signing secrets of subscriptions',
       enableKeyRotation: true,
-      removalPolicy: removalOf(props.disposable),
+      removalPolicy: removalOf(disposable),
     });
     this.arn = key.keyArn;
   }

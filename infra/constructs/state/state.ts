@@ -2,7 +2,7 @@ import { Construct } from 'constructs';
 import type { PosthasteProps } from '../../posthaste-props.ts';
 import { settingsFromProps } from '../../settings-from-props.ts';
 import type { DeploymentSettings } from '../../settings.ts';
-import { addOutputs, stateOutputs } from '../outputs.ts';
+import { addOutputs, type Outputs, tableOutputs } from '../outputs.ts';
 import { DeliveriesTable } from './deliveries-table.ts';
 import { PayloadBucket } from './payload-bucket.ts';
 import { SecretsKey } from './secrets-key.ts';
@@ -28,18 +28,30 @@ export class State extends Construct {
     const settings = settingsFromProps(this, props);
     this.settings = settings;
     const disposable = settings.local;
-    this.subscriptions = new SubscriptionsTable(this, 'Subscriptions', { disposable });
-    this.deliveries = new DeliveriesTable(this, 'Deliveries', { disposable });
-    this.secretsKey = new SecretsKey(this, 'Secrets', { disposable });
-    this.payloads = new PayloadBucket(this, 'Payloads', {
-      disposable,
-      retentionDays: settings.retentionDays,
-      retryAfterCapSeconds: settings.retryAfterCapSeconds,
-      logRetentionDays: settings.logRetentionDays,
-    });
+    this.subscriptions = new SubscriptionsTable(this, 'Subscriptions', disposable);
+    this.deliveries = new DeliveriesTable(this, 'Deliveries', disposable);
+    this.secretsKey = new SecretsKey(this, 'Secrets', disposable);
+    this.payloads = new PayloadBucket(this, 'Payloads', settings);
     const count = settings.staticAddresses;
     if (count > 0) this.staticAddresses = new StaticAddresses(this, 'StaticAddresses', { count, disposable });
     // Of the scope, so that those of a stack have no prefix.
     addOutputs(scope, stateOutputs(this));
   }
+}
+
+function stateOutputs(state: State): Outputs {
+  const { payloads, secretsKey, staticAddresses } = state;
+  return {
+    ...tableOutputs(state),
+    PayloadBucket: [payloads.name, 'Bucket of large message bodies'],
+    SecretsKeyArn: [secretsKey.arn, 'KMS key that seals signing secrets'],
+    ...(staticAddresses === undefined
+      ? {}
+      : {
+          StaticAddresses: [
+            staticAddresses.addresses.join(','),
+            'IP addresses that requests to subscribers come from',
+          ],
+        }),
+  };
 }

@@ -4,21 +4,17 @@ import { Construct } from 'constructs';
 import { subscriptionIndexes } from '../../../shared/config/tables.ts';
 import { tableProps } from './protection.ts';
 
-export interface SubscriptionsTableProps {
-  /** Whether the table may be deleted together with its data. */
-  readonly disposable: boolean;
-}
-
 /** Queues and their subscriptions (docs/architecture.md#subscriptions-table). */
 export class SubscriptionsTable extends Construct {
   readonly name: string;
   private readonly table: TableV2;
 
-  constructor(scope: Construct, id: string, props: SubscriptionsTableProps) {
+  /** `disposable`: whether the table may be deleted together with its data. */
+  constructor(scope: Construct, id: string, disposable: boolean) {
     super(scope, id);
     const { queues } = subscriptionIndexes;
     this.table = new TableV2(this, 'Table', {
-      ...tableProps(props.disposable),
+      ...tableProps(disposable),
       globalSecondaryIndexes: [
         {
           indexName: queues.name,
