@@ -43,7 +43,7 @@ const FIRST_CONCURRENCY = 5;
 /** The time of each call of AWS. */
 const CALL_MS = 10;
 
-/** The timeout of reconcile (infra/constructs/functions/reconcile-function.ts). */
+/** The timeout of reconcile (infra/constructs/functions/pipeline-functions.ts). */
 const RECONCILE_MS = 60_000;
 
 /** Three hours of an outage with 11,000 messages have a few million. */

@@ -2,11 +2,13 @@ import { Stack } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
 import { AdministrationApi } from './api/administration-api.ts';
 import { ApiFunction, SecretsFunction } from './api/api-function.ts';
-import { DeliverFunction } from './functions/deliver-function.ts';
-import { DispatchFunction } from './functions/dispatch-function.ts';
-import { OperateFunction } from './functions/operate-function.ts';
+import {
+  DeliverFunction,
+  DispatchFunction,
+  OperateFunction,
+  ReconcileFunction,
+} from './functions/pipeline-functions.ts';
 import { OperatorEvents } from './functions/operator-events.ts';
-import { ReconcileFunction } from './functions/reconcile-function.ts';
 import { addOutputs, type Outputs, tableOutputs } from './outputs.ts';
 import { pipelineQueues } from './queues/pipeline-queues.ts';
 import { RetrySchedules } from './queues/retry-schedules.ts';
@@ -42,7 +44,7 @@ export class Pipeline extends Construct {
     const { settings } = state;
     this.state = state;
     this.queues = pipelineQueues(this, settings);
-    this.schedules = new RetrySchedules(this, 'Schedules', { target: this.queues.retry });
+    this.schedules = new RetrySchedules(this, 'Schedules', this.queues.retry);
     this.operatorEvents = new OperatorEvents(this, 'OperatorEvents');
 
     const { queues, schedules, operatorEvents } = this;

@@ -27,12 +27,6 @@ export class VpcNetwork implements Network {
   }
 }
 
-export interface NetworkPlacementProps {
-  readonly network: Network;
-  readonly function: IFunction;
-  readonly role: Role;
-}
-
 /** What Lambda does with the function's role (Lambda developer guide, "Attaching Lambda functions to a VPC"). */
 const INTERFACE_ACTIONS = [
   'ec2:CreateNetworkInterface',
@@ -45,7 +39,11 @@ const INTERFACE_ACTIONS = [
 
 /** Places a function in a network. Allows outgoing TCP to any address, and nothing incoming. */
 export class NetworkPlacement extends Construct {
-  constructor(scope: Construct, id: string, { network, function: lambda, role }: NetworkPlacementProps) {
+  constructor(
+    scope: Construct,
+    id: string,
+    { network, lambda, role }: { network: Network; lambda: IFunction; role: Role },
+  ) {
     super(scope, id);
     const group = new CfnSecurityGroup(this, 'Group', {
       groupDescription: 'Posthaste: requests to subscribers',
@@ -66,13 +64,7 @@ export class NetworkPlacement extends Construct {
 }
 
 function egressRule(ipProtocol: string, fromPort: number, toPort: number, description: string) {
-  return {
-    ipProtocol,
-    fromPort,
-    toPort,
-    cidrIp: '0.0.0.0/0',
-    description,
-  };
+  return { ipProtocol, fromPort, toPort, cidrIp: '0.0.0.0/0', description };
 }
 
 /** Allows the actions for Lambda and denies them to the code, whose requests alone have `lambda:SourceFunctionArn`. */

@@ -13,13 +13,6 @@ import type { Network } from './network-placement.ts';
 import { removalOf } from '../state/protection.ts';
 import { acknowledge } from '../newer-cdk.ts';
 
-export interface StaticAddressesProps {
-  /** 1 or 2 addresses, each with a separate NAT gateway. */
-  readonly count: number;
-  /** Whether the addresses may be released. */
-  readonly disposable: boolean;
-}
-
 /**
  * A VPC whose only route to the internet leads through NAT gateways with fixed IP addresses, which subscribers can
  * allow in firewalls. The layout is the same for one and two gateways, so that changing the number replaces no subnet.
@@ -32,7 +25,8 @@ export class StaticAddresses extends Construct {
   /** For workers, whose requests then come from these addresses. */
   readonly vpc: IVpc;
 
-  constructor(scope: Construct, id: string, { count, disposable }: StaticAddressesProps) {
+  /** `count`: 1 or 2 addresses, each with a separate NAT gateway. `disposable`: whether they may be released. */
+  constructor(scope: Construct, id: string, count: number, disposable: boolean) {
     super(scope, id);
     const addresses = Array.from({ length: count }, (_, index) => {
       const address = new CfnEIP(this, `Address${index + 1}`, { domain: 'vpc' });

@@ -26,8 +26,8 @@ export class Monitoring extends Construct {
     const { settings } = state;
     const monitored = { settings, state, pipeline };
     const metricOf = posthasteMetrics(settings.deployment);
-    const alarms = new Alarms(this, 'Alarms', { ...monitored, metricOf });
-    new SavedQueries(this, 'Queries', { deployment: settings.deployment, pipeline });
+    const alarms = new Alarms(this, 'Alarms', monitored, metricOf);
+    new SavedQueries(this, 'Queries', pipeline);
     new Dashboard(this, 'Dashboard', {
       defaultInterval: Duration.hours(3),
       widgets: [

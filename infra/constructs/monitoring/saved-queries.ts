@@ -111,15 +111,11 @@ export const queries = {
   },
 } satisfies Record<string, LogQuery>;
 
-export interface SavedQueriesProps {
-  readonly deployment: string;
-  readonly pipeline: Pipeline;
-}
-
 /** Saved queries, in CloudWatch under Logs Insights, in a folder with the deployment's name. */
 export class SavedQueries extends Construct {
-  constructor(scope: Construct, id: string, { deployment, pipeline }: SavedQueriesProps) {
+  constructor(scope: Construct, id: string, pipeline: Pipeline) {
     super(scope, id);
+    const { deployment } = pipeline.state.settings;
     for (const query of Object.values(queries)) {
       new CfnQueryDefinition(this, query.id, {
         name: `${deployment}/${query.name}`,

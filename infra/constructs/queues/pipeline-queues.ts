@@ -1,9 +1,7 @@
 import { Duration } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import type { DeploymentSettings } from '../../settings.ts';
-import { DeliverFunction } from '../functions/deliver-function.ts';
-import { DispatchFunction } from '../functions/dispatch-function.ts';
-import { OperateFunction } from '../functions/operate-function.ts';
+import { DeliverFunction, DispatchFunction, OperateFunction } from '../functions/pipeline-functions.ts';
 import { HoldingQueue, type PipelineQueues, WorkQueue } from './sqs-queue.ts';
 import { acknowledge } from '../newer-cdk.ts';
 

@@ -7,11 +7,6 @@ import { acknowledge, ScheduleGroup } from '../newer-cdk.ts';
 
 const SCHEDULER = 'scheduler.amazonaws.com';
 
-export interface RetrySchedulesProps {
-  /** The queue that schedules send wake-ups to. */
-  readonly target: WorkQueue;
-}
-
 /** The one-time schedules of retries with long delays, and the role that EventBridge Scheduler uses for them. */
 export class RetrySchedules extends Construct {
   /** Wake-ups that Scheduler could not send. reconcile sends them again. */
@@ -20,7 +15,8 @@ export class RetrySchedules extends Construct {
   readonly roleArn: string;
   private readonly role: Role;
 
-  constructor(scope: Construct, id: string, { target }: RetrySchedulesProps) {
+  /** `target`: the queue that schedules send wake-ups to. */
+  constructor(scope: Construct, id: string, target: WorkQueue) {
     super(scope, id);
     const group = new ScheduleGroup(this, 'Group', {
       // The schedules are useless without this pipeline's retry queue.

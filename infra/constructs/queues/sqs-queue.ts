@@ -103,15 +103,10 @@ function requireKnown({ grantPrincipal: { policyFragment } }: IGrantable): void 
     ]);
 }
 
-export interface HoldingQueueProps {
-  /** How long messages are kept. @default 14 days, the longest that SQS supports */
-  readonly retention?: Duration;
-}
-
-/** A queue without a consuming function: dead letters, undeliverable deliveries. */
+/** A queue without a consuming function: dead letters, undeliverable deliveries. Keeps them as long as SQS can. */
 export class HoldingQueue extends SqsQueue {
-  constructor(scope: Construct, id: string, props: HoldingQueueProps = {}) {
-    super(scope, id, { retentionPeriod: props.retention ?? Duration.days(14) });
+  constructor(scope: Construct, id: string) {
+    super(scope, id, { retentionPeriod: Duration.days(14) });
   }
 
   /** The `redrivePolicy` of queues that use this dead-letter queue. */

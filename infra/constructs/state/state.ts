@@ -3,11 +3,10 @@ import type { PosthasteProps } from '../../posthaste-props.ts';
 import { settingsFromProps } from '../../settings-from-props.ts';
 import type { DeploymentSettings } from '../../settings.ts';
 import { addOutputs, type Outputs, tableOutputs } from '../outputs.ts';
-import { DeliveriesTable } from './deliveries-table.ts';
+import { DeliveriesTable, SubscriptionsTable } from './tables.ts';
 import { PayloadBucket } from './payload-bucket.ts';
 import { SecretsKey } from './secrets-key.ts';
 import { StaticAddresses } from '../functions/static-addresses.ts';
-import { SubscriptionsTable } from './subscriptions-table.ts';
 
 /**
  * All resources with data. Their ids must not change: CloudFormation would replace a table by an empty one.
@@ -33,7 +32,7 @@ export class State extends Construct {
     this.secretsKey = new SecretsKey(this, 'Secrets', disposable);
     this.payloads = new PayloadBucket(this, 'Payloads', settings);
     const count = settings.staticAddresses;
-    if (count > 0) this.staticAddresses = new StaticAddresses(this, 'StaticAddresses', { count, disposable });
+    if (count > 0) this.staticAddresses = new StaticAddresses(this, 'StaticAddresses', count, disposable);
     // Of the scope, so that those of a stack have no prefix.
     addOutputs(scope, stateOutputs(this));
   }

@@ -1,0 +1,203 @@
+import { Duration, Stack } from 'aws-cdk-lib';
+import { Rule, Schedule } from 'aws-cdk-lib/aws-events';
+import { LambdaFunction } from 'aws-cdk-lib/aws-events-targets';
+import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
+import { EventInvokeConfig } from 'aws-cdk-lib/aws-lambda';
+import type { Construct } from 'constructs';
+import { DISPATCH_TIMEOUT_SECONDS } from '../../../shared/domain/delivery/fan-out.ts';
+import { OPERATE_TIMEOUT_SECONDS } from '../../../shared/domain/recovery/operation.ts';
+import { invocationMs } from '../../../shared/domain/retry/attempt-duration.ts';
+import type { DeploymentSettings } from '../../settings.ts';
+import { acknowledgeWildcard } from '../findings.ts';
+import { RecursiveLoop } from '../newer-cdk.ts';
+import { NetworkPlacement } from './network-placement.ts';
+import { batchesOf, NodeFunction, type PipelineParts } from './node-function.ts';
+
+/** Megabytes. Ten messages with 1 MiB of data each need up to 300 while filters read all of them. */
+const MEMORY_WITH_SOURCES = 1024;
+
+/** Ingress message → delivery jobs, each for one or several of the matching subscriptions. */
+export class DispatchFunction extends NodeFunction {
+  static readonly timeout = Duration.seconds(DISPATCH_TIMEOUT_SECONDS);
+
+  constructor(scope: Construct, id: string, parts: PipelineParts) {
+    const { settings, state, queues } = parts;
+    const { ingress, ingressDeadLetters, delivery } = queues;
+    super(scope, id, {
+      parts,
+      entry: 'dispatch',
+      description: 'Posthaste: matches messages with subscriptions',
+      // A batch has up to 6 MB of messages (Lambda's payload quota), each parsed and copied into jobs.
+      memoryMegabytes: settings.payloadSources.length > 0 ? MEMORY_WITH_SOURCES : 512,
+      timeout: DispatchFunction.timeout,
+    });
+    this.grant((grantee) => {
+      state.subscriptions.grantList(grantee);
+      state.deliveries.grantAccept(grantee);
+      state.payloads.grantPut(grantee);
+      delivery.grantSend(grantee);
+      ingressDeadLetters.grantSend(grantee);
+      if (settings.payloadSources.length > 0) {
+        grantReadSources(grantee, Stack.of(this).partition, settings.payloadSources);
+        // On a repeat the source object may be deleted; the stored copy is used.
+        state.deliveries.grantFind(grantee);
+        state.payloads.grantGet(grantee);
+      }
+    });
+    this.consume('Ingress', {
+      queue: ingress,
+      maxConcurrency: settings.dispatchConcurrency,
+      ...batchesOf(settings),
+    });
+  }
+}
+
+type Sources = DeploymentSettings['payloadSources'];
+
+/**
+ * Grants reading of objects under these prefixes. Without a grant to list, S3 answers 403 for missing objects too.
+ * Buckets and keys of other accounts must also allow the access.
+ */
+function grantReadSources(grantee: IGrantable, partition: string, sources: Sources): void {
+  for (const { bucket, prefix, keyArn } of sources) {
+    const objects = `arn:${partition}:s3:::${bucket}/${prefix}*`;
+    acknowledgeWildcard(grantee, objects, 'The objects are known only at run time: messages refer to them.');
+    // A request with a version id needs the second action ("GetObject", S3 API reference).
+    const actions = ['s3:GetObject', 's3:GetObjectVersion'];
+    Grant.addToPrincipal({ grantee, actions, resourceArns: [objects] });
+    if (keyArn !== undefined)
+      Grant.addToPrincipal({ grantee, actions: ['kms:Decrypt'], resourceArns: [keyArn] });
+  }
+}
+
+/**
+ * Threads for DNS lookups of AWS endpoints (subscribers' names use none, resolver.ts). With a DNS latency of 2 ms, 500
+ * simultaneous connections wait 0.7 s for 4 threads, libuv's default, and 0.08 s for 64. The connect timeout is 1 s.
+ */
+const THREADS = 64;
+
+/**
+ * Job or wake-up → attempts → record → next wake-up. Two queues feed it with separate concurrency limits, so that a
+ * storm of retries does not delay first attempts.
+ */
+export class DeliverFunction extends NodeFunction {
+  /**
+   * Time for one attempt, for recording it and for returning the remaining messages (shared/domain/retry/attempt-duration.ts).
+   */
+  static timeout(settings: DeploymentSettings): Duration {
+    return Duration.millis(invocationMs(settings.attemptTimeoutSeconds * 1000));
+  }
+
+  constructor(scope: Construct, id: string, parts: PipelineParts) {
+    const { settings, state, queues } = parts;
+    const { delivery, retry } = queues;
+    super(scope, id, {
+      parts,
+      entry: 'deliver',
+      description: 'Posthaste: sends requests to subscribers and records the results',
+      // Sized for CPU: ten concurrent TLS handshakes and bodies need more CPU than memory.
+      memoryMegabytes: 512,
+      timeout: DeliverFunction.timeout(settings),
+      threads: THREADS,
+      // The function sends retries to a queue that it consumes. Lambda would treat that as a runaway loop and drop the
+      // message after about 16 rounds (Lambda developer guide, "Recursive loop detection").
+      recursiveLoop: RecursiveLoop.ALLOW,
+    });
+    this.grant((grantee) => {
+      state.subscriptions.grantFindAndNoteHealth(grantee);
+      state.deliveries.grantDeliver(grantee);
+      state.secretsKey.grantOpen(grantee);
+      state.payloads.grantGet(grantee);
+      state.payloads.grantPut(grantee);
+      // First attempts that are not due yet, or that the invocation has no time for, return to their queue.
+      delivery.grantSend(grantee);
+      retry.grantSend(grantee);
+      queues.operation.grantSend(grantee);
+      queues.undeliverable.grantSend(grantee);
+      queues.deliveryDeadLetters.grantSend(grantee);
+      parts.operatorEvents.grantPublish(grantee);
+      parts.schedules.grantSchedule(grantee);
+    });
+    const { lambda, role } = this;
+    // By default Lambda's network, with changing IP addresses.
+    const network = state.staticAddresses?.network ?? settings.vpc;
+    if (network !== undefined) new NetworkPlacement(this, 'Network', { network, lambda, role });
+    this.consume('FirstAttempts', {
+      queue: delivery,
+      maxConcurrency: settings.deliverConcurrency,
+      ...batchesOf(settings),
+    });
+    this.consume('Retries', { queue: retry, maxConcurrency: settings.retryConcurrency });
+  }
+}
+
+const INTERVAL = Duration.minutes(1);
+
+/** The safety net: every minute, sends wake-ups for overdue retries and for records with pending steps. Also ends waits for pull. */
+export class ReconcileFunction extends NodeFunction {
+  constructor(scope: Construct, id: string, parts: PipelineParts) {
+    const { settings, state, queues } = parts;
+    super(scope, id, {
+      parts,
+      entry: 'reconcile',
+      description: 'Posthaste: sends wake-ups for overdue deliveries',
+      // Reads keys and sends wake-ups, page by page.
+      memoryMegabytes: 256,
+      timeout: INTERVAL,
+    });
+    this.grant((grantee) => {
+      state.deliveries.grantReconcile(grantee);
+      state.subscriptions.grantListPulls(grantee);
+      queues.retry.grantSend(grantee);
+    });
+    // No retries: the run of the next minute makes up for a failed or late one, and must not overlap with it.
+    new EventInvokeConfig(this, 'NoRepeats', {
+      function: this.function,
+      retryAttempts: 0,
+      maxEventAge: INTERVAL,
+    });
+    new Rule(this, 'EveryMinute', {
+      description: 'Posthaste: runs reconcile every minute',
+      schedule: Schedule.rate(INTERVAL),
+      enabled: settings.compute !== 'worker',
+      targets: [new LambdaFunction(this.function, { retryAttempts: 0, maxEventAge: INTERVAL })],
+    });
+  }
+}
+
+/** Concurrent operations. Low, because their writes and wake-ups compete with deliveries. */
+const CONCURRENCY = 5;
+
+/**
+ * Runs long operations page by page: recoveries, cancellations after a deletion, and earlier slots for waiting
+ * deliveries after a rate limit is raised or an outage has ended.
+ */
+export class OperateFunction extends NodeFunction {
+  static readonly timeout = Duration.seconds(OPERATE_TIMEOUT_SECONDS);
+
+  constructor(scope: Construct, id: string, parts: PipelineParts) {
+    const { state, queues, schedules } = parts;
+    const { operation, operationDeadLetters, retry } = queues;
+    super(scope, id, {
+      parts,
+      entry: 'operate',
+      description: 'Posthaste: runs recoveries and cancellations',
+      // A page of records, and up to ten messages of 1 MiB that are stored again.
+      memoryMegabytes: 512,
+      timeout: OperateFunction.timeout,
+      // A long operation continues by messages to the queue that the function consumes, more often than Lambda allows.
+      recursiveLoop: RecursiveLoop.ALLOW,
+    });
+    this.grant((grantee) => {
+      state.subscriptions.grantFindAndRemove(grantee);
+      state.deliveries.grantOperate(grantee);
+      state.payloads.grantGet(grantee);
+      state.payloads.grantPut(grantee);
+      retry.grantSend(grantee);
+      operation.grantSend(grantee);
+      operationDeadLetters.grantSend(grantee);
+      schedules.grantUnschedule(grantee);
+    });
+    this.consume('Operations', { queue: operation, maxConcurrency: CONCURRENCY, batchSize: 1 });
+  }
+}
