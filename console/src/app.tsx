@@ -2,13 +2,19 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { ConsoleInfo } from '../../shared/wire/views/console.ts';
 import { wordsFor } from './api/failure-words.ts';
 import { pageClient } from './api/page-client.ts';
-import { ConsoleProvider, type ConsoleContext, type Freshness } from './live/console-context.tsx';
-import { useRoute } from './live/hooks.ts';
-import { StaleNotice } from './shell/stale-notice.tsx';
+import {
+  type ConsoleContext,
+  ConsoleProvider,
+  type Freshness,
+  stalenessOf,
+  useConsole,
+} from './live/console-context.tsx';
+import { useNow, useRoute } from './live/hooks.ts';
 import { CurrentPage } from './pages/current-page.tsx';
-import { Failure, Notice } from './parts/notice.tsx';
-import { Masthead, QueueNavigation } from './shell/masthead.tsx';
+import { Failure, Notice } from './parts/loaded.tsx';
+import { clockText, relativeText } from './parts/time-text.ts';
 import type { SessionToken } from './session-token.ts';
+import { Masthead, QueueNavigation } from './shell/masthead.tsx';
 
 export function App({ token }: { token: SessionToken }) {
   const route = useRoute();
@@ -72,5 +78,20 @@ function DeploymentNotice({ info }: { info: ConsoleInfo }) {
         them lacks are hidden or rejected.
       </p>
     </Notice>
+  );
+}
+
+/** How old the page is while its polling fails or is behind. Not a live region: it changes every second. */
+function StaleNotice() {
+  const { freshness } = useConsole();
+  const now = useNow();
+  const stale = stalenessOf(freshness.values(), now);
+  if (stale === undefined) return null;
+  const { readAt, dueAt } = stale;
+  return (
+    <p class="stale">
+      As of {clockText(readAt, { now, exact: false })}, {relativeText(readAt, now)}
+      {dueAt === undefined ? '' : `; trying again ${dueAt > now ? relativeText(dueAt, now) : 'now'}`}.
+    </p>
   );
 }

@@ -1,6 +1,7 @@
 import type { RefObject } from 'preact';
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { parseRoute, type Route } from '../route.ts';
+import type { Live } from './use-live.ts';
 
 /** The current time in milliseconds since the epoch, updated every second. */
 export function useNow(): number {
@@ -48,4 +49,56 @@ export function useRoute(): Route {
     };
   }, []);
   return parseRoute(hash);
+}
+
+/** The state of work that the user starts. */
+export type Action<Result> =
+  | { state: 'idle' }
+  | { state: 'running' }
+  | { state: 'done'; result: Result }
+  | { state: 'failed'; failure: unknown };
+
+/** The state of work that loads a value, in the form of a polled one. */
+export function loadedBy<Result>(action: Action<Result>): Pick<Live<Result>, 'value' | 'failure'> {
+  return {
+    value: action.state === 'done' ? action.result : undefined,
+    failure: action.state === 'failed' ? action.failure : undefined,
+  };
+}
+
+/** Runs `work` and reports its state. Work continues after the component unmounts, but its result is discarded. */
+export function useAction<Given extends unknown[], Result>(
+  work: (...given: Given) => Promise<Result>,
+): { action: Action<Result>; run: (...given: Given) => void; reset: () => void } {
+  const [action, setAction] = useState<Action<Result>>({ state: 'idle' });
+  const latest = useRef(work);
+  latest.current = work;
+  const turn = useRef(0);
+  useEffect(
+    () => () => {
+      turn.current += 1;
+    },
+    [],
+  );
+  const run = useCallback((...given: Given) => {
+    turn.current += 1;
+    const mine = turn.current;
+    const show = (next: Action<Result>): void => {
+      if (turn.current === mine) setAction(next);
+    };
+    show({ state: 'running' });
+    latest.current(...given).then(
+      (result) => {
+        show({ state: 'done', result });
+      },
+      (failure: unknown) => {
+        show({ state: 'failed', failure });
+      },
+    );
+  }, []);
+  const reset = useCallback(() => {
+    turn.current += 1;
+    setAction({ state: 'idle' });
+  }, []);
+  return { action, run, reset };
 }

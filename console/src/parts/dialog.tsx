@@ -1,9 +1,9 @@
 import type { ComponentChildren, RefObject } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
-import { useAction } from '../live/use-action.ts';
+import { useAction } from '../live/hooks.ts';
 import { InputField } from './fields.tsx';
 import { Form, FormActions } from './form.tsx';
-import { ActionFailure } from './notice.tsx';
+import { ActionFailure } from './loaded.tsx';
 
 /** A button that opens a modal dialog. `children` gets a function that closes the dialog. */
 export function DialogButton({

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { type Action, useAction } from '../live/use-action.ts';
+import { type Action, useAction } from '../live/hooks.ts';
 
 /** A form that starts an action: not while the action runs, and not until the form is `ready`. */
 export function Form({

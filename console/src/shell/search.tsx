@@ -7,8 +7,7 @@ import { timeText } from '../../../shared/wire/fields.ts';
 import { type Found, search } from '../api/search.ts';
 import { useConsole } from '../live/console-context.tsx';
 import { Moment } from '../parts/facts.tsx';
-import { WhyMissing } from '../parts/loaded.tsx';
-import { Failure } from '../parts/notice.tsx';
+import { WhyMissing, Failure } from '../parts/loaded.tsx';
 import { hrefTo, type Route } from '../route.ts';
 
 /** The search in the masthead. `/` focuses it; Enter searches; arrows choose a result; Escape closes the results. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { flowLayout, type FlowName } from '../../../console/src/pages/books/flow-picture.tsx';
+import { flowLayout, type FlowName } from '../../../console/src/pages/books/books-page.tsx';
 import { EMPTY_BOOKS, type Books } from '../../../shared/domain/delivery/books.ts';
 
 const books: Books = {

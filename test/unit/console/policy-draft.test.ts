@@ -8,7 +8,7 @@ import {
   validateDraft,
   SNS_EXAMPLE,
   type Draft,
-} from '../../../console/src/pages/designer/draft.ts';
+} from '../../../console/src/pages/designer/policy-controls.tsx';
 import { delaysOf, runningTotal } from '../../../console/src/pages/designer/schedule-charts.tsx';
 import { backoffDelays } from '../../../shared/domain/retry/schedule.ts';
 import { DEFAULT_RETRY_POLICY, RETRY_POLICY_PRESETS } from '../../../shared/domain/retry/policy.ts';

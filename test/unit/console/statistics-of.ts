@@ -1,5 +1,5 @@
 import { noCounters } from '../../../shared/domain/delivery/statistics.ts';
-import type { Counts, Statistics } from '../../../console/src/statistics/series.ts';
+import type { Counts, Statistics } from '../../../console/src/statistics/statistics-charts.tsx';
 
 /** Counts, zero where none are given. */
 export const countsOf = (more: Partial<Counts> = {}): Counts => ({ ...noCounters().counts, ...more });

@@ -4,13 +4,14 @@ import { ApiRefusal } from '../../../api-client/refusal.ts';
 import { readQueue } from '../../../console/src/pages/overview/queue-table.tsx';
 import { quantile, responseTimes } from '../../../console/src/pages/subscription/response-times.tsx';
 import { loneIn, timeRange } from '../../../console/src/parts/chart.tsx';
-import { CHART_KINDS, percentText } from '../../../console/src/statistics/statistics-charts.tsx';
 import {
+  CHART_KINDS,
+  percentText,
   readStatistics,
   seriesOf,
   successRate,
   sumOfStatistics,
-} from '../../../console/src/statistics/series.ts';
+} from '../../../console/src/statistics/statistics-charts.tsx';
 import { countsOf, statisticsOf } from './statistics-of.ts';
 
 const [NOON, ONE_PAST] = ['2026-11-21T12:00:00.000Z', '2026-11-21T12:01:00.000Z'];

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { pressureState } from '../../../api-client/words.ts';
 import { faultsByField } from '../../../console/src/api/failure-words.ts';
-import { choiceOf, withChosen } from '../../../console/src/pages/designer/draft.ts';
+import { choiceOf, withChosen } from '../../../console/src/pages/designer/policy-controls.tsx';
 import {
   AUTH_FORMS,
   authDraft,

@@ -1,25 +1,30 @@
 import { useState } from 'preact/hooks';
+import { callBy, searchOf } from '../../../../api-client/api-client.ts';
 import { shortId } from '../../../../api-client/subscription-labels.ts';
 import { counted } from '../../../../api-client/words.ts';
 import type { RedrivenQueue } from '../../../../shared/domain/work-queues.ts';
-import type {
-  DeadLetterDetail,
-  DeadLetterLook,
-  DeadLetterResult,
-  DeadLetterView,
+import {
+  type DeadLetterCounts,
+  deadLetterCountsSchema,
+  type DeadLetterDetail,
+  deadLetterDetailSchema,
+  type DeadLetterLook,
+  deadLetterLookSchema,
+  type DeadLetterResult,
+  deadLetterResultSchema,
+  type DeadLetterView,
 } from '../../../../shared/wire/views/console.ts';
-import { changeDeadLetters, type DeadLetterChange, showDeadLetter } from '../../api/dead-letters.ts';
+import type { PageClient } from '../../api/page-client.ts';
 import { useConsole } from '../../live/console-context.tsx';
-import { useNow } from '../../live/hooks.ts';
-import { type Action, useAction } from '../../live/use-action.ts';
-import { WorkButton } from '../../parts/form.tsx';
+import { useNow, type Action, useAction } from '../../live/hooks.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Facts, Moment } from '../../parts/facts.tsx';
-import { ActionFailure, Notice } from '../../parts/notice.tsx';
+import { WorkButton } from '../../parts/form.tsx';
+import { ActionFailure, Notice } from '../../parts/loaded.tsx';
 import { SourceText } from '../../parts/source-text.tsx';
 import { type Column, Table } from '../../parts/table.tsx';
 import { relativeText } from '../../parts/time-text.ts';
-import { hrefTo } from '../../route.ts';
+import { encoded, hrefTo } from '../../route.ts';
 
 export function DeadLetterTable({
   which,
@@ -293,4 +298,38 @@ function countedBy(word: string, counts: Readonly<Record<string, number>>): stri
   if (entries.length === 0) return [];
   const sum = entries.reduce((total, [, count]) => total + count, 0);
   return [`${sum} ${word} (${entries.map(([reason, count]) => `${reason} ${count}`).join(', ')})`];
+}
+
+type DeadLetterChange = 'redrive' | 'delete';
+
+/** Approximate counts of all queues. */
+export function countDeadLetters(api: PageClient): Promise<DeadLetterCounts> {
+  return callBy(api.sendLocal, { method: 'GET', path: '/dead-letters', search: '' }, deadLetterCountsSchema);
+}
+
+/** Looks at up to 100 dead letters, which hides them from other programs meanwhile. */
+export function lookAtDeadLetters(
+  api: PageClient,
+  which: RedrivenQueue,
+  filter: Readonly<Record<'queue' | 'subscription' | 'reason', string | undefined>>,
+): Promise<DeadLetterLook> {
+  const request = { method: 'GET', path: `/dead-letters/${which}`, search: searchOf(filter) };
+  return callBy(api.sendLocal, request, deadLetterLookSchema);
+}
+
+function showDeadLetter(api: PageClient, which: RedrivenQueue, id: string): Promise<DeadLetterDetail> {
+  const request = { method: 'GET', path: encoded`/dead-letters/${which}/${id}`, search: '' };
+  return callBy(api.sendLocal, request, deadLetterDetailSchema);
+}
+
+/** Redrives or deletes the dead letters with these ids. */
+function changeDeadLetters(
+  api: PageClient,
+  which: RedrivenQueue,
+  change: DeadLetterChange,
+  ids: readonly string[],
+): Promise<DeadLetterResult> {
+  const path = `/dead-letters/${which}/${change}`;
+  const request = { method: 'POST', path, search: '', body: JSON.stringify({ ids }) };
+  return callBy(api.sendLocal, request, deadLetterResultSchema);
 }

@@ -1,17 +1,15 @@
 import { useEffect, useState } from 'preact/hooks';
 import { REDRIVEN_QUEUES, type RedrivenQueue } from '../../../../shared/domain/work-queues.ts';
 import type { DeadLetterCounts, DeadLetterLook } from '../../../../shared/wire/views/console.ts';
-import { countDeadLetters, lookAtDeadLetters } from '../../api/dead-letters.ts';
+import { countDeadLetters, lookAtDeadLetters, ChangeChosen, DeadLetterTable } from './dead-letter-table.tsx';
 import { useConsole } from '../../live/console-context.tsx';
-import { loadedBy, useAction } from '../../live/use-action.ts';
+import { loadedBy, useAction } from '../../live/hooks.ts';
 import { counted } from '../../../../api-client/words.ts';
-import { Loaded } from '../../parts/loaded.tsx';
+import { Loaded, Empty } from '../../parts/loaded.tsx';
 import { Moment } from '../../parts/facts.tsx';
-import { Empty } from '../../parts/notice.tsx';
 import { LinkBar, PageHeading } from '../../parts/page-heading.tsx';
 import { WorkButton } from '../../parts/form.tsx';
 import { hrefTo, type Query } from '../../route.ts';
-import { ChangeChosen, DeadLetterTable } from './dead-letter-table.tsx';
 import { InputField } from '../../parts/fields.tsx';
 
 /** Texts of the queues. */

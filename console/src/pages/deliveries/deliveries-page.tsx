@@ -5,12 +5,11 @@ import { useConsole } from '../../live/console-context.tsx';
 import { useLive } from '../../live/use-live.ts';
 import { WAITS } from '../../../../shared/wire/views/delivery.ts';
 import { LoadMore, useMost, Table, type Column } from '../../parts/table.tsx';
-import { Loaded } from '../../parts/loaded.tsx';
+import { Loaded, Empty } from '../../parts/loaded.tsx';
 import { Moment } from '../../parts/facts.tsx';
-import { Empty } from '../../parts/notice.tsx';
+import { WindowText } from '../../parts/windows.tsx';
 import { LinkBar } from '../../parts/page-heading.tsx';
 import { Status } from '../../parts/status.tsx';
-import { WindowText } from '../../parts/windows.tsx';
 import { hrefTo, type Query } from '../../route.ts';
 import { PageOfQueue } from '../queue/page-of-queue.tsx';
 

@@ -7,9 +7,8 @@ import { REDACTED } from '../../../../shared/domain/subscription/credential-head
 import { parseDestination } from '../../../../shared/domain/subscription/destination.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 import { useConsole } from '../../live/console-context.tsx';
-import { loadedBy, useAction } from '../../live/use-action.ts';
-import { Loaded } from '../../parts/loaded.tsx';
-import { Empty } from '../../parts/notice.tsx';
+import { loadedBy, useAction } from '../../live/hooks.ts';
+import { Loaded, Empty } from '../../parts/loaded.tsx';
 import { Section } from '../../parts/page-heading.tsx';
 import { SourceText } from '../../parts/source-text.tsx';
 

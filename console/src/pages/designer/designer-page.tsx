@@ -1,21 +1,36 @@
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useId, useMemo, useRef, useState } from 'preact/hooks';
+import {
+  getSubscription,
+  listQueues,
+  listSubscriptions,
+  patchQueue,
+  updateSubscription,
+} from '../../../../api-client/operations.ts';
+import { findQueue } from '../../../../api-client/queues.ts';
+import { ApiRefusal } from '../../../../api-client/refusal.ts';
 import {
   DEFAULT_RETRY_POLICY,
   isPresetName,
+  type PartialRetryPolicy,
   RETRY_POLICY_PRESETS,
   type RetryPolicy,
 } from '../../../../shared/domain/retry/policy.ts';
 import { type Retry, retrySchedule, totalSeconds } from '../../../../shared/domain/retry/schedule.ts';
 import { POLICY_PRESETS, type PresetName } from '../../../../shared/domain/retry/vocabulary.ts';
+import type { PageClient } from '../../api/page-client.ts';
 import { useConsole } from '../../live/console-context.tsx';
-import { type Action, useAction } from '../../live/use-action.ts';
-import { ActionFailure, Notice } from '../../parts/notice.tsx';
+import { type Action, useAction } from '../../live/hooks.ts';
+import { useLive } from '../../live/use-live.ts';
+import { Field, SelectField } from '../../parts/fields.tsx';
+import { Form, WorkButton } from '../../parts/form.tsx';
+import { ActionFailure, Notice } from '../../parts/loaded.tsx';
 import { PageHeading, Section } from '../../parts/page-heading.tsx';
 import { SourceText } from '../../parts/source-text.tsx';
+import { subscriberText } from '../../parts/subscription-text.tsx';
 import { type Column, Table } from '../../parts/table.tsx';
 import { durationText } from '../../parts/time-text.ts';
 import type { Query } from '../../route.ts';
-import { ApplyPolicy, type PolicyOwner, storedPolicy } from './apply-policy.tsx';
+import { queuePolicy } from '../queue/edit-queue.tsx';
 import {
   type Draft,
   draftOf,
@@ -25,8 +40,8 @@ import {
   SNS_EXAMPLE,
   validateDraft,
   type Validation,
-} from './draft.ts';
-import { PolicyControls } from './policy-controls.tsx';
+  PolicyControls,
+} from './policy-controls.tsx';
 import { runningTotal, ScheduleCharts } from './schedule-charts.tsx';
 
 /** Edits the fields of a policy and shows the resulting schedule. */
@@ -249,4 +264,130 @@ function useDesign(owner: PolicyOwner): Design {
   }, [queue, subscription, run]);
   const faults = validation.ok ? refused : validation.faults;
   return { draft, validation, drawn: drawn.current, faults, change, refuse, loading: action };
+}
+
+const MOST = 100;
+
+/** Stores a policy on a queue or a subscription. `onRefused` gets the fields that the API rejects. */
+function ApplyPolicy({
+  policy,
+  requested,
+  onRefused,
+}: {
+  policy: PartialRetryPolicy | undefined;
+  /** The owner that is chosen at first. */
+  requested: PolicyOwner;
+  onRefused: (fields: ApiRefusal['fields']) => void;
+}) {
+  const { api } = useConsole();
+  const names = useId();
+  const [owner, setOwner] = useState(requested);
+  const { queue, subscription } = owner;
+  const [chosenQueue, setChosenQueue] = useState(queue);
+  const queues = useLive('designer/queues', () =>
+    api.items(listQueues, { query: { detailed: true }, most: MOST }),
+  );
+  const subscriptions = useLive(`designer/subscriptions/${chosenQueue}`, async () =>
+    chosenQueue === ''
+      ? undefined
+      : api.items(listSubscriptions, { path: { queue: chosenQueue }, most: MOST }),
+  );
+  const { action, run } = useAction(async (given: PartialRetryPolicy) => {
+    try {
+      await storePolicy(api, owner, given);
+    } catch (error) {
+      if (error instanceof ApiRefusal) onRefused(error.fields);
+      throw error;
+    }
+  });
+  return (
+    <Form
+      action={action}
+      onSubmit={() => {
+        if (policy !== undefined) run(policy);
+      }}
+    >
+      <Field label="Queue">
+        {(parts) => (
+          <>
+            <input
+              {...parts}
+              required
+              list={names}
+              value={queue}
+              autocomplete="off"
+              spellcheck={false}
+              onInput={({ currentTarget }) => {
+                setOwner({ queue: currentTarget.value });
+              }}
+              onChange={({ currentTarget }) => {
+                setChosenQueue(currentTarget.value);
+              }}
+            />
+            <datalist id={names}>
+              {(queues.value?.items ?? []).map(({ name }) => (
+                <option key={name} value={name} />
+              ))}
+            </datalist>
+          </>
+        )}
+      </Field>
+      <SelectField
+        label="Subscription"
+        hint="Choose one to set its policy instead of the queue’s."
+        value={subscription ?? ''}
+        onValue={(id) => {
+          setOwner(id === '' ? { queue } : { queue, subscription: id });
+        }}
+        options={[
+          ['', 'none: set the queue’s policy'],
+          ...(subscriptions.value?.items ?? []).map((one) => [one.id, subscriberText(one)] as const),
+        ]}
+      />
+      <WorkButton action={action} kind="primary" submit>
+        Apply
+      </WorkButton>
+      {policy === undefined ? <p class="muted">Fix the errors above first.</p> : null}
+      {action.state === 'done' ? (
+        <Notice tone="success" title="Policy applied">
+          <p>
+            It applies to deliveries that first fail from now on. Deliveries that are being retried keep their
+            policy.
+          </p>
+        </Notice>
+      ) : null}
+      <ActionFailure of={action} />
+    </Form>
+  );
+}
+
+/** The owner of a policy: a queue, or a subscription on it. */
+type PolicyOwner = { queue: string; subscription?: string };
+
+/** The stored policy; undefined where there is none, or where the queue does not exist. */
+async function storedPolicy(
+  api: PageClient,
+  { queue, subscription }: PolicyOwner,
+): Promise<PartialRetryPolicy | undefined> {
+  if (subscription !== undefined)
+    return (await api.call(getSubscription, { path: { queue, subscription } })).options._retry_policy;
+  return queuePolicy(await findQueue(api, queue));
+}
+
+/** Stores a policy. The API replaces all options of a subscription, so this reads them first; redacted ones stay. */
+async function storePolicy(
+  api: PageClient,
+  { queue, subscription }: PolicyOwner,
+  policy: PartialRetryPolicy,
+): Promise<void> {
+  if (subscription === undefined) {
+    const patch = [{ op: 'add', path: '/metadata/_retry_policy', value: policy }];
+    await api.call(patchQueue, { path: { queue }, body: JSON.stringify(patch) });
+    return;
+  }
+  const { options } = await api.call(getSubscription, { path: { queue, subscription } });
+  await api.call(updateSubscription, {
+    path: { queue, subscription },
+    body: JSON.stringify({ options: { ...options, _retry_policy: policy } }),
+  });
 }

@@ -1,16 +1,30 @@
-import { explainMessage } from '../../../../api-client/operations.ts';
+import { useState } from 'preact/hooks';
+import type { Listed } from '../../../../api-client/api-client.ts';
+import { deliveryPath } from '../../../../api-client/deliveries.ts';
 import { dataIn, type MessageView, showMessage } from '../../../../api-client/messages.ts';
+import {
+  type Explained,
+  explainMessage,
+  getSubscription,
+  sendDelivery,
+} from '../../../../api-client/operations.ts';
 import { isNotFound } from '../../../../api-client/refusal.ts';
-import { counted } from '../../../../api-client/words.ts';
+import { counted, noneLeftText } from '../../../../api-client/words.ts';
+import { STATUSES, toRecord } from '../../../../shared/domain/delivery/vocabulary.ts';
+import { type DeliveryView, WAITS } from '../../../../shared/wire/views/delivery.ts';
 import { useConsole } from '../../live/console-context.tsx';
+import { useAction } from '../../live/hooks.ts';
 import { useLive } from '../../live/use-live.ts';
+import { Dialog } from '../../parts/dialog.tsx';
 import { Facts, Moment } from '../../parts/facts.tsx';
-import { Loaded, WhyMissing } from '../../parts/loaded.tsx';
-import { Empty } from '../../parts/notice.tsx';
+import { WorkButton } from '../../parts/form.tsx';
+import { Loaded, WhyMissing, ActionFailure, Empty, Notice } from '../../parts/loaded.tsx';
 import { PageHeading, Section } from '../../parts/page-heading.tsx';
 import { SourceText } from '../../parts/source-text.tsx';
+import { Glyph } from '../../parts/status.tsx';
+import { subscriberText } from '../../parts/subscription-text.tsx';
+import { type Column, Table } from '../../parts/table.tsx';
 import { hrefTo } from '../../route.ts';
-import { MessageSubscriptions } from './message-subscriptions.tsx';
 
 const MOST = 100;
 
@@ -102,5 +116,237 @@ function NoData({ erased }: { erased: boolean }) {
         message.
       </p>
     </Empty>
+  );
+}
+
+/** What became of a message for each subscription of its queue. */
+function MessageSubscriptions({
+  message: { queue, messageId, matched },
+  listed,
+  onSent,
+}: {
+  message: { queue: string; messageId: string; matched: number };
+  listed: Listed<Explained>;
+  onSent: () => void;
+}) {
+  if (listed.items.length === 0) return <Empty title={noneLeftText(matched)} />;
+  const columns: readonly Column<Explained>[] = [
+    {
+      head: 'Subscription',
+      wide: true,
+      cell: ({ subscriptionId, name, subscriber }) => (
+        <>
+          <a class="url strong" href={hrefTo({ page: 'subscription', queue, subscription: subscriptionId })}>
+            {name ?? subscriber ?? subscriptionId}
+          </a>
+          {name === undefined || subscriber === undefined ? null : <span class="sub url">{subscriber}</span>}
+          {name === undefined && subscriber === undefined ? null : (
+            <span class="sub id">{subscriptionId}</span>
+          )}
+        </>
+      ),
+    },
+    { head: 'Result', wide: true, cell: (explained) => <Verdict of={explained} /> },
+    {
+      head: 'Attempts',
+      numeric: true,
+      cell: ({ subscriptionId, delivery }) =>
+        delivery === undefined ? (
+          ''
+        ) : (
+          <a
+            href={hrefTo({ page: 'delivery', queue, message: messageId, subscription: subscriptionId })}
+            aria-label={`${delivery.attemptCount}, show the delivery to ${subscriptionId}`}
+          >
+            {delivery.attemptCount}
+          </a>
+        ),
+    },
+    {
+      head: 'Last response',
+      cell: ({ delivery }) => delivery?.lastAttempt?.statusCode ?? delivery?.lastAttempt?.error ?? '',
+    },
+    {
+      head: 'Next attempt',
+      cell: ({ delivery }) =>
+        delivery?.nextAttemptAt === undefined ? '' : <Moment at={delivery.nextAttemptAt} />,
+    },
+    {
+      head: 'Action',
+      cell: (explained) => <SendMessage message={{ queue, messageId }} to={explained} onSent={onSent} />,
+    },
+  ];
+  return (
+    <>
+      <Table
+        caption="What became of this message for each subscription"
+        columns={columns}
+        rows={listed.items}
+        keyOf={({ subscriptionId }) => subscriptionId}
+      />
+      {listed.more ? <p class="muted">Only the first {listed.items.length} are shown.</p> : null}
+    </>
+  );
+}
+
+/** The delivery status that each verdict looks like. */
+const LOOKS: Record<Explained['verdict'], DeliveryView['status']> = {
+  ...toRecord(STATUSES, (status) => status),
+  rate_limited: 'pending',
+  receiver_throttled: 'pending',
+  circuit_open: 'pending',
+  filtered: 'cancelled',
+  unconfirmed: 'cancelled',
+  disabled: 'cancelled',
+  expired: 'cancelled',
+  added_later: 'cancelled',
+  not_sent_yet: 'pending',
+  deleted: 'cancelled',
+};
+
+/** What became of a message for one subscription, and why. */
+function Verdict({ of }: { of: Explained }) {
+  const { verdict, certain, detail } = of;
+  const look = LOOKS[verdict];
+  return (
+    <>
+      <span class={`status tone-${look}`}>
+        <Glyph of={look} />
+        <span>
+          {certain ? '' : 'probably '}
+          {verdict.replaceAll('_', ' ')}
+        </span>
+        <span class="status-reason">{reasonText(of)}</span>
+      </span>
+      {detail === undefined ? null : <span class="sub">{detail}</span>}
+    </>
+  );
+}
+
+function reasonText(of: Explained): string | undefined {
+  const { verdict, delivery: { waiting, reason } = {} } = of;
+  if (waiting !== undefined) return `waits ${WAITS[waiting]}`;
+  return ruleText(of) ?? (reason === verdict ? undefined : reason?.replaceAll('_', ' '));
+}
+
+/** Which option excluded the message. */
+function ruleText({ rule }: Explained): string | undefined {
+  if (rule === undefined) return undefined;
+  const where = rule.path === undefined ? '' : `, first at ${rule.path}`;
+  return rule.by === 'event_types' ? 'by its event types' : `by its filter${where}`;
+}
+
+/** What sending would do; undefined where a message cannot be sent. */
+const CONSEQUENCES: Partial<Record<Explained['verdict'], string>> = {
+  delivered: 'It was delivered already. The subscriber gets it again, with the same webhook-id.',
+  filtered: 'The subscription filters this message out. The subscriber gets it this once, and no other.',
+  disabled:
+    'The subscription was disabled when the message was to be sent. The subscriber gets it like a new one.',
+  added_later: 'The subscription is newer than the message. The subscriber gets it like a new one.',
+};
+
+type SendTo = { message: { queue: string; messageId: string }; to: Explained; onSent: () => void };
+
+type Asked = SendTo & { consequence: string | undefined };
+
+/** Sends the message to one subscription, after a question; without a button where it cannot be sent. */
+function SendMessage(props: SendTo) {
+  const { verdict } = props.to;
+  // The verdict changes once the message is sent, while the dialog is still open.
+  const [wasDisabled] = useState(verdict === 'disabled');
+  const consequence = CONSEQUENCES[verdict];
+  return wasDisabled ? (
+    <SendOrEnable {...props} consequence={consequence} />
+  ) : (
+    <SendButton {...props} consequence={consequence} />
+  );
+}
+
+/** The verdict is about the time of the message; the subscription may be enabled by now. */
+function SendOrEnable(props: Asked) {
+  const { api } = useConsole();
+  const {
+    message: { queue },
+    to: { subscriptionId: subscription },
+  } = props;
+  const { value } = useLive(`subscription/${queue}/${subscription}`, () =>
+    api.call(getSubscription, { path: { queue, subscription } }),
+  );
+  if (value === undefined) return null;
+  if (value.disabled === undefined) return <SendButton {...props} />;
+  return <a href={hrefTo({ page: 'subscription', queue, subscription })}>Enable it to send</a>;
+}
+
+function SendButton(props: Asked) {
+  const [open, setOpen] = useState(false);
+  const { to, consequence } = props;
+  return (
+    <>
+      {consequence === undefined ? null : (
+        <button
+          type="button"
+          class="button button-small"
+          onClick={() => {
+            setOpen(true);
+          }}
+        >
+          {to.verdict === 'delivered' ? 'Send again' : 'Send'}
+          <span class="unseen"> to {receiverText(to)}</span>
+        </button>
+      )}
+      {open ? (
+        <Dialog
+          title="Send to this subscription"
+          onClose={() => {
+            setOpen(false);
+          }}
+        >
+          <Question {...props} />
+        </Dialog>
+      ) : null}
+    </>
+  );
+}
+
+function receiverText({ name, subscriber, subscriptionId }: Explained): string {
+  return subscriberText({ ...(name !== undefined && { name }), subscriber: subscriber ?? subscriptionId });
+}
+
+function Question({ message: { queue, messageId }, to, onSent, consequence: now }: Asked) {
+  const { api } = useConsole();
+  const { subscriptionId } = to;
+  // The verdict changes once the message is sent; the question does not.
+  const [consequence] = useState(now);
+  const { action, run } = useAction(async () => {
+    await api.call(sendDelivery, deliveryPath({ queue, messageId, subscriptionId }));
+    onSent();
+  });
+  const isSent = action.state === 'done';
+  return (
+    <div class="stack">
+      <p>
+        Send the message <span class="id">{messageId}</span> to <span class="url">{receiverText(to)}</span>?
+      </p>
+      <p>{consequence}</p>
+      <ActionFailure of={action} />
+      {isSent ? <Notice tone="success" title="Sent" /> : null}
+      <form method="dialog" class="actions">
+        {isSent ? (
+          <a
+            class="button"
+            href={hrefTo({ page: 'delivery', queue, message: messageId, subscription: subscriptionId })}
+          >
+            Show the delivery
+          </a>
+        ) : (
+          <WorkButton action={action} kind="primary" onClick={run}>
+            Send
+          </WorkButton>
+        )}
+        <button type="submit" class="button">
+          {isSent ? 'Done' : 'Cancel'}
+        </button>
+      </form>
+    </div>
   );
 }

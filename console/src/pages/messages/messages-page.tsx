@@ -4,13 +4,12 @@ import { firstOf } from '../../api/listed.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useLive } from '../../live/use-live.ts';
 import { Moment } from '../../parts/facts.tsx';
-import { Loaded } from '../../parts/loaded.tsx';
-import { Empty } from '../../parts/notice.tsx';
+import { WindowText } from '../../parts/windows.tsx';
+import { Loaded, Empty } from '../../parts/loaded.tsx';
 import { LinkBar } from '../../parts/page-heading.tsx';
 import { CommandText } from '../../parts/source-text.tsx';
 import { Glyph } from '../../parts/status.tsx';
 import { type Column, LoadMore, Table, useMost } from '../../parts/table.tsx';
-import { WindowText } from '../../parts/windows.tsx';
 import { hrefTo, type Query } from '../../route.ts';
 import { PageOfQueue } from '../queue/page-of-queue.tsx';
 

@@ -2,36 +2,39 @@ import type { ComponentChildren } from 'preact';
 import { useCallback, useEffect, useState } from 'preact/hooks';
 import type { Listed } from '../../../../api-client/api-client.ts';
 import { type Health, listQueues, readHealth } from '../../../../api-client/operations.ts';
-import { counted } from '../../../../api-client/words.ts';
+import { counted, HEALTH_NAMES } from '../../../../api-client/words.ts';
+import { REDRIVEN_QUEUES } from '../../../../shared/domain/work-queues.ts';
 import { failureWords } from '../../api/failure-words.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { type Live, useLive } from '../../live/use-live.ts';
 import { DialogButton } from '../../parts/dialog.tsx';
-import { Loaded, LoadingFigure } from '../../parts/loaded.tsx';
-import { Empty, Failure } from '../../parts/notice.tsx';
+import { Loaded, LoadingFigure, Empty, Failure, Notice } from '../../parts/loaded.tsx';
 import { PageHeading, Section } from '../../parts/page-heading.tsx';
 import { LoadMore, useMost } from '../../parts/table.tsx';
 import { durationText } from '../../parts/time-text.ts';
 import { hrefTo } from '../../route.ts';
 import {
-  percentText,
+  type Counts,
+  failedIn,
+  successRate,
+  type WindowName,
+  WINDOWS,
   NotCounted,
+  percentText,
   StatisticsCharts,
   WindowChoice,
 } from '../../statistics/statistics-charts.tsx';
-import { type Counts, failedIn, successRate, type WindowName, WINDOWS } from '../../statistics/series.ts';
 import { CreateQueue } from '../queue/edit-queue.tsx';
 import {
   figuresOf,
   LATE_MS,
   type QueueFigures,
+  QueueTable,
   readQueue,
+  type ShownQueue,
   totalOf,
   waitingIn,
-  QueueTable,
-  type ShownQueue,
 } from './queue-table.tsx';
-import { ServiceHealth } from './service-health.tsx';
 
 export function OverviewPage() {
   const { api, info } = useConsole();
@@ -298,3 +301,91 @@ function tilesOf({ summary, retrying, latenessMs }: ReturnType<typeof totalOf>):
 }
 
 const LOADING_TILES = tilesOf(totalOf([])).map(([name]): Tile => [name, <LoadingFigure />]);
+
+/** The health of the deployment: failed checks, overdue retries and dead letters. */
+function ServiceHealth({ health }: { health: Live<Health> }) {
+  if (health.failure !== undefined) return <Failure of={health.failure} />;
+  return (
+    <div class="health">
+      {health.value === undefined ? (
+        <p class="muted">Checking the health of the deployment.</p>
+      ) : (
+        <Report health={health.value} />
+      )}
+    </div>
+  );
+}
+
+function Report({ health }: { health: Health }) {
+  const warnings = warningsIn(health);
+  const notices = health.queues?.['undeliverable'] ?? 0;
+  return (
+    <>
+      {warnings.length === 0 ? (
+        <p class="health-well">
+          <span class="tone-delivered">The service is healthy.</span> No retry is overdue, and there are no
+          dead letters.
+        </p>
+      ) : (
+        <Notice tone="warning" title="Needs attention">
+          <ul>
+            {warnings.map(([name, text]) => (
+              <li key={name}>{text}</li>
+            ))}
+          </ul>
+        </Notice>
+      )}
+      {notices === 0 ? null : (
+        <p class="muted">
+          About {counted(notices, 'undeliverable notice', 'undeliverable notices')}.{' '}
+          <DeadLetterLink which="undeliverable">See which are settled</DeadLetterLink>
+        </p>
+      )}
+    </>
+  );
+}
+
+type NamedWarning = readonly [name: string, text: ComponentChildren];
+
+function warningsIn({ checks, queues = {}, overdue = 0 }: Health): NamedWarning[] {
+  return [
+    ...Object.entries(checks)
+      .filter(([, state]) => state === 'failing')
+      .map(([name]): NamedWarning => [name, `Not available: ${inWords(name)}.`]),
+    ...(overdue > 0 ? [['overdue', overdueText(overdue)] as const] : []),
+    ...Object.entries(queues)
+      .filter(([name, count]) => count > 0 && name.endsWith('DeadLetters'))
+      .map(([name, count]): NamedWarning => [name, deadLetterText(name, count)]),
+  ];
+}
+
+function deadLetterText(name: string, count: number) {
+  const which = REDRIVEN_QUEUES.find((queue) => HEALTH_NAMES[queue] === name);
+  return (
+    <>
+      About {count} in the queue of {inWords(name)}
+      {which === undefined ? (
+        ': find the cause, then purge it. reconcile has already started these retries.'
+      ) : (
+        <>
+          : find the cause, then redrive them. <DeadLetterLink which={which}>Show them</DeadLetterLink>
+        </>
+      )}
+    </>
+  );
+}
+
+function DeadLetterLink({ which, children }: { which: string; children: string }) {
+  return <a href={hrefTo({ page: 'dead-letters', query: { which } })}>{children}</a>;
+}
+
+function overdueText(overdue: number): string {
+  if (overdue === 1) return '1 retry is overdue.';
+  return `${overdue === 1000 ? '1000 or more' : overdue} retries are overdue.`;
+}
+
+/** `ingress dead letters` for `ingressDeadLetters`. */
+function inWords(name: string): string {
+  if (name === 'queues') return 'queue counts';
+  return name.replaceAll(/[A-Z]/g, (capital) => ` ${capital.toLowerCase()}`);
+}

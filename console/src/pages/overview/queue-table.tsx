@@ -21,7 +21,7 @@ import {
   sumOfStatistics,
   type WindowName,
   WINDOWS,
-} from '../../statistics/series.ts';
+} from '../../statistics/statistics-charts.tsx';
 
 /** Undefined figures are not read yet; `failure`: why the last poll failed. */
 export type ShownQueue = { name: string; value: QueueFigures | undefined; failure: unknown };

@@ -9,7 +9,7 @@ import { retryPolicySchema } from '../../../../shared/domain/retry/policy-schema
 import type { PartialRetryPolicy } from '../../../../shared/domain/retry/policy.ts';
 import { type Faults, faultsByField, rejectedFields } from '../../api/failure-words.ts';
 import { useConsole } from '../../live/console-context.tsx';
-import { useAction } from '../../live/use-action.ts';
+import { useAction } from '../../live/hooks.ts';
 import {
   InputField,
   jsonFault,
@@ -20,10 +20,9 @@ import {
   textOf,
 } from '../../parts/fields.tsx';
 import { Form, FormActions } from '../../parts/form.tsx';
-import { ActionFailure } from '../../parts/notice.tsx';
+import { ActionFailure } from '../../parts/loaded.tsx';
 import { hrefTo } from '../../route.ts';
-import { choiceOf, type PolicyChoice, policyIn } from '../designer/draft.ts';
-import { PolicyField } from '../designer/policy-controls.tsx';
+import { choiceOf, type PolicyChoice, policyIn, PolicyField } from '../designer/policy-controls.tsx';
 
 /** The form that changes the metadata of a queue. */
 export function EditQueue({

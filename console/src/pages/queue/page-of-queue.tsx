@@ -4,11 +4,10 @@ import { listQueues, putQueue } from '../../../../api-client/operations.ts';
 import { nearestName } from '../../../../api-client/queues.ts';
 import { isNotFound } from '../../../../api-client/refusal.ts';
 import { useConsole } from '../../live/console-context.tsx';
-import { useAction } from '../../live/use-action.ts';
+import { useAction } from '../../live/hooks.ts';
 import { type Live, useLive } from '../../live/use-live.ts';
 import { WorkButton } from '../../parts/form.tsx';
-import { Loaded } from '../../parts/loaded.tsx';
-import { ActionFailure, Empty } from '../../parts/notice.tsx';
+import { Loaded, ActionFailure, Empty } from '../../parts/loaded.tsx';
 import { PageHeading } from '../../parts/page-heading.tsx';
 import { hrefTo } from '../../route.ts';
 

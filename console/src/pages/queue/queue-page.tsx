@@ -7,14 +7,13 @@ import { completeRetryPolicy, DEFAULT_RETRY_POLICY } from '../../../../shared/do
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 import { type RecentMessage, recentReader } from '../../api/recent-deliveries.ts';
 import { useConsole } from '../../live/console-context.tsx';
-import { useAction } from '../../live/use-action.ts';
+import { useAction } from '../../live/hooks.ts';
 import { useLive } from '../../live/use-live.ts';
 import { WorkButton, Form } from '../../parts/form.tsx';
 import { ConfirmButton, DialogButton } from '../../parts/dialog.tsx';
 import { Facts, PolicyFacts } from '../../parts/facts.tsx';
 import { InputField, jsonFault } from '../../parts/fields.tsx';
-import { Loaded } from '../../parts/loaded.tsx';
-import { ActionFailure, Empty, Notice } from '../../parts/notice.tsx';
+import { Loaded, ActionFailure, Empty, Notice } from '../../parts/loaded.tsx';
 import { PageHeading, Section } from '../../parts/page-heading.tsx';
 import { CommandText, SourceText } from '../../parts/source-text.tsx';
 import { Sparkline, type SparkStatus } from '../../parts/status.tsx';

@@ -9,10 +9,10 @@ import {
 import { timeText } from '../../../../shared/wire/fields.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 import { useConsole } from '../../live/console-context.tsx';
-import { loadedBy, useAction } from '../../live/use-action.ts';
+import { loadedBy, useAction } from '../../live/hooks.ts';
 import type { Live } from '../../live/use-live.ts';
 import { Form, WorkButton } from '../../parts/form.tsx';
-import { ActionFailure, Notice } from '../../parts/notice.tsx';
+import { ActionFailure, Notice } from '../../parts/loaded.tsx';
 import { SelectField } from '../../parts/fields.tsx';
 import { subscriberText } from '../../parts/subscription-text.tsx';
 import { WindowFields, windowIn } from '../../parts/windows.tsx';

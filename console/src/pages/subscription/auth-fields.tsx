@@ -3,7 +3,7 @@ import { REDACTED } from '../../../../shared/domain/subscription/credential-head
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 import type { Faults } from '../../api/failure-words.ts';
 import { InputField, SelectField } from '../../parts/fields.tsx';
-import { Notice } from '../../parts/notice.tsx';
+import { Notice } from '../../parts/loaded.tsx';
 
 /** How requests authenticate at the subscriber. `stored`: as the subscription has it. */
 export function AuthFields({

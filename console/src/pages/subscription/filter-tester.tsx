@@ -5,10 +5,10 @@ import { parseContentFilter } from '../../../../shared/domain/subscription/conte
 import { evaluateFilter } from '../../../../shared/domain/subscription/content-filter.ts';
 import { firstOf } from '../../api/listed.ts';
 import { useConsole } from '../../live/console-context.tsx';
-import { useAction } from '../../live/use-action.ts';
+import { useAction } from '../../live/hooks.ts';
 import { WorkButton } from '../../parts/form.tsx';
 import { InputField, jsonFault, SelectField } from '../../parts/fields.tsx';
-import { ActionFailure, Failure } from '../../parts/notice.tsx';
+import { ActionFailure, Failure } from '../../parts/loaded.tsx';
 import { clockText } from '../../parts/time-text.ts';
 
 const MOST = 20;

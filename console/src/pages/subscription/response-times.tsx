@@ -2,7 +2,7 @@ import { useMemo } from 'preact/hooks';
 import type { SubscriptionDeliveryView } from '../../../../shared/wire/views/delivery.ts';
 import { Chart, MILLISECOND_STEPS, timeChart } from '../../parts/chart.tsx';
 import { Facts } from '../../parts/facts.tsx';
-import { Empty } from '../../parts/notice.tsx';
+import { Empty } from '../../parts/loaded.tsx';
 import { durationText } from '../../parts/time-text.ts';
 
 /** A chart of the response time of each delivery’s last attempt. */

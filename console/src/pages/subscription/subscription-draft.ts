@@ -4,7 +4,7 @@ import { hasNewOrigin, parseDestination } from '../../../../shared/domain/subscr
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 import type { Faults } from '../../api/failure-words.ts';
 import { jsonFault, jsonIn, numberIn, textOf } from '../../parts/fields.tsx';
-import { choiceOf, policyIn, type PolicyChoice } from '../designer/draft.ts';
+import { choiceOf, policyIn, type PolicyChoice } from '../designer/policy-controls.tsx';
 import { authDraft, authFaults, authIn, type AuthDraft } from './auth-fields.tsx';
 
 export type Header = { name: string; value: string };

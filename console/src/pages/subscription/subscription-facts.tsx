@@ -6,7 +6,7 @@ import { policyFor } from '../../../../shared/domain/subscription/delivery-polic
 import { type Destination, parseDestination } from '../../../../shared/domain/subscription/destination.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 import { Facts, Moment, PolicyFacts } from '../../parts/facts.tsx';
-import { Notice } from '../../parts/notice.tsx';
+import { Notice } from '../../parts/loaded.tsx';
 import { SourceText } from '../../parts/source-text.tsx';
 import { SubscriberUrl, SubscriptionState } from '../../parts/subscription-text.tsx';
 import { durationText } from '../../parts/time-text.ts';

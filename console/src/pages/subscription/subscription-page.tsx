@@ -14,22 +14,20 @@ import type { SubscriptionDeliveryView } from '../../../../shared/wire/views/del
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 import { firstWithin } from '../../api/listed.ts';
 import { useConsole } from '../../live/console-context.tsx';
-import { useAction } from '../../live/use-action.ts';
+import { useAction } from '../../live/hooks.ts';
 import { useLive } from '../../live/use-live.ts';
 import { WorkButton } from '../../parts/form.tsx';
 import { ConfirmButton, DialogButton } from '../../parts/dialog.tsx';
 import { Moment } from '../../parts/facts.tsx';
-import { Loaded } from '../../parts/loaded.tsx';
-import { ActionFailure, Empty, Failure } from '../../parts/notice.tsx';
+import { Loaded, ActionFailure, Empty, Failure } from '../../parts/loaded.tsx';
 import { PageHeading, Section } from '../../parts/page-heading.tsx';
 import { Status } from '../../parts/status.tsx';
 import { subscriberText } from '../../parts/subscription-text.tsx';
 import { type Column, LoadMore, PAGE_SIZE, Table, useMost } from '../../parts/table.tsx';
 import { durationText } from '../../parts/time-text.ts';
 import { hrefTo } from '../../route.ts';
-import { EditSubscription } from './edit-subscription.tsx';
+import { EditSubscription, RotateSecret } from './edit-subscription.tsx';
 import { ResponseTimes } from './response-times.tsx';
-import { RotateSecret } from './rotate-secret.tsx';
 import { SendTest } from './send-test.tsx';
 import { PolicyInForce, SubscriptionFacts } from './subscription-facts.tsx';
 
