@@ -29,6 +29,8 @@ export function numberIn(text: string): number | string | undefined {
   return /^-?\d+(\.\d+)?$/.test(trimmed) ? Number(trimmed) : trimmed;
 }
 
+type Labelled = { label: string; hint?: ComponentChildren; fault?: string | undefined };
+
 type FieldParts = { id: string; 'aria-describedby': string | undefined; 'aria-invalid': boolean };
 
 /** A labelled control with a hint and an error. */
@@ -37,12 +39,7 @@ export function Field({
   hint,
   fault,
   children,
-}: {
-  label: string;
-  hint?: ComponentChildren;
-  fault?: string | undefined;
-  children: (parts: FieldParts) => ComponentChildren;
-}) {
+}: Labelled & { children: (parts: FieldParts) => ComponentChildren }) {
   const id = useId();
   const described = [fault === undefined ? '' : `${id}-fault`, hint === undefined ? '' : `${id}-hint`];
   const describedBy = described.join(' ').trim();
@@ -79,10 +76,7 @@ export function InputField({
   value,
   onValue,
   ...input
-}: {
-  label: string;
-  hint?: ComponentChildren;
-  fault?: string | undefined;
+}: Labelled & {
   rows?: number;
   /** Shown in a monospaced font. */
   code?: boolean;
@@ -130,10 +124,7 @@ export function SelectField({
   value,
   onValue,
   options,
-}: {
-  label: string;
-  hint?: ComponentChildren;
-  fault?: string | undefined;
+}: Labelled & {
   /** Undefined: the browser keeps what is chosen. */
   value?: string;
   onValue: (value: string) => void;

@@ -29,33 +29,21 @@ export function WindowFields({
 }) {
   return (
     <div class="window-fields">
-      <Field label="Accepted since">
-        {(parts) => (
-          <input
-            {...parts}
-            type="datetime-local"
-            required
-            value={localInput(since)}
-            onChange={({ currentTarget }) => {
-              const time = Date.parse(currentTarget.value);
-              if (!Number.isNaN(time)) onChange({ since: time, until });
-            }}
-          />
-        )}
-      </Field>
-      <Field label="Accepted before">
-        {(parts) => (
-          <input
-            {...parts}
-            type="datetime-local"
-            value={until === undefined ? '' : localInput(until)}
-            onChange={({ currentTarget }) => {
-              const time = Date.parse(currentTarget.value);
-              onChange({ since, until: Number.isNaN(time) ? undefined : time });
-            }}
-          />
-        )}
-      </Field>
+      <TimeField
+        label="Accepted since"
+        required
+        time={since}
+        onTime={(time) => {
+          if (time !== undefined) onChange({ since: time, until });
+        }}
+      />
+      <TimeField
+        label="Accepted before"
+        time={until}
+        onTime={(time) => {
+          onChange({ since, until: time });
+        }}
+      />
       <div class="actions">
         {PRESETS.map(([text, length]) => (
           <button
@@ -71,6 +59,35 @@ export function WindowFields({
         ))}
       </div>
     </div>
+  );
+}
+
+function TimeField({
+  label,
+  required = false,
+  time,
+  onTime,
+}: {
+  label: string;
+  required?: boolean;
+  time: number | undefined;
+  onTime: (time: number | undefined) => void;
+}) {
+  return (
+    <Field label={label}>
+      {(parts) => (
+        <input
+          {...parts}
+          type="datetime-local"
+          required={required}
+          value={time === undefined ? '' : localInput(time)}
+          onChange={({ currentTarget }) => {
+            const chosen = Date.parse(currentTarget.value);
+            onTime(Number.isNaN(chosen) ? undefined : chosen);
+          }}
+        />
+      )}
+    </Field>
   );
 }
 

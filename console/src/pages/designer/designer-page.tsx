@@ -17,9 +17,10 @@ import {
 } from '../../../../shared/domain/retry/policy.ts';
 import { type Retry, retrySchedule, totalSeconds } from '../../../../shared/domain/retry/schedule.ts';
 import { POLICY_PRESETS, type PresetName } from '../../../../shared/domain/retry/vocabulary.ts';
+import type { Faults } from '../../api/failure-words.ts';
 import type { PageClient } from '../../api/page-client.ts';
 import { useConsole } from '../../live/console-context.tsx';
-import { type Action, useAction } from '../../live/hooks.ts';
+import { useAction } from '../../live/hooks.ts';
 import { useLive } from '../../live/use-live.ts';
 import { Field, SelectField } from '../../parts/fields.tsx';
 import { Form, WorkButton } from '../../parts/form.tsx';
@@ -44,27 +45,49 @@ import {
 } from './policy-controls.tsx';
 import { runningTotal, ScheduleCharts } from './schedule-charts.tsx';
 
-/** Edits the fields of a policy and shows the resulting schedule. */
+const NO_FAULTS: Faults = new Map();
+
+/** Edits the fields of a policy, at first those of the owner in the address, and shows the resulting schedule. */
 export function DesignerPage({ query: { queue = '', subscription } }: { query: Query }) {
-  const requested = useMemo(
-    (): PolicyOwner => ({ queue, ...(subscription !== undefined && { subscription }) }),
-    [queue, subscription],
-  );
-  const { draft, validation, drawn, faults, change, refuse, loading } = useDesign(requested);
+  const { api, info } = useConsole();
+  const [draft, setDraft] = useState(EMPTY_DRAFT);
+  const [refused, refuse] = useState(NO_FAULTS);
+  const validation = useMemo(() => validateDraft(draft), [draft]);
+  const faults = validation.ok ? refused : validation.faults;
   const fault = faults.get('_retry_policy');
+  // The policy to draw: the last valid one.
+  const drawn = useRef<RetryPolicy>(DEFAULT_RETRY_POLICY);
+  if (validation.ok) drawn.current = validation.complete;
+  const change = (next: Draft): void => {
+    refuse(NO_FAULTS);
+    setDraft(next);
+  };
+  const { action, run } = useAction(async () => {
+    const policy = await storedPolicy(api, { queue, subscription });
+    if (policy !== undefined) change(draftOf(policy));
+  });
+  // The page is mounted anew for another owner.
+  useEffect(() => {
+    if (queue !== '') run();
+  }, []);
   return (
     <>
       <PageHeading title="Policy designer">
-        <PresetChoice
-          chosen={validation.ok ? presetOf(validation.complete) : undefined}
-          onChoose={(name) => {
-            change(draftOf(RETRY_POLICY_PRESETS[name]));
-          }}
-        />
-        <DraftButton text="Example: 10 retries, 5 to 260 s" draft={SNS_EXAMPLE} onBegin={change} />
-        <DraftButton text="Reset to the defaults" draft={EMPTY_DRAFT} onBegin={change} />
+        <PresetChoice chosen={validation.ok ? presetOf(validation.complete) : undefined} onChoose={change} />
+        {STARTS.map(([text, start]) => (
+          <button
+            key={text}
+            type="button"
+            class="button"
+            onClick={() => {
+              change(start);
+            }}
+          >
+            {text}
+          </button>
+        ))}
       </PageHeading>
-      <ActionFailure of={loading} />
+      <ActionFailure of={action} />
       <PolicyControls
         draft={draft}
         faults={faults}
@@ -74,9 +97,9 @@ export function DesignerPage({ query: { queue = '', subscription } }: { query: Q
       />
       {fault === undefined ? null : <Notice tone="danger" title={`The policy ${fault}`} />}
       <Section title="Schedule">
-        <ScheduleSum policy={drawn} stale={!validation.ok} />
-        <ScheduleCharts policy={drawn} />
-        <ScheduleTable policy={drawn} />
+        <ScheduleSum policy={drawn.current} stale={!validation.ok} />
+        <ScheduleCharts policy={drawn.current} />
+        <ScheduleTable policy={drawn.current} />
       </Section>
       <div class="columns">
         <Section title="JSON">
@@ -84,18 +107,23 @@ export function DesignerPage({ query: { queue = '', subscription } }: { query: Q
           <SourceText text={jsonOf(validation)} what="the policy" />
         </Section>
         <Section title="Apply the policy">
-          <ApplySection
-            validation={validation}
-            requested={requested}
-            onRefused={(fields) => {
-              refuse(faultsOf(fields));
-            }}
-          />
+          {info?.deployment === null ? (
+            <p class="muted">
+              There is no deployment to apply the policy to. The rest of this page works without one.
+            </p>
+          ) : (
+            <ApplyPolicy validation={validation} requested={{ queue, subscription }} onRefused={refuse} />
+          )}
         </Section>
       </div>
     </>
   );
 }
+
+const STARTS = [
+  ['Example: 10 retries, 5 to 260 s', SNS_EXAMPLE],
+  ['Reset to the defaults', EMPTY_DRAFT],
+] as const;
 
 function jsonOf(validation: Validation): string {
   return validation.ok ? JSON.stringify({ _retry_policy: validation.policy }, null, 2) : '–';
@@ -106,7 +134,7 @@ function PresetChoice({
   onChoose,
 }: {
   chosen: PresetName | undefined;
-  onChoose: (name: PresetName) => void;
+  onChoose: (preset: Draft) => void;
 }) {
   return (
     <label>
@@ -114,7 +142,7 @@ function PresetChoice({
       <select
         value={chosen ?? ''}
         onChange={({ currentTarget: { value } }) => {
-          if (isPresetName(value)) onChoose(value);
+          if (isPresetName(value)) onChoose(draftOf(RETRY_POLICY_PRESETS[value]));
         }}
       >
         <option value="" disabled>
@@ -127,53 +155,6 @@ function PresetChoice({
         ))}
       </select>
     </label>
-  );
-}
-
-function DraftButton({
-  text,
-  draft,
-  onBegin,
-}: {
-  text: string;
-  draft: Draft;
-  onBegin: (draft: Draft) => void;
-}) {
-  return (
-    <button
-      type="button"
-      class="button"
-      onClick={() => {
-        onBegin(draft);
-      }}
-    >
-      {text}
-    </button>
-  );
-}
-
-function ApplySection({
-  validation,
-  requested,
-  onRefused,
-}: {
-  validation: Validation;
-  requested: PolicyOwner;
-  onRefused: (fields: readonly { field: string; message: string }[]) => void;
-}) {
-  const { info } = useConsole();
-  if (info?.deployment === null)
-    return (
-      <p class="muted">
-        There is no deployment to apply the policy to. The rest of this page works without one.
-      </p>
-    );
-  return (
-    <ApplyPolicy
-      policy={validation.ok ? validation.policy : undefined}
-      requested={requested}
-      onRefused={onRefused}
-    />
   );
 }
 
@@ -226,58 +207,17 @@ const COLUMNS: readonly Column<Row>[] = [
   },
 ];
 
-type Faults = ReadonlyMap<string, string>;
-
-const NO_FAULTS: Faults = new Map();
-
-type Design = {
-  draft: Draft;
-  validation: Validation;
-  /** The policy to draw: the last valid one. */
-  drawn: RetryPolicy;
-  /** Errors by field: of the draft, or else those that the API reported. */
-  faults: Faults;
-  change: (draft: Draft) => void;
-  refuse: (faults: Faults) => void;
-  loading: Action<void>;
-};
-
-/** The state of the designer. It starts with the owner's stored policy, if there is one. */
-function useDesign(owner: PolicyOwner): Design {
-  const { api } = useConsole();
-  const [draft, setDraft] = useState<Draft>(EMPTY_DRAFT);
-  const [refused, refuse] = useState(NO_FAULTS);
-  const validation = useMemo(() => validateDraft(draft), [draft]);
-  const drawn = useRef<RetryPolicy>(DEFAULT_RETRY_POLICY);
-  if (validation.ok) drawn.current = validation.complete;
-  const change = (next: Draft): void => {
-    refuse(NO_FAULTS);
-    setDraft(next);
-  };
-  const { action, run } = useAction(async () => {
-    const policy = await storedPolicy(api, owner);
-    if (policy !== undefined) change(draftOf(policy));
-  });
-  const { queue, subscription } = owner;
-  useEffect(() => {
-    if (queue !== '') run();
-  }, [queue, subscription, run]);
-  const faults = validation.ok ? refused : validation.faults;
-  return { draft, validation, drawn: drawn.current, faults, change, refuse, loading: action };
-}
-
 const MOST = 100;
 
-/** Stores a policy on a queue or a subscription. `onRefused` gets the fields that the API rejects. */
+/** Stores a policy on a queue or a subscription, at first the `requested` one. `onRefused` gets the errors of the API. */
 function ApplyPolicy({
-  policy,
+  validation,
   requested,
   onRefused,
 }: {
-  policy: PartialRetryPolicy | undefined;
-  /** The owner that is chosen at first. */
+  validation: Validation;
   requested: PolicyOwner;
-  onRefused: (fields: ApiRefusal['fields']) => void;
+  onRefused: (faults: Faults) => void;
 }) {
   const { api } = useConsole();
   const names = useId();
@@ -296,7 +236,7 @@ function ApplyPolicy({
     try {
       await storePolicy(api, owner, given);
     } catch (error) {
-      if (error instanceof ApiRefusal) onRefused(error.fields);
+      if (error instanceof ApiRefusal) onRefused(faultsOf(error.fields));
       throw error;
     }
   });
@@ -304,7 +244,7 @@ function ApplyPolicy({
     <Form
       action={action}
       onSubmit={() => {
-        if (policy !== undefined) run(policy);
+        if (validation.ok) run(validation.policy);
       }}
     >
       <Field label="Queue">
@@ -318,7 +258,7 @@ function ApplyPolicy({
               autocomplete="off"
               spellcheck={false}
               onInput={({ currentTarget }) => {
-                setOwner({ queue: currentTarget.value });
+                setOwner({ queue: currentTarget.value, subscription: undefined });
               }}
               onChange={({ currentTarget }) => {
                 setChosenQueue(currentTarget.value);
@@ -337,7 +277,7 @@ function ApplyPolicy({
         hint="Choose one to set its policy instead of the queue’s."
         value={subscription ?? ''}
         onValue={(id) => {
-          setOwner(id === '' ? { queue } : { queue, subscription: id });
+          setOwner({ queue, subscription: id === '' ? undefined : id });
         }}
         options={[
           ['', 'none: set the queue’s policy'],
@@ -347,7 +287,7 @@ function ApplyPolicy({
       <WorkButton action={action} kind="primary" submit>
         Apply
       </WorkButton>
-      {policy === undefined ? <p class="muted">Fix the errors above first.</p> : null}
+      {validation.ok ? null : <p class="muted">Fix the errors above first.</p>}
       {action.state === 'done' ? (
         <Notice tone="success" title="Policy applied">
           <p>
@@ -362,7 +302,7 @@ function ApplyPolicy({
 }
 
 /** The owner of a policy: a queue, or a subscription on it. */
-type PolicyOwner = { queue: string; subscription?: string };
+type PolicyOwner = { queue: string; subscription: string | undefined };
 
 /** The stored policy; undefined where there is none, or where the queue does not exist. */
 async function storedPolicy(

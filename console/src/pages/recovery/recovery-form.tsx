@@ -15,7 +15,7 @@ import { Form, WorkButton } from '../../parts/form.tsx';
 import { ActionFailure, Notice } from '../../parts/loaded.tsx';
 import { SelectField } from '../../parts/fields.tsx';
 import { subscriberText } from '../../parts/subscription-text.tsx';
-import { WindowFields, windowIn } from '../../parts/windows.tsx';
+import { type TimeWindow, WindowFields, windowIn } from '../../parts/windows.tsx';
 import type { Query } from '../../route.ts';
 import { deliveryQuery } from '../../../../api-client/deliveries.ts';
 import type { PageClient } from '../../api/page-client.ts';
@@ -32,9 +32,10 @@ export function RecoveryForm({
   onStarted: () => void;
 }) {
   const { api } = useConsole();
-  const [window, setWindow] = useState(() => windowIn(query));
-  const [subscription, setSubscription] = useState(query['subscription'] ?? '');
-  const [status, setStatus] = useState<RecoverableStatus>();
+  const [filter, setFilter] = useState((): Filter => {
+    return { window: windowIn(query), subscription: query['subscription'] ?? '', status: undefined };
+  });
+  const { window, subscription, status } = filter;
   const selected = (): Selection => ({
     queue,
     since: window.since,
@@ -53,8 +54,8 @@ export function RecoveryForm({
     onStarted();
   });
   const { value: found } = loadedBy(count.action);
-  const changeFilter = (change: () => void): void => {
-    change();
+  const change = (changed: Partial<Filter>): void => {
+    setFilter({ ...filter, ...changed });
     count.reset();
     start.reset();
   };
@@ -69,9 +70,7 @@ export function RecoveryForm({
       <WindowFields
         window={window}
         onChange={(next) => {
-          changeFilter(() => {
-            setWindow(next);
-          });
+          change({ window: next });
         }}
       />
       <div class="window-fields">
@@ -79,19 +78,22 @@ export function RecoveryForm({
           label="Subscription"
           value={subscription}
           onValue={(id) => {
-            changeFilter(() => {
-              setSubscription(id);
-            });
+            change({ subscription: id });
           }}
           options={[['', 'all subscriptions'], ...subscriptionOptions(subscriptions, subscription)]}
         />
-        <StatusField
-          status={status}
-          onStatus={(one) => {
-            changeFilter(() => {
-              setStatus(one);
-            });
+        <SelectField
+          label="Status"
+          hint={
+            status === undefined
+              ? 'Manually cancelled deliveries are left alone. To include them, choose “cancelled”.'
+              : undefined
+          }
+          value={status ?? ''}
+          onValue={(text) => {
+            change({ status: RECOVERABLE_STATUSES.find((one) => one === text) });
           }}
+          options={[['', 'all failed deliveries'], ...RECOVERABLE_STATUSES.map((one) => [one, one] as const)]}
         />
       </div>
       <div class="actions">
@@ -120,29 +122,8 @@ export function RecoveryForm({
   );
 }
 
-function StatusField({
-  status,
-  onStatus,
-}: {
-  status: RecoverableStatus | undefined;
-  onStatus: (status: RecoverableStatus | undefined) => void;
-}) {
-  return (
-    <SelectField
-      label="Status"
-      hint={
-        status === undefined
-          ? 'Manually cancelled deliveries are left alone. To include them, choose “cancelled”.'
-          : undefined
-      }
-      value={status ?? ''}
-      onValue={(text) => {
-        onStatus(RECOVERABLE_STATUSES.find((one) => one === text));
-      }}
-      options={[['', 'all failed deliveries'], ...RECOVERABLE_STATUSES.map((one) => [one, one] as const)]}
-    />
-  );
-}
+/** `subscription`: empty for all. */
+type Filter = { window: TimeWindow; subscription: string; status: RecoverableStatus | undefined };
 
 /** The chosen subscription may be beyond the listed ones: a link can name any. */
 function subscriptionOptions(

@@ -81,24 +81,16 @@ export function EditSubscription({
   const [before] = useState(subscription);
   const { source: queue, id } = before;
   const { action, run, reset } = useAction(async ({ draft, keepSecret }: SubscriptionEdit) => {
-    const secret = await save(draft, keepSecret);
+    const path = { queue, subscription: id };
+    // Other options may have changed meanwhile.
+    const patch = patchOf(before, draft, await api.call(getSubscription, { path }));
+    const body = JSON.stringify({ ...patch, ...(keepSecret && { secret: 'keep' }) });
+    // A new one, if the subscriber moved to another origin.
+    const { secret } = patch === undefined ? {} : await api.call(updateSubscription, { path, body });
     onDone();
     if (secret === undefined) onClose();
     return secret;
   });
-  /** Returns the new secret, if the subscriber moved to another origin. Other options may have changed meanwhile. */
-  const save = async (draft: SubscriptionEdit['draft'], keepSecret: boolean): Promise<string | undefined> => {
-    const patch = patchOf(
-      before,
-      draft,
-      await api.call(getSubscription, { path: { queue, subscription: id } }),
-    );
-    if (patch === undefined) return undefined;
-    const body = { ...patch, ...(keepSecret && { secret: 'keep' }) };
-    return (
-      await api.call(updateSubscription, { path: { queue, subscription: id }, body: JSON.stringify(body) })
-    ).secret;
-  };
   return action.state === 'done' ? (
     <NewSecret what="new signing secret" secret={action.result ?? ''} onDone={onClose}>
       <p>The subscriber has moved to another origin. Give it this secret, which signs all requests to it.</p>
