@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import type { ConsoleInfo } from '../../shared/wire/views/console.ts';
+import { type ConsoleInfo, consoleInfoSchema } from '../../shared/wire/views/console.ts';
 import { wordsFor } from './api/failure-words.ts';
 import { pageClient } from './api/page-client.ts';
 import {
@@ -24,7 +24,7 @@ export function App({ token }: { token: SessionToken }) {
   const [failure, setFailure] = useState<unknown>();
   useEffect(() => {
     const unmounted = new AbortController();
-    api.info(unmounted.signal).then(setInfo, (error: unknown) => {
+    api.local('/info', consoleInfoSchema, { signal: unmounted.signal }).then(setInfo, (error: unknown) => {
       if (!unmounted.signal.aborted) setFailure(error);
     });
     return () => {

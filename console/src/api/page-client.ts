@@ -1,3 +1,4 @@
+import type * as z from 'zod';
 import {
   type ApiAnswer,
   type ApiClient,
@@ -7,7 +8,6 @@ import {
   type Send,
 } from '../../../api-client/api-client.ts';
 import { ApiRefusal, isAnswer } from '../../../api-client/refusal.ts';
-import { type ConsoleInfo, consoleInfoSchema } from '../../../shared/wire/views/console.ts';
 import type { SessionToken } from '../session-token.ts';
 
 /** Longer than the command waits for the API, so that the command's timeout error arrives first. */
@@ -26,22 +26,21 @@ export class ConsoleStopped extends Error {
 }
 
 export type PageClient = ApiClient & {
-  info: (signal: AbortSignal) => Promise<ConsoleInfo>;
   /** Calls the command itself, which reads what the API does not show. The path is relative to /api-local. */
-  sendLocal: Send;
+  local: <Answer>(path: string, schema: z.ZodType<Answer>, rest?: Partial<ApiRequest>) => Promise<Answer>;
 };
 
 /** Calls the administration API through the command that serves this page; the command signs the requests. */
 export function pageClient(token: SessionToken): PageClient {
   const slots = limitConcurrency(MAX_CONCURRENT);
-  const ask = (prefix: string, request: ApiRequest): Promise<ApiAnswer> =>
-    slots(() => once(prefix, request, token), request.signal);
-  const sendLocal: Send = (request) => ask('/api-local', request);
+  const sendTo =
+    (prefix: string): Send =>
+    (request) =>
+      slots(() => once(prefix, request, token), request.signal);
   return {
-    ...clientBy('the API', (request) => ask('/api', request)),
-    sendLocal,
-    info: (signal) =>
-      callBy(sendLocal, { method: 'GET', path: '/info', search: '', signal }, consoleInfoSchema),
+    ...clientBy('the API', sendTo('/api')),
+    local: (path, schema, rest) =>
+      callBy(sendTo('/api-local'), { method: 'GET', path, search: '', ...rest }, schema),
   };
 }
 
@@ -56,27 +55,20 @@ export async function isAccepted(token: string): Promise<boolean> {
 }
 
 async function once(prefix: string, request: ApiRequest, token: SessionToken): Promise<ApiAnswer> {
-  const { method, path, search } = request;
-  const answer = await answerTo(prefix + path + search, fetchOf(request, token.value));
+  const { method, path, search, body, contentType = 'application/json', signal } = request;
+  const headers = new Headers(body === undefined ? {} : { 'content-type': contentType });
+  if (token.value !== undefined) headers.set('authorization', `Bearer ${token.value}`);
+  const timeout = AbortSignal.timeout(TIMEOUT_MS);
+  const answer = await answerTo(prefix + path + search, {
+    method,
+    headers,
+    ...(body !== undefined && { body }),
+    signal: AbortSignal.any([...(signal === undefined ? [] : [signal]), timeout]),
+  });
   if (isAnswer(request, answer)) return answer;
   const refusal = new ApiRefusal(`${method} ${path}`, answer.status, answer.text);
   if (refusal.code === 'token_refused') token.forget();
   throw refusal;
-}
-
-function fetchOf(
-  { method, body, contentType = 'application/json', signal }: ApiRequest,
-  token: string | undefined,
-): RequestInit {
-  const timeout = AbortSignal.timeout(TIMEOUT_MS);
-  const headers = new Headers(body === undefined ? {} : { 'content-type': contentType });
-  if (token !== undefined) headers.set('authorization', `Bearer ${token}`);
-  return {
-    method,
-    headers,
-    ...(body === undefined ? {} : { body }),
-    signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
-  };
 }
 
 async function answerTo(url: string, init: RequestInit): Promise<ApiAnswer> {

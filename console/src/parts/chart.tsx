@@ -78,6 +78,35 @@ export const MILLISECOND_STEPS: number[] = [
 /** Seconds. In less, the labels of the axis would all be the same minute. */
 const SHORTEST = 60;
 
+type SeriesIn = (colour: (name: string) => string) => uPlot.Series[];
+
+/** Options of a chart without legend and cursor. */
+export function plainChart({
+  x,
+  y,
+  scales,
+  series,
+}: {
+  x: uPlot.Axis;
+  y: uPlot.Axis;
+  scales: uPlot.Scales;
+  series: SeriesIn;
+}): ChartOptions {
+  return (colour) => {
+    const axis = { stroke: colour('muted'), grid: { stroke: colour('line') } };
+    return {
+      legend: { show: false },
+      cursor: { show: false },
+      scales,
+      axes: [
+        { ...axis, ticks: { stroke: colour('line') }, ...x },
+        { ...axis, ticks: { show: false }, ...y },
+      ],
+      series: [{}, ...series(colour)],
+    };
+  };
+}
+
 /** Options of a chart over time. `valueText`: labels of the values; `range`: of the largest value; `steps`: of the labels. */
 export function timeChart({
   valueText,
@@ -88,37 +117,23 @@ export function timeChart({
   valueText: (value: number) => string;
   range: (most: number) => number;
   steps?: number[];
-  series: (colour: (name: string) => string) => uPlot.Series[];
+  series: SeriesIn;
 }): ChartOptions {
-  return (colour) => ({
-    legend: { show: false },
-    cursor: { show: false },
+  return plainChart({
+    x: {
+      space: 96,
+      size: 32,
+      values: (_plot, values) => {
+        const seconds = values.some((value) => value % 60 !== 0);
+        return values.map((value) => axisTime(value * 1000, { now: Date.now(), seconds }));
+      },
+    },
+    y: { size: 76, ...(steps && { incrs: steps }), values: (_plot, values) => values.map(valueText) },
     scales: {
       x: { range: ({ data: [times] }) => timeRange(times.at(0) ?? 0, times.at(-1) ?? 0) },
       y: { range: (_plot, _least, most) => [0, range(most)] },
     },
-    axes: [
-      {
-        stroke: colour('muted'),
-        grid: { stroke: colour('line') },
-        ticks: { stroke: colour('line') },
-        space: 96,
-        size: 32,
-        values: (_plot, values) => {
-          const seconds = values.some((value) => value % 60 !== 0);
-          return values.map((value) => axisTime(value * 1000, { now: Date.now(), seconds }));
-        },
-      },
-      {
-        stroke: colour('muted'),
-        grid: { stroke: colour('line') },
-        ticks: { show: false },
-        size: 76,
-        ...(steps && { incrs: steps }),
-        values: (_plot, values) => values.map(valueText),
-      },
-    ],
-    series: [{}, ...series(colour)],
+    series,
   });
 }
 

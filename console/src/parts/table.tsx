@@ -20,13 +20,17 @@ export function Table<Row>({
   rows,
   keyOf,
   rowClass,
+  empty,
 }: {
   caption: string;
   columns: readonly Column<Row>[];
   rows: readonly Row[];
   keyOf: (row: Row) => string;
   rowClass?: (row: Row) => string | undefined;
+  /** In place of a table without rows. @default its head */
+  empty?: ComponentChildren;
 }) {
+  if (rows.length === 0 && empty !== undefined) return empty;
   return (
     <table class="table" role="table">
       <caption class="unseen">{caption}</caption>

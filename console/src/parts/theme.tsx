@@ -1,6 +1,8 @@
 import { useEffect, useState } from 'preact/hooks';
 
-export type Theme = 'system' | 'light' | 'dark';
+const THEMES = ['system', 'light', 'dark'] as const;
+
+export type Theme = (typeof THEMES)[number];
 
 const KEY = 'posthaste-theme';
 const CHANGED = 'posthaste-theme-changed';
@@ -8,8 +10,7 @@ const DARK = '(prefers-color-scheme: dark)';
 
 /** The theme that the user chose in this browser. */
 export function chosenTheme(): Theme {
-  const chosen = localStorage.getItem(KEY);
-  return chosen === 'light' || chosen === 'dark' ? chosen : 'system';
+  return themeIn(localStorage.getItem(KEY));
 }
 
 export function applyTheme(theme: Theme): void {
@@ -47,11 +48,9 @@ export function useTheme(): 'light' | 'dark' {
   return theme;
 }
 
-const THEMES: readonly (readonly [Theme, string])[] = [
-  ['system', 'Theme: system'],
-  ['light', 'Theme: light'],
-  ['dark', 'Theme: dark'],
-];
+function themeIn(text: string | null): Theme {
+  return THEMES.find((theme) => theme === text) ?? 'system';
+}
 
 export function ThemeSwitch() {
   const [theme, setTheme] = useState(chosenTheme);
@@ -61,14 +60,14 @@ export function ThemeSwitch() {
       <select
         value={theme}
         onChange={({ currentTarget }) => {
-          const chosen = THEMES.find(([name]) => name === currentTarget.value)?.[0] ?? 'system';
+          const chosen = themeIn(currentTarget.value);
           chooseTheme(chosen);
           setTheme(chosen);
         }}
       >
-        {THEMES.map(([name, text]) => (
+        {THEMES.map((name) => (
           <option key={name} value={name}>
-            {text}
+            Theme: {name}
           </option>
         ))}
       </select>

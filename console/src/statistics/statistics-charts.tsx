@@ -89,16 +89,11 @@ export function StatisticsCharts({
           series={series}
           total={total}
           text={WINDOWS[window].text}
-          aside={asideOf(kind, window, queues)}
+          aside={kind.aside(window, queues)}
         />
       ))}
     </div>
   );
-}
-
-function asideOf({ isCount, isSlowest }: ChartKind, window: WindowName, queues: number): string {
-  if (isCount) return `per ${WINDOWS[window].step}`;
-  return isSlowest && queues > 1 ? 'of the slowest queue' : '';
 }
 
 const HEIGHT = 150;
@@ -172,10 +167,8 @@ type Line = {
 
 type ChartKind = {
   title: string;
-  /** Whether the title needs the length of a step. */
-  isCount: boolean;
-  /** Percentiles of several queues are those of the slowest. */
-  isSlowest: boolean;
+  /** After the title, where it is the sum of this many queues. */
+  aside: (window: WindowName, queues: number) => string;
   lines: readonly Line[];
   options: ChartOptions;
 };
@@ -208,7 +201,7 @@ export const CHART_KINDS: readonly ChartKind[] = [
 
 function countChart(title: string, lines: readonly Line[]): ChartKind {
   const values = { valueText: countText, range: (most: number) => Math.max(4, most * 1.1) };
-  return { ...chart(title, values, lines), isCount: true };
+  return { ...chart(title, values, lines), aside: (window) => `per ${WINDOWS[window].step}` };
 }
 
 function countLine(
@@ -239,7 +232,8 @@ function percentileChart(title: string, times: (counts: Counts) => Percentiles |
     value: (step) => (step && times(step)?.[name]) ?? null,
     total: (total) => textOf(times(total)?.[name] ?? null, durationText),
   }));
-  return { ...chart(title, values, lines), isSlowest: true };
+  // Percentiles of several queues are those of the slowest.
+  return { ...chart(title, values, lines), aside: (_, queues) => (queues > 1 ? 'of the slowest queue' : '') };
 }
 
 function chart(
@@ -252,7 +246,7 @@ function chart(
       const stroke = colour(line.colour);
       return { stroke, dash: line.dash, width: 1.75, points: lonePoints(stroke) };
     });
-  return { title, isCount: false, isSlowest: false, lines, options: timeChart({ ...values, series }) };
+  return { title, aside: () => '', lines, options: timeChart({ ...values, series }) };
 }
 
 function textOf(value: number | null, text: (value: number) => string): string | undefined {

@@ -1,20 +1,15 @@
 import { useState } from 'preact/hooks';
-import { callBy, searchOf } from '../../../../api-client/api-client.ts';
 import { shortId } from '../../../../api-client/subscription-labels.ts';
 import { counted } from '../../../../api-client/words.ts';
 import type { RedrivenQueue } from '../../../../shared/domain/work-queues.ts';
 import {
-  type DeadLetterCounts,
-  deadLetterCountsSchema,
   type DeadLetterDetail,
   deadLetterDetailSchema,
   type DeadLetterLook,
-  deadLetterLookSchema,
   type DeadLetterResult,
   deadLetterResultSchema,
   type DeadLetterView,
 } from '../../../../shared/wire/views/console.ts';
-import type { PageClient } from '../../api/page-client.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useNow, type Action, useAction } from '../../live/hooks.ts';
 import { Dialog } from '../../parts/dialog.tsx';
@@ -138,7 +133,9 @@ const COLUMNS: readonly Column<DeadLetterView>[] = [
 function ShowDeadLetter({ which, id, place }: { which: RedrivenQueue; id: string; place: string }) {
   const { api } = useConsole();
   const [isOpen, setOpen] = useState(false);
-  const { action, run } = useAction(() => showDeadLetter(api, which, id));
+  const { action, run } = useAction(() =>
+    api.local(encoded`/dead-letters/${which}/${id}`, deadLetterDetailSchema),
+  );
   return (
     <>
       <WorkButton
@@ -212,7 +209,12 @@ export function ChangeChosen({
 }) {
   const { api } = useConsole();
   const [asked, setAsked] = useState<DeadLetterChange>();
-  const work = useAction((change: DeadLetterChange) => changeDeadLetters(api, which, change, [...chosen]));
+  const work = useAction((change: DeadLetterChange) =>
+    api.local(`/dead-letters/${which}/${change}`, deadLetterResultSchema, {
+      method: 'POST',
+      body: JSON.stringify({ ids: [...chosen] }),
+    }),
+  );
   if (chosen.size === 0) return <p class="muted">Select dead letters to redrive or delete them.</p>;
   return (
     <div class="actions">
@@ -300,36 +302,4 @@ function countedBy(word: string, counts: Readonly<Record<string, number>>): stri
   return [`${sum} ${word} (${entries.map(([reason, count]) => `${reason} ${count}`).join(', ')})`];
 }
 
-type DeadLetterChange = 'redrive' | 'delete';
-
-/** Approximate counts of all queues. */
-export function countDeadLetters(api: PageClient): Promise<DeadLetterCounts> {
-  return callBy(api.sendLocal, { method: 'GET', path: '/dead-letters', search: '' }, deadLetterCountsSchema);
-}
-
-/** Looks at up to 100 dead letters, which hides them from other programs meanwhile. */
-export function lookAtDeadLetters(
-  api: PageClient,
-  which: RedrivenQueue,
-  filter: Readonly<Record<'queue' | 'subscription' | 'reason', string | undefined>>,
-): Promise<DeadLetterLook> {
-  const request = { method: 'GET', path: `/dead-letters/${which}`, search: searchOf(filter) };
-  return callBy(api.sendLocal, request, deadLetterLookSchema);
-}
-
-function showDeadLetter(api: PageClient, which: RedrivenQueue, id: string): Promise<DeadLetterDetail> {
-  const request = { method: 'GET', path: encoded`/dead-letters/${which}/${id}`, search: '' };
-  return callBy(api.sendLocal, request, deadLetterDetailSchema);
-}
-
-/** Redrives or deletes the dead letters with these ids. */
-function changeDeadLetters(
-  api: PageClient,
-  which: RedrivenQueue,
-  change: DeadLetterChange,
-  ids: readonly string[],
-): Promise<DeadLetterResult> {
-  const path = `/dead-letters/${which}/${change}`;
-  const request = { method: 'POST', path, search: '', body: JSON.stringify({ ids }) };
-  return callBy(api.sendLocal, request, deadLetterResultSchema);
-}
+type DeadLetterChange = keyof typeof CHANGES;

@@ -1,7 +1,13 @@
+import { searchOf } from '../../../../api-client/api-client.ts';
 import { useEffect, useState } from 'preact/hooks';
 import { REDRIVEN_QUEUES, type RedrivenQueue } from '../../../../shared/domain/work-queues.ts';
-import type { DeadLetterCounts, DeadLetterLook } from '../../../../shared/wire/views/console.ts';
-import { countDeadLetters, lookAtDeadLetters, ChangeChosen, DeadLetterTable } from './dead-letter-table.tsx';
+import {
+  type DeadLetterCounts,
+  deadLetterCountsSchema,
+  type DeadLetterLook,
+  deadLetterLookSchema,
+} from '../../../../shared/wire/views/console.ts';
+import { ChangeChosen, DeadLetterTable } from './dead-letter-table.tsx';
 import { useConsole } from '../../live/console-context.tsx';
 import { loadedBy, useAction } from '../../live/hooks.ts';
 import { counted } from '../../../../api-client/words.ts';
@@ -33,8 +39,10 @@ export function DeadLettersPage({ query }: { query: Query }) {
   const which = REDRIVEN_QUEUES.find((queue) => queue === query['which']) ?? 'ingress';
   const { queue, subscription, reason } = query;
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
-  const counts = useAction(() => countDeadLetters(api));
-  const look = useAction(() => lookAtDeadLetters(api, which, { queue, subscription, reason }));
+  const counts = useAction(() => api.local('/dead-letters', deadLetterCountsSchema));
+  // A look gets up to 100 dead letters.
+  const search = searchOf({ queue, subscription, reason });
+  const look = useAction(() => api.local(`/dead-letters/${which}`, deadLetterLookSchema, { search }));
   const lookAgain = (): void => {
     setChosen(new Set());
     counts.run();

@@ -41,25 +41,24 @@ export function DeliveriesPage({ queue, query }: { queue: string; query: Query }
       {subscription === undefined ? null : <SubscriptionFilter queue={queue} subscription={subscription} />}
       <div class="section">
         <Loaded live={deliveries} lines={8}>
-          {({ items, more }) =>
-            items.length === 0 ? (
-              <Empty title="No matching deliveries">
-                <p>Deliveries that succeeded are listed with their message.</p>
-              </Empty>
-            ) : (
-              <>
-                <Table
-                  caption="Deliveries, newest message first"
-                  columns={COLUMNS}
-                  rows={items}
-                  keyOf={({ messageId, subscriptionId }) => `${messageId} ${subscriptionId}`}
-                />
-                <LoadMore more={more} onMore={showMore}>
-                  Show more deliveries
-                </LoadMore>
-              </>
-            )
-          }
+          {({ items, more }) => (
+            <>
+              <Table
+                caption="Deliveries, newest message first"
+                columns={COLUMNS}
+                rows={items}
+                keyOf={({ messageId, subscriptionId }) => `${messageId} ${subscriptionId}`}
+                empty={
+                  <Empty title="No matching deliveries">
+                    <p>Deliveries that succeeded are listed with their message.</p>
+                  </Empty>
+                }
+              />
+              <LoadMore more={more} onMore={showMore}>
+                Show more deliveries
+              </LoadMore>
+            </>
+          )}
         </Loaded>
       </div>
     </PageOfQueue>

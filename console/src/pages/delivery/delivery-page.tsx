@@ -115,11 +115,7 @@ function Report({ delivery }: { delivery: DeliveryDetail }) {
         <Timeline delivery={delivery} />
       </Section>
       <Section title="Attempts">
-        {attempts.length === 0 ? (
-          <Empty title="No finished attempt yet" />
-        ) : (
-          <AttemptTable attempts={attempts} />
-        )}
+        <AttemptTable attempts={attempts} />
       </Section>
       {planned.length === 0 ? null : (
         <Section title="Planned retries">
@@ -213,6 +209,7 @@ function AttemptTable({ attempts }: { attempts: readonly Attempt[] }) {
       columns={severalRounds ? [ROUND, ...COLUMNS] : COLUMNS}
       rows={attempts.toReversed()}
       keyOf={({ round, number, startedAt }) => `${round} ${number} ${startedAt}`}
+      empty={<Empty title="No finished attempt yet" />}
     />
   );
 }

@@ -13,6 +13,11 @@ const TICK_WIDTH = 84;
 
 type View = { part: 'all' | 'made' } | { span: Span };
 
+const PARTS = [
+  ['All', 'all'],
+  ['Past attempts', 'made'],
+] as const;
+
 const MOVES: readonly (readonly [label: string, sign: string, next: (span: Span) => Span])[] = [
   ['Earlier', '←', (span) => moved(span, -0.5)],
   ['Later', '→', (span) => moved(span, 0.5)],
@@ -41,8 +46,19 @@ export function Timeline({ delivery }: { delivery: DeliveryDetail }) {
   return (
     <div class="timeline">
       <div class="actions" role="group" aria-label="Time range">
-        <PartButton text="All" part="all" view={view} onView={setView} />
-        <PartButton text="Past attempts" part="made" view={view} onView={setView} />
+        {PARTS.map(([text, part]) => (
+          <button
+            key={part}
+            type="button"
+            class="button button-small"
+            aria-pressed={'part' in view && view.part === part}
+            onClick={() => {
+              setView({ part });
+            }}
+          >
+            {text}
+          </button>
+        ))}
         {MOVES.map(([label, sign, next]) => (
           <button
             key={label}
@@ -95,46 +111,17 @@ export function Timeline({ delivery }: { delivery: DeliveryDetail }) {
         </svg>
       </div>
       <ul class="legend">
-        <li class="tone-delivered">
-          <span class="swatch" /> delivered
-        </li>
-        <li class="tone-failed">
-          <span class="swatch" /> failed
-        </li>
-        <li class="tone-rejected">
-          <span class="swatch" /> rejected
-        </li>
+        {['delivered', 'failed', 'rejected'].map((outcome) => (
+          <li key={outcome} class={`tone-${outcome}`}>
+            <span class="swatch" /> {outcome}
+          </li>
+        ))}
         <li class="tone-planned">
           <span class="swatch swatch-hollow" /> planned
         </li>
         <li class="muted">A line to the left of an attempt starts at its due time.</li>
       </ul>
     </div>
-  );
-}
-
-function PartButton({
-  text,
-  part,
-  view,
-  onView,
-}: {
-  text: string;
-  part: 'all' | 'made';
-  view: View;
-  onView: (view: View) => void;
-}) {
-  return (
-    <button
-      type="button"
-      class="button button-small"
-      aria-pressed={'part' in view && view.part === part}
-      onClick={() => {
-        onView({ part });
-      }}
-    >
-      {text}
-    </button>
   );
 }
 

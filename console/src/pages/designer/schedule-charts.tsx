@@ -3,7 +3,7 @@ import type uPlot from 'uplot';
 import type { RetryPolicy } from '../../../../shared/domain/retry/policy.ts';
 import { retrySchedule } from '../../../../shared/domain/retry/schedule.ts';
 import { BACKOFF_FUNCTIONS, type BackoffFunction } from '../../../../shared/domain/retry/vocabulary.ts';
-import { Chart, type ChartOptions, DURATION_STEPS } from '../../parts/chart.tsx';
+import { Chart, type ChartOptions, DURATION_STEPS, plainChart } from '../../parts/chart.tsx';
 import { durationText } from '../../parts/time-text.ts';
 
 /** Colours are from tokens.css; the dashes distinguish the lines without colour. */
@@ -19,7 +19,7 @@ const LINES: Record<BackoffFunction, { colour: `series-${string}`; dash: number[
 export function ScheduleCharts({ policy }: { policy: RetryPolicy }) {
   const chosen = policy.retry_backoff_function;
   const retries = useMemo(() => retrySchedule(policy).map(({ retry }) => retry), [policy]);
-  const delayOptions = useMemo((): ChartOptions => (colour) => delayChart(colour, chosen), [chosen]);
+  const delayOptions = useMemo(() => delayChart(chosen), [chosen]);
   const delays = useMemo(
     (): uPlot.AlignedData => [retries, ...BACKOFF_FUNCTIONS.map((name) => delaysOf(policy, name))],
     [policy, retries],
@@ -72,57 +72,44 @@ export function ScheduleCharts({ policy }: { policy: RetryPolicy }) {
   );
 }
 
-function axes(colour: (name: string) => string): uPlot.Axis[] {
-  return [
-    {
-      stroke: colour('muted'),
-      grid: { show: false },
-      ticks: { stroke: colour('line') },
-      incrs: [1, 2, 5, 10, 20, 50],
-      values: (_plot, values) => values.map(String),
+const AXES = {
+  x: {
+    grid: { show: false },
+    incrs: [1, 2, 5, 10, 20, 50],
+    values: (_plot: uPlot, values: number[]) => values.map(String),
+  },
+  y: {
+    size: 74,
+    incrs: DURATION_STEPS,
+    values: (_plot: uPlot, values: number[]) => values.map((value) => durationText(value * 1000)),
+  },
+  scales: {
+    x: { time: false },
+    y: {
+      range: (_plot: uPlot, _least: number, most: number): uPlot.Range.MinMax => [
+        0,
+        Math.max(1, most * 1.05),
+      ],
     },
-    {
-      stroke: colour('muted'),
-      grid: { stroke: colour('line') },
-      ticks: { show: false },
-      size: 74,
-      incrs: DURATION_STEPS,
-      values: (_plot, values) => values.map((value) => durationText(value * 1000)),
-    },
-  ];
-}
+  },
+};
 
-function base(colour: (name: string) => string): Omit<uPlot.Options, 'width' | 'height' | 'series'> {
-  return {
-    legend: { show: false },
-    cursor: { show: false },
-    scales: { x: { time: false }, y: { range: (_plot, _least, most) => [0, Math.max(1, most * 1.05)] } },
-    axes: axes(colour),
-  };
-}
-
-function delayChart(
-  colour: (name: string) => string,
-  chosen: BackoffFunction,
-): Omit<uPlot.Options, 'width' | 'height'> {
-  return {
-    ...base(colour),
-    series: [
-      {},
-      ...BACKOFF_FUNCTIONS.map((name): uPlot.Series => ({
+function delayChart(chosen: BackoffFunction): ChartOptions {
+  return plainChart({
+    ...AXES,
+    series: (colour) =>
+      BACKOFF_FUNCTIONS.map((name) => ({
         stroke: colour(LINES[name].colour),
         width: name === chosen ? 3 : 1.25,
         dash: name === chosen ? [] : LINES[name].dash,
         points: { show: name === chosen, size: 6 },
       })),
-    ],
-  };
+  });
 }
 
-const totalChart: ChartOptions = (colour) => ({
-  ...base(colour),
-  series: [
-    {},
+const totalChart = plainChart({
+  ...AXES,
+  series: (colour) => [
     { stroke: colour('accent'), width: 2, fill: colour('accent-faint'), points: { show: true, size: 5 } },
   ],
 });

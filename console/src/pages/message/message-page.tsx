@@ -129,7 +129,6 @@ function MessageSubscriptions({
   listed: Listed<Explained>;
   onSent: () => void;
 }) {
-  if (listed.items.length === 0) return <Empty title={noneLeftText(matched)} />;
   const columns: readonly Column<Explained>[] = [
     {
       head: 'Subscription',
@@ -183,6 +182,7 @@ function MessageSubscriptions({
         columns={columns}
         rows={listed.items}
         keyOf={({ subscriptionId }) => subscriptionId}
+        empty={<Empty title={noneLeftText(matched)} />}
       />
       {listed.more ? <p class="muted">Only the first {listed.items.length} are shown.</p> : null}
     </>

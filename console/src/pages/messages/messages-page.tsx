@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact';
 import { type ListedMessage, listMessages } from '../../../../api-client/operations.ts';
 import { OPEN_STATUSES, RECOVERABLE_STATUSES } from '../../../../shared/domain/delivery/vocabulary.ts';
 import { firstOf } from '../../api/listed.ts';
@@ -15,8 +16,8 @@ import { PageOfQueue } from '../queue/page-of-queue.tsx';
 
 const SHOWN_STATUSES = ['delivered', ...OPEN_STATUSES, ...RECOVERABLE_STATUSES] as const;
 
-export function MessageTable({ messages }: { messages: readonly ListedMessage[] }) {
-  return <Table caption="Messages, newest first" columns={COLUMNS} rows={messages} keyOf={({ id }) => id} />;
+export function MessageTable(props: { rows: readonly ListedMessage[]; empty: ComponentChildren }) {
+  return <Table {...props} caption="Messages, newest first" columns={COLUMNS} keyOf={({ id }) => id} />;
 }
 
 const COLUMNS: readonly Column<ListedMessage>[] = [
@@ -112,22 +113,23 @@ export function MessagesPage({ queue, query }: { queue: string; query: Query }) 
       <WindowText since={since} until={until} />
       <div class="section">
         <Loaded live={messages} lines={8}>
-          {({ items, more }) =>
-            items.length === 0 ? (
-              choice === 'all' && since === undefined ? (
-                <NoMessages queue={queue} />
-              ) : (
-                <Empty title="No matching messages in this window" />
-              )
-            ) : (
-              <>
-                <MessageTable messages={items} />
-                <LoadMore more={more} onMore={showMore}>
-                  Show more messages
-                </LoadMore>
-              </>
-            )
-          }
+          {({ items, more }) => (
+            <>
+              <MessageTable
+                rows={items}
+                empty={
+                  choice === 'all' && since === undefined ? (
+                    <NoMessages queue={queue} />
+                  ) : (
+                    <Empty title="No matching messages in this window" />
+                  )
+                }
+              />
+              <LoadMore more={more} onMore={showMore}>
+                Show more messages
+              </LoadMore>
+            </>
+          )}
         </Loaded>
       </div>
     </PageOfQueue>

@@ -172,29 +172,30 @@ export const LATE_MS = 5_000;
 type Warning = { weight: number; text: string };
 
 /** What needs attention, worst first. */
-export function warningsOf({ subscriptions, undelivered, latenessMs }: QueueFigures): Warning[] {
-  return [
-    ...(subscriptions.off > 0
-      ? [
-          {
-            weight: 4,
-            text: `${counted(subscriptions.off, 'subscription', 'subscriptions')} disabled after failures`,
-          },
-        ]
-      : []),
-    ...(latenessMs > 12 * LATE_MS ? [{ weight: 3, text: 'retries are overdue' }] : []),
-    ...(subscriptions.failing > 0
-      ? [
-          {
-            weight: 2,
-            text: counted(subscriptions.failing, 'subscription is failing', 'subscriptions are failing'),
-          },
-        ]
-      : []),
-    ...(undelivered.count > 0
-      ? [{ weight: 1, text: `${undeliveredText(undelivered)} rejected or exhausted` }]
-      : []),
+export function warningsOf({
+  subscriptions: { off, failing },
+  undelivered,
+  latenessMs,
+}: QueueFigures): Warning[] {
+  const warnings: (Warning & { applies: boolean })[] = [
+    {
+      applies: off > 0,
+      weight: 4,
+      text: `${counted(off, 'subscription', 'subscriptions')} disabled after failures`,
+    },
+    { applies: latenessMs > 12 * LATE_MS, weight: 3, text: 'retries are overdue' },
+    {
+      applies: failing > 0,
+      weight: 2,
+      text: counted(failing, 'subscription is failing', 'subscriptions are failing'),
+    },
+    {
+      applies: undelivered.count > 0,
+      weight: 1,
+      text: `${undeliveredText(undelivered)} rejected or exhausted`,
+    },
   ];
+  return warnings.flatMap(({ applies, ...warning }) => (applies ? [warning] : []));
 }
 
 function undeliveredText({ count, more }: QueueFigures['undelivered']): string {

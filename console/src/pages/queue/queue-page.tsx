@@ -9,7 +9,7 @@ import { type RecentMessage, recentReader } from '../../api/recent-deliveries.ts
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/hooks.ts';
 import { useLive } from '../../live/use-live.ts';
-import { WorkButton, Form } from '../../parts/form.tsx';
+import { FormActions, Form } from '../../parts/form.tsx';
 import { ConfirmButton, DialogButton } from '../../parts/dialog.tsx';
 import { Facts, PolicyFacts } from '../../parts/facts.tsx';
 import { InputField, jsonFault } from '../../parts/fields.tsx';
@@ -105,13 +105,12 @@ export function QueuePage({ queue }: { queue: string }) {
         aside={<a href={hrefTo({ page: 'messages', queue, query: {} })}>All messages</a>}
       >
         <Loaded live={recent}>
-          {(all) =>
-            all.length === 0 ? (
-              <NoMessages queue={queue} />
-            ) : (
-              <MessageTable messages={all.slice(0, SHOWN_MESSAGES).map(({ message }) => message)} />
-            )
-          }
+          {(all) => (
+            <MessageTable
+              rows={all.slice(0, SHOWN_MESSAGES).map(({ message }) => message)}
+              empty={<NoMessages queue={queue} />}
+            />
+          )}
         </Loaded>
       </Section>
     </>
@@ -181,7 +180,6 @@ function SubscriptionTable({
   listed: Listed<SubscriptionView>;
   recent: readonly RecentMessage[] | undefined;
 }) {
-  if (listed.items.length === 0) return <NoSubscriptions queue={queue} />;
   return (
     <>
       <Table
@@ -189,6 +187,7 @@ function SubscriptionTable({
         columns={columnsOf(queue, recent)}
         rows={listed.items}
         keyOf={({ id }) => id}
+        empty={<NoSubscriptions queue={queue} />}
       />
       {listed.more ? <p class="muted">Only the first {listed.items.length} are shown.</p> : null}
     </>
@@ -279,11 +278,7 @@ function Publish({ queue, onPublished }: { queue: string; onPublished: () => voi
         value={data}
         onValue={setData}
       />
-      <div class="actions">
-        <WorkButton action={action} kind="primary" submit>
-          Publish
-        </WorkButton>
-      </div>
+      <FormActions action={action} verb="Publish" />
       {action.state === 'done' ? (
         <Notice tone="success" title="Published">
           <p>

@@ -82,14 +82,13 @@ function Outcomes({
         <span>{sums}</span>
         <progress max={Math.max(1, total)} value={delivered + failed} />
       </label>
-      {outcomes.length === 0 ? null : (
-        <Table
-          caption="What became of the deliveries of this recovery"
-          columns={columnsOf(queue, names)}
-          rows={outcomes}
-          keyOf={({ subscriptionId }) => subscriptionId}
-        />
-      )}
+      <Table
+        caption="What became of the deliveries of this recovery"
+        columns={columnsOf(queue, names)}
+        rows={outcomes}
+        keyOf={({ subscriptionId }) => subscriptionId}
+        empty={null}
+      />
       {lost === undefined ? null : <p>{lost}</p>}
     </div>
   );
@@ -170,19 +169,15 @@ export function RecoveryPage({ queue, query }: { queue: string; query: Query }) 
       )}
       <Section title="Recoveries of this queue">
         <Loaded live={recoveries}>
-          {({ items }) =>
-            items.length === 0 ? (
-              <Empty title="No recoveries yet" />
-            ) : (
-              <RecoveryList
-                queue={queue}
-                recoveries={items}
-                shown={shown?.id}
-                onShow={setChosen}
-                onChanged={recoveries.refresh}
-              />
-            )
-          }
+          {({ items }) => (
+            <RecoveryList
+              queue={queue}
+              recoveries={items}
+              shown={shown?.id}
+              onShow={setChosen}
+              onChanged={recoveries.refresh}
+            />
+          )}
         </Loaded>
       </Section>
     </PageOfQueue>
@@ -235,6 +230,7 @@ function RecoveryList({
       ]}
       rows={recoveries}
       keyOf={({ id }) => id}
+      empty={<Empty title="No recoveries yet" />}
     />
   );
 }

@@ -3,7 +3,7 @@ import { sendTest } from '../../../../api-client/test-subscription.ts';
 import type { DeliveryView } from '../../../../shared/wire/views/delivery.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/hooks.ts';
-import { Form, WorkButton } from '../../parts/form.tsx';
+import { Form, FormActions } from '../../parts/form.tsx';
 import { InputField, jsonFault } from '../../parts/fields.tsx';
 import { ActionFailure, Notice } from '../../parts/loaded.tsx';
 import { Status } from '../../parts/status.tsx';
@@ -31,11 +31,7 @@ export function SendTest({ queue, id, onSent }: { queue: string; id: string; onS
         value={data}
         onValue={setData}
       />
-      <div class="actions">
-        <WorkButton action={action} kind="primary" submit>
-          {action.state === 'running' ? 'Sending' : 'Send'}
-        </WorkButton>
-      </div>
+      <FormActions action={action} verb={action.state === 'running' ? 'Sending' : 'Send'} />
       {action.state === 'done' ? <Answer delivery={action.result} /> : null}
       <ActionFailure of={action} />
     </Form>

@@ -123,7 +123,22 @@ export function SubscriptionPage({ queue, id }: { queue: string; id: string }) {
         <Loaded live={recent}>
           {({ items, more }) => (
             <>
-              <RecentDeliveries recent={items} more={more} />
+              <Table
+                caption="Deliveries of messages of the last 24 hours, newest first"
+                columns={COLUMNS}
+                rows={items}
+                keyOf={({ messageId }) => messageId}
+                empty={
+                  // `more`: the messages of the last 24 hours were not all looked through.
+                  <Empty
+                    title={
+                      more ? 'No deliveries of the newest messages' : 'No deliveries in the last 24 hours'
+                    }
+                  >
+                    <p>Send a test message to see the response.</p>
+                  </Empty>
+                }
+              />
               <LoadMore more={more} onMore={showMore}>
                 Show more deliveries
               </LoadMore>
@@ -208,29 +223,7 @@ function SwitchSubscription({ queue, subscription, onDone }: Switch) {
   );
 }
 
-/** The newest deliveries of a subscription, delivered ones too. */
-function RecentDeliveries({
-  recent,
-  more,
-}: {
-  recent: readonly SubscriptionDeliveryView[];
-  /** Whether the messages of the last 24 hours were not all looked through. */
-  more: boolean;
-}) {
-  return recent.length === 0 ? (
-    <Empty title={more ? 'No deliveries of the newest messages' : 'No deliveries in the last 24 hours'}>
-      <p>Send a test message to see the response.</p>
-    </Empty>
-  ) : (
-    <Table
-      caption="Deliveries of messages of the last 24 hours, newest first"
-      columns={COLUMNS}
-      rows={recent}
-      keyOf={({ messageId }) => messageId}
-    />
-  );
-}
-
+/** Of the newest deliveries, delivered ones too. */
 const COLUMNS: readonly Column<SubscriptionDeliveryView>[] = [
   { head: 'Accepted', cell: ({ acceptedAt }) => <Moment at={acceptedAt} /> },
   {
