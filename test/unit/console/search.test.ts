@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type ApiClient, type ApiRequest, clientBy } from '../../../api-client/api-client.ts';
 import { ApiRefusal } from '../../../api-client/refusal.ts';
-import { type Found, search } from '../../../console/src/api/search.ts';
+import { type Found, search, soughtTime } from '../../../console/src/shell/search.tsx';
 import {
   axisTime,
   clockText,
@@ -9,7 +9,6 @@ import {
   relativeText,
   utcText,
 } from '../../../console/src/parts/time-text.ts';
-import { soughtTime } from '../../../console/src/shell/search.tsx';
 import { subscriptionView } from '../../../shared/wire/views/subscription.ts';
 import { aSubscription } from '../../support/builders.ts';
 

@@ -66,59 +66,82 @@ export function PolicyField({
   );
 }
 
-type NumberField = { field: keyof RetryPolicy; label: string; unit?: string };
+type Field = keyof RetryPolicy;
 
-const PHASES: readonly { title: string; fields: readonly NumberField[] }[] = [
-  { title: '1 · Immediately', fields: [{ field: 'retries_with_no_delay', label: 'Retries with no delay' }] },
-  {
-    title: '2 · Before backoff',
-    fields: [
-      { field: 'minimum_delay_retries', label: 'Minimum delay retries' },
-      { field: 'minimum_delay', label: 'Minimum delay', unit: 'seconds' },
-    ],
-  },
-  { title: '3 · Backoff', fields: [{ field: 'backoff_retries', label: 'Backoff retries' }] },
-  {
-    title: '4 · After backoff',
-    fields: [
-      { field: 'maximum_delay_retries', label: 'Maximum delay retries' },
-      { field: 'maximum_delay', label: 'Maximum delay', unit: 'seconds' },
-    ],
-  },
+/** The fields of each phase that are numbers, with their labels. */
+const PHASES: readonly (readonly [title: string, ...fields: (readonly [field: Field, label: string])[]])[] = [
+  ['1 · Immediately', ['retries_with_no_delay', 'Retries with no delay']],
+  [
+    '2 · Before backoff',
+    ['minimum_delay_retries', 'Minimum delay retries'],
+    ['minimum_delay', 'Minimum delay, seconds'],
+  ],
+  ['3 · Backoff', ['backoff_retries', 'Backoff retries']],
+  [
+    '4 · After backoff',
+    ['maximum_delay_retries', 'Maximum delay retries'],
+    ['maximum_delay', 'Maximum delay, seconds'],
+  ],
 ];
 
-type Controls = {
+/** A control for each field of a policy. An empty control shows the default as its placeholder. */
+export function PolicyControls({
+  draft,
+  faults,
+  onChange,
+}: {
   draft: Draft;
   faults: ReadonlyMap<string, string>;
-  onChange: (field: keyof RetryPolicy, text: string) => void;
-};
-
-/** A control for each field of a policy. An empty control shows the default as its placeholder. */
-export function PolicyControls(controls: Controls) {
-  const { draft, faults, onChange } = controls;
+  onChange: (field: Field, text: string) => void;
+}) {
+  const control = (name: Field, label: string) => ({
+    label,
+    value: draft[name],
+    fault: faults.get(name),
+    onValue: (text: string) => {
+      onChange(name, text);
+    },
+  });
+  const number = (name: Field, label: string) => (
+    <InputField
+      key={name}
+      {...control(name, label)}
+      inputMode="decimal"
+      placeholder={String(DEFAULT_RETRY_POLICY[name])}
+    />
+  );
+  const choice = (name: 'jitter' | 'retry_backoff_function', label: string, words: readonly string[]) => (
+    <SelectField
+      {...control(name, label)}
+      options={[
+        ['', `${DEFAULT_RETRY_POLICY[name]} (default)`],
+        ...words.map((word) => [word, word.replace('_', ' ')] as const),
+      ]}
+    />
+  );
   return (
     <div class="phases">
-      {PHASES.map(({ title, fields }) => (
+      {PHASES.map(([title, ...fields]) => (
         <fieldset key={title}>
           <legend>{title}</legend>
-          {fields.map((field) => (
-            <NumberControl key={field.field} {...field} controls={controls} />
-          ))}
-          {fields.some(({ field }) => field === 'backoff_retries') ? <BackoffControls {...controls} /> : null}
+          {fields.map(([name, label]) => number(name, label))}
+          {fields.some(([name]) => name === 'backoff_retries') ? (
+            <>
+              {choice('retry_backoff_function', 'Backoff function', BACKOFF_FUNCTIONS)}
+              {draft.retry_backoff_function === 'capped_exponential'
+                ? number('backoff_exponent', 'Backoff exponent')
+                : null}
+            </>
+          ) : null}
         </fieldset>
       ))}
       <fieldset>
         <legend>All phases</legend>
-        <ChoiceControl field="jitter" label="Jitter" choices={JITTERS} controls={controls} />
+        {choice('jitter', 'Jitter', JITTERS)}
         <InputField
-          label="Also retry on"
+          {...control('retry_on_status', 'Also retry on')}
           hint="3xx and 4xx status codes, for example 408, 425, 429"
-          fault={faults.get('retry_on_status')}
-          value={draft.retry_on_status}
           placeholder="none"
-          onValue={(text) => {
-            onChange('retry_on_status', text);
-          }}
         />
         <label class="check">
           <input
@@ -132,64 +155,6 @@ export function PolicyControls(controls: Controls) {
         </label>
       </fieldset>
     </div>
-  );
-}
-
-function NumberControl({ field, label, unit, controls }: NumberField & { controls: Controls }) {
-  return (
-    <InputField
-      label={unit === undefined ? label : `${label}, ${unit}`}
-      fault={controls.faults.get(field)}
-      inputMode="decimal"
-      value={controls.draft[field]}
-      placeholder={String(DEFAULT_RETRY_POLICY[field])}
-      onValue={(text) => {
-        controls.onChange(field, text);
-      }}
-    />
-  );
-}
-
-function BackoffControls(controls: Controls) {
-  return (
-    <>
-      <ChoiceControl
-        field="retry_backoff_function"
-        label="Backoff function"
-        choices={BACKOFF_FUNCTIONS}
-        controls={controls}
-      />
-      {controls.draft.retry_backoff_function === 'capped_exponential' ? (
-        <NumberControl field="backoff_exponent" label="Backoff exponent" controls={controls} />
-      ) : null}
-    </>
-  );
-}
-
-function ChoiceControl({
-  field,
-  label,
-  choices,
-  controls: { draft, faults, onChange },
-}: {
-  field: 'jitter' | 'retry_backoff_function';
-  label: string;
-  choices: readonly string[];
-  controls: Controls;
-}) {
-  return (
-    <SelectField
-      label={label}
-      fault={faults.get(field)}
-      value={draft[field]}
-      onValue={(text) => {
-        onChange(field, text);
-      }}
-      options={[
-        ['', `${DEFAULT_RETRY_POLICY[field]} (default)`],
-        ...choices.map((choice) => [choice, choice.replace('_', ' ')] as const),
-      ]}
-    />
   );
 }
 

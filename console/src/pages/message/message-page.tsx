@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Listed } from '../../../../api-client/api-client.ts';
 import { deliveryPath } from '../../../../api-client/deliveries.ts';
@@ -247,76 +248,79 @@ const CONSEQUENCES: Partial<Record<Explained['verdict'], string>> = {
 
 type SendTo = { message: { queue: string; messageId: string }; to: Explained; onSent: () => void };
 
-type Asked = SendTo & { consequence: string | undefined };
-
 /** Sends the message to one subscription, after a question; without a button where it cannot be sent. */
 function SendMessage(props: SendTo) {
-  const { verdict } = props.to;
+  const { message, to } = props;
   // The verdict changes once the message is sent, while the dialog is still open.
-  const [wasDisabled] = useState(verdict === 'disabled');
-  const consequence = CONSEQUENCES[verdict];
-  return wasDisabled ? (
-    <SendOrEnable {...props} consequence={consequence} />
-  ) : (
-    <SendButton {...props} consequence={consequence} />
+  const [asked, setAsked] = useState<string>();
+  const consequence = CONSEQUENCES[to.verdict];
+  const button =
+    consequence === undefined ? null : (
+      <button
+        type="button"
+        class="button button-small"
+        onClick={() => {
+          setAsked(consequence);
+        }}
+      >
+        {to.verdict === 'delivered' ? 'Send again' : 'Send'}
+        <span class="unseen"> to {receiverText(to)}</span>
+      </button>
+    );
+  return (
+    <>
+      {to.verdict === 'disabled' ? (
+        <IfEnabled queue={message.queue} subscription={to.subscriptionId}>
+          {button}
+        </IfEnabled>
+      ) : (
+        button
+      )}
+      {asked === undefined ? null : (
+        <Dialog
+          title="Send to this subscription"
+          onClose={() => {
+            setAsked(undefined);
+          }}
+        >
+          <Question {...props} consequence={asked} />
+        </Dialog>
+      )}
+    </>
   );
 }
 
 /** The verdict is about the time of the message; the subscription may be enabled by now. */
-function SendOrEnable(props: Asked) {
+function IfEnabled({
+  queue,
+  subscription,
+  children,
+}: {
+  queue: string;
+  subscription: string;
+  children: ComponentChildren;
+}) {
   const { api } = useConsole();
-  const {
-    message: { queue },
-    to: { subscriptionId: subscription },
-  } = props;
   const { value } = useLive(`subscription/${queue}/${subscription}`, () =>
     api.call(getSubscription, { path: { queue, subscription } }),
   );
   if (value === undefined) return null;
-  if (value.disabled === undefined) return <SendButton {...props} />;
+  if (value.disabled === undefined) return children;
   return <a href={hrefTo({ page: 'subscription', queue, subscription })}>Enable it to send</a>;
-}
-
-function SendButton(props: Asked) {
-  const [open, setOpen] = useState(false);
-  const { to, consequence } = props;
-  return (
-    <>
-      {consequence === undefined ? null : (
-        <button
-          type="button"
-          class="button button-small"
-          onClick={() => {
-            setOpen(true);
-          }}
-        >
-          {to.verdict === 'delivered' ? 'Send again' : 'Send'}
-          <span class="unseen"> to {receiverText(to)}</span>
-        </button>
-      )}
-      {open ? (
-        <Dialog
-          title="Send to this subscription"
-          onClose={() => {
-            setOpen(false);
-          }}
-        >
-          <Question {...props} />
-        </Dialog>
-      ) : null}
-    </>
-  );
 }
 
 function receiverText({ name, subscriber, subscriptionId }: Explained): string {
   return subscriberText({ ...(name !== undefined && { name }), subscriber: subscriber ?? subscriptionId });
 }
 
-function Question({ message: { queue, messageId }, to, onSent, consequence: now }: Asked) {
+function Question({
+  message: { queue, messageId },
+  to,
+  onSent,
+  consequence,
+}: SendTo & { consequence: string }) {
   const { api } = useConsole();
   const { subscriptionId } = to;
-  // The verdict changes once the message is sent; the question does not.
-  const [consequence] = useState(now);
   const { action, run } = useAction(async () => {
     await api.call(sendDelivery, deliveryPath({ queue, messageId, subscriptionId }));
     onSent();

@@ -1,6 +1,5 @@
 import type { ComponentChildren } from 'preact';
 import { useCallback, useEffect, useState } from 'preact/hooks';
-import type { Listed } from '../../../../api-client/api-client.ts';
 import { type Health, listQueues, readHealth } from '../../../../api-client/operations.ts';
 import { counted, HEALTH_NAMES } from '../../../../api-client/words.ts';
 import { REDRIVEN_QUEUES } from '../../../../shared/domain/work-queues.ts';
@@ -26,6 +25,7 @@ import {
 } from '../../statistics/statistics-charts.tsx';
 import { CreateQueue } from '../queue/edit-queue.tsx';
 import {
+  figureOf,
   figuresOf,
   LATE_MS,
   type QueueFigures,
@@ -42,11 +42,13 @@ export function OverviewPage() {
   const queues = useLive(`queues/${most}`, () => api.items(listQueues, { query: { detailed: true }, most }));
   const health = useLive('health', (signal) => api.call(readHealth, { signal }));
   const [window, setWindow] = useState<WindowName>('hour');
-  const [watched, setWatched] = useState<ReadonlyMap<string, WatchedQueue>>(new Map());
-  const report = useCallback((queue: string, news: WatchedQueue) => {
-    setWatched((before) => new Map(before).set(queue, news));
+  const [watched, setWatched] = useState<ReadonlyMap<string, Figures>>(new Map());
+  const report = useCallback((key: string, figures: Figures) => {
+    setWatched((before) => new Map(before).set(key, figures));
   }, []);
-  const shown = shownIn(queues.value, watched, window);
+  const shown = (queues.value?.items ?? []).map(({ name }): ShownQueue => {
+    return { name, ...(watched.get(`${name}/${window}`) ?? UNREAD) };
+  });
 
   // The app already shows the missing deployment.
   if (info?.deployment === null) return <PageHeading title="Overview" />;
@@ -107,19 +109,6 @@ function NoQueues({ onCreated }: { onCreated: () => void }) {
       <CreateQueue label="Name of the first queue" onCreated={onCreated} />
     </Empty>
   );
-}
-
-function shownIn(
-  queues: Listed<{ name: string }> | undefined,
-  watched: ReadonlyMap<string, WatchedQueue>,
-  window: WindowName,
-): ShownQueue[] {
-  return (queues?.items ?? []).map(({ name }) => ({ name, ...inWindow(watched.get(name), window) }));
-}
-
-/** Figures of another window are not shown. */
-function inWindow(watched: WatchedQueue | undefined, window: WindowName): Omit<WatchedQueue, 'window'> {
-  return watched?.window === window ? watched : { value: undefined, failure: undefined };
 }
 
 /** The queues whose figures could not be read, and the reason for the first of them. */
@@ -199,10 +188,12 @@ function GoToQueue() {
   );
 }
 
-/** The figures of a queue as polled; `window` is that of its statistics. */
-type WatchedQueue = Pick<Live<QueueFigures>, 'value' | 'failure'> & { window: WindowName };
+/** The figures of a queue as polled. */
+type Figures = Pick<Live<QueueFigures>, 'value' | 'failure'>;
 
-/** Polls a queue and reports its figures to the parent. Renders nothing. */
+const UNREAD: Figures = { value: undefined, failure: undefined };
+
+/** Polls a queue and reports its figures, by its name and the window, to the parent. Renders nothing. */
 function QueueWatch({
   queue,
   window,
@@ -210,15 +201,16 @@ function QueueWatch({
 }: {
   queue: string;
   window: WindowName;
-  onFigures: (queue: string, watched: WatchedQueue) => void;
+  onFigures: (key: string, figures: Figures) => void;
 }): null {
   const { api } = useConsole();
-  const { value, failure } = useLive(`figures/${queue}/${window}`, async (signal) =>
+  const key = `${queue}/${window}`;
+  const { value, failure } = useLive(`figures/${key}`, async (signal) =>
     figuresOf(await readQueue(api, queue, { window, now: Date.now(), signal })),
   );
   useEffect(() => {
-    onFigures(queue, { value, failure, window });
-  }, [queue, window, value, failure, onFigures]);
+    onFigures(key, { value, failure });
+  }, [key, value, failure, onFigures]);
   return null;
 }
 
@@ -269,19 +261,8 @@ function soFarText(known: number, queues: { shown: readonly unknown[] } | undefi
 }
 
 /** Messages and deliveries that still wait in SQS have no record yet, so no other figure includes them. */
-function waitingTile({ value, failure }: Live<Health>): Tile {
-  return [
-    'Waiting in SQS',
-    value === undefined ? (
-      failure === undefined ? (
-        <LoadingFigure />
-      ) : (
-        'unknown'
-      )
-    ) : (
-      (waitingIn(value)?.toLocaleString('en') ?? 'unknown')
-    ),
-  ];
+function waitingTile(health: Live<Health>): Tile {
+  return ['Waiting in SQS', figureOf(health, (value) => waitingIn(value)?.toLocaleString('en') ?? 'unknown')];
 }
 
 function tilesOf({ summary, retrying, latenessMs }: ReturnType<typeof totalOf>): Tile[] {

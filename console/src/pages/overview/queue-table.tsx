@@ -8,6 +8,7 @@ import {
 } from '../../../../api-client/operations.ts';
 import { counted } from '../../../../api-client/words.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
+import type { Live } from '../../live/use-live.ts';
 import { LoadingFigure } from '../../parts/loaded.tsx';
 import { type Column, Table } from '../../parts/table.tsx';
 import { durationText } from '../../parts/time-text.ts';
@@ -45,10 +46,16 @@ export function QueueTable({ queues, window }: { queues: readonly ShownQueue[]; 
 }
 
 function figure(text: (figures: QueueFigures) => JSX.Element | string) {
-  return ({ value, failure }: Row): JSX.Element | string => {
-    if (value !== undefined) return text(value);
-    return failure === undefined ? <LoadingFigure /> : 'unknown';
-  };
+  return (row: Row) => figureOf(row, text);
+}
+
+/** A figure of what was read: loading until then, unknown after a failure. */
+export function figureOf<Value>(
+  { value, failure }: Pick<Live<Value>, 'value' | 'failure'>,
+  text: (value: Value) => JSX.Element | string,
+): JSX.Element | string {
+  if (value !== undefined) return text(value);
+  return failure === undefined ? <LoadingFigure /> : 'unknown';
 }
 
 function count(text: (total: Counts) => JSX.Element | string) {

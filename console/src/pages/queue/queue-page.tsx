@@ -1,19 +1,28 @@
 import { useMemo, useState } from 'preact/hooks';
 import type { Listed } from '../../../../api-client/api-client.ts';
-import { deleteQueue, getQueue, listSubscriptions, postMessages } from '../../../../api-client/operations.ts';
+import {
+  deleteQueue,
+  getQueue,
+  listDeliveriesOfMessage,
+  type ListedMessage,
+  listMessages,
+  listSubscriptions,
+  postMessages,
+} from '../../../../api-client/operations.ts';
 import { isNotFound } from '../../../../api-client/refusal.ts';
 import { counted } from '../../../../api-client/words.ts';
 import { completeRetryPolicy, DEFAULT_RETRY_POLICY } from '../../../../shared/domain/retry/policy.ts';
+import type { DeliveryView } from '../../../../shared/wire/views/delivery.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
-import { type RecentMessage, recentReader } from '../../api/recent-deliveries.ts';
+import type { PageClient } from '../../api/page-client.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/hooks.ts';
 import { useLive } from '../../live/use-live.ts';
-import { FormActions, Form } from '../../parts/form.tsx';
 import { ConfirmButton, DialogButton } from '../../parts/dialog.tsx';
 import { Facts, PolicyFacts } from '../../parts/facts.tsx';
 import { InputField, jsonFault } from '../../parts/fields.tsx';
-import { Loaded, ActionFailure, Empty, Notice } from '../../parts/loaded.tsx';
+import { Form, FormActions } from '../../parts/form.tsx';
+import { ActionFailure, Empty, Loaded, Notice } from '../../parts/loaded.tsx';
 import { PageHeading, Section } from '../../parts/page-heading.tsx';
 import { CommandText, SourceText } from '../../parts/source-text.tsx';
 import { Sparkline, type SparkStatus } from '../../parts/status.tsx';
@@ -292,4 +301,43 @@ function Publish({ queue, onPublished }: { queue: string; onPublished: () => voi
       <ActionFailure of={action} />
     </Form>
   );
+}
+
+/** A message and its deliveries, at most `MAX_DELIVERIES` of them. */
+type RecentMessage = { message: ListedMessage; deliveries: DeliveryView[] };
+
+const MAX_DELIVERIES = 100;
+
+/** Finished deliveries change only on a manual retry or a recovery, so they are read again after a minute. */
+const FRESH_MS = 60_000;
+
+type CachedDeliveries = { at: number; counts: string; deliveries: DeliveryView[] };
+
+/** Returns a reader of the newest messages with their deliveries. It caches messages whose deliveries are finished. */
+function recentReader(api: PageClient, queue: string) {
+  const cache = new Map<string, CachedDeliveries>();
+
+  const deliveriesOf = async (message: ListedMessage, signal: AbortSignal): Promise<DeliveryView[]> => {
+    const counts = JSON.stringify([message.deliveries, message.duplicates]);
+    const before = cache.get(message.id);
+    if (before?.counts === counts && Date.now() - before.at < FRESH_MS) return before.deliveries;
+    const path = { queue, message: message.id };
+    const listed = await api.items(listDeliveriesOfMessage, { path, most: MAX_DELIVERIES, signal });
+    const { items: deliveries } = listed;
+    if (isFinished(message)) cache.set(message.id, { at: Date.now(), counts, deliveries });
+    return deliveries;
+  };
+
+  return async (most: number, signal: AbortSignal): Promise<RecentMessage[]> => {
+    const { items } = await api.items(listMessages, { path: { queue }, most, signal });
+    return Promise.all(
+      items.map(async (message) => ({ message, deliveries: await deliveriesOf(message, signal) })),
+    );
+  };
+}
+
+function isFinished({ matched, deliveries, unfinished }: ListedMessage): boolean {
+  if (deliveries === undefined || unfinished === true) return false;
+  const { pending, retrying, ...ends } = deliveries;
+  return pending + retrying === 0 && Object.values(ends).reduce((sum, count) => sum + count, 0) >= matched;
 }

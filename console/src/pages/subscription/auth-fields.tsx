@@ -36,67 +36,42 @@ export function AuthFields({
             : []),
         ]}
       />
-      {authFields(auth).map((field) => (
-        <AuthInput
-          key={`${auth.choice} ${field.name}`}
-          field={field}
-          value={auth.values[field.name] ?? ''}
-          isKept={isStored(auth, field)}
-          fault={faults.get(authPath(field.name))}
-          onValue={(text) => {
-            // An emptied field means the stored value again, if there is one.
-            const isEmptied = text === '' && auth.choice === stored.choice && isStored(stored, field);
-            onAuth({ ...auth, values: { ...auth.values, [field.name]: isEmptied ? REDACTED : text } });
-          }}
-        />
-      ))}
-      {stored.choice !== 'none' && auth.choice === 'none' ? <RemovalQuestion /> : null}
+      {authFields(auth).map((field) => {
+        const { name, label, hint, secret, pem } = field;
+        const isKept = isStored(auth, field);
+        return (
+          <InputField
+            key={`${auth.choice} ${name}`}
+            label={label}
+            value={isKept ? '' : (auth.values[name] ?? '')}
+            hint={isKept ? [KEPT, hint].join(' ') : hint}
+            fault={faults.get(authPath(name))}
+            required={isRequired(field) && !isKept}
+            secret={secret}
+            {...(pem === true && { code: true, rows: 6 })}
+            onValue={(text) => {
+              // An emptied field means the stored value again, if there is one.
+              const isEmptied = text === '' && auth.choice === stored.choice && isStored(stored, field);
+              onAuth({ ...auth, values: { ...auth.values, [name]: isEmptied ? REDACTED : text } });
+            }}
+          />
+        );
+      })}
+      {stored.choice !== 'none' && auth.choice === 'none' ? (
+        <Notice tone="warning" title="Saving removes the stored credentials">
+          <p>Requests are then sent without them. The credentials cannot be restored.</p>
+          <label class="check">
+            <input type="checkbox" required />
+            Remove the credentials
+          </label>
+        </Notice>
+      ) : null}
     </fieldset>
   );
 }
 
-function AuthInput({
-  field,
-  value,
-  isKept,
-  ...input
-}: {
-  field: AuthField;
-  value: string;
-  /** Its value is stored, and not shown. */
-  isKept: boolean;
-  fault: string | undefined;
-  onValue: (value: string) => void;
-}) {
-  const { label, hint, secret, pem } = field;
-  return (
-    <InputField
-      {...input}
-      label={label}
-      value={isKept ? '' : value}
-      hint={
-        isKept
-          ? ['Kept while the other fields stay. To change any of them, type it again.', hint].join(' ')
-          : hint
-      }
-      required={isRequired(field) && !isKept}
-      secret={secret}
-      {...(pem === true && { code: true, rows: 6 })}
-    />
-  );
-}
-
-function RemovalQuestion() {
-  return (
-    <Notice tone="warning" title="Saving removes the stored credentials">
-      <p>Requests are then sent without them. The credentials cannot be restored.</p>
-      <label class="check">
-        <input type="checkbox" required />
-        Remove the credentials
-      </label>
-    </Notice>
-  );
-}
+/** Of a value that is stored, and not shown. */
+const KEPT = 'Kept while the other fields stay. To change any of them, type it again.';
 
 /** The members of a union of objects. */
 type NameIn<Of> = Of extends unknown ? Exclude<keyof Of, 'type'> : never;

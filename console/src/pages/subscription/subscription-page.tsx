@@ -1,3 +1,4 @@
+import { useState } from 'preact/hooks';
 import {
   disableSubscription,
   enableSubscription,
@@ -8,18 +9,20 @@ import {
 import { findQueue } from '../../../../api-client/queues.ts';
 import { isNotFound } from '../../../../api-client/refusal.ts';
 import { labelOf } from '../../../../api-client/subscription-labels.ts';
+import { sendTest } from '../../../../api-client/test-subscription.ts';
 import { waitingText } from '../../../../api-client/waiting.ts';
 import { timeText } from '../../../../shared/wire/fields.ts';
-import type { SubscriptionDeliveryView } from '../../../../shared/wire/views/delivery.ts';
+import type { DeliveryView, SubscriptionDeliveryView } from '../../../../shared/wire/views/delivery.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 import { firstWithin } from '../../api/listed.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/hooks.ts';
 import { useLive } from '../../live/use-live.ts';
-import { WorkButton } from '../../parts/form.tsx';
 import { ConfirmButton, DialogButton } from '../../parts/dialog.tsx';
 import { Moment } from '../../parts/facts.tsx';
-import { Loaded, ActionFailure, Empty, Failure } from '../../parts/loaded.tsx';
+import { InputField, jsonFault } from '../../parts/fields.tsx';
+import { Form, FormActions, WorkButton } from '../../parts/form.tsx';
+import { ActionFailure, Empty, Failure, Loaded, Notice } from '../../parts/loaded.tsx';
 import { PageHeading, Section } from '../../parts/page-heading.tsx';
 import { Status } from '../../parts/status.tsx';
 import { subscriberText } from '../../parts/subscription-text.tsx';
@@ -28,7 +31,6 @@ import { durationText } from '../../parts/time-text.ts';
 import { hrefTo } from '../../route.ts';
 import { EditSubscription, RotateSecret } from './edit-subscription.tsx';
 import { ResponseTimes } from './response-times.tsx';
-import { SendTest } from './send-test.tsx';
 import { PolicyInForce, SubscriptionFacts } from './subscription-facts.tsx';
 
 /** The API looks through the messages of the queue, which may be many for few deliveries. */
@@ -253,4 +255,53 @@ const COLUMNS: readonly Column<SubscriptionDeliveryView>[] = [
 
 function textOf(milliseconds: number | undefined): string {
   return milliseconds === undefined ? '' : durationText(milliseconds);
+}
+
+/** Sends a test message to one subscription and shows the response. */
+function SendTest({ queue, id, onSent }: { queue: string; id: string; onSent: () => void }) {
+  const { api } = useConsole();
+  const [data, setData] = useState('{"test": true}');
+  const fault = jsonFault(data);
+  const { action, run } = useAction(async () => {
+    const delivery = await sendTest(api, { queue, subscription: id }, `{"data":${data}}`);
+    onSent();
+    return delivery;
+  });
+  return (
+    <Form action={action} ready={fault === undefined} onSubmit={run}>
+      <InputField
+        label="Data"
+        hint="Sent regardless of the subscription’s filter. Signed and recorded like any message."
+        rows={4}
+        code
+        fault={fault}
+        value={data}
+        onValue={setData}
+      />
+      <FormActions action={action} verb={action.state === 'running' ? 'Sending' : 'Send'} />
+      {action.state === 'done' ? <Answer delivery={action.result} /> : null}
+      <ActionFailure of={action} />
+    </Form>
+  );
+}
+
+function Answer({ delivery }: { delivery: DeliveryView }) {
+  const { queue, messageId, subscriptionId, status, reason, attempts } = delivery;
+  const last = attempts.at(-1);
+  return (
+    <Notice
+      tone={status === 'delivered' ? 'success' : 'warning'}
+      title={<Status of={status} reason={reason} />}
+    >
+      <p>
+        {last === undefined
+          ? 'The first attempt has not finished yet. '
+          : `Response: ${last.statusCode ?? last.error ?? ''} after ${durationText(last.durationMs)}. `}
+        <a href={hrefTo({ page: 'delivery', queue, message: messageId, subscription: subscriptionId })}>
+          Show the delivery
+        </a>
+      </p>
+      {last?.snippet === undefined || last.snippet === '' ? null : <pre class="snippet">{last.snippet}</pre>}
+    </Notice>
+  );
 }
