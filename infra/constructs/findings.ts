@@ -6,7 +6,8 @@ import { acknowledge } from './newer-cdk.ts';
 
 const reference = z.object({ Ref: z.string() });
 const attribute = z.object({ 'Fn::GetAtt': z.tuple([z.string(), z.string()]) });
-const joinSchema = z.object({ 'Fn::Join': z.tuple([z.string(), z.array(z.unknown())]) });
+/** A list of texts and references that CloudFormation joins. */
+export const joinSchema = z.object({ 'Fn::Join': z.tuple([z.string(), z.array(z.unknown())]) });
 
 /** A resolved ARN as cdk-nag prints it in the ids of findings: references in angle brackets. */
 function printedArn(value: unknown): string {

@@ -129,13 +129,11 @@ function completedProps({
   return completed;
 }
 
-type Chosen = Pick<WorkerServiceProps, 'pipeline' | 'cluster' | 'vpc' | 'shutdownTime'>;
-
-function shutdownSecondsOf({ pipeline, shutdownTime }: Chosen): number {
+function shutdownSecondsOf({ pipeline, shutdownTime }: WorkerServiceProps): number {
   return shutdownTime?.toSeconds() ?? pipeline.state.settings.attemptTimeoutSeconds + ENDING_SECONDS;
 }
 
-function vpcOf({ pipeline, cluster, vpc }: Chosen): IVpc {
+function vpcOf({ pipeline, cluster, vpc }: WorkerServiceProps): IVpc {
   if (cluster !== undefined && vpc !== undefined)
     throw new SettingsError(['vpc cannot be combined with cluster, which has one']);
   const chosen = cluster?.vpc ?? vpc ?? pipeline.state.staticAddresses?.vpc;
@@ -223,17 +221,10 @@ function acknowledgeTask(task: FargateTaskDefinition): void {
 /** Workers of the service poll at least so often when idle, so that the age of a message speaks of load, not of pauses. */
 export const LONGEST_PAUSE_SECONDS = 5;
 
-export interface WorkerScaling {
-  readonly pipeline: Pipeline;
-  readonly steps: readonly WorkerStep[];
-  readonly minCount: number;
-  readonly maxCount: number;
-}
-
 /** One more task from 30 s of lateness on, two more from 2 minutes on, one less below the longest pause. */
 export function scaleOnLateness(
   service: FargateService,
-  { pipeline, steps, minCount, maxCount }: WorkerScaling,
+  { pipeline, steps, minCount, maxCount }: CompletedProps,
 ): void {
   const scaling = service.autoScaleTaskCount({ minCapacity: minCount, maxCapacity: maxCount });
   const metric = latenessOf(pipeline, steps);

@@ -12,13 +12,12 @@ import {
 } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
-import { z } from 'zod';
 import { type ResourcesOf, variableRows } from '../../../shared/config/resources.ts';
 import type { FunctionName, Variable } from '../../../shared/config/rules.ts';
 import { functionCode } from '../../bundling.ts';
 import { product, userAgentOf } from '../../product.ts';
 import { type DeploymentSettings, SettingsError } from '../../settings.ts';
-import { acknowledgeWildcard } from '../findings.ts';
+import { acknowledgeWildcard, joinSchema } from '../findings.ts';
 import { removalOf } from '../state/protection.ts';
 import type { RetrySchedules } from '../queues/retry-schedules.ts';
 import type { PipelineQueues, SqsQueue, WorkQueue } from '../queues/sqs-queue.ts';
@@ -253,8 +252,6 @@ function bytesOf(resolved: unknown): number {
   const [separator, parts] = join.data['Fn::Join'];
   return parts.reduce<number>((sum, part) => sum + bytesOf(part), separator.length * parts.length);
 }
-
-const joinSchema = z.object({ 'Fn::Join': z.tuple([z.string(), z.array(z.unknown())]) });
 
 function textOf(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);

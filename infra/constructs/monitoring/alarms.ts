@@ -14,11 +14,16 @@ import { AwsCustomResource, AwsCustomResourcePolicy, PhysicalResourceId } from '
 import { Construct } from 'constructs';
 import { SettingsError } from '../../settings.ts';
 import { acknowledge } from '../newer-cdk.ts';
-import { componentAlarms, deliveryAlarms } from './delivery-alarms.ts';
-import { functionAlarms } from './function-alarms.ts';
+import {
+  componentAlarms,
+  deliveryAlarms,
+  functionAlarms,
+  createAlarm,
+  descriptionOf,
+  type PlannedAlarm,
+  queueAlarms,
+} from './planned-alarms.ts';
 import type { Monitored, PosthasteMetrics } from './metrics.ts';
-import { createAlarm, descriptionOf, type PlannedAlarm } from './planned-alarm.ts';
-import { queueAlarms } from './queue-alarms.ts';
 
 /** Each of these alarms alone means that messages do not move. */
 const STANDSTILL = [

@@ -41,14 +41,20 @@ export function tableMetric(tableName: string, name: string): Metric {
 
 /** The sum over a table's indexes. The table's metrics exclude them (DynamoDB guide, "Metrics and dimensions"). */
 export function indexMetric(tableName: string, indexes: readonly string[], name: string): MathExpression {
-  const each = indexes.map((index, at): [string, Metric] => [
-    // An id begins with a lower-case letter, and is unique in a graph.
-    `of${name}${at}`,
-    new Metric(sumOf('AWS/DynamoDB', name, { TableName: tableName, GlobalSecondaryIndexName: index })),
-  ]);
+  const each = indexes.map(
+    (index) =>
+      new Metric(sumOf('AWS/DynamoDB', name, { TableName: tableName, GlobalSecondaryIndexName: index })),
+  );
+  return totalOf(`of${name}`, each);
+}
+
+/** The sum of metrics. `id`: begins with a lower-case letter, and is unique in a graph. */
+export function totalOf(id: string, metrics: readonly Metric[], period?: Duration): MathExpression {
+  const each = metrics.map((metric, at): [string, Metric] => [`${id}${at}`, metric]);
   return new MathExpression({
-    expression: `SUM([${each.map(([id]) => id).join(', ')}])`,
+    expression: `SUM([${each.map(([name]) => name).join(', ')}])`,
     usingMetrics: Object.fromEntries(each),
+    ...(period && { period }),
   });
 }
 

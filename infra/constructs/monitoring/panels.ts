@@ -121,8 +121,8 @@ function failing({ pipeline }: Monitored, { sums, percentiles }: Lines): Panels 
       good: 'empty, or known cases. Each refresh reads the log of deliver for the chosen period ($0.005 a GB).',
       widget: new LogQueryWidget({
         title: 'Failing subscriptions',
-        logGroupNames: logGroupsOf(queries.failing, pipeline),
-        queryString: textOf(queries.failing),
+        logGroupNames: logGroupsOf(queries.FailingSubscriptions, pipeline),
+        queryString: textOf(queries.FailingSubscriptions),
         view: LogQueryVisualizationType.TABLE,
         width: 2 * PANEL_WIDTH,
         height: PANEL_HEIGHT,

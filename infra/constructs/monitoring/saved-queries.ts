@@ -5,8 +5,6 @@ import type { Pipeline } from '../pipeline.ts';
 
 /** A query in the language of CloudWatch Logs Insights. */
 type LogQuery = {
-  /** The construct id, which must not change. */
-  readonly id: string;
   /** The name in the list of saved queries, after the deployment's. */
   readonly name: string;
   /** The functions whose logs it reads. */
@@ -14,10 +12,9 @@ type LogQuery = {
   readonly lines: readonly string[];
 };
 
-/** docs/operations.md describes each query. */
+/** By construct id, which must not change. docs/operations.md describes each query. */
 export const queries = {
-  story: {
-    id: 'Story',
+  Story: {
     name: 'history of a message',
     of: everyFunction,
     lines: [
@@ -28,8 +25,7 @@ export const queries = {
       'limit 1000',
     ],
   },
-  failing: {
-    id: 'FailingSubscriptions',
+  FailingSubscriptions: {
     name: 'failing subscriptions',
     of: ['deliver'],
     lines: [
@@ -40,8 +36,7 @@ export const queries = {
     ],
   },
   /** Attempts with separate log lines. First successes that share a log line are in the next query. */
-  slowest: {
-    id: 'SlowestReceivers',
+  SlowestReceivers: {
     name: 'slowest subscribers',
     of: ['deliver'],
     lines: [
@@ -51,8 +46,7 @@ export const queries = {
       'limit 25',
     ],
   },
-  slowestTogether: {
-    id: 'SlowestReceiversTogether',
+  SlowestReceiversTogether: {
     name: 'slowest subscribers, first successes',
     of: ['deliver'],
     lines: [
@@ -65,8 +59,7 @@ export const queries = {
       'limit 25',
     ],
   },
-  late: {
-    id: 'LateRetries',
+  LateRetries: {
     name: 'late retries',
     of: ['deliver'],
     lines: [
@@ -76,8 +69,7 @@ export const queries = {
       'limit 100',
     ],
   },
-  faults: {
-    id: 'Faults',
+  Faults: {
     name: 'internal errors',
     of: everyFunction,
     lines: [
@@ -87,8 +79,7 @@ export const queries = {
       'limit 25',
     ],
   },
-  throttled: {
-    id: 'ThrottledCalls',
+  ThrottledCalls: {
     name: 'throttled calls',
     of: everyFunction,
     lines: [
@@ -98,8 +89,7 @@ export const queries = {
       'limit 25',
     ],
   },
-  repeated: {
-    id: 'RepeatedRequests',
+  RepeatedRequests: {
     name: 'requests that may have been repeated',
     of: ['deliver'],
     lines: [
@@ -116,8 +106,8 @@ export class SavedQueries extends Construct {
   constructor(scope: Construct, id: string, pipeline: Pipeline) {
     super(scope, id);
     const { deployment } = pipeline.state.settings;
-    for (const query of Object.values(queries)) {
-      new CfnQueryDefinition(this, query.id, {
+    for (const [name, query] of Object.entries(queries)) {
+      new CfnQueryDefinition(this, name, {
         name: `${deployment}/${query.name}`,
         logGroupNames: logGroupsOf(query, pipeline),
         queryString: textOf(query),

@@ -1,5 +1,6 @@
 import {
   AttributeType,
+  Billing,
   type GlobalSecondaryIndexPropsV2,
   type ITableV2,
   ProjectionType,
@@ -7,8 +8,14 @@ import {
 } from 'aws-cdk-lib/aws-dynamodb';
 import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
-import { deliveryIndexes, listedAttribute, subscriptionIndexes } from '../../../shared/config/tables.ts';
-import { tableProps } from './protection.ts';
+import {
+  deliveryIndexes,
+  listedAttribute,
+  primaryKey,
+  subscriptionIndexes,
+  ttlAttribute,
+} from '../../../shared/config/tables.ts';
+import { removalOf } from './protection.ts';
 
 type IndexKeys = { readonly name: string; readonly partition: string; readonly sort: string };
 
@@ -31,24 +38,48 @@ function index(
 const keysOnly = { projectionType: ProjectionType.KEYS_ONLY };
 const keysAndStatus = { projectionType: ProjectionType.INCLUDE, nonKeyAttributes: [listedAttribute] };
 
-/** Messages and deliveries (docs/architecture.md#deliveries-table). */
-export class DeliveriesTable extends Construct {
+/** Protected against deletion, and against bad writes by point-in-time recovery, unless it is `disposable`. */
+class Table extends Construct {
   readonly name: string;
   readonly table: ITableV2;
 
-  /** `disposable`: whether the table may be deleted together with its data. */
-  constructor(scope: Construct, id: string, disposable: boolean) {
+  constructor(scope: Construct, id: string, disposable: boolean, indexes: GlobalSecondaryIndexPropsV2[]) {
     super(scope, id);
     this.table = new TableV2(this, 'Table', {
-      ...tableProps(disposable),
-      globalSecondaryIndexes: [
-        index(deliveryIndexes.byHour, keysOnly),
-        index(deliveryIndexes.bySubscription, keysAndStatus),
-        index(deliveryIndexes.byQueue, keysAndStatus),
-        index(deliveryIndexes.overdue, keysOnly, AttributeType.NUMBER),
-      ],
+      partitionKey: { name: primaryKey.partition, type: AttributeType.STRING },
+      sortKey: { name: primaryKey.sort, type: AttributeType.STRING },
+      billing: Billing.onDemand(),
+      timeToLiveAttribute: ttlAttribute,
+      deletionProtection: !disposable,
+      pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: !disposable },
+      removalPolicy: removalOf(disposable),
+      globalSecondaryIndexes: indexes,
     });
     this.name = this.table.tableName;
+  }
+
+  protected grant(grantee: IGrantable, ...actions: string[]): Grant {
+    return Grant.addToPrincipal({ grantee, actions, resourceArns: [this.table.tableArn] });
+  }
+
+  protected grantQuery(grantee: IGrantable, ...indexes: IndexKeys[]): Grant {
+    return Grant.addToPrincipal({
+      grantee,
+      actions: ['dynamodb:Query'],
+      resourceArns: indexes.map(({ name }) => `${this.table.tableArn}/index/${name}`),
+    });
+  }
+}
+
+/** Messages and deliveries (docs/architecture.md#deliveries-table). */
+export class DeliveriesTable extends Table {
+  constructor(scope: Construct, id: string, disposable: boolean) {
+    super(scope, id, disposable, [
+      index(deliveryIndexes.byHour, keysOnly),
+      index(deliveryIndexes.bySubscription, keysAndStatus),
+      index(deliveryIndexes.byQueue, keysAndStatus),
+      index(deliveryIndexes.overdue, keysOnly, AttributeType.NUMBER),
+    ]);
   }
 
   /** Allows writing MESSAGE items and counting their duplicates. */
@@ -106,42 +137,13 @@ export class DeliveriesTable extends Construct {
   grantRecover(grantee: IGrantable): Grant {
     return this.grant(grantee, 'dynamodb:PutItem');
   }
-
-  private grantQuery(grantee: IGrantable, ...indexes: IndexKeys[]): Grant {
-    return Grant.addToPrincipal({
-      grantee,
-      actions: ['dynamodb:Query'],
-      resourceArns: indexes.map(({ name }) => `${this.table.tableArn}/index/${name}`),
-    });
-  }
-
-  private grant(grantee: IGrantable, ...actions: string[]): Grant {
-    return Grant.addToPrincipal({ grantee, actions, resourceArns: [this.table.tableArn] });
-  }
 }
 
 /** Queues and their subscriptions (docs/architecture.md#subscriptions-table). */
-export class SubscriptionsTable extends Construct {
-  readonly name: string;
-  private readonly table: TableV2;
-
-  /** `disposable`: whether the table may be deleted together with its data. */
+export class SubscriptionsTable extends Table {
   constructor(scope: Construct, id: string, disposable: boolean) {
-    super(scope, id);
-    const { queues } = subscriptionIndexes;
-    this.table = new TableV2(this, 'Table', {
-      ...tableProps(disposable),
-      globalSecondaryIndexes: [
-        {
-          indexName: queues.name,
-          partitionKey: { name: queues.partition, type: AttributeType.STRING },
-          sortKey: { name: queues.sort, type: AttributeType.STRING },
-          // META items are small, few and rarely written. With all attributes, a page of queues takes one read.
-          projectionType: ProjectionType.ALL,
-        },
-      ],
-    });
-    this.name = this.table.tableName;
+    // META items are small, few and rarely written. With all attributes, a page of queues takes one read.
+    super(scope, id, disposable, [index(subscriptionIndexes.queues, { projectionType: ProjectionType.ALL })]);
   }
 
   /** Allows reading queues with all their subscriptions, and single items. */
@@ -180,14 +182,6 @@ export class SubscriptionsTable extends Construct {
 
   /** Allows listing the pull subscriptions of all queues, by the index of the queues. */
   grantListPulls(grantee: IGrantable): Grant {
-    return Grant.addToPrincipal({
-      grantee,
-      actions: ['dynamodb:Query'],
-      resourceArns: [`${this.table.tableArn}/index/${subscriptionIndexes.queues.name}`],
-    });
-  }
-
-  private grant(grantee: IGrantable, ...actions: string[]): Grant {
-    return Grant.addToPrincipal({ grantee, actions, resourceArns: [this.table.tableArn] });
+    return this.grantQuery(grantee, subscriptionIndexes.queues);
   }
 }
