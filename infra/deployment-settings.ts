@@ -10,7 +10,7 @@ import {
   valueOf,
   wholeNumber,
 } from '../shared/config/rules.ts';
-import { VpcNetwork } from './constructs/functions/network-placement.ts';
+import { VpcNetwork } from './constructs/functions/network.ts';
 
 /** The retention periods of CloudWatch Logs, without `forever`: logs must expire. */
 const LOG_RETENTION_DAYS = [

@@ -7,7 +7,7 @@ export { Pipeline, type PipelineProps } from './constructs/pipeline.ts';
 export { Monitoring, type MonitoringProps } from './constructs/monitoring/monitoring.ts';
 export { WorkerService, type WorkerServiceProps } from './constructs/worker-service.ts';
 export type { AdministerOptions } from './constructs/api/administration-api.ts';
-export type { Network } from './constructs/functions/network-placement.ts';
+export type { Network } from './constructs/functions/network.ts';
 export type { PayloadSource } from './deployment-settings.ts';
 export type { PosthasteProps } from './posthaste-props.ts';
 export { SettingsError } from './settings.ts';

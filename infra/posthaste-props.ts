@@ -5,7 +5,7 @@ import type { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import type { PartialRetryPolicy } from '../shared/domain/retry/policy.ts';
 import type { PresetName } from '../shared/domain/retry/vocabulary.ts';
-import type { Network } from './constructs/functions/network-placement.ts';
+import type { Network } from './constructs/functions/network.ts';
 import type { PayloadSource } from './deployment-settings.ts';
 
 /** Properties of `Posthaste` and `State`. docs/settings.md explains them. */

@@ -3,7 +3,7 @@ import type { IVpc } from 'aws-cdk-lib/aws-ec2';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import type { Construct } from 'constructs';
-import { VpcNetwork } from './constructs/functions/network-placement.ts';
+import { VpcNetwork } from './constructs/functions/network.ts';
 import type { PosthasteProps } from './posthaste-props.ts';
 import {
   type DeploymentSettings,

@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import { type ConsoleInfo, consoleInfoSchema } from '../../shared/wire/views/console.ts';
 import { wordsFor } from './api/failure-words.ts';
 import { pageClient } from './api/page-client.ts';
@@ -9,7 +9,7 @@ import {
   stalenessOf,
   useConsole,
 } from './live/console-context.tsx';
-import { useNow, useRoute } from './live/hooks.ts';
+import { useLoaded, useNow, useRoute } from './live/hooks.ts';
 import { CurrentPage } from './pages/current-page.tsx';
 import { Failure, Notice } from './parts/loaded.tsx';
 import { clockText, relativeText } from './parts/time-text.ts';
@@ -20,17 +20,7 @@ export function App({ token }: { token: SessionToken }) {
   const route = useRoute();
   const api = useMemo(() => pageClient(token), [token]);
   const [freshness] = useState(() => new Map<object, Freshness>());
-  const [info, setInfo] = useState<ConsoleInfo>();
-  const [failure, setFailure] = useState<unknown>();
-  useEffect(() => {
-    const unmounted = new AbortController();
-    api.local('/info', consoleInfoSchema, { signal: unmounted.signal }).then(setInfo, (error: unknown) => {
-      if (!unmounted.signal.aborted) setFailure(error);
-    });
-    return () => {
-      unmounted.abort();
-    };
-  }, [api]);
+  const { value: info, failure } = useLoaded(() => api.local('/info', consoleInfoSchema));
   const context = useMemo((): ConsoleContext => ({ api, info, freshness }), [api, info, freshness]);
 
   return (

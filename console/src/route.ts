@@ -71,29 +71,30 @@ function segmentsOf(path: string): string[] {
 
 /** The address of a page. Ids are encoded, so that each is one segment. */
 export function hrefTo(route: Exclude<Route, { page: 'unknown' }>): string {
+  const path = segmentsTo(route).map(encodeURIComponent).join('/');
+  return `#/${path}${'query' in route ? searchOf(route.query) : ''}`;
+}
+
+function segmentsTo(route: Exclude<Route, { page: 'unknown' }>): string[] {
   switch (route.page) {
     case 'overview':
-      return '#/';
+      return [];
     case 'queue':
-      return `#${encoded`/queues/${route.queue}`}`;
+      return ['queues', route.queue];
     case 'subscription':
-      return `#${encoded`/queues/${route.queue}/subscriptions/${route.subscription}`}`;
+      return ['queues', route.queue, 'subscriptions', route.subscription];
     case 'message':
-      return `#${encoded`/queues/${route.queue}/messages/${route.message}`}`;
+      return ['queues', route.queue, 'messages', route.message];
     case 'delivery':
-      return `#${encoded`/queues/${route.queue}/messages/${route.message}/deliveries/${route.subscription}`}`;
+      return ['queues', route.queue, 'messages', route.message, 'deliveries', route.subscription];
     case 'messages':
     case 'deliveries':
-      return `#${encoded`/queues/${route.queue}/${route.page}`}${searchOf(route.query)}`;
     case 'recovery':
-    case 'books': {
-      const path =
-        route.queue === undefined ? encoded`/${route.page}` : encoded`/queues/${route.queue}/${route.page}`;
-      return `#${path}${searchOf(route.query)}`;
-    }
+    case 'books':
+      return route.queue === undefined ? [route.page] : ['queues', route.queue, route.page];
     case 'designer':
     case 'dead-letters':
-      return `#/${route.page}${searchOf(route.query)}`;
+      return [route.page];
   }
 }
 

@@ -102,3 +102,10 @@ export function useAction<Given extends unknown[], Result>(
   }, []);
   return { action, run, reset };
 }
+
+/** Loads a value once. */
+export function useLoaded<Result>(load: () => Promise<Result>): Pick<Live<Result>, 'value' | 'failure'> {
+  const { action, run } = useAction(load);
+  useEffect(run, [run]);
+  return loadedBy(action);
+}

@@ -52,17 +52,13 @@ export function CurrentPage({ route }: { route: Route }) {
     case 'dead-letters':
       return <DeadLettersPage key={hrefTo(route)} query={route.query} />;
     case 'unknown':
-      return <NotFound />;
+      return (
+        <>
+          <PageHeading title="Page not found" />
+          <p>
+            <a href={hrefTo({ page: 'overview' })}>Back to the overview</a>
+          </p>
+        </>
+      );
   }
-}
-
-function NotFound() {
-  return (
-    <>
-      <PageHeading title="Page not found" />
-      <p>
-        <a href={hrefTo({ page: 'overview' })}>Back to the overview</a>
-      </p>
-    </>
-  );
 }

@@ -10,7 +10,7 @@ import { invocationMs } from '../../../shared/domain/retry/attempt-duration.ts';
 import type { DeploymentSettings } from '../../settings.ts';
 import { acknowledgeWildcard } from '../findings.ts';
 import { RecursiveLoop } from '../newer-cdk.ts';
-import { NetworkPlacement } from './network-placement.ts';
+import { NetworkPlacement } from './network.ts';
 import { batchesOf, NodeFunction, type PipelineParts } from './node-function.ts';
 
 /** Megabytes. Ten messages with 1 MiB of data each need up to 300 while filters read all of them. */

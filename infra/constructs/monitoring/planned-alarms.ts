@@ -12,8 +12,16 @@ import { metricNames } from '../../../shared/config/metrics.ts';
 import type { DeploymentSettings } from '../../settings.ts';
 import type { Pipeline } from '../pipeline.ts';
 import type { HoldingQueue, WorkQueue } from '../queues/sqs-queue.ts';
-import { firstAttemptWorkers, retryWorkers, zeroWhileBusy, zeroWhileSubscribersHang } from './capacity.ts';
-import { functionsOf, type Monitored, type PosthasteMetrics, totalOf } from './metrics.ts';
+import {
+  firstAttemptWorkers,
+  retryWorkers,
+  zeroWhileBusy,
+  zeroWhileSubscribersHang,
+  functionsOf,
+  type Monitored,
+  type PosthasteMetrics,
+  totalOf,
+} from './metrics.ts';
 
 /** The longest `DelaySeconds` of SQS, used for a `delay` or a retry that is not due. */
 const LONGEST_DELAY_SECONDS = 900;

@@ -6,7 +6,7 @@ import { addOutputs, type Outputs, tableOutputs } from '../outputs.ts';
 import { DeliveriesTable, SubscriptionsTable } from './tables.ts';
 import { PayloadBucket } from './payload-bucket.ts';
 import { SecretsKey } from './secrets-key.ts';
-import { StaticAddresses } from '../functions/static-addresses.ts';
+import { StaticAddresses } from '../functions/network.ts';
 
 /**
  * All resources with data. Their ids must not change: CloudFormation would replace a table by an empty one.

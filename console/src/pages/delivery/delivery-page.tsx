@@ -153,14 +153,11 @@ function DeliveryActions({
   onDone: () => void;
 }) {
   const { api } = useConsole();
-  const retry = useAction(async () => {
-    await api.call(retryDelivery, deliveryPath(address));
+  const call = (operation: typeof retryDelivery | typeof cancelDelivery) => async () => {
+    await api.call(operation, deliveryPath(address));
     onDone();
-  });
-  const cancel = useAction(async () => {
-    await api.call(cancelDelivery, deliveryPath(address));
-    onDone();
-  });
+  };
+  const [retry, cancel] = [useAction(call(retryDelivery)), useAction(call(cancelDelivery))];
   const canBeCancelled = isOpenStatus(status);
   return (
     <>

@@ -1,4 +1,3 @@
-import { useEffect } from 'preact/hooks';
 import type { DeliveryAddress } from '../../../../api-client/deliveries.ts';
 import { getPayload, getSubscription } from '../../../../api-client/operations.ts';
 import { isNotFound } from '../../../../api-client/refusal.ts';
@@ -7,7 +6,7 @@ import { REDACTED } from '../../../../shared/domain/subscription/credential-head
 import { parseDestination } from '../../../../shared/domain/subscription/destination.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 import { useConsole } from '../../live/console-context.tsx';
-import { loadedBy, useAction } from '../../live/hooks.ts';
+import { useLoaded } from '../../live/hooks.ts';
 import { Loaded, Empty } from '../../parts/loaded.tsx';
 import { Section } from '../../parts/page-heading.tsx';
 import { SourceText } from '../../parts/source-text.tsx';
@@ -19,15 +18,13 @@ import { SourceText } from '../../parts/source-text.tsx';
 export function RequestSection({ address }: { address: DeliveryAddress }) {
   const { api } = useConsole();
   const { queue, messageId, subscriptionId } = address;
-  const { action, run } = useAction(async () => {
+  const live = useLoaded(async () => {
     const [subscription, { body }] = await Promise.all([
       api.call(getSubscription, { path: { queue, subscription: subscriptionId } }),
       api.call(getPayload, { path: { queue, message: messageId, subscription: subscriptionId } }),
     ]);
     return knownRequest(subscription, messageId, body);
   });
-  useEffect(run, [run]);
-  const live = loadedBy(action);
   return (
     <Section title="Request">
       {isNotFound(live.failure) ? (

@@ -1,10 +1,9 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect } from 'preact/hooks';
 import { listQueues, putQueue } from '../../../../api-client/operations.ts';
 import { nearestName } from '../../../../api-client/queues.ts';
 import { isNotFound } from '../../../../api-client/refusal.ts';
 import { useConsole } from '../../live/console-context.tsx';
-import { useAction } from '../../live/hooks.ts';
+import { useAction, useLoaded } from '../../live/hooks.ts';
 import { type Live, useLive } from '../../live/use-live.ts';
 import { WorkButton } from '../../parts/form.tsx';
 import { Loaded, ActionFailure, Empty } from '../../parts/loaded.tsx';
@@ -14,13 +13,11 @@ import { hrefTo } from '../../route.ts';
 /** Shown in place of a page of a queue that does not exist: the name that was probably meant, and a button that creates the queue. */
 export function MissingQueue({ queue, onCreated }: { queue: string; onCreated: () => void }) {
   const { api } = useConsole();
-  const near = useAction(() => nearestName(api, queue));
-  useEffect(near.run, [near.run]);
+  const { value: name } = useLoaded(() => nearestName(api, queue));
   const { action, run } = useAction(async () => {
     await api.call(putQueue, { path: { queue }, body: '{}' });
     onCreated();
   });
-  const name = near.action.state === 'done' ? near.action.result : undefined;
   return (
     <Empty title={`There is no queue ${queue}.`}>
       {name === undefined ? null : (
