@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { expect } from 'vitest';
+import { expect, test } from 'vitest';
 import * as z from 'zod';
 import type { Caller, Change } from '../../../functions/api/audit.ts';
 import { subscriberFault } from '../../../shared/adapters/http/address-guard.ts';
@@ -197,6 +197,29 @@ export const apiUnderTest = (overrides: Partial<WholeDependencies> = {}) => {
   };
 };
 
+/** A test with a new API, and with each of its parts by name. */
+export const it = test
+  .extend('api', () => apiUnderTest())
+  .extend('call', ({ api }) => api.call)
+  .extend('text', ({ api }) => api.text)
+  .extend('dependencies', ({ api }) => api.dependencies)
+  .extend('world', ({ api }) => api.world)
+  .extend('time', ({ api }) => api.time)
+  .extend('registry', ({ api }) => api.registry)
+  .extend('messageRecords', ({ api }) => api.messageRecords)
+  .extend('deliveries', ({ api }) => api.deliveries)
+  .extend('statistics', ({ api }) => api.statistics)
+  .extend('payloads', ({ api }) => api.payloads)
+  .extend('secrets', ({ api }) => api.secrets)
+  .extend('recoveries', ({ api }) => api.recoveries)
+  .extend('operatorEvents', ({ api }) => api.operatorEvents)
+  .extend('queued', ({ api }) => api.queued)
+  .extend('published', ({ api }) => api.published)
+  .extend('jobs', ({ api }) => api.jobs)
+  .extend('wakeUps', ({ api }) => api.wakeUps)
+  .extend('changes', ({ api }) => api.changes)
+  .extend('faults', ({ api }) => api.faults);
+
 let describedFaults: ReturnType<typeof apiDescription> | undefined;
 
 /** Lists the parts of a request and response that the served OpenAPI document does not describe. */
@@ -243,6 +266,9 @@ export const refusal = (code: keyof typeof STATUS, ...fields: string[]) => ({
   status: STATUS[code],
   body: faultOf(code, ...fields),
 });
+
+/** The refusal of a request whose fields are invalid. */
+export const invalid = (...fields: string[]) => refusal('invalid_request', ...fields);
 
 type Stores = Pick<ReturnType<typeof apiUnderTest>, 'messageRecords' | 'deliveries'>;
 

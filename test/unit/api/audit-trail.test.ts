@@ -1,13 +1,5 @@
-import { describe, expect, it } from 'vitest';
-import {
-  apiUnderTest,
-  apiWithSubscription,
-  CALLER,
-  NOON,
-  ONE,
-  refusal,
-  SUBSCRIPTIONS,
-} from './api-under-test.ts';
+import { describe, expect } from 'vitest';
+import { apiWithSubscription, CALLER, it, NOON, ONE, refusal, SUBSCRIPTIONS } from './api-under-test.ts';
 
 const SECRET = 's3cret';
 const NAME = { queue: 'orders', subscriptionId: 'id-1' };
@@ -33,8 +25,8 @@ const others = {
 const digest = { ...others, subscriber: 'https://a.example:8443', ttl: 60 };
 
 describe('the audit trail', () => {
-  it('contains the changed metadata names of a queue, and its retry policy before and after', async () => {
-    const { call, changes } = apiUnderTest();
+  it('names the changed metadata of a queue, and has its retry policy before and after', async ({ api }) => {
+    const { call, changes } = api;
     await call('PUT', '/v2/queues/orders', { team: SECRET });
     await call('PUT', '/v2/queues/orders', { team: `${SECRET}2`, _retry_policy: {} });
     await call('PATCH', '/v2/queues/orders', [
@@ -65,8 +57,10 @@ describe('the audit trail', () => {
     expect(JSON.stringify(changes)).not.toContain(SECRET);
   });
 
-  it('contains the changed fields of a subscription down to single headers, but no value that may be secret', async () => {
-    const { call, changes } = apiUnderTest();
+  it('names the changed fields of a subscription, each header, but no value that may be secret', async ({
+    api,
+  }) => {
+    const { call, changes } = api;
     const { options } = subscribing;
     const post_headers = { ...options.post_headers, 'x-key': `${SECRET}2` };
     await call('POST', SUBSCRIPTIONS, subscribing);
@@ -102,8 +96,10 @@ describe('the audit trail', () => {
     expect(JSON.stringify(changes)).not.toContain(SECRET);
   });
 
-  it('contains one entry for disabling a subscription, and one for each time that it is enabled', async () => {
-    const { call, changes } = apiUnderTest();
+  it('has one entry for disabling a subscription, and one for each time that it is enabled', async ({
+    api,
+  }) => {
+    const { call, changes } = api;
     await call('POST', SUBSCRIPTIONS, { subscriber: 'https://a.example/' });
     for (const verb of ['disable', 'disable', 'enable', 'enable']) {
       await call('POST', `${SUBSCRIPTIONS}/id-1/${verb}`);
@@ -131,16 +127,14 @@ describe('the audit trail', () => {
     ]);
   });
 
-  it('contains the ids of messages, but not their data', async () => {
-    const { call, changes } = apiUnderTest();
+  it('contains the ids of messages, but not their data', async ({ call, changes }) => {
     await call('POST', '/v2/queues/orders/messages', { messages: [{ id: 'a', body: SECRET }, { body: 2 }] });
     expect(changes).toEqual([
       { ...CALLER, change: 'messages_posted', queue: 'orders', messageIds: ['a', 'id-1'] },
     ]);
   });
 
-  it('has no entry for requests that are refused or change nothing', async () => {
-    const { call, changes } = apiUnderTest();
+  it('has no entry for requests that are refused or change nothing', async ({ call, changes }) => {
     await call('POST', SUBSCRIPTIONS, { subscriber: 'https://a.example/' });
     const entries = changes.length;
     await call('POST', SUBSCRIPTIONS, { subscriber: 'https://a.example/' });

@@ -1,13 +1,13 @@
 import { createPrivateKey, generateKeyPairSync, randomBytes } from 'node:crypto';
 import { inspect } from 'node:util';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import { tokenUrlFault } from '../../../shared/adapters/http/guarded-fetch.ts';
 import type { Auth } from '../../../shared/domain/subscription/auth.ts';
 import { authOf } from '../../../shared/domain/subscription/destination.ts';
 import { certificateAuthority } from '../../support/certificates.ts';
 import { spellingsOf } from '../../support/planted-secrets.ts';
-import { apiUnderTest, HOOK, NOON, ONE, refusal, SUBSCRIPTIONS } from './api-under-test.ts';
+import { apiUnderTest, HOOK, invalid, it, NOON, ONE, refusal, SUBSCRIPTIONS } from './api-under-test.ts';
 import { openedAuth } from '../../../shared/steps/sign-request.ts';
 const DAY_MS = 86_400_000;
 
@@ -147,7 +147,7 @@ describe('options.auth', () => {
       const auth = { ...oauth2, token_url: `${scheme}://10.0.0.1/token` };
       return call('POST', SUBSCRIPTIONS, { subscriber: HOOK, options: { auth } });
     };
-    const refused = refusal('invalid_request', 'options.auth.token_url');
+    const refused = invalid('options.auth.token_url');
     expect(await subscribeAt('http')).toMatchObject(refused);
     expect(await subscribeAt('https')).toMatchObject({ status: 201 });
   });
@@ -158,12 +158,12 @@ describe('options.auth', () => {
     [oauth2, 'Authorization'],
   ])('is refused beside a header of the same name: $type', async (auth, name) => {
     expect(await subscribe(auth, { post_headers: { [name]: 'a' } })).toMatchObject(
-      refusal('invalid_request', `options.post_headers.${name}`),
+      invalid(`options.post_headers.${name}`),
     );
   });
 
   it('is refused for a pull subscription, and with certificates that no connection uses', async () => {
-    const refused = refusal('invalid_request', 'options.auth');
+    const refused = invalid('options.auth');
     expect(await subscribe(header, {}, 'pull:')).toMatchObject(refused);
     const [ca, withoutTls] = [authority.cert, 'http://hooks.example/'];
     for (const auth of [mtls, { ...header, ca }, { ...basic, ca }])
@@ -171,22 +171,23 @@ describe('options.auth', () => {
     expect(await subscribe({ ...oauth2, ca }, {}, withoutTls)).toMatchObject({ status: 201 });
   });
 
-  it.each([
+  it.for([
     ['mtls', { ...mtls, ca: authority.cert }],
     ['OAuth 2', { ...certified, ca: authority.cert }],
-  ])('shows certificates and authorities, and until when that of %s is valid', async (_type, auth) => {
-    const { call } = apiUnderTest();
-    await call('POST', SUBSCRIPTIONS, { subscriber: HOOK, options: { auth } });
-    expect(await call('GET', `${SUBSCRIPTIONS}/id-1`)).toMatchObject({
-      body: {
-        options: { auth: { ...auth, private_key: '***' } },
-        certificateExpiresAt: new Date(NOON + 90 * DAY_MS).toISOString(),
-      },
-    });
-  });
+  ] as const)(
+    'shows certificates and authorities, and until when that of %s is valid',
+    async ([_type, auth], { call }) => {
+      await call('POST', SUBSCRIPTIONS, { subscriber: HOOK, options: { auth } });
+      expect(await call('GET', `${SUBSCRIPTIONS}/id-1`)).toMatchObject({
+        body: {
+          options: { auth: { ...auth, private_key: '***' } },
+          certificateExpiresAt: new Date(NOON + 90 * DAY_MS).toISOString(),
+        },
+      });
+    },
+  );
 
-  it('stores private keys in one form', async () => {
-    const { call, registry, secrets } = apiUnderTest();
+  it('stores private keys in one form', async ({ call, registry, secrets }) => {
     const key = createPrivateKey(client.private_key).export({ type: 'sec1', format: 'pem' });
     await call('POST', SUBSCRIPTIONS, {
       subscriber: HOOK,
@@ -249,9 +250,7 @@ describe('changing the credentials of a subscription', () => {
     const { call, stored } = await subscribed(basic);
     const moved = { subscriber: 'https://other.example/' };
     const redacted = { ...moved, options: { auth: { ...basic, password: '***' } } };
-    expect(await call('PATCH', ONE, redacted)).toMatchObject(
-      refusal('invalid_request', 'options.auth.password'),
-    );
+    expect(await call('PATCH', ONE, redacted)).toMatchObject(invalid('options.auth.password'));
     expect(await call('PATCH', ONE, moved)).toMatchObject({ status: 200 });
     expect(await stored()).toEqual({ auth: undefined, opened: undefined });
   });
@@ -287,9 +286,7 @@ describe('changing the credentials of a subscription', () => {
   ] as const)('needs the secret again for another name: %j', async (auth, change, secret) => {
     const { call } = await subscribed(auth);
     const options = { auth: { ...auth, ...change, [secret]: '***' } };
-    expect(await call('PATCH', ONE, { options })).toMatchObject(
-      refusal('invalid_request', `options.auth.${secret}`),
-    );
+    expect(await call('PATCH', ONE, { options })).toMatchObject(invalid(`options.auth.${secret}`));
   });
 
   it('opens nothing', async () => {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import { z } from 'zod';
 import type { ApiDependencies } from '../../../functions/api/dependencies.ts';
 import type { DeliveryJob } from '../../../shared/domain/delivery/job.ts';
@@ -7,6 +7,8 @@ import {
   apiUnderTest,
   CALLER,
   HOOK,
+  invalid,
+  it,
   NOON,
   ONE,
   PUBLIC_URL,
@@ -37,8 +39,8 @@ const unconfirmed = async (fields: object = {}) => {
 };
 
 describe('a new subscription', () => {
-  it('is confirmed if no confirmation is required, after a change of the subscriber as well', async () => {
-    const { call, jobs } = apiUnderTest();
+  it('is confirmed where no confirmation is required, also after its subscriber changes', async ({ api }) => {
+    const { call, jobs } = api;
     const answer = await call('POST', SUBSCRIPTIONS, { subscriber: HOOK });
     expect(answer.body).not.toHaveProperty('confirmation');
     const shown = (await call('GET', ONE)).body;
@@ -72,8 +74,7 @@ describe('a new subscription', () => {
     });
   });
 
-  it('waits for confirmation on every queue if the deployment requires it', async () => {
-    const { dependencies } = apiUnderTest();
+  it('waits for confirmation on every queue if the deployment requires it', async ({ dependencies }) => {
     const { call, jobs } = apiUnderTest({
       settings: { ...dependencies.settings, subscriptionConfirmation: true },
     });
@@ -194,10 +195,9 @@ describe('a change of the subscriber', () => {
 });
 
 describe('the metadata _confirm_subscriptions', () => {
-  it.each(['yes', 1, null])('cannot be %j', async (value) => {
-    const { call } = apiUnderTest();
+  it.for(['yes', 1, null])('cannot be %j', async (value, { call }) => {
     expect(await call('PUT', '/v2/queues/orders', { _confirm_subscriptions: value })).toMatchObject(
-      refusal('invalid_request', '_confirm_subscriptions'),
+      invalid('_confirm_subscriptions'),
     );
   });
 });
@@ -345,8 +345,7 @@ describe('a confirmation request that could not be sent', () => {
 });
 
 describe('a confirmation request that was sent', () => {
-  it('stays owed if recording it fails, and its link still works', async () => {
-    const { dependencies } = apiUnderTest();
+  it('stays owed if recording it fails, and its link still works', async ({ dependencies }) => {
     const { registry } = dependencies;
     let writes = 0;
     const api = await failingWorld({

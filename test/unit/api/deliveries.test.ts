@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import * as z from 'zod';
 import { bucketOf } from '../../../shared/domain/delivery/fan-out.ts';
 import { messageIdOf } from '../../../shared/domain/message/message.ts';
@@ -9,6 +9,8 @@ import { aDelivery, aDeliveryKey, anAttempt, answered } from '../../support/deli
 import {
   apiUnderTest,
   apiWithOrders,
+  invalid,
+  it,
   listing,
   NOON,
   pageOf,
@@ -206,9 +208,7 @@ describe('GET /v2/queues/{queue}/deliveries', () => {
     const { links } = await api.list(`${PATH}?limit=1`);
     const marker = new URL(links[0]?.href ?? '', 'https://a.test').searchParams.get('marker') ?? '';
     for (const path of [`${PATH}?status=retrying`, `${PATH}?since=2026-11-21T12:00:00Z`])
-      expect(await api.call('GET', `${path}&marker=${marker}`)).toMatchObject(
-        refusal('invalid_request', 'marker'),
-      );
+      expect(await api.call('GET', `${path}&marker=${marker}`)).toMatchObject(invalid('marker'));
     expect(await api.call('GET', `/v2/queues/bills/deliveries?deleted=true&marker=${marker}`)).toMatchObject({
       status: 400,
     });
@@ -229,14 +229,12 @@ describe('GET /v2/queues/{queue}/messages/{id}/deliveries', () => {
       },
     ]);
 
-  it('answers 404 for a message that is unknown or not yet dispatched', async () => {
-    const { call } = apiUnderTest();
+  it('answers 404 for a message that is unknown or not yet dispatched', async ({ call }) => {
     await call('POST', MESSAGES, { messages: [{ id: 'order-7', body: 1 }] });
     expect(await call('GET', `${MESSAGES}/order-7/deliveries`)).toMatchObject(refusal('not_found'));
   });
 
-  it('answers with an empty list until the first delivery is recorded', async () => {
-    const api = apiUnderTest();
+  it('answers with an empty list until the first delivery is recorded', async ({ api }) => {
     await recordMessage(api, { messageId: 'order-7' });
     expect(await api.call('GET', `${MESSAGES}/order-7/deliveries`)).toMatchObject({
       status: 200,
@@ -244,8 +242,7 @@ describe('GET /v2/queues/{queue}/messages/{id}/deliveries', () => {
     });
   });
 
-  it('shows the deliveries of all buckets, without internal fields', async () => {
-    const api = apiUnderTest();
+  it('shows the deliveries of all buckets, without internal fields', async ({ api }) => {
     await recordMessage(api, { messageId: 'order-7', buckets: 2 });
     const recorded = [...(await recordDelivery(api, 'one', 0)), ...(await recordDelivery(api, 'two', 1))];
     const answer = await api.call('GET', `${MESSAGES}/order-7/deliveries`);
@@ -256,8 +253,7 @@ describe('GET /v2/queues/{queue}/messages/{id}/deliveries', () => {
     expect(JSON.stringify(answer.body)).not.toContain('internal');
   });
 
-  it('pages through all deliveries by links, each once', async () => {
-    const api = apiUnderTest();
+  it('pages through all deliveries by links, each once', async ({ api }) => {
     await recordMessage(api, { messageId: 'order-7', buckets: 2 });
     for (const [index, subscription] of ['a', 'b', 'c', 'd', 'e', 'f', 'g'].entries())
       await recordDelivery(api, subscription, index % 2);
@@ -270,16 +266,14 @@ describe('GET /v2/queues/{queue}/messages/{id}/deliveries', () => {
     expect(seen.join('')).toBe('acegbdf');
   });
 
-  it("accepts the producer's message id", async () => {
-    const api = apiUnderTest();
+  it("accepts the producer's message id", async ({ api }) => {
     await recordMessage(api, { messageId: messageIdOf({ id: 'order 7 ü' }).id });
     expect(await api.call('GET', `${MESSAGES}/${encodeURIComponent('order 7 ü')}/deliveries`)).toMatchObject({
       status: 200,
     });
   });
 
-  it("does not find another queue's message", async () => {
-    const api = apiUnderTest();
+  it("does not find another queue's message", async ({ api }) => {
     await recordMessage(api, { messageId: 'order-7' });
     expect(await api.call('GET', '/v2/queues/bills/messages/order-7/deliveries')).toMatchObject({
       status: 404,
@@ -427,8 +421,7 @@ const detailOf = async ({ call }: Pick<ReturnType<typeof apiUnderTest>, 'call'>,
 };
 
 describe('GET /v2/queues/{queue}/messages/{id}/deliveries/{subscription}', () => {
-  it('shows all attempts, the policy and the planned attempts', async () => {
-    const api = apiUnderTest();
+  it('shows all attempts, the policy and the planned attempts', async ({ api }) => {
     await recordMessage(api, { messageId: 'order-7' });
     const policy = aBarePolicy({ minimum_delay_retries: 3, minimum_delay: 60, maximum_delay: 60 });
     const [delivery = aDelivery()] = await recordAll(api, [
@@ -451,8 +444,7 @@ describe('GET /v2/queues/{queue}/messages/{id}/deliveries/{subscription}', () =>
     });
   });
 
-  it('shows no planned attempts once the delivery has ended', async () => {
-    const api = apiUnderTest();
+  it('shows no planned attempts once the delivery has ended', async ({ api }) => {
     await recordMessage(api, { messageId: 'order-7' });
     await recordAll(api, [
       { ...place, status: 'delivered', attempts: [anAttempt({ outcome: 'delivered' })] },
@@ -460,7 +452,7 @@ describe('GET /v2/queues/{queue}/messages/{id}/deliveries/{subscription}', () =>
     expect(await detailOf(api)).toMatchObject({ status: 'delivered', planned: [] });
   });
 
-  it.each([
+  it.for([
     ['subscription', { minimum_delay: 7 }, { minimum_delay: 8 }, { minimum_delay: 7 }],
     ['queue', undefined, { minimum_delay: 8 }, { minimum_delay: 8 }],
     [
@@ -470,10 +462,9 @@ describe('GET /v2/queues/{queue}/messages/{id}/deliveries/{subscription}', () =>
       { minimum_delay: 8, ignore_subscription_override: true },
     ],
     ['defaults', undefined, undefined, {}],
-  ])(
+  ] as const)(
     'shows the policy of the %s if the delivery has none yet',
-    async (source, ofSubscription, ofQueue, expected) => {
-      const api = apiUnderTest();
+    async ([source, ofSubscription, ofQueue, expected], { api }) => {
       await api.registry.putQueue(aQueue(ofQueue === undefined ? {} : { retryPolicy: ofQueue }));
       await api.registry.addSubscription(
         aSubscription({
@@ -493,15 +484,13 @@ describe('GET /v2/queues/{queue}/messages/{id}/deliveries/{subscription}', () =>
     },
   );
 
-  it('shows the default policy if queue and subscription are deleted', async () => {
-    const api = apiUnderTest();
+  it('shows the default policy if queue and subscription are deleted', async ({ api }) => {
     await recordMessage(api, { messageId: 'order-7' });
     await recordAll(api, [{ ...place, status: 'cancelled', reason: 'subscription_deleted' }]);
     expect(await detailOf(api)).toMatchObject({ policySource: 'defaults', planned: [] });
   });
 
-  it('finds the delivery in its bucket', async () => {
-    const api = apiUnderTest();
+  it('finds the delivery in its bucket', async ({ api }) => {
     await recordMessage(api, { messageId: 'order-7', buckets: 7 });
     const bucket = bucketOf('s-1', 7);
     expect(bucket).toBeGreaterThan(0);
@@ -510,13 +499,12 @@ describe('GET /v2/queues/{queue}/messages/{id}/deliveries/{subscription}', () =>
     expect(await detailOf(api)).toMatchObject(place);
   });
 
-  it.each([
+  it.for([
     '/v2/queues/orders/messages/order-7/deliveries/s-2',
     '/v2/queues/orders/messages/order-8/deliveries/s-1',
     '/v2/queues/bills/messages/order-7/deliveries/s-1',
     '/v2/queues/orders/messages/order-7/deliveries/a%00b',
-  ])('answers 404 to %s', async (path) => {
-    const api = apiUnderTest();
+  ])('answers 404 to %s', async (path, { api }) => {
     await recordMessage(api, { messageId: 'order-7' });
     await recordAll(api, [place]);
     expect(await api.call('GET', path)).toMatchObject(refusal('not_found'));

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import type { Subscription } from '../../../shared/domain/subscription/subscription.ts';
 import { aMessage, aQueue, aSubscription } from '../../support/builders.ts';
 import { aDelivery } from '../../support/delivery-builders.ts';
-import { apiUnderTest, NOON, pagesFrom, recordMessage, refusal } from './api-under-test.ts';
+import { apiUnderTest, invalid, NOON, pagesFrom, recordMessage, refusal } from './api-under-test.ts';
 
 const PATH = '/v2/queues/orders/messages/m/explain';
 
@@ -126,9 +126,7 @@ describe('GET …/messages/{message}/explain', () => {
     'refuses the query %s',
     async (query) => {
       await published();
-      expect(await api.call('GET', `${PATH}?${query}`)).toMatchObject(
-        refusal('invalid_request', query.split('=')[0] ?? ''),
-      );
+      expect(await api.call('GET', `${PATH}?${query}`)).toMatchObject(invalid(query.split('=')[0] ?? ''));
     },
   );
 });

@@ -1,9 +1,18 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import * as z from 'zod';
 import type { ApiDependencies } from '../../../functions/api/dependencies.ts';
 import { secretText } from '../../../shared/domain/subscription/signing-secret.ts';
 import { MAX_SUBSCRIPTIONS_PER_TRANSACTION, QueueMissingError } from '../../../shared/ports/subscriptions.ts';
-import { apiUnderTest, CALLER, faultOf, NOON, refusal, SUBSCRIPTIONS } from './api-under-test.ts';
+import {
+  apiUnderTest,
+  CALLER,
+  faultOf,
+  invalid,
+  it,
+  NOON,
+  refusal,
+  SUBSCRIPTIONS,
+} from './api-under-test.ts';
 
 const HOOK = 'https://hooks.example';
 const EXPORT = '/v2/queues/orders/export';
@@ -39,8 +48,8 @@ const RICH = {
 };
 
 describe('GET /v2/queues/{queue}/export', () => {
-  it('contains a line for each present subscription, and no credentials', async () => {
-    const { call, registry, time } = apiUnderTest();
+  it('contains a line for each present subscription, and no credentials', async ({ api }) => {
+    const { call, registry, time } = api;
     for (const path of ['a', 'b', 'c']) await call('POST', SUBSCRIPTIONS, { subscriber: `${HOOK}/${path}` });
     await call('POST', SUBSCRIPTIONS, RICH);
     await call('POST', SUBSCRIPTIONS, { subscriber: `${HOOK}/expired`, ttl: 1 });
@@ -63,8 +72,7 @@ describe('GET /v2/queues/{queue}/export', () => {
     expect(answer.body).not.toContain('s3cret');
   });
 
-  it('is not on the audit trail', async () => {
-    const { call, changes } = apiUnderTest();
+  it('is not on the audit trail', async ({ call, changes }) => {
     await call('PUT', '/v2/queues/orders', {});
     await call('GET', EXPORT);
     expect(changes.map(({ change }) => change)).toEqual(['queue_created']);
@@ -72,8 +80,7 @@ describe('GET /v2/queues/{queue}/export', () => {
 });
 
 describe('POST /v2/credentials/{queue}', () => {
-  it('contains the values of credential headers, and is on the audit trail', async () => {
-    const { call, changes } = apiUnderTest();
+  it('contains the values of credential headers, and is on the audit trail', async ({ call, changes }) => {
     await call('POST', SUBSCRIPTIONS, RICH);
     await call('POST', SUBSCRIPTIONS, { subscriber: `${HOOK}/b` });
     const answer = await call('POST', CREDENTIALS);
@@ -87,14 +94,12 @@ describe('POST /v2/credentials/{queue}', () => {
     });
   });
 
-  it('does not support GET', async () => {
-    const { call } = apiUnderTest();
+  it('does not support GET', async ({ call }) => {
     await call('POST', SUBSCRIPTIONS, RICH);
     expect(await call('GET', CREDENTIALS)).toMatchObject({ status: 405 });
   });
 
-  it('continues by its link, each page small enough for one import', async () => {
-    const { call } = apiUnderTest();
+  it('continues by its link, each page small enough for one import', async ({ call }) => {
     for (let index = 0; index < 25; index += 1) {
       const post_data = 'x'.repeat(65_000);
       await call('POST', SUBSCRIPTIONS, { subscriber: `${HOOK}/${index}`, options: { post_data } });
@@ -116,23 +121,22 @@ describe.each([
   ['GET', EXPORT],
   ['POST', CREDENTIALS],
 ])('%s %s', (method, path) => {
-  it('is empty for a queue without subscriptions, and 404 for an unknown queue', async () => {
-    const { call, changes } = apiUnderTest();
+  it('is empty for a queue without subscriptions, and 404 for an unknown queue', async ({ api }) => {
+    const { call, changes } = api;
     expect(await call(method, path)).toMatchObject(refusal('not_found'));
     expect(changes).toEqual([]);
     await call('PUT', '/v2/queues/orders', {});
     expect(await call(method, path)).toMatchObject({ status: 200, body: undefined });
   });
 
-  it.each([
+  it.for([
     ['withCredentials=true', 'withCredentials'],
     ['withCredentials=false', 'withCredentials'],
     ['marker=tampered', 'marker'],
-  ])('refuses %s', async (query, field) => {
-    const { call } = apiUnderTest();
+  ] as const)('refuses %s', async ([query, field], { call }) => {
     await call('POST', SUBSCRIPTIONS, RICH);
     const answer = await call(method, `${path}?${query}`);
-    expect(answer).toMatchObject(refusal('invalid_request', field));
+    expect(answer).toMatchObject(invalid(field));
   });
 });
 
@@ -151,8 +155,7 @@ describe('POST /v2/queues/{queue}/import', () => {
     expect(await world()).toEqual(after);
   });
 
-  it('accepts a redacted export over the original subscriptions', async () => {
-    const { call, world } = apiUnderTest();
+  it('accepts a redacted export over the original subscriptions', async ({ call, world }) => {
     await call('POST', SUBSCRIPTIONS, RICH);
     const { body } = await call('GET', EXPORT);
     const before = await world();
@@ -165,8 +168,7 @@ describe('POST /v2/queues/{queue}/import', () => {
     });
   });
 
-  it('treats equal content as unchanged, in any order and spelling', async () => {
-    const { call } = apiUnderTest();
+  it('treats equal content as unchanged, in any order and spelling', async ({ call }) => {
     await call('POST', SUBSCRIPTIONS, {
       subscriber: `${HOOK}/a`,
       options: { raw_delivery: true, post_data: 'x' },
@@ -178,8 +180,8 @@ describe('POST /v2/queues/{queue}/import', () => {
     expect(await call('POST', IMPORT, lines(same))).toMatchObject(answerOf({ unchanged: 1 }));
   });
 
-  it('refuses an existing subscriber with other content, and replaces it with replace=true', async () => {
-    const { call, registry } = apiUnderTest();
+  it('refuses an existing subscriber with other content without replace=true', async ({ api }) => {
+    const { call, registry } = api;
     await call('POST', SUBSCRIPTIONS, { subscriber: `${HOOK}/a`, ttl: 60, options: { raw_delivery: true } });
     const before = await registry.findSubscription('orders', 'id-1');
     const other = lines({ subscriber: `${HOOK}/a`, options: { post_data: 'x' } });
@@ -196,8 +198,8 @@ describe('POST /v2/queues/{queue}/import', () => {
     expect(await call('POST', `${IMPORT}?replace=true`, other)).toMatchObject(answerOf({ unchanged: 1 }));
   });
 
-  it('treats another name as other content, and replaces or removes it with replace=true', async () => {
-    const { call } = apiUnderTest();
+  it('treats another name, or none, as other content', async ({ api }) => {
+    const { call } = api;
     await call('POST', SUBSCRIPTIONS, { subscriber: `${HOOK}/a`, name: 'Billing' });
     for (const name of ['Shipping', undefined]) {
       const line = lines({ subscriber: `${HOOK}/a`, ...(name !== undefined && { name }) });
@@ -241,8 +243,7 @@ describe('POST /v2/queues/{queue}/import', () => {
     });
   });
 
-  it('enables subscriptions of lines without `disabled`, and disables the others', async () => {
-    const { call } = apiUnderTest();
+  it('enables subscriptions of lines without `disabled`, and disables the others', async ({ call }) => {
     const disabled = { reason: 'gone', at: '2026-01-01T00:00:00.000Z' };
     await call('POST', IMPORT, lines({ subscriber: `${HOOK}/a`, disabled }));
     expect((await call('GET', `${SUBSCRIPTIONS}/id-1`)).body).toMatchObject({ disabled });
@@ -250,8 +251,8 @@ describe('POST /v2/queues/{queue}/import', () => {
     expect((await call('GET', `${SUBSCRIPTIONS}/id-1`)).body).not.toHaveProperty('disabled');
   });
 
-  it('keeps the failures and the back-pressure of a subscription that stays enabled', async () => {
-    const { call, registry } = apiUnderTest();
+  it('keeps the failures and the back-pressure of a subscription that stays enabled', async ({ api }) => {
+    const { call, registry } = api;
     await call('POST', SUBSCRIPTIONS, { subscriber: `${HOOK}/a` });
     const failing = { since: 1, failures: 3 };
     const pressure = { state: 'held', since: 1, at: 1 } as const;
@@ -266,8 +267,7 @@ describe('POST /v2/queues/{queue}/import', () => {
     });
   });
 
-  it('names each invalid line, and imports the others', async () => {
-    const { call } = apiUnderTest();
+  it('names each invalid line, and imports the others', async ({ call }) => {
     const body = [
       '{"subscriber": "https://hooks.example/1"}',
       'not json',
@@ -297,25 +297,23 @@ describe('POST /v2/queues/{queue}/import', () => {
     expect(list).toMatchObject({ subscriptions: [{ subscriber: `${HOOK}/1` }, { subscriber: `${HOOK}/5` }] });
   });
 
-  it.each([
+  it.for([
     ['over 1 MiB', ' '.repeat(1_048_577), 413, 'too_large'],
     ['over 500 lines', '{}\n'.repeat(501), 413, 'too_large'],
     ['not UTF-8', new Uint8Array([0x22, 0xff, 0x22]), 400, 'invalid_json'],
-  ])('refuses a body that is %s, and imports nothing', async (_name, body, status, code) => {
-    const { call, world } = apiUnderTest();
-    expect(await call('POST', IMPORT, body)).toMatchObject({ status, body: faultOf(code) });
-    expect(await world()).toMatchObject({ queues: [], changes: [] });
+  ] as const)(
+    'refuses a body that is %s, and imports nothing',
+    async ([_name, body, status, code], { call, world }) => {
+      expect(await call('POST', IMPORT, body)).toMatchObject({ status, body: faultOf(code) });
+      expect(await world()).toMatchObject({ queues: [], changes: [] });
+    },
+  );
+
+  it('refuses an invalid value of replace', async ({ call }) => {
+    expect(await call('POST', `${IMPORT}?replace=yes`, '')).toMatchObject(invalid('replace'));
   });
 
-  it('refuses an invalid value of replace', async () => {
-    const { call } = apiUnderTest();
-    expect(await call('POST', `${IMPORT}?replace=yes`, '')).toMatchObject(
-      refusal('invalid_request', 'replace'),
-    );
-  });
-
-  it('is on the audit trail with every subscription that it adds or changes', async () => {
-    const { call, changes } = apiUnderTest();
+  it('is on the audit trail with every subscription that it adds or changes', async ({ call, changes }) => {
     await call('POST', IMPORT, lines({ subscriber: `${HOOK}/a` }));
     await call(
       'POST',
@@ -348,8 +346,8 @@ const withRegistry = (
 };
 
 describe('the response to an import', () => {
-  it('names each subscription by its line, and contains the secret of a new one only once', async () => {
-    const { call, registry, secrets } = apiUnderTest();
+  it('names each subscription by its line, and shows the secret of a new one once', async ({ api }) => {
+    const { call, registry, secrets } = api;
     await call('POST', SUBSCRIPTIONS, { subscriber: hook('there') });
     await call('POST', SUBSCRIPTIONS, { subscriber: hook('changed') });
     const body = [
@@ -388,8 +386,8 @@ describe('the response to an import', () => {
     });
   });
 
-  it('shows for each subscription whether its subscriber is asked to confirm, if the queue requires that', async () => {
-    const { call, jobs } = apiUnderTest();
+  it('shows whether each subscriber is asked to confirm, if the queue requires that', async ({ api }) => {
+    const { call, jobs } = api;
     await call('PUT', '/v2/queues/orders', { _confirm_subscriptions: true });
     const asked = { secret: aSecret, confirmation: 'asked' };
     expect((await call('POST', IMPORT, numbered(2))).body).toMatchObject({
@@ -476,8 +474,7 @@ describe('an import that an internal error interrupts', () => {
     expect(asked).toBe(1);
   });
 
-  it('imports the other lines of a chunk if one secret cannot be sealed', async () => {
-    const { secrets } = apiUnderTest();
+  it('imports the other lines of a chunk if one secret cannot be sealed', async ({ secrets }) => {
     let sealed = 0;
     const seal = (...given: Parameters<typeof secrets.seal>) => {
       sealed += 1;

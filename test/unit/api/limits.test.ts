@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import * as z from 'zod';
 import { httpApiAnswer } from '../../../functions/api/http-api-event.ts';
 import type { Subscription } from '../../../shared/domain/subscription/subscription.ts';
@@ -10,11 +10,12 @@ import {
   apiWithOrders,
   apiWithSubscription,
   CALLER,
+  invalid,
+  it,
   PUBLIC_URL,
   QUEUE,
   recordAll,
   recordMessage,
-  refusal,
   SUBSCRIPTIONS,
 } from './api-under-test.ts';
 
@@ -84,8 +85,7 @@ describe('a page ends at the size limit of a response', () => {
     expect(sizesOf(pages)).toEqual([50]);
   });
 
-  it('of queues with metadata, but not of queue names alone', async () => {
-    const api = apiUnderTest();
+  it('of queues with metadata, but not of queue names alone', async ({ api }) => {
     for (let index = 0; index < 100; index += 1)
       await api.registry.putQueue(
         aQueue({ name: `q${String(index).padStart(3, '0')}`, metadata: { note: 'x'.repeat(65_000) } }),
@@ -259,8 +259,7 @@ describe('the size of a refusal', () => {
     expect(changed.code).toBe('too_large');
   });
 
-  it('is limited for an import, which names at least the error code of each line', async () => {
-    const api = apiUnderTest();
+  it('is limited for an import, which names at least the error code of each line', async ({ api }) => {
     const faults = Array.from({ length: 20 }, () => [{ numeric: 0 }]);
     const line = JSON.stringify({
       subscriber: `${HOOK}/`,
@@ -373,5 +372,5 @@ const rows = Object.entries(refused).flatMap(([path, queries]) => queries.map((q
 it.each(rows)('GET %s refuses ?%s and names %s', async (path, query, field) => {
   const api = await apiWithSubscription();
   await recordMessage(api, { messageId: 'order-7' });
-  expect(await api.call('GET', `${path}?${query}`)).toMatchObject(refusal('invalid_request', field));
+  expect(await api.call('GET', `${path}?${query}`)).toMatchObject(invalid(field));
 });

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, vi } from 'vitest';
 import * as z from 'zod';
 import { eraseBody } from '../../../functions/api/messages/messages.ts';
 import { payloadKeyOf } from '../../../shared/domain/message/body.ts';
@@ -15,6 +15,7 @@ import {
   apiUnderTest,
   apiWithOrders,
   CALLER,
+  it,
   listing,
   NOON,
   pageOf,
@@ -31,8 +32,7 @@ const DATA = '{"total": 12345678901234567890, "b":1.0,"a":  2, "a": "\\u00fc🐘
 const inline = aMessage({ id: 'order-7', data: DATA });
 
 describe('GET /v2/queues/{queue}/messages/{id}', () => {
-  it('shows a message with its delivery states, counted from the records', async () => {
-    const api = apiUnderTest();
+  it('shows a message with its delivery states, counted from the records', async ({ api }) => {
     await recordMessage(api, {
       messageId: 'order-7',
       type: 'order.created',
@@ -65,14 +65,12 @@ describe('GET /v2/queues/{queue}/messages/{id}', () => {
     expect(body).not.toHaveProperty('deliveriesAtLeast');
   });
 
-  it('shows `unfinished` for a message that was not sent to all subscriptions yet', async () => {
-    const api = apiUnderTest();
+  it('shows `unfinished` for a message that was not sent to all subscriptions yet', async ({ api }) => {
     await recordMessage(api, { messageId: 'order-7', lastSubscriptionId: 's-5' });
     expect((await api.call('GET', PATH)).body).toMatchObject({ matched: 1, unfinished: true });
   });
 
-  it('counts only the first 40 buckets of a message with many deliveries, and says so', async () => {
-    const api = apiUnderTest();
+  it('counts only the first 40 buckets of a message with many deliveries, and says so', async ({ api }) => {
     await recordMessage(api, { messageId: 'order-7', matched: 4, buckets: 100, firstBucket: 7 });
     await recordAll(
       api,
@@ -82,8 +80,7 @@ describe('GET /v2/queues/{queue}/messages/{id}', () => {
     expect(body).toMatchObject({ matched: 4, deliveries: { retrying: 2 }, deliveriesAtLeast: true });
   });
 
-  it.each(['in the record', 'in the bucket'])('returns a body %s byte for byte', async (place) => {
-    const api = apiUnderTest();
+  it.for(['in the record', 'in the bucket'])('returns a body %s byte for byte', async (place, { api }) => {
     const payloadKey = payloadKeyOf(inline);
     await api.payloads.put(payloadKey, inline);
     await recordMessage(api, {
@@ -93,14 +90,13 @@ describe('GET /v2/queues/{queue}/messages/{id}', () => {
     expect(await api.text('GET', PATH)).toContain(`"bodyKept":true,"body":${DATA}}`);
   });
 
-  it.each([
+  it.for([
     ['that was never stored', {}],
     [
       'that has expired in the bucket',
       { body: { kind: 'stored' as const, payloadKey: 'orders/order-7/gone' } },
     ],
-  ])('shows the absence of a body %s', async (_, kept) => {
-    const api = apiUnderTest();
+  ] as const)('shows the absence of a body %s', async ([_, kept], { api }) => {
     await recordMessage(api, { messageId: 'order-7', ...kept });
     const { body } = await api.call('GET', PATH);
     expect(body).toMatchObject({ bodyKept: false });
@@ -108,16 +104,14 @@ describe('GET /v2/queues/{queue}/messages/{id}', () => {
     expect(body).not.toHaveProperty('erasedAt');
   });
 
-  it('answers 404 for a message that is unknown, not yet dispatched, or in another queue', async () => {
-    const api = apiUnderTest();
+  it('is 404 for a message that is unknown, not yet dispatched, or in another queue', async ({ api }) => {
     await api.call('POST', '/v2/queues/orders/messages', { messages: [{ id: 'order-8', body: 1 }] });
     await recordMessage(api, { messageId: 'order-7' });
     for (const path of ['orders/messages/order-8', 'orders/messages/none', 'bills/messages/order-7'])
       expect(await api.call('GET', `/v2/queues/${path}`)).toMatchObject(refusal('not_found'));
   });
 
-  it("accepts the producer's message id", async () => {
-    const api = apiUnderTest();
+  it("accepts the producer's message id", async ({ api }) => {
     const { id } = messageIdOf({ id: 'order 7 ü' });
     await recordMessage(api, { messageId: id });
     const answer = await api.call('GET', `/v2/queues/orders/messages/${encodeURIComponent('order 7 ü')}`);
@@ -126,10 +120,9 @@ describe('GET /v2/queues/{queue}/messages/{id}', () => {
 });
 
 describe('DELETE /v2/queues/{queue}/messages/{id}/body', () => {
-  it.each(['in the record', 'in the bucket'])(
+  it.for(['in the record', 'in the bucket'])(
     'erases a body %s, and shows that from then on',
-    async (place) => {
-      const api = apiUnderTest();
+    async (place, { api }) => {
       const payloadKey = payloadKeyOf(inline);
       if (place === 'in the bucket') await api.payloads.put(payloadKey, inline);
       await recordMessage(api, {
@@ -148,8 +141,7 @@ describe('DELETE /v2/queues/{queue}/messages/{id}/body', () => {
     },
   );
 
-  it('is on the audit trail with ids only', async () => {
-    const api = apiUnderTest();
+  it('is on the audit trail with ids only', async ({ api }) => {
     await recordMessage(api, { messageId: 'order-7', body: { kind: 'inline', message: inline } });
     await api.call('DELETE', `${PATH}/body`);
     expect(api.changes).toEqual([
@@ -157,8 +149,7 @@ describe('DELETE /v2/queues/{queue}/messages/{id}/body', () => {
     ]);
   });
 
-  it('answers 404 for an unknown message, and changes nothing', async () => {
-    const { call, changes } = apiUnderTest();
+  it('answers 404 for an unknown message, and changes nothing', async ({ call, changes }) => {
     expect(await call('DELETE', `${PATH}/body`)).toMatchObject(refusal('not_found'));
     expect(changes).toEqual([]);
   });

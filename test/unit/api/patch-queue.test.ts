@@ -1,5 +1,5 @@
-import { describe, expect, it } from 'vitest';
-import { apiUnderTest, faultOf, QUEUE, refusal } from './api-under-test.ts';
+import { describe, expect } from 'vitest';
+import { apiUnderTest, faultOf, invalid, it, QUEUE, refusal } from './api-under-test.ts';
 import { RETRY_POLICY_PRESETS } from '../../../shared/domain/retry/policy.ts';
 const METADATA = { team: 'red', tags: ['a', 'b'], deep: { 'a/b': 1, '~': null } };
 
@@ -132,7 +132,7 @@ describe('PATCH /v2/queues/{queue}', () => {
   ])('refuses %s, and names it', async (_name, patch, field) => {
     const { call, world } = await withQueue();
     const before = await world();
-    expect(await call('PATCH', QUEUE, patch)).toMatchObject(refusal('invalid_request', field));
+    expect(await call('PATCH', QUEUE, patch)).toMatchObject(invalid(field));
     expect(await world()).toEqual(before);
   });
 
@@ -202,8 +202,7 @@ describe('PATCH /v2/queues/{queue}', () => {
     expect(await world()).toEqual(before);
   });
 
-  it('answers 404 for an unknown queue', async () => {
-    const { call } = apiUnderTest();
+  it('answers 404 for an unknown queue', async ({ call }) => {
     const patch = [{ op: 'add', path: '/metadata/a', value: 1 }];
     expect(await call('PATCH', QUEUE, patch)).toMatchObject(refusal('not_found'));
   });

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import * as z from 'zod';
 import type { ApiSettings } from '../../../functions/api/dependencies.ts';
 import { answerHttpApi } from '../../../functions/api/http-api-event.ts';
 import { subscriberFault } from '../../../shared/adapters/http/address-guard.ts';
 import { wholeApi } from '../../support/whole-api.ts';
-import { apiUnderTest, faultOf, ONE, refusal, SUBSCRIPTIONS } from './api-under-test.ts';
+import { apiUnderTest, faultOf, invalid, it, ONE, SUBSCRIPTIONS } from './api-under-test.ts';
 
 const METHODS = ['GET', 'HEAD', 'PUT', 'POST', 'PATCH', 'DELETE', 'OPTIONS'];
 
@@ -147,8 +147,7 @@ describe('the documented policy for one queue', () => {
 });
 
 describe('the id of a subscription of another queue', () => {
-  it('finds nothing below the own queue, and changes nothing', async () => {
-    const { call, registry } = apiUnderTest();
+  it('finds nothing below the own queue, and changes nothing', async ({ call, registry }) => {
     await call('PUT', '/v2/queues/orders', {});
     await call('POST', '/v2/queues/victim/subscriptions', { subscriber: 'https://victim.example/' });
     const { items: before } = await registry.listSubscriptions('victim', { limit: 1 });
@@ -283,33 +282,30 @@ describe('the filter options of a subscription', () => {
     filter: { order: { total: [{ numeric: ['>', 100] }], state: ['new', null] } },
   };
 
-  it('are stored and shown unchanged', async () => {
-    const { call } = apiUnderTest();
+  it('are stored and shown unchanged', async ({ call }) => {
     expect(await call('POST', SUBSCRIPTIONS, requestWith(options))).toMatchObject({ status: 201 });
     expect((await call('GET', `${SUBSCRIPTIONS}/id-1`)).body).toMatchObject({ options });
   });
 
-  it('list each type once', async () => {
-    const { call } = apiUnderTest();
+  it('list each type once', async ({ call }) => {
     await call('POST', SUBSCRIPTIONS, requestWith({ event_types: ['a', 'b', 'a'] }));
     expect((await call('GET', `${SUBSCRIPTIONS}/id-1`)).body).toMatchObject({
       options: { event_types: ['a', 'b'] },
     });
   });
 
-  it('can filter by a field with the name __proto__', async () => {
-    const { call, registry } = apiUnderTest();
+  it('can filter by a field with the name __proto__', async ({ call, registry }) => {
     const filter = '{"__proto__":{"x":[1]}}';
     expect(await call('POST', SUBSCRIPTIONS, filtering(filter))).toMatchObject({ status: 201 });
     const kept = await registry.findSubscription('orders', 'id-1');
     expect(JSON.stringify(kept?.options.filter)).toBe(filter);
   });
 
-  it('are validated in a change, which also stores the previous options', async () => {
-    const { call, registry, time } = apiUnderTest();
+  it('are validated in a change, which also stores the previous options', async ({ api }) => {
+    const { call, registry, time } = api;
     await call('POST', SUBSCRIPTIONS, requestWith(options));
     expect(await call('PATCH', `${SUBSCRIPTIONS}/id-1`, { options: { filter: { a: [] } } })).toMatchObject(
-      refusal('invalid_request', 'options.filter.a'),
+      invalid('options.filter.a'),
     );
     time.now += 5000;
     await call('PATCH', `${SUBSCRIPTIONS}/id-1`, { options: { event_types: ['x'] } });
@@ -323,7 +319,7 @@ describe('the filter options of a subscription', () => {
 describe('the options of a subscription cannot contain', () => {
   const tooMany = Array.from({ length: 51 }, (_, index) => `type-${index}`);
 
-  it.each<[string, unknown, string]>([
+  it.for<[string, unknown, string]>([
     ['a timeout of 0', { attempt_timeout: 0 }, 'options.attempt_timeout'],
     ['a timeout over 30 s', { attempt_timeout: 31 }, 'options.attempt_timeout'],
     ['half a second', { attempt_timeout: 1.5 }, 'options.attempt_timeout'],
@@ -341,15 +337,12 @@ describe('the options of a subscription cannot contain', () => {
     ['a filter of null', { filter: null }, 'options.filter'],
     ['an empty filter', { filter: {} }, 'options.filter'],
     ['an error inside $or', { filter: { $or: [{ a: [1] }, { b: [] }] } }, 'options.filter.$or[1].b'],
-  ])('%s', async (_what, options, field) => {
-    const { call, world } = apiUnderTest();
-    expect(await call('POST', SUBSCRIPTIONS, requestWith(options))).toMatchObject(
-      refusal('invalid_request', field),
-    );
+  ])('%s', async ([_what, options, field], { call, world }) => {
+    expect(await call('POST', SUBSCRIPTIONS, requestWith(options))).toMatchObject(invalid(field));
     expect(await world()).toEqual({ queues: [], subscriptions: [], published: [], changes: [] });
   });
 
-  it.each([
+  it.for([
     [
       'nested 100,000 levels deep',
       `${'{"a":'.repeat(100_000)}[1]${'}'.repeat(100_000)}`,
@@ -368,8 +361,7 @@ describe('the options of a subscription cannot contain', () => {
       '{"a": [12345678901234567890]}',
       faultOf('invalid_request', 'options.filter.a[0]'),
     ],
-  ])('a filter %s', async (_what, filter, fault) => {
-    const { call, world } = apiUnderTest();
+  ] as const)('a filter %s', async ([_what, filter, fault], { call, world }) => {
     expect((await call('POST', SUBSCRIPTIONS, filtering(filter))).body).toEqual(fault);
     expect(await world()).toMatchObject({ queues: [], changes: [] });
   });
@@ -401,7 +393,7 @@ describe('a subscriber at a forbidden address or port', () => {
     async (_what, subscriber) => {
       const { call, world } = await withSubscription();
       const before = await world();
-      const refused = refusal('invalid_request', 'subscriber');
+      const refused = invalid('subscriber');
       expect(await call('POST', SUBSCRIPTIONS, { subscriber })).toMatchObject(refused);
       expect(await call('PATCH', `${SUBSCRIPTIONS}/id-1`, { subscriber })).toMatchObject(refused);
       expect(await call('POST', IMPORT, JSON.stringify({ subscriber }))).toMatchObject({

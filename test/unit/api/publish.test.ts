@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import { messageIdOf } from '../../../shared/domain/message/message.ts';
 import {
   CONFIRMATION_TYPE,
@@ -7,13 +7,13 @@ import {
   tokenHashOf,
 } from '../../../shared/domain/subscription/confirmation.ts';
 import { parseIngress } from '../../../shared/wire/ingress/message.ts';
-import { apiUnderTest, NOON, refusal } from './api-under-test.ts';
+import { apiUnderTest, invalid, it, NOON, refusal } from './api-under-test.ts';
 
 const PATH = '/v2/queues/orders/messages';
 
 describe('POST /v2/queues/{queue}/messages', () => {
-  it('publishes each message to the ingress queue and answers with paths and ids', async () => {
-    const { call, published } = apiUnderTest();
+  it('publishes each message to the ingress queue and answers with paths and ids', async ({ api }) => {
+    const { call, published } = api;
     const messages = [
       { id: 'order-7', type: 'order.created', body: { total: 1 }, ttl: 60, delay: 5 },
       { body: null },
@@ -63,8 +63,7 @@ describe('POST /v2/queues/{queue}/messages', () => {
     expect(await call('POST', PATH, full)).toMatchObject({ status: 201 });
   });
 
-  it('creates a missing queue, and leaves an existing one unchanged', async () => {
-    const { call, registry } = apiUnderTest();
+  it('creates a missing queue, and leaves an existing one unchanged', async ({ call, registry }) => {
     await call('PUT', '/v2/queues/bills', { team: 'red' });
     await call('POST', '/v2/queues/bills/messages', { messages: [{ body: 1 }] });
     await call('POST', PATH, { messages: [{ body: 1 }] });
@@ -72,7 +71,7 @@ describe('POST /v2/queues/{queue}/messages', () => {
     expect(await registry.findQueue('orders')).toEqual({ name: 'orders', metadata: {}, createdAt: NOON });
   });
 
-  it.each([
+  it.for([
     '{"b":1,"a":2,"b":3}',
     '12345678901234567890123.00',
     '1e400',
@@ -82,8 +81,7 @@ describe('POST /v2/queues/{queue}/messages', () => {
     'true',
     '""',
     `${'['.repeat(50_000)}${']'.repeat(50_000)}`,
-  ])('passes on the data byte for byte: %.40s', async (data) => {
-    const { call, published } = apiUnderTest();
+  ])('passes on the data byte for byte: %.40s', async (data, { call, published }) => {
     const messages = `\n{"messages" : [ {"id":"a","body": ${data} ,"ttl":1}\t,{ "body":${data}, "id":"b" } ] }`;
     expect(await call('POST', PATH, messages)).toMatchObject({ status: 201 });
     expect(published).toEqual([
@@ -92,14 +90,13 @@ describe('POST /v2/queues/{queue}/messages', () => {
     ]);
   });
 
-  it('uses the last of duplicate members, like JSON.parse', async () => {
-    const { call, published } = apiUnderTest();
+  it('uses the last of duplicate members, like JSON.parse', async ({ call, published }) => {
     await call('POST', PATH, '{"messages":[{"body":1}],"messages":[{"id":"a","body":2,"body":3}]}');
     expect(published).toEqual(['{"queue":"orders","id":"a","data":3}']);
   });
 
-  it('sends messages that dispatch parses with the returned id and all fields', async () => {
-    const { call, published } = apiUnderTest();
+  it('sends messages that dispatch parses with the returned id and all fields', async ({ api }) => {
+    const { call, published } = api;
     const message = { id: 'order/7', type: 'order.created', body: { specversion: '1.0' }, ttl: 60, delay: 5 };
     const { body } = await call('POST', PATH, { messages: [message] });
     const received = { body: published[0] ?? '', sqsMessageId: 'sqs-1', sentAt: NOON, attributes: {} };
@@ -132,10 +129,9 @@ describe('POST /v2/queues/{queue}/messages', () => {
     );
   });
 
-  it.each(['order/7', 'ü', 'a b', 'x'.repeat(65), '{"$ne":1}'])(
+  it.for(['order/7', 'ü', 'a b', 'x'.repeat(65), '{"$ne":1}'])(
     'sends the id %s unchanged, and returns the id of the record',
-    async (id) => {
-      const { call, published } = apiUnderTest();
+    async (id, { call, published }) => {
       const known = messageIdOf({ id }).id;
       expect(await call('POST', PATH, { messages: [{ id, body: 1 }] })).toMatchObject({
         body: { resources: [`${PATH}/${known}`], ids: [known] },
@@ -144,15 +140,14 @@ describe('POST /v2/queues/{queue}/messages', () => {
     },
   );
 
-  it.each([
+  it.for([
     ['100 messages', { messages: Array.from({ length: 100 }, () => ({ body: 1 })) }],
     ['a ttl of 1 s', { messages: [{ body: 1, ttl: 1 }] }],
     ['a delay of 0 s', { messages: [{ body: 1, delay: 0 }] }],
     ['a delay of 900 s', { messages: [{ body: 1, delay: 900 }] }],
     ['a type of 256 characters', { messages: [{ body: 1, type: 'x'.repeat(256) }] }],
     ['U+FFFF as an escape', '{"messages":[{"body":"\\uffff"}]}'],
-  ])('accepts %s', async (_name, body) => {
-    const { call } = apiUnderTest();
+  ] as const)('accepts %s', async ([_name, body], { call }) => {
     expect(await call('POST', PATH, body)).toMatchObject({ status: 201 });
   });
 
@@ -204,22 +199,22 @@ describe('POST /v2/queues/{queue}/messages refuses', () => {
     ['an unescaped U+FFFF in the data', second({ body: '\uffff' }), 'messages[1].body'],
   ];
 
-  it.each(refused)('%s, and publishes none of the valid messages', async (_name, body, field) => {
-    const { call, world } = apiUnderTest();
-    expect(await call('POST', PATH, body)).toMatchObject(refusal('invalid_request', field));
-    expect(await world()).toEqual({ queues: [], subscriptions: [], published: [], changes: [] });
-  });
+  it.for(refused)(
+    '%s, and publishes none of the valid messages',
+    async ([_name, body, field], { call, world }) => {
+      expect(await call('POST', PATH, body)).toMatchObject(invalid(field));
+      expect(await world()).toEqual({ queues: [], subscriptions: [], published: [], changes: [] });
+    },
+  );
 
-  it('a message that is too large for SQS with the added fields', async () => {
-    const { call, world } = apiUnderTest();
+  it('a message that is too large for SQS with the added fields', async ({ call, world }) => {
     const empty = '{"messages":[{"body":""}]}';
     const body = empty.replace('""', `"${'x'.repeat(1_048_576 - empty.length)}"`);
     expect(await call('POST', PATH, body)).toMatchObject(refusal('too_large', 'messages[0].body'));
     expect(await world()).toEqual({ queues: [], subscriptions: [], published: [], changes: [] });
   });
 
-  it('no message that just fits into an SQS message', async () => {
-    const { call, published } = apiUnderTest();
+  it('no message that just fits into an SQS message', async ({ call, published }) => {
     const room = 1_048_576 - '{"queue":"orders","id":"id-1","data":""}'.length;
     expect(await call('POST', PATH, { messages: [{ body: 'x'.repeat(room) }] })).toMatchObject({
       status: 201,

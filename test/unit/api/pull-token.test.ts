@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 import { beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { aBarePolicy, aSubscription } from '../../support/builders.ts';
-import { CALLER, refusal, type Answer } from './api-under-test.ts';
+import { type Answer, CALLER, invalid, refusal } from './api-under-test.ts';
 import { PATH, pullWorld, receivedSchema, type PullWorld } from './pull-world.ts';
 import { receiptText } from '../../../functions/api/pull/answer.ts';
 
@@ -298,7 +298,7 @@ describe('an answer', () => {
   it('by nack has a text that is bounded and printable', async () => {
     await world.publish();
     const received = await world.receiveOne();
-    expect(await world.nack(received, 'a\u0007')).toMatchObject(refusal('invalid_request', 'error'));
+    expect(await world.nack(received, 'a\u0007')).toMatchObject(invalid('error'));
     expect(await world.nack(received, 'x'.repeat(257))).toMatchObject({ status: 400 });
     expect(await world.nack(received, 'x'.repeat(256))).toMatchObject({ status: 204 });
   });

@@ -7,7 +7,7 @@ import { retryDelivery } from '../../../shared/steps/retry-delivery.ts';
 import { aBarePolicy, aMessage, aQueue, aSubscription } from '../../support/builders.ts';
 import { withExpiringBodies } from '../../support/in-memory/expiring-bodies.ts';
 import { requestFor } from '../../support/request-for.ts';
-import { refusal } from './api-under-test.ts';
+import { invalid, refusal } from './api-under-test.ts';
 import { PATH, pullWorld, type PullWorld } from './pull-world.ts';
 
 const MINUTE = 60_000;
@@ -229,7 +229,7 @@ describe('a receive', () => {
     { more: 1 },
   ])('refuses %j', async (body) => {
     expect(await world.call('POST', `${PATH}/receive`, body)).toMatchObject(
-      refusal('invalid_request', Object.keys(body).join('')),
+      invalid(Object.keys(body).join('')),
     );
   });
 
@@ -339,9 +339,7 @@ describe('a pull subscription', () => {
     const path = `/v2/queues/strict/subscriptions/${z.object({ subscription_id: z.string() }).parse(body).subscription_id}`;
     expect((await call('GET', path)).body).toMatchObject({ subscriber: 'pull:warehouse', confirmed: true });
     expect(world.api.changes.at(-1)).toMatchObject({ after: { subscriber: 'pull:warehouse' } });
-    expect(await call('PATCH', path, { subscriber: 'https://a.test/' })).toMatchObject(
-      refusal('invalid_request', 'subscriber'),
-    );
+    expect(await call('PATCH', path, { subscriber: 'https://a.test/' })).toMatchObject(invalid('subscriber'));
     expect((await call('PATCH', path, { subscriber: 'pull:stock' })).body).toMatchObject({
       subscriber: 'pull:stock',
       confirmed: true,
@@ -352,7 +350,7 @@ describe('a pull subscription', () => {
     'is not named %s',
     async (subscriber) => {
       expect(await world.call('POST', '/v2/queues/orders/subscriptions', { subscriber })).toMatchObject(
-        refusal('invalid_request', 'subscriber'),
+        invalid('subscriber'),
       );
     },
   );

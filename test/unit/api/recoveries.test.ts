@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import * as z from 'zod';
 import type { DeliveryKey } from '../../../shared/domain/delivery/delivery.ts';
 import { sumOfOutcomes } from '../../../shared/domain/recovery/outcomes.ts';
@@ -13,6 +13,8 @@ import {
   apiUnderTest,
   apiWithOrders,
   CALLER,
+  invalid,
+  it,
   listing,
   NOON,
   pageOf,
@@ -87,7 +89,7 @@ describe('POST /v2/queues/{queue}/recoveries', () => {
     const oldest = NOON - 45 * DAY_MS - 100 * 60 * 60 * 1000;
     await start({ ...WINDOW, since: new Date(oldest).toISOString() });
     const older = { ...WINDOW, since: new Date(oldest - 1).toISOString() };
-    expect(await call('POST', PATH, older)).toMatchObject(refusal('invalid_request', 'since'));
+    expect(await call('POST', PATH, older)).toMatchObject(invalid('since'));
   });
 
   it.each([
@@ -103,13 +105,12 @@ describe('POST /v2/queues/{queue}/recoveries', () => {
     [[], 'body'],
   ])('refuses %j', async (body, field) => {
     const { call, queued, changes } = await withQueue();
-    expect(await call('POST', PATH, body)).toMatchObject(refusal('invalid_request', field));
+    expect(await call('POST', PATH, body)).toMatchObject(invalid(field));
     expect(await call('GET', PATH)).toMatchObject({ body: { recoveries: [] } });
     expect([queued, changes]).toEqual([[], []]);
   });
 
-  it('answers 404 for an unknown queue', async () => {
-    const { call, queued } = apiUnderTest();
+  it('answers 404 for an unknown queue', async ({ call, queued }) => {
     expect(await call('POST', PATH, WINDOW)).toMatchObject(refusal('not_found'));
     expect(queued).toEqual([]);
   });
@@ -145,8 +146,7 @@ describe('GET /v2/queues/{queue}/recoveries', () => {
     expect(seen).toEqual(ids);
   });
 
-  it('answers 404 for an unknown queue', async () => {
-    const { call } = apiUnderTest();
+  it('answers 404 for an unknown queue', async ({ call }) => {
     expect(await call('GET', PATH)).toMatchObject(refusal('not_found'));
   });
 });
@@ -360,6 +360,6 @@ describe('GET /v2/queues/{queue}/recoveries/{id}/outcomes', () => {
       ['marker=tampered', 'marker'],
       ['limit=10', 'limit'],
     ] as const)
-      expect(await call('GET', `${OUTCOMES}?${query}`)).toMatchObject(refusal('invalid_request', field));
+      expect(await call('GET', `${OUTCOMES}?${query}`)).toMatchObject(invalid(field));
   });
 });

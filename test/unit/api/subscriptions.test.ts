@@ -1,15 +1,24 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { ApiDependencies } from '../../../functions/api/dependencies.ts';
 import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
 import type { DeliveryJob } from '../../../shared/domain/delivery/job.ts';
 import { deliveryView } from '../../../shared/wire/views/delivery.ts';
 import { aSubscription } from '../../support/builders.ts';
 import { aDelivery, anAttempt, answered, type DeliveryFields } from '../../support/delivery-builders.ts';
-import { apiUnderTest, CALLER, faultOf, HOOK, NOON, refusal, SUBSCRIPTIONS } from './api-under-test.ts';
+import {
+  apiUnderTest,
+  CALLER,
+  faultOf,
+  HOOK,
+  invalid,
+  it,
+  NOON,
+  refusal,
+  SUBSCRIPTIONS,
+} from './api-under-test.ts';
 
 describe('GET /v2/queues/{queue}/subscriptions', () => {
-  it('answers with an empty list if there are no subscriptions', async () => {
-    const { call } = apiUnderTest();
+  it('answers with an empty list if there are no subscriptions', async ({ call }) => {
     await call('PUT', '/v2/queues/orders', {});
     expect(await call('GET', SUBSCRIPTIONS)).toMatchObject({
       status: 200,
@@ -17,13 +26,11 @@ describe('GET /v2/queues/{queue}/subscriptions', () => {
     });
   });
 
-  it('answers 404 for an unknown queue', async () => {
-    const { call } = apiUnderTest();
+  it('answers 404 for an unknown queue', async ({ call }) => {
     expect(await call('GET', SUBSCRIPTIONS)).toMatchObject(refusal('not_found'));
   });
 
-  it("lists subscriptions in Zaqar's form, with their age in seconds", async () => {
-    const { call, time } = apiUnderTest();
+  it("lists subscriptions in Zaqar's form, with their age in seconds", async ({ call, time }) => {
     const options = { _retry_policy: { minimum_delay: 2 }, raw_delivery: true };
     await call('POST', SUBSCRIPTIONS, { name: 'Billing', subscriber: HOOK, ttl: 60, options });
     await call('POST', SUBSCRIPTIONS, { subscriber: `${HOOK}/2` });
@@ -54,16 +61,14 @@ describe('GET /v2/queues/{queue}/subscriptions', () => {
     });
   });
 
-  it('leaves out expired subscriptions', async () => {
-    const { call, time } = apiUnderTest();
+  it('leaves out expired subscriptions', async ({ call, time }) => {
     await call('POST', SUBSCRIPTIONS, { subscriber: HOOK, ttl: 60 });
     await call('POST', SUBSCRIPTIONS, { subscriber: `${HOOK}/2` });
     time.now += 60_000;
     expect((await call('GET', SUBSCRIPTIONS)).body).toMatchObject({ subscriptions: [{ id: 'id-2' }] });
   });
 
-  it('shows why and since when a subscription is disabled', async () => {
-    const { call, registry } = apiUnderTest();
+  it('shows why and since when a subscription is disabled', async ({ call, registry }) => {
     await call('POST', SUBSCRIPTIONS, { subscriber: HOOK });
     await registry.disable('orders', 'id-1', { reason: 'gone', at: NOON });
     expect((await call('GET', SUBSCRIPTIONS)).body).toMatchObject({
@@ -71,8 +76,8 @@ describe('GET /v2/queues/{queue}/subscriptions', () => {
     });
   });
 
-  it('finds subscriptions by the start of the id or a part of the name or URL, and keeps the text in links', async () => {
-    const { call } = apiUnderTest();
+  it('finds subscriptions by the start of the id, or a part of the name or URL', async ({ api }) => {
+    const { call } = api;
     for (const [path, name] of [
       ['a', undefined],
       ['b', 'EU & US'],
@@ -96,8 +101,7 @@ describe('GET /v2/queues/{queue}/subscriptions', () => {
     expect(await idsAt(`${SUBSCRIPTIONS}?match=us`)).toEqual([]);
   });
 
-  it("refuses another queue's marker", async () => {
-    const { call } = apiUnderTest();
+  it("refuses another queue's marker", async ({ call }) => {
     for (const queue of ['orders', 'bills']) {
       for (const path of ['a', 'b']) {
         await call('POST', `/v2/queues/${queue}/subscriptions`, { subscriber: `${HOOK}/${path}` });
@@ -105,15 +109,12 @@ describe('GET /v2/queues/{queue}/subscriptions', () => {
     }
     const { body } = await call('GET', '/v2/queues/bills/subscriptions?limit=1');
     const [link] = (body as { links: { href: string }[] }).links;
-    expect(await call('GET', link?.href.replace('bills', 'orders') ?? '')).toMatchObject(
-      refusal('invalid_request', 'marker'),
-    );
+    expect(await call('GET', link?.href.replace('bills', 'orders') ?? '')).toMatchObject(invalid('marker'));
   });
 });
 
 describe('GET /v2/queues/{queue}/subscriptions/{id}', () => {
-  it('shows one subscription', async () => {
-    const { call } = apiUnderTest();
+  it('shows one subscription', async ({ call }) => {
     await call('POST', SUBSCRIPTIONS, { subscriber: HOOK, ttl: 60 });
     expect(await call('GET', `${SUBSCRIPTIONS}/id-1`)).toMatchObject({
       status: 200,
@@ -121,14 +122,12 @@ describe('GET /v2/queues/{queue}/subscriptions/{id}', () => {
     });
   });
 
-  it.each(['id-2', 'not%20an%20id', 'x'.repeat(2000)])('answers 404 for %s', async (id) => {
-    const { call } = apiUnderTest();
+  it.for(['id-2', 'not%20an%20id', 'x'.repeat(2000)])('answers 404 for %s', async (id, { call }) => {
     await call('POST', SUBSCRIPTIONS, { subscriber: HOOK });
     expect(await call('GET', `${SUBSCRIPTIONS}/${id}`)).toMatchObject(refusal('not_found'));
   });
 
-  it("answers 404 for another queue's subscription, and for an expired one", async () => {
-    const { call, time } = apiUnderTest();
+  it("answers 404 for another queue's subscription, and for an expired one", async ({ call, time }) => {
     await call('POST', SUBSCRIPTIONS, { subscriber: HOOK, ttl: 60 });
     await call('PUT', '/v2/queues/bills', {});
     expect(await call('GET', '/v2/queues/bills/subscriptions/id-1')).toMatchObject({ status: 404 });
@@ -140,8 +139,7 @@ describe('GET /v2/queues/{queue}/subscriptions/{id}', () => {
 });
 
 describe('DELETE /v2/queues/{queue}/subscriptions/{id}', () => {
-  it('deletes only this subscription', async () => {
-    const { call } = apiUnderTest();
+  it('deletes only this subscription', async ({ call }) => {
     await call('POST', SUBSCRIPTIONS, { subscriber: HOOK });
     await call('POST', SUBSCRIPTIONS, { subscriber: `${HOOK}/2` });
     expect(await call('DELETE', `${SUBSCRIPTIONS}/id-1`)).toMatchObject({ status: 204, body: undefined });
@@ -334,7 +332,7 @@ describe('a test of a subscription refuses', () => {
     ['data that SQS would refuse', { data: '\uFFFE' }, 'data'],
   ])('%s', async (_what, body, field) => {
     const { call, jobs, changes } = await apiWithDelivery((job) => anAttempted(job));
-    expect(await call('POST', TEST, body)).toMatchObject(refusal('invalid_request', field));
+    expect(await call('POST', TEST, body)).toMatchObject(invalid(field));
     expect({ jobs, changes }).toEqual({ jobs: [], changes: [] });
   });
 
