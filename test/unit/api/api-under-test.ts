@@ -1,5 +1,5 @@
-import { randomBytes } from 'node:crypto';
-import { expect, test } from 'vitest';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { expect } from 'vitest';
 import * as z from 'zod';
 import type { Caller, Change } from '../../../functions/api/audit.ts';
 import { subscriberFault } from '../../../shared/adapters/http/address-guard.ts';
@@ -8,10 +8,11 @@ import type { Delivery, DeliveryKey } from '../../../shared/domain/delivery/deli
 import type { DeliveryJob, WakeUp } from '../../../shared/domain/delivery/job.ts';
 import { render } from '../../../shared/domain/message/payload.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry/policy.ts';
+import type { Subscription } from '../../../shared/domain/subscription/subscription.ts';
 import type { MessageRecord } from '../../../shared/ports/messages.ts';
 import { parseJson } from '../../../shared/wire/json-slice.ts';
 import { apiDescription } from '../../support/api-description.ts';
-import { aDelivery, aDeliveryKey, type DeliveryFields } from '../../support/delivery-builders.ts';
+import { aDelivery, type DeliveryFields } from '../../support/delivery-builders.ts';
 import { inMemoryDeliveries } from '../../support/in-memory/in-memory-deliveries.ts';
 import { inMemoryQueueStatistics } from '../../support/in-memory/in-memory-queue-statistics.ts';
 import { inMemoryOperations, type QueuedOperation } from '../../support/in-memory/in-memory-queues.ts';
@@ -49,12 +50,26 @@ export const ONE = `${SUBSCRIPTIONS}/id-1`;
 
 const DOCUMENT = '/v2/openapi.json';
 
+/** Lambda quotas, "Invocation payload (synchronous)". */
+export const LAMBDA_BYTES = 6_291_556;
+
+const pageSchema = z.looseObject({
+  links: z.array(z.strictObject({ rel: z.literal('next'), href: z.string() })),
+});
+
 export type Answer = { status: number; headers: Headers; body: unknown };
 
 /** The API on in-memory ports, with access to everything that it writes. */
 export const apiUnderTest = (overrides: Partial<WholeDependencies> = {}) => {
-  const time = { now: NOON };
-  const clock = { now: () => time.now, sleep: () => Promise.resolve() };
+  const time = { now: NOON, waits: [] as number[] };
+  const clock = {
+    now: () => time.now,
+    sleep: (milliseconds: number): Promise<void> => {
+      time.waits.push(milliseconds);
+      time.now += milliseconds;
+      return Promise.resolve();
+    },
+  };
   const registry = inMemorySubscriptions(clock);
   const messageRecords = inMemoryMessageRecords();
   const deliveries = inMemoryDeliveries();
@@ -165,6 +180,44 @@ export const apiUnderTest = (overrides: Partial<WholeDependencies> = {}) => {
     return response.text();
   };
 
+  /** The body of an answer with status 200. */
+  const get = async (path: string): Promise<unknown> => {
+    const { status, body } = await call('GET', path);
+    expect(status, path).toBe(200);
+    return body;
+  };
+
+  /** A field of each item of a list, page by page. Checks that Lambda can return each page. */
+  const pages = async (first: string, list: string, field: string): Promise<string[][]> => {
+    const found: string[][] = [];
+    for (let path: string | undefined = first; path !== undefined;) {
+      const { links, [list]: items } = pageSchema.parse(await get(path));
+      expect(Buffer.byteLength(JSON.stringify({ body: JSON.stringify(items) }))).toBeLessThan(LAMBDA_BYTES);
+      found.push(
+        z
+          .array(z.record(z.string(), z.unknown()))
+          .parse(items)
+          .map((item) => String(item[field])),
+      );
+      path = links[0]?.href;
+    }
+    return found;
+  };
+
+  /** Subscribes to the queue `orders`. */
+  const subscribe = (fields: object = {}): Promise<Answer> =>
+    call('POST', SUBSCRIPTIONS, { subscriber: HOOK, ...fields });
+
+  /** Changes the first subscription. */
+  const patch = (fields: object): Promise<Answer> => call('PATCH', ONE, fields);
+
+  /** The record of a subscription of the queue `orders`. */
+  const stored = async (id = 'id-1'): Promise<Subscription> => {
+    const subscription = await registry.findSubscription('orders', id);
+    if (subscription === undefined) throw new Error(`There is no subscription ${id}`);
+    return subscription;
+  };
+
   /** Everything that a request can change. */
   const world = async () => {
     const { items: queues } = await registry.listQueues({ limit: 1000 });
@@ -176,6 +229,11 @@ export const apiUnderTest = (overrides: Partial<WholeDependencies> = {}) => {
 
   return {
     call,
+    get,
+    pages,
+    subscribe,
+    patch,
+    stored,
     text,
     dependencies,
     world,
@@ -197,28 +255,7 @@ export const apiUnderTest = (overrides: Partial<WholeDependencies> = {}) => {
   };
 };
 
-/** A test with a new API, and with each of its parts by name. */
-export const it = test
-  .extend('api', () => apiUnderTest())
-  .extend('call', ({ api }) => api.call)
-  .extend('text', ({ api }) => api.text)
-  .extend('dependencies', ({ api }) => api.dependencies)
-  .extend('world', ({ api }) => api.world)
-  .extend('time', ({ api }) => api.time)
-  .extend('registry', ({ api }) => api.registry)
-  .extend('messageRecords', ({ api }) => api.messageRecords)
-  .extend('deliveries', ({ api }) => api.deliveries)
-  .extend('statistics', ({ api }) => api.statistics)
-  .extend('payloads', ({ api }) => api.payloads)
-  .extend('secrets', ({ api }) => api.secrets)
-  .extend('recoveries', ({ api }) => api.recoveries)
-  .extend('operatorEvents', ({ api }) => api.operatorEvents)
-  .extend('queued', ({ api }) => api.queued)
-  .extend('published', ({ api }) => api.published)
-  .extend('jobs', ({ api }) => api.jobs)
-  .extend('wakeUps', ({ api }) => api.wakeUps)
-  .extend('changes', ({ api }) => api.changes)
-  .extend('faults', ({ api }) => api.faults);
+export type Api = ReturnType<typeof apiUnderTest>;
 
 let describedFaults: ReturnType<typeof apiDescription> | undefined;
 
@@ -261,6 +298,9 @@ const STATUS = {
   internal: 500,
 };
 
+/** The `world` of an API that changed nothing. */
+export const NOTHING = { queues: [], subscriptions: [], published: [], changes: [] };
+
 /** The answer with such an error response. */
 export const refusal = (code: keyof typeof STATUS, ...fields: string[]) => ({
   status: STATUS[code],
@@ -270,21 +310,19 @@ export const refusal = (code: keyof typeof STATUS, ...fields: string[]) => ({
 /** The refusal of a request whose fields are invalid. */
 export const invalid = (...fields: string[]) => refusal('invalid_request', ...fields);
 
-type Stores = Pick<ReturnType<typeof apiUnderTest>, 'messageRecords' | 'deliveries'>;
+type Stores = Pick<Api, 'messageRecords' | 'deliveries'>;
 
 /** The API with a queue `orders`. */
-export const apiWithOrders = async (
-  ...overrides: Parameters<typeof apiUnderTest>
-): Promise<ReturnType<typeof apiUnderTest>> => {
+export const apiWithOrders = async (...overrides: Parameters<typeof apiUnderTest>): Promise<Api> => {
   const api = apiUnderTest(...overrides);
   await api.dependencies.registry.ensureQueue({ name: 'orders', metadata: {}, createdAt: 0 });
   return api;
 };
 
 /** The API with the subscription `id-1` of a queue `orders`. */
-export const apiWithSubscription = async (fields: object = {}): Promise<ReturnType<typeof apiUnderTest>> => {
+export const apiWithSubscription = async (fields: object = {}): Promise<Api> => {
   const api = apiUnderTest();
-  await api.call('POST', SUBSCRIPTIONS, { subscriber: HOOK, ...fields });
+  await api.subscribe(fields);
   return api;
 };
 
@@ -306,7 +344,7 @@ export const pageOf = <Shape extends z.ZodRawShape>(shape: Shape) =>
 
 /** Reads pages of a list. */
 export const listing =
-  <Schema extends z.ZodType>({ call }: Pick<ReturnType<typeof apiUnderTest>, 'call'>, page: Schema) =>
+  <Schema extends z.ZodType>({ call }: Pick<Api, 'call'>, page: Schema) =>
   async (path: string): Promise<z.output<Schema>> => {
     const { status, body } = await call('GET', path);
     expect(status, path).toBe(200);
@@ -319,18 +357,11 @@ export const recordAll = async (
   all: readonly (Omit<DeliveryFields, 'key'> &
     Partial<Pick<DeliveryKey, 'messageId' | 'subscriptionId' | 'bucket'>>)[],
 ): Promise<Delivery[]> => {
-  const created = all.map(({ messageId, subscriptionId, bucket, ...more }) =>
-    aDelivery({
-      key: aDeliveryKey({
-        queue: 'orders',
-        ...(messageId === undefined ? {} : { messageId }),
-        ...(subscriptionId === undefined ? {} : { subscriptionId }),
-        ...(bucket === undefined ? {} : { bucket }),
-      }),
-      acceptedAt: NOON,
-      status: 'retrying',
-      ...more,
-    }),
+  const created = all.map(
+    ({ messageId = randomUUID(), subscriptionId = randomUUID(), bucket = 0, ...more }) => {
+      const key = { queue: 'orders', messageId, subscriptionId, bucket };
+      return aDelivery({ key, acceptedAt: NOON, status: 'retrying', ...more });
+    },
   );
   for (const create of created)
     await deliveries.write({ name: 'open', key: create.key, expect: { kind: 'absent' }, create });

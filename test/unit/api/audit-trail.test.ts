@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { apiWithSubscription, CALLER, it, NOON, ONE, refusal, SUBSCRIPTIONS } from './api-under-test.ts';
+import { apiWithSubscription, CALLER, it, NOON, ONE, refusal, SUBSCRIPTIONS } from './api-test.ts';
 
 const SECRET = 's3cret';
 const NAME = { queue: 'orders', subscriptionId: 'id-1' };

@@ -7,7 +7,7 @@ import type { Auth } from '../../../shared/domain/subscription/auth.ts';
 import { authOf } from '../../../shared/domain/subscription/destination.ts';
 import { certificateAuthority } from '../../support/certificates.ts';
 import { spellingsOf } from '../../support/planted-secrets.ts';
-import { apiUnderTest, HOOK, invalid, it, NOON, ONE, refusal, SUBSCRIPTIONS } from './api-under-test.ts';
+import { apiUnderTest, HOOK, invalid, it, NOON, ONE, refusal, SUBSCRIPTIONS } from './api-test.ts';
 import { openedAuth } from '../../../shared/steps/sign-request.ts';
 const DAY_MS = 86_400_000;
 

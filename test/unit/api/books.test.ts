@@ -10,13 +10,13 @@ import { aSubscription } from '../../support/builders.ts';
 import { aDelivery, aDeliveryKey } from '../../support/delivery-builders.ts';
 import { inMemoryDeliveries } from '../../support/in-memory/in-memory-deliveries.ts';
 import {
+  type Api,
   apiWithOrders,
   NOON,
   pagesFrom,
   recordAll,
   recordMessage,
   refusal,
-  type apiUnderTest,
 } from './api-under-test.ts';
 import { MAX_COUNTED_BUCKETS } from '../../../functions/api/messages/messages.ts';
 import { inMemoryDeliveryListings } from '../../support/in-memory/in-memory-deliveries.ts';
@@ -30,7 +30,7 @@ const HOUR = 3_600_000;
 
 const page = booksViewSchema.extend({ links: z.array(z.object({ href: z.string() })) }).strict();
 
-const booksAt = async ({ call }: Pick<ReturnType<typeof apiUnderTest>, 'call'>, path: string) => {
+const booksAt = async ({ call }: Pick<Api, 'call'>, path: string) => {
   const { status, body } = await call('GET', path);
   expect(status).toBe(200);
   return page.parse(body);

@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { aMessage, aQueue, aSubscription } from '../../support/builders.ts';
 import { anAttempt, type DeliveryFields } from '../../support/delivery-builders.ts';
-import { apiUnderTest, CALLER, NOON, recordAll, recordMessage, refusal } from './api-under-test.ts';
+import { type Api, apiUnderTest, CALLER, NOON, recordAll, recordMessage, refusal } from './api-under-test.ts';
 
 const KEY = { queue: 'orders', messageId: 'message-1', subscriptionId: 'subscription-1', bucket: 0 };
 const PATH = '/v2/queues/orders/messages/message-1/deliveries/subscription-1';
 
-let api: ReturnType<typeof apiUnderTest>;
+let api: Api;
 
 beforeEach(async () => {
   api = apiUnderTest();

@@ -14,7 +14,7 @@ import {
   PUBLIC_URL,
   refusal,
   SUBSCRIPTIONS,
-} from './api-under-test.ts';
+} from './api-test.ts';
 
 const requestData = z.object({ queue: z.string(), subscriptionId: z.string(), confirmUrl: z.string() });
 

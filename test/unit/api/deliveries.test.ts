@@ -7,7 +7,7 @@ import { deliveryView, deliveryViewSchema } from '../../../shared/wire/views/del
 import { aBarePolicy, aQueue, aSubscription } from '../../support/builders.ts';
 import { aDelivery, aDeliveryKey, anAttempt, answered } from '../../support/delivery-builders.ts';
 import {
-  apiUnderTest,
+  type Api,
   apiWithOrders,
   invalid,
   it,
@@ -18,7 +18,7 @@ import {
   recordAll,
   recordMessage,
   refusal,
-} from './api-under-test.ts';
+} from './api-test.ts';
 import {
   deliveryDetailSchema,
   deliverySummarySchema,
@@ -218,7 +218,7 @@ describe('GET /v2/queues/{queue}/deliveries', () => {
 const MESSAGES = '/v2/queues/orders/messages';
 
 describe('GET /v2/queues/{queue}/messages/{id}/deliveries', () => {
-  const recordDelivery = (api: ReturnType<typeof apiUnderTest>, subscriptionId: string, bucket: number) =>
+  const recordDelivery = (api: Api, subscriptionId: string, bucket: number) =>
     recordAll(api, [
       {
         messageId: 'order-7',
@@ -414,7 +414,7 @@ describe('GET /v2/queues/{queue}/subscriptions/{subscription}/deliveries', () =>
 const DETAIL = '/v2/queues/orders/messages/order-7/deliveries/s-1';
 const place = { messageId: 'order-7', subscriptionId: 's-1' };
 
-const detailOf = async ({ call }: Pick<ReturnType<typeof apiUnderTest>, 'call'>, path = DETAIL) => {
+const detailOf = async ({ call }: Pick<Api, 'call'>, path = DETAIL) => {
   const { status, body } = await call('GET', path);
   expect(status).toBe(200);
   return deliveryDetailSchema.strict().parse(body);

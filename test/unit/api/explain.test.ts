@@ -3,7 +3,15 @@ import * as z from 'zod';
 import type { Subscription } from '../../../shared/domain/subscription/subscription.ts';
 import { aMessage, aQueue, aSubscription } from '../../support/builders.ts';
 import { aDelivery } from '../../support/delivery-builders.ts';
-import { apiUnderTest, invalid, NOON, pagesFrom, recordMessage, refusal } from './api-under-test.ts';
+import {
+  type Api,
+  apiUnderTest,
+  invalid,
+  NOON,
+  pagesFrom,
+  recordMessage,
+  refusal,
+} from './api-under-test.ts';
 
 const PATH = '/v2/queues/orders/messages/m/explain';
 
@@ -13,7 +21,7 @@ const explanation = z.object({
   links: z.array(z.object({ href: z.string() })),
 });
 
-let api: ReturnType<typeof apiUnderTest>;
+let api: Api;
 
 beforeEach(async () => {
   api = apiUnderTest();

@@ -3,16 +3,7 @@ import * as z from 'zod';
 import type { ApiDependencies } from '../../../functions/api/dependencies.ts';
 import { secretText } from '../../../shared/domain/subscription/signing-secret.ts';
 import { MAX_SUBSCRIPTIONS_PER_TRANSACTION, QueueMissingError } from '../../../shared/ports/subscriptions.ts';
-import {
-  apiUnderTest,
-  CALLER,
-  faultOf,
-  invalid,
-  it,
-  NOON,
-  refusal,
-  SUBSCRIPTIONS,
-} from './api-under-test.ts';
+import { apiUnderTest, CALLER, faultOf, invalid, it, NOON, refusal, SUBSCRIPTIONS } from './api-test.ts';
 
 const HOOK = 'https://hooks.example';
 const EXPORT = '/v2/queues/orders/export';

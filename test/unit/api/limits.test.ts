@@ -6,6 +6,7 @@ import { aQueue, aSubscription } from '../../support/builders.ts';
 import { anAttempt, answered } from '../../support/delivery-builders.ts';
 import { wholeApi } from '../../support/whole-api.ts';
 import {
+  type Api,
   apiUnderTest,
   apiWithOrders,
   apiWithSubscription,
@@ -17,7 +18,7 @@ import {
   recordAll,
   recordMessage,
   SUBSCRIPTIONS,
-} from './api-under-test.ts';
+} from './api-test.ts';
 
 /** Lambda quotas, "Invocation payload (synchronous)". */
 const LAMBDA_BYTES = 6_291_556;
@@ -25,11 +26,7 @@ const LAMBDA_BYTES = 6_291_556;
 const listSchema = z.looseObject({ links: z.array(z.object({ href: z.string() })) });
 
 /** The ids on each page. Checks that no page is too large for Lambda. */
-const walk = async (
-  api: ReturnType<typeof apiUnderTest>,
-  first: string,
-  [list, id]: readonly [string, string],
-): Promise<string[][]> => {
+const walk = async (api: Api, first: string, [list, id]: readonly [string, string]): Promise<string[][]> => {
   const app = wholeApi(api.dependencies);
   const pages: string[][] = [];
   for (let path: string | undefined = first; path !== undefined;) {

@@ -12,6 +12,7 @@ import { aBarePolicy, aMessage, aQueue, aSubscription } from '../../support/buil
 import { oneSubscriberWorld, type OneSubscriberWorld } from '../../support/in-memory/one-subscriber-world.ts';
 import { status } from '../../support/in-memory/scripted-subscriber.ts';
 import {
+  type Api,
   apiUnderTest,
   apiWithOrders,
   CALLER,
@@ -23,7 +24,7 @@ import {
   recordAll,
   recordMessage,
   refusal,
-} from './api-under-test.ts';
+} from './api-test.ts';
 
 const PATH = '/v2/queues/orders/messages/order-7';
 /** JSON that parsing would change: large numbers, key order, blanks, escapes, and a duplicate key. */
@@ -96,7 +97,7 @@ describe('GET /v2/queues/{queue}/messages/{id}', () => {
       'that has expired in the bucket',
       { body: { kind: 'stored' as const, payloadKey: 'orders/order-7/gone' } },
     ],
-  ] as const)('shows the absence of a body %s', async ([_, kept], { api }) => {
+  ] as const)('shows the absence of a body %s', async ([, kept], { api }) => {
     await recordMessage(api, { messageId: 'order-7', ...kept });
     const { body } = await api.call('GET', PATH);
     expect(body).toMatchObject({ bodyKept: false });
@@ -268,7 +269,7 @@ describe('GET /v2/queues/{queue}/messages', () => {
 
 const ID = 'subscription-1';
 
-let api: ReturnType<typeof apiUnderTest>;
+let api: Api;
 
 const subscribed = async (options: SubscriptionOptions = {}): Promise<void> => {
   await api.registry.putQueue(aQueue());

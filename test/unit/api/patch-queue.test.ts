@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { apiUnderTest, faultOf, invalid, it, QUEUE, refusal } from './api-under-test.ts';
+import { apiUnderTest, faultOf, invalid, it, QUEUE, refusal } from './api-test.ts';
 import { RETRY_POLICY_PRESETS } from '../../../shared/domain/retry/policy.ts';
 const METADATA = { team: 'red', tags: ['a', 'b'], deep: { 'a/b': 1, '~': null } };
 

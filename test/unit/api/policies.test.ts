@@ -5,7 +5,7 @@ import type { ApiSettings } from '../../../functions/api/dependencies.ts';
 import { answerHttpApi } from '../../../functions/api/http-api-event.ts';
 import { subscriberFault } from '../../../shared/adapters/http/address-guard.ts';
 import { wholeApi } from '../../support/whole-api.ts';
-import { apiUnderTest, faultOf, invalid, it, ONE, SUBSCRIPTIONS } from './api-under-test.ts';
+import { apiUnderTest, faultOf, invalid, it, ONE, SUBSCRIPTIONS } from './api-test.ts';
 
 const METHODS = ['GET', 'HEAD', 'PUT', 'POST', 'PATCH', 'DELETE', 'OPTIONS'];
 

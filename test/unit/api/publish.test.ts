@@ -7,7 +7,7 @@ import {
   tokenHashOf,
 } from '../../../shared/domain/subscription/confirmation.ts';
 import { parseIngress } from '../../../shared/wire/ingress/message.ts';
-import { apiUnderTest, invalid, it, NOON, refusal } from './api-under-test.ts';
+import { apiUnderTest, invalid, it, NOON, refusal } from './api-test.ts';
 
 const PATH = '/v2/queues/orders/messages';
 

@@ -14,7 +14,7 @@ import {
   QUEUE,
   refusal,
   SUBSCRIPTIONS,
-} from './api-under-test.ts';
+} from './api-test.ts';
 import { RETRY_POLICY_PRESETS } from '../../../shared/domain/retry/policy.ts';
 
 const POLICY = { minimum_delay: 10, maximum_delay: 60 };

@@ -21,7 +21,7 @@ import {
   pagesFrom,
   recordAll,
   refusal,
-} from './api-under-test.ts';
+} from './api-test.ts';
 
 const PATH = '/v2/queues/orders/recoveries';
 const WINDOW = { since: '2026-11-21T10:00:00Z', until: '2026-11-21T12:30:00+01:00' };

@@ -4,7 +4,6 @@ import { describe, expect, vi } from 'vitest';
 import * as z from 'zod';
 import { verifyWebhook } from '../../../client/verify.ts';
 import { createApi, createSecretsApi } from '../../../functions/api/app.ts';
-import type { Api } from '../../../functions/api/dependencies.ts';
 import { secretRoutes } from '../../../shared/config/open-routes.ts';
 import { secretText } from '../../../shared/domain/subscription/signing-secret.ts';
 import { openedSecrets, signedRequest } from '../../../shared/steps/sign-request.ts';
@@ -13,6 +12,7 @@ import { inMemorySecrets } from '../../support/in-memory/in-memory-secrets.ts';
 import { wholeApi } from '../../support/whole-api.ts';
 import { spellingsOf } from '../../support/planted-secrets.ts';
 import {
+  type Api,
   apiUnderTest,
   CALLER,
   HOOK,
@@ -23,7 +23,7 @@ import {
   PUBLIC_URL,
   refusal,
   SUBSCRIPTIONS,
-} from './api-under-test.ts';
+} from './api-test.ts';
 import { MAX_SECRETS } from '../../../shared/domain/subscription/secret-rotation.ts';
 const ROTATE = `${SUBSCRIPTIONS}/id-1/secret/rotate`;
 const DAY_MS = 86_400_000;
@@ -405,7 +405,7 @@ describe('a signing secret', () => {
 });
 
 /** The responses of all GET routes. */
-const allGetResponses = async (call: ReturnType<typeof apiUnderTest>['call']) => {
+const allGetResponses = async (call: Api['call']) => {
   const paths = new Set(getRoutes().map((path) => path.replace(':queue', 'orders').replace(/:\w+/g, 'id-1')));
   expect(paths).toContain(`${SUBSCRIPTIONS}/id-1`);
   const answers = [];
@@ -422,7 +422,7 @@ const getRoutes = (): string[] => {
 
 const { dependencies } = apiUnderTest();
 
-const statusOf = async (api: Api, method: string, path: string): Promise<number> => {
+const statusOf = async (api: ReturnType<typeof createApi>, method: string, path: string): Promise<number> => {
   const bindings = { caller: CALLER, publicUrl: PUBLIC_URL };
   return (await api.fetch(new Request(`https://api.invalid${path}`, { method }), bindings)).status;
 };

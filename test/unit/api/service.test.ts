@@ -5,6 +5,7 @@ import { healthSchema, homeSchema } from '../../../functions/api/service/routes.
 import { openRoutes } from '../../../shared/config/open-routes.ts';
 import { wholeApi } from '../../support/whole-api.ts';
 import {
+  type Api,
   apiUnderTest,
   CALLER,
   faultOf,
@@ -14,7 +15,7 @@ import {
   NOON,
   PUBLIC_URL,
   refusal,
-} from './api-under-test.ts';
+} from './api-test.ts';
 
 describe('GET /v2/ping', () => {
   it('answers 204 without a body', async ({ call }) => {
@@ -74,19 +75,15 @@ describe('GET /v2/health', () => {
   const fails = () => Promise.reject(fault);
 
   it.each([
-    [
-      'subscriptionsTable',
-      (api: ReturnType<typeof apiUnderTest>) => ({ registry: { ...api.registry, findQueue: fails } }),
-      [],
-    ],
+    ['subscriptionsTable', (api: Api) => ({ registry: { ...api.registry, findQueue: fails } }), []],
     [
       'deliveriesTable',
-      (api: ReturnType<typeof apiUnderTest>) => ({ messageRecords: { ...api.messageRecords, find: fails } }),
+      (api: Api) => ({ messageRecords: { ...api.messageRecords, find: fails } }),
       ['overdue'],
     ],
     [
       'deliveriesTable',
-      (api: ReturnType<typeof apiUnderTest>) => ({
+      (api: Api) => ({
         deliveries: { ...api.dependencies.deliveries, overdue: fails },
       }),
       ['overdue'],
