@@ -365,3 +365,34 @@ describe('a confirmation request that was sent', () => {
     expect((await api.call('GET', ONE)).body).not.toHaveProperty('confirmation');
   });
 });
+
+describe('PUT …/confirm', () => {
+  it('revokes a confirmation without sending a confirmation request', async ({ api }) => {
+    await api.subscribe();
+    expect((await api.call('PUT', `${ONE}/confirm`, { confirmed: false })).status).toBe(204);
+    expect((await api.stored()).unconfirmed).toEqual({ at: NOON, tokenHash: expect.any(String) as unknown });
+    expect(api.jobs).toEqual([]);
+    const change = { change: 'subscription_unconfirmed', queue: 'orders', subscriptionId: 'id-1' };
+    expect(api.changes.at(-1)).toMatchObject(change);
+  });
+
+  it('confirms a subscription, and is idempotent', async () => {
+    const { call, stored, changes, time } = await unconfirmed();
+    const confirm = async () => (await call('PUT', `${ONE}/confirm`, { confirmed: true })).status;
+    time.now += 5;
+    expect(await confirm()).toBe(204);
+    const confirmed = await stored();
+    expect(confirmed).toMatchObject({ confirmedAt: NOON + 5 });
+    expect(confirmed).not.toHaveProperty('unconfirmed');
+    const before = changes.length;
+    time.now += 5;
+    expect(await confirm()).toBe(204);
+    expect(await stored()).toEqual(confirmed);
+    expect(changes).toHaveLength(before);
+  });
+
+  it.for([{}, { confirmed: 'yes' }])('refuses %j', async (body, { call, subscribe }) => {
+    await subscribe();
+    expect(await call('PUT', `${ONE}/confirm`, body)).toMatchObject(invalid('confirmed'));
+  });
+});

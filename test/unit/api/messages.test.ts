@@ -149,11 +149,6 @@ describe('DELETE /v2/queues/{queue}/messages/{id}/body', () => {
       { ...CALLER, change: 'body_erased', queue: 'orders', messageId: 'order-7' },
     ]);
   });
-
-  it('answers 404 for an unknown message, and changes nothing', async ({ call, changes }) => {
-    expect(await call('DELETE', `${PATH}/body`)).toMatchObject(refusal('not_found'));
-    expect(changes).toEqual([]);
-  });
 });
 
 const LIST = '/v2/queues/orders/messages';

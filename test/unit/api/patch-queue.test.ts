@@ -201,9 +201,4 @@ describe('PATCH /v2/queues/{queue}', () => {
     expect(await call('PATCH', QUEUE, doubling)).toMatchObject(refusal('too_large'));
     expect(await world()).toEqual(before);
   });
-
-  it('answers 404 for an unknown queue', async ({ call }) => {
-    const patch = [{ op: 'add', path: '/metadata/a', value: 1 }];
-    expect(await call('PATCH', QUEUE, patch)).toMatchObject(refusal('not_found'));
-  });
 });

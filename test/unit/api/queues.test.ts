@@ -148,10 +148,6 @@ describe('GET /v2/queues/{queue}', () => {
     expect(answer).toMatchObject({ status: 200, body: { team: 'red', _retry_policy: POLICY } });
     expect(answer.headers.get('content-type')).toMatch(/^application\/json/);
   });
-
-  it('answers 404 for an unknown queue', async ({ call }) => {
-    expect(await call('GET', '/v2/queues/orders')).toMatchObject(refusal('not_found'));
-  });
 });
 
 describe('DELETE /v2/queues/{queue}', () => {

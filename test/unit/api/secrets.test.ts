@@ -189,20 +189,6 @@ describe('a rotation is refused', () => {
     expect(JSON.stringify(answer.body)).not.toContain('not-base64');
   });
 
-  it.each(['id-2', 'a%2Fb', 'x'.repeat(65)])('for an unknown subscription: %s', async (id) => {
-    const { call } = await subscribed();
-    expect(await call('POST', `${SUBSCRIPTIONS}/${id}/secret/rotate`)).toMatchObject(refusal('not_found'));
-  });
-
-  it('for an expired or deleted subscription', async ({ call, registry, time }) => {
-    await call('POST', SUBSCRIPTIONS, { subscriber: 'https://hooks.example/a', ttl: 60 });
-    await call('POST', SUBSCRIPTIONS, { subscriber: 'https://hooks.example/b' });
-    await registry.markDeleted({ queue: 'orders', subscriptionId: 'id-2', now: NOON });
-    time.now += 60_000;
-    for (const id of ['id-1', 'id-2'])
-      expect(await call('POST', `${SUBSCRIPTIONS}/${id}/secret/rotate`)).toMatchObject({ status: 404 });
-  });
-
   it('while too many secrets are in force, unless the grace period is 0', async () => {
     const { call, inForce, time } = await subscribed();
     for (let count = 1; count < MAX_SECRETS; count += 1) {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { addDuration, type Counters, noCounters } from '../../../shared/domain/delivery/statistics.ts';
-import { apiUnderTest, NOON, refusal } from './api-under-test.ts';
+import { apiUnderTest, NOON } from './api-under-test.ts';
 
 const MINUTE = 60_000;
 
@@ -89,11 +89,6 @@ describe('statistics of a queue', () => {
     expect(await stepOf('2026-11-21T05:20:00Z')).toMatchObject({ stepSeconds: 60 });
     expect(await stepOf('2026-11-21T05:19:00Z')).toMatchObject({ stepSeconds: 300 });
     expect(await stepOf('2026-11-13T12:00:00Z')).toMatchObject({ stepSeconds: 3_600 });
-  });
-
-  it('of a queue that does not exist are an error, not an empty chart', async () => {
-    const { read } = await withQueue();
-    expect(await read('', 'ordres')).toMatchObject(refusal('not_found'));
   });
 
   it('say so where the setting is off, and show no earlier counts', async () => {

@@ -262,14 +262,6 @@ describe.each<[string, string, unknown?]>([
   ['POST', '/test'],
   ['POST', '/secret/rotate'],
 ])('%s on a subscription%s', (method, verb, body) => {
-  it.for(['id-2', 'not%20an%20id', 'x'.repeat(2000)])(
-    'answers 404 for %s',
-    async (id, { call, subscribe }) => {
-      await subscribe();
-      expect(await call(method, `${SUBSCRIPTIONS}/${id}${verb}`, body)).toMatchObject(refusal('not_found'));
-    },
-  );
-
   it("answers 404 for a deleted or expired subscription, and for another queue's", async ({ api }) => {
     const { call, subscribe, time } = api;
     await subscribe();
