@@ -9,6 +9,7 @@ export const it = test
   .extend('call', ({ api }) => api.call)
   .extend('get', ({ api }) => api.get)
   .extend('pages', ({ api }) => api.pages)
+  .extend('nextOf', ({ api }) => api.nextOf)
   .extend('subscribe', ({ api }) => api.subscribe)
   .extend('patch', ({ api }) => api.patch)
   .extend('stored', ({ api }) => api.stored)

@@ -187,6 +187,13 @@ export const apiUnderTest = (overrides: Partial<WholeDependencies> = {}) => {
     return body;
   };
 
+  /** The link of a page to the next one. */
+  const nextOf = async (path: string): Promise<string> => {
+    const [link] = pageSchema.parse(await get(path)).links;
+    if (link === undefined) throw new Error(`${path} is the last page`);
+    return link.href;
+  };
+
   /** A field of each item of a list, page by page. Checks that Lambda can return each page. */
   const pages = async (first: string, list: string, field: string): Promise<string[][]> => {
     const found: string[][] = [];
@@ -231,6 +238,7 @@ export const apiUnderTest = (overrides: Partial<WholeDependencies> = {}) => {
     call,
     get,
     pages,
+    nextOf,
     subscribe,
     patch,
     stored,
@@ -327,29 +335,15 @@ export const apiWithSubscription = async (fields: object = {}): Promise<Api> => 
 };
 
 /** The pages of a list, which `read` reads, from the path `first` on. */
-export async function* pagesFrom<Page extends { links: readonly { href: string }[] }>(
+export const pagesFrom = async <Page extends { links: readonly { href: string }[] }>(
   read: (path: string) => Promise<Page>,
   first: string,
-): AsyncGenerator<Page, void> {
-  for (let path: string | undefined = first; path !== undefined;) {
-    const page = await read(path);
-    yield page;
-    path = page.links[0]?.href;
-  }
-}
-
-/** A page of a list, with nothing else in it. */
-export const pageOf = <Shape extends z.ZodRawShape>(shape: Shape) =>
-  z.strictObject({ ...shape, links: z.array(z.strictObject({ rel: z.literal('next'), href: z.string() })) });
-
-/** Reads pages of a list. */
-export const listing =
-  <Schema extends z.ZodType>({ call }: Pick<Api, 'call'>, page: Schema) =>
-  async (path: string): Promise<z.output<Schema>> => {
-    const { status, body } = await call('GET', path);
-    expect(status, path).toBe(200);
-    return page.parse(body);
-  };
+): Promise<Page[]> => {
+  const pages: Page[] = [];
+  for (let path: string | undefined = first; path !== undefined; path = pages.at(-1)?.links[0]?.href)
+    pages.push(await read(path));
+  return pages;
+};
 
 /** Writes records of deliveries in the queue `orders`, by default accepted at noon. */
 export const recordAll = async (

@@ -49,10 +49,10 @@ const pageAt = async (path: string) => explanation.parse((await api.call('GET', 
 
 /** The verdict of each subscription, page by page. */
 const verdicts = async (query = ''): Promise<Record<string, string>[]> => {
-  const pages: Record<string, string>[] = [];
-  for await (const { subscriptions } of pagesFrom(pageAt, `${PATH}${query}`))
-    pages.push(Object.fromEntries(subscriptions.map((one) => [one.subscriptionId, one.verdict])));
-  return pages;
+  const pages = await pagesFrom(pageAt, `${PATH}${query}`);
+  return pages.map(({ subscriptions }) =>
+    Object.fromEntries(subscriptions.map((one) => [one.subscriptionId, one.verdict])),
+  );
 };
 
 describe('GET …/messages/{message}/explain', () => {
