@@ -1,4 +1,5 @@
 import { describe, expect } from 'vitest';
+import * as z from 'zod';
 import { openedSecrets } from '../../../shared/steps/sign-request.ts';
 import { parseDestination } from '../../../shared/domain/subscription/destination.ts';
 import { secretText } from '../../../shared/domain/subscription/signing-secret.ts';
@@ -413,4 +414,62 @@ describe('a subscription whose subscriber moves to another origin', () => {
       expect(after.options.post_headers).toEqual({ accept: 'text/plain' });
     },
   );
+});
+
+const CREDENTIALS = {
+  Authorization: 'Basic s3cret',
+  'Proxy-Authorization': 's3cret',
+  Cookie: 'session=s3cret',
+  'X-Api-Key': 's3cret',
+  'x-auth': 's3cret',
+  'X-GitLab-Token': 's3cret',
+  'x-hub-signature': 's3cret',
+  'x-shared-secret': 's3cret',
+  'x-password': 's3cret',
+  'x-session-id': 's3cret',
+  'x-forwarded-as': 'Bearer s3cret',
+  'x-jwt': 's3cret',
+  'x-pwd': 's3cret',
+  'x-pin': 's3cret',
+  'x-pass': 's3cret',
+  'x-bearer': 's3cret',
+  'x-hmac': 's3cret',
+  'x-acl': 'ApiKey s3cret',
+  'x-grant': 'eyJs3cret.e30.s3cret',
+};
+const PLAIN = { accept: 'text/plain', 'x-tenant': 'red', 'x-empty': '' };
+
+describe('headers with credentials', () => {
+  it.override('api', () =>
+    apiWithSubscription({ options: { post_headers: { ...CREDENTIALS, ...PLAIN }, raw_delivery: true } }),
+  );
+
+  it('are redacted, unlike all others', async ({ get }) => {
+    const one = await get(ONE);
+    const redacted = Object.fromEntries(Object.keys(CREDENTIALS).map((name) => [name, '***']));
+    expect(one).toHaveProperty('options.post_headers', { ...redacted, ...PLAIN });
+    expect(JSON.stringify([one, await get(SUBSCRIPTIONS)])).not.toContain('s3cret');
+  });
+
+  it('keep their values if the redacted value is sent back, with any spelling of the name', async ({
+    api,
+  }) => {
+    const { options } = z.object({ options: z.looseObject({}) }).parse(await api.get(ONE));
+    const { options: before } = await api.stored();
+    await api.patch({ options, ttl: 60 });
+    expect((await api.stored()).options).toEqual(before);
+    await api.patch({ options: { post_headers: { authorization: '***', 'x-new': 'a' } } });
+    expect((await api.stored()).options).toEqual({
+      post_headers: { authorization: 'Basic s3cret', 'x-new': 'a' },
+    });
+  });
+
+  it('are refused if they are redacted and no value is stored', async ({ patch, subscribe, world }) => {
+    const before = await world();
+    const options = { post_headers: { authorization: '***', 'x-other-key': '***' } };
+    const [known, other] = ['options.post_headers.authorization', 'options.post_headers.x-other-key'];
+    expect(await patch({ options })).toMatchObject(invalid(other));
+    expect(await subscribe({ subscriber: `${HOOK}/2`, options })).toMatchObject(invalid(known, other));
+    expect(await world()).toEqual(before);
+  });
 });
