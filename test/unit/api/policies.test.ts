@@ -5,7 +5,18 @@ import type { ApiSettings } from '../../../functions/api/dependencies.ts';
 import { answerHttpApi } from '../../../functions/api/http-api-event.ts';
 import { subscriberFault } from '../../../shared/adapters/http/address-guard.ts';
 import { wholeApi } from '../../support/whole-api.ts';
-import { apiUnderTest, faultOf, invalid, it, ONE, SUBSCRIPTIONS } from './api-test.ts';
+import {
+  apiUnderTest,
+  faultOf,
+  HOOK,
+  invalid,
+  it,
+  NOTHING,
+  ONE,
+  QUEUE,
+  refusal,
+  SUBSCRIPTIONS,
+} from './api-test.ts';
 
 const METHODS = ['GET', 'HEAD', 'PUT', 'POST', 'PATCH', 'DELETE', 'OPTIONS'];
 
@@ -269,10 +280,8 @@ it('accepts callers without a token if no rules are set', async () => {
   const { ask } = await apiWith({});
   expect(await ask(undefined, 'GET', '/v2/queues')).toMatchObject({ status: 200 });
 });
-const requestWith = (options: unknown) => ({ subscriber: 'https://hooks.example/orders', options });
 /** As text, because an object literal cannot express all of JSON. */
-const filtering = (filter: string) =>
-  `{"subscriber": "https://hooks.example/orders", "options": {"filter": ${filter}}}`;
+const filtering = (filter: string) => `{"subscriber": "${HOOK}", "options": {"filter": ${filter}}}`;
 
 describe('the filter options of a subscription', () => {
   const options = {
@@ -282,36 +291,28 @@ describe('the filter options of a subscription', () => {
     filter: { order: { total: [{ numeric: ['>', 100] }], state: ['new', null] } },
   };
 
-  it('are stored and shown unchanged', async ({ call }) => {
-    expect(await call('POST', SUBSCRIPTIONS, requestWith(options))).toMatchObject({ status: 201 });
-    expect((await call('GET', `${SUBSCRIPTIONS}/id-1`)).body).toMatchObject({ options });
+  it('are stored and shown unchanged, with each type once', async ({ get, subscribe }) => {
+    const event_types = [...options.event_types, ...options.event_types];
+    expect(await subscribe({ options: { ...options, event_types } })).toMatchObject({ status: 201 });
+    expect(await get(ONE)).toMatchObject({ options });
   });
 
-  it('list each type once', async ({ call }) => {
-    await call('POST', SUBSCRIPTIONS, requestWith({ event_types: ['a', 'b', 'a'] }));
-    expect((await call('GET', `${SUBSCRIPTIONS}/id-1`)).body).toMatchObject({
-      options: { event_types: ['a', 'b'] },
-    });
-  });
-
-  it('can filter by a field with the name __proto__', async ({ call, registry }) => {
+  it('can filter by a field with the name __proto__', async ({ call, stored }) => {
     const filter = '{"__proto__":{"x":[1]}}';
     expect(await call('POST', SUBSCRIPTIONS, filtering(filter))).toMatchObject({ status: 201 });
-    const kept = await registry.findSubscription('orders', 'id-1');
-    expect(JSON.stringify(kept?.options.filter)).toBe(filter);
+    expect(JSON.stringify((await stored()).options.filter)).toBe(filter);
   });
 
   it('are validated in a change, which also stores the previous options', async ({ api }) => {
-    const { call, registry, time } = api;
-    await call('POST', SUBSCRIPTIONS, requestWith(options));
-    expect(await call('PATCH', `${SUBSCRIPTIONS}/id-1`, { options: { filter: { a: [] } } })).toMatchObject(
-      invalid('options.filter.a'),
-    );
-    time.now += 5000;
-    await call('PATCH', `${SUBSCRIPTIONS}/id-1`, { options: { event_types: ['x'] } });
-    expect(await registry.findSubscription('orders', 'id-1')).toMatchObject({
+    await api.subscribe({ options });
+    const refused = invalid('options.filter.a');
+    expect(await api.patch({ options: { filter: { a: [] } } })).toMatchObject(refused);
+    api.time.now += 5000;
+    await api.patch({ options: { event_types: ['x'] } });
+    const { event_types, filter } = options;
+    expect(await api.stored()).toMatchObject({
       options: { event_types: ['x'] },
-      previousSelection: { event_types: options.event_types, filter: options.filter, until: time.now },
+      previousSelection: { event_types, filter, until: api.time.now },
     });
   });
 });
@@ -320,53 +321,44 @@ describe('the options of a subscription cannot contain', () => {
   const tooMany = Array.from({ length: 51 }, (_, index) => `type-${index}`);
 
   it.for<[string, unknown, string]>([
-    ['a timeout of 0', { attempt_timeout: 0 }, 'options.attempt_timeout'],
-    ['a timeout over 30 s', { attempt_timeout: 31 }, 'options.attempt_timeout'],
-    ['half a second', { attempt_timeout: 1.5 }, 'options.attempt_timeout'],
-    ['a timeout of null', { attempt_timeout: null }, 'options.attempt_timeout'],
-    ['no request at all', { max_per_second: 0 }, 'options.max_per_second'],
-    ['less than a request in 100 s', { max_per_second: 0.009 }, 'options.max_per_second'],
-    ['over a thousand requests a second', { max_per_second: 1000.5 }, 'options.max_per_second'],
-    ['a rate of null', { max_per_second: null }, 'options.max_per_second'],
-    ['no types', { event_types: [] }, 'options.event_types'],
-    ['more than 50 types', { event_types: tooMany }, 'options.event_types'],
-    ['an empty type', { event_types: [''] }, 'options.event_types[0]'],
-    ['a type too long', { event_types: ['x'.repeat(257)] }, 'options.event_types[0]'],
-    ['a control character in a type', { event_types: ['a\nb'] }, 'options.event_types[0]'],
-    ['a wildcard, which would match nothing', { event_types: ['order.*'] }, 'options.event_types[0]'],
-    ['a filter of null', { filter: null }, 'options.filter'],
-    ['an empty filter', { filter: {} }, 'options.filter'],
-    ['an error inside $or', { filter: { $or: [{ a: [1] }, { b: [] }] } }, 'options.filter.$or[1].b'],
-  ])('%s', async ([_what, options, field], { call, world }) => {
-    expect(await call('POST', SUBSCRIPTIONS, requestWith(options))).toMatchObject(invalid(field));
-    expect(await world()).toEqual({ queues: [], subscriptions: [], published: [], changes: [] });
+    ['a timeout of 0', { attempt_timeout: 0 }, 'attempt_timeout'],
+    ['a timeout over 30 s', { attempt_timeout: 31 }, 'attempt_timeout'],
+    ['half a second', { attempt_timeout: 1.5 }, 'attempt_timeout'],
+    ['a timeout of null', { attempt_timeout: null }, 'attempt_timeout'],
+    ['no request at all', { max_per_second: 0 }, 'max_per_second'],
+    ['less than a request in 100 s', { max_per_second: 0.009 }, 'max_per_second'],
+    ['over a thousand requests a second', { max_per_second: 1000.5 }, 'max_per_second'],
+    ['a rate of null', { max_per_second: null }, 'max_per_second'],
+    ['no types', { event_types: [] }, 'event_types'],
+    ['more than 50 types', { event_types: tooMany }, 'event_types'],
+    ['an empty type', { event_types: [''] }, 'event_types[0]'],
+    ['a type too long', { event_types: ['x'.repeat(257)] }, 'event_types[0]'],
+    ['a control character in a type', { event_types: ['a\nb'] }, 'event_types[0]'],
+    ['a wildcard, which would match nothing', { event_types: ['order.*'] }, 'event_types[0]'],
+    ['a filter of null', { filter: null }, 'filter'],
+    ['an empty filter', { filter: {} }, 'filter'],
+    ['an error inside $or', { filter: { $or: [{ a: [1] }, { b: [] }] } }, 'filter.$or[1].b'],
+  ])('%s', async ([, options, field], { subscribe, world }) => {
+    expect(await subscribe({ options })).toMatchObject(invalid(`options.${field}`));
+    expect(await world()).toEqual(NOTHING);
   });
 
-  it.for([
-    [
-      'nested 100,000 levels deep',
-      `${'{"a":'.repeat(100_000)}[1]${'}'.repeat(100_000)}`,
-      faultOf('invalid_request', 'options'),
-    ],
-    [
-      'with a list nested 200,000 levels deep',
-      `{"a": ${'['.repeat(200_000)}${']'.repeat(200_000)}}`,
-      faultOf('invalid_request', 'options'),
-    ],
-    ['of 200,000 values', `{"a": [${'1,'.repeat(200_000)}1]}`, faultOf('too_large')],
-    ['of 1 MiB', `{"a": ["${'x'.repeat(1_000_000)}"]}`, faultOf('too_large')],
-    ['of 10,000 values', `{"a": [${'1,'.repeat(10_000)}1]}`, faultOf('invalid_request', 'options.filter')],
-    [
-      'of numbers that would lose digits',
-      '{"a": [12345678901234567890]}',
-      faultOf('invalid_request', 'options.filter.a[0]'),
-    ],
-  ] as const)('a filter %s', async ([_what, filter, fault], { call, world }) => {
-    expect((await call('POST', SUBSCRIPTIONS, filtering(filter))).body).toEqual(fault);
-    expect(await world()).toMatchObject({ queues: [], changes: [] });
+  const deep = `${'{"a":'.repeat(100_000)}[1]${'}'.repeat(100_000)}`;
+  const deepList = `{"a": ${'['.repeat(200_000)}${']'.repeat(200_000)}}`;
+  const listOf = (count: number) => `{"a": [${'1,'.repeat(count)}1]}`;
+
+  it.for<[string, string, ReturnType<typeof refusal>]>([
+    ['nested 100,000 levels deep', deep, invalid('options')],
+    ['with a list nested 200,000 levels deep', deepList, invalid('options')],
+    ['of 200,000 values', listOf(200_000), refusal('too_large')],
+    ['of 1 MiB', `{"a": ["${'x'.repeat(1_000_000)}"]}`, refusal('too_large')],
+    ['of 10,000 values', listOf(10_000), invalid('options.filter')],
+    ['of numbers that would lose digits', '{"a": [12345678901234567890]}', invalid('options.filter.a[0]')],
+  ])('a filter %s', async ([, filter, refused], { call, world }) => {
+    expect(await call('POST', SUBSCRIPTIONS, filtering(filter))).toMatchObject(refused);
+    expect(await world()).toEqual(NOTHING);
   });
 });
-const IMPORT = '/v2/queues/orders/import';
 
 const allowed = {
   allowedAddresses: ['127.0.0.0/8', '169.254.0.0/16'],
@@ -375,39 +367,30 @@ const allowed = {
 };
 
 describe('a subscriber at a forbidden address or port', () => {
-  const withSubscription = async () => {
-    const api = apiUnderTest({ subscriberFault: (subscriber) => subscriberFault(subscriber, allowed) });
-    const subscriber = 'https://127.0.0.1:9000/';
-    expect(await api.call('POST', SUBSCRIPTIONS, { subscriber })).toMatchObject({ status: 201 });
-    return api;
-  };
+  it.override('api', () =>
+    apiUnderTest({ subscriberFault: (subscriber) => subscriberFault(subscriber, allowed) }),
+  );
 
-  it.each([
+  it.for([
     ['a port that is not allowed', 'https://hooks.example:9443/'],
     ['a port that is not allowed, implied by the scheme', 'http://hooks.example/'],
     ['the runtime API', 'http://127.0.0.1:9001/2018-06-01/runtime/invocation/next'],
     ['the runtime API in another spelling', 'http://0x7f.1:9001/'],
     ['the metadata address, although its range is allowed', 'http://169.254.169.254:8000/latest/meta-data'],
-  ])(
-    'is refused by subscribing, changing and importing, with the field named: %s',
-    async (_what, subscriber) => {
-      const { call, world } = await withSubscription();
-      const before = await world();
-      const refused = invalid('subscriber');
-      expect(await call('POST', SUBSCRIPTIONS, { subscriber })).toMatchObject(refused);
-      expect(await call('PATCH', `${SUBSCRIPTIONS}/id-1`, { subscriber })).toMatchObject(refused);
-      expect(await call('POST', IMPORT, JSON.stringify({ subscriber }))).toMatchObject({
-        body: { imported: 0, failed: [{ line: 1, ...faultOf('invalid_request', 'subscriber') }] },
-      });
-      expect(await world()).toEqual(before);
-    },
-  );
+  ] as const)('is refused by subscribing, changing and importing: %s', async ([, subscriber], { api }) => {
+    expect(await api.subscribe({ subscriber: 'https://127.0.0.1:9000/' })).toMatchObject({ status: 201 });
+    const before = await api.world();
+    expect(await api.subscribe({ subscriber })).toMatchObject(invalid('subscriber'));
+    expect(await api.patch({ subscriber })).toMatchObject(invalid('subscriber'));
+    const failed = [{ line: 1, ...faultOf('invalid_request', 'subscriber') }];
+    const imported = await api.call('POST', `${QUEUE}/import`, { subscriber });
+    expect(imported).toMatchObject({ body: { imported: 0, failed } });
+    expect(await api.world()).toEqual(before);
+  });
 
-  it('is refused with the allowed ports in the message', async () => {
-    const { call } = await withSubscription();
-    const { body } = await call('POST', SUBSCRIPTIONS, { subscriber: 'http://hooks.example:81/' });
-    expect(body).toMatchObject({
-      error: { fields: [{ message: 'must not lead to port 81; allowed are 443, 8000-9100' }] },
-    });
+  it('is refused with the allowed ports in the message', async ({ subscribe }) => {
+    const { body } = await subscribe({ subscriber: 'http://hooks.example:81/' });
+    const message = 'must not lead to port 81; allowed are 443, 8000-9100';
+    expect(body).toMatchObject({ error: { fields: [{ message }] } });
   });
 });
