@@ -1,5 +1,5 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
-import { describe, expect } from 'vitest';
+import { describe, expect, vi } from 'vitest';
 import * as z from 'zod';
 import { healthSchema, homeSchema } from '../../../functions/api/service/routes.ts';
 import { openRoutes } from '../../../shared/config/open-routes.ts';
@@ -12,38 +12,37 @@ import {
   faultsByDescription,
   invalid,
   it,
+  NOON,
   NOTHING,
-  PUBLIC_URL,
   QUEUE,
   refusal,
 } from './api-test.ts';
 
-describe('GET /v2/ping', () => {
-  it('answers 204 without a body', async ({ call }) => {
-    expect(await call('GET', '/v2/ping')).toMatchObject({ status: 204, body: undefined });
+it('answers GET /v2/ping with 204 and no body', async ({ call }) => {
+  expect(await call('GET', '/v2/ping')).toMatchObject({ status: 204, body: undefined });
+});
+
+it('lists the versions at GET /, which OpenStack clients request first', async ({ call }) => {
+  expect(await call('GET', '/')).toMatchObject({
+    status: 300,
+    body: { versions: [{ id: '2', status: 'CURRENT', links: [{ href: '/v2', rel: 'self' }] }] },
   });
 });
 
-describe('GET /v2', () => {
-  it('lists every path with its methods', async ({ call }) => {
-    const { status, body } = await call('GET', '/v2');
-    expect(status).toBe(200);
-    const { resources } = homeSchema.parse(body);
-    expect(resources['/v2/queues/{queue}']).toEqual({
-      'href-template': '/v2/queues/{queue}',
-      hints: { allow: ['PUT', 'PATCH', 'GET', 'DELETE'] },
-    });
-    expect(Object.keys(resources)).toEqual(
-      expect.arrayContaining(['/v2', '/v2/ping', '/v2/queues/{queue}/subscriptions/{subscription}/confirm']),
-    );
+it('lists every path with its methods at GET /v2', async ({ get }) => {
+  const { resources } = homeSchema.parse(await get('/v2'));
+  expect(resources['/v2/queues/{queue}']).toEqual({
+    'href-template': '/v2/queues/{queue}',
+    hints: { allow: ['PUT', 'PATCH', 'GET', 'DELETE'] },
   });
+  expect(Object.keys(resources)).toEqual(
+    expect.arrayContaining(['/v2', '/v2/ping', '/v2/queues/{queue}/subscriptions/{subscription}/confirm']),
+  );
 });
 
 describe('GET /v2/health', () => {
-  it('shows passing checks, the numbers of messages in queues, and the overdue retries', async ({ call }) => {
-    const { status, body } = await call('GET', '/v2/health');
-    expect(status).toBe(200);
-    expect(healthSchema.parse(body)).toEqual({
+  it('shows passing checks, the numbers of messages in queues, and the overdue retries', async ({ get }) => {
+    expect(healthSchema.parse(await get('/v2/health'))).toEqual({
       status: 'ok',
       checks: { subscriptionsTable: 'ok', deliveriesTable: 'ok', queues: 'ok' },
       queues: { ingress: 0, ingressDeadLetters: 2 },
@@ -53,60 +52,35 @@ describe('GET /v2/health', () => {
     });
   });
 
-  it('counts retries as overdue after the time that reconcile waits', async ({ dependencies, time }) => {
-    const asked: [number, number][] = [];
-    const overdue = {
-      key: { queue: 'orders', messageId: 'm', subscriptionId: 's', bucket: 0 },
-      overdueAt: 0,
-    };
-    const { call } = apiUnderTest({
-      deliveries: {
-        ...dependencies.deliveries,
-        overdue: (...given) => {
-          asked.push(given);
-          return Promise.resolve([overdue, overdue]);
-        },
-      },
-    });
-    expect((await call('GET', '/v2/health')).body).toMatchObject({ overdue: 2 });
-    expect(asked).toEqual([[time.now - 30_000, 1_000]]);
+  it('counts retries as overdue after the time that reconcile waits', async ({ dependencies, get }) => {
+    const key = { queue: 'orders', messageId: 'm', subscriptionId: 's', bucket: 0 };
+    const overdue = vi.spyOn(dependencies.deliveries, 'overdue').mockResolvedValue([{ key, overdueAt: 0 }]);
+    expect(await get('/v2/health')).toMatchObject({ overdue: 1 });
+    expect(overdue.mock.calls).toEqual([[NOON - 30_000, 1_000]]);
   });
 
   const fault = new Error('table posthaste-secret-name is gone');
   const fails = () => Promise.reject(fault);
 
-  it.each([
-    ['subscriptionsTable', (api: Api) => ({ registry: { ...api.registry, findQueue: fails } }), []],
-    [
-      'deliveriesTable',
-      (api: Api) => ({ messageRecords: { ...api.messageRecords, find: fails } }),
-      ['overdue'],
-    ],
-    [
-      'deliveriesTable',
-      (api: Api) => ({
-        deliveries: { ...api.dependencies.deliveries, overdue: fails },
-      }),
-      ['overdue'],
-    ],
-    ['queues', () => ({ queueDepths: { approximate: fails } }), ['queues']],
-  ])('answers 503 if %s cannot be read, and only logs the reason', async (check, broken, absent) => {
-    const faults: unknown[] = [];
-    const { call } = apiUnderTest({
-      ...broken(apiUnderTest()),
-      reportFault: (...reported) => faults.push(reported),
-    });
-    const { status, body } = await call('GET', '/v2/health');
-    expect(status).toBe(503);
-    const health = healthSchema.parse(body);
-    expect(health.status).toBe('failing');
-    expect(Object.entries(health.checks).filter(([, state]) => state === 'failing')).toEqual([
-      [check, 'failing'],
-    ]);
-    for (const field of absent) expect(health).not.toHaveProperty(field);
-    expect(JSON.stringify(body)).not.toContain('secret-name');
-    expect(faults).toEqual([[fault, CALLER]]);
-  });
+  it.for<[string, string | undefined, (dependencies: Api['dependencies']) => unknown]>([
+    ['subscriptionsTable', undefined, ({ registry }) => (registry.findQueue = fails)],
+    ['deliveriesTable', 'overdue', ({ messageRecords }) => (messageRecords.find = fails)],
+    ['deliveriesTable', 'overdue', ({ deliveries }) => (deliveries.overdue = fails)],
+    ['queues', 'queues', ({ queueDepths }) => (queueDepths.approximate = fails)],
+  ])(
+    'answers 503 if %s cannot be read, and only logs the reason',
+    async ([check, absent, breakIt], { api }) => {
+      breakIt(api.dependencies);
+      const { status, body } = await api.call('GET', '/v2/health');
+      expect(status).toBe(503);
+      const { checks, ...health } = healthSchema.parse(body);
+      expect(health).toMatchObject({ status: 'failing' });
+      expect(Object.entries(checks).filter(([, state]) => state === 'failing')).toEqual([[check, 'failing']]);
+      if (absent !== undefined) expect(health).not.toHaveProperty(absent);
+      expect(JSON.stringify(body)).not.toContain('secret-name');
+      expect(api.faults).toEqual([{ fault, caller: CALLER }]);
+    },
+  );
 });
 
 const operation = z.looseObject({ operationId: z.string(), security: z.array(z.unknown()).optional() });
@@ -118,11 +92,7 @@ const schema = z.looseObject({
   paths: z.record(z.string(), z.record(z.string(), operation)),
 });
 
-const served = async () => {
-  const { status, body } = await apiUnderTest().call('GET', '/v2/openapi.json');
-  expect(status).toBe(200);
-  return schema.parse(body);
-};
+const served = async () => schema.parse(await apiUnderTest().get('/v2/openapi.json'));
 
 const operationsOf = ({ paths }: z.infer<typeof schema>) =>
   Object.entries(paths).flatMap(([path, methods]) =>
@@ -164,45 +134,30 @@ describe('the OpenAPI document', () => {
     expect(open.map(({ name }) => name).sort()).toEqual(names.sort());
   });
 
-  it('contains the URL and version of the API', async () => {
-    const { servers, info } = await served();
-    expect(servers).toEqual([{ url: PUBLIC_URL }]);
-    expect(info.version).toBe('1.2.3');
-  });
-
-  it('contains the public URL of each request', async () => {
-    const api = wholeApi(apiUnderTest().dependencies);
-    const ask = async (publicUrl: string) => {
-      const response = await api.request('/v2/openapi.json', {}, { ...BINDINGS, publicUrl });
-      return schema.parse(await response.json()).servers[0]?.url;
-    };
-    expect([await ask('https://a.example'), await ask('https://b.example'), await ask('https://a.example')]) //
-      .toEqual(['https://a.example', 'https://b.example', 'https://a.example']);
+  it('contains the version of the API, and the public URL of each request', async ({ dependencies }) => {
+    const api = wholeApi(dependencies);
+    for (const url of ['https://a.example', 'https://b.example', 'https://a.example']) {
+      const response = await api.request('/v2/openapi.json', {}, { caller: CALLER, publicUrl: url });
+      const { info, servers } = schema.parse(await response.json());
+      expect([info.version, servers]).toEqual(['1.2.3', [{ url }]]);
+    }
   });
 });
 
-const BINDINGS = { caller: { principal: 'anonymous', requestId: 'request-1' } };
-
 const faultsOf = await faultsByDescription();
 
-describe('validation against the OpenAPI document', () => {
-  const answered = (path: string, status: number, body: unknown, headers: Record<string, string> = {}) => {
+it('reports what the OpenAPI document does not describe: a status, media type or field', () => {
+  const answered = (path: string, status: number, body: unknown, type = 'application/json') => {
     const text = JSON.stringify(body);
-    const response = new Response(text, {
-      status,
-      headers: { 'content-type': 'application/json', ...headers },
-    });
+    const response = new Response(text, { status, headers: { 'content-type': type } });
     return faultsOf({ method: 'GET', path, response, text });
   };
-
-  it('reports an undescribed status, media type or field', () => {
-    expect(answered('/v2/queues', 200, { queues: [], links: [] })).toEqual([]);
-    expect(answered('/v2/queues?limit=1', 418, {})).toHaveLength(1);
-    expect(answered('/v2/queues', 200, { queues: [], links: [], more: 1 })).toHaveLength(1);
-    expect(answered('/v2/queues', 200, { queues: [] })).toHaveLength(1);
-    expect(answered('/v2/queues', 200, {}, { 'content-type': 'text/plain' })).toHaveLength(1);
-    expect(answered('/v2/ping', 200, {})).toHaveLength(1);
-  });
+  expect(answered('/v2/queues', 200, { queues: [], links: [] })).toEqual([]);
+  expect(answered('/v2/queues?limit=1', 418, {})).toHaveLength(1);
+  expect(answered('/v2/queues', 200, { queues: [], links: [], more: 1 })).toHaveLength(1);
+  expect(answered('/v2/queues', 200, { queues: [] })).toHaveLength(1);
+  expect(answered('/v2/queues', 200, {}, 'text/plain')).toHaveLength(1);
+  expect(answered('/v2/ping', 200, {})).toHaveLength(1);
 });
 
 const VALID_BODIES: Record<string, unknown> = {
@@ -301,10 +256,8 @@ describe.each(BODIES)('%s %s', (method, path) => {
   });
 });
 
-describe('a missing body', () => {
-  it.for(BODIES.slice(3))('is not JSON to %s %s', async ([method, path], { call }) => {
-    expect(await call(method, path)).toMatchObject(refusal('invalid_json'));
-  });
+it.for(BODIES.slice(3))('a missing body is not JSON to %s %s', async ([method, path], { call }) => {
+  expect(await call(method, path)).toMatchObject(refusal('invalid_json'));
 });
 
 describe('an unknown route', () => {
@@ -343,19 +296,18 @@ describe('an unknown route', () => {
 });
 
 describe('an internal error', () => {
-  it('shows only the request id to the caller, and the details in the log', async () => {
+  it('shows only the request id to the caller, and the details in the log', async ({
+    call,
+    registry,
+    faults,
+  }) => {
     const fault = new Error('table posthaste-secret-name is throttled');
-    const faults: unknown[] = [];
-    const { registry } = apiUnderTest();
-    const { call } = apiUnderTest({
-      registry: { ...registry, findQueue: () => Promise.reject(fault) },
-      reportFault: (...reported) => faults.push(reported),
-    });
-    const answer = await call('GET', '/v2/queues/orders');
+    vi.spyOn(registry, 'findQueue').mockRejectedValue(fault);
+    const answer = await call('GET', QUEUE);
     expect(answer).toMatchObject(refusal('internal'));
     expect(JSON.stringify(answer.body)).toContain('request-1');
     expect(JSON.stringify(answer.body)).not.toContain('secret-name');
-    expect(faults).toEqual([[fault, { ...CALLER, queue: 'orders' }]]);
+    expect(faults).toEqual([{ fault, caller: { ...CALLER, queue: 'orders' } }]);
   });
 
   it('is not reported for refused requests', async ({ call, faults }) => {
@@ -373,45 +325,25 @@ it('has no entry on the audit trail for GET requests', async ({ call, subscribe,
   expect(changes).toHaveLength(1);
 });
 
-const listed = z.strictObject({
-  queues: z.array(z.looseObject({ name: z.string() })),
-  links: z.array(z.object({ href: z.string() })),
-  count: z.number().optional(),
-});
-
-describe('GET /', () => {
-  it('lists the versions, which OpenStack clients request first', async ({ call }) => {
-    expect(await call('GET', '/')).toMatchObject({
-      status: 300,
-      body: { versions: [{ id: '2', status: 'CURRENT', links: [{ href: '/v2', rel: 'self' }] }] },
-    });
-  });
-});
-
 describe('the list of queues', () => {
-  const api = async () => {
-    const { call } = apiUnderTest();
-    for (const name of ['bills', 'orders', 'orders-eu', 'reorders']) await call('PUT', `/v2/queues/${name}`);
-    return async (path: string) => listed.parse((await call('GET', path)).body);
-  };
-  const namesOf = ({ queues }: z.output<typeof listed>): string[] => queues.map(({ name }) => name);
-
-  it('can be filtered by a part of the name, page by page', async () => {
-    const list = await api();
-    const first = await list('/v2/queues?name=order&limit=2');
-    expect(namesOf(first)).toEqual(['orders', 'orders-eu']);
-    const next = await list(first.links[0]?.href ?? '');
-    expect(namesOf(next)).toEqual(['reorders']);
-    expect(next.links).toEqual([]);
+  it.override('api', async () => {
+    const api = apiUnderTest();
+    for (const name of ['bills', 'orders', 'orders-eu', 'reorders'])
+      await api.call('PUT', `/v2/queues/${name}`);
+    return api;
   });
 
-  it('contains the number of all queues on request', async () => {
-    const list = await api();
-    expect((await list('/v2/queues?limit=1')).count).toBeUndefined();
-    const first = await list('/v2/queues?limit=1&with_count=true');
-    expect(first.count).toBe(4);
-    expect((await list(first.links[0]?.href ?? '')).count).toBeUndefined();
-    expect((await list('/v2/queues?with_count=true&name=eu')).count).toBe(1);
+  it('can be filtered by a part of the name, page by page', async ({ pages }) => {
+    const found = await pages('/v2/queues?name=order&limit=2', 'queues', 'name');
+    expect(found).toEqual([['orders', 'orders-eu'], ['reorders']]);
+  });
+
+  it('contains the number of all queues on request', async ({ get, nextOf }) => {
+    expect(await get('/v2/queues?limit=1')).not.toHaveProperty('count');
+    const first = '/v2/queues?limit=1&with_count=true';
+    expect(await get(first)).toMatchObject({ count: 4 });
+    expect(await get(await nextOf(first))).not.toHaveProperty('count');
+    expect(await get('/v2/queues?with_count=true&name=eu')).toMatchObject({ count: 1 });
   });
 });
 
