@@ -16,6 +16,7 @@ import {
   NOTHING,
   QUEUE,
   refusal,
+  SUBSCRIPTIONS,
 } from './api-test.ts';
 
 it('answers GET /v2/ping with 204 and no body', async ({ call }) => {
@@ -177,13 +178,13 @@ const ROUTES = wholeApi(apiUnderTest().dependencies).routes.flatMap(({ method, p
 });
 
 const BODIES = [
-  ['PUT', '/v2/queues/orders'],
+  ['PUT', QUEUE],
   ['POST', '/v2/queues/orders/subscriptions/id-1/secret/rotate'],
   ['POST', '/v2/queues/orders/subscriptions/id-1/test'],
-  ['POST', '/v2/queues/orders/subscriptions'],
+  ['POST', SUBSCRIPTIONS],
   ['POST', '/v2/queues/orders/messages'],
   ['POST', '/v2/queues/orders/recoveries'],
-  ['PATCH', '/v2/queues/orders'],
+  ['PATCH', QUEUE],
   ['PATCH', '/v2/queues/orders/subscriptions/id-1'],
   ['PUT', '/v2/queues/orders/subscriptions/id-1/confirm'],
 ] as const;
@@ -199,7 +200,7 @@ it.for(ROUTES)(
   },
 );
 
-/** Of the other routes, those that make a missing queue, or a removal true. */
+/** Routes that make a missing queue, or remove what is missing. */
 const WITHOUT_QUEUE = new Set([
   'PUT /v2/queues/{queue}',
   'DELETE /v2/queues/{queue}',
@@ -266,7 +267,6 @@ describe('an unknown route', () => {
     ['GET', '/v3'],
     ['GET', '/v1/queues'],
     ['GET', '/v2/queues/orders/claims'],
-    ['GET', '/v2/queues/orders/subscriptions/id-1/deliveries'],
     ['DELETE', '/v2/queues/orders/claims/id-1'],
     ['GET', '/v2/queues/'],
     ['DELETE', '/v2/queues/orders/'],
@@ -277,8 +277,8 @@ describe('an unknown route', () => {
 
   it.for([
     ['POST', '/v2/queues', 'GET'],
-    ['POST', '/v2/queues/orders', 'GET, PUT, PATCH, DELETE'],
-    ['DELETE', '/v2/queues/orders/subscriptions', 'GET, POST'],
+    ['POST', QUEUE, 'GET, PUT, PATCH, DELETE'],
+    ['DELETE', SUBSCRIPTIONS, 'GET, POST'],
     ['PUT', '/v2/queues/orders/subscriptions/id-1', 'GET, PATCH, DELETE'],
     ['DELETE', '/v2/queues/orders/subscriptions/id-1/confirm', 'GET, POST, PUT'],
     ['GET', '/v2/queues/orders/subscriptions/id-1/enable', 'POST'],
@@ -311,9 +311,9 @@ describe('an internal error', () => {
   });
 
   it('is not reported for refused requests', async ({ call, faults }) => {
-    await call('GET', '/v2/queues/orders');
+    await call('GET', QUEUE);
     await call('GET', '/v2/queues?marker=x');
-    await call('PUT', '/v2/queues/orders', 'not json');
+    await call('PUT', QUEUE, 'not json');
     expect(faults).toEqual([]);
   });
 });
@@ -351,8 +351,8 @@ describe('the rules for posts in the metadata of a queue', () => {
   const post = { messages: [{ body: 1 }, { body: 2, ttl: 7, delay: 0 }] };
 
   it('supply missing ttls and delays', async ({ call, published }) => {
-    await call('PUT', '/v2/queues/orders', { _default_message_ttl: 600, _default_message_delay: 30 });
-    expect((await call('POST', '/v2/queues/orders/messages', post)).status).toBe(201);
+    await call('PUT', QUEUE, { _default_message_ttl: 600, _default_message_delay: 30 });
+    expect((await call('POST', `${QUEUE}/messages`, post)).status).toBe(201);
     expect(published.map((text): unknown => JSON.parse(text))).toEqual([
       { queue: 'orders', id: 'id-1', ttl: 600, delay: 30, data: 1 },
       { queue: 'orders', id: 'id-2', ttl: 7, delay: 0, data: 2 },
@@ -361,11 +361,11 @@ describe('the rules for posts in the metadata of a queue', () => {
 
   it('limit the size of a post', async ({ call, published }) => {
     const bytes = Buffer.byteLength(JSON.stringify(post));
-    await call('PUT', '/v2/queues/orders', { _max_messages_post_size: bytes - 1 });
-    expect(await call('POST', '/v2/queues/orders/messages', post)).toMatchObject(refusal('too_large'));
+    await call('PUT', QUEUE, { _max_messages_post_size: bytes - 1 });
+    expect(await call('POST', `${QUEUE}/messages`, post)).toMatchObject(refusal('too_large'));
     expect(published).toEqual([]);
-    await call('PUT', '/v2/queues/orders', { _max_messages_post_size: bytes });
-    expect((await call('POST', '/v2/queues/orders/messages', post)).status).toBe(201);
+    await call('PUT', QUEUE, { _max_messages_post_size: bytes });
+    expect((await call('POST', `${QUEUE}/messages`, post)).status).toBe(201);
   });
 
   it.for([
@@ -378,6 +378,6 @@ describe('the rules for posts in the metadata of a queue', () => {
     ['_retention_days', 31],
     ['_retain_messages', 'some'],
   ] as const)('are refused with %s = %j', async ([name, value], { call }) => {
-    expect(await call('PUT', '/v2/queues/orders', { [name]: value })).toMatchObject(invalid(name));
+    expect(await call('PUT', QUEUE, { [name]: value })).toMatchObject(invalid(name));
   });
 });
