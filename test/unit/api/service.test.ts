@@ -168,7 +168,7 @@ const VALID_BODIES: Record<string, unknown> = {
   'POST /v2/queues/{queue}/recoveries': { since: '2026-11-21T10:00:00Z', until: '2026-11-21T11:00:00Z' },
 };
 
-/** Each route of a queue with a valid body, but not those that strangers reach, which answer alike whatever is wrong. */
+/** Each route of a queue with a valid body, but not those that strangers reach, which answer the same to all that is wrong. */
 const ROUTES = wholeApi(apiUnderTest().dependencies).routes.flatMap(({ method, path }) => {
   const isOpen = openRoutes.some((open) => open.path.replaceAll(/\{(\w+)\}/g, ':$1') === path);
   const route = path.replace(':queue', '{queue}').replaceAll(/:\w+/g, 'id-1');
