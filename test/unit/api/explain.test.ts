@@ -1,9 +1,16 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import type { Subscription } from '../../../shared/domain/subscription/subscription.ts';
-import { aMessage, aQueue, aSubscription } from '../../support/builders.ts';
-import { aDelivery } from '../../support/delivery-builders.ts';
-import { type Api, apiUnderTest, NOON, pagesFrom, recordMessage, refusal } from './api-under-test.ts';
+import { aMessage, aSubscription } from '../../support/builders.ts';
+import {
+  type Api,
+  apiWithOrders,
+  NOON,
+  pagesFrom,
+  recordAll,
+  recordMessage,
+  refusal,
+} from './api-under-test.ts';
 
 const PATH = '/v2/queues/orders/messages/m/explain';
 
@@ -16,18 +23,17 @@ const explanation = z.object({
 let api: Api;
 
 beforeEach(async () => {
-  api = apiUnderTest();
-  await api.registry.putQueue(aQueue());
+  api = await apiWithOrders();
 });
 
 const subscribe = (id: string, more: Partial<Subscription> = {}) =>
   api.registry.addSubscription(aSubscription({ id, subscriber: `https://${id}.test/`, ...more }));
 
-const delivered = async (subscriptionId: string): Promise<void> => {
-  const key = { queue: 'orders', messageId: 'm', subscriptionId, bucket: 0 };
-  const create = aDelivery({ key, acceptedAt: NOON, status: 'delivered' });
-  await api.deliveries.write({ name: 'open', key, expect: { kind: 'absent' }, create });
-};
+const delivered = (...ids: string[]) =>
+  recordAll(
+    api,
+    ids.map((subscriptionId) => ({ messageId: 'm', subscriptionId, status: 'delivered' as const })),
+  );
 
 const published = (more: Partial<Parameters<typeof recordMessage>[1]> = {}) =>
   recordMessage(api, {
@@ -37,7 +43,7 @@ const published = (more: Partial<Parameters<typeof recordMessage>[1]> = {}) =>
     ...more,
   });
 
-const pageAt = async (path: string) => explanation.parse((await api.call('GET', path)).body);
+const pageAt = async (path: string) => explanation.parse(await api.get(path));
 
 /** The verdict of each subscription, page by page. */
 const verdicts = async (query = ''): Promise<Record<string, string>[]> => {
@@ -54,8 +60,7 @@ describe('GET …/messages/{message}/explain', () => {
     await subscribe('newcomer', { createdAt: NOON + 1 });
     await subscribe('paid-only', { options: { event_types: ['order.paid'] } });
     await published({ matched: 2, filtered: 2, type: 'order.created' });
-    await delivered('got-it');
-    await delivered('removed');
+    await delivered('got-it', 'removed');
 
     const { message, subscriptions, links } = await pageAt(PATH);
     expect(message).toMatchObject({ id: 'm', matched: 2, filtered: 2 });
@@ -80,7 +85,7 @@ describe('GET …/messages/{message}/explain', () => {
   it('pages through the subscriptions, then through the removed ones', async () => {
     for (const id of ['a', 'c', 'e']) await subscribe(id);
     await published({ matched: 5 });
-    for (const id of ['a', 'b', 'c', 'd', 'e']) await delivered(id);
+    await delivered('a', 'b', 'c', 'd', 'e');
 
     const pages = await verdicts('?limit=2');
     expect(pages.map((page) => Object.keys(page)).flat()).toEqual(['a', 'c', 'e', 'b', 'd']);

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect } from 'vitest';
+import { describe, expect, vi } from 'vitest';
 import { messageIdOf } from '../../../shared/domain/message/message.ts';
 import {
   CONFIRMATION_TYPE,
@@ -7,9 +7,10 @@ import {
   tokenHashOf,
 } from '../../../shared/domain/subscription/confirmation.ts';
 import { parseIngress } from '../../../shared/wire/ingress/message.ts';
-import { apiUnderTest, invalid, it, NOON, refusal } from './api-test.ts';
+import { apiUnderTest, invalid, it, NOON, NOTHING, QUEUE, refusal } from './api-test.ts';
 
-const PATH = '/v2/queues/orders/messages';
+const PATH = `${QUEUE}/messages`;
+const ONE_MESSAGE = { messages: [{ body: 1 }] };
 
 describe('POST /v2/queues/{queue}/messages', () => {
   it('publishes each message to the ingress queue and answers with paths and ids', async ({ api }) => {
@@ -28,45 +29,30 @@ describe('POST /v2/queues/{queue}/messages', () => {
     ]);
   });
 
-  it('sends messages with the queue as the group, so that SQS treats queues fairly', async () => {
-    const groups: (string | undefined)[] = [];
-    const { call } = apiUnderTest({
-      ingress: {
-        publish: (messages) => {
-          groups.push(...messages.map(({ group }) => group));
-          return Promise.resolve();
-        },
-      },
-    });
-    await call('POST', PATH, { messages: [{ body: 1 }, { body: 2 }] });
-    await call('POST', '/v2/queues/bills/messages', { messages: [{ body: 3 }] });
+  it('sends messages with the queue as the group, so that SQS treats queues fairly', async ({ api }) => {
+    const publish = vi.spyOn(api.dependencies.ingress, 'publish');
+    await api.call('POST', PATH, { messages: [{ body: 1 }, { body: 2 }] });
+    await api.call('POST', '/v2/queues/bills/messages', { messages: [{ body: 3 }] });
+    const groups = publish.mock.calls.flatMap(([messages]) => messages.map(({ group }) => group));
     expect(groups).toEqual(['orders', 'orders', 'bills']);
   });
 
-  it('passes on the trace of the request as attributes, and drops an invalid one', async () => {
-    const attributes: (Record<string, string> | undefined)[] = [];
-    const { call } = apiUnderTest({
-      ingress: {
-        publish: (messages) => {
-          attributes.push(...messages.map((message) => message.attributes));
-          return Promise.resolve();
-        },
-      },
-    });
+  it('passes on the trace of the request as attributes, and drops an invalid one', async ({ api }) => {
+    const publish = vi.spyOn(api.dependencies.ingress, 'publish');
     const trace = { traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`, tracestate: 'vendor=1' };
-    const one = { messages: [{ body: 1 }] };
-    await call('POST', PATH, one, trace);
-    await call('POST', PATH, one, { ...trace, traceparent: 'none' });
-    expect(attributes).toEqual([trace, undefined]);
+    await api.call('POST', PATH, ONE_MESSAGE, trace);
+    await api.call('POST', PATH, ONE_MESSAGE, { ...trace, traceparent: 'none' });
+    const sent = publish.mock.calls.flatMap(([messages]) => messages.map(({ attributes }) => attributes));
+    expect(sent).toEqual([trace, undefined]);
     const full = { messages: [{ body: 'x'.repeat(1_048_576 - 300) }] };
-    expect(await call('POST', PATH, full, trace)).toMatchObject({ status: 413 });
-    expect(await call('POST', PATH, full)).toMatchObject({ status: 201 });
+    expect(await api.call('POST', PATH, full, trace)).toMatchObject({ status: 413 });
+    expect(await api.call('POST', PATH, full)).toMatchObject({ status: 201 });
   });
 
   it('creates a missing queue, and leaves an existing one unchanged', async ({ call, registry }) => {
     await call('PUT', '/v2/queues/bills', { team: 'red' });
-    await call('POST', '/v2/queues/bills/messages', { messages: [{ body: 1 }] });
-    await call('POST', PATH, { messages: [{ body: 1 }] });
+    await call('POST', '/v2/queues/bills/messages', ONE_MESSAGE);
+    await call('POST', PATH, ONE_MESSAGE);
     expect(await registry.findQueue('bills')).toMatchObject({ metadata: { team: 'red' } });
     expect(await registry.findQueue('orders')).toEqual({ name: 'orders', metadata: {}, createdAt: NOON });
   });
@@ -95,23 +81,19 @@ describe('POST /v2/queues/{queue}/messages', () => {
     expect(published).toEqual(['{"queue":"orders","id":"a","data":3}']);
   });
 
-  it('sends messages that dispatch parses with the returned id and all fields', async ({ api }) => {
-    const { call, published } = api;
+  it('sends messages that dispatch parses with the returned id and all fields', async ({
+    call,
+    published,
+  }) => {
     const message = { id: 'order/7', type: 'order.created', body: { specversion: '1.0' }, ttl: 60, delay: 5 };
     const { body } = await call('POST', PATH, { messages: [message] });
     const received = { body: published[0] ?? '', sqsMessageId: 'sqs-1', sentAt: NOON, attributes: {} };
-    const known = messageIdOf({ id: 'order/7' }).id;
-    expect(body).toMatchObject({ ids: [known] });
+    const { id } = messageIdOf({ id: 'order/7' });
+    expect(body).toMatchObject({ ids: [id] });
+    const sent = { queue: 'orders', id, originalId: 'order/7', type: 'order.created' };
     expect(parseIngress(received, {})).toMatchObject({
       ok: true,
-      message: {
-        queue: 'orders',
-        id: known,
-        originalId: 'order/7',
-        type: 'order.created',
-        data: '{"specversion":"1.0"}',
-        expiresAt: NOON + 60_000,
-      },
+      message: { ...sent, data: '{"specversion":"1.0"}', expiresAt: NOON + 60_000 },
       delaySeconds: 5,
     });
   });
@@ -151,12 +133,10 @@ describe('POST /v2/queues/{queue}/messages', () => {
     expect(await call('POST', PATH, body)).toMatchObject({ status: 201 });
   });
 
-  it('answers 500 if the ingress queue fails, so that the producer retries', async () => {
-    const { call, changes } = apiUnderTest({
-      ingress: { publish: () => Promise.reject(new Error('throttled')) },
-    });
-    expect(await call('POST', PATH, { messages: [{ body: 1 }] })).toMatchObject(refusal('internal'));
-    expect(changes).toEqual([]);
+  it('answers 500 if the ingress queue fails, so that the producer retries', async ({ api }) => {
+    vi.spyOn(api.dependencies.ingress, 'publish').mockRejectedValue(new Error('throttled'));
+    expect(await api.call('POST', PATH, ONE_MESSAGE)).toMatchObject(refusal('internal'));
+    expect(api.changes).toEqual([]);
   });
 });
 
@@ -203,7 +183,7 @@ describe('POST /v2/queues/{queue}/messages refuses', () => {
     '%s, and publishes none of the valid messages',
     async ([_name, body, field], { call, world }) => {
       expect(await call('POST', PATH, body)).toMatchObject(invalid(field));
-      expect(await world()).toEqual({ queues: [], subscriptions: [], published: [], changes: [] });
+      expect(await world()).toEqual(NOTHING);
     },
   );
 
@@ -211,7 +191,7 @@ describe('POST /v2/queues/{queue}/messages refuses', () => {
     const empty = '{"messages":[{"body":""}]}';
     const body = empty.replace('""', `"${'x'.repeat(1_048_576 - empty.length)}"`);
     expect(await call('POST', PATH, body)).toMatchObject(refusal('too_large', 'messages[0].body'));
-    expect(await world()).toEqual({ queues: [], subscriptions: [], published: [], changes: [] });
+    expect(await world()).toEqual(NOTHING);
   });
 
   it('no message that just fits into an SQS message', async ({ call, published }) => {

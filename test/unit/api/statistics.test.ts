@@ -1,6 +1,6 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import { addDuration, type Counters, noCounters } from '../../../shared/domain/delivery/statistics.ts';
-import { apiUnderTest, NOON } from './api-under-test.ts';
+import { type Api, apiWithOrders, itWithOrders as it, NOON, QUEUE } from './api-test.ts';
 
 const MINUTE = 60_000;
 
@@ -12,69 +12,45 @@ const delivered = (ms: number): Counters => {
   return counters;
 };
 
-const withQueue = async (...given: Parameters<typeof apiUnderTest>) => {
-  const api = apiUnderTest(...given);
-  await api.call('PUT', '/v2/queues/orders', {});
-  return {
-    ...api,
-    add: (at: number, counters: Counters, queue = 'orders') =>
-      api.statistics.add({ queue, at, counters, expiresAt: NOON + MINUTE }),
-    read: (query = '', queue = 'orders') => api.call('GET', `/v2/queues/${queue}/statistics${query}`),
-  };
-};
+const PATH = `${QUEUE}/statistics`;
+
+const add = ({ statistics }: Api, at: number, counters: Counters, queue = 'orders') =>
+  statistics.add({ queue, at, counters, expiresAt: NOON + MINUTE });
 
 describe('statistics of a queue', () => {
-  it('sum the minutes of each step and of the window, without empty steps', async () => {
-    const { add, read } = await withQueue();
-    await add(NOON - 11 * MINUTE, delivered(10));
-    await add(NOON - 10 * MINUTE, delivered(100));
-    await add(NOON - 6 * MINUTE, delivered(4000));
-    await add(NOON - MINUTE, noCounters(), 'other');
-    const { status, body } = await read('?since=2026-11-21T11:40:00Z&until=2026-11-21T12:00:00Z&step=300');
-    expect(status).toBe(200);
-    const counts = noCounters().counts;
+  it('sum the minutes of each step and of the window, without empty steps', async ({ api }) => {
+    await add(api, NOON - 11 * MINUTE, delivered(10));
+    await add(api, NOON - 10 * MINUTE, delivered(100));
+    await add(api, NOON - 6 * MINUTE, delivered(4000));
+    await add(api, NOON - MINUTE, noCounters(), 'other');
     const near = (ms: number): unknown => expect.closeTo(ms, -Math.log10(0.24 * ms));
-    const percentiles = (count: number, p50: number, high: number) => ({
-      count,
-      p50: near(p50),
-      p95: near(high),
-      p99: near(high),
+    const counted = (count: number, p50: number, high: number) => ({
+      ...noCounters().counts,
+      messages: count,
+      delivered: count,
+      timeToDelivery: { count, p50: near(p50), p95: near(high), p99: near(high) },
     });
-    expect(body).toEqual({
+    const window = 'since=2026-11-21T11:40:00Z&until=2026-11-21T12:00:00Z';
+    expect(await api.get(`${PATH}?${window}&step=300`)).toEqual({
       queue: 'orders',
       enabled: true,
       since: '2026-11-21T11:40:00.000Z',
       until: '2026-11-21T12:00:00.000Z',
       stepSeconds: 300,
       points: [
-        {
-          at: '2026-11-21T11:45:00.000Z',
-          ...counts,
-          messages: 1,
-          delivered: 1,
-          timeToDelivery: percentiles(1, 10, 10),
-        },
-        {
-          at: '2026-11-21T11:50:00.000Z',
-          ...counts,
-          messages: 2,
-          delivered: 2,
-          timeToDelivery: percentiles(2, 100, 4000),
-        },
+        { at: '2026-11-21T11:45:00.000Z', ...counted(1, 10, 10) },
+        { at: '2026-11-21T11:50:00.000Z', ...counted(2, 100, 4000) },
       ],
-      total: {
-        ...counts,
-        messages: 3,
-        delivered: 3,
-        timeToDelivery: percentiles(3, 100, 4000),
-      },
+      total: counted(3, 100, 4000),
     });
   });
 
-  it('cover the last 24 hours in steps of five minutes by default, widened to whole steps', async () => {
-    const { time, read } = await withQueue();
+  it('cover the last 24 hours in steps of five minutes by default, widened to whole steps', async ({
+    get,
+    time,
+  }) => {
     time.now = NOON + 61_000;
-    expect((await read()).body).toMatchObject({
+    expect(await get(PATH)).toMatchObject({
       since: '2026-11-20T12:00:00.000Z',
       until: '2026-11-21T12:05:00.000Z',
       stepSeconds: 300,
@@ -83,18 +59,21 @@ describe('statistics of a queue', () => {
     });
   });
 
-  it('use the smallest step that fits into 400 points', async () => {
-    const { read } = await withQueue();
-    const stepOf = async (since: string) => (await read(`?since=${since}&until=2026-11-21T12:00:00Z`)).body;
-    expect(await stepOf('2026-11-21T05:20:00Z')).toMatchObject({ stepSeconds: 60 });
-    expect(await stepOf('2026-11-21T05:19:00Z')).toMatchObject({ stepSeconds: 300 });
-    expect(await stepOf('2026-11-13T12:00:00Z')).toMatchObject({ stepSeconds: 3_600 });
-  });
+  it.for([
+    ['2026-11-21T05:20:00Z', 60],
+    ['2026-11-21T05:19:00Z', 300],
+    ['2026-11-13T12:00:00Z', 3_600],
+  ] as const)(
+    'use the smallest step that fits into 400 points: since %s, %i s',
+    async ([since, step], { get }) => {
+      const shown = await get(`${PATH}?since=${since}&until=2026-11-21T12:00:00Z`);
+      expect(shown).toMatchObject({ stepSeconds: step });
+    },
+  );
 
-  it('say so where the setting is off, and show no earlier counts', async () => {
-    const { settings } = apiUnderTest().dependencies;
-    const { add, read } = await withQueue({ settings: { ...settings, queueStatistics: false } });
-    await add(NOON - MINUTE, delivered(10));
-    expect((await read()).body).toMatchObject({ enabled: false, points: [], total: { messages: 0 } });
+  it('say so where the setting is off, and show no earlier counts', async ({ dependencies }) => {
+    const api = await apiWithOrders({ settings: { ...dependencies.settings, queueStatistics: false } });
+    await add(api, NOON - MINUTE, delivered(10));
+    expect(await api.get(PATH)).toMatchObject({ enabled: false, points: [], total: { messages: 0 } });
   });
 });
