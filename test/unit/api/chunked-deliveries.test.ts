@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { ContendedError } from '../../../shared/domain/contention.ts';
 import type { Chunk } from '../../../shared/domain/delivery/chunk.ts';
 import {
@@ -12,7 +12,6 @@ import {
   cancelOpen,
   deliveryByHand,
 } from '../../../shared/domain/delivery/interventions.ts';
-import type { Chunks } from '../../../shared/ports/deliveries.ts';
 import { aChunkKey, aFirstSuccess, HOLDER, RETENTION_MS } from '../../support/chunk-builders.ts';
 import { aDelivery, SOME_TIME } from '../../support/delivery-builders.ts';
 import { inMemoryDeliveries } from '../../support/in-memory/in-memory-deliveries.ts';
@@ -50,12 +49,6 @@ const found = async (id: string): Promise<Delivery> => {
   return delivery;
 };
 
-const foundOpen = async (id: string): Promise<OpenDelivery> => {
-  const delivery = await found(id);
-  if (!isOpen(delivery)) throw new Error(`Delivery ${id} is ${delivery.status}`);
-  return delivery;
-};
-
 /** What a concurrent change does. */
 const takeOut = async (id: string): Promise<unknown> => {
   const delivery = await found(id);
@@ -68,137 +61,107 @@ const currentChunk = async (): Promise<Chunk> => {
   return current;
 };
 
-/** A port that runs a function before the n-th call of a method. */
-const before = <Port extends object>(
-  port: Port,
-  name: keyof Port,
-  nth: number,
-  happens: () => Promise<unknown>,
-): Port => {
-  let calls = 0;
-  return new Proxy(port, {
-    get: (target, property) => {
-      const method: unknown = Reflect.get(target, property);
-      if (property !== name || typeof method !== 'function') return method;
-      return async (...given: unknown[]): Promise<unknown> => {
-        calls += 1;
-        if (calls === nth) await happens();
-        return Reflect.apply(method as (...given: unknown[]) => unknown, target, given);
-      };
-    },
+/** What happens before the next member is taken out. */
+const beforeTakeOut = (happens: () => Promise<unknown>): void => {
+  const takeOutNow = chunks.takeOut.bind(chunks);
+  vi.spyOn(chunks, 'takeOut').mockImplementationOnce(async (...given) => {
+    await happens();
+    return takeOutNow(...given);
   });
 };
 
+const succeed = (id: string) => {
+  const successes = new Map([[id, aFirstSuccess()]]);
+  return chunks.write(recordSuccesses(place, HOLDER.owner, { successes, separate: [], ends: false }, at));
+};
+
+it('finds no delivery before its chunk is claimed', async () => {
+  expect(await deliveries().find(keyOf('a'))).toBeUndefined();
+});
+
 describe('a delivery in a chunk or in a separate record', () => {
-  it('is not found before its chunk is claimed', async () => {
-    expect(await deliveries().find(keyOf('a'))).toBeUndefined();
+  beforeEach(async () => {
+    await chunks.write(claim);
   });
 
   it('is found as its chunk describes it', async () => {
-    await chunks.write(claim);
-    expect(await deliveries().find(keyOf('a'))).toMatchObject({
-      key: keyOf('a'),
-      status: 'pending',
-      lease: HOLDER,
-      attempts: [],
-    });
-    const successes = new Map([['a', aFirstSuccess()]]);
-    await chunks.write(recordSuccesses(place, HOLDER.owner, { successes, separate: [], ends: false }, at));
-    expect(await deliveries().find(keyOf('a'))).toMatchObject({
-      status: 'delivered',
-      attempts: [{ ...aFirstSuccess(), number: 1, outcome: 'delivered' }],
-    });
-    expect((await deliveries().find(keyOf('b')))?.status).toBe('pending');
+    const pending = { key: keyOf('a'), status: 'pending', lease: HOLDER, attempts: [] };
+    expect(await found('a')).toMatchObject(pending);
+    await succeed('a');
+    const attempts = [{ ...aFirstSuccess(), number: 1, outcome: 'delivered' }];
+    expect(await found('a')).toMatchObject({ status: 'delivered', attempts });
+    expect(await found('b')).toMatchObject({ status: 'pending' });
     expect(await deliveries().find(keyOf('c'))).toBeUndefined();
   });
 
   it('is read from its separate record if it has one', async () => {
-    await chunks.write(claim);
-    const delivery = aDelivery({ ...(await found('a')), status: 'retrying' });
-    await records.write({ name: 'record', key: delivery.key, expect: { kind: 'absent' }, create: delivery });
+    const create = aDelivery({ ...(await found('a')), status: 'retrying' });
+    await records.write({ name: 'record', key: create.key, expect: { kind: 'absent' }, create });
     expect((await currentChunk()).members?.get('a')).toBe('pending');
-    expect((await found('a')).status).toBe('retrying');
+    expect(await found('a')).toMatchObject({ status: 'retrying' });
   });
 
   it('is found if it leaves its chunk between two reads', async () => {
-    await chunks.write(claim);
-    const leaving = before(chunks, 'find', 1, () => takeOut('a'));
-    const delivery = await chunkedDeliveries({ deliveries: records, chunks: leaving }).find(keyOf('a'));
-    expect(delivery).toMatchObject({ status: 'pending', lease: HOLDER });
+    const find = chunks.find.bind(chunks);
+    vi.spyOn(chunks, 'find').mockImplementationOnce(async (...given) => {
+      await takeOut('a');
+      return find(...given);
+    });
+    expect(await found('a')).toMatchObject({ status: 'pending', lease: HOLDER });
   });
 
   it('is read only from its separate record if its key has no chunk', async () => {
-    const alone = { queue, messageId, subscriptionId: 'a', bucket };
-    const unasked = before(chunks, 'find', 1, () => Promise.reject(new Error('The chunk was read')));
-    expect(await chunkedDeliveries({ deliveries: records, chunks: unasked }).find(alone)).toBeUndefined();
+    const read = vi.spyOn(chunks, 'find');
+    expect(await deliveries().find({ queue, messageId, subscriptionId: 'a', bucket })).toBeUndefined();
+    expect(read).not.toHaveBeenCalled();
   });
 });
 
 describe('a change of a delivery in a chunk', () => {
-  it('moves it to a separate record, and marks that in the chunk', async () => {
+  let seen: OpenDelivery;
+
+  beforeEach(async () => {
     await chunks.write(claim);
-    const result = await deliveries().write(cancelOpen(await foundOpen('a'), 'manual', at));
-    expect(result).toMatchObject({ kind: 'written', delivery: { status: 'cancelled', reason: 'manual' } });
-    expect((await currentChunk()).members).toEqual(
-      new Map([
-        ['a', 'separate'],
-        ['b', 'pending'],
-      ]),
-    );
+    const delivery = await found('a');
+    if (!isOpen(delivery)) throw new Error(`The delivery is ${delivery.status}`);
+    seen = delivery;
+  });
+
+  const cancel = (delivery = seen) => deliveries().write(cancelOpen(delivery, 'manual', at));
+
+  it('moves it to a separate record, and marks that in the chunk', async () => {
+    const delivery = { status: 'cancelled', reason: 'manual' };
+    expect(await cancel()).toMatchObject({ kind: 'written', delivery });
+    const members = [...((await currentChunk()).members ?? [])];
+    expect(members).toEqual([
+      ['a', 'separate'],
+      ['b', 'pending'],
+    ]);
   });
 
   it('is refused if the delivery has changed since it was read', async () => {
-    await chunks.write(claim);
-    const seen = await foundOpen('a');
-    const successes = new Map([['a', aFirstSuccess()]]);
-    await chunks.write(recordSuccesses(place, HOLDER.owner, { successes, separate: [], ends: false }, at));
-    const result = await deliveries().write(cancelOpen(seen, 'manual', at));
-    expect(result).toMatchObject({ kind: 'refused', current: { status: 'delivered' } });
+    await succeed('a');
+    expect(await cancel()).toMatchObject({ kind: 'refused', current: { status: 'delivered' } });
   });
 
   it('is made once if several requests try', async () => {
-    await chunks.write(claim);
-    const seen = await foundOpen('a');
-    const results = await Promise.all(
-      [1, 2, 3].map(() => deliveries().write(cancelOpen(seen, 'manual', at))),
-    );
+    const results = await Promise.all([1, 2, 3].map(() => cancel()));
     expect(results.filter(({ kind }) => kind === 'written')).toHaveLength(1);
   });
 
   it('is made if a concurrent request moves the delivery first', async () => {
-    await chunks.write(claim);
-    const seen = await foundOpen('a');
-    const raced = before(chunks, 'takeOut', 1, () => takeOut('a'));
-    const result = await chunkedDeliveries({ deliveries: records, chunks: raced }).write(
-      cancelOpen(seen, 'manual', at),
-    );
-    expect(result.kind).toBe('written');
+    beforeTakeOut(() => takeOut('a'));
+    expect((await cancel()).kind).toBe('written');
   });
 
   it('is refused if the delivery is not on record', async () => {
-    await chunks.write(claim);
-    const seen = { ...(await foundOpen('a')), key: keyOf('z') };
-    expect(await deliveries().write(cancelOpen(seen, 'manual', at))).toEqual({
-      kind: 'refused',
-      current: undefined,
-    });
+    expect(await cancel({ ...seen, key: keyOf('z') })).toEqual({ kind: 'refused', current: undefined });
   });
 
   it('throws after four tries if the delivery cannot be moved', async () => {
-    await chunks.write(claim);
-    let tries = 0;
-    const refusing = {
-      ...chunks,
-      takeOut: () => {
-        tries += 1;
-        return Promise.resolve('refused' as const);
-      },
-    };
-    const writing = chunkedDeliveries({ deliveries: records, chunks: refusing }).write(
-      cancelOpen(await foundOpen('a'), 'manual', at),
-    );
-    await expect(writing).rejects.toThrow(ContendedError);
-    expect(tries).toBe(4);
+    const refusing = vi.spyOn(chunks, 'takeOut').mockResolvedValue('refused');
+    await expect(cancel()).rejects.toThrow(ContendedError);
+    expect(refusing).toHaveBeenCalledTimes(4);
   });
 });
 
@@ -206,10 +169,8 @@ describe('a record for a delivery that has not begun', () => {
   const create = cancelBeforeFirstAttempt({ key: keyOf('a'), acceptedAt: SOME_TIME }, 'manual', at);
 
   it('is marked in its chunk, so that the claim skips it', async () => {
-    expect(await deliveries().write(create)).toMatchObject({
-      kind: 'written',
-      delivery: { status: 'cancelled' },
-    });
+    const delivery = { status: 'cancelled' };
+    expect(await deliveries().write(create)).toMatchObject({ kind: 'written', delivery });
     expect((await currentChunk()).excluded).toEqual(new Set(['a']));
     const result = await chunks.write(claim);
     expect(result.kind).toBe('written');
@@ -225,9 +186,9 @@ describe('a record for a delivery that has not begun', () => {
   });
 
   it('is refused if its chunk is claimed at the same moment', async () => {
-    const raced = before(chunks, 'takeOut', 1, () => chunks.write(claim));
-    const result = await chunkedDeliveries({ deliveries: records, chunks: raced }).write(create);
-    expect(result).toMatchObject({ kind: 'refused', current: { status: 'pending', lease: HOLDER } });
+    beforeTakeOut(() => chunks.write(claim));
+    const current = { status: 'pending', lease: HOLDER };
+    expect(await deliveries().write(create)).toMatchObject({ kind: 'refused', current });
     expect(records.records.size).toBe(0);
   });
 
@@ -262,8 +223,7 @@ describe('adding a delivery that did not match', () => {
     });
   });
 
-  const add = (port: Chunks = chunks) =>
-    chunkedDeliveries({ deliveries: records, chunks: port }).add(delivery);
+  const add = () => deliveries().add(delivery);
   const matched = async () => (await messages.find(message))?.matched;
 
   it('counts it, and keeps it out of a chunk that is claimed later', async () => {
@@ -282,14 +242,12 @@ describe('adding a delivery that did not match', () => {
   });
 
   it('is refused, and not counted, if its chunk claims it at the same moment', async () => {
-    const racing: Chunks = {
-      ...chunks,
-      add: async (...given) => {
-        await chunks.write(claimOf('z'));
-        return chunks.add(...given);
-      },
-    };
-    expect(await add(racing)).toMatchObject({ kind: 'refused', current: { lease: HOLDER } });
+    const addNow = chunks.add.bind(chunks);
+    vi.spyOn(chunks, 'add').mockImplementationOnce(async (...given) => {
+      await chunks.write(claimOf('z'));
+      return addNow(...given);
+    });
+    expect(await add()).toMatchObject({ kind: 'refused', current: { lease: HOLDER } });
     expect(await matched()).toBe(2);
   });
 
@@ -300,15 +258,8 @@ describe('adding a delivery that did not match', () => {
   });
 
   it('is given up after four tries if the record of the message refuses it', async () => {
-    let tries = 0;
-    const refusing: Chunks = {
-      ...chunks,
-      add: () => {
-        tries += 1;
-        return Promise.resolve('refused');
-      },
-    };
-    await expect(add(refusing)).rejects.toThrow(ContendedError);
-    expect(tries).toBe(4);
+    const refusing = vi.spyOn(chunks, 'add').mockResolvedValue('refused');
+    await expect(add()).rejects.toThrow(ContendedError);
+    expect(refusing).toHaveBeenCalledTimes(4);
   });
 });
