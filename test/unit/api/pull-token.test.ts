@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { aBarePolicy, aSubscription } from '../../support/builders.ts';
 import { type Answer, CALLER, invalid, refusal } from './api-under-test.ts';
@@ -20,21 +20,29 @@ const newToken = async (body: object = {}, path = PATH): Promise<string> => {
   return z.object({ token: z.string() }).parse(answer).token;
 };
 
-const receiveBy = (token: string | undefined, path = HELD): Promise<Answer> =>
-  world.call('POST', `${path}/receive`, {}, token === undefined ? {} : { authorization: `Bearer ${token}` });
+/** A request of the holder of a token. */
+const by = (token: string | undefined, path = `${HELD}/receive`, body: unknown = {}): Promise<Answer> =>
+  world.call('POST', path, body, token === undefined ? {} : { authorization: `Bearer ${token}` });
+
+const OTHER = PATH.replace('subscription-1', 'other');
+
+const withOther = () =>
+  world.subscriptions.addSubscription(aSubscription({ id: 'other', subscriber: 'pull:other' }));
+
+/** Publishes two messages, which the holder of a token receives. */
+const receivedBy = async (token: string) => {
+  await world.publish({ id: 'good' });
+  await world.publish({ id: 'bad' });
+  const [good, bad] = receivedSchema.parse((await by(token)).body).deliveries;
+  return { good: good?.receipt, bad: bad?.receipt };
+};
 
 describe('a pull token', () => {
   it('lets its holder receive and answer, without any other authorisation', async () => {
-    await world.publish({ id: 'good' });
-    await world.publish({ id: 'bad' });
-    const authorization = `Bearer ${await newToken()}`;
-    const { body } = await world.call('POST', `${HELD}/receive`, {}, { authorization });
-    const [good, bad] = receivedSchema.parse(body).deliveries;
-    const answers = [
-      await world.call('POST', `${HELD}/ack`, { receipt: good?.receipt }, { authorization }),
-      await world.call('POST', `${HELD}/nack`, { receipt: bad?.receipt, error: 'no' }, { authorization }),
-    ];
-    expect(answers.map(({ status }) => status)).toEqual([204, 204]);
+    const token = await newToken();
+    const { good, bad } = await receivedBy(token);
+    expect(await by(token, `${HELD}/ack`, { receipt: good })).toMatchObject({ status: 204 });
+    expect(await by(token, `${HELD}/nack`, { receipt: bad, error: 'no' })).toMatchObject({ status: 204 });
     expect((await world.delivery('subscription-1', 'good')).status).toBe('delivered');
     expect((await world.delivery('subscription-1', 'bad')).status).toBe('retrying');
   });
@@ -57,12 +65,13 @@ describe('a pull token', () => {
   it('is valid until the exact end of its grace period once there is another', async () => {
     const old = await newToken();
     const current = await newToken({ graceSeconds: 3600 });
+    const statuses = async () => [(await by(old)).status, (await by(current)).status];
     await world.later(HOUR - 1);
-    expect([(await receiveBy(old)).status, (await receiveBy(current)).status]).toEqual([200, 200]);
+    expect(await statuses()).toEqual([200, 200]);
     await world.later(1);
-    expect([(await receiveBy(old)).status, (await receiveBy(current)).status]).toEqual([401, 200]);
+    expect(await statuses()).toEqual([401, 200]);
     await newToken({ graceSeconds: 0 });
-    expect((await receiveBy(current)).status).toBe(401);
+    expect(await statuses()).toEqual([401, 401]);
   });
 
   it('is one of five at most', async () => {
@@ -70,23 +79,23 @@ describe('a pull token', () => {
     expect(await world.call('POST', `${PATH}/pull-token`)).toMatchObject(refusal('conflict'));
   });
 
-  it('is refused alike for another subscription, a deleted one, one that does not exist, and if it is wrong', async () => {
-    await world.subscriptions.addSubscription(aSubscription({ id: 'other', subscriber: 'pull:other' }));
+  it('is refused alike if it is wrong, or its subscription is another, deleted or unknown', async () => {
+    await withOther();
     const token = await newToken();
     const wrong = `${token.slice(0, -2)}${token.endsWith('AA') ? 'BA' : 'AA'}`;
     const refused = [
-      await receiveBy(token, '/v2/pull/orders/other'),
-      await receiveBy(token, '/v2/pull/orders/missing'),
-      await receiveBy(token, '/v2/pull/missing/subscription-1'),
-      await receiveBy(token, '/v2/pull/a%20b/subscription-1'),
-      await receiveBy(wrong),
-      await receiveBy('phpull_'),
-      await receiveBy(''),
-      await receiveBy(undefined),
+      await by(token, '/v2/pull/orders/other/receive'),
+      await by(token, '/v2/pull/orders/missing/receive'),
+      await by(token, '/v2/pull/missing/subscription-1/receive'),
+      await by(token, '/v2/pull/a%20b/subscription-1/receive'),
+      await by(wrong),
+      await by('phpull_'),
+      await by(''),
+      await by(undefined),
       await world.call('POST', `${HELD}/receive`, {}, { authorization: `Basic ${token}` }),
     ];
     await world.call('DELETE', PATH);
-    refused.push(await receiveBy(token));
+    refused.push(await by(token));
     expect(refused.map(({ status }) => status)).toEqual(refused.map(() => 401));
     expect(refused[0]?.headers.get('www-authenticate')).toBe('Bearer');
     expect(new Set(refused.map(({ body }) => JSON.stringify(body))).size).toBe(1);
@@ -95,71 +104,50 @@ describe('a pull token', () => {
   it.each(['receive', 'ack', 'nack'])(
     'is checked before the body of a stranger is read: %s',
     async (route) => {
-      const { status } = await world.call('POST', `${HELD}/${route}`, '{', { authorization: 'Bearer guess' });
-      expect(status).toBe(401);
+      expect(await by('guess', `${HELD}/${route}`, '{')).toMatchObject({ status: 401 });
     },
   );
 
-  it('reads no table for a text that cannot be one', async () => {
-    const { registry } = world.api.dependencies;
-    let reads = 0;
-    const read = registry.findSubscription.bind(registry);
-    registry.findSubscription = (...names) => {
-      reads += 1;
-      return read(...names);
-    };
-    await receiveBy('guess');
-    expect(reads).toBe(0);
-  });
-
-  const countReads = () => {
-    const { registry } = world.api.dependencies;
-    const reads: string[] = [];
-    const read = registry.findSubscription.bind(registry);
-    registry.findSubscription = (queue, id) => {
-      reads.push(id);
-      return read(queue, id);
-    };
-    return reads;
-  };
-
   const GUESS = `phpull_${'x'.repeat(43)}`;
+
+  it('reads no table for a text that cannot be one', async () => {
+    const read = vi.spyOn(world.api.dependencies.registry, 'findSubscription');
+    await by('guess');
+    expect(read).not.toHaveBeenCalled();
+  });
 
   it('that is wrong reads its subscription once a second, however often strangers guess', async () => {
     const token = await newToken();
-    const reads = countReads();
-    for (let guess = 0; guess < 20; guess += 1) expect((await receiveBy(GUESS)).status).toBe(401);
-    expect(reads).toHaveLength(1);
-    expect((await receiveBy(token)).status).toBe(200);
-    expect(reads).toHaveLength(2);
+    const read = vi.spyOn(world.api.dependencies.registry, 'findSubscription');
+    for (let guess = 0; guess < 20; guess += 1) expect((await by(GUESS)).status).toBe(401);
+    expect(read).toHaveBeenCalledTimes(1);
+    expect((await by(token)).status).toBe(200);
+    expect(read).toHaveBeenCalledTimes(2);
     await world.later(1_001);
-    await receiveBy(GUESS);
-    expect(reads).toHaveLength(3);
+    await by(GUESS);
+    expect(read).toHaveBeenCalledTimes(3);
   });
 
   it('that is new is accepted at once, and a second later while strangers guess', async () => {
     await newToken();
-    await receiveBy(await newToken());
+    await by(await newToken());
     const token = await newToken({ graceSeconds: 0 });
-    expect((await receiveBy(token)).status).toBe(200);
-    await receiveBy(GUESS);
+    expect((await by(token)).status).toBe(200);
+    await by(GUESS);
     const next = await newToken();
-    expect((await receiveBy(next)).status).toBe(401);
+    expect((await by(next)).status).toBe(401);
     await world.later(1_001);
-    expect((await receiveBy(next)).status).toBe(200);
+    expect((await by(next)).status).toBe(200);
   });
 
   it('is named in the audit trail by the beginning of its hash, with what it received and answered', async () => {
-    await world.publish({ id: 'good' });
-    await world.publish({ id: 'bad' });
-    const authorization = `Bearer ${await newToken()}`;
+    const token = await newToken();
     const { changes } = world.api;
     const before = changes.length;
-    const { body } = await world.call('POST', `${HELD}/receive`, {}, { authorization });
-    const [good, bad] = receivedSchema.parse(body).deliveries;
-    await world.call('POST', `${HELD}/receive`, {}, { authorization });
-    await world.call('POST', `${HELD}/ack`, { receipt: good?.receipt }, { authorization });
-    await world.call('POST', `${PATH}/nack`, { receipt: bad?.receipt, error: 'no' });
+    const { good, bad } = await receivedBy(token);
+    await by(token);
+    await by(token, `${HELD}/ack`, { receipt: good });
+    await world.call('POST', `${PATH}/nack`, { receipt: bad, error: 'no' });
 
     const key = { queue: 'orders', subscriptionId: 'subscription-1' };
     const principal = expect.stringMatching(/^pull token [A-Za-z0-9_-]{12}$/) as unknown;
@@ -171,31 +159,27 @@ describe('a pull token', () => {
   });
 
   it('cannot answer for a delivery of another subscription', async () => {
-    await world.subscriptions.addSubscription(aSubscription({ id: 'other', subscriber: 'pull:other' }));
+    await withOther();
     await world.publish();
     const { receipt } = await world.receiveOne();
-    const token = await newToken({}, PATH.replace('subscription-1', 'other'));
-    const headers = { authorization: `Bearer ${token}` };
-    expect(await world.call('POST', '/v2/pull/orders/other/ack', { receipt }, headers)).toMatchObject({
-      status: 409,
-    });
+    const token = await newToken({}, OTHER);
+    expect(await by(token, '/v2/pull/orders/other/ack', { receipt })).toMatchObject({ status: 409 });
     expect((await world.delivery()).status).toBe('pending');
   });
 
   it('is given to no subscription that is called', async () => {
     await world.subscriptions.addSubscription(aSubscription({ id: 'called' }));
-    expect(await world.call('POST', `${PATH.replace('subscription-1', 'called')}/pull-token`)).toMatchObject({
-      status: 409,
-    });
+    const path = `${PATH.replace('subscription-1', 'called')}/pull-token`;
+    expect(await world.call('POST', path)).toMatchObject({ status: 409 });
   });
 });
 
 describe('an answer', () => {
   it('is recorded once, however often it is sent', async () => {
     await world.publish({ id: 'good' });
+    const good = await world.receiveOne();
     await world.publish({ id: 'bad' });
-    const [good, bad] = await world.receive();
-    if (good === undefined || bad === undefined) throw new Error('two were published');
+    const bad = await world.receiveOne();
     for (const _ of [1, 2]) {
       expect((await world.ack(good)).status).toBe(204);
       expect((await world.nack(bad)).status).toBe(204);
@@ -287,11 +271,10 @@ describe('an answer', () => {
   });
 
   it('with a receipt of another subscription is a conflict', async () => {
-    await world.subscriptions.addSubscription(aSubscription({ id: 'other', subscriber: 'pull:other' }));
+    await withOther();
     await world.publish();
     const { receipt } = await world.receiveOne();
-    const path = PATH.replace('subscription-1', 'other');
-    expect(await world.call('POST', `${path}/ack`, { receipt })).toMatchObject({ status: 409 });
+    expect(await world.call('POST', `${OTHER}/ack`, { receipt })).toMatchObject({ status: 409 });
     expect((await world.delivery()).status).toBe('pending');
   });
 
@@ -305,17 +288,15 @@ describe('an answer', () => {
 });
 
 describe('after its subscription was deleted', () => {
-  const HELD = '/v2/pull/orders/subscription-1';
-
   const end = {
     deleted: () => world.call('DELETE', PATH),
     expired: () => world.later(30_000),
     'deleted with its queue': () => world.call('DELETE', '/v2/queues/orders?subscriptions=delete'),
   };
 
+  /** A delivery that was received before that, with a token. */
   const deleted = async (how: keyof typeof end = 'deleted') => {
-    const answer = await world.call('POST', `${PATH}/pull-token`, {});
-    const { token } = z.object({ token: z.string() }).parse(answer.body);
+    const token = await newToken();
     await world.publish();
     const received = await world.receiveOne({ lease_seconds: 60 });
     if (how === 'expired') {
@@ -324,16 +305,16 @@ describe('after its subscription was deleted', () => {
       await subscriptions.changeSubscription(key, (found) => ({ ...found, expiresAt: key.now + 20_000 }));
     }
     await end[how]();
-    const headers = { authorization: `Bearer ${token}` };
-    return { received, headers };
+    return { token, received, receipt: received.receipt };
   };
 
-  it.each(['ack', 'nack'])('an operator can %s a received delivery within its lease', async (answer) => {
+  it.each([
+    ['ack', 'delivered'],
+    ['nack', 'failed'],
+  ] as const)('an operator can %s a received delivery within its lease', async (answer, outcome) => {
     const { received } = await deleted();
-    const { status } = await (answer === 'ack' ? world.ack(received) : world.nack(received));
-    expect(status).toBe(204);
-    const recorded = await world.delivery();
-    expect(recorded.attempts).toMatchObject([{ outcome: answer === 'ack' ? 'delivered' : 'failed' }]);
+    expect(await world[answer](received)).toMatchObject({ status: 204 });
+    expect((await world.delivery()).attempts).toMatchObject([{ outcome }]);
   });
 
   it.each([
@@ -344,23 +325,21 @@ describe('after its subscription was deleted', () => {
   ] as const)(
     'or %s, the holder of its token can %s too, and do nothing else',
     async (how, answer, outcome) => {
-      const { received, headers } = await deleted(how);
-      const { receipt } = received;
-      expect((await world.call('POST', `${HELD}/receive`, {}, headers)).status).toBe(401);
-      expect((await world.call('POST', `${HELD}/${answer}`, { receipt }, headers)).status).toBe(204);
+      const { token, receipt } = await deleted(how);
+      expect(await by(token)).toMatchObject({ status: 401 });
+      expect(await by(token, `${HELD}/${answer}`, { receipt })).toMatchObject({ status: 204 });
       expect((await world.delivery()).attempts).toMatchObject([{ outcome }]);
     },
   );
 
   it('with its queue, no answer counts', async () => {
-    const { received, headers } = await deleted('deleted with its queue');
-    const { receipt } = received;
-    expect((await world.ack(received)).status).toBe(404);
-    expect((await world.call('POST', `${HELD}/ack`, { receipt }, headers)).status).toBe(401);
+    const { token, received, receipt } = await deleted('deleted with its queue');
+    expect(await world.ack(received)).toMatchObject({ status: 404 });
+    expect(await by(token, `${HELD}/ack`, { receipt })).toMatchObject({ status: 401 });
   });
 
   it('nothing can be received', async () => {
     await deleted();
-    expect((await world.call('POST', `${PATH}/receive`, {})).status).toBe(404);
+    expect(await world.call('POST', `${PATH}/receive`, {})).toMatchObject({ status: 404 });
   });
 });
