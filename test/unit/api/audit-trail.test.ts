@@ -134,11 +134,7 @@ describe('disabling a subscription manually', () => {
     expect(operatorEvents.published).toEqual([disabledManually]);
   });
 
-  it('does not notify if the subscription was already disabled', async ({
-    call,
-    registry,
-    operatorEvents,
-  }) => {
+  it('does not notify if it was already disabled', async ({ call, registry, operatorEvents }) => {
     await registry.disable('orders', 'id-1', { reason: 'gone', at: NOON - 1 });
     await call('POST', `${ONE}/disable`);
     expect(operatorEvents.published).toEqual([]);

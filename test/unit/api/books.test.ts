@@ -59,10 +59,7 @@ describe('GET /v2/queues/{queue}/books', () => {
     });
   });
 
-  it('leaves out messages older than the retention, because some of their delivery records have expired', async ({
-    api,
-    booksAt,
-  }) => {
+  it('leaves out messages whose deliveries may have expired', async ({ api, booksAt }) => {
     await recordMessage(api, { messageId: 'old', acceptedAt: NOON - 720 * HOUR, matched: 1 });
     await recordMessage(api, { messageId: 'young', acceptedAt: NOON - 720 * HOUR + 1, matched: 0 });
     // Of a queue that kept 15 days when it was accepted.
@@ -120,10 +117,7 @@ describe('GET /v2/queues/{queue}/books', () => {
       });
     });
 
-    it('tells messages that its options excluded from those before it was subscribed', async ({
-      api,
-      booksAt,
-    }) => {
+    it('tells messages that its options excluded from earlier ones', async ({ api, booksAt }) => {
       await recordMessage(api, { messageId: 'filtered', acceptedAt: NOON - 1, listedAt: NOON - 1 });
       const earlier = { acceptedAt: NOON - 2 * HOUR, listedAt: NOON - 2 * HOUR };
       // Incomplete, but that cannot be its delivery.
@@ -144,10 +138,7 @@ describe('GET /v2/queues/{queue}/books', () => {
       });
     });
 
-    it('is 404 for an unknown subscription, and reads the records of a deleted one on request', async ({
-      api,
-      booksAt,
-    }) => {
+    it('is 404 if it is unknown, and reads a deleted one on request', async ({ api, booksAt }) => {
       await recordMessage(api, { messageId: 'a', acceptedAt: NOON - 1 });
       await recordAll(api, [{ messageId: 'a', subscriptionId: 's-3', status: 'delivered' }]);
       expect(await api.call('GET', `${PATH}?subscription=s-3`)).toMatchObject(refusal('not_found'));
@@ -157,10 +148,7 @@ describe('GET /v2/queues/{queue}/books', () => {
       });
     });
 
-    it('says what a message with many deliveries to others was to it, after several pages', async ({
-      api,
-      booksAt,
-    }) => {
+    it('says after several pages what a large message was to it', async ({ api, booksAt }) => {
       const accepted = { acceptedAt: NOON - 2, listedAt: NOON - 2 };
       await recordMessage(api, { messageId: 'large', ...accepted, matched: 2, buckets: 100 });
       await recordAll(
@@ -220,9 +208,7 @@ describe('the reconciliation report of a window', () => {
     expect(await allParts(api)).toEqual([EMPTY_BOOKS]);
   });
 
-  it('stops after 80 messages or a thousand deliveries, and the parts add up to the whole', async ({
-    api,
-  }) => {
+  it('stops after 80 messages or a thousand deliveries, and its parts add up', async ({ api }) => {
     for (let index = 0; index < 1_000; index += 1)
       await accept(api, `m-${index}`, NOON + index, { statuses: ['delivered', 'exhausted'] });
     const parts = await allParts(api);
@@ -267,9 +253,7 @@ describe('the reconciliation report of a window', () => {
     expect(parts.reduce(sumOfBooks)).toMatchObject(total);
   });
 
-  it('begins anew with a message whose place in the window was taken while it was counted', async ({
-    api,
-  }) => {
+  it('begins anew with a message whose place was taken while it was counted', async ({ api }) => {
     await accept(api, 'large', NOON + 10, { statuses: ['delivered'], buckets: 100 });
     const { next } = await countBooks(api.dependencies, WINDOW, undefined);
     await accept(api, 'earlier', NOON, { statuses: ['pending'] });

@@ -112,11 +112,7 @@ describe('POST …/send', () => {
     expect(JSON.stringify(body)).toMatch(/_retain_messages.*retainMessages/);
   });
 
-  it('answers 409 while the delivery is open, and for an unknown subscription', async ({
-    api,
-    post,
-    recorded,
-  }) => {
+  it('answers 409 while it is open, and for an unknown subscription', async ({ api, post, recorded }) => {
     await recorded({ status: 'retrying', attempts: [anAttempt()], next });
     for (const id of ['subscription-1', 'other'])
       expect(await post('send', `${SEND}/${id}`)).toMatchObject(refusal('conflict'));

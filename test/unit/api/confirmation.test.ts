@@ -37,18 +37,15 @@ const strictApi = async () => {
 };
 
 describe('a new subscription', () => {
-  apiIt(
-    'is confirmed where no confirmation is required, also after its subscriber changes',
-    async ({ api }) => {
-      expect((await api.subscribe()).body).not.toHaveProperty('confirmation');
-      const shown = await api.get(ONE);
-      expect(shown).toMatchObject({ confirmed: true });
-      expect(shown).not.toHaveProperty('confirmation');
-      await api.patch({ subscriber: `${HOOK}/2` });
-      expect(await api.get(ONE)).toMatchObject({ confirmed: true });
-      expect(api.jobs).toEqual([]);
-    },
-  );
+  apiIt('is confirmed where that is not required, also after its subscriber changes', async ({ api }) => {
+    expect((await api.subscribe()).body).not.toHaveProperty('confirmation');
+    const shown = await api.get(ONE);
+    expect(shown).toMatchObject({ confirmed: true });
+    expect(shown).not.toHaveProperty('confirmation');
+    await api.patch({ subscriber: `${HOOK}/2` });
+    expect(await api.get(ONE)).toMatchObject({ confirmed: true });
+    expect(api.jobs).toEqual([]);
+  });
 
   apiIt('waits for confirmation on every queue if the deployment requires it', async ({ dependencies }) => {
     const settings = { ...dependencies.settings, subscriptionConfirmation: true };
@@ -87,11 +84,7 @@ describe('a subscription of a queue that requires confirmation', () => {
 });
 
 describe.each(['GET', 'POST'])('%s …/confirm', (method) => {
-  it('is redacted in the stored message of a failed confirmation request', async ({
-    call,
-    jobs,
-    messageRecords,
-  }) => {
+  it('is redacted in the stored message of a failed request', async ({ call, jobs, messageRecords }) => {
     const message = messageOf(jobs[0]);
     const { confirmUrl: link } = requestData.parse(JSON.parse(message.data));
     const key = { queue: 'orders', messageId: message.id };
@@ -148,12 +141,7 @@ describe('a change of the subscriber', () => {
     expect(await call('GET', linkOf(jobs[1]))).toMatchObject({ status: 200 });
   });
 
-  it('to the same URL sends the request again only if the subscription is unconfirmed', async ({
-    call,
-    get,
-    patch,
-    jobs,
-  }) => {
+  it('to the same URL sends the request again only while unconfirmed', async ({ call, get, patch, jobs }) => {
     await patch({ subscriber: HOOK });
     expect(jobs).toHaveLength(2);
     expect(await call('GET', linkOf(jobs[0]))).toMatchObject({ status: 404 });
@@ -164,23 +152,14 @@ describe('a change of the subscriber', () => {
     expect(jobs).toHaveLength(2);
   });
 
-  it('keeps the time of the first request if the subscription is unconfirmed', async ({
-    patch,
-    stored,
-    time,
-    jobs,
-  }) => {
+  it('keeps the time of the first request', async ({ patch, stored, time, jobs }) => {
     time.now += 60_000;
     await patch({ subscriber: `${HOOK}/2` });
     expect(jobs).toHaveLength(2);
     expect(await stored()).toMatchObject({ unconfirmed: { at: NOON } });
   });
 
-  it('still requires confirmation of one that has none if its queue no longer does', async ({
-    call,
-    patch,
-    jobs,
-  }) => {
+  it('still requires confirmation if the queue no longer does', async ({ call, patch, jobs }) => {
     await call('PUT', QUEUE, {});
     expect((await patch({ subscriber: `${HOOK}/2` })).body).toMatchObject({ confirmed: false });
     expect(jobs).toHaveLength(2);

@@ -245,9 +245,7 @@ describe('GET /v2/queues/{queue}/subscriptions/{subscription}/deliveries', () =>
     expect(deliveries[2]).not.toHaveProperty('deliveredAfterMs');
   });
 
-  it('measures a success that came after its lease was lost, and never less than nothing', async ({
-    api,
-  }) => {
+  it('measures a success that came after its lease was lost, and never below zero', async ({ api }) => {
     const success = { outcome: 'delivered', durationMs: 40 } as const;
     const late = anAttempt({ ...success, startedAt: NOON - 60_000 + 9_000 });
     await record(api, 1, { status: 'delivered', attempts: [anAttempt()], lateResults: [late] });
@@ -366,9 +364,7 @@ describe('GET /v2/queues/{queue}/messages/{id}/deliveries/{subscription}', () =>
 });
 
 describe.each(['books', 'deliveries', 'messages'])('the %s of a deleted queue', (listing) => {
-  it('are refused like those of an unknown one, and listed with deleted=true, page by page', async ({
-    api,
-  }) => {
+  it('are refused as of an unknown one, and listed with deleted=true, page by page', async ({ api }) => {
     for (const of of [
       { messageId: 'one', acceptedAt: NOON - 2 },
       { messageId: 'two', acceptedAt: NOON - 1 },

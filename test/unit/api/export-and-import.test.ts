@@ -315,10 +315,7 @@ describe('the response to an import', () => {
     });
   });
 
-  it('shows whether each subscriber is asked to confirm, if the queue requires that', async ({
-    call,
-    jobs,
-  }) => {
+  it('shows which subscribers are asked to confirm, if the queue requires that', async ({ call, jobs }) => {
     await call('PUT', QUEUE, { _confirm_subscriptions: true });
     const asked = { secret: aSecret, confirmation: 'asked' };
     expect((await call('POST', IMPORT, numbered(2))).body).toMatchObject({
@@ -349,9 +346,7 @@ describe('the response to an import', () => {
 describe('an import that an internal error interrupts', () => {
   const MOST = MAX_SUBSCRIPTIONS_PER_TRANSACTION;
 
-  it('returns the secrets of the lines before the error; a repeat continues with the others', async ({
-    api,
-  }) => {
+  it('returns the secrets of the lines before the error; a repeat does the others', async ({ api }) => {
     const { call, registry, faults, changes } = api;
     const add = registry.addSubscriptions.bind(registry);
     vi.spyOn(registry, 'addSubscriptions').mockImplementationOnce(add).mockRejectedValueOnce(outage);
@@ -400,10 +395,7 @@ describe('an import that an internal error interrupts', () => {
   });
 });
 
-it('looks up and adds as many subscriptions at once as one transaction allows', async ({
-  call,
-  registry,
-}) => {
+it('looks up and adds as many lines at once as one transaction allows', async ({ call, registry }) => {
   const asked = vi.spyOn(registry, 'findByDestinations');
   const added = vi.spyOn(registry, 'addSubscriptions');
   expect(await call('POST', IMPORT, numbered(500))).toMatchObject(answerOf({ imported: 500 }));

@@ -81,10 +81,7 @@ describe('POST /v2/queues/{queue}/messages', () => {
     expect(published).toEqual(['{"queue":"orders","id":"a","data":3}']);
   });
 
-  it('sends messages that dispatch parses with the returned id and all fields', async ({
-    call,
-    published,
-  }) => {
+  it('sends what dispatch parses with the returned id and all fields', async ({ call, published }) => {
     const message = { id: 'order/7', type: 'order.created', body: { specversion: '1.0' }, ttl: 60, delay: 5 };
     const { body } = await call('POST', PATH, { messages: [message] });
     const received = { body: published[0] ?? '', sqsMessageId: 'sqs-1', sentAt: NOON, attributes: {} };

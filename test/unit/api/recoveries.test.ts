@@ -35,11 +35,7 @@ const it = itWithOrders.extend(
 );
 
 describe('POST /v2/queues/{queue}/recoveries', () => {
-  it('records a recovery, sends the operation, and answers with the recovery', async ({
-    call,
-    queued,
-    recoveries,
-  }) => {
+  it('records a recovery, sends the operation, and shows it', async ({ call, queued, recoveries }) => {
     const selection = { ...WINDOW, subscription: 's-1', status: 'exhausted' };
     const { status, headers, body } = await call('POST', PATH, selection);
     const { id } = recoveryViewSchema.parse(body);
@@ -94,11 +90,7 @@ describe('POST /v2/queues/{queue}/recoveries', () => {
     expect([queued, changes]).toEqual([[], []]);
   });
 
-  it('leaves no recovery on record that never runs, if it fails halfway', async ({
-    call,
-    dependencies,
-    queued,
-  }) => {
+  it('leaves no recovery that never runs, if it fails halfway', async ({ call, dependencies, queued }) => {
     const { operations, recoveries } = dependencies;
     vi.spyOn(operations, 'send').mockRejectedValueOnce(new Error('no network'));
     expect(await call('POST', PATH, WINDOW)).toMatchObject(refusal('internal'));

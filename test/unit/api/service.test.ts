@@ -296,11 +296,7 @@ describe('an unknown route', () => {
 });
 
 describe('an internal error', () => {
-  it('shows only the request id to the caller, and the details in the log', async ({
-    call,
-    registry,
-    faults,
-  }) => {
+  it('shows the caller only the request id, the log all details', async ({ call, registry, faults }) => {
     const fault = new Error('table posthaste-secret-name is throttled');
     vi.spyOn(registry, 'findQueue').mockRejectedValue(fault);
     const answer = await call('GET', QUEUE);

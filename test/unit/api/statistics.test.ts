@@ -45,10 +45,7 @@ describe('statistics of a queue', () => {
     });
   });
 
-  it('cover the last 24 hours in steps of five minutes by default, widened to whole steps', async ({
-    get,
-    time,
-  }) => {
+  it('cover the last 24 hours in whole steps of five minutes by default', async ({ get, time }) => {
     time.now = NOON + 61_000;
     expect(await get(PATH)).toMatchObject({
       since: '2026-11-20T12:00:00.000Z',

@@ -30,11 +30,7 @@ describe('POST /v2/queues/{queue}/subscriptions', () => {
     expect(answer.headers.get('location')).toBe(ONE);
   });
 
-  it('creates a missing queue, and leaves an existing one unchanged', async ({
-    call,
-    subscribe,
-    registry,
-  }) => {
+  it('creates a missing queue, and keeps an existing one', async ({ call, subscribe, registry }) => {
     await subscribe();
     const created = { name: 'orders', metadata: {}, createdAt: NOON };
     expect(await registry.findQueue('orders')).toEqual(created);
@@ -451,9 +447,7 @@ describe('headers with credentials', () => {
     expect(JSON.stringify([one, await get(SUBSCRIPTIONS)])).not.toContain('s3cret');
   });
 
-  it('keep their values if the redacted value is sent back, with any spelling of the name', async ({
-    api,
-  }) => {
+  it('keep their values if redacted ones are sent back, with any spelling of the name', async ({ api }) => {
     const { options } = z.object({ options: z.looseObject({}) }).parse(await api.get(ONE));
     const { options: before } = await api.stored();
     await api.patch({ options, ttl: 60 });
