@@ -1,5 +1,5 @@
 import { test } from 'vitest';
-import { apiUnderTest, apiWithOrders, apiWithSubscription } from './api-under-test.ts';
+import { apiUnderTest, apiWithOrders } from './api-under-test.ts';
 
 export * from './api-under-test.ts';
 
@@ -13,15 +13,12 @@ export const it = test
   .extend('subscribe', ({ api }) => api.subscribe)
   .extend('patch', ({ api }) => api.patch)
   .extend('stored', ({ api }) => api.stored)
-  .extend('text', ({ api }) => api.text)
   .extend('dependencies', ({ api }) => api.dependencies)
   .extend('world', ({ api }) => api.world)
   .extend('time', ({ api }) => api.time)
   .extend('registry', ({ api }) => api.registry)
   .extend('messageRecords', ({ api }) => api.messageRecords)
   .extend('deliveries', ({ api }) => api.deliveries)
-  .extend('statistics', ({ api }) => api.statistics)
-  .extend('payloads', ({ api }) => api.payloads)
   .extend('secrets', ({ api }) => api.secrets)
   .extend('recoveries', ({ api }) => api.recoveries)
   .extend('operatorEvents', ({ api }) => api.operatorEvents)
@@ -34,6 +31,3 @@ export const it = test
 
 /** A test with a new API that has the queue `orders`. */
 export const itWithOrders = it.extend('api', () => apiWithOrders());
-
-/** A test with a new API that has a subscription of the queue `orders`. */
-export const itWithSubscription = it.extend('api', () => apiWithSubscription());

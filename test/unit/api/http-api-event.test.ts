@@ -14,22 +14,15 @@ const event = (changes: { method?: string; authorizer?: unknown; [field: string]
   };
 };
 
+const pathOf = (changes: Parameters<typeof event>[0]): string =>
+  new URL(parseHttpApiEvent(event(changes)).request.url).pathname;
+
 describe('an event of an HTTP API', () => {
   it('becomes a request with its method, path, query and body', async () => {
-    const { request } = parseHttpApiEvent(
-      event({
-        method: 'PUT',
-        rawPath: '/v2/queues/a',
-        rawQueryString: 'limit=1&marker=a%3D',
-        body: '{"a":"ü"}',
-      }),
-    );
-    const url = new URL(request.url);
-    expect([request.method, url.pathname, url.search]).toEqual([
-      'PUT',
-      '/v2/queues/a',
-      '?limit=1&marker=a%3D',
-    ]);
+    const fields = { rawPath: '/v2/queues/a', rawQueryString: 'limit=1&marker=a%3D', body: '{"a":"ü"}' };
+    const { request } = parseHttpApiEvent(event({ method: 'PUT', ...fields }));
+    const { pathname, search } = new URL(request.url);
+    expect([request.method, pathname, search]).toEqual(['PUT', '/v2/queues/a', '?limit=1&marker=a%3D']);
     expect(await request.text()).toBe('{"a":"ü"}');
   });
 
@@ -44,25 +37,21 @@ describe('an event of an HTTP API', () => {
     '/v2//queues',
     '//v2/queues',
   ])('matches no route by the non-canonical path %s', (rawPath) => {
-    const { request } = parseHttpApiEvent(event({ method: 'DELETE', rawPath }));
-    expect(new URL(request.url).pathname).toBe('/unrouted');
+    expect(pathOf({ method: 'DELETE', rawPath })).toBe('/unrouted');
   });
 
   it('can request the home document with the path of python-zaqarclient', () => {
-    const { request } = parseHttpApiEvent(event({ rawPath: '/v2/' }));
-    expect(new URL(request.url).pathname).toBe('/v2');
+    expect(pathOf({ rawPath: '/v2/' })).toBe('/v2');
   });
 
   it.each(['/v2/queues/a..b', '/v2/queues/..a', '/v2/queues/a.b'])('keeps the path %s', (rawPath) => {
-    const { request } = parseHttpApiEvent(event({ rawPath }));
-    expect(new URL(request.url).pathname).toBe(rawPath);
+    expect(pathOf({ rawPath })).toBe(rawPath);
   });
 
   it('has its base64 body decoded', async () => {
     const body = Buffer.from([0, 255, 10]);
-    const { request } = parseHttpApiEvent(
-      event({ method: 'POST', body: body.toString('base64'), isBase64Encoded: true }),
-    );
+    const encoded = { body: body.toString('base64'), isBase64Encoded: true };
+    const { request } = parseHttpApiEvent(event({ method: 'POST', ...encoded }));
     expect(Buffer.from(await request.arrayBuffer())).toEqual(body);
   });
 
@@ -85,8 +74,7 @@ describe('an event of an HTTP API', () => {
   it.each(['/v2/queues/%6frders', '/v2/queues/orders/messages/50%/deliveries', '/v2/%71ueues/orders'])(
     'is not decoded twice: %s is the path that the caller was authorised for',
     (rawPath) => {
-      const { request } = parseHttpApiEvent(event({ rawPath }));
-      expect(decodeURIComponent(new URL(request.url).pathname)).toBe(rawPath);
+      expect(decodeURIComponent(pathOf({ rawPath }))).toBe(rawPath);
     },
   );
 
@@ -116,11 +104,8 @@ describe('an answer to an HTTP API', () => {
   });
 
   it('can have no body', async () => {
-    expect(await httpApiAnswer(new Response(null, { status: 204 }))).toEqual({
-      statusCode: 204,
-      headers: {},
-      body: '',
-    });
+    const nothing = { statusCode: 204, headers: {}, body: '' };
+    expect(await httpApiAnswer(new Response(null, { status: 204 }))).toEqual(nothing);
   });
 });
 
@@ -139,9 +124,8 @@ describe('the headers of a request', () => {
   const trace = { traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`, tracestate: 'vendor=1' };
 
   it('contain its trace, which messages pass on, and nothing else of the caller', () => {
-    const { request } = parseHttpApiEvent(
-      event({ headers: { ...trace, 'x-forwarded-host': 'evil.example' } }),
-    );
+    const headers = { ...trace, 'x-forwarded-host': 'evil.example' };
+    const { request } = parseHttpApiEvent(event({ headers }));
     expect(Object.fromEntries(request.headers)).toEqual(trace);
   });
 
@@ -155,8 +139,7 @@ describe('the headers of a request', () => {
 });
 
 describe('a request by a route that has a name', () => {
-  const by = (routeKey: string, rawPath: string): string =>
-    new URL(parseHttpApiEvent(event({ routeKey, rawPath })).request.url).pathname;
+  const by = (routeKey: string, rawPath: string): string => pathOf({ routeKey, rawPath });
 
   it.each([
     ['GET /v2/ping', '/v2/ping'],
@@ -187,31 +170,28 @@ describe('a request by a route that has a name', () => {
   });
 });
 
+const DOMAIN = 'abc123.execute-api.us-east-1.amazonaws.com';
+
 describe('the public URL of the API', () => {
   const from = {
     headers: { host: 'hooks.example:8443' },
     requestContext: {
       requestId: 'request-1',
       apiId: 'abc123',
-      domainName: 'abc123.execute-api.us-east-1.amazonaws.com',
+      domainName: DOMAIN,
       http: { method: 'GET' },
     },
   };
 
-  it('is the domain of API Gateway, regardless of the Host header', () => {
-    expect(parseHttpApiEvent(event(from)).publicUrl).toBe(
-      'https://abc123.execute-api.us-east-1.amazonaws.com',
-    );
-  });
-
-  it('is the configured URL', () => {
-    expect(parseHttpApiEvent(event(from), 'https://api.example/hooks').publicUrl).toBe(
-      'https://api.example/hooks',
-    );
-  });
-
-  it('can contain placeholders for the host and the id of the API', () => {
-    const { publicUrl } = parseHttpApiEvent(event(from), 'http://{host}/apis/{apiId}/$default');
-    expect(publicUrl).toBe('http://hooks.example:8443/apis/abc123/$default');
+  it.each([
+    ['the domain of API Gateway, regardless of the Host header', undefined, `https://${DOMAIN}`],
+    ['the configured URL', 'https://api.example/hooks', 'https://api.example/hooks'],
+    [
+      'one with the host and the id of the API in the place of both',
+      'http://{host}/apis/{apiId}/$default',
+      'http://hooks.example:8443/apis/abc123/$default',
+    ],
+  ])('is %s', (_what, configured, publicUrl) => {
+    expect(parseHttpApiEvent(event(from), configured)).toMatchObject({ publicUrl });
   });
 });

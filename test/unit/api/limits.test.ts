@@ -8,7 +8,6 @@ import {
   HOOK,
   invalid,
   itWithOrders as it,
-  itWithSubscription,
   LAMBDA_BYTES,
   NOON,
   ONE,
@@ -274,7 +273,8 @@ const rows = Object.entries(refused).flatMap(([path, queries]) =>
   queries.map((query) => [path, query] as const),
 );
 
-itWithSubscription.for(rows)('GET %s refuses ?%s', async ([path, query], { api }) => {
+it.for(rows)('GET %s refuses ?%s', async ([path, query], { api }) => {
+  await api.subscribe();
   await recordMessage(api, { messageId: 'order-7' });
   const [field = ''] = query.split('=');
   expect(await api.call('GET', `${path}?${query}`)).toMatchObject(invalid(field));
