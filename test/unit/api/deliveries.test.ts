@@ -23,55 +23,44 @@ import {
   refusal,
 } from './api-test.ts';
 
-const PATH = '/v2/queues/orders/deliveries';
+const PATH = `${QUEUE}/deliveries`;
 const MINUTE = 60_000;
 
 describe('GET /v2/queues/{queue}/deliveries', () => {
   it('lists deliveries that are not delivered, newest first', async ({ api }) => {
+    const cancelled = {
+      messageId: 'new',
+      subscriptionId: 's-2',
+      status: 'cancelled',
+      reason: 'disabled',
+    } as const;
+    const retrying = { messageId: 'old', subscriptionId: 's-1', status: 'retrying' } as const;
+    const attempts = [
+      anAttempt({ startedAt: NOON + 1, result: answered(503, 'not shown') }),
+      anAttempt({ number: 2, startedAt: NOON + 2, result: { kind: 'unanswered', error: 'timeout' } }),
+    ];
+    const next = { number: 3, phase: 'immediate', dueAt: NOON + 9, by: 'sqs_delay' } as const;
     await recordAll(api, [
-      {
-        messageId: 'old',
-        subscriptionId: 's-1',
-        attempts: [
-          anAttempt({ startedAt: NOON + 1, result: answered(503, 'not shown') }),
-          anAttempt({ number: 2, startedAt: NOON + 2, result: { kind: 'unanswered', error: 'timeout' } }),
-        ],
-        next: { number: 3, phase: 'immediate', dueAt: NOON + 9, by: 'sqs_delay' },
-      },
-      {
-        messageId: 'new',
-        subscriptionId: 's-2',
-        status: 'cancelled',
-        reason: 'disabled',
-        acceptedAt: NOON + MINUTE,
-      },
+      { ...retrying, attempts, next },
+      { ...cancelled, acceptedAt: NOON + MINUTE },
       { messageId: 'delivered', status: 'delivered' },
       { messageId: 'pending', status: 'pending' },
     ]);
+    const lastAttempt = {
+      number: 2,
+      startedAt: '2026-11-21T12:00:00.002Z',
+      outcome: 'failed',
+      error: 'timeout',
+    };
     expect(await api.get(PATH)).toEqual({
       deliveries: [
+        { queue: 'orders', ...cancelled, acceptedAt: '2026-11-21T12:01:00.000Z', attemptCount: 0 },
         {
           queue: 'orders',
-          messageId: 'new',
-          subscriptionId: 's-2',
-          status: 'cancelled',
-          reason: 'disabled',
-          acceptedAt: '2026-11-21T12:01:00.000Z',
-          attemptCount: 0,
-        },
-        {
-          queue: 'orders',
-          messageId: 'old',
-          subscriptionId: 's-1',
-          status: 'retrying',
+          ...retrying,
           acceptedAt: '2026-11-21T12:00:00.000Z',
           attemptCount: 2,
-          lastAttempt: {
-            number: 2,
-            startedAt: '2026-11-21T12:00:00.002Z',
-            outcome: 'failed',
-            error: 'timeout',
-          },
+          lastAttempt,
           nextAttemptAt: '2026-11-21T12:00:00.009Z',
         },
       ],
@@ -141,7 +130,7 @@ describe('GET /v2/queues/{queue}/deliveries', () => {
   });
 });
 
-const MESSAGES = '/v2/queues/orders/messages';
+const MESSAGES = `${QUEUE}/messages`;
 const OF_MESSAGE = `${MESSAGES}/order-7/deliveries`;
 
 describe('GET /v2/queues/{queue}/messages/{id}/deliveries', () => {
