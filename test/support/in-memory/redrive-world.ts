@@ -3,10 +3,9 @@ import type {
   DeadLetterReading,
   RedrivenMessage,
 } from '../../../shared/domain/delivery/dead-letter.ts';
-import type { WorkQueues } from '../../../shared/ports/queues.ts';
+import type { DeadLetterQueue, WorkQueues } from '../../../shared/ports/queues.ts';
 import { sendBack } from '../../../cli/dead-letters/change.ts';
 import {
-  type DeadLetterPorts,
   type DeadLetterRequest,
   processDeadLetters,
 } from '../../../cli/dead-letters/process-dead-letters.ts';
@@ -43,38 +42,35 @@ export const redriveWorld = (letters: Omit<DeadLetter, 'receipt'>[]) => {
   const deadLetters = inMemoryDeadLetterQueue(clock);
   deadLetters.put(...letters);
   const workQueues = inMemoryWorkQueues();
-  const ports: DeadLetterPorts & { workQueues: WorkQueues } = {
-    clock,
-    deadLetters: {
-      ...deadLetters,
-      remove: (removed) => {
-        steps.push(`remove ${removed.length}`);
-        return deadLetters.remove(removed);
-      },
-    },
-    workQueues: {
-      send: (messages) => {
-        steps.push(`send ${messages.length}`);
-        return workQueues.send(messages);
-      },
+  const queue: DeadLetterQueue = {
+    ...deadLetters,
+    remove: (removed) => {
+      steps.push(`remove ${removed.length}`);
+      return deadLetters.remove(removed);
     },
   };
+  const send: WorkQueues['send'] = (messages) => {
+    steps.push(`send ${messages.length}`);
+    return workQueues.send(messages);
+  };
+  /** `faults`: what the two queues do instead. */
   const run = (
     order: Partial<DeadLetterRequest<RedrivenMessage>> = {},
-    { workQueues: queues = ports.workQueues, ...faulty }: Partial<typeof ports> = {},
+    faults: Partial<DeadLetterQueue & WorkQueues> = {},
   ) =>
     processDeadLetters(
-      { ...ports, ...faulty },
+      { clock, deadLetters: { ...queue, ...faults } },
       {
         read,
-        handle: sendBack(queues),
+        handle: sendBack({ send, ...faults }),
         startedAt: START,
         signal: new AbortController().signal,
         onProgress: () => undefined,
         ...order,
       },
     );
-  return { deadLetters, ports, run, sleeps, steps, bodies: () => workQueues.sent.map(({ body }) => body) };
+  const bodies = () => workQueues.sent.map(({ body }) => body);
+  return { clock, deadLetters, send, run, sleeps, steps, bodies };
 };
 
 export const letters = (count: number) => Array.from({ length: count }, (_, n) => aLetter(n));

@@ -66,6 +66,10 @@ export const message = {
   filtered: 0,
   bodyKept: false,
 };
+export const messageView = {
+  ...message,
+  deliveries: { pending: 0, retrying: 0, delivered: 1, rejected: 0, exhausted: 0, cancelled: 0 },
+};
 
 export const subscription = {
   id: ID,
@@ -78,8 +82,8 @@ export const subscription = {
   confirmed: true,
 };
 export const SUBSCRIPTIONS: StubRoutes = {
-  'GET /v2/queues/orders/subscriptions': () => json({ subscriptions: [subscription], links: [] }),
-  [`GET /v2/queues/orders/subscriptions/${ID}`]: () => json(subscription),
+  'GET /v2/queues/orders/subscriptions': json({ subscriptions: [subscription], links: [] }),
+  [`GET /v2/queues/orders/subscriptions/${ID}`]: json(subscription),
 };
 
 export const OF_QUEUE = 'GET /v2/queues/orders/deliveries';

@@ -4,9 +4,9 @@ import { removeSettledNotices } from '../../../cli/dead-letters/change.ts';
 import { terminalIn } from '../../../cli/terminal.ts';
 import type { RecoveryOutcomes } from '../../../shared/domain/recovery/outcomes.ts';
 import { ID, SUBSCRIPTIONS } from './delivery-views.ts';
-import { jsonLines, ctrlC, captured, withSdkVariables } from './run-command.ts';
-import { json, stubApi, type StubRoutes } from './stub-api.ts';
-import { deployed, notice, RECOVERY, type Standing } from './undeliverable-deployment.ts';
+import { captured, ctrlC, withSdkVariables } from './run-command.ts';
+import { json, MORE, NO_CONTENT, runOn } from './stub-api.ts';
+import { deployed, notice, RECOVERY, type Standings } from './undeliverable-deployment.ts';
 
 const recovery = (state: string, found: number) => ({ ...RECOVERY, state, found, reopened: found });
 const RECOVERIES = '/v2/queues/orders/recoveries';
@@ -29,7 +29,7 @@ type Looked = {
 };
 
 /** The routes of the recovery `r1`. Each look at it shows the next of `looks`; the last one stays. */
-const looking = (...looks: readonly Looked[]): StubRoutes => {
+const looking = (...looks: readonly Looked[]) => {
   let look = 0;
   let shown = looks[0];
   return {
@@ -46,25 +46,20 @@ const looking = (...looks: readonly Looked[]): StubRoutes => {
 };
 
 describe('posthaste recover', () => {
-  const since = ['--since', '2026-01-01T00:00:00Z', '--until', '2026-01-02T01:00:00+01:00'];
-  const wait = ['recover', 'status', 'orders', 'r1', '--wait'];
+  const BEGIN = 'recover start orders --since 2026-01-01T00:00:00Z --until 2026-01-02T01:00:00+01:00';
+  const WAIT = 'recover status orders r1 --wait';
+  const started = { [`POST ${RECOVERIES}`]: json(recovery('running', 0), 202) };
 
   it('starts a recovery and waits until its deliveries have ended', async () => {
-    const api = await stubApi({
-      [`POST ${RECOVERIES}`]: () => json(recovery('running', 0), 202),
-      ...looking(
-        { state: 'running', found: 5, outcomes: [outcome(1, 0, 4)] },
-        { state: 'completed', outcomes: [outcome(5, 0, 4)] },
-        { state: 'completed', outcomes: [outcome(9, 0, 0)] },
-      ),
-    });
-    const args = ['recover', 'start', 'orders', ...since, '--status', 'exhausted', '--wait', '--json'];
-    const { status, stdout } = await api.run(args);
-    expect({ status, lines: jsonLines(stdout) }).toEqual({
-      status: 0,
-      lines: [{ ...recovery('completed', 9), outcomes: [outcome(9, 0, 0)] }],
-    });
-    expect(JSON.parse(api.requests[0]?.body ?? '')).toEqual({
+    const looks = looking(
+      { state: 'running', found: 5, outcomes: [outcome(1, 0, 4)] },
+      { state: 'completed', outcomes: [outcome(5, 0, 4)] },
+      { state: 'completed', outcomes: [outcome(9, 0, 0)] },
+    );
+    const run = await runOn({ ...started, ...looks }, `${BEGIN} --status exhausted --wait --json`);
+    expect(run.status).toBe(0);
+    expect(run.lines).toEqual([{ ...recovery('completed', 9), outcomes: [outcome(9, 0, 0)] }]);
+    expect(JSON.parse(run.requests[0]?.body ?? '')).toEqual({
       since: '2026-01-01T00:00:00.000Z',
       until: '2026-01-02T00:00:00.000Z',
       status: 'exhausted',
@@ -72,33 +67,22 @@ describe('posthaste recover', () => {
   });
 
   it('starts a recovery without waiting, and says how to follow it', async () => {
-    const api = await stubApi({ [`POST ${RECOVERIES}`]: () => json(recovery('running', 0), 202) });
-    const { status, stdout } = await api.run(['recover', 'start', 'orders', ...since]);
-    expect(status).toBe(0);
-    expect(stdout).toMatch(/^Recovery +r1\n/);
-    expect(stdout).toContain('posthaste -- recover status orders r1 --wait');
-    expect(api.requests).toHaveLength(1);
+    const { status, stdout, requests } = await runOn(started, BEGIN);
+    expect({ status, asked: requests.length }).toEqual({ status: 0, asked: 1 });
+    expect(stdout).toMatch(/^Recovery +r1\n.*posthaste -- recover status orders r1 --wait/s);
   });
 
   it('ends with a table per subscription, over all pages, and fails if a delivery failed again', async () => {
-    const nextAttemptAt = '2026-01-02T00:05:00.000Z';
-    const api = await stubApi({
+    const waiting = outcome(0, 0, 3, { subscriptionId: ID, nextAttemptAt: '2026-01-02T00:05:00.000Z' });
+    const first = { known: true, subscriptions: [outcome(80, 5, 0), waiting], links: MORE };
+    const second = { known: true, subscriptions: [outcome(400, 15, 0)], links: [] };
+    const routes = {
       ...SUBSCRIPTIONS,
-      'GET /v2/queues/orders': () => json({}),
       ...looking({ state: 'completed', outcomes: [] }),
-      [`GET ${RECOVERIES}/r1/outcomes`]: ({ path }) =>
-        path.includes('marker=next')
-          ? json({ known: true, subscriptions: [outcome(400, 15, 0)], links: [] })
-          : json({
-              known: true,
-              subscriptions: [
-                outcome(80, 5, 0),
-                { ...outcome(0, 0, 3, { nextAttemptAt }), subscriptionId: ID },
-              ],
-              links: [{ rel: 'next', href: `${RECOVERIES}/r1/outcomes?marker=next` }],
-            }),
-    });
-    const { status, stdout } = await api.run(['recover', 'status', 'orders', 'r1']);
+      [`GET ${RECOVERIES}/r1/outcomes`]: ({ path }: { path: string }) =>
+        json(path.includes('marker=more') ? second : first),
+    };
+    const { status, stdout } = await runOn(routes, 'recover status orders r1');
     expect(status).toBe(1);
     expect(stdout).toMatch(
       /\nSubscription +Subscriber +Total +Delivered +Failed again +Open +Next attempt\n/,
@@ -109,103 +93,74 @@ describe('posthaste recover', () => {
 
   it('says that the outcomes of an earlier version are not known, and waits for the recovery alone', async () => {
     const known = { known: false, outcomes: [] };
-    const api = await stubApi(looking({ state: 'running', ...known }, { state: 'completed', ...known }));
-    const { status, stdout, stderr } = await api.run(wait);
+    const routes = () => looking({ state: 'running', ...known }, { state: 'completed', ...known });
+    const { status, stdout, stderr } = await runOn(routes(), WAIT);
     expect(status).toBe(1);
     expect(stderr).toContain('ran it. Waiting only until the recovery has ended.');
     expect(stdout).toContain('What became of its deliveries is not known');
-    expect(jsonLines((await api.run([...wait, '--json'])).stdout)).toMatchObject([{ outcomes: null }]);
+    expect((await runOn(routes(), `${WAIT} --json`)).lines).toMatchObject([{ outcomes: null }]);
   });
 
+  const all = [outcome(9, 0, 0)];
+
   it.each([
-    ['delivered', 0, { outcomes: [outcome(9, 0, 0)] }, /^Recovery(?!.*on record)/s],
-    [
-      'skipped',
-      1,
-      { skipped: { body_gone: 1 }, outcomes: [outcome(9, 0, 0)] },
-      /9 found, 9 reopened, 1 skipped/,
-    ],
+    ['delivered', 0, { outcomes: all }, /^Recovery(?!.*on record)/s],
+    ['skipped', 1, { skipped: { body_gone: 1 }, outcomes: all }, /9 found, 9 reopened, 1 skipped/],
+    ['stopped', 1, { state: 'stopped', outcomes: all }, /^State +stopped,/m],
     [
       'off the record',
       1,
       { outcomes: [outcome(5, 0, 0)] },
-      /\n4 of the reopened deliveries are no longer on record\.\n$/,
+      /\n4 of the reopened .* no longer on record\.\n$/,
     ],
-    [
-      'all off the record',
-      1,
-      { outcomes: [] },
-      /\n\n9 of the reopened deliveries are no longer on record\.\n$/,
-    ],
+    ['all off the record', 1, { outcomes: [] }, /\n\n9 of the reopened .* no longer on record\.\n$/],
   ])('proves that every delivery arrived: %s', async (_, expected, looked, text) => {
-    const api = await stubApi({ ...SUBSCRIPTIONS, ...looking({ state: 'completed', ...looked }) });
-    const { status, stdout } = await api.run(wait);
+    const routes = { ...SUBSCRIPTIONS, ...looking({ state: 'completed', ...looked }) };
+    const { status, stdout } = await runOn(routes, WAIT);
     expect(status).toBe(expected);
     expect(stdout).toMatch(text);
   });
 
-  it('fails if the awaited recovery was stopped', async () => {
-    const stopped = recovery('stopped', 3);
-    const api = await stubApi(looking({ ...stopped, outcomes: [outcome(3, 0, 0)] }));
-    const { status, stdout } = await api.run([...wait, '--json']);
-    expect(status).toBe(1);
-    expect(jsonLines(stdout)).toMatchObject([stopped]);
-  });
-
   it('stops waiting on Ctrl-C, and prints what is left', async () => {
     const { press, options } = ctrlC();
-    const routes = looking({ state: 'completed', outcomes: [outcome(2, 0, 3)] });
-    const api = await stubApi({
-      ...routes,
-      [`GET ${RECOVERIES}/r1`]: (request, index) => {
-        if (index > 1) press();
-        return routes[`GET ${RECOVERIES}/r1`]?.(request, index) ?? json({});
-      },
-    });
-    const run = await api.run([...wait, '--json'], options);
-    expect({ status: run.status, lines: jsonLines(run.stdout) }).toEqual({
-      status: 130,
-      lines: [{ ...recovery('completed', 9), outcomes: [outcome(2, 0, 3)] }],
-    });
+    const looks = looking({ state: 'completed', outcomes: [outcome(2, 0, 3)] });
+    const look = looks[`GET ${RECOVERIES}/r1`];
+    const pressing = (_: unknown, index: number) => {
+      if (index > 1) press();
+      return look?.() ?? json({});
+    };
+    const run = await runOn({ ...looks, [`GET ${RECOVERIES}/r1`]: pressing }, `${WAIT} --json`, options);
+    expect(run.status).toBe(130);
+    expect(run.lines).toEqual([{ ...recovery('completed', 9), outcomes: [outcome(2, 0, 3)] }]);
     expect(run.stderr).toContain('the recovery is completed, deliveries still open: 3.');
-    expect(api.requests.every(({ method }) => method === 'GET')).toBe(true);
+    expect(run.requests.every(({ method }) => method === 'GET')).toBe(true);
   });
 
   it('lists and stops recoveries', async () => {
-    const api = await stubApi({
-      [`GET ${RECOVERIES}`]: () => json({ recoveries: [recovery('running', 1)], links: [] }),
-      [`DELETE ${RECOVERIES}/r1`]: () => ({ status: 204, body: '' }),
-    });
-    expect(jsonLines((await api.run(['recover', 'list', 'orders', '--json'])).stdout)).toEqual([
-      recovery('running', 1),
-    ]);
-    expect((await api.run(['recover', 'stop', 'orders', 'r1'])).stdout).toBe('Stopped recovery r1.\n');
+    const routes = {
+      [`GET ${RECOVERIES}`]: json({ recoveries: [recovery('running', 1)], links: [] }),
+      [`DELETE ${RECOVERIES}/r1`]: NO_CONTENT,
+    };
+    const { lines } = await runOn(routes, 'recover list orders --json');
+    expect(lines).toEqual([recovery('running', 1)]);
+    expect((await runOn(routes, 'recover stop orders r1')).stdout).toBe('Stopped recovery r1.\n');
   });
 });
 
 const START = Date.UTC(2026, 0, 2);
 const MINUTE = 60_000;
 
-const outcomes = (delivered: number, failed: number, open: number, nextAttemptAt?: number) => ({
-  ...outcome(delivered, failed, open),
-  ...(nextAttemptAt !== undefined && { nextAttemptAt }),
-});
+const outcomes = (delivered: number, failed: number, open: number, nextAttemptAt?: number) =>
+  outcome(delivered, failed, open, nextAttemptAt === undefined ? {} : { nextAttemptAt });
 
-const look = (at: number, seen: readonly RecoveryOutcomes[] | undefined, state = 'completed'): Look => ({
+const look = (
+  at: number,
+  seen: readonly RecoveryOutcomes[] | undefined,
+  state: Look['recovery']['state'] = 'completed',
+): Look => ({
   at: START + at,
   outcomes: seen,
-  recovery: {
-    id: 'r1',
-    queue: 'orders',
-    since: '',
-    until: '',
-    state: state as Look['recovery']['state'],
-    found: 7,
-    reopened: 5,
-    skipped: { open: 2 },
-    createdAt: '',
-    updatedAt: '',
-  },
+  recovery: { ...RECOVERY, state, found: 7, reopened: 5, skipped: { open: 2 } },
 });
 
 describe('the progress of a recovery', () => {
@@ -263,30 +218,32 @@ describe('the progress of a recovery', () => {
 });
 
 describe('a recovery that was awaited', () => {
-  const captureErrors = (environment: NodeJS.ProcessEnv) => {
-    const host = captured(environment);
-    return { terminal: terminalIn(host), said: () => String(host.stderr.read() ?? '') };
-  };
-  const choice = { deployment: 'Posthaste' };
-  const ACCEPTED: Record<string, Standing> = {
-    before: { status: 'delivered', attempts: 3, acceptedAt: '2025-12-31T23:59:59.999Z' },
-    first: { status: 'delivered', attempts: 3, acceptedAt: RECOVERY.since },
+  const accepted = { status: 'delivered', attempts: 3 };
+  const ACCEPTED: Standings = {
+    before: { ...accepted, acceptedAt: '2025-12-31T23:59:59.999Z' },
+    first: { ...accepted, acceptedAt: RECOVERY.since },
     failed: { status: 'exhausted', attempts: 2, acceptedAt: RECOVERY.since },
-    after: { status: 'delivered', attempts: 3, acceptedAt: RECOVERY.until },
-    expired: { status: 'delivered', attempts: 3 },
+    after: { ...accepted, acceptedAt: RECOVERY.until },
+    expired: accepted,
+  };
+
+  /** A deployment with their notices, the removal of those that a recovery settled, and what it has said. */
+  const settling = async (env: NodeJS.ProcessEnv = {}, choice: object = { deployment: 'Posthaste' }) => {
+    const { environment, deadLetters, run } = await deployed(ACCEPTED);
+    const host = captured({ ...environment, ...env });
+    const remove = (selection: object = {}) =>
+      withSdkVariables(environment, () =>
+        removeSettledNotices(0, { ...RECOVERY, ...selection }, choice, terminalIn(host)),
+      );
+    return { remove, deadLetters, run, said: () => String(host.stderr.read() ?? '') };
   };
 
   it('removes the settled notices of the deliveries that it covers: of its queue, subscription, status and window', async () => {
-    const { environment, deadLetters } = await deployed(ACCEPTED);
-    const { terminal, said } = captureErrors(environment);
-    const run = (selection: object) =>
-      withSdkVariables(environment, () =>
-        removeSettledNotices(0, { ...RECOVERY, ...selection }, choice, terminal),
-      );
+    const { remove, deadLetters, said } = await settling();
     for (const other of [{ queue: 'others' }, { subscription: 's2' }, { status: 'rejected' }])
-      await run(other);
+      await remove(other);
     expect(deadLetters.size).toBe(5);
-    await run({ subscription: 's1', status: 'exhausted' });
+    await remove({ subscription: 's1', status: 'exhausted' });
     expect([...deadLetters.values()]).toEqual(
       ['before', 'failed', 'after', 'expired'].map((id) => notice(id)),
     );
@@ -296,32 +253,24 @@ describe('a recovery that was awaited', () => {
   });
 
   it('removes them if it was started so; a look at it changes nothing', async () => {
-    const { posthaste: there, deadLetters } = await deployed(ACCEPTED);
-    expect((await there('recover', 'status', 'orders', 'r1', '--wait', '--json')).status).toBe(0);
+    const { run, deadLetters } = await settling();
+    expect((await run('recover status orders r1 --wait --json')).status).toBe(0);
     expect(deadLetters.size).toBe(5);
-    const { status, stderr } = await there('recover', 'start', 'orders', '--since', '1h', '--wait', '--json');
-    expect(status).toBe(0);
+    const { status, stderr } = await run('recover start orders --since 1h --wait --json');
+    expect({ status, left: deadLetters.size }).toEqual({ status: 0, left: 4 });
     expect(stderr).toContain('of Posthaste, account 111122223333');
-    expect(deadLetters.size).toBe(4);
   });
 
   it('removes nothing where only the address of the API is given: the queues found may not belong to it', async () => {
-    const { environment, deadLetters } = await deployed(ACCEPTED);
-    const { terminal, said } = captureErrors({
-      ...environment,
-      POSTHASTE_API_URL: 'https://api.example.com',
-    });
-    const run = () => removeSettledNotices(0, RECOVERY, {}, terminal);
-    expect(await withSdkVariables(environment, run)).toBe(0);
+    const env = { POSTHASTE_API_URL: 'https://api.example.com' };
+    const { remove, deadLetters, said } = await settling(env, {});
+    expect(await remove()).toBe(0);
     expect({ left: deadLetters.size, said: said() }).toEqual({ left: 5, said: '' });
   });
 
   it('says how to remove them if it cannot', async () => {
-    const { environment } = await deployed(ACCEPTED);
-    const { terminal, said } = captureErrors(environment);
-    await withSdkVariables(environment, () =>
-      removeSettledNotices(1, RECOVERY, { deployment: 'Nowhere' }, terminal),
-    );
+    const { remove, said } = await settling({}, { deployment: 'Nowhere' });
+    await remove();
     expect(said()).toMatch(
       /^Settled notices stay in the undeliverable queue \(There is no deployment Nowhere.*deadletters delete undeliverable --settled\n$/,
     );

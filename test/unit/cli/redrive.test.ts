@@ -1,31 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import { posthaste, type RunOptions, ctrlC, jsonLines } from './run-command.ts';
-import { json, refusal } from './stub-api.ts';
-import { stubbedDeployment, type StubbedDeployment } from './stubbed-deployment.ts';
-import { subscription, deployed as withNotices, notice, type Standing } from './undeliverable-deployment.ts';
+import { ctrlC, posthaste } from './run-command.ts';
+import { FORBIDDEN, json, NOT_FOUND, refusal } from './stub-api.ts';
+import { stubbedDeployment } from './stubbed-deployment.ts';
+import { deployed, notice, type Standings, subscription } from './undeliverable-deployment.ts';
 
-const AN_HOUR = 3_600_000;
-
-type Options = Parameters<typeof stubbedDeployment>[0];
-
-const deployed = (options: Partial<Options> = {}): Promise<StubbedDeployment> =>
-  stubbedDeployment({ bodies: [], sentAt: Date.now() - AN_HOUR, ...options });
-
-const redrive = (args: string[], env?: NodeJS.ProcessEnv, options: RunOptions = {}) =>
-  posthaste(['redrive', ...args], { ...options, ...(env && { env }) });
-
-const ON_AWS = ['ingress', '--deployment', 'Posthaste'];
+/** The line of JSON about ingress dead letters. */
 const summary = (redriven: number, left: number) =>
   `${JSON.stringify({ queue: 'ingress', redriven, skipped: 0, left, hidden: 0 })}\n`;
 
 describe('posthaste redrive', () => {
   it('finds the deployment by its stacks, sends its dead letters back, and prints one line of JSON', async () => {
-    const { environment, sent, deadLetters } = await deployed({ bodies: ['one', '{"n": 2}'] });
-    expect(await redrive([...ON_AWS, '--json'], environment)).toEqual({
-      status: 0,
-      stdout: summary(2, 0),
-      stderr: '',
-    });
+    const { run, sent, deadLetters } = await stubbedDeployment({ bodies: ['one', '{"n": 2}'] });
+    expect(await run('redrive ingress --json')).toEqual({ status: 0, stdout: summary(2, 0), stderr: '' });
     expect(sent).toEqual([
       { queue: 'IngressQueueUrl', body: 'one', attributes: { 'posthaste-id': 'letter-0' } },
       { queue: 'IngressQueueUrl', body: '{"n": 2}', attributes: { 'posthaste-id': 'letter-1' } },
@@ -34,53 +20,43 @@ describe('posthaste redrive', () => {
   });
 
   it('sends operations back to their queue unchanged, so that they continue where they stopped', async () => {
-    const operation = { v: 1, kind: 'cancellation', queue: 'orders', deletedAt: 1, cursor: 'page-7' };
-    const body = JSON.stringify(operation);
-    const { environment, sent, deadLetters } = await deployed({ bodies: [body, '{"v":1,"kind":"parcel"}'] });
-    const args = ['operation', '--deployment', 'Posthaste'];
-    expect((await redrive(args, environment)).stdout).toBe(
+    const body = '{"v":1,"kind":"cancellation","queue":"orders","deletedAt":1,"cursor":"page-7"}';
+    const { run, sent, deadLetters } = await stubbedDeployment({ bodies: [body, '{"v":1,"kind":"parcel"}'] });
+    expect((await run('redrive operation')).stdout).toBe(
       'Dead letters of the operation queue in Posthaste: 1 redriven, 1 skipped (unknown_kind 1), 0 left.\n',
     );
     expect(sent).toEqual([{ queue: 'OperationQueueUrl', body, attributes: {} }]);
     expect(deadLetters.size).toBe(1);
   });
 
-  it('refuses queues that may not belong to the API of POSTHASTE_API_URL, and takes named ones', async () => {
-    const { environment, deadLetters } = await deployed({ bodies: ['one'] });
-    const env = { ...environment, POSTHASTE_API_URL: 'https://api.example.com' };
-    for (const args of [['undeliverable'], ['ingress']]) {
-      const { status, stderr } = await redrive(args, env);
-      expect({ status, stderr }).toEqual({
-        status: 1,
-        stderr: expect.stringContaining('name the deployment by --deployment') as unknown,
-      });
-    }
-    expect(deadLetters.size).toBe(1);
-    expect((await redrive([...ON_AWS, '--json'], env)).stdout).toBe(summary(1, 0));
-  });
-
-  it('prints the result as a sentence', async () => {
-    const { environment } = await deployed({ bodies: ['one'] });
-    expect((await redrive(ON_AWS, environment)).stdout).toBe(
-      'Dead letters of the ingress queue in Posthaste: 1 redriven, 0 skipped, 0 left.\n',
-    );
-  });
+  it.each(['undeliverable', 'ingress'])(
+    'refuses the %s queue where it may not belong to the API of POSTHASTE_API_URL, unless it is named',
+    async (queue) => {
+      const { environment, run, deadLetters } = await stubbedDeployment({ bodies: ['one'] });
+      const env = { ...environment, POSTHASTE_API_URL: 'https://api.example.com' };
+      const { status, stderr } = await posthaste(`redrive ${queue}`, { env });
+      expect(status).toBe(1);
+      expect(stderr).toContain('name the deployment by --deployment');
+      expect(deadLetters.size).toBe(1);
+      expect((await run('redrive ingress --json', { env })).stdout).toBe(summary(1, 0));
+    },
+  );
 
   it.each([
-    { args: ['--limit', '1'], redriven: 1 },
-    { args: ['--since', '30m'], redriven: 0 },
-    { args: ['--since', '2h', '--limit', '3'], redriven: 3 },
-    { args: ['--since', new Date(Date.now() - 2 * AN_HOUR).toISOString(), '--limit', '3'], redriven: 3 },
-  ])('redrives $redriven of three dead letters sent an hour ago with $args', async ({ args, redriven }) => {
-    const { environment, sent } = await deployed({ bodies: ['1', '2', '3'] });
-    const { stdout } = await redrive([...ON_AWS, ...args, '--json'], environment);
-    expect(stdout).toBe(summary(redriven, 3 - redriven));
-    expect(sent).toHaveLength(redriven);
+    ['--since 30m', 0],
+    ['--since 2h --limit 2', 2],
+  ])('with %s redrives %i of three dead letters sent an hour ago', async (options, redriven) => {
+    const { run, sent } = await stubbedDeployment({ bodies: ['1', '2', '3'] });
+    const { stdout } = await run(`redrive ingress --json ${options}`);
+    expect({ stdout, sent: sent.length }).toEqual({
+      stdout: summary(redriven, 3 - redriven),
+      sent: redriven,
+    });
   });
 
   it('completes the current batch on repeated Ctrl-C, prints the counts, and exits with status 130', async () => {
     const { press, options } = ctrlC();
-    const { environment, deadLetters } = await deployed({
+    const { run, deadLetters } = await stubbedDeployment({
       bodies: Array.from({ length: 60 }, (_, n) => String(n)),
       onSend: () => {
         press();
@@ -88,38 +64,32 @@ describe('posthaste redrive', () => {
         return undefined;
       },
     });
-    const run = await redrive([...ON_AWS, '--json'], environment, options);
-    expect(run).toEqual({ status: 130, stdout: summary(50, 10), stderr: '' });
+    const interrupted = await run('redrive ingress --json', options);
+    expect(interrupted).toEqual({ status: 130, stdout: summary(50, 10), stderr: '' });
     expect(deadLetters.size).toBe(10);
   });
 
   it('reports the reason and its progress, with status 1 and no stack trace, if AWS refuses', async () => {
-    const { environment, deadLetters } = await deployed({
-      bodies: ['one'],
-      onSend: () => ({
-        status: 403,
-        body: JSON.stringify({ __type: 'com.amazonaws.sqs#AccessDenied', message: 'no' }),
-      }),
-    });
-    const { status, stdout, stderr } = await redrive(ON_AWS, environment);
-    expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
+    const refused = json({ __type: 'com.amazonaws.sqs#AccessDenied', message: 'no' }, 403);
+    const { run, deadLetters } = await stubbedDeployment({ bodies: ['one'], onSend: () => refused });
+    const { status, stdout, stderr } = await run('redrive ingress');
+    expect({ status, stdout, left: deadLetters.size }).toEqual({ status: 1, stdout: '', left: 1 });
     expect(stderr).toMatch(
       /^→ Posthaste, account 111122223333, us-east-1\nposthaste: The redrive stopped after 0 messages: .*AccessDenied.*\n$/,
     );
-    expect(deadLetters.size).toBe(1);
   });
 
   it('reports in one message that the stacks are from an older version', async () => {
-    const { environment } = await deployed();
-    const { status, stderr } = await redrive(['ingress', '--deployment', 'Old'], environment);
+    const { environment } = await stubbedDeployment();
+    const { status, stderr } = await posthaste('redrive ingress --deployment Old', { env: environment });
     expect(status).toBe(1);
     expect(stderr).toMatch(/^posthaste: The stacks of Old have no output ApiUrl, .*\n$/);
   });
 
   it('reports in one message that AWS cannot be reached', async () => {
-    const { environment, close } = await deployed();
+    const { run, close } = await stubbedDeployment();
     await close();
-    const { status, stderr } = await redrive(ON_AWS, environment);
+    const { status, stderr } = await run('redrive ingress');
     expect(status).toBe(1);
     expect(stderr).toMatch(/^posthaste: The stack \w+ could not be looked up in AWS: .*ECONNREFUSED.*\n$/);
   });
@@ -128,7 +98,7 @@ describe('posthaste redrive', () => {
     const body = '{"queue":"ordrs","id":"m1","data":1}';
     /** `subscribed`: the queues that exist, and whether they have a subscription. */
     const mistyped = (subscribed: Record<string, boolean>) =>
-      deployed({
+      stubbedDeployment({
         bodies: [body],
         attributes: { [body]: { reason: 'unknown_queue' } },
         onApi: (request) => {
@@ -136,227 +106,129 @@ describe('posthaste redrive', () => {
           const isSubscribed = subscribed[queue];
           if (request.startsWith('GET /v2/queues?'))
             return json({ queues: Object.keys(subscribed).map((name) => ({ name })), links: [] });
-          if (isSubscribed === undefined) return refusal(404, 'not_found', 'there is no such queue');
+          if (isSubscribed === undefined) return NOT_FOUND;
           if (rest === undefined) return json({});
           return json({ subscriptions: isSubscribed ? [subscription] : [], links: [] });
         },
       });
 
-    it('sends the message to the queue that was meant', async () => {
-      const { environment, sent, deadLetters } = await mistyped({ orders: true });
-      const { stdout } = await redrive([...ON_AWS, '--to-queue', 'orders', '--json'], environment);
-      expect(stdout).toBe(summary(1, 0));
-      const attributes = { queue: 'orders', 'posthaste-id': 'letter-0' };
-      expect(sent).toEqual([{ queue: 'IngressQueueUrl', body, attributes }]);
-      expect(deadLetters.size).toBe(0);
-    });
-
     it('sends nothing to another queue that is missing, and suggests a name', async () => {
-      const { environment, sent } = await mistyped({ orders: true });
-      const { status, stderr } = await redrive([...ON_AWS, '--to-queue', 'oders'], environment);
+      const { run, sent } = await mistyped({ orders: true });
+      const { status, stderr } = await run('redrive ingress --to-queue oders');
       expect({ status, sent }).toEqual({ status: 1, sent: [] });
       expect(stderr).toContain('There is no queue oders. Did you mean orders?');
     });
 
     it.each([
-      ['is missing', {}, [], 'there is no queue ordrs'],
-      ['has no subscription', { ordrs: false }, ['--dry-run'], 'queue ordrs has no subscription'],
+      ['is missing', {}, '', '0 redriven, 1 skipped (there is no queue ordrs'],
       [
-        'was given and has no subscription',
-        { orders: false },
-        ['--to-queue', 'orders'],
-        'queue orders has no',
+        'has no subscription',
+        { ordrs: false },
+        ' --dry-run',
+        '0 would be redriven, 1 skipped (queue ordrs has',
       ],
-    ])('keeps the message while the queue %s: it would be lost', async (_, queues, args, reason) => {
-      const { environment, sent, deadLetters } = await mistyped(queues);
-      const { stdout } = await redrive([...ON_AWS, ...args], environment);
-      expect(stdout).toContain(
-        `0 ${args[0] === '--dry-run' ? 'would be ' : ''}redriven, 1 skipped (${reason}`,
-      );
+      [
+        'was given and has none',
+        { orders: false },
+        ' --to-queue orders',
+        '1 skipped (queue orders has no sub',
+      ],
+    ])('keeps the message while the queue %s: it would be lost', async (_, queues, options, said) => {
+      const { run, sent, deadLetters } = await mistyped(queues);
+      expect((await run(`redrive ingress${options}`)).stdout).toContain(said);
       expect({ sent, left: deadLetters.size }).toEqual({ sent: [], left: 1 });
     });
 
     it.each([
-      ['once the queue has a subscription', { ordrs: true }, []],
-      ['where that is wanted', { ordrs: false }, ['--even-unmatched']],
-    ])('sends the message to its own queue %s', async (_, queues, args) => {
-      const { environment, sent } = await mistyped(queues);
-      expect((await redrive([...ON_AWS, ...args, '--json'], environment)).stdout).toBe(summary(1, 0));
-      expect(sent).toMatchObject([{ attributes: { 'posthaste-id': 'letter-0' } }]);
+      ['to the queue that was meant', { orders: true }, ' --to-queue orders', { queue: 'orders' }],
+      ['to its own queue, once that has a subscription', { ordrs: true }, '', {}],
+      ['to its own queue, where that is wanted', { ordrs: false }, ' --even-unmatched', {}],
+    ])('sends the message %s', async (_, queues, options, attributes) => {
+      const { run, sent, deadLetters } = await mistyped(queues);
+      expect((await run(`redrive ingress --json${options}`)).stdout).toBe(summary(1, 0));
+      expect(sent).toMatchObject([{ body, attributes: { ...attributes, 'posthaste-id': 'letter-0' } }]);
+      expect(deadLetters.size).toBe(0);
     });
 
     it('is shown with the name that was probably meant', async () => {
-      const { environment } = await mistyped({ orders: true });
-      const args = ['deadletters', 'show', 'ingress', 'letter-0', '--deployment', 'Posthaste'];
-      const { stdout } = await posthaste(args, { env: environment });
+      const { run } = await mistyped({ orders: true });
+      const { stdout } = await run('deadletters show ingress letter-0');
       expect(stdout).toContain('There is no queue ordrs. Did you mean orders?');
     });
   });
 });
 
-const noticeSummary = (counts: { redriven: number; settled: number; skipped: number; left: number }) =>
-  `${JSON.stringify({ queue: 'undeliverable', ...counts, hidden: 0 })}\n`;
-
 describe('posthaste redrive undeliverable', () => {
-  it('retries each delivery through the API and removes its notice', async () => {
-    const { run, retried, deadLetters, sent } = await withNotices({
-      m1: { status: 'exhausted', attempts: 2 },
-      m2: { status: 'rejected', attempts: 2 },
-    });
-    expect(await run('--json')).toEqual({
-      status: 0,
-      stdout: noticeSummary({ redriven: 2, settled: 0, skipped: 0, left: 0 }),
-      stderr: '',
-    });
-    expect(retried.toSorted()).toEqual(['m1', 'm2']);
-    expect(deadLetters.size).toBe(0);
-    // Deliveries keep their ids: nothing is published again.
-    expect(sent).toEqual([]);
-  });
+  const REDRIVE = 'redrive undeliverable --json';
+  const exhausted = { status: 'exhausted', attempts: 2 };
 
-  it('removes the notices of deliveries that need no retry', async () => {
-    const { run, retried, deadLetters } = await withNotices({
-      delivered: { status: 'delivered', attempts: 3 },
-      open: { status: 'retrying', attempts: 2 },
-      cancelled: { status: 'cancelled', attempts: 2 },
-      later: { status: 'exhausted', attempts: 4 },
+  it('retries each delivery through the API and removes its notice', async () => {
+    const { run, retried, deadLetters, sent } = await deployed({
+      m1: exhausted,
+      m2: { ...exhausted, status: 'rejected' },
     });
-    const { stdout } = await run();
-    expect(stdout).toMatch(
-      /^Notices of undeliverable deliveries in Posthaste: 0 redriven, 4 settled \(.*\), 0 skipped, 0 left\.\n$/,
-    );
-    for (const reason of ['delivered', 'open', 'cancelled', 'ended_again'])
-      expect(stdout).toContain(`${reason} 1`);
-    expect(retried).toEqual([]);
-    expect(deadLetters.size).toBe(0);
+    const { status, lines } = await run(REDRIVE);
+    expect({ status, lines }).toMatchObject({ status: 0, lines: [{ redriven: 2, settled: 0, skipped: 0 }] });
+    expect(retried.toSorted()).toEqual(['m1', 'm2']);
+    // Deliveries keep their ids: nothing is published again.
+    expect({ left: deadLetters.size, sent }).toEqual({ left: 0, sent: [] });
   });
 
   it('skips and keeps notices of deliveries that cannot be retried, with the reason', async () => {
     const gone = refusal(409, 'conflict', 'the body of this message is not kept');
     const bodies = [notice('m1'), notice('unknown'), 'garbage', '{"queue":"orders"}'];
-    const { run, deadLetters } = await withNotices(
-      { m1: { status: 'exhausted', attempts: 2, retry: gone } },
-      bodies,
-    );
-    const { status, stdout } = await run();
-    expect(status).toBe(0);
+    const { run, deadLetters } = await deployed({ m1: { ...exhausted, retry: gone } }, { bodies });
+    const { status, stdout } = await run('redrive undeliverable');
+    expect({ status, left: deadLetters.size }).toEqual({ status: 0, left: 4 });
     expect(stdout).toContain('0 redriven, 4 skipped');
-    for (const reason of [
+    const reasons = [
       'the body of this message is not kept',
       'not_on_record',
       'not_json',
       'invalid_field:messageId',
-    ])
-      expect(stdout).toContain(`${reason} 1`);
-    expect(deadLetters.size).toBe(4);
+    ];
+    for (const reason of reasons) expect(stdout).toContain(`${reason} 1`);
   });
 
   it('can be repeated after a failure between a retry and the removal of its notice: the notice is settled', async () => {
-    const standings: Record<string, Standing> = {
-      m1: { status: 'exhausted', attempts: 2 },
-      m2: { status: 'exhausted', attempts: 2, retry: json({ message: 'busy' }, 503) },
+    const standings: Standings = {
+      m1: exhausted,
+      m2: { ...exhausted, retry: json({ message: 'busy' }, 503) },
     };
-    const { run, deadLetters, retried } = await withNotices(standings);
-    const { status, stderr } = await run('--json');
-    expect(status).toBe(1);
+    const { run, deadLetters, retried } = await deployed(standings);
+    const { status, stderr } = await run(REDRIVE);
+    expect({ status, left: deadLetters.size }).toEqual({ status: 1, left: 2 });
     expect(stderr).toContain('The redrive stopped after 0 messages');
-    expect(deadLetters.size).toBe(2);
 
-    standings['m1'] = { status: 'retrying', attempts: 2 };
-    standings['m2'] = { status: 'exhausted', attempts: 2 };
-    expect((await run('--json')).stdout).toBe(
-      noticeSummary({ redriven: 1, settled: 1, skipped: 0, left: 0 }),
-    );
+    Object.assign(standings, { m1: { ...exhausted, status: 'retrying' }, m2: exhausted });
+    expect((await run(REDRIVE)).lines).toMatchObject([{ redriven: 1, settled: 1, skipped: 0, left: 0 }]);
     expect(deadLetters.size).toBe(0);
     expect(retried.filter((id) => id === 'm1')).toHaveLength(1);
   });
 
   it('leaves a second notice of a delivery for the next run, which settles it', async () => {
-    const standings = { m1: { status: 'exhausted', attempts: 2 } };
-    const { run, retried, deadLetters } = await withNotices(standings, [notice('m1'), notice('m1')]);
-    expect((await run('--json')).stdout).toBe(
-      noticeSummary({ redriven: 1, settled: 0, skipped: 0, left: 1 }),
-    );
-    standings.m1 = { status: 'exhausted', attempts: 4 };
-    expect((await run('--json')).stdout).toBe(
-      noticeSummary({ redriven: 0, settled: 1, skipped: 0, left: 0 }),
-    );
-    expect(retried).toEqual(['m1']);
-    expect(deadLetters.size).toBe(0);
+    const standings: Standings = { m1: exhausted };
+    const { run, retried, deadLetters } = await deployed(standings, { bodies: [notice('m1'), notice('m1')] });
+    expect((await run(REDRIVE)).lines).toMatchObject([{ redriven: 1, settled: 0, skipped: 0, left: 1 }]);
+    standings['m1'] = { ...exhausted, attempts: 4 };
+    expect((await run(REDRIVE)).lines).toMatchObject([{ redriven: 0, settled: 1, skipped: 0, left: 0 }]);
+    expect({ retried, left: deadLetters.size }).toEqual({ retried: ['m1'], left: 0 });
   });
 });
 
-const STANDINGS: Record<string, Standing> = {
+const STANDINGS: Standings = {
   m1: { status: 'delivered', attempts: 3 },
   m2: { status: 'cancelled', attempts: 2 },
   m3: { status: 'exhausted', attempts: 4 },
   m4: { status: 'exhausted', attempts: 2 },
   m5: { status: 'retrying', attempts: 2 },
 };
+const EXHAUSTED: Standings = { m1: { status: 'exhausted', attempts: 2 } };
 
 describe('undeliverable notices', () => {
-  it('are retried neither by a dry run, nor removed', async () => {
-    const { run, retried, deadLetters } = await withNotices(STANDINGS);
-    expect(JSON.parse((await run('--dry-run', '--json')).stdout)).toEqual({
-      queue: 'undeliverable',
-      redriven: 1,
-      settled: 4,
-      skipped: 0,
-      left: 0,
-      hidden: 0,
-      dryRun: true,
-    });
-    expect({ retried, left: deadLetters.size }).toEqual({ retried: [], left: 5 });
-  });
-
-  describe('of a subscription that was deleted', () => {
-    const NONE = refusal(404, 'not_found', 'there is no such subscription');
-    const standings = { m1: { status: 'exhausted', attempts: 2 }, m2: { status: 'rejected', attempts: 2 } };
-    const bodies = [notice('m1'), notice('m2'), notice('unknown')];
-
-    it.each([
-      ['a redrive', ['redrive', 'undeliverable'], '0 redriven, 3 settled', 0],
-      ['a dry run', ['redrive', 'undeliverable', '--dry-run'], '0 would be redriven, 3 settled', 3],
-      ['a deletion', ['deadletters', 'delete', 'undeliverable', '--settled', '--yes'], '3 deleted', 0],
-    ])('are settled by %s', async (_, args, said, left) => {
-      const { posthaste: there, retried, deadLetters } = await withNotices(standings, bodies, NONE);
-      const { stdout } = await there(...args);
-      expect(stdout).toContain(said);
-      expect({ retried, left: deadLetters.size }).toEqual({ retried: [], left });
-    });
-
-    it('show that', async () => {
-      const { posthaste: there } = await withNotices(standings, bodies, NONE);
-      const { stdout } = await there('deadletters', 'list', 'undeliverable', '--json');
-      expect(jsonLines(stdout)).toMatchObject(bodies.map(() => ({ state: 'subscription_deleted' })));
-    });
-  });
-
-  it.each([
-    ['disabled; enable it first', { disabled: { reason: 'manual', at: '2026-01-01T00:00:00.000Z' } }],
-    ['unconfirmed', { confirmed: false }],
-  ])('of a subscription that is %s would be kept, says a dry run', async (state, difference) => {
-    const subscribed = json({ ...subscription, ...difference });
-    const { run } = await withNotices({ m1: { status: 'exhausted', attempts: 2 } }, undefined, subscribed);
-    expect((await run('--dry-run')).stdout).toContain(
-      `0 would be redriven, 1 skipped (the subscription is ${state} 1)`,
-    );
-  });
-
-  it('are redriven by a caller who may not read subscriptions', async () => {
-    const { run, retried } = await withNotices(
-      { m1: { status: 'exhausted', attempts: 2 } },
-      undefined,
-      json({ message: 'Forbidden' }, 403),
-    );
-    expect((await run()).stdout).toContain('1 redriven');
-    expect(retried).toEqual(['m1']);
-  });
-
   it('show what became of their deliveries', async () => {
-    const { posthaste: there } = await withNotices(STANDINGS);
-    const { stdout } = await there('deadletters', 'list', 'undeliverable', '--json');
-    expect(jsonLines(stdout)).toMatchObject([
+    const { run } = await deployed(STANDINGS);
+    expect((await run('deadletters list undeliverable --json')).lines).toMatchObject([
       { messageId: 'm1', state: 'delivered' },
       { messageId: 'm2', state: 'cancelled' },
       { messageId: 'm3', state: 'ended_again' },
@@ -365,11 +237,57 @@ describe('undeliverable notices', () => {
     ]);
   });
 
-  it('that need nothing more can be deleted; the others stay', async () => {
-    const { posthaste: there, deadLetters, held } = await withNotices(STANDINGS);
-    const { stdout } = await there('deadletters', 'delete', 'undeliverable', '--settled', '--yes');
-    expect(stdout).toContain('3 deleted, 2 skipped (exhausted 1, open 1), 0 left');
-    expect([...deadLetters.values()]).toEqual([notice('m4'), notice('m5')]);
-    expect(held.size).toBe(0);
+  it.each([
+    [
+      'redrive undeliverable',
+      '1 redriven, 4 settled (delivered 1, cancelled 1, ended_again 1, open 1), 0',
+      [],
+    ],
+    ['redrive undeliverable --dry-run', '1 would be redriven, 4 settled', ['m1', 'm2', 'm3', 'm4', 'm5']],
+    [
+      'deadletters delete undeliverable --settled --yes',
+      '3 deleted, 2 skipped (exhausted 1, open 1)',
+      ['m4', 'm5'],
+    ],
+  ])('that need nothing more are settled: %s', async (line, said, left) => {
+    const { run, retried, deadLetters, held } = await deployed(STANDINGS);
+    expect((await run(line)).stdout).toContain(said);
+    expect([...deadLetters.values()]).toEqual(left.map((id) => notice(id)));
+    expect({ retried, held: held.size }).toEqual({
+      retried: line.endsWith('undeliverable') ? ['m4'] : [],
+      held: 0,
+    });
+  });
+
+  describe('of a subscription that was deleted', () => {
+    const bodies = [notice('m1'), notice('m2'), notice('unknown')];
+    const standings = { ...EXHAUSTED, m2: { status: 'rejected', attempts: 2 } };
+
+    it.each([
+      ['redrive undeliverable', '0 redriven, 3 settled', 0],
+      ['redrive undeliverable --dry-run', '0 would be redriven, 3 settled', 3],
+      ['deadletters delete undeliverable --settled --yes', '3 deleted', 0],
+      ['deadletters list undeliverable', '  subscription deleted  ', 3],
+    ])('are settled: %s', async (line, said, left) => {
+      const { run, retried, deadLetters } = await deployed(standings, { bodies, subscribed: NOT_FOUND });
+      expect((await run(line)).stdout).toContain(said);
+      expect({ retried, left: deadLetters.size }).toEqual({ retried: [], left });
+    });
+  });
+
+  it.each([
+    ['disabled; enable it first', { disabled: { reason: 'manual', at: '2026-01-01T00:00:00.000Z' } }],
+    ['unconfirmed', { confirmed: false }],
+  ])('of a subscription that is %s would be kept, says a dry run', async (state, difference) => {
+    const { run } = await deployed(EXHAUSTED, { subscribed: json({ ...subscription, ...difference }) });
+    expect((await run('redrive undeliverable --dry-run')).stdout).toContain(
+      `0 would be redriven, 1 skipped (the subscription is ${state} 1)`,
+    );
+  });
+
+  it('are redriven by a caller who may not read subscriptions', async () => {
+    const { run, retried } = await deployed(EXHAUSTED, { subscribed: FORBIDDEN });
+    expect((await run('redrive undeliverable')).stdout).toContain('1 redriven');
+    expect(retried).toEqual(['m1']);
   });
 });

@@ -5,7 +5,23 @@ import { awsEnvironment, plainEnvironment, type RootKeys } from '../../../local/
 import { runCommand } from '../../../cli/run-command.ts';
 import { systemSleep, type Sleep } from '../../../cli/terminal.ts';
 
-export type Run = { status: number; stdout: string; stderr: string };
+/** What a command has printed, and its exit status. */
+export class Run {
+  readonly status: number;
+  readonly stdout: string;
+  readonly stderr: string;
+
+  constructor({ status, stdout, stderr }: { status: number; stdout: string; stderr: string }) {
+    this.status = status;
+    this.stdout = stdout;
+    this.stderr = stderr;
+  }
+
+  /** The JSON lines on stdout. */
+  get lines(): unknown[] {
+    return jsonLines(this.stdout);
+  }
+}
 
 export type RunOptions = {
   env?: NodeJS.ProcessEnv;
@@ -23,16 +39,19 @@ export type RunningCommand = {
   interrupt: () => void;
 };
 
+/** A command line: text is split at its blanks. */
+export type Line = string | readonly string[];
+
 /** Runs the command in this process. */
 export const posthaste = async (
-  args: readonly string[],
+  line: Line,
   { env = plainEnvironment(), input = '', onStart }: RunOptions = {},
 ): Promise<Run> => {
   const host = captured(env);
   const { stdin, stdout, stderr } = host;
   const written = Promise.all([text(stdout), text(stderr)]);
   return withSdkVariables(env, async () => {
-    const ended = runCommand(args, host, sleepBriefly);
+    const ended = runCommand(wordsOf(line), host, sleepBriefly);
     if (onStart === undefined) stdin.end(input);
     else {
       const interrupt = (): void => {
@@ -44,9 +63,11 @@ export const posthaste = async (
     stdout.end();
     stderr.end();
     const [printed, said] = await written;
-    return { status, stdout: printed, stderr: said };
+    return new Run({ status, stdout: printed, stderr: said });
   });
 };
+
+export const wordsOf = (line: Line): readonly string[] => (typeof line === 'string' ? line.split(' ') : line);
 
 /** Options of a run that `press` interrupts, as Ctrl-C does. */
 export const ctrlC = (): { press: () => void; options: RunOptions } => {

@@ -1,45 +1,52 @@
 import { onTestFinished } from 'vitest';
 import { awsStub, type StubAnswer, type StubRequest } from '../../support/aws-stub.ts';
-import { apiEnvironment, posthaste, type Run, type RunOptions } from './run-command.ts';
+import { apiEnvironment, posthaste, type Line, type Run, type RunOptions } from './run-command.ts';
 
 export type StubApi = {
   url: string;
   requests: StubRequest[];
   close: () => Promise<void>;
-  run: (args: readonly string[], options?: RunOptions) => Promise<Run>;
+  run: (line: Line, options?: RunOptions) => Promise<Run>;
 };
 
 /** Answers by method and path without the query, such as `GET /v2/queues`. `index`: of the request among those. */
-export type StubRoutes = Record<string, (request: StubRequest, index: number) => StubAnswer>;
+export type StubRoutes = Record<string, StubAnswer | ((request: StubRequest, index: number) => StubAnswer)>;
 
 /**
  * An administration API on loopback, and a function that runs the command against it, until the end of the test. There
  * is a queue `orders`; unknown routes answer 404.
  */
-export const stubApi = async (given: StubRoutes): Promise<StubApi> => {
+export const stubApi = async (given: StubRoutes = {}): Promise<StubApi> => {
   const api = await startStubApi(given);
   onTestFinished(api.close);
   return api;
 };
 
+/** Runs one command line against such an API. */
+export const runOn = async (given: StubRoutes, line: Line, options?: RunOptions) => {
+  const { run, requests, url } = await stubApi(given);
+  return Object.assign(await run(line, options), { requests, url });
+};
+
 /** The same, for several tests: they must close it. */
 export const startStubApi = async (given: StubRoutes): Promise<StubApi> => {
-  const routes: StubRoutes = { 'GET /v2/queues/orders': () => json({}), ...given };
+  const routes: StubRoutes = { 'GET /v2/queues/orders': json({}), ...given };
   const counts = new Map<string, number>();
   const stub = await awsStub((request) => {
     const [path] = request.path.split('?');
     const route = `${request.method} ${path ?? ''}`;
     const index = counts.get(route) ?? 0;
     counts.set(route, index + 1);
-    return routes[route]?.(request, index) ?? notFound;
+    const answer = routes[route] ?? NOT_FOUND;
+    return typeof answer === 'function' ? answer(request, index) : answer;
   });
   const url = stub.config.endpoint;
   return {
     url,
     requests: stub.requests,
     close: stub.close,
-    run: (args, { env, ...options } = {}) =>
-      posthaste(args, { ...options, env: { ...apiEnvironment(url), ...env } }),
+    run: (line, { env, ...options } = {}) =>
+      posthaste(line, { ...options, env: { ...apiEnvironment(url), ...env } }),
   };
 };
 
@@ -56,4 +63,9 @@ export const refusal = (
   fields?: { field: string; message: string }[],
 ): StubAnswer => json({ error: { code, message, ...(fields && { fields }) } }, status);
 
-const notFound = refusal(404, 'not_found', 'there is no such route');
+export const NO_CONTENT: StubAnswer = { status: 204, body: '' };
+export const FORBIDDEN = json({ message: 'Forbidden' }, 403);
+export const NOT_FOUND = refusal(404, 'not_found', 'there is none of this name');
+
+/** A link to the next page. */
+export const MORE = [{ rel: 'next', href: '/v2?marker=more' }];

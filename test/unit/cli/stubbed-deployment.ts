@@ -3,18 +3,8 @@ import { onTestFinished } from 'vitest';
 import * as z from 'zod';
 import { awsEnvironment, plainEnvironment } from '../../../local/local-aws.ts';
 import { awsStub, type AwsStub, type StubAnswer } from '../../support/aws-stub.ts';
-
-export type StubbedDeployment = {
-  /** Environment variables with which a command finds the deployment. */
-  environment: NodeJS.ProcessEnv;
-  /** Bodies of the dead letters in the queue, by id. */
-  deadLetters: Map<string, string>;
-  /** Ids of those that are hidden. */
-  held: Set<string>;
-  /** Sent messages, with the name of their queue. */
-  sent: { queue: string; body: string; attributes?: Record<string, string> }[];
-  close: () => Promise<void>;
-};
+import { posthaste, wordsOf, type Line, type RunOptions } from './run-command.ts';
+import { json } from './stub-api.ts';
 
 const NAMES = ['Ingress', 'Delivery', 'Retry', 'Operation', 'Undeliverable'].map((name) => `${name}QueueUrl`);
 const OTHERS = [
@@ -50,32 +40,34 @@ const API = '/000000000000/ApiUrl';
 
 const md5 = (text: string): string => createHash('md5').update(text).digest('hex');
 
+/** A message that was sent, with the name of its queue. */
+type Sent = { queue: string; body: string; attributes: Record<string, string> };
+
 /**
- * CloudFormation and SQS on loopback with a deployment `Posthaste`, until the end of the test. Receiving from any of its queues returns the given
- * bodies.
+ * CloudFormation and SQS on loopback with a deployment `Posthaste`, until the end of the test. Receiving from any of
+ * its queues returns the given bodies, which were sent an hour ago, as dead letters `letter-0`, `letter-1` and so on.
  */
 export const stubbedDeployment = async ({
-  bodies,
-  sentAt,
+  bodies = [],
   onSend = () => undefined,
   onApi = () => ({ status: 404 }),
   attributes = {},
-  stacks: givenStacks = STACKS,
+  stacks = STACKS,
 }: {
-  bodies: readonly string[];
-  sentAt: number;
+  bodies?: readonly string[];
   onSend?: () => StubAnswer | undefined;
   /** The administration API: a method and a path, such as `GET /v2/health`. */
   onApi?: (request: string) => StubAnswer;
   /** Attributes of the dead letters, of type String, by body. */
   attributes?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** @default the built-in app's, and one of an older version */
-  stacks?: Stacks | ((known: Stacks) => Stacks);
-}): Promise<StubbedDeployment> => {
-  const stacks = typeof givenStacks === 'function' ? givenStacks(STACKS) : givenStacks;
+  stacks?: Stacks;
+} = {}) => {
+  const sentAt = Date.now() - 3_600_000;
   const deadLetters = new Map(bodies.map((body, index) => [`letter-${index}`, body]));
+  /** Ids of dead letters that are hidden. */
   const held = new Set<string>();
-  const sent: StubbedDeployment['sent'] = [];
+  const sent: Sent[] = [];
   const answers: Record<string, (request: SqsRequest) => StubAnswer> = {
     ReceiveMessage: ({ MaxNumberOfMessages }) => {
       const shown = [...deadLetters].filter(([id]) => !held.has(id)).slice(0, MaxNumberOfMessages);
@@ -99,19 +91,13 @@ export const stubbedDeployment = async ({
       const instead = onSend();
       if (instead !== undefined) return instead;
       for (const { MessageBody, MessageAttributes } of Entries) {
-        const texts = Object.entries(MessageAttributes).map(
-          ([name, { StringValue }]) => [name, StringValue] as const,
-        );
-        sent.push({
-          queue: QueueUrl.split('/').at(-1) ?? '',
-          body: MessageBody,
-          attributes: Object.fromEntries(texts),
-        });
+        const texts = Object.entries(MessageAttributes).map(([name, { StringValue }]) => [name, StringValue]);
+        const queue = QueueUrl.split('/').at(-1) ?? '';
+        sent.push({ queue, body: MessageBody, attributes: Object.fromEntries(texts) });
       }
-      const Successful = Entries.map(({ Id, MessageBody }) => ({
-        Id,
-        MessageId: Id,
-        MD5OfMessageBody: md5(MessageBody),
+      const Successful = Entries.map(({ Id, MessageBody: body }) => ({
+        ...{ Id, MessageId: Id },
+        MD5OfMessageBody: md5(body),
       }));
       return json({ Successful, Failed: [] });
     },
@@ -144,23 +130,20 @@ export const stubbedDeployment = async ({
     return describeStacks(new URLSearchParams(body), { stacks, endpoint: stub.config.endpoint });
   });
   onTestFinished(stub.close);
-  return {
-    environment: { ...plainEnvironment(), ...awsEnvironment(stub.config.endpoint, stub.config.credentials) },
-    deadLetters,
-    held,
-    sent,
-    close: stub.close,
-  };
+  const { endpoint, credentials } = stub.config;
+  const environment = { ...plainEnvironment(), ...awsEnvironment(endpoint, credentials) };
+  /** Runs a command line on this deployment. */
+  const run = (line: Line, options: RunOptions = {}) =>
+    posthaste([...wordsOf(line), '--deployment', 'Posthaste'], { env: environment, ...options });
+  return { environment, run, deadLetters, held, sent, close: stub.close };
 };
-
-const json = (value: unknown): StubAnswer => ({ body: JSON.stringify(value) });
 
 /** Outputs by stack; those without a value have their name as value. */
 type Stacks = Readonly<Record<string, Readonly<Record<string, string | undefined>>>>;
 
 const allOutputs = Object.fromEntries(OUTPUTS.map((name) => [name, undefined]));
 
-const STACKS: Stacks = {
+export const STACKS: Stacks = {
   PosthastePipeline: allOutputs,
   PosthasteState: {},
   OldPipeline: { ApiId: undefined },
