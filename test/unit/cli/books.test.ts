@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ID, SUBSCRIPTIONS } from './delivery-views.ts';
-import { jsonLines } from './run-command.ts';
-import { json, stubApi } from './stub-api.ts';
+import { json, MORE, runOn, type StubRoutes } from './stub-api.ts';
 
 describe('posthaste books', () => {
   const window = { since: '2026-01-01T00:00:00.000Z', until: '2026-01-02T00:00:00.000Z' };
@@ -18,42 +17,32 @@ describe('posthaste books', () => {
     cancelled: 1,
     pending: 1,
   });
-  const answers = (...delivered: number[]) =>
-    stubApi({
-      ...SUBSCRIPTIONS,
-      'GET /v2/queues/orders/books': ({ path }) => {
-        const index = Number(new URL(path, 'http://api').searchParams.get('marker') ?? 0);
-        const href = `/v2/queues/orders/books?marker=${index + 1}`;
-        const links = index + 1 < delivered.length ? [{ rel: 'next', href }] : [];
-        return json({
-          queue: 'orders',
-          ...window,
-          books: books(delivered[index] ?? 0),
-          balances: true,
-          ...(links.length > 0 && { countedUntil: '2026-01-01T12:00:00.000Z' }),
-          links,
-        });
-      },
-    });
-  const args = ['books', 'orders', '--since', window.since, '--until', window.until];
-
-  it('adds up the pages', async () => {
-    const { status, stdout } = await (await answers(8, 8)).run([...args, '--json']);
-    expect(status).toBe(0);
-    expect(jsonLines(stdout)).toMatchObject([
-      {
+  /** A page of the report for each number of delivered ones. */
+  const pages = (...delivered: number[]): StubRoutes => ({
+    ...SUBSCRIPTIONS,
+    'GET /v2/queues/orders/books': (_, index) => {
+      const isLast = index + 1 === delivered.length;
+      return json({
         queue: 'orders',
         ...window,
-        books: { accepted: 20, matched: 24, delivered: 16, pending: 2 },
+        books: books(delivered[index] ?? 0),
         balances: true,
-      },
-    ]);
+        ...(!isLast && { countedUntil: '2026-01-01T12:00:00.000Z' }),
+        links: isLast ? [] : MORE,
+      });
+    },
+  });
+  const BOOKS = `books orders --since ${window.since} --until ${window.until}`;
+
+  it('adds up the pages', async () => {
+    const { status, lines } = await runOn(pages(8, 8), `${BOOKS} --json`);
+    const sums = { accepted: 20, matched: 24, delivered: 16, pending: 2 };
+    expect(status).toBe(0);
+    expect(lines).toMatchObject([{ queue: 'orders', ...window, books: sums, balances: true }]);
   });
 
   it('shows the sums so far while it adds up the pages', async () => {
-    const { stderr } = await (
-      await answers(8, 8)
-    ).run(args, {
+    const { stderr } = await runOn(pages(8, 8), BOOKS, {
       onStart: ({ stdin, stderr: output }) => {
         Object.assign(output, { isTTY: true });
         stdin.end();
@@ -66,16 +55,14 @@ describe('posthaste books', () => {
   });
 
   it('reports on one subscription', async () => {
-    const api = await answers(8);
-    const { status, stdout } = await api.run([...args, '--subscription', 'ACME', '--json']);
+    const { status, lines, requests } = await runOn(pages(8), `${BOOKS} --subscription ACME --json`);
     expect(status).toBe(0);
-    expect(jsonLines(stdout)).toMatchObject([{ queue: 'orders', subscription: ID, balances: true }]);
-    const { searchParams } = new URL(api.requests.at(-1)?.path ?? '', 'http://api');
-    expect(searchParams.get('subscription')).toBe(ID);
+    expect(lines).toMatchObject([{ queue: 'orders', subscription: ID, balances: true }]);
+    expect(requests.at(-1)?.path).toContain(`subscription=${ID}`);
   });
 
   it('fails if the sums do not balance, even if each page claims to', async () => {
-    const { status, stdout } = await (await answers(8, 7)).run(args);
+    const { status, stdout } = await runOn(pages(8, 7), BOOKS);
     expect(status).toBe(1);
     expect(stdout).toMatch(/matched +24 .*\n +delivered +15  accepted by the subscriber\n/);
     expect(stdout).toContain('The report does not balance.');

@@ -1,107 +1,76 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import type { StubRequest } from '../../support/aws-stub.ts';
-import { jsonLines } from './run-command.ts';
-import { json, refusal, stubApi, type StubApi } from './stub-api.ts';
+import { AT, messageView } from './delivery-views.ts';
+import { ctrlC } from './run-command.ts';
+import { FORBIDDEN, json, NOT_FOUND, refusal, runOn, type StubRoutes } from './stub-api.ts';
 
 const MESSAGES = 'POST /v2/queues/orders/messages';
+const MESSAGE = 'GET /v2/queues/orders/messages/o-1';
 const posted = z.object({ messages: z.array(z.looseObject({ id: z.string(), body: z.unknown() })) });
 const messagesIn = ({ body }: StubRequest) => posted.parse(JSON.parse(body)).messages;
+const accepted = (request: StubRequest) => json({ ids: messagesIn(request).map(({ id }) => id) }, 201);
 
-/** An API that accepts every message. */
-const taking = (): Promise<StubApi> =>
-  stubApi({ [MESSAGES]: (request) => json({ ids: messagesIn(request).map(({ id }) => id) }, 201) });
-
-const postsTo = ({ requests }: StubApi): StubRequest[] => requests.filter(({ method }) => method === 'POST');
+/** Publishes to an API that accepts every message, unless it has other routes. */
+const publish = async (
+  line: string | readonly string[],
+  input: string | string[] = '',
+  routes: StubRoutes = {},
+) => {
+  const args = ['publish', 'orders', ...(typeof line === 'string' ? line.split(' ').filter(Boolean) : line)];
+  const run = await runOn({ [MESSAGES]: accepted, ...routes }, args, { input: [input].flat().join('\n') });
+  return Object.assign(run, { posts: run.requests.filter(({ method }) => method === 'POST') });
+};
 
 /** Spaces, escapes, a line separator, key order, and numbers that no double holds. */
 const DATA = '{ "b":1.0,"a" : 12345678901234567890.10,"e":1E400, "t":"\\u00e9\u2028ü", "b": 2 }';
 
 describe('posthaste publish', () => {
   it('publishes one message with its data byte for byte', async () => {
-    const api = await taking();
-    const args = [
-      'publish',
-      'orders',
-      '--data',
-      DATA,
-      '--type',
-      'order.created',
-      '--id',
-      'o-1',
-      '--ttl',
-      '60',
-    ];
-    expect(await api.run([...args, '--json'])).toEqual({ status: 0, stdout: '{"id":"o-1"}\n', stderr: '' });
-    expect(postsTo(api)[0]?.body).toBe(
-      `{"messages":[{"id":"o-1","type":"order.created","ttl":60,"body":${DATA}}]}`,
-    );
+    const options = '--type order.created --id o-1 --ttl 60 --json'.split(' ');
+    const { posts, ...run } = await publish(['--data', DATA, ...options]);
+    expect(run).toMatchObject({ status: 0, stdout: '{"id":"o-1"}\n', stderr: '' });
+    expect(posts[0]?.body).toBe(`{"messages":[{"id":"o-1","type":"order.created","ttl":60,"body":${DATA}}]}`);
   });
 
   it('says when a message was accepted before, and leaves the decision to the API', async () => {
-    const accepted = {
-      queue: 'orders',
-      id: 'o-1',
-      acceptedAt: '2026-01-01T00:00:00.000Z',
-      duplicates: 0,
-      matched: 1,
-      filtered: 0,
-      bodyKept: false,
-      deliveries: { pending: 0, retrying: 0, delivered: 1, rejected: 0, exhausted: 0, cancelled: 0 },
-    };
-    const api = await stubApi({
-      'GET /v2/queues/orders/messages/o-1': () => json(accepted),
-      [MESSAGES]: () => json({ ids: ['o-1'] }, 201),
-    });
-    const args = ['publish', 'orders', '--data', '1', '--id', 'o-1'];
-    expect((await api.run(args)).stdout).toMatch(
+    const before = { [MESSAGE]: json({ ...messageView, id: 'o-1' }) };
+    const { stdout, posts } = await publish('--data 1 --id o-1', '', before);
+    expect(stdout).toMatch(
       /^o-1 was accepted at 20\d\d-\d\d-\d\d [\d:]{8} already: this copy makes no request\.\n$/,
     );
-    const { stdout } = await api.run([...args, '--json']);
-    expect(jsonLines(stdout)).toEqual([{ id: 'o-1', acceptedAt: accepted.acceptedAt }]);
-    expect(postsTo(api)).toHaveLength(2);
+    expect(posts).toHaveLength(1);
+    const { lines } = await publish('--data 1 --id o-1 --json', '', before);
+    expect(lines).toEqual([{ id: 'o-1', acceptedAt: AT }]);
   });
 
   it('creates a missing queue with --create', async () => {
-    const api = await stubApi({
-      'GET /v2/queues/orders': () => refusal(404, 'not_found', 'there is no such queue'),
-      [MESSAGES]: () => json({ ids: ['o-1'] }, 201),
-    });
-    const args = ['publish', 'orders', '--data', '1', '--id', 'o-1', '--create'];
-    expect(await api.run(args)).toEqual({
+    const noQueue = { 'GET /v2/queues/orders': NOT_FOUND };
+    const { url, ...run } = await publish('--data 1 --id o-1 --create', '', noQueue);
+    expect(run).toMatchObject({
       status: 0,
       stdout: 'Published message o-1 to orders.\n',
-      stderr: `→ ${api.url}\n`,
+      stderr: `→ ${url}\n`,
     });
   });
 
   it('works for a caller who may only publish', async () => {
-    const forbidden = () => json({ message: 'Forbidden' }, 403);
-    const api = await stubApi({
-      'GET /v2/queues/orders': forbidden,
-      'GET /v2/queues/orders/messages/o-1': forbidden,
-      [MESSAGES]: () => json({ ids: ['o-1'] }, 201),
-    });
-    expect((await api.run(['publish', 'orders', '--data', '1', '--id', 'o-1'])).status).toBe(0);
+    const routes = { 'GET /v2/queues/orders': FORBIDDEN, [MESSAGE]: FORBIDDEN };
+    expect((await publish('--data 1 --id o-1', '', routes)).status).toBe(0);
   });
 
   it('publishes lines from stdin byte for byte, with any line ending, and skips empty ones', async () => {
-    const api = await taking();
-    const lines = [
+    const { status, lines, posts } = await publish('--type given --json', [
       `{"data":${DATA},"id":"a","delay":5}`,
       '',
       `{ "id" : "b", "data" : ${DATA} , "type":"own"}\r`,
       '{"data":null}',
-    ];
-    const run = await api.run(['publish', 'orders', '--type', 'given', '--json'], {
-      input: lines.join('\n'),
-    });
-    expect(run.status).toBe(0);
-    const { body = '' } = postsTo(api)[0] ?? {};
-    expect(body).toContain(
+    ]);
+    expect(status).toBe(0);
+    expect(posts[0]?.body).toContain(
       `{"messages":[{"id":"a","type":"given","delay":5,"body":${DATA}},{"id":"b","type":"own","body":${DATA}},{"id":"`,
     );
-    expect(jsonLines(run.stdout)).toEqual([
+    expect(lines).toEqual([
       { line: 1, id: 'a' },
       { line: 3, id: 'b' },
       { line: 4, id: expect.stringMatching(/^[0-9a-f-]{36}$/) as unknown },
@@ -109,58 +78,44 @@ describe('posthaste publish', () => {
   });
 
   it('takes lines that are only data with --bare', async () => {
-    const api = await taking();
-    await api.run(['publish', 'orders', '--bare', '--file', '-'], { input: ` ${DATA}\t\n7` });
-    expect(postsTo(api)[0]?.body).toMatch(/"body":7}]}$/);
-    expect(postsTo(api)[0]?.body).toContain(`"body":${DATA}}`);
+    const { posts } = await publish('--bare --file -', ` ${DATA}\t\n7`);
+    expect(posts[0]?.body).toMatch(/"body":7}]}$/);
+    expect(posts[0]?.body).toContain(`"body":${DATA}}`);
   });
 
   it('sends up to a hundred messages per request, each once', async () => {
-    const api = await taking();
-    const input = Array.from({ length: 1_050 }, (_, n) => `{"id":"m${n}","data":${n}}`).join('\n');
-    const { status, stdout } = await api.run(['publish', 'orders'], { input });
+    const input = Array.from({ length: 1_050 }, (_, n) => `{"id":"m${n}","data":${n}}`);
+    const { status, stdout, posts } = await publish('', input);
     expect({ status, stdout }).toEqual({ status: 0, stdout: 'Queue orders: 1050 published, 0 refused.\n' });
-    const ids = postsTo(api)
-      .flatMap(messagesIn)
-      .map(({ id }) => id);
-    expect(new Set(ids).size).toBe(1_050);
+    const ids = posts.flatMap(messagesIn).map(({ id }) => id);
     expect(ids).toHaveLength(1_050);
-    expect(Math.max(...postsTo(api).map((request) => messagesIn(request).length))).toBe(100);
+    expect(new Set(ids).size).toBe(1_050);
+    expect(Math.max(...posts.map((request) => messagesIn(request).length))).toBe(100);
   });
 
   it('sends at most 1 MiB per request', async () => {
-    const api = await taking();
-    const input = Array.from({ length: 5 }, () => `{"data":"${'x'.repeat(400_000)}"}`).join('\n');
-    expect((await api.run(['publish', 'orders'], { input })).status).toBe(0);
-    expect(
-      postsTo(api)
-        .map((request) => messagesIn(request).length)
-        .toSorted(),
-    ).toEqual([1, 2, 2]);
+    const input = Array.from({ length: 5 }, () => `{"data":"${'x'.repeat(400_000)}"}`);
+    const { status, posts } = await publish('', input);
+    const counts = posts.map((request) => messagesIn(request).length).toSorted();
+    expect({ status, counts }).toEqual({ status: 0, counts: [1, 2, 2] });
   });
 
   it('repeats a batch whose response was lost, with the same ids', async () => {
-    const api = await stubApi({
-      [MESSAGES]: (request, index) =>
-        index === 0 ? 'hang_up' : json({ ids: messagesIn(request).map(({ id }) => id) }, 201),
-    });
-    expect((await api.run(['publish', 'orders', '--data', '1'])).status).toBe(0);
-    expect(postsTo(api)).toHaveLength(2);
-    expect(postsTo(api)[1]?.body).toBe(postsTo(api)[0]?.body);
+    const routes: StubRoutes = {
+      [MESSAGES]: (request, index) => (index === 0 ? 'hang_up' : accepted(request)),
+    };
+    const { status, posts } = await publish('--data 1', '', routes);
+    expect({ status, posts: posts.length }).toEqual({ status: 0, posts: 2 });
+    expect(posts[1]?.body).toBe(posts[0]?.body);
   });
 
   it('publishes the remaining lines if some are refused by the command or the API, and shows the reasons', async () => {
-    const api = await stubApi({
-      [MESSAGES]: (request) => {
-        const messages = messagesIn(request);
-        const index = messages.findIndex(({ ttl }) => ttl === 0);
-        const fields = [{ field: `messages[${index}].ttl`, message: 'must be 1 or more' }];
-        return index === -1
-          ? json({ ids: messages.map(({ id }) => id) }, 201)
-          : refusal(400, 'invalid_request', 'wrong', fields);
-      },
-    });
-    const lines = [
+    const refusing = (request: StubRequest) => {
+      const index = messagesIn(request).findIndex(({ ttl }) => ttl === 0);
+      const fields = [{ field: `messages[${index}].ttl`, message: 'must be 1 or more' }];
+      return index === -1 ? accepted(request) : refusal(400, 'invalid_request', 'wrong', fields);
+    };
+    const input = [
       '{"id":"a","data":1}',
       'not JSON \u001b[31m',
       '{"id":"c"}',
@@ -168,9 +123,9 @@ describe('posthaste publish', () => {
       '{"id":"e","data":5,"priority":1}',
       '{"id":"f","data":6}',
     ];
-    const run = await api.run(['publish', 'orders', '--json'], { input: lines.join('\n') });
-    expect(run.status).toBe(1);
-    expect(jsonLines(run.stdout)).toEqual([
+    const { status, lines } = await publish('--json', input, { [MESSAGES]: refusing });
+    expect(status).toBe(1);
+    expect(lines).toEqual([
       { line: 2, error: { message: 'not valid JSON in UTF-8' } },
       { line: 3, error: { message: 'field "data" is missing; if each line is the data itself, add --bare' } },
       { line: 5, error: { message: 'unknown field "priority"' } },
@@ -181,37 +136,33 @@ describe('posthaste publish', () => {
   });
 
   it('stops if the API denies access, and shows which lines were not published', async () => {
-    const api = await stubApi({ [MESSAGES]: () => json({ message: 'Forbidden' }, 403) });
-    const { status, stdout, stderr } = await api.run(['publish', 'orders'], {
-      input: '{"data":1}\n{"data":2}\n',
-    });
+    const input = '{"data":1}\n{"data":2}\n';
+    const { status, stdout, stderr } = await publish('', input, { [MESSAGES]: FORBIDDEN });
     expect({ status, stdout }).toEqual({ status: 1, stdout: 'Queue orders: 0 published, 0 refused.\n' });
     expect(stderr).toContain('execute-api:Invoke');
     expect(stderr).toContain('Not published: lines 1-2, and all lines after line 2.\n');
   });
 
   it('completes the requests in flight on Ctrl-C, and exits with status 130', async () => {
-    let interrupt = (): void => undefined;
-    const api = await stubApi({
-      [MESSAGES]: (request) => {
-        interrupt();
-        return json({ ids: messagesIn(request).map(({ id }) => id) }, 201);
-      },
-    });
+    const { press, options } = ctrlC();
+    const pressing = (request: StubRequest) => {
+      press();
+      return accepted(request);
+    };
     const input = Array.from({ length: 100 }, (_, n) => `{"id":"m${n}","data":${n}}`).join('\n');
-    const run = await api.run(['publish', 'orders'], {
+    const { status, stderr } = await runOn({ [MESSAGES]: pressing }, 'publish orders', {
       onStart: (command) => {
-        ({ interrupt } = command);
+        options.onStart?.(command);
         // stdin stays open: more input could follow.
         command.stdin.write(input);
       },
     });
-    expect(run.status).toBe(130);
-    expect(run.stderr).toMatch(/^Not published: all lines after line \d+\.$/m);
+    expect(status).toBe(130);
+    expect(stderr).toMatch(/^Not published: all lines after line \d+\.$/m);
   });
 
   it('reports in one sentence that a file cannot be read', async () => {
-    const { status, stderr } = await (await taking()).run(['publish', 'orders', '--file', '/nowhere/at/all']);
+    const { status, stderr } = await publish('--file /nowhere/at/all');
     expect(status).toBe(1);
     expect(stderr).toMatch(/\nposthaste: \/nowhere\/at\/all cannot be read: ENOENT.*\n$/);
   });

@@ -1,9 +1,19 @@
 import { AwsV4Signer } from 'aws4fetch';
 import { describe, expect, it } from 'vitest';
 import type { StubRequest } from '../../support/aws-stub.ts';
-import { AT, subscription } from './delivery-views.ts';
-import { jsonLines, answering } from './run-command.ts';
-import { json, refusal, stubApi, type StubApi } from './stub-api.ts';
+import { listed, page, subscription } from './delivery-views.ts';
+import { answering, jsonLines, type RunOptions } from './run-command.ts';
+import {
+  FORBIDDEN,
+  json,
+  MORE,
+  NO_CONTENT,
+  NOT_FOUND,
+  refusal,
+  runOn,
+  stubApi,
+  type StubRoutes,
+} from './stub-api.ts';
 
 /** Signs the received request again with another library, and compares the signatures. */
 const isSigned = async (url: string, { method, path, headers, body }: StubRequest): Promise<boolean> => {
@@ -24,7 +34,8 @@ const isSigned = async (url: string, { method, path, headers, body }: StubReques
   return (await signer.sign()).headers.get('authorization') === headers.authorization;
 };
 
-const noQueue = { 'GET /v2/queues/orders': () => refusal(404, 'not_found', 'there is no such queue') };
+const QUEUE = '/v2/queues/orders';
+const noQueue = { [`GET ${QUEUE}`]: NOT_FOUND };
 
 const queues = (page: string[], next?: string) =>
   json({
@@ -34,42 +45,33 @@ const queues = (page: string[], next?: string) =>
 
 describe('posthaste queue list', () => {
   it('follows the pages with signed requests, and prints one queue per line with --json', async () => {
-    const api = await stubApi({
+    const routes: StubRoutes = {
       'GET /v2/queues': ({ path }) => (path.includes('marker=m1') ? queues(['c']) : queues(['a', 'b'], 'm1')),
-    });
-    const { status, stdout, stderr } = await api.run(['queue', 'list', '--json']);
+    };
+    const { status, lines, stderr, requests, url } = await runOn(routes, 'queue list --json');
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
-    expect(jsonLines(stdout)).toEqual(['a', 'b', 'c'].map((name) => ({ name, metadata: { of: name } })));
-    expect(api.requests.map(({ path }) => path)).toEqual([
+    expect(lines).toEqual(['a', 'b', 'c'].map((name) => ({ name, metadata: { of: name } })));
+    expect(requests.map(({ path }) => path)).toEqual([
       '/v2/queues?detailed=true&limit=100',
       '/v2/queues?detailed=true&limit=100&marker=m1',
     ]);
-    for (const request of api.requests) expect(await isSigned(api.url, request)).toBe(true);
+    for (const request of requests) expect(await isSigned(url, request)).toBe(true);
   });
 
   it('prints a table with counts, and how many queues it leaves out', async () => {
-    const delivery = {
-      queue: 'a',
-      messageId: 'm',
-      subscriptionId: 's',
-      status: 'exhausted',
-      acceptedAt: AT,
-      attemptCount: 1,
-    };
-    const deliveries = Array.from({ length: 100 }, () => delivery);
-    const statistics = (enabled: boolean) => () => json({ enabled, total: { messages: enabled ? 1234 : 0 } });
-    const api = await stubApi({
+    const deliveries = Array.from({ length: 100 }, () => ({ ...listed, status: 'exhausted' }));
+    const routes: StubRoutes = {
       'GET /v2/queues': ({ path }) =>
         path.includes('with_count') ? json({ queues: [], count: 57 }) : queues(['a', 'b'], 'm1'),
-      'GET /v2/queues/a/subscriptions': () => json({ subscriptions: [subscription], links: [] }),
-      'GET /v2/queues/a/deliveries': () => json({ deliveries, links: [{ rel: 'next', href: '?marker=2' }] }),
-      'GET /v2/queues/a/statistics': statistics(true),
-      'GET /v2/queues/b': () => json({}),
-      'GET /v2/queues/b/subscriptions': () => json({ message: 'Forbidden' }, 403),
-      'GET /v2/queues/b/deliveries': () => json({ deliveries: [], links: [] }),
-      'GET /v2/queues/b/statistics': statistics(false),
-    });
-    expect(await api.run(['queue', 'list', '--limit', '2'])).toEqual({
+      'GET /v2/queues/a/subscriptions': json({ subscriptions: [subscription], links: [] }),
+      'GET /v2/queues/a/deliveries': json({ deliveries, links: MORE }),
+      'GET /v2/queues/a/statistics': json({ enabled: true, total: { messages: 1234 } }),
+      'GET /v2/queues/b': json({}),
+      'GET /v2/queues/b/subscriptions': FORBIDDEN,
+      'GET /v2/queues/b/deliveries': page(),
+      'GET /v2/queues/b/statistics': json({ enabled: false, total: { messages: 0 } }),
+    };
+    expect(await runOn(routes, 'queue list --limit 2')).toMatchObject({
       status: 0,
       stdout:
         'Queue  Subscriptions  Undelivered  Messages (24 h)  Metadata\n' +
@@ -80,30 +82,27 @@ describe('posthaste queue list', () => {
   });
 
   it('sends a token instead of a signature if POSTHASTE_TOKEN is set', async () => {
-    const api = await stubApi({ 'GET /v2/queues': () => queues([]) });
-    const { stdout } = await api.run(['queue', 'list'], { env: { POSTHASTE_TOKEN: 'a.b.c' } });
+    const env = { POSTHASTE_TOKEN: 'a.b.c' };
+    const { stdout, requests } = await runOn({ 'GET /v2/queues': queues([]) }, 'queue list', { env });
     expect(stdout).toBe('No queue yet. Create one with npm run -s posthaste -- queue create <queue>\n');
-    expect(api.requests[0]?.headers.authorization).toBe('Bearer a.b.c');
+    expect(requests[0]?.headers.authorization).toBe('Bearer a.b.c');
   });
 
   it('escapes control characters in metadata', async () => {
     const name = 'q\u001b[2J\u009b31m\u202e\r\n';
-    const api = await stubApi({
-      'GET /v2/queues': () => json({ queues: [{ name: 'q', metadata: { name } }], links: [] }),
-    });
-    const shown =
-      (await api.run(['queue', 'list'])).stdout + (await api.run(['queue', 'list', '--json'])).stdout;
+    const list = { 'GET /v2/queues': json({ queues: [{ name: 'q', metadata: { name } }], links: [] }) };
+    const { stdout, lines } = await runOn(list, 'queue list --json');
+    const shown = stdout + (await runOn(list, 'queue list')).stdout;
     expect(shown.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\u202e]/u);
-    const [, ...lines] = shown.split('\n').slice(1);
-    expect(jsonLines(lines.join('\n'))).toEqual([{ name: 'q', metadata: { name } }]);
+    expect(lines).toEqual([{ name: 'q', metadata: { name } }]);
   });
 });
 
 describe('posthaste queue', () => {
   it('shows the metadata, and reports a missing queue in one message', async () => {
-    const api = await stubApi({ 'GET /v2/queues/orders': () => json({ _retry_policy: {} }) });
-    expect((await api.run(['queue', 'show', 'orders', '--json'])).stdout).toBe('{"_retry_policy":{}}\n');
-    expect(await api.run(['queue', 'show', 'others'])).toEqual({
+    const api = await stubApi({ [`GET ${QUEUE}`]: json({ _retry_policy: {} }) });
+    expect((await api.run('queue show orders --json')).stdout).toBe('{"_retry_policy":{}}\n');
+    expect(await api.run('queue show others')).toEqual({
       status: 1,
       stdout: '',
       stderr:
@@ -111,23 +110,22 @@ describe('posthaste queue', () => {
     });
   });
 
-  it('creates a queue with the source text of metadata and policy', async () => {
-    const api = await stubApi({ ...noQueue, 'PUT /v2/queues/orders': () => ({ status: 201, body: '' }) });
-    const metadata = '{"size": 12345678901234567890 }';
-    const policy = '{"maximum_delay": 60}';
-    const run = await api.run(['queue', 'create', 'orders', '--metadata', metadata, '--policy', policy]);
-    expect(run).toEqual({ status: 0, stdout: 'Created queue orders.\n', stderr: `→ ${api.url}\n` });
-    expect(api.requests.at(-1)).toMatchObject({
-      method: 'PUT',
-      body: '{"size": 12345678901234567890,"_retry_policy":{"maximum_delay": 60}}',
-    });
+  it.each([
+    [
+      'the source text of metadata and policy',
+      ['--metadata', '{"size": 12345678901234567890 }', '--policy', '{"maximum_delay": 60}'],
+      '{"size": 12345678901234567890,"_retry_policy":{"maximum_delay": 60}}',
+    ],
+    ['the name of a preset, which the API expands', ['--policy', 'patient'], '{"_retry_policy":"patient"}'],
+  ])('creates a queue with %s', async (_, options, body) => {
+    const routes = { ...noQueue, [`PUT ${QUEUE}`]: { status: 201, body: '' } };
+    const { url, requests, ...run } = await runOn(routes, ['queue', 'create', 'orders', ...options]);
+    expect(run).toMatchObject({ status: 0, stdout: 'Created queue orders.\n', stderr: `→ ${url}\n` });
+    expect(requests.at(-1)).toMatchObject({ method: 'PUT', body });
   });
 
-  it('sends the name of a preset, which the API expands', async () => {
-    const api = await stubApi({ ...noQueue, 'PUT /v2/queues/orders': () => ({ status: 201, body: '' }) });
-    await api.run(['queue', 'create', 'orders', '--policy', 'patient']);
-    expect(api.requests.at(-1)?.body).toBe('{"_retry_policy":"patient"}');
-    const { status, stderr } = await api.run(['queue', 'create', 'orders', '--policy', 'patiant']);
+  it('says which presets there are', async () => {
+    const { status, stderr } = await runOn({}, 'queue create orders --policy patiant');
     expect(status).toBe(2);
     expect(stderr).toContain(
       'There is no preset patiant. Presets: quick, default, standard-webhooks, patient.',
@@ -135,22 +133,23 @@ describe('posthaste queue', () => {
   });
 
   it('does not replace an existing queue', async () => {
-    const api = await stubApi({ 'GET /v2/queues/orders': () => json({}) });
-    const { status, stderr } = await api.run(['queue', 'create', 'orders']);
+    const { status, stderr, requests, url } = await runOn({}, 'queue create orders');
     expect({ status, stderr }).toEqual({
       status: 1,
-      stderr: `→ ${api.url}\nposthaste: Queue orders already exists. To change it, use npm run -s posthaste -- queue set\n`,
+      stderr: `→ ${url}\nposthaste: Queue orders already exists. To change it, use npm run -s posthaste -- queue set\n`,
     });
-    expect(api.requests.map(({ method }) => method)).toEqual(['GET']);
+    expect(requests.map(({ method }) => method)).toEqual(['GET']);
   });
 
   it('sets and removes members by a JSON patch', async () => {
-    const api = await stubApi({ 'PATCH /v2/queues/orders': () => json({ owner: 'b' }) });
-    const args = ['--policy', '{}', '--set', 'a/b~c=1.50', '--set', 'owner="b"', '--unset', 'note'];
-    const { status, stdout } = await api.run(['queue', 'set', 'orders', ...args, '--json']);
-    expect({ status, stdout }).toEqual({ status: 0, stdout: '{"owner":"b"}\n' });
-    expect(api.requests[0]?.headers['content-type']).toBe('application/json-patch+json');
-    expect(api.requests[0]?.body).toBe(
+    const options = '--policy {} --set a/b~c=1.50 --set owner="b" --unset note --json';
+    const { stdout, requests } = await runOn(
+      { [`PATCH ${QUEUE}`]: json({ owner: 'b' }) },
+      `queue set orders ${options}`,
+    );
+    expect(stdout).toBe('{"owner":"b"}\n');
+    expect(requests[0]?.headers['content-type']).toBe('application/json-patch+json');
+    expect(requests[0]?.body).toBe(
       '[{"op":"add","path":"/metadata/_retry_policy","value":{}},' +
         '{"op":"add","path":"/metadata/a~1b~0c","value":1.50},' +
         '{"op":"add","path":"/metadata/owner","value":"b"},' +
@@ -161,144 +160,134 @@ describe('posthaste queue', () => {
 
 describe('a failed API request', () => {
   const fields = [{ field: '_retry_policy.maximum_delay', message: 'must not be under minimum_delay' }];
-  const refusing = () =>
-    stubApi({
-      ...noQueue,
-      'PUT /v2/queues/orders': () => refusal(400, 'invalid_retry_policy', 'all of it', fields),
-    });
+  const refusing = {
+    ...noQueue,
+    [`PUT ${QUEUE}`]: refusal(400, 'invalid_retry_policy', 'all of it', fields),
+  };
 
   it('is reported with the faulty fields, status 1 and no stack trace', async () => {
-    const api = await refusing();
-    expect(await api.run(['queue', 'create', 'orders'])).toEqual({
+    const { url, ...run } = await runOn(refusing, 'queue create orders');
+    expect(run).toMatchObject({
       status: 1,
       stdout: '',
       stderr:
-        `→ ${api.url}\n` +
+        `→ ${url}\n` +
         'posthaste: PUT /v2/queues/orders was refused (400 invalid_retry_policy):\n' +
         '  _retry_policy.maximum_delay must not be under minimum_delay\n',
     });
   });
 
   it('is one line of JSON on stderr with --json', async () => {
-    const { status, stdout, stderr } = await (await refusing()).run(['queue', 'create', 'orders', '--json']);
+    const { status, stdout, stderr } = await runOn(refusing, 'queue create orders --json');
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
     expect(jsonLines(stderr)).toEqual([
       { error: { status: 400, code: 'invalid_retry_policy', message: 'all of it', fields } },
     ]);
   });
 
-  it('names the missing permission if API Gateway denies access', async () => {
-    const api = await stubApi({ 'GET /v2/queues': () => json({ message: 'Forbidden' }, 403) });
-    const { status, stderr } = await api.run(['queue', 'list']);
+  it.each([
+    ['names the missing permission if API Gateway denies access', FORBIDDEN, /execute-api:Invoke/],
+    [
+      'is reported as a version mismatch if the response has an unexpected form',
+      json({ queues: [{ title: 'a' }] }),
+      /^posthaste: The response to GET \/v2\/queues has an unexpected form .* the same version\.\n$/,
+    ],
+  ])('%s', async (_, answer, sentence) => {
+    const { status, stderr } = await runOn({ 'GET /v2/queues': answer }, 'queue list');
     expect(status).toBe(1);
-    expect(stderr).toContain('execute-api:Invoke');
+    expect(stderr).toMatch(sentence);
   });
 
   it('is repeated after a transient error', async () => {
-    const api = await stubApi({
-      'GET /v2/queues': (_, index) => (index < 2 ? json({ message: 'busy' }, 503) : queues(['a'])),
-    });
-    expect((await api.run(['queue', 'list', '--json'])).status).toBe(0);
-    expect(api.requests).toHaveLength(3);
-  });
-
-  it('is reported as a version mismatch if the response has an unexpected form', async () => {
-    const api = await stubApi({ 'GET /v2/queues': () => json({ queues: [{ title: 'a' }] }) });
-    const { status, stderr } = await api.run(['queue', 'list']);
-    expect(status).toBe(1);
-    expect(stderr).toMatch(
-      /^posthaste: The response to GET \/v2\/queues has an unexpected form .* the same version\.\n$/,
-    );
+    const busy = json({ message: 'busy' }, 503);
+    const routes: StubRoutes = { 'GET /v2/queues': (_, index) => (index < 2 ? busy : queues(['a'])) };
+    const { status, requests } = await runOn(routes, 'queue list --json');
+    expect({ status, asked: requests.length }).toEqual({ status: 0, asked: 3 });
   });
 
   it('is reported with the address if the API does not respond', async () => {
-    const { run, close } = await stubApi({});
+    const { run, close } = await stubApi();
     await close();
-    const { status, stderr } = await run(['queue', 'delete', 'orders']);
+    const { status, stderr } = await run('queue delete orders');
     expect(status).toBe(1);
     expect(stderr).toMatch(/\nposthaste: The API of .* does not respond at http.*: .*ECONNREFUSED.*\.\n$/);
   });
 });
 
-const REFUSED = { code: 'validation', message: 'not an object' };
-
 describe('a queue', () => {
   it.each([
-    ['books', ['books', 'oder'], 'orders'],
-    ['a list of deliveries', ['deliveries', 'list', 'oder'], 'orders'],
-    ['a message', ['message', 'show', 'bill', 'm1'], 'bills-of-last-year'],
-    ['a recovery', ['recover', 'start', 'oder', '--since', '1h'], 'orders'],
-    ['a published message', ['publish', 'oder', '--data', '1'], 'orders'],
-    ['published lines', ['publish', 'oder'], 'orders'],
-    ['a deleted queue', ['queue', 'delete', 'oder'], 'orders'],
-  ])('is an error with the name that was meant, if it is missing: %s', async (_, args, meant) => {
-    const api = await stubApi({
-      'GET /v2/queues': () =>
-        json({ queues: [{ name: 'orders' }, { name: 'bills-of-last-year' }], links: [] }),
-    });
-    const { status, stdout, stderr } = await api.run(args, { input: '{"data":1}\n' });
+    ['books oder', 'orders'],
+    ['deliveries list oder', 'orders'],
+    ['message show bill m1', 'bills-of-last-year'],
+    ['recover start oder --since 1h', 'orders'],
+    ['publish oder --data 1', 'orders'],
+    ['publish oder', 'orders'],
+    ['queue delete oder', 'orders'],
+  ])('is an error with the name that was meant, if it is missing: %s', async (line, meant) => {
+    const routes = { 'GET /v2/queues': queues(['orders', 'bills-of-last-year']) };
+    const { status, stdout, stderr, requests } = await runOn(routes, line, { input: '{"data":1}\n' });
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
-    expect(stderr).toContain(
-      `There is no queue ${args[0] === 'message' ? 'bill' : 'oder'}. Did you mean ${meant}?\n`,
-    );
-    expect(stderr.includes('--create')).toBe(args[0] === 'publish');
-    expect(
-      api.requests.filter(({ method, path }) => method !== 'GET' && !path.endsWith('/recoveries')),
-    ).toEqual([]);
+    const missing = line.startsWith('message') ? 'bill' : 'oder';
+    expect(stderr).toContain(`There is no queue ${missing}. Did you mean ${meant}?\n`);
+    expect(stderr.includes('--create')).toBe(line.startsWith('publish'));
+    const changes = requests.filter(({ method }) => method !== 'GET').map(({ path }) => path);
+    expect(changes.filter((path) => !path.endsWith('/recoveries'))).toEqual([]);
   });
 
   it('is named without a suggestion to a caller who may not list queues', async () => {
-    const api = await stubApi({ 'GET /v2/queues': () => json({ message: 'Forbidden' }, 403) });
-    expect((await api.run(['books', 'oder'])).stderr).toContain('There is no queue oder. To see all queues,');
+    const { stderr } = await runOn({ 'GET /v2/queues': FORBIDDEN }, 'books oder');
+    expect(stderr).toContain('There is no queue oder. To see all queues,');
   });
 
+  const CREATE = 'subscription create oder https://example.com/hook';
+  const CREATED = 'POST /v2/queues/oder/subscriptions';
+
   it('is created with a word on it for a new subscription, so that a mistyped name is noticed', async () => {
-    const created = { subscription_id: 's1', secret: 'whsec_x' };
-    const api = await stubApi({ 'POST /v2/queues/oder/subscriptions': () => json(created, 201) });
-    const { status, stderr } = await api.run(['subscription', 'create', 'oder', 'https://example.com']);
+    const created = json({ subscription_id: 's1', secret: 'whsec_x' }, 201);
+    const { status, stderr } = await runOn({ [CREATED]: created }, CREATE);
     expect(status).toBe(0);
     expect(stderr).toContain('There was no queue oder: it was created.');
   });
 
   it.each([
-    ['create', 'https://example.com/hook', () => refusal(400, 'validation', 'no https')],
-    ['import', '-', () => json({ subscriptions: [], failed: [{ line: 1, error: REFUSED }] })],
-  ])('is not said to be created if nothing was: subscription %s', async (command, from, answer) => {
-    const path = command === 'create' ? 'queues/oder/subscriptions' : 'queues/oder/import';
-    const api = await stubApi({ [`POST /v2/${path}`]: answer });
-    const { status, stderr } = await api.run(['subscription', command, 'oder', from], { input: '{}\n' });
+    [CREATE, CREATED, refusal(400, 'validation', 'no https')],
+    [
+      'subscription import oder -',
+      'POST /v2/queues/oder/import',
+      json({ subscriptions: [], failed: [{ line: 1, error: { code: 'validation', message: 'no object' } }] }),
+    ],
+  ])('is not said to be created if nothing was: %s', async (line, route, answer) => {
+    const { status, stderr } = await runOn({ [route]: answer }, line, { input: '{}\n' });
     expect(status).toBe(1);
     expect(stderr).toMatch(/refused/);
     expect(stderr).not.toContain('There was no queue');
   });
 
   it('leaves an error as it is if the queue exists', async () => {
-    const { stderr } = await (await stubApi({})).run(['message', 'show', 'orders', 'm1']);
+    const { stderr } = await runOn({}, 'message show orders m1');
     expect(stderr).toContain('was refused (404 not_found)');
   });
 });
 
 describe('posthaste queue delete', () => {
-  const deleting = (...subscriptions: object[]) =>
-    stubApi({
-      'GET /v2/queues/orders/subscriptions': () => json({ subscriptions, links: [] }),
-      'DELETE /v2/queues/orders': () => ({ status: 204, body: '' }),
-    });
-  const isDeleted = ({ requests }: StubApi): boolean => requests.some(({ method }) => method === 'DELETE');
+  const deleting = async (subscriptions: object[], options: string, terminal?: RunOptions) => {
+    const routes = {
+      [`GET ${QUEUE}/subscriptions`]: json({ subscriptions, links: [] }),
+      [`DELETE ${QUEUE}`]: NO_CONTENT,
+    };
+    const { requests, ...run } = await runOn(routes, `queue delete orders${options}`, terminal);
+    return { ...run, isDeleted: requests.some(({ method }) => method === 'DELETE') };
+  };
 
-  it('is deleted at once if it has no subscriptions, or with --yes', async () => {
-    const { stdout } = await (await deleting()).run(['queue', 'delete', 'orders', '--json']);
-    expect(stdout).toBe('{"queue":"orders"}\n');
-    const { status } = await (await deleting(subscription)).run(['queue', 'delete', 'orders', '--yes']);
-    expect(status).toBe(0);
-  });
-
-  it('is kept if it has subscriptions and there is no terminal to ask on', async () => {
-    const api = await deleting(subscription);
-    const { status, stderr } = await api.run(['queue', 'delete', 'orders']);
-    expect(status).toBe(2);
-    expect(stderr).toContain('error: queue orders has 1 subscription; add --yes to delete them too');
-    expect(isDeleted(api)).toBe(false);
+  it.each([
+    ['at once if it has no subscriptions', [], ' --json', { status: 0, stdout: '{"queue":"orders"}\n' }],
+    ['with --yes', [subscription], ' --yes', { status: 0 }],
+    ['not without a terminal to ask on', [subscription], '', { status: 2 }],
+  ])('is deleted %s', async (_, subscriptions, options, expected) => {
+    const run = await deleting(subscriptions, options);
+    expect(run).toMatchObject({ ...expected, isDeleted: expected.status === 0 });
+    const asked = 'error: queue orders has 1 subscription; add --yes to delete them too';
+    expect(run.stderr.includes(asked)).toBe(expected.status === 2);
   });
 
   it.each([
@@ -306,9 +295,9 @@ describe('posthaste queue delete', () => {
     ['yes', 1],
     [undefined, 1],
   ])('asks for its name on a terminal, and is answered %s', async (answer, status) => {
-    const api = await deleting(subscription, { ...subscription, id: 's2' });
-    const run = await api.run(['queue', 'delete', 'orders'], answering(answer, 'Type its name'));
+    const two = [subscription, { ...subscription, id: 's2' }];
+    const run = await deleting(two, '', answering(answer, 'Type its name'));
     expect(run.stderr).toContain('Queue orders has 2 subscriptions. Type its name to delete them too: ');
-    expect({ status: run.status, isDeleted: isDeleted(api) }).toEqual({ status, isDeleted: status === 0 });
+    expect(run).toMatchObject({ status, isDeleted: status === 0 });
   });
 });
