@@ -13,14 +13,21 @@ import { readPage, type PageFiles } from '../../../cli/commands/console/console-
 import { awsEnvironment, plainEnvironment } from '../../../local/local-aws.ts';
 import { loopbackPort } from '../../../local/loopback-port.ts';
 import { startConsoleCommand } from '../../browser/console-command.ts';
+import { listen } from '../../support/listening.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { ANY_KEYS, apiEnvironment, posthaste } from './run-command.ts';
 import { json, stubApi } from './stub-api.ts';
 
-// The first test builds the page.
-vi.setConfig({ testTimeout: 60_000 });
+// The first test builds the page, if its sources have changed.
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 const nowhere = 'http://127.0.0.1:9';
+/** Nothing listens there, and the SDK must not retry. */
+const unreachable = () => ({
+  ...plainEnvironment(),
+  ...awsEnvironment(nowhere, ANY_KEYS),
+  AWS_MAX_ATTEMPTS: '1',
+});
 
 const isRefusedAt = async (host: string, port: number): Promise<boolean> => {
   const socket = connect(port, host);
@@ -35,47 +42,49 @@ const isRefusedAt = async (host: string, port: number): Promise<boolean> => {
 };
 
 describe('posthaste console', () => {
-  it('prints a loopback address that serves the page and the API, and exits with status 0 on Ctrl-C', async () => {
-    const api = await stubApi({ 'GET /v2/queues': () => json({ queues: [], links: [] }) });
-    const port = await loopbackPort();
-    const served = await startConsoleCommand(apiEnvironment(api.url), ['--port', String(port)]);
+  /** The running command, and what its page gets from a path. */
+  const started = async (env: NodeJS.ProcessEnv, args: string[] = []) => {
+    const served = await startConsoleCommand(env, args);
     const { origin, hash } = new URL(served.url);
+    const headers = { authorization: `Bearer ${hash.replace('#token=', '')}` };
+    const read = async (path: string): Promise<unknown> => (await fetch(origin + path, { headers })).json();
+    return { ...served, origin, read };
+  };
+
+  it('prints a loopback address that serves the page and the API, and exits with status 0 on Ctrl-C', async () => {
+    const api = await stubApi({ 'GET /v2/queues': json({ queues: [], links: [] }) });
+    const port = await loopbackPort();
+    const { origin, read, stop } = await started(apiEnvironment(api.url), ['--port', String(port)]);
     expect(origin).toBe(`http://127.0.0.1:${port}`);
     expect(await (await fetch(origin)).text()).toContain('<title>');
-    const headers = { authorization: `Bearer ${hash.replace('#token=', '')}` };
-    const answer = await fetch(`${origin}/api/v2/queues`, { headers });
-    expect(await answer.json()).toEqual({ queues: [], links: [] });
+    expect(await read('/api/v2/queues')).toEqual({ queues: [], links: [] });
 
     const others = Object.values(networkInterfaces())
       .flatMap((addresses = []) => addresses)
       .filter(({ internal, family }) => !internal && family === 'IPv4');
     for (const { address } of others) expect(await isRefusedAt(address, port)).toBe(true);
-    expect(await served.stop()).toBe(0);
+    expect(await stop()).toBe(0);
     expect(await isRefusedAt('127.0.0.1', port)).toBe(true);
   });
 
   it('starts without a deployment, and says that only the policy designer works', async () => {
-    // Nothing listens there, and the SDK must not retry.
-    const env = { ...plainEnvironment(), ...awsEnvironment(nowhere, ANY_KEYS), AWS_MAX_ATTEMPTS: '1' };
-    const served = await startConsoleCommand(env);
-    const { origin, hash } = new URL(served.url);
-    const headers = { authorization: `Bearer ${hash.replace('#token=', '')}` };
-    const info = await (await fetch(`${origin}/api-local/info`, { headers })).json();
-    expect(info).toMatchObject({ deployment: null, problem: { code: 'no_deployment' } });
-    expect(await served.stop()).toBe(0);
-    expect(served.stderr()).toContain('only the policy designer works');
+    const { read, stop, stderr } = await started(unreachable());
+    const problem = { code: 'no_deployment' };
+    expect(await read('/api-local/info')).toMatchObject({ deployment: null, problem });
+    expect(await stop()).toBe(0);
+    expect(stderr()).toContain('only the policy designer works');
   });
 
-  it('fails if the chosen deployment is missing, or the port is in use', async () => {
-    const env = { ...plainEnvironment(), ...awsEnvironment(nowhere, ANY_KEYS), AWS_MAX_ATTEMPTS: '1' };
-    const named = await posthaste(['console', '--deployment', 'Elsewhere'], { env });
+  it('fails if the chosen deployment is missing', async () => {
+    const named = await posthaste('console --deployment Elsewhere', { env: unreachable() });
     expect(named).toMatchObject({ status: 1, stdout: '' });
     expect(named.stderr).toMatch(/The stack Elsewhere(Pipeline|State) could not be looked up/);
+  });
 
+  it('fails if the port is in use', async () => {
     const taker = createServer();
-    const port = await loopbackPort();
-    await new Promise<void>((resolve) => taker.listen(port, '127.0.0.1', resolve));
-    const taken = await posthaste(['console', '--port', String(port)], { env: apiEnvironment(nowhere) });
+    const port = await listen(taker, '127.0.0.1');
+    const taken = await posthaste(`console --port ${port}`, { env: apiEnvironment(nowhere) });
     taker.close();
     expect(taken).toMatchObject({ status: 1, stdout: '' });
     expect(taken.stderr).toContain(`Port ${port} is in use`);
@@ -124,11 +133,6 @@ describe('opening the console in the default browser', () => {
   });
 });
 
-// Vite builds the page if its sources have changed.
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
-
-const MAX_BYTES = 150 * 1024;
-
 let page: PageFiles;
 beforeAll(async () => {
   const { signal } = new AbortController();
@@ -141,7 +145,7 @@ describe('the built console', () => {
   it('is at most 150 KB in total, gzipped', () => {
     const sizes = [...page].map(([path, { bytes }]) => ({ path, size: gzipSync(bytes).length }));
     const sum = sizes.reduce((total, { size }) => total + size, 0);
-    expect(sum, JSON.stringify(sizes)).toBeLessThanOrEqual(MAX_BYTES);
+    expect(sum, JSON.stringify(sizes)).toBeLessThanOrEqual(150 * 1024);
     expect(sum).toBeGreaterThan(10_000);
   });
 

@@ -6,13 +6,10 @@ import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type ApiAccess, findApi } from '../../../cli/api/api-access.ts';
 import { startSigningProxy } from '../../../cli/commands/proxy/proxy.ts';
 import type { LoopbackServer } from '../../../cli/loopback/loopback-server.ts';
-import { loopbackPort } from '../../../local/loopback-port.ts';
 import { awsStub, type AwsStub } from '../../support/aws-stub.ts';
+import { closeServer, listen } from '../../support/listening.ts';
 import { requestLoopback, type LoopbackResponse, type LoopbackRequest } from './loopback-request.ts';
 import { posthaste, apiEnvironment } from './run-command.ts';
-
-let api: AwsStub;
-let proxy: LoopbackServer;
 
 const credentials = {
   accessKeyId: 'test',
@@ -21,24 +18,24 @@ const credentials = {
   region: 'us-east-1',
 };
 
-const access = (apiUrl: string): ApiAccess => ({
-  name: 'a test',
-  apiUrl,
-  isLocal: false,
-  authorize: async (call) => (await new AwsV4Signer({ ...credentials, ...call }).sign()).headers,
-});
+const proxyTo = async (apiUrl: string): Promise<LoopbackServer> => {
+  const authorize: ApiAccess['authorize'] = async (call) =>
+    (await new AwsV4Signer({ ...credentials, ...call }).sign()).headers;
+  const started = await startSigningProxy({ name: 'a test', apiUrl, isLocal: false, authorize });
+  onTestFinished(started.close);
+  return started;
+};
 
+let api: AwsStub;
+let proxy: LoopbackServer;
 beforeEach(async () => {
   api = await awsStub(({ path }) => ({
     status: path.startsWith('/v2/queues/new') ? 201 : 200,
     headers: { 'content-type': 'application/json', location: '/v2/queues/new', 'set-cookie': 'a=b' },
     body: '{"queues":[]}',
   }));
-  proxy = await startSigningProxy(access(api.config.endpoint));
-  onTestFinished(async () => {
-    await proxy.close();
-    await api.close();
-  });
+  onTestFinished(api.close);
+  proxy = await proxyTo(api.config.endpoint);
 });
 
 const ask = ({ path = '/v2/queues', ...asked }: LoopbackRequest): Promise<LoopbackResponse> =>
@@ -47,29 +44,21 @@ const ask = ({ path = '/v2/queues', ...asked }: LoopbackRequest): Promise<Loopba
 describe('the signing proxy', () => {
   it('signs and forwards a request byte for byte, without headers that identify the caller', async () => {
     const body = '{ "a": 1.0 }';
-    const answer = await ask({
-      method: 'PUT',
-      path: '/v2/queues/new?x=%20y&x=1',
-      headers: {
-        'content-type': 'application/json',
-        'client-id': 'c',
-        authorization: 'Bearer x',
-        cookie: 'c=d',
-      },
-      body,
-    });
+    const path = '/v2/queues/new?x=%20y&x=1';
+    const kept = { 'content-type': 'application/json', 'client-id': 'c' };
+    const headers = { ...kept, authorization: 'Bearer x', cookie: 'c=d' };
+    const answer = await ask({ method: 'PUT', path, headers, body });
     expect(answer).toMatchObject({ status: 201, body: '{"queues":[]}' });
     expect(answer.headers).toMatchObject({ location: '/v2/queues/new', 'x-content-type-options': 'nosniff' });
     expect(answer.headers['set-cookie']).toBeUndefined();
 
     const seen = api.requests[0];
-    expect(seen).toMatchObject({ method: 'PUT', path: '/v2/queues/new?x=%20y&x=1', body });
-    expect(seen?.headers).toMatchObject({ 'content-type': 'application/json', 'client-id': 'c' });
+    expect(seen).toMatchObject({ method: 'PUT', path, body, headers: kept });
     expect(seen?.headers.cookie).toBeUndefined();
     const signer = new AwsV4Signer({
       ...credentials,
       method: 'PUT',
-      url: `${api.config.endpoint}/v2/queues/new?x=%20y&x=1`,
+      url: `${api.config.endpoint}${path}`,
       headers: { 'client-id': 'c' },
       datetime: String(seen?.headers['x-amz-date']),
       body,
@@ -124,7 +113,7 @@ describe('the signing proxy', () => {
   });
 
   it('listens on loopback as a command, and exits with status 0 on Ctrl-C', async () => {
-    const run = await posthaste(['proxy', '--json'], {
+    const run = await posthaste('proxy --json', {
       env: apiEnvironment(api.config.endpoint),
       onStart: ({ stdout, interrupt }) => {
         stdout.once('data', (data: Buffer) => {
@@ -143,45 +132,35 @@ describe('the signing proxy', () => {
     const found = findApi({}, { POSTHASTE_API_URL: 'ftp://example.com' });
     await expect(found).rejects.toThrow('POSTHASTE_API_URL must be an http or https URL');
   });
-});
 
-it('the proxy keeps working after a caller disconnects before the API answers, also if that request times out later', async () => {
-  onTestFinished(() => {
-    vi.restoreAllMocks();
-  });
-  const limits: AbortController[] = [];
-  vi.spyOn(AbortSignal, 'timeout').mockImplementation(() => {
-    const limit = new AbortController();
-    limits.push(limit);
-    return limit.signal;
-  });
-  const held: ServerResponse[] = [];
-  const api = createServer((request, response) => {
-    if (request.url === '/held') held.push(response);
-    else response.end('{}');
-  });
-  const port = await loopbackPort(undefined);
-  api.listen(port, '127.0.0.1');
-  await once(api, 'listening');
-  const proxy = await startSigningProxy({
-    name: 'a test',
-    apiUrl: `http://127.0.0.1:${port}`,
-    isLocal: false,
-    authorize: () => Promise.resolve(new Headers()),
-  });
+  it('keeps working after a caller disconnects before the API answers, also if that request times out later', async () => {
+    onTestFinished(() => {
+      vi.restoreAllMocks();
+    });
+    const limits: AbortController[] = [];
+    vi.spyOn(AbortSignal, 'timeout').mockImplementation(() => {
+      const limit = new AbortController();
+      limits.push(limit);
+      return limit.signal;
+    });
+    const held: ServerResponse[] = [];
+    const slow = createServer((request, response) => {
+      if (request.url === '/held') held.push(response);
+      else response.end('{}');
+    });
+    const { port } = await proxyTo(`http://127.0.0.1:${await listen(slow, '127.0.0.1')}`);
+    onTestFinished(() => closeServer(slow));
+    const isServed = async () => (await requestLoopback(port, { path: '/next' })).status === 200;
 
-  const caller = connect(proxy.port, '127.0.0.1');
-  caller.write(`GET /held HTTP/1.1\r\nhost: 127.0.0.1:${proxy.port}\r\n\r\n`);
-  await once(api, 'request');
-  caller.destroy();
-  // A further request shows that the proxy has processed the disconnect, or the start of the response.
-  expect((await requestLoopback(proxy.port, { path: '/next' })).status).toBe(200);
-  held[0]?.writeHead(200, { 'content-length': '100' }).write('{"queues":');
-  expect((await requestLoopback(proxy.port, { path: '/next' })).status).toBe(200);
-  limits[0]?.abort(new DOMException('The operation was aborted due to timeout', 'TimeoutError'));
-
-  expect((await requestLoopback(proxy.port, { path: '/next' })).status).toBe(200);
-  await proxy.close();
-  api.closeAllConnections();
-  api.close();
+    const caller = connect(port, '127.0.0.1');
+    caller.write(`GET /held HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\n\r\n`);
+    await once(slow, 'request');
+    caller.destroy();
+    // A further request shows that the proxy has processed the disconnect, or the start of the response.
+    expect(await isServed()).toBe(true);
+    held[0]?.writeHead(200, { 'content-length': '100' }).write('{"queues":');
+    expect(await isServed()).toBe(true);
+    limits[0]?.abort(new DOMException('The operation was aborted due to timeout', 'TimeoutError'));
+    expect(await isServed()).toBe(true);
+  });
 });
