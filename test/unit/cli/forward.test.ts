@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import * as z from 'zod';
 import { ApiRefusal } from '../../../api-client/refusal.ts';
 import {
@@ -14,72 +14,69 @@ import {
 import { plainEnvironment } from '../../../local/local-aws.ts';
 import { startReceiver, type ReceivedRequest, type Receiver } from '../../support/receiver.ts';
 import { PATH, pullWorld, type PullWorld } from '../api/pull-world.ts';
-import { jsonLines, posthaste, type Run, ctrlC } from './run-command.ts';
-import { json, stubApi } from './stub-api.ts';
+import { ID } from './delivery-views.ts';
+import { ctrlC, posthaste, type Run } from './run-command.ts';
+import { json, runOn, type StubRoutes } from './stub-api.ts';
 
 describe('posthaste forward', () => {
+  const BY_TOKEN = '/v2/pull/orders/subscription-1';
   let world: PullWorld;
   let api: Receiver;
   let target: Receiver;
   let token: string;
-  let interrupt: () => void;
-  /** Stops the command at this receive, from 1. */
-  let lastReceive: number;
-  /** Called before the API gets a receive, from 1. */
-  let onReceive: (receive: number) => Promise<void>;
-
-  const BY_TOKEN = '/v2/pull/orders/subscription-1';
 
   beforeEach(async () => {
     world = await pullWorld();
     api = await startReceiver();
     target = await startReceiver();
-    lastReceive = 2;
-    onReceive = () => Promise.resolve();
-    let receives = 0;
-    for (const step of ['receive', 'ack', 'nack'])
-      api.script(`${BY_TOKEN}/${step}`, async ({ headers, body }: ReceivedRequest) => {
-        if (step === 'receive') {
-          if (++receives === lastReceive) interrupt();
-          await onReceive(receives);
-        }
-        const { authorization = '' } = headers;
-        const answer = await world.call('POST', `${BY_TOKEN}/${step}`, body.toString(), { authorization });
-        return {
-          status: answer.status,
-          headers: { 'content-type': 'application/json' },
-          ...(answer.body !== undefined && { body: JSON.stringify(answer.body) }),
-        };
-      });
+    onTestFinished(async () => {
+      await Promise.all([api.close(), target.close()]);
+    });
     const made = await world.call('POST', `${PATH}/pull-token`, {});
     ({ token } = z.object({ token: z.string() }).parse(made.body));
   });
 
-  afterEach(async () => {
-    await Promise.all([api.close(), target.close()]);
-  });
-
-  /** Runs `posthaste forward` until the last receive. */
-  const forward = (args: readonly string[] = [], env: NodeJS.ProcessEnv = {}): Promise<Run> =>
-    posthaste(
-      ['forward', 'orders', 'subscription-1', '--to', target.url('/hook'), '--url', api.url(''), ...args],
-      {
-        env: { ...plainEnvironment(), POSTHASTE_PULL_TOKEN: token, ...env },
-        onStart: (command) => {
-          ({ interrupt } = command);
-          command.stdin.end(token);
-        },
+  /** Runs `posthaste forward` until this receive, from 1. `onReceive`: called before the API gets one. */
+  const forward = (
+    options = '',
+    env: NodeJS.ProcessEnv = {},
+    { lastReceive = 2, onReceive = (_receive: number): unknown => undefined } = {},
+  ): Promise<Run> => {
+    const { press, options: interruptible } = ctrlC();
+    let receives = 0;
+    const answering = async (step: string, { headers, body }: ReceivedRequest) => {
+      if (step === 'receive') {
+        if (++receives === lastReceive) press();
+        await onReceive(receives);
+      }
+      const { authorization = '' } = headers;
+      const answer = await world.call('POST', `${BY_TOKEN}/${step}`, body.toString(), { authorization });
+      return {
+        status: answer.status,
+        headers: { 'content-type': 'application/json' },
+        ...(answer.body !== undefined && { body: JSON.stringify(answer.body) }),
+      };
+    };
+    for (const step of ['receive', 'ack', 'nack'])
+      api.script(`${BY_TOKEN}/${step}`, (request) => answering(step, request));
+    const line = `forward orders subscription-1 --to ${target.url('/hook')} --url ${api.url('')}${options}`;
+    return posthaste(line, {
+      env: { ...plainEnvironment(), POSTHASTE_PULL_TOKEN: token, ...env },
+      onStart: (command) => {
+        interruptible.onStart?.(command);
+        command.stdin.end(token);
       },
-    );
+    });
+  };
 
-  /** The record of the published delivery. */
-  const recorded = async (): Promise<unknown> =>
-    (await world.call('GET', '/v2/queues/orders/messages/message-1/deliveries/subscription-1')).body;
+  /** The record of a published delivery. */
+  const recorded = async (id = 'message-1'): Promise<unknown> =>
+    (await world.call('GET', `/v2/queues/orders/messages/${id}/deliveries/subscription-1`)).body;
 
   it('posts the signed headers and the bytes of the body, and acknowledges a 2xx', async () => {
     target.script('/hook', [{ status: 201 }]);
     await world.publish({ data: '{"text": "é", "total": 1.0}' });
-    const { status, stdout, stderr } = await forward(['--json']);
+    const { status, lines, stderr } = await forward(' --json');
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
     const [request] = target.received('/hook');
     const secret = new Webhook(Buffer.alloc(32, 7).toString('base64'));
@@ -95,7 +92,7 @@ describe('posthaste forward', () => {
         'webhook-signature': signature,
       },
     });
-    expect(jsonLines(stdout)).toMatchObject([
+    expect(lines).toMatchObject([
       { messageId: 'message-1', attempt: 1, status: 201, outcome: 'acked', interval: 1 },
     ]);
     expect(await recorded()).toMatchObject({ status: 'delivered' });
@@ -104,8 +101,8 @@ describe('posthaste forward', () => {
   it.each([400, 503, 302])('records a failed attempt with the reason after a %i', async (code) => {
     target.script('/hook', [{ status: code, headers: { location: target.url('/elsewhere') } }]);
     await world.publish();
-    const { stdout } = await forward(['--json']);
-    expect(jsonLines(stdout)).toMatchObject([{ status: code, outcome: 'nacked' }]);
+    const { lines } = await forward(' --json');
+    expect(lines).toMatchObject([{ status: code, outcome: 'nacked' }]);
     expect(target.received('/elsewhere')).toEqual([]);
     expect(await recorded()).toMatchObject({
       status: 'retrying',
@@ -116,8 +113,7 @@ describe('posthaste forward', () => {
   it('records why a target that is down did not answer, and pauses longer and longer', async () => {
     await target.close();
     for (const id of ['m-1', 'm-2', 'm-3', 'm-4']) await world.publish({ id });
-    lastReceive = 4;
-    const { status, stdout, stderr } = await forward(['--concurrency', '1', '--verbose']);
+    const { status, stdout, stderr } = await forward(' --concurrency 1 --verbose', {}, { lastReceive: 4 });
     expect(status).toBe(0);
     const [head, ...rows] = stdout.trimEnd().split('\n');
     expect(head).toMatch(/^Time +Message +Attempt +Duration +Interval +Status$/);
@@ -127,14 +123,12 @@ describe('posthaste forward', () => {
       );
     expect(rows).toEqual([row(1), row(1), row(2), row(4)]);
     expect(stderr).toContain('failed: slept 1 s, next 2 s\nfailed: slept 2 s, next 4 s\n');
-    const { body } = await world.call('GET', '/v2/queues/orders/messages/m-1/deliveries/subscription-1');
-    expect(JSON.stringify(body)).toContain('nacked: connect ECONNREFUSED 127.0.0.1');
+    expect(JSON.stringify(await recorded('m-1'))).toContain('nacked: connect ECONNREFUSED 127.0.0.1');
   });
 
   it('pauses by the options of the poller while nothing waits', async () => {
-    lastReceive = 5;
-    const poller = ['--floor', '0.25', '--ceiling', '0.9', '--exponent', '3'];
-    const { stderr } = await forward(['--verbose', ...poller]);
+    const poller = ' --verbose --floor 0.25 --ceiling 0.9 --exponent 3';
+    const { stderr } = await forward(poller, {}, { lastReceive: 5 });
     expect(stderr.match(/slept .*/g)).toEqual([
       'slept 0.25 s, next 0.75 s',
       'slept 0.75 s, next 0.9 s',
@@ -144,11 +138,11 @@ describe('posthaste forward', () => {
   });
 
   it.each([
-    ['a file', ['--token-file', '-'], { POSTHASTE_PULL_TOKEN: '' }],
-    ['the environment', [], {}],
-  ])('takes the token from %s, and never prints it', async (_, args, env) => {
+    ['a file', ' --token-file -', { POSTHASTE_PULL_TOKEN: '' }],
+    ['the environment', '', {}],
+  ])('takes the token from %s, and never prints it', async (_, option, env) => {
     await world.publish();
-    const { stdout, stderr } = await forward([...args, '--verbose'], env);
+    const { stdout, stderr } = await forward(`${option} --verbose`, env);
     expect(target.received('/hook')).toHaveLength(1);
     expect(stdout + stderr).not.toContain(token);
   });
@@ -156,11 +150,8 @@ describe('posthaste forward', () => {
   it('waits while the subscription is disabled, says so once, and continues when it is enabled', async () => {
     await world.publish();
     await world.call('POST', `${PATH}/disable`);
-    lastReceive = 4;
-    onReceive = async (receive) => {
-      if (receive === 3) await world.call('POST', `${PATH}/enable`);
-    };
-    const { status, stderr } = await forward(['--verbose']);
+    const onReceive = (receive: number) => receive === 3 && world.call('POST', `${PATH}/enable`);
+    const { status, stderr } = await forward(' --verbose', {}, { lastReceive: 4, onReceive });
     expect(status).toBe(0);
     expect(stderr.match(/the subscription is disabled|slept .*|Receiving again/g)).toEqual([
       'the subscription is disabled',
@@ -173,7 +164,7 @@ describe('posthaste forward', () => {
 
   it('ends with 1 and a sentence when the token is refused', async () => {
     const POSTHASTE_PULL_TOKEN = `phpull_${'x'.repeat(43)}`;
-    expect(await forward(['--json'], { POSTHASTE_PULL_TOKEN })).toEqual({
+    expect(await forward(' --json', { POSTHASTE_PULL_TOKEN })).toEqual({
       status: 1,
       stdout: '',
       stderr:
@@ -182,40 +173,37 @@ describe('posthaste forward', () => {
   });
 
   it.each([
-    ['phpull_short', [], 'posthaste: The token has the wrong form. Expected phpull_ and 43 characters.\n'],
+    ['phpull_short', '', 'posthaste: The token has the wrong form. Expected phpull_ and 43 characters.\n'],
     [
       undefined,
-      ['--url', 'http://api.example'],
+      ' --url http://api.example',
       'posthaste: The token would be readable on its way to http://api.example. Give an https URL.\n',
     ],
-  ])('does not send the token %s by %j', async (given, args, sentence) => {
+  ])('does not send the token %s by %j', async (given, option, sentence) => {
     const env = given === undefined ? {} : { POSTHASTE_PULL_TOKEN: given };
-    expect(await forward(args, env)).toEqual({ status: 1, stdout: '', stderr: sentence });
+    expect(await forward(option, env)).toEqual({ status: 1, stdout: '', stderr: sentence });
     expect(api.received()).toEqual([]);
   });
 
   it('signs as an operator of the chosen deployment, whose outage it reports once and survives', async () => {
     const { press, options } = ctrlC();
-    const id = '5b0c0f1e-7d0c-4a57-9d1a-0f2f3f1c9b11';
-    const route = `POST /v2/queues/orders/subscriptions/${id}/receive`;
-    const deployed = await stubApi({
-      [route]: (_, index) => {
-        if (index === 3) press();
-        return index < 2 ? json({ message: 'Service Unavailable' }, 503) : json({ deliveries: [] });
-      },
-    });
-    const args = ['forward', 'orders', id, '--to', target.url('/hook'), '--deployment', 'Posthaste'];
-    const { status, stderr } = await deployed.run(args, {
-      env: { POSTHASTE_PULL_TOKEN: token },
-      ...options,
-    });
+    const unavailable = json({ message: 'Service Unavailable' }, 503);
+    const receive: StubRoutes[string] = (_, index) => {
+      if (index === 3) press();
+      return index < 2 ? unavailable : json({ deliveries: [] });
+    };
+    const { status, stderr, requests } = await runOn(
+      { [`POST /v2/queues/orders/subscriptions/${ID}/receive`]: receive },
+      `forward orders ${ID} --to ${target.url('/hook')} --deployment Posthaste`,
+      { env: { POSTHASTE_PULL_TOKEN: token }, ...options },
+    );
     expect(status).toBe(0);
     expect(stderr.split('\n').slice(2)).toEqual([
       expect.stringContaining('(503 from API Gateway): Service Unavailable'),
       'Receiving again.',
       '',
     ]);
-    for (const { headers, body } of deployed.requests) {
+    for (const { headers, body } of requests) {
       expect(headers.authorization).toMatch(/^AWS4-HMAC-SHA256 /);
       expect(body).toBe('{"max":10,"lease_seconds":60}');
     }
@@ -235,28 +223,24 @@ const DOWN: TargetResult = { error: 'connect ECONNREFUSED', durationMs: 1 };
 const outage = new ApiRefusal('POST /receive', 503, '{"message": "Service Unavailable"}');
 
 /** A forwarder whose pauses take no time. It ends when everything waiting was received, and once more nothing. */
-const forwarder = (ids: readonly string[], more: Partial<ForwardOptions> = {}) => {
+const forwarder = (ids: readonly string[]) => {
   const waiting = ids.map(aDelivery);
   const ending = new AbortController();
   const asked: number[] = [];
   const slept: number[] = [];
   const answers: string[] = [];
   const forwarded: Forwarded[] = [];
+  const receive: ForwardOptions['pull']['receive'] = ({ max }) => {
+    asked.push(max);
+    if (waiting.length === 0) ending.abort();
+    return Promise.resolve(waiting.splice(0, max));
+  };
+  const answer = async (text: string): Promise<void> => void answers.push(text);
   const options: ForwardOptions = {
     pull: {
-      receive: ({ max }) => {
-        asked.push(max);
-        if (waiting.length === 0) ending.abort();
-        return Promise.resolve(waiting.splice(0, max));
-      },
-      ack: (receipt) => {
-        answers.push(`ack ${receipt}`);
-        return Promise.resolve();
-      },
-      nack: (receipt, error) => {
-        answers.push(`nack ${receipt} ${error}`);
-        return Promise.resolve();
-      },
+      receive,
+      ack: (receipt) => answer(`ack ${receipt}`),
+      nack: (receipt, error) => answer(`nack ${receipt} ${error}`),
     },
     post: () => Promise.resolve(OK),
     limits: { concurrency: 2, leaseSeconds: 60, interval: {} },
@@ -268,9 +252,8 @@ const forwarder = (ids: readonly string[], more: Partial<ForwardOptions> = {}) =
     },
     onForwarded: (one) => forwarded.push(one),
     onReceived: () => undefined,
-    ...more,
   };
-  return { options, ending, asked, slept, answers, forwarded };
+  return { options, receive, ending, asked, slept, answers, forwarded };
 };
 
 describe('the forwarder', () => {
@@ -303,8 +286,7 @@ describe('the forwarder', () => {
   });
 
   it('pauses longer and longer while the API does not respond, and loses nothing', async () => {
-    const { options, slept, answers } = forwarder(['a']);
-    const { receive } = options.pull;
+    const { options, receive, slept, answers } = forwarder(['a']);
     let failures = 3;
     options.pull.receive = (limits) => (failures-- > 0 ? Promise.reject(outage) : receive(limits));
     await forwardDeliveries(options);
@@ -312,62 +294,40 @@ describe('the forwarder', () => {
     expect(answers).toEqual(['ack receipt-a']);
   });
 
-  it('repeats an acknowledgement that an outage kept from the API', async () => {
-    const acked = Promise.withResolvers<undefined>();
-    const { options, asked, forwarded } = forwarder(['a']);
-    const { receive } = options.pull;
+  it.each([
+    ['repeats an acknowledgement that an outage kept from the API', 3, false, undefined],
+    ['tries an acknowledgement once more when it is interrupted', 2, true, undefined],
+    ['says why it is not recorded if that fails as well', Infinity, true, 'Service Unavailable'],
+  ])('%s', async (_, success, isInterrupted, why) => {
+    const { options, receive, ending, asked, forwarded } = forwarder(['a']);
+    const goesOn = Promise.withResolvers<undefined>();
     options.pull.receive = async (limits) => {
-      if (asked.length === 1) await acked.promise;
+      if (asked.length === 1) await goesOn.promise;
       return receive(limits);
     };
+    if (isInterrupted)
+      options.sleep = () => {
+        ending.abort();
+        goesOn.resolve(undefined);
+        return Promise.reject(new DOMException('aborted', 'AbortError'));
+      };
     let tries = 0;
     options.pull.ack = () => {
-      if (++tries < 3) return Promise.reject(outage);
-      acked.resolve(undefined);
+      if (++tries < success) return Promise.reject(outage);
+      goesOn.resolve(undefined);
       return Promise.resolve();
     };
     await forwardDeliveries(options);
-    expect(tries).toBe(3);
-    expect(forwarded).toEqual([expect.not.objectContaining({ notRecorded: expect.anything() as unknown })]);
-  });
-
-  it.each([
-    [2, undefined],
-    [Infinity, 'Service Unavailable'],
-  ])('tries an acknowledgement once more when it is interrupted: try %i succeeds', async (success, why) => {
-    const { options, ending, asked, forwarded } = forwarder(['a']);
-    const { receive } = options.pull;
-    const interrupted = Promise.withResolvers<undefined>();
-    options.pull.receive = async (limits) => {
-      if (asked.length === 1) await interrupted.promise;
-      return receive(limits);
-    };
-    options.sleep = () => {
-      ending.abort();
-      interrupted.resolve(undefined);
-      return Promise.reject(new DOMException('aborted', 'AbortError'));
-    };
-    let tries = 0;
-    options.pull.ack = () => (++tries === success ? Promise.resolve() : Promise.reject(outage));
-    await forwardDeliveries(options);
-    expect(tries).toBe(2);
+    expect(tries).toBe(isInterrupted ? 2 : 3);
     expect(forwarded.map(({ notRecorded }) => notRecorded)).toEqual([why]);
   });
 
   it('says that an acknowledgement came too late, and goes on', async () => {
-    const late = new ApiRefusal(
-      'POST /ack',
-      409,
-      '{"error": {"code": "conflict", "message": "has expired"}}',
-    );
+    const expired = '{"error": {"code": "conflict", "message": "has expired"}}';
     const { options, forwarded } = forwarder(['a', 'b', 'c']);
-    options.pull.ack = () => Promise.reject(late);
+    options.pull.ack = () => Promise.reject(new ApiRefusal('POST /ack', 409, expired));
     await forwardDeliveries(options);
-    expect(forwarded.map(({ notRecorded }) => notRecorded)).toEqual([
-      'has expired',
-      'has expired',
-      'has expired',
-    ]);
+    expect(forwarded).toMatchObject(Array.from({ length: 3 }, () => ({ notRecorded: 'has expired' })));
   });
 
   it('finishes what it received when it is interrupted, and receives nothing more', async () => {
@@ -382,8 +342,7 @@ describe('the forwarder', () => {
   });
 
   it('forwards what a receive leases that is under way when it is interrupted', async () => {
-    const { options, ending, answers } = forwarder(['a']);
-    const { receive } = options.pull;
+    const { options, receive, ending, answers } = forwarder(['a']);
     options.pull.receive = (limits) => {
       ending.abort();
       return receive(limits);
@@ -393,8 +352,8 @@ describe('the forwarder', () => {
   });
 
   it('ends with the refusal of a receive, after what runs', async () => {
-    const { options, answers } = forwarder(['a'], { post: () => setImmediate(OK) });
-    const { receive } = options.pull;
+    const { options, receive, answers } = forwarder(['a']);
+    options.post = () => setImmediate(OK);
     const refused = new ApiRefusal('POST /receive', 404, '{}');
     let receives = 0;
     options.pull.receive = (limits) => (++receives === 1 ? receive(limits) : Promise.reject(refused));
@@ -406,15 +365,14 @@ describe('the forwarder', () => {
 describe('the request to the target', () => {
   it('fails at its deadline, and takes the status of an answer that does not end', async () => {
     const target = await startReceiver();
+    onTestFinished(target.close);
     target.script('/slow', [{ delayMs: 500 }]);
-    target.script('/endless', [
-      { raw: 'HTTP/1.1 202 Accepted\r\ncontent-length: 9\r\n\r\nx', behaviour: 'hang' },
+    const unfinished = 'HTTP/1.1 202 Accepted\r\ncontent-length: 9\r\n\r\nx';
+    target.script('/endless', [{ raw: unfinished, behaviour: 'hang' }]);
+    const post = (path: string) => postToTarget(target.url(path), aDelivery('a'), 0.1);
+    expect(await Promise.all([post('/slow'), post('/endless')])).toMatchObject([
+      { error: 'no answer within 0.1 s' },
+      { status: 202 },
     ]);
-    const [slow, endless] = await Promise.all(
-      ['/slow', '/endless'].map((path) => postToTarget(target.url(path), aDelivery('a'), 0.1)),
-    );
-    await target.close();
-    expect(slow).toMatchObject({ error: 'no answer within 0.1 s' });
-    expect(endless).toMatchObject({ status: 202 });
   });
 });
