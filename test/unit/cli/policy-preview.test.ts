@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
@@ -7,12 +7,12 @@ import { DEFAULT_RETRY_POLICY, RETRY_POLICY_PRESETS } from '../../../shared/doma
 import { POLICY_PRESETS } from '../../../shared/domain/retry/vocabulary.ts';
 import { posthaste } from './run-command.ts';
 
-const PROJECT = path.resolve(import.meta.dirname, '../../..');
-
 const preview = (...args: string[]) => posthaste(['policy', 'preview', ...args]);
 
+const docs = readFileSync(path.resolve(import.meta.dirname, '../../../docs/retry-policy.md'), 'utf8');
+
 /** The words into which a shell splits a line. */
-const wordsOf = (line: string): string[] =>
+const wordsIn = (line: string): string[] =>
   execFileSync('sh', ['-c', `printf '%s\\0' ${line}`], { encoding: 'utf8' })
     .split('\0')
     .slice(0, -1);
@@ -24,11 +24,6 @@ const refusal = z.strictObject({
   }),
 });
 
-const refusedFields = (stdout: string): { code: string; fields: string[] } => {
-  const { code, fields } = refusal.parse(JSON.parse(stdout)).error;
-  return { code, fields: fields.map(({ field }) => field) };
-};
-
 describe('posthaste policy preview', () => {
   it('prints only the source, the complete policy, every retry and the total with --json', async () => {
     const policy = {
@@ -36,17 +31,14 @@ describe('posthaste policy preview', () => {
       minimum_delay_retries: 1,
       maximum_delay: 20,
       maximum_delay_retries: 1,
+      backoff_retries: 3,
+      jitter: 'full',
     };
-    const { status, stdout, stderr } = await preview(
-      '--json',
-      '--policy',
-      JSON.stringify({ ...policy, backoff_retries: 3, jitter: 'full' }),
-    );
-
+    const { status, stdout, stderr } = await preview('--json', '--policy', JSON.stringify(policy));
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
     expect(JSON.parse(stdout)).toEqual({
       source: 'subscription',
-      policy: { ...DEFAULT_RETRY_POLICY, ...policy, backoff_retries: 3, jitter: 'full' },
+      policy: { ...DEFAULT_RETRY_POLICY, ...policy },
       retries: [
         { retry: 1, phase: 'immediate', delaySeconds: 0 },
         { retry: 2, phase: 'pre_backoff', delaySeconds: 5 },
@@ -59,14 +51,16 @@ describe('posthaste policy preview', () => {
     });
   });
 
+  const OVERRIDING = '{"ignore_subscription_override":true}';
+
   it.each([
-    ['defaults', []],
-    ['subscription', ['--policy', '{}', '--queue-policy', '{}']],
-    ['queue', ['--queue-policy', '{}']],
-    ['queue', ['--policy', '{}', '--queue-policy', '{"ignore_subscription_override":true}']],
-  ])('names the %s as the source for %j', async (source, args) => {
+    ['defaults', [], DEFAULT_RETRY_POLICY],
+    ['subscription', ['--policy', 'patient', '--queue-policy', 'quick'], RETRY_POLICY_PRESETS.patient],
+    ['queue', ['--queue-policy', 'quick'], RETRY_POLICY_PRESETS.quick],
+    ['queue', ['--policy', '{}', '--queue-policy', OVERRIDING], { ignore_subscription_override: true }],
+  ])('names the %s as the source for %j', async (source, args, policy) => {
     const { stdout } = await preview('--json', ...args);
-    expect(JSON.parse(stdout)).toMatchObject({ source });
+    expect(JSON.parse(stdout)).toMatchObject({ source, policy });
   });
 
   it('prints a table with the mechanism of each retry', async () => {
@@ -92,6 +86,15 @@ describe('posthaste policy preview', () => {
     );
   });
 
+  it('prints no table if there is no retry', async () => {
+    const { stdout } = await preview(
+      '--policy={"retries_with_no_delay":0,"minimum_delay_retries":0,"maximum_delay_retries":0,"backoff_retries":0}',
+    );
+    expect(stdout).toBe(
+      "Policy in force: the subscription's, from --policy.\n\nNo retries: a delivery whose first attempt fails is exhausted.\n",
+    );
+  });
+
   it('mentions an override, jitter and additional statuses that are retried', async () => {
     const { stdout } = await preview(
       '--policy={}',
@@ -102,23 +105,7 @@ describe('posthaste policy preview', () => {
     expect(stdout).toContain('408, 429');
   });
 
-  it('takes the name of a preset, and says which presets there are', async () => {
-    const { stdout } = await preview('--json', '--policy', 'patient', '--queue-policy', 'quick');
-    expect(JSON.parse(stdout)).toMatchObject({
-      source: 'subscription',
-      policy: RETRY_POLICY_PRESETS.patient,
-    });
-    const refused = await preview('--policy', 'patiant');
-    expect({ status: refused.status, stderr: refused.stderr }).toEqual({
-      status: 2,
-      stderr:
-        'The retry policy is invalid:\n  _retry_policy must be an object or the name of a preset. ' +
-        'There is no preset patiant. Presets: quick, default, standard-webhooks, patient\n',
-    });
-  });
-
   it('lists the presets in its help as docs/retry-policy.md does, and as they preview', async () => {
-    const docs = await readFile(path.join(PROJECT, 'docs/retry-policy.md'), 'utf8');
     const { stdout: help } = await preview('--help');
     for (const name of POLICY_PRESETS) {
       const row = new RegExp(`^\\| \`${name}\` +\\|(.+)$`, 'm').exec(docs)?.[1] ?? '';
@@ -130,62 +117,44 @@ describe('posthaste policy preview', () => {
     }
   });
 
-  it('prints no table if there is no retry', async () => {
-    const { stdout } = await preview(
-      '--policy={"retries_with_no_delay":0,"minimum_delay_retries":0,"maximum_delay_retries":0,"backoff_retries":0}',
-    );
-    expect(stdout).toBe(
-      "Policy in force: the subscription's, from --policy.\n\nNo retries: a delivery whose first attempt fails is exhausted.\n",
-    );
+  it.each([
+    ['{"minimum_delay":0,"nope":1}', '{}', ['minimum_delay', 'nope'], 'invalid_retry_policy'],
+    ['{}', '{"minimum_delay":true}', ['queue.minimum_delay'], 'invalid_retry_policy'],
+    ['{"backoff_retries":101}', 'null', ['_retry_policy', 'queue._retry_policy'], 'invalid_retry_policy'],
+    ['{"nope":1}', '{oops}', ['nope', 'queue._retry_policy'], 'invalid_json'],
+    ['', '{}', ['_retry_policy'], 'invalid_json'],
+  ])('refuses %s on %s with status 2 and the fields in JSON', async (policy, queuePolicy, fields, code) => {
+    const args = ['--json', `--policy=${policy}`, `--queue-policy=${queuePolicy}`];
+    const { status, stdout, stderr } = await preview(...args);
+    expect({ status, stderr }).toEqual({ status: 2, stderr: '' });
+    const { error } = refusal.parse(JSON.parse(stdout));
+    expect({ ...error, fields: error.fields.map(({ field }) => field) }).toEqual({ code, fields });
   });
 
   it.each([
-    ['{"minimum_delay":0,"nope":1}', '{}', ['minimum_delay', 'nope']],
-    ['{}', '{"minimum_delay":true}', ['queue.minimum_delay']],
-    ['{"retries_with_no_delay":101}', '{"backoff_retries":101}', ['_retry_policy', 'queue._retry_policy']],
-    ['null', '[]', ['_retry_policy', 'queue._retry_policy']],
-  ])('refuses %s on %s with status 2 and the fields in JSON', async (policy, queuePolicy, fields) => {
-    const { status, stdout, stderr } = await preview(
-      '--json',
-      '--policy',
-      policy,
-      '--queue-policy',
-      queuePolicy,
-    );
-    expect({ status, stderr }).toEqual({ status: 2, stderr: '' });
-    expect(refusedFields(stdout)).toEqual({ code: 'invalid_retry_policy', fields });
-  });
-
-  it('reports invalid JSON with a separate code', async () => {
-    const { status, stdout } = await preview('--json', '--policy={"nope":1}', '--queue-policy={oops}');
-    expect(status).toBe(2);
-    expect(refusedFields(stdout)).toEqual({ code: 'invalid_json', fields: ['nope', 'queue._retry_policy'] });
-    expect(refusedFields((await preview('--json', '--policy=')).stdout)).toEqual({
-      code: 'invalid_json',
-      fields: ['_retry_policy'],
-    });
-  });
-
-  it('prints the faults of a policy as text on stderr', async () => {
-    const { status, stdout, stderr } = await preview('--policy={"minimum_delay":60}');
+    ['{"minimum_delay":60}', '  maximum_delay must not be below minimum_delay'],
+    [
+      'patiant',
+      '  _retry_policy must be an object or the name of a preset. There is no preset patiant. Presets: quick, default, standard-webhooks, patient\n',
+    ],
+  ])('prints the faults of a policy as text on stderr: %s', async (policy, fault) => {
+    const { status, stdout, stderr } = await preview(`--policy=${policy}`);
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
-    expect(stderr).toContain('maximum_delay must not be below minimum_delay');
+    expect(stderr).toContain(`The retry policy is invalid:\n${fault}`);
     expect(stderr).not.toMatch(/^\s+at /m);
   });
 
   it('has a working example in its help', async () => {
-    const { status, stdout } = await preview('--help');
-    expect(status).toBe(0);
+    const { stdout } = await preview('--help');
     const example = /policy preview --policy '(.+)'/.exec(stdout)?.[1] ?? '';
     expect((await preview('--policy', example)).status).toBe(0);
   });
 
   it('prints the output that docs/retry-policy.md shows', async () => {
-    const docs = await readFile(path.join(PROJECT, 'docs/retry-policy.md'), 'utf8');
     const examples = [...docs.matchAll(/```console\n\$ npm run -s posthaste -- (.+)\n([^`]+)```/g)];
     expect(examples.length).toBeGreaterThan(2);
     for (const [, line = '', shown] of examples) {
-      const { stdout, stderr } = await posthaste(wordsOf(line));
+      const { stdout, stderr } = await posthaste(wordsIn(line));
       expect(stdout + stderr).toBe(shown);
     }
   });
