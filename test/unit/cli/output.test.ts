@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { Readable } from 'node:stream';
 import fc from 'fast-check';
-import { describe, expect, it, afterEach, beforeEach, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { rangesOf } from '../../../cli/commands/publish/publish.ts';
 import { untilInterrupted } from '../../../cli/interruption.ts';
 import { inputLines } from '../../../cli/options/input.ts';
@@ -43,22 +43,13 @@ describe('untrusted text', () => {
 describe('a table', () => {
   it('aligns its columns by display width', () => {
     const columns = [{ head: 'Name' }, { head: 'N', align: 'right' as const }];
-    expect(
-      tableLines(columns, [
-        ['世界', '10'],
-        ['e\u0301', '5'],
-      ]),
-    ).toEqual(['Name   N', '世界  10', 'e\u0301      5']);
+    const rows = ['世界 10', 'e\u0301 5'].map((row) => row.split(' '));
+    expect(tableLines(columns, rows)).toEqual(['Name   N', '世界  10', 'e\u0301      5']);
   });
 
   it('of fields omits those without a value', () => {
-    expect(
-      fieldLines([
-        ['A', '1'],
-        ['Long', undefined],
-        ['Bcd', '2'],
-      ]),
-    ).toEqual(['A    1', 'Bcd  2']);
+    const fields = Object.entries({ A: '1', Long: undefined, Bcd: '2' });
+    expect(fieldLines(fields)).toEqual(['A    1', 'Bcd  2']);
   });
 });
 
@@ -95,52 +86,33 @@ describe('lines of an input', () => {
   });
 
   it('mark a line that is too long, and continue after it', async () => {
-    expect(await lines([Buffer.from('ab\nabcd'), Buffer.from('e\nabc\n')], 3)).toEqual([
-      'ab',
-      undefined,
-      'abc',
-    ]);
+    const chunks = ['ab\nabcd', 'e\nabc\n'].map((text) => Buffer.from(text));
+    expect(await lines(chunks, 3)).toEqual(['ab', undefined, 'abc']);
   });
 });
 
-describe('JSON text', () => {
-  it('keeps the source text of its members', () => {
-    expect(
-      withMembers(' { "n" : 1.0 } ', [
-        ['m', '2.00'],
-        ['x', undefined],
-      ]),
-    ).toBe('{"n" : 1.0,"m":2.00}');
-    expect(withMembers('{}', [['m', '1']])).toBe('{"m":1}');
-  });
+it('JSON text keeps the source text of its members', () => {
+  const members = Object.entries({ m: '2.00', x: undefined });
+  expect(withMembers(' { "n" : 1.0 } ', members)).toBe('{"n" : 1.0,"m":2.00}');
+  expect(withMembers('{}', members)).toBe('{"m":2.00}');
 });
 
-describe('line ranges', () => {
-  it('combine consecutive line numbers', () => {
-    expect(rangesOf([5, 1, 3, 2, 9])).toBe('1-3, 5, 9');
-  });
+it('line ranges combine consecutive line numbers', () => {
+  expect(rangesOf([5, 1, 3, 2, 9])).toBe('1-3, 5, 9');
 });
-
-const written = (isTTY: boolean) => {
-  let now = 0;
-  const texts: string[] = [];
-  const stream = {
-    isTTY,
-    write: (text: string | Uint8Array) => {
-      texts.push(String(text));
-      return true;
-    },
-  };
-  const line = progressLine(stream, () => now);
-  const wait = (milliseconds: number): void => {
-    now += milliseconds;
-  };
-  return { line, texts, wait };
-};
 
 describe('progress', () => {
+  /** A line of progress, and all that is written of it. */
+  const shownOn = (isTTY: boolean) => {
+    let now = 0;
+    const texts: string[] = [];
+    const write = (text: string | Uint8Array) => texts.push(String(text)) > 0;
+    const line = progressLine({ isTTY, write }, () => now);
+    return { line, texts, wait: (milliseconds: number) => (now += milliseconds) };
+  };
+
   it('is one line on a terminal, which is overwritten and cleared at the end', () => {
-    const { line, texts } = written(true);
+    const { line, texts } = shownOn(true);
     line.show('one');
     line.show('two');
     line.clear();
@@ -148,7 +120,7 @@ describe('progress', () => {
   });
 
   it('is a line every ten seconds otherwise, and none for a short run', () => {
-    const { line, texts, wait } = written(false);
+    const { line, texts, wait } = shownOn(false);
     line.show('at once');
     wait(9_999);
     line.show('soon');
@@ -188,35 +160,21 @@ describe('the time of an option', () => {
   );
 });
 
-describe('a second Ctrl-C', () => {
-  beforeEach(() => {
-    vi.useFakeTimers({ toFake: ['performance'] });
-  });
-  afterEach(() => {
-    vi.useRealTimers();
-  });
-
-  it('ends the program, unless npm forwarded the first one, which takes less than a second', async () => {
-    const signals = new EventEmitter();
-    const again = vi.fn();
-    const end = Promise.withResolvers<string>();
-    const result = untilInterrupted(
-      (signal) => {
-        signal.addEventListener('abort', () => undefined);
-        return end.promise;
-      },
-      signals,
-      again,
-    );
-    signals.emit('SIGINT');
-    vi.advanceTimersByTime(900);
-    signals.emit('SIGTERM');
-    expect(again).not.toHaveBeenCalled();
-    vi.advanceTimersByTime(200);
-    signals.emit('SIGINT');
-    expect(again).toHaveBeenCalledOnce();
-    end.resolve('ended');
-    expect(await result).toBe('ended');
-    expect(signals.listenerCount('SIGINT')).toBe(0);
-  });
+it('a second Ctrl-C ends the program, unless npm forwarded the first one, which takes less than a second', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const signals = new EventEmitter();
+  const again = vi.fn();
+  const end = Promise.withResolvers<string>();
+  const result = untilInterrupted(() => end.promise, signals, again);
+  signals.emit('SIGINT');
+  vi.advanceTimersByTime(900);
+  signals.emit('SIGTERM');
+  expect(again).not.toHaveBeenCalled();
+  vi.advanceTimersByTime(200);
+  signals.emit('SIGINT');
+  expect(again).toHaveBeenCalledOnce();
+  end.resolve('ended');
+  expect(await result).toBe('ended');
+  expect(signals.listenerCount('SIGINT')).toBe(0);
 });
