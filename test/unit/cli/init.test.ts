@@ -12,9 +12,11 @@ let folder = '';
 beforeEach(() => (folder = temporaryFolder()));
 
 const inFolder = (file: string) => path.join(folder, file);
+const textOf = (file: string) => readFileSync(inFolder(file), 'utf8');
+const files = () => readdirSync(folder).toSorted();
 
-const existing = (files: Readonly<Record<string, string>>): void => {
-  for (const [file, text] of Object.entries(files)) {
+const existing = (given: Readonly<Record<string, string>>): void => {
+  for (const [file, text] of Object.entries(given)) {
     mkdirSync(path.dirname(inFolder(file)), { recursive: true });
     writeFileSync(inFolder(file), text);
   }
@@ -23,25 +25,17 @@ const existing = (files: Readonly<Record<string, string>>): void => {
 const init = (...args: string[]) => posthaste(['init', folder, ...args]);
 
 const resultSchema = z.object({ written: z.array(z.string()), patch: z.string(), next: z.array(z.string()) });
+const added = async () => resultSchema.parse((await init('--yes', '--json')).lines[0]);
 
-/** Adds Posthaste to the existing app. Returns the written file and the entry file as its owner then changes it. */
-const added = async (entry: string) => {
-  const { stdout } = await init('--yes', '--json');
-  const { written, patch } = resultSchema.parse(JSON.parse(stdout));
-  const [file = ''] = written;
-  return {
-    written,
-    stack: readFileSync(inFolder(file), 'utf8'),
-    entry: String(applyPatch(readFileSync(inFolder(entry), 'utf8'), patch)),
-  };
-};
+/** Adds Posthaste to the existing app, and returns the entry file as its owner then changes it. */
+const changed = async (entry: string) => String(applyPatch(textOf(entry), (await added()).patch));
 
 describe('posthaste init in an empty folder', () => {
   it('shows the files as a diff, writes them, and names the next commands', async () => {
     const { status, stdout } = await init('--yes');
     expect(status).toBe(0);
-    expect(readdirSync(folder).toSorted()).toEqual(['.gitignore', 'app.mjs', 'cdk.json', 'package.json']);
-    expect(readFileSync(inFolder('app.mjs'), 'utf8').trimEnd().split('\n').length).toBeLessThanOrEqual(15);
+    expect(files()).toEqual(['.gitignore', 'app.mjs', 'cdk.json', 'package.json']);
+    expect(textOf('app.mjs').trimEnd().split('\n').length).toBeLessThanOrEqual(15);
     expect(stdout).toContain('--- /dev/null\n+++ b/app.mjs\n');
     expect(stdout).toContain("\n+new Posthaste(stack, 'Posthaste');\n");
     expect(stdout).toMatch(
@@ -53,38 +47,33 @@ describe('posthaste init in an empty folder', () => {
     existing({ 'new/package.json': '{"dependencies": {"posthaste": "1"}}', 'new/.gitignore': 'mine\n' });
     folder = inFolder('new');
     const { stdout } = await init('--yes');
-    expect(readFileSync(inFolder('.gitignore'), 'utf8')).toBe('mine\n');
-    expect(readFileSync(inFolder('package.json'), 'utf8')).toBe('{"dependencies": {"posthaste": "1"}}');
+    expect(textOf('.gitignore')).toBe('mine\n');
+    expect(textOf('package.json')).toBe('{"dependencies": {"posthaste": "1"}}');
     expect(stdout).toMatch(
       /\n {2}npm install aws-cdk-lib@2 constructs@10\n {2}npm install --save-dev aws-cdk@2\n/,
     );
   });
 
-  it('refuses to change an app that is there, and writes nothing', async () => {
-    existing({ 'app.mjs': 'mine' });
+  it.each([
+    ['to change an app that is there', () => existing({ 'app.mjs': 'mine' })],
+    ['to write through a link', () => symlinkSync(path.join(tmpdir(), 'no-such-file'), inFolder('app.mjs'))],
+  ])('refuses %s, and writes nothing', async (_, prepare) => {
+    prepare();
     const { status, stderr } = await init('--yes');
-    expect({ status, files: readdirSync(folder) }).toEqual({ status: 1, files: ['app.mjs'] });
+    expect({ status, files: files() }).toEqual({ status: 1, files: ['app.mjs'] });
     expect(stderr).toMatch(/app\.mjs exists already, .* Nothing was written\.\n$/);
-  });
-
-  it('writes nothing through a link to another folder', async () => {
-    symlinkSync(path.join(tmpdir(), 'no-such-file'), inFolder('app.mjs'));
-    const { status, stderr } = await init('--yes');
-    expect(status).toBe(1);
-    expect(stderr).toContain('app.mjs exists already');
-    expect(readdirSync(folder)).toEqual(['app.mjs']);
   });
 
   it('does not run the program that the configuration of git names', async () => {
     execFileSync('git', ['init', '--quiet', folder]);
     execFileSync('git', ['-C', folder, 'config', 'core.fsmonitor', 'touch ran; :']);
     await init();
-    expect(readdirSync(folder)).toEqual(['.git']);
+    expect(files()).toEqual(['.git']);
   });
 
   it('writes nothing without a terminal to ask on, and says what to add', async () => {
     const { status, stderr } = await init();
-    expect({ status, files: readdirSync(folder) }).toEqual({ status: 2, files: [] });
+    expect({ status, files: files() }).toEqual({ status: 2, files: [] });
     expect(stderr).toBe('error: Write 4 files? Add --yes to do so\nSee posthaste init --help\n');
   });
 
@@ -93,7 +82,7 @@ describe('posthaste init in an empty folder', () => {
     { answer: '', status: 1, written: 0 },
   ])('asks on a terminal, and writes $written files after "$answer"', async ({ answer, status, written }) => {
     const run = await posthaste(['init', folder], answering(answer));
-    expect({ status: run.status, written: readdirSync(folder).length }).toEqual({ status, written });
+    expect({ status: run.status, written: files().length }).toEqual({ status, written });
     expect(run.stderr).toContain('Write 4 files? [y/N] ');
   });
 
@@ -122,31 +111,28 @@ new ShopStack(shop, 'Shop');
       'bin/shop.ts': entry,
       'lib/shop-stack.ts': '',
     });
-    const { written, stack, entry: changed } = await added('bin/shop.ts');
+    const { written, patch } = await added();
     expect(written).toEqual(['lib/webhooks-stack.ts']);
-    expect(stack).toContain('constructor(scope: Construct, id: string, props?: StackProps)');
-    expect(changed).toBe(
+    expect(textOf('lib/webhooks-stack.ts')).toContain(
+      'constructor(scope: Construct, id: string, props?: StackProps)',
+    );
+    expect(String(applyPatch(entry, patch))).toBe(
       entry
         .replace("shop-stack';\n", "shop-stack';\nimport { WebhooksStack } from '../lib/webhooks-stack';\n")
         .concat("new WebhooksStack(shop, 'Webhooks');\n"),
     );
   });
 
-  it.each([
-    { ending: '.js', entry: "import { A } from './a.js';\nconst app = new App();\n" },
-    { ending: '.ts', entry: "import { A } from './a.ts';\nconst app = new App();\n" },
-  ])('imports the stack with the ending $ending, as the entry file does', async ({ ending, entry }) => {
+  it.each(['.js', '.ts'])('imports the stack with the ending %s, as the entry file does', async (ending) => {
+    const entry = `import { A } from './a${ending}';\nconst app = new App();\n`;
     existing({ 'cdk.json': '{"app": "tsx ./app.ts"}', 'app.ts': entry });
-    expect((await added('app.ts')).entry).toContain(
-      `import { WebhooksStack } from './webhooks-stack${ending}';`,
-    );
+    expect(await changed('app.ts')).toContain(`import { WebhooksStack } from './webhooks-stack${ending}';`);
   });
 
   it('keeps out of a lib that is a link, and installs all packages where the package.json lies above', async () => {
     existing({ 'cdk.json': '{"app": "node app.mjs"}', 'app.mjs': '', 'elsewhere/stack.ts': '' });
     symlinkSync(inFolder('elsewhere'), inFolder('lib'));
-    const { stdout } = await init('--yes', '--json');
-    const { written, next } = resultSchema.parse(JSON.parse(stdout));
+    const { written, next } = await added();
     expect(written).toEqual(['webhooks-stack.mjs']);
     expect(next.join('\n')).toMatch(/^npm install posthaste@\d+ aws-cdk-lib@2 constructs@10$/m);
   });
@@ -154,7 +140,7 @@ new ShopStack(shop, 'Shop');
   it('requires the stack in an app of CommonJS, and adds it before the app is synthesised', async () => {
     const entry = "const cdk = require('aws-cdk-lib');\nconst app = new cdk.App();\napp.synth();\n";
     existing({ 'cdk.json': '{"app": "node app.js"}', 'app.js': entry });
-    expect((await added('app.js')).entry.split('\n')).toEqual([
+    expect((await changed('app.js')).split('\n')).toEqual([
       "const cdk = require('aws-cdk-lib');",
       "const { WebhooksStack } = require('./webhooks-stack.mjs');",
       'const app = new cdk.App();',
@@ -164,26 +150,15 @@ new ShopStack(shop, 'Shop');
     ]);
   });
 
-  it.each<[string, Record<string, string>, RegExp]>([
-    [
-      'in another language',
-      { 'cdk.json': '{"app": "python3 app.py"}', 'app.py': '' },
-      /\(python3 app\.py\) names no/,
-    ],
-    [
-      'that has it',
-      { 'cdk.json': '{"app": "node a.mjs"}', 'a.mjs': "from 'posthaste'" },
-      /uses Posthaste already/,
-    ],
-    ['whose cdk.json names no app', { 'cdk.json': '{}' }, /cdk\.json names no app/],
-    ['whose cdk.json is broken', { 'cdk.json': '{"app' }, /cdk\.json is not JSON/],
-  ])('refuses an app %s', async (_, files, sentence) => {
-    existing(files);
+  it.each<[string, string, Record<string, string>, RegExp]>([
+    ['in another language', '{"app": "python3 app.py"}', { 'app.py': '' }, /\(python3 app\.py\) names no/],
+    ['that has it', '{"app": "node a.mjs"}', { 'a.mjs': "from 'posthaste'" }, /uses Posthaste already/],
+    ['whose cdk.json names no app', '{}', {}, /cdk\.json names no app/],
+    ['whose cdk.json is broken', '{"app', {}, /cdk\.json is not JSON/],
+  ])('refuses an app %s', async (_, cdk, others, sentence) => {
+    existing({ 'cdk.json': cdk, ...others });
     const { status, stderr } = await init('--yes');
-    expect({ status, files: readdirSync(folder).toSorted() }).toEqual({
-      status: 1,
-      files: Object.keys(files).toSorted(),
-    });
+    expect({ status, files: files() }).toEqual({ status: 1, files: [...Object.keys(others), 'cdk.json'] });
     expect(stderr).toMatch(sentence);
   });
 });

@@ -1,16 +1,14 @@
 import { Webhook } from 'standardwebhooks';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { webhookBlock } from '../../../cli/commands/listen/run.ts';
 import {
   answerScriptOf,
-  type AnswerScript,
-  verifierFor,
   startWebhookReceiver,
+  verifierFor,
   type Webhook as Received,
-  type WebhookReceiver,
 } from '../../../cli/commands/listen/webhook-receiver.ts';
-import { webhookBlock } from '../../../cli/commands/listen/listen.ts';
-import { jsonLines } from './run-command.ts';
-import { json, stubApi } from './stub-api.ts';
+import type { RunOptions } from './run-command.ts';
+import { json, NO_CONTENT, runOn, type StubRoutes } from './stub-api.ts';
 
 const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 const BODY = '{"id":"m1","data":{"a": 1.0}}';
@@ -42,12 +40,10 @@ describe('an answer script', () => {
 });
 
 describe('the verification of a webhook', () => {
-  const body = Buffer.from(BODY);
-
   it('says why a signature is refused', () => {
     const verifier = verifierFor(SECRET);
-    expect(verifier(body, signed(SECRET))).toEqual({ verified: true });
-    expect(verifier(body, signed('whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA'))).toEqual({
+    expect(verifier(Buffer.from(BODY), signed(SECRET))).toEqual({ verified: true });
+    expect(verifier(Buffer.from(BODY), signed('whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA'))).toEqual({
       verified: false,
       why: 'No signature fits the body and a key',
     });
@@ -58,62 +54,58 @@ describe('the verification of a webhook', () => {
   });
 });
 
-describe('the receiver', () => {
-  let receiver: WebhookReceiver | undefined;
-  afterEach(async () => {
-    await receiver?.close();
+/** A receiver that answers by this script, and what it has seen. */
+const receiving = async (script: string) => {
+  const seen: Received[] = [];
+  const { url, close } = await startWebhookReceiver({
+    path: '/hook',
+    script: answerScriptOf(script),
+    verifier: () => undefined,
+    onWebhook: (webhook) => seen.push(webhook),
+    onAnswered: () => undefined,
   });
+  onTestFinished(close);
+  const post = (id: string, to = url): Promise<Response> =>
+    fetch(to, { method: 'POST', body: BODY, headers: { 'webhook-id': id } });
+  return { seen, url, post, close };
+};
 
-  const started = async (script: AnswerScript) => {
-    const seen: Received[] = [];
-    const options = { path: '/hook', script, verifier: () => undefined, onAnswered: () => undefined };
-    receiver = await startWebhookReceiver({ ...options, onWebhook: (webhook) => seen.push(webhook) });
-    const { url } = receiver;
-    const post = (id: string, to = url): Promise<Response> =>
-      fetch(to, { method: 'POST', body: BODY, headers: { 'webhook-id': id } });
-    return { seen, url, post };
-  };
-
+describe('the receiver', () => {
   it('starts the script anew for each message, and reports the time since its previous request', async () => {
-    const { seen, post } = await started(answerScriptOf('503:retry-after=7,200'));
+    const { seen, post } = await receiving('503:retry-after=7,200');
     const answers = [await post('a'), await post('b'), await post('a'), await post('a')];
     expect(answers.map(({ status }) => status)).toEqual([503, 503, 200, 200]);
     expect(answers.map(({ headers }) => headers.get('retry-after'))).toEqual(['7', '7', null, null]);
-    expect(seen.map(({ messageId, count }) => `${messageId ?? ''}${count}`)).toEqual([
-      'a1',
-      'b1',
-      'a2',
-      'a3',
-    ]);
+    const counted = seen.map(({ messageId, count }) => `${messageId ?? ''}${count}`);
+    expect(counted).toEqual(['a1', 'b1', 'a2', 'a3']);
     expect(seen[0]?.secondsSince).toBeUndefined();
     expect(seen[2]?.secondsSince).toBeGreaterThanOrEqual(0);
   });
 
   it('resets the connection or does not answer if the script says so', async () => {
-    const { post } = await started(answerScriptOf('reset,hang'));
+    const { post, close } = await receiving('reset,hang');
     await expect(post('a')).rejects.toThrow('fetch failed');
     const hanging = post('a');
-    await receiver?.close();
+    await close();
     await expect(hanging).rejects.toThrow('fetch failed');
   });
 
   it('refuses other paths and bodies that are too large', async () => {
-    const { seen, url, post } = await started(answerScriptOf('200'));
+    const { seen, url, post } = await receiving('200');
     expect((await post('a', `${url}/other`)).status).toBe(404);
     const large = fetch(url, { method: 'POST', body: 'x'.repeat(3 * 1024 * 1024) });
-    await large.then(
-      ({ status }) => {
-        expect(status).toBe(413);
-      },
-      (error: unknown) => {
-        expect(error).toBeInstanceOf(TypeError);
-      },
+    // If the receiver closes before the whole body is sent, the caller may see a connection error instead.
+    expect([413, 'a connection error']).toContain(
+      await large.then(
+        ({ status }) => status,
+        () => 'a connection error',
+      ),
     );
     expect(seen).toEqual([]);
   });
 
   it('escapes control characters of a request', async () => {
-    const { seen, url } = await started(answerScriptOf('200'));
+    const { seen, url } = await receiving('200');
     await fetch(url, { method: 'POST', body: 'a\u001b[2J\nb\u202e', headers: { 'webhook-id': 'x' } });
     const [webhook] = seen;
     const block = webhook === undefined ? '' : webhookBlock(webhook);
@@ -123,25 +115,31 @@ describe('the receiver', () => {
 });
 
 describe('posthaste listen', () => {
+  const subscribing: StubRoutes = {
+    'POST /v2/queues/orders/subscriptions': json({ subscription_id: 's1', secret: SECRET }, 201),
+    'DELETE /v2/queues/orders/subscriptions/s1': NO_CONTENT,
+  };
+
+  const post = async (url: string, all: Record<string, string>[]): Promise<void> => {
+    for (const headers of all) await fetch(url, { method: 'POST', body: BODY, headers });
+  };
+
+  /** Posts a webhook with each of these headers to the URL that the command prints. */
+  const posting = (...all: Record<string, string>[]): RunOptions => ({
+    onStart: ({ stdin, stderr }) => {
+      stdin.end(`${SECRET}\n`);
+      stderr.once('data', (data: Buffer) => {
+        void post(/http:\S+\d(?:\/\w+)?/.exec(String(data))?.[0] ?? '', all);
+      });
+    },
+  });
+
   it('subscribes while it runs, verifies with the returned secret, and stops after --count', async () => {
-    const api = await stubApi({
-      'POST /v2/queues/orders/subscriptions': () => json({ subscription_id: 's1', secret: SECRET }, 201),
-      'DELETE /v2/queues/orders/subscriptions/s1': () => ({ status: 204, body: '' }),
-    });
-    const deliver = async (url: string): Promise<void> => {
-      await fetch(url, { method: 'POST', body: BODY, headers: signed(SECRET) });
-      await fetch(url, { method: 'POST', body: BODY, headers: { 'webhook-id': 'm1' } });
-    };
-    const args = ['listen', '--subscribe', 'orders', '--path', '/hook', '--policy', '{"minimum_delay": 2}'];
-    const run = await api.run([...args, '--answer', '503,200', '--count', '2', '--json'], {
-      onStart: ({ stderr }) => {
-        stderr.once('data', (data: Buffer) => {
-          void deliver(/http:\S+hook/.exec(String(data))?.[0] ?? '');
-        });
-      },
-    });
+    const line = 'listen --subscribe orders --path /hook --answer 503,200 --count 2 --json --policy';
+    const options = posting(signed(SECRET), { 'webhook-id': 'm1' });
+    const run = await runOn(subscribing, [...line.split(' '), '{"minimum_delay": 2}'], options);
     expect(run.status).toBe(0);
-    expect(jsonLines(run.stdout)).toMatchObject([
+    expect(run.lines).toMatchObject([
       { method: 'POST', path: '/hook', body: BODY, messageId: 'm1', count: 1, answer: 503, verified: true },
       {
         messageId: 'm1',
@@ -151,63 +149,42 @@ describe('posthaste listen', () => {
         why: 'A header webhook-id, webhook-timestamp or webhook-signature is missing',
       },
     ]);
-    expect(api.requests[1]?.body).toMatch(
+    expect(run.requests[1]?.body).toMatch(
       /^\{"subscriber":"http:\/\/127\.0\.0\.1:\d+\/hook","options":\{"_retry_policy":\{"minimum_delay": 2\}\}\}$/,
     );
-    expect(api.requests.at(-1)?.method).toBe('DELETE');
+    expect(run.requests.at(-1)?.method).toBe('DELETE');
   });
 
-  it.each<[string, string[], string]>([
-    ['a file', ['--secret-file', '-'], ''],
-    ['the environment', [], SECRET],
+  it.each([
+    ['a file', ' --secret-file -', ''],
+    ['the environment', '', SECRET],
   ])(
     'verifies with a secret from %s, which other users of the machine cannot see',
-    async (_name, args, secret) => {
-      const { run } = await stubApi({});
-      const { stdout } = await run(['listen', '--count', '1', '--json', ...args], {
-        env: { POSTHASTE_WEBHOOK_SECRET: secret },
-        onStart: ({ stdin, stderr }) => {
-          stdin.end(`${SECRET}\n`);
-          stderr.once('data', (data: Buffer) => {
-            const url = /http:\S+(?=\.)/.exec(String(data))?.[0] ?? '';
-            void fetch(url, { method: 'POST', body: BODY, headers: signed(SECRET) });
-          });
-        },
-      });
-      expect(jsonLines(stdout)).toMatchObject([{ verified: true }]);
+    async (_, option, secret) => {
+      const env = { POSTHASTE_WEBHOOK_SECRET: secret };
+      const options = { env, ...posting(signed(SECRET)) };
+      const { lines } = await runOn({}, `listen --count 1 --json${option}`, options);
+      expect(lines).toMatchObject([{ verified: true }]);
     },
   );
 
   it('deletes its subscription on Ctrl-C, and exits with status 0', async () => {
-    const api = await stubApi({
-      'POST /v2/queues/orders/subscriptions': () => json({ subscription_id: 's1' }, 201),
-      'DELETE /v2/queues/orders/subscriptions/s1': () => ({ status: 204, body: '' }),
-    });
-    const run = await api.run(['listen', '--subscribe', 'orders'], {
+    const { status, requests } = await runOn(subscribing, 'listen --subscribe orders', {
       onStart: ({ stderr, interrupt }) => {
         stderr.once('data', interrupt);
       },
     });
-    expect(run.status).toBe(0);
-    expect(api.requests.map(({ method }) => method)).toEqual(['GET', 'POST', 'DELETE']);
+    expect(status).toBe(0);
+    expect(requests.map(({ method }) => method)).toEqual(['GET', 'POST', 'DELETE']);
   });
 
   it('runs without a deployment, and reports in one sentence that its port is in use', async () => {
-    const other = await startWebhookReceiver({
-      path: '/',
-      script: answerScriptOf('200'),
-      verifier: () => undefined,
-      onWebhook: () => undefined,
-      onAnswered: () => undefined,
-    });
-    const { run } = await stubApi({});
-    const { port } = new URL(other.url);
-    const { status, stderr } = await run(['listen', '--port', port]);
+    const { port } = new URL((await receiving('200')).url);
+    const { status, stderr } = await runOn({}, `listen --port ${port}`);
     expect({ status, stderr }).toEqual({
       status: 1,
       stderr: `posthaste: Port ${port} is in use by another program. Choose another port with --port, or omit --port to use a free one.\n`,
     });
-    expect((await run(['listen', '--for', '0.2'])).status).toBe(0);
-    await other.close();
+    expect((await runOn({}, 'listen --for 0.2')).status).toBe(0);
   });
 });
