@@ -68,17 +68,27 @@ describe('a response', () => {
   const refused = JSON.stringify({ error: { code: 'no_deployment', message: 'no stack' } });
   const atTheDoor = JSON.stringify({ message: 'Service Unavailable' });
 
-  it.each<[string, boolean, { accept?: number }, number, string]>([
-    ['of any 2xx', true, {}, 204, ''],
-    ['of any 2xx beside the one that is accepted as well', true, { accept: 503 }, 200, '{}'],
-    ['of the additional status', true, { accept: 503 }, 503, unwell],
-    ['of another status', false, { accept: 503 }, 502, unwell],
-    ['of a status that the request does not accept', false, {}, 503, unwell],
-    ['of a redirect', false, {}, 304, ''],
-    ['of the console, with the additional status', false, { accept: 503 }, 503, refused],
-    ['of API Gateway, with the additional status', false, { accept: 503 }, 503, atTheDoor],
-    ['of an intermediary, with the additional status', false, { accept: 503 }, 503, '<html>503</html>'],
-  ])('%s is an answer: %s', (_, expected, request, status, text) => {
-    expect(isAnswer(request, { status, text })).toBe(expected);
+  it.each<[string, boolean, { accept?: number }, { status: number; text: string }]>([
+    ['of any 2xx', true, {}, { status: 204, text: '' }],
+    [
+      'of any 2xx beside the one that is accepted as well',
+      true,
+      { accept: 503 },
+      { status: 200, text: '{}' },
+    ],
+    ['of the additional status', true, { accept: 503 }, { status: 503, text: unwell }],
+    ['of another status', false, { accept: 503 }, { status: 502, text: unwell }],
+    ['of a status that the request does not accept', false, {}, { status: 503, text: unwell }],
+    ['of a redirect', false, {}, { status: 304, text: '' }],
+    ['of the console, with the additional status', false, { accept: 503 }, { status: 503, text: refused }],
+    ['of API Gateway, with the additional status', false, { accept: 503 }, { status: 503, text: atTheDoor }],
+    [
+      'of an intermediary, with the additional status',
+      false,
+      { accept: 503 },
+      { status: 503, text: '<html>503</html>' },
+    ],
+  ])('%s is an answer: %s', (_, expected, request, response) => {
+    expect(isAnswer(request, response)).toBe(expected);
   });
 });

@@ -3,10 +3,11 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { stripVTControlCharacters } from 'node:util';
-import { describe, expect, it, afterEach, beforeEach } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { eventLine, feedLine } from '../../../cli/commands/start/demo/feed.ts';
-import { nextStep, judge, verdictTable, demoSubscribers } from '../../../cli/commands/start/demo/scenario.ts';
-import { startDemoReceiver, type DemoReceiver } from '../../../cli/commands/start/demo/demo.ts';
+import { nextStep, judge, verdictTable } from '../../../cli/commands/start/demo/verdict.ts';
+import { startDemoReceiver } from '../../../cli/commands/start/demo/receiver.ts';
+import { demoSubscribers } from '../../../cli/commands/start/demo/scenario.ts';
 import { appHints, hints, receiverCommand } from '../../../cli/commands/start/hints.ts';
 import { loopbackPort } from '../../../local/loopback-port.ts';
 import { requestFor } from '../../support/request-for.ts';
@@ -23,7 +24,7 @@ import { localEndpoints as endpoints } from '../../support/local-endpoints.ts';
 
 type AttemptView = DeliveryView['attempts'][number];
 
-const failedAttempt = (number: number, phase: AttemptView['phase'], second: number): AttemptView => ({
+const failed = (number: number, phase: AttemptView['phase'], second: number): AttemptView => ({
   number,
   round: 1,
   phase,
@@ -43,61 +44,45 @@ const retrying = (attempts: AttemptView[], nextAttempt?: DeliveryView['nextAttem
   ...(nextAttempt === undefined ? {} : { nextAttempt, nextAttemptAt: nextAttempt.dueAt }),
 });
 
-describe('the next step after an attempt', () => {
-  const [first, second] = [failedAttempt(1, 'initial', 0), failedAttempt(2, 'immediate', 1)];
-  const pending = {
-    number: 3,
-    phase: 'pre_backoff',
-    dueAt: '2026-01-01T10:00:20.000Z',
-    by: 'scheduler',
-  } as const;
+const [first, second] = [failed(1, 'initial', 0), failed(2, 'immediate', 1)];
+const dueAt = '2026-01-01T10:00:06.100Z';
+const third = { number: 3, phase: 'pre_backoff', dueAt, by: 'sqs_delay' } as const;
 
+describe('the next step after an attempt', () => {
   it('is a recorded attempt, with its mechanism', () => {
     const made = { ...second, by: 'same_invocation', dueAt: '2026-01-01T10:00:00.100Z' } as const;
+    const endedAt = Date.parse(made.dueAt);
     expect(nextStep(retrying([first, made]), 1)).toEqual({
       kind: 'next',
-      next: {
-        number: 2,
-        phase: 'immediate',
-        dueAt: Date.parse('2026-01-01T10:00:00.100Z'),
-        by: 'same_invocation',
-      },
-      endedAt: Date.parse('2026-01-01T10:00:00.100Z'),
+      next: { number: 2, phase: 'immediate', dueAt: endedAt, by: 'same_invocation' },
+      endedAt,
     });
   });
 
   it('is a pending attempt, at its recorded time', () => {
-    expect(nextStep(retrying([first, second], pending), 2)).toMatchObject({
-      next: { ...pending, dueAt: Date.parse(pending.dueAt) },
-    });
+    const next = { ...third, dueAt: Date.parse(dueAt) };
+    expect(nextStep(retrying([first, second], third), 2)).toMatchObject({ next });
   });
 
-  it('is the end if the delivery was delivered, rejected, cancelled or exhausted', () => {
-    expect(nextStep(retrying([{ ...first, outcome: 'delivered' }]), 1)).toEqual({ kind: 'delivered' });
-    expect(nextStep(retrying([{ ...first, outcome: 'rejected' }]), 1)).toEqual({ kind: 'rejected' });
-    expect(nextStep({ ...retrying([first]), status: 'cancelled' }, 1)).toEqual({ kind: 'cancelled' });
-    expect(nextStep({ ...retrying([first]), status: 'exhausted' }, 1)).toEqual({ kind: 'exhausted' });
+  it.each<[string, DeliveryView]>([
+    ['delivered', retrying([{ ...first, outcome: 'delivered' }])],
+    ['rejected', retrying([{ ...first, outcome: 'rejected' }])],
+    ['cancelled', { ...retrying([first]), status: 'cancelled' }],
+    ['exhausted', { ...retrying([first]), status: 'exhausted' }],
+  ])('is the end if the delivery was %s', (kind, view) => {
+    expect(nextStep(view, 1)).toEqual({ kind });
   });
 });
 
 describe('a line of the feed', () => {
-  const lineOf = (view: DeliveryView, number: number): string => {
-    const [attempt, step] = [view.attempts[number - 1], nextStep(view, number)];
-    if (attempt === undefined || step === undefined) throw new Error('no such attempt');
-    return stripVTControlCharacters(feedLine({ message: 'm1', subscriber: 'scheduled', attempt, step }));
+  const lineOf = (attempt: AttemptView, step: ReturnType<typeof nextStep>): string => {
+    if (step === undefined) throw new Error('no such attempt');
+    const line = feedLine({ message: 'm1', subscriber: 'scheduled', attempt, step });
+    return stripVTControlCharacters(line);
   };
 
   it('shows the subscriber, the result, and the time and mechanism of the next attempt', () => {
-    const line = lineOf(
-      retrying([failedAttempt(1, 'initial', 0), failedAttempt(2, 'immediate', 1)], {
-        number: 3,
-        phase: 'pre_backoff',
-        dueAt: '2026-01-01T10:00:06.100Z',
-        by: 'sqs_delay',
-      }),
-      2,
-    );
-    expect(line).toMatch(
+    expect(lineOf(second, nextStep(retrying([first, second], third), 2))).toMatch(
       /^\d\d:00:01\.000 {2}m1 {2}scheduled {2}#2 immediate {5}503, 100 ms {2}→ #3 pre_backoff in 5\.0 s, SQS delay$/,
     );
   });
@@ -106,29 +91,30 @@ describe('a line of the feed', () => {
     ['immediate', 0, 'same_invocation'],
     ['post_backoff', 30_000, 'sqs_delay'],
     ['pre_backoff', 10_000, 'scheduler'],
-  ] as const)('fits into 100 columns with indentation if the next phase is %s', (phase, dueAt, by) => {
-    const attempt = failedAttempt(9, 'post_backoff', 0);
-    const step = { kind: 'next', next: { number: 9, phase, dueAt, by }, endedAt: 0 } as const;
-    const line = feedLine({ message: 'm1', subscriber: 'scheduled', attempt, step });
-    expect(stripVTControlCharacters(line).length).toBeLessThanOrEqual(98);
+  ] as const)('fits into 100 columns with indentation if the next phase is %s', (phase, due, by) => {
+    const next = { number: 9, phase, dueAt: due, by };
+    const line = lineOf(failed(9, 'post_backoff', 0), { kind: 'next', next, endedAt: 0 });
+    expect(line.length).toBeLessThanOrEqual(98);
   });
 
   it('shows the error if there is no status', () => {
-    const { statusCode, ...unanswered } = failedAttempt(1, 'initial', 0);
-    expect(statusCode).toBe(503);
-    expect(lineOf(retrying([{ ...unanswered, error: 'timeout' }]), 1)).toContain('timeout, 100 ms');
+    const { statusCode: _, ...unanswered } = first;
+    const attempt = { ...unanswered, error: 'timeout' };
+    expect(lineOf(attempt, nextStep(retrying([attempt]), 1))).toContain('timeout, 100 ms');
   });
 });
 
 describe('the check of a demo delivery', () => {
   const scheduled = demoSubscribers.find(({ name }) => name === 'scheduled');
   if (scheduled === undefined) throw new Error('no such subscriber');
-  const delivered: DeliveryView = {
-    ...retrying([
-      failedAttempt(1, 'initial', 0),
-      { ...failedAttempt(2, 'pre_backoff', 10), outcome: 'delivered', by: 'scheduler' },
-    ]),
-    status: 'delivered',
+  const attempts: AttemptView[] = [
+    first,
+    { ...failed(2, 'pre_backoff', 10), outcome: 'delivered', by: 'scheduler' },
+  ];
+  const delivered: DeliveryView = { ...retrying(attempts), status: 'delivered' };
+  const byAnother = {
+    ...delivered,
+    attempts: attempts.map((made) => ({ ...made, by: 'sqs_delay' as const })),
   };
   const asExpected = {
     subscriber: scheduled,
@@ -137,11 +123,6 @@ describe('the check of a demo delivery', () => {
     requests: 2,
     unverified: 0,
     schedulerThreshold: 7,
-  };
-
-  const byAnother = {
-    ...delivered,
-    attempts: delivered.attempts.map((attempt) => ({ ...attempt, by: 'sqs_delay' as const })),
   };
 
   it('finds no fault in a delivery that ended as expected', () => {
@@ -153,21 +134,13 @@ describe('the check of a demo delivery', () => {
   });
 
   it.each([
-    ['another end', { view: { ...delivered, status: 'exhausted' as const } }, 'is exhausted, not delivered'],
-    [
-      'other attempts',
-      { view: { ...delivered, attempts: [...delivered.attempts, ...delivered.attempts] }, requests: 4 },
-      'took 4 attempts, not 2',
-    ],
-    [
-      'requests that are not on record',
-      { requests: 3 },
-      'has 2 recorded attempts, but the receiver counted 3 requests',
-    ],
-    ['requests that are not signed', { unverified: 1 }, 'had 1 requests without a valid signature'],
-    ['another mechanism', { view: byAnother }, 'was not started by EventBridge Scheduler'],
-    ['no record', { view: undefined }, 'was never recorded'],
-  ])('reports %s', (_, difference, fault) => {
+    ['is exhausted, not delivered', { view: { ...delivered, status: 'exhausted' as const } }],
+    ['took 4 attempts, not 2', { view: { ...delivered, attempts: [...attempts, ...attempts] }, requests: 4 }],
+    ['has 2 recorded attempts, but the receiver counted 3 requests', { requests: 3 }],
+    ['had 1 requests without a valid signature', { unverified: 1 }],
+    ['was not started by EventBridge Scheduler', { view: byAnother }],
+    ['was never recorded', { view: undefined }],
+  ])('reports that it %s', (fault, difference) => {
     expect(judge({ ...asExpected, ...difference }).faults).toEqual([fault]);
   });
 
@@ -181,12 +154,12 @@ describe('the check of a demo delivery', () => {
   });
 });
 
-const names = { subscriber: () => 'hopeless', message: () => 'm2' };
-const at = new Date(2027, 0, 15, 8, 30, 1, 7);
-const about = { deployment: 'Posthaste', queue: 'demo', subscriptionId: 's-1' };
-const time = '2027-01-10T00:00:00.000Z';
-
 describe('the line of an operator event', () => {
+  const names = { subscriber: () => 'hopeless', message: () => 'm2' };
+  const at = new Date(2027, 0, 15, 8, 30, 1, 7);
+  const about = { deployment: 'Posthaste', queue: 'demo', subscriptionId: 's-1' };
+  const time = '2027-01-10T00:00:00.000Z';
+
   it.each([
     ['delivery.exhausted', { messageId: 'm', attempts: 6, at: time }, 'm2 to hopeless, after 6 attempts'],
     [
@@ -206,47 +179,45 @@ describe('the line of an operator event', () => {
   });
 });
 
-const [healthy] = demoSubscribers;
-if (healthy === undefined) throw new Error('The demo has no subscribers.');
-
 describe("the demo's receiver", () => {
-  let receiver: DemoReceiver;
-  const heard: string[] = [];
-
-  beforeEach(async () => {
-    heard.length = 0;
-    receiver = await startDemoReceiver(demoSubscribers, {
+  /** A running receiver, of which one subscriber is called. */
+  const receiving = async () => {
+    const [healthy] = demoSubscribers;
+    if (healthy === undefined) throw new Error('The demo has no subscribers.');
+    const heard: string[] = [];
+    const receiver = await startDemoReceiver(demoSubscribers, {
       onRequest: (messageId) => heard.push(messageId),
       onDelivered: () => heard.push('taken'),
     });
-  });
-
-  afterEach(() => receiver.close());
-
-  const call = async (secrets: readonly SigningSecret[]): Promise<number> => {
-    const attempt = { startedAt: Date.now(), userAgent: 'Posthaste/test', secrets };
-    const { headers, body } = await requestFor(aMessage(), aSubscription(), attempt);
-    return (await fetch(receiver.urlOf(healthy), { method: 'POST', headers, body })).status;
+    onTestFinished(receiver.close);
+    const call = async (...secrets: SigningSecret[]): Promise<number> => {
+      const attempt = { startedAt: Date.now(), userAgent: 'Posthaste/test', secrets };
+      const { headers, body } = await requestFor(aMessage(), aSubscription(), attempt);
+      return (await fetch(receiver.urlOf(healthy), { method: 'POST', headers, body })).status;
+    };
+    const counts = () => ({
+      requests: receiver.requests(healthy, 'message-1'),
+      unverified: receiver.unverified(healthy, 'message-1'),
+    });
+    return { trust: (secret: string) => receiver.trust(healthy, secret), call, counts, heard };
   };
 
   it("counts all requests, and those not signed with the subscriber's secret", async () => {
+    const { trust, call, counts, heard } = await receiving();
     const secret = makeSecret('v1', randomBytes);
-    receiver.trust(healthy, secretText(secret));
-    expect(await call([secret])).toBe(200);
-    expect([receiver.requests(healthy, 'message-1'), receiver.unverified(healthy, 'message-1')]).toEqual([
-      1, 0,
-    ]);
-    await call([makeSecret('v1', randomBytes)]);
-    await call([]);
-    expect([receiver.requests(healthy, 'message-1'), receiver.unverified(healthy, 'message-1')]).toEqual([
-      3, 2,
-    ]);
+    trust(secretText(secret));
+    expect(await call(secret)).toBe(200);
+    expect(counts()).toEqual({ requests: 1, unverified: 0 });
+    await call(makeSecret('v1', randomBytes));
+    await call();
+    expect(counts()).toEqual({ requests: 3, unverified: 2 });
     expect(heard.slice(0, 2)).toEqual(['message-1', 'taken']);
   });
 
   it('counts a request as unverified if it knows no secret of the subscriber', async () => {
-    await call([makeSecret('v1', randomBytes)]);
-    expect(receiver.unverified(healthy, 'message-1')).toBe(1);
+    const { call, counts } = await receiving();
+    await call(makeSecret('v1', randomBytes));
+    expect(counts()).toEqual({ requests: 1, unverified: 1 });
   });
 });
 
@@ -270,23 +241,19 @@ const wordsOf = (command: string): string[] =>
 describe('the commands that npm start prints', () => {
   it('set the variables of the README and the keys, and keep the $ in the API address', () => {
     const [line = ''] = commandsWith('export ');
-    const names = ['API_URL', 'INGRESS_QUEUE_URL', 'ENDPOINT'].concat(
-      ['ENDPOINT_URL', 'REGION', 'DEFAULT_REGION', 'ACCESS_KEY_ID', 'SECRET_ACCESS_KEY'].map(
-        (name) => `AWS_${name}`,
-      ),
-    );
-    const show = names.map((name) => `printenv ${name}`);
+    const shown = {
+      API_URL: endpoints.apiUrl,
+      INGRESS_QUEUE_URL: endpoints.ingressQueueUrl,
+      ENDPOINT: endpoints.endpoint,
+      AWS_ENDPOINT_URL: endpoints.endpoint,
+      AWS_REGION: 'us-east-1',
+      AWS_DEFAULT_REGION: 'us-east-1',
+      AWS_ACCESS_KEY_ID: 'key-of-this-start',
+      AWS_SECRET_ACCESS_KEY: 'secret-of-this-start',
+    };
+    const show = Object.keys(shown).map((name) => `printenv ${name}`);
     const said = execFileSync('sh', ['-c', [line, ...show].join(';')], { encoding: 'utf8' });
-    expect(said.trimEnd().split('\n')).toEqual([
-      endpoints.apiUrl,
-      endpoints.ingressQueueUrl,
-      endpoints.endpoint,
-      endpoints.endpoint,
-      'us-east-1',
-      'us-east-1',
-      'key-of-this-start',
-      'secret-of-this-start',
-    ]);
+    expect(said.trimEnd().split('\n')).toEqual(Object.values(shown));
   });
 
   it('subscribe the receiver and publish through the API, quoted for a shell', () => {
@@ -318,32 +285,27 @@ describe('the commands that npm start prints', () => {
     expect(said).not.toContain('curl');
   });
 
-  it('come with a note if the API refuses unsigned calls', () => {
-    const said = (apiAuthorization: string) => hints(endpoints, { ...options, apiAuthorization });
-    expect(said('iam')).toContain('refuses unsigned calls (apiAuthorization=iam)');
-    expect(said('none')).not.toContain('unsigned');
-  });
-
-  it('come with the address of the console, if there is one', () => {
+  it('come with a note if the API refuses unsigned calls, and the address of the console, if there is one', () => {
     expect(hints(endpoints, options)).toContain('Console: http://127.0.0.1:8900/#token=secret\n');
-    expect(hints(endpoints, { ...options, consoleUrl: undefined })).not.toContain('Console:');
+    expect(hints(endpoints, options)).not.toContain('unsigned');
+    const said = hints(endpoints, { ...options, apiAuthorization: 'iam', consoleUrl: undefined });
+    expect(said).toContain('refuses unsigned calls (apiAuthorization=iam)');
+    expect(said).not.toContain('Console:');
   });
 
   it('start a receiver that prints each request and answers 200', async () => {
     expect(commandsWith('node -e')).toEqual([`  ${receiverCommand(9000)}`]);
     const port = await loopbackPort();
-    const receiver = spawn('sh', ['-c', `exec ${receiverCommand(port)}`], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    try {
-      const lines = createInterface(receiver.stdout)[Symbol.asyncIterator]();
-      expect((await lines.next()).value).toBe(`Waiting for webhooks on port ${port}`);
-      const answer = await fetch(`http://127.0.0.1:${port}/hook`, { method: 'POST', body: '{"id":"ö"}' });
-      expect(answer.status).toBe(200);
-      expect((await lines.next()).value).toBe('POST /hook {"id":"ö"}');
-    } finally {
+    const command = `exec ${receiverCommand(port)}`;
+    const receiver = spawn('sh', ['-c', command], { stdio: ['ignore', 'pipe', 'inherit'] });
+    onTestFinished(async () => {
       receiver.kill();
       await once(receiver, 'exit');
-    }
+    });
+    const lines = createInterface(receiver.stdout)[Symbol.asyncIterator]();
+    expect((await lines.next()).value).toBe(`Waiting for webhooks on port ${port}`);
+    const answer = await fetch(`http://127.0.0.1:${port}/hook`, { method: 'POST', body: '{"id":"ö"}' });
+    expect(answer.status).toBe(200);
+    expect((await lines.next()).value).toBe('POST /hook {"id":"ö"}');
   });
 });

@@ -1,4 +1,4 @@
-import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, cpSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -18,36 +18,27 @@ const PROJECT = path.resolve(import.meta.dirname, '../../..');
 const COMMAND = 'cli/posthaste.mjs';
 const PREVIEW = ['policy', 'preview', '--json'];
 
-const run = (program: string, args: readonly string[]) =>
-  new Promise<{ status: ChildProcess['exitCode'] | string | undefined; stdout: string; stderr: string }>(
-    (resolve) => {
-      execFile(program, args, { cwd: PROJECT }, (error, stdout, stderr) => {
-        resolve({ status: error === null ? 0 : error.code, stdout, stderr });
-      });
-    },
-  );
+const { execPath } = process;
+const run = promisify(execFile);
+const runHere = (program: string, ...args: string[]) => run(program, args, { cwd: PROJECT });
 
 describe('the command as a process', () => {
   it('runs as an npm script', async () => {
-    const { status, stdout } = await run('npm', ['run', '-s', 'posthaste', '--', ...PREVIEW]);
-    expect(status).toBe(0);
-    expect(JSON.parse(stdout)).toMatchObject({
-      source: 'defaults',
-      policy: DEFAULT_RETRY_POLICY,
-      totalSeconds: 280,
-    });
+    const { stdout } = await runHere('npm', 'run', '-s', 'posthaste', '--', ...PREVIEW);
+    const policy = DEFAULT_RETRY_POLICY;
+    expect(JSON.parse(stdout)).toMatchObject({ source: 'defaults', policy, totalSeconds: 280 });
   });
 
   it('completes commands and options, as the scripts for the shells ask', async () => {
     const complete = async (...words: string[]) => {
-      const { stdout } = await run(process.execPath, [COMMAND, 'complete', '--', ...words]);
+      const { stdout } = await runHere(execPath, COMMAND, 'complete', '--', ...words);
       return stdout.split('\n').flatMap((line) => line.split('\t')[0] ?? []);
     };
     expect(await complete('queue', 'de')).toEqual(['delete', ':4', '']);
     expect(await complete('queue', 'delete', '--y')).toEqual(['--yes', ':4', '']);
     expect(await complete('complet')).toEqual(['completion', ':4', '']);
-    const { stdout } = await run(process.execPath, [COMMAND, 'completion', 'fish']);
-    expect(stdout).toContain(`${process.execPath} ${path.join(PROJECT, COMMAND)} complete --`);
+    const { stdout } = await runHere(execPath, COMMAND, 'completion', 'fish');
+    expect(stdout).toContain(`${execPath} ${path.join(PROJECT, COMMAND)} complete --`);
   });
 
   it('reads stdin, and exits with status 130 on Ctrl-C', async () => {
@@ -59,7 +50,7 @@ describe('the command as a process', () => {
       },
     });
     const options = { cwd: PROJECT, env: apiEnvironment(api.url) };
-    const child = spawn(process.execPath, [COMMAND, 'publish', 'orders', '--json'], options);
+    const child = spawn(execPath, [COMMAND, 'publish', 'orders', '--json'], options);
     interrupt = () => child.kill('SIGINT');
     const printed = text(child.stdout);
     // stdin stays open: more input could follow.
@@ -69,7 +60,7 @@ describe('the command as a process', () => {
   });
 
   it('exits with status 0 and prints no error if the reader of stdout has closed it', async () => {
-    const child = spawn(process.execPath, [COMMAND, ...PREVIEW], { cwd: PROJECT });
+    const child = spawn(execPath, [COMMAND, ...PREVIEW], { cwd: PROJECT });
     child.stdout.destroy();
     const said = text(child.stderr);
     expect(await once(child, 'exit')).toEqual([0, null]);
@@ -78,10 +69,8 @@ describe('the command as a process', () => {
 
   it.runIf(process.platform === 'linux')('reports a full disk of its output in one sentence', async () => {
     const full = openSync('/dev/full', 'w');
-    const child = spawn(process.execPath, [COMMAND, ...PREVIEW], {
-      cwd: PROJECT,
-      stdio: ['ignore', full, 'pipe'],
-    });
+    const stdio = ['ignore', full, 'pipe'] as const;
+    const child = spawn(execPath, [COMMAND, ...PREVIEW], { cwd: PROJECT, stdio: [...stdio] });
     closeSync(full);
     const said = child.stderr === null ? '' : text(child.stderr);
     expect(await once(child, 'exit')).toEqual([1, null]);
@@ -99,12 +88,8 @@ describe('the command as a process', () => {
         },
       });
       process.on('exit', () => process.stderr.write([...loaded].sort().join(' ').trim()));`;
-    const { stderr } = await run(process.execPath, [
-      '--import',
-      `data:text/javascript,${listing}`,
-      COMMAND,
-      ...PREVIEW,
-    ]);
+    const importing = ['--import', `data:text/javascript,${listing}`];
+    const { stderr } = await runHere(execPath, ...importing, COMMAND, ...PREVIEW);
     expect(stderr).toBe('ansi-regex commander get-east-asian-width string-width strip-ansi zod');
   });
 });
@@ -120,13 +105,13 @@ const installedCommand = () => {
   writeFileSync(path.join(installed, 'package.json'), '{"type": "module"}');
   writeFileSync(path.join(installed, 'cli/posthaste.js'), PRINT_PATHS);
   for (const made of [path.join(installed, 'assets/functions'), app]) mkdirSync(made, { recursive: true });
-  const run = (...nodeArgs: string[]) =>
-    promisify(execFile)(
-      process.execPath,
-      [...nodeArgs, path.join(installed, 'cli/posthaste.mjs'), 'queue', 'list'],
-      { cwd: app, env: { ...process.env, XDG_CACHE_HOME: cache } },
-    );
-  return { installed, cache, app, run };
+  const env = { ...process.env, XDG_CACHE_HOME: cache };
+  const runInstalled = (...nodeArgs: string[]) =>
+    run(execPath, [...nodeArgs, path.join(installed, 'cli/posthaste.mjs'), 'queue', 'list'], {
+      cwd: app,
+      env,
+    });
+  return { installed, cache, app, runInstalled };
 };
 
 const PRINT_PATHS = `import * as paths from '../local/install/paths.mjs';
@@ -134,13 +119,13 @@ console.log(JSON.stringify({ args: process.argv.slice(2), ...paths, start: paths
 
 describe('the command of the installed package', () => {
   it('runs compiled, on the Node of its user, with its files in the current folder', async () => {
-    const { installed, app, run: runInstalled } = installedCommand();
+    const { installed, app, runInstalled } = installedCommand();
     const { stdout } = await runInstalled();
     expect(JSON.parse(stdout)).toEqual({
       args: ['queue', 'list'],
       isPackaged: true,
       projectRoot: `${installed}/`,
-      projectNode: process.execPath,
+      projectNode: execPath,
       localFolder: path.join(app, '.posthaste'),
       ministackFolder: path.join(app, '.posthaste/ministack'),
       start: path.join(installed, 'cli/commands/start/run.js'),
@@ -148,7 +133,7 @@ describe('the command of the installed package', () => {
   });
 
   it('leaves no file in the current folder or in its own, and compiled code in the cache of its user', async () => {
-    const { installed, cache, app, run: runInstalled } = installedCommand();
+    const { installed, cache, app, runInstalled } = installedCommand();
     await runInstalled();
     expect(readdirSync(app)).toEqual([]);
     expect(readdirSync(installed).toSorted()).toEqual(['assets', 'cli', 'local', 'package.json']);
@@ -157,7 +142,9 @@ describe('the command of the installed package', () => {
 
   it('says in one sentence which Node it needs', async () => {
     const old = "Object.defineProperty(process, 'versions', { value: { node: '22.9.0' } })";
-    await expect(installedCommand().run('--import', `data:text/javascript,${old}`)).rejects.toMatchObject({
+    await expect(
+      installedCommand().runInstalled('--import', `data:text/javascript,${old}`),
+    ).rejects.toMatchObject({
       code: 1,
       stderr:
         'posthaste: Node 22.12 or newer is required, and this is 22.9.0. Install a current version from https://nodejs.org.\n',

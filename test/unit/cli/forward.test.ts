@@ -235,7 +235,10 @@ const forwarder = (ids: readonly string[]) => {
     if (waiting.length === 0) ending.abort();
     return Promise.resolve(waiting.splice(0, max));
   };
-  const answer = async (text: string): Promise<void> => void answers.push(text);
+  const answer = (text: string): Promise<void> => {
+    answers.push(text);
+    return Promise.resolve();
+  };
   const options: ForwardOptions = {
     pull: {
       receive,

@@ -55,10 +55,11 @@ describe('posthaste init in an empty folder', () => {
   });
 
   it.each([
-    ['to change an app that is there', () => existing({ 'app.mjs': 'mine' })],
-    ['to write through a link', () => symlinkSync(path.join(tmpdir(), 'no-such-file'), inFolder('app.mjs'))],
-  ])('refuses %s, and writes nothing', async (_, prepare) => {
-    prepare();
+    ['to change an app that is there', undefined],
+    ['to write through a link', path.join(tmpdir(), 'no-such-file')],
+  ])('refuses %s, and writes nothing', async (_, target) => {
+    if (target === undefined) existing({ 'app.mjs': 'mine' });
+    else symlinkSync(target, inFolder('app.mjs'));
     const { status, stderr } = await init('--yes');
     expect({ status, files: files() }).toEqual({ status: 1, files: ['app.mjs'] });
     expect(stderr).toMatch(/app\.mjs exists already, .* Nothing was written\.\n$/);

@@ -96,18 +96,29 @@ export const answering = (answer: string | undefined, question = '[y/N]'): RunOp
   },
 });
 
-/** Does the work with the variables that the AWS SDK reads from `process.env`. */
+/**
+ * Does the work with the variables that the AWS SDK reads from `process.env`; so only one run at a time is possible.
+ */
 export const withSdkVariables = async <Result>(
   env: NodeJS.ProcessEnv,
   work: () => Promise<Result>,
 ): Promise<Result> => {
-  const restore = replaceSdkVariables(env);
+  const before = sdkVariables(process.env);
+  replaceSdkVariables(env);
   try {
     return await work();
   } finally {
-    restore();
+    replaceSdkVariables(before);
   }
 };
+
+const replaceSdkVariables = (env: NodeJS.ProcessEnv): void => {
+  for (const name of Object.keys(sdkVariables(process.env))) Reflect.deleteProperty(process.env, name);
+  Object.assign(process.env, sdkVariables(env));
+};
+
+const sdkVariables = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
+  Object.fromEntries(Object.entries(env).filter(([name]) => name.startsWith('AWS_') || name === 'HOME'));
 
 /** Shortens all waits: the stubs are on loopback and respond at once. */
 const sleepBriefly: Sleep = (milliseconds, signal) => systemSleep(milliseconds / 100, signal);
@@ -120,22 +131,6 @@ export const captured = (env: NodeJS.ProcessEnv = {}) =>
     stdout: new PassThrough(),
     stderr: new PassThrough(),
   });
-
-/** The AWS SDK reads its variables from `process.env`, so only one run at a time is possible. */
-export const replaceSdkVariables = (env: NodeJS.ProcessEnv): (() => void) => {
-  const before = sdkVariables(process.env);
-  for (const name of Object.keys(before)) Reflect.deleteProperty(process.env, name);
-  Object.assign(process.env, sdkVariables(env));
-  return () => {
-    for (const name of Object.keys(sdkVariables(process.env))) Reflect.deleteProperty(process.env, name);
-    Object.assign(process.env, before);
-  };
-};
-
-const sdkVariables = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
-  Object.fromEntries(Object.entries(env).filter(([name]) => isForSdk(name)));
-
-const isForSdk = (name: string): boolean => name.startsWith('AWS_') || name === 'HOME';
 
 /** Keys for services that do not check them. */
 export const ANY_KEYS: RootKeys = { accessKeyId: 'test', secretAccessKey: 'test' };

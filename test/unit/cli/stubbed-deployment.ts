@@ -91,7 +91,9 @@ export const stubbedDeployment = async ({
       const instead = onSend();
       if (instead !== undefined) return instead;
       for (const { MessageBody, MessageAttributes } of Entries) {
-        const texts = Object.entries(MessageAttributes).map(([name, { StringValue }]) => [name, StringValue]);
+        const texts = Object.entries(MessageAttributes).map(
+          ([name, { StringValue }]) => [name, StringValue] as const,
+        );
         const queue = QueueUrl.split('/').at(-1) ?? '';
         sent.push({ queue, body: MessageBody, attributes: Object.fromEntries(texts) });
       }

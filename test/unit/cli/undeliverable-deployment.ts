@@ -40,7 +40,15 @@ const RECOVERY_ROUTES: Record<string, StubAnswer> = {
   'GET /v2/queues/orders/recoveries/r1/outcomes': json({ known: true, subscriptions: [OUTCOME], links: [] }),
 };
 
-const OF_MESSAGE = /^(\w+) \/v2\/queues\/orders\/messages\/(\w+)(\/deliveries\/s1)?(\/retry)?$/;
+const routesOf = (id: string, { status, attempts, retry, acceptedAt }: Standing) => {
+  const message = `/v2/queues/orders/messages/${id}`;
+  const view = delivery(id, status, attempts);
+  return {
+    [`GET ${message}`]: acceptedAt === undefined ? NOT_FOUND : json({ ...messageView, id, acceptedAt }),
+    [`GET ${message}/deliveries/s1`]: json({ ...view, policySource: 'delivery', planned: [] }),
+    [`POST ${message}/deliveries/s1/retry`]: retry ?? json({ ...view, status: 'retrying' }, 202),
+  };
+};
 
 /**
  * A deployment whose undeliverable queue holds a notice of each delivery, with the current states of the deliveries.
@@ -51,20 +59,15 @@ export const deployed = async (
   { bodies = Object.keys(standings).map((id) => notice(id)), subscribed = json(subscription) } = {},
 ) => {
   const retried: string[] = [];
+  const others = { 'GET /v2/queues/orders/subscriptions/s1': subscribed, ...RECOVERY_ROUTES };
   const stub = await stubbedDeployment({
     bodies,
     onApi: (request) => {
-      if (request === 'GET /v2/queues/orders/subscriptions/s1') return subscribed;
-      const [, method, id = '', ofDelivery, retry] = OF_MESSAGE.exec(request) ?? [];
-      const standing = standings[id];
-      if (standing === undefined) return RECOVERY_ROUTES[request] ?? NOT_FOUND;
-      const { status, attempts, acceptedAt } = standing;
-      if (ofDelivery === undefined)
-        return acceptedAt === undefined ? NOT_FOUND : json({ ...messageView, id, acceptedAt });
-      const view = delivery(id, status, attempts);
-      if (method === 'GET') return json({ ...view, policySource: 'delivery', planned: [] });
+      const [, id = '', retry] = /\/messages\/(\w+).*?(\/retry)?$/.exec(request) ?? [];
       if (retry !== undefined) retried.push(id);
-      return standing.retry ?? json({ ...view, status: 'retrying' }, 202);
+      const standing = standings[id];
+      const routes: Record<string, StubAnswer> = standing === undefined ? others : routesOf(id, standing);
+      return routes[request] ?? NOT_FOUND;
     },
   });
   return { ...stub, retried };
