@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import jsonPatch from 'fast-json-patch';
 import type { Operation } from 'fast-json-patch';
 import { describe, expect, it } from 'vitest';
@@ -27,50 +28,56 @@ const reading = (more: Partial<QueueReading> = {}): QueueReading => ({
   ...more,
 });
 
-const retrying = (acceptedAt: number, nextAttemptAt?: number): QueueReading['retrying']['items'][number] => ({
+const iso = (at: number) => new Date(at).toISOString();
+
+type Listed = QueueReading['retrying']['items'][number];
+const retrying = (more: Partial<Listed> = {}): Listed => ({
   queue: 'orders',
   messageId: 'm',
   subscriptionId: 's',
   status: 'retrying',
-  acceptedAt: new Date(acceptedAt).toISOString(),
+  acceptedAt: iso(NOW),
   attemptCount: 1,
-  ...(nextAttemptAt !== undefined && { nextAttemptAt: new Date(nextAttemptAt).toISOString() }),
+  ...more,
 });
+const due = (inMs: number, more: Partial<Listed> = {}) =>
+  retrying({ nextAttemptAt: iso(NOW + inMs), ...more });
 
-const undelivered = (
-  acceptedAt: number,
-  attemptedAt?: number,
-): QueueReading['undelivered']['items'][number] => ({
-  ...retrying(acceptedAt),
-  status: 'exhausted',
-  ...(attemptedAt !== undefined && {
-    lastAttempt: { number: 3, startedAt: new Date(attemptedAt).toISOString(), outcome: 'failed' },
-  }),
-});
-
-describe('waitingIn', () => {
-  it('counts the ingress and delivery queues, but not retries, which are pending, nor dead letters', () => {
-    expect(waitingIn({ queues: { ingress: 2, delivery: 40, retry: 9, ingressDeadLetters: 5 } })).toBe(42);
-    expect(waitingIn({ queues: {} })).toBe(0);
+/** A delivery that failed, accepted and attempted this long ago. */
+const undelivered = (acceptedAgo: number, attemptedAgo?: number): Listed =>
+  retrying({
+    status: 'exhausted',
+    acceptedAt: iso(NOW - acceptedAgo),
+    ...(attemptedAgo !== undefined && {
+      lastAttempt: { number: 3, startedAt: iso(NOW - attemptedAgo), outcome: 'failed' },
+    }),
   });
 
-  it('is undefined where the queues could not be counted', () => {
-    expect(waitingIn({})).toBeUndefined();
-  });
+it.each([
+  [42, { queues: { ingress: 2, delivery: 40, retry: 9, ingressDeadLetters: 5 } }],
+  [0, { queues: {} }],
+  [undefined, {}],
+])('waitingIn counts the ingress and delivery queues, not retries nor dead letters: %s', (count, health) => {
+  expect(waitingIn(health)).toBe(count);
 });
 
 describe('the figures of a queue', () => {
-  it('warn of deliveries that ended without success in the window and are still undelivered', () => {
-    const before = NOW - 3_600_001;
-    const items = [undelivered(before, NOW - 60_000), undelivered(NOW), undelivered(before)];
-    const warnings = (more: boolean) => warningsOf(figuresOf(reading({ undelivered: { items, more } })));
-    expect(warnings(false)).toEqual([{ weight: 1, text: '2 deliveries rejected or exhausted' }]);
-    expect(warnings(true)).toEqual([{ weight: 1, text: '2+ deliveries rejected or exhausted' }]);
-  });
+  const warningsIn = (more: Partial<QueueReading>) => warningsOf(figuresOf(reading(more)));
+
+  it.each([
+    [false, '2 deliveries rejected or exhausted'],
+    [true, '2+ deliveries rejected or exhausted'],
+  ])(
+    'warn of deliveries that ended without success in the window and are still undelivered',
+    (more, text) => {
+      const before = 3_600_001;
+      const items = [undelivered(before, 60_000), undelivered(0), undelivered(before)];
+      expect(warningsIn({ undelivered: { items, more } })).toEqual([{ weight: 1, text }]);
+    },
+  );
 
   it('warn of nothing once a recovery delivered what was rejected or exhausted', () => {
-    const statistics = statisticsOf({ rejected: 3, exhausted: 2 });
-    expect(warningsOf(figuresOf(reading({ statistics })))).toEqual([]);
+    expect(warningsIn({ statistics: statisticsOf({ rejected: 3, exhausted: 2 }) })).toEqual([]);
   });
 
   it('have no counts where the deployment keeps no statistics', () => {
@@ -80,52 +87,45 @@ describe('the figures of a queue', () => {
     expect(warningsOf(figures)).toEqual([]);
   });
 
-  it('take the lateness of the most overdue retry', () => {
-    const items = [
-      retrying(NOW, NOW + 5000),
-      retrying(NOW, NOW - 30_000),
-      retrying(NOW),
-      retrying(NOW, NOW - 9000),
-      { ...retrying(NOW, NOW - 99_000), waiting: 'pull' as const },
-    ];
-    expect(figuresOf(reading({ retrying: { items, more: false } })).latenessMs).toBe(30_000);
-    expect(figuresOf(reading({ retrying: { items: items.slice(0, 1), more: false } })).latenessMs).toBe(0);
+  it.each([
+    [30_000, [due(5000), due(-30_000), retrying(), due(-9000), due(-99_000, { waiting: 'pull' })]],
+    [0, [due(5000)]],
+  ])('take the lateness of the most overdue retry: %i ms', (latenessMs, items) => {
+    expect(figuresOf(reading({ retrying: { items, more: false } }))).toMatchObject({ latenessMs });
   });
 
   it('report failing subscriptions, but not those that an operator disabled', () => {
-    const views = [
+    const failing = { since: NOW, failures: 3 };
+    const items = [
       aSubscription(),
-      aSubscription({ failing: { since: NOW, failures: 3 } }),
-      aSubscription({ disabled: { reason: 'gone', at: NOW }, failing: { since: NOW, failures: 3 } }),
+      aSubscription({ failing }),
+      aSubscription({ disabled: { reason: 'gone', at: NOW }, failing }),
       aSubscription({ disabled: { reason: 'manual', at: NOW } }),
     ].map((subscription) => subscriptionView(subscription, NOW));
-    const figures = figuresOf(reading({ subscriptions: { items: views, more: false } }));
+    const figures = figuresOf(reading({ subscriptions: { items, more: false } }));
     expect(figures.subscriptions).toEqual({ count: 4, more: false, failing: 1, off: 1 });
     expect(warningsOf(figures).map(({ text }) => text)).toEqual([
       '1 subscription disabled after failures',
       '1 subscription is failing',
     ]);
-    expect(warningsOf(figuresOf(reading()))).toEqual([]);
   });
 
   it('sort queues by the worst problem, then by name', () => {
-    const row = (name: string, weight?: number) => ({
+    const row = (name: string, ...weights: number[]) => ({
       name,
-      warnings: weight === undefined ? [] : [{ weight, text: '' }],
+      warnings: weights.map((weight) => ({ weight, text: '' })),
     });
     const rows = [row('b'), row('a'), row('z', 1), row('y', 4), row('x', 1)];
     expect(byUrgency(rows).map(({ name }) => name)).toEqual(['y', 'x', 'z', 'a', 'b']);
   });
 
   it('add up over queues', () => {
-    const one = figuresOf(reading({ statistics: statisticsOf({ messages: 5 }) }));
-    const late = figuresOf(
-      reading({
-        statistics: statisticsOf({ messages: 7 }),
-        retrying: { items: [retrying(NOW, NOW - 7000)], more: true },
-      }),
-    );
-    expect(totalOf([one, late])).toMatchObject({
+    const late = { items: [due(-7000)], more: true };
+    const all = [
+      reading({ statistics: statisticsOf({ messages: 5 }) }),
+      reading({ statistics: statisticsOf({ messages: 7 }), retrying: late }),
+    ];
+    expect(totalOf(all.map(figuresOf))).toMatchObject({
       summary: { total: { messages: 12 } },
       retrying: { count: 1, more: true },
       latenessMs: 7000,
@@ -151,76 +151,60 @@ const edited = (changed: Partial<typeof draft>): unknown =>
   ).newDocument.metadata;
 
 describe('the patch of an edited queue', () => {
-  it('is empty if nothing changed', () => {
-    expect(queuePatch(draft, draft)).toEqual([]);
-  });
-
   it('names only what changed, so that changes of others stay', () => {
-    expect(queuePatch(draft, { ...draft, _default_message_delay: '5', _retain_messages: '' })).toEqual([
+    expect(queuePatch(draft, draft)).toEqual([]);
+    expect(queuePatch(draft, { ...draft, delay: '5', retainMessages: '' })).toEqual([
       { op: 'remove', path: '/metadata/_retain_messages' },
       { op: 'add', path: '/metadata/_default_message_delay', value: 5 },
     ]);
   });
 
   it('adds, changes and removes other metadata under any name', () => {
-    expect(edited({ others: '{"a/b~c": [2], "note": null}' })).toEqual({
-      _retry_policy: { maximum_delay: 60 },
-      _retain_messages: 'all',
-      _default_message_ttl: 3600,
-      'a/b~c': [2],
-      note: null,
-    });
+    const { team: _, ...others } = { ...metadata, 'a/b~c': [2], note: null };
+    expect(edited({ others: '{"a/b~c": [2], "note": null}' })).toEqual(others);
   });
 
   it('removes the policy and everything else that is emptied', () => {
-    const empty = {
-      _default_message_ttl: ' ',
-      others: '',
-      _retain_messages: '',
-      policy: { ...draft.policy, chosen: 'none' },
-    } as const;
-    expect(edited(empty)).toEqual({});
+    const policy = { ...draft.policy, chosen: 'none' } as const;
+    expect(edited({ ttl: ' ', others: '', retainMessages: '', policy })).toEqual({});
   });
+
+  it.each(['{', '[]', 'null', '{"_default_message_ttl": 5}'])(
+    'is refused with other metadata %s',
+    (others) => {
+      expect(queueFaults(draft).size).toBe(0);
+      expect([...queueFaults({ ...draft, others }).keys()]).toEqual(['others']);
+    },
+  );
 });
 
-describe('the errors of the form of a queue', () => {
-  it.each(['{', '[]', 'null', '{"_default_message_ttl": 5}'])('name wrong metadata: %s', (others) => {
-    expect([...queueFaults({ ...draft, others }).keys()]).toEqual(['others']);
+describe('firstWithin', () => {
+  /** Reads a list of two items, which then waits until it is aborted. */
+  const reading = (count: number, milliseconds: number, signal = new AbortController().signal) =>
+    firstWithin(
+      async function* (ended: AbortSignal): AsyncGenerator<number> {
+        yield* [1, 2];
+        await once(ended, 'abort');
+        throw new Error('aborted');
+      },
+      count,
+      { milliseconds, signal },
+    );
+
+  it('returns what it has read when the time is up, and says that there may be more', async () => {
+    expect(await reading(5, 10)).toEqual({ items: [1, 2], more: true });
   });
 
-  it('accept what is stored', () => {
-    expect(queueFaults(draft).size).toBe(0);
+  it('stops at the number of items asked for', async () => {
+    expect(await reading(1, 60_000)).toEqual({ items: [1], more: true });
   });
-});
 
-/** Lists two items, then waits until it is aborted. */
-const twoThenNothing = async function* (signal: AbortSignal): AsyncGenerator<number> {
-  yield 1;
-  yield 2;
-  await new Promise((_resolve, reject) => {
-    signal.addEventListener('abort', () => {
-      reject(new Error('aborted'));
+  it('fails when the page is left', async () => {
+    const left = new AbortController();
+    const read = reading(5, 60_000, left.signal);
+    setImmediate(() => {
+      left.abort();
     });
+    await expect(read).rejects.toThrow('aborted');
   });
-};
-
-const open = new AbortController().signal;
-
-it('firstWithin returns what it has read when the time is up, and says that there may be more', async () => {
-  const read = firstWithin(twoThenNothing, 5, { milliseconds: 10, signal: open });
-  expect(await read).toEqual({ items: [1, 2], more: true });
-});
-
-it('firstWithin stops at the number of items asked for', async () => {
-  const read = firstWithin(twoThenNothing, 1, { milliseconds: 60_000, signal: open });
-  expect(await read).toEqual({ items: [1], more: true });
-});
-
-it('firstWithin fails when the page is left', async () => {
-  const left = new AbortController();
-  const read = firstWithin(twoThenNothing, 5, { milliseconds: 60_000, signal: left.signal });
-  setImmediate(() => {
-    left.abort();
-  });
-  await expect(read).rejects.toThrow('aborted');
 });

@@ -111,34 +111,24 @@ describe('search', () => {
   });
 });
 
-const MINUTE = 60_000;
-
-/** 21 November 2026, 12:00 in the time zone of this process. */
-const NOON = new Date(2026, 10, 21, 12).getTime();
-
-const around = (time: Date) => ({ since: time.getTime() - 5 * MINUTE, until: time.getTime() + 5 * MINUTE });
-
 describe('soughtTime', () => {
-  it('is five minutes before and after a time of today', () => {
-    expect(soughtTime('11:30', NOON)).toEqual(around(new Date(2026, 10, 21, 11, 30)));
-    expect(soughtTime('9:05:10', NOON)).toEqual(around(new Date(2026, 10, 21, 9, 5, 10)));
-  });
+  const MINUTE = 60_000;
+  /** In the time zone of this process, of November 2026. */
+  const local = (day: number, hours = 0, minutes = 0, seconds = 0) =>
+    new Date(2026, 10, day, hours, minutes, seconds).getTime();
+  const around = (time: number) => ({ since: time - 5 * MINUTE, until: time + 5 * MINUTE });
+  const NOON = local(21, 12);
 
-  it('takes a time that is still to come as yesterday’s', () => {
-    expect(soughtTime('23:59', NOON)).toEqual(around(new Date(2026, 10, 20, 23, 59)));
-  });
-
-  it('reads dates with a time, in the zone given or the local one', () => {
-    expect(soughtTime('2026-11-03 14:03', NOON)).toEqual(around(new Date(2026, 10, 3, 14, 3)));
-    expect(soughtTime('2026-11-03T14:03:20.5Z', NOON)).toEqual(around(new Date('2026-11-03T14:03:20.500Z')));
-    expect(soughtTime('2026-11-03T14:03:20+02:00', NOON)).toEqual(around(new Date('2026-11-03T12:03:20Z')));
-  });
-
-  it('covers a whole local day for a date', () => {
-    expect(soughtTime('2026-11-03', NOON)).toEqual({
-      since: new Date(2026, 10, 3).getTime(),
-      until: new Date(2026, 10, 4).getTime(),
-    });
+  it.each([
+    ['11:30', 'of today', around(local(21, 11, 30))],
+    ['9:05:10', 'of today', around(local(21, 9, 5, 10))],
+    ['23:59', 'still to come, so yesterday’s', around(local(20, 23, 59))],
+    ['2026-11-03 14:03', 'in the local zone', around(local(3, 14, 3))],
+    ['2026-11-03T14:03:20.5Z', 'in UTC', around(Date.parse('2026-11-03T14:03:20.500Z'))],
+    ['2026-11-03T14:03:20+02:00', 'in the zone given', around(Date.parse('2026-11-03T12:03:20Z'))],
+    ['2026-11-03', 'a whole local day', { since: local(3), until: local(4) }],
+  ])('takes %j as a time %s, five minutes before and after it', (text, _, span) => {
+    expect(soughtTime(text, NOON)).toEqual(span);
   });
 
   it.each([

@@ -39,119 +39,105 @@ const stored = {
 };
 const draft = subscriptionDraft(stored);
 
+const { options } = stored;
+const patient = withChosen(draft.policy, 'patient');
+const custom = withChosen(patient, 'custom');
+const sooner = { ...custom, draft: { ...custom.draft, maximum_delay: '60' } };
+
 describe('the PATCH of an edited subscription', () => {
-  it('is empty if nothing changed', () => {
-    expect(patchOf(stored, draft)).toBeUndefined();
-    expect(patchOf(stored, { ...draft, filter: JSON.stringify(stored.options.filter) })).toBeUndefined();
+  it.each<[string, Partial<typeof draft>, object | undefined]>([
+    ['nothing', {}, undefined],
+    ['nothing, if only blanks changed', { filter: JSON.stringify(options.filter) }, undefined],
+    ['another URL', { subscriber: ' https://example.com/b ' }, { subscriber: 'https://example.com/b' }],
+    ['another name', { name: 'Ledger' }, { name: 'Ledger' }],
+    ['no name', { name: ' ' }, { name: null }],
+    [
+      'a rate, with options that the form does not show, and redacted headers',
+      { maxPerSecond: '2.5' },
+      { options: { ...options, max_per_second: 2.5 } },
+    ],
+    [
+      'text that is not a number, so that the API names the error',
+      { attemptTimeout: 'soon' },
+      { options: { ...options, attempt_timeout: 'soon' } },
+    ],
+    [
+      'options without those that are emptied',
+      { eventTypes: ' \n', filter: '', headers: [], maxPerSecond: '', policy: choiceOf(undefined) },
+      { options: { option_of_a_later_version: 1, raw_delivery: true } },
+    ],
+    ['the name of a preset', { policy: patient }, { options: { ...options, _retry_policy: 'patient' } }],
+    [
+      'the fields of a preset once one of them is changed',
+      { policy: sooner },
+      { options: { ...options, _retry_policy: { ...RETRY_POLICY_PRESETS.patient, maximum_delay: 60 } } },
+    ],
+  ])('contains %s', (_, change, patch) => {
+    expect(patchOf(stored, { ...draft, ...change })).toEqual(patch);
   });
 
-  it('contains only what changed outside of the options', () => {
-    expect(patchOf(stored, { ...draft, subscriber: ' https://example.com/other ' })).toEqual({
-      subscriber: 'https://example.com/other',
-    });
-    expect(patchOf(stored, { ...draft, name: 'Ledger' })).toEqual({ name: 'Ledger' });
-    expect(patchOf(stored, { ...draft, name: ' ' })).toEqual({ name: null });
-  });
-
-  it('keeps the options that the form does not show, and redacted headers', () => {
-    expect(patchOf(stored, { ...draft, max_per_second: '2.5' })).toEqual({
-      options: { ...stored.options, max_per_second: 2.5 },
-    });
-  });
+  const faster = { ...draft, maxPerSecond: '2' };
 
   it('sends credentials back as they were shown, but not with another origin', () => {
     const auth = { type: 'basic', username: 'ada', password: '***' };
-    const current = { ...stored, options: { ...stored.options, auth } };
-    const faster = { ...draft, max_per_second: '2' };
+    const current = { ...stored, options: { ...options, auth } };
     expect(patchOf(stored, faster, current)).toMatchObject({ options: { auth } });
-    expect(
-      patchOf(stored, { ...faster, subscriber: 'https://other.example/' }, current)?.['options'],
-    ).not.toHaveProperty('auth');
+    const moved = { ...faster, subscriber: 'https://other.example/' };
+    expect(patchOf(stored, moved, current)?.['options']).not.toHaveProperty('auth');
   });
 
   it('keeps what another operator changed in the meantime', () => {
-    const current = { ...stored, options: { ...stored.options, attempt_timeout: 9, event_types: ['a'] } };
-    expect(patchOf(stored, { ...draft, max_per_second: '2' }, current)).toEqual({
-      options: { ...current.options, max_per_second: 2 },
-    });
+    const current = { ...stored, options: { ...options, attempt_timeout: 9, event_types: ['a'] } };
+    const expected = { options: { ...current.options, max_per_second: 2 } };
+    expect(patchOf(stored, faster, current)).toEqual(expected);
   });
 
-  it('removes an option whose field is emptied', () => {
-    const { option_of_a_later_version, raw_delivery } = stored.options;
-    const empty = {
-      event_types: ' \n',
-      filter: '',
-      headers: [],
-      max_per_second: '',
-      policy: choiceOf(undefined),
-    };
-    expect(patchOf(stored, { ...draft, ...empty })).toEqual({
-      options: { option_of_a_later_version, raw_delivery },
-    });
-  });
-
-  it('sends the name of a preset, and its fields once one of them is changed', () => {
-    const patient = withChosen(draft.policy, 'patient');
-    expect(patchOf(stored, { ...draft, policy: patient })).toMatchObject({
-      options: { _retry_policy: 'patient' },
-    });
-    const custom = withChosen(patient, 'custom');
-    const changed = { ...custom, draft: { ...custom.draft, maximum_delay: '60' } };
-    expect(patchOf(stored, { ...draft, policy: changed })).toMatchObject({
-      options: { _retry_policy: { ...RETRY_POLICY_PRESETS.patient, maximum_delay: 60 } },
-    });
-  });
-
-  it('recognises a stored preset', () => {
-    expect(choiceOf(RETRY_POLICY_PRESETS.patient).chosen).toBe('patient');
-    expect(choiceOf({ maximum_delay: 60 }).chosen).toBe('custom');
-    expect(choiceOf({}).chosen).toBe('custom');
-  });
-
-  it('sends text that is not a number, so that the API names the error', () => {
-    expect(patchOf(stored, { ...draft, attempt_timeout: 'soon' })).toMatchObject({
-      options: { attempt_timeout: 'soon' },
-    });
+  it.each([
+    ['patient', RETRY_POLICY_PRESETS.patient],
+    ['custom', { maximum_delay: 60 }],
+    ['custom', {}],
+  ])('recognises a stored policy as %s', (chosen, policy) => {
+    expect(choiceOf(policy).chosen).toBe(chosen);
   });
 });
 
-describe('a new subscription', () => {
-  it('contains only the fields that are filled in', () => {
-    expect(creationOf({ ...EMPTY_SUBSCRIPTION, subscriber: 'https://example.com/' })).toEqual({
-      subscriber: 'https://example.com/',
-      options: {},
-    });
-    expect(creationOf(draft)).toMatchObject({
-      name: 'Billing',
-      options: { event_types: ['order.created'], max_per_second: 5, _retry_policy: { maximum_delay: 60 } },
-    });
+it('a new subscription contains only the fields that are filled in', () => {
+  const subscriber = 'https://example.com/';
+  expect(creationOf({ ...EMPTY_SUBSCRIPTION, subscriber })).toEqual({ subscriber, options: {} });
+  expect(creationOf(draft)).toMatchObject({
+    name: 'Billing',
+    options: { event_types: ['order.created'], max_per_second: 5, _retry_policy: { maximum_delay: 60 } },
   });
 });
 
 describe('the errors of the form', () => {
-  it('ask for the value of a redacted header that would go to another origin', () => {
-    const moved = { ...draft, subscriber: 'https://example.net/hook' };
-    expect([...draftFaults(moved, stored).keys()]).toEqual([headerField('x-api-key')]);
-    expect(draftFaults({ ...draft, subscriber: 'https://example.com/moved' }, stored).size).toBe(0);
-  });
+  const twice = [
+    { name: 'x-a', value: '1' },
+    { name: 'X-A', value: '2' },
+    { name: ' ', value: '3' },
+  ];
 
-  it('name a header that is given twice, in any case, and a value without a name', () => {
-    const headers = [
-      { name: 'x-a', value: '1' },
-      { name: 'X-A', value: '2' },
-      { name: ' ', value: '3' },
-    ];
-    const faults = draftFaults({ ...draft, headers });
-    expect([...faults.keys()]).toEqual([headerField('X-A'), headerField('')]);
+  it.each<[string, Partial<typeof draft>, string[]]>([
+    [
+      'a redacted header that would go to another origin',
+      { subscriber: 'https://b.example/' },
+      ['x-api-key'],
+    ],
+    ['no header that stays with its origin', { subscriber: 'https://example.com/moved' }, []],
+    [
+      'a header that is given twice, in any case, and a value without a name',
+      { headers: twice },
+      ['X-A', ''],
+    ],
+  ])('name %s', (_, change, names) => {
+    expect([...draftFaults({ ...draft, ...change }, stored).keys()]).toEqual(names.map(headerField));
   });
 
   it('name a filter that is not JSON', () => {
     expect(draftFaults({ ...draft, filter: '{' }).get('filter')).toMatch(/^Invalid JSON/);
   });
-});
 
-describe('the errors of the API', () => {
-  it('appear at the field that their path is below', () => {
+  it('of the API appear at the field that their path is below', () => {
     const faults = faultsByField(
       [
         { field: 'subscriber', message: 'must be an absolute URL' },
@@ -169,16 +155,14 @@ describe('the errors of the API', () => {
     });
   });
 
-  it('appear at the field for all others, with their path', () => {
-    expect(faultsByField([{ field: '[0].path', message: 'is wrong' }], ['a'], 'others').get('others')).toBe(
-      '[0].path: is wrong',
-    );
+  it('of the API appear at the field for all others, with their path', () => {
+    const faults = faultsByField([{ field: '[0].path', message: 'is wrong' }], ['a'], 'others');
+    expect(faults.get('others')).toBe('[0].path: is wrong');
   });
 });
 
-describe('the draft of credentials', () => {
+describe('the credentials in the form of a subscription', () => {
   const NONE = authDraft(undefined);
-
   const oauth2 = {
     type: 'oauth2_client_credentials',
     token_url: 'https://login.example/token',
@@ -186,157 +170,135 @@ describe('the draft of credentials', () => {
     client_secret: '***',
     scope: 'hooks',
   };
+  const shown = authDraft(oauth2);
 
-  const stored = authDraft(oauth2);
-
-  const typed = (draft: AuthDraft, values: Record<string, string>): AuthDraft => ({
-    ...draft,
-    values: { ...draft.values, ...values },
+  const typed = (given: AuthDraft, values: Record<string, string>): AuthDraft => ({
+    ...given,
+    values: { ...given.values, ...values },
   });
 
-  describe('the credentials in the form of a subscription', () => {
-    it('have a field for each member of each type', () => {
-      const inForms = Map.groupBy(Object.values(AUTH_FORMS), ({ type }) => type);
-      for (const { shape } of authSchema.options) {
-        const { type, ...members } = shape;
-        const fields = inForms.get(type.value)?.flatMap((form) => form.fields.map(({ name }) => name));
-        expect(new Set(fields), type.value).toEqual(new Set(Object.keys(members)));
-      }
-    });
-
-    it.each(Object.entries(AUTH_FORMS))(
-      'are sent as typed, without empty optional fields: %s',
-      (choice, form) => {
-        const empty = withChoice(NONE, choice, NONE);
-        const required = form.fields
-          .filter(({ optional }) => optional !== true)
-          .map(({ name }): [string, string] => [name, `my ${name}`]);
-        const auth = { type: form.type, ...Object.fromEntries(required) };
-        expect(authIn(typed(empty, Object.fromEntries(required)))).toEqual(auth);
-        expect(authSchema.safeParse(auth).success).toBe(true);
-      },
-    );
-
-    it('are sent with an empty password, and not at all without a choice', () => {
-      const basic = typed(withChoice(NONE, 'basic', NONE), { username: 'ada' });
-      expect(authIn(basic)).toEqual({ type: 'basic', username: 'ada', password: '' });
-      expect(creationOf({ ...EMPTY_SUBSCRIPTION, auth: basic })).toMatchObject({
-        options: { auth: { username: 'ada' } },
-      });
-      expect(creationOf(EMPTY_SUBSCRIPTION)['options']).toEqual({});
-    });
-
-    it('never take a stored secret to another choice, but other fields', () => {
-      const withKey = withChoice(stored, 'oauth2_key', stored);
-      expect(withKey.values).toMatchObject({ token_url: oauth2.token_url, scope: 'hooks', private_key: '' });
-      expect(Object.values(withChoice(withKey, 'mtls', stored).values)).not.toContain('***');
-      expect(withChoice(withKey, 'oauth2_secret', stored)).toEqual(stored);
-    });
-
-    it('tell the key of an OAuth 2 client from its secret', () => {
-      const { client_secret: _, ...client } = oauth2;
-      expect(authDraft({ ...client, private_key: '***' }).choice).toBe('oauth2_key');
-      expect(stored.choice).toBe('oauth2_secret');
-      expect(authText(oauth2)).toBe('OAuth 2 client credentials, with a client secret');
-    });
-
-    it('must be typed again for another origin of the subscriber or the token URL, and for other authorities', () => {
-      const faults = (draft: AuthDraft, moves = false) =>
-        authFaults(draft, stored, moves).map(([field]) => field);
-      expect(faults(stored)).toEqual([]);
-      expect(faults(typed(stored, { token_url: 'https://login.example/other' }))).toEqual([]);
-      expect(faults(stored, true)).toEqual(['auth.client_secret']);
-      const other = { token_url: 'https://other.example/token' };
-      expect(faults(typed(stored, other))).toEqual(['auth.client_secret']);
-      expect(faults(typed(stored, { ca: '-----' }))).toEqual(['auth.client_secret']);
-      expect(faults(typed(stored, { ...other, client_secret: 'new' }))).toEqual([]);
-    });
+  it('have a field for each member of each type', () => {
+    const inForms = Map.groupBy(Object.values(AUTH_FORMS), ({ type }) => type);
+    for (const { shape } of authSchema.options) {
+      const { type, ...members } = shape;
+      const fields = inForms.get(type.value)?.flatMap((form) => form.fields.map(({ name }) => name));
+      expect(new Set(fields), type.value).toEqual(new Set(Object.keys(members)));
+    }
   });
 
-  describe('the PATCH of changed credentials', () => {
+  it.each(Object.entries(AUTH_FORMS))(
+    'are sent as typed, without empty optional fields: %s',
+    (choice, form) => {
+      const required = form.fields.filter(({ optional }) => optional !== true);
+      const values = Object.fromEntries(required.map(({ name }) => [name, `my ${name}`]));
+      const auth = { type: form.type, ...values };
+      expect(authIn(typed(withChoice(NONE, choice, NONE), values))).toEqual(auth);
+      expect(authSchema.safeParse(auth).success).toBe(true);
+    },
+  );
+
+  it('are sent with an empty password, and not at all without a choice', () => {
+    const auth = typed(withChoice(NONE, 'basic', NONE), { username: 'ada' });
+    const sent = { type: 'basic', username: 'ada', password: '' };
+    expect(creationOf({ ...EMPTY_SUBSCRIPTION, auth })).toMatchObject({ options: { auth: sent } });
+    expect(creationOf(EMPTY_SUBSCRIPTION)['options']).toEqual({});
+  });
+
+  it('never take a stored secret to another choice, but other fields', () => {
+    const withKey = withChoice(shown, 'oauth2_key', shown);
+    expect(withKey.values).toMatchObject({ token_url: oauth2.token_url, scope: 'hooks', private_key: '' });
+    expect(Object.values(withChoice(withKey, 'mtls', shown).values)).not.toContain('***');
+    expect(withChoice(withKey, 'oauth2_secret', shown)).toEqual(shown);
+  });
+
+  it('tell the key of an OAuth 2 client from its secret', () => {
+    const { client_secret: _, ...client } = oauth2;
+    expect(authDraft({ ...client, private_key: '***' }).choice).toBe('oauth2_key');
+    expect(shown.choice).toBe('oauth2_secret');
+    expect(authText(oauth2)).toBe('OAuth 2 client credentials, with a client secret');
+  });
+
+  const other = { token_url: 'https://other.example/token' };
+
+  it.each<[string, Record<string, string>, boolean, string[]]>([
+    ['not as they are', {}, false, []],
+    ['not for another path of the token URL', { token_url: 'https://login.example/other' }, false, []],
+    ['not if they were typed', { ...other, client_secret: 'new' }, false, []],
+    ['for another origin of the subscriber', {}, true, ['auth.client_secret']],
+    ['for another origin of the token URL', other, false, ['auth.client_secret']],
+    ['for other authorities', { ca: '-----' }, false, ['auth.client_secret']],
+  ])('must be typed again, %s', (_, values, moves, fields) => {
+    expect(authFaults(typed(shown, values), shown, moves).map(([field]) => field)).toEqual(fields);
+  });
+
+  it('keep members that a later version has added', () => {
+    const later = { ...oauth2, resource: 'a' };
+    const auth = typed(authDraft(later), { client_secret: 'new' });
+    expect(authIn(auth)).toEqual({ ...later, client_secret: 'new' });
+  });
+
+  it('of a type of a later version stay as they are', () => {
+    const unknown = authDraft({ type: 'hawk', id: 'a' });
+    expect(withChoice(withChoice(unknown, 'basic', unknown), 'unknown', unknown)).toEqual(unknown);
+    expect(authIn(unknown)).toEqual({ type: 'hawk', id: 'a' });
+    expect(authText({ type: 'hawk' })).toBe('hawk');
+  });
+
+  const subscriber = 'https://other.example/';
+  const scopeless = { ...authIn(shown), scope: undefined };
+
+  it.each<[string, { auth: AuthDraft; subscriber?: string }, object | undefined]>([
+    ['nothing', { auth: shown }, undefined],
+    [
+      'the stored secret',
+      { auth: typed(shown, { scope: '' }) },
+      { options: { raw_delivery: true, auth: scopeless } },
+    ],
+    ['no credentials', { auth: withChoice(shown, 'none', shown) }, { options: { raw_delivery: true } }],
+    [
+      'what was typed, with another origin',
+      { auth: typed(shown, { client_secret: 'new' }), subscriber },
+      { subscriber, options: { raw_delivery: true, auth: { ...oauth2, client_secret: 'new' } } },
+    ],
+  ])('when they are changed send %s beside the other options', (_, change, patch) => {
     const before = { subscriber: 'https://example.com/hook', options: { raw_delivery: true, auth: oauth2 } };
-    const patchWith = (auth: AuthDraft, subscriber = before.subscriber, current = before) =>
-      patchOf(before, { ...subscriptionDraft(before), subscriber, auth }, current);
-
-    it('keeps the stored secret, and the other options', () => {
-      expect(patchWith(stored)).toBeUndefined();
-      expect(patchWith(typed(stored, { scope: '' }))).toEqual({
-        options: { raw_delivery: true, auth: { ...authIn(stored), scope: undefined } },
-      });
-    });
-
-    it('keeps members that a later version has added', () => {
-      const later = { ...oauth2, resource: 'a' };
-      expect(authIn(typed(authDraft(later), { client_secret: 'new' }))).toEqual({
-        ...later,
-        client_secret: 'new',
-      });
-    });
-
-    it('removes them, and leaves a type of a later version alone', () => {
-      expect(patchWith(withChoice(stored, 'none', stored))).toEqual({ options: { raw_delivery: true } });
-      const unknown = authDraft({ type: 'hawk', id: 'a' });
-      expect(withChoice(withChoice(unknown, 'basic', unknown), 'unknown', unknown)).toEqual(unknown);
-      expect(authIn(unknown)).toEqual({ type: 'hawk', id: 'a' });
-      expect(authText({ type: 'hawk' })).toBe('hawk');
-    });
-
-    it('sends what was typed to another origin', () => {
-      const auth = typed(stored, { client_secret: 'new' });
-      expect(patchWith(auth, 'https://other.example/')).toMatchObject({
-        subscriber: 'https://other.example/',
-        options: { auth: { client_secret: 'new' } },
-      });
-    });
+    expect(patchOf(before, { ...subscriptionDraft(before), ...change }, before)).toEqual(patch);
   });
 });
 
-const since = '2026-11-21T12:00:00.000Z';
-
 describe('the words for back-pressure', () => {
+  const since = '2026-11-21T12:00:00.000Z';
+
   it.each([
-    ['circuit open', { reason: 'circuit_open' }, 'one request at a time'],
-    ['slowed', { reason: 'circuit_open', perSecond: 4 }, 'at most 4 requests a second'],
+    ['circuit open', { since, reason: 'circuit_open' }, 'one request at a time'],
+    ['slowed', { since, reason: 'circuit_open', perSecond: 4 }, 'at most 4 requests a second'],
     [
       'throttled',
-      { reason: 'receiver_throttled', perSecond: 0.5 },
+      { since, reason: 'receiver_throttled', perSecond: 0.5 },
       '429, or 503 with Retry-After. It gets at most 0.5',
     ],
   ] as const)('call a subscription %s, and say what it means', (state, pressure, meaning) => {
-    const words = pressureWords({ ...pressure, since });
-    expect(pressureState({ ...pressure, since })).toBe(state);
-    expect(words.detail).toContain(meaning);
-    expect(words.detail).toContain('uses none of their attempts');
+    const { detail } = pressureWords(pressure);
+    expect(pressureState(pressure)).toBe(state);
+    expect(detail).toContain(meaning);
+    expect(detail).toContain('uses none of their attempts');
   });
 });
 
-const FILTER = '{"total": [{"numeric": [">", 100]}]}';
-const given = { eventTypes: [], filter: FILTER, type: '', data: '{"total": 101}' };
-
 describe('the filter tester', () => {
-  it('says that a message matches', () => {
-    expect(testFilter(given)).toEqual({ kind: 'matches' });
-    expect(testFilter({ ...given, filter: ' ' })).toEqual({ kind: 'matches' });
-    expect(testFilter({ ...given, eventTypes: ['a', 'b'], type: 'b' })).toEqual({ kind: 'matches' });
-  });
+  const filter = '{"total": [{"numeric": [">", 100]}]}';
 
-  it('says by what a message is filtered', () => {
-    expect(testFilter({ ...given, data: '{"total": 100}' })).toEqual({
-      kind: 'filtered',
-      by: 'filter',
-      path: 'total',
-    });
-    expect(testFilter({ ...given, eventTypes: ['a'], type: 'A' })).toEqual({
-      kind: 'filtered',
-      by: 'event_types',
-    });
-  });
-
-  it.each([
-    ['data', { data: '{' }],
-    ['filter', { filter: '{' }],
-    ['filter', { filter: '{"total": 100}' }],
-  ])('says that the %s cannot be read: %j', (what, changed) => {
-    expect(testFilter({ ...given, ...changed })).toMatchObject({ kind: 'invalid', what });
+  it.each<[string, Partial<Parameters<typeof testFilter>[0]>, object]>([
+    ['matches', {}, { kind: 'matches' }],
+    ['matches without a filter', { filter: ' ' }, { kind: 'matches' }],
+    ['matches one of the types', { eventTypes: ['a', 'b'], type: 'b' }, { kind: 'matches' }],
+    ['is filtered', { data: '{"total": 100}' }, { kind: 'filtered', by: 'filter', path: 'total' }],
+    ['has another type', { eventTypes: ['a'], type: 'A' }, { kind: 'filtered', by: 'event_types' }],
+    ['cannot be read', { data: '{' }, { kind: 'invalid', what: 'data' }],
+    ['meets a filter that is no JSON', { filter: '{' }, { kind: 'invalid', what: 'filter' }],
+    ['meets a wrong filter', { filter: '{"total": 100}' }, { kind: 'invalid', what: 'filter' }],
+  ])('says that a message %s', (_, changed, result) => {
+    const given = { eventTypes: [], filter, type: '', data: '{"total": 101}', ...changed };
+    expect(testFilter(given)).toMatchObject(result);
   });
 });
