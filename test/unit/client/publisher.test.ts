@@ -1,6 +1,6 @@
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { awsStub } from '../../support/aws-stub.ts';
+import { awsStub, type StubAnswer } from '../../support/aws-stub.ts';
 import { ingressStub, type Judge, type SentEntry } from '../../support/ingress-stub.ts';
 import { PublishError, InvalidMessageError, MessageTooLargeError } from '../../../client/errors.ts';
 import { Publisher } from '../../../client/publisher.ts';
@@ -13,13 +13,23 @@ afterEach(() => {
 const publisherTo = async <Events extends object = Record<string, unknown>>(judge?: Judge) => {
   const { batches, config, queueUrl, close } = await ingressStub(judge);
   onTestFinished(close);
-  return { publisher: new Publisher<Events>({ queueUrl, client: new SQSClient(config) }), batches };
+  const client = new SQSClient(config);
+  return { publisher: new Publisher<Events>({ queueUrl, client }), batches, client };
+};
+
+/** A publisher to an SQS that gives every request this answer. */
+const publisherToStub = async (answer: StubAnswer) => {
+  const { config, close } = await awsStub(() => answer);
+  onTestFinished(close);
+  return new Publisher({ queueUrl: config.endpoint, client: new SQSClient(config) });
 };
 
 const bodyOf = ({ MessageBody }: SentEntry): unknown => JSON.parse(MessageBody);
 
 const many = (count: number, data: unknown = {}) =>
   Array.from({ length: count }, (_, index) => ({ queue: 'orders', id: `order-${index}`, data }));
+
+const PASSING = { Code: 'InternalError', SenderFault: false };
 
 describe('a publisher', () => {
   it('names the queue as message group, so that a backlog of one does not delay the others', async () => {
@@ -28,26 +38,12 @@ describe('a publisher', () => {
     expect(batches.flat()[0]?.MessageGroupId).toBe('orders');
   });
 
-  it('gives each message an id before the first try, so that a repeat is the same message', async () => {
-    const { publisher, batches } = await publisherTo((_, number) =>
-      number === 0 ? { Code: 'InternalError', SenderFault: false } : undefined,
-    );
+  it('gives each message another id before the first try, so that a repeat is the same message', async () => {
+    const { publisher, batches } = await publisherTo((_, number) => (number === 0 ? PASSING : undefined));
     const { id } = await publisher.publish({ queue: 'orders', data: null });
-    expect(batches).toHaveLength(2);
-    expect(batches.flat().map(bodyOf)).toEqual([
-      { queue: 'orders', id, data: null },
-      { queue: 'orders', id, data: null },
-    ]);
-  });
-
-  it('gives each message another id', async () => {
-    const { publisher } = await publisherTo();
-    const messages = [
-      { queue: 'orders', data: 1 },
-      { queue: 'orders', data: 1 },
-    ];
-    const ids = (await publisher.publishBatch(messages)).map(({ id }) => id);
-    expect(new Set(ids).size).toBe(2);
+    const sent = { queue: 'orders', id, data: null };
+    expect(batches.map((batch) => batch.map(bodyOf))).toEqual([[sent], [sent]]);
+    expect((await publisher.publish({ queue: 'orders', data: null })).id).not.toBe(id);
   });
 
   it('returns the id under which a message with an unusual id is recorded', async () => {
@@ -57,10 +53,9 @@ describe('a publisher', () => {
 
   it('publishes a reference to data in a bucket', async () => {
     const { publisher, batches } = await publisherTo();
-    await publisher.publish({ queue: 'orders', id: 'a', dataRef: { bucket: 'shop', key: 'events/1.json' } });
-    expect(batches.flat().map(bodyOf)).toEqual([
-      { queue: 'orders', id: 'a', dataRef: { bucket: 'shop', key: 'events/1.json' } },
-    ]);
+    const message = { queue: 'orders', id: 'a', dataRef: { bucket: 'shop', key: 'events/1.json' } };
+    await publisher.publish(message);
+    expect(batches.flat().map(bodyOf)).toEqual([message]);
   });
 });
 
@@ -79,8 +74,9 @@ describe('a batch of any length', () => {
   });
 
   it('reports item by item what SQS refuses for good, and sends the rest once', async () => {
+    const refused = { Code: 'InvalidMessageContents', SenderFault: true };
     const { publisher, batches } = await publisherTo(({ MessageBody }) =>
-      MessageBody.includes('order-3') ? { Code: 'InvalidMessageContents', SenderFault: true } : undefined,
+      MessageBody.includes('order-3') ? refused : undefined,
     );
     const failure = await publisher.publishBatch(many(12)).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(PublishError);
@@ -95,7 +91,7 @@ describe('a batch of any length', () => {
   it('reports in the order of the call, a message that SQS fails to store after four tries', async () => {
     vi.spyOn(Math, 'random').mockReturnValue(0);
     const { publisher, batches } = await publisherTo(({ MessageBody }) => {
-      if (MessageBody.includes('order-3"')) return { Code: 'InternalError', SenderFault: false };
+      if (MessageBody.includes('order-3"')) return PASSING;
       return MessageBody.includes('order-8"') ? { Code: 'Invalid', SenderFault: true } : undefined;
     });
     await expect(publisher.publishBatch(many(9))).rejects.toMatchObject({
@@ -108,12 +104,8 @@ describe('a batch of any length', () => {
   });
 
   it('reports every message of a call that SQS refuses, with its error as cause', async () => {
-    const stub = await awsStub(() => ({
-      status: 403,
-      body: JSON.stringify({ __type: 'AccessDenied', message: 'no sqs:SendMessage' }),
-    }));
-    onTestFinished(stub.close);
-    const publisher = new Publisher({ queueUrl: stub.config.endpoint, client: new SQSClient(stub.config) });
+    const body = JSON.stringify({ __type: 'AccessDenied', message: 'no sqs:SendMessage' });
+    const publisher = await publisherToStub({ status: 403, body });
     await expect(publisher.publishBatch(many(2))).rejects.toMatchObject({
       failed: [
         { index: 0, id: 'order-0', reason: 'AccessDenied' },
@@ -157,40 +149,33 @@ describe('a publisher of typed events', () => {
 });
 
 describe('an abort', () => {
+  const reason = new Error('shutting down');
+  const message = { queue: 'orders', id: 'a', data: 1 };
+
   it('before the call sends nothing', async () => {
     const { publisher, batches } = await publisherTo();
-    const reason = new Error('shutting down');
-    await expect(
-      publisher.publish({ queue: 'orders', data: 1 }, { signal: AbortSignal.abort(reason) }),
-    ).rejects.toBe(reason);
+    await expect(publisher.publish(message, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
     expect(batches).toEqual([]);
   });
 
   /** Aborts as soon as SQS has answered. */
   const abortedAfterAnAnswer = async (judge?: Judge) => {
-    const { batches, config, queueUrl, close } = await ingressStub(judge);
-    onTestFinished(close);
+    const { publisher, batches, client } = await publisherTo(judge);
     const abort = new AbortController();
-    const client = new SQSClient(config);
     client.middlewareStack.add(
       (next) => async (request) => {
         const answer = await next(request);
-        abort.abort(new Error('shutting down'));
+        abort.abort(reason);
         return answer;
       },
       { step: 'initialize' },
     );
-    const publisher = new Publisher({ queueUrl, client });
-    const published = publisher.publish({ queue: 'orders', id: 'a', data: 1 }, { signal: abort.signal });
-    return { published, batches };
+    return { published: publisher.publish(message, { signal: abort.signal }), batches };
   };
 
   it('between two tries ends the call without a wait', async () => {
     vi.spyOn(Math, 'random').mockReturnValue(1_000);
-    const { published, batches } = await abortedAfterAnAnswer(() => ({
-      Code: 'InternalError',
-      SenderFault: false,
-    }));
+    const { published, batches } = await abortedAfterAnAnswer(() => PASSING);
     await expect(published).rejects.toThrow('shutting down');
     expect(batches).toHaveLength(1);
   });
@@ -201,12 +186,10 @@ describe('an abort', () => {
   });
 
   it('while SQS is silent ends the call', async () => {
-    const stub = await awsStub(() => 'silence');
-    onTestFinished(stub.close);
     const abort = new AbortController();
-    const publisher = new Publisher({ queueUrl: stub.config.endpoint, client: new SQSClient(stub.config) });
-    const published = publisher.publish({ queue: 'orders', data: 1 }, { signal: abort.signal });
-    abort.abort(new Error('shutting down'));
+    const publisher = await publisherToStub('silence');
+    const published = publisher.publish(message, { signal: abort.signal });
+    abort.abort(reason);
     await expect(published).rejects.toThrow('shutting down');
   });
 });

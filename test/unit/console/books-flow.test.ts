@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { flowLayout, type FlowName } from '../../../console/src/pages/books/books-page.tsx';
-import { EMPTY_BOOKS, type Books } from '../../../shared/domain/delivery/books.ts';
+import { flowLayout, type FlowName } from '../../../console/src/pages/books/flow-layout.ts';
+import { BOOKS_FIGURES, EMPTY_BOOKS, type Books } from '../../../shared/domain/delivery/books.ts';
+import { toRecord } from '../../../shared/domain/delivery/vocabulary.ts';
 
 const books: Books = {
   ...EMPTY_BOOKS,
@@ -46,18 +47,7 @@ describe('flowLayout', () => {
   });
 
   it('never overlaps two figures of a column, and ends each band at its bar', () => {
-    const count = fc.nat(1_000_000);
-    const any = fc.record({
-      ...{ accepted: count, duplicates: count, matched: count, unmatched: count, filtered: count },
-      ...{
-        unfinished: count,
-        delivered: count,
-        rejected: count,
-        exhausted: count,
-        cancelled: count,
-        pending: count,
-      },
-    });
+    const any = fc.record(toRecord(BOOKS_FIGURES, () => fc.nat(1_000_000)));
     fc.assert(
       fc.property(any, (figures) => {
         const { nodes, bands } = flowLayout(figures, 220);

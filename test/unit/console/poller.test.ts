@@ -31,15 +31,8 @@ describe('startPoller', () => {
       isHidden: () => hidden,
       onSchedule: (dueAt) => due.push((dueAt - begun) / 1000),
     });
-    return {
-      ...poller,
-      polls,
-      failures,
-      due,
-      hide: (next: boolean) => {
-        hidden = next;
-      },
-    };
+    const hide = (next: boolean) => (hidden = next);
+    return { ...poller, polls, failures, due, hide };
   };
 
   it('polls less and less often without changes, and often again after a change', async () => {
@@ -80,44 +73,39 @@ describe('startPoller', () => {
   });
 });
 
-const NOW = Date.UTC(2026, 10, 21, 12);
-
-const polled = (more: Partial<Freshness> = {}): Freshness => ({
-  readAt: NOW - 2_000,
-  failed: false,
-  dueAt: NOW + 6_000,
-  ...more,
-});
-
 describe('stalenessOf', () => {
-  it('is undefined while every value is polled in time', () => {
-    expect(stalenessOf([polled(), polled({ dueAt: NOW - 10_000 })], NOW)).toBeUndefined();
-    expect(stalenessOf([], NOW)).toBeUndefined();
+  /** Now is 0, and a second is 1,000. */
+  const polled = (readAt: number | undefined, dueAt: number | undefined, failed = false): Freshness => ({
+    readAt,
+    dueAt,
+    failed,
   });
 
-  it('tells the oldest value that fails, and the first retry', () => {
-    const failing = [
-      polled({ failed: true, readAt: NOW - 60_000, dueAt: NOW + 8_000 }),
-      polled({ failed: true, readAt: NOW - 90_000, dueAt: NOW + 9_000 }),
-      polled({ readAt: NOW - 120_000 }),
-    ];
-    expect(stalenessOf(failing, NOW)).toEqual({ readAt: NOW - 90_000, dueAt: NOW + 8_000 });
-  });
-
-  it('counts a poll that is long overdue, as after the sleep of the machine', () => {
-    const overdue = polled({ readAt: NOW - 3_600_000, dueAt: NOW - 3_590_000 });
-    expect(stalenessOf([overdue], NOW)).toEqual({ readAt: NOW - 3_600_000, dueAt: NOW - 3_590_000 });
-  });
-
-  it('names no retry after a failure that none follows', () => {
-    expect(stalenessOf([polled({ failed: true, dueAt: undefined })], NOW)).toEqual({
-      readAt: NOW - 2_000,
-      dueAt: undefined,
-    });
-  });
-
-  it('leaves out what was never read: its failure says it all', () => {
-    expect(stalenessOf([polled({ readAt: undefined, failed: true })], NOW)).toBeUndefined();
+  it.each<[string, Freshness[], object | undefined]>([
+    [
+      'nothing while every value is polled in time',
+      [polled(-2_000, 6_000), polled(-2_000, -10_000)],
+      undefined,
+    ],
+    ['nothing of no value', [], undefined],
+    [
+      'the oldest value that fails, and the first retry',
+      [polled(-60_000, 8_000, true), polled(-90_000, 9_000, true), polled(-120_000, 6_000)],
+      { readAt: -90_000, dueAt: 8_000 },
+    ],
+    [
+      'a poll that is long overdue, as after the sleep of the machine',
+      [polled(-3_600_000, -3_590_000)],
+      { readAt: -3_600_000, dueAt: -3_590_000 },
+    ],
+    [
+      'no retry after a failure that none follows',
+      [polled(-2_000, undefined, true)],
+      { readAt: -2_000, dueAt: undefined },
+    ],
+    ['nothing that was never read: its failure says it all', [polled(undefined, 6_000, true)], undefined],
+  ])('tells %s', (_, values, stale) => {
+    expect(stalenessOf(values, 0)).toEqual(stale);
   });
 });
 
@@ -127,14 +115,10 @@ describe('limitConcurrency', () => {
     const begun: number[] = [];
     const ends: (() => void)[] = [];
     let most = 0;
-    let running = 0;
     const all = Array.from({ length: 5 }, (_, index) =>
       slots(async () => {
         begun.push(index);
-        running += 1;
-        most = Math.max(most, running);
-        await new Promise<void>((resolve) => void ends.push(resolve));
-        running -= 1;
+        await new Promise<void>((resolve) => (most = Math.max(most, ends.push(resolve))));
         return index;
       }),
     );
@@ -149,10 +133,8 @@ describe('limitConcurrency', () => {
 
   it('frees the slot of a failed task, and does not start an aborted one', async () => {
     const slots = limitConcurrency(1);
-    const given = new AbortController();
-    given.abort();
     const failing = slots(() => Promise.reject(new Error('no')));
-    const givenUp = slots(() => Promise.resolve('begun'), given.signal);
+    const givenUp = slots(() => Promise.resolve('begun'), AbortSignal.abort());
     const next = slots(() => Promise.resolve('done'));
     await expect(failing).rejects.toThrow('no');
     await expect(givenUp).rejects.toThrow(/abort/i);

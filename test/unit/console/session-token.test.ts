@@ -1,15 +1,9 @@
 import fc from 'fast-check';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { hrefTo, parseRoute, type Route } from '../../../console/src/route.ts';
 import { takeSessionToken } from '../../../console/src/session-token.ts';
 
 describe('takeSessionToken', () => {
-  const channels: { close: () => void }[] = [];
-
-  afterEach(() => {
-    for (const channel of channels.splice(0)) channel.close();
-  });
-
   /** A browser tab on the given address; `stored` is its session storage. */
   const tab = (
     hash: string,
@@ -18,12 +12,8 @@ describe('takeSessionToken', () => {
   ) => {
     const storage = {
       getItem: (key: string) => stored[key] ?? null,
-      setItem: (key: string, value: string) => {
-        stored[key] = value;
-      },
-      removeItem: (key: string) => {
-        Reflect.deleteProperty(stored, key);
-      },
+      setItem: (key: string, value: string) => void Object.assign(stored, { [key]: value }),
+      removeItem: (key: string) => void Reflect.deleteProperty(stored, key),
     };
     const addresses: string[] = [];
     const history = {
@@ -31,7 +21,9 @@ describe('takeSessionToken', () => {
         void addresses.push(String(address)),
     };
     const channel = new BroadcastChannel('tabs-of-a-test');
-    channels.push(channel);
+    onTestFinished(() => {
+      channel.close();
+    });
     return { channel, isAccepted, location: { hash, pathname: '/' }, history, storage, addresses, stored };
   };
 
@@ -99,22 +91,14 @@ describe('the address of a page of the console', () => {
   it('is parsed as the route that it was built from, with any characters in ids', () => {
     const text = fc.string({ minLength: 1 });
     const query = fc.dictionary(fc.constantFrom('since', 'until', 'status'), text);
+    const page = <Page extends string>(...pages: Page[]) => fc.constantFrom(...pages);
     const routes = fc.oneof(
-      fc.record({ page: fc.constant('queue' as const), queue: text }),
-      fc.record({ page: fc.constant('subscription' as const), queue: text, subscription: text }),
-      fc.record({ page: fc.constant('message' as const), queue: text, message: text }),
-      fc.record({ page: fc.constant('delivery' as const), queue: text, message: text, subscription: text }),
-      fc.record({ page: fc.constantFrom('messages' as const, 'deliveries' as const), queue: text, query }),
-      fc.record({ page: fc.constantFrom('recovery' as const, 'books' as const), queue: text, query }),
-      fc.record({
-        page: fc.constantFrom(
-          'recovery' as const,
-          'books' as const,
-          'designer' as const,
-          'dead-letters' as const,
-        ),
-        query,
-      }),
+      fc.record({ page: page('queue'), queue: text }),
+      fc.record({ page: page('subscription'), queue: text, subscription: text }),
+      fc.record({ page: page('message'), queue: text, message: text }),
+      fc.record({ page: page('delivery'), queue: text, message: text, subscription: text }),
+      fc.record({ page: page('messages', 'deliveries', 'recovery', 'books'), queue: text, query }),
+      fc.record({ page: page('recovery', 'books', 'designer', 'dead-letters'), query }),
     );
     fc.assert(
       fc.property(routes, (route) => {

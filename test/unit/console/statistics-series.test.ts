@@ -63,11 +63,8 @@ describe('sumOfStatistics', () => {
 });
 
 describe('successRate', () => {
-  it('is the share of attempts that neither failed nor were rejected', () => {
+  it('is the share of attempts that neither failed nor were rejected, if there were any', () => {
     expect(successRate(countsOf({ attempts: 8, attemptsFailed: 1, attemptsRejected: 1 }))).toBe(75);
-  });
-
-  it('is unknown without an attempt', () => {
     expect(successRate(countsOf({ messages: 5 }))).toBeNull();
     expect(successRate(undefined)).toBeNull();
   });
@@ -79,31 +76,20 @@ describe('successRate', () => {
 });
 
 describe('the charts', () => {
+  const NONE = [null, null, null];
   const total = countsOf({
     ...{ messages: 1200, attempts: 10, attemptsFailed: 1, delivered: 9, exhausted: 2, rejected: 3 },
     timeToDelivery: times(4000),
   });
-  const linesOf = (of: typeof total | undefined) =>
-    CHART_KINDS.map(({ title, lines }) => [title, lines.map(({ value }) => value(of))]);
-
-  it('draw counts as zero, and rates and percentiles as gaps, where nothing happened', () => {
-    expect(linesOf(undefined)).toEqual([
-      ['Messages', [0]],
-      ['Outcomes', [0, 0, 0]],
-      ['Successful attempts', [null]],
-      ['Time to delivery', [null, null, null]],
-      ['Response times', [null, null, null]],
-    ]);
-  });
-
-  it('draw each figure of a step', () => {
-    expect(linesOf(total)).toEqual([
-      ['Messages', [1200]],
-      ['Outcomes', [9, 1, 5]],
-      ['Successful attempts', [90]],
-      ['Time to delivery', [1, 2, 4000]],
-      ['Response times', [null, null, null]],
-    ]);
+  it.each([
+    [
+      'counts as zero, and rates and percentiles as gaps, of nothing',
+      undefined,
+      [[0], [0, 0, 0], [null], NONE, NONE],
+    ],
+    ['each figure of a step', total, [[1200], [9, 1, 5], [90], [1, 2, 4000], NONE]],
+  ])('draw %s', (_, counts, figures) => {
+    expect(CHART_KINDS.map(({ lines }) => lines.map(({ value }) => value(counts)))).toEqual(figures);
   });
 
   it('mark a value without a neighbour, which no line would show', () => {
@@ -119,10 +105,15 @@ describe('the charts', () => {
   });
 
   it('sum up the window in words, without what did not happen', () => {
-    expect(CHART_KINDS.flatMap(({ lines }) => lines.map((line) => line.total(total)))).toEqual([
-      ...['1,200', '9', '1', '5', '90%'],
-      ...['1 ms', '2 ms', '4 s', undefined, undefined, undefined],
-    ]);
+    expect(CHART_KINDS.map(({ title, lines }) => [title, ...lines.map((line) => line.total(total))])).toEqual(
+      [
+        ['Messages', '1,200'],
+        ['Outcomes', '9', '1', '5'],
+        ['Successful attempts', '90%'],
+        ['Time to delivery', '1 ms', '2 ms', '4 s'],
+        ['Response times', undefined, undefined, undefined],
+      ],
+    );
   });
 });
 
@@ -173,18 +164,14 @@ describe('readQueue', () => {
 
 describe('the response times of deliveries', () => {
   it('are those of the last attempts, in order of time', () => {
-    const ended = (startedAt: string, durationMs: number, outcome: 'delivered' | 'failed') => ({
-      lastAttempt: { number: 3, startedAt, outcome },
+    const ended = (second: number, durationMs: number, outcome: 'delivered' | 'failed') => ({
+      lastAttempt: { number: 3, startedAt: `2026-11-21T12:00:0${second}.000Z`, outcome },
       durationMs,
     });
-    const deliveries = [
-      ended('2026-11-21T12:00:02.000Z', 20, 'delivered'),
-      ended('2026-11-21T12:00:01.000Z', 10, 'failed'),
-      {},
-    ];
-    expect(responseTimes(deliveries)).toEqual([
-      { at: Date.UTC(2026, 10, 21, 12, 0, 1), durationMs: 10, succeeded: false },
-      { at: Date.UTC(2026, 10, 21, 12, 0, 2), durationMs: 20, succeeded: true },
+    const at = (second: number) => Date.UTC(2026, 10, 21, 12, 0, second);
+    expect(responseTimes([ended(2, 20, 'delivered'), ended(1, 10, 'failed'), {}])).toEqual([
+      { at: at(1), durationMs: 10, succeeded: false },
+      { at: at(2), durationMs: 20, succeeded: true },
     ]);
   });
 

@@ -46,21 +46,17 @@ describe('the timeline of a delivery', () => {
     });
   });
 
+  const marksOf = (...attempts: Times['attempts']) =>
+    timelineLayout({ attempts, planned: [] }, span, 1000).marks;
+
   it('marks the due time of an attempt that started late, but not of one on time', () => {
-    const times: Times = {
-      attempts: [attempt(2, 5000, { dueAt: at(2000) }), attempt(3, 8000, { dueAt: at(7999) })],
-      planned: [],
-    };
-    const { marks } = timelineLayout(times, span, 1000);
+    const marks = marksOf(attempt(2, 5000, { dueAt: at(2000) }), attempt(3, 8000, { dueAt: at(7999) }));
     expect(marks.map(({ dueX }) => dueX)).toEqual([200, undefined]);
   });
 
   it('leaves out attempts outside of the span, unless the line from their due time is inside', () => {
-    const times: Times = {
-      attempts: [attempt(1, -5000), attempt(2, 20_000, { dueAt: at(9000) }), attempt(3, 30_000)],
-      planned: [],
-    };
-    expect(timelineLayout(times, span, 1000).marks.map(({ number }) => number)).toEqual([2]);
+    const marks = marksOf(attempt(1, -5000), attempt(2, 20_000, { dueAt: at(9000) }), attempt(3, 30_000));
+    expect(marks.map(({ number }) => number)).toEqual([2]);
   });
 
   it('fits a hundred attempts and a planned one', () => {
@@ -105,19 +101,15 @@ describe('timeTicks', () => {
   });
 
   it('are within the span, in order, and at most one more than asked for', () => {
+    const lengths = fc.integer({ min: 1, max: 30 * 86_400_000 });
     fc.assert(
-      fc.property(
-        fc.integer({ min: 1, max: 30 * 86_400_000 }),
-        fc.integer({ min: 2, max: 20 }),
-        (length, most) => {
-          const ticks = timeTicks({ from: START, to: START + length }, most, 3_600_000).map(
-            (tick) => tick.at,
-          );
-          expect(ticks.length).toBeLessThanOrEqual(most + 1);
-          expect(ticks).toEqual(ticks.toSorted((one, other) => one - other));
-          for (const time of ticks) expect(time >= START && time <= START + length).toBe(true);
-        },
-      ),
+      fc.property(lengths, fc.integer({ min: 2, max: 20 }), (length, most) => {
+        const span = { from: START, to: START + length };
+        const ticks = timeTicks(span, most, 3_600_000).map((tick) => tick.at);
+        expect(ticks.length).toBeLessThanOrEqual(most + 1);
+        expect(ticks).toEqual(ticks.toSorted((one, other) => one - other));
+        for (const time of ticks) expect(time >= span.from && time <= span.to).toBe(true);
+      }),
     );
   });
 });
@@ -131,12 +123,12 @@ const argumentsOf = (command: string): string[] => {
     .slice(0, -1);
 };
 
-const NOTHING_SPECIAL = { url: 'https://example.com/hook', headers: [], body: '{}' } as const;
-
 describe('the curl command of a request', () => {
+  const commandOf = (request: Partial<Parameters<typeof curlCommand>[0]>) =>
+    curlCommand({ url: 'https://example.com/hook', headers: [], body: '{}', ...request });
+
   it('is one POST with the headers and the body', () => {
-    const command = curlCommand({ ...NOTHING_SPECIAL, headers: [['x-team', 'billing']], body: '{"a": 1}' });
-    expect(argumentsOf(command)).toEqual([
+    expect(argumentsOf(commandOf({ headers: [['x-team', 'billing']], body: '{"a": 1}' }))).toEqual([
       ...['--globoff', '--path-as-is', '--request', 'POST', '--url', 'https://example.com/hook'],
       ...['--header', 'x-team: billing', '--data-raw', '{"a": 1}'],
     ]);
@@ -154,25 +146,18 @@ describe('the curl command of a request', () => {
     '--output /tmp/hit',
     '',
   ])('passes hostile text on as it is: %j', (text) => {
-    const command = curlCommand({
-      url: `https://example.com/${text}`,
-      headers: [['x-note', `a${text}`]],
-      body: text,
-    });
-    expect(argumentsOf(command)).toEqual([
-      ...['--globoff', '--path-as-is', '--request', 'POST', '--url', `https://example.com/${text}`],
-      ...['--header', `x-note: a${text}`, '--data-raw', text],
-    ]);
+    const url = `https://example.com/${text}`;
+    const given = argumentsOf(commandOf({ url, headers: [['x-note', `a${text}`]], body: text }));
+    expect(given.slice(4)).toEqual(['--url', url, '--header', `x-note: a${text}`, '--data-raw', text]);
   });
 
   it('contains no character that a terminal acts on', () => {
-    const command = curlCommand({ ...NOTHING_SPECIAL, body: '\u001b]0;title\u0007\r\u202e\u0085\t' });
+    const command = commandOf({ body: '\u001b]0;title\u0007\r\u202e\u0085\t' });
     expect(command).toMatch(/^[\x20-\x7e\n]*$/);
   });
 
   it('sends a header without a value, which curl would remove', () => {
-    const command = curlCommand({ ...NOTHING_SPECIAL, headers: [['x-empty', '']] });
-    expect(argumentsOf(command)).toContain('x-empty;');
+    expect(argumentsOf(commandOf({ headers: [['x-empty', '']] }))).toContain('x-empty;');
   });
 });
 
