@@ -44,23 +44,17 @@ describe('the endpoints of a deployed system', () => {
     expect(() => endpointsOf(emulator, { ...outputs, ScheduleGroup: undefined })).toThrow(/ScheduleGroup/);
   });
 
-  it('are written atomically without leftover files, and can be removed', () => {
-    const folder = temporaryFolder();
-    const file = join(folder, 'endpoints.json');
-    writeEndpoints(file, endpoints);
-    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(endpoints);
-    expect(readdirSync(folder)).toEqual(['endpoints.json']);
-    removeEndpoints(file);
-    removeEndpoints(file);
-    expect(existsSync(file)).toBe(false);
-  });
-
-  it('cannot be read by other users, even after an interrupted write', () => {
+  it('are written atomically for their owner only, even after an interrupted write, and can be removed', () => {
     const folder = temporaryFolder();
     const file = join(folder, 'endpoints.json');
     writeFileSync(`${file}.partial`, '{"endp', { mode: 0o644 });
     writeEndpoints(file, endpoints);
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(endpoints);
+    expect(readdirSync(folder)).toEqual(['endpoints.json']);
     expect((statSync(file).mode & 0o777).toString(8)).toBe('600');
+    removeEndpoints(file);
+    removeEndpoints(file);
+    expect(existsSync(file)).toBe(false);
   });
 });
 
@@ -92,16 +86,12 @@ describe('the outputs of the app of a start', () => {
 
 describe('the command in advice', () => {
   it.each([
-    { packaged: false, program: '/usr/local/bin/posthaste', command: 'posthaste' },
-    { packaged: true, program: '/usr/local/bin/posthaste', command: 'posthaste' },
-    {
-      packaged: false,
-      program: '/home/me/posthaste/cli/posthaste.mjs',
-      command: 'npm run -s posthaste --',
-    },
-    { packaged: true, program: '/home/me/app/node_modules/.bin/posthaste', command: 'npx posthaste' },
-    { packaged: true, program: undefined, command: 'npx posthaste' },
-  ])('is one that can be pasted: $command for $program', ({ program, packaged, command }) => {
+    ['posthaste', '/usr/local/bin/posthaste', false],
+    ['posthaste', '/usr/local/bin/posthaste', true],
+    ['npm run -s posthaste --', '/home/me/posthaste/cli/posthaste.mjs', false],
+    ['npx posthaste', '/home/me/app/node_modules/.bin/posthaste', true],
+    ['npx posthaste', undefined, true],
+  ])('is one that can be pasted: %s for %s', (command, program, packaged) => {
     expect(commandName(program, packaged)).toBe(command);
   });
 });

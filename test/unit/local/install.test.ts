@@ -26,14 +26,15 @@ describe('the installation', () => {
 
   beforeEach(() => (folder = temporaryFolder()));
 
-  describe('Node', () => {
-    it('is refused below version 20, with a message', () => {
-      expect(nodeProblem('19.9.0')).toMatch(/needs Node 20 or newer; this is 19\.9\.0/);
-      expect(nodeProblem('20.0.0')).toBeUndefined();
-      expect(nodeProblem('24.21.0')).toBeUndefined();
-      expect(nodeProblem('22.9.0', '22.15')).toMatch(/needs Node 22\.15 or newer; this is 22\.9\.0/);
-      expect(nodeProblem('22.15.0', '22.15')).toBeUndefined();
-    });
+  it.each([
+    ['19.9.0', undefined, /needs Node 20 or newer; this is 19\.9\.0/],
+    ['20.0.0', undefined, undefined],
+    ['24.21.0', undefined, undefined],
+    ['22.9.0', '22.15', /needs Node 22\.15 or newer; this is 22\.9\.0/],
+    ['22.15.0', '22.15', undefined],
+  ])('takes or refuses Node %s, where the oldest is %s', (version, needed, problem) => {
+    if (problem === undefined) expect(nodeProblem(version, needed)).toBeUndefined();
+    else expect(nodeProblem(version, needed)).toMatch(problem);
   });
 
   describe('npm packages', () => {
@@ -42,56 +43,40 @@ describe('the installation', () => {
       writeFileSync(join(folder, file), JSON.stringify(content));
       utimesSync(join(folder, file), at, at);
     };
-    const installed = (packages: string[], { lockFileAt }: { lockFileAt: number }) => {
-      written('package.json', 1_000, {
-        dependencies: { zod: '1.0.0' },
-        devDependencies: { vitest: '1.0.0' },
-      });
+    const installed = (packages: string[], lockFileAt: number) => {
+      const [dependencies, devDependencies] = [{ zod: '1.0.0' }, { vitest: '1.0.0' }];
+      written('package.json', 1_000, { dependencies, devDependencies });
       written('package-lock.json', lockFileAt);
       const record = Object.fromEntries(packages.map((name) => [`node_modules/${name}`, {}]));
       written('node_modules/.package-lock.json', 1_001, { packages: record });
     };
 
     const WITH_DEV = ['ci', '--include=dev'];
+    const WITHOUT_DEV = ['ci', '--omit=dev'];
+    const BESIDE = ['install', '--no-save', '--include=dev'];
 
-    it.each([
-      {
-        when: 'npm installed all of them after the last change of the lock file',
-        packages: ['zod', 'vitest'],
-        lockFileAt: 1_000,
-        start: undefined,
-        tests: undefined,
-      },
-      {
-        when: 'a start installed no devDependencies: those are added, without deleting what it may use',
-        packages: ['zod'],
-        lockFileAt: 1_000,
-        start: undefined,
-        tests: ['install', '--no-save', '--include=dev'],
-      },
-      {
-        when: 'the lock file changed: also a start keeps the devDependencies',
-        packages: ['zod', 'vitest'],
-        lockFileAt: 1_002,
-        start: WITH_DEV,
-        tests: WITH_DEV,
-      },
-      {
-        when: 'the lock file changed, without devDependencies',
-        packages: ['zod'],
-        lockFileAt: 1_002,
-        start: ['ci', '--omit=dev'],
-        tests: WITH_DEV,
-      },
-    ])('when $when', ({ packages, lockFileAt, start, tests }) => {
-      installed(packages, { lockFileAt });
+    it.each<[string, string[], { lockFileAt: number; start?: string[]; tests?: string[] }]>([
+      ['are there after the last change of the lock file', ['zod', 'vitest'], { lockFileAt: 1_000 }],
+      ['get the others beside those of a start', ['zod'], { lockFileAt: 1_000, tests: BESIDE }],
+      [
+        'are all installed anew, also by a start, after a change of the lock file',
+        ['zod', 'vitest'],
+        { lockFileAt: 1_002, start: WITH_DEV, tests: WITH_DEV },
+      ],
+      [
+        'are installed anew without devDependencies, where a start had none',
+        ['zod'],
+        { lockFileAt: 1_002, start: WITHOUT_DEV, tests: WITH_DEV },
+      ],
+    ])('%s', (_, packages, { lockFileAt, start, tests }) => {
+      installed(packages, lockFileAt);
       expect(npmArguments(folder, 'product')).toEqual(start);
       expect(npmArguments(folder, 'all')).toEqual(tests);
     });
 
     it('are installed anew after an interrupted npm, which leaves no record', () => {
       written('package-lock.json', 1_000);
-      expect(npmArguments(folder, 'product')).toEqual(['ci', '--omit=dev']);
+      expect(npmArguments(folder, 'product')).toEqual(WITHOUT_DEV);
       expect(npmArguments(folder, 'all')).toEqual(WITH_DEV);
     });
   });
@@ -113,14 +98,11 @@ describe('the installation', () => {
       ['is missing', 'no-such-program', 'It is missing.'],
       ['fails', 'sh', /^It failed\. The end of its output \(full log: .*log\):\n {4}no room$/],
     ])('gives the reason if it %s, without control characters', async (_, program, reason) => {
-      const how = { env: process.env, cwd: folder, log: join(folder, 'log') };
       const { signal } = new AbortController();
+      const how = { env: process.env, cwd: folder, log: join(folder, 'log'), signal };
       const texts = { failure: 'It failed.', missing: 'It is missing.' };
-      const running = runToSuccess(program, ['-c', "printf '\\033[31mno room\\n'; exit 3"], {
-        ...how,
-        ...texts,
-        signal,
-      });
+      const args = ['-c', "printf '\\033[31mno room\\n'; exit 3"];
+      const running = runToSuccess(program, args, { ...how, ...texts });
       await expect(running).rejects.toMatchObject({
         name: 'Problem',
         message: expect.stringMatching(reason) as unknown,
@@ -132,9 +114,8 @@ describe('the installation', () => {
     const python = (version: string, pip = true) => ({ executable: `/bin/python${version}`, version, pip });
 
     it('is the first installation that is recent enough and has pip', () => {
-      expect(choosePython([python('3.9'), python('3.12', false), python('3.10'), python('3.13')])).toEqual(
-        python('3.10'),
-      );
+      const found = [python('3.9'), python('3.12', false), python('3.10'), python('3.13')];
+      expect(choosePython(found)).toEqual(python('3.10'));
     });
 
     it.each([
@@ -206,37 +187,26 @@ describe('the lock of a start', () => {
     return lock;
   };
 
-  it('names the process that holds it, and is deleted when released', () => {
+  it('names the process that holds it to a second one, and is deleted when released', () => {
     const lock = taken();
     expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ pid: process.pid });
-    lock.release();
-    expect(existsSync(file)).toBe(false);
-  });
-
-  it('is refused to a second process, with the name of the holder', () => {
-    const lock = taken();
     expect(takeLock(file, () => true)).toMatchObject({ kind: 'held', by: { pid: process.pid } });
     expect(existsSync(file)).toBe(true);
     lock.release();
-  });
-
-  it('is taken over from a process that has ended', () => {
-    taken();
-    taken(() => false).release();
     expect(existsSync(file)).toBe(false);
   });
 
-  it('is taken over from a running process that is not a start, because its id was reused', () => {
-    const first = taken();
-    writeFileSync(file, JSON.stringify({ pid: 1, since: '2026-01-01T00:00:00.000Z' }));
-    taken().release();
-    first.release();
-  });
+  const reused = '{"pid":1,"since":"2026-01-01T00:00:00.000Z"}';
 
-  it('is taken over if a crash left an incomplete file', () => {
+  it.each([
+    ['a process that has ended', undefined, () => false],
+    ['a running process that is not a start, because its id was reused', reused, undefined],
+    ['a crash that left an incomplete file', '{"pid":', () => true],
+  ])('is taken over from %s', (_, left, isAlive) => {
     const first = taken();
-    writeFileSync(file, '{"pid":');
-    taken(() => true).release();
+    if (left !== undefined) writeFileSync(file, left);
+    taken(isAlive).release();
+    expect(existsSync(file)).toBe(false);
     first.release();
   });
 });

@@ -15,73 +15,41 @@ const refusalOf = (...args: string[]) => {
 };
 
 describe('the command line of npm start', () => {
-  it('runs the demo and keeps running by default', () => {
-    expect(optionsOf()).toEqual({ once: false, demo: true, context: {} });
+  it.each([
+    ['', { once: false, demo: true, context: {} }],
+    ['--once --no-demo --port 4566', { once: true, demo: false, port: 4566, context: {} }],
+    ['--worker', { once: false, demo: true, worker: true, context: { compute: 'worker' } }],
+  ])('runs the demo and keeps running, unless it says otherwise: %j', (line, options) => {
+    expect(optionsOf(...line.split(' ').filter(Boolean))).toEqual(options);
   });
 
-  it('takes --once, --no-demo and --port', () => {
-    expect(optionsOf('--once', '--no-demo', '--port', '4566')).toEqual({
-      once: true,
-      demo: false,
-      port: 4566,
-      context: {},
-    });
+  it.each([
+    ['--worker -c compute=both', { compute: 'both' }],
+    ['-c defaultRetryPolicy={"a":"b=c"}', { defaultRetryPolicy: '{"a":"b=c"}' }],
+    ['--context retentionDays=20 -c retentionDays=30', { retentionDays: '30' }],
+    ['-c apiAuthorization=iam --no-demo', { apiAuthorization: 'iam' }],
+    // The validation of the settings refuses it.
+    ['-c apiAuthorization=lan', { apiAuthorization: 'lan' }],
+  ])('splits settings at the first equals sign, and the last value of a key wins: %s', (line, context) => {
+    expect(optionsOf(...line.split(' ')).context).toEqual(context);
   });
 
-  it('takes --worker, with which SQS does not invoke the functions, unless a setting says otherwise', () => {
-    expect(optionsOf('--worker')).toEqual({
-      once: false,
-      demo: true,
-      worker: true,
-      context: { compute: 'worker' },
-    });
-    expect(optionsOf('--worker', '-c', 'compute=both').context).toEqual({ compute: 'both' });
-  });
-
-  it('splits settings at the first equals sign, and the last value of a key wins', () => {
-    expect(
-      optionsOf(
-        '-c',
-        'defaultRetryPolicy={"a":"b=c"}',
-        '--context',
-        'retentionDays=20',
-        '-c',
-        'retentionDays=30',
-      ).context,
-    ).toEqual({ defaultRetryPolicy: '{"a":"b=c"}', retentionDays: '30' });
-  });
-
-  it('refuses an unknown option or argument, and names it', () => {
-    expect(refusalOf('--onec')).toContain('--onec');
-    expect(refusalOf('now')).toContain('now');
-  });
-
-  it.each(['0', '65536', 'http', '1.5', ''])('refuses the port "%s"', (port) => {
-    expect(refusalOf(`--port=${port}`)).toContain('--port');
-  });
-
-  it.each(['retentionDays', '=20'])('refuses the setting "%s", which has no key and value', (setting) => {
-    expect(refusalOf('-c', setting)).toContain(setting);
-  });
-
-  it('refuses to change the setting "local"', () => {
-    expect(refusalOf('-c', 'local=false')).toContain('local');
-  });
-
-  it.each(['iam', 'jwt'])(
-    'refuses a demo with apiAuthorization %s, because its calls are unsigned',
-    (kind) => {
-      expect(refusalOf('-c', `apiAuthorization=${kind}`, '--once')).toMatch(
-        new RegExp(`apiAuthorization=${kind}.*--no-demo`),
-      );
-      expect(optionsOf('-c', `apiAuthorization=${kind}`, '--no-demo').context).toEqual({
-        apiAuthorization: kind,
-      });
-    },
-  );
-
-  it('leaves an invalid apiAuthorization to the validation of the settings', () => {
-    expect(optionsOf('-c', 'apiAuthorization=lan').context).toEqual({ apiAuthorization: 'lan' });
+  it.each([
+    ['an unknown option', '--onec', /--onec/],
+    ['an unknown argument', 'now', /now/],
+    ['port 0', '--port=0', /--port/],
+    ['a port above all', '--port=65536', /--port/],
+    ['a port that is a name', '--port=http', /--port/],
+    ['a port that is no whole number', '--port=1.5', /--port/],
+    ['an empty port', '--port=', /--port/],
+    ['a setting without a value', '-c retentionDays', /retentionDays/],
+    ['a setting without a key', '-c =20', /=20/],
+    ['a change of the setting "local"', '-c local=false', /local/],
+    ['a demo whose calls are unsigned', '-c apiAuthorization=iam --once', /apiAuthorization=iam.*--no-demo/],
+    ['a demo without a token', '-c apiAuthorization=jwt --once', /apiAuthorization=jwt.*--no-demo/],
+    ['the option of an installed start', '--app app.mjs', /--app/],
+  ])('refuses %s, and names it', (_, line, message) => {
+    expect(refusalOf(...line.split(' '))).toMatch(message);
   });
 
   it('has no demo with an app of the user, also if its API requires signatures', () => {
@@ -92,7 +60,6 @@ describe('the command line of npm start', () => {
       context: { apiAuthorization: 'iam' },
       app: 'node app.mjs',
     });
-    expect(refusalOf('--app', 'node app.mjs')).toContain('--app');
   });
 
   it('shows the help, even with other options', () => {
@@ -101,18 +68,20 @@ describe('the command line of npm start', () => {
 });
 
 describe('the message of a second start', () => {
-  const holder = { pid: 4711, since: '2026-01-01T00:00:00.000Z' };
-
-  it('says where to find the running system', () => {
-    expect(alreadyRunningText(holder, true)).toMatch(
+  it.each([
+    [
+      'where to find the running system',
+      true,
       /already running in this folder \(process 4711, .*\.local\/endpoints\.json/,
-    );
-  });
-
-  it('says to wait for a system that is still starting and has no endpoints yet', () => {
-    const said = alreadyRunningText(holder, false);
-    expect(said).toMatch(/is starting or stopping in this folder \(process 4711, .*Wait for it/);
-    expect(said).not.toContain('endpoints.json');
+    ],
+    [
+      'to wait for one that is still starting and has no endpoints yet',
+      false,
+      /^(?!.*endpoints\.json).*is starting or stopping in this folder \(process 4711, .*Wait for it/s,
+    ],
+  ])('says %s', (_, hasEndpoints, sentence) => {
+    const holder = { pid: 4711, since: '2026-01-01T00:00:00.000Z' };
+    expect(alreadyRunningText(holder, hasEndpoints)).toMatch(sentence);
   });
 });
 
