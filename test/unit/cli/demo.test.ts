@@ -199,13 +199,13 @@ describe("the demo's receiver", () => {
       requests: receiver.requests(healthy, 'message-1'),
       unverified: receiver.unverified(healthy, 'message-1'),
     });
-    return { trust: (secret: string) => receiver.trust(healthy, secret), call, counts, heard };
+    return { receiver, healthy, call, counts, heard };
   };
 
   it("counts all requests, and those not signed with the subscriber's secret", async () => {
-    const { trust, call, counts, heard } = await receiving();
+    const { receiver, healthy, call, counts, heard } = await receiving();
     const secret = makeSecret('v1', randomBytes);
-    trust(secretText(secret));
+    receiver.trust(healthy, secretText(secret));
     expect(await call(secret)).toBe(200);
     expect(counts()).toEqual({ requests: 1, unverified: 0 });
     await call(makeSecret('v1', randomBytes));

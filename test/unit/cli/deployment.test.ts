@@ -116,47 +116,35 @@ describe('finding the deployment for a command', () => {
       return withSdkVariables(environment, () => findDeployment(choice, emptyFile()));
     };
 
-    it('finds the deployment of this name by the outputs of its construct', async () => {
-      expect(await findIn({ Shopping: shop, Banking: bank }, { deployment: 'Bank' })).toMatchObject({
-        name: 'Bank',
-        place: 'Bank, account 111122223333, us-east-1',
+    const both = { Shopping: shop, Banking: bank };
+    const others = { WebhooksDeliveriesTable0A1B2C3D: 'not of Shop', DeliveriesTable: 'nor this' };
+    const plain = Object.fromEntries(OUTPUTS.map((name) => [name, name]));
+
+    it.each([
+      ['of this name, by the outputs of its construct', both, { deployment: 'Bank' }, 'Bank'],
+      ['that is the only one', { Shopping: shop }, {}, 'Shop'],
+      ['by the outputs below the construct of its marker', { Shopping: { ...others, ...shop } }, {}, 'Shop'],
+      [
+        'in a separate stack, also beside a stack with a name of the built-in app',
+        { PosthasteState: {}, Data: {}, Hooks: { ...plain, PosthasteDeployment: 'Shop' } },
+        {},
+        'Shop',
+      ],
+    ])('finds a deployment %s', async (_, stacks, choice, name) => {
+      expect(await findIn(stacks, choice)).toMatchObject({
+        name,
+        place: `${name}, account 111122223333, us-east-1`,
         deliveriesTable: 'DeliveriesTable',
         functions: { api: 'ApiFunction' },
       });
     });
 
-    it('finds the only one without its name', async () => {
-      expect(await findIn({ Shopping: shop })).toMatchObject({ name: 'Shop' });
-    });
-
-    it('takes each output from below the construct of the marker', async () => {
-      const others = { WebhooksDeliveriesTable0A1B2C3D: 'not of Shop', DeliveriesTable: 'nor this' };
-      expect(await findIn({ Shopping: { ...others, ...shop } })).toMatchObject({
-        deliveriesTable: 'DeliveriesTable',
-      });
-    });
-
-    it('names them if there are several, or none of this name', async () => {
-      const both = { Shopping: shop, Banking: bank };
-      await expect(findIn(both)).rejects.toThrow(/several deployments .*: Shop, Bank\. .*--deployment/);
-      await expect(findIn(both, { deployment: 'Bakery' })).rejects.toThrow(
-        /no deployment Bakery .* There is: Shop, Bank\./,
-      );
-    });
-
-    it('fails with advice if there is none', async () => {
-      await expect(findIn({})).rejects.toThrow(/no deployment of Posthaste .* run npm start/);
-    });
-
-    it('finds a pipeline in a separate stack, also beside a stack with a name of the built-in app', async () => {
-      const hooks = {
-        ...Object.fromEntries(OUTPUTS.map((name) => [name, name])),
-        PosthasteDeployment: 'Shop',
-      };
-      expect(await findIn({ PosthasteState: {}, Data: {}, Hooks: hooks })).toMatchObject({
-        name: 'Shop',
-        deliveriesTable: 'DeliveriesTable',
-      });
+    it.each([
+      ['names them if there are several', both, {}, /several deployments .*: Shop, Bank\. .*--deployment/],
+      ['names them if there is none of this name', both, { deployment: 'Bakery' }, /no deployment Bakery .* is: Shop, Bank\./],
+      ['fails with advice if there is none', {}, {}, /no deployment of Posthaste .* run npm start/],
+    ])('%s', async (_, stacks, choice, sentence) => {
+      await expect(findIn(stacks, choice)).rejects.toThrow(sentence);
     });
   });
 

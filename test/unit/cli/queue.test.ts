@@ -1,10 +1,9 @@
-import { AwsV4Signer } from 'aws4fetch';
 import { describe, expect, it } from 'vitest';
-import type { StubRequest } from '../../support/aws-stub.ts';
 import { listed, page, subscription } from './delivery-views.ts';
 import { answering, jsonLines, type RunOptions } from './run-command.ts';
 import {
   FORBIDDEN,
+  isSigned,
   json,
   MORE,
   NO_CONTENT,
@@ -14,25 +13,6 @@ import {
   stubApi,
   type StubRoutes,
 } from './stub-api.ts';
-
-/** Signs the received request again with another library, and compares the signatures. */
-const isSigned = async (url: string, { method, path, headers, body }: StubRequest): Promise<boolean> => {
-  const [, signed = ''] = /SignedHeaders=([^,]+)/.exec(headers.authorization ?? '') ?? [];
-  const names = signed.split(';').filter((name) => name !== 'host');
-  const signer = new AwsV4Signer({
-    accessKeyId: 'test',
-    secretAccessKey: 'test',
-    service: 'execute-api',
-    region: 'us-east-1',
-    method,
-    url: url + path,
-    headers: names.map((name): [string, string] => [name, String(headers[name])]),
-    allHeaders: true,
-    datetime: String(headers['x-amz-date']),
-    ...(body === '' ? {} : { body }),
-  });
-  return (await signer.sign()).headers.get('authorization') === headers.authorization;
-};
 
 const QUEUE = '/v2/queues/orders';
 const noQueue = { [`GET ${QUEUE}`]: NOT_FOUND };

@@ -164,26 +164,24 @@ const look = (
 });
 
 describe('the progress of a recovery', () => {
-  it('estimates the time left from the pace since the first look', () => {
-    const first = look(0, [outcomes(0, 0, 1_200)]);
-    expect(progressText(first, look(2 * MINUTE, [outcomes(480, 20, 700)]))).toBe(
-      '480 of 1,200 delivered, 20 failed again, about 2 min left',
-    );
-    expect(progressText(first, look(5 * MINUTE, [outcomes(500, 0, 700)]))).toBe(
-      '500 of 1,200 delivered, about 7 min left',
-    );
-  });
+  type Seen = [delivered: number, failed: number, open: number];
 
-  it('does not count what had ended before the first look', () => {
-    const first = look(0, [outcomes(1_000, 0, 200)]);
-    expect(progressText(first, look(MINUTE, [outcomes(1_100, 0, 100)]))).toContain('about 1 min left');
+  it.each<[number, Seen, Seen, string]>([
+    [2, [0, 0, 1_200], [480, 20, 700], '480 of 1,200 delivered, 20 failed again, about 2 min left'],
+    [5, [0, 0, 1_200], [500, 0, 700], '500 of 1,200 delivered, about 7 min left'],
+    // What had ended before the first look does not count.
+    [1, [1_000, 0, 200], [1_100, 0, 100], '1,100 of 1,200 delivered, about 1 min left'],
+    [1, [0, 0, 2], [0, 0, 2], '0 of 2 delivered'],
+  ])('estimates the time left from the pace: in %i min from %j to %j', (minutes, first, last, text) => {
+    const seen = look(minutes * MINUTE, [outcomes(...last)]);
+    expect(progressText(look(0, [outcomes(...first)]), seen)).toBe(text);
   });
 
   it('waits at least for the planned attempts of every subscription', () => {
     const first = look(0, [outcomes(0, 0, 10)]);
     const later = [
       outcomes(8, 0, 1, START + 3 * MINUTE),
-      { ...outcomes(0, 0, 1, START + 3 * 60 * MINUTE), subscriptionId: 's-2' },
+      { ...outcomes(0, 0, 1, START + 180 * MINUTE), subscriptionId: 's-2' },
     ];
     expect(progressText(first, look(MINUTE, later))).toBe('8 of 10 delivered, about 2 h left');
   });
@@ -192,9 +190,6 @@ describe('the progress of a recovery', () => {
     const seen = [outcomes(3, 0, 7, START + 40_000)];
     expect(progressText(look(0, seen), look(10_000, seen))).toBe('3 of 10 delivered, next attempt in 30 s');
     expect(progressText(look(0, seen), look(MINUTE, seen))).toBe('3 of 10 delivered');
-    expect(progressText(look(0, [outcomes(0, 0, 2)]), look(MINUTE, [outcomes(0, 0, 2)]))).toBe(
-      '0 of 2 delivered',
-    );
   });
 
   it('makes no estimate while the recovery still looks for deliveries', () => {
@@ -208,12 +203,14 @@ describe('the progress of a recovery', () => {
     expect(progressText(unknown, unknown)).toBe('7 found, 5 reopened, 2 skipped');
   });
 
-  it('is over when the recovery has ended and nothing is open', () => {
-    expect(isOver(look(0, [outcomes(1, 1, 0)]))).toBe(true);
-    expect(isOver(look(0, [outcomes(1, 1, 0)], 'stopped'))).toBe(true);
-    expect(isOver(look(0, [outcomes(1, 1, 1)]))).toBe(false);
-    expect(isOver(look(0, [], 'running'))).toBe(false);
-    expect(isOver(look(0, undefined))).toBe(true);
+  it.each([
+    ['with nothing open', true, look(0, [outcomes(1, 1, 0)])],
+    ['when it was stopped', true, look(0, [outcomes(1, 1, 0)], 'stopped')],
+    ['where outcomes are not known', true, look(0, undefined)],
+    ['with an open delivery', false, look(0, [outcomes(1, 1, 1)])],
+    ['while it runs', false, look(0, [], 'running')],
+  ])('ends %s: %s', (_, ends, seen) => {
+    expect(isOver(seen)).toBe(ends);
   });
 });
 

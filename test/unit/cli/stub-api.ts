@@ -1,3 +1,4 @@
+import { AwsV4Signer } from 'aws4fetch';
 import { onTestFinished } from 'vitest';
 import { awsStub, type StubAnswer, type StubRequest } from '../../support/aws-stub.ts';
 import { apiEnvironment, posthaste, type Line, type Run, type RunOptions } from './run-command.ts';
@@ -69,3 +70,22 @@ export const NOT_FOUND = refusal(404, 'not_found', 'there is none of this name')
 
 /** A link to the next page. */
 export const MORE = [{ rel: 'next', href: '/v2?marker=more' }];
+
+/** Signs a received request again with another library than the command's, and compares the signatures. */
+export const isSigned = async (
+  url: string,
+  { method, path, headers, body }: StubRequest,
+): Promise<boolean> => {
+  const [, signed = ''] = /SignedHeaders=([^,]+)/.exec(headers.authorization ?? '') ?? [];
+  const names = signed.split(';').filter((name) => name !== 'host');
+  const signer = new AwsV4Signer({
+    ...{ accessKeyId: 'test', secretAccessKey: 'test', service: 'execute-api', region: 'us-east-1' },
+    method,
+    url: url + path,
+    headers: names.map((name): [string, string] => [name, String(headers[name])]),
+    allHeaders: true,
+    datetime: String(headers['x-amz-date']),
+    ...(body === '' ? {} : { body }),
+  });
+  return (await signer.sign()).headers.get('authorization') === headers.authorization;
+};

@@ -42,61 +42,49 @@ const SOURCE =
   /^(?:bench|cli|client|console|examples|functions|infra|local|package|shared|test)\/.*\.(?:ts|tsx|mjs|py)$/;
 const sources = files.filter((file) => SOURCE.test(file) && file !== THIS_FILE);
 
-/** Such as docs/retry-policy.md#jitter, in a comment or in a text of the command. */
-const referencesIn = (source: string): string[] =>
-  [...textOf(source).matchAll(/\b(?:docs\/[a-z-]+|README|CONTRIBUTING|SECURITY)\.md(?:#[a-z0-9-]+)?/g)].map(
-    ([reference]) => reference,
+/** The matches in these files for which the test of one holds, with their files. */
+const matchesIn = (
+  among: readonly string[],
+  pattern: RegExp,
+  isWrong: (...groups: string[]) => boolean = () => true,
+): string[] =>
+  among.flatMap((file) =>
+    [...textOf(file).matchAll(pattern)]
+      .filter((groups) => isWrong(...groups))
+      .map(([text]) => `${file}: ${text}`),
   );
 
+/** Such as docs/retry-policy.md#jitter, in a comment or in a text of the command. */
+const REFERENCE = /\b(?:docs\/[a-z-]+|README|CONTRIBUTING|SECURITY)\.md(?:#[a-z0-9-]+)?/g;
+
 /** Such as docs/operations.md, "Redrive": a page and a heading on it. */
-const namedHeadingsIn = (source: string): { page: string; heading: string; text: string }[] =>
-  [...textOf(source).matchAll(/\b(docs\/[a-z-]+\.md)\b[^\n"]{0,12}"([^"\n]+)"/g)].map(
-    ([text, page = '', heading = '']) => ({ page, heading, text }),
-  );
+const NAMED_HEADING = /\b(docs\/[a-z-]+\.md)\b[^\n"]{0,12}"([^"\n]+)"/g;
 
 /** Such as "design §3": a section by its number, which no page has. */
 const NUMBERED = /\b(?:docs|design|guarantees|concepts|operations|architecture|policy|readme)(?:\.md)?,? §/gi;
 
 /** Such as `shared/domain/`, in a code span of a page. */
-const pathsIn = (page: string): string[] =>
-  [
-    ...textOf(page).matchAll(
-      /`((?:bench|cli|client|console|examples|functions|infra|local|package|shared|test)\/[\w./-]+)`/g,
-    ),
-  ].map(([, path = '']) => path);
+const PATH = /`((?:bench|cli|client|console|examples|functions|infra|local|package|shared|test)\/[\w./-]+)`/g;
 
 describe('references to a page in code', () => {
   it('lead to a heading that exists', () => {
-    const broken = sources.flatMap((file) =>
-      referencesIn(file)
-        .filter((reference) => isBroken('README.md', reference))
-        .map((reference) => `${file}: ${reference}`),
-    );
-    expect(broken).toEqual([]);
+    expect(matchesIn(sources, REFERENCE, (reference) => isBroken('README.md', reference))).toEqual([]);
   });
 
   it('name a heading that exists', () => {
-    const broken = sources.flatMap((file) =>
-      namedHeadingsIn(file)
-        .filter(
-          ({ page, heading }) => isBroken('README.md', page) || !headingsIn(textOf(page)).includes(heading),
-        )
-        .map(({ text }) => `${file}: ${text}`),
-    );
-    expect(broken).toEqual([]);
+    const isMissing = (_: string, page = '', heading = '') =>
+      isBroken('README.md', page) || !headingsIn(textOf(page)).includes(heading);
+    expect(matchesIn(sources, NAMED_HEADING, isMissing)).toEqual([]);
   });
 
   it('do not use section numbers', () => {
-    const numbered = [...sources, ...pages.map(({ page }) => page)].flatMap((file) =>
-      [...textOf(file).matchAll(NUMBERED)].map(([text]) => `${file}: ${text}`),
-    );
-    expect(numbered).toEqual([]);
+    expect(matchesIn([...sources, ...pages.map(({ page }) => page)], NUMBERED)).toEqual([]);
   });
 });
 
 describe('paths of files in a page', () => {
   it.each(pages.filter(({ page }) => page !== 'CHANGELOG.md'))('exist: $page', ({ page }) => {
-    expect(pathsIn(page).filter((path) => !existsSync(join(root, path)))).toEqual([]);
+    expect(matchesIn([page], PATH, (_, path = '') => !existsSync(join(root, path)))).toEqual([]);
   });
 });
 

@@ -199,10 +199,11 @@ describe('the lock of a start', () => {
   const reused = '{"pid":1,"since":"2026-01-01T00:00:00.000Z"}';
 
   it.each([
-    ['a process that has ended', undefined, () => false],
+    ['a process that has ended', undefined, false],
     ['a running process that is not a start, because its id was reused', reused, undefined],
-    ['a crash that left an incomplete file', '{"pid":', () => true],
-  ])('is taken over from %s', (_, left, isAlive) => {
+    ['a crash that left an incomplete file', '{"pid":', true],
+  ])('is taken over from %s', (_, left, alive) => {
+    const isAlive = alive === undefined ? undefined : () => alive;
     const first = taken();
     if (left !== undefined) writeFileSync(file, left);
     taken(isAlive).release();
