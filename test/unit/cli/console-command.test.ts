@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import { networkInterfaces, tmpdir } from 'node:os';
@@ -7,8 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it, vi, beforeAll } from 'vitest';
-import * as z from 'zod';
-import { openBrowser } from '../../../cli/commands/console/console.ts';
+import { openBrowser } from '../../../cli/commands/console/open-browser.ts';
 import { builtPage } from '../../../cli/commands/console/page-build.ts';
 import { readPage, type PageFiles } from '../../../cli/commands/console/console-server.ts';
 import { awsEnvironment, plainEnvironment } from '../../../local/local-aws.ts';
@@ -94,27 +93,16 @@ describe('posthaste console', () => {
 
 const URL_WITH_TOKEN = 'http://127.0.0.1:8900/#token=a-token';
 
-/** A program that stands for a browser: it records its arguments and exits with the given status. */
-const browser = (status: number): { program: string; args: string[]; given: () => string[] } => {
-  const script = join(temporaryFolder(), `browser-${status}.mjs`);
-  const note = `${script}.json`;
-  writeFileSync(
-    script,
-    `import { writeFileSync } from 'node:fs';
-     writeFileSync(${JSON.stringify(note)}, JSON.stringify(process.argv.slice(2)));
-     process.exit(${status});`,
-  );
-  const given = (): string[] => z.array(z.string()).parse(JSON.parse(readFileSync(note, 'utf8')));
-  return { program: process.execPath, args: [script], given };
-};
-
 describe('opening the console in the default browser', () => {
+  /** A program that stands for a browser. */
+  const browser = (script: string) => ({ program: process.execPath, args: ['-e', script] });
+
   it('passes the address in a private file, because other users can see the arguments of programs', async () => {
-    const { given, ...opener } = browser(0);
-    const opening = openBrowser(URL_WITH_TOKEN, opener);
+    const note = join(temporaryFolder(), 'arguments');
+    const writing = `fs.writeFileSync(${JSON.stringify(note)}, process.argv.slice(1).join(' '))`;
+    const opening = openBrowser(URL_WITH_TOKEN, browser(writing));
     expect(await opening.failed).toBeUndefined();
-    const [address = '', ...more] = given();
-    expect(more).toEqual([]);
+    const address = readFileSync(note, 'utf8');
     expect(address).not.toContain('a-token');
     const file = fileURLToPath(address);
     expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -123,14 +111,13 @@ describe('opening the console in the default browser', () => {
     expect(existsSync(file)).toBe(false);
   });
 
-  it('reports the reason if the browser is missing or fails', async () => {
-    const { program, args } = browser(3);
-    const refusing = openBrowser(URL_WITH_TOKEN, { program, args });
-    expect(await refusing.failed).toBe(`${program} exited with status 3`);
-    refusing.cleanUp();
-    const missing = openBrowser(URL_WITH_TOKEN, { program: join(tmpdir(), 'no-such-program'), args: [] });
-    expect(await missing.failed).toContain('ENOENT');
-    missing.cleanUp();
+  it.each([
+    ['fails', browser('process.exit(3)'), `${process.execPath} exited with status 3`],
+    ['is missing', { program: join(tmpdir(), 'no-such-program'), args: [] }, 'ENOENT'],
+  ])('reports the reason if the browser %s', async (_, opener, reason) => {
+    const opening = openBrowser(URL_WITH_TOKEN, opener);
+    expect(await opening.failed).toContain(reason);
+    opening.cleanUp();
   });
 });
 

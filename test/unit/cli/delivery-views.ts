@@ -1,3 +1,4 @@
+import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry/policy.ts';
 import { json, type StubRoutes } from './stub-api.ts';
 
 export const ID = '5b0c0f1e-7d0c-4a57-9d1a-0f2f3f1c9b11';
@@ -11,19 +12,7 @@ export const attempt = {
   outcome: 'failed',
   statusCode: 503,
 };
-export const policy = {
-  retries_with_no_delay: 0,
-  minimum_delay_retries: 1,
-  minimum_delay: 5,
-  maximum_delay: 30,
-  maximum_delay_retries: 0,
-  retry_backoff_function: 'linear',
-  ignore_subscription_override: false,
-  backoff_retries: 0,
-  backoff_exponent: 2,
-  jitter: 'none',
-  retry_on_status: [],
-};
+export const policy = DEFAULT_RETRY_POLICY;
 const key = { queue: 'orders', messageId: 'm1', subscriptionId: ID };
 
 export const retrying = {

@@ -6,32 +6,23 @@ import { awsStub, type AwsStub, type StubAnswer } from '../../support/aws-stub.t
 import { posthaste, wordsOf, type Line, type RunOptions } from './run-command.ts';
 import { json } from './stub-api.ts';
 
-const NAMES = ['Ingress', 'Delivery', 'Retry', 'Operation', 'Undeliverable'].map((name) => `${name}QueueUrl`);
-const OTHERS = [
-  'SubscriptionsTable',
-  'DeliveriesTable',
-  'ScheduleGroup',
-  'OperatorEventBus',
-  'ApiId',
-  'ApiUrl',
+export const OUTPUTS = [
+  ...['Ingress', 'Delivery', 'Retry', 'Operation', 'Undeliverable'].map((name) => `${name}QueueUrl`),
+  ...['Ingress', 'Delivery', 'Operation'].map((name) => `${name}DeadLetterUrl`),
+  ...['Dispatch', 'Deliver', 'Reconcile', 'Operate', 'Api'].map((name) => `${name}Function`),
+  ...['SubscriptionsTable', 'DeliveriesTable', 'ScheduleGroup', 'OperatorEventBus', 'ApiId', 'ApiUrl'],
 ];
-const FUNCTIONS = ['Dispatch', 'Deliver', 'Reconcile', 'Operate', 'Api'].map((name) => `${name}Function`);
-const DEAD_LETTERS = ['Ingress', 'Delivery', 'Operation'].map((name) => `${name}DeadLetterUrl`);
-export const OUTPUTS = [...NAMES, ...DEAD_LETTERS, ...OTHERS, ...FUNCTIONS];
 
+const entry = z.object({
+  Id: z.string(),
+  MessageBody: z.string().default(''),
+  MessageAttributes: z.record(z.string(), z.object({ StringValue: z.string() })).default({}),
+  ReceiptHandle: z.string().default(''),
+});
 const requestSchema = z.object({
   QueueUrl: z.string(),
   MaxNumberOfMessages: z.number().default(0),
-  Entries: z
-    .array(
-      z.object({
-        Id: z.string(),
-        MessageBody: z.string().default(''),
-        MessageAttributes: z.record(z.string(), z.object({ StringValue: z.string() })).default({}),
-        ReceiptHandle: z.string().default(''),
-      }),
-    )
-    .default([]),
+  Entries: z.array(entry).default([]),
 });
 type SqsRequest = z.infer<typeof requestSchema>;
 
@@ -39,6 +30,12 @@ type SqsRequest = z.infer<typeof requestSchema>;
 const API = '/000000000000/ApiUrl';
 
 const md5 = (text: string): string => createHash('md5').update(text).digest('hex');
+
+const mapValues = <Value, Mapped>(
+  record: Readonly<Record<string, Value>> = {},
+  mapped: (value: Value) => Mapped,
+): Record<string, Mapped> =>
+  Object.fromEntries(Object.entries(record).map(([name, value]) => [name, mapped(value)]));
 
 /** A message that was sent, with the name of its queue. */
 type Sent = { queue: string; body: string; attributes: Record<string, string> };
@@ -78,12 +75,10 @@ export const stubbedDeployment = async ({
         Body: body,
         MD5OfBody: md5(body),
         Attributes: { SentTimestamp: String(sentAt), ApproximateReceiveCount: '3' },
-        MessageAttributes: Object.fromEntries(
-          Object.entries(attributes[body] ?? {}).map(([name, StringValue]) => [
-            name,
-            { DataType: 'String', StringValue },
-          ]),
-        ),
+        MessageAttributes: mapValues(attributes[body], (StringValue) => ({
+          DataType: 'String',
+          StringValue,
+        })),
       }));
       return json({ Messages });
     },
@@ -91,15 +86,13 @@ export const stubbedDeployment = async ({
       const instead = onSend();
       if (instead !== undefined) return instead;
       for (const { MessageBody, MessageAttributes } of Entries) {
-        const texts = Object.entries(MessageAttributes).map(
-          ([name, { StringValue }]) => [name, StringValue] as const,
-        );
-        const queue = QueueUrl.split('/').at(-1) ?? '';
-        sent.push({ queue, body: MessageBody, attributes: Object.fromEntries(texts) });
+        const texts = mapValues(MessageAttributes, ({ StringValue }) => StringValue);
+        sent.push({ queue: QueueUrl.split('/').at(-1) ?? '', body: MessageBody, attributes: texts });
       }
-      const Successful = Entries.map(({ Id, MessageBody: body }) => ({
-        ...{ Id, MessageId: Id },
-        MD5OfMessageBody: md5(body),
+      const Successful = Entries.map(({ Id, MessageBody }) => ({
+        Id,
+        MessageId: Id,
+        MD5OfMessageBody: md5(MessageBody),
       }));
       return json({ Successful, Failed: [] });
     },
@@ -114,15 +107,13 @@ export const stubbedDeployment = async ({
       for (const { ReceiptHandle } of Entries) held.delete(ReceiptHandle);
       return json({ Successful: Entries.map(({ Id }) => ({ Id })), Failed: [] });
     },
-    GetQueueAttributes: () => {
-      const hidden = [...deadLetters.keys()].filter((id) => held.has(id)).length;
-      return json({
+    GetQueueAttributes: () =>
+      json({
         Attributes: {
-          ApproximateNumberOfMessages: String(deadLetters.size - hidden),
-          ApproximateNumberOfMessagesNotVisible: String(hidden),
+          ApproximateNumberOfMessages: String(deadLetters.size - held.size),
+          ApproximateNumberOfMessagesNotVisible: String(held.size),
         },
-      });
-    },
+      }),
   };
   const stub: AwsStub = await awsStub(({ method, path, headers, body }) => {
     if (path.startsWith(API)) return onApi(`${method} ${path.slice(API.length)}`);
@@ -158,44 +149,34 @@ export const outputsOfConstruct = (path: string, deployment: string): Stacks[str
   [`${path}PosthasteDeployment0A1B2C3D`]: deployment,
 });
 
-const XML = { 'content-type': 'text/xml' };
-
 /** One stack by its name, or all on pages of one stack each. */
 const describeStacks = (
   asked: URLSearchParams,
   { stacks, endpoint }: { stacks: Stacks; endpoint: string },
 ): StubAnswer => {
-  const name = asked.get('StackName');
-  if (name !== null)
-    return stacks[name] === undefined
-      ? noSuchStack(name)
-      : described(stackText(name, { outputs: stacks[name], endpoint }));
   const page = Number(asked.get('NextToken') ?? '0');
-  const members = Object.entries(stacks).map(([stack, outputs]) => stackText(stack, { outputs, endpoint }));
-  return described(
-    members[page] ?? '',
-    page + 1 < members.length ? `<NextToken>${page + 1}</NextToken>` : '',
+  const name = asked.get('StackName') ?? Object.keys(stacks)[page] ?? '';
+  const outputs = stacks[name];
+  if (outputs === undefined)
+    return xml(
+      `<ErrorResponse><Error><Type>Sender</Type><Code>ValidationError</Code><Message>Stack with id ${name} does not exist</Message></Error></ErrorResponse>`,
+      400,
+    );
+  const members = Object.entries(outputs).map(([key, output = key]) => {
+    const value = output.endsWith('Url') ? `${endpoint}/000000000000/${output}` : output;
+    return `<member><OutputKey>${key}</OutputKey><OutputValue>${value}</OutputValue></member>`;
+  });
+  const id = `arn:aws:cloudformation:us-east-1:111122223333:stack/${name}/1`;
+  const stack = `<member><StackId>${id}</StackId><StackName>${name}</StackName><StackStatus>CREATE_COMPLETE</StackStatus><Outputs>${members.join('')}</Outputs></member>`;
+  const hasNext = !asked.has('StackName') && page + 1 < Object.keys(stacks).length;
+  const next = hasNext ? `<NextToken>${page + 1}</NextToken>` : '';
+  return xml(
+    `<DescribeStacksResponse><DescribeStacksResult><Stacks>${stack}</Stacks>${next}</DescribeStacksResult></DescribeStacksResponse>`,
   );
 };
 
-const noSuchStack = (stack: string): StubAnswer => {
-  const error = `<Type>Sender</Type><Code>ValidationError</Code><Message>Stack with id ${stack} does not exist</Message>`;
-  return { status: 400, headers: XML, body: `<ErrorResponse><Error>${error}</Error></ErrorResponse>` };
-};
-
-const described = (stack: string, next = ''): StubAnswer => ({
-  headers: XML,
-  body: `<DescribeStacksResponse><DescribeStacksResult><Stacks>${stack}</Stacks>${next}</DescribeStacksResult></DescribeStacksResponse>`,
+const xml = (body: string, status = 200): StubAnswer => ({
+  status,
+  headers: { 'content-type': 'text/xml' },
+  body,
 });
-
-const stackText = (
-  stack: string,
-  { outputs, endpoint }: { outputs: Stacks[string]; endpoint: string },
-): string => {
-  const members = Object.entries(outputs).map(([key, name = key]) => {
-    const value = name.endsWith('Url') ? `${endpoint}/000000000000/${name}` : name;
-    return `<member><OutputKey>${key}</OutputKey><OutputValue>${value}</OutputValue></member>`;
-  });
-  const id = `arn:aws:cloudformation:us-east-1:111122223333:stack/${stack}/1`;
-  return `<member><StackId>${id}</StackId><StackName>${stack}</StackName><StackStatus>CREATE_COMPLETE</StackStatus><Outputs>${members.join('')}</Outputs></member>`;
-};
