@@ -17,7 +17,7 @@ import {
   attempt,
 } from './delivery-views.ts';
 import { ctrlC } from './run-command.ts';
-import { FORBIDDEN, json, MORE, NOT_FOUND, refusal, runOn, stubApi, type StubRoutes } from './stub-api.ts';
+import { FORBIDDEN, json, NOT_FOUND, refusal, runOn, stubApi, type StubRoutes } from './stub-api.ts';
 
 const SHOW = `deliveries show orders m1 ${ID}`;
 
@@ -86,15 +86,6 @@ describe('posthaste deliveries list', () => {
     [' --status exhausted', 'No matching deliveries.\n'],
   ])('says of a queue without open and failed deliveries where the others are:%s', async (option, text) => {
     expect((await runOn({ [OF_QUEUE]: page() }, `deliveries list orders${option}`)).stdout).toBe(text);
-  });
-
-  it('says that there are more deliveries than it shows', async () => {
-    const more = json({ deliveries: [listed], links: MORE });
-    const { stderr } = await runOn(
-      { [OF_QUEUE]: more, ...SUBSCRIPTIONS },
-      'deliveries list orders --limit 1',
-    );
-    expect(stderr).toBe('1 of more than 1 shown: raise --limit for more.\n');
   });
 });
 

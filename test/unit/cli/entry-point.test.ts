@@ -29,16 +29,11 @@ describe('the command as a process', () => {
     expect(JSON.parse(stdout)).toMatchObject({ source: 'defaults', policy, totalSeconds: 280 });
   });
 
-  it('completes commands and options, as the scripts for the shells ask', async () => {
-    const complete = async (...words: string[]) => {
-      const { stdout } = await runHere(execPath, COMMAND, 'complete', '--', ...words);
-      return stdout.split('\n').flatMap((line) => line.split('\t')[0] ?? []);
-    };
-    expect(await complete('queue', 'de')).toEqual(['delete', ':4', '']);
-    expect(await complete('queue', 'delete', '--y')).toEqual(['--yes', ':4', '']);
-    expect(await complete('complet')).toEqual(['completion', ':4', '']);
+  it('prints the completion of a shell, which asks this program', async () => {
     const { stdout } = await runHere(execPath, COMMAND, 'completion', 'fish');
     expect(stdout).toContain(`${execPath} ${path.join(PROJECT, COMMAND)} complete --`);
+    const completed = await runHere(execPath, COMMAND, 'complete', '--', 'complet');
+    expect(completed.stdout).toMatch(/^completion\t.*\n:4\n$/);
   });
 
   it('reads stdin, and exits with status 130 on Ctrl-C', async () => {

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type ApiClient, type ApiRequest, clientBy } from '../../../api-client/api-client.ts';
-import { ApiRefusal } from '../../../api-client/refusal.ts';
-import { type Found, search, soughtTime } from '../../../console/src/shell/search.tsx';
+import type { ApiClient } from '../../../api-client/api-client.ts';
+import { type Found, search } from '../../../console/src/api/search.ts';
 import {
   axisTime,
   clockText,
@@ -11,39 +10,15 @@ import {
 } from '../../../console/src/parts/time-text.ts';
 import { subscriptionView } from '../../../shared/wire/views/subscription.ts';
 import { aSubscription } from '../../support/builders.ts';
+import { messageView } from '../cli/delivery-views.ts';
+import { answeringApi } from './answering-api.ts';
 
-const aMessageView = (queue: string): object => ({
-  queue,
-  id: 'order',
-  acceptedAt: '2026-01-01T00:00:00.000Z',
-  duplicates: 0,
-  matched: 0,
-  filtered: 0,
-  deliveries: { pending: 0, retrying: 0, delivered: 0, rejected: 0, exhausted: 0, cancelled: 0 },
-  bodyKept: false,
-});
-
-/** The API with these queues; `answers` by path, 404 for any other. Keeps the requests and how many ran at once. */
-const apiWith = (queues: readonly string[], answers: Readonly<Record<string, object | number>>) => {
-  const asked: string[] = [];
-  let running = 0;
-  let mostAtOnce = 0;
-  const send = async ({ method, path, search }: ApiRequest) => {
-    asked.push(path + search);
-    mostAtOnce = Math.max(mostAtOnce, (running += 1));
-    await Promise.resolve();
-    running -= 1;
-    const list = { queues: queues.map((name) => ({ name, metadata: {} })) };
-    const known = { '/v2/queues': list, ...answers }[path];
-    const none = path.endsWith('/subscriptions') ? { subscriptions: [] } : 404;
-    const answer: object | number = known ?? none;
-    if (typeof answer !== 'number')
-      return { status: 200, text: JSON.stringify(answer), headers: new Headers() };
-    const code = answer === 404 ? 'not_found' : 'forbidden';
-    throw new ApiRefusal(`${method} ${path}`, answer, JSON.stringify({ error: { code, message: code } }));
-  };
-  return { api: clientBy('the API', send), asked, mostAtOnce: () => mostAtOnce };
-};
+/** The API with these queues; `answers` by path, 404 for any other. */
+const apiWith = (queues: readonly string[], answers: Readonly<Record<string, object | number>>) =>
+  answeringApi((path) => {
+    if (path === '/v2/queues') return { queues: queues.map((name) => ({ name, metadata: {} })) };
+    return answers[path] ?? (path.endsWith('/subscriptions') ? { subscriptions: [] } : 404);
+  });
 
 /** Everything that a search reports, the result last. */
 const found = async (api: ApiClient, text: string, first?: string): Promise<Found | undefined> => {
@@ -56,8 +31,8 @@ const found = async (api: ApiClient, text: string, first?: string): Promise<Foun
 describe('search', () => {
   it('finds a message by its id in every queue that has it, and queues by a part of their name', async () => {
     const { api } = apiWith(['billing', 'orders', 'order-archive'], {
-      '/v2/queues/orders/messages/order': aMessageView('orders'),
-      '/v2/queues/billing/messages/order': aMessageView('billing'),
+      '/v2/queues/orders/messages/order': { ...messageView, id: 'order' },
+      '/v2/queues/billing/messages/order': { ...messageView, id: 'order', queue: 'billing' },
     });
     expect(await found(api, 'order')).toMatchObject({
       messages: ['billing', 'orders'],

@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { type ApiClient, clientBy } from '../../../api-client/api-client.ts';
-import { ApiRefusal } from '../../../api-client/refusal.ts';
-import { readQueue } from '../../../console/src/pages/overview/queue-table.tsx';
-import { quantile, responseTimes } from '../../../console/src/pages/subscription/response-times.tsx';
-import { loneIn, timeRange } from '../../../console/src/parts/chart.tsx';
+import { readQueue } from '../../../console/src/pages/overview/queue-figures.ts';
+import { quantile, responseTimes } from '../../../console/src/pages/subscription/response-time-series.ts';
+import { loneIn, timeRange } from '../../../console/src/parts/time-chart.ts';
+import { CHART_KINDS, percentText } from '../../../console/src/statistics/chart-kinds.ts';
 import {
   CHART_KINDS,
   percentText,
@@ -11,7 +10,8 @@ import {
   seriesOf,
   successRate,
   sumOfStatistics,
-} from '../../../console/src/statistics/statistics-charts.tsx';
+} from '../../../console/src/statistics/series.ts';
+import { answeringApi } from './answering-api.ts';
 import { countsOf, statisticsOf } from './statistics-of.ts';
 
 const [NOON, ONE_PAST] = ['2026-11-21T12:00:00.000Z', '2026-11-21T12:01:00.000Z'];
@@ -117,18 +117,9 @@ describe('the charts', () => {
   });
 });
 
-/** An API that answers requests for statistics with the value, or refuses them with the status; its lists are empty. */
-const apiWith = (statistics: object | number) => {
-  const asked: string[] = [];
-  const send: ApiClient['send'] = ({ method, path, search }) => {
-    asked.push(path + search);
-    const answer = path.endsWith('/statistics') ? statistics : { subscriptions: [], deliveries: [] };
-    return typeof answer === 'number'
-      ? Promise.reject(new ApiRefusal(`${method} ${path}`, answer, ''))
-      : Promise.resolve({ status: 200, text: JSON.stringify(answer), headers: new Headers() });
-  };
-  return { asked, api: clientBy('the API', send) };
-};
+/** An API that answers requests for statistics so, or refuses them with this status; its lists are empty. */
+const apiWith = (statistics: object | number) =>
+  answeringApi((path) => (path.endsWith('/statistics') ? statistics : { subscriptions: [], deliveries: [] }));
 
 const HOUR = { window: 'hour', now: Date.UTC(2026, 10, 21), signal: new AbortController().signal } as const;
 const read = (answer: object | number) => readStatistics(apiWith(answer).api, 'orders', HOUR);

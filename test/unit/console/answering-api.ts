@@ -1,0 +1,21 @@
+import { type ApiRequest, clientBy } from '../../../api-client/api-client.ts';
+import { ApiRefusal } from '../../../api-client/refusal.ts';
+
+/** An API by its answer to a path, or the status of its refusal. Keeps the requests and how many ran at once. */
+export const answeringApi = (answerTo: (path: string) => object | number) => {
+  const asked: string[] = [];
+  let running = 0;
+  let most = 0;
+  const send = async ({ method, path, search }: ApiRequest) => {
+    asked.push(path + search);
+    most = Math.max(most, (running += 1));
+    await Promise.resolve();
+    running -= 1;
+    const answer = answerTo(path);
+    if (typeof answer !== 'number')
+      return { status: 200, text: JSON.stringify(answer), headers: new Headers() };
+    const code = answer === 404 ? 'not_found' : 'forbidden';
+    throw new ApiRefusal(`${method} ${path}`, answer, JSON.stringify({ error: { code, message: code } }));
+  };
+  return { api: clientBy('the API', send), asked, mostAtOnce: () => most };
+};
