@@ -21,6 +21,7 @@ import { operatorEventSchema } from '../../../shared/wire/events/operator-event.
 import type { DeliveryView } from '../../../shared/wire/views/delivery.ts';
 import { aMessage, aSubscription } from '../../support/builders.ts';
 import { localEndpoints as endpoints } from '../../support/local-endpoints.ts';
+import { shellWords } from './run-command.ts';
 
 type AttemptView = DeliveryView['attempts'][number];
 
@@ -232,12 +233,6 @@ const commandsWith = (word: string): string[] =>
     .split('\n')
     .filter((line) => line.startsWith('  ') && line.includes(word));
 
-/** The words into which a shell splits a command. */
-const wordsOf = (command: string): string[] =>
-  execFileSync('sh', ['-c', `printf '%s\\n' ${command}`], { encoding: 'utf8' })
-    .trimEnd()
-    .split('\n');
-
 describe('the commands that npm start prints', () => {
   it('set the variables of the README and the keys, and keep the $ in the API address', () => {
     const [line = ''] = commandsWith('export ');
@@ -257,7 +252,7 @@ describe('the commands that npm start prints', () => {
   });
 
   it('subscribe the receiver and publish through the API, quoted for a shell', () => {
-    const [subscribe = [], publish = []] = commandsWith('curl ').map(wordsOf);
+    const [subscribe = [], publish = []] = commandsWith('curl ').map(shellWords);
     expect(subscribe).toContain(`${endpoints.apiUrl}/v2/queues/demo/subscriptions`);
     expect(JSON.parse(subscribe.at(-1) ?? '')).toEqual({ subscriber: 'http://127.0.0.1:9000/hook' });
     expect(publish).toContain(`${endpoints.apiUrl}/v2/queues/demo/messages`);
@@ -265,7 +260,7 @@ describe('the commands that npm start prints', () => {
   });
 
   it('publish with the AWS CLI to the local AWS only, without further configuration', () => {
-    const [words = []] = commandsWith('aws sqs').map(wordsOf);
+    const [words = []] = commandsWith('aws sqs').map(shellWords);
     const after = (option: string) => words[words.indexOf(option) + 1];
     expect(words.slice(0, 2)).toEqual([
       'AWS_ACCESS_KEY_ID=key-of-this-start',

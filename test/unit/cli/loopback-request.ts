@@ -1,4 +1,4 @@
-import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
+import { Client } from 'undici';
 
 export type LoopbackRequest = {
   method?: string;
@@ -7,22 +7,18 @@ export type LoopbackRequest = {
   body?: string | Buffer;
 };
 
-export type LoopbackResponse = { status: number | undefined; headers: IncomingHttpHeaders; body: string };
-
 /** Sends a request to 127.0.0.1. fetch cannot send another Host header, or a path with dot segments. */
-export const requestLoopback = (
+export const requestLoopback = async (
   port: number,
-  { method = 'GET', path = '/', headers = {}, body }: LoopbackRequest,
-): Promise<LoopbackResponse> =>
-  new Promise((resolve, reject) => {
-    const asked = httpRequest({ host: '127.0.0.1', port, method, path, headers }, (answer) => {
-      const chunks: Buffer[] = [];
-      answer.on('data', (chunk: Buffer) => chunks.push(chunk));
-      answer.once('error', reject);
-      answer.on('end', () => {
-        const text = Buffer.concat(chunks).toString();
-        resolve({ status: answer.statusCode, headers: answer.headers, body: text });
-      });
-    });
-    asked.once('error', reject).end(body);
-  });
+  { method = 'GET', path = '/', ...asked }: LoopbackRequest,
+) => {
+  const client = new Client(`http://127.0.0.1:${port}`);
+  try {
+    const { statusCode: status, headers, body } = await client.request({ method, path, ...asked });
+    return { status, headers, body: await body.text() };
+  } finally {
+    await client.destroy();
+  }
+};
+
+export type LoopbackResponse = Awaited<ReturnType<typeof requestLoopback>>;

@@ -1,21 +1,14 @@
-import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { DEFAULT_RETRY_POLICY, RETRY_POLICY_PRESETS } from '../../../shared/domain/retry/policy.ts';
 import { POLICY_PRESETS } from '../../../shared/domain/retry/vocabulary.ts';
-import { posthaste } from './run-command.ts';
+import { posthaste, shellWords } from './run-command.ts';
 
 const preview = (...args: string[]) => posthaste(['policy', 'preview', ...args]);
 
 const docs = readFileSync(path.resolve(import.meta.dirname, '../../../docs/retry-policy.md'), 'utf8');
-
-/** The words into which a shell splits a line. */
-const wordsIn = (line: string): string[] =>
-  execFileSync('sh', ['-c', `printf '%s\\0' ${line}`], { encoding: 'utf8' })
-    .split('\0')
-    .slice(0, -1);
 
 const refusal = z.strictObject({
   error: z.strictObject({
@@ -154,7 +147,7 @@ describe('posthaste policy preview', () => {
     const examples = [...docs.matchAll(/```console\n\$ npm run -s posthaste -- (.+)\n([^`]+)```/g)];
     expect(examples.length).toBeGreaterThan(2);
     for (const [, line = '', shown] of examples) {
-      const { stdout, stderr } = await posthaste(wordsIn(line));
+      const { stdout, stderr } = await posthaste(shellWords(line));
       expect(stdout + stderr).toBe(shown);
     }
   });

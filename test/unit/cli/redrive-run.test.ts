@@ -174,25 +174,10 @@ describe('a run with a filter', () => {
   });
 });
 
-describe('an interrupted redrive', () => {
-  it('completes the current batch, starts no other, and reports how many are left', async () => {
-    const interrupted = new AbortController();
-    const world = redriveWorld([aLetter(900, START + 1), ...letters(70)]);
-    const send = (messages: readonly RedrivenMessage[]) => {
-      interrupted.abort();
-      return world.send(messages);
-    };
-    const result = await world.run({ signal: interrupted.signal }, { send });
-    expect(result).toMatchObject({ handled: 49, skipped: {}, left: 22, end: 'interrupted' });
-    expect(world.bodies()).toHaveLength(49);
-    expect(world.deadLetters.visible).toHaveLength(22);
-  });
-
-  it('sends nothing if it was interrupted before its first batch', async () => {
-    const { run, steps } = redriveWorld(letters(3));
-    expect(await run({ signal: AbortSignal.abort() })).toMatchObject({ left: 3, end: 'interrupted' });
-    expect(steps).toEqual([]);
-  });
+it('an interrupted redrive sends nothing before its first batch, and reports how many are left', async () => {
+  const { run, steps } = redriveWorld([aLetter(900, START + 1), ...letters(3)]);
+  expect(await run({ signal: AbortSignal.abort() })).toMatchObject({ left: 4, end: 'interrupted' });
+  expect(steps).toEqual([]);
 });
 
 describe('a redrive that fails', () => {

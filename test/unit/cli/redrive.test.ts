@@ -86,14 +86,6 @@ describe('posthaste redrive', () => {
     expect(stderr).toMatch(/^posthaste: The stacks of Old have no output ApiUrl, .*\n$/);
   });
 
-  it('reports in one message that AWS cannot be reached', async () => {
-    const { run, close } = await stubbedDeployment();
-    await close();
-    const { status, stderr } = await run('redrive ingress');
-    expect(status).toBe(1);
-    expect(stderr).toMatch(/^posthaste: The stack \w+ could not be looked up in AWS: .*ECONNREFUSED.*\n$/);
-  });
-
   describe('of a mistyped queue', () => {
     const body = '{"queue":"ordrs","id":"m1","data":1}';
     /** `subscribed`: the queues that exist, and whether they have a subscription. */

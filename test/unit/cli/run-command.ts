@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { EventEmitter } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
@@ -148,3 +149,9 @@ export const jsonLines = (text: string): unknown[] =>
     .split('\n')
     .filter((line) => line !== '')
     .map((line): unknown => JSON.parse(line));
+
+/** The words into which a shell splits a line. */
+export const shellWords = (line: string): string[] =>
+  execFileSync('sh', ['-c', `printf '%s\\0' ${line}`], { encoding: 'utf8' })
+    .split('\0')
+    .slice(0, -1);
