@@ -60,10 +60,10 @@ describe.each(SHELLS)('the completion of %s', (shell) => {
   });
 
   it.runIf(isHere)('evaluates nothing of the line, which the program gets', async () => {
-    const inFolder = (name: string): string => path.join(folder, name);
-    const [program, seen, trap] = [inFolder('program.mjs'), inFolder('seen'), inFolder('trap')];
-    const writesSeen = `import { writeFileSync } from 'node:fs'; writeFileSync('${seen}', process.argv.join(' '));`;
-    writeFileSync(program, writesSeen);
+    const [program = '', seen = '', trap = ''] = ['program.cjs', 'seen', 'trap'].map((name) =>
+      path.join(folder, name),
+    );
+    writeFileSync(program, `require('fs').writeFileSync('${seen}', process.argv.join(' '));`);
     const set = `:>${trap}`;
     const inside = [`$(${set})`, `'$(${set})'`, `"$(${set})"`, `\`${set}\``, `";${set};"`];
     for (const last of ['', `$(${set})`, `--option$(${set})=`]) {

@@ -171,23 +171,19 @@ describe('the console', () => {
   });
 
   describe('the API behind the console', () => {
+    const JSON_TYPE = { 'content-type': 'application/json' };
+
     it('receives the request of the page, signed and without the page’s token', async () => {
-      answer = {
-        status: 201,
-        headers: { 'content-type': 'application/json', 'set-cookie': 'a=b' },
-        body: '{"a":1}',
-      };
+      answer = { status: 201, headers: { ...JSON_TYPE, 'set-cookie': 'a=b' }, body: '{"a":1}' };
       const body = '{ "b": 1.0 }';
       const taken = await asPage(served, { method: 'PUT', path: '/api/v2/queues/new?x=%20y', body });
-      expect(taken).toMatchObject({ status: 201, body: '{"a":1}' });
-      expect(taken.headers).toMatchObject({
-        'cache-control': 'no-store',
-        'x-content-type-options': 'nosniff',
-      });
+      const headers = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };
+      expect(taken).toMatchObject({ status: 201, body: '{"a":1}', headers });
       expect(taken.headers['set-cookie']).toBeUndefined();
-      expect(api.requests[0]).toMatchObject({ method: 'PUT', path: '/v2/queues/new?x=%20y', body });
-      expect(api.requests[0]?.headers).toMatchObject({ authorization: 'signed' });
-      expect(api.requests[0]?.headers.origin).toBeUndefined();
+      const [received] = api.requests;
+      expect(received).toMatchObject({ method: 'PUT', path: '/v2/queues/new?x=%20y', body });
+      expect(received?.headers.authorization).toBe('signed');
+      expect(received?.headers.origin).toBeUndefined();
     });
 
     const TOKENLESS = { authorization: '' };
@@ -207,13 +203,8 @@ describe('the console', () => {
       ['a change without an origin', { method: 'POST', headers: ORIGINLESS }, 403, 'forbidden'],
       ['a path that URL parsing would change', { path: '/api/v2/a/../b' }, 400, 'invalid_request'],
       ['a path outside the API', { path: '/api/../b' }, 400, 'invalid_request'],
-      [
-        'a request for the console info without the token',
-        { path: INFO, headers: TOKENLESS },
-        401,
-        'token_refused',
-      ],
-      ['one for another host', { path: INFO, headers: { host: 'evil.example' } }, 403, 'forbidden'],
+      ['one for the console info without it', { path: INFO, headers: TOKENLESS }, 401, 'token_refused'],
+      ['one for that at another host', { path: INFO, headers: { host: 'evil.example' } }, 403, 'forbidden'],
     ])('does not receive %s, even if the rest of the request is valid', async (_, asked, status, code) => {
       expect(await refusedBy(asPage(served, { path: '/api/v2/queues', ...asked }))).toEqual([status, code]);
       expect(api.requests).toEqual([]);
@@ -226,47 +217,30 @@ describe('the console', () => {
       expect(new URL(served.url)).toMatchObject({ hostname: '127.0.0.1', pathname: '/', search: '' });
     });
 
-    it('returns its errors and a failing health report to the page unchanged', async () => {
-      for (const body of ['{"error":{"code":"conflict","message":"m"}}', '{"status":"failing"}']) {
-        answer = {
-          status: 503,
-          headers: { 'content-type': 'application/json', 'retry-after': '1' },
-          body,
-        };
-        expect(await asPage(served, { path: '/api/v2/health' })).toMatchObject({
-          status: 503,
-          body,
-          headers: { 'retry-after': '1', 'content-type': 'application/json' },
-        });
-      }
-    });
+    it.each(['{"error":{"code":"conflict","message":"m"}}', '{"status":"failing"}'])(
+      'returns its errors and a failing health report to the page unchanged: %s',
+      async (body) => {
+        answer = { status: 503, headers: { ...JSON_TYPE, 'retry-after': '1' }, body };
+        expect(await asPage(served, { path: '/api/v2/health' })).toMatchObject(answer);
+      },
+    );
 
-    const message = (text: string) => JSON.stringify({ message: text });
+    const gateway = (status: number, message: string, headers = {}): StubAnswer => ({
+      status,
+      headers,
+      body: JSON.stringify({ message }),
+    });
+    const expiredSession = gateway(403, 'The security token included in the request is expired');
     const EXPIRED = 'Bearer error="invalid_token" error_description="the token has expired"';
-    const expiredToken = { 'www-authenticate': EXPIRED };
+    const expiredToken = gateway(401, 'Unauthorized', { 'www-authenticate': EXPIRED });
 
     it.each<[string, StubAnswer, number, string]>([
-      ['a missing permission', { status: 403, body: message('Forbidden') }, 403, 'forbidden'],
-      [
-        'an expired session',
-        { status: 403, body: message('The security token included in the request is expired') },
-        403,
-        'credentials_expired',
-      ],
-      [
-        'an expired token',
-        { status: 401, headers: expiredToken, body: message('Unauthorized') },
-        401,
-        'credentials_expired',
-      ],
-      ['a missing token', { status: 401, body: message('Unauthorized') }, 401, 'unauthorized'],
-      ['throttling', { status: 429, body: message('Too Many Requests') }, 429, 'too_many_requests'],
-      [
-        'a failure of the function',
-        { status: 500, body: message('Internal Server Error') },
-        500,
-        'unavailable',
-      ],
+      ['a missing permission', gateway(403, 'Forbidden'), 403, 'forbidden'],
+      ['an expired session', expiredSession, 403, 'credentials_expired'],
+      ['an expired token', expiredToken, 401, 'credentials_expired'],
+      ['a missing token', gateway(401, 'Unauthorized'), 401, 'unauthorized'],
+      ['throttling', gateway(429, 'Too Many Requests'), 429, 'too_many_requests'],
+      ['a failure of the function', gateway(500, 'Internal Server Error'), 500, 'unavailable'],
       ['an error page of an intermediary', { status: 502, body: MARKUP }, 502, 'unavailable'],
       ['no response', 'hang_up', 502, 'unreachable'],
       ['a response that breaks off, of which no part is passed on', 'cut_off', 502, 'unreachable'],
@@ -282,16 +256,16 @@ describe('the console', () => {
       expect(refusalFromFailure(over)).toMatchObject({ status: 504, code: 'timeout' });
     });
 
-    it('receives nothing if credentials are missing or expired, and the page gets the reason', async () => {
-      for (const code of ['no_credentials', 'credentials_expired'] as const) {
+    it.each(['no_credentials', 'credentials_expired'] as const)(
+      'receives nothing without usable credentials, and the page gets the reason: %s',
+      async (code) => {
         const failing = () => Promise.reject(new CredentialsProblem(code, 'renew them'));
         const without = await consoleOf(deploymentAt(api.url, failing));
-        expect(jsonOf(await asPage(without, { path: '/api/v2/queues' }))).toEqual({
-          error: { code, message: 'renew them' },
-        });
+        const error = { code, message: 'renew them' };
+        expect(jsonOf(await asPage(without, { path: '/api/v2/queues' }))).toEqual({ error });
         expect(api.requests).toEqual([]);
-      }
-    });
+      },
+    );
   });
 
   describe('the console info for the page', () => {

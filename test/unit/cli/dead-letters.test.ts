@@ -89,12 +89,8 @@ describe('posthaste deadletters list', () => {
   });
 
   it('releases what it holds on Ctrl-C, and exits with status 130', async () => {
-    const { press, options } = ctrlC();
-    const pressing = () => {
-      press();
-      return NOT_FOUND;
-    };
-    const { run, held } = await deployed({ bodies: [NOTICE], onApi: pressing });
+    const { pressing, options } = ctrlC();
+    const { run, held } = await deployed({ bodies: [NOTICE], onApi: pressing(NOT_FOUND) });
     const { status } = await run('deadletters list undeliverable --json', options);
     expect({ status, held: held.size }).toEqual({ status: 130, held: 0 });
   });

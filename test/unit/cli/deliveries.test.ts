@@ -230,12 +230,8 @@ describe('posthaste retry and cancel', () => {
     });
 
     it('continues after Ctrl-C, which says where to look', async () => {
-      const { press, options } = ctrlC();
-      const pressing = () => {
-        press();
-        return detail(retrying);
-      };
-      const routes = { ...waiting(), [`GET ${ONE}`]: pressing };
+      const { pressing, options } = ctrlC();
+      const routes = { ...waiting(), [`GET ${ONE}`]: pressing(detail(retrying)) };
       const { status, stderr } = await runOn(routes, `${RETRY} --wait`, options);
       expect(status).toBe(130);
       expect(stderr).toContain(

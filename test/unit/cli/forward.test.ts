@@ -63,7 +63,7 @@ describe('posthaste forward', () => {
     return posthaste(line, {
       env: { ...plainEnvironment(), POSTHASTE_PULL_TOKEN: token, ...env },
       onStart: (command) => {
-        interruptible.onStart?.(command);
+        interruptible.onStart(command);
         command.stdin.end(token);
       },
     });

@@ -102,47 +102,42 @@ describe('posthaste explain', () => {
     delivery: { ...delivery, status: 'rejected', reason, ...more },
   });
   const cancelled = (verdict: string, reason: string) => ({ verdict, delivery: { ...unsent, reason } });
+  const detail = 'The subscription has been deleted.';
+  const exhausted = { ...delivery, status: 'exhausted', reason: 'retries_exhausted' };
+  const throttled = { attemptCount: 1, lastAttempt: { ...lastAttempt, statusCode: 429 } };
+  const waiting = { ...delivery, subscriptionId: ID, nextAttemptAt: AT, waiting: 'circuit_open' };
+  const created = `It was created at ${AT}, after the message was accepted.`;
 
-  it.each<[{ verdict: string; [more: string]: unknown }, string]>([
+  it.each<[string, { verdict: string; [more: string]: unknown }]>([
     [
-      { verdict: 'filtered', rule: { by: 'event_types' } },
       'the subscription does not want it: its event_types do not include the type of the message',
+      { verdict: 'filtered', rule: { by: 'event_types' } },
     ],
     [
-      { verdict: 'added_later', detail: `It was created at ${AT}, after the message was accepted.` },
       `the subscription was created at ${LOCAL}, after the message was accepted`,
+      { verdict: 'added_later', detail: created },
     ],
     [
-      {
-        verdict: 'exhausted',
-        detail: 'The subscription has been deleted.',
-        delivery: { ...delivery, status: 'exhausted', reason: 'retries_exhausted' },
-      },
       'all attempts failed, last 503, 2 attempts. The subscription has been deleted',
+      { verdict: 'exhausted', detail, delivery: exhausted },
     ],
-    [cancelled('disabled', 'disabled'), 'the subscription was disabled'],
+    ['the subscription was disabled', cancelled('disabled', 'disabled')],
+    ['the subscription was deleted', { ...cancelled('deleted', 'subscription_deleted'), detail }],
+    ['it was cancelled, manual', cancelled('cancelled', 'manual')],
+    ['the subscriber refused it, last 503, 2 attempts', rejected('http_503')],
     [
-      { ...cancelled('deleted', 'subscription_deleted'), detail: 'The subscription has been deleted.' },
-      'the subscription was deleted',
-    ],
-    [cancelled('cancelled', 'manual'), 'it was cancelled, manual'],
-    [rejected('http_503'), 'the subscriber refused it, last 503, 2 attempts'],
-    [
-      rejected('abort_requested'),
       'the subscriber asked not to get it again (webhook-delivery: abort-message), with 503, 2 attempts',
+      rejected('abort_requested'),
     ],
     [
-      {
-        verdict: 'circuit_open',
-        delivery: { ...delivery, subscriptionId: ID, nextAttemptAt: AT, waiting: 'circuit_open' },
-      },
       `it waits because the subscriber is or was down, last 503, 2 attempts, not before ${LOCAL}. If it works again: ${COMMAND} subscription enable orders 5b0c0f1e`,
+      { verdict: 'circuit_open', delivery: waiting },
     ],
     [
-      rejected('http_429', { attemptCount: 1, lastAttempt: { ...lastAttempt, statusCode: 429 } }),
       `the subscriber answered 429, which is not retried here, 1 attempt. To retry: ${COMMAND} subscription update orders 5b0c0f1e --retry-throttled, then ${COMMAND} recover start orders --subscription 5b0c0f1e --since ${AT}`,
+      rejected('http_429', throttled),
     ],
-  ])('says once why, as a sentence with local times, and what to do: %j', async (explained, why) => {
+  ])('says once, with local times, and with what to do: %s', async (why, explained) => {
     const { stdout } = await explaining([{ ...acme, ...explained }]);
     expect(stdout).toContain(`${explained.verdict}  ${why}\n`);
   });

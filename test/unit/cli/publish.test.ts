@@ -152,7 +152,7 @@ describe('posthaste publish', () => {
     const input = Array.from({ length: 100 }, (_, n) => `{"id":"m${n}","data":${n}}`).join('\n');
     const { status, stderr } = await runOn({ [MESSAGES]: pressing }, 'publish orders', {
       onStart: (command) => {
-        options.onStart?.(command);
+        options.onStart(command);
         // stdin stays open: more input could follow.
         command.stdin.write(input);
       },

@@ -173,13 +173,8 @@ describe('posthaste redrive undeliverable', () => {
     const { status, stdout } = await run('redrive undeliverable');
     expect({ status, left: deadLetters.size }).toEqual({ status: 0, left: 4 });
     expect(stdout).toContain('0 redriven, 4 skipped');
-    const reasons = [
-      'the body of this message is not kept',
-      'not_on_record',
-      'not_json',
-      'invalid_field:messageId',
-    ];
-    for (const reason of reasons) expect(stdout).toContain(`${reason} 1`);
+    for (const reason of ['message is not kept', 'not_on_record', 'not_json', 'invalid_field:messageId'])
+      expect(stdout).toContain(`${reason} 1`);
   });
 
   it('can be repeated after a failure between a retry and the removal of its notice: the notice is settled', async () => {
@@ -230,25 +225,23 @@ describe('undeliverable notices', () => {
   });
 
   it.each([
-    [
-      'redrive undeliverable',
-      '1 redriven, 4 settled (delivered 1, cancelled 1, ended_again 1, open 1), 0',
-      [],
-    ],
-    ['redrive undeliverable --dry-run', '1 would be redriven, 4 settled', ['m1', 'm2', 'm3', 'm4', 'm5']],
+    ['redrive undeliverable', '1 redriven, 4 settled (delivered 1, cancelled 1, ended_again 1, open 1)', ''],
+    ['redrive undeliverable --dry-run', '1 would be redriven, 4 settled', 'm1 m2 m3 m4 m5'],
     [
       'deadletters delete undeliverable --settled --yes',
       '3 deleted, 2 skipped (exhausted 1, open 1)',
-      ['m4', 'm5'],
+      'm4 m5',
     ],
   ])('that need nothing more are settled: %s', async (line, said, left) => {
     const { run, retried, deadLetters, held } = await deployed(STANDINGS);
     expect((await run(line)).stdout).toContain(said);
-    expect([...deadLetters.values()]).toEqual(left.map((id) => notice(id)));
-    expect({ retried, held: held.size }).toEqual({
-      retried: line.endsWith('undeliverable') ? ['m4'] : [],
-      held: 0,
-    });
+    expect([...deadLetters.values()]).toEqual(
+      left
+        .split(' ')
+        .filter(Boolean)
+        .map((id) => notice(id)),
+    );
+    expect({ retried, held: held.size }).toEqual({ retried: left === '' ? ['m4'] : [], held: 0 });
   });
 
   describe('of a subscription that was deleted', () => {

@@ -70,18 +70,19 @@ export const posthaste = async (
 
 export const wordsOf = (line: Line): readonly string[] => (typeof line === 'string' ? line.split(' ') : line);
 
-/** Options of a run that `press` interrupts, as Ctrl-C does. */
-export const ctrlC = (): { press: () => void; options: RunOptions } => {
-  let interrupt = (): void => undefined;
+/** Options of a run that `press` interrupts, as Ctrl-C does. `pressing`: gives the answer after it. */
+export const ctrlC = () => {
+  let press = (): void => undefined;
   const onStart = (command: RunningCommand): void => {
-    ({ interrupt } = command);
+    press = command.interrupt;
   };
-  return {
-    press: () => {
-      interrupt();
-    },
-    options: { onStart },
-  };
+  const pressing =
+    <Answer>(answer: Answer) =>
+    (): Answer => {
+      press();
+      return answer;
+    };
+  return { press: () => void press(), pressing, options: { onStart } };
 };
 
 /** Options of a run on a terminal, where the answer is typed once the question is there; `undefined` closes it. */
