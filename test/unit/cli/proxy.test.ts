@@ -89,7 +89,7 @@ describe('the signing proxy', () => {
   it('refuses a method that fetch cannot send', async () => {
     const { status, headers } = await ask({ method: 'TRACE' });
     expect(status).toBe(405);
-    expect(headers.allow).toContain('PATCH');
+    expect(headers['allow']).toContain('PATCH');
     expect(api.requests).toEqual([]);
   });
 

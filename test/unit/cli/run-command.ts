@@ -72,9 +72,9 @@ export const wordsOf = (line: Line): readonly string[] => (typeof line === 'stri
 
 /** Options of a run that `press` interrupts, as Ctrl-C does. `pressing`: gives the answer after it. */
 export const ctrlC = () => {
-  let press = (): void => undefined;
-  const onStart = (command: RunningCommand): void => {
-    press = command.interrupt;
+  let interrupt = (): void => undefined;
+  const press = (): void => {
+    interrupt();
   };
   const pressing =
     <Answer>(answer: Answer) =>
@@ -82,7 +82,10 @@ export const ctrlC = () => {
       press();
       return answer;
     };
-  return { press: () => void press(), pressing, options: { onStart } };
+  const onStart = (command: RunningCommand): void => {
+    ({ interrupt } = command);
+  };
+  return { press, pressing, options: { onStart } };
 };
 
 /** Options of a run on a terminal, where the answer is typed once the question is there; `undefined` closes it. */
