@@ -177,11 +177,14 @@ describe('the known request of a delivery', () => {
     expect(redacted).toEqual(['authorization']);
   });
 
-  it('names the files of a client certificate and its authorities, which the subscriber wants', () => {
-    const auth = { type: 'mtls', certificate: 'a', private_key: '***' };
-    expect(requestWith({ auth }).fileOptions).toEqual(['--cert', '--key']);
-    expect(requestWith({ auth: { ...auth, ca: 'b' } }).fileOptions).toEqual(['--cert', '--key', '--cacert']);
-    expect(requestWith({}).fileOptions).toEqual([]);
+  const mtls = { type: 'mtls', certificate: 'a', private_key: '***' };
+
+  it.each([
+    ['of a client certificate', { auth: mtls }, ['--cert', '--key']],
+    ['of one and of its authorities', { auth: { ...mtls, ca: 'b' } }, ['--cert', '--key', '--cacert']],
+    ['of nothing else', {}, []],
+  ])('names the files %s, which the subscriber wants', (_, options, files) => {
+    expect(requestWith(options).fileOptions).toEqual(files);
   });
 
   it('has one content type, that of the subscription', () => {
@@ -189,8 +192,7 @@ describe('the known request of a delivery', () => {
     expect(headers.filter(([name]) => name === 'content-type')).toEqual([['content-type', 'text/plain']]);
   });
 
-  it('has the body that the API shows, or none', () => {
-    expect(requestWith({}, '{"n":1}').body).toBe('{"n":1}');
-    expect(requestWith({}).body).toBeUndefined();
+  it.each(['{"n":1}', undefined])('has the body that the API shows, or none: %s', (body) => {
+    expect(requestWith({}, body).body).toBe(body);
   });
 });

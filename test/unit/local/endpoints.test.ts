@@ -7,32 +7,28 @@ import { endpointsOf, removeEndpoints, writeEndpoints } from '../../../local/end
 import { localEndpoints } from '../../support/local-endpoints.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
-const outputs = {
+const {
+  endpoint,
+  region: _,
+  accessKeyId,
+  secretAccessKey,
+  apiUrl: __,
+  functions,
+  ...resources
+} = localEndpoints;
+
+/** Each output is named as its field, with a capital letter. */
+const outputOf = ([name, value]: [string, string]) =>
+  [name.charAt(0).toUpperCase() + name.slice(1), value] as const;
+const outputs: Record<string, string | undefined> = {
+  ...Object.fromEntries(Object.entries(resources).map(outputOf)),
+  ...Object.fromEntries(
+    Object.entries(functions).map(([name, value]) => outputOf([`${name}Function`, value])),
+  ),
   ApiId: 'abc123',
   ApiUrl: 'http://abc123.execute-api.127.0.0.1:4566',
-  IngressQueueUrl: 'http://127.0.0.1:4566/000000000000/ingress',
-  DeliveryQueueUrl: 'delivery',
-  RetryQueueUrl: 'retry',
-  UndeliverableQueueUrl: 'undeliverable',
-  OperatorEventBus: 'events',
-  IngressDeadLetterUrl: 'ingress-dead',
-  DeliveryDeadLetterUrl: 'delivery-dead',
-  OperationQueueUrl: 'operation',
-  OperationDeadLetterUrl: 'operation-dead',
-  SubscriptionsTable: 'subscriptions',
-  DeliveriesTable: 'deliveries',
-  ScheduleGroup: 'group',
-  DispatchFunction: 'dispatch-1',
-  DeliverFunction: 'deliver-1',
-  ReconcileFunction: 'reconcile-1',
-  OperateFunction: 'operate-1',
-  ApiFunction: 'api-1',
-  SecretsFunction: 'secrets-1',
 };
-const emulator = {
-  endpoint: 'http://127.0.0.1:4566',
-  keys: { accessKeyId: 'key-of-this-start', secretAccessKey: 'secret-of-this-start' },
-};
+const emulator = { endpoint, keys: { accessKeyId, secretAccessKey } };
 const endpoints = endpointsOf(emulator, outputs);
 
 describe('the endpoints of a deployed system', () => {
