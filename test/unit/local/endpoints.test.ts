@@ -7,24 +7,14 @@ import { endpointsOf, removeEndpoints, writeEndpoints } from '../../../local/end
 import { localEndpoints } from '../../support/local-endpoints.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
-const {
-  endpoint,
-  region: _,
-  accessKeyId,
-  secretAccessKey,
-  apiUrl: __,
-  functions,
-  ...resources
-} = localEndpoints;
+const { endpoint, accessKeyId, secretAccessKey, functions, ...resources } = localEndpoints;
 
 /** Each output is named as its field, with a capital letter. */
-const outputOf = ([name, value]: [string, string]) =>
+const outputOf = (name: string, value: string) =>
   [name.charAt(0).toUpperCase() + name.slice(1), value] as const;
 const outputs: Record<string, string | undefined> = {
-  ...Object.fromEntries(Object.entries(resources).map(outputOf)),
-  ...Object.fromEntries(
-    Object.entries(functions).map(([name, value]) => outputOf([`${name}Function`, value])),
-  ),
+  ...Object.fromEntries(Object.entries(resources).map((field) => outputOf(...field))),
+  ...Object.fromEntries(Object.entries(functions).map(([name, value]) => outputOf(`${name}Function`, value))),
   ApiId: 'abc123',
   ApiUrl: 'http://abc123.execute-api.127.0.0.1:4566',
 };
