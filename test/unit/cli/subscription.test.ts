@@ -81,25 +81,15 @@ describe('posthaste subscription list', () => {
 });
 
 describe('posthaste subscription update', () => {
+  const subscriber = 'https://b.example/';
+
   it.each([
-    [
-      'sends one option with the others unchanged',
-      '--policy {}',
-      { options: { ...view.options, _retry_policy: {} } },
-    ],
-    ['sets a name', '--name ACME', { name: 'ACME' }],
-    ['removes a name', '--name ', { name: null }],
-    [
-      'keeps the secret of a moved one',
-      '--url https://b.example/ --keep-secret',
-      { subscriber: 'https://b.example/', secret: 'keep' },
-    ],
-    [
-      'replaces all options',
-      '--options {} --url https://example.com/b',
-      { subscriber: 'https://example.com/b', options: {} },
-    ],
-  ])('%s: %s', async (_, options, body) => {
+    ['--policy {}', { options: { ...view.options, _retry_policy: {} } }],
+    ['--name ACME', { name: 'ACME' }],
+    ['--name ', { name: null }],
+    [`--url ${subscriber} --keep-secret`, { subscriber, secret: 'keep' }],
+    [`--options {} --url ${subscriber}`, { subscriber, options: {} }],
+  ])('sends %s, beside options that it keeps', async (options, body) => {
     const { lines, requests } = await runOn(updated(), `${UPDATE} ${options} --json`);
     expect(lines).toEqual([view]);
     expect(JSON.parse(requests.at(-1)?.body ?? '')).toEqual(body);
@@ -108,7 +98,7 @@ describe('posthaste subscription update', () => {
   });
 
   it('prints the new secret of one that moved to another host', async () => {
-    const { stdout } = await runOn(updated({ secret: 'whsec_new' }), `${UPDATE} --url https://b.example/`);
+    const { stdout } = await runOn(updated({ secret: 'whsec_new' }), `${UPDATE} --url ${subscriber}`);
     expect(stdout).toContain('New signing secret (save it now, it is not shown again): whsec_new\n');
   });
 });

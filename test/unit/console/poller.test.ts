@@ -74,36 +74,26 @@ describe('startPoller', () => {
 });
 
 describe('stalenessOf', () => {
-  /** Now is 0, and a second is 1,000. */
-  const polled = (readAt: number | undefined, dueAt: number | undefined, failed = false): Freshness => ({
-    readAt,
-    dueAt,
-    failed,
+  const milliseconds = (seconds: number | undefined) => seconds && seconds * 1_000;
+  /** Times of a value, in seconds from now. */
+  const times = (readAt: number | undefined, dueAt: number | undefined) => ({
+    readAt: milliseconds(readAt),
+    dueAt: milliseconds(dueAt),
   });
+  const polled = (...at: Parameters<typeof times>): Freshness => ({ ...times(...at), failed: false });
+  const failed = (...at: Parameters<typeof times>): Freshness => ({ ...times(...at), failed: true });
 
   it.each<[string, Freshness[], object | undefined]>([
-    [
-      'nothing while every value is polled in time',
-      [polled(-2_000, 6_000), polled(-2_000, -10_000)],
-      undefined,
-    ],
+    ['nothing while every value is polled in time', [polled(-2, 6), polled(-2, -10)], undefined],
     ['nothing of no value', [], undefined],
     [
-      'the oldest value that fails, and the first retry',
-      [polled(-60_000, 8_000, true), polled(-90_000, 9_000, true), polled(-120_000, 6_000)],
-      { readAt: -90_000, dueAt: 8_000 },
+      'the oldest that fails, and the first retry',
+      [failed(-60, 8), failed(-90, 9), polled(-120, 6)],
+      times(-90, 8),
     ],
-    [
-      'a poll that is long overdue, as after the sleep of the machine',
-      [polled(-3_600_000, -3_590_000)],
-      { readAt: -3_600_000, dueAt: -3_590_000 },
-    ],
-    [
-      'no retry after a failure that none follows',
-      [polled(-2_000, undefined, true)],
-      { readAt: -2_000, dueAt: undefined },
-    ],
-    ['nothing that was never read: its failure says it all', [polled(undefined, 6_000, true)], undefined],
+    ['a poll long overdue, as after a sleep of the machine', [polled(-3600, -3590)], times(-3600, -3590)],
+    ['no retry after a failure that none follows', [failed(-2, undefined)], times(-2, undefined)],
+    ['nothing that was never read: its failure says it all', [failed(undefined, 6)], undefined],
   ])('tells %s', (_, values, stale) => {
     expect(stalenessOf(values, 0)).toEqual(stale);
   });

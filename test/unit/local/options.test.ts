@@ -72,12 +72,12 @@ describe('the message of a second start', () => {
     [
       'where to find the running system',
       true,
-      /already running in this folder \(process 4711, .*\.local\/endpoints\.json/,
+      /already running .* \(process 4711, .*\.local\/endpoints\.json/,
     ],
     [
-      'to wait for one that is still starting and has no endpoints yet',
+      'to wait for one without endpoints yet',
       false,
-      /^(?!.*endpoints\.json).*is starting or stopping in this folder \(process 4711, .*Wait for it/s,
+      /^(?!.*endpoints\.json).*is starting .*4711, .*Wait for it/s,
     ],
   ])('says %s', (_, hasEndpoints, sentence) => {
     const holder = { pid: 4711, since: '2026-01-01T00:00:00.000Z' };
