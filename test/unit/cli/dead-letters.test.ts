@@ -108,11 +108,8 @@ describe('posthaste deadletters show', () => {
   });
 
   it.each([
-    [
-      'nowhere',
-      /^posthaste: None of the dead letters of the ingress queue has an id that starts with nowhere\.\n$/,
-    ],
-    ['letter', /^posthaste: Several dead letters of the ingress queue .* such as letter-0 and letter-1\./],
+    ['nowhere', /: None of the dead letters of the ingress queue has an id that starts with nowhere\.\n$/],
+    ['letter', /: Several dead letters of the ingress queue .* such as letter-0 and letter-1\./],
   ])('says that an id has no dead letter, or several: %s', async (id, sentence) => {
     const { status, stderr } = await (await deployed()).run(`deadletters show ingress ${id}`);
     expect(status).toBe(1);
@@ -136,11 +133,7 @@ describe('posthaste deadletters delete', () => {
 
   it.each<[string, RunOptions, string]>([
     ['after a no', answering('n'), 'Nothing was deleted.'],
-    [
-      'without a terminal to ask',
-      {},
-      `To delete 3 messages from ${OF}, add --yes: there is no terminal to ask on.`,
-    ],
+    ['without a terminal to ask', {}, `delete 3 messages from ${OF}, add --yes: there is no terminal`],
   ])('deletes nothing %s', async (_, options, said) => {
     const { run, deadLetters, held } = await deployed();
     const { status, stderr } = await run('deadletters delete ingress --all', options);
@@ -218,12 +211,7 @@ describe('a dead letter as it is shown', () => {
   });
 
   it.each([
-    [
-      'ingress',
-      'an unreadable message',
-      '{"queue":"orders","id":"m1"}',
-      { queue: 'orders', messageId: 'm1' },
-    ],
+    ['ingress', 'a message', '{"queue":"orders","id":"m1"}', { queue: 'orders', messageId: 'm1' }],
     ['delivery', 'a job', encodeFirstJob(job), { ...ofJob, subscriptionIds: ['s1'] }],
     ['delivery', 'a chunk', encodeFirstJob(chunk), { ...ofJob, subscriptionIds: ['s1', 's2'] }],
     ['operation', 'an operation', encodeOperation(operation), { queue: 'orders', subscriptionIds: ['s1'] }],

@@ -160,14 +160,11 @@ describe('the line of an operator event', () => {
   const at = new Date(2027, 0, 15, 8, 30, 1, 7);
   const about = { deployment: 'Posthaste', queue: 'demo', subscriptionId: 's-1' };
   const time = '2027-01-10T00:00:00.000Z';
+  const attempt = { messageId: 'm', attempt: 2, statusCode: 404, at: time };
 
   it.each([
     ['delivery.exhausted', { messageId: 'm', attempts: 6, at: time }, 'm2 to hopeless, after 6 attempts'],
-    [
-      'attempt.failed',
-      { messageId: 'm', attempt: 2, outcome: 'rejected', statusCode: 404, at: time },
-      'm2 to hopeless, attempt 2 rejected',
-    ],
+    ['attempt.failed', { ...attempt, outcome: 'rejected' }, 'm2 to hopeless, attempt 2 rejected'],
     ['subscription.disabled', { reason: 'gone', at: time }, 'hopeless, gone'],
     ['subscription.failing', { since: time, failures: 20 }, `hopeless, 20 failures since ${time}`],
     ['subscription.certificate_expiring', { expiresAt: time, days: 7 }, `hopeless, at ${time}`],

@@ -119,17 +119,13 @@ describe('finding the deployment for a command', () => {
     const both = { Shopping: shop, Banking: bank };
     const others = { WebhooksDeliveriesTable0A1B2C3D: 'not of Shop', DeliveriesTable: 'nor this' };
     const plain = Object.fromEntries(OUTPUTS.map((name) => [name, name]));
+    const separate = { PosthasteState: {}, Data: {}, Hooks: { ...plain, PosthasteDeployment: 'Shop' } };
 
     it.each([
       ['of this name, by the outputs of its construct', both, { deployment: 'Bank' }, 'Bank'],
       ['that is the only one', { Shopping: shop }, {}, 'Shop'],
       ['by the outputs below the construct of its marker', { Shopping: { ...others, ...shop } }, {}, 'Shop'],
-      [
-        'in a separate stack, also beside a stack with a name of the built-in app',
-        { PosthasteState: {}, Data: {}, Hooks: { ...plain, PosthasteDeployment: 'Shop' } },
-        {},
-        'Shop',
-      ],
+      ['in a separate stack, also beside one named as in the built-in app', separate, {}, 'Shop'],
     ])('finds a deployment %s', async (_, stacks, choice, name) => {
       expect(await findIn(stacks, choice)).toMatchObject({
         name,
@@ -141,7 +137,12 @@ describe('finding the deployment for a command', () => {
 
     it.each([
       ['names them if there are several', both, {}, /several deployments .*: Shop, Bank\. .*--deployment/],
-      ['names them if there is none of this name', both, { deployment: 'Bakery' }, /no deployment Bakery .* is: Shop, Bank\./],
+      [
+        'names them if there is none of this name',
+        both,
+        { deployment: 'Bakery' },
+        /no deployment Bakery .* is: Shop, Bank\./,
+      ],
       ['fails with advice if there is none', {}, {}, /no deployment of Posthaste .* run npm start/],
     ])('%s', async (_, stacks, choice, sentence) => {
       await expect(findIn(stacks, choice)).rejects.toThrow(sentence);

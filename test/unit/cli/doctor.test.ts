@@ -81,11 +81,7 @@ describe('posthaste doctor', () => {
   });
 
   it.each([
-    [
-      'delivered',
-      'about 2: none 2; 2 settled since',
-      /^(?!.*Retry them once).*delete undeliverable --settled/,
-    ],
+    ['delivered', 'about 2: none 2; 2 settled since', /^(?!.*Retry them).*delete undeliverable --settled/],
     ['exhausted', 'about 2: none 2', /^(?!.*--settled).*Retry them once/],
   ])('says how many notices are settled where deliveries are %s', async (status, detail, advice) => {
     const notice = { queue: 'orders', messageId: 'm1', subscriptionId: 's1', attempts: [] };

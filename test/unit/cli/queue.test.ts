@@ -165,17 +165,15 @@ describe('a failed API request', () => {
     ]);
   });
 
-  it.each([
-    ['names the missing permission if API Gateway denies access', FORBIDDEN, /execute-api:Invoke/],
-    [
-      'is reported as a version mismatch if the response has an unexpected form',
-      json({ queues: [{ title: 'a' }] }),
-      /^posthaste: The response to GET \/v2\/queues has an unexpected form .* the same version\.\n$/,
-    ],
-  ])('%s', async (_, answer, sentence) => {
-    const { status, stderr } = await runOn({ 'GET /v2/queues': answer }, 'queue list');
+  it('is reported as a version mismatch if the response has an unexpected form', async () => {
+    const { status, stderr } = await runOn(
+      { 'GET /v2/queues': json({ queues: [{ title: 'a' }] }) },
+      'queue list',
+    );
     expect(status).toBe(1);
-    expect(stderr).toMatch(sentence);
+    expect(stderr).toMatch(
+      /^posthaste: The response to GET \/v2\/queues has an unexpected form .* the same version\.\n$/,
+    );
   });
 
   it('is repeated after a transient error', async () => {
@@ -229,13 +227,11 @@ describe('a queue', () => {
     expect(stderr).toContain('There was no queue oder: it was created.');
   });
 
+  const failed = [{ line: 1, error: { code: 'validation', message: 'no object' } }];
+
   it.each([
     [CREATE, CREATED, refusal(400, 'validation', 'no https')],
-    [
-      'subscription import oder -',
-      'POST /v2/queues/oder/import',
-      json({ subscriptions: [], failed: [{ line: 1, error: { code: 'validation', message: 'no object' } }] }),
-    ],
+    ['subscription import oder -', 'POST /v2/queues/oder/import', json({ subscriptions: [], failed })],
   ])('is not said to be created if nothing was: %s', async (line, route, answer) => {
     const { status, stderr } = await runOn({ [route]: answer }, line, { input: '{}\n' });
     expect(status).toBe(1);
