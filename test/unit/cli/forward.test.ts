@@ -173,15 +173,16 @@ describe('posthaste forward', () => {
   });
 
   it.each([
-    ['phpull_short', '', 'posthaste: The token has the wrong form. Expected phpull_ and 43 characters.\n'],
+    ['phpull_short', '', 'The token has the wrong form. Expected phpull_ and 43 characters.'],
     [
       undefined,
-      ' --url http://api.example',
-      'posthaste: The token would be readable on its way to http://api.example. Give an https URL.\n',
+      'http://api.example',
+      'The token would be readable on its way to http://api.example. Give an https URL.',
     ],
-  ])('does not send the token %s by %j', async (given, option, sentence) => {
+  ])('does not send the token %s to %j', async (given, url, sentence) => {
     const env = given === undefined ? {} : { POSTHASTE_PULL_TOKEN: given };
-    expect(await forward(option, env)).toEqual({ status: 1, stdout: '', stderr: sentence });
+    const run = await forward(url && ` --url ${url}`, env);
+    expect(run).toEqual({ status: 1, stdout: '', stderr: `posthaste: ${sentence}\n` });
     expect(api.received()).toEqual([]);
   });
 

@@ -79,9 +79,9 @@ describe('posthaste init in an empty folder', () => {
   });
 
   it.each([
-    { answer: 'y', status: 0, written: 4 },
-    { answer: '', status: 1, written: 0 },
-  ])('asks on a terminal, and writes $written files after "$answer"', async ({ answer, status, written }) => {
+    ['y', 0, 4],
+    ['', 1, 0],
+  ])('asks on a terminal, and after %j ends with %i and %i files', async (answer, status, written) => {
     const run = await posthaste(['init', folder], answering(answer));
     expect({ status: run.status, written: files().length }).toEqual({ status, written });
     expect(run.stderr).toContain('Write 4 files? [y/N] ');

@@ -95,12 +95,11 @@ describe('the receiver', () => {
     expect((await post('a', `${url}/other`)).status).toBe(404);
     const large = fetch(url, { method: 'POST', body: 'x'.repeat(3 * 1024 * 1024) });
     // If the receiver closes before the whole body is sent, the caller may see a connection error instead.
-    expect([413, 'a connection error']).toContain(
-      await large.then(
-        ({ status }) => status,
-        () => 'a connection error',
-      ),
+    const status = await large.then(
+      (answer) => answer.status,
+      () => 413,
     );
+    expect(status).toBe(413);
     expect(seen).toEqual([]);
   });
 

@@ -55,12 +55,8 @@ describe('posthaste explain', () => {
   };
   const retrying = { subscriptionId: 'gone', verdict: 'retrying', certain: true, delivery };
 
-  const explaining = (
-    subscriptions: object[],
-    options = '',
-    { links = [] as object[], matched = 3 } = {},
-  ) => {
-    const answer = json({ message: { ...message, matched }, subscriptions, links });
+  const explaining = (subscriptions: object[], options = '', more: object = {}) => {
+    const answer = json({ message, subscriptions, links: [], ...more });
     return runOn({ 'GET /v2/queues/orders/messages/m1/explain': answer }, `explain orders m1${options}`);
   };
 
@@ -78,7 +74,7 @@ describe('posthaste explain', () => {
     [3, 'No subscription is left; the message matched 3 when it was accepted.\n'],
     [0, 'The queue has no subscription, and the message matched none.\n'],
   ])('says what a message matched whose subscriptions are removed: %s', async (matched, text) => {
-    expect((await explaining([], '', { matched })).stdout).toBe(text);
+    expect((await explaining([], '', { message: { ...message, matched } })).stdout).toBe(text);
   });
 
   it('leads to a search for a message that the queue does not have', async () => {

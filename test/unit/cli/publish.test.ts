@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import type { StubRequest } from '../../support/aws-stub.ts';
 import { AT, messageView } from './delivery-views.ts';
-import { ctrlC } from './run-command.ts';
+import { ctrlC, type Line, wordsOf } from './run-command.ts';
 import { FORBIDDEN, json, NOT_FOUND, refusal, runOn, type StubRoutes } from './stub-api.ts';
 
 const MESSAGES = 'POST /v2/queues/orders/messages';
@@ -12,12 +12,8 @@ const messagesIn = ({ body }: StubRequest) => posted.parse(JSON.parse(body)).mes
 const accepted = (request: StubRequest) => json({ ids: messagesIn(request).map(({ id }) => id) }, 201);
 
 /** Publishes to an API that accepts every message, unless it has other routes. */
-const publish = async (
-  line: string | readonly string[],
-  input: string | string[] = '',
-  routes: StubRoutes = {},
-) => {
-  const args = ['publish', 'orders', ...(typeof line === 'string' ? line.split(' ').filter(Boolean) : line)];
+const publish = async (line: Line, input: string | string[] = '', routes: StubRoutes = {}) => {
+  const args = ['publish', 'orders', ...wordsOf(line)];
   const run = await runOn({ [MESSAGES]: accepted, ...routes }, args, { input: [input].flat().join('\n') });
   return Object.assign(run, { posts: run.requests.filter(({ method }) => method === 'POST') });
 };
@@ -85,7 +81,7 @@ describe('posthaste publish', () => {
 
   it('sends up to a hundred messages per request, each once', async () => {
     const input = Array.from({ length: 1_050 }, (_, n) => `{"id":"m${n}","data":${n}}`);
-    const { status, stdout, posts } = await publish('', input);
+    const { status, stdout, posts } = await publish([], input);
     expect({ status, stdout }).toEqual({ status: 0, stdout: 'Queue orders: 1050 published, 0 refused.\n' });
     const ids = posts.flatMap(messagesIn).map(({ id }) => id);
     expect(ids).toHaveLength(1_050);
@@ -95,7 +91,7 @@ describe('posthaste publish', () => {
 
   it('sends at most 1 MiB per request', async () => {
     const input = Array.from({ length: 5 }, () => `{"data":"${'x'.repeat(400_000)}"}`);
-    const { status, posts } = await publish('', input);
+    const { status, posts } = await publish([], input);
     const counts = posts.map((request) => messagesIn(request).length).toSorted();
     expect({ status, counts }).toEqual({ status: 0, counts: [1, 2, 2] });
   });
@@ -137,7 +133,7 @@ describe('posthaste publish', () => {
 
   it('stops if the API denies access, and shows which lines were not published', async () => {
     const input = '{"data":1}\n{"data":2}\n';
-    const { status, stdout, stderr } = await publish('', input, { [MESSAGES]: FORBIDDEN });
+    const { status, stdout, stderr } = await publish([], input, { [MESSAGES]: FORBIDDEN });
     expect({ status, stdout }).toEqual({ status: 1, stdout: 'Queue orders: 0 published, 0 refused.\n' });
     expect(stderr).toContain('execute-api:Invoke');
     expect(stderr).toContain('Not published: lines 1-2, and all lines after line 2.\n');

@@ -65,11 +65,8 @@ describe('the fingerprint of a CDK assembly', () => {
   });
   const settings = { local: 'true', retentionDays: '20' };
 
-  it('is the same for the same sources and settings, in any order of the settings', () => {
+  it('changes with a setting, but not with the order of the settings', () => {
     expect(fingerprint(root, { retentionDays: '20', local: 'true' })).toBe(fingerprint(root, settings));
-  });
-
-  it('changes with a setting', () => {
     expect(fingerprint(root, { ...settings, retentionDays: '21' })).not.toBe(fingerprint(root, settings));
   });
 
