@@ -8,15 +8,9 @@ import { systemSleep, type Sleep } from '../../../cli/terminal.ts';
 
 /** What a command has printed, and its exit status. */
 export class Run {
-  readonly status: number;
-  readonly stdout: string;
-  readonly stderr: string;
-
-  constructor({ status, stdout, stderr }: { status: number; stdout: string; stderr: string }) {
-    this.status = status;
-    this.stdout = stdout;
-    this.stderr = stderr;
-  }
+  status = 0;
+  stdout = '';
+  stderr = '';
 
   /** The JSON lines on stdout. */
   get lines(): unknown[] {
@@ -64,7 +58,7 @@ export const posthaste = async (
     stdout.end();
     stderr.end();
     const [printed, said] = await written;
-    return new Run({ status, stdout: printed, stderr: said });
+    return Object.assign(new Run(), { status, stdout: printed, stderr: said });
   });
 };
 

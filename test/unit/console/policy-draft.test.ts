@@ -80,13 +80,13 @@ describe('the schedule of the designer', () => {
   it('matches the example of the SNS documentation: 10 retries, from 5 to 260 s', () => {
     const validation = validateDraft(SNS_EXAMPLE);
     if (!validation.ok) throw new Error('the example is not a valid policy');
+    const backoff = { minimum: 5, maximum: 260, retries: 10, exponent: 2 };
     for (const name of BACKOFF_FUNCTIONS) {
-      const backoff = { minimum: 5, maximum: 260, retries: 10, exponent: 2 };
-      const delays = delaysOf(validation.complete, name);
-      expect(delays).toEqual(backoffDelays({ function: name, ...backoff }));
-      expect(delays[0]).toBe(5);
+      const delays = backoffDelays({ function: name, ...backoff });
+      expect(delaysOf(validation.complete, name)).toEqual(delays);
     }
-    expect(delaysOf(validation.complete, 'linear')[9]).toBe(260);
+    const linear = delaysOf(validation.complete, 'linear');
+    expect([linear[0], linear[9]]).toEqual([5, 260]);
   });
 
   it('adds up the delays', () => {
