@@ -289,15 +289,6 @@ describe('the forwarder', () => {
     expect(forwarded.map(({ interval }) => interval)).toEqual([1, 1, 1, 2, 4, 1, 1]);
   });
 
-  it('pauses longer and longer while the API does not respond, and loses nothing', async () => {
-    const { options, receive, slept, answers } = forwarder(['a']);
-    let failures = 3;
-    options.pull.receive = (limits) => (failures-- > 0 ? Promise.reject(outage) : receive(limits));
-    await forwardDeliveries(options);
-    expect(slept).toEqual([1, 2, 4]);
-    expect(answers).toEqual(['ack receipt-a']);
-  });
-
   it.each([
     ['repeats an acknowledgement that an outage kept from the API', 3, false, undefined],
     ['tries an acknowledgement once more when it is interrupted', 2, true, undefined],
