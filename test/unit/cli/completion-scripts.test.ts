@@ -11,24 +11,16 @@ const run = promisify(execFile);
 
 const programOf = (file: string): string => [process.execPath, file].map(shellWord).join(' ');
 
+const BASH =
+  'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMP_LINE="$*"; COMP_POINT=${#COMP_LINE}; $(complete -p posthaste | sed "s/.*-F //;s/ .*//"); printf "%s\\n" "${COMPREPLY[@]}"';
+// What the shell's own functions print depends on a terminal, so they are replaced.
+const ZSH =
+  'compdef() { }; _files() { }; _describe() { printf "%s\\n" "${(@)${(@P)2}%%:*}"; }; source "$1"; shift; words=("$@"); CURRENT=$#; _posthaste';
+
 /** Loads the script and prints what the shell offers for a line, of which the last word is completed. */
 const DRIVERS: Record<Shell, (script: string, words: readonly string[]) => string[]> = {
-  bash: (script, words) => [
-    '-c',
-    'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMP_LINE="$*"; COMP_POINT=${#COMP_LINE}; $(complete -p posthaste | sed "s/.*-F //;s/ .*//"); printf "%s\\n" "${COMPREPLY[@]}"',
-    'bash',
-    script,
-    ...words,
-  ],
-  // What the shell's own functions print depends on a terminal, so they are replaced.
-  zsh: (script, words) => [
-    '-f',
-    '-c',
-    'compdef() { }; _files() { }; _describe() { printf "%s\\n" "${(@)${(@P)2}%%:*}"; }; source "$1"; shift; words=("$@"); CURRENT=$#; _posthaste',
-    'zsh',
-    script,
-    ...words,
-  ],
+  bash: (script, words) => ['-c', BASH, 'bash', script, ...words],
+  zsh: (script, words) => ['-f', '-c', ZSH, 'zsh', script, ...words],
   fish: (script, words) => ['-N', '-c', `source ${script}; complete -C ${fishQuoted(words.join(' '))}`],
 };
 
@@ -48,8 +40,8 @@ describe.each(SHELLS)('the completion of %s', (shell) => {
     writeFileSync(script, completionScript(shell, 'posthaste', programOf(program)));
     const { stdout } = await run(shell, DRIVERS[shell](script, ['posthaste', ...words]), { cwd: folder });
     return stdout
+      .replaceAll(/\t.*/g, '')
       .split('\n')
-      .map((line) => line.split('\t')[0] ?? '')
       .filter((line) => line !== '');
   };
 

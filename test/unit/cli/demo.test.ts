@@ -177,46 +177,32 @@ describe('the line of an operator event', () => {
   });
 });
 
-describe("the demo's receiver", () => {
-  /** A running receiver, of which one subscriber is called. */
-  const receiving = async () => {
-    const [healthy] = demoSubscribers;
-    if (healthy === undefined) throw new Error('The demo has no subscribers.');
-    const heard: string[] = [];
-    const receiver = await startDemoReceiver(demoSubscribers, {
-      onRequest: (messageId) => heard.push(messageId),
-      onDelivered: () => heard.push('taken'),
-    });
-    onTestFinished(receiver.close);
-    const call = async (...secrets: SigningSecret[]): Promise<number> => {
-      const attempt = { startedAt: Date.now(), userAgent: 'Posthaste/test', secrets };
-      const { headers, body } = await requestFor(aMessage(), aSubscription(), attempt);
-      return (await fetch(receiver.urlOf(healthy), { method: 'POST', headers, body })).status;
-    };
-    const counts = () => ({
-      requests: receiver.requests(healthy, 'message-1'),
-      unverified: receiver.unverified(healthy, 'message-1'),
-    });
-    return { receiver, healthy, call, counts, heard };
+it("the demo's receiver counts all requests, and those not signed with a secret that it knows", async () => {
+  const [healthy] = demoSubscribers;
+  if (healthy === undefined) throw new Error('The demo has no subscribers.');
+  const heard: string[] = [];
+  const receiver = await startDemoReceiver(demoSubscribers, {
+    onRequest: (messageId) => heard.push(messageId),
+    onDelivered: () => heard.push('taken'),
+  });
+  onTestFinished(receiver.close);
+  const call = async (...secrets: SigningSecret[]): Promise<number> => {
+    const attempt = { startedAt: Date.now(), userAgent: 'Posthaste/test', secrets };
+    const { headers, body } = await requestFor(aMessage(), aSubscription(), attempt);
+    return (await fetch(receiver.urlOf(healthy), { method: 'POST', headers, body })).status;
   };
+  const counts = () => [receiver.requests(healthy, 'message-1'), receiver.unverified(healthy, 'message-1')];
 
-  it("counts all requests, and those not signed with the subscriber's secret", async () => {
-    const { receiver, healthy, call, counts, heard } = await receiving();
-    const secret = makeSecret('v1', randomBytes);
-    receiver.trust(healthy, secretText(secret));
-    expect(await call(secret)).toBe(200);
-    expect(counts()).toEqual({ requests: 1, unverified: 0 });
-    await call(makeSecret('v1', randomBytes));
-    await call();
-    expect(counts()).toEqual({ requests: 3, unverified: 2 });
-    expect(heard.slice(0, 2)).toEqual(['message-1', 'taken']);
-  });
-
-  it('counts a request as unverified if it knows no secret of the subscriber', async () => {
-    const { call, counts } = await receiving();
-    await call(makeSecret('v1', randomBytes));
-    expect(counts()).toEqual({ requests: 1, unverified: 1 });
-  });
+  const secret = makeSecret('v1', randomBytes);
+  await call(secret);
+  expect(counts()).toEqual([1, 1]);
+  receiver.trust(healthy, secretText(secret));
+  expect(await call(secret)).toBe(200);
+  expect(counts()).toEqual([2, 1]);
+  await call(makeSecret('v1', randomBytes));
+  await call();
+  expect(counts()).toEqual([4, 3]);
+  expect(heard.slice(0, 2)).toEqual(['message-1', 'taken']);
 });
 
 const options = {

@@ -2,17 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { alreadyRunningText, foreignFolderText } from '../../../local/launch.mjs';
 import { parseCommandLine, startOptions } from '../../../local/options.mjs';
 
-const optionsOf = (...args: string[]) => {
-  const command = parseCommandLine(args);
-  if (command.kind !== 'start') throw new Error(`not a start: ${JSON.stringify(command)}`);
-  return command.options;
-};
-
-const refusalOf = (...args: string[]) => {
-  const command = parseCommandLine(args);
-  if (command.kind !== 'wrong') throw new Error(`not refused: ${JSON.stringify(command)}`);
-  return command.message;
-};
+const parsed = (line: string) => parseCommandLine(line.split(' ').filter(Boolean));
 
 describe('the command line of npm start', () => {
   it.each([
@@ -20,7 +10,7 @@ describe('the command line of npm start', () => {
     ['--once --no-demo --port 4566', { once: true, demo: false, port: 4566, context: {} }],
     ['--worker', { once: false, demo: true, worker: true, context: { compute: 'worker' } }],
   ])('runs the demo and keeps running, unless it says otherwise: %j', (line, options) => {
-    expect(optionsOf(...line.split(' ').filter(Boolean))).toEqual(options);
+    expect(parsed(line)).toEqual({ kind: 'start', options });
   });
 
   it.each([
@@ -31,7 +21,7 @@ describe('the command line of npm start', () => {
     // The validation of the settings refuses it.
     ['-c apiAuthorization=lan', { apiAuthorization: 'lan' }],
   ])('splits settings at the first equals sign, and the last value of a key wins: %s', (line, context) => {
-    expect(optionsOf(...line.split(' ')).context).toEqual(context);
+    expect(parsed(line)).toMatchObject({ kind: 'start', options: { context } });
   });
 
   it.each([
@@ -49,7 +39,8 @@ describe('the command line of npm start', () => {
     ['a demo without a token', '-c apiAuthorization=jwt --once', /apiAuthorization=jwt.*--no-demo/],
     ['the option of an installed start', '--app app.mjs', /--app/],
   ])('refuses %s, and names it', (_, line, message) => {
-    expect(refusalOf(...line.split(' '))).toMatch(message);
+    const refused = { kind: 'wrong', message: expect.stringMatching(message) as unknown };
+    expect(parsed(line)).toMatchObject(refused);
   });
 
   it('has no demo with an app of the user, also if its API requires signatures', () => {
@@ -63,7 +54,7 @@ describe('the command line of npm start', () => {
   });
 
   it('shows the help, even with other options', () => {
-    expect(parseCommandLine(['--once', '--help'])).toEqual({ kind: 'help' });
+    expect(parsed('--once --help')).toEqual({ kind: 'help' });
   });
 });
 
