@@ -21,7 +21,7 @@ describe('the command line of npm start', () => {
     // The validation of the settings refuses it.
     ['-c apiAuthorization=lan', { apiAuthorization: 'lan' }],
   ])('splits settings at the first equals sign, and the last value of a key wins: %s', (line, context) => {
-    expect(parsed(line)).toMatchObject({ kind: 'start', options: { context } });
+    expect(parsed(line)).toHaveProperty('options.context', context);
   });
 
   it.each([
