@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import type { DeadLetter, DeadLetterAttributes } from '../../shared/domain/delivery/dead-letter.ts';
 import type { Delivery, DeliveryKey } from '../../shared/domain/delivery/delivery.ts';
 import type { DeliveryJob, WakeUp } from '../../shared/domain/delivery/job.ts';
 import { scheduleName } from '../../shared/domain/delivery/wake-up-plan.ts';
-import { payloadKeyOf } from '../../shared/domain/message/body.ts';
-import type { Message } from '../../shared/domain/message/message.ts';
+import { type BodyLocation, payloadKeyOf } from '../../shared/domain/message/body.ts';
 import type { Payloads } from '../../shared/ports/bodies.ts';
 import type {
   DeadLetterQueue,
@@ -20,12 +19,10 @@ import { aMessage } from '../support/builders.ts';
 import { aDelivery, aDeliveryKey, anAttempt, SOME_TIME } from '../support/delivery-builders.ts';
 import { inAnyOrder } from '../support/in-any-order.ts';
 
-/** `arrivals` waits for `count` jobs, and returns all that there are then, with their times of arrival. */
-type DeliveryQueueUnderTest = {
-  queue: DeliveryQueue;
-  now: () => number;
-  arrivals: (count: number) => Promise<{ value: DeliveryJob; at: number }[]>;
-};
+/** `arrivals` waits for `count` messages, and returns all that there are then, with their times of arrival. */
+type Observed<Arrival> = { now: () => number; arrivals: (count: number) => Promise<Arrival[]> };
+
+type DeliveryQueueUnderTest = Observed<{ value: DeliveryJob; at: number }> & { queue: DeliveryQueue };
 
 const aJob = (overrides: Partial<DeliveryJob> = {}): DeliveryJob => ({
   kind: 'job',
@@ -36,7 +33,12 @@ const aJob = (overrides: Partial<DeliveryJob> = {}): DeliveryJob => ({
   ...overrides,
 });
 
-const jobsOf = (arrived: { value: DeliveryJob }[]) => inAnyOrder(arrived.map(({ value }) => value));
+const inline = (data: string): BodyLocation => ({
+  kind: 'inline',
+  message: aMessage({ id: randomUUID(), data }),
+});
+
+const valuesOf = <T>(arrived: readonly { value: T }[]): T[] => inAnyOrder(arrived.map(({ value }) => value));
 
 /** Contract of delivery queues: each job arrives once, unchanged, and not before its time. */
 export const describeDeliveryQueueContract = (
@@ -44,54 +46,55 @@ export const describeDeliveryQueueContract = (
   make: () => Promise<DeliveryQueueUnderTest>,
 ): void => {
   describe(`a delivery queue ${name}`, () => {
+    let world: DeliveryQueueUnderTest;
+    beforeEach(async () => {
+      world = await make();
+    });
+    const expectArrivals = async (jobs: readonly DeliveryJob[]) => {
+      expect(valuesOf(await world.arrivals(jobs.length))).toEqual(inAnyOrder(jobs));
+    };
+
     it('delivers jobs unchanged, and nothing for an empty list', async () => {
-      const { queue, arrivals } = await make();
       const jobs = [
         aJob({ dueAt: SOME_TIME + 1 }),
         aJob({ body: { kind: 'stored', payloadKey: 'orders/m-1/abc' } }),
         aJob({
           body: { kind: 'inline', message: aMessage({ originalId: 'größer 🐘\u0000"', expiresAt: 1 }) },
         }),
-        aJob({ body: { kind: 'inline', message: aMessage({ data: '[1.0,  12345678901234567890]' }) } }),
+        aJob({ body: inline('[1.0,  12345678901234567890]') }),
       ];
-      await queue.send([]);
-      await queue.send(jobs);
-      expect(jobsOf(await arrivals(4))).toEqual(inAnyOrder(jobs));
+      await world.queue.send([]);
+      await world.queue.send(jobs);
+      await expectArrivals(jobs);
     });
 
     it('delivers more jobs than fit into one request, each once', async () => {
-      const { queue, arrivals } = await make();
       const jobs = Array.from({ length: 43 }, () => aJob());
-      await queue.send(jobs);
-      expect(jobsOf(await arrivals(43))).toEqual(inAnyOrder(jobs));
+      await world.queue.send(jobs);
+      await expectArrivals(jobs);
     });
 
     it('delivers more than a mebibyte at once', async () => {
-      const { queue, arrivals } = await make();
       const data = JSON.stringify('é'.repeat(32_000));
-      const jobs = Array.from({ length: 18 }, () =>
-        aJob({ body: { kind: 'inline', message: aMessage({ data }) } }),
-      );
-      await queue.send(jobs);
-      expect(jobsOf(await arrivals(18))).toEqual(inAnyOrder(jobs));
+      const jobs = Array.from({ length: 18 }, () => aJob({ body: inline(data) }));
+      await world.queue.send(jobs);
+      await expectArrivals(jobs);
     });
 
     it('delivers the jobs of fifty concurrent senders', async () => {
-      const { queue, arrivals } = await make();
       const jobs = Array.from({ length: 50 }, () => aJob());
-      await Promise.all(jobs.map((job) => queue.send([job])));
-      expect(jobsOf(await arrivals(50))).toEqual(inAnyOrder(jobs));
+      await Promise.all(jobs.map((job) => world.queue.send([job])));
+      await expectArrivals(jobs);
     });
 
     it('delivers a delayed job not before its delay', async () => {
-      const { queue, now, arrivals } = await make();
       const [delayed, prompt, late] = [aJob(), aJob(), aJob()];
-      const sentAt = now();
-      await queue.send([delayed], 1);
-      await queue.send([prompt]);
-      await queue.send([late], -5);
-      const arrived = await arrivals(3);
-      expect(jobsOf(arrived)).toEqual(inAnyOrder([delayed, prompt, late]));
+      const sentAt = world.now();
+      await world.queue.send([delayed], 1);
+      await world.queue.send([prompt]);
+      await world.queue.send([late], -5);
+      const arrived = await world.arrivals(3);
+      expect(valuesOf(arrived)).toEqual(inAnyOrder([delayed, prompt, late]));
       const last = arrived.find(({ value }) => isDeepStrictEqual(value, delayed));
       expect((last?.at ?? 0) - sentAt).toBeGreaterThanOrEqual(1_000);
     });
@@ -99,26 +102,24 @@ export const describeDeliveryQueueContract = (
 };
 
 type ReceivedMessage = { body: string; attributes: Record<string, string>; at: number };
-
-/** `arrivals` waits for `count` messages, and returns all that there are then, with their times of arrival. */
-type IngressUnderTest = {
-  ingress: Ingress;
-  now: () => number;
-  arrivals: (count: number) => Promise<ReceivedMessage[]>;
-};
+type IngressUnderTest = Observed<ReceivedMessage> & { ingress: Ingress };
 
 const bodiesOf = (arrived: ReceivedMessage[]) => arrived.map(({ body }) => body).toSorted();
 
 /** Contract of the ingress: each message arrives unchanged, with its attributes, and not before its time. */
 export const describeIngressContract = (name: string, make: () => Promise<IngressUnderTest>): void => {
   describe(`an ingress ${name}`, () => {
+    let world: IngressUnderTest;
+    beforeEach(async () => {
+      world = await make();
+    });
+
     it('delivers messages unchanged, and nothing for an empty list', async () => {
-      const { ingress, arrivals } = await make();
       const attributes = { queue: 'orders', type: 'größer 🐘' };
       const body = '{"queue": "orders", "data": {"b": 12345678901234567890, "a": "größer 日本 🐘"}}';
-      await ingress.publish([]);
-      await ingress.publish([{ body, attributes }, { body: '2' }]);
-      const arrived = await arrivals(2);
+      await world.ingress.publish([]);
+      await world.ingress.publish([{ body, attributes }, { body: '2' }]);
+      const arrived = await world.arrivals(2);
       const [bare, whole] = arrived.toSorted((one, other) => one.body.length - other.body.length);
       expect(arrived).toHaveLength(2);
       expect(whole).toMatchObject({ body, attributes });
@@ -126,34 +127,30 @@ export const describeIngressContract = (name: string, make: () => Promise<Ingres
     });
 
     it('delivers more messages than fit into one request, by number or by size, each once', async () => {
-      const { ingress, arrivals } = await make();
       const large = 'é'.repeat(45_000);
       const bodies = Array.from({ length: 23 }, (_, n) =>
         JSON.stringify({ n, data: n % 2 === 0 ? large : n }),
       );
-      await ingress.publish(bodies.map((body) => ({ body })));
-      expect(bodiesOf(await arrivals(23))).toEqual(bodies.toSorted());
+      await world.ingress.publish(bodies.map((body) => ({ body })));
+      expect(bodiesOf(await world.arrivals(23))).toEqual(bodies.toSorted());
     });
 
     it('delivers a message of the maximum size', async () => {
-      const { ingress, arrivals } = await make();
       const body = `"${'é'.repeat(512 * 1024 - 1)}"`;
-      await ingress.publish([{ body }, { body: '1' }]);
-      expect(bodiesOf(await arrivals(2))).toEqual([body, '1']);
+      await world.ingress.publish([{ body }, { body: '1' }]);
+      expect(bodiesOf(await world.arrivals(2))).toEqual([body, '1']);
     });
 
     it('delivers the messages of fifty concurrent publishers', async () => {
-      const { ingress, arrivals } = await make();
       const bodies = Array.from({ length: 50 }, (_, n) => JSON.stringify({ n }));
-      await Promise.all(bodies.map((body) => ingress.publish([{ body }])));
-      expect(bodiesOf(await arrivals(50))).toEqual(bodies.toSorted());
+      await Promise.all(bodies.map((body) => world.ingress.publish([{ body }])));
+      expect(bodiesOf(await world.arrivals(50))).toEqual(bodies.toSorted());
     });
 
     it('delivers a delayed message not before its delay', async () => {
-      const { ingress, now, arrivals } = await make();
-      const sentAt = now();
-      await ingress.publish([{ body: '"delayed"', delaySeconds: 1 }, { body: '"prompt"' }]);
-      const arrived = await arrivals(2);
+      const sentAt = world.now();
+      await world.ingress.publish([{ body: '"delayed"', delaySeconds: 1 }, { body: '"prompt"' }]);
+      const arrived = await world.arrivals(2);
       expect(bodiesOf(arrived)).toEqual(['"delayed"', '"prompt"']);
       const delayed = arrived.find(({ body }) => body === '"delayed"');
       expect((delayed?.at ?? 0) - sentAt).toBeGreaterThanOrEqual(1_000);
@@ -161,27 +158,12 @@ export const describeIngressContract = (name: string, make: () => Promise<Ingres
   });
 };
 
-type DeadLettered = {
-  body: string;
-  id: string;
-  reason: string;
-  attributes: Record<string, string>;
-};
+type DeadLettered = { body: string; id: string; reason: string; attributes: Record<string, string> };
 
 type DeadLettersUnderTest = {
   deadLetters: DeadLetters;
   /** Waits for `count` dead letters, and returns all that there are then. */
   sent: (count: number) => Promise<DeadLettered[]>;
-};
-
-const sentAlone = async (
-  { deadLetters, sent }: DeadLettersUnderTest,
-  body: string,
-  attributes?: Record<string, string>,
-) => {
-  const id = randomUUID();
-  await deadLetters.send({ body, id, ...(attributes === undefined ? {} : { attributes }) }, 'not_json');
-  return { id, letters: await sent(1) };
 };
 
 /** Contract of dead-letter senders: the content is unchanged, and the reason is added. */
@@ -190,6 +172,11 @@ export const describeDeadLettersContract = (
   make: () => Promise<DeadLettersUnderTest>,
 ): void => {
   describe(`dead letters ${name}`, () => {
+    let world: DeadLettersUnderTest;
+    beforeEach(async () => {
+      world = await make();
+    });
+
     it.each([
       ['garbage', ' not {json\n\t'],
       ['a character', ' '],
@@ -198,23 +185,23 @@ export const describeDeadLettersContract = (
       // 1 MiB minus the reason and the id, which count too.
       ['nearly 1 MiB', `"${'é'.repeat(512 * 1024 - 128)}"`],
     ])('keep the text unchanged: %s', async (_, body) => {
-      const { id, letters } = await sentAlone(await make(), body);
-      expect(letters).toEqual([{ body, id, reason: 'not_json', attributes: {} }]);
+      await world.deadLetters.send({ body, id: 'sqs-id' }, 'not_json');
+      expect(await world.sent(1)).toEqual([{ body, id: 'sqs-id', reason: 'not_json', attributes: {} }]);
     });
 
     it('keep the attributes unchanged', async () => {
       const attributes = { queue: 'orders', 'ce-type': 'größer 🐘', 'x.y-z_1': ' ', other: '{"n": 1}' };
-      const { id, letters } = await sentAlone(await make(), 'body', attributes);
-      expect(letters).toEqual([{ body: 'body', id, reason: 'not_json', attributes }]);
+      const letter = { body: 'body', id: 'sqs-id', attributes };
+      await world.deadLetters.send(letter, 'not_json');
+      expect(await world.sent(1)).toEqual([{ ...letter, reason: 'not_json' }]);
     });
 
     it('arrive as often as they were sent, including copies', async () => {
-      const { deadLetters, sent } = await make();
       const [first = '', ...others] = Array.from({ length: 19 }, () => randomUUID());
       const ids = [first, first, ...others];
-      await Promise.all(ids.map((id) => deadLetters.send({ body: id, id }, `invalid_field:${id}`)));
+      await Promise.all(ids.map((id) => world.deadLetters.send({ body: id, id }, `invalid_field:${id}`)));
       const letters = ids.map((id) => ({ body: id, id, reason: `invalid_field:${id}`, attributes: {} }));
-      expect(inAnyOrder(await sent(20))).toEqual(inAnyOrder(letters));
+      expect(inAnyOrder(await world.sent(20))).toEqual(inAnyOrder(letters));
     });
   });
 };
@@ -333,67 +320,54 @@ const noticeOf = ({ key, status, reason, attempts }: Delivery, data: string | un
   data,
 });
 
-const aBody = (data: string): Message => aMessage({ id: randomUUID(), data });
-
 /** Contract of undeliverable queues: a reader finds the delivery as it ended, and its message. */
 export const describeUndeliverablesContract = (
   name: string,
   make: () => Promise<UndeliverablesUnderTest>,
 ): void => {
   describe(`undeliverable messages ${name}`, () => {
+    let world: UndeliverablesUnderTest;
+    beforeEach(async () => {
+      world = await make();
+    });
+    const expectNotices = async (...notices: ReadNotice[]) => {
+      expect(inAnyOrder(await world.notices(notices.length))).toEqual(inAnyOrder(notices));
+    };
+
     it.each([
       ['small', '{"b": 12345678901234567890, "a": "größer 🐘 \\u0000"}'],
       ['of 64 KB', `"${'x'.repeat(64 * 1024)}"`],
       ['of 1 MiB', `"${'é'.repeat(512 * 1024 - 1)}"`],
     ])('arrive with their data, byte for byte: %s', async (_, data) => {
-      const { undeliverables, payloads, notices } = await make();
-      const [inline, stored] = [ended(), ended()];
-      const message = aBody(data);
-      await payloads.put(payloadKeyOf(message), message);
-      await undeliverables.send({ delivery: inline, body: { kind: 'inline', message: aBody(data) } });
-      await undeliverables.send({
-        delivery: stored,
-        body: { kind: 'stored', payloadKey: payloadKeyOf(message) },
-      });
-      expect(inAnyOrder(await notices(2))).toEqual(
-        inAnyOrder([noticeOf(inline, data), noticeOf(stored, data)]),
-      );
+      const [small, stored] = [ended(), ended()];
+      const message = aMessage({ id: randomUUID(), data });
+      const payloadKey = payloadKeyOf(message);
+      await world.payloads.put(payloadKey, message);
+      await world.undeliverables.send({ delivery: small, body: inline(data) });
+      await world.undeliverables.send({ delivery: stored, body: { kind: 'stored', payloadKey } });
+      await expectNotices(noticeOf(small, data), noticeOf(stored, data));
     });
 
     it('arrive without data after it was erased', async () => {
-      const { undeliverables, notices } = await make();
       const [bodiless, erased] = [ended(), ended()];
-      await undeliverables.send({ delivery: bodiless });
-      await undeliverables.send({ delivery: erased, body: { kind: 'stored', payloadKey: randomUUID() } });
-      expect(inAnyOrder(await notices(2))).toEqual(
-        inAnyOrder([noticeOf(bodiless, undefined), noticeOf(erased, undefined)]),
-      );
+      await world.undeliverables.send({ delivery: bodiless });
+      await world.undeliverables.send({
+        delivery: erased,
+        body: { kind: 'stored', payloadKey: randomUUID() },
+      });
+      await expectNotices(noticeOf(bodiless, undefined), noticeOf(erased, undefined));
     });
 
     it('arrive as often as they were sent', async () => {
-      const { undeliverables, notices } = await make();
-      const deliveries = Array.from({ length: 20 }, ended);
-      const [twice] = deliveries;
-      if (twice === undefined) throw new Error('no delivery was made');
-      const all = [...deliveries, twice];
-      await Promise.all(
-        all.map((delivery) =>
-          undeliverables.send({ delivery, body: { kind: 'inline', message: aBody('1') } }),
-        ),
-      );
-      expect(inAnyOrder(await notices(21))).toEqual(
-        inAnyOrder(all.map((delivery) => noticeOf(delivery, '1'))),
-      );
+      const twice = ended();
+      const all = [twice, twice, ...Array.from({ length: 19 }, ended)];
+      await Promise.all(all.map((delivery) => world.undeliverables.send({ delivery, body: inline('1') })));
+      await expectNotices(...all.map((delivery) => noticeOf(delivery, '1')));
     });
   });
 };
 
-/** `arrivals` waits for `count` wake-ups, and returns all that there are then, with their times of arrival. */
-type WakeUpsUnderTest = {
-  wakeUps: WakeUps;
-  now: () => number;
-  arrivals: (count: number) => Promise<{ value: WakeUp; at: number }[]>;
-};
+type WakeUpsUnderTest = Observed<{ value: WakeUp; at: number }> & { wakeUps: WakeUps };
 
 const aWakeUp = (overrides: Partial<WakeUp> = {}): WakeUp => ({
   kind: 'wake_up',
@@ -410,59 +384,58 @@ const nameOf = ({ key, attempt, dueAt }: WakeUp): string => scheduleName(key, at
  */
 export const describeWakeUpsContract = (name: string, make: () => Promise<WakeUpsUnderTest>): void => {
   describe(`wake-ups ${name}`, () => {
+    let world: WakeUpsUnderTest;
+    beforeEach(async () => {
+      world = await make();
+    });
+
     it('arrive unchanged, after their delay and not before', async () => {
-      const { wakeUps, now, arrivals } = await make();
       const prompt = aWakeUp({ attempt: 100, by: 'reconcile' });
       const fraction = aWakeUp({ by: 'sqs_delay', dueAt: SOME_TIME + 0.5 });
-      const sentAt = now();
-      await wakeUps.sendDelayed(fraction, 0.9);
-      await wakeUps.sendDelayed(prompt, 0);
-      const arrived = await arrivals(2);
-      expect(inAnyOrder(arrived.map(({ value }) => value))).toEqual(inAnyOrder([prompt, fraction]));
+      const sentAt = world.now();
+      await world.wakeUps.sendDelayed(fraction, 0.9);
+      await world.wakeUps.sendDelayed(prompt, 0);
+      const arrived = await world.arrivals(2);
+      expect(valuesOf(arrived)).toEqual(inAnyOrder([prompt, fraction]));
       const delayed = arrived.find(({ value }) => value.attempt === fraction.attempt);
       expect((delayed?.at ?? 0) - sentAt).toBeGreaterThanOrEqual(900);
     });
 
     it('arrive as often as they were sent, including copies', async () => {
-      const { wakeUps, arrivals } = await make();
       const copied = aWakeUp();
-      await Promise.all(Array.from({ length: 50 }, () => wakeUps.sendDelayed(copied, 0)));
-      const arrived = await arrivals(50);
+      await Promise.all(Array.from({ length: 50 }, () => world.wakeUps.sendDelayed(copied, 0)));
+      const arrived = await world.arrivals(50);
       expect(arrived.map(({ value }) => value)).toEqual(Array.from({ length: 50 }, () => copied));
     });
 
     it('arrive once by a schedule at its time, however many callers set it', async () => {
-      const { wakeUps, now, arrivals } = await make();
       const [one, moved, other] = [aWakeUp({ by: 'scheduler' }), aWakeUp(), aWakeUp()];
       const later = { ...moved, dueAt: moved.dueAt + 1 };
-      const at = now() + 1_500;
+      const at = world.now() + 1_500;
       const settings = [one, moved, later, other].flatMap((wakeUp) =>
-        Array.from({ length: wakeUp === one ? 50 : 1 }, () => wakeUps.schedule(nameOf(wakeUp), at, wakeUp)),
+        Array.from({ length: wakeUp === one ? 50 : 1 }, () =>
+          world.wakeUps.schedule(nameOf(wakeUp), at, wakeUp),
+        ),
       );
       expect(new Set(await Promise.all(settings))).toEqual(new Set(['scheduled']));
       // A later caller finds the name in use, and the first schedule stays.
-      expect(await wakeUps.schedule(nameOf(one), at + 500, one)).toBe('scheduled');
-      const arrived = await arrivals(4);
-      expect(inAnyOrder(arrived.map(({ value }) => value))).toEqual(inAnyOrder([one, moved, later, other]));
+      expect(await world.wakeUps.schedule(nameOf(one), at + 500, one)).toBe('scheduled');
+      const arrived = await world.arrivals(4);
+      expect(valuesOf(arrived)).toEqual(inAnyOrder([one, moved, later, other]));
       for (const arrival of arrived) expect(arrival.at).toBeGreaterThanOrEqual(at);
     });
 
     it('do not arrive by a removed schedule, unless it is set again', async () => {
-      const { wakeUps, now, arrivals } = await make();
+      expect(await world.wakeUps.unschedule(nameOf(aWakeUp()))).toBe('absent');
       const [removed, renewed, kept] = [aWakeUp(), aWakeUp(), aWakeUp()];
-      const at = now() + 1_500;
-      for (const wakeUp of [removed, renewed, kept]) await wakeUps.schedule(nameOf(wakeUp), at, wakeUp);
-      expect(await wakeUps.unschedule(nameOf(removed))).toBe('removed');
-      expect(await wakeUps.unschedule(nameOf(removed))).toBe('absent');
-      expect(await wakeUps.unschedule(nameOf(renewed))).toBe('removed');
-      expect(await wakeUps.schedule(nameOf(renewed), at, renewed)).toBe('scheduled');
-      const arrived = await arrivals(2);
-      expect(inAnyOrder(arrived.map(({ value }) => value))).toEqual(inAnyOrder([renewed, kept]));
-    });
-
-    it('can be removed when none was set', async () => {
-      const { wakeUps } = await make();
-      expect(await wakeUps.unschedule(nameOf(aWakeUp()))).toBe('absent');
+      const at = world.now() + 1_500;
+      for (const wakeUp of [removed, renewed, kept]) await world.wakeUps.schedule(nameOf(wakeUp), at, wakeUp);
+      expect(await world.wakeUps.unschedule(nameOf(removed))).toBe('removed');
+      expect(await world.wakeUps.unschedule(nameOf(removed))).toBe('absent');
+      expect(await world.wakeUps.unschedule(nameOf(renewed))).toBe('removed');
+      expect(await world.wakeUps.schedule(nameOf(renewed), at, renewed)).toBe('scheduled');
+      const arrived = await world.arrivals(2);
+      expect(valuesOf(arrived)).toEqual(inAnyOrder([renewed, kept]));
     });
   });
 };
