@@ -32,7 +32,7 @@ import {
   describeRegistryImportsContract,
   describeRegistryPagesContract,
 } from './registry-pages.contract.ts';
-import { describeRegistryContract, describeRegistryDeletionsContract } from './registry.contract.ts';
+import { describeRegistryContract } from './registry.contract.ts';
 import {
   describeSubscriptionHealthContract,
   describeSubscriptionsContract,
@@ -57,9 +57,8 @@ const aReader = () => {
   return { subscriptions: dynamoSubscriptions(client, table, options), requests, time };
 };
 
-describeRegistryContract('in DynamoDB', () => registryOf(table));
 describeRegistryImportsContract('in DynamoDB', () => registryOf(table));
-describeRegistryDeletionsContract('in DynamoDB', () => ({
+describeRegistryContract('in DynamoDB', () => ({
   registry: registryOf(table),
   subscriptions: aReader().subscriptions,
 }));

@@ -43,7 +43,7 @@ import {
   describeRegistryImportsContract,
   describeRegistryPagesContract,
 } from './registry-pages.contract.ts';
-import { describeRegistryContract, describeRegistryDeletionsContract } from './registry.contract.ts';
+import { describeRegistryContract } from './registry.contract.ts';
 import { describeSigningSecretsContract } from './signing-secrets.contract.ts';
 import {
   describeSubscriptionHealthContract,
@@ -63,9 +63,8 @@ describeDeliveriesContract('in memory', inMemoryDeliveries);
 describeOverdueDeliveriesContract('in memory', () => Promise.resolve(inMemoryDeliveries()));
 describeMessageRecordsContract('in memory', inMemoryMessageRecords);
 describeRecoveriesContract('in memory', inMemoryRecoveries);
-describeRegistryContract('in memory', inMemorySubscriptions);
 describeRegistryImportsContract('in memory', inMemorySubscriptions);
-describeRegistryDeletionsContract('in memory', () => {
+describeRegistryContract('in memory', () => {
   const store = inMemorySubscriptions();
   return { registry: store, subscriptions: store };
 });
