@@ -11,13 +11,12 @@ import { isEmf, metricsOfLine } from '../../support/emitted-metrics.ts';
 import { aFact, everyFact, type FactNamed } from '../../support/every-fact.ts';
 import { captureOutput } from './captured-output.ts';
 
+const TRACE_ID = '1-5759e988-bd862e3fe1be46a994272793';
+
 let output: ReturnType<typeof captureOutput>;
 
 beforeEach(() => {
-  vi.stubEnv(
-    '_X_AMZN_TRACE_ID',
-    'Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8;Sampled=0',
-  );
+  vi.stubEnv('_X_AMZN_TRACE_ID', `Root=${TRACE_ID};Parent=53995c3f42cd8ad8;Sampled=0`);
   output = captureOutput();
 });
 afterEach(() => {
@@ -25,34 +24,43 @@ afterEach(() => {
   vi.unstubAllEnvs();
 });
 
-const settings: LogSettings = {
-  deployment: 'Posthaste',
-  version: '1.2.3',
-  logLevel: 'debug',
-  logSuccessSampling: 1,
+const journalWith = (overrides: Partial<LogSettings> = {}) =>
+  powertoolsJournal('deliver', {
+    deployment: 'Posthaste',
+    version: '1.2.3',
+    logLevel: 'debug',
+    logSuccessSampling: 1,
+    ...overrides,
+  });
+
+/** Notes these facts in one invocation. */
+const noteAll = (facts: readonly Fact[], journal = journalWith()): void => {
+  for (const fact of facts) journal.note(fact);
+  journal.flush();
 };
 
-const journalWith = (overrides: Partial<LogSettings> = {}) =>
-  powertoolsJournal('deliver', { ...settings, ...overrides });
+const metrics = (): string[] => output.lines.filter(isEmf);
+/** The output without the metrics. */
+const written = (): Record<string, unknown>[] => output.parsed().filter((line) => !('_aws' in line));
 
-const delivered = (messageId: string): Fact =>
+const success = (
+  subscriptionId: string,
+  messageId = 'm-1',
+  overrides: Partial<Attempt> = {},
+): FactNamed<'attempt_made'> =>
   aFact('attempt_made', {
-    key: { queue: 'orders', messageId, subscriptionId: 's-1', bucket: 0 },
-    attempt: anAttempt({ outcome: 'delivered', result: answered(200) }),
+    key: { queue: 'orders', messageId, subscriptionId, bucket: 0 },
+    attempt: anAttempt({ outcome: 'delivered', result: answered(200), ...overrides }),
     status: 'delivered',
   });
 
-describe('every log line', () => {
-  it.each(everyFact)('names the function, deployment and version: $fact', (fact) => {
-    journalWith().note(fact);
-    expect(output.parsed()).toMatchObject([
-      { message: fact.fact, fact: fact.fact, service: 'deliver', deployment: 'Posthaste', version: '1.2.3' },
-    ]);
-  });
+const origin = { service: 'deliver', deployment: 'Posthaste', version: '1.2.3' };
 
-  it('has the trace id of its invocation', () => {
-    journalWith().note(aFact('attempt_made'));
-    expect(output.parsed()).toMatchObject([{ xray_trace_id: '1-5759e988-bd862e3fe1be46a994272793' }]);
+describe('every log line', () => {
+  it.each(everyFact)('names the function, deployment, version and trace: $fact', (fact) => {
+    journalWith().note(fact);
+    const named = { message: fact.fact, fact: fact.fact, xray_trace_id: TRACE_ID };
+    expect(output.parsed()).toMatchObject([{ ...named, ...origin }]);
   });
 
   it('has no character that breaks a line, controls a terminal or hides text', () => {
@@ -75,75 +83,49 @@ describe('the log level', () => {
     ['warn', ['WARN', 'ERROR']],
     ['error', ['ERROR']],
   ] as const)('%s lets through %j', (logLevel, expected) => {
-    const journal = journalWith({ logLevel });
-    for (const fact of everyFact) journal.note(fact);
-    expect(new Set(output.parsed().map(({ level }) => level))).toEqual(new Set(expected));
-  });
-
-  it('does not affect metrics', () => {
-    const journal = journalWith({ logLevel: 'error', logSuccessSampling: 0 });
-    journal.note(delivered('m-1'));
-    journal.flush();
-    expect(output.parsed()).toMatchObject([{ AttemptsDelivered: 1, DeliveriesDelivered: 1 }]);
+    noteAll(everyFact, journalWith({ logLevel }));
+    expect(new Set(written().map(({ level }) => level))).toEqual(new Set(expected));
   });
 
   it('does not affect the audit trail', () => {
     journalWith({ logLevel: 'error' }).auditLogger.info('audit', { change: 'queue_deleted' });
+    const { deployment, version } = origin;
     expect(output.parsed()).toMatchObject([
-      { message: 'audit', change: 'queue_deleted', deployment: 'Posthaste', version: '1.2.3' },
+      { message: 'audit', change: 'queue_deleted', deployment, version },
     ]);
   });
 });
 
 describe('the sampling of successes', () => {
-  const ids = Array.from({ length: 200 }, (_, n) => `message-${n}`);
-  const storyOf = (messageId: string): Fact[] => [
-    aFact('message_accepted', { message: { queue: 'orders', messageId } }),
-    delivered(messageId),
-  ];
-
   it('logs all facts about a message or none', () => {
-    const [dispatch, deliver] = [
-      journalWith({ logSuccessSampling: 0.3 }),
-      journalWith({ logSuccessSampling: 0.3 }),
-    ];
-    for (const [accepted, made] of ids.map(storyOf)) {
-      if (accepted !== undefined) dispatch.note(accepted);
-      if (made !== undefined) deliver.note(made);
-    }
-    deliver.flush();
-    const lines = output.parsed().filter(({ messageId }) => messageId !== undefined);
-    const stories = Map.groupBy(lines, ({ messageId }) => messageId);
+    const ids = Array.from({ length: 200 }, (_, n) => `message-${n}`);
+    const sampled = () => journalWith({ logSuccessSampling: 0.3 });
+    const accepted = (messageId: string) =>
+      aFact('message_accepted', { message: { queue: 'orders', messageId } });
+    noteAll(ids.map(accepted), sampled());
+    noteAll(
+      ids.map((messageId) => success('s-1', messageId)),
+      sampled(),
+    );
+    const stories = Map.groupBy(written(), ({ messageId }) => messageId);
     expect([...stories.values()].every(({ length }) => length === 2)).toBe(true);
     expect(stories.size).toBeGreaterThan(30);
     expect(stories.size).toBeLessThan(90);
   });
 
-  it('logs every failure, even at a rate of 0', () => {
+  it('logs every failure at once, even at a rate of 0', () => {
     const journal = journalWith({ logSuccessSampling: 0 });
-    journal.note(delivered('m-1'));
-    journal.note(aFact('attempt_made', { attempt: anAttempt({ outcome: 'failed' }) }));
+    for (const fact of [success('s-1'), aFact('attempt_made')]) journal.note(fact);
     expect(output.parsed()).toMatchObject([{ outcome: 'failed' }]);
   });
 });
 
 describe('the metrics', () => {
-  const flushed = (facts: readonly Fact[]) => {
-    const journal = journalWith({ logLevel: 'error', logSuccessSampling: 0 });
-    for (const fact of facts) journal.note(fact);
-    journal.flush();
-    return output.lines.filter(isEmf);
-  };
-
-  const sumsOf = (lines: readonly string[]) => {
-    const sums = new Map<string, number>();
-    for (const { name, values } of lines.flatMap(metricsOfLine))
-      sums.set(name, (sums.get(name) ?? 0) + values.reduce((sum, value) => sum + value, 0));
-    return sums;
-  };
+  const silent = () => journalWith({ logLevel: 'error', logSuccessSampling: 0 });
 
   it('of an invocation are one line in embedded metric format, with the deployment as the only dimension', () => {
-    const [line = '', ...more] = flushed(everyFact);
+    noteAll(everyFact, silent());
+    const [line = '', ...more] = metrics();
     expect(more).toEqual([]);
     for (const { namespace, dimensions, name, unit } of metricsOfLine(line)) {
       expect({ namespace, dimensions }).toEqual({
@@ -160,131 +142,74 @@ describe('the metrics', () => {
     const facts = Array.from({ length: 1_000 }, (_, n) =>
       aFact('attempt_made', { attempt: anAttempt({ durationMs: n }), latenessMs: n }),
     );
-    const lines = flushed(facts);
-    const metrics = lines.flatMap(metricsOfLine);
-    const durations = metrics
-      .filter(({ name }) => name === 'AttemptDuration')
-      .flatMap(({ values }) => values);
-    expect(durations.toSorted((a, b) => a - b)).toEqual(facts.map((_, n) => n));
-    expect(metrics.filter(({ name }) => name === 'AttemptsFailed')).toMatchObject([{ values: [1_000] }]);
-    expect(sumsOf(lines).get('FirstAttemptAge')).toBe((999 * 1_000) / 2);
+    noteAll(facts, silent());
+    const valuesOf = (metric: string) =>
+      metrics()
+        .flatMap(metricsOfLine)
+        .flatMap(({ name, values }) => (name === metric ? values : []));
+    const each = facts.map((_, n) => n);
+    expect(valuesOf('AttemptDuration').toSorted((a, b) => a - b)).toEqual(each);
+    expect(valuesOf('AttemptsFailed')).toEqual([1_000]);
+    expect(valuesOf('FirstAttemptAge').toSorted((a, b) => a - b)).toEqual(each);
   });
 
   it('of a thousand reconciled deliveries are one line', () => {
-    const lines = flushed([
-      ...Array.from({ length: 1_000 }, () => aFact('reconciled')),
-      aFact('reconcile_ran', { overdue: 1_000, stuck: 0 }),
-    ]);
-    expect(lines).toHaveLength(1);
-    expect(lines.flatMap(metricsOfLine)).toMatchObject([
-      { name: 'ColdStarts', values: [1] },
-      { name: 'Reconciled', values: [1_000] },
-      { name: 'DeliveriesOverdue', values: [1_000] },
-      { name: 'DeliveriesStuck', values: [0] },
-    ]);
+    const ran = aFact('reconcile_ran', { overdue: 1_000, stuck: 0 });
+    noteAll([...Array.from({ length: 1_000 }, () => aFact('reconciled')), ran], silent());
+    const counts = { ColdStarts: 1, Reconciled: 1_000, DeliveriesOverdue: 1_000, DeliveriesStuck: 0 };
+    expect(metrics().map((line): unknown => JSON.parse(line))).toMatchObject([counts]);
   });
 
-  it('count the cold start in the first invocation only', () => {
+  it('count the cold start in the first invocation only, and are not written if nothing was counted', () => {
     const journal = journalWith();
-    journal.flush();
-    journal.note(aFact('dead_lettered'));
-    journal.flush();
-    const lines = output.lines.filter(isEmf);
-    expect(lines.map((line) => metricsOfLine(line).map(({ name }) => name))).toEqual([
+    for (const facts of [[], [aFact('dead_lettered')], []]) noteAll(facts, journal);
+    expect(metrics().map((line) => metricsOfLine(line).map(({ name }) => name))).toEqual([
       ['ColdStarts'],
       ['DeadLettered'],
     ]);
-  });
-
-  it('are not written if nothing was counted', () => {
-    const journal = journalWith();
-    journal.flush();
-    output.lines.splice(0);
-    journal.flush();
-    expect(output.lines).toEqual([]);
   });
 });
 
 describe('an unexpected exception', () => {
   it('is an error line with the ids, the name of the error and its cause', () => {
     journalWith().fault(new TypeError('broken', { cause: new Error('deep') }), { sqsMessageId: 'sqs-1' });
+    const error = { name: 'TypeError', message: 'broken', cause: { message: 'deep' } };
     expect(output.parsed()).toMatchObject([
-      {
-        level: 'ERROR',
-        message: 'fault',
-        sqsMessageId: 'sqs-1',
-        error: { name: 'TypeError', message: 'broken', cause: { message: 'deep' } },
-      },
+      { level: 'ERROR', message: 'fault', sqsMessageId: 'sqs-1', error },
     ]);
   });
 
   it('is counted, because a record that returns is not an error of the function', () => {
     const journal = journalWith();
-    journal.fault(new Error('throttled'), {});
-    journal.fault(new Error('throttled'), {});
+    for (const fault of [new Error('throttled'), 'just text']) journal.fault(fault, {});
     journal.flush();
     expect(output.parsed().at(-1)).toMatchObject({ Faults: 2 });
   });
-
-  it('may be a value that is not an Error', () => {
-    journalWith().fault('just text', {});
-    expect(output.parsed()).toMatchObject([{ error: { message: 'just text' } }]);
-  });
 });
-
-const success = (
-  subscriptionId: string,
-  messageId = 'm-1',
-  overrides: Partial<Attempt> = {},
-): FactNamed<'attempt_made'> =>
-  aFact('attempt_made', {
-    key: { queue: 'orders', messageId, subscriptionId, bucket: 0 },
-    attempt: anAttempt({ outcome: 'delivered', result: answered(200), ...overrides }),
-    status: 'delivered',
-  });
-
-/** The output without the metrics. */
-const written = (): Record<string, unknown>[] => output.parsed().filter((line) => !('_aws' in line));
 
 const defined = (line: Record<string, unknown>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(line).filter(([, value]) => value !== undefined));
 
 describe('a first success', () => {
   it('that is the only one of its message in an invocation has the usual line of an attempt', () => {
-    const journal = journalWith();
-    const fact = success('s-1');
-    journal.note(fact);
-    journal.flush();
-    const [
-      { level, message, timestamp, service, xray_trace_id, deployment, version, ...line } = {},
-      ...more
-    ] = written();
+    noteAll([success('s-1')]);
+    const [{ timestamp, ...line } = {}, ...more] = written();
     expect(more).toEqual([]);
-    expect({ level, message, service, deployment, version }).toEqual({
-      level: 'INFO',
-      message: 'attempt_made',
-      service: 'deliver',
-      deployment: 'Posthaste',
-      version: '1.2.3',
-    });
-    expect([typeof timestamp, xray_trace_id]).toEqual(['string', '1-5759e988-bd862e3fe1be46a994272793']);
-    expect(line).toEqual(defined(lineOf(fact)));
+    expect(timestamp).toBeTypeOf('string');
+    const usual = { level: 'INFO', message: 'attempt_made', xray_trace_id: TRACE_ID, ...origin };
+    expect(line).toEqual({ ...usual, ...defined(lineOf(success('s-1'))) });
   });
 
   it('shares a line with others of its message: common fields once, then the values of each attempt', () => {
-    const journal = journalWith();
-    journal.note(success('s-1'));
-    journal.note(success('s-2', 'm-1', { result: answered(204), durationMs: 7, startedAt: SOME_TIME + 3 }));
-    journal.flush();
+    const second = { result: answered(204), durationMs: 7, startedAt: SOME_TIME + 3 };
+    noteAll([success('s-1'), success('s-2', 'm-1', second)]);
     expect(written()).toEqual([
       {
         level: 'INFO',
         message: 'attempts_delivered',
         timestamp: expect.any(String) as string,
-        service: 'deliver',
-        xray_trace_id: '1-5759e988-bd862e3fe1be46a994272793',
-        deployment: 'Posthaste',
-        version: '1.2.3',
+        xray_trace_id: TRACE_ID,
+        ...origin,
         fact: 'attempts_delivered',
         queue: 'orders',
         messageId: 'm-1',
@@ -307,20 +232,13 @@ describe('a first success', () => {
     ['another phase', success('s-2', 'm-1', { phase: 'manual' })],
     ['another trigger', success('s-2', 'm-1', { by: 'reconcile' })],
   ])('does not share a line with one of %s', (_, other) => {
-    const journal = journalWith();
-    journal.note(success('s-1'));
-    journal.note(other);
-    journal.flush();
+    noteAll([success('s-1'), other]);
     expect(written()).toMatchObject([{ subscriptionId: 's-1' }, defined(lineOf(other))]);
   });
 
   it('is written once, and a later one starts a new line', () => {
     const journal = journalWith();
-    journal.note(success('s-1'));
-    journal.flush();
-    journal.flush();
-    journal.note(success('s-2'));
-    journal.flush();
+    for (const facts of [[success('s-1')], [], [success('s-2')]]) noteAll(facts, journal);
     expect(written()).toMatchObject([{ subscriptionId: 's-1' }, { subscriptionId: 's-2' }]);
   });
 
@@ -335,47 +253,18 @@ describe('a first success', () => {
   it.each([
     ['its message is not in the sample', { logSuccessSampling: 0 }],
     ['the level is above info', { logLevel: 'warn' }],
-  ] as const)('has no line if %s, alone or with others', (_, overrides) => {
-    const journal = journalWith(overrides);
-    journal.note(success('s-1'));
-    journal.note(success('s-2'));
-    journal.note(success('s-1', 'm-2'));
-    journal.flush();
-    expect(written()).toEqual([]);
-  });
-
-  it('counts in the metrics like any other', () => {
-    const journal = journalWith();
-    for (let n = 0; n < 10; n += 1) journal.note(success(`s-${n}`));
-    journal.flush();
-    expect(output.lines.filter(isEmf).map((line): unknown => JSON.parse(line))).toMatchObject([
-      { AttemptsDelivered: 10, DeliveriesDelivered: 10 },
-    ]);
-  });
-});
-
-describe('every other attempt', () => {
-  it.each([
-    ['failed', anAttempt({ outcome: 'failed' })],
-    ['was rejected', anAttempt({ outcome: 'rejected', result: answered(400) })],
-    ['succeeded after failures', anAttempt({ outcome: 'delivered', number: 2 })],
-    ['may have been made before', anAttempt({ outcome: 'delivered', lost: 1 })],
-  ])('that %s is written at once, in a separate line', (_, attempt) => {
-    const journal = journalWith();
-    journal.note(aFact('attempt_made', { attempt }));
-    journal.note(aFact('attempt_made', { attempt }));
-    expect(written().map(({ message }) => message)).toEqual(['attempt_made', 'attempt_made']);
+  ] as const)('has no line if %s, alone or with others, but counts in the metrics', (_, overrides) => {
+    noteAll([success('s-1'), success('s-2'), success('s-1', 'm-2')], journalWith(overrides));
+    expect(output.parsed()).toMatchObject([{ AttemptsDelivered: 3, DeliveriesDelivered: 3 }]);
   });
 });
 
 describe('the line of a message', () => {
   /** The line for random ids, like those made by the API and SQS. */
   const lineOfSuccesses = (count: number): string => {
-    const journal = journalWith();
     const messageId = randomUUID();
-    for (let n = 0; n < count; n += 1) journal.note(success(randomUUID(), messageId));
-    journal.flush();
-    const [line = ''] = output.lines.splice(0).filter((one) => !isEmf(one));
+    noteAll(Array.from({ length: count }, () => success(randomUUID(), messageId)));
+    const [line = ''] = output.lines.filter((one) => !isEmf(one));
     return line;
   };
 
