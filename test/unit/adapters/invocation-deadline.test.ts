@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { sqsClient } from '../../../shared/adapters/sqs/client.ts';
 import {
   hasTimeAfter,
@@ -7,8 +7,9 @@ import {
   requestMs,
   type CallDeadline,
 } from '../../../shared/adapters/lambda/invocation-deadline.ts';
-import { awsStub, type StubAnswer } from '../../support/aws-stub.ts';
+import type { StubAnswer } from '../../support/aws-stub.ts';
 import { turnsUntil } from '../../support/eventually.ts';
+import { fault, ok, serviceThat } from './service.ts';
 
 afterEach(() => {
   vi.restoreAllMocks();
@@ -17,20 +18,14 @@ afterEach(() => {
 
 const left = (milliseconds: number): CallDeadline => ({ remainingMs: () => milliseconds });
 
-const throttled = (headers: Record<string, string> = {}): StubAnswer => ({
-  status: 400,
-  headers: { 'x-amzn-errortype': 'ThrottlingException', ...headers },
-});
-
 /** A call to a service with this answer. */
 const calling = async (answer: StubAnswer, deadline: CallDeadline) => {
-  const stub = await awsStub(() => answer);
-  onTestFinished(stub.close);
-  const sqs = sqsClient({ ...stub.config, deadline });
-  const outcome = sqs
-    .sendMessage({ QueueUrl: `${stub.config.endpoint}/000000000000/queue`, MessageBody: '1' })
-    .catch((error: unknown) => error);
-  return { outcome, requests: stub.requests };
+  const { config, requests } = await serviceThat(answer);
+  const sending = sqsClient({ ...config, deadline }).sendMessage({
+    QueueUrl: 'https://sqs.test/queue',
+    MessageBody: '1',
+  });
+  return { outcome: sending.catch((error: unknown) => error), requests };
 };
 
 const called = async (answer: StubAnswer, deadline: CallDeadline) => {
@@ -46,7 +41,7 @@ describe('a call to AWS', () => {
   });
 
   it('is made while there is any time left', async () => {
-    const { outcome, requests } = await called({ body: '{"MessageId":"1"}' }, left(400));
+    const { outcome, requests } = await called(ok({ MessageId: '1' }), left(400));
     expect(outcome).toMatchObject({ MessageId: '1' });
     expect(requests).toBe(1);
   });
@@ -69,16 +64,14 @@ describe('a call to AWS', () => {
   );
 
   it.each([
-    ['the wait would leave too little time', 0.9, throttled(), 1_399],
-    [
-      'the service requests a longer wait than there is time',
-      0,
-      throttled({ 'x-amz-retry-after': '4000' }),
-      4_200,
-    ],
-  ])('is not retried if %s', async (_what, random, answer, milliseconds) => {
+    ['the wait would leave too little time', 0.9, {}, 1_399],
+    ['the service requests a longer wait than there is time', 0, { 'x-amz-retry-after': '4000' }, 4_200],
+  ])('is not retried if %s', async (_what, random, headers, milliseconds) => {
     vi.spyOn(Math, 'random').mockReturnValue(random);
-    const { outcome, requests } = await called(answer, left(milliseconds));
+    const { outcome, requests } = await called(
+      fault(400, 'ThrottlingException', headers),
+      left(milliseconds),
+    );
     expect(outcome).toMatchObject({ name: 'ThrottlingException' });
     expect(requests).toBe(1);
   });
