@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { DynamoDBServiceException } from '@aws-sdk/client-dynamodb';
 import { SQS } from '@aws-sdk/client-sqs';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { sqsClient } from '../../../shared/adapters/sqs/client.ts';
 import { sqsDeadLetterQueue } from '../../../shared/adapters/sqs/dead-letter-queue.ts';
@@ -13,18 +13,12 @@ import type { RedrivenMessage } from '../../../shared/domain/delivery/dead-lette
 import { type BodyLocation, payloadKeyOf } from '../../../shared/domain/message/body.ts';
 import type { Message } from '../../../shared/domain/message/message.ts';
 import { UnfinishedError } from '../../../shared/domain/receives.ts';
-import { awsStub, type StubAnswer, type StubRequest } from '../../support/aws-stub.ts';
 import { aMessage } from '../../support/builders.ts';
 import { aDelivery } from '../../support/delivery-builders.ts';
 import { anSqsRecord } from '../../support/sqs-event.ts';
 import { encodeUndeliverableNotice } from '../../../shared/wire/jobs/dead-letter.ts';
+import { ok, operationOf, serviceThat } from './service.ts';
 import { inMemoryPayloads } from '../../support/in-memory/in-memory-messages.ts';
-
-const stubThat = async (answer: (request: StubRequest) => StubAnswer) => {
-  const stub = await awsStub(answer);
-  onTestFinished(stub.close);
-  return stub;
-};
 
 const sentSchema = z.object({
   MessageBody: z.string(),
@@ -33,13 +27,11 @@ const sentSchema = z.object({
     .optional(),
 });
 
+const URL_OF_QUEUE = 'https://sqs.test/000000000000/dead';
+
 const deadQueue = async () => {
-  const stub = await stubThat(() => ({ body: JSON.stringify({ MessageId: '1' }) }));
-  return {
-    sqs: sqsClient(stub.config),
-    url: `${stub.config.endpoint}/000000000000/queue`,
-    sent: () => stub.requests.map(({ body }) => sentSchema.parse(JSON.parse(body))),
-  };
+  const { config, sent } = await serviceThat(ok({ MessageId: '1' }));
+  return { sqs: sqsClient(config), sent: () => sent().map((body) => sentSchema.parse(body)) };
 };
 
 const attributesOf = ({ MessageAttributes = {} }: z.infer<typeof sentSchema>) =>
@@ -47,8 +39,8 @@ const attributesOf = ({ MessageAttributes = {} }: z.infer<typeof sentSchema>) =>
 
 describe('a dead letter', () => {
   const deadLetter = async (attributes: Record<string, string> = {}, body = ' not {json') => {
-    const { sqs, url, sent } = await deadQueue();
-    await sqsDeadLetters(sqs, url).send({ body, id: 'sqs-id', attributes }, 'not_json');
+    const { sqs, sent } = await deadQueue();
+    await sqsDeadLetters(sqs, URL_OF_QUEUE).send({ body, id: 'sqs-id', attributes }, 'not_json');
     return sent()[0] ?? { MessageBody: '' };
   };
 
@@ -81,11 +73,10 @@ describe('a dead letter', () => {
 
   it('has at most ten attributes, and prefers those that dispatch reads', async () => {
     const others = Object.fromEntries(Array.from({ length: 8 }, (_, index) => [`other-${index}`, 'x']));
-    const attributes = attributesOf(
-      await deadLetter({ ...others, queue: 'orders', 'ce-specversion': '1.0' }),
-    );
+    const read = { queue: 'orders', 'ce-specversion': '1.0' };
+    const attributes = attributesOf(await deadLetter({ ...others, ...read }));
     expect(Object.keys(attributes)).toHaveLength(10);
-    expect(attributes).toMatchObject({ queue: 'orders', 'ce-specversion': '1.0', reason: 'not_json' });
+    expect(attributes).toMatchObject({ ...read, reason: 'not_json' });
   });
 });
 
@@ -96,7 +87,6 @@ describe('an undeliverable message', () => {
   const inline = (message: Message) => ({ kind: 'inline', message }) as const;
   const stored = { kind: 'stored', payloadKey: key } as const;
   const referenced = { kind: 'reference', dataRef: `s3://payloads/${key}` } as const;
-
   const withData = { kind: 'inline', data: small.data } as const;
 
   /** What the bucket has before, and afterwards if that differs. */
@@ -114,39 +104,44 @@ describe('an undeliverable message', () => {
     ['is reported without data if that is gone', { body: stored, data: { kind: 'gone' } }],
     ['is reported without data if it has none', { data: { kind: 'gone' } }],
   ])('%s', async (_what, { body, kept = [], after = kept, data }) => {
-    const { sqs, url, sent } = await deadQueue();
+    const { sqs, sent } = await deadQueue();
     const payloads = inMemoryPayloads();
     for (const message of kept) await payloads.put(key, message);
-    const undeliverables = sqsUndeliverables(sqs, payloads, { queueUrl: url, payloadBucket: 'payloads' });
-    await undeliverables.send(body === undefined ? { delivery } : { delivery, body });
+    const places = { queueUrl: URL_OF_QUEUE, payloadBucket: 'payloads' };
+    await sqsUndeliverables(sqs, payloads, places).send(
+      body === undefined ? { delivery } : { delivery, body },
+    );
     expect(sent().map(({ MessageBody }) => MessageBody)).toEqual([encodeUndeliverableNotice(delivery, data)]);
     expect([...payloads.stored]).toEqual(after.map((message) => [key, message]));
   });
 });
 
-/** The requests for a record that failed, at these receives, and the URL of its queue. */
+/** The requests for a record that failed, at these receives. */
 const returned = async (error: Error, receiveCounts: readonly number[]) => {
-  const stub = await stubThat(() => ({ body: '{}' }));
-  const queueUrls = ['retry', 'delivery'].map((name) => `${stub.config.endpoint}/000000000000/${name}`);
-  const { returnSooner } = receivedRecords({
-    sqs: sqsClient(stub.config),
-    queues: queueUrls.map((url) => ({ url })),
-    random: () => 0.5,
-  });
+  const { config, sent } = await serviceThat({});
+  const queues = ['retry', 'delivery'].map((name) => ({ url: `https://sqs.test/000000000000/${name}` }));
+  const { returnSooner } = receivedRecords({ sqs: sqsClient(config), queues, random: () => 0.5 });
   for (const receiveCount of receiveCounts) await returnSooner(anSqsRecord('{}', receiveCount), error);
-  const requests = stub.requests.map(({ body }) => JSON.parse(body) as unknown);
-  return { requests, url: queueUrls[1] };
+  return sent();
 };
 
-it('makes an unfinished message visible at once, however often it was received', async () => {
-  const { requests } = await returned(new UnfinishedError(), [1, 20]);
-  expect(requests).toMatchObject([{ VisibilityTimeout: 0 }, { VisibilityTimeout: 0 }]);
-});
-
-it('makes a failed message visible on its queue after a delay that grows with each receive', async () => {
-  const { requests, url } = await returned(new Error('DynamoDB is down'), [1, 3, 20]);
-  expect(requests).toEqual(
-    [2, 7, 444].map((VisibilityTimeout) => ({ QueueUrl: url, ReceiptHandle: 'receipt', VisibilityTimeout })),
+it.each([
+  [
+    'an unfinished message visible at once, however often it was received',
+    new UnfinishedError(),
+    [1, 20],
+    [0, 0],
+  ],
+  [
+    'a failed message visible after a delay that grows with each receive',
+    new Error(),
+    [1, 3, 20],
+    [2, 7, 444],
+  ],
+])('makes %s, on its queue', async (_what, error, receives, delays) => {
+  const request = { QueueUrl: 'https://sqs.test/000000000000/delivery', ReceiptHandle: 'receipt' };
+  expect(await returned(error, receives)).toEqual(
+    delays.map((VisibilityTimeout) => ({ ...request, VisibilityTimeout })),
   );
 });
 
@@ -196,33 +191,24 @@ describe('a message that failed five times while another of its queue succeeded'
     ['AWS denies the call', serviceFault('AccessDeniedException')],
     [
       'AWS is down, for a part of it',
-      new AggregateError([new TypeError('x'), serviceFault('InternalServerError')]),
+      new AggregateError([new TypeError(), serviceFault('InternalServerError')]),
     ],
-    ['nothing answers', Object.assign(new Error('connect'), { code: 'ECONNREFUSED' })],
-    [
-      'a call times out',
-      new Error('call', { cause: Object.assign(new Error('x'), { name: 'TimeoutError' }) }),
-    ],
+    ['nothing answers', Object.assign(new Error(), { code: 'ECONNREFUSED' })],
+    ['a call times out', new Error('', { cause: Object.assign(new Error(), { name: 'TimeoutError' }) })],
     ['writes contend', new ContendedError('delivery')],
     ['it is not finished', new UnfinishedError()],
   ])('comes back where %s', async (_, fault) => {
     expect(await failingBeside(fault)).toMatchObject({ outcome: 'returned', letters: [], returns: [fault] });
   });
 
-  it('comes back while no other message of the queue succeeds', async () => {
-    expect(await failingBeside(new TypeError('bug'), { others: 0 })).toMatchObject({
-      outcome: 'returned',
-      letters: [],
-    });
-  });
-
-  it('comes back at its fourth failure, and where the dead letter cannot be sent', async () => {
+  it.each([
+    ['while no other message of the queue succeeds', { others: 0 }],
+    ['at its fourth failure', { receives: 4 }],
+    ['where the dead letter cannot be sent', { canSend: false }],
+  ])('comes back %s', async (_, options) => {
     const fault = new TypeError('bug');
-    expect(await failingBeside(fault, { receives: 4 })).toMatchObject({ outcome: 'returned', letters: [] });
-    expect(await failingBeside(fault, { canSend: false })).toMatchObject({
-      outcome: 'returned',
-      returns: [fault],
-    });
+    const returned = { outcome: 'returned', letters: [], returns: [fault] };
+    expect(await failingBeside(fault, options)).toMatchObject(returned);
   });
 });
 
@@ -231,27 +217,22 @@ const requestSchema = z.looseObject({
   Entries: z.array(z.looseObject({ Id: z.string() })).default([]),
 });
 type SqsRequest = z.infer<typeof requestSchema> & { action: string };
-type Answer = Record<string, unknown>;
 
 /** An SQS with scripted answers. `waits` are the pauses between requests. */
-const sqsThat = async (answer: (request: SqsRequest, index: number) => Answer) => {
+const sqsThat = async (answer: (request: SqsRequest, index: number) => object) => {
   const requests: SqsRequest[] = [];
   const waits: number[] = [];
-  const stub = await stubThat(({ headers, body }) => {
-    const action = String(headers['x-amz-target']).split('.').at(-1) ?? '';
-    const request = { ...requestSchema.parse(JSON.parse(body)), action };
-    const index = requests.push(request) - 1;
-    return { body: JSON.stringify(answer(request, index)) };
+  const { config } = await serviceThat((received, index) => {
+    const request = { ...requestSchema.parse(JSON.parse(received.body)), action: operationOf(received) };
+    requests.push(request);
+    return ok(answer(request, index));
   });
   const source = {
-    sqs: new SQS({ ...stub.config, md5: false }),
-    queueUrl: `${stub.config.endpoint}/000000000000/dead`,
-    sleep: (milliseconds: number) => {
-      waits.push(milliseconds);
-      return Promise.resolve();
-    },
+    sqs: new SQS({ ...config, md5: false }),
+    queueUrl: URL_OF_QUEUE,
+    sleep: (milliseconds: number) => Promise.resolve(void waits.push(milliseconds)),
   };
-  return { source, queue: sqsDeadLetterQueue(source), requests, waits, url: source.queueUrl };
+  return { source, queue: sqsDeadLetterQueue(source), requests, waits };
 };
 
 const letters = (count: number) =>
@@ -273,38 +254,25 @@ describe('receiving dead letters', () => {
     });
   });
 
-  it('returns them completely, with typed attributes', async () => {
-    const { queue } = await sqsThat(() => ({
-      Messages: [
-        {
-          MessageId: 'letter',
-          ReceiptHandle: 'receipt',
-          Body: 'body',
-          MD5OfBody: createHash('md5').update('body').digest('hex'),
-          Attributes: {
-            SentTimestamp: '1700000000123',
-            MessageGroupId: 'group',
-            ApproximateReceiveCount: '7',
-          },
-          MessageAttributes: {
-            reason: { DataType: 'String', StringValue: 'not_json' },
-            picture: { DataType: 'Binary.png', BinaryValue: Buffer.of(1, 2).toString('base64') },
-          },
-        },
-      ],
-    }));
-    const [letter] = await queue.receive(1, 60);
-    expect(letter).toMatchObject({
-      id: 'letter',
-      sentAt: 1_700_000_000_123,
-      receipt: 'receipt',
-      body: 'body',
-      group: 'group',
-      receives: 7,
-      attributes: { reason: { type: 'String', text: 'not_json' }, picture: { type: 'Binary.png' } },
-    });
-    const picture = letter?.attributes['picture'];
-    expect(picture !== undefined && 'bytes' in picture && [...picture.bytes]).toEqual([1, 2]);
+  it('returns them with their group and their receives', async () => {
+    const Attributes = {
+      SentTimestamp: '1700000000123',
+      MessageGroupId: 'group',
+      ApproximateReceiveCount: '7',
+    };
+    const MD5OfBody = createHash('md5').update('body').digest('hex');
+    const message = { MessageId: 'letter', ReceiptHandle: 'receipt', Body: 'body', MD5OfBody, Attributes };
+    const { queue } = await sqsThat(() => ({ Messages: [message] }));
+    expect(await queue.receive(1, 60)).toMatchObject([
+      {
+        id: 'letter',
+        sentAt: 1_700_000_000_123,
+        receipt: 'receipt',
+        body: 'body',
+        group: 'group',
+        receives: 7,
+      },
+    ]);
   });
 });
 
@@ -357,51 +325,31 @@ describe('releasing dead letters', () => {
   });
 });
 
-describe('counting dead letters', () => {
-  it('separates those in flight', async () => {
-    const { queue } = await sqsThat(() => ({
-      Attributes: { ApproximateNumberOfMessages: '7', ApproximateNumberOfMessagesNotVisible: '5' },
-    }));
-    expect(await queue.counts()).toEqual({ visible: 7, hidden: 5 });
-  });
-});
-
 describe('sending dead letters back', () => {
   it('sends each to its queue, with its group and typed attributes', async () => {
-    const { source, requests, url } = await sqsThat(() => ({
+    const { source, requests } = await sqsThat(() => ({
       Successful: [{ Id: '0' }, { Id: '1' }],
       Failed: [],
     }));
-    const urls = {
-      ingress: `${url}-ingress`,
-      delivery: `${url}-delivery`,
-      retry: `${url}-retry`,
-      operation: `${url}-operation`,
-    };
+    const urls = { ingress: 'ingress', delivery: 'delivery', retry: 'retry', operation: 'operation' };
+    const picture = { type: 'Binary.png', bytes: Uint8Array.of(1) };
     const messages: RedrivenMessage[] = [
       { to: 'retry', body: 'wake-up', attributes: {}, group: 's-1' },
-      {
-        to: 'ingress',
-        body: 'message',
-        attributes: { picture: { type: 'Binary.png', bytes: Uint8Array.of(1) } },
-      },
+      { to: 'ingress', body: 'message', attributes: { picture } },
       { to: 'retry', body: 'another', attributes: { note: { type: 'Number.int', text: '1' } } },
     ];
     await sqsWorkQueues({ ...source, random: () => 0 }, urls).send(messages);
+    const note = { DataType: 'Number.int', StringValue: '1' };
     expect(requests.map(({ QueueUrl, Entries }) => ({ QueueUrl, Entries }))).toEqual([
       {
-        QueueUrl: urls.retry,
+        QueueUrl: 'retry',
         Entries: [
           { Id: '0', MessageBody: 'wake-up', MessageGroupId: 's-1' },
-          {
-            Id: '1',
-            MessageBody: 'another',
-            MessageAttributes: { note: { DataType: 'Number.int', StringValue: '1' } },
-          },
+          { Id: '1', MessageBody: 'another', MessageAttributes: { note } },
         ],
       },
       {
-        QueueUrl: urls.ingress,
+        QueueUrl: 'ingress',
         Entries: [
           {
             Id: '0',

@@ -1,9 +1,10 @@
-import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { sqsClient } from '../../../../shared/adapters/sqs/client.ts';
 import type { Invocation } from '../../../../shared/adapters/aws/client-options.ts';
 import { inMemoryJournal } from '../../../support/in-memory/in-memory-journal.ts';
-import { awsStub, type AwsStub, type StubAnswer } from '../../../support/aws-stub.ts';
+import type { AwsStub, StubAnswer } from '../../../support/aws-stub.ts';
 import { turnsUntil } from '../../../support/eventually.ts';
+import { serviceThat } from '../service.ts';
 
 beforeEach(() => {
   // No waits between retries.
@@ -25,13 +26,12 @@ const queueThat = async (
   answer: (index: number) => StubAnswer | Promise<StubAnswer>,
   invocation: Invocation = {},
 ) => {
-  const stub = await awsStub(async (_, index) => {
+  const stub = await serviceThat(async (_, index) => {
     const given = await answer(index);
     return typeof given === 'object' && given.status === undefined
       ? { body: '{"MessageId":"1"}', ...given }
       : given;
   });
-  onTestFinished(stub.close);
   return { stub, send: sender(stub, invocation) };
 };
 
