@@ -28,89 +28,77 @@ const inline = ({ queue, messageId }: MessageKey, data = '{"ü":1234567890123456
 });
 const stored = { kind: 'stored', payloadKey: 'orders/2027-01-15/abc' } as const;
 
-const accepted = async (records: MessageRecords, overrides?: Partial<MessageRecord>) => {
-  const record = aRecord(overrides);
-  await records.accept(record);
-  return { records, record };
-};
+const acceptedBy =
+  (records: MessageRecords) =>
+  async (overrides?: Partial<MessageRecord>): Promise<MessageRecord> => {
+    const record = aRecord(overrides);
+    expect(await records.accept(record)).toEqual({ kind: 'accepted', record });
+    return record;
+  };
 
 /** Contract of message record stores: the first record stays, copies are counted, the first body is kept. */
 const describeRecords = (name: string, make: () => MessageRecords): void => {
   describe(`message records ${name}`, () => {
+    const records = make();
+    const accepted = acceptedBy(records);
     it('find nothing for an unknown message', async () => {
-      expect(await make().find(aKey())).toBeUndefined();
+      expect(await records.find(aKey())).toBeUndefined();
     });
 
     it('accept a message and find its record', async () => {
-      const records = make();
-      const record = aRecord();
-      expect(await records.accept(record)).toEqual({ kind: 'accepted', record });
+      const record = await accepted();
       expect(await records.find(record.key)).toEqual(record);
     });
 
     it('keep a record without a type or version, and one with its body', async () => {
-      const records = make();
       const key = aKey();
       const {
-        type: _type,
+        type: _,
         accepted: _accepted,
         ...untyped
-      } = aRecord({
-        key,
-        body: inline(key),
-        retentionDays: 15,
-      });
+      } = aRecord({ key, body: inline(key), retentionDays: 15 });
       await records.accept(untyped);
       expect(await records.find(key)).toEqual(untyped);
     });
 
     it('count a copy and return the record as first written', async () => {
-      const { records, record } = await accepted(make());
-      const copy = aRecord({
-        key: record.key,
-        acceptedAt: SOME_TIME + 9,
-        matched: 9,
-        buckets: 9,
-        expiresAt: SOME_TIME * 2,
-      });
-      expect(await records.accept(copy)).toEqual({ kind: 'duplicate', record: { ...record, duplicates: 1 } });
-      expect(await records.accept(copy)).toEqual({ kind: 'duplicate', record: { ...record, duplicates: 2 } });
+      const record = await accepted();
+      const others = { acceptedAt: SOME_TIME + 9, matched: 9, buckets: 9, expiresAt: SOME_TIME * 2 };
+      const copy = { ...record, ...others };
+      for (const duplicates of [1, 2])
+        expect(await records.accept(copy)).toEqual({ kind: 'duplicate', record: { ...record, duplicates } });
       expect(await records.find(record.key)).toEqual({ ...record, duplicates: 2 });
     });
 
     it('accept one of fifty concurrent copies, and count the others', async () => {
-      const records = make();
       const key = aKey();
       const answers = await Promise.all(
         Array.from({ length: 50 }, (_, matched) => records.accept(aRecord({ key, matched }))),
       );
-      const accepted = answers.filter(({ kind }) => kind === 'accepted');
-      expect(accepted).toHaveLength(1);
-      expect(new Set(answers.map(({ record }) => record.matched))).toEqual(
-        new Set([accepted[0]?.record.matched]),
-      );
+      const [first, ...more] = answers.filter(({ kind }) => kind === 'accepted');
+      expect(more).toEqual([]);
+      for (const { record } of answers) expect(record.matched).toBe(first?.record.matched);
       expect(answers.map(({ record }) => record.duplicates).sort((one, other) => one - other)).toEqual(
         Array.from({ length: 50 }, (_, index) => index),
       );
     });
 
     it('distinguish messages of the same id by queue', async () => {
-      const { records, record } = await accepted(make());
-      const elsewhere = { ...record, key: { ...record.key, queue: 'other' } };
-      expect(await records.accept(elsewhere)).toEqual({ kind: 'accepted', record: elsewhere });
+      const record = await accepted();
+      await accepted({ key: { ...record.key, queue: 'other' } });
     });
 
     it.each([
       ['inline', inline],
       ['in the payload bucket', () => stored],
     ])('keep a body %s', async (_, bodyFor) => {
-      const { records, record } = await accepted(make());
+      const record = await accepted();
       await records.keepBody(record, bodyFor(record.key), record.expiresAt);
       expect((await records.find(record.key))?.body).toEqual(bodyFor(record.key));
     });
 
     it('keep the first body, and the latest expiry requested', async () => {
-      const { records, record } = await accepted(make());
+      const record = await accepted();
       const latest = SOME_TIME + 45 * 24 * 60 * 60 * 1000;
       await records.keepBody(record, inline(record.key), latest);
       await records.keepBody(record, stored, SOME_TIME);
@@ -123,13 +111,13 @@ const describeRecords = (name: string, make: () => MessageRecords): void => {
     });
 
     it('keep a body on a record that expires later than the body must', async () => {
-      const { records, record } = await accepted(make(), { expiresAt: SOME_TIME * 2 });
+      const record = await accepted({ expiresAt: SOME_TIME * 2 });
       await records.keepBody(record, stored, SOME_TIME);
       expect(await records.find(record.key)).toEqual({ ...record, body: stored });
     });
 
     it('keep one of fifty concurrent bodies', async () => {
-      const { records, record } = await accepted(make());
+      const record = await accepted();
       await Promise.all(
         Array.from({ length: 50 }, (_, index) =>
           records.keepBody(record, inline(record.key, String(index)), SOME_TIME + index),
@@ -142,14 +130,13 @@ const describeRecords = (name: string, make: () => MessageRecords): void => {
     });
 
     it('keep no body of a message without a record', async () => {
-      const records = make();
       const key = aKey();
       await records.keepBody({ key, acceptedAt: SOME_TIME }, stored, SOME_TIME);
       expect(await records.find(key)).toBeUndefined();
     });
 
     it('still count copies after a body is stored', async () => {
-      const { records, record } = await accepted(make());
+      const record = await accepted();
       await records.keepBody(record, stored, SOME_TIME);
       expect(await records.accept(record)).toMatchObject({
         kind: 'duplicate',
@@ -158,12 +145,9 @@ const describeRecords = (name: string, make: () => MessageRecords): void => {
     });
 
     it('erase a body permanently: no body is stored again', async () => {
-      const records = make();
       const key = aKey();
-      const bare = aRecord({ key });
-      const record = { ...bare, body: inline(key) };
-      const erased = { ...bare, erasedAt: SOME_TIME + 7 };
-      await records.accept(record);
+      const record = await accepted({ key, body: inline(key) });
+      const erased = { ...aRecord({ key }), erasedAt: SOME_TIME + 7 };
       expect(await records.eraseBody(key, SOME_TIME + 7)).toEqual(erased);
       expect(await records.find(key)).toEqual(erased);
       expect(await records.keepBody({ key, acceptedAt: SOME_TIME }, stored, SOME_TIME)).toBe('erased');
@@ -174,17 +158,14 @@ const describeRecords = (name: string, make: () => MessageRecords): void => {
     });
 
     it('erase a missing body, so that none can be stored', async () => {
-      const records = make();
-      const key = aKey();
-      await records.accept(aRecord({ key }));
-      await records.eraseBody(key, SOME_TIME);
-      expect(await records.keepBody({ key, acceptedAt: SOME_TIME }, inline(key), SOME_TIME)).toBe('erased');
-      expect(await records.find(key)).toMatchObject({ erasedAt: SOME_TIME });
-      expect(await records.find(key)).not.toHaveProperty('body');
+      const record = await accepted();
+      await records.eraseBody(record.key, SOME_TIME);
+      expect(await records.keepBody(record, stored, SOME_TIME)).toBe('erased');
+      expect(await records.find(record.key)).toEqual({ ...record, erasedAt: SOME_TIME });
     });
 
     it('keep the time of the first erasure, as long as retries may need it', async () => {
-      const { records, record } = await accepted(make(), { body: stored });
+      const record = await accepted({ body: stored });
       await records.eraseBody(record.key, SOME_TIME);
       expect(await records.eraseBody(record.key, SOME_TIME + 9)).toMatchObject({ erasedAt: SOME_TIME });
       const until = record.expiresAt + 40 * 24 * 60 * 60 * 1000;
@@ -195,14 +176,13 @@ const describeRecords = (name: string, make: () => MessageRecords): void => {
     });
 
     it('return whether a body was kept', async () => {
-      const records = make();
-      const { key } = aRecord();
-      expect(await records.keepBody({ key, acceptedAt: SOME_TIME }, stored, SOME_TIME)).toBe('forgotten');
-      expect(await records.eraseBody(key, SOME_TIME)).toBeUndefined();
-      await records.accept(aRecord({ key }));
-      expect(await records.keepBody({ key, acceptedAt: SOME_TIME }, stored, SOME_TIME)).toBe('kept');
-      expect(await records.keepBody({ key, acceptedAt: SOME_TIME }, inline(key), SOME_TIME)).toBe('kept');
-      expect(await records.find(key)).toMatchObject({ body: stored });
+      const record = aRecord();
+      const keep = (body: BodyLocation) => records.keepBody(record, body, SOME_TIME);
+      expect(await keep(stored)).toBe('forgotten');
+      expect(await records.eraseBody(record.key, SOME_TIME)).toBeUndefined();
+      await records.accept(record);
+      expect([await keep(stored), await keep(inline(record.key))]).toEqual(['kept', 'kept']);
+      expect(await records.find(record.key)).toMatchObject({ body: stored });
     });
   });
 };
@@ -210,6 +190,8 @@ const describeRecords = (name: string, make: () => MessageRecords): void => {
 /** Contract of message records when dispatch continues with the next part of the subscriptions. */
 const describeParts = (name: string, make: () => MessageRecords): void => {
   describe(`adding the next part of the subscriptions to a message record ${name}`, () => {
+    const records = make();
+    const accepted = acceptedBy(records);
     const part = { after: 's-5', listedAt: SOME_TIME + 3, firstBucket: 1, buckets: 2, chunks: 7 };
     const next: NextPart = { part, lastSubscriptionId: 's-9', matched: 4, filtered: 1, unchunked: ['s-7'] };
     const last: NextPart = {
@@ -221,15 +203,9 @@ const describeParts = (name: string, make: () => MessageRecords): void => {
     };
 
     it('appends each part and sums up the counts', async () => {
-      const { records, record } = await accepted(make(), { lastSubscriptionId: 's-5', unchunked: ['s-2'] });
-      const second = {
-        ...record,
-        matched: 7,
-        filtered: 3,
-        parts: [part],
-        unchunked: ['s-2', 's-7'],
-        lastSubscriptionId: 's-9',
-      };
+      const record = await accepted({ lastSubscriptionId: 's-5', unchunked: ['s-2'] });
+      const added = { matched: 7, filtered: 3, parts: [part], unchunked: ['s-2', 's-7'] };
+      const second = { ...record, ...added, lastSubscriptionId: 's-9' };
       expect(await records.addPart(record, next)).toEqual({ kind: 'added', record: second });
       expect(await records.find(record.key)).toEqual(second);
       const { lastSubscriptionId: _last, ...rest } = second;
@@ -239,12 +215,12 @@ const describeParts = (name: string, make: () => MessageRecords): void => {
     });
 
     it('adds the first separate subscription', async () => {
-      const { records, record } = await accepted(make());
+      const record = await accepted();
       expect(await records.addPart(record, next)).toMatchObject({ record: { unchunked: ['s-7'] } });
     });
 
     it('succeeds for one of fifty concurrent callers, and returns the record to the others', async () => {
-      const { records, record } = await accepted(make(), { lastSubscriptionId: 's-5' });
+      const record = await accepted({ lastSubscriptionId: 's-5' });
       const results = await Promise.all(
         Array.from({ length: 50 }, (_, matched) => records.addPart(record, { ...next, matched })),
       );
@@ -258,7 +234,6 @@ const describeParts = (name: string, make: () => MessageRecords): void => {
     });
 
     it('is refused for another message of the same id, and for a missing one', async () => {
-      const records = make();
       const record = aRecord({ lastSubscriptionId: 's-5' });
       expect(await records.addPart(record, next)).toEqual({ kind: 'refused', current: undefined });
       await records.accept(record);
@@ -275,6 +250,8 @@ const describeParts = (name: string, make: () => MessageRecords): void => {
  */
 const describeLives = (name: string, make: () => MessageRecords): void => {
   describe(`message records of a queue that was deleted and created again ${name}`, () => {
+    const records = make();
+    const accepted = acceptedBy(records);
     const LIFE = SOME_TIME + 1_000;
     const anew = (key: MessageKey, overrides: Partial<MessageRecord> = {}): MessageRecord =>
       aRecord({ key, acceptedAt: LIFE + 5, queueCreatedAt: LIFE, matched: 9, ...overrides });
@@ -283,7 +260,7 @@ const describeLives = (name: string, make: () => MessageRecords): void => {
       ['that names its life', { queueCreatedAt: SOME_TIME - 1_000 }],
       ['without a life', {}],
     ])('replace a record %s by that of a new message, with separate buckets', async (_case, life) => {
-      const { records, record: earlier } = await accepted(make(), { buckets: 3, body: stored, ...life });
+      const earlier = await accepted({ buckets: 3, body: stored, ...life });
       const second = anew(earlier.key, { buckets: 2 });
       const expected = { ...second, firstBucket: 3 };
       expect(await records.accept(second, LIFE)).toEqual({ kind: 'accepted', record: expected });
@@ -294,37 +271,28 @@ const describeLives = (name: string, make: () => MessageRecords): void => {
     });
 
     it('give a new message buckets after those of all parts of the earlier one', async () => {
-      const records = make();
       const parts = [{ after: 's-5', listedAt: SOME_TIME, firstBucket: 3, buckets: 4 }];
-      const earlier = aRecord({
-        buckets: 3,
-        parts,
-        lastSubscriptionId: 's-9',
-        queueCreatedAt: SOME_TIME - 1_000,
-      });
-      await records.accept(earlier);
+      const life = { lastSubscriptionId: 's-9', queueCreatedAt: SOME_TIME - 1_000 };
+      const earlier = await accepted({ buckets: 3, parts, ...life });
       const second = anew(earlier.key);
       const record = { ...second, firstBucket: 7 };
       expect(await records.accept(second, LIFE)).toEqual({ kind: 'accepted', record });
       expect(await records.find(earlier.key)).toEqual(record);
     });
 
-    it('count a copy of a message of the same life', async () => {
-      const records = make();
+    it.each([
+      ['of the same life', {}, {}],
+      ['that a function with a slow clock accepted', { acceptedAt: LIFE - 5 }, {}],
+      ['from a function that still has the earlier queue cached', {}, { queueCreatedAt: SOME_TIME - 1_000 }],
+    ])('count a copy of a message %s', async (_what, first, copy) => {
       const key = aKey();
-      await records.accept(anew(key), LIFE);
-      expect(await records.accept(anew(key), LIFE)).toMatchObject({ kind: 'duplicate' });
-    });
-
-    it('count a copy of a message that a function with a slow clock accepted', async () => {
-      const records = make();
-      const early = anew(aKey(), { acceptedAt: LIFE - 5 });
-      await records.accept(early, LIFE);
-      expect(await records.accept(anew(early.key), LIFE)).toMatchObject({ kind: 'duplicate' });
+      await records.accept(anew(key, first), LIFE);
+      const result = await records.accept(anew(key, { matched: 3, ...copy }), LIFE + 1);
+      expect(result).toMatchObject({ kind: 'duplicate', record: { matched: 9 } });
     });
 
     it('count a late copy that was sent in the earlier life', async () => {
-      const { records, record: earlier } = await accepted(make());
+      const earlier = await accepted();
       expect(await records.accept(anew(earlier.key), LIFE - 2_001)).toEqual({
         kind: 'duplicate',
         record: { ...earlier, duplicates: 1 },
@@ -332,23 +300,12 @@ const describeLives = (name: string, make: () => MessageRecords): void => {
     });
 
     it('accept a message that was sent just before the new life by a slow clock', async () => {
-      const { records, record: earlier } = await accepted(make());
+      const earlier = await accepted();
       expect(await records.accept(anew(earlier.key), LIFE - 2_000)).toMatchObject({ kind: 'accepted' });
     });
 
-    it('count a copy from a function that still has the earlier queue cached', async () => {
-      const records = make();
-      const key = aKey();
-      await records.accept(anew(key), LIFE);
-      const late = aRecord({ key, queueCreatedAt: SOME_TIME - 1_000 });
-      expect(await records.accept(late, LIFE + 1)).toMatchObject({
-        kind: 'duplicate',
-        record: { matched: 9 },
-      });
-    });
-
     it('accept one of twenty concurrent new messages', async () => {
-      const { records, record: earlier } = await accepted(make());
+      const earlier = await accepted();
       const answers = await Promise.all(
         Array.from({ length: 20 }, (_, matched) => records.accept(anew(earlier.key, { matched }), LIFE)),
       );
@@ -357,7 +314,7 @@ const describeLives = (name: string, make: () => MessageRecords): void => {
     });
 
     it('store no body for a message of the earlier life', async () => {
-      const { records, record: earlier } = await accepted(make());
+      const earlier = await accepted();
       await records.accept(anew(earlier.key), LIFE);
       expect(await records.keepBody(earlier, stored, LIFE)).toBe('forgotten');
       expect(await records.find(earlier.key)).not.toHaveProperty('body');
