@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import {
   apply,
   type Delivery,
@@ -57,21 +57,16 @@ const expectOneWriter = (results: readonly WriteResult[], record: Delivery | und
  */
 const describeWrites = (name: string, make: () => Deliveries): void => {
   describe(`deliveries ${name}`, () => {
-    const kept = async (
-      overrides: DeliveryFields = {},
-    ): Promise<{ deliveries: Deliveries; delivery: Delivery }> => {
-      const deliveries = make();
+    const deliveries = make();
+    const kept = async (overrides: DeliveryFields = {}): Promise<Delivery> => {
       const delivery = aDelivery(overrides);
       expect(await deliveries.write(creation(delivery))).toEqual({ kind: 'written', delivery });
-      return { deliveries, delivery };
+      return delivery;
     };
-
-    it('finds nothing before the first write', async () => {
-      expect(await make().find(aDeliveryKey())).toBeUndefined();
-    });
+    const LOST = { lost: 7 };
 
     it('finds the complete record after its creation', async () => {
-      const { deliveries, delivery } = await kept({
+      const delivery = await kept({
         lateResults: [anAttempt({ result: answered(503, '日本') })],
         attempts: [anAttempt({ result: answered(503, 'größer 🐘\u0000"') })],
       });
@@ -79,14 +74,13 @@ const describeWrites = (name: string, make: () => Deliveries): void => {
     });
 
     it('distinguishes deliveries that differ in one part of their key', async () => {
-      const { deliveries, delivery } = await kept();
+      const delivery = await kept();
       const others = [{ queue: 'other' }, { messageId: 'other' }, { subscriptionId: 'other' }, { bucket: 1 }];
       for (const other of others)
         expect(await deliveries.find({ ...delivery.key, ...other })).toBeUndefined();
     });
 
     it('creates a record once and returns it to all other callers', async () => {
-      const deliveries = make();
       const key = aDeliveryKey();
       const racers = Array.from({ length: 50 }, (_, racer) =>
         aDelivery({ key, lease: { owner: `racer-${racer}`, until: SOME_TIME } }),
@@ -96,25 +90,20 @@ const describeWrites = (name: string, make: () => Deliveries): void => {
     });
 
     it('gives the lease to one of fifty claimers and returns the refusing record to the others', async () => {
-      const { deliveries, delivery } = await kept({ status: 'retrying', attempts: [anAttempt()] });
-      const claims = Array.from({ length: 50 }, (_, claimer) =>
-        revision(
-          delivery,
-          { kind: 'claimable', recorded: 1, now: SOME_TIME },
-          {
-            lease: { owner: `claimer-${claimer}`, until: SOME_TIME + 60_000 },
-          },
-        ),
-      );
-      const results = await Promise.all(claims.map((claim) => deliveries.write(claim)));
+      const delivery = await kept({ status: 'retrying', attempts: [anAttempt()] });
+      const claimable = { kind: 'claimable', recorded: 1, now: SOME_TIME } as const;
+      const claims = Array.from({ length: 50 }, (_, claimer) => {
+        const lease = { owner: `claimer-${claimer}`, until: SOME_TIME + 60_000 };
+        return deliveries.write(revision(delivery, claimable, { lease }));
+      });
+      const results = await Promise.all(claims);
       expectOneWriter(results, await deliveries.find(delivery.key));
     });
 
     it('refuses to change a missing record, with any expectation', async () => {
-      const deliveries = make();
       const absent = aDelivery();
       for (const { expectation } of expectationCases) {
-        const result = await deliveries.write(revision(absent, expectation, { lost: 7 }));
+        const result = await deliveries.write(revision(absent, expectation, LOST));
         expect(result).toEqual({ kind: 'refused', current: undefined });
       }
       expect(await deliveries.find(absent.key)).toBeUndefined();
@@ -122,23 +111,23 @@ const describeWrites = (name: string, make: () => Deliveries): void => {
 
     describe.each(expectationCases)('a write that expects $title', ({ expectation, record, refused }) => {
       it('succeeds if the expectation holds', async () => {
-        const { deliveries, delivery } = await kept(record);
-        const result = await deliveries.write(revision(delivery, expectation, { lost: 7 }));
-        const changed = { ...delivery, lost: 7, updatedAt: SOME_TIME + 1 };
+        const delivery = await kept(record);
+        const changed = { ...delivery, ...LOST, updatedAt: SOME_TIME + 1 };
+        const result = await deliveries.write(revision(delivery, expectation, LOST));
         expect(result).toEqual({ kind: 'written', delivery: changed });
         expect(await deliveries.find(delivery.key)).toEqual(changed);
       });
 
       it.each(refused)('is refused by a record $but, and returns that record', async ({ instead }) => {
-        const { deliveries, delivery } = await kept({ ...record, ...instead });
-        const result = await deliveries.write(revision(delivery, expectation, { lost: 7 }));
+        const delivery = await kept({ ...record, ...instead });
+        const result = await deliveries.write(revision(delivery, expectation, LOST));
         expect(result).toEqual({ kind: 'refused', current: delivery });
         expect(await deliveries.find(delivery.key)).toEqual(delivery);
       });
     });
 
     it.each(changeCases)('$title', async ({ record, change, after }) => {
-      const { deliveries, delivery } = await kept(record);
+      const delivery = await kept(record);
       const changed = { ...delivery, updatedAt: SOME_TIME + 1, ...after };
       const result = await deliveries.write(revision(delivery, { kind: 'present' }, change));
       expect(result).toEqual({ kind: 'written', delivery: changed });
@@ -146,28 +135,23 @@ const describeWrites = (name: string, make: () => Deliveries): void => {
     });
 
     it('extends the lifetime of a record, and never shortens it', async () => {
-      const { deliveries, delivery } = await kept({ expiresAt: 2000, status: 'retrying' });
+      const delivery = await kept({ expiresAt: 2000, status: 'retrying' });
       for (const [expiresAt, lasts] of [
         [3000, 3000],
         [1000, 3000],
         [3001, 3001],
       ] satisfies [number, number][]) {
-        const result = await deliveries.write(
-          revision(delivery, { kind: 'undelivered' }, { expiresAt, lost: expiresAt }),
-        );
-        expect(result).toMatchObject({
-          kind: 'written',
-          delivery: { expiresAt: lasts, lost: expiresAt },
-        });
+        const change = { expiresAt, lost: expiresAt };
+        const result = await deliveries.write(revision(delivery, { kind: 'undelivered' }, change));
+        expect(result).toMatchObject({ kind: 'written', delivery: { ...change, expiresAt: lasts } });
       }
-      const result = await deliveries.write(
-        revision(delivery, { kind: 'overdue_at', overdueAt: 1 }, { expiresAt: 1000 }),
-      );
+      const overdue = { kind: 'overdue_at', overdueAt: 1 } as const;
+      const result = await deliveries.write(revision(delivery, overdue, { expiresAt: 1000 }));
       expect(result).toMatchObject({ kind: 'refused', current: { expiresAt: 3001 } });
     });
 
     it('keeps a hundred attempts in order', async () => {
-      const { deliveries, delivery } = await kept({ status: 'retrying' });
+      const delivery = await kept({ status: 'retrying' });
       const attempts = Array.from({ length: 100 }, (_, index) =>
         anAttempt({
           number: index + 1,
@@ -177,19 +161,14 @@ const describeWrites = (name: string, make: () => Deliveries): void => {
       );
       for (const [recorded, appendAttempt] of attempts.entries()) {
         const expectation: Standing = { kind: 'claimable', recorded, now: SOME_TIME };
-        expect(await deliveries.write(revision(delivery, expectation, { appendAttempt }))).toMatchObject({
-          kind: 'written',
-        });
+        const { kind } = await deliveries.write(revision(delivery, expectation, { appendAttempt }));
+        expect(kind).toBe('written');
       }
-      expect(await deliveries.find(delivery.key)).toEqual({
-        ...delivery,
-        attempts,
-        updatedAt: SOME_TIME + 1,
-      });
+      const changed = { ...delivery, attempts, updatedAt: SOME_TIME + 1 };
+      expect(await deliveries.find(delivery.key)).toEqual(changed);
     });
 
     it('returns the same results as the domain for random sequences of writes', async () => {
-      const deliveries = make();
       const steps = fc.array(fc.tuple(fc.nat(expectationCases.length - 1), arbitraryChange), {
         minLength: 1,
         maxLength: 6,
@@ -259,8 +238,19 @@ const endFor = (expectation: OfKind<'over'>, record: Delivery): Standing => ({
 /** Contract of the overdue query. `make` returns an empty store, because the query covers all queues. */
 export const describeOverdueDeliveriesContract = (name: string, make: () => Promise<Deliveries>): void => {
   describe(`overdue deliveries ${name}`, () => {
+    let deliveries: Deliveries;
+    beforeEach(async () => {
+      deliveries = await make();
+    });
+    const postponeTo = (overdueAt: number | null, { key, expiresAt }: Delivery, from = 1) =>
+      deliveries.write({
+        name: 'postpone',
+        key,
+        expect: { kind: 'overdue_at', overdueAt: from },
+        change: { overdueAt, updatedAt: SOME_TIME, expiresAt },
+      });
+
     it('are found up to the exact millisecond', async () => {
-      const deliveries = await make();
       const overdue = [1, 2, 3].map((overdueAt) => aDelivery({ status: 'retrying', overdueAt }));
       await createAll(deliveries, [...overdue, aDelivery({ overdueAt: 4 }), aDelivery()]);
       expect(await deliveries.overdue(3, 10)).toEqual(
@@ -270,44 +260,30 @@ export const describeOverdueDeliveriesContract = (name: string, make: () => Prom
     });
 
     it('are no longer found once settled, and found at the new time once postponed', async () => {
-      const deliveries = await make();
       const [settled, postponed] = [aDelivery({ overdueAt: 1 }), aDelivery({ overdueAt: 1 })];
       await createAll(deliveries, [settled, postponed]);
-      for (const [{ key, expiresAt }, overdueAt] of [
-        [settled, null],
-        [postponed, 9],
-      ] satisfies [Delivery, number | null][]) {
-        const change = { overdueAt, updatedAt: SOME_TIME, expiresAt };
-        await deliveries.write({ name: 'settle', key, expect: { kind: 'overdue_at', overdueAt: 1 }, change });
-      }
+      await postponeTo(null, settled);
+      await postponeTo(9, postponed);
       expect(await deliveries.overdue(8, 10)).toEqual([]);
       expect(await deliveries.overdue(9, 10)).toEqual([{ key: postponed.key, overdueAt: 9 }]);
     });
 
     it('expire as much later as they are postponed, with any retention', async () => {
-      const deliveries = await make();
       const overdue = aDelivery({ status: 'retrying', overdueAt: SOME_TIME, retentionDays: 15 });
       await createAll(deliveries, [overdue]);
       const { key, expiresAt } = overdue;
-      const first = await deliveries.write(
-        postpone({ key, overdueAt: SOME_TIME }, { now: SOME_TIME + 1_500 }),
-      );
-      const overdueAt = SOME_TIME + 1_500 + 15 * MINUTE_MS;
-      const changed = {
-        overdueAt,
-        expiresAt: expiresAt + 1_500 + 15 * MINUTE_MS,
-        updatedAt: SOME_TIME + 1_500,
-      };
-      expect(first).toEqual({ kind: 'written', delivery: { ...overdue, ...changed } });
-      expect(await deliveries.find(key)).toEqual({ ...overdue, ...changed });
+      const now = SOME_TIME + 1_500;
+      const later = 1_500 + 15 * MINUTE_MS;
+      const times = { overdueAt: SOME_TIME + later, expiresAt: expiresAt + later, updatedAt: now };
+      const delivery = { ...overdue, ...times };
+      const result = await deliveries.write(postpone({ key, overdueAt: SOME_TIME }, { now }));
+      expect(result).toEqual({ kind: 'written', delivery });
+      expect(await deliveries.find(key)).toEqual(delivery);
     });
 
     it('are found up to the limit, and all sixty if the limit allows', async () => {
-      const deliveries = await make();
-      await createAll(
-        deliveries,
-        Array.from({ length: 60 }, (_, index) => aDelivery({ overdueAt: index + 1 })),
-      );
+      const all = Array.from({ length: 60 }, (_, index) => aDelivery({ overdueAt: index + 1 }));
+      await createAll(deliveries, all);
       for (const limit of [1, 7, 8, 20, 59, 60, 61]) {
         const found = await deliveries.overdue(60, limit);
         expect(found, `up to ${limit}`).toHaveLength(Math.min(limit, 60));
@@ -316,20 +292,13 @@ export const describeOverdueDeliveriesContract = (name: string, make: () => Prom
     });
 
     it('are all found page by page, while others are added', async () => {
-      const deliveries = await make();
       const all = Array.from({ length: 30 }, (_, index) => aDelivery({ overdueAt: index + 1 }));
       await createAll(deliveries, all);
       const waiting = new Set(all.map(({ key }) => key.subscriptionId));
       for (let page = 0; page < 20 && waiting.size > 0; page += 1) {
         for (const { key, overdueAt } of await deliveries.overdue(1000, 5)) {
           waiting.delete(key.subscriptionId);
-          const change = { overdueAt: 2000, updatedAt: SOME_TIME, expiresAt: SOME_TIME * 2 };
-          await deliveries.write({
-            name: 'postpone',
-            key,
-            expect: { kind: 'overdue_at', overdueAt },
-            change,
-          });
+          await postponeTo(2000, aDelivery({ key }), overdueAt);
         }
         await createAll(deliveries, [aDelivery({ overdueAt: 500 })]);
       }
@@ -345,11 +314,7 @@ const at = (seconds: number) => ({ now: SOME_TIME + 1000 * seconds, retentionMs:
 
 /** Contract of the deliveries that wait until their subscriber receives them. */
 const describeWaiting = (name: string, make: () => Deliveries): void => {
-  let deliveries: Deliveries;
-  beforeAll(() => {
-    deliveries = make();
-  });
-
+  const deliveries = make();
   const write = async (transition: Transition): Promise<Delivery> => {
     const result = await deliveries.write(transition);
     if (result.kind === 'refused') throw new Error(`${transition.name} was refused`);
@@ -358,10 +323,8 @@ const describeWaiting = (name: string, make: () => Deliveries): void => {
 
   const open = (subscriptionId: string, seconds = 0): Promise<Delivery> => {
     const body = { kind: 'inline', message: aMessage() } as const;
-    const key = aDeliveryKey({ subscriptionId });
-    return write(
-      openForPull({ kind: 'job', key, attempt: 1, acceptedAt: SOME_TIME, lost: 1, body }, at(seconds)),
-    );
+    const job = { kind: 'job', key: aDeliveryKey({ subscriptionId }), attempt: 1, lost: 1, body } as const;
+    return write(openForPull({ ...job, acceptedAt: SOME_TIME }, at(seconds)));
   };
 
   const leaseFrom = (seconds: number) => ({
@@ -369,6 +332,12 @@ const describeWaiting = (name: string, make: () => Deliveries): void => {
     until: at(seconds + 60).now,
     receivedAt: at(seconds).now,
   });
+
+  const firstWaiting = async ({ key }: Delivery, seconds: number) => {
+    const [found] = await deliveries.waiting(key, at(seconds).now, 1);
+    if (found === undefined) throw new Error('nothing waits');
+    return found;
+  };
 
   const waitingFor = async ({ key }: Delivery, seconds: number, limit = 10) =>
     (await deliveries.waiting(key, at(seconds).now, limit)).map(({ key: found, overdueAt }) => ({
@@ -381,9 +350,8 @@ const describeWaiting = (name: string, make: () => Deliveries): void => {
     (await deliveries.overdue(at(seconds).now, 10_000)).some((one) => one.key.messageId === key.messageId);
 
   const receiveNow = async (delivery: Delivery, seconds: number) => {
-    const [found] = await deliveries.waiting(delivery.key, at(seconds).now, 1);
-    if (found === undefined) throw new Error('nothing waits');
     const lease = leaseFrom(seconds);
+    const found = await firstWaiting(delivery, seconds);
     return { ...(await write(receive(found, lease, at(seconds)))), lease };
   };
 
@@ -391,14 +359,10 @@ const describeWaiting = (name: string, make: () => Deliveries): void => {
     received: Awaited<ReturnType<typeof receiveNow>>,
     result: PullResult,
     seconds: number,
-  ): Promise<Delivery> =>
-    write(
-      recordReceived(
-        received,
-        { attempt: attemptOf(received, result, at(seconds).now), policy: POLICY },
-        at(seconds),
-      ),
-    );
+  ): Promise<Delivery> => {
+    const attempt = attemptOf(received, result, at(seconds).now);
+    return write(recordReceived(received, { attempt, policy: POLICY }, at(seconds)));
+  };
 
   describe(`waiting deliveries ${name}`, () => {
     it('are found by their subscription, the longest waiting first, up to a limit, and not by reconcile', async () => {
@@ -419,8 +383,7 @@ const describeWaiting = (name: string, make: () => Deliveries): void => {
 
     it('are received once, and found by reconcile at the end of the lease', async () => {
       const delivery = await open(randomUUID());
-      const [found] = await deliveries.waiting(delivery.key, at(1).now, 1);
-      if (found === undefined) throw new Error('it waits');
+      const found = await firstWaiting(delivery, 1);
       const received = await write(receive(found, leaseFrom(1), at(1)));
       expect(received.lease).toMatchObject({ receivedAt: at(1).now, until: at(61).now });
       expect((await deliveries.write(receive(found, leaseFrom(1), at(1)))).kind).toBe('refused');
@@ -457,9 +420,7 @@ const describeWaiting = (name: string, make: () => Deliveries): void => {
 
     it('can be cancelled, and given to deliver and back', async () => {
       const [cancelled, moved] = [await open(randomUUID()), await open(randomUUID())];
-      const [found] = await deliveries.waiting(cancelled.key, at(1).now, 1);
-      if (found === undefined) throw new Error('it waits');
-      await write(cancelWaiting(found, 'message_expired', at(1)));
+      await write(cancelWaiting(await firstWaiting(cancelled, 1), 'message_expired', at(1)));
       expect(await waitingFor(cancelled, 9999)).toEqual([]);
       if (!isOpen(moved)) throw new Error('it waits');
       const woken = await write(retryNow(moved, at(1)));

@@ -186,6 +186,9 @@ const otherPolicy = {
   backoff_exponent: 1.5,
 };
 
+const recoveries = ['r-1', 'r-2'];
+const otherLease = { owner: 'you', until: SOME_TIME + 1 };
+
 const ends: readonly Ending[] = [
   { status: 'delivered' },
   { status: 'rejected', reason: 'gone' },
@@ -207,82 +210,63 @@ export const changeCases: readonly ChangeCase[] = [
     change: { status: 'retrying', next },
     after: { status: 'retrying', next, reason: undefined, pendingSteps: [] },
   },
-  { title: 'sets the round', record: {}, change: { round: 3 }, after: { round: 3 } },
+  // Each of a record without the field, and of one that has it.
+  ...['sets', 'replaces'].flatMap((verb): ChangeCase[] => {
+    const record = verb === 'sets' ? {} : full;
+    const { attempts = [], lateResults = [] } = record;
+    return [
+      { title: `${verb} the round`, record, change: { round: 3 }, after: { round: 3 } },
+      { title: `${verb} the count of lost attempts`, record, change: { lost: 1 }, after: { lost: 1 } },
+      {
+        title: `${verb} the policy`,
+        record,
+        change: { policy: otherPolicy },
+        after: { policy: otherPolicy },
+      },
+      { title: `${verb} the recoveries`, record, change: { recoveries }, after: { recoveries } },
+      { title: `${verb} the lease`, record, change: { lease: otherLease }, after: { lease: otherLease } },
+      { title: `${verb} the overdue time`, record, change: { overdueAt: 5 }, after: { overdueAt: 5 } },
+      { title: `${verb} the time of the update`, record, change: { updatedAt: 7 }, after: { updatedAt: 7 } },
+      {
+        title: `${verb} the next attempt and its slot`,
+        record,
+        change: { status: 'pending', next: { ...next, dueAt: 5 }, slot: { at: 5, epoch: 'f' } },
+        after: { status: 'pending', next: { ...next, dueAt: 5 }, slot: { at: 5, epoch: 'f' } },
+      },
+      {
+        title: `appends an attempt to ${attempts.length}`,
+        record,
+        change: { appendAttempt: second },
+        after: { attempts: [...attempts, second] },
+      },
+      {
+        title: `appends a late result to ${lateResults.length}`,
+        record,
+        change: { appendLateResult: second },
+        after: { lateResults: [...lateResults, second] },
+      },
+    ];
+  }),
   { title: 'sets the round back to the first', record: full, change: { round: 1 }, after: { round: 1 } },
-  { title: 'counts lost attempts', record: {}, change: { lost: 1 }, after: { lost: 1 } },
   { title: 'resets the count of lost attempts', record: full, change: { lost: 0 }, after: { lost: 0 } },
-  { title: 'sets the next attempt', record: {}, change: { status: 'pending', next }, after: { next } },
-  { title: 'sets a policy', record: {}, change: { policy: otherPolicy }, after: { policy: otherPolicy } },
-  {
-    title: 'replaces the policy',
-    record: full,
-    change: { policy: otherPolicy },
-    after: { policy: otherPolicy },
-  },
   { title: 'removes the policy', record: full, change: { policy: null }, after: { policy: undefined } },
-  { title: 'adds a recovery', record: {}, change: { recoveries: ['r-1'] }, after: { recoveries: ['r-1'] } },
-  {
-    title: 'adds another recovery',
-    record: full,
-    change: { recoveries: ['r-1', 'r-2'] },
-    after: { recoveries: ['r-1', 'r-2'] },
-  },
-  {
-    title: 'sets a slot',
-    record: {},
-    change: { status: 'pending', next, slot: { at: 5, epoch: 'e' } },
-    after: { next, slot: { at: 5, epoch: 'e' } },
-  },
   {
     title: 'removes the slot',
     record: full,
     change: { status: 'retrying', next, slot: null },
     after: { slot: undefined },
   },
-  { title: 'sets a lease', record: {}, change: { lease }, after: { lease } },
   { title: 'removes the lease', record: full, change: { lease: null }, after: { lease: undefined } },
-  {
-    title: 'sets pending steps',
-    record: ended,
-    change: { pendingSteps: [disable] },
-    after: { pendingSteps: [disable] },
-  },
-  {
-    title: 'removes the pending steps',
-    record: ended,
-    change: { pendingSteps: [] },
-    after: { pendingSteps: [] },
-  },
-  { title: 'sets the overdue time', record: {}, change: { overdueAt: 5 }, after: { overdueAt: 5 } },
   {
     title: 'removes the overdue time',
     record: full,
     change: { overdueAt: null },
     after: { overdueAt: undefined },
   },
-  {
-    title: 'appends a first attempt',
-    record: {},
-    change: { appendAttempt: second },
-    after: { attempts: [second] },
-  },
-  {
-    title: 'appends an attempt',
-    record: full,
-    change: { appendAttempt: second },
-    after: { attempts: [anAttempt(), second] },
-  },
-  {
-    title: 'appends a first late result',
-    record: {},
-    change: { appendLateResult: second },
-    after: { lateResults: [second] },
-  },
-  {
-    title: 'appends a late result',
-    record: full,
-    change: { appendLateResult: second },
-    after: { lateResults: [anAttempt({ outcome: 'rejected', result: answered(404) }), second] },
-  },
-  { title: 'sets the time of the update', record: full, change: { updatedAt: 7 }, after: { updatedAt: 7 } },
+  ...[[disable], []].map((pendingSteps) => ({
+    title: `replaces the pending steps by ${pendingSteps.length}`,
+    record: ended,
+    change: { pendingSteps },
+    after: { pendingSteps },
+  })),
 ];

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import type { Delivery } from '../../shared/domain/delivery/delivery.ts';
 import { type Status, STATUSES } from '../../shared/domain/delivery/vocabulary.ts';
 import type {
@@ -12,8 +12,8 @@ import type { MessageListings, MessageRecords } from '../../shared/ports/message
 import { InvalidMarkerError } from '../../shared/ports/page.ts';
 import { allPages } from '../support/all-pages.ts';
 import { aDelivery, aDeliveryKey, anAttempt, answered, SOME_TIME } from '../support/delivery-builders.ts';
-import type { ChangedFields } from './delivery-cases.ts';
-import { createAll } from './delivery-cases.ts';
+import { type ChangedFields, createAll } from './delivery-cases.ts';
+import { aRecord } from './message-records.contract.ts';
 
 type ListedDeliveries = { deliveries: Deliveries; listings: DeliveryListings };
 
@@ -47,12 +47,7 @@ const describeListings = (name: string, make: () => ListedDeliveries): void => {
     it('list deliveries that failed or ended with a status other than delivered', async () => {
       const { listings, queue, oldest } = await withDeliveries((of) =>
         STATUSES.map((status, second) =>
-          aDelivery({
-            key: aDeliveryKey({ queue: of }),
-            status,
-            acceptedAt: SOME_TIME + second,
-            ...(status === 'cancelled' ? { reason: 'disabled' } : {}),
-          }),
+          aDelivery({ key: aDeliveryKey({ queue: of }), status, acceptedAt: SOME_TIME + second }),
         ),
       );
       const { items } = await listings.oldest({ queue }, { limit: 10 });
@@ -104,12 +99,8 @@ const describeListings = (name: string, make: () => ListedDeliveries): void => {
         spread(of, 60, (index) => (index % 20 === 7 ? 'exhausted' : 'retrying')),
       );
       const exhausted = newest.filter(({ status }) => status === 'exhausted');
-      for (const subscriptionId of [undefined, 'odd']) {
-        const selection: DeliverySelection = {
-          queue,
-          status: 'exhausted',
-          ...(subscriptionId === undefined ? {} : { subscriptionId }),
-        };
+      for (const more of [{}, { subscriptionId: 'odd' }]) {
+        const selection: DeliverySelection = { queue, status: 'exhausted', ...more };
         const pages = await allPages(limit, (page) => listings.newest(selection, page));
         expect(pages.flat()).toEqual(exhausted.map(listed));
       }
@@ -215,81 +206,66 @@ const QUEUE = 'orders.eu-1';
 /** Contract of listings for one message: all of its deliveries, including delivered ones. */
 const describeMessageDeliveries = (name: string, make: () => ListedDeliveries): void => {
   describe(`the deliveries of a message ${name}`, () => {
+    const { deliveries, listings } = make();
+    let message: { queue: string; messageId: string };
+    beforeEach(() => {
+      message = { queue: QUEUE, messageId: randomUUID() };
+    });
+    const ofMessage = (buckets: number, limit = 100) =>
+      listings.ofMessage({ key: message, buckets }, { limit });
+
     const spread = async () => {
-      const { deliveries, listings } = make();
-      const message = { queue: QUEUE, messageId: randomUUID() };
-      const places = [
+      const places: [number, string][] = [
         [1, 'b'],
         [0, 'z'],
         [2, 'a'],
         [0, 'B'],
         [0, 'a'],
         [1, 'a'],
-      ] satisfies [number, string][];
+      ];
       const all = places.map(([bucket, subscriptionId]) =>
         aDelivery({
           key: aDeliveryKey({ ...message, bucket, subscriptionId }),
           status: bucket === 0 ? 'delivered' : 'pending',
         }),
       );
-      await createAll(deliveries, [
-        ...all,
-        aDelivery({ key: aDeliveryKey({ messageId: message.messageId, queue: 'other' }) }),
-        aDelivery(),
-      ]);
-      return { listings, message, all };
+      const elsewhere = aDelivery({ key: aDeliveryKey({ messageId: message.messageId, queue: 'other' }) });
+      await createAll(deliveries, [...all, elsewhere, aDelivery()]);
+      return all;
     };
 
     it.each([1, 5, 6, 7])('are listed by bucket and subscription, %i at a time', async (limit) => {
-      const { listings, message, all } = await spread();
-      const found: unknown[] = [];
-      const sizes: number[] = [];
-      for (let marker: string | undefined, isFirst = true; isFirst || marker !== undefined; isFirst = false) {
-        const page = await listings.ofMessage(
-          { key: message, buckets: 3 },
-          {
-            limit,
-            ...(marker === undefined ? {} : { marker }),
-          },
-        );
-        found.push(...page.items.map(({ key }) => `${key.bucket}${key.subscriptionId}`));
-        sizes.push(page.items.length);
-        marker = page.marker;
-      }
+      const all = await spread();
+      const pages = await allPages(limit, (page) => listings.ofMessage({ key: message, buckets: 3 }, page));
+      const found = pages.flat().map(({ key }) => `${key.bucket}${key.subscriptionId}`);
       expect(found).toEqual(['0B', '0a', '0z', '1a', '1b', '2a']);
-      expect(sizes).toHaveLength(Math.ceil(6 / limit));
-      const { items } = await listings.ofMessage({ key: message, buckets: 3 }, { limit: 100 });
-      expect(new Set(items)).toEqual(new Set(all));
+      expect(pages).toHaveLength(Math.ceil(6 / limit));
+      expect(new Set(pages.flat())).toEqual(new Set(all));
     });
 
     it('include only the buckets of the message', async () => {
-      const { listings, message } = await spread();
-      expect((await listings.ofMessage({ key: message, buckets: 1 }, { limit: 100 })).items).toHaveLength(3);
-      const unknown = { queue: QUEUE, messageId: randomUUID() };
-      expect(await listings.ofMessage({ key: unknown, buckets: 3 }, { limit: 100 })).toEqual({ items: [] });
+      expect(await ofMessage(3)).toEqual({ items: [] });
+      await spread();
+      expect((await ofMessage(1)).items).toHaveLength(3);
     });
 
     it('are listed even if a page exceeds the 1 MB of a DynamoDB response', async () => {
-      const { deliveries, listings } = make();
-      const message = { queue: QUEUE, messageId: randomUUID() };
       // About 16 KB each, so that 80 exceed 1 MB.
       const attempts = Array.from({ length: 60 }, (_, index) =>
         anAttempt({ number: index + 1, result: answered(503, 'x'.repeat(256)) }),
       );
-      const all = Array.from({ length: 80 }, (_, index) =>
-        aDelivery({
-          key: aDeliveryKey({ ...message, subscriptionId: String(index).padStart(3, '0') }),
-          attempts,
-        }),
+      const ids = Array.from({ length: 80 }, (_, index) => String(index).padStart(3, '0'));
+      const all = ids.map((subscriptionId) =>
+        aDelivery({ key: aDeliveryKey({ ...message, subscriptionId }), attempts }),
       );
       await createAll(deliveries, all);
-      expect(await listings.ofMessage({ key: message, buckets: 1 }, { limit: 100 })).toEqual({ items: all });
+      expect(await ofMessage(1)).toEqual({ items: all });
       expect(await listings.tally({ key: message, buckets: 1 })).toMatchObject({ pending: 80 });
     });
 
     it('are not listed from the marker of another message', async () => {
-      const { listings, message } = await spread();
-      const { marker = '' } = await listings.ofMessage({ key: message, buckets: 3 }, { limit: 2 });
+      await spread();
+      const { marker = '' } = await ofMessage(3, 2);
       const other = { ...message, messageId: randomUUID() };
       for (const ask of [
         () => listings.ofMessage({ key: other, buckets: 3 }, { limit: 2, marker }),
@@ -299,35 +275,21 @@ const describeMessageDeliveries = (name: string, make: () => ListedDeliveries): 
     });
 
     it('are counted by status', async () => {
-      const { deliveries, listings } = make();
-      const message = { queue: QUEUE, messageId: randomUUID() };
       const all = STATUSES.flatMap((status, index) =>
         Array.from({ length: index + 1 }, (_, bucket) =>
           aDelivery({ key: aDeliveryKey({ ...message, bucket: bucket % 2 }), status }),
         ),
       );
       await createAll(deliveries, all);
-      expect(await listings.tally({ key: message, buckets: 2 })).toEqual({
-        pending: 1,
-        retrying: 2,
-        delivered: 3,
-        rejected: 4,
-        exhausted: 5,
-        cancelled: 6,
-      });
+      const counts = { pending: 1, retrying: 2, delivered: 3, rejected: 4, exhausted: 5, cancelled: 6 };
+      expect(await listings.tally({ key: message, buckets: 2 })).toEqual(counts);
       const second = { first: 1, end: 2 };
       expect(await listings.tally({ key: message, buckets: 2 }, second)).toMatchObject({
         pending: 0,
         cancelled: 3,
       });
-      expect(await listings.tally({ key: { ...message, messageId: randomUUID() }, buckets: 2 })).toEqual({
-        pending: 0,
-        retrying: 0,
-        delivered: 0,
-        rejected: 0,
-        exhausted: 0,
-        cancelled: 0,
-      });
+      const none = await listings.tally({ key: { ...message, messageId: randomUUID() }, buckets: 2 });
+      expect(none).toEqual(Object.fromEntries(STATUSES.map((status) => [status, 0])));
     });
   });
 };
@@ -346,16 +308,7 @@ export const describeMessageListingsContract = (
     const all = times.map((acceptedAt) => ({ key: { queue, messageId: randomUUID() }, acceptedAt }));
     const other = { key: { queue: randomUUID(), messageId: randomUUID() }, acceptedAt: times[0] ?? START };
     for (const { key, acceptedAt } of [...all.toReversed(), other]) {
-      await records.accept({
-        key,
-        acceptedAt,
-        listedAt: 0,
-        matched: 0,
-        filtered: 0,
-        duplicates: 0,
-        buckets: 1,
-        expiresAt: acceptedAt + 1,
-      });
+      await records.accept(aRecord({ key, acceptedAt }));
     }
     const sorted = all.toSorted((one, two) => (placeOf(one) < placeOf(two) ? -1 : 1));
     return { listings, queue, sorted };
@@ -363,28 +316,6 @@ export const describeMessageListingsContract = (
 
   const placeOf = ({ key, acceptedAt }: { key: { messageId: string }; acceptedAt: number }): string =>
     `${acceptedAt}#${key.messageId}`;
-
-  /** Lists up to the end, however short the pages are. */
-  const walk = async (
-    listings: MessageListings,
-    window: { queue: string; since: number; until: number },
-    limit: number,
-    direction: 'accepted' | 'newest' = 'accepted',
-  ) => {
-    const found: unknown[] = [];
-    let pages = 0;
-    for (let marker: string | undefined, isFirst = true; isFirst || marker !== undefined; isFirst = false) {
-      const page = await listings[direction](window, {
-        limit,
-        ...(marker === undefined ? {} : { marker }),
-      });
-      expect(page.items.length).toBeLessThanOrEqual(limit);
-      found.push(...page.items);
-      pages += 1;
-      marker = page.marker;
-    }
-    return { found, pages };
-  };
 
   describe(`the listing of messages ${name}`, () => {
     it.each([5, 24, 100])(
@@ -394,22 +325,24 @@ export const describeMessageListingsContract = (
         const times = Array.from({ length: 24 }, (_, index) => START + 900_000 * Math.floor(index / 2));
         const { listings, queue, sorted } = await withMessages(times);
         const window = { queue, since: START, until: START + 4 * HOUR_MS };
-        expect((await walk(listings, window, limit)).found).toEqual(sorted);
-        expect((await walk(listings, window, limit, 'newest')).found).toEqual(sorted.toReversed());
+        const pages = await allPages(limit, (page) => listings.accepted(window, page));
+        expect(pages.flat()).toEqual(sorted);
+        expect(Math.max(...pages.map(({ length }) => length))).toBeLessThanOrEqual(limit);
+        expect((await allPages(limit, (page) => listings.newest(window, page))).flat()).toEqual(
+          sorted.toReversed(),
+        );
       },
     );
 
     it('continues after a message accepted on the hour, in either direction', async () => {
       const onTheHour = Math.ceil(START / HOUR_MS) * HOUR_MS;
-      const { listings, queue, sorted } = await withMessages([
-        onTheHour,
-        onTheHour,
-        onTheHour,
-        onTheHour - 1,
-      ]);
+      const times = [onTheHour, onTheHour, onTheHour, onTheHour - 1];
+      const { listings, queue, sorted } = await withMessages(times);
       const window = { queue, since: START, until: onTheHour + 1 };
-      expect((await walk(listings, window, 1)).found).toEqual(sorted);
-      expect((await walk(listings, window, 1, 'newest')).found).toEqual(sorted.toReversed());
+      expect((await allPages(1, (page) => listings.accepted(window, page))).flat()).toEqual(sorted);
+      expect((await allPages(1, (page) => listings.newest(window, page))).flat()).toEqual(
+        sorted.toReversed(),
+      );
     });
 
     it('includes the start of a window and excludes its end', async () => {
@@ -427,12 +360,12 @@ export const describeMessageListingsContract = (
       const later = START + 66 * HOUR_MS;
       const { listings, queue, sorted } = await withMessages([START, later]);
       const window = { queue, since: START, until: later + 1 };
-      const { found, pages } = await walk(listings, window, 40);
-      expect(found).toEqual(sorted);
-      expect(pages).toBeLessThanOrEqual(3);
-      const back = await walk(listings, window, 40, 'newest');
-      expect(back.found).toEqual(sorted.toReversed());
-      expect(back.pages).toBeLessThanOrEqual(3);
+      const pages = await allPages(40, (page) => listings.accepted(window, page));
+      expect(pages.flat()).toEqual(sorted);
+      expect(pages.length).toBeLessThanOrEqual(3);
+      const back = await allPages(40, (page) => listings.newest(window, page));
+      expect(back.flat()).toEqual(sorted.toReversed());
+      expect(back.length).toBeLessThanOrEqual(3);
     });
 
     it('refuses a marker of another window and a forged marker', async () => {

@@ -15,12 +15,7 @@ import type {
   Subscription,
   SubscriptionEvent,
 } from '../../shared/domain/subscription/subscription.ts';
-import type {
-  Freshness,
-  Registry,
-  SubscriptionPage,
-  Subscriptions,
-} from '../../shared/ports/subscriptions.ts';
+import type { Freshness, Registry, Subscriptions } from '../../shared/ports/subscriptions.ts';
 import { aQueue, aSubscription } from '../support/builders.ts';
 import { SOME_TIME } from '../support/delivery-builders.ts';
 import { listed } from '../support/in-memory/in-memory-subscriptions.ts';
@@ -61,45 +56,33 @@ export const describeSubscriptionsContract = (name: string, make: () => Subscrip
       'list a queue with its subscriptions and the time of the read (%s)',
       async (freshness) => {
         const { subscriptions, queue, all } = await kept(3);
-        const page = await subscriptions.page(queue.name, freshness);
-        expect(page).toEqual({
-          queueCreatedAt: queue.createdAt,
-          subscriptions: all.map(listed),
-          readAt: SOME_TIME,
-        });
+        const page = { queueCreatedAt: queue.createdAt, subscriptions: all.map(listed), readAt: SOME_TIME };
+        expect(await subscriptions.page(queue.name, freshness)).toEqual(page);
       },
     );
 
     it.each([
-      ['all', 'all'],
-      ['failed', 'failed'],
-      ['some', undefined],
-      [undefined, undefined],
-    ])('list which bodies a queue keeps: %j gives %j', async (given, retainMessages) => {
-      const { subscriptions, registry, queue } = await kept(1);
-      const metadata = { colour: 'grün', ...(given === undefined ? {} : { _retain_messages: given }) };
+      [{ _retain_messages: 'all' }, { retainMessages: 'all' }],
+      [{ _retain_messages: 'failed' }, { retainMessages: 'failed' }],
+      [{ _retain_messages: 'some' }, {}],
+      [{ _retention_days: 15 }, { retentionDays: 15 }],
+      [{ _retention_days: 14 }, {}],
+      [{ colour: 'grün' }, {}],
+    ])('list which bodies a queue keeps, and for how many days: %j gives %j', async (metadata, expected) => {
+      const { subscriptions, registry, queue } = await kept(0);
       await registry.putQueue({ ...queue, metadata });
-      expect((await subscriptions.page(queue.name, 'fresh'))?.retainMessages).toBe(retainMessages);
-    });
-
-    it.each([
-      [15, 15],
-      [14, undefined],
-      [undefined, undefined],
-    ])('list for how many days a queue keeps records: %j gives %j', async (given, retentionDays) => {
-      const { subscriptions, registry, queue } = await kept(1);
-      await registry.putQueue({ ...queue, metadata: given === undefined ? {} : { _retention_days: given } });
-      expect((await subscriptions.page(queue.name, 'fresh'))?.retentionDays).toBe(retentionDays);
+      const page = { queueCreatedAt: queue.createdAt, subscriptions: [], readAt: SOME_TIME };
+      expect(await subscriptions.page(queue.name, 'fresh')).toEqual({ ...page, ...expected });
     });
 
     it.each(bothWays)('list expired and disabled subscriptions too (%s)', async (freshness) => {
       const { subscriptions, registry, queue, all } = await kept(1);
+      const expiry = { ttl: 60, expiresAt: 60_000 };
       const expired = aSubscription({
         queue: queue.name,
         id: 'expired',
         subscriber: 'https://e.test',
-        ttl: 60,
-        expiresAt: 60_000,
+        ...expiry,
       });
       await registry.addSubscription(expired);
       await subscriptions.disable(queue.name, '0000', gone);
@@ -154,19 +137,17 @@ export const describeSubscriptionsContract = (name: string, make: () => Subscrip
         }),
       );
       for (const subscription of large) await registry.addSubscription(subscription);
-      const pages: SubscriptionPage[] = [];
-      for (let after: string | undefined; pages.length === 0 || after !== undefined;) {
+      const found: unknown[] = [];
+      let pages = 0;
+      for (let after: string | undefined; pages === 0 || after !== undefined; pages += 1) {
         const page = await subscriptions.page(queue.name, freshness, after);
-        if (page !== undefined) pages.push(page);
-        after = page?.lastSubscriptionId;
-      }
-      expect(pages.flatMap((page) => page.subscriptions)).toEqual(large.map(listed));
-      expect(pages.length).toBeGreaterThan(1);
-      for (const page of pages)
         expect(page).toMatchObject({ queueCreatedAt: queue.createdAt, readAt: SOME_TIME });
-      expect(pages.slice(0, -1).map((page) => page.lastSubscriptionId)).toEqual(
-        pages.slice(0, -1).map((page) => page.subscriptions.at(-1)?.id),
-      );
+        found.push(...(page?.subscriptions ?? []));
+        after = page?.lastSubscriptionId;
+        if (after !== undefined) expect(page?.subscriptions.at(-1)).toMatchObject({ id: after });
+      }
+      expect(found).toEqual(large.map(listed));
+      expect(pages).toBeGreaterThan(1);
     });
 
     it.each(bothWays)('have no page for a deleted queue (%s)', async (freshness) => {
@@ -187,14 +168,8 @@ export const describeSubscriptionsContract = (name: string, make: () => Subscrip
 
     it.each(bothWays)('distinguish a missing subscription from a missing queue (%s)', async (freshness) => {
       const { subscriptions, queue } = await kept(1);
-      expect(await subscriptions.find(queue.name, 'none', freshness)).toEqual({
-        queue,
-        subscription: undefined,
-      });
-      expect(await subscriptions.find('none', '0000', freshness)).toEqual({
-        queue: undefined,
-        subscription: undefined,
-      });
+      expect(await subscriptions.find(queue.name, 'none', freshness)).toEqual({ queue });
+      expect(await subscriptions.find('none', '0000', freshness)).toEqual({});
       expect(await subscriptions.page('none', freshness)).toBeUndefined();
     });
 
@@ -202,22 +177,16 @@ export const describeSubscriptionsContract = (name: string, make: () => Subscrip
       const { subscriptions, registry } = make();
       const queue = aQueue({ name: randomUUID() });
       const subscription = aSubscription({ queue: queue.name });
-      expect(await subscriptions.page(queue.name, freshness)).toBeUndefined();
-      expect(await subscriptions.find(queue.name, subscription.id, freshness)).toEqual({});
+      const page = () => subscriptions.page(queue.name, freshness);
+      const found = () => subscriptions.find(queue.name, subscription.id, freshness);
+      expect(await page()).toBeUndefined();
+      expect(await found()).toEqual({});
       await registry.putQueue(queue);
-      expect(await subscriptions.page(queue.name, freshness)).toMatchObject({
-        queueCreatedAt: queue.createdAt,
-        subscriptions: [],
-      });
-      expect(await subscriptions.find(queue.name, subscription.id, freshness)).toEqual({ queue });
+      expect(await page()).toMatchObject({ queueCreatedAt: queue.createdAt, subscriptions: [] });
+      expect(await found()).toEqual({ queue });
       await registry.addSubscription(subscription);
-      expect(await subscriptions.page(queue.name, freshness)).toMatchObject({
-        subscriptions: [listed(subscription)],
-      });
-      expect(await subscriptions.find(queue.name, subscription.id, freshness)).toEqual({
-        queue,
-        subscription,
-      });
+      expect(await page()).toMatchObject({ subscriptions: [listed(subscription)] });
+      expect(await found()).toEqual({ queue, subscription });
     });
 
     it('show every change of a subscription at once when read fresh', async () => {
@@ -226,9 +195,8 @@ export const describeSubscriptionsContract = (name: string, make: () => Subscrip
       await subscriptions.page(queue.name, 'cached');
       await removeSubscription(registry, queue.name, '0000');
       expect((await subscriptions.find(queue.name, '0000', 'fresh')).subscription).toBeUndefined();
-      expect((await subscriptions.page(queue.name, 'fresh'))?.subscriptions).toEqual(
-        all.slice(1).map(listed),
-      );
+      const page = await subscriptions.page(queue.name, 'fresh');
+      expect(page?.subscriptions).toEqual(all.slice(1).map(listed));
     });
 
     it('show the first reason after disabling', async () => {
@@ -372,22 +340,25 @@ export const describeSubscriptionHealthContract = (
       const found = async () =>
         (await subscriptions.find(queue.name, subscription.id, 'cached')).subscription;
       await found();
-      return { subscriptions, registry, subscription, found };
+      const change = (wanted: HealthChange) =>
+        subscriptions.changeHealth(queue.name, subscription.id, wanted);
+      const disable = (disabled: Disabled, version?: number) =>
+        subscriptions.disable(queue.name, subscription.id, disabled, version);
+      return { subscriptions, registry, subscription, found, change, disable };
     };
+    type Disabled = Parameters<Subscriptions['disable']>[2];
+    const begin = { kind: 'begin', failing } as const;
 
     it('changes if the condition holds, and returns the current subscription in either case', async () => {
       await fc.assert(
         fc.asyncProperty(situation, async ({ before, wanted }) => {
-          const { subscriptions, subscription, found } = await kept(before);
-          const result = await subscriptions.changeHealth(subscription.queue, subscription.id, wanted);
-          if (healthChangeHolds(subscription, wanted)) {
-            const after = applyHealthChange(wanted, subscription);
-            expect(result).toEqual({ kind: 'written', subscription: after });
-            expect(await found()).toEqual(after);
-          } else {
-            expect(result).toEqual({ kind: 'refused', current: subscription });
-            expect(await found()).toEqual(subscription);
-          }
+          const { subscription, found, change } = await kept(before);
+          const holds = healthChangeHolds(subscription, wanted);
+          const after = holds ? applyHealthChange(wanted, subscription) : subscription;
+          expect(await change(wanted)).toEqual(
+            holds ? { kind: 'written', subscription: after } : { kind: 'refused', current: after },
+          );
+          expect(await found()).toEqual(after);
         }),
         { numRuns: runs },
       );
@@ -395,51 +366,34 @@ export const describeSubscriptionHealthContract = (
 
     it('is not changed for a missing subscription, which is not created', async () => {
       const { subscriptions, subscription } = await kept();
-      const begin = { kind: 'begin', failing: { since: SOME_TIME, failures: 1 } } as const;
-      expect(await subscriptions.changeHealth(subscription.queue, 'none', begin)).toEqual({
-        kind: 'refused',
-        current: undefined,
-      });
+      const refused = { kind: 'refused', current: undefined };
+      expect(await subscriptions.changeHealth(subscription.queue, 'none', begin)).toEqual(refused);
       expect((await subscriptions.find(subscription.queue, 'none', 'fresh')).subscription).toBeUndefined();
     });
 
     it('is counted once by several concurrent callers', async () => {
-      const { subscriptions, subscription, found } = await kept({
-        failing: { since: SOME_TIME, failures: 4 },
-      });
+      const { found, change } = await kept({ failing: { since: SOME_TIME, failures: 4 } });
       const count = { kind: 'count', failing: { since: SOME_TIME, failures: 5 } } as const;
-      const results = await Promise.all(
-        Array.from({ length: 8 }, () =>
-          subscriptions.changeHealth(subscription.queue, subscription.id, count),
-        ),
-      );
+      const results = await Promise.all(Array.from({ length: 8 }, () => change(count)));
       expect(results.filter(({ kind }) => kind === 'written')).toHaveLength(1);
       expect(await found()).toMatchObject({ failing: count.failing });
     });
 
     it('takes the first of two pressures that follow from the same version', async () => {
-      const { subscriptions, subscription, found } = await kept();
-      const change = (at: number): HealthChange => ({
-        kind: 'pressure',
-        from: undefined,
-        pressure: { state: 'watched', since: at, at },
-      });
+      const { found, change } = await kept();
       const changes = [SOME_TIME, SOME_TIME + 1].map((at) =>
-        subscriptions.changeHealth(subscription.queue, subscription.id, change(at)),
+        change({ kind: 'pressure', from: undefined, pressure: { state: 'watched', since: at, at } }),
       );
       expect((await Promise.all(changes)).map(({ kind }) => kind).sort()).toEqual(['refused', 'written']);
       expect((await found())?.pressure).toBeDefined();
     });
 
     it('disabling returns the reason in force: the first one, or nothing if the subscription is gone', async () => {
-      const { subscriptions, subscription, found } = await kept();
-      const { queue, id } = subscription;
-      const first = { reason: 'gone', at: SOME_TIME } as const;
-      const other = { reason: 'failing', at: SOME_TIME + 1 } as const;
-      expect(await subscriptions.disable(queue, id, first)).toEqual(first);
-      expect(await subscriptions.disable(queue, id, other)).toEqual(first);
-      expect(await subscriptions.disable(queue, 'none', first)).toBeUndefined();
-      expect(await found()).toMatchObject({ disabled: first });
+      const { subscriptions, subscription, found, disable } = await kept();
+      expect(await disable(gone)).toEqual(gone);
+      expect(await disable({ reason: 'failing', at: SOME_TIME + 1 })).toEqual(gone);
+      expect(await subscriptions.disable(subscription.queue, 'none', gone)).toBeUndefined();
+      expect(await found()).toMatchObject({ disabled: gone });
     });
 
     it.each([
@@ -448,36 +402,27 @@ export const describeSubscriptionHealthContract = (
       ['a change by a fast clock', SOME_TIME, SOME_TIME + 1],
       ['a change, but it has none', undefined, SOME_TIME],
     ])('disabling has no effect if the caller knows %s', async (_, version, knownChange) => {
-      const { subscriptions, subscription, found } = await kept(version === undefined ? {} : { version });
-      const { queue, id } = subscription;
-      const gone = { reason: 'gone', at: SOME_TIME } as const;
-      expect(await subscriptions.disable(queue, id, gone, knownChange)).toBeUndefined();
+      const { subscription, found, disable } = await kept(version === undefined ? {} : { version });
+      expect(await disable(gone, knownChange)).toBeUndefined();
       expect(await found()).toEqual(subscription);
-      expect(await subscriptions.disable(queue, id, gone, version)).toEqual(gone);
+      expect(await disable(gone, version)).toEqual(gone);
       expect(await found()).toEqual({ ...subscription, disabled: gone });
     });
 
     it('disabling with an outdated state returns the reason for which it has been disabled since', async () => {
       const manual = { reason: 'manual', at: SOME_TIME } as const;
-      const { subscriptions, subscription } = await kept({ version: SOME_TIME, disabled: manual });
-      const gone = { reason: 'gone', at: SOME_TIME } as const;
-      expect(await subscriptions.disable(subscription.queue, subscription.id, gone)).toEqual(manual);
+      const { disable } = await kept({ version: SOME_TIME, disabled: manual });
+      expect(await disable(gone)).toEqual(manual);
     });
 
     it('is not changed by an outdated caller after the subscription was enabled', async () => {
-      const { subscriptions, registry, subscription, found } = await kept();
-      const { queue, id } = subscription;
-      await registry.changeSubscription({ queue, subscriptionId: id, now: SOME_TIME }, (current) =>
-        asEnabled(current, SOME_TIME),
-      );
-      const gone = { reason: 'gone', at: SOME_TIME } as const;
-      const begin = { kind: 'begin', failing: { since: SOME_TIME, failures: 1 } } as const;
+      const { registry, subscription, found, change, disable } = await kept();
+      const { queue, id: subscriptionId } = subscription;
+      const target = { queue, subscriptionId, now: SOME_TIME };
+      await registry.changeSubscription(target, (current) => asEnabled(current, SOME_TIME));
       const enabledOne = { ...subscription, version: SOME_TIME };
-      expect(await subscriptions.disable(queue, id, gone)).toBeUndefined();
-      expect(await subscriptions.changeHealth(queue, id, begin)).toEqual({
-        kind: 'refused',
-        current: enabledOne,
-      });
+      expect(await disable(gone)).toBeUndefined();
+      expect(await change(begin)).toEqual({ kind: 'refused', current: enabledOne });
       expect(await found()).toEqual(enabledOne);
     });
   });
