@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { BatchWriteCommand, GetCommand, QueryCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { BatchWriteCommand, GetCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { dynamoChunks, dynamoSeparateRecords } from '../../shared/adapters/dynamodb/chunks.ts';
 import { dynamoDeliveries } from '../../shared/adapters/dynamodb/deliveries.ts';
@@ -11,7 +11,13 @@ import { dynamoMessageListings } from '../../shared/adapters/dynamodb/message-li
 import { dynamoMessageRecords } from '../../shared/adapters/dynamodb/message-records.ts';
 import { inParallel } from '../../shared/adapters/in-parallel.ts';
 import { deliveryIndexes, ttlAttribute } from '../../shared/config/tables.ts';
-import type { ChunkTransition } from '../../shared/domain/delivery/chunk.ts';
+import {
+  type ChunkTransition,
+  claimChunk,
+  dissolveChunk,
+  recordSuccesses,
+  removeMember,
+} from '../../shared/domain/delivery/chunk.ts';
 import type {
   ChunkKey,
   Delivery,
@@ -19,7 +25,6 @@ import type {
   Transition,
 } from '../../shared/domain/delivery/delivery.ts';
 import { openForPull, receive } from '../../shared/domain/delivery/pull.ts';
-import type { Deliveries } from '../../shared/ports/deliveries.ts';
 import { aMessage } from '../support/builders.ts';
 import { aChunkKey, aFirstSuccess, HOLDER, RETENTION_MS } from '../support/chunk-builders.ts';
 import { aDelivery, aDeliveryKey, anAttempt, SOME_TIME } from '../support/delivery-builders.ts';
@@ -29,76 +34,69 @@ import { describeChunksContract } from './chunks.contract.ts';
 import { describeDeliveriesContract, describeOverdueDeliveriesContract } from './deliveries.contract.ts';
 import { type ChangedFields, creation } from './delivery-cases.ts';
 import { describeDeliveryListingsContract, describeMessageListingsContract } from './listings.contract.ts';
-import {
-  claimChunk,
-  dissolveChunk,
-  recordSuccesses,
-  removeMember,
-} from '../../shared/domain/delivery/chunk.ts';
 
 const { documents, dynamo, endpoints } = deployment;
 const tables = privateTables(dynamo);
 const table = await tables.like(endpoints.deliveriesTable);
 afterAll(tables.deleteAll);
 
-describeDeliveriesContract('in DynamoDB', () => dynamoDeliveries(documents, table));
+const deliveries = dynamoDeliveries(documents, table);
+
+const stored = async (Key: Record<string, string>): Promise<Record<string, unknown>> => {
+  const { Item = {} } = await dynamo.send(new GetCommand({ TableName: table, Key }));
+  return Item;
+};
+
+describeDeliveriesContract('in DynamoDB', () => deliveries);
 describeOverdueDeliveriesContract('in DynamoDB', async () =>
   dynamoDeliveries(documents, await tables.like(endpoints.deliveriesTable)),
 );
 
 describe('deliveries that wait for pull', () => {
-  const wait = async (deliveries: Deliveries, messageId: string, seconds: number, subscriptionId: string) => {
+  let subscriptionId: string;
+  beforeEach(() => {
+    subscriptionId = randomUUID();
+  });
+
+  const wait = async (messageId: string, seconds: number) => {
     const now = SOME_TIME + 1000 * seconds;
-    const body = { kind: 'inline', message: aMessage() } as const;
     const key = { queue: 'orders', messageId, subscriptionId, bucket: 0 };
-    await deliveries.write(
-      openForPull({ kind: 'job', key, attempt: 1, acceptedAt: now, body }, { now, retentionMs: 1e9 }),
-    );
+    const job = { kind: 'job', key, attempt: 1, body: { kind: 'inline', message: aMessage() } } as const;
+    await deliveries.write(openForPull({ ...job, acceptedAt: now }, { now, retentionMs: 1e9 }));
     return key;
   };
 
-  const orderOf = async (deliveries: Deliveries, subscriptionId: string, limit: number) => {
-    const found = await deliveries.waiting({ queue: 'orders', subscriptionId }, SOME_TIME + 1e6, limit);
-    return found.map(({ key }) => key.messageId);
-  };
+  const waiting = (limit: number) =>
+    deliveries.waiting({ queue: 'orders', subscriptionId }, SOME_TIME + 1e6, limit);
+  const orderOf = async (limit: number) => (await waiting(limit)).map(({ key }) => key.messageId);
 
   it('are spread over four partitions, and found in the order of their waits', async () => {
-    const subscriptionId = randomUUID();
-    const deliveries = dynamoDeliveries(documents, table);
     const ids = Array.from({ length: 20 }, (_, index) => `m-${index}`);
-    for (const [index, id] of ids.entries()) await wait(deliveries, id, index, subscriptionId);
-    const counts = await Promise.all(
-      [0, 1, 2, 3].map((shard) => countIn(`PULL#orders#${subscriptionId}#${shard}`)),
-    );
+    for (const [index, id] of ids.entries()) await wait(id, index);
+    const shards = [0, 1, 2, 3].map((shard) => countIn(`PULL#orders#${subscriptionId}#${shard}`));
+    const counts = await Promise.all(shards);
     expect(Math.min(...counts)).toBeGreaterThan(0);
     expect(counts.reduce((sum, count) => sum + count)).toBe(20);
-    expect(await orderOf(deliveries, subscriptionId, 20)).toEqual(ids);
-    expect(await orderOf(deliveries, subscriptionId, 3)).toEqual(ids.slice(0, 3));
+    expect(await orderOf(20)).toEqual(ids);
+    expect(await orderOf(3)).toEqual(ids.slice(0, 3));
   });
 
   it('include those that an earlier version put into one partition', async () => {
-    const subscriptionId = randomUUID();
-    const deliveries = dynamoDeliveries(documents, table);
-    const [early, old] = [
-      await wait(deliveries, 'early', 0, subscriptionId),
-      await wait(deliveries, 'old', 1, subscriptionId),
-    ];
-    await wait(deliveries, 'new', 2, subscriptionId);
-    for (const key of [early, old])
-      await documents.send(
-        new UpdateCommand({
-          TableName: table,
-          Key: itemKeyOf(key),
-          UpdateExpression: 'SET overduePk = :undivided',
-          ExpressionAttributeValues: { ':undivided': `PULL#orders#${subscriptionId}` },
-        }),
-      );
-    expect(await orderOf(deliveries, subscriptionId, 10)).toEqual(['early', 'old', 'new']);
-    const [found] = await deliveries.waiting(early, SOME_TIME + 1e6, 1);
+    const undivided = [await wait('early', 0), await wait('old', 1)];
+    await wait('new', 2);
+    for (const key of undivided)
+      await documents.update({
+        TableName: table,
+        Key: itemKeyOf(key),
+        UpdateExpression: 'SET overduePk = :undivided',
+        ExpressionAttributeValues: { ':undivided': `PULL#orders#${subscriptionId}` },
+      });
+    expect(await orderOf(10)).toEqual(['early', 'old', 'new']);
+    const [found] = await waiting(1);
     if (found === undefined) throw new Error('it waits');
     const lease = { owner: 'pull/one', until: SOME_TIME + 1e7, receivedAt: SOME_TIME };
     expect((await deliveries.write(receive(found, lease, { now: SOME_TIME }))).kind).toBe('written');
-    expect(await orderOf(deliveries, subscriptionId, 10)).toEqual(['old', 'new']);
+    expect(await orderOf(10)).toEqual(['old', 'new']);
   });
 
   const countIn = async (partition: string): Promise<number> => {
@@ -159,7 +157,6 @@ const noSuchTable = { name: 'ResourceNotFoundException' };
 
 describe('the deliveries table', () => {
   it('lists a delivery by queue and by subscription from its first failure until it is delivered', async () => {
-    const deliveries = dynamoDeliveries(documents, table);
     const delivery = aDelivery();
     const { messageId, subscriptionId } = delivery.key;
     const inBoth = ({ status }: ChangedFields) =>
@@ -183,21 +180,16 @@ describe('the deliveries table', () => {
 
   it('lists a delivery that was cancelled before its first attempt', async () => {
     const delivery = aDelivery({ status: 'cancelled' });
-    await dynamoDeliveries(documents, table).write(creation(delivery));
+    await deliveries.write(creation(delivery));
     expect(await listed(delivery)).toHaveLength(2);
   });
 
   it('renews the TTL with the expiry, and removes the keys of the overdue index', async () => {
-    const deliveries = dynamoDeliveries(documents, table);
     const delivery = aDelivery({ overdueAt: SOME_TIME });
     await deliveries.write(creation(delivery));
     const expiresAt = delivery.expiresAt + 60_000;
     await deliveries.write(revision(delivery, { overdueAt: null, expiresAt }));
-    const Key = {
-      pk: `orders.eu-1#${delivery.key.messageId}#0`,
-      sk: `DELIVERY#${delivery.key.subscriptionId}`,
-    };
-    const { Item = {} } = await dynamo.send(new GetCommand({ TableName: table, Key }));
+    const Item = await stored(itemKeyOf(delivery.key));
     expect(Item[ttlAttribute]).toBe(expiresAt / 1000);
     expect(Object.keys(Item).filter((name) => name.startsWith('overdue'))).toEqual([]);
   });
@@ -228,10 +220,9 @@ describe('the deliveries table', () => {
     ['a claim', { status: 'retrying' as const }, (delivery: Delivery) => claim(delivery)],
   ])('recognises %s as written after its response was lost', async (_, overrides, transitionOf) => {
     const delivery = aDelivery({ ...overrides, lease: overrides.status === 'pending' ? lease : undefined });
-    if (overrides.status === 'retrying') await dynamoDeliveries(documents, table).write(creation(delivery));
-    const result = await dynamoDeliveries(await clientLosingAResponse(endpoints), table).write(
-      transitionOf(delivery),
-    );
+    if (overrides.status === 'retrying') await deliveries.write(creation(delivery));
+    const losing = dynamoDeliveries(await clientLosingAResponse(endpoints), table);
+    const result = await losing.write(transitionOf(delivery));
     expect(result).toMatchObject({ kind: 'written', delivery: { lease } });
   });
 
@@ -252,8 +243,6 @@ const claim = (delivery: Delivery): Transition => ({
 });
 
 const reading = { sleep: () => Promise.resolve(), random: Math.random };
-afterAll(tables.deleteAll);
-
 const makeDeliveries = () => ({
   deliveries: dynamoDeliveries(documents, table),
   listings: dynamoDeliveryListings(documents, table, reading),
@@ -305,9 +294,8 @@ describe('a queue with 4,000 failed deliveries', () => {
   it('is listed for a window in the middle without reading the deliveries before it', async () => {
     const { client, requests } = countingClient(endpoints);
     const window = { queue, since: SOME_TIME + 3_000, until: SOME_TIME + 3_090 };
-    const { items, marker } = await dynamoDeliveryListings(client, table, reading).oldest(window, {
-      limit: 100,
-    });
+    const listings = dynamoDeliveryListings(client, table, reading);
+    const { items, marker } = await listings.oldest(window, { limit: 100 });
     expect(items.map(({ acceptedAt }) => acceptedAt)).toEqual(
       Array.from({ length: 90 }, (_, index) => SOME_TIME + 3_000 + index),
     );
@@ -317,8 +305,6 @@ describe('a queue with 4,000 failed deliveries', () => {
 });
 
 const pacing = { sleep: () => Promise.resolve() };
-afterAll(tables.deleteAll);
-
 const make = (client = documents) => ({
   chunks: { ...dynamoChunks(client, table), ...dynamoSeparateRecords(client, table, pacing) },
   deliveries: dynamoDeliveries(client, table),
@@ -358,7 +344,7 @@ describe('chunks in the deliveries table', () => {
     const key = aChunkKey();
     await chunks.write(claimOf(key));
     await chunks.write(recordOf(key, 'a'));
-    const { Item = {} } = await dynamo.send(new GetCommand({ TableName: table, Key: chunkItemKeyOf(key) }));
+    const Item = await stored(chunkItemKeyOf(key));
     expect(Item[ttlAttribute]).toBe((SOME_TIME + 90_000 + RETENTION_MS) / 1000);
     expect(Object.keys(Item).toSorted()).toEqual(
       ['acceptedAt', 'expiresAt', 'lease', 'members', 'pk', 'sk', 'updatedAt', 'v', ttlAttribute].toSorted(),
@@ -371,30 +357,24 @@ describe('chunks in the deliveries table', () => {
     await chunks.write(claimOf(key));
     const delivery = aDelivery({ key: aDeliveryKey({ ...key, subscriptionId: 'a' }) });
     await chunks.takeOut(removeMember(key, 'a', 'pending', delivery), delivery);
-    const { Item = {} } = await dynamo.send(
-      new GetCommand({ TableName: table, Key: itemKeyOf(delivery.key) }),
-    );
+    const Item = await stored(itemKeyOf(delivery.key));
     expect(Item).toMatchObject({ status: 'pending', v: 1 });
     expect(Item).not.toHaveProperty('chunk');
   });
 
   it('return their state after a write that was repeated because its response was lost', async () => {
     const key = aChunkKey();
-    expect(await make(await clientLosingAResponse(endpoints)).chunks.write(claimOf(key))).toMatchObject({
-      kind: 'refused',
-      current: { lease: HOLDER },
-    });
-    expect(await make(await clientLosingAResponse(endpoints)).chunks.write(recordOf(key, 'a'))).toMatchObject(
-      {
-        kind: 'refused',
-        current: {
-          members: new Map<string, unknown>([
-            ['a', aFirstSuccess()],
-            ['b', 'pending'],
-          ]),
-        },
-      },
-    );
+    const members = new Map<string, unknown>([
+      ['a', aFirstSuccess()],
+      ['b', 'pending'],
+    ]);
+    for (const [transition, current] of [
+      [claimOf(key), { lease: HOLDER }],
+      [recordOf(key, 'a'), { members }],
+    ] as const) {
+      const { chunks } = make(await clientLosingAResponse(endpoints));
+      expect(await chunks.write(transition)).toMatchObject({ kind: 'refused', current });
+    }
   });
 
   it('pass on the errors of DynamoDB', async () => {

@@ -127,8 +127,6 @@ describe('the record of a message in the deliveries table', () => {
   });
 });
 
-afterAll(tables.deleteAll);
-
 describeRecoveriesContract('in DynamoDB', () => dynamoRecoveries(documents, table));
 
 describe('the record of a recovery in the deliveries table', () => {
@@ -162,8 +160,6 @@ describe('the record of a recovery in the deliveries table', () => {
     expect(found).toEqual(next);
   });
 });
-
-afterAll(tables.deleteAll);
 
 describeRateLimitsContract('in DynamoDB', () => {
   const time = { now: 0 };
@@ -207,8 +203,6 @@ describe('the line of a subscription in the deliveries table', () => {
     expect(days).toBeLessThan(9);
   });
 });
-
-afterAll(tables.deleteAll);
 
 describeQueueStatisticsContract('in DynamoDB', () => dynamoQueueStatistics(documents, table));
 

@@ -14,7 +14,11 @@ import {
 import { dynamoSubscriptions } from '../../shared/adapters/dynamodb/subscriptions.ts';
 import type { StoredAuth } from '../../shared/domain/subscription/auth.ts';
 import { asEnabled, moveTo } from '../../shared/domain/subscription/change.ts';
-import { parseDestination, withAuth } from '../../shared/domain/subscription/destination.ts';
+import {
+  type Destination,
+  parseDestination,
+  withAuth,
+} from '../../shared/domain/subscription/destination.ts';
 import type { Subscription } from '../../shared/domain/subscription/subscription.ts';
 import {
   QueueBeingDeletedError,
@@ -47,7 +51,37 @@ const clock = { sleep: () => Promise.resolve(), now: () => started };
 const table = await tables.like(endpoints.subscriptionsTable);
 afterAll(tables.deleteAll);
 
-const registryOf = (tableName: string) => dynamoRegistry(documents, tableName, clock);
+const registryOf = (tableName = table, client = documents) => dynamoRegistry(client, tableName, clock);
+
+/** A queue that no other test uses, with these subscriptions. */
+const withQueue = async (...ids: string[]) => {
+  const registry = registryOf();
+  const queue = aQueue({ name: randomUUID(), createdAt: 1 });
+  await registry.putQueue(queue);
+  const subscriptions = ids.map((id) =>
+    aSubscription({ id, queue: queue.name, subscriber: `https://hooks.example/${id}` }),
+  );
+  for (const one of subscriptions) await registry.addSubscription(one);
+  const [subscription = aSubscription({ queue: queue.name })] = subscriptions;
+  const target = { queue: queue.name, subscriptionId: subscription.id, now: SOME_TIME };
+  return { registry, queue, subscription, target };
+};
+
+/** A client that acts once, before its first request of this kind. */
+const interruptedOnce = (command: string, act: () => Promise<unknown>) => {
+  const state = { isInterrupted: false };
+  const client = interruptedClient(endpoints, async (call) => {
+    if (call !== command || state.isInterrupted) return;
+    state.isInterrupted = true;
+    await act();
+  });
+  return { client, state };
+};
+
+const store = async (...subscriptions: readonly Subscription[]): Promise<void> => {
+  for (const Item of subscriptions.flatMap((one) => [subscriptionItemOf(one), subscriberItemOf(one)]))
+    await dynamo.send(new PutCommand({ TableName: table, Item }));
+};
 
 /** A reader that caches results for five seconds of a test clock, and counts its requests. */
 const aReader = () => {
@@ -57,16 +91,16 @@ const aReader = () => {
   return { subscriptions: dynamoSubscriptions(client, table, options), requests, time };
 };
 
-describeRegistryImportsContract('in DynamoDB', () => registryOf(table));
+describeRegistryImportsContract('in DynamoDB', () => registryOf());
 describeRegistryContract('in DynamoDB', () => ({
-  registry: registryOf(table),
+  registry: registryOf(),
   subscriptions: aReader().subscriptions,
 }));
 describeRegistryPagesContract('in DynamoDB', async () =>
   registryOf(await tables.like(endpoints.subscriptionsTable)),
 );
 describePullSubscriptionsContract('in DynamoDB', () => ({
-  registry: registryOf(table),
+  registry: registryOf(),
   pullSubscriptions: dynamoPullSubscriptions(documents, table),
 }));
 describeQueueRoomContract('in DynamoDB', () => {
@@ -81,7 +115,7 @@ const underTest = (): SubscriptionsUnderTest => {
   const { subscriptions, time } = aReader();
   return {
     subscriptions,
-    registry: registryOf(table),
+    registry: registryOf(),
     setTime: (now) => {
       time.now = now;
     },
@@ -92,22 +126,16 @@ describeSubscriptionsContract('in DynamoDB', underTest);
 describeSubscriptionHealthContract('in DynamoDB', underTest, 40);
 
 it('reads a bounded part of a queue for each page of a search', async () => {
-  const queue = randomUUID();
-  const registry = registryOf(table);
-  await registry.putQueue(aQueue({ name: queue }));
-  const ids = ['a', 'b', 'c', 'd', 'e', 'f'];
-  await registry.addSubscriptions(
-    ids.map((id) => aSubscription({ id, queue, subscriber: `https://hooks.example/${id}` })),
-  );
+  const { queue } = await withQueue('a', 'b', 'c', 'd', 'e', 'f');
   // Each response covers one subscription, as if each had 1 MB.
   const client = interruptedClient(endpoints, (_command, input) =>
     Promise.resolve(Object.assign(input as object, { Limit: 1 })).then(() => undefined),
   );
-  const search = dynamoRegistry(client, table, clock);
-  const first = await search.listSubscriptions(queue, { limit: 9 }, 'example/f');
+  const search = registryOf(table, client);
+  const first = await search.listSubscriptions(queue.name, { limit: 9 }, 'example/f');
   expect(first.items).toEqual([]);
   const { marker = 'none' } = first;
-  const rest = await search.listSubscriptions(queue, { limit: 9, marker }, 'example/f');
+  const rest = await search.listSubscriptions(queue.name, { limit: 9, marker }, 'example/f');
   expect(rest.items.map(({ id }) => id)).toEqual(['f']);
   expect(rest).not.toHaveProperty('marker');
 });
@@ -118,29 +146,17 @@ it('counts a queue once and gives each place once to concurrent callers that ask
     if (command === 'QueryCommand') queries += 1;
     return Promise.resolve();
   });
-  const registry = dynamoRegistry(client, table, clock);
-  const queue = randomUUID();
-  await registry.putQueue(aQueue({ name: queue }));
-  const there = ['a', 'b'].map((id) =>
-    aSubscription({ id, queue, subscriber: `https://hooks.example/${id}` }),
-  );
-  await registry.addSubscriptions(there);
+  const { queue } = await withQueue('a', 'b');
+  const registry = registryOf(table, client);
   const asked = Array.from({ length: 5 }, () =>
-    registry.takeRoom(queue, { subscriptions: 1, bytes: 0 }, { subscriptions: 5, bytes: 1_000_000 }),
+    registry.takeRoom(queue.name, { subscriptions: 1, bytes: 0 }, { subscriptions: 5, bytes: 1_000_000 }),
   );
   expect((await Promise.all(asked)).filter((taken) => taken)).toHaveLength(3);
   expect(queries).toBe(1);
 });
 
 describe('the cache of the subscriptions table', () => {
-  const kept = async () => {
-    const registry = registryOf(table);
-    const queue = aQueue({ name: randomUUID() });
-    const subscription = aSubscription({ queue: queue.name });
-    await registry.ensureQueue(queue);
-    await registry.addSubscription(subscription);
-    return { ...aReader(), registry, queue, subscription };
-  };
+  const kept = async () => ({ ...aReader(), ...(await withQueue('s-1')) });
 
   it('holds a page for the configured time and no longer', async () => {
     const { subscriptions, registry, requests, time, queue, subscription } = await kept();
@@ -190,7 +206,7 @@ describe('the cache of the subscriptions table', () => {
   it('holds neither empty pages nor missing items', async () => {
     const { subscriptions, requests } = await kept();
     const queue = aQueue({ name: randomUUID() });
-    await registryOf(table).putQueue(queue);
+    await registryOf().putQueue(queue);
     for (const name of [queue.name, 'none', queue.name, 'none']) await subscriptions.page(name, 'cached');
     expect(requests()).toBe(4);
     for (const id of ['none', 'none']) await subscriptions.find('none', id, 'cached');
@@ -211,55 +227,33 @@ describe('the cache of the subscriptions table', () => {
   });
 });
 
-afterAll(tables.deleteAll);
-
 it('gives a new subscriber no credentials that are added for the old one while it is changed', async () => {
-  const registry = registryOf(table);
-  const subscription = aSubscription({ queue: randomUUID() });
-  await registry.putQueue(aQueue({ name: subscription.queue }));
-  await registry.addSubscription(subscription);
-  const target = { queue: subscription.queue, subscriptionId: subscription.id, now: SOME_TIME };
+  const { registry, target } = await withQueue('s-1');
   const auth: StoredAuth = {
     shown: { type: 'basic', username: 'ada', password: '***' },
     sealed: 'sealed',
     at: SOME_TIME,
   };
-  let isAdded = false;
-  const adding = interruptedClient(endpoints, async (call) => {
-    if (call !== 'TransactWriteItemsCommand' || isAdded) return;
-    isAdded = true;
-    await registry.changeSubscription(target, (current) => ({
+  const { client, state } = interruptedOnce('TransactWriteItemsCommand', () =>
+    registry.changeSubscription(target, (current) => ({
       ...current,
       destination: withAuth(current.destination, auth),
-    }));
-  });
-  await dynamoRegistry(adding, table, clock).changeSubscription(target, (current) => {
+    })),
+  );
+  await registryOf(table, client).changeSubscription(target, (current) => {
     const moved = moveTo(parseDestination('https://other.test/'), current, SOME_TIME);
     return { ...moved, destination: withAuth(moved.destination, undefined) };
   });
   const found = await registry.findSubscription(target.queue, target.subscriptionId);
-  expect(isAdded).toBe(true);
+  expect(state.isInterrupted).toBe(true);
   expect(found?.destination).toEqual({ kind: 'webhook', url: 'https://other.test/' });
 });
 
 describe('the deletion of a queue', () => {
-  const withSubscriptions = async (count: number) => {
-    const registry = registryOf(table);
-    const queue = aQueue({ name: randomUUID(), createdAt: 1 });
-    await registry.putQueue(queue);
-    const subscriptions = Array.from({ length: count }, (_, index) =>
-      aSubscription({ queue: queue.name, id: `s-${index}`, subscriber: `https://s.test/${index}` }),
-    );
-    for (const subscription of subscriptions) await registry.addSubscription(subscription);
-    const [first = aSubscription()] = subscriptions;
-    return { registry, queue, subscriptions, first };
-  };
-
   it('takes effect for all callers at once, before its subscriptions are removed', async () => {
-    const { registry, queue, first } = await withSubscriptions(1);
+    const { registry, queue, subscription: first, target } = await withQueue('s-1');
     const subscriptions = dynamoSubscriptions(documents, table, { clock, cacheSeconds: 0 });
     await registry.deleteQueue(queue.name, SOME_TIME);
-    const target = { queue: queue.name, subscriptionId: first.id, now: SOME_TIME };
     expect(await registry.findQueue(queue.name)).toBeUndefined();
     expect(await registry.findSubscription(queue.name, first.id)).toBeUndefined();
     expect(await registry.findByDestinations(queue.name, [first.destination])).toEqual([undefined]);
@@ -274,7 +268,7 @@ describe('the deletion of a queue', () => {
   });
 
   it('removes the rest page by page while there is time, and can be repeated', async () => {
-    const { registry, queue } = await withSubscriptions(60);
+    const { registry, queue } = await withQueue(...Array.from({ length: 60 }, (_, index) => `s-${index}`));
     await registry.deleteQueue(queue.name, SOME_TIME);
     expect(await registry.removeDeletedQueue(queue.name, () => false)).toBe(false);
     await registry.deleteQueue(queue.name, SOME_TIME + 1);
@@ -289,7 +283,7 @@ describe('the deletion of a queue', () => {
   });
 
   it('is completed by the creation of a queue of that name, which is refused if that takes too long', async () => {
-    const { registry, queue } = await withSubscriptions(2);
+    const { registry, queue } = await withQueue('s-1', 's-2');
     await registry.deleteQueue(queue.name, SOME_TIME);
     let tries = 0;
     const stuck = interruptedClient(endpoints, (call) => {
@@ -299,10 +293,9 @@ describe('the deletion of a queue', () => {
     });
     let time = 0;
     const passing = { ...clock, now: () => (time += REMOVAL_BUDGET_MS * 0.4) };
-    for (const making of ['putQueue', 'ensureQueue'] as const)
-      await expect(dynamoRegistry(stuck, table, passing)[making](queue)).rejects.toThrow(
-        QueueBeingDeletedError,
-      );
+    const slow = () => dynamoRegistry(stuck, table, passing);
+    await expect(slow().putQueue(queue)).rejects.toThrow(QueueBeingDeletedError);
+    await expect(slow().ensureQueue(queue)).rejects.toThrow(QueueBeingDeletedError);
     // The clock allows three rounds each. The first removes the subscriptions; the others try to delete the
     // queue.
     expect(tries).toBe(2 + 3);
@@ -312,107 +305,91 @@ describe('the deletion of a queue', () => {
   });
 
   it('leaves no claim behind if a subscriber is changed during the deletion', async () => {
-    const { registry, queue, first } = await withSubscriptions(1);
-    const moved = { ...first, destination: parseDestination('https://moved.test/') };
+    const { registry, queue, subscription } = await withQueue('s-1');
+    const moved = { ...subscription, destination: parseDestination('https://moved.test/') };
     await registry.deleteQueue(queue.name, SOME_TIME);
-    let isMoved = false;
-    const moving = interruptedClient(endpoints, async (call) => {
-      if (call !== 'TransactWriteItemsCommand' || isMoved) return;
-      isMoved = true;
-      for (const Item of [subscriptionItemOf(moved), subscriberItemOf(moved)])
-        await dynamo.send(new PutCommand({ TableName: table, Item }));
-    });
-    expect(await dynamoRegistry(moving, table, clock).removeDeletedQueue(queue.name, () => true)).toBe(true);
-    expect(isMoved).toBe(true);
+    const { client, state } = interruptedOnce('TransactWriteItemsCommand', () => store(moved));
+    expect(await registryOf(table, client).removeDeletedQueue(queue.name, () => true)).toBe(true);
+    expect(state.isInterrupted).toBe(true);
     const Key = subscriberItemKey(moved);
     expect((await dynamo.send(new GetCommand({ TableName: table, Key }))).Item).toBeUndefined();
   });
 
   it('removes nothing of the next queue of that name, even if it is slow', async () => {
-    const { registry, queue, first } = await withSubscriptions(1);
+    const { registry, queue, subscription } = await withQueue('s-1');
     await registry.deleteQueue(queue.name, SOME_TIME);
-    let isReplaced = false;
-    const replacing = interruptedClient(endpoints, async (call) => {
-      if (call !== 'TransactWriteItemsCommand' || isReplaced) return;
-      isReplaced = true;
+    const { client, state } = interruptedOnce('TransactWriteItemsCommand', async () => {
       await registry.removeDeletedQueue(queue.name, () => true);
       await registry.putQueue({ ...queue, createdAt: 2 });
-      await registry.addSubscription(first);
+      await registry.addSubscription(subscription);
     });
-    const slow = dynamoRegistry(replacing, table, clock);
-    expect(await slow.removeDeletedQueue(queue.name, () => true)).toBe(true);
-    expect(isReplaced).toBe(true);
-    expect(await registry.findByDestinations(queue.name, [first.destination])).toEqual([first]);
+    expect(await registryOf(table, client).removeDeletedQueue(queue.name, () => true)).toBe(true);
+    expect(state.isInterrupted).toBe(true);
+    const holders = await registry.findByDestinations(queue.name, [subscription.destination]);
+    expect(holders).toEqual([subscription]);
   });
 });
 
 describe('a claim whose subscription no longer exists', () => {
   const orphaned = async () => {
-    const registry = registryOf(table);
-    const queue = aQueue({ name: randomUUID() });
-    const wanted = aSubscription({ queue: queue.name });
-    const gone = { ...wanted, id: 'gone' };
-    await registry.putQueue(queue);
-    await dynamo.send(new PutCommand({ TableName: table, Item: subscriberItemOf(gone) }));
-    return { registry, wanted, gone };
+    const { registry, subscription: wanted } = await withQueue();
+    const Item = subscriberItemOf({ ...wanted, id: 'gone' });
+    await dynamo.send(new PutCommand({ TableName: table, Item }));
+    const holders = (...more: Destination[]) =>
+      registry.findByDestinations(wanted.queue, [wanted.destination, ...more]);
+    return { registry, wanted, holders };
   };
 
   it('is taken over by a new subscription', async () => {
-    const { registry, wanted } = await orphaned();
+    const { registry, wanted, holders } = await orphaned();
     expect(await registry.addSubscription(wanted)).toEqual({ kind: 'added' });
-    expect(await registry.findByDestinations(wanted.queue, [wanted.destination])).toEqual([wanted]);
+    expect(await holders()).toEqual([wanted]);
   });
 
   it('is taken over by one of several subscriptions that are added at once', async () => {
-    const { registry, wanted } = await orphaned();
+    const { wanted, holders } = await orphaned();
     const other = { ...wanted, id: 'other', destination: parseDestination('https://other.test/') };
     const { client, requests } = countingClient(endpoints);
-    const counted = dynamoRegistry(client, table, clock);
+    const counted = registryOf(table, client);
     expect(await counted.addSubscriptions([other, wanted])).toEqual([{ kind: 'added' }, { kind: 'added' }]);
     // Refused, the holder looked up, its claim released, and both added.
     expect(requests()).toBe(4);
-    const destinations = [wanted.destination, other.destination];
-    expect(await registry.findByDestinations(wanted.queue, destinations)).toEqual([wanted, other]);
+    expect(await holders(other.destination)).toEqual([wanted, other]);
   });
 
   it('is taken over by a change of the subscriber', async () => {
-    const { registry, wanted } = await orphaned();
+    const { registry, wanted, holders } = await orphaned();
     await registry.addSubscription({ ...wanted, destination: parseDestination('https://other.test/') });
     const target = { queue: wanted.queue, subscriptionId: wanted.id, now: SOME_TIME };
     const { destination } = wanted;
-    expect(
-      await registry.changeSubscription(target, (current) => ({ ...current, destination })),
-    ).toMatchObject({ kind: 'changed' });
-    expect(await registry.findByDestinations(wanted.queue, [destination])).toMatchObject([{ id: wanted.id }]);
+    const changed = await registry.changeSubscription(target, (current) => ({ ...current, destination }));
+    expect(changed.kind).toBe('changed');
+    expect(await holders()).toMatchObject([{ id: wanted.id }]);
   });
 
   it('is given to one of several concurrent subscriptions', async () => {
-    const { registry, wanted } = await orphaned();
+    const { registry, wanted, holders } = await orphaned();
     const ids = ['a', 'b', 'c', 'd'];
     const results = await Promise.all(ids.map((id) => registry.addSubscription({ ...wanted, id })));
     expect(results.filter(({ kind }) => kind === 'added')).toHaveLength(1);
     const { items } = await registry.listSubscriptions(wanted.queue, { limit: 10 });
     expect(items).toHaveLength(1);
-    expect(await registry.findByDestinations(wanted.queue, [wanted.destination])).toEqual(items);
+    expect(await holders()).toEqual(items);
   });
 
   it.each(['gone', 'other'])('stays with "%s" if that is created just before the release', async (first) => {
-    const { registry, wanted } = await orphaned();
+    const { wanted, holders } = await orphaned();
     const holder = { ...wanted, id: first };
     let transactions = 0;
     const racing = interruptedClient(endpoints, async (call) => {
       // The first transaction is refused because of the claim; the second would release it.
-      if (call !== 'TransactWriteItemsCommand' || (transactions += 1) !== 2) return;
-      for (const Item of [subscriptionItemOf(holder), subscriberItemOf(holder)])
-        await dynamo.send(new PutCommand({ TableName: table, Item }));
+      if (call === 'TransactWriteItemsCommand' && (transactions += 1) === 2) await store(holder);
     });
-    const added = await dynamoRegistry(racing, table, clock).addSubscription(wanted);
+    const added = await registryOf(table, racing).addSubscription(wanted);
     expect(added).toEqual({ kind: 'conflict', subscriptionId: 'gone' });
-    expect(await registry.findByDestinations(wanted.queue, [wanted.destination])).toEqual([holder]);
+    expect(await holders()).toEqual([holder]);
   });
 });
-
-afterAll(tables.deleteAll);
 
 const NEW_URL = 'https://subscriber.test/new';
 
@@ -427,27 +404,22 @@ const repairs: [string, (current: Subscription) => Subscription, Partial<Subscri
 
 describe('a health change by deliver between the read and the write of a repair', () => {
   it.each(repairs)('is undone by the repair when the subscription %s', async (_, repair, repaired) => {
-    const registry = dynamoRegistry(documents, table, clock);
+    const { registry, queue, subscription, target } = await withQueue('s-1');
     const subscriptions = dynamoSubscriptions(documents, table, { clock, cacheSeconds: 0 });
-    const queue = aQueue({ name: randomUUID() });
-    const subscription = aSubscription({ queue: queue.name });
-    const { id } = subscription;
-    await registry.ensureQueue(queue);
-    await registry.addSubscription(subscription);
     let isNoted = false;
     const interrupted = interruptedClient(endpoints, async (call) => {
       if (isNoted || call === 'GetItemCommand') return;
       isNoted = true;
       const failing = { since: SOME_TIME, failures: 1 };
-      await subscriptions.changeHealth(queue.name, id, { kind: 'begin', failing });
-      await subscriptions.disable(queue.name, id, { reason: 'gone', at: SOME_TIME });
+      await subscriptions.changeHealth(queue.name, subscription.id, { kind: 'begin', failing });
+      await subscriptions.disable(queue.name, subscription.id, { reason: 'gone', at: SOME_TIME });
     });
-    const result = await dynamoRegistry(interrupted, table, clock).changeSubscription(
-      { queue: queue.name, subscriptionId: id, now: SOME_TIME },
-      repair,
-    );
+    const result = await registryOf(table, interrupted).changeSubscription(target, repair);
     expect(isNoted).toBe(true);
     expect(result).toMatchObject({ kind: 'changed', before: { disabled: { reason: 'gone' } } });
-    expect(await registry.findSubscription(queue.name, id)).toEqual({ ...subscription, ...repaired });
+    expect(await registry.findSubscription(queue.name, subscription.id)).toEqual({
+      ...subscription,
+      ...repaired,
+    });
   });
 });

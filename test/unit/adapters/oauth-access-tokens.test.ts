@@ -37,11 +37,8 @@ describe('access tokens', () => {
         fetched.push(args);
         const answered = answer(fetched.length);
         if (answered instanceof Promise) return answered;
-        return Response.json({
-          access_token: `token-${fetched.length}`,
-          token_type: 'Bearer',
-          ...answered,
-        });
+        const access_token = `token-${fetched.length}`;
+        return Response.json({ access_token, token_type: 'Bearer', ...answered });
       },
     });
     const tokenFor = async (
@@ -184,13 +181,8 @@ describe('access tokens', () => {
     const [header = '', claims = '', signature = ''] = assertion.split('.');
     const { raw } = new X509Certificate(cert);
     const thumbprint = (algorithm: string) => createHash(algorithm).update(raw).digest('base64url');
-    expect(partOf(header)).toEqual({
-      alg: 'RS256',
-      typ: 'JWT',
-      kid: 'key-1',
-      x5t: thumbprint('sha1'),
-      'x5t#S256': thumbprint('sha256'),
-    });
+    const thumbprints = { x5t: thumbprint('sha1'), 'x5t#S256': thumbprint('sha256') };
+    expect(partOf(header)).toEqual({ alg: 'RS256', typ: 'JWT', kid: 'key-1', ...thumbprints });
     const client = { iss: 'posthaste', sub: 'posthaste' };
     expect(partOf(claims)).toMatchObject({ ...client, aud: 'https://login.example/' });
     const signed = Buffer.from(`${header}.${claims}`);
@@ -295,31 +287,18 @@ describe('tokens of an authorisation server', () => {
   const pss = generateKeyPairSync('rsa-pss', { modulusLength: 2048 });
   const otherCurve = generateKeyPairSync('ec', { namedCurve: 'secp256k1' });
   const named = { client_id: 'ES256', private_key: foreign };
+  const bySecret = { client_id: 'by:secret', client_secret: secret };
   it.each<[string, Partial<OAuth2Auth>, string]>([
     ['another secret', { client_id: 'by:secret', client_secret: 'wrong' }, 'invalid_client'],
     ['an unknown client', { client_id: 'unknown', client_secret: secret }, 'invalid_client'],
     ['the key of another client', { client_id: 'RS256', private_key: foreign }, 'invalid_client'],
-    [
-      'a scope that the client may not have',
-      { client_id: 'by:secret', client_secret: secret, scope: 'administration' },
-      'invalid_scope',
-    ],
+    ['a scope that the client may not have', { ...bySecret, scope: 'administration' }, 'invalid_scope'],
     ['an assertion for another server', { ...named, issuer: 'https://login.example/' }, 'invalid_client'],
     ['a key that is not PEM', { client_id: 'RS256', private_key: 'key' }, 'private key unusable'],
-    [
-      'an RSA key for PSS only',
-      {
-        client_id: 'RS256',
-        private_key: pemOf(pss.privateKey),
-      },
-      'private key unusable',
-    ],
+    ['an RSA key for PSS only', { ...named, private_key: pemOf(pss.privateKey) }, 'private key unusable'],
     [
       'a key on a curve without algorithm',
-      {
-        client_id: 'ES256',
-        private_key: pemOf(otherCurve.privateKey),
-      },
+      { ...named, private_key: pemOf(otherCurve.privateKey) },
       'private key unusable',
     ],
   ])('are refused for %s', async (_what, auth, detail) => {

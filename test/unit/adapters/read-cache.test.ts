@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { combineCalls } from '../../../shared/adapters/combine-calls.ts';
 import { inParallel } from '../../../shared/adapters/in-parallel.ts';
 import { heapBytesOf, readCache } from '../../../shared/adapters/read-cache.ts';
@@ -89,16 +89,18 @@ describe('a cache of reads', () => {
     expect(await cache.cached('b', reading('new'))).toBe('light');
   });
 
-  it('shares a read and its failure between concurrent callers, but not with later ones', async () => {
-    const { cache } = aCache();
-    const failing = aRead();
-    const asked = [cache.cached('a', failing.read), cache.cached('a', failing.read)];
-    failing.reject(new Error('throttled'));
-    const answers = await Promise.allSettled(asked);
-    expect(answers.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
-    expect(failing.timesStarted()).toBe(1);
-    expect(await cache.cached('a', reading('new'))).toBe('new');
-  });
+  it.each(['cached', 'fresh'] as const)(
+    'shares a %s read and its failure between concurrent callers, but not with later ones',
+    async (way) => {
+      const { cache } = aCache();
+      const failing = aRead();
+      const asked = Promise.allSettled([cache[way]('a', failing.read), cache[way]('a', failing.read)]);
+      failing.reject(new Error('throttled'));
+      expect((await asked).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+      expect(failing.timesStarted()).toBe(1);
+      expect(await cache[way]('a', reading('new'))).toBe('new');
+    },
+  );
 
   it('does not use an earlier read for a fresh one', async () => {
     const { cache } = aCache();
@@ -112,11 +114,7 @@ describe('a cache of reads', () => {
   it('shares a fresh read between callers that ask before it starts, and starts another for later ones', async () => {
     const { cache } = aCache();
     const [first, second] = [aRead(), aRead()];
-    const together = [
-      cache.fresh('a', first.read),
-      cache.fresh('a', first.read),
-      cache.fresh('b', first.read),
-    ];
+    const together = ['a', 'a', 'b'].map((name) => cache.fresh(name, first.read));
     await begun(first);
     const later = cache.fresh('a', second.read);
     second.resolve('new');
@@ -124,15 +122,6 @@ describe('a cache of reads', () => {
     first.resolve('old');
     expect(await Promise.all(together)).toEqual(['old', 'old', 'old']);
     expect([first.timesStarted(), second.timesStarted()]).toEqual([2, 1]);
-  });
-
-  it('reports the failure of a fresh read to all callers, and reads again for the next', async () => {
-    const { cache } = aCache();
-    const failing = aRead();
-    const together = Promise.allSettled([cache.fresh('a', failing.read), cache.fresh('a', failing.read)]);
-    failing.reject(new Error('throttled'));
-    expect((await together).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
-    expect(await cache.fresh('a', reading('new'))).toBe('new');
   });
 
   it('does not replace a value by a slower read that started earlier', async () => {
@@ -209,15 +198,11 @@ describe('combined calls', () => {
   });
 
   it('all fail if the shared call fails, and later calls start a new one', async () => {
-    let fails = true;
-    const call = combineCalls<undefined, string>(1, (_key, _asked, count) =>
-      fails
-        ? Promise.reject(new Error('throttled'))
-        : Promise.resolve(Array.from({ length: count }, () => 'ok')),
-    );
+    const shared = vi.fn(() => Promise.resolve(['ok']));
+    shared.mockRejectedValueOnce(new Error('throttled'));
+    const call = combineCalls<undefined, string>(1, shared);
     const failed = await Promise.allSettled([call('a', undefined), call('a', undefined)]);
     expect(failed.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
-    fails = false;
     expect(await call('a', undefined)).toBe('ok');
   });
 });
