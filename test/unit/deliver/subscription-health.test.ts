@@ -1,176 +1,164 @@
-import { beforeEach, describe, expect, it } from 'vitest';
-import type { HealthWrites } from '../../../functions/deliver/context.ts';
+import { beforeEach, describe, expect, it, type MockInstance, vi } from 'vitest';
 import { healthWrites } from '../../../functions/deliver/health.ts';
 import { MAX_INVOCATION_MS } from '../../../shared/domain/retry/attempt-duration.ts';
 import { asEnabled } from '../../../shared/domain/subscription/change.ts';
-import { subscriberOf } from '../../../shared/domain/subscription/destination.ts';
-import type { HealthChange } from '../../../shared/domain/subscription/health.ts';
 import type { Subscription } from '../../../shared/domain/subscription/subscription.ts';
-import type { HealthResult } from '../../../shared/ports/subscriptions.ts';
-import { aBarePolicy, aMessage } from '../../support/builders.ts';
 import {
-  oneSubscriptionWorld,
-  type OneSubscriptionWorld,
-} from '../../support/in-memory/one-subscription-world.ts';
+  oneSubscriberWorld,
+  numbered,
+  type OneSubscriberWorld,
+} from '../../support/in-memory/one-subscriber-world.ts';
 import { type ScriptedReply, status } from '../../support/in-memory/scripted-subscriber.ts';
 
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
-let world: OneSubscriptionWorld;
+const fault = new Error('DynamoDB is down');
+let world: OneSubscriberWorld;
 
 beforeEach(() => {
-  world = oneSubscriptionWorld();
+  world = oneSubscriberWorld();
 });
 
+/** Without retries. */
+const subscribe = (more: Partial<Subscription> = {}): Promise<void> => world.subscribe({}, more);
+
+/** Cached reads of the subscription stay as they are now. */
+const freezeCache = async () => {
+  const cached = await world.subscriptions.find('orders', 'subscription-1', 'fresh');
+  const find = world.subscriptions.find.bind(world.subscriptions);
+  return vi
+    .spyOn(world.subscriptions, 'find')
+    .mockImplementation((queue, id, freshness) =>
+      freshness === 'cached' ? Promise.resolve(cached) : find(queue, id, freshness),
+    );
+};
+
+const unrecorded = () => world.journal.facts.filter(({ fact }) => fact === 'health_not_recorded');
+
 describe('a subscription', () => {
-  const NAME = { queue: 'orders', subscriptionId: 'subscription-1' };
-  let changes: string[];
+  /** Kinds of the changes that were requested. */
+  const changes = () => change.mock.calls.map(([, , { kind }]) => kind);
+  let change: MockInstance<OneSubscriberWorld['subscriptions']['changeHealth']>;
 
   beforeEach(() => {
-    changes = [];
-    const change = world.subscriptions.changeHealth.bind(world.subscriptions);
-    world.subscriptions.changeHealth = (queue, id, wanted) => {
-      changes.push(wanted.kind);
-      return change(queue, id, wanted);
-    };
+    change = vi.spyOn(world.subscriptions, 'changeHealth');
   });
 
   it('that is healthy is never written', async () => {
-    await world.subscribe();
+    await subscribe();
     for (let count = 0; count < 3; count += 1) await world.answer(status(200));
-    expect(changes).toEqual([]);
+    expect(changes()).toEqual([]);
   });
 
   it.each([status(400), { kind: 'forbidden' }, { kind: 'unanswered', error: 'timeout' }] as const)(
     'fails by any result other than a success: %j',
     async (reply) => {
-      await world.subscribe();
+      await subscribe();
       await world.answer(reply);
       expect((await world.subscription()).failing).toMatchObject({ failures: 1 });
     },
   );
 
   it('is reported failing after twenty failures and recovered after one success, without further writes', async () => {
-    await world.subscribe();
+    await subscribe();
     const since = world.clock.now();
     await world.answer();
-    await world.later(2 * MINUTE);
+    await world.runFor(2 * MINUTE);
     for (let count = 0; count < 30; count += 1) await world.answer();
     expect((await world.subscription()).failing).toMatchObject({ since, failures: 20 });
-    expect(changes).toEqual(['begin', ...Array<string>(19).fill('count'), 'sent']);
+    expect(changes()).toEqual(['begin', ...Array<string>(19).fill('count'), 'sent']);
 
     const at = world.clock.now();
     await world.answer(status(200));
     expect(await world.subscription()).not.toHaveProperty('failing');
     expect(await world.subscription()).not.toHaveProperty('unsent');
-    const ids = { queue: 'orders', subscriptionId: 'subscription-1' };
     expect(world.operatorEvents.published.filter(({ type }) => type !== 'delivery.exhausted')).toEqual([
-      { type: 'subscription.failing', ...ids, since, failures: 20 },
-      { type: 'subscription.recovered', ...ids, since, at },
+      { type: 'subscription.failing', ...world.name, since, failures: 20 },
+      { type: 'subscription.recovered', ...world.name, since, at },
     ]);
   });
 
   it('is disabled by the first failure after five days without a success; later messages are cancelled', async () => {
-    await world.subscribe({ failing: world.failing(5 * DAY - 1, 30) });
+    await subscribe({ failing: world.failing(5 * DAY - 1, 30) });
     await world.answer();
     expect(await world.subscription()).not.toHaveProperty('disabled');
-    await world.later(1);
-    const at = world.clock.now();
+    await world.runFor(1);
+    const disabled = { reason: 'failing', at: world.clock.now() };
     await world.answer();
-    expect((await world.subscription()).disabled).toEqual({ reason: 'failing', at });
+    expect((await world.subscription()).disabled).toEqual(disabled);
     await world.answer(status(200));
-    expect(await world.delivery('subscription-1', 'message-3')).toMatchObject({ status: 'cancelled' });
-    expect(world.publishedEvents()).toEqual(['subscription.disabled']);
+    expect(await world.deliveryOf('message-3')).toMatchObject({ status: 'cancelled' });
+    expect(world.events()).toEqual(['subscription.disabled']);
     expect(world.operatorEvents.published).toContainEqual({
       type: 'subscription.disabled',
-      queue: 'orders',
-      subscriptionId: 'subscription-1',
-      reason: 'failing',
-      at,
+      ...world.name,
+      ...disabled,
     });
   });
 
   it('that succeeded since is not disabled by an attempt with a stale cache', async () => {
-    await world.subscribe({ failing: world.failing(6 * DAY, 30) });
-    const cached = await world.subscriptions.find('orders', 'subscription-1', 'fresh');
+    await subscribe({ failing: world.failing(6 * DAY, 30) });
+    await freezeCache();
     await world.answer(status(200));
-    const find = world.subscriptions.find.bind(world.subscriptions);
-    world.subscriptions.find = (queue, id, freshness) =>
-      freshness === 'cached' ? Promise.resolve(cached) : find(queue, id, freshness);
     await world.answer();
     expect(await world.subscription()).not.toHaveProperty('disabled');
-    expect(world.publishedEvents()).toEqual(['subscription.recovered']);
+    expect(world.events()).toEqual(['subscription.recovered']);
   });
 
   it('that was disabled manually during the attempt is not written', async () => {
-    await world.subscribe({ failing: world.failing(6 * DAY, 30) });
+    await subscribe({ failing: world.failing(6 * DAY, 30) });
     const disabled = { reason: 'manual', at: 1 } as const;
     world.subscriber.onRequest = async () => {
       await world.subscriptions.disable('orders', 'subscription-1', disabled);
     };
     await world.answer();
     expect((await world.subscription()).disabled).toEqual(disabled);
-    expect(changes).toEqual([]);
+    expect(changes()).toEqual([]);
   });
 
   it('that is enabled during a request is not marked as failing', async () => {
-    await world.subscribe();
+    await subscribe();
     world.subscriber.onRequest = async () => {
-      const { clock, subscriptions } = world;
-      await subscriptions.changeSubscription({ ...NAME, now: clock.now() }, (current) =>
-        asEnabled(current, clock.now()),
-      );
+      await world.change((current) => asEnabled(current, world.clock.now()));
     };
     await world.answer();
     expect(await world.subscription()).not.toHaveProperty('failing');
-    expect(changes).toEqual(['begin']);
+    expect(changes()).toEqual(['begin']);
   });
 
   it('stays marked after a success with a stale cache, until the next success', async () => {
-    await world.subscribe();
-    const cached = await world.subscriptions.find('orders', 'subscription-1', 'fresh');
+    await subscribe();
+    const cache = await freezeCache();
     await world.answer();
-    const find = world.subscriptions.find.bind(world.subscriptions);
-    world.subscriptions.find = (queue, id, freshness) =>
-      freshness === 'cached' ? Promise.resolve(cached) : find(queue, id, freshness);
     await world.answer(status(200));
     expect((await world.subscription()).failing).toMatchObject({ failures: 1 });
-    world.subscriptions.find = find;
+    cache.mockRestore();
     await world.answer(status(200));
     expect(await world.subscription()).not.toHaveProperty('failing');
   });
 
   it('is updated at each immediate retry, from a new read', async () => {
-    await world.subscribe({
-      options: { _retry_policy: aBarePolicy({ retries_with_no_delay: 3 }) },
-      failing: world.failing(DAY, 5),
-    });
+    await world.subscribe({ retries_with_no_delay: 3 }, { failing: world.failing(DAY, 5) });
     await world.answer();
     expect((await world.subscription()).failing).toMatchObject({ failures: 9 });
   });
 
   it('is updated also by a late result', async () => {
-    await world.subscribe({ failing: world.failing(DAY, 5) });
+    await subscribe({ failing: world.failing(DAY, 5) });
     const write = world.deliveries.write.bind(world.deliveries);
-    world.deliveries.write = async (transition) => {
-      const { key } = transition;
-      if (transition.name !== 'record') return write(transition);
-      const current = await world.deliveries.find(key);
-      return { kind: 'refused', current };
-    };
+    world.deliveries.write = async (transition) =>
+      transition.name === 'record'
+        ? { kind: 'refused', current: await world.deliveries.find(transition.key) }
+        : write(transition);
     await world.answer(status(200));
     expect(await world.subscription()).not.toHaveProperty('failing');
   });
 });
 
-describe('many function instances and deliveries', () => {
-  /** How long a subscriber and a write take, in milliseconds. */
-  const ANSWER_MS = 100;
-  const WRITE_MS = 5;
-
-  /** The original call, which is not recorded in `requested`: writes as another function instance. */
-  let changeHealth: OneSubscriptionWorld['subscriptions']['changeHealth'];
-  let requested: { kind: HealthChange['kind']; result: HealthResult['kind'] }[];
+describe('concurrent deliveries to one subscription', () => {
+  /** Writes as another function instance, which is not recorded in `requested`. */
+  let changeHealth: OneSubscriberWorld['subscriptions']['changeHealth'];
+  let requested: string[];
   let messages: number;
 
   beforeEach(() => {
@@ -179,205 +167,153 @@ describe('many function instances and deliveries', () => {
     changeHealth = world.subscriptions.changeHealth.bind(world.subscriptions);
     world.subscriptions.changeHealth = async (queue, id, wanted) => {
       const result = await changeHealth(queue, id, wanted);
-      await world.clock.sleep(WRITE_MS);
-      requested.push({ kind: wanted.kind, result: result.kind });
+      await world.clock.sleep(5);
+      requested.push(`${wanted.kind} ${result.kind}`);
       return result;
     };
   });
 
-  /** Runs concurrent deliveries that read the same subscription and whose responses arrive a millisecond apart. */
-  const answerTogether = async (count: number, reply: ScriptedReply): Promise<void> => {
-    const subscriber = subscriberOf((await world.subscription()).destination);
-    world.subscriber.script(subscriber, [reply]);
+  /** Ten deliveries that read the same subscription and whose responses arrive a millisecond apart. */
+  const answerTogether = async (reply: ScriptedReply): Promise<void> => {
+    world.subscriber.script(world.url, [reply]);
     const before = world.subscriber.seen.length;
-    world.subscriber.onRequest = (_, request) => world.clock.sleep(ANSWER_MS + request - before);
-    for (let n = 0; n < count; n += 1) {
-      messages += 1;
-      await world.dispatch({ ok: true, message: aMessage({ id: `together-${messages}` }) });
-    }
-    await world.clock.run();
+    world.subscriber.onRequest = (_, request) => world.clock.sleep(100 + request - before);
+    await world.deliver(...numbered(10, { from: messages }));
+    messages += 10;
   };
 
-  const subscribeFailing = (more: Partial<Subscription> = {}): Promise<void> =>
-    world.subscribe({ failing: world.failing(DAY, 5), ...more });
-
-  describe('concurrent deliveries to one subscription', () => {
-    it('start a failing period by one write when they fail', async () => {
-      await world.subscribe();
-      await answerTogether(10, status(500));
-      expect(requested).toEqual([{ kind: 'begin', result: 'written' }]);
-    });
-
-    it('count as one failure, in one write, when they fail', async () => {
-      await subscribeFailing();
-      await answerTogether(10, status(500));
-      expect(requested).toEqual([{ kind: 'count', result: 'written' }]);
-      expect((await world.subscription()).failing).toMatchObject({ failures: 6 });
-    });
-
-    it('end a failing period by one write when they succeed', async () => {
-      await subscribeFailing();
-      await answerTogether(10, status(200));
-      expect(requested).toEqual([{ kind: 'recover', result: 'written' }]);
-      expect(await world.subscription()).not.toHaveProperty('failing');
-    });
-
-    it('publish one recovery event when they succeed', async () => {
-      await subscribeFailing({ failing: world.failing(DAY, 20) });
-      await answerTogether(10, status(200));
-      expect(requested).toEqual([
-        { kind: 'recover', result: 'written' },
-        { kind: 'sent', result: 'written' },
-      ]);
-      expect(world.publishedEvents()).toEqual(['subscription.recovered']);
-    });
-
-    it('disable the subscription by one write when they fail for too long', async () => {
-      await subscribeFailing({ failing: world.failing(6 * DAY, 30) });
-      await answerTogether(10, status(500));
-      expect(requested.map(({ kind }) => kind)).toEqual(['disable', 'sent']);
-      expect(world.publishedEvents()).toEqual(['subscription.disabled']);
-    });
-
-    it('make one attempt at a change that another instance has already made', async () => {
-      await subscribeFailing();
-      const { failing = world.failing(0, 0) } = await world.subscription();
-      const cached = await world.subscriptions.find('orders', 'subscription-1', 'fresh');
-      world.subscriptions.find = () => Promise.resolve(cached);
-      await changeHealth('orders', 'subscription-1', { kind: 'recover', since: failing.since });
-      await answerTogether(10, status(200));
-      expect(requested).toEqual([{ kind: 'recover', result: 'refused' }]);
-    });
-
-    it('do not send the event that another instance is just sending', async () => {
-      await subscribeFailing({ failing: world.failing(DAY, 20) });
-      const { failing = world.failing(0, 0) } = await world.subscription();
-      const cached = await world.subscriptions.find('orders', 'subscription-1', 'fresh');
-      world.subscriptions.find = () => Promise.resolve(cached);
-      const at = world.clock.now();
-      const event = { type: 'subscription.recovered', since: failing.since, at } as const;
-      const other = { kind: 'recover', since: failing.since, unsent: { event, at } } as const;
-      await changeHealth('orders', 'subscription-1', other);
-      await answerTogether(10, status(200));
-      expect(world.publishedEvents()).toEqual([]);
-      expect(requested).toEqual([{ kind: 'recover', result: 'refused' }]);
-    });
-
-    it('repeat an update that failed', async () => {
-      await subscribeFailing();
-      const change = world.subscriptions.changeHealth.bind(world.subscriptions);
-      let failures = 0;
-      world.subscriptions.changeHealth = (...given) => {
-        failures += 1;
-        if (failures > 1) return change(...given);
-        return Promise.reject(new Error('DynamoDB is down'));
-      };
-      await answerTogether(3, status(200));
-      expect(requested).toEqual([{ kind: 'recover', result: 'written' }]);
-      expect(world.unrecordedHealth()).toHaveLength(1);
-    });
-
-    it('send an earlier unsent event first, then the new one', async () => {
-      const since = world.clock.now() - DAY;
-      const event = { type: 'subscription.failing', since, failures: 20 } as const;
-      await subscribeFailing({ failing: { since, failures: 20 }, unsent: { event, at: world.clock.now() } });
-      await answerTogether(10, status(200));
-      expect(world.publishedEvents()).toEqual(['subscription.failing', 'subscription.recovered']);
-      expect(requested).toEqual([
-        { kind: 'recover', result: 'refused' },
-        { kind: 'sent', result: 'written' },
-        { kind: 'recover', result: 'written' },
-        { kind: 'sent', result: 'written' },
-      ]);
-    });
+  it.each([
+    ['start a failing period when they fail', [], 500, ['begin written'], [], 1],
+    ['count as one failure when they fail', [DAY, 5], 500, ['count written'], [], 6],
+    ['end a failing period when they succeed', [DAY, 5], 200, ['recover written'], [], undefined],
+    [
+      'publish one recovery event when they succeed',
+      [DAY, 20],
+      200,
+      ['recover written', 'sent written'],
+      ['subscription.recovered'],
+      undefined,
+    ],
+    [
+      'disable the subscription when they fail for too long',
+      [6 * DAY, 30],
+      500,
+      ['disable written', 'sent written'],
+      ['subscription.disabled'],
+      30,
+    ],
+  ])('%s, by one write for all', async (_, [ago, failures], code, writes, events, failuresAfter) => {
+    await subscribe(
+      ago === undefined || failures === undefined ? {} : { failing: world.failing(ago, failures) },
+    );
+    await answerTogether(status(code));
+    expect(requested).toEqual(writes);
+    expect(world.events()).toEqual(events);
+    expect((await world.subscription()).failing?.failures).toBe(failuresAfter);
   });
 
-  describe('a later delivery', () => {
-    it('starts a new failing period after the previous one ended', async () => {
-      await world.subscribe();
-      await answerTogether(10, status(500));
-      await answerTogether(10, status(200));
-      await answerTogether(10, status(500));
-      expect(requested.map(({ kind, result }) => `${kind} ${result}`)).toEqual([
-        'begin written',
-        'recover written',
-        'begin written',
-      ]);
-    });
+  it.each([
+    ['make one attempt at a change that another instance has already made', 5],
+    ['do not send the event that another instance is just sending', 20],
+  ])('%s', async (_, failures) => {
+    const failing = world.failing(DAY, failures);
+    await subscribe({ failing });
+    await freezeCache();
+    const recovery = { kind: 'recover', since: failing.since } as const;
+    const at = world.clock.now();
+    const event = { type: 'subscription.recovered', since: failing.since, at } as const;
+    await changeHealth(
+      'orders',
+      'subscription-1',
+      failures < 20 ? recovery : { ...recovery, unsent: { event, at } },
+    );
+    await answerTogether(status(200));
+    expect(world.events()).toEqual([]);
+    expect(requested).toEqual(['recover refused']);
+  });
+
+  it('repeat an update that failed', async () => {
+    await subscribe({ failing: world.failing(DAY, 5) });
+    vi.spyOn(world.subscriptions, 'changeHealth').mockRejectedValueOnce(fault);
+    await answerTogether(status(200));
+    expect(requested).toEqual(['recover written']);
+    expect(unrecorded()).toHaveLength(1);
+  });
+
+  it('send an earlier unsent event first, then the new one', async () => {
+    const failing = world.failing(DAY, 20);
+    const event = { type: 'subscription.failing', ...failing } as const;
+    await subscribe({ failing, unsent: { event, at: world.clock.now() } });
+    await answerTogether(status(200));
+    expect(world.events()).toEqual(['subscription.failing', 'subscription.recovered']);
+    expect(requested).toEqual(['recover refused', 'sent written', 'recover written', 'sent written']);
+    expect(await world.subscription()).not.toHaveProperty('unsent');
+  });
+
+  it('start a new failing period after the previous one ended', async () => {
+    await subscribe();
+    for (const code of [500, 200, 500]) await answerTogether(status(code));
+    expect(requested).toEqual(['begin written', 'recover written', 'begin written']);
   });
 });
 
 describe('an operator event', () => {
-  it('that could not be sent is sent by an attempt a minute later', async () => {
-    await world.subscribe({ failing: world.failing(DAY, 19) });
-    await world.answer(status(500));
-    expect(world.publishedEvents()).toEqual(['subscription.failing']);
+  /** Refuses events of this type until the returned function is called. */
+  const refuse = (refused: string): (() => void) => {
+    const publish = world.operatorEvents.publish.bind(world.operatorEvents);
+    world.operatorEvents.publish = (event) =>
+      event.type === refused ? Promise.reject(new Error('EventBridge is down')) : publish(event);
+    return () => void (world.operatorEvents.publish = publish);
+  };
 
-    const repair = world.refuseEvents('subscription.recovered');
+  it('that could not be sent is sent by an attempt a minute later', async () => {
+    await subscribe({ failing: world.failing(DAY, 19) });
+    await world.answer(status(500));
+    expect(world.events()).toEqual(['subscription.failing']);
+
+    const repair = refuse('subscription.recovered');
     await world.answer(status(200));
     repair();
-    expect(world.publishedEvents()).toEqual(['subscription.failing']);
-    expect(world.unrecordedHealth()).toMatchObject([{ queue: 'orders', subscriptionId: 'subscription-1' }]);
+    expect(unrecorded()).toMatchObject([world.name]);
 
-    await world.later(MINUTE - 1);
+    await world.runFor(MINUTE - 1);
     await world.answer(status(200));
-    expect(world.publishedEvents()).toEqual(['subscription.failing']);
-    await world.later(1);
+    expect(world.events()).toEqual(['subscription.failing']);
+    await world.runFor(1);
     await world.answer(status(200));
-    expect(world.publishedEvents()).toEqual(['subscription.failing', 'subscription.recovered']);
+    expect(world.events()).toEqual(['subscription.failing', 'subscription.recovered']);
     expect(await world.subscription()).not.toHaveProperty('unsent');
   });
 
-  it('for a disabled subscription is sent with the next message that it does not receive', async () => {
-    await world.subscribe({ failing: world.failing(6 * DAY, 30) });
-    const repair = world.refuseEvents('subscription.disabled');
+  it('for a disabled subscription is sent once, with the next message that it does not receive', async () => {
+    await subscribe({ failing: world.failing(6 * DAY, 30) });
+    const repair = refuse('subscription.disabled');
     await world.answer();
     expect((await world.subscription()).disabled).toMatchObject({ reason: 'failing' });
     repair();
-    await world.later(MINUTE);
-    await world.answer();
-    expect(world.publishedEvents()).toEqual(['subscription.disabled']);
-    await world.answer();
-    expect(world.publishedEvents()).toEqual(['subscription.disabled']);
-  });
-
-  it('waits until the earlier event is sent', async () => {
-    const since = world.clock.now() - DAY;
-    const event = { type: 'subscription.failing', since, failures: 20 } as const;
-    await world.subscribe({ failing: { since, failures: 20 }, unsent: { event, at: world.clock.now() } });
-    await world.answer(status(200));
-    expect(world.publishedEvents()).toEqual(['subscription.failing', 'subscription.recovered']);
-    expect(await world.subscription()).not.toHaveProperty('unsent');
-    expect(await world.subscription()).not.toHaveProperty('failing');
+    await world.runFor(MINUTE);
+    for (let count = 0; count < 2; count += 1) {
+      await world.answer();
+      expect(world.events()).toEqual(['subscription.disabled']);
+    }
   });
 });
 
 describe('a health update that fails', () => {
-  const dynamoIsDown = (): void => {
-    world.subscriptions.changeHealth = () => Promise.reject(new Error('DynamoDB is down'));
-  };
-
-  it('is logged as a fault; the delivery ends normally and no message is redelivered', async () => {
-    await world.subscribe();
-    dynamoIsDown();
+  it('is logged as a fault; the delivery continues and ends normally, and no message is redelivered', async () => {
+    await world.subscribe({ retries_with_no_delay: 1 });
+    world.subscriptions.changeHealth = () => Promise.reject(fault);
     await world.answer();
-    expect(await world.delivery()).toMatchObject({ status: 'exhausted', pendingSteps: [] });
-    expect(world.unrecordedHealth()).toHaveLength(1);
+    const { attempts, ...delivery } = await world.delivery();
+    expect(delivery).toMatchObject({ status: 'exhausted', pendingSteps: [] });
+    expect(attempts).toMatchObject([{ startedAt: world.startedAt }, { startedAt: world.startedAt }]);
+    expect(attempts[1]).not.toHaveProperty('lost');
+    expect(unrecorded()).toHaveLength(2);
     expect([world.deliveryJobs.waiting, world.retryQueue.waiting]).toEqual([0, 0]);
   });
 
-  it('does not prevent an immediate retry or count it as lost', async () => {
-    await world.subscribe({ options: { _retry_policy: aBarePolicy({ retries_with_no_delay: 1 }) } });
-    dynamoIsDown();
-    await world.answer();
-    const { attempts } = await world.delivery();
-    expect(attempts).toMatchObject([{ number: 1 }, { number: 2 }]);
-    expect(attempts[1]).not.toHaveProperty('lost');
-    expect(attempts[1]?.startedAt).toBe(attempts[0]?.startedAt);
-  });
-
   it('does not delay a wake-up, which is scheduled before', async () => {
-    await world.subscribe({ options: { _retry_policy: aBarePolicy({ minimum_delay_retries: 1 }) } });
+    await world.subscribe({ minimum_delay_retries: 1 });
     const waiting: number[] = [];
     world.subscriptions.changeHealth = () => {
       waiting.push(world.retryQueue.waiting);
@@ -390,80 +326,68 @@ describe('a health update that fails', () => {
 });
 
 describe('a health change', () => {
-  let now: number;
-  let made: string[];
-  let writes: HealthWrites;
+  const SETTLED = () => Promise.resolve(true);
 
-  beforeEach(() => {
-    now = 1_000_000;
-    made = [];
-    writes = healthWrites({ now: () => now });
-  });
-
-  /** Requests a change for an attempt that began `ago` milliseconds ago. */
-  const request = (name: string, ago: number, isSettled = true): Promise<void> =>
-    writes.once(name, now - ago, () => {
-      made.push(name);
-      return Promise.resolve(isSettled);
-    });
-
-  it('is made once for attempts that began before it was settled', async () => {
-    await request('begin', 100);
-    now += 1;
-    await request('begin', 50);
-    await request('begin', 2);
-    expect(made).toEqual(['begin']);
-  });
-
-  it('is made again for an attempt that began afterwards, because it read a newer subscription', async () => {
-    await request('begin', 100);
-    now += 10;
-    await request('begin', 5);
-    expect(made).toEqual(['begin', 'begin']);
-  });
-
-  it('does not block a different change', async () => {
-    await request('begin', 100);
-    now += 1;
-    await request('recover', 100);
-    expect(made).toEqual(['begin', 'recover']);
+  it.each([
+    [
+      'is made once for attempts that began before it was settled',
+      [
+        [1, 'begin', 50],
+        [0, 'begin', 2],
+      ],
+      [],
+    ],
+    ['is made again for an attempt that began afterwards', [[10, 'begin', 5]], ['begin']],
+    ['does not block a different change', [[1, 'recover', 100]], ['recover']],
+    [
+      'is remembered while an attempt from before it can be in flight',
+      [
+        [MAX_INVOCATION_MS, 'count', 0],
+        [0, 'begin', MAX_INVOCATION_MS + 1],
+      ],
+      ['count'],
+    ],
+    [
+      'is forgotten afterwards',
+      [
+        [MAX_INVOCATION_MS + 1, 'recover', 0],
+        [0, 'begin', MAX_INVOCATION_MS + 2],
+      ],
+      ['recover', 'begin'],
+    ],
+  ] as const)('%s', async (_, requests, made) => {
+    let now = 1_000_000;
+    const writes = healthWrites({ now: () => now });
+    await writes.once('begin', now - 100, SETTLED);
+    const again: string[] = [];
+    for (const [later, name, ago] of requests) {
+      now += later;
+      await writes.once(name, now - ago, () => {
+        again.push(name);
+        return SETTLED();
+      });
+    }
+    expect(again).toEqual(made);
   });
 
   it('that is in progress is not made a second time, whenever the attempt began', async () => {
+    const writes = healthWrites({ now: () => 1_000_000 });
     const { promise, resolve } = Promise.withResolvers<boolean>();
-    const first = writes.once('recover', now - 100, () => promise);
-    now += 10;
-    await request('recover', 0);
-    expect(made).toEqual([]);
+    const first = writes.once('recover', 999_900, () => promise);
+    const second = vi.fn<() => Promise<boolean>>(SETTLED);
+    await writes.once('recover', 1_000_000, second);
     resolve(true);
     await first;
-    await request('recover', 50);
-    expect(made).toEqual([]);
+    await writes.once('recover', 999_950, second);
+    expect(second).not.toHaveBeenCalled();
   });
 
-  it('that was not settled is made for the next attempt that requests it', async () => {
-    await request('recover', 100, false);
-    now += 1;
-    await request('recover', 100);
-    expect(made).toEqual(['recover', 'recover']);
-  });
-
-  it('that failed throws, and is made for the next attempt that requests it', async () => {
-    const failing = writes.once('recover', now - 100, () => Promise.reject(new Error('DynamoDB is down')));
-    await expect(failing).rejects.toThrow('DynamoDB is down');
-    await request('recover', 100);
-    expect(made).toEqual(['recover']);
-  });
-
-  it('is forgotten when no attempt from before it can be in flight', async () => {
-    await request('begin', 100);
-    now += MAX_INVOCATION_MS;
-    await request('count', 0);
-    await request('begin', MAX_INVOCATION_MS + 1);
-    expect(made).toEqual(['begin', 'count']);
-    now += 1;
-    await request('recover', 0);
-    await request('begin', MAX_INVOCATION_MS + 2);
-    expect(made).toEqual(['begin', 'count', 'recover', 'begin']);
+  it('that was not settled, or failed, is made for the next attempt that requests it', async () => {
+    const writes = healthWrites({ now: () => 1_000_000 });
+    const write = vi.fn<() => Promise<boolean>>(SETTLED);
+    await writes.once('recover', 999_900, write.mockResolvedValueOnce(false));
+    await expect(writes.once('recover', 999_900, write.mockRejectedValueOnce(fault))).rejects.toThrow(fault);
+    await writes.once('recover', 999_900, write);
+    expect(write).toHaveBeenCalledTimes(3);
   });
 });

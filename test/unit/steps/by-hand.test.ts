@@ -1,65 +1,90 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { removeMember } from '../../../shared/domain/delivery/chunk.ts';
 import { cancelDelivery } from '../../../shared/steps/cancel-delivery.ts';
-import { retryDelivery } from '../../../shared/steps/retry-delivery.ts';
+import { reopenDelivery, retryDelivery } from '../../../shared/steps/retry-delivery.ts';
 import { aBarePolicy, aMessage, aQueue, aSubscription } from '../../support/builders.ts';
 import { answered } from '../../support/delivery-builders.ts';
 import { chunkedWorld, type ChunkedWorld } from '../../support/in-memory/chunked-world.ts';
-import { type OneSubscriberWorld, subscribedWorld } from '../../support/in-memory/one-subscriber-world.ts';
+import { oneSubscriberWorld, type OneSubscriberWorld } from '../../support/in-memory/one-subscriber-world.ts';
 import { status } from '../../support/in-memory/scripted-subscriber.ts';
-import { removeMember } from '../../../shared/domain/delivery/chunk.ts';
 
+const OTHER = 'subscription-2';
 let world: OneSubscriberWorld;
 
-const subscribed = async (policy: Parameters<typeof subscribedWorld>[0]): Promise<void> => {
-  world = await subscribedWorld(policy);
+beforeEach(async () => {
+  world = oneSubscriberWorld();
+  await world.subscribe({ minimum_delay_retries: 2, minimum_delay: 600, maximum_delay: 600 });
+});
+
+const subscribed = async (policy: Parameters<OneSubscriberWorld['subscribe']>[0]): Promise<void> => {
+  world = oneSubscriberWorld();
+  await world.subscribe(policy);
 };
 
-beforeEach(() => subscribed({ minimum_delay_retries: 2, minimum_delay: 600, maximum_delay: 600 }));
+/** Publishes one message, which is answered with these status codes, and runs for a second. */
+const publish = async (...codes: readonly [number, ...number[]]): Promise<void> => {
+  const [first, ...others] = codes.map((code) => status(code));
+  if (first !== undefined) world.subscriber.script(world.url, [first, ...others]);
+  await world.publish();
+  await world.runFor(1_000);
+};
+
+const publishDelayed = () => world.dispatch({ ok: true, message: aMessage(), delaySeconds: 60 });
+
+const exhausted = async (): Promise<void> => {
+  await subscribed({});
+  await publish(500);
+  expect((await world.delivery()).status).toBe('exhausted');
+};
 
 const requests = (): number => world.subscriber.seen.length;
 const retry = () => retryDelivery(world.byHandContext, world.key);
+const cancel = (key = world.key) => cancelDelivery(world.byHandContext, key, 'manual');
+const reopen = (recovery = 'recovery-1') => reopenDelivery(world.byHandContext, world.key, recovery);
+
+/** Writes over the record, as an invocation does that then crashes. */
+const overwrite = async (name: 'claim' | 'settle', change: object): Promise<void> => {
+  const now = world.clock.now();
+  await world.deliveries.write({
+    name,
+    key: world.key,
+    expect: { kind: 'present' },
+    change: { updatedAt: now, expiresAt: now, ...change },
+  });
+};
 
 describe('a manual retry of an open delivery', () => {
-  it('makes the pending attempt now, with its number and the phase manual', async () => {
-    world.subscriber.script(world.url, [status(500), status(200)]);
-    await world.publish(1_000);
-    expect((await retry()).kind).toBe('retried');
-    await world.clock.run(world.clock.now() + 1_000);
-
-    expect(
-      (await world.delivery()).attempts.map(({ number, round, phase }) => [number, round, phase]),
-    ).toEqual([
-      [1, 1, 'initial'],
-      [2, 1, 'manual'],
-    ]);
-    expect((await world.delivery()).status).toBe('delivered');
-  });
-
-  it('removes the schedule of the pending attempt', async () => {
-    world.subscriber.script(world.url, [status(500), status(200)]);
-    await world.publish(1_000);
+  it('makes the pending attempt now, with its number and the phase manual, and removes its schedule', async () => {
+    await publish(500, 200);
     expect(world.schedules).toHaveLength(1);
-    await retry();
-
+    expect((await retry()).kind).toBe('retried');
     expect(world.schedules).toEqual([]);
+    await world.runFor(1_000);
+
+    expect(await world.delivery()).toMatchObject({
+      status: 'delivered',
+      attempts: [
+        { number: 1, round: 1, phase: 'initial' },
+        { number: 2, round: 1, phase: 'manual' },
+      ],
+    });
   });
 
   it('uses the place of that attempt in the policy, and the next delay starts from it', async () => {
-    world.subscriber.script(world.url, [status(500), status(500), status(500)]);
-    await world.publish(1_000);
+    await publish(500);
     await retry();
     await world.clock.run();
 
     const delivery = await world.delivery();
     expect(delivery.status).toBe('exhausted');
     expect(delivery.attempts.map(({ phase }) => phase)).toEqual(['initial', 'manual', 'pre_backoff']);
-    const [, second, third] = delivery.attempts;
-    expect((third?.startedAt ?? 0) - (second?.startedAt ?? 0)).toBeGreaterThanOrEqual(600_000);
+    expect(world.gaps()).toEqual([1, 600]);
   });
 
   it('makes the attempt once in fifty races with the automatic retry', async () => {
     world.subscriber.script(world.url, [status(500), status(200, { takesMs: 500 })]);
-    await world.publish(1_000);
+    await world.publish();
+    await world.runFor(1_000);
     const { next } = await world.delivery();
     await world.clock.run(next?.dueAt);
     const wakeUp = world.wakeUp(2, next?.dueAt);
@@ -74,59 +99,21 @@ describe('a manual retry of an open delivery', () => {
     expect((await world.delivery()).attempts).toHaveLength(2);
   });
 
-  it('is refused while an attempt is in flight', async () => {
-    world.subscriber.script(world.url, [status(500), status(200, { takesMs: 5_000 })]);
-    await world.publish(1_000);
-    await retry();
-    await world.clock.run(world.clock.now() + 1_000);
-
-    expect(await retry()).toMatchObject({ kind: 'refused', why: 'in_flight' });
-  });
-
   it('takes over after a crash and counts the request as lost', async () => {
-    world.subscriber.script(world.url, [status(500), status(200)]);
-    await world.publish(1_000);
-    const now = world.clock.now();
-    await world.deliveries.write({
-      name: 'claim',
-      key: world.key,
-      expect: { kind: 'present' },
-      change: { lease: { owner: 'dead', until: now - 1 }, updatedAt: now, expiresAt: now },
-    });
+    await publish(500, 200);
+    await overwrite('claim', { lease: { owner: 'dead', until: world.clock.now() - 1 } });
     expect((await retry()).kind).toBe('retried');
     await world.clock.run();
 
     expect((await world.delivery()).attempts.at(-1)).toMatchObject({ number: 2, lost: 1 });
   });
-
-  it('is refused for a disabled subscription', async () => {
-    world.subscriber.script(world.url, [status(500)]);
-    await world.publish(1_000);
-    await world.subscriptions.disable('orders', 'subscription-1', { reason: 'manual', at: 0 });
-
-    expect(await retry()).toMatchObject({ kind: 'refused', why: 'subscription_absent' });
-  });
 });
 
 describe('a manual retry of an ended delivery', () => {
-  const exhausted = async (): Promise<void> => {
-    await subscribed({});
-    world.subscriber.script(world.url, [status(500)]);
-    await world.publish(1_000);
-    expect((await world.delivery()).status).toBe('exhausted');
-  };
-
   it('opens another round: numbers continue, policy and budget start over', async () => {
     await exhausted();
-    await world.subscriptions.putQueue(
-      aQueue({
-        retryPolicy: {
-          ...aBarePolicy({ retries_with_no_delay: 2 }),
-          ignore_subscription_override: true,
-        },
-      }),
-    );
-    world.subscriber.script(world.url, [status(500), status(500), status(500)]);
+    const retryPolicy = { ...aBarePolicy({ retries_with_no_delay: 2 }), ignore_subscription_override: true };
+    await world.subscriptions.putQueue(aQueue({ retryPolicy }));
     await retry();
     await world.clock.run();
 
@@ -144,79 +131,138 @@ describe('a manual retry of an ended delivery', () => {
   it('is found by reconcile if its wake-up was not sent', async () => {
     await exhausted();
     world.subscriber.script(world.url, [status(200)]);
-    const lost = { ...world.wakeUps, sendDelayed: () => Promise.reject(new Error('SQS is unavailable')) };
-    const { ports, settings } = world.byHandContext;
-    await expect(retryDelivery({ ports: { ...ports, wakeUps: lost }, settings }, world.key)).rejects.toThrow(
-      'unavailable',
-    );
-    await world.clock.run(world.clock.now() + 60_000);
+    vi.spyOn(world.wakeUps, 'sendDelayed').mockRejectedValueOnce(new Error('SQS is unavailable'));
+    await expect(retry()).rejects.toThrow('unavailable');
+    await world.runFor(60_000);
     await world.reconcile();
     await world.clock.run();
 
     expect((await world.delivery()).status).toBe('delivered');
   });
 
-  it('is refused if the body was not kept', async () => {
-    await world.publish(1_000);
-    expect((await world.delivery()).status).toBe('delivered');
-
-    expect(await retry()).toMatchObject({ kind: 'refused', why: 'body_gone' });
-    expect(requests()).toBe(1);
-  });
-
   it('sends a delivered message again if all bodies are kept', async () => {
     world.settings.retainMessages = 'all';
-    await world.publish(1_000);
+    await publish(200);
     await retry();
     await world.clock.run();
 
     expect(requests()).toBe(2);
     expect(await world.delivery()).toMatchObject({ status: 'delivered', round: 2 });
   });
+});
 
-  it('is refused after the ttl of its message', async () => {
-    await subscribed({});
-    world.subscriber.script(world.url, [status(500)]);
-    const message = aMessage({ expiresAt: world.clock.now() + 5_000 });
-    await world.dispatch({ ok: true, message });
-    await world.clock.run(world.clock.now() + 6_000);
-
-    expect(await retry()).toMatchObject({ kind: 'refused', why: 'message_expired' });
+describe('a manual retry is refused', () => {
+  it.each([
+    [
+      'while an attempt is in flight',
+      'in_flight',
+      async () => {
+        await publish(500);
+        world.subscriber.script(world.url, [status(200, { takesMs: 5_000 })]);
+        await retry();
+        await world.runFor(1_000);
+      },
+    ],
+    [
+      'for a disabled subscription',
+      'subscription_absent',
+      async () => {
+        await publish(500);
+        await world.subscriptions.disable('orders', 'subscription-1', { reason: 'manual', at: 0 });
+      },
+    ],
+    ['if the body was not kept', 'body_gone', () => publish(200)],
+    [
+      'after the ttl of its message',
+      'message_expired',
+      async () => {
+        await subscribed({});
+        world.subscriber.script(world.url, [status(500)]);
+        await world.dispatch({ ok: true, message: aMessage({ expiresAt: world.startedAt + 5_000 }) });
+        await world.runFor(6_000);
+      },
+    ],
+    [
+      'while the delivery has pending steps',
+      'being_closed',
+      async () => {
+        await exhausted();
+        await overwrite('settle', { pendingSteps: [{ kind: 'undeliverable' }] });
+      },
+    ],
+    [
+      'if the record has no room for another round',
+      'too_many_attempts',
+      async () => {
+        await subscribed({ retries_with_no_delay: 100 });
+        await publish(500);
+        for (let round = 2; round <= 4; round += 1) {
+          await retry();
+          await world.runFor(600_000);
+        }
+        expect((await world.delivery()).attempts).toHaveLength(404);
+      },
+    ],
+  ])('%s', async (_, why, arrange) => {
+    await arrange();
+    const before = requests();
+    expect(await retry()).toMatchObject({ kind: 'refused', why });
+    expect(requests()).toBe(before);
   });
+});
 
-  it('is refused if the record has no room for another round', async () => {
-    await subscribed({ retries_with_no_delay: 100 });
-    world.subscriber.script(world.url, [status(500)]);
-    await world.publish(1_000);
-    for (let round = 2; round <= 4; round += 1) {
-      await retry();
-      await world.clock.run(world.clock.now() + 600_000);
-    }
-
-    expect((await world.delivery()).attempts).toHaveLength(404);
-    expect(await retry()).toMatchObject({ kind: 'refused', why: 'too_many_attempts' });
-  });
-
-  it('is refused while the delivery has pending steps', async () => {
+describe('reopening a delivery for a recovery', () => {
+  it('happens at most once per recovery, even if the round failed', async () => {
     await exhausted();
-    const now = world.clock.now();
-    await world.deliveries.write({
-      name: 'settle',
-      key: world.key,
-      expect: { kind: 'present' },
-      change: { pendingSteps: [{ kind: 'undeliverable' }], updatedAt: now, expiresAt: now },
-    });
+    expect((await reopen()).kind).toBe('retried');
+    await world.clock.run();
+    const again = await reopen();
+    await world.clock.run();
 
-    expect(await retry()).toMatchObject({ kind: 'refused', why: 'being_closed' });
+    expect(again).toMatchObject({ kind: 'refused', why: 'recovered_already' });
+    expect(requests()).toBe(2);
+  });
+
+  it('remembers the last ten recoveries', async () => {
+    await exhausted();
+    const ids = Array.from({ length: 11 }, (_, index) => `recovery-${index}`);
+    for (const id of ids) {
+      expect((await reopen(id)).kind).toBe('retried');
+      await world.clock.run();
+    }
+    expect((await world.delivery()).recoveries).toEqual(ids.slice(1));
+  });
+
+  it('resends a wake-up that a crash prevented', async () => {
+    await exhausted();
+    world.subscriber.script(world.url, [status(200)]);
+    vi.spyOn(world.wakeUps, 'sendDelayed').mockRejectedValueOnce(new Error('killed'));
+    await expect(reopen()).rejects.toThrow('killed');
+    await reopen();
+    await world.clock.run();
+
+    expect((await world.delivery()).status).toBe('delivered');
+    expect(requests()).toBe(2);
+  });
+
+  it.each([
+    ['delivered', 200],
+    ['open', 500],
+  ])('is refused for a delivery that is %s', async (why, code) => {
+    world.settings.retainMessages = 'all';
+    await publish(code);
+    expect(await reopen()).toMatchObject({ kind: 'refused', why });
   });
 });
 
 describe('a manual cancellation', () => {
-  const cancel = () => cancelDelivery(world.byHandContext, world.key, 'manual');
+  const subscribeOther = (state: Parameters<typeof aSubscription>[0] = {}) =>
+    world.subscriptions.addSubscription(
+      aSubscription({ id: OTHER, subscriber: 'https://other.test/', ...state }),
+    );
 
   it('prevents further requests and removes the schedule', async () => {
-    world.subscriber.script(world.url, [status(500), status(200)]);
-    await world.publish(1_000);
+    await publish(500);
     expect((await cancel()).kind).toBe('cancelled');
     expect(world.schedules).toEqual([]);
     await world.clock.run();
@@ -225,8 +271,9 @@ describe('a manual cancellation', () => {
     expect(await world.delivery()).toMatchObject({ status: 'cancelled', reason: 'manual' });
   });
 
-  it('prevents a first attempt that is not due yet', async () => {
-    await world.dispatch({ ok: true, message: aMessage(), delaySeconds: 60 });
+  it('prevents a first attempt that is not due yet, even of a subscription that is deleted by then', async () => {
+    await publishDelayed();
+    await world.subscriptions.markDeleted({ ...world.name, now: world.clock.now() + 1 });
     expect((await cancel()).kind).toBe('cancelled');
     await world.clock.run();
 
@@ -234,140 +281,81 @@ describe('a manual cancellation', () => {
     expect((await world.delivery()).status).toBe('cancelled');
   });
 
-  it('is refused for a subscription without a delivery', async () => {
-    await world.publish(1_000);
-    const other = { ...world.key, subscriptionId: 'unknown' };
-
-    expect(await cancelDelivery(world.byHandContext, other, 'manual')).toMatchObject({
-      why: 'no_such_delivery',
-    });
-  });
-
   it.each([
+    ['is unknown', { id: 'unknown' }],
     ['was unconfirmed when the message was accepted', { unconfirmed: { tokenHash: 'x', at: 0 } }],
     ['was deleted when the message was accepted', { deletedAt: 1 }],
     ['was expired when the message was accepted', { expiresAt: 1 }],
+    ['was confirmed after the message was accepted', { confirmedAt: Infinity }],
   ])('creates no record for a subscription that %s', async (_case, state) => {
-    const stranger = { ...world.key, subscriptionId: 'subscription-2' };
-    await world.subscriptions.addSubscription(
-      aSubscription({ id: stranger.subscriptionId, subscriber: 'https://other.test/', ...state }),
-    );
-    await world.dispatch({ ok: true, message: aMessage(), delaySeconds: 60 });
+    await subscribeOther(state);
+    await publishDelayed();
+    const stranger = { ...world.key, subscriptionId: OTHER };
 
-    expect(await cancelDelivery(world.byHandContext, stranger, 'manual')).toMatchObject({
-      why: 'no_such_delivery',
-    });
-    expect((await cancel()).kind).toBe('cancelled');
-    await world.clock.run();
-    expect(requests()).toBe(0);
-  });
-
-  it('creates no record for a subscription that was confirmed after the message was accepted', async () => {
-    const stranger = { ...world.key, subscriptionId: 'subscription-2' };
-    await world.dispatch({ ok: true, message: aMessage(), delaySeconds: 60 });
-    const confirmedAt = world.clock.now() + 1;
-    await world.subscriptions.addSubscription(
-      aSubscription({ id: stranger.subscriptionId, subscriber: 'https://other.test/', confirmedAt }),
-    );
-
-    expect(await cancelDelivery(world.byHandContext, stranger, 'manual')).toMatchObject({
-      why: 'no_such_delivery',
-    });
-  });
-
-  it('prevents the first attempt for a subscription that was deleted after the message was accepted', async () => {
-    await world.dispatch({ ok: true, message: aMessage(), delaySeconds: 60 });
-    const deletedAt = world.clock.now() + 1;
-    await world.subscriptions.markDeleted({
-      queue: 'orders',
-      subscriptionId: world.key.subscriptionId,
-      now: deletedAt,
-    });
-
-    expect((await cancel()).kind).toBe('cancelled');
+    expect(await cancel(stranger)).toMatchObject({ why: 'no_such_delivery' });
+    expect(await world.deliveries.find(stranger)).toBeUndefined();
   });
 
   it('is refused before a first attempt that a filter may prevent', async () => {
-    await world.subscriptions.addSubscription(
-      aSubscription({
-        id: 'subscription-2',
-        subscriber: 'https://other.test/',
-        options: { event_types: ['order.cancelled'] },
-      }),
-    );
-    await world.dispatch({ ok: true, message: aMessage(), delaySeconds: 60 });
-    const filtered = { ...world.key, subscriptionId: 'subscription-2' };
+    await subscribeOther({ options: { event_types: ['order.cancelled'] } });
+    await publishDelayed();
+    const filtered = { ...world.key, subscriptionId: OTHER };
 
-    expect(await cancelDelivery(world.byHandContext, filtered, 'manual')).toMatchObject({ why: 'not_begun' });
+    expect(await cancel(filtered)).toMatchObject({ why: 'not_begun' });
     expect(await world.deliveries.find(filtered)).toBeUndefined();
   });
 
   it('is refused until dispatch reaches the subscription, then cancels the delivery', async () => {
-    await world.subscriptions.addSubscription(
-      aSubscription({ id: 'subscription-2', subscriber: 'https://other.test/' }),
-    );
+    await subscribeOther();
     world.settings.pageSize = 1;
-    const addPart = world.messageRecords.addPart.bind(world.messageRecords);
-    world.messageRecords.addPart = () => Promise.reject(new Error('killed'));
-    const message = { ok: true, message: aMessage(), delaySeconds: 60 } as const;
-    await expect(world.dispatch(message)).rejects.toThrow('killed');
-    const ahead = { ...world.key, subscriptionId: 'subscription-2' };
-    expect(await cancelDelivery(world.byHandContext, ahead, 'manual')).toMatchObject({ why: 'not_begun' });
+    vi.spyOn(world.messageRecords, 'addPart').mockRejectedValueOnce(new Error('killed'));
+    await expect(publishDelayed()).rejects.toThrow('killed');
+    const ahead = { ...world.key, subscriptionId: OTHER };
+    expect(await cancel(ahead)).toMatchObject({ why: 'not_begun' });
     expect(await world.deliveries.find(ahead)).toBeUndefined();
 
-    world.messageRecords.addPart = addPart;
-    await world.dispatch(message);
-    expect(await cancelDelivery(world.byHandContext, ahead, 'manual')).toMatchObject({ why: 'not_begun' });
-    const found = { ...ahead, bucket: 1 };
-    expect((await cancelDelivery(world.byHandContext, found, 'manual')).kind).toBe('cancelled');
+    await publishDelayed();
+    expect(await cancel(ahead)).toMatchObject({ why: 'not_begun' });
+    expect((await cancel({ ...ahead, bucket: 1 })).kind).toBe('cancelled');
     await world.clock.run();
     expect(world.subscriber.seen.map(({ request }) => request.url)).toEqual([world.url]);
-    expect((await world.delivery('subscription-2')).status).toBe('cancelled');
+    expect((await world.delivery(OTHER)).status).toBe('cancelled');
   });
 
   it('does not allow another round while its request is in flight', async () => {
-    world.subscriber.script(world.url, [status(500), status(500, { takesMs: 14_000 }), status(200)]);
-    await world.publish(1_000);
+    await publish(500);
+    world.subscriber.script(world.url, [status(500, { takesMs: 14_000 }), status(200)]);
     await retry();
-    await world.clock.run(world.clock.now() + 1_000);
+    await world.runFor(1_000);
     await cancel();
     expect(await retry()).toMatchObject({ kind: 'refused', why: 'in_flight' });
 
-    await world.clock.run(world.clock.now() + 30_000);
+    await world.runFor(30_000);
     expect((await retry()).kind).toBe('retried');
     await world.clock.run();
     expect(await world.delivery()).toMatchObject({ status: 'delivered', round: 2 });
   });
 
   it('is refused for an ended delivery', async () => {
-    await world.publish(1_000);
-
+    await publish(200);
     expect(await cancel()).toMatchObject({ kind: 'refused', why: 'over' });
   });
 
-  it('during an attempt still records its success and makes no other attempt', async () => {
-    world.subscriber.script(world.url, [status(500), status(200, { takesMs: 5_000 })]);
-    await world.publish(1_000);
-    await retry();
-    await world.clock.run(world.clock.now() + 1_000);
+  it.each([
+    ['still records its success and makes no other attempt', 200, 'delivered'],
+    ['that fails prevents retries', 500, 'cancelled'],
+  ])('during an attempt %s', async (_, code, end) => {
+    await subscribed({ retries_with_no_delay: 5 });
+    world.subscriber.script(world.url, [status(code, { takesMs: 1_000 })]);
+    await world.publish();
+    await world.runFor(500);
     expect((await cancel()).kind).toBe('cancelled');
     await world.clock.run();
 
     const delivery = await world.delivery();
-    expect(delivery).toMatchObject({ status: 'delivered', lost: 1 });
+    expect(delivery).toMatchObject({ status: end, lost: 1 });
     expect(delivery.lateResults).toHaveLength(1);
-    expect(requests()).toBe(2);
-  });
-
-  it('during a failing attempt prevents retries', async () => {
-    await subscribed({ retries_with_no_delay: 5 });
-    world.subscriber.script(world.url, [status(500, { takesMs: 1_000 })]);
-    await world.publish(500);
-    await cancel();
-    await world.clock.run();
-
     expect(requests()).toBe(1);
-    expect((await world.delivery()).status).toBe('cancelled');
   });
 });
 
