@@ -32,7 +32,7 @@ export const oneSubscriberWorld = () => {
     /** With these retries, and no others. */
     subscribe: async (
       policy: Partial<RetryPolicy> = {},
-      { options, ...more }: Partial<Subscription> = {},
+      { options, ...more }: Parameters<typeof aSubscription>[0] = {},
     ): Promise<void> => {
       await subscriptions.putQueue(aQueue());
       await subscriptions.addSubscription(
