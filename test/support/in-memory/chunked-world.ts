@@ -1,12 +1,14 @@
 import type { ChunkJob } from '../../../shared/domain/delivery/job.ts';
 import type { Chunk } from '../../../shared/domain/delivery/chunk.ts';
 import type { Message } from '../../../shared/domain/message/message.ts';
+import type { Status } from '../../../shared/domain/delivery/vocabulary.ts';
 import type { RetryPolicy } from '../../../shared/domain/retry/policy.ts';
 import type { Subscription } from '../../../shared/domain/subscription/subscription.ts';
 import { deliver } from '../../../functions/deliver/deliver.ts';
 import type { SqsReceipt } from '../../../functions/deliver/context.ts';
 import { aBarePolicy, aMessage, aQueue, aSubscription } from '../builders.ts';
 import { pipelineWorld } from './pipeline-world.ts';
+import { type ScriptedReply, status } from './scripted-subscriber.ts';
 import { deliveryKeyFor } from '../../../functions/api/deliveries/routes.ts';
 
 type Call = (...given: never[]) => unknown;
@@ -71,6 +73,15 @@ export const chunkedWorld = async (
   };
 
   const message = { queue: 'orders', messageId: 'message-1' };
+  const publish = (more: Partial<Message> = {}, delaySeconds?: number): Promise<void> =>
+    world.dispatch({
+      ok: true,
+      message: aMessage(more),
+      ...(delaySeconds === undefined ? {} : { delaySeconds }),
+    });
+  const answer = (id: string, ...replies: [ScriptedReply, ...ScriptedReply[]]): void => {
+    world.subscriber.script(urlOf(id), replies);
+  };
   return {
     ...world,
     startedAt,
@@ -80,12 +91,22 @@ export const chunkedWorld = async (
     /** The writes of deliver, in order. */
     writes: () => writes.map(({ write }) => write),
     writesSeen: writes,
-    publish: (more: Partial<Message> = {}, delaySeconds?: number): Promise<void> =>
-      world.dispatch({
-        ok: true,
-        message: aMessage(more),
-        ...(delaySeconds === undefined ? {} : { delaySeconds }),
-      }),
+    publish,
+    /** Publishes and runs until nothing is pending. */
+    deliver: async (more: Partial<Message> = {}): Promise<void> => {
+      await publish(more);
+      await world.clock.run();
+    },
+    /** The replies of a subscriber: in order, then the last one repeatedly. */
+    answer,
+    /** Every subscriber succeeds after so many milliseconds, plus `step` for each one before it. */
+    answerAll: (takesMs: number, step = 0): void => {
+      for (const [index, id] of ids.entries()) answer(id, status(200, { takesMs: takesMs + step * index }));
+    },
+    statuses: (): Promise<Status[]> => Promise.all(ids.map(async (id) => (await world.delivery(id)).status)),
+    /** How often each attempt of a subscriber's delivery was lost. */
+    lostOf: async (id: string): Promise<number[]> =>
+      (await world.delivery(id)).attempts.map(({ lost = 0 }) => lost),
     /** Runs until this many milliseconds after the start. */
     until: (ms: number): Promise<void> => world.clock.run(startedAt + ms),
     requestsOf: (id: string): number =>

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { eraseBody } from '../../../functions/api/messages/messages.ts';
 import { asEnabled, moveTo } from '../../../shared/domain/subscription/change.ts';
 import { parseDestination } from '../../../shared/domain/subscription/destination.ts';
+import { RequestNotSentError } from '../../../shared/ports/subscriber.ts';
 import { aMessage } from '../../support/builders.ts';
 import { oneSubscriberWorld, type OneSubscriberWorld } from '../../support/in-memory/one-subscriber-world.ts';
 import { status } from '../../support/in-memory/scripted-subscriber.ts';
@@ -275,6 +276,38 @@ describe('a lease that a slow call left too short for a request and its record',
     );
     expect(await world.delivery()).toMatchObject({ status: 'delivered' });
     expect(await lost()).toEqual(requestedAt.map(() => 0));
+  });
+});
+
+describe('a request that cannot be sent because of an internal fault', () => {
+  it.each([
+    ['is neither an attempt nor lost', [status(200)], { status: 'pending', attempts: [], lost: 0 }],
+    [
+      'keeps the number of its retry',
+      [status(503), status(200)],
+      { status: 'retrying', next: { number: 2 }, lost: 0 },
+    ],
+  ])('%s, and is sent when its message is redelivered', async (_, replies, waiting) => {
+    await world.subscribe({ minimum_delay_retries: 1, minimum_delay: 10 });
+    const send = world.subscriber.post.bind(world.subscriber);
+    const post = vi
+      .spyOn(world.subscriber, 'post')
+      .mockImplementation((...request) =>
+        world.subscriber.seen.length === replies.length - 1
+          ? Promise.reject(new RequestNotSentError('EMFILE'))
+          : send(...request),
+      );
+    world.subscriber.script(world.url, [replies[0] ?? status(200), ...replies.slice(1)]);
+    await world.publish();
+    await world.runFor(MINUTE_MS);
+    const { lease, ...delivery } = await world.delivery();
+    expect(delivery).toMatchObject(waiting);
+    expect(lease).toBeUndefined();
+
+    post.mockRestore();
+    await world.clock.run();
+    expect((await world.delivery()).status).toBe('delivered');
+    expect(await lost()).toEqual(replies.map(() => 0));
   });
 });
 
