@@ -102,19 +102,3 @@ describe('a final status', () => {
     expect(finalCounts()).toEqual({ DeliveriesDelivered: 1 });
   });
 });
-
-it.each([
-  [
-    'names the message if it can be read',
-    { ok: true as const, message: aMessage({ queue: 'unknown' }) },
-    { reason: 'unknown_queue', message: { queue: 'unknown', messageId: 'message-1' } },
-  ],
-  [
-    'names the SQS message id if it cannot be read',
-    { ok: false, reason: 'not_json' } as const,
-    { reason: 'not_json' },
-  ],
-])('the log of a refused message %s', async (_, reading, logged) => {
-  await world.dispatch(reading);
-  expect(noted('message_refused')).toEqual([{ fact: 'message_refused', id: 'ingress-1', ...logged }]);
-});

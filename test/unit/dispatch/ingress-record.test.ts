@@ -1,30 +1,26 @@
-import type { SQSRecord } from 'aws-lambda';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { dispatchRecord, withReferencedData } from '../../../functions/dispatch/ingress-record.ts';
 import type { DataReference } from '../../../shared/domain/message/data-reference.ts';
 import { versionOf } from '../../../shared/domain/message/version.ts';
-import { subscriberOf } from '../../../shared/domain/subscription/destination.ts';
 import type { ParsedIngress } from '../../../shared/wire/ingress/message.ts';
-import { aBarePolicy, aMessage, aQueue, aSubscription } from '../../support/builders.ts';
+import { aBarePolicy, aMessage } from '../../support/builders.ts';
 import { inMemoryReferencedData } from '../../support/in-memory/in-memory-referenced-data.ts';
-import { pipelineWorld, type PipelineWorld } from '../../support/in-memory/pipeline-world.ts';
 import { status } from '../../support/in-memory/scripted-subscriber.ts';
+import { anSqsRecord } from '../../support/sqs-event.ts';
+import { dispatchWorld, type DispatchWorld } from './dispatch-world.ts';
 
-const SUBSCRIBER = 'https://subscriber.test/hook';
 const dataRef = { bucket: 'producer', key: 'webhooks/17.json' };
 const data = '{"b": 12345678901234567890,  "a": "\\u00e9"}';
 const head = { queue: 'orders', id: 'message-1', timestamp: '2026-01-01T00:00:00.000Z' };
 
-let world: PipelineWorld;
+let world: DispatchWorld;
 let objects: ReturnType<typeof inMemoryReferencedData>;
 
+/** With one subscription, which retries once. */
 beforeEach(async () => {
-  world = pipelineWorld();
+  world = await dispatchWorld();
   objects = inMemoryReferencedData();
-  await world.subscriptions.putQueue(aQueue());
-  await world.subscriptions.addSubscription(
-    aSubscription({ options: { _retry_policy: aBarePolicy({ minimum_delay_retries: 1 }) } }),
-  );
+  await world.subscribe('one', { options: { _retry_policy: aBarePolicy({ minimum_delay_retries: 1 }) } });
 });
 
 const read = (reading: ParsedIngress) =>
@@ -50,83 +46,56 @@ const accept = async (reference: DataReference = dataRef): Promise<void> => {
   );
 };
 
-const sentBodies = (): string[] => world.subscriber.seen.map(({ request }) => request.body);
+const ofSize = (size: number, letter = 'x') => `"${letter.repeat(size)}"`;
 
 describe('a message that references its data', () => {
   it('is delivered and retried with the bytes of the object, even if that is deleted after acceptance', async () => {
     objects.put(dataRef, Buffer.from(data));
-    world.subscriber.script(SUBSCRIBER, [status(500), status(200)]);
+    world.subscriber.script(world.urlOf('one'), [status(500), status(200)]);
     await accept();
     objects.remove(dataRef);
     await world.clock.run();
 
-    expect(sentBodies()).toHaveLength(2);
-    for (const body of sentBodies()) expect(body.endsWith(`"data":${data}}`)).toBe(true);
-    expect(await world.delivery()).toMatchObject({ status: 'delivered' });
+    expect(world.bodies().map((body) => body.endsWith(`"data":${data}}`))).toEqual([true, true]);
+    expect(await world.delivery('one')).toMatchObject({ status: 'delivered' });
   });
 
   it.each([
-    { size: 5_000, kind: 'inline' },
-    { size: 10_000, kind: 'stored' },
-    { size: 1_000_000, kind: 'stored' },
-  ])('is stored from the start: $size bytes $kind', async ({ size, kind }) => {
-    objects.put(dataRef, Buffer.from(`"${'x'.repeat(size)}"`));
+    [5_000, 'inline'],
+    [10_000, 'stored'],
+    [1_000_000, 'stored'],
+  ])('is stored from the start: %i bytes %s', async (size, kind) => {
+    objects.put(dataRef, Buffer.from(ofSize(size)));
     await accept();
 
-    expect(await world.messageRecords.find({ queue: 'orders', messageId: head.id })).toMatchObject({
-      body: { kind },
-    });
+    expect(await world.record()).toMatchObject({ body: { kind } });
   });
 
-  it.each([5_000, 100_000])(
-    'of %i bytes is completed by a redelivery after a crash, although the object was deleted',
-    async (size) => {
-      const large = `"${'x'.repeat(size)}"`;
-      objects.put(dataRef, Buffer.from(large));
-      const { deliveryQueue } = world.dispatchContext.ports;
-      world.dispatchContext.ports.deliveryQueue = { send: () => Promise.reject(new Error('crash')) };
-      await expect(accept()).rejects.toThrow('crash');
-      world.dispatchContext.ports.deliveryQueue = deliveryQueue;
-      objects.remove(dataRef);
-      await accept();
-      await world.clock.run();
+  it.each([
+    ['was deleted', 5_000, () => objects.remove(dataRef)],
+    ['was deleted', 100_000, () => objects.remove(dataRef)],
+    ['changed', 5_000, () => objects.put(dataRef, Buffer.from(ofSize(5_000, 'y')))],
+    ['changed', 100_000, () => objects.put(dataRef, Buffer.from(ofSize(100_000, 'y')))],
+  ])('is completed after a crash although the object %s: %i bytes', async (_, size, change) => {
+    objects.put(dataRef, Buffer.from(ofSize(size)));
+    await world.crashBeforeSending(accept);
+    change();
+    await accept();
+    await world.clock.run();
 
-      expect(sentBodies().map((body) => body.endsWith(`"data":${large}}`))).toEqual([true]);
-      expect(world.deadLetters.sent).toEqual([]);
-    },
-  );
-
-  it.each([5_000, 100_000])(
-    'of %i bytes is completed after a crash with the accepted data, although the object changed',
-    async (size) => {
-      const accepted = `"${'x'.repeat(size)}"`;
-      objects.put(dataRef, Buffer.from(accepted));
-      const { deliveryQueue } = world.dispatchContext.ports;
-      world.dispatchContext.ports.deliveryQueue = { send: () => Promise.reject(new Error('crash')) };
-      await expect(accept()).rejects.toThrow('crash');
-      world.dispatchContext.ports.deliveryQueue = deliveryQueue;
-      objects.put(dataRef, Buffer.from(`"${'y'.repeat(size)}"`));
-      await accept();
-      await world.clock.run();
-
-      expect(sentBodies().map((body) => body.endsWith(`"data":${accepted}}`))).toEqual([true]);
-    },
-  );
+    expect(world.bodies().map((body) => body.endsWith(`"data":${ofSize(size)}}`))).toEqual([true]);
+    expect(world.deadLetters.sent).toEqual([]);
+  });
 
   it('is completed for the subscriptions that matched the accepted data, although the object changed', async () => {
-    await world.subscriptions.addSubscription(
-      aSubscription({ id: 'choosy', subscriber: 'https://choosy.test/', options: { filter: { n: [1] } } }),
-    );
+    await world.subscribe('choosy', { options: { filter: { n: [1] } } });
     objects.put(dataRef, Buffer.from('{"n":1}'));
-    const { deliveryQueue } = world.dispatchContext.ports;
-    world.dispatchContext.ports.deliveryQueue = { send: () => Promise.reject(new Error('crash')) };
-    await expect(accept()).rejects.toThrow('crash');
-    world.dispatchContext.ports.deliveryQueue = deliveryQueue;
+    await world.crashBeforeSending(accept);
     objects.put(dataRef, Buffer.from('{"n":2}'));
     await accept();
     await world.clock.run();
 
-    expect(world.subscriber.seen.map(({ request }) => request.url)).toContain('https://choosy.test/');
+    expect(world.called()).toContain('choosy');
   });
 
   it('is dead-lettered if its object is missing and another version is stored under its id', async () => {
@@ -181,57 +150,35 @@ describe('a reference', () => {
   });
 });
 
-const trace = { traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`, tracestate: 'vendor=1' };
-
-const record = (): SQSRecord => ({
-  messageId: 'sqs-1',
-  receiptHandle: 'handle',
-  body: '{"queue": "orders", "id": "message-1", "data": 1}',
-  attributes: {
-    ApproximateReceiveCount: '1',
-    SentTimestamp: '1000',
-    SenderId: 'sender',
-    ApproximateFirstReceiveTimestamp: '1000',
-  },
-  messageAttributes: Object.fromEntries(
-    Object.entries(trace).map(([name, stringValue]) => [name, { dataType: 'String', stringValue }]),
-  ),
-  md5OfBody: '',
-  eventSource: 'aws:sqs',
-  eventSourceARN: 'arn:aws:sqs:eu-central-1:111122223333:ingress',
-  awsRegion: 'eu-central-1',
-});
-
-/** The headers of the first attempt and of a retry. */
-const headersWith = async (tracing: boolean) => {
-  const world = pipelineWorld();
-  await world.subscriptions.putQueue(aQueue());
-  const subscription = aSubscription({
-    options: { _retry_policy: aBarePolicy({ minimum_delay_retries: 1 }) },
-  });
-  await world.subscriptions.addSubscription(subscription);
-  world.subscriber.script(subscriberOf(subscription.destination), [status(500), status(200)]);
-  const { dispatchContext } = world;
-  const context = {
-    ...dispatchContext,
-    ports: { ...dispatchContext.ports, referencedData: inMemoryReferencedData() },
-    settings: { ...dispatchContext.settings, payloadSources: [], ingressRoutes: {}, tracing },
-  };
-  await dispatchRecord(context, record());
-  await world.clock.run();
-  return world.subscriber.seen.map(({ request }) => request.headers);
-};
-
 describe('the trace of a message', () => {
-  it('is in the headers of every attempt with the setting tracing', async () => {
-    const [first, retry] = await headersWith(true);
-    expect(first).toMatchObject(trace);
-    expect(retry).toMatchObject(trace);
-  });
+  const trace = { traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`, tracestate: 'vendor=1' };
 
-  it('is not passed on without the setting', async () => {
-    const headers = await headersWith(false);
-    expect(headers).toHaveLength(2);
-    for (const one of headers) expect(Object.keys(one)).not.toContain('traceparent');
+  it.each([
+    ['is in the headers of every attempt with the setting tracing', true, trace],
+    ['is not passed on without the setting', false, { traceparent: undefined, tracestate: undefined }],
+  ])('%s', async (_, tracing, expected) => {
+    world.subscriber.script(world.urlOf('one'), [status(500), status(200)]);
+    const { ports, settings, ...context } = world.dispatchContext;
+    await dispatchRecord(
+      {
+        ...context,
+        ports: { ...ports, referencedData: objects },
+        settings: { ...settings, payloadSources: [], ingressRoutes: {}, tracing },
+      },
+      {
+        ...anSqsRecord('{"queue": "orders", "id": "message-1", "data": 1}'),
+        messageAttributes: Object.fromEntries(
+          Object.entries(trace).map(([name, stringValue]) => [name, { dataType: 'String', stringValue }]),
+        ),
+      },
+    );
+    await world.clock.run();
+
+    expect(
+      world.subscriber.seen.map(({ request: { headers } }) => ({
+        traceparent: headers['traceparent'],
+        tracestate: headers['tracestate'],
+      })),
+    ).toEqual([expected, expected]);
   });
 });

@@ -1,40 +1,21 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { bucketIn, endOfBuckets, partWith } from '../../../shared/domain/delivery/fan-out.ts';
 import type { FirstJob } from '../../../shared/domain/delivery/job.ts';
 import { noCounters } from '../../../shared/domain/delivery/statistics.ts';
 import { UnfinishedError } from '../../../shared/domain/receives.ts';
 import type { Subscription } from '../../../shared/domain/subscription/subscription.ts';
-import type { MessageRecord } from '../../../shared/ports/messages.ts';
 import { countFact } from '../../../shared/steps/counting-journal.ts';
-import { aMessage, aQueue, aSubscription } from '../../support/builders.ts';
-import { pipelineWorld, type PipelineWorld } from '../../support/in-memory/pipeline-world.ts';
-
-const KEY = { queue: 'orders', messageId: 'message-1' };
-const PUBLISHED = { ok: true, message: aMessage() } as const;
+import { dispatchWorld, type DispatchWorld } from './dispatch-world.ts';
 
 const idAt = (index: number): string => `s-${String(index).padStart(5, '0')}`;
+const ids = (count: number): string[] => Array.from({ length: count }, (_, index) => idAt(index));
 
 /** A queue with `count` subscriptions, ten per page. Sent jobs are collected in `sent` and not delivered. */
 const aPagedWorld = async (count: number, about: (index: number) => Partial<Subscription> = () => ({})) => {
-  const world = pipelineWorld();
+  const world = await dispatchWorld();
   world.settings.pageSize = 10;
-  await world.subscriptions.putQueue(aQueue());
-  const subscribe = (index: number, more: Partial<Subscription> = {}) =>
-    world.subscriptions.addSubscription(
-      aSubscription({ id: idAt(index), subscriber: `https://s.test/${index}`, ...more }),
-    );
-  for (let index = 0; index < count; index += 1) await subscribe(index, about(index));
-  const sent: FirstJob[] = [];
-  world.dispatchContext.ports.deliveryQueue.send = (jobs) => {
-    sent.push(...jobs);
-    return Promise.resolve();
-  };
-  const record = async (): Promise<MessageRecord> => {
-    const found = await world.messageRecords.find(KEY);
-    if (found === undefined) throw new Error('the message has no record');
-    return found;
-  };
-  return { ...world, subscribe, sent, record };
+  for (const [index, id] of ids(count).entries()) await world.subscribe(id, about(index));
+  return { ...world, sent: world.collectJobs() };
 };
 
 const named = (job: FirstJob): readonly string[] =>
@@ -55,10 +36,11 @@ const placesIn = (jobs: readonly FirstJob[]): Map<string, string> => {
   return places;
 };
 
-const ids = (count: number): string[] => Array.from({ length: count }, (_, index) => idAt(index));
+/** Ids of the subscriptions that jobs were sent for, each once. */
+const reached = (jobs: readonly FirstJob[]): string[] => [...placesIn(jobs).keys()].sort();
 
 /** Makes the `nth` following call to a port crash dispatch, before or after the call. */
-const crashAt = (world: PipelineWorld, nth: number, moment: 'before' | 'after'): void => {
+const crashAt = (world: DispatchWorld, nth: number, moment: 'before' | 'after'): void => {
   let calls = 0;
   const { messageRecords, deliveryQueue } = world.dispatchContext.ports;
   const crashing =
@@ -74,20 +56,18 @@ const crashAt = (world: PipelineWorld, nth: number, moment: 'before' | 'after'):
   deliveryQueue.send = crashing(deliveryQueue.send.bind(deliveryQueue));
 };
 
-describe('a message to one page of subscriptions', () => {
-  it('has neither parts nor `until` in its record', async () => {
-    const world = await aPagedWorld(10);
-    await world.dispatch(PUBLISHED);
-    expect(await world.record()).not.toHaveProperty('lastSubscriptionId');
-    expect(await world.record()).not.toHaveProperty('parts');
-    expect(allNamed(world.sent)).toEqual(ids(10));
-  });
+it('a message to one page of subscriptions has neither parts nor `until` in its record', async () => {
+  const world = await aPagedWorld(10);
+  await world.publish();
+  expect(await world.record()).not.toHaveProperty('lastSubscriptionId');
+  expect(await world.record()).not.toHaveProperty('parts');
+  expect(allNamed(world.sent)).toEqual(ids(10));
 });
 
 describe('a message to several pages of subscriptions', () => {
   it('is sent to each subscription once, and its record contains their buckets', async () => {
     const world = await aPagedWorld(35);
-    await world.dispatch(PUBLISHED);
+    await world.publish();
     const record = await world.record();
     expect(allNamed(world.sent)).toEqual(ids(35));
     expect(record).toMatchObject({ matched: 35, filtered: 0, duplicates: 0 });
@@ -100,32 +80,32 @@ describe('a message to several pages of subscriptions', () => {
 
   it('is read, recorded and sent page by page', async () => {
     const world = await aPagedWorld(25);
-    const steps: string[] = [];
     const { messageRecords, deliveryQueue, subscriptions } = world.dispatchContext.ports;
-    const addPart = messageRecords.addPart.bind(messageRecords);
-    const send = deliveryQueue.send.bind(deliveryQueue);
-    const page = subscriptions.page.bind(subscriptions);
-    subscriptions.page = (...args) => {
-      steps.push('read');
-      return page(...args);
-    };
-    messageRecords.addPart = (...args) => {
-      steps.push('recorded');
-      return addPart(...args);
-    };
-    deliveryQueue.send = (jobs) => {
-      steps.push('sent');
-      return send(jobs);
-    };
-    await world.dispatch(PUBLISHED);
-    expect(steps).toEqual(['read', 'sent', 'read', 'recorded', 'sent', 'read', 'recorded', 'sent']);
+    const calls = [
+      ['read', vi.spyOn(subscriptions, 'page')],
+      ['recorded', vi.spyOn(messageRecords, 'addPart')],
+      ['sent', vi.spyOn(deliveryQueue, 'send')],
+    ] as const;
+    await world.publish();
+    const steps: string[] = [];
+    for (const [step, { mock }] of calls) for (const order of mock.invocationCallOrder) steps[order] = step;
+    expect(steps.filter(Boolean)).toEqual([
+      'read',
+      'sent',
+      'read',
+      'recorded',
+      'sent',
+      'read',
+      'recorded',
+      'sent',
+    ]);
   });
 
   it('counts filtered subscriptions of all pages', async () => {
     const world = await aPagedWorld(35, (index) =>
       index % 5 === 0 ? {} : { options: { event_types: ['none'] } },
     );
-    await world.dispatch(PUBLISHED);
+    await world.publish();
     expect(await world.record()).toMatchObject({ matched: 7, filtered: 28 });
   });
 
@@ -133,7 +113,7 @@ describe('a message to several pages of subscriptions', () => {
     const world = await aPagedWorld(95, (index) =>
       index === 57 ? {} : { options: { event_types: ['none'] } },
     );
-    await world.dispatch(PUBLISHED);
+    await world.publish();
     expect(allNamed(world.sent)).toEqual([idAt(57)]);
     expect(endOfBuckets(await world.record())).toBe(1);
   });
@@ -141,7 +121,7 @@ describe('a message to several pages of subscriptions', () => {
   it('has at most 25 separate jobs for failing subscriptions', async () => {
     const failing = { since: 1, failures: 3 };
     const world = await aPagedWorld(60, (index) => (index % 2 === 0 ? { failing } : {}));
-    await world.dispatch(PUBLISHED);
+    await world.publish();
     expect((await world.record()).unchunked).toEqual(
       Array.from({ length: 25 }, (_, index) => idAt(2 * index)),
     );
@@ -153,39 +133,39 @@ describe('a message to several pages of subscriptions', () => {
   it('is sent to the subscriptions that existed at its acceptance, however late their page is sent', async () => {
     const world = await aPagedWorld(25);
     crashAt(world, 2, 'before');
-    await expect(world.dispatch(PUBLISHED)).rejects.toThrow('crashed');
-    await world.clock.run(world.clock.now() + 60_000);
-    await world.subscribe(30, { createdAt: world.clock.now() });
-    await world.dispatch(PUBLISHED);
-    expect([...new Set(allNamed(world.sent))]).toEqual(ids(25));
+    await expect(world.publish()).rejects.toThrow('crashed');
+    await world.runFor(60_000);
+    await world.subscribe(idAt(30), { createdAt: world.clock.now() });
+    await world.publish();
+    expect(reached(world.sent)).toEqual(ids(25));
   });
 
   it('is sent to a subscription created by a clock that runs ahead', async () => {
     const world = await aPagedWorld(25, (index) =>
-      index === 24 ? { createdAt: pipelineWorld().clock.now() + 1_500 } : {},
+      index === 24 ? { createdAt: Date.UTC(2026, 0, 1) + 1_500 } : {},
     );
-    await world.dispatch(PUBLISHED);
+    await world.publish();
     expect(allNamed(world.sent)).toEqual(ids(25));
   });
 
-  it('is not continued after its queue is deleted, even if recreated', async () => {
-    for (const isAgain of [false, true]) {
-      const world = await aPagedWorld(25);
-      crashAt(world, 2, 'before');
-      await expect(world.dispatch(PUBLISHED)).rejects.toThrow('crashed');
-      const known = await world.record();
-      const page = world.subscriptions.page.bind(world.subscriptions);
-      world.dispatchContext.ports.subscriptions.page = async (...args) => {
-        const found = await page(...args);
-        if (args[2] === undefined) return found;
-        return isAgain && found ? { ...found, queueCreatedAt: found.queueCreatedAt + 1 } : undefined;
-      };
-      await world.dispatch(PUBLISHED);
-      const { lastSubscriptionId: _until, ...rest } = known;
-      expect(await world.record()).toMatchObject({ ...rest, duplicates: 1, matched: 10 });
-      expect(await world.record()).not.toHaveProperty('lastSubscriptionId');
-      expect([...new Set(allNamed(world.sent))]).toEqual(ids(10));
-    }
+  it.each([
+    ['deleted', false],
+    ['deleted and recreated', true],
+  ])('is not continued after its queue is %s', async (_, isAgain) => {
+    const world = await aPagedWorld(25);
+    crashAt(world, 2, 'before');
+    await expect(world.publish()).rejects.toThrow('crashed');
+    const { lastSubscriptionId: _until, ...known } = await world.record();
+    const page = world.subscriptions.page.bind(world.subscriptions);
+    world.subscriptions.page = async (...args) => {
+      const found = await page(...args);
+      if (args[2] === undefined) return found;
+      return isAgain && found ? { ...found, queueCreatedAt: found.queueCreatedAt + 1 } : undefined;
+    };
+    await world.publish();
+    expect(await world.record()).toMatchObject({ ...known, duplicates: 1, matched: 10 });
+    expect(await world.record()).not.toHaveProperty('lastSubscriptionId');
+    expect(reached(world.sent)).toEqual(ids(10));
   });
 });
 
@@ -199,9 +179,9 @@ describe('a message to several pages whose dispatch crashed', () => {
     async ({ call, moment }) => {
       const world = await aPagedWorld(35);
       crashAt(world, call, moment);
-      await expect(world.dispatch(PUBLISHED)).rejects.toThrow('crashed');
-      await world.dispatch(PUBLISHED);
-      expect([...placesIn(world.sent).keys()].sort()).toEqual(ids(35));
+      await expect(world.publish()).rejects.toThrow('crashed');
+      await world.publish();
+      expect(reached(world.sent)).toEqual(ids(35));
       expect(allNamed(world.sent).length).toBeLessThanOrEqual(45);
       expect(await world.record()).toMatchObject({ matched: 35 });
       expect(await world.record()).not.toHaveProperty('lastSubscriptionId');
@@ -210,19 +190,19 @@ describe('a message to several pages whose dispatch crashed', () => {
 
   it('is repeated for its last page only, after it was sent to all', async () => {
     const world = await aPagedWorld(35);
-    await world.dispatch(PUBLISHED);
+    await world.publish();
     world.sent.length = 0;
-    await world.dispatch(PUBLISHED);
+    await world.publish();
     expect(allNamed(world.sent)).toEqual(ids(35).slice(30));
   });
 
   it('is sent to all original subscriptions although the page size changed', async () => {
     const world = await aPagedWorld(25);
     crashAt(world, 3, 'before');
-    await expect(world.dispatch(PUBLISHED)).rejects.toThrow('crashed');
+    await expect(world.publish()).rejects.toThrow('crashed');
     world.settings.pageSize = 3;
-    await world.dispatch(PUBLISHED);
-    expect([...placesIn(world.sent).keys()].sort()).toEqual(ids(25));
+    await world.publish();
+    expect(reached(world.sent)).toEqual(ids(25));
     expect(await world.record()).toMatchObject({ matched: 25 });
     expect(endOfBuckets(await world.record())).toBeGreaterThan(3);
   });
@@ -232,33 +212,24 @@ describe('a message that takes longer than one invocation', () => {
   it('continues on redelivery where it stopped, at least one page further each time', async () => {
     const world = await aPagedWorld(95);
     world.dispatchContext.hasTime = () => false;
-    let receives = 0;
-    for (let isOver = false; !isOver;) {
-      receives += 1;
-      isOver = await world.dispatch(PUBLISHED).then(
-        () => true,
-        (error: unknown) => {
-          expect(error).toBeInstanceOf(UnfinishedError);
-          return false;
-        },
-      );
-    }
-    expect(receives).toBe(9);
-    expect([...placesIn(world.sent).keys()].sort()).toEqual(ids(95));
-    expect(world.journal.facts.filter(({ fact }) => fact === 'message_unfinished')).toHaveLength(8);
+    for (let receives = 1; receives < 9; receives += 1)
+      await expect(world.publish()).rejects.toThrow(UnfinishedError);
+    await world.publish();
+    expect(reached(world.sent)).toEqual(ids(95));
+    expect(world.facts('message_unfinished')).toHaveLength(8);
   });
 
   it('is sent page by page although an earlier version recorded it whole, to the same buckets and chunks', async () => {
     const world = await aPagedWorld(95);
     world.settings.pageSize = 1_000;
-    await world.dispatch(PUBLISHED);
+    await world.publish();
     const before = placesIn(world.sent);
     world.sent.length = 0;
     world.settings.pageSize = 10;
     world.dispatchContext.hasTime = () => false;
     for (let receives = 1; receives < 10; receives += 1)
-      await expect(world.dispatch(PUBLISHED)).rejects.toThrow(UnfinishedError);
-    await world.dispatch(PUBLISHED);
+      await expect(world.publish()).rejects.toThrow(UnfinishedError);
+    await world.publish();
     expect(placesIn(world.sent)).toEqual(before);
     expect(await world.record()).toMatchObject({ matched: 95, buckets: 1 });
     expect(endOfBuckets(await world.record())).toBe(1);
@@ -267,9 +238,9 @@ describe('a message that takes longer than one invocation', () => {
   it('counts each subscription once although its last page has grown', async () => {
     const world = await aPagedWorld(35);
     world.settings.pageSize = 1_000;
-    await world.dispatch(PUBLISHED);
+    await world.publish();
     world.settings.pageSize = 10;
-    await world.dispatch(PUBLISHED);
+    await world.publish();
     const counters = noCounters();
     for (const fact of world.journal.facts) countFact(fact, () => counters);
     expect(counters.counts).toMatchObject({ messages: 1, matched: 35 });
@@ -279,8 +250,8 @@ describe('a message that takes longer than one invocation', () => {
 describe('copies of a message that are dispatched concurrently', () => {
   it.each([2, 5])('%i of them are sent to all subscriptions, each to one place', async (copies) => {
     const world = await aPagedWorld(95);
-    await Promise.all(Array.from({ length: copies }, () => world.dispatch(PUBLISHED)));
-    expect([...placesIn(world.sent).keys()].sort()).toEqual(ids(95));
+    await Promise.all(Array.from({ length: copies }, () => world.publish()));
+    expect(reached(world.sent)).toEqual(ids(95));
     expect(await world.record()).toMatchObject({ matched: 95, duplicates: copies - 1 });
     expect((await world.record()).parts).toHaveLength(9);
   });
@@ -294,13 +265,13 @@ describe('copies of a message that are dispatched concurrently', () => {
       messageRecords.addPart = addPart;
       // The other copy sends the first page again, and records the second.
       crashAt(world, 3, 'before');
-      await expect(world.dispatch(PUBLISHED)).rejects.toThrow('crashed');
+      await expect(world.publish()).rejects.toThrow('crashed');
       expect((await world.record()).parts).toHaveLength(1);
       deliveryQueue.send = send;
       return addPart(record, next);
     };
-    await world.dispatch(PUBLISHED);
-    await world.dispatch(PUBLISHED);
-    expect([...placesIn(world.sent).keys()].sort()).toEqual(ids(35));
+    await world.publish();
+    await world.publish();
+    expect(reached(world.sent)).toEqual(ids(35));
   });
 });

@@ -1,41 +1,32 @@
-import { beforeEach, describe, expect, it } from 'vitest';
-import { eraseBody } from '../../../functions/api/messages/messages.ts';
-import type { FirstJob } from '../../../shared/domain/delivery/job.ts';
-import { cancelDelivery } from '../../../shared/steps/cancel-delivery.ts';
-import { aBarePolicy, aMessage, aQueue, aSubscription } from '../../support/builders.ts';
-import { pipelineWorld, type PipelineWorld } from '../../support/in-memory/pipeline-world.ts';
-import { status } from '../../support/in-memory/scripted-subscriber.ts';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { listOfMessage } from '../../../functions/api/deliveries/routes.ts';
+import { eraseBody } from '../../../functions/api/messages/messages.ts';
 import { publishToOne } from '../../../functions/api/subscriptions/test-subscription.ts';
+import type { Message } from '../../../shared/domain/message/message.ts';
+import type { RetainedMessages } from '../../../shared/domain/message/vocabulary.ts';
+import { cancelDelivery } from '../../../shared/steps/cancel-delivery.ts';
+import { aBarePolicy, aMessage, aQueue } from '../../support/builders.ts';
+import { status } from '../../support/in-memory/scripted-subscriber.ts';
+import { dispatchWorld, type DispatchWorld } from './dispatch-world.ts';
 
-const SUBSCRIBERS = ['https://a.test/', 'https://b.test/'];
-const DAY = 86_400_000;
-const KEY = { queue: 'orders', messageId: 'message-1' };
+const MINUTE = 60_000;
+const DAY = 24 * 60 * MINUTE;
+let world: DispatchWorld;
+
+beforeEach(async () => {
+  world = await dispatchWorld();
+});
+
+const ofSize = (bytes: number) => ({ data: JSON.stringify('x'.repeat(bytes)) });
 
 /** Two subscribers that fail twice, a minute apart, and then succeed. */
-const aWorld = async (retainMessages: 'failed' | 'all'): Promise<PipelineWorld> => {
-  const world = pipelineWorld();
+const subscribeTwo = async (retainMessages: RetainedMessages = 'failed'): Promise<void> => {
   world.settings.retainMessages = retainMessages;
-  await world.subscriptions.putQueue(aQueue());
-  const policy = aBarePolicy({ minimum_delay_retries: 3, minimum_delay: 60, maximum_delay: 60 });
-  for (const [index, subscriber] of SUBSCRIBERS.entries()) {
-    await world.subscriptions.addSubscription(
-      aSubscription({ id: `s-${index}`, subscriber, options: { _retry_policy: policy } }),
-    );
-    world.subscriber.script(subscriber, [status(503), status(503), status(200)]);
+  const policy = { minimum_delay_retries: 3, minimum_delay: 60, maximum_delay: 60 };
+  for (const id of ['s-0', 's-1']) {
+    await world.subscribe(id, { options: { _retry_policy: aBarePolicy(policy) } });
+    world.subscriber.script(world.urlOf(id), [status(503), status(503), status(200)]);
   }
-  return world;
-};
-
-const bodies = (world: PipelineWorld): Set<string> =>
-  new Set(world.subscriber.seen.map(({ request }) => request.body));
-
-/** Ways in which a second copy of a message may differ. */
-const OTHERS = {
-  type: { type: 'order.cancelled' },
-  timestamp: { timestamp: '2026-01-01T00:00:05.000Z' },
-  data: { data: '"other"' },
-  ttl: { expiresAt: Date.UTC(2026, 0, 1) + 10_000 },
 };
 
 describe.each([
@@ -45,98 +36,80 @@ describe.each([
   { size: 20_000, retain: 'all' },
   { size: 70_000, retain: 'failed' },
 ] as const)('a message of $size bytes with retainMessages $retain', ({ size, retain }) => {
-  const first = aMessage({ data: JSON.stringify('x'.repeat(size)) });
+  const first = ofSize(size);
+
+  beforeEach(() => subscribeTwo(retain));
+
+  const expectFirstOnly = async (): Promise<void> => {
+    await world.clock.run();
+    expect(world.subscriber.seen).toHaveLength(6);
+    expect(new Set(world.bodies()).size).toBe(1);
+    expect(await world.delivery('s-0')).toMatchObject({ status: 'delivered' });
+  };
 
   it('is completed by a redelivery without reading the payload bucket, which dispatch may not read', async () => {
-    const world = await aWorld(retain);
-    await world.dispatch({ ok: true, message: first });
-    await world.clock.run(world.clock.now() + 5_000);
-    const get = world.payloads.get.bind(world.payloads);
-    world.payloads.get = () => Promise.reject(new Error('AccessDenied'));
-    await world.dispatch({ ok: true, message: first });
-    world.payloads.get = get;
-    await world.clock.run();
-
-    expect(world.subscriber.seen).toHaveLength(6);
-    expect(bodies(world).size).toBe(1);
+    await world.publish(first);
+    await world.runFor(5_000);
+    const get = vi.spyOn(world.payloads, 'get').mockRejectedValue(new Error('AccessDenied'));
+    await world.publish(first);
+    get.mockRestore();
+    await expectFirstOnly();
   });
 
-  it.each(Object.entries(OTHERS))(
-    'is sent as first accepted after a copy with a different %s',
-    async (_what, other) => {
-      const world = await aWorld(retain);
-      await world.dispatch({ ok: true, message: first });
-      await world.clock.run(world.clock.now() + 5_000);
-      await world.dispatch({ ok: true, message: { ...first, ...other } });
-      await world.clock.run();
+  it.each<[string, Partial<Message>]>([
+    ['type', { type: 'order.cancelled' }],
+    ['timestamp', { timestamp: '2026-01-01T00:00:05.000Z' }],
+    ['data', { data: '"other"' }],
+    ['ttl', { expiresAt: Date.UTC(2026, 0, 1) + 10_000 }],
+  ])('is sent as first accepted after a copy with a different %s', async (_what, other) => {
+    await world.publish(first);
+    await world.runFor(5_000);
+    await world.publish({ ...first, ...other });
+    await expectFirstOnly();
+  });
 
-      expect(world.subscriber.seen).toHaveLength(6);
-      expect(bodies(world).size).toBe(1);
-      expect(await world.delivery('s-0')).toMatchObject({ status: 'delivered' });
-    },
-  );
+  it('is sent with the timestamp of its first copy if that is the time of sending', async () => {
+    const later = { timestamp: '2026-01-01T00:00:05.000Z', expiresAt: world.clock.now() + 5_001 };
+    await world.dispatch({ ok: true, message: aMessage(first), version: 'v' });
+    await world.runFor(5_000);
+    await world.dispatch({ ok: true, message: aMessage({ ...first, ...later }), version: 'v' });
+    await expectFirstOnly();
+  });
 
   it('expires by the accepted ttl, even if a copy has a different one', async () => {
-    const world = await aWorld(retain);
     const expiresAt = world.clock.now() + 30_000;
-    await world.dispatch({ ok: true, message: { ...first, expiresAt } });
-    await world.clock.run(world.clock.now() + 5_000);
-    await world.dispatch({ ok: true, message: { ...first, expiresAt: expiresAt + 3_600_000 } });
+    await world.publish({ ...first, expiresAt });
+    await world.runFor(5_000);
+    await world.publish({ ...first, expiresAt: expiresAt + 3_600_000 });
     await world.clock.run();
 
     expect(await world.delivery('s-0')).toMatchObject({ status: 'cancelled', reason: 'message_expired' });
   });
-
-  it('is sent with the timestamp of its first copy if that is the time of sending', async () => {
-    const world = await aWorld(retain);
-    await world.dispatch({ ok: true, message: first, version: 'v' });
-    await world.clock.run(world.clock.now() + 5_000);
-    const later = { ...first, timestamp: '2026-01-01T00:00:05.000Z', expiresAt: world.clock.now() + 1 };
-    await world.dispatch({ ok: true, message: later, version: 'v' });
-    await world.clock.run();
-
-    expect(world.subscriber.seen).toHaveLength(6);
-    expect(bodies(world).size).toBe(1);
-  });
 });
-
-/** Collects the jobs of a message's copies instead of sending them. */
-const collectJobs = (world: PipelineWorld): FirstJob[] => {
-  const jobsSent: FirstJob[] = [];
-  world.dispatchContext.ports.deliveryQueue.send = (jobs) => {
-    jobsSent.push(...jobs);
-    return Promise.resolve();
-  };
-  return jobsSent;
-};
 
 describe('a copy of a message', () => {
   it.each([1_000, 20_000, 70_000])('of %i bytes with the same content sends the same jobs', async (size) => {
-    const world = await aWorld('failed');
-    const jobsSent = collectJobs(world);
-    const message = aMessage({
-      data: JSON.stringify('x'.repeat(size)),
-      expiresAt: world.clock.now() + 60_000,
-    });
-    await world.dispatch({ ok: true, message, version: 'v' });
+    await subscribeTwo();
+    const jobs = world.collectJobs();
+    const message = aMessage({ ...ofSize(size), expiresAt: world.clock.now() + 60_000 });
     const later = { timestamp: '2026-01-01T00:00:01.000Z', expiresAt: world.clock.now() + 61_000 };
+    await world.dispatch({ ok: true, message, version: 'v' });
     await world.dispatch({ ok: true, message: { ...message, ...later }, version: 'v' });
 
-    expect(jobsSent).toHaveLength(2);
-    expect(jobsSent[1]).toEqual(jobsSent[0]);
+    expect(jobs).toHaveLength(2);
+    expect(jobs[1]).toEqual(jobs[0]);
   });
 
   it.each([1_000, 70_000])(
     'of %i bytes with different content sends no jobs, is counted and is logged',
     async (size) => {
-      const world = await aWorld('failed');
-      const jobsSent = collectJobs(world);
-      const message = aMessage({ data: JSON.stringify('x'.repeat(size)) });
-      await world.dispatch({ ok: true, message });
-      await world.dispatch({ ok: true, message: { ...message, type: 'order.cancelled' } });
+      await subscribeTwo();
+      const jobs = world.collectJobs();
+      await world.publish(ofSize(size));
+      await world.publish({ ...ofSize(size), type: 'order.cancelled' });
 
-      expect(jobsSent).toHaveLength(1);
-      expect(await world.messageRecords.find(KEY)).toMatchObject({ type: 'order.created', duplicates: 1 });
+      expect(jobs).toHaveLength(1);
+      expect(await world.record()).toMatchObject({ type: 'order.created', duplicates: 1 });
       expect(world.journal.facts.at(-1)).toMatchObject({
         fact: 'message_accepted',
         duplicate: true,
@@ -147,15 +120,10 @@ describe('a copy of a message', () => {
   );
 
   it('of a large message that was erased before its jobs were sent causes no request', async () => {
-    const world = await aWorld('failed');
-    const message = aMessage({ data: JSON.stringify('x'.repeat(70_000)) });
-    const { deliveryQueue } = world.dispatchContext.ports;
-    world.dispatchContext.ports.deliveryQueue = { send: () => Promise.reject(new Error('crash')) };
-    await expect(world.dispatch({ ok: true, message })).rejects.toThrow('crash');
-    world.dispatchContext.ports.deliveryQueue = deliveryQueue;
-    await eraseBody(world, KEY);
-    await world.dispatch({ ok: true, message });
-    await world.clock.run();
+    await subscribeTwo();
+    await world.crashBeforeSending(() => world.publish(ofSize(70_000)));
+    await eraseBody(world, world.key);
+    await world.deliver(ofSize(70_000));
 
     expect(world.subscriber.seen).toEqual([]);
     expect(await world.delivery('s-0')).toMatchObject({ status: 'cancelled', reason: 'body_erased' });
@@ -163,174 +131,128 @@ describe('a copy of a message', () => {
   });
 
   it.each([
-    { days: 28.99, sends: 'its jobs', jobs: 2 },
-    { days: 29, sends: 'none', jobs: 1 },
-    { days: 30, sends: 'none', jobs: 1 },
-    { days: 35, sends: 'none', jobs: 1 },
-  ])('that arrives after $days of 30 days sends $sends', async ({ days, jobs }) => {
-    const world = await aWorld('all');
-    const jobsSent = collectJobs(world);
-    await world.dispatch({ ok: true, message: aMessage() });
-    await world.clock.run(world.clock.now() + days * DAY);
-    await world.dispatch({ ok: true, message: aMessage() });
+    [28.99, 'its jobs', 2],
+    [29, 'none', 1],
+    [35, 'none', 1],
+  ])('that arrives after %d of 30 days sends %s', async (days, _, sent) => {
+    await subscribeTwo('all');
+    const jobs = world.collectJobs();
+    await world.publish();
+    await world.runFor(days * DAY);
+    await world.publish();
 
-    expect(jobsSent).toHaveLength(jobs);
-    expect(await world.messageRecords.find(KEY)).toMatchObject({ duplicates: 1 });
+    expect(jobs).toHaveLength(sent);
+    expect(await world.record()).toMatchObject({ duplicates: 1 });
     expect(world.journal.facts.at(-1)).not.toHaveProperty('differs');
   });
 
   it.each([{}, { data: '"forged"' }])(
     'of a message for one subscription reaches no other: %j',
     async (other) => {
-      const world = await aWorld('failed');
-      const jobsSent = collectJobs(world);
-      const { ports } = world.byHandContext;
-      const context = {
-        ...world.dispatchContext.ports,
-        registry: ports.subscriptions,
-        settings: world.settings,
-      };
+      await subscribeTwo();
+      const jobs = world.collectJobs();
+      const { ports } = world.dispatchContext;
+      const context = { ...ports, registry: world.subscriptions, settings: world.settings };
       await publishToOne(context, aMessage(), 's-0');
-      await world.dispatch({ ok: true, message: aMessage(other) });
+      await world.publish(other);
 
-      expect(jobsSent).toHaveLength(1);
+      expect(jobs).toHaveLength(1);
       expect(world.journal.facts.at(-1)).toMatchObject({ fact: 'message_accepted', differs: true });
     },
   );
 
   it('completes a message whose record has no version', async () => {
-    const world = await aWorld('failed');
-    const { messageRecords } = world;
-    world.dispatchContext.ports.messageRecords = {
-      ...messageRecords,
-      accept: ({ accepted: _none, ...record }) => messageRecords.accept(record),
-    };
-    const jobsSent = collectJobs(world);
-    await world.dispatch({ ok: true, message: aMessage() });
-    await world.dispatch({ ok: true, message: aMessage({ type: 'order.cancelled' }) });
+    await subscribeTwo();
+    const accept = world.messageRecords.accept.bind(world.messageRecords);
+    world.messageRecords.accept = ({ accepted: _none, ...record }) => accept(record);
+    const jobs = world.collectJobs();
+    await world.publish();
+    await world.publish({ type: 'order.cancelled' });
 
-    expect(jobsSent).toHaveLength(2);
+    expect(jobs).toHaveLength(2);
     expect(world.journal.facts.at(-1)).not.toHaveProperty('differs');
   });
 });
 
-const HOUR = 3_600_000;
-
-let world: PipelineWorld;
-
-/** Creates the queue with two subscriptions that retry once, after an hour. `life` names this incarnation. */
-const createQueue = async (life: string): Promise<void> => {
-  const createdAt = world.clock.now();
-  await world.subscriptions.putQueue(aQueue({ createdAt }));
-  for (const name of ['a', 'b'])
-    await world.subscriptions.addSubscription(
-      aSubscription({
-        id: `${life}-${name}`,
-        subscriber: urlOf(life, name),
-        createdAt,
-        options: { _retry_policy: aBarePolicy({ minimum_delay_retries: 1, minimum_delay: 3600 }) },
-      }),
-    );
-};
-
-const urlOf = (life: string, name: string): string => `https://${name}.${life}.test/`;
-
-const recreate = async (): Promise<void> => {
-  await world.subscriptions.deleteQueue('orders', world.clock.now());
-  await world.clock.run(world.clock.now() + 60_000);
-  await createQueue('new');
-};
-
-/** Runs the next minute. */
-const runMinute = (): Promise<void> => world.clock.run(world.clock.now() + 60_000);
-
-const bodiesAt = (url: string): string[] =>
-  world.subscriber.seen.filter(({ request }) => request.url === url).map(({ request }) => request.body);
-
 describe('a message id reused after its queue was deleted and recreated', () => {
-  beforeEach(async () => {
-    world = pipelineWorld();
-    await createQueue('old');
-  });
+  const OLD = { data: '"old"' };
+  const NEW = { data: '"new"' };
 
-  const first = aMessage({ data: '"old"' });
-  const second = aMessage({ data: '"new"' });
+  /** Creates the queue with two subscriptions that retry once, after an hour. `life` names this incarnation. */
+  const createQueue = async (life: 'old' | 'new'): Promise<void> => {
+    const createdAt = world.clock.now();
+    await world.subscriptions.putQueue(aQueue({ createdAt }));
+    const options = { _retry_policy: aBarePolicy({ minimum_delay_retries: 1, minimum_delay: 3600 }) };
+    for (const name of ['a', 'b']) await world.subscribe(`${life}-${name}`, { createdAt, options });
+  };
 
-  it.each([1, 10])('is a new message, in chunks of %i', async (firstAttemptsPerJob) => {
-    world.settings.firstAttemptsPerJob = firstAttemptsPerJob;
-    await world.dispatch({ ok: true, message: first });
-    await runMinute();
+  const recreate = async (afterMs = MINUTE): Promise<void> => {
+    await world.subscriptions.deleteQueue('orders', world.clock.now());
+    await world.runFor(afterMs);
+    await createQueue('new');
+  };
+
+  const bodiesAt = (id: string): string[] =>
+    world.subscriber.seen
+      .filter(({ request }) => request.url === world.urlOf(id))
+      .map(({ request }) => request.body);
+
+  const tally = async () => world.byHandContext.ports.deliveryListings.tally(await world.record());
+
+  beforeEach(() => createQueue('old'));
+
+  it.each([1, 10])('is a new message with its own counts and deliveries, in chunks of %i', async (perJob) => {
+    world.settings.firstAttemptsPerJob = perJob;
+    await world.publish(OLD);
+    await world.runFor(MINUTE);
     await recreate();
-    await world.dispatch({ ok: true, message: second });
-    await runMinute();
+    await world.publish(NEW);
+    await world.runFor(MINUTE);
 
     for (const name of ['a', 'b']) {
-      expect(bodiesAt(urlOf('old', name))).toEqual([expect.stringContaining('"old"')]);
-      expect(bodiesAt(urlOf('new', name))).toEqual([expect.stringContaining('"new"')]);
-      expect(await world.delivery(`new-${name}`)).toMatchObject({ status: 'delivered' });
+      expect(bodiesAt(`old-${name}`)).toEqual([expect.stringContaining('"old"')]);
+      expect(bodiesAt(`new-${name}`)).toEqual([expect.stringContaining('"new"')]);
     }
-  });
-
-  it('is a new message even with identical content', async () => {
-    await world.dispatch({ ok: true, message: first });
-    await runMinute();
-    await recreate();
-    await world.dispatch({ ok: true, message: first });
-    await runMinute();
-
-    expect(bodiesAt(urlOf('new', 'a'))).toHaveLength(1);
-    expect(world.journal.facts.filter(({ fact }) => fact === 'message_accepted')).toMatchObject([
-      { duplicate: false },
-      { duplicate: false },
-    ]);
-  });
-
-  it('has only the counts and deliveries of the new message', async () => {
-    await world.dispatch({ ok: true, message: first });
-    await runMinute();
-    await recreate();
-    await world.dispatch({ ok: true, message: second });
-    await runMinute();
-
-    const record = await world.messageRecords.find(KEY);
-    expect(record).toMatchObject({ matched: 2, duplicates: 0 });
-    const { deliveryListings } = world.byHandContext.ports;
-    expect(record && (await deliveryListings.tally(record))).toMatchObject({ delivered: 2 });
-    const page = await listOfMessage({ messageRecords: world.messageRecords, deliveryListings }, KEY, {
-      limit: 10,
-    });
+    expect(await world.record()).toMatchObject({ matched: 2, duplicates: 0 });
+    expect(await tally()).toMatchObject({ delivered: 2 });
+    const ports = { ...world, deliveryListings: world.byHandContext.ports.deliveryListings };
+    const page = await listOfMessage(ports, world.key, { limit: 10 });
     expect(page?.items.map(({ key }) => key.subscriptionId)).toEqual(['new-a', 'new-b']);
   });
 
-  it('keeps the new content if an attempt of the old message fails later', async () => {
-    world.subscriber.script(urlOf('old', 'a'), [status(503, { takesMs: 10_000 })]);
-    world.subscriber.script(urlOf('new', 'a'), [status(503), status(200)]);
-    await world.dispatch({ ok: true, message: first });
-    await world.clock.run(world.clock.now() + 1_000);
-    await world.subscriptions.deleteQueue('orders', world.clock.now());
-    await createQueue('new');
-    await world.dispatch({ ok: true, message: second });
-    await world.clock.run(world.clock.now() + 3 * HOUR);
+  it('is a new message even with identical content', async () => {
+    await world.publish(OLD);
+    await world.runFor(MINUTE);
+    await recreate();
+    await world.publish(OLD);
+    await world.runFor(MINUTE);
 
-    expect(bodiesAt(urlOf('old', 'a'))).toHaveLength(1);
-    expect(bodiesAt(urlOf('new', 'a'))).toEqual([
-      expect.stringContaining('"new"'),
-      expect.stringContaining('"new"'),
-    ]);
+    expect(bodiesAt('new-a')).toHaveLength(1);
+    expect(world.facts('message_accepted')).toMatchObject([{ duplicate: false }, { duplicate: false }]);
+  });
+
+  it('keeps the new content if an attempt of the old message fails later', async () => {
+    world.subscriber.script(world.urlOf('old-a'), [status(503, { takesMs: 10_000 })]);
+    world.subscriber.script(world.urlOf('new-a'), [status(503), status(200)]);
+    await world.publish(OLD);
+    await world.runFor(1_000);
+    await recreate(0);
+    await world.publish(NEW);
+    await world.runFor(180 * MINUTE);
+
+    expect(bodiesAt('old-a')).toHaveLength(1);
+    expect(bodiesAt('new-a')).toEqual([expect.stringContaining('"new"'), expect.stringContaining('"new"')]);
   });
 
   it('leaves an old undeliverable delivery without a body if only the new message has one', async () => {
-    world.settings.retainMessages = 'all';
-    world.settings.firstAttemptsPerJob = 1;
-    world.subscriber.script(urlOf('old', 'a'), [status(404)]);
-    const { ports } = world.deliverContext;
-    ports.undeliverables = { send: () => Promise.reject(new Error('SQS is down')) };
-    await world.dispatch({ ok: true, message: first });
-    await world.clock.run(world.clock.now() + 1_000);
-    await world.subscriptions.deleteQueue('orders', world.clock.now());
-    await createQueue('new');
-    await world.dispatch({ ok: true, message: second });
-    ports.undeliverables = world.undeliverables;
+    Object.assign(world.settings, { retainMessages: 'all', firstAttemptsPerJob: 1 });
+    world.subscriber.script(world.urlOf('old-a'), [status(404)]);
+    const send = vi.spyOn(world.undeliverables, 'send').mockRejectedValue(new Error('SQS is down'));
+    await world.publish(OLD);
+    await world.runFor(1_000);
+    await recreate(0);
+    await world.publish(NEW);
+    send.mockRestore();
     await world.clock.run();
 
     expect(world.undeliverables.sent).toMatchObject([{ delivery: { key: { subscriptionId: 'old-a' } } }]);
@@ -338,45 +260,36 @@ describe('a message id reused after its queue was deleted and recreated', () => 
   });
 
   it('ignores a late job of the old message', async () => {
-    await world.dispatch({ ok: true, message: first, delaySeconds: 900 });
+    await world.publish(OLD, 900);
     await recreate();
-    await world.dispatch({ ok: true, message: second });
-    await world.clock.run();
+    await world.deliver(NEW);
 
-    expect(world.subscriber.seen.map(({ request }) => request.url).toSorted()).toEqual([
-      urlOf('new', 'a'),
-      urlOf('new', 'b'),
-    ]);
-    const record = await world.messageRecords.find(KEY);
-    expect(record && (await world.byHandContext.ports.deliveryListings.tally(record))).toMatchObject({
-      delivered: 2,
-      cancelled: 0,
-    });
+    expect(world.called()).toEqual(['new-a', 'new-b']);
+    expect(await tally()).toMatchObject({ delivered: 2, cancelled: 0 });
   });
 
   it('does not send a late copy of the old message to the new subscribers', async () => {
-    await world.dispatch({ ok: true, message: first });
+    await world.publish(OLD);
     const sentAt = world.clock.now();
-    await runMinute();
+    await world.runFor(MINUTE);
     await recreate();
-    await world.dispatch({ ok: true, message: first }, '{}', sentAt);
-    await runMinute();
+    await world.dispatch({ ok: true, message: aMessage(OLD) }, '{}', sentAt);
+    await world.runFor(MINUTE);
 
-    expect(bodiesAt(urlOf('new', 'a'))).toEqual([]);
-    expect(await world.messageRecords.find(KEY)).toMatchObject({ duplicates: 1 });
+    expect(bodiesAt('new-a')).toEqual([]);
+    expect(await world.record()).toMatchObject({ duplicates: 1 });
   });
 
   it('can be cancelled manually before its first attempt', async () => {
-    await world.dispatch({ ok: true, message: first });
-    await runMinute();
+    await world.publish(OLD);
+    await world.runFor(MINUTE);
     await recreate();
-    await world.dispatch({ ok: true, message: second, delaySeconds: 600 });
-    const record = await world.messageRecords.find(KEY);
-    const key = { ...KEY, subscriptionId: 'new-a', bucket: record?.firstBucket ?? 0, chunk: 0 };
+    await world.publish(NEW, 600);
+    const { firstBucket = 0 } = await world.record();
+    const key = { ...world.key, subscriptionId: 'new-a', bucket: firstBucket, chunk: 0 };
     expect((await cancelDelivery(world.byHandContext, key, 'manual')).kind).toBe('cancelled');
     await world.clock.run();
 
-    expect(bodiesAt(urlOf('new', 'a'))).toEqual([]);
-    expect(bodiesAt(urlOf('new', 'b'))).toHaveLength(1);
+    expect(world.called()).toEqual(['new-b', 'old-a', 'old-b']);
   });
 });
