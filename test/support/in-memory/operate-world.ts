@@ -8,6 +8,7 @@ import {
   type Recovery,
   type RecoverySelection,
 } from '../../../shared/domain/recovery/recovery.ts';
+import type { Fact } from '../../../shared/ports/journal.ts';
 import type { OperateContext } from '../../../functions/operate/context.ts';
 import { operate } from '../../../functions/operate/operate.ts';
 import { aMessage, aQueue, aSubscription } from '../builders.ts';
@@ -87,6 +88,17 @@ export const operateWorld = () => {
     return await put(delivery);
   };
 
+  /** Keeps so many exhausted deliveries, `m-0` being the first. */
+  const keepMany = async (
+    count: number,
+    about: (index: number) => DeliveryFields = () => ({}),
+  ): Promise<Delivery[]> => {
+    const kept: Delivery[] = [];
+    for (let index = 0; index < count; index += 1)
+      kept.push(await keep(anExhausted({ messageId: `m-${index}` }, about(index))));
+    return kept;
+  };
+
   const record = async (key: DeliveryKey): Promise<Delivery> => {
     const found = await deliveries.find(key);
     if (found === undefined) throw new Error(`there is no delivery ${key.messageId}`);
@@ -163,6 +175,13 @@ export const operateWorld = () => {
     return receives;
   };
 
+  /** Requests a recovery, does all of it, and returns its record. */
+  const recover = async (selection: Partial<RecoverySelection> = {}): Promise<Recovery> => {
+    const { found } = await startRecovery(selection);
+    await work();
+    return found();
+  };
+
   return {
     ports,
     settings,
@@ -172,7 +191,10 @@ export const operateWorld = () => {
     unscheduled,
     put,
     keep,
+    keepMany,
     record,
+    recover,
+    facts: (name: Fact['fact']) => ports.journal.facts.filter(({ fact }) => fact === name),
     startRecovery,
     receive,
     beforeSave,
@@ -180,6 +202,8 @@ export const operateWorld = () => {
     work,
   };
 };
+
+export type OperateWorld = ReturnType<typeof operateWorld>;
 
 /** A delivery that exhausted its retries before any recovery is requested. */
 export const anExhausted = (
@@ -193,3 +217,21 @@ export const anExhausted = (
     attempts: [anAttempt()],
     ...overrides,
   });
+
+/** A delivery whose next attempt is far in the future. */
+export const aRetrying = (ids: Partial<DeliveryKey> = {}, overrides: DeliveryFields = {}): Delivery =>
+  aDelivery({
+    key: { queue: 'orders', messageId: 'm-1', subscriptionId: 's-1', bucket: 0, ...ids },
+    status: 'retrying',
+    next: { number: 2, phase: 'backoff', dueAt: SOME_TIME * 2, by: 'scheduler' },
+    overdueAt: SOME_TIME * 2,
+    ...overrides,
+  });
+
+/** What the deletion of the subscription of these deliveries sends. */
+export const SUBSCRIPTION_DELETION = {
+  kind: 'cancellation',
+  queue: 'orders',
+  subscriptionId: 's-1',
+  deletedAt: REQUESTED_AT,
+} as const;

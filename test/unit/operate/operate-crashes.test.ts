@@ -1,7 +1,14 @@
 import { outcomesOf, sumOfOutcomes } from '../../../shared/domain/recovery/outcomes.ts';
 import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
-import { aDelivery, anAttempt, SOME_TIME } from '../../support/delivery-builders.ts';
-import { anExhausted, operateWorld, REQUESTED_AT } from '../../support/in-memory/operate-world.ts';
+import { anAttempt, SOME_TIME } from '../../support/delivery-builders.ts';
+import {
+  anExhausted,
+  aRetrying,
+  operateWorld,
+  type OperateWorld,
+  REQUESTED_AT,
+  SUBSCRIPTION_DELETION,
+} from '../../support/in-memory/operate-world.ts';
 import { describe, expect, it } from 'vitest';
 
 /** How a call fails: before its effect, after it (a lost response), or because the function crashes. */
@@ -60,10 +67,8 @@ const SELECTED = 8;
 
 const FAILURES: Failure[] = ['before', 'after', 'crashed'];
 
-type World = ReturnType<typeof operateWorld>;
-
 /** Processes the queue with call number `at` failing. Returns whether there was such a call. */
-const workWith = async (world: World, at: number, how: Failure): Promise<boolean> => {
+const workWith = async (world: OperateWorld, at: number, how: Failure): Promise<boolean> => {
   const { ports, settings } = world;
   const failing = failingPorts(ports, { at, how, excluded: ['clock', 'journal'] });
   for (let receives = 0; world.queued.length > 0; receives += 1) {
@@ -81,14 +86,14 @@ const forEveryCall = async (check: (at: number) => Promise<boolean>): Promise<nu
   return at - 1;
 };
 
-const worldWith = async (all: readonly Delivery[]): Promise<World> => {
+const worldWith = async (all: readonly Delivery[]): Promise<OperateWorld> => {
   const world = operateWorld();
   for (const delivery of all) await world.keep(delivery);
   return world;
 };
 
 /** The outcomes of a recovery, read from its pages and the records of the deliveries. */
-const provenDeliveries = async ({ ports }: World, id: string) => {
+const provenDeliveries = async ({ ports }: OperateWorld, id: string) => {
   const { items } = await ports.recoveries.keptPages('orders', id, { limit: 100 });
   const pages = await Promise.all(items.map(({ keys }) => ports.deliveryListings.records(keys)));
   return sumOfOutcomes(pages.flatMap(({ deliveries }) => outcomesOf(id, deliveries)));
@@ -103,14 +108,7 @@ const exhausted = Array.from({ length: LISTED }, (_, index) =>
   ),
 );
 
-const retrying = Array.from({ length: 12 }, (_, index) =>
-  aDelivery({
-    key: { queue: 'orders', messageId: `m-${index}`, subscriptionId: 's-1', bucket: 0 },
-    status: 'retrying',
-    next: { number: 2, phase: 'backoff', dueAt: SOME_TIME * 2, by: 'scheduler' },
-    overdueAt: SOME_TIME * 2,
-  }),
-);
+const retrying = Array.from({ length: 12 }, (_, index) => aRetrying({ messageId: `m-${index}` }));
 
 describe.each(FAILURES)('if any one call of an operation fails (%s)', (how) => {
   it('a recovery reopens and wakes each delivery once and counts it once', async () => {
@@ -142,16 +140,10 @@ describe.each(FAILURES)('if any one call of an operation fails (%s)', (how) => {
       const world = await worldWith(retrying);
       const { registry, operations } = world.ports;
       await registry.markDeleted({ queue: 'orders', subscriptionId: 's-1', now: REQUESTED_AT });
-      await operations.send({
-        kind: 'cancellation',
-        queue: 'orders',
-        subscriptionId: 's-1',
-        deletedAt: REQUESTED_AT,
-      });
+      await operations.send(SUBSCRIPTION_DELETION);
       const isHit = await workWith(world, at, how);
-      for (const { key } of retrying) {
+      for (const { key } of retrying)
         expect(await world.record(key), `call ${at}`).toMatchObject({ status: 'cancelled' });
-      }
       expect(await registry.findSubscription('orders', 's-1'), `call ${at}`).toBeUndefined();
       return isHit;
     });
