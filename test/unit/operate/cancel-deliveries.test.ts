@@ -97,7 +97,7 @@ describe('the cancellation after a subscription was deleted', () => {
 });
 
 describe('a delivery that cannot be cancelled', () => {
-  const settled = { ...SUBSCRIPTION_DELETION, settled: true };
+  const settled = { ...SUBSCRIPTION_DELETION, settled: true } as const;
 
   /** Cancels more than a page of deliveries; reading the oldest record fails `times` times. */
   const cancelUnreadable = async (times: number) => {
