@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, type MockInstance, vi } from 'vitest';
 import type { OperatorEvent } from '../../../shared/domain/delivery/operator-event.ts';
 import { noCounters, percentilesOf } from '../../../shared/domain/delivery/statistics.ts';
 import { TERMINAL_STATUSES } from '../../../shared/domain/delivery/vocabulary.ts';
@@ -14,49 +14,45 @@ import { inMemoryQueueStatistics } from '../../support/in-memory/in-memory-queue
 const START = Date.UTC(2026, 10, 21, 12, 0, 30);
 const MINUTE = 60_000;
 
+const throttled = new TypeError('throttled');
+
+let noted: Fact[];
+let flush: ReturnType<typeof vi.fn<() => void>>;
+
+beforeEach(() => {
+  noted = [];
+  flush = vi.fn<() => void>();
+});
+
+/** The journal that the ones under test pass everything on to. */
+const inner = () => ({ note: (fact: Fact) => void noted.push(fact), flush });
+
 describe('a counting journal', () => {
+  type Statistics = ReturnType<typeof inMemoryQueueStatistics>;
   let now: number;
-  let noted: Fact[];
-  let flushed: number;
-  let writes: number;
-  let refusal: Error | undefined;
-  let lostAnswer: Error | undefined;
   let patience: Promise<void>;
-  let answer: Promise<void>;
-  let statistics: ReturnType<typeof inMemoryQueueStatistics>;
+  let statistics: Statistics;
+  let add: MockInstance<Statistics['add']>;
+  /** The real write. */
+  let write: Statistics['add'];
 
   beforeEach(() => {
-    [now, noted, flushed, writes] = [START, [], 0, 0];
-    refusal = lostAnswer = undefined;
-    [patience, answer] = [new Promise(() => undefined), Promise.resolve()];
+    now = START;
+    patience = new Promise(() => undefined);
     statistics = inMemoryQueueStatistics();
+    const original = statistics.add.bind(statistics);
+    write = (minute) => original(structuredClone(minute));
+    add = vi.spyOn(statistics, 'add').mockImplementation(write);
   });
 
+  const refuse = () => add.mockResolvedValue({ kind: 'refused', error: throttled });
+
   const aJournal = (queueStatistics = true) =>
-    countingJournal(
-      {
-        note: (fact) => {
-          noted.push(fact);
-        },
-        flush: () => {
-          flushed += 1;
-        },
-      },
-      {
-        clock: { now: () => now, sleep: () => patience },
-        settings: { queueStatistics, retentionMs: 1 },
-        statistics: {
-          add: async (minute) => {
-            writes += 1;
-            if (refusal !== undefined) return { kind: 'refused', error: refusal };
-            const added = await statistics.add(structuredClone(minute));
-            await answer;
-            if (lostAnswer !== undefined) throw lostAnswer;
-            return added;
-          },
-        },
-      },
-    );
+    countingJournal(inner(), {
+      clock: { now: () => now, sleep: () => patience },
+      settings: { queueStatistics, retentionMs: 1 },
+      statistics,
+    });
 
   /** Invocations of a hundred milliseconds, each with one message. */
   const invoke = async (
@@ -72,10 +68,9 @@ describe('a counting journal', () => {
   };
 
   const messagesByMinute = async (queue = 'orders') => {
-    const found: number[] = [];
     const window = { queue, since: START - 30_000, until: START + 60 * MINUTE };
-    for await (const { counters } of statistics.minutes(window)) found.push(counters.counts.messages);
-    return found;
+    const minutes = await Array.fromAsync(statistics.minutes(window));
+    return minutes.map(({ counters }) => counters.counts.messages);
   };
 
   const unwritten = () => noted.filter(({ fact }) => fact === 'statistics_not_written');
@@ -85,16 +80,17 @@ describe('a counting journal', () => {
     for (const fact of [aFact('reconcile_ran'), aFact('lease_lost')]) journal.note(fact);
     await journal.flush();
     expect(noted).toHaveLength(2);
-    expect([flushed, writes]).toEqual([1, 0]);
+    expect(flush).toHaveBeenCalledOnce();
+    expect(add).not.toHaveBeenCalled();
   });
 
   it('writes once for each queue at the end of an invocation', async () => {
     const journal = aJournal();
     for (let count = 0; count < 3; count += 1) journal.note(aFact('message_accepted'));
     journal.note(aFact('message_accepted', { message: { queue: 'other', messageId: 'm' } }));
-    expect(writes).toBe(0);
+    expect(add).not.toHaveBeenCalled();
     await journal.flush();
-    expect(writes).toBe(2);
+    expect(add).toHaveBeenCalledTimes(2);
     expect([await messagesByMinute(), await messagesByMinute('other')]).toEqual([[3], [1]]);
   });
 
@@ -110,16 +106,16 @@ describe('a counting journal', () => {
 
   it('writes after every invocation at a trickle', async () => {
     await invoke(aJournal(), 20, 1_001);
-    expect(writes).toBe(20);
+    expect(add).toHaveBeenCalledTimes(20);
   });
 
   it('writes about once a second while busy', async () => {
     const journal = aJournal();
     // The time until a tenth of it is a second.
     await invoke(journal, 100);
-    writes = 0;
+    add.mockClear();
     await invoke(journal, 100);
-    expect(writes).toBe(10);
+    expect(add).toHaveBeenCalledTimes(10);
   });
 
   it.each([1, 5, 17, 50, 99, 300])(
@@ -141,69 +137,81 @@ describe('a counting journal', () => {
 
   it('keeps the counters of a refused write for the next one, notes it, and does not fail', async () => {
     const journal = aJournal();
-    refusal = new TypeError('throttled');
+    refuse();
     await invoke(journal, 1, MINUTE);
-    expect(unwritten()).toEqual([{ fact: 'statistics_not_written', minutes: 1, error: refusal }]);
-    refusal = undefined;
+    expect(unwritten()).toEqual([{ fact: 'statistics_not_written', minutes: 1, error: throttled }]);
+    add.mockImplementation(write);
     await invoke(journal, 1);
     expect(await messagesByMinute()).toEqual([1, 1]);
-    expect(flushed).toBe(2);
+    expect(flush).toHaveBeenCalledTimes(2);
   });
 
   it('does not write for a minute after a write that failed, and loses no counts of that minute', async () => {
     const journal = aJournal();
-    refusal = new TypeError('throttled');
+    refuse();
     await invoke(journal, 1, 1_000);
-    refusal = undefined;
+    add.mockImplementation(write);
     await invoke(journal, 59, 1_000);
-    expect([writes, flushed]).toEqual([1, 60]);
+    expect(add).toHaveBeenCalledOnce();
+    expect(flush).toHaveBeenCalledTimes(60);
     await invoke(journal, 1);
     expect(await messagesByMinute()).toEqual([30, 31]);
   });
 
   it('counts nothing twice where the answer of a write is lost, notes it, and does not fail', async () => {
     const journal = aJournal();
-    lostAnswer = new DOMException('aborted', 'TimeoutError');
+    const error = new DOMException('aborted', 'TimeoutError');
+    add.mockImplementation(async (minute) => {
+      await write(minute);
+      throw error;
+    });
     journal.note(aFact('message_accepted'));
-    for (let flush = 0; flush < 10; flush += 1) {
+    for (let count = 0; count < 10; count += 1) {
       await journal.flush();
       now += MINUTE;
     }
     expect(await messagesByMinute()).toEqual([1]);
-    expect(unwritten()).toEqual([{ fact: 'statistics_not_written', minutes: 1, error: lostAnswer }]);
+    expect(unwritten()).toEqual([{ fact: 'statistics_not_written', minutes: 1, error }]);
   });
 
   it('does not wait for a slow write, and writes what it counts meanwhile after its answer', async () => {
     const journal = aJournal();
     const slow = Promise.withResolvers<undefined>();
-    [patience, answer] = [Promise.resolve(), slow.promise];
+    patience = Promise.resolve();
+    add.mockImplementation(async (minute) => {
+      const added = await write(minute);
+      await slow.promise;
+      return added;
+    });
     await invoke(journal, 5, 2_000);
-    expect([writes, flushed]).toEqual([1, 5]);
+    expect(add).toHaveBeenCalledOnce();
+    expect(flush).toHaveBeenCalledTimes(5);
     slow.resolve(undefined);
     await new Promise(setImmediate);
     await invoke(journal, 1, 2_000);
-    expect([writes, await messagesByMinute()]).toEqual([2, [6]]);
+    expect(add).toHaveBeenCalledTimes(2);
+    expect(await messagesByMinute()).toEqual([6]);
     expect(unwritten()).toEqual([]);
   });
 
   it('holds a limited number of counters while all writes fail, the newest', async () => {
     const journal = aJournal();
-    refusal = new TypeError('throttled');
+    refuse();
     for (let queue = 0; queue < 1_500; queue += 1)
       journal.note(aFact('message_accepted', { message: { queue: `queue-${queue}`, messageId: 'm' } }));
     await journal.flush();
-    refusal = undefined;
-    writes = 0;
+    add.mockClear().mockImplementation(write);
     now += MINUTE;
     await journal.flush();
-    expect(writes).toBe(1_000);
+    expect(add).toHaveBeenCalledTimes(1_000);
     expect([await messagesByMinute('queue-0'), await messagesByMinute('queue-1499')]).toEqual([[], [1]]);
   });
 
   it('counts and writes nothing where the setting is off', async () => {
     await invoke(aJournal(false), 3);
-    expect(writes).toBe(0);
-    expect([noted.length, flushed]).toEqual([3, 3]);
+    expect(add).not.toHaveBeenCalled();
+    expect(noted).toHaveLength(3);
+    expect(flush).toHaveBeenCalledTimes(3);
   });
 });
 
@@ -239,8 +247,11 @@ describe('the counters of a fact', () => {
     expect(found).toEqual(counts({ messages: 1, matched: 8, filtered: 4 }));
   });
 
-  it('leave a duplicate message out', () => {
-    expect(counted(aFact('message_accepted', { duplicate: true })).counts).toEqual(counts({}));
+  it.each([
+    ['leave a duplicate message out', aFact('message_accepted', { duplicate: true }), {}],
+    ['count a cancelled delivery without an attempt', aFact('delivery_cancelled'), { cancelled: 1 }],
+  ])('%s', (_, fact, expected) => {
+    expect(counted(fact).counts).toEqual(counts(expected));
   });
 
   it('count attempts by outcome, also those that a retry follows, and how long each took', () => {
@@ -267,17 +278,13 @@ describe('the counters of a fact', () => {
     expect(Math.abs((percentilesOf(timeToDelivery)?.p99 ?? 0) - 10_000)).toBeLessThan(1200);
   });
 
-  it('count a late success as a delivery only if it decided the delivery', () => {
-    const attempt = anAttempt({ outcome: 'delivered' });
-    const late = (decisive: boolean) => counted(aFact('late_result', { attempt, decisive }));
-    expect(late(true).counts).toEqual(counts({ attempts: 1, delivered: 1 }));
-    expect(late(true).timeToDelivery.size).toBe(1);
-    expect(late(false).counts).toEqual(counts({ attempts: 1 }));
-    expect(late(false).timeToDelivery.size).toBe(0);
-  });
-
-  it('count a cancelled delivery without an attempt', () => {
-    expect(counted(aFact('delivery_cancelled')).counts).toEqual(counts({ cancelled: 1 }));
+  it.each([
+    [true, { attempts: 1, delivered: 1 }],
+    [false, { attempts: 1 }],
+  ])('count a late success as a delivery only if it decided the delivery: %s', (decisive, expected) => {
+    const late = counted(aFact('late_result', { attempt: anAttempt({ outcome: 'delivered' }), decisive }));
+    expect(late.counts).toEqual(counts(expected));
+    expect(late.timeToDelivery.size).toBe(decisive ? 1 : 0);
   });
 
   it('are none for other facts', () => {
@@ -288,39 +295,17 @@ describe('the counters of a fact', () => {
   });
 });
 
-const refusal = new Error('throttled');
-
 describe('operator events of failed attempts', () => {
-  let noted: Fact[];
-  let flushed: number;
-  let sent: OperatorEvent[];
-  let isRefused: boolean;
+  const publish = vi.fn<(event: OperatorEvent) => Promise<void>>();
 
   beforeEach(() => {
-    [noted, flushed, sent, isRefused] = [[], 0, [], false];
+    publish.mockReset().mockResolvedValue();
   });
 
+  const sent = () => publish.mock.calls.map(([event]) => event);
+
   const aJournal = (enabled = true) =>
-    attemptEventsJournal(
-      {
-        note: (fact: Fact) => {
-          noted.push(fact);
-        },
-        flush: () => {
-          flushed += 1;
-        },
-      },
-      {
-        enabled,
-        operatorEvents: {
-          publish: (event) => {
-            if (isRefused) return Promise.reject(refusal);
-            sent.push(event);
-            return Promise.resolve();
-          },
-        },
-      },
-    );
+    attemptEventsJournal(inner(), { enabled, operatorEvents: { publish } });
 
   const failed = (outcome: 'failed' | 'rejected' = 'failed') =>
     aFact('attempt_made', {
@@ -332,10 +317,10 @@ describe('operator events of failed attempts', () => {
     const journal = aJournal();
     const fact = failed();
     journal.note(fact);
-    expect(sent).toEqual([]);
+    expect(sent()).toEqual([]);
     await journal.flush();
     await journal.flush();
-    expect(sent).toEqual([
+    expect(sent()).toEqual([
       {
         type: 'attempt.failed',
         key: fact.key,
@@ -347,7 +332,7 @@ describe('operator events of failed attempts', () => {
       },
     ]);
     expect(noted).toEqual([fact]);
-    expect(flushed).toBe(2);
+    expect(flush).toHaveBeenCalledTimes(2);
   });
 
   it('are sent for rejected attempts too, and for nothing else', async () => {
@@ -356,34 +341,33 @@ describe('operator events of failed attempts', () => {
     journal.note(aFact('attempt_made', { attempt: anAttempt({ outcome: 'delivered' }) }));
     journal.note(failed('rejected'));
     await journal.flush();
-    expect(sent).toMatchObject([{ type: 'attempt.failed', outcome: 'rejected' }]);
+    expect(sent()).toMatchObject([{ type: 'attempt.failed', outcome: 'rejected' }]);
   });
 
   it('are not sent without the setting', async () => {
     const journal = aJournal(false);
     journal.note(failed());
     await journal.flush();
-    expect(sent).toEqual([]);
-    expect(flushed).toBe(1);
+    expect(sent()).toEqual([]);
+    expect(flush).toHaveBeenCalledOnce();
   });
 
-  it('are dropped with a note if the bus refuses them, and do not fail the invocation', async () => {
+  it.each([
+    ['are dropped if the bus refuses them, which fails no invocation', throttled, 1_000, 1_002],
+    ['are noted if there are too many to send', undefined, 1_000, 2],
+  ])('%s', async (_, refusal, tries, lost) => {
     const journal = aJournal();
-    isRefused = true;
+    if (refusal !== undefined) publish.mockRejectedValue(refusal);
     for (let attempt = 0; attempt < 1_002; attempt += 1) journal.note(failed());
     await journal.flush();
-    expect(noted.at(-1)).toEqual({ fact: 'attempt_events_lost', events: 1_002, error: refusal });
-    isRefused = false;
+    expect(publish).toHaveBeenCalledTimes(tries);
+    expect(noted.at(-1)).toMatchObject({
+      fact: 'attempt_events_lost',
+      events: lost,
+      ...(refusal && { error: refusal }),
+    });
     await journal.flush();
-    expect(sent).toEqual([]);
-    expect(flushed).toBe(2);
-  });
-
-  it('are noted if there are too many to send', async () => {
-    const journal = aJournal();
-    for (let attempt = 0; attempt < 1_002; attempt += 1) journal.note(failed());
-    await journal.flush();
-    expect(sent).toHaveLength(1_000);
-    expect(noted.at(-1)).toMatchObject({ fact: 'attempt_events_lost', events: 2 });
+    expect(publish).toHaveBeenCalledTimes(tries);
+    expect(flush).toHaveBeenCalledTimes(2);
   });
 });
