@@ -4,7 +4,7 @@ import { DAY_MS } from '../../../shared/domain/duration.ts';
 import type { MessageRecord } from '../../../shared/ports/messages.ts';
 import { cancelDelivery } from '../../../shared/steps/cancel-delivery.ts';
 import { retryDelivery } from '../../../shared/steps/retry-delivery.ts';
-import { aBarePolicy, aMessage, aQueue, aSubscription } from '../../support/builders.ts';
+import { aMessage, aQueue, aSubscription } from '../../support/builders.ts';
 import { withExpiringBodies } from '../../support/in-memory/expiring-bodies.ts';
 import { oneSubscriberWorld, type OneSubscriberWorld } from '../../support/in-memory/one-subscriber-world.ts';
 import { status } from '../../support/in-memory/scripted-subscriber.ts';

@@ -7,6 +7,7 @@ import { completeEnvironment, QUEUE } from '../../support/complete-environment.t
 import { aDeliveryKey } from '../../support/delivery-builders.ts';
 import { awsStub, type AwsStub } from '../../support/aws-stub.ts';
 import { turnsUntil } from '../../support/eventually.ts';
+import { anSqsRecord } from '../../support/sqs-event.ts';
 import { captureOutput } from '../adapters/captured-output.ts';
 
 let aws: AwsStub;
@@ -55,15 +56,6 @@ const invoke = async (module: string, event: unknown): Promise<unknown> => {
   return outcomes[0];
 };
 
-const recordOf = (body: string) => ({
-  messageId: 'sqs-1',
-  receiptHandle: 'receipt',
-  body,
-  attributes: { ApproximateReceiveCount: '1', SentTimestamp: '0' },
-  messageAttributes: {},
-  eventSource: 'aws:sqs',
-});
-
 const job = encodeFirstJob({
   kind: 'job',
   key: aDeliveryKey(),
@@ -80,8 +72,9 @@ describe('a function that gets no response from AWS', () => {
     ['deliver', job],
     ['operate', recovery],
   ])('reports the failed record before its time is up: %s', async (module, body) => {
-    const outcome = await invoke(module, { Records: [recordOf(body)] });
-    expect(outcome).toEqual({ batchItemFailures: [{ itemIdentifier: 'sqs-1' }] });
+    const record = anSqsRecord(body);
+    const outcome = await invoke(module, { Records: [record] });
+    expect(outcome).toEqual({ batchItemFailures: [{ itemIdentifier: record.messageId }] });
   });
 
   it('fails before its time is up: reconcile', async () => {

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { deliveryIdsIn } from '../../../functions/deliver/deliver.ts';
 import { messageIdsIn } from '../../../functions/dispatch/ingress-record.ts';
 import { sqsHandler } from '../../../shared/adapters/lambda/sqs-handler.ts';
@@ -14,12 +14,16 @@ import type { SQSRecord } from 'aws-lambda';
 
 const SECRET = 'planted-secret';
 const key = { queue: 'orders', messageId: 'm-1', subscriptionId: 's-1', bucket: 0 };
+const throttled = () => Promise.reject(new Error('throttled'));
+const returnSooner = (): Promise<void> => Promise.resolve();
+let output: ReturnType<typeof captureOutput>;
 
+beforeEach(() => {
+  output = captureOutput();
+});
 afterEach(() => {
   vi.restoreAllMocks();
 });
-
-const returnSooner = (): Promise<void> => Promise.resolve();
 
 const aJournal = () =>
   powertoolsJournal('deliver', {
@@ -29,27 +33,13 @@ const aJournal = () =>
     logSuccessSampling: 1,
   });
 
-/** The faults logged for a record whose handling throws. */
-const faultsOf = async (body: string, idsOf?: RecordHandling['idsOf']) => {
-  const output = captureOutput();
-  const journal = aJournal();
-  const handler = sqsHandler(journal, {
-    handleRecord: () => Promise.reject(new Error('throttled')),
-    returnSooner,
-    ...(idsOf === undefined ? {} : { idsOf }),
-  });
-  const record = anSqsRecord(body);
-  await handler({ Records: [record] }, anInvocation(10_000));
-  expect(output.lines.join('\n')).not.toContain(SECRET);
-  return { record, faults: output.parsed().filter(({ message }) => message === 'fault') };
-};
+const faults = () => output.parsed().filter(({ message }) => message === 'fault');
 
 describe('the first successes of a batch', () => {
   it('are logged together at the end, although another record failed', async () => {
-    const output = captureOutput();
     const journal = aJournal();
     const handleRecord = ({ body: subscriptionId }: SQSRecord): Promise<void> => {
-      if (subscriptionId === 'none') return Promise.reject(new Error('throttled'));
+      if (subscriptionId === 'none') return throttled();
       const attempt = anAttempt({ outcome: 'delivered', result: answered(200) });
       journal.note(aFact('attempt_made', { key: { ...key, subscriptionId }, attempt, status: 'delivered' }));
       return Promise.resolve();
@@ -70,13 +60,12 @@ describe('a record that failed', () => {
     Records.filter(({ body }) => bodies.includes(body)).map(({ messageId }) => messageId);
 
   it('is made visible again at once, while another record of its batch is still processed', async () => {
-    captureOutput();
     const slow = Promise.withResolvers<undefined>();
     const returned: string[] = [];
     const handler = sqsHandler(aJournal(), {
       handleRecord: async ({ body }) => {
         if (body === 'slow') await slow.promise;
-        if (body === 'bad') throw new Error('throttled');
+        if (body === 'bad') await throttled();
       },
       returnSooner: ({ messageId }) => {
         returned.push(messageId);
@@ -92,16 +81,14 @@ describe('a record that failed', () => {
   });
 
   it('is reported with both faults if its visibility cannot be changed', async () => {
-    const output = captureOutput();
     const handler = sqsHandler(aJournal(), {
-      handleRecord: () => Promise.reject(new Error('throttled')),
+      handleRecord: throttled,
       returnSooner: () => Promise.reject(new Error('SQS does not respond')),
     });
     const response = await handler({ Records }, anInvocation(10_000));
     expect(response.batchItemFailures).toHaveLength(3);
-    const faults = output.parsed().filter(({ message }) => message === 'fault');
-    expect(faults).toHaveLength(6);
-    expect(faults).toContainEqual(
+    expect(faults()).toHaveLength(6);
+    expect(faults()).toContainEqual(
       expect.objectContaining({
         error: expect.objectContaining({ message: 'SQS does not respond' }) as unknown,
       }),
@@ -119,7 +106,7 @@ describe('a record received ten times, which may crash its invocation', () => {
       handleRecord: async (record) => {
         note('begin', record);
         await Promise.resolve();
-        if (record.body === failing) throw new Error('throttled');
+        if (record.body === failing) await throttled();
       },
       returnSooner,
       acknowledge: (record) => {
@@ -132,13 +119,11 @@ describe('a record received ten times, which may crash its invocation', () => {
   };
 
   it('begins alone, after the others of its batch are handled and deleted', async () => {
-    captureOutput();
     const deleted = ['delete other', 'begin suspect', 'delete suspect', 'begin late', 'delete late'];
     expect(await handled([suspect, late, other])).toEqual(['begin other', ...deleted]);
   });
 
   it('begins although another failed', async () => {
-    captureOutput();
     expect(await handled([other, suspect], 'other')).toEqual([
       'begin other',
       'begin suspect',
@@ -154,40 +139,33 @@ describe('a record received ten times, which may crash its invocation', () => {
 });
 
 describe('the fault of a record', () => {
-  it('names the SQS message', async () => {
-    const { record, faults } = await faultsOf('{}');
-    expect(faults).toMatchObject([{ sqsMessageId: record.messageId, error: { message: 'throttled' } }]);
+  const job = encodeFirstJob({
+    kind: 'job',
+    key,
+    attempt: 1,
+    acceptedAt: 1,
+    body: { kind: 'inline', message: aMessage({ data: JSON.stringify(SECRET) }) },
   });
+  const wakeUp = encodeWakeUp({ kind: 'wake_up', key, attempt: 2, dueAt: 1 });
+  const ingress = JSON.stringify({ queue: 'orders', id: 'm-1', data: SECRET });
+  const idsOfMessage: RecordHandling['idsOf'] = (record) => messageIdsIn(record, {});
+  const message = { queue: 'orders', messageId: 'm-1' };
+  const delivery = { ...message, subscriptionId: 's-1' };
 
-  it.each([
-    [
-      'job',
-      encodeFirstJob({
-        kind: 'job',
-        key,
-        attempt: 1,
-        acceptedAt: 1,
-        body: { kind: 'inline', message: aMessage({ data: JSON.stringify(SECRET) }) },
-      }),
-    ],
-    ['wake-up', encodeWakeUp({ kind: 'wake_up', key, attempt: 2, dueAt: 1 })],
-  ])('names the delivery of a %s and contains none of its data', async (_, body) => {
-    const { faults } = await faultsOf(body, deliveryIdsIn);
-    expect(faults).toMatchObject([{ queue: 'orders', messageId: 'm-1', subscriptionId: 's-1' }]);
-  });
-
-  it('names the message of an ingress message and contains none of its data', async () => {
-    const body = JSON.stringify({ queue: 'orders', id: 'm-1', data: SECRET });
-    const { faults } = await faultsOf(body, (record) => messageIdsIn(record, {}));
-    expect(faults).toMatchObject([{ queue: 'orders', messageId: 'm-1' }]);
-  });
-
-  it('names the SQS message if the record cannot be parsed', async () => {
-    const { record, faults } = await faultsOf(`${SECRET} is not JSON`, deliveryIdsIn);
-    expect(faults).toMatchObject([{ sqsMessageId: record.messageId }]);
-    expect(faults[0]).not.toHaveProperty('queue');
-    expect((await faultsOf(SECRET, (record) => messageIdsIn(record, {}))).faults[0]).not.toHaveProperty(
-      'queue',
-    );
+  it.each<[string, string, RecordHandling['idsOf'], { queue?: string }]>([
+    ['the SQS message', '{}', undefined, {}],
+    ['the delivery of a job', job, deliveryIdsIn, delivery],
+    ['the delivery of a wake-up', wakeUp, deliveryIdsIn, delivery],
+    ['the message of an ingress message', ingress, idsOfMessage, message],
+    ['no delivery that cannot be parsed', `${SECRET} is not JSON`, deliveryIdsIn, {}],
+    ['no message that cannot be parsed', SECRET, idsOfMessage, {}],
+  ])('names %s, and contains none of its data', async (_, body, idsOf, ids) => {
+    const handling = { handleRecord: throttled, returnSooner, ...(idsOf !== undefined && { idsOf }) };
+    const record = anSqsRecord(body);
+    await sqsHandler(aJournal(), handling)({ Records: [record] }, anInvocation(10_000));
+    expect(output.lines.join('\n')).not.toContain(SECRET);
+    const error = { message: 'throttled' };
+    expect(faults()).toMatchObject([{ sqsMessageId: record.messageId, error, ...ids }]);
+    expect(faults()[0]?.['queue']).toBe(ids.queue);
   });
 });

@@ -1,15 +1,210 @@
-import { describe, expect, it } from 'vitest';
+import { randomUUID } from 'node:crypto';
+import { Logger } from '@aws-lambda-powertools/logger';
+import type { SQSRecord } from 'aws-lambda';
+import { describe, expect, it, vi } from 'vitest';
+import type { InvocationContext } from '../../../shared/domain/receives.ts';
+import type { WorkQueueName } from '../../../shared/domain/work-queues.ts';
+import type { Fact } from '../../../shared/ports/journal.ts';
 import { WorkerRefusedError } from '../../../worker/consume.ts';
-import { aWorker } from './fake-worker.ts';
+import { runWorker, type WorkerOptions } from '../../../worker/run.ts';
+import type { ConsumingStep } from '../../../worker/steps.ts';
+import type { WorkerClock } from '../../../worker/timing.ts';
+import { HIDDEN_SECONDS, type WorkQueue } from '../../../worker/work-queue.ts';
+import { virtualClock, type VirtualClock } from '../../support/in-memory/virtual-clock.ts';
+import { anSqsRecord } from '../../support/sqs-event.ts';
+
+type Message = { id: string; body: string; receives: number; visibleAt: number; receipt: string };
+
+/** A standard SQS queue in virtual time: long polls, visibility timeouts, and a log of the requests. */
+type FakeQueue = WorkQueue & {
+  send: (...bodies: readonly string[]) => void;
+  /** Bodies of messages that were not deleted. */
+  left: () => string[];
+  /** Times of the receives in seconds from the start, and how many messages each asked for. */
+  asked: { at: number; most: number; waitSeconds: number }[];
+  /** Bodies of the messages that each receive got. */
+  received: string[];
+  /** Receives fail with this error while it is set. */
+  failure: Error | undefined;
+  hidden: { bodies: string[]; seconds: number }[];
+};
+
+const STEP_MS = 100;
+
+const fakeQueue = (name: WorkQueueName, clock: VirtualClock): FakeQueue => {
+  const start = clock.now();
+  let messages: Message[] = [];
+  const visible = (): Message[] => messages.filter(({ visibleAt }) => visibleAt <= clock.now());
+  const withReceipt = (records: readonly SQSRecord[]): Message[] =>
+    messages.filter(({ receipt }) => records.some(({ receiptHandle }) => receiptHandle === receipt));
+  const queue: FakeQueue = {
+    name,
+    asked: [],
+    received: [],
+    hidden: [],
+    failure: undefined,
+    send: (...bodies) => {
+      for (const body of bodies)
+        messages.push({ id: randomUUID(), body, receives: 0, visibleAt: clock.now(), receipt: '' });
+    },
+    left: () => messages.map(({ body }) => body),
+    receive: async (most, waitSeconds, signal) => {
+      queue.asked.push({ at: (clock.now() - start) / 1000, most, waitSeconds });
+      const until = clock.now() + waitSeconds * 1000;
+      if (queue.failure !== undefined) throw queue.failure;
+      while (visible().length === 0 && clock.now() < until && !signal.aborted) await clock.sleep(STEP_MS);
+      if (signal.aborted) throw new DOMException('aborted', 'AbortError');
+      return visible()
+        .slice(0, most)
+        .map((message) => {
+          message.receives += 1;
+          message.visibleAt = clock.now() + HIDDEN_SECONDS * 1000;
+          message.receipt = randomUUID();
+          queue.received.push(message.body);
+          const record = anSqsRecord(message.body, message.receives);
+          return { ...record, messageId: message.id, receiptHandle: message.receipt };
+        });
+    },
+    remove: (record) => {
+      messages = messages.filter(({ receipt }) => receipt !== record.receiptHandle);
+      return Promise.resolve();
+    },
+    hide: (records, seconds) => {
+      const found = withReceipt(records);
+      queue.hidden.push({ bodies: found.map(({ body }) => body), seconds });
+      for (const message of found) message.visibleAt = clock.now() + seconds * 1000;
+      return Promise.resolve();
+    },
+  };
+  return queue;
+};
+
+/** What a record's work does: how long it takes in virtual seconds, and whether it fails. */
+type Work = (body: string, context: InvocationContext) => Promise<void>;
+
+const DEFAULTS = {
+  queues: ['delivery'] as readonly WorkQueueName[],
+  /** In the first queue from the start. */
+  messages: [] as readonly string[],
+  work: ((): Promise<void> => Promise.resolve()) as Work,
+  receivers: 1,
+  concurrency: 10,
+  timeoutSeconds: 30,
+  shutdownSeconds: 25,
+  check: (): Promise<void> => Promise.resolve(),
+};
+
+type Options = Partial<typeof DEFAULTS> & { reconcile?: () => Promise<void> };
+
+/** A worker on fake queues in virtual time. */
+const aWorker = ({ reconcile, ...options }: Options = {}) => {
+  const given = { ...DEFAULTS, ...options };
+  const clock = virtualClock();
+  const startedAt = clock.now();
+  const queues = new Map(given.queues.map((name) => [name, fakeQueue(name, clock)]));
+  const [queue] = queues.values();
+  queue?.send(...given.messages);
+  const facts: Fact[] = [];
+  const faults: unknown[] = [];
+  const flush = vi.fn<() => void>();
+  const journal: ConsumingStep['journal'] = {
+    note: (fact) => facts.push(fact),
+    fault: (error) => faults.push(error),
+    flush,
+    auditLogger: new Logger(),
+  };
+  const returnSooner = async (record: SQSRecord): Promise<void> => {
+    for (const queue of queues.values()) await queue.hide([record], 2);
+  };
+  const handling = {
+    handleRecord: ({ body }: SQSRecord, context: InvocationContext) => given.work(body, context),
+    returnSooner,
+  };
+  const controller = new AbortController();
+  const worker: WorkerOptions = {
+    steps: {
+      consuming: [
+        {
+          name: 'deliver',
+          journal,
+          queues: given.queues.map((name) => ({ name, url: `https://sqs/${name}` })),
+          handling,
+          timeoutMs: given.timeoutSeconds * 1000,
+          check: given.check,
+        },
+      ],
+      ...(reconcile !== undefined && { reconcile: { journal, run: reconcile } }),
+    },
+    limits: { receivers: given.receivers, concurrency: given.concurrency, interval: {} },
+    shutdownSeconds: given.shutdownSeconds,
+    signal: controller.signal,
+    clock: workerClockOn(clock),
+    openQueue: ({ name }) => queueIn(queues, name),
+  };
+  const runFor = (seconds: number) => clock.run(clock.now() + seconds * 1000);
+  return {
+    clock,
+    /** One of its queues, by default the only one. */
+    queue: (name: WorkQueueName = 'delivery') => queueIn(queues, name),
+    facts,
+    faults,
+    flush,
+    seconds: () => (clock.now() - startedAt) / 1000,
+    /** Runs for this many seconds of virtual time. */
+    runFor,
+    /** Starts, and runs for this many seconds. */
+    run: (seconds: number): Promise<void> => {
+      void runWorker(worker);
+      return runFor(seconds);
+    },
+    stop: () => {
+      controller.abort();
+    },
+    /** Starts, stops after this many seconds if at all, and runs for `more`. Returns how it ended. */
+    end: async (seconds: number, more?: number) => {
+      const lasting = async (): Promise<void> => {
+        await runFor(seconds);
+        if (more === undefined) return;
+        controller.abort();
+        await runFor(more);
+      };
+      const [ended] = await Promise.all([runWorker(worker), lasting()]);
+      return ended;
+    },
+  };
+};
+
+const queueIn = (queues: ReadonlyMap<WorkQueueName, FakeQueue>, name: WorkQueueName): FakeQueue => {
+  const found = queues.get(name);
+  if (found === undefined) throw new Error(`no queue ${name}`);
+  return found;
+};
+
+/** Sleeps in virtual time, which an aborted signal ends. */
+const workerClockOn = (clock: VirtualClock): WorkerClock => ({
+  now: () => clock.now(),
+  sleep: (milliseconds, signal) =>
+    new Promise((resolve, reject) => {
+      const aborted = (): void => {
+        reject(new DOMException('aborted', 'AbortError'));
+      };
+      if (signal?.aborted === true) aborted();
+      signal?.addEventListener('abort', aborted, { once: true });
+      clock.at(clock.now() + milliseconds, () => {
+        resolve(undefined);
+      });
+    }),
+});
 
 const refusal = (name: string, message: string): Error =>
   Object.assign(new Error(message), { name, $fault: 'client' });
 
+const never = new Promise<never>(() => undefined);
+
 describe('a worker that receives', () => {
   it('polls an empty queue with long polls and pauses of 1, 2, 4, 8, 16, 32, 60, 60 s', async () => {
     const worker = aWorker();
-    void worker.start();
-    await worker.runFor(500);
+    await worker.run(500);
     const { asked } = worker.queue();
     expect(asked.slice(0, 2)).toEqual([
       { at: 0, most: 10, waitSeconds: 0 },
@@ -28,51 +223,45 @@ describe('a worker that receives', () => {
   });
 
   it('asks again at once after a message', async () => {
-    const worker = aWorker();
-    worker.queue().send('a');
-    void worker.start();
-    await worker.runFor(1);
+    const worker = aWorker({ messages: ['a'] });
+    await worker.run(1);
     expect(worker.queue().asked.map(({ at }) => at)).toEqual([0, 0]);
     expect(worker.queue().left()).toEqual([]);
   });
 
   it('never receives more than it can start, from all of its loops together', async () => {
-    const worker = aWorker({ concurrency: 3, receivers: 4, work: () => new Promise(() => undefined) });
-    worker.queue().send(...Array.from({ length: 20 }, String));
-    void worker.start();
-    await worker.runFor(5);
+    const messages = Array.from({ length: 20 }, String);
+    const worker = aWorker({ messages, concurrency: 3, receivers: 4, work: () => never });
+    await worker.run(5);
     expect(worker.queue().received).toHaveLength(3);
     expect(worker.queue().asked.every(({ most }) => most <= 3)).toBe(true);
   });
 
   it('receives for several places at once when it is busy', async () => {
-    const worker = aWorker({ concurrency: 10, work: (body) => worker.clock.sleep(Number(body)) });
-    worker.queue().send(...Array.from({ length: 40 }, (_, index) => String(1_000 + (index % 10))));
-    void worker.start();
-    await worker.runFor(10);
+    const messages = Array.from({ length: 40 }, (_, index) => String(1_000 + (index % 10)));
+    const worker = aWorker({ messages, concurrency: 10, work: (body) => worker.clock.sleep(Number(body)) });
+    await worker.run(10);
     expect(worker.queue().received).toHaveLength(40);
-    expect(
-      worker
-        .queue()
-        .asked.slice(0, 4)
-        .map(({ most }) => most),
-    ).toEqual([10, 10, 10, 10]);
+    expect(worker.queue().asked.slice(0, 4)).toMatchObject(Array(4).fill({ most: 10 }));
   });
 
   it('receives for a place as soon as it is free', async () => {
-    const worker = aWorker({ concurrency: 2, work: (body) => worker.clock.sleep(Number(body) * 1000) });
-    worker.queue().send('1', '9', '1', '1');
-    void worker.start();
-    await worker.runFor(4);
+    const worker = aWorker({
+      messages: ['1', '9', '1', '1'],
+      concurrency: 2,
+      work: (body) => worker.clock.sleep(Number(body) * 1000),
+    });
+    await worker.run(4);
     expect(worker.queue().left()).toEqual(['9']);
   });
 
   it('acknowledges each record separately, and reports the one that failed', async () => {
     const fault = new Error('DynamoDB is down');
-    const worker = aWorker({ work: (body) => (body === 'bad' ? Promise.reject(fault) : Promise.resolve()) });
-    worker.queue().send('a', 'bad', 'c');
-    void worker.start();
-    await worker.runFor(1);
+    const worker = aWorker({
+      messages: ['a', 'bad', 'c'],
+      work: (body) => (body === 'bad' ? Promise.reject(fault) : Promise.resolve()),
+    });
+    await worker.run(1);
     expect(worker.queue().left()).toEqual(['bad']);
     expect(worker.faults).toEqual([fault]);
     expect(worker.queue().hidden).toEqual([{ bodies: ['bad'], seconds: 2 }]);
@@ -80,8 +269,7 @@ describe('a worker that receives', () => {
 
   it('wakes the loops of its other queues when one receives a message, because it often causes others', async () => {
     const worker = aWorker({ queues: ['ingress', 'delivery'] });
-    void worker.start();
-    await worker.runFor(200);
+    await worker.run(200);
     // Both sleep for up to a minute by now.
     worker.queue('ingress').send('a');
     await worker.runFor(60);
@@ -95,27 +283,17 @@ describe('a worker that receives', () => {
   });
 
   it('hides a record again while it is being handled, so that it is received once', async () => {
-    const worker = aWorker({ timeoutSeconds: 90, work: () => worker.clock.sleep(80_000) });
-    worker.queue().send('slow');
-    void worker.start();
-    await worker.runFor(85);
+    const work = () => worker.clock.sleep(80_000);
+    const worker = aWorker({ messages: ['slow'], timeoutSeconds: 90, work });
+    await worker.run(85);
     expect(worker.queue().received).toEqual(['slow']);
     expect(worker.queue().left()).toEqual([]);
   });
 
   it('gives up a record that outlives its timeout: its place is free, and SQS redelivers it', async () => {
-    let calls = 0;
-    const worker = aWorker({
-      concurrency: 1,
-      timeoutSeconds: 30,
-      work: () => {
-        calls += 1;
-        return calls === 1 ? new Promise(() => undefined) : Promise.resolve();
-      },
-    });
-    worker.queue().send('hangs');
-    void worker.start();
-    await worker.runFor(120);
+    const work = vi.fn<() => Promise<void>>().mockResolvedValue().mockReturnValueOnce(never);
+    const worker = aWorker({ messages: ['hangs'], concurrency: 1, timeoutSeconds: 30, work });
+    await worker.run(120);
     expect(worker.queue().received).toEqual(['hangs', 'hangs']);
     expect(worker.queue().left()).toEqual([]);
     expect(worker.faults).toMatchObject([{ name: 'RecordOverdueError' }]);
@@ -124,24 +302,22 @@ describe('a worker that receives', () => {
   it('gives each record the time of its step, counted from its receive, and a separate id', async () => {
     const seen: { id: string; left: number }[] = [];
     const worker = aWorker({
+      messages: ['a', 'b'],
       timeoutSeconds: 30,
       work: async (_, { awsRequestId, getRemainingTimeInMillis }) => {
         await worker.clock.sleep(4_000);
         seen.push({ id: awsRequestId, left: getRemainingTimeInMillis() });
       },
     });
-    worker.queue().send('a', 'b');
-    void worker.start();
-    await worker.runFor(5);
+    await worker.run(5);
     expect(seen.map(({ left }) => left)).toEqual([26_000, 26_000]);
     expect(new Set(seen.map(({ id }) => id)).size).toBe(2);
   });
 
   it('writes its metrics and counters every second', async () => {
     const worker = aWorker();
-    void worker.start();
-    await worker.runFor(10.5);
-    expect(worker.flushes()).toBe(10);
+    await worker.run(10.5);
+    expect(worker.flush).toHaveBeenCalledTimes(10);
   });
 });
 
@@ -152,27 +328,22 @@ describe('a worker that AWS refuses or throttles', () => {
       'AccessDeniedException',
       'User: arn:aws:iam::1:user/x is not authorized to perform: sqs:receivemessage on resource: arn:aws:sqs:…',
     );
-    const ended = expect(worker.start()).rejects.toThrow(
+    await expect(worker.end(1)).rejects.toThrow(
       /^Receiving from the delivery queue: AccessDeniedException: .* sqs:receivemessage/,
     );
-    await worker.runFor(1);
-    await ended;
   });
 
   it('ends at its start if it may not read the tables', async () => {
     const check = () =>
       Promise.reject(new WorkerRefusedError('Reading the tables for deliver', new Error('no')));
     const worker = aWorker({ check });
-    const ended = expect(worker.start()).rejects.toThrow('Reading the tables for deliver: Error: no');
-    await worker.runFor(1);
-    await ended;
+    await expect(worker.end(1)).rejects.toThrow('Reading the tables for deliver: Error: no');
   });
 
   it('slows down while it is throttled, as on an empty queue', async () => {
     const worker = aWorker();
     worker.queue().failure = refusal('RequestThrottled', 'Rate exceeded');
-    void worker.start();
-    await worker.runFor(32);
+    await worker.run(32);
     expect(worker.queue().asked.map(({ at }) => at)).toEqual([0, 1, 3, 7, 15, 31]);
     expect(worker.facts).toContainEqual({
       fact: 'aws_call_failed',
@@ -185,8 +356,7 @@ describe('a worker that AWS refuses or throttles', () => {
 
   it('reports a permission that is lost later, and continues when it is back', async () => {
     const worker = aWorker();
-    void worker.start();
-    await worker.runFor(2);
+    await worker.run(2);
     const lost = refusal('AccessDeniedException', 'not authorized');
     worker.queue().failure = lost;
     await worker.runFor(60);
@@ -208,47 +378,29 @@ describe('reconcile in a worker', () => {
         return Promise.resolve();
       },
     });
-    const ended = worker.start();
-    await worker.runFor(150);
-    worker.stop();
-    await worker.runFor(120);
-    await ended;
+    await worker.end(150, 120);
     expect(runs).toEqual([0, 60, 120]);
   });
 
-  it('continues after a run that failed, and ends with a refusal of the first', async () => {
-    let runs = 0;
-    const flaky = aWorker({
-      queues: [],
-      reconcile: () => {
-        runs += 1;
-        return Promise.reject(new Error('timeout'));
-      },
-    });
-    void flaky.start();
-    await flaky.runFor(61);
-    expect(runs).toBe(2);
-    expect(flaky.faults).toHaveLength(2);
+  it('continues after a run that failed', async () => {
+    const reconcile = vi.fn<() => Promise<void>>().mockRejectedValue(new Error('timeout'));
+    const worker = aWorker({ queues: [], reconcile });
+    await worker.run(61);
+    expect(reconcile).toHaveBeenCalledTimes(2);
+    expect(worker.faults).toHaveLength(2);
+  });
 
-    const refused = aWorker({
-      queues: [],
-      reconcile: () => Promise.reject(refusal('AccessDeniedException', 'dynamodb:Query')),
-    });
-    const ended = expect(refused.start()).rejects.toThrow('dynamodb:Query');
-    await refused.runFor(1);
-    await ended;
+  it('ends the worker with a refusal of the first run', async () => {
+    const refused = () => Promise.reject(refusal('AccessDeniedException', 'dynamodb:Query'));
+    await expect(aWorker({ queues: [], reconcile: refused }).end(1)).rejects.toThrow('dynamodb:Query');
   });
 });
 
 describe('a worker that is stopped', () => {
   it('receives nothing more, finishes what is in flight, and ends', async () => {
-    const worker = aWorker({ concurrency: 2, work: () => worker.clock.sleep(10_000) });
-    worker.queue().send('a', 'b', 'c');
-    const ended = worker.start();
-    await worker.runFor(1);
-    worker.stop();
-    await worker.runFor(30);
-    expect(await ended).toEqual({ unfinished: 0 });
+    const work = () => worker.clock.sleep(10_000);
+    const worker = aWorker({ messages: ['a', 'b', 'c'], concurrency: 2, work });
+    expect(await worker.end(1, 30)).toEqual({ unfinished: 0 });
     expect(worker.queue().received).toEqual(['a', 'b']);
     expect(worker.queue().left()).toEqual(['c']);
   });
@@ -256,17 +408,12 @@ describe('a worker that is stopped', () => {
   it.each([5, 160])(
     'ends within a second when it is idle, in a long poll or a sleep (at %i s)',
     async (seconds) => {
-      const worker = aWorker({ receivers: 3 });
-      const ended = worker.start();
-      await worker.runFor(seconds);
-      worker.stop();
-      await worker.runFor(1.2);
-      expect(await ended).toEqual({ unfinished: 0 });
+      expect(await aWorker({ receivers: 3 }).end(seconds, 1.2)).toEqual({ unfinished: 0 });
     },
   );
 
   it('shows the messages of a receive that ends with the stop to others at once', async () => {
-    const worker = aWorker();
+    const worker = aWorker({ messages: ['a'] });
     const queue = worker.queue();
     const { receive } = queue;
     queue.receive = async (...given) => {
@@ -274,16 +421,14 @@ describe('a worker that is stopped', () => {
       worker.stop();
       return records;
     };
-    queue.send('a');
-    const ended = worker.start();
-    await worker.runFor(1);
-    expect(await ended).toEqual({ unfinished: 0 });
+    expect(await worker.end(1)).toEqual({ unfinished: 0 });
     expect(queue.hidden).toEqual([{ bodies: ['a'], seconds: 0 }]);
   });
 
   it('leaves records less time than until its end, so that no new attempt begins', async () => {
     let left = Number.NaN;
     const worker = aWorker({
+      messages: ['a'],
       timeoutSeconds: 60,
       shutdownSeconds: 20,
       work: async (_, { getRemainingTimeInMillis }) => {
@@ -291,24 +436,14 @@ describe('a worker that is stopped', () => {
         left = getRemainingTimeInMillis();
       },
     });
-    worker.queue().send('a');
-    const ended = worker.start();
-    await worker.runFor(1);
-    worker.stop();
-    await worker.runFor(30);
-    await ended;
+    await worker.end(1, 30);
     // 20 s, without the 2 s kept for the end and the 4 s since the stop.
     expect(left).toBe(14_000);
   });
 
   it('ends before the limit although a record does not, and says how many are left', async () => {
-    const worker = aWorker({ shutdownSeconds: 25, work: () => new Promise(() => undefined) });
-    worker.queue().send('a', 'b');
-    const ended = worker.start();
-    await worker.runFor(1);
-    worker.stop();
-    await worker.runFor(23);
-    expect(await ended).toEqual({ unfinished: 2 });
+    const worker = aWorker({ messages: ['a', 'b'], shutdownSeconds: 25, work: () => never });
+    expect(await worker.end(1, 23)).toEqual({ unfinished: 2 });
     expect(worker.seconds()).toBe(24);
   });
 });
