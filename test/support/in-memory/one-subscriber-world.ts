@@ -53,7 +53,6 @@ export const oneSubscriberWorld = () => {
       await publish(`message-${answered}`);
       await clock.run();
     },
-    runFor: (milliseconds: number): Promise<void> => clock.run(clock.now() + milliseconds),
     job: (): DeliveryJob => ({
       kind: 'job',
       key,

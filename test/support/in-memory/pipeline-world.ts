@@ -16,6 +16,7 @@ import { visibilityTimeout } from '../../../shared/domain/receives.ts';
 import { OPERATE_TIMEOUT_SECONDS, type Operation } from '../../../shared/domain/recovery/operation.ts';
 import { invocationMs } from '../../../shared/domain/retry/attempt-duration.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry/policy.ts';
+import type { Fact } from '../../../shared/ports/journal.ts';
 import type { Operations } from '../../../shared/ports/queues.ts';
 import { modelledSqs, type Receipt, sideBySide } from '../modelled-sqs.ts';
 import { inMemoryChunks, inMemoryDeliveries, inMemoryDeliveryListings } from './in-memory-deliveries.ts';
@@ -160,6 +161,10 @@ export const pipelineWorld = (clock = virtualClock()) => {
         attributes: {},
         sentAt,
       }),
+    runFor: (milliseconds: number): Promise<void> => clock.run(clock.now() + milliseconds),
+    /** The noted facts of this name. */
+    facts: <Name extends Fact['fact']>(name: Name) =>
+      journal.facts.filter((fact): fact is Extract<Fact, { fact: Name }> => fact.fact === name),
     reconcile: (): Promise<Reconciliation> =>
       reconcile({ ports: { ...ports, wakeUps }, settings }, () => settings.invocationMs),
     delivery: async (subscriptionId = 'subscription-1', messageId = 'message-1'): Promise<Delivery> => {

@@ -169,28 +169,16 @@ describe('a client certificate', () => {
     ]);
   });
 
+  const mtls = { type: 'mtls', certificate: 'certificate', private_key: 'key' } as const;
+  const identity = { certificate: 'certificate', privateKey: 'key' };
+  const ca = 'authority';
+
   it.each<[string, Auth, object]>([
-    [
-      'is used with its key',
-      { type: 'mtls', certificate: 'certificate', private_key: 'key' },
-      { identity: { certificate: 'certificate', privateKey: 'key' } },
-    ],
-    [
-      'is used with the private authority of the subscriber',
-      { type: 'mtls', certificate: 'certificate', private_key: 'key', ca: 'authority' },
-      { identity: { certificate: 'certificate', privateKey: 'key' }, ca: 'authority' },
-    ],
-    [
-      'is not needed for a private authority, which a header has',
-      { ...header, ca: 'authority' },
-      { ca: 'authority' },
-    ],
-    ['is not needed for one beside a password', { ...basic, ca: 'authority' }, { ca: 'authority' }],
-    [
-      'is not needed for one beside access tokens',
-      { ...anOAuth2Auth(), ca: 'authority' },
-      { ca: 'authority' },
-    ],
+    ['is used with its key', mtls, { identity }],
+    ['is used with the private authority of the subscriber', { ...mtls, ca }, { identity, ca }],
+    ['is not needed for a private authority beside a header', { ...header, ca }, { ca }],
+    ['is not needed for a private authority beside a password', { ...basic, ca }, { ca }],
+    ['is not needed for a private authority beside access tokens', { ...anOAuth2Auth(), ca }, { ca }],
   ])('%s', async (_, auth, tls) => {
     const post = vi.spyOn(world.subscriber, 'post');
     await subscribe(await stored(auth));
@@ -202,7 +190,8 @@ describe('a client certificate', () => {
 });
 
 describe('an attempt with an access token', () => {
-  const notSent = new RequestNotSentError('EMFILE');
+  const failNext = (spy: { mockRejectedValueOnce: (error: Error) => unknown }) =>
+    spy.mockRejectedValueOnce(new RequestNotSentError('EMFILE'));
 
   const deliver = async (policy: Policy = {}) => {
     await subscribe(await stored(anOAuth2Auth()), policy);
@@ -231,7 +220,7 @@ describe('an attempt with an access token', () => {
   });
 
   it('is no attempt if the token could not be asked for', async () => {
-    vi.spyOn(world.accessTokens, 'tokenFor').mockRejectedValueOnce(notSent);
+    failNext(vi.spyOn(world.accessTokens, 'tokenFor'));
     expect(await deliver()).toMatchObject({ status: 'delivered', attempts: [{ number: 1 }], lost: 0 });
   });
 
@@ -250,37 +239,30 @@ describe('an attempt with an access token', () => {
   });
 
   it.each([
-    ['second refusal', true, [status(401)], 'http_401', 2],
-    [
-      'first refusal if the subscriber asks for no other attempt',
-      true,
-      [status(401, { asks: 'abort-message' })],
-      'abort_requested',
-      1,
-    ],
-    ['first refusal of a token that is new', false, [status(401)], 'http_401', 1],
-  ] as const)('ends with the %s', async (_, renews, replies, reason, requests) => {
-    world.accessTokens.renews = renews;
-    world.subscriber.script(world.url, replies);
+    ['the second refusal', status(401), 'http_401', 2],
+    ['the first one if it asks for no other', status(401, { asks: 'abort-message' }), 'abort_requested', 1],
+  ])('ends with %s', async (_, reply, reason, requests) => {
+    world.subscriber.script(world.url, [reply]);
     expect(await deliver()).toMatchObject({ status: 'rejected', reason, attempts: [{}] });
     expect(tokens()).toHaveLength(requests);
   });
 
+  it('ends with the first refusal of a token that is new', async () => {
+    world.accessTokens.renews = false;
+    world.subscriber.script(world.url, [status(401)]);
+    expect(await deliver()).toMatchObject({ status: 'rejected', reason: 'http_401' });
+    expect(tokens()).toHaveLength(1);
+  });
+
+  const NOT_SENT = 'not sent again: EMFILE';
+
   it.each([
+    ['the token cannot be renewed', 'invalid_client', () => (world.accessTokens.outage = 'invalid_client')],
+    ['the request cannot be sent', NOT_SENT, () => failNext(vi.spyOn(world.subscriber, 'post'))],
     [
-      'the token cannot be renewed',
-      'timeout: before an answer',
-      () => (world.accessTokens.outage = 'timeout: before an answer'),
-    ],
-    [
-      'the request cannot be sent',
-      'not sent again: EMFILE',
-      () => vi.spyOn(world.subscriber, 'post').mockRejectedValueOnce(notSent),
-    ],
-    [
-      'the request for a token cannot be sent',
-      'not sent again: EMFILE',
-      () => vi.spyOn(world.accessTokens, 'tokenFor').mockRejectedValueOnce(notSent),
+      'the one for a token cannot be sent',
+      NOT_SENT,
+      () => failNext(vi.spyOn(world.accessTokens, 'tokenFor')),
     ],
   ])('has failed, and counts, if after a refusal %s', async (_, detail, fail) => {
     world.subscriber.script(world.url, [status(401), status(200)]);

@@ -73,9 +73,7 @@ describe('an invocation that crashes during the first attempts of a chunk', () =
       'open s-10',
       'record s-10',
     ]);
-    expect(world.journal.facts.filter(({ fact }) => fact === 'lease_lost')).toMatchObject([
-      { key: { subscriptionId: 's-10' }, attempt: 1 },
-    ]);
+    expect(world.facts('lease_lost')).toMatchObject([{ key: { subscriptionId: 's-10' }, attempt: 1 }]);
   });
 
   it.each([

@@ -101,7 +101,7 @@ describe('the first attempts of a chunk', () => {
     await world.deliverCopy(world.job(), world.received('hurried', 1, 10_000));
 
     expect(world.writes()).toEqual([]);
-    expect(world.journal.facts.filter(({ fact }) => fact === 'sent_again')).toHaveLength(3);
+    expect(world.facts('sent_again')).toHaveLength(3);
     expect(world.deliveryJobs.waiting).toBe(1);
 
     await world.clock.run();

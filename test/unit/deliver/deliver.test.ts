@@ -1,4 +1,6 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { measuresOf } from '../../../shared/adapters/log/journal-measures.ts';
+import { cancelDelivery } from '../../../shared/steps/cancel-delivery.ts';
 import { aBarePolicy, aMessage } from '../../support/builders.ts';
 import { answered } from '../../support/delivery-builders.ts';
 import { oneSubscriberWorld, type OneSubscriberWorld } from '../../support/in-memory/one-subscriber-world.ts';
@@ -6,11 +8,22 @@ import { status } from '../../support/in-memory/scripted-subscriber.ts';
 import { removeSubscription } from '../../support/remove-subscription.ts';
 
 const MESSAGE = { queue: 'orders', messageId: 'message-1' };
+const DISABLE = { asks: 'disable' } as const;
+const ABORT = { asks: 'abort-message' } as const;
 let world: OneSubscriberWorld;
 
 beforeEach(() => {
   world = oneSubscriberWorld();
 });
+
+/** How often each final status was counted by the metrics derived from the logged facts. */
+const finalCounts = (): Record<string, number> => {
+  const counted: Record<string, number> = {};
+  for (const { name, value } of world.journal.facts.flatMap(measuresOf))
+    if (/^Deliveries(Delivered|Rejected|Exhausted|Cancelled)$/.test(name))
+      counted[name] = (counted[name] ?? 0) + value;
+  return counted;
+};
 
 describe('a delivery', () => {
   it('that is answered with a 2xx takes one request and leaves no stored body or message', async () => {
@@ -61,6 +74,7 @@ describe('a delivery', () => {
     expect(world.gaps()).toEqual([0, 0, 5, 5, 5, 15, 25, 25, 25]);
     const { attempts, ...ended } = await world.delivery();
     expect(ended).toMatchObject({ status: 'exhausted', reason: 'retries_exhausted', overdueAt: undefined });
+    expect(finalCounts()).toEqual({ DeliveriesExhausted: 1 });
     const phases = ['initial', 'immediate', 'pre_backoff', 'backoff', 'post_backoff'];
     const expected = [1, 2, 2, 3, 2].flatMap((count, index) => Array<unknown>(count).fill(phases[index]));
     expect(attempts).toMatchObject(expected.map((phase, index) => ({ number: index + 1, phase })));
@@ -70,31 +84,23 @@ describe('a delivery', () => {
   });
 
   it.each([
-    ['404', [status(404)], { status: 'rejected', reason: 'http_404' }, undefined],
-    ['410', [status(410)], { status: 'rejected', reason: 'gone' }, 'gone'],
-    ['429, which its policy lists, then 200', [status(429), status(200)], { status: 'delivered' }, undefined],
-    ['204 and `disable`', [status(204, { asks: 'disable' })], { status: 'delivered' }, 'disable_requested'],
-    [
-      '503 and `disable`',
-      [status(503, { asks: 'disable' })],
-      { status: 'rejected', reason: 'disable_requested' },
-      'disable_requested',
-    ],
-    [
-      '503, then `abort-message`',
-      [status(503), status(503, { asks: 'abort-message' })],
-      { status: 'rejected', reason: 'abort_requested' },
-      undefined,
-    ],
-  ] as const)('answered with %s needs no further request', async (_, replies, ended, disabledBy) => {
+    ['404', [status(404)], 'http_404', undefined],
+    ['410', [status(410)], 'gone', 'gone'],
+    ['429, which its policy lists, then 200', [status(429), status(200)], undefined, undefined],
+    ['204 and `disable`', [status(204, DISABLE)], undefined, 'disable_requested'],
+    ['503 and `disable`', [status(503, DISABLE)], 'disable_requested', 'disable_requested'],
+    ['503, then `abort-message`', [status(503), status(503, ABORT)], 'abort_requested', undefined],
+  ] as const)('answered with %s needs no further request', async (_, replies, rejectedBy, disabledBy) => {
     await world.subscribe({ minimum_delay_retries: 3, retry_on_status: [429] });
     world.subscriber.script(world.url, replies);
     await world.deliver();
 
     expect(world.subscriber.seen).toHaveLength(replies.length);
-    expect(await world.delivery()).toMatchObject({ ...ended, pendingSteps: [] });
-    expect(world.undeliverables.sent).toHaveLength(ended.status === 'rejected' ? 1 : 0);
+    const { status: ended, reason, pendingSteps } = await world.delivery();
+    expect([ended, reason, pendingSteps]).toEqual([rejectedBy ? 'rejected' : 'delivered', rejectedBy, []]);
+    expect(world.undeliverables.sent).toHaveLength(rejectedBy ? 1 : 0);
     expect((await world.subscription()).disabled?.reason).toBe(disabledBy);
+    expect(finalCounts()).toEqual(rejectedBy ? { DeliveriesRejected: 1 } : { DeliveriesDelivered: 1 });
   });
 });
 
@@ -150,29 +156,16 @@ describe('the time of a retry', () => {
   const IN_20_S = new Date(oneSubscriberWorld().startedAt + 20_000).toUTCString();
 
   it.each([
-    ['counts from the end of the failed attempt', { minimum_delay: 7 }, [{ takesMs: 4_000 }], [11]],
-    ['is moved later by Retry-After', { minimum_delay: 5 }, [{ retryAfter: '12' }], [12]],
-    ['is not moved earlier by Retry-After', { minimum_delay: 30 }, [{ retryAfter: '3' }], [30]],
-    [
-      'is moved by Retry-After if it is immediate',
-      { retries_with_no_delay: 1 },
-      [{ retryAfter: '12' }],
-      [12],
-    ],
-    ['is the date in Retry-After, not later', {}, [{ retryAfter: IN_20_S, takesMs: 4_000 }], [20]],
-    [
-      'is not moved beyond the cap by Retry-After',
-      {},
-      [{ retryAfter: '999999' }, { retryAfter: 'soon' }],
-      [3600, 5],
-    ],
-  ])('%s', async (_, policy, answers, gaps) => {
+    ['counts from the end of the failed attempt', { minimum_delay: 7 }, { takesMs: 4_000 }, [11]],
+    ['is moved later by Retry-After', { minimum_delay: 5 }, { retryAfter: '12' }, [12]],
+    ['is not moved earlier by Retry-After', { minimum_delay: 30 }, { retryAfter: '3' }, [30]],
+    ['is moved by Retry-After, even if immediate', { retries_with_no_delay: 1 }, { retryAfter: '12' }, [12]],
+    ['is the date in Retry-After, not later', {}, { retryAfter: IN_20_S, takesMs: 4_000 }, [20]],
+    ['is not moved beyond the cap by Retry-After', {}, { retryAfter: '999999' }, [3600]],
+    ['is not moved by a malformed Retry-After', {}, { retryAfter: 'soon' }, [5]],
+  ])('%s', async (_, policy, answer, gaps) => {
     await world.subscribe({ minimum_delay_retries: 2, ...policy });
-    world.subscriber.script(world.url, [
-      status(503, answers[0]),
-      ...answers.slice(1).map((more) => status(503, more)),
-      status(200),
-    ]);
+    world.subscriber.script(world.url, [status(503, answer), status(200)]);
     await world.deliver();
 
     expect(world.gaps()).toEqual(gaps);
@@ -187,7 +180,7 @@ describe('the time of a retry', () => {
     ]);
     await world.deliver();
 
-    const scheduled = world.journal.facts.filter(({ fact }) => fact === 'wake_up_set');
+    const scheduled = world.facts('wake_up_set');
     expect(scheduled).toMatchObject([{ attempt: 3, by: 'sqs_delay' }]);
     expect((await world.delivery()).attempts).toMatchObject([
       { phase: 'initial' },
@@ -218,9 +211,7 @@ describe('the time of a retry', () => {
     await world.deliver();
 
     expect(world.gaps()).toEqual([2_000]);
-    expect(world.journal.facts).toContainEqual(
-      expect.objectContaining({ fact: 'schedule_refused', attempt: 2 }),
-    );
+    expect(world.facts('schedule_refused')[0]).toMatchObject({ attempt: 2 });
   });
 });
 
@@ -270,6 +261,7 @@ describe('with two retries', () => {
 
       expect(world.subscriber.seen).toHaveLength(1);
       expect((await world.delivery()).attempts).toHaveLength(1);
+      expect(finalCounts()).toEqual({ DeliveriesDelivered: 1 });
     });
 
     it.each([
@@ -295,9 +287,7 @@ describe('with two retries', () => {
       await world.receive(world.wakeUp(3), 'ahead');
 
       expect(world.subscriber.seen).toHaveLength(requests);
-      expect(world.journal.facts).toContainEqual(
-        expect.objectContaining({ fact: 'wake_up_dropped', reason }),
-      );
+      expect(world.facts('wake_up_dropped')).toMatchObject([{ reason }]);
     });
   });
 
@@ -334,28 +324,68 @@ describe('with two retries', () => {
 
       expect(world.undeliverables.sent).toHaveLength(1);
       expect(await world.delivery()).toMatchObject({ status: 'rejected', pendingSteps: [] });
+      expect(finalCounts()).toEqual({ DeliveriesRejected: 1 });
     });
 
-    it('a result whose lease was taken over is stored as a late result, and a success wins', async () => {
-      world.subscriber.script(world.url, [
-        status(200, { takesMs: 60_000 }),
-        status(500, { takesMs: 60_000 }),
-        status(500),
-      ]);
-      const slow = world.receive(world.job(), 'slow');
-      await world.runFor(25_000);
-      const other = world.receive(world.job(), 'other', { receiveCount: 2 });
-      await world.clock.run();
-      await Promise.all([slow, other]);
+    it.each([
+      [
+        'a late result, and a success wins',
+        [200, 500],
+        { attempts: [], lateResults: [{ outcome: 'delivered' }, { outcome: 'failed', lost: 1 }] },
+        [true, false],
+      ],
+      [
+        'a late result, which a failure leaves without effect',
+        [500, 200],
+        { attempts: [{ outcome: 'delivered', lost: 1 }], lateResults: [{ outcome: 'failed' }] },
+        [false],
+      ],
+    ])(
+      'the answer for an overtaken lease is stored as %s',
+      async (_, [first = 0, second = 0], end, decisive) => {
+        world.subscriber.script(world.url, [
+          status(first, { takesMs: 60_000 }),
+          status(second, { takesMs: 60_000 }),
+          status(second),
+        ]);
+        const slow = world.receive(world.job(), 'slow');
+        await world.runFor(25_000);
+        const other = world.receive(world.job(), 'other', { receiveCount: 2 });
+        await world.clock.run();
+        await Promise.all([slow, other]);
 
-      expect(await world.delivery()).toMatchObject({
-        status: 'delivered',
-        attempts: [],
-        lateResults: [{ outcome: 'delivered' }, { outcome: 'failed', lost: 1 }],
-        overdueAt: undefined,
-      });
-      expect(world.subscriber.seen).toHaveLength(2);
-    });
+        expect(await world.delivery()).toMatchObject({ status: 'delivered', ...end, overdueAt: undefined });
+        expect(world.facts('late_result').map((fact) => fact.decisive)).toEqual(decisive);
+        expect(finalCounts()).toEqual({ DeliveriesDelivered: 1 });
+        expect(world.subscriber.seen).toHaveLength(2);
+      },
+    );
+  });
+
+  it('a cancellation by hand is counted once, although it is repeated', async () => {
+    world.subscriber.script(world.url, [status(500)]);
+    await world.publish();
+    await world.runFor(1_000);
+    for (let copy = 0; copy < 2; copy += 1) await cancelDelivery(world.byHandContext, world.key, 'manual');
+    await world.clock.run();
+    expect(finalCounts()).toEqual({ DeliveriesCancelled: 1 });
+  });
+
+  it.each([
+    ['when its message was sent, before it waited in the ingress queue', undefined, -1_234, 1_234],
+    ['when its message was due, if that has a delay', 60, 60_000, 0],
+  ])('the logged lateness of an attempt counts from %s', async (_, delaySeconds, dueInMs, latenessMs) => {
+    const { startedAt } = world;
+    const delay = delaySeconds === undefined ? {} : { delaySeconds };
+    await world.dispatch({ ok: true, message: aMessage(), ...delay }, '{}', startedAt - 1_234);
+    await world.clock.run();
+    expect(world.facts('attempt_made')).toMatchObject([{ dueAt: startedAt + dueInMs, latenessMs }]);
+  });
+
+  it('the logged lateness of a retry counts from when it is due by its policy', async () => {
+    world.subscriber.script(world.url, [status(500), status(200)]);
+    await world.deliver();
+    expect(world.facts('attempt_made')[1]).toMatchObject({ dueAt: world.startedAt + 10_000, latenessMs: 0 });
   });
 
   it('an invocation that runs out of time sends the work as a new message instead of failing the receive', async () => {

@@ -78,7 +78,7 @@ describe('large messages beyond the memory budget of a function instance', () =>
 
   it('return to the queue if the invocation has no time, without a failed receive', async () => {
     const world = await published(14_000);
-    const timeGivenBack = () => world.journal.facts.filter(({ fact }) => fact === 'sent_again');
+    const timeGivenBack = () => world.facts('sent_again');
     await world.until(8_000);
     expect(world.requests()).toEqual(world.ids.map(() => 10));
     expect(timeGivenBack()).toHaveLength(2 * 10);

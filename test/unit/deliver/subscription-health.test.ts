@@ -33,7 +33,7 @@ const freezeCache = async () => {
     );
 };
 
-const unrecorded = () => world.journal.facts.filter(({ fact }) => fact === 'health_not_recorded');
+const unrecorded = () => world.facts('health_not_recorded');
 
 describe('a subscription', () => {
   /** Kinds of the changes that were requested. */
@@ -183,33 +183,18 @@ describe('concurrent deliveries to one subscription', () => {
   };
 
   it.each([
-    ['start a failing period when they fail', [], 500, ['begin written'], [], 1],
-    ['count as one failure when they fail', [DAY, 5], 500, ['count written'], [], 6],
-    ['end a failing period when they succeed', [DAY, 5], 200, ['recover written'], [], undefined],
-    [
-      'publish one recovery event when they succeed',
-      [DAY, 20],
-      200,
-      ['recover written', 'sent written'],
-      ['subscription.recovered'],
-      undefined,
-    ],
-    [
-      'disable the subscription when they fail for too long',
-      [6 * DAY, 30],
-      500,
-      ['disable written', 'sent written'],
-      ['subscription.disabled'],
-      30,
-    ],
-  ])('%s, by one write for all', async (_, [ago, failures], code, writes, events, failuresAfter) => {
-    await subscribe(
-      ago === undefined || failures === undefined ? {} : { failing: world.failing(ago, failures) },
-    );
+    ['start a failing period when they fail', [], 500, [['begin'], [], 1]],
+    ['count as one failure when they fail', [DAY, 5], 500, [['count'], [], 6]],
+    ['end a failing period when they succeed', [DAY, 5], 200, [['recover'], [], undefined]],
+    ['publish one event when they succeed', [DAY, 20], 200, [['recover', 'sent'], ['recovered'], undefined]],
+    ['disable it when they fail for too long', [6 * DAY, 30], 500, [['disable', 'sent'], ['disabled'], 30]],
+  ] as const)('%s, by one write for all', async (_, failing, code, [writes, events, failures]) => {
+    const [ago, before = 0] = failing;
+    await subscribe(ago === undefined ? {} : { failing: world.failing(ago, before) });
     await answerTogether(status(code));
-    expect(requested).toEqual(writes);
-    expect(world.events()).toEqual(events);
-    expect((await world.subscription()).failing?.failures).toBe(failuresAfter);
+    expect(requested).toEqual(writes.map((kind) => `${kind} written`));
+    expect(world.events()).toEqual(events.map((type) => `subscription.${type}`));
+    expect((await world.subscription()).failing?.failures).toBe(failures);
   });
 
   it.each([
@@ -328,39 +313,21 @@ describe('a health update that fails', () => {
 describe('a health change', () => {
   const SETTLED = () => Promise.resolve(true);
 
+  const MOST = MAX_INVOCATION_MS;
+
+  /** Each request: milliseconds since the one before, its name, and how long ago its attempt began. */
   it.each([
-    [
-      'is made once for attempts that began before it was settled',
-      [
-        [1, 'begin', 50],
-        [0, 'begin', 2],
-      ],
-      [],
-    ],
-    ['is made again for an attempt that began afterwards', [[10, 'begin', 5]], ['begin']],
-    ['does not block a different change', [[1, 'recover', 100]], ['recover']],
-    [
-      'is remembered while an attempt from before it can be in flight',
-      [
-        [MAX_INVOCATION_MS, 'count', 0],
-        [0, 'begin', MAX_INVOCATION_MS + 1],
-      ],
-      ['count'],
-    ],
-    [
-      'is forgotten afterwards',
-      [
-        [MAX_INVOCATION_MS + 1, 'recover', 0],
-        [0, 'begin', MAX_INVOCATION_MS + 2],
-      ],
-      ['recover', 'begin'],
-    ],
-  ] as const)('%s', async (_, requests, made) => {
+    ['is made once for attempts that began before it was settled', [1, 'begin', 50], [0, 'begin', 2], []],
+    ['is made again for an attempt that began afterwards', [10, 'begin', 5], undefined, ['begin']],
+    ['does not block a different change', [1, 'recover', 100], undefined, ['recover']],
+    ['is remembered while it may matter', [MOST, 'count', 0], [0, 'begin', MOST + 1], ['count']],
+    ['is forgotten then', [MOST + 1, 'recover', 0], [0, 'begin', MOST + 2], ['recover', 'begin']],
+  ] as const)('%s', async (_, second, third, made) => {
     let now = 1_000_000;
     const writes = healthWrites({ now: () => now });
     await writes.once('begin', now - 100, SETTLED);
     const again: string[] = [];
-    for (const [later, name, ago] of requests) {
+    for (const [later, name, ago] of third === undefined ? [second] : [second, third]) {
       now += later;
       await writes.once(name, now - ago, () => {
         again.push(name);

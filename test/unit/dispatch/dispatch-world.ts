@@ -33,7 +33,6 @@ export const dispatchWorld = async () => {
       await publish(message);
       await world.clock.run();
     },
-    runFor: (milliseconds: number): Promise<void> => world.clock.run(world.clock.now() + milliseconds),
     /** Dispatches a copy that crashes after its record is written, and before its jobs are sent. */
     crashBeforeSending: async (accept: () => Promise<void> = publish): Promise<void> => {
       vi.spyOn(deliveryQueue, 'send').mockRejectedValueOnce(new Error('crash'));
@@ -57,7 +56,6 @@ export const dispatchWorld = async () => {
     called: (): string[] =>
       world.subscriber.seen.map(({ request }) => request.url.split('/').at(-1) ?? '').sort(),
     bodies: (): string[] => world.subscriber.seen.map(({ request }) => request.body),
-    facts: (name: string) => world.journal.facts.filter(({ fact }) => fact === name),
   };
 };
 

@@ -1,10 +1,15 @@
+import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
-import { bucketIn, endOfBuckets, partWith } from '../../../shared/domain/delivery/fan-out.ts';
+import { divideIntoChunks, firstJobsFor } from '../../../functions/dispatch/pages.ts';
+import { bucketIn, bucketsFor, endOfBuckets, partWith } from '../../../shared/domain/delivery/fan-out.ts';
 import type { FirstJob } from '../../../shared/domain/delivery/job.ts';
 import { noCounters } from '../../../shared/domain/delivery/statistics.ts';
 import { UnfinishedError } from '../../../shared/domain/receives.ts';
 import type { Subscription } from '../../../shared/domain/subscription/subscription.ts';
+import type { MessageRecord } from '../../../shared/ports/messages.ts';
 import { countFact } from '../../../shared/steps/counting-journal.ts';
+import { aMessage, aSubscription } from '../../support/builders.ts';
+import { SOME_TIME } from '../../support/delivery-builders.ts';
 import { dispatchWorld, type DispatchWorld } from './dispatch-world.ts';
 
 const idAt = (index: number): string => `s-${String(index).padStart(5, '0')}`;
@@ -23,11 +28,14 @@ const named = (job: FirstJob): readonly string[] =>
 
 const allNamed = (jobs: readonly FirstJob[]): string[] => jobs.flatMap(named).sort();
 
+const placeOf = ({ kind, key }: FirstJob): string =>
+  kind === 'chunk' ? `${key.bucket}/${key.chunk}` : `${key.bucket}`;
+
 /** The place of each subscription. Throws if one was sent to two places. */
 const placesIn = (jobs: readonly FirstJob[]): Map<string, string> => {
   const places = new Map<string, string>();
   for (const job of jobs) {
-    const place = job.kind === 'chunk' ? `${job.key.bucket}/${job.key.chunk}` : `${job.key.bucket}`;
+    const place = placeOf(job);
     for (const id of named(job)) {
       if ((places.get(id) ?? place) !== place) throw new Error(`${id} was sent to two places`);
       places.set(id, place);
@@ -273,5 +281,104 @@ describe('copies of a message that are dispatched concurrently', () => {
     await world.publish();
     await world.publish();
     expect(reached(world.sent)).toEqual(ids(35));
+  });
+});
+
+describe('the jobs for the first attempts of a page', () => {
+  const body = { kind: 'inline' as const, message: aMessage() };
+  const key = { queue: 'orders', messageId: 'message-1' };
+  const sending = { sentAt: SOME_TIME - 5, delayMs: 60_000 };
+  const failing = { since: SOME_TIME, failures: 3 };
+
+  /** Of a message to these subscriptions, of which `failed` were failing when it was accepted. */
+  const recordOf = (
+    matching: readonly string[],
+    perJob: number,
+    failed: readonly string[] = [],
+  ): MessageRecord => {
+    const buckets = bucketsFor(matching.length);
+    const subscriptions = matching.map((id) =>
+      aSubscription({ id, ...(failed.includes(id) && { failing }) }),
+    );
+    return {
+      key,
+      acceptedAt: SOME_TIME,
+      listedAt: SOME_TIME,
+      matched: matching.length,
+      filtered: 0,
+      duplicates: 0,
+      buckets,
+      ...divideIntoChunks(subscriptions, buckets, perJob),
+      expiresAt: SOME_TIME,
+    };
+  };
+
+  const jobsFor = (record: MessageRecord, matching: readonly string[]) =>
+    firstJobsFor(matching, record, body, sending);
+
+  const idSets = fc.uniqueArray(fc.stringMatching(/^[A-Za-z0-9_-]{1,12}$/), { minLength: 1, maxLength: 600 });
+  const perJobs = fc.integer({ min: 1, max: 25 });
+
+  it('contain each subscription once, with one job per chunk', () => {
+    fc.assert(
+      fc.property(idSets, perJobs, (matching, perJob) => {
+        const jobs = jobsFor(recordOf(matching, perJob), matching);
+        expect(allNamed(jobs)).toEqual(matching.toSorted());
+        const chunks = jobs.flatMap((job) => (job.kind === 'chunk' ? [placeOf(job)] : []));
+        expect(new Set(chunks).size).toBe(chunks.length);
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it('keep each subscription in its chunk when others match on redelivery', () => {
+    fc.assert(
+      fc.property(idSets, idSets, perJobs, (matching, later, perJob) => {
+        const record = recordOf(matching, perJob, matching.slice(0, 3));
+        const first = placesIn(jobsFor(record, matching));
+        const again = placesIn(jobsFor(record, [...new Set([...later, ...matching])]));
+        const fewer = placesIn(jobsFor(record, matching.slice(1)));
+        for (const [id, place] of first) expect(again.get(id)).toBe(place);
+        for (const [id, place] of fewer) expect(first.get(id)).toBe(place);
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it('contain about as many deliveries each as configured', () => {
+    const jobs = jobsFor(recordOf(ids(1_000), 10), ids(1_000));
+    expect(jobs.length).toBeGreaterThan(90);
+    expect(jobs.length).toBeLessThanOrEqual(100);
+    expect(Math.max(...jobs.map((job) => named(job).length))).toBeLessThan(30);
+  });
+
+  it('contain the times of acceptance, sending and due time, in both kinds', () => {
+    const times = { acceptedAt: SOME_TIME, sentAt: SOME_TIME - 5, dueAt: SOME_TIME + 60_000, body };
+    expect(jobsFor(recordOf(['a', 'b'], 10), ['a', 'b'])).toEqual([
+      { kind: 'chunk', key: { ...key, bucket: 0, chunk: 0 }, subscriptionIds: ['a', 'b'], ...times },
+    ]);
+    expect(jobsFor(recordOf(['a'], 10), ['a'])).toEqual([
+      { kind: 'job', key: { ...key, subscriptionId: 'a', bucket: 0 }, attempt: 1, ...times },
+    ]);
+  });
+
+  it('are single if the message record has no chunks, like older records', () => {
+    const record = recordOf(ids(300), 1);
+    expect(record).not.toHaveProperty('chunks');
+    const jobs = jobsFor(record, ids(300));
+    expect(jobs.filter(({ kind }) => kind === 'job')).toHaveLength(300);
+    expect(new Set(jobs.map(({ key: { bucket } }) => bucket))).toEqual(new Set([0, 1]));
+  });
+
+  it('are separate for a failing subscription, so that no other waits for it, also after it recovers', () => {
+    const record = recordOf(['a', 'b', 'c'], 10, ['b']);
+    expect(record).toMatchObject({ chunks: 1, unchunked: ['b'] });
+    const placed = placesIn(jobsFor(record, ['a', 'b', 'c', 'later']));
+    expect(Object.fromEntries(placed)).toEqual({ a: '0/0', b: '0', c: '0/0', later: '0/0' });
+  });
+
+  it('leave a single other subscription without a chunk', () => {
+    const two = [aSubscription({ id: 'a' }), aSubscription({ id: 'b', failing })];
+    expect(divideIntoChunks(two, 1, 10)).toEqual({});
   });
 });

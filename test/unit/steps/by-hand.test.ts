@@ -152,62 +152,54 @@ describe('a manual retry of an ended delivery', () => {
 });
 
 describe('a manual retry is refused', () => {
-  it.each([
-    [
-      'while an attempt is in flight',
-      'in_flight',
-      async () => {
-        await publish(500);
-        world.subscriber.script(world.url, [status(200, { takesMs: 5_000 })]);
-        await retry();
-        await world.runFor(1_000);
-      },
-    ],
-    [
-      'for a disabled subscription',
-      'subscription_absent',
-      async () => {
-        await publish(500);
-        await world.subscriptions.disable('orders', 'subscription-1', { reason: 'manual', at: 0 });
-      },
-    ],
-    ['if the body was not kept', 'body_gone', () => publish(200)],
-    [
-      'after the ttl of its message',
-      'message_expired',
-      async () => {
-        await subscribed({});
-        world.subscriber.script(world.url, [status(500)]);
-        await world.dispatch({ ok: true, message: aMessage({ expiresAt: world.startedAt + 5_000 }) });
-        await world.runFor(6_000);
-      },
-    ],
-    [
-      'while the delivery has pending steps',
-      'being_closed',
-      async () => {
-        await exhausted();
-        await overwrite('settle', { pendingSteps: [{ kind: 'undeliverable' }] });
-      },
-    ],
-    [
-      'if the record has no room for another round',
-      'too_many_attempts',
-      async () => {
-        await subscribed({ retries_with_no_delay: 100 });
-        await publish(500);
-        for (let round = 2; round <= 4; round += 1) {
-          await retry();
-          await world.runFor(600_000);
-        }
-        expect((await world.delivery()).attempts).toHaveLength(404);
-      },
-    ],
-  ])('%s', async (_, why, arrange) => {
-    await arrange();
+  const expectRefused = async (why: string): Promise<void> => {
     const before = requests();
     expect(await retry()).toMatchObject({ kind: 'refused', why });
     expect(requests()).toBe(before);
+  };
+
+  it('while an attempt is in flight', async () => {
+    await publish(500);
+    world.subscriber.script(world.url, [status(200, { takesMs: 5_000 })]);
+    await retry();
+    await world.runFor(1_000);
+    await expectRefused('in_flight');
+  });
+
+  it('for a disabled subscription', async () => {
+    await publish(500);
+    await world.subscriptions.disable('orders', 'subscription-1', { reason: 'manual', at: 0 });
+    await expectRefused('subscription_absent');
+  });
+
+  it('if the body was not kept', async () => {
+    await publish(200);
+    await expectRefused('body_gone');
+  });
+
+  it('after the ttl of its message', async () => {
+    await subscribed({});
+    world.subscriber.script(world.url, [status(500)]);
+    await world.dispatch({ ok: true, message: aMessage({ expiresAt: world.startedAt + 5_000 }) });
+    await world.runFor(6_000);
+    await expectRefused('message_expired');
+  });
+
+  it('while the delivery has pending steps', async () => {
+    await exhausted();
+    await overwrite('settle', { pendingSteps: [{ kind: 'undeliverable' }] });
+    await expectRefused('being_closed');
+  });
+
+  it('if the record has no room for another round', async () => {
+    await subscribed({ retries_with_no_delay: 100 });
+    await publish(500);
+    for (let round = 2; round <= 4; round += 1) {
+      await retry();
+      await world.runFor(600_000);
+    }
+    expect((await world.delivery()).attempts).toHaveLength(404);
+    await expectRefused('too_many_attempts');
   });
 });
 
