@@ -82,6 +82,8 @@ export const chunkedWorld = async (
   const answer = (id: string, ...replies: [ScriptedReply, ...ScriptedReply[]]): void => {
     world.subscriber.script(urlOf(id), replies);
   };
+  const requestsOf = (id: string): number =>
+    world.subscriber.seen.filter(({ request }) => request.url === urlOf(id)).length;
   return {
     ...world,
     startedAt,
@@ -109,11 +111,9 @@ export const chunkedWorld = async (
       (await world.delivery(id)).attempts.map(({ lost = 0 }) => lost),
     /** Runs until this many milliseconds after the start. */
     until: (ms: number): Promise<void> => world.clock.run(startedAt + ms),
-    requestsOf: (id: string): number =>
-      world.subscriber.seen.filter(({ request }) => request.url === urlOf(id)).length,
+    requestsOf,
     /** How often each subscriber was called. */
-    requests: (): number[] =>
-      ids.map((id) => world.subscriber.seen.filter(({ request }) => request.url === urlOf(id)).length),
+    requests: (): number[] => ids.map(requestsOf),
     chunk: (chunk = 0): Promise<Chunk | undefined> => world.chunks.find({ ...message, bucket: 0, chunk }),
     /** Subscriptions whose deliveries have separate records. */
     separateMembers: (): string[] =>
@@ -138,16 +138,11 @@ export const chunkedWorld = async (
     deliverDying: (job: ChunkJob, received: SqsReceipt, crashesAt: number): void => {
       const isDead = (): boolean => world.clock.now() >= startedAt + crashesAt;
       const { chunks, deliveries, subscriber, messageRecords, subscriptions, clock } = ports;
-      const crashing = {
-        ...ports,
-        chunks: crashingPort(chunks, isDead),
-        deliveries: crashingPort(deliveries, isDead),
-        subscriber: crashingPort(subscriber, isDead),
-        messageRecords: crashingPort(messageRecords, isDead),
-        subscriptions: crashingPort(subscriptions, isDead),
-        clock: crashingPort(clock, isDead),
-      };
-      void deliver({ ...world.deliverContext, ports: crashing }, job, received);
+      const used = { chunks, deliveries, subscriber, messageRecords, subscriptions, clock };
+      const crashing = Object.fromEntries(
+        Object.entries(used).map(([name, port]) => [name, crashingPort(port, isDead)]),
+      ) as typeof used;
+      void deliver({ ...world.deliverContext, ports: { ...ports, ...crashing } }, job, received);
     },
     keyOf: async (subscriptionId: string) => {
       const key = await deliveryKeyFor(world, message, subscriptionId);

@@ -147,19 +147,6 @@ describe('a subscription with max_per_second', () => {
     expect(world.requestedAt()).toEqual([0, 100, 200]);
     expect((await world.deliveryOf('m-2')).attempts).toMatchObject([{ number: 1, phase: 'manual' }]);
   });
-
-  it('receives no waiting delivery after it is disabled; they can be recovered', async () => {
-    await subscribe(0.1);
-    await publish(2);
-    await until(2);
-    await world.subscriptions.disable('orders', 'subscription-1', { reason: 'manual', at: 0 });
-    await world.clock.run();
-
-    expect(world.requestedAt()).toEqual([0]);
-    const cancelled = await world.deliveryOf('m-1');
-    expect(cancelled).toMatchObject({ status: 'cancelled', reason: 'disabled' });
-    expect((await world.messageRecords.find(cancelled.key))?.body).toBeDefined();
-  });
 });
 
 describe('the deliveries of a subscription with max_per_second', () => {

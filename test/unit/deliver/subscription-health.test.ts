@@ -44,12 +44,6 @@ describe('a subscription', () => {
     change = vi.spyOn(world.subscriptions, 'changeHealth');
   });
 
-  it('that is healthy is never written', async () => {
-    await subscribe();
-    for (let count = 0; count < 3; count += 1) await world.answer(status(200));
-    expect(changes()).toEqual([]);
-  });
-
   it.each([status(400), { kind: 'forbidden' }, { kind: 'unanswered', error: 'timeout' }] as const)(
     'fails by any result other than a success: %j',
     async (reply) => {
