@@ -90,12 +90,6 @@ describe('an internal fault', () => {
 });
 
 describe('the pending steps', () => {
-  const transitions = (write: { mock: { calls: [{ name: string }][] } }): string[] =>
-    write.mock.calls.map(([{ name }]) => name);
-
-  /** Of operator events that were published. */
-  const events = () => world.operatorEvents.published.map(({ type }) => type);
-
   it('of an exhausted delivery publish its attempts and end, and are completed by one write', async () => {
     const write = vi.spyOn(world.deliveries, 'write');
     await world.subscribe();
@@ -104,7 +98,7 @@ describe('the pending steps', () => {
     const event = { type: 'delivery.exhausted', key, attempts: 1, at: world.startedAt + 700 };
     expect(world.operatorEvents.published).toEqual([event]);
     expect(world.undeliverables.sent).toHaveLength(1);
-    expect(transitions(write)).toEqual(['open', 'record', 'settle']);
+    expect(write.mock.calls.map(([{ name }]) => name)).toEqual(['open', 'record', 'settle']);
     expect(world.journal.facts).toContainEqual({ fact: 'operator_event_sent', event });
   });
 
@@ -123,7 +117,7 @@ describe('the pending steps', () => {
 
     await world.clock.run();
     expect(await world.delivery()).toMatchObject({ pendingSteps: [], overdueAt: undefined });
-    expect(events()).toEqual(['delivery.exhausted']);
+    expect(world.operatorEvents.published).toMatchObject([{ type: 'delivery.exhausted' }]);
     expect(world.undeliverables.sent).toHaveLength(1);
   });
 
@@ -139,7 +133,6 @@ describe('the pending steps', () => {
       await world.subscribe({}, { version: world.startedAt + 5_000 });
       const publish = vi.spyOn(world.operatorEvents, 'publish');
       if (refusal !== undefined) publish.mockRejectedValueOnce(refusal);
-      const write = vi.spyOn(world.deliveries, 'write');
       const at = world.startedAt + 100;
       world.subscriber.script(world.url, [status(410, { takesMs: 100 }), status(410, { takesMs: 200 })]);
       await world.deliver('message-1', 'message-2');
@@ -150,7 +143,6 @@ describe('the pending steps', () => {
       ]);
       for (const id of ['message-1', 'message-2'])
         expect(await world.deliveryOf(id)).toMatchObject({ pendingSteps: [] });
-      expect(new Set(transitions(write))).toContain('settle');
     });
 
     it('disable a subscription whose success asked for it, also if that fails at first', async () => {
