@@ -169,18 +169,6 @@ describe('a subscriber that is down', () => {
     expect((await world.deliveryOf('one')).status).toBe('delivered');
   });
 
-  it('for three of ten function instances is not held: all of them count', async () => {
-    const instances = Array.from({ length: 10 }, () => pendingCounts());
-    for (let index = 0; index < 600; index += 1) {
-      world.deliverContext.pendingCounts = instances[index % 10] ?? pendingCounts();
-      world.subscriber.script(world.url, [status(index % 10 < 3 ? 503 : 200)]);
-      await world.publish(`m-${index}`);
-      await world.runFor(100);
-    }
-    expect(await pressure()).toBe('watched');
-    expect(pressureEvents()).toEqual([]);
-  });
-
   it('for four hundred function instances is counted in one small item, by fifty writes a second at most', async () => {
     const add = vi.spyOn(world.countingWindows, 'add');
     world.subscriber.script(world.url, [status(503)]);
