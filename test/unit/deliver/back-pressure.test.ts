@@ -97,11 +97,13 @@ describe('a subscriber that throttles', () => {
     });
   });
 
+  const OFF = { retry_throttled: false, adapt_to_throttling: false };
+
   it.each([
-    ['the deployment retries it, but the subscription does not', true, { retry_throttled: false }],
-    ['neither does', false, {}],
-  ])('is not retried after a 429 if it does not adapt, and %s', async (_, retryThrottled, options) => {
-    Object.assign(world.settings, { retryThrottled, adaptToThrottling: false });
+    ['the subscription says so, although the deployment does not', true, OFF],
+    ['the deployment says so', false, {}],
+  ])('is not retried after a 429 if %s', async (_, isOn, options) => {
+    Object.assign(world.settings, { retryThrottled: isOn, adaptToThrottling: isOn });
     await world.subscribe({ minimum_delay_retries: 1 }, { options });
     world.subscriber.script(world.url, [status(429)]);
     await world.deliver();

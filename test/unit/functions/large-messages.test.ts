@@ -1,12 +1,12 @@
 import { execFile } from 'node:child_process';
 import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { encodeMessage } from '../../../shared/wire/jobs/message-body.ts';
 import { aMessage } from '../../support/builders.ts';
+import { closeServer, listen } from '../../support/listening.ts';
 
 const run = promisify(execFile);
 const PROGRAM = fileURLToPath(new URL('../../support/large-messages-process.ts', import.meta.url));
@@ -19,12 +19,8 @@ afterEach(() => Promise.all(closing.splice(0).map((close) => close())));
 
 const serve = async (listener: RequestListener): Promise<string> => {
   const server = createServer(listener);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  closing.push(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  closing.push(() => closeServer(server));
+  return `http://127.0.0.1:${await listen(server, '127.0.0.1')}`;
 };
 
 const MEBIBYTE = 1024 * 1024;
@@ -47,14 +43,14 @@ const result = z.object({
 /** The peak memory of a batch, and the totals that the receiver got. */
 const measure = async (data: string, { jobs, members }: { jobs: number; members: number }) => {
   const payload = Buffer.from(encodeMessage(aMessage({ data })));
-  let received = { requests: 0, bytes: 0 };
+  const received = { requests: 0, bytes: 0 };
   const s3 = await serve((_request, response) => response.end(payload));
   const receiver = await serve((request, response) => {
     request.on('data', (piece: Buffer) => {
-      received = { ...received, bytes: received.bytes + piece.length };
+      received.bytes += piece.length;
     });
     request.on('end', () => {
-      received = { ...received, requests: received.requests + 1 };
+      received.requests += 1;
       setTimeout(() => response.end('ok'), 300);
     });
   });
