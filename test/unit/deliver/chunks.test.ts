@@ -292,19 +292,6 @@ describe('a copy of a chunk job', () => {
     expect(world.separateMembers()).toEqual([]);
   });
 
-  it('of fifty concurrent copies, only one makes the requests', async () => {
-    const world = await chunkedWorld(5);
-    world.answerAll(3_000);
-    const copies = Array.from({ length: 50 }, (_, index) =>
-      world.deliverCopy(world.job(), world.received(`copy-${index}`)),
-    );
-    await world.clock.run();
-    await Promise.all(copies);
-
-    expect(world.requests()).toEqual([1, 1, 1, 1, 1]);
-    expect(world.writes().filter((write) => write !== 'chunk unclaimed')).toEqual(['chunk leased']);
-  });
-
   it('is a no-op after all members succeeded', async () => {
     const world = await chunkedWorld(3);
     await world.deliver();
