@@ -389,7 +389,7 @@ describe('a delivery that a recovery cannot process', () => {
     });
   });
 
-  it('is reopened and woken if the fault is transient', async () => {
+  it('is reopened and woken if its wake-up fails twice', async () => {
     failWakeUps(2);
     expect(await world.recover()).toMatchObject({ state: 'completed', reopened: 60, skipped: {} });
     expect(world.woken).toHaveLength(60);
@@ -418,17 +418,5 @@ describe('a delivery that a recovery cannot process', () => {
     await stop(recovery);
     await world.work();
     expect(await recovery.found()).toMatchObject({ state: 'stopped', found: 60, reopened: 60, deferred: [] });
-  });
-
-  it('since a service is down during the whole recovery, costs no round, and the operation returns', async () => {
-    const outage = new Error('DynamoDB is down');
-    const save = vi.spyOn(world.ports.recoveries, 'save').mockRejectedValue(outage);
-    const oldest = vi.spyOn(world.ports.deliveryListings, 'oldest').mockRejectedValue(outage);
-    const recovery = await world.startRecovery();
-    await world.workOnce();
-    expect(world.queued).toHaveLength(1);
-    for (const spy of [save, oldest]) spy.mockRestore();
-    await world.work();
-    expect(await recovery.found()).toMatchObject({ state: 'completed', reopened: 60, skipped: {} });
   });
 });

@@ -204,17 +204,6 @@ describe('a manual retry is refused', () => {
 });
 
 describe('reopening a delivery for a recovery', () => {
-  it('happens at most once per recovery, even if the round failed', async () => {
-    await exhausted();
-    expect((await reopen()).kind).toBe('retried');
-    await world.clock.run();
-    const again = await reopen();
-    await world.clock.run();
-
-    expect(again).toMatchObject({ kind: 'refused', why: 'recovered_already' });
-    expect(requests()).toBe(2);
-  });
-
   it('remembers the last ten recoveries', async () => {
     await exhausted();
     const ids = Array.from({ length: 11 }, (_, index) => `recovery-${index}`);
@@ -223,18 +212,6 @@ describe('reopening a delivery for a recovery', () => {
       await world.clock.run();
     }
     expect((await world.delivery()).recoveries).toEqual(ids.slice(1));
-  });
-
-  it('resends a wake-up that a crash prevented', async () => {
-    await exhausted();
-    world.subscriber.script(world.url, [status(200)]);
-    vi.spyOn(world.wakeUps, 'sendDelayed').mockRejectedValueOnce(new Error('killed'));
-    await expect(reopen()).rejects.toThrow('killed');
-    await reopen();
-    await world.clock.run();
-
-    expect((await world.delivery()).status).toBe('delivered');
-    expect(requests()).toBe(2);
   });
 
   it.each([
