@@ -108,29 +108,6 @@ describe('the first attempts of a chunk', () => {
     expect(world.writes()).toEqual(['chunk unclaimed', 'chunk leased']);
     expect(world.requests()).toEqual([1, 1, 1]);
   });
-
-  it('are divided into several jobs if they exceed the limit per job, each recorded in its chunk', async () => {
-    const world = await chunkedWorld(40, { perJob: 5 });
-    await world.deliver();
-
-    expect(await world.messageRecords.find(MESSAGE)).toMatchObject({ matched: 40, buckets: 1, chunks: 8 });
-    const members = await Promise.all(
-      Array.from({ length: 8 }, async (_, chunk) => [...((await world.chunk(chunk))?.members?.keys() ?? [])]),
-    );
-    expect(members.flat().sort()).toEqual(world.ids.toSorted());
-    expect(await world.statuses()).toEqual(allDelivered(world));
-  });
-
-  it.each([
-    ['one subscription', 1, 10],
-    ['one attempt per job', 3, 1],
-  ])('have separate records with %s', async (_, count, perJob) => {
-    const world = await chunkedWorld(count, { perJob });
-    await world.deliver();
-
-    expect(await world.chunk()).toBeUndefined();
-    expect(world.separateMembers()).toEqual(world.ids);
-  });
 });
 
 describe('a member of a chunk', () => {
