@@ -1,12 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { memoryBudget } from '../../../functions/deliver/memory-budget.ts';
 import { chunkedWorld, type ChunkedWorld } from '../../support/in-memory/chunked-world.ts';
-import { status } from '../../support/in-memory/scripted-subscriber.ts';
 import { virtualClock } from '../../support/in-memory/virtual-clock.ts';
 
 describe('the memory budget of a function instance', () => {
-  /** Takes memory from a budget of 10 for two seconds and logs when it was granted. */
-  const memoryUsers = () => {
+  /** Takes memory from a budget of 10 for two seconds each, in this order. Returns when each got it. */
+  const taken = async (...users: readonly [name: string, megabytes: number, waitMs?: number][]) => {
     const clock = virtualClock(0);
     const memory = memoryBudget(clock, 10);
     const seen: string[] = [];
@@ -16,34 +15,23 @@ describe('the memory budget of a function instance', () => {
       await clock.sleep(2_000);
       release?.();
     };
-    return { clock, seen, take };
+    for (const user of users) void take(...user);
+    await clock.run();
+    return seen;
   };
 
   it('is granted at once while there is enough, then first come, first served', async () => {
-    const { clock, seen, take } = memoryUsers();
-    void take('a', 6);
-    void take('b', 4);
-    void take('c', 8);
-    void take('d', 1);
-    await clock.run();
+    const seen = await taken(['a', 6], ['b', 4], ['c', 8], ['d', 1]);
     expect(seen).toEqual(['a began at 0', 'b began at 0', 'c began at 2000', 'd began at 2000']);
   });
 
   it('is refused when the wait is over, and the next waiter goes first', async () => {
-    const { clock, seen, take } = memoryUsers();
-    void take('a', 9);
-    void take('b', 9, 1_000);
-    void take('c', 1);
-    await clock.run();
+    const seen = await taken(['a', 9], ['b', 9, 1_000], ['c', 1]);
     expect(seen).toEqual(['a began at 0', 'b gave up at 1000', 'c began at 1000']);
   });
 
   it('is granted to a request above the whole budget when it is alone', async () => {
-    const { clock, seen, take } = memoryUsers();
-    void take('a', 1);
-    void take('b', 11);
-    void take('c', 1);
-    await clock.run();
+    const seen = await taken(['a', 1], ['b', 11], ['c', 1]);
     expect(seen).toEqual(['a began at 0', 'b began at 2000', 'c began at 4000']);
   });
 });
@@ -54,7 +42,7 @@ describe('large messages beyond the memory budget of a function instance', () =>
   /** Publishes twelve messages at once, each to ten subscribers that answer after `takesMs`. */
   const published = async (takesMs: number, bytes = 70_000): Promise<ChunkedWorld> => {
     const world = await chunkedWorld(10);
-    for (const id of world.ids) world.subscriber.script(world.urlOf(id), [status(200, { takesMs })]);
+    world.answerAll(takesMs);
     for (let index = 1; index <= CHUNKS; index += 1)
       await world.publish({ id: `message-${index}`, data: JSON.stringify('x'.repeat(bytes)) });
     await world.until(1_000);
@@ -78,10 +66,9 @@ describe('large messages beyond the memory budget of a function instance', () =>
 
   it('return to the queue if the invocation has no time, without a failed receive', async () => {
     const world = await published(14_000);
-    const timeGivenBack = () => world.facts('sent_again');
     await world.until(8_000);
     expect(world.requests()).toEqual(world.ids.map(() => 10));
-    expect(timeGivenBack()).toHaveLength(2 * 10);
+    expect(world.facts('sent_again')).toHaveLength(2 * 10);
     await expectAllDelivered(world);
   });
 

@@ -159,7 +159,7 @@ describe('the records of a queue that keeps 15 days, in a deployment that keeps 
     await world.publish();
     await world.runFor(14 * DAY_MS - 60_000);
     await world.publish();
-    const late = () => world.journal.facts.filter((fact) => fact.fact === 'message_accepted' && fact.late);
+    const late = () => world.facts('message_accepted').filter((fact) => fact.late);
     expect(late()).toEqual([]);
     await world.runFor(60_000);
     await world.publish();
