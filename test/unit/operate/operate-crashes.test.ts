@@ -1,3 +1,4 @@
+import { describe, expect, it } from 'vitest';
 import { outcomesOf, sumOfOutcomes } from '../../../shared/domain/recovery/outcomes.ts';
 import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
 import { anAttempt, SOME_TIME } from '../../support/delivery-builders.ts';
@@ -9,7 +10,6 @@ import {
   REQUESTED_AT,
   SUBSCRIPTION_DELETION,
 } from '../../support/in-memory/operate-world.ts';
-import { describe, expect, it } from 'vitest';
 
 /** How a call fails: before its effect, after it (a lost response), or because the function crashes. */
 type Failure = 'before' | 'after' | 'crashed';

@@ -11,15 +11,12 @@ import { status } from '../../support/in-memory/scripted-subscriber.ts';
 const OTHER = 'subscription-2';
 let world: OneSubscriberWorld;
 
-beforeEach(async () => {
-  world = oneSubscriberWorld();
-  await world.subscribe({ minimum_delay_retries: 2, minimum_delay: 600, maximum_delay: 600 });
-});
-
 const subscribed = async (policy: Parameters<OneSubscriberWorld['subscribe']>[0]): Promise<void> => {
   world = oneSubscriberWorld();
   await world.subscribe(policy);
 };
+
+beforeEach(() => subscribed({ minimum_delay_retries: 2, minimum_delay: 600, maximum_delay: 600 }));
 
 /** Publishes one message, which is answered with these status codes, and runs for a second. */
 const publish = async (...codes: readonly [number, ...number[]]): Promise<void> => {

@@ -13,7 +13,7 @@ import { HIDDEN_SECONDS, type WorkQueue } from '../../../worker/work-queue.ts';
 import { virtualClock, type VirtualClock } from '../../support/in-memory/virtual-clock.ts';
 import { anSqsRecord } from '../../support/sqs-event.ts';
 
-type Message = { id: string; body: string; receives: number; visibleAt: number; receipt: string };
+type Message = { record: SQSRecord; receives: number; visibleAt: number };
 
 /** A standard SQS queue in virtual time: long polls, visibility timeouts, and a log of the requests. */
 type FakeQueue = WorkQueue & {
@@ -35,8 +35,6 @@ const fakeQueue = (name: WorkQueueName, clock: VirtualClock): FakeQueue => {
   const start = clock.now();
   let messages: Message[] = [];
   const visible = (): Message[] => messages.filter(({ visibleAt }) => visibleAt <= clock.now());
-  const withReceipt = (records: readonly SQSRecord[]): Message[] =>
-    messages.filter(({ receipt }) => records.some(({ receiptHandle }) => receiptHandle === receipt));
   const queue: FakeQueue = {
     name,
     asked: [],
@@ -45,9 +43,9 @@ const fakeQueue = (name: WorkQueueName, clock: VirtualClock): FakeQueue => {
     failure: undefined,
     send: (...bodies) => {
       for (const body of bodies)
-        messages.push({ id: randomUUID(), body, receives: 0, visibleAt: clock.now(), receipt: '' });
+        messages.push({ record: anSqsRecord(body), receives: 0, visibleAt: clock.now() });
     },
-    left: () => messages.map(({ body }) => body),
+    left: () => messages.map(({ record }) => record.body),
     receive: async (most, waitSeconds, signal) => {
       queue.asked.push({ at: (clock.now() - start) / 1000, most, waitSeconds });
       const until = clock.now() + waitSeconds * 1000;
@@ -57,21 +55,23 @@ const fakeQueue = (name: WorkQueueName, clock: VirtualClock): FakeQueue => {
       return visible()
         .slice(0, most)
         .map((message) => {
+          const { messageId, body } = message.record;
           message.receives += 1;
           message.visibleAt = clock.now() + HIDDEN_SECONDS * 1000;
-          message.receipt = randomUUID();
-          queue.received.push(message.body);
-          const record = anSqsRecord(message.body, message.receives);
-          return { ...record, messageId: message.id, receiptHandle: message.receipt };
+          const receiptHandle = randomUUID();
+          message.record = { ...anSqsRecord(body, message.receives), messageId, receiptHandle };
+          queue.received.push(body);
+          return message.record;
         });
     },
-    remove: (record) => {
-      messages = messages.filter(({ receipt }) => receipt !== record.receiptHandle);
+    remove: ({ receiptHandle }) => {
+      messages = messages.filter(({ record }) => record.receiptHandle !== receiptHandle);
       return Promise.resolve();
     },
     hide: (records, seconds) => {
-      const found = withReceipt(records);
-      queue.hidden.push({ bodies: found.map(({ body }) => body), seconds });
+      const receipts = new Set(records.map(({ receiptHandle }) => receiptHandle));
+      const found = messages.filter(({ record }) => receipts.has(record.receiptHandle));
+      queue.hidden.push({ bodies: found.map(({ record }) => record.body), seconds });
       for (const message of found) message.visibleAt = clock.now() + seconds * 1000;
       return Promise.resolve();
     },
