@@ -1,6 +1,6 @@
 import { isSuccess, type ChunkTransition } from '../../shared/domain/delivery/chunk.ts';
 import type { ChunkResult } from '../../shared/ports/deliveries.ts';
-import type { Sabotage } from './simulated-world.ts';
+import { replacing } from './sabotage.ts';
 
 /** Counts what happens to chunks in all runs that use it. Changes nothing. */
 export const chunkObserver = () => {
@@ -15,28 +15,18 @@ export const chunkObserver = () => {
     const successes = [...(states?.values() ?? [])].filter(isSuccess);
     if (kind === 'written' && successes.length > 1) count('recorded together');
   };
-  const observing: Sabotage = {
-    ports: (ports) => {
-      const { chunks } = ports;
-      return {
-        ...ports,
-        chunks: {
-          write: async (transition) => {
-            const result = await chunks.write(transition);
-            noted(transition, result);
-            return result;
-          },
-          find: (key) => chunks.find(key),
-          add: (delivery, exclusion) => chunks.add(delivery, exclusion),
-          takeOut: async (transition, delivery) => {
-            const result = await chunks.takeOut(transition, delivery);
-            count(`${transition.expect.kind === 'member' ? 'taken out' : 'taken out early'}: ${result}`);
-            return result;
-          },
-        },
-      };
+  const observing = replacing('chunks', (chunks) => ({
+    write: async (transition) => {
+      const result = await chunks.write(transition);
+      noted(transition, result);
+      return result;
     },
-  };
+    takeOut: async (transition, delivery) => {
+      const result = await chunks.takeOut(transition, delivery);
+      count(`${transition.expect.kind === 'member' ? 'taken out' : 'taken out early'}: ${result}`);
+      return result;
+    },
+  }));
   return { seen, observing };
 };
 

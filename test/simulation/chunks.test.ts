@@ -1,105 +1,24 @@
+import { expect, it } from 'vitest';
 import { applyToChunk, type Chunk, type ChunkTransition } from '../../shared/domain/delivery/chunk.ts';
-import type { ChunkResult, Chunks } from '../../shared/ports/deliveries.ts';
+import type { ChunkResult } from '../../shared/ports/deliveries.ts';
 import { chunkObserver, rareIn } from './chunk-observer.ts';
 import { generateScenario } from './generate-scenario.ts';
-import { isCaught } from './is-caught.ts';
-import type { StepPorts } from './ports.ts';
 import { runScenario } from './run-scenario.ts';
-import { withWrite } from './sabotage.ts';
-import { type Intervention, type PlannedSubscription, type Scenario, SECOND } from './scenario.ts';
+import { itCatches, replacing, writing } from './sabotage.ts';
+import { answering, type Intervention, type PlannedSubscription, type Scenario, SECOND } from './scenario.ts';
 import type { Sabotage } from './simulated-world.ts';
-import { describe, expect, it } from 'vitest';
 
-/** The ports with replaced chunk methods. */
-const withChunks = (ports: StepPorts, { write, takeOut }: Partial<Chunks>): StepPorts => {
-  const { chunks } = ports;
-  return {
-    ...ports,
-    chunks: {
-      write: write ?? ((transition) => chunks.write(transition)),
-      takeOut: takeOut ?? ((transition, delivery) => chunks.takeOut(transition, delivery)),
-      add: (delivery, exclusion) => chunks.add(delivery, exclusion),
-      find: (key) => chunks.find(key),
-    },
-  };
-};
-
-/** The ports with changed results of one kind of chunk write. */
-const withAnswer = (
-  ports: StepPorts,
+/** Changes the results of one kind of chunk write. */
+const answeringWrites = (
   kind: ChunkTransition['expect']['kind'],
   answer: (result: ChunkResult, transition: ChunkTransition) => ChunkResult,
-): StepPorts =>
-  withChunks(ports, {
+): Sabotage =>
+  replacing('chunks', (chunks) => ({
     write: async (transition) => {
-      const result = await ports.chunks.write(transition);
+      const result = await chunks.write(transition);
       return transition.expect.kind === kind ? answer(result, transition) : result;
     },
-  });
-
-/** Every claimer of a claimed chunk believes that it holds the claim. */
-const claimGivenTwice: Sabotage = {
-  ports: (ports) =>
-    withAnswer(ports, 'unclaimed', (result, { change }) => {
-      const current = result.kind === 'refused' ? result.current : undefined;
-      return current?.lease === undefined || change.claim === undefined
-        ? result
-        : { kind: 'written', chunk: { ...current, lease: change.claim.lease } };
-    }),
-};
-
-/** A request lost in a crash is repeated as if it were the first. */
-const lostAttemptsNotCounted: Sabotage = {
-  ports: (ports) =>
-    withWrite(ports, (transition) =>
-      ports.deliveries.write(
-        'create' in transition && transition.name === 'open'
-          ? { ...transition, create: { ...transition.create, lost: 0 } }
-          : transition,
-      ),
-    ),
-};
-
-/** A delivery gets a separate record, but its chunk still lists it as pending. */
-const separateRecordHidden: Sabotage = {
-  ports: (ports) =>
-    withChunks(ports, {
-      takeOut: async (_, delivery) => {
-        const { key } = delivery;
-        const opening = { name: 'open' as const, key, expect: { kind: 'absent' as const }, create: delivery };
-        const { kind } = await ports.deliveries.write(opening);
-        return kind === 'written' ? 'taken_out' : 'refused';
-      },
-    }),
-};
-
-/** Successes are reported as recorded before they are. */
-const successesNotRecorded: Sabotage = {
-  ports: (ports) => {
-    let seen: Chunk | undefined;
-    return withChunks(ports, {
-      write: async (transition) => {
-        if (transition.expect.kind === 'leased' && seen !== undefined)
-          return { kind: 'written', chunk: applyToChunk(transition, seen) };
-        const result = await ports.chunks.write(transition);
-        seen = result.kind === 'written' ? result.chunk : result.current;
-        return result;
-      },
-    });
-  },
-};
-
-/** Ending a expired lease forgets the recorded successes. */
-const recordedSuccessesForgotten: Sabotage = {
-  ports: (ports) =>
-    withAnswer(ports, 'lease_expired', (result) => {
-      if (result.kind === 'refused') return result;
-      const undone = new Map(
-        [...(result.chunk.members ?? [])].map(([id]): [string, 'pending'] => [id, 'pending']),
-      );
-      return { kind: 'written', chunk: { ...result.chunk, members: undone } };
-    }),
-};
+  }));
 
 /** Delay of a message, in milliseconds. */
 const DUE_AFTER_MS = 60 * SECOND;
@@ -114,8 +33,8 @@ const withCancellations = (scenario: Scenario): Scenario => {
       ...one,
       id: `${one.id}-${index}`,
       answers: {
-        first: [{ takesMs: (index + 1) * 3 * SECOND, response: { status: 200 } }],
-        then: { takesMs: 3 * SECOND, response: { status: 500 } },
+        first: [answering(200, (index + 1) * 3 * SECOND)],
+        then: answering(500, 3 * SECOND),
       },
     })),
   );
@@ -140,37 +59,70 @@ const withCancellations = (scenario: Scenario): Scenario => {
   };
 };
 
-describe('scenarios with manual cancellations', () => {
-  it('move some members to separate records, before the claim and during an attempt', async () => {
-    const { seen, observing } = chunkObserver();
-    for (let seed = 1; seed <= 60; seed += 1) {
-      const scenario = withCancellations(generateScenario(seed));
-      expect((await runScenario(scenario, { sabotage: observing })).findings).toEqual([]);
-    }
-    expect(rareIn(seen, ['taken out: taken_out', 'taken out early: taken_out', 'leased refused'])).toEqual(
-      [],
-    );
-  });
+it('manual cancellations move some members to separate records, before the claim and during an attempt', async () => {
+  const { seen, observing } = chunkObserver();
+  for (let seed = 1; seed <= 60; seed += 1) {
+    const scenario = withCancellations(generateScenario(seed));
+    expect((await runScenario(scenario, { sabotage: observing })).findings).toEqual([]);
+  }
+  expect(rareIn(seen, ['taken out: taken_out', 'taken out early: taken_out', 'leased refused'])).toEqual([]);
 });
 
-describe('the simulation catches a pipeline', () => {
-  it('that gives a claim to two invocations: concurrent duplicate requests', async () => {
-    expect(await isCaught(claimGivenTwice, 'duplicates_are_explained', 20)).toBe(true);
-  });
+itCatches({
+  'that gives a claim to two invocations: concurrent duplicate requests': {
+    by: 'duplicates_are_explained',
+    within: 20,
+    ...answeringWrites('unclaimed', (result, { change }) => {
+      const current = result.kind === 'refused' ? result.current : undefined;
+      return current?.lease === undefined || change.claim === undefined
+        ? result
+        : { kind: 'written', chunk: { ...current, lease: change.claim.lease } };
+    }),
+  },
 
-  it('that does not count a request lost in a crash', async () => {
-    expect(await isCaught(lostAttemptsNotCounted, 'duplicates_are_explained', 200)).toBe(true);
-  });
+  'that does not count a request lost in a crash': {
+    by: 'duplicates_are_explained',
+    ...writing((transition, { deliveries }) =>
+      'create' in transition && transition.name === 'open'
+        ? deliveries.write({ ...transition, create: { ...transition.create, lost: 0 } })
+        : undefined,
+    ),
+  },
 
-  it('whose chunks ignore separate records: a request after the end', async () => {
-    expect(await isCaught(separateRecordHidden, 'nothing_after_its_end', 100, withCancellations)).toBe(true);
-  });
+  'whose chunks ignore separate records: a request after the end': {
+    by: 'nothing_after_its_end',
+    among: withCancellations,
+    ...replacing('chunks', (_chunks, { deliveries }) => ({
+      takeOut: async (_transition, create) => {
+        const opening = { name: 'open', key: create.key, expect: { kind: 'absent' }, create } as const;
+        return (await deliveries.write(opening)).kind === 'written' ? 'taken_out' : 'refused';
+      },
+    })),
+  },
 
-  it('that reports successes as recorded before they are: they are lost', async () => {
-    expect(await isCaught(successesNotRecorded, 'everything_ends', 200)).toBe(true);
-  });
+  'that reports successes as recorded before they are: they are lost': {
+    by: 'everything_ends',
+    ...replacing('chunks', (chunks) => {
+      let seen: Chunk | undefined;
+      return {
+        write: async (transition) => {
+          if (transition.expect.kind === 'leased' && seen !== undefined)
+            return { kind: 'written', chunk: applyToChunk(transition, seen) };
+          const result = await chunks.write(transition);
+          seen = result.kind === 'written' ? result.chunk : result.current;
+          return result;
+        },
+      };
+    }),
+  },
 
-  it('that repeats requests whose successes are recorded', async () => {
-    expect(await isCaught(recordedSuccessesForgotten, 'nothing_after_its_end', 200)).toBe(true);
-  });
+  'that repeats requests whose successes are recorded, because a takeover forgets them': {
+    by: 'nothing_after_its_end',
+    ...answeringWrites('lease_expired', (result) => {
+      if (result.kind === 'refused') return result;
+      const { members = new Map<string, never>() } = result.chunk;
+      const undone = new Map([...members.keys()].map((id) => [id, 'pending' as const]));
+      return { kind: 'written', chunk: { ...result.chunk, members: undone } };
+    }),
+  },
 });

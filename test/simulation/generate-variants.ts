@@ -1,11 +1,11 @@
 import { aBarePolicy } from '../support/builders.ts';
 import { type Chance, seededChance } from '../support/chance.ts';
 import {
-  type Answer,
+  answering,
   type Answers,
-  HOUR,
   MINUTE,
   plainMessage,
+  plainSubscription,
   type PlannedChange,
   type PlannedRefusals,
   type PlannedSubscription,
@@ -23,15 +23,9 @@ const NOISE_SEED_OFFSET = 3_000_017;
 export const withNoisySubscriber = (scenario: Scenario): Scenario => {
   const chance = seededChance(scenario.seed + NOISE_SEED_OFFSET);
   const subscriber = (id: string, type: string, answers: Answers): PlannedSubscription => ({
-    id,
-    at: -HOUR,
+    ...plainSubscription(id),
     policy: { ...aBarePolicy({ minimum_delay_retries: 1 }), minimum_delay: 5 },
-    ttlSeconds: undefined,
-    rawDelivery: false,
-    maxPerSecond: undefined,
     interests: { types: [type] },
-    confirmation: undefined,
-    failures: 0,
     answers,
   });
   const quiet = Array.from({ length: chance.int(1, 3) }, (_, index) =>
@@ -48,7 +42,7 @@ export const withNoisySubscriber = (scenario: Scenario): Scenario => {
     confirmsSubscriptions: false,
     subscriptions: [
       { ...subscriber('s0', 'noisy', retried(chance.int(8_000, 14_000))), isNoisy: true },
-      ...['s1', 's2'].map((id) => subscriber(id, 'noisy', { first: [], then: succeedsAfter(100) })),
+      ...['s1', 's2'].map((id) => subscriber(id, 'noisy', { first: [], then: answering(200) })),
       ...quiet,
     ],
     messages: [{ ...plainMessage('m0', chance.int(0, 20 * SECOND)), type: 'quiet' }, ...backlog],
@@ -60,12 +54,10 @@ export const withNoisySubscriber = (scenario: Scenario): Scenario => {
   };
 };
 
-const succeedsAfter = (takesMs: number): Answer => ({ takesMs, response: { status: 200 } });
-
 /** Fails once, at once. */
 const retried = (takesMs: number): Answers => ({
-  first: [{ takesMs: 100, response: { status: 500 } }],
-  then: succeedsAfter(takesMs),
+  first: [answering(500)],
+  then: answering(200, takesMs),
 });
 
 /** Changes after which what waits is still received, or cancelled by operate. */

@@ -1,79 +1,16 @@
-import { describe, expect, it } from 'vitest';
 import type { Subscriptions } from '../../shared/ports/subscriptions.ts';
-import { findingsIn, isCaught } from './is-caught.ts';
-import type { StepPorts } from './ports.ts';
-import { HOUR, MINUTE, type Scenario, SECOND } from './scenario.ts';
+import { itAccepts, itCatches, replacing } from './sabotage.ts';
+import { answering, HOUR, MINUTE, NO_FAULTS, type Scenario, SECOND } from './scenario.ts';
 import type { Sabotage } from './simulated-world.ts';
 
-/** The port's methods as own properties, which a proxy does not have. */
-const portOf = (port: Subscriptions): Subscriptions => ({
-  page: (...given) => port.page(...given),
-  find: (queue, id, freshness) => port.find(queue, id, freshness),
-  disable: (queue, id, disabled, version) => port.disable(queue, id, disabled, version),
-  changeHealth: (queue, id, change) => port.changeHealth(queue, id, change),
-});
+type ChangeHealth = Subscriptions['changeHealth'];
 
-const withHealth = (ports: StepPorts, changeHealth: Subscriptions['changeHealth']): StepPorts => ({
-  ...ports,
-  subscriptions: { ...portOf(ports.subscriptions), changeHealth },
-});
-
-/** Successes do not change the health. */
-const successesIgnored: Sabotage = {
-  ports: (ports) =>
-    withHealth(ports, (queue, id, change) =>
-      change.kind === 'recover'
-        ? Promise.resolve({ kind: 'refused', current: undefined })
-        : ports.subscriptions.changeHealth(queue, id, change),
-    ),
-};
-
-/** Health changes apply to the current subscription, even if the attempt read an older one. */
-const staleHealthAccepted: Sabotage = {
-  ports: (ports) => {
-    const port = ports.subscriptions;
-    const versionNow = async (queue: string, id: string) => {
-      const { subscription } = await port.find(queue, id, 'fresh');
-      return subscription?.version === undefined ? {} : { version: subscription.version };
-    };
-    return {
-      ...ports,
-      subscriptions: {
-        ...portOf(port),
-        disable: async (queue, id, disabled) =>
-          port.disable(queue, id, disabled, (await versionNow(queue, id)).version),
-        changeHealth: async (queue, id, change) =>
-          port.changeHealth(
-            queue,
-            id,
-            change.kind === 'sent' ? change : { ...change, ...(await versionNow(queue, id)) },
-          ),
-      },
-    };
-  },
-};
-
-/** All failures count, even within one minute. */
-const burstsCounted: Sabotage = {
-  ports: (ports) =>
-    withHealth(ports, (queue, id, change) => {
-      if (change.kind !== 'count') return ports.subscriptions.changeHealth(queue, id, change);
-      const { since, failures } = change.failing;
-      return ports.subscriptions.changeHealth(queue, id, { ...change, failing: { since, failures } });
-    }),
-};
-
-/** A pending event is removed before it is sent. */
-const eventRemovedBeforeSending: Sabotage = {
-  ports: (ports) =>
-    withHealth(ports, async (queue, id, change) => {
-      const result = await ports.subscriptions.changeHealth(queue, id, change);
-      if (result.kind === 'refused' || change.kind === 'sent') return result;
-      const { unsent } = result.subscription;
-      if (unsent !== undefined) await ports.subscriptions.changeHealth(queue, id, { kind: 'sent', unsent });
-      return result;
-    }),
-};
+const changingHealth = (
+  changed: (changeHealth: ChangeHealth, ...given: Parameters<ChangeHealth>) => ReturnType<ChangeHealth>,
+): Sabotage =>
+  replacing('subscriptions', (subscriptions) => ({
+    changeHealth: (...given) => changed((...wanted) => subscriptions.changeHealth(...wanted), ...given),
+  }));
 
 /** Receivers that respond slowly with 410 and are changed or enabled during the request. */
 const repairedDuringRequests = (scenario: Scenario): Scenario => ({
@@ -82,10 +19,7 @@ const repairedDuringRequests = (scenario: Scenario): Scenario => ({
   subscriptions: scenario.subscriptions.map((one) => ({
     ...one,
     at: -HOUR,
-    answers: {
-      first: [{ takesMs: 14_000, response: { status: 500 } }],
-      then: { takesMs: 14_000, response: { status: 410 } },
-    },
+    answers: { first: [answering(500, 14_000)], then: answering(410, 14_000) },
   })),
   changes: scenario.subscriptions.flatMap(({ id }) =>
     [5, 20, 35, 50, 65].map((seconds) => ({
@@ -107,11 +41,11 @@ const failingInBursts = (scenario: Scenario): Scenario => ({
     at: -HOUR,
     failures: 19,
     policy: { retries_with_no_delay: 9, minimum_delay_retries: 10, minimum_delay: 10, maximum_delay: 10 },
-    answers: { first: [], then: { takesMs: 100, response: { status: 500 } } },
+    answers: { first: [], then: answering(500) },
   })),
   changes: [],
   standstills: [],
-  rates: { calls: 0, messages: 0 },
+  rates: NO_FAULTS,
   calmAt: 5 * MINUTE,
 });
 
@@ -125,10 +59,7 @@ const recoveringAfterEachFailure = (scenario: Scenario): Scenario => ({
     ttlSeconds: undefined,
     failures: 30,
     policy: { retries_with_no_delay: 0, minimum_delay_retries: 3, minimum_delay: 60, maximum_delay: 60 },
-    answers: {
-      first: [{ takesMs: 100, response: { status: 500 } }],
-      then: { takesMs: 100, response: { status: 200 } },
-    },
+    answers: { first: [answering(500)], then: answering(200) },
   })),
   messages: scenario.messages.map((one, index) => ({
     ...one,
@@ -140,32 +71,63 @@ const recoveringAfterEachFailure = (scenario: Scenario): Scenario => ({
   interventions: [],
 });
 
-describe('the simulation catches a pipeline', () => {
-  it('that ignores successes: it disables a subscription that is not failing', async () => {
-    expect(await isCaught(successesIgnored, 'disabled_as_failing', 300, recoveringAfterEachFailure)).toBe(
-      true,
-    );
-  });
+itCatches({
+  'that ignores successes: it disables a subscription that is not failing': {
+    by: 'disabled_as_failing',
+    among: recoveringAfterEachFailure,
+    ...changingHealth((changeHealth, queue, id, change) =>
+      change.kind === 'recover'
+        ? Promise.resolve({ kind: 'refused', current: undefined })
+        : changeHealth(queue, id, change),
+    ),
+  },
 
-  it('that counts bursts of failures: it disables before operators could react', async () => {
-    expect(await isCaught(burstsCounted, 'disabled_as_failing', 300, failingInBursts)).toBe(true);
-  });
+  'that counts all failures of a burst: it disables before operators could react': {
+    by: 'disabled_as_failing',
+    among: failingInBursts,
+    ...changingHealth((changeHealth, queue, id, change) => {
+      if (change.kind !== 'count') return changeHealth(queue, id, change);
+      const { since, failures } = change.failing;
+      return changeHealth(queue, id, { ...change, failing: { since, failures } });
+    }),
+  },
 
-  it('that ignores which URL an attempt called: it disables a repaired subscription', async () => {
-    expect(await isCaught(staleHealthAccepted, 'health_matches_responses', 300, repairedDuringRequests)).toBe(
-      true,
-    );
-  });
+  'that ignores which URL an attempt called: it disables a repaired subscription': {
+    by: 'health_matches_responses',
+    among: repairedDuringRequests,
+    ...replacing('subscriptions', (subscriptions) => {
+      const versionNow = async (queue: string, id: string) => {
+        const { subscription } = await subscriptions.find(queue, id, 'fresh');
+        return subscription?.version === undefined ? {} : { version: subscription.version };
+      };
+      return {
+        disable: async (queue, id, disabled) =>
+          subscriptions.disable(queue, id, disabled, (await versionNow(queue, id)).version),
+        changeHealth: async (queue, id, change) =>
+          subscriptions.changeHealth(
+            queue,
+            id,
+            change.kind === 'sent' ? change : { ...change, ...(await versionNow(queue, id)) },
+          ),
+      };
+    }),
+  },
 
-  it('that removes a pending event before sending it: a crash loses it', async () => {
-    expect(await isCaught(eventRemovedBeforeSending, 'operators_are_notified', 3_000)).toBe(true);
-  });
+  'that removes a pending event before sending it: a crash loses it': {
+    by: 'operators_are_notified',
+    within: 3_000,
+    ...changingHealth(async (changeHealth, queue, id, change) => {
+      const result = await changeHealth(queue, id, change);
+      if (result.kind === 'refused' || change.kind === 'sent') return result;
+      const { unsent } = result.subscription;
+      if (unsent !== undefined) await changeHealth(queue, id, { kind: 'sent', unsent });
+      return result;
+    }),
+  },
+});
 
-  it.each([
-    ['subscriptions are repaired during requests', repairedDuringRequests],
-    ['failures come in bursts', failingInBursts],
-    ['subscribers recover after each failure', recoveringAfterEachFailure],
-  ])('and finds nothing in the correct one when %s', async (_, adapted) => {
-    expect(await findingsIn(60, adapted)).toEqual([]);
-  });
+itAccepts(60, {
+  'if subscriptions are repaired during requests': repairedDuringRequests,
+  'if failures come in bursts': failingInBursts,
+  'if subscribers recover after each failure': recoveringAfterEachFailure,
 });

@@ -1,46 +1,16 @@
-import { generateScenario } from './generate-scenario.ts';
-import { FIRST_SEED, isCaught } from './is-caught.ts';
-import { runScenario } from './run-scenario.ts';
-import { withRecords } from './sabotage.ts';
-import { DAY, type Scenario, SECOND } from './scenario.ts';
-import type { Sabotage } from './simulated-world.ts';
 import { describe, expect, it } from 'vitest';
+import type { MessageRecord } from '../../shared/ports/messages.ts';
+import { generateScenario } from './generate-scenario.ts';
+import { runScenario } from './run-scenario.ts';
+import { FIRST_SEED, itAccepts, itCatches, replacing } from './sabotage.ts';
+import { answering, CALM, DAY, NO_FAULTS, type Scenario, SECOND } from './scenario.ts';
+import type { Sabotage } from './simulated-world.ts';
 
-/** The record has no accepted version, so a repeat sends a different one. */
-const versionsForgotten: Sabotage = {
-  ports: (ports) =>
-    withRecords(ports, (records) => ({
-      accept: ({ accepted: _forgotten, ...record }, sentAt) => records.accept(record, sentAt),
-    })),
-};
-
-/** The record does not contain the life of its queue. */
-const livesForgotten: Sabotage = {
-  ports: (ports) =>
-    withRecords(ports, (records) => ({
-      accept: ({ queueCreatedAt: _forgotten, ...record }, sentAt) => records.accept(record, sentAt),
-    })),
-};
-
-/** A body is stored on the record with its id, even if that belongs to a newer message. */
-const bodiesKeptById: Sabotage = {
-  ports: (ports) =>
-    withRecords(ports, (records) => ({
-      keepBody: async (message, body, until) => {
-        const { acceptedAt = message.acceptedAt } = (await records.find(message.key)) ?? {};
-        return records.keepBody({ ...message, acceptedAt }, body, until);
-      },
-    })),
-};
-
-/** The message record expires with its deliveries' records. */
-const recordsEndEarly: Sabotage = {
-  ports: (ports) =>
-    withRecords(ports, (records) => ({
-      accept: (record, sentAt) =>
-        records.accept({ ...record, expiresAt: record.expiresAt - 7 * DAY }, sentAt),
-    })),
-};
+/** Changes the record of each accepted message. */
+const accepting = (changed: (record: MessageRecord) => MessageRecord): Sabotage =>
+  replacing('messageRecords', (records) => ({
+    accept: (record, sentAt) => records.accept(changed(record), sentAt),
+  }));
 
 /** One subscription and one message that match and do not expire. */
 const plainPair = ({ subscriptions, messages }: Scenario) => {
@@ -57,9 +27,11 @@ const plainPair = ({ subscriptions, messages }: Scenario) => {
 /** A first attempt fails slowly while the queue is recreated and receives a message with the same id. */
 const recreatedDuringAttempt = (scenario: Scenario): Scenario => {
   const { subscription, message } = plainPair(scenario);
-  const failing = { takesMs: 12 * SECOND, response: { status: 500 } };
+  const failing = answering(500, 12 * SECOND);
   return {
     ...scenario,
+    ...CALM,
+    rates: NO_FAULTS,
     settings: { ...scenario.settings, attemptTimeoutMs: 15 * SECOND, cacheSeconds: 0 },
     subscriptions: [
       { ...subscription, id: 'old', answers: { first: [], then: failing } },
@@ -68,7 +40,7 @@ const recreatedDuringAttempt = (scenario: Scenario): Scenario => {
         id: 'new',
         at: 3 * SECOND,
         policy: { retries_with_no_delay: 0, minimum_delay_retries: 3, minimum_delay: 60, maximum_delay: 60 },
-        answers: { first: [failing], then: { takesMs: 100, response: { status: 200 } } },
+        answers: { first: [failing], then: answering(200) },
       },
     ],
     messages: [
@@ -80,10 +52,6 @@ const recreatedDuringAttempt = (scenario: Scenario): Scenario => {
       },
     ],
     changes: [{ at: 2 * SECOND, kind: 'queue_recreated', afterMs: 0 }],
-    interventions: [],
-    standstills: [],
-    throttles: [],
-    rates: { calls: 0, messages: 0 },
   };
 };
 
@@ -93,55 +61,56 @@ const repeatedAfterDays =
   (scenario: Scenario): Scenario => {
     const { subscription, message } = plainPair(scenario);
     const plain = { ...subscription, at: -DAY, maxPerSecond: undefined, failures: 0 };
-    const taken = { takesMs: 100, response: { status: 200 } };
-    const failed = { takesMs: 100, response: { status: 500 } };
     return {
       ...scenario,
+      ...CALM,
+      rates: NO_FAULTS,
       settings: { ...scenario.settings, retentionMs: 15 * DAY },
       subscriptions: [
-        { ...plain, id: 'well', answers: { first: [], then: taken } },
+        { ...plain, id: 'well', answers: { first: [], then: answering(200) } },
         {
           ...plain,
           id: 'fails',
           policy: { minimum_delay_retries: 3, minimum_delay: 60, maximum_delay: 60 },
-          answers: { first: Array.from({ length: failures }, () => failed), then: taken },
+          answers: { first: Array.from({ length: failures }, () => answering(500)), then: answering(200) },
         },
       ],
       messages: [{ ...message, at: 0, isTimed: false, repeats: [{ at: days * DAY }] }],
-      changes: [],
-      interventions: [],
-      standstills: [],
-      throttles: [],
-      rates: { calls: 0, messages: 0 },
     };
   };
 
-describe('the simulation catches a pipeline', () => {
-  it('whose records have no version: a repeat sends different content', async () => {
-    expect(await isCaught(versionsForgotten, 'the_body_is_unchanged', 300)).toBe(true);
-  });
+itCatches({
+  'whose records have no version: a repeat sends different content': {
+    by: 'the_body_is_unchanged',
+    ...accepting(({ accepted: _forgotten, ...record }) => record),
+  },
 
-  it('whose records do not contain the life of the queue: a new message counts as a repeat', async () => {
-    expect(await isCaught(livesForgotten, 'everything_ends', 300)).toBe(true);
-  });
+  'whose records do not contain the life of the queue: a new message counts as a repeat': {
+    by: 'everything_ends',
+    ...accepting(({ queueCreatedAt: _forgotten, ...record }) => record),
+  },
 
-  it('that stores the body of an old message for a new one with its id: its retries send the old body', async () => {
-    expect(await isCaught(bodiesKeptById, 'the_body_is_unchanged', 20, recreatedDuringAttempt)).toBe(true);
-  });
+  'that stores the body of an old message for a new one with its id: its retries send the old body': {
+    by: 'the_body_is_unchanged',
+    within: 20,
+    among: recreatedDuringAttempt,
+    ...replacing('messageRecords', (records) => ({
+      keepBody: async (message, body, until) => {
+        const { acceptedAt = message.acceptedAt } = (await records.find(message.key)) ?? {};
+        return records.keepBody({ ...message, acceptedAt }, body, until);
+      },
+    })),
+  },
 
-  it('whose message records expire early: a late repeat is delivered again', async () => {
-    expect(await isCaught(recordsEndEarly, 'ids_are_accepted_once', 20, repeatedAfterDays(15.1, 0))).toBe(
-      true,
-    );
-  });
-
-  it('and finds nothing in the correct one when a queue is recreated during an attempt', async () => {
-    for (let seed = FIRST_SEED; seed < FIRST_SEED + 100; seed += 1) {
-      const { findings } = await runScenario(recreatedDuringAttempt(generateScenario(seed)));
-      expect(findings).toEqual([]);
-    }
-  });
+  'whose message records expire with those of their deliveries: a late repeat is delivered again': {
+    by: 'ids_are_accepted_once',
+    within: 20,
+    among: repeatedAfterDays(15.1, 0),
+    ...accepting((record) => ({ ...record, expiresAt: record.expiresAt - 7 * DAY })),
+  },
 });
+
+itAccepts(100, { 'if a queue is recreated during an attempt': recreatedDuringAttempt });
 
 /**
  * Around the retention of 15 days. Just after it, a message record that expired with its deliveries would be gone.

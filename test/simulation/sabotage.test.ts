@@ -1,24 +1,52 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
+import { apply, type Delivery, type Transition } from '../../shared/domain/delivery/delivery.ts';
+import { planSqsDelay } from '../../shared/domain/delivery/wake-up-plan.ts';
+import type { WriteResult } from '../../shared/ports/deliveries.ts';
+import { aBarePolicy } from '../support/builders.ts';
 import { generateScenario } from './generate-scenario.ts';
-import { findingsIn, FIRST_SEED, isCaught, withoutFaults } from './is-caught.ts';
+import { deliveryName } from './history.ts';
+import type { StepPorts } from './ports.ts';
 import { runScenario } from './run-scenario.ts';
-import {
-  acknowledgeBeforeRecord,
-  indexKeyNotMoved,
-  lateSuccessDoesNotWin,
-  noAttemptNumber,
-  noLease,
-  pendingStepsNotRecorded,
-  scheduleNamesWithoutDueTime,
-  wakeUpBeforeRecord,
-  bodyKeptAfterRecord,
-  takenOverWithoutMessage,
-} from './sabotage.ts';
-import type { Scenario } from './scenario.ts';
+import { FIRST_SEED, itAccepts, itCatches, replaced, replacing, withoutFaults, writing } from './sabotage.ts';
+import { answering, CALM, type Scenario, UNSELECTIVE } from './scenario.ts';
 import { shrink } from './shrink.ts';
 
-/** Runs of the correct pipeline per kind. */
-const CORRECT_RUNS = 60;
+const written = (delivery: Delivery | undefined): WriteResult =>
+  delivery === undefined ? { kind: 'refused', current: undefined } : { kind: 'written', delivery };
+
+const leaseless = (transition: Transition): Transition => {
+  if (!('change' in transition)) return { ...transition, create: { ...transition.create, lease: undefined } };
+  const { expect, change } = transition;
+  return {
+    ...transition,
+    expect:
+      expect.kind === 'leased' ? { kind: 'claimable', recorded: expect.recorded, now: Infinity } : expect,
+    change: { ...change, lease: null },
+  };
+};
+
+const nextOf = (transition: Transition): Delivery['next'] =>
+  transition.name === 'record' && 'change' in transition && 'next' in transition.change
+    ? transition.change.next
+    : undefined;
+
+/** The ports with bodies that are stored only when `keep` is called. */
+const withBodiesKeptLate = (ports: StepPorts): { late: StepPorts; keep: () => Promise<unknown> } => {
+  const { messageRecords } = ports;
+  let keep = (): Promise<unknown> => Promise.resolve();
+  const late = replaced(ports, 'messageRecords', {
+    keepBody: (...args) => {
+      keep = () => messageRecords.keepBody(...args);
+      return Promise.resolve('kept');
+    },
+  });
+  return { late, keep: () => keep() };
+};
+
+const acknowledgeBeforeRecord = writing((transition, _ports, { acknowledge }) => {
+  if (transition.name === 'record') acknowledge();
+  return undefined;
+});
 
 /** Scenarios that use Scheduler for every retry, because schedule names matter only there. */
 const byScheduler = (scenario: Scenario): Scenario => ({
@@ -29,101 +57,173 @@ const byScheduler = (scenario: Scenario): Scenario => ({
 /** Receivers with one slow success followed by failures, and slow services: results are late. */
 const withLateSuccesses = (scenario: Scenario): Scenario => ({
   ...scenario,
+  ...CALM,
   settings: { ...scenario.settings, attemptTimeoutMs: 15_000 },
   subscriptions: scenario.subscriptions.map((one) => ({
     ...one,
-    interests: {},
-    confirmation: undefined,
-    maxPerSecond: undefined,
+    ...UNSELECTIVE,
     // One failure besides the late success ends the delivery.
-    policy: {
-      retries_with_no_delay: 0,
-      minimum_delay_retries: 0,
-      backoff_retries: 0,
-      maximum_delay_retries: 0,
-    },
-    answers: {
-      first: [{ takesMs: 14_000, response: { status: 200 } }],
-      then: { takesMs: 100, response: { status: 500 } },
-    },
+    policy: aBarePolicy(),
+    answers: { first: [answering(200, 14_000)], then: answering(500) },
   })),
   messages: scenario.messages.slice(0, 2),
-  changes: [],
-  interventions: [],
-  throttles: [],
-  standstills: [],
   rates: { calls: 0.2, messages: 0.3 },
 });
 
-describe('the simulation catches a pipeline', () => {
-  it('without a lease: concurrent duplicate requests', async () => {
-    expect(await isCaught(noLease, 'duplicates_are_explained', 300)).toBe(true);
-  });
+itCatches({
+  'without a lease: concurrent duplicate requests': {
+    by: 'duplicates_are_explained',
+    // The step believes that it holds a lease, but the record has none and refuses no claim.
+    ...writing(async (transition, { deliveries }) => {
+      const wanted = 'change' in transition ? transition.change.lease : transition.create.lease;
+      const result = await deliveries.write(leaseless(transition));
+      return result.kind === 'written' && wanted !== undefined && wanted !== null
+        ? { ...result, delivery: { ...result.delivery, lease: wanted } }
+        : result;
+    }),
+  },
 
-  it('that sends the wake-up before the record: it is dropped, and reconcile has to help', async () => {
-    expect(await isCaught(wakeUpBeforeRecord, 'nothing_late', 500, withoutFaults)).toBe(true);
-  });
+  'that sends the wake-up before the record: it is dropped, and reconcile has to help': {
+    by: 'nothing_late',
+    among: withoutFaults,
+    ports: (ports) => {
+      const { wakeUps, clock, deliveries } = ports;
+      let sent: number | undefined;
+      const early = replaced(ports, 'wakeUps', {
+        sendDelayed: async (wakeUp, delaySeconds) => {
+          if (wakeUp.attempt !== sent) await wakeUps.sendDelayed(wakeUp, delaySeconds);
+        },
+        schedule: async (name, at, wakeUp) =>
+          wakeUp.attempt === sent ? 'scheduled' : await wakeUps.schedule(name, at, wakeUp),
+      });
+      return replaced(early, 'deliveries', {
+        write: async (transition) => {
+          const next = nextOf(transition);
+          if (next !== undefined && next.by !== 'same_invocation') {
+            const { number: attempt, dueAt } = next;
+            const wakeUp = { kind: 'wake_up', key: transition.key, attempt, dueAt } as const;
+            await wakeUps.sendDelayed(wakeUp, planSqsDelay(dueAt, clock.now()).delaySeconds);
+            sent = attempt;
+            // Time for the wake-up to be received and planned.
+            await clock.sleep(1_000);
+          }
+          return await deliveries.write(transition);
+        },
+      });
+    },
+  },
 
-  it('that acknowledges before the record: a crash loses a first attempt', async () => {
-    expect(await isCaught(acknowledgeBeforeRecord, 'everything_ends', 500)).toBe(true);
-  });
+  'that acknowledges before the record: a crash loses a first attempt': {
+    by: 'everything_ends',
+    ...acknowledgeBeforeRecord,
+  },
 
-  it('whose wake-ups have no attempt number: old copies make requests', async () => {
-    expect(await isCaught(noAttemptNumber, 'old_copies_are_ignored', 300)).toBe(true);
-  });
+  'whose wake-ups have no attempt number: old copies make requests': {
+    by: 'old_copies_are_ignored',
+    work: (work, deliveries) =>
+      work.kind !== 'wake_up'
+        ? work
+        : { ...work, attempt: (deliveries.find(deliveryName(work.key))?.attempts.length ?? 0) + 1 },
+  },
 
-  it('whose records have no pending steps: a crash loses the undeliverable message', async () => {
-    expect(await isCaught(pendingStepsNotRecorded, 'pending_steps_are_done', 500)).toBe(true);
-  });
+  'whose records have no pending steps: a crash loses the undeliverable message': {
+    by: 'pending_steps_are_done',
+    ...writing(async (transition, { deliveries }, { deliveries: store }) => {
+      if (!('change' in transition) || !('pendingSteps' in transition.change))
+        return await deliveries.write(transition);
+      const { change } = transition;
+      const stored = store.find(deliveryName(transition.key));
+      if (transition.name === 'settle') return written(stored && apply(change, stored));
+      const result = await deliveries.write({
+        ...transition,
+        change: { ...change, pendingSteps: [], overdueAt: null },
+      });
+      return result.kind === 'written' ? { ...result, delivery: apply(change, result.delivery) } : result;
+    }),
+  },
 
-  it('whose schedule names lack the due time: one replaces another', async () => {
-    expect(await isCaught(scheduleNamesWithoutDueTime, 'schedules_are_distinct', 2_000, byScheduler)).toBe(
-      true,
-    );
-  });
+  'whose schedule names lack the due time: one replaces another': {
+    by: 'schedules_are_distinct',
+    within: 2_000,
+    among: byScheduler,
+    ...replacing('wakeUps', (wakeUps) => ({
+      schedule: (name, at, wakeUp) => wakeUps.schedule(name.replace(/-[0-9]+$/, ''), at, wakeUp),
+      unschedule: (name) => wakeUps.unschedule(name.replace(/-[0-9]+$/, '')),
+    })),
+  },
 
-  it('that stores the body after the record: a retry finds none', async () => {
-    expect(await isCaught(bodyKeptAfterRecord, 'the_body_is_kept', 500)).toBe(true);
-  });
+  'that stores the body after the record: a retry finds none': {
+    by: 'the_body_is_kept',
+    ports: (ports) => {
+      const { late, keep } = withBodiesKeptLate(ports);
+      return replaced(late, 'deliveries', {
+        write: async (transition) => {
+          const result = await ports.deliveries.write(transition);
+          if (transition.name === 'record') await keep();
+          return result;
+        },
+      });
+    },
+  },
 
-  it('whose reconcile does not postpone: it multiplies a backlog', async () => {
-    expect(await isCaught(indexKeyNotMoved, 'reconcile_does_not_multiply', 300)).toBe(true);
-  });
+  'whose reconcile does not postpone: it multiplies a backlog': {
+    by: 'reconcile_does_not_multiply',
+    ...writing((transition, _ports, { deliveries }) =>
+      transition.name === 'postpone'
+        ? Promise.resolve(written(deliveries.find(deliveryName(transition.key))))
+        : undefined,
+    ),
+  },
 
-  it('in which a late success does not win', async () => {
-    expect(await isCaught(lateSuccessDoesNotWin, 'delivered_wins', 3_000, withLateSuccesses)).toBe(true);
-  });
+  'in which a late success does not win, but is only stored': {
+    by: 'delivered_wins',
+    within: 3_000,
+    among: withLateSuccesses,
+    ...writing((transition, { deliveries }) => {
+      if (!('change' in transition) || transition.name !== 'record_late') return undefined;
+      const { appendLateResult, updatedAt, expiresAt } = transition.change;
+      const change = {
+        updatedAt,
+        ...(expiresAt === undefined ? {} : { expiresAt }),
+        ...(appendLateResult === undefined ? {} : { appendLateResult }),
+      };
+      return deliveries.write({ ...transition, change });
+    }),
+  },
 
-  it('that takes over a first attempt without storing its message: a wake-up by reconcile finds none', async () => {
-    expect(await isCaught(takenOverWithoutMessage, 'the_body_is_kept', 3_000)).toBe(true);
-  });
-
-  it.each([
-    ['everything uses Scheduler', byScheduler],
-    ['successes are late', withLateSuccesses],
-  ])('and finds nothing in the correct one when %s', async (_, adapted) => {
-    expect(await findingsIn(CORRECT_RUNS, adapted)).toEqual([]);
-  });
+  'that takes over a first attempt without storing its message: a wake-up by reconcile finds none': {
+    by: 'the_body_is_kept',
+    within: 3_000,
+    ports: (ports) => {
+      const { late, keep } = withBodiesKeptLate(ports);
+      return replaced(late, 'deliveries', {
+        write: async (transition) => {
+          if (transition.name !== 'take_over') await keep();
+          return await ports.deliveries.write(transition);
+        },
+      });
+    },
+  },
 });
 
-describe('a failing run', () => {
-  it('is reproducible and is shrunk to a minimal failing scenario', async () => {
-    const failing = async (): Promise<number> => {
-      for (let seed = FIRST_SEED; ; seed += 1) {
-        const scenario = generateScenario(seed);
-        // Fault names in a chunk contain call numbers, which change with each removed member.
-        if (scenario.settings.firstAttemptsPerJob > 1) continue;
-        const { findings } = await runScenario(scenario, { sabotage: acknowledgeBeforeRecord });
-        if (findings.length > 0) return seed;
-      }
-    };
-    const seed = await failing();
-    expect(await failing()).toBe(seed);
+itAccepts(60, { 'if everything uses Scheduler': byScheduler, 'if successes are late': withLateSuccesses });
 
-    const { outcome, scenario } = await shrink(generateScenario(seed), acknowledgeBeforeRecord);
-    expect(outcome.findings.map(({ invariant }) => invariant)).toContain('everything_ends');
-    expect(outcome.world.faults.injected.length).toBeLessThanOrEqual(3);
-    expect(scenario.messages).toHaveLength(1);
-    expect(scenario.subscriptions.length).toBeLessThanOrEqual(2);
-  });
+it('a failing run is reproducible and is shrunk to a minimal failing scenario', async () => {
+  const failing = async (): Promise<number> => {
+    for (let seed = FIRST_SEED; ; seed += 1) {
+      const scenario = generateScenario(seed);
+      // Fault names in a chunk contain call numbers, which change with each removed member.
+      if (scenario.settings.firstAttemptsPerJob > 1) continue;
+      const { findings } = await runScenario(scenario, { sabotage: acknowledgeBeforeRecord });
+      if (findings.length > 0) return seed;
+    }
+  };
+  const seed = await failing();
+  expect(await failing()).toBe(seed);
+
+  const { outcome, scenario } = await shrink(generateScenario(seed), acknowledgeBeforeRecord);
+  expect(outcome.findings.map(({ invariant }) => invariant)).toContain('everything_ends');
+  expect(outcome.world.faults.injected.length).toBeLessThanOrEqual(3);
+  expect(scenario.messages).toHaveLength(1);
+  expect(scenario.subscriptions.length).toBeLessThanOrEqual(2);
 });

@@ -133,6 +133,27 @@ export const plainMessage = (id: string, at: number): PlannedMessage => ({
   isTimed: false,
 });
 
+/** It gets every message, unconfirmed and at any rate. */
+export const UNSELECTIVE = {
+  interests: {},
+  confirmation: undefined,
+  maxPerSecond: undefined,
+} satisfies Partial<PlannedSubscription>;
+
+/** It exists an hour before the start, gets every message, and takes it. */
+export const plainSubscription = (id: string): PlannedSubscription => ({
+  ...UNSELECTIVE,
+  id,
+  at: -HOUR,
+  policy: undefined,
+  ttlSeconds: undefined,
+  rawDelivery: false,
+  failures: 0,
+  answers: { first: [], then: answering(200) },
+});
+
+export const answering = (status: number, takesMs = 100): Answer => ({ takesMs, response: { status } });
+
 export type PlannedChange = { at: number } & (
   | { kind: 'queue_policy'; policy: PartialRetryPolicy | undefined }
   | { kind: 'subscription_policy'; id: string; policy: PartialRetryPolicy | undefined }
@@ -170,6 +191,16 @@ export type Throttle = { partition: string; from: number; to: number };
 
 /** Fault probabilities per port call, and per message sent or received. */
 export type FaultRates = { calls: number; messages: number };
+
+export const NO_FAULTS: FaultRates = { calls: 0, messages: 0 };
+
+/** Nothing happens but what messages bring about. */
+export const CALM = {
+  changes: [],
+  interventions: [],
+  throttles: [],
+  standstills: [],
+} satisfies Partial<Scenario>;
 
 export const QUEUE = 'orders';
 export const START = Date.UTC(2026, 0, 1);

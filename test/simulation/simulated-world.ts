@@ -25,18 +25,17 @@ import { type Line } from '../../shared/domain/subscription/rate-limit.ts';
 
 export type Work = FirstJob | WakeUp;
 
+export type SabotageContext = {
+  actor: Actor;
+  acknowledge: () => void;
+  deliveries: DeliveryStore;
+  countMatch: MessageStore['countMatch'];
+};
+
 /** A fault built into the pipeline, to prove that the invariants find it. */
 export type Sabotage = {
   /** Replaces the ports of a step. */
-  ports?: (
-    ports: StepPorts,
-    context: {
-      actor: Actor;
-      acknowledge: () => void;
-      deliveries: DeliveryStore;
-      countMatch: MessageStore['countMatch'];
-    },
-  ) => StepPorts;
+  ports?: (ports: StepPorts, context: SabotageContext) => StepPorts;
   /** Replaces the content of a received wake-up. */
   work?: (work: Work, deliveries: DeliveryStore) => Work;
   /** Replaces the message group of a job or wake-up. */
