@@ -3,157 +3,71 @@ import { describe, expect, it } from 'vitest';
 import { parseContentFilter } from '../../../shared/domain/subscription/content-filter-schema.ts';
 import { evaluateFilter } from '../../../shared/domain/subscription/content-filter.ts';
 
-const withoutLimit = () => ({ steps: Number.MAX_SAFE_INTEGER, listsRead: new WeakMap() });
-
-/** Filter and data as JSON text, as received. */
-const mismatchOf = (filter: string, data: string): string | undefined => {
-  const parsed = parseContentFilter(JSON.parse(filter));
+const mismatchOf = (filter: unknown, data: unknown): string | undefined => {
+  const parsed = parseContentFilter(filter);
   if (!parsed.ok) throw new Error(`refused: ${JSON.stringify(parsed.faults)}`);
-  return evaluateFilter(parsed.filter, JSON.parse(data), withoutLimit()).mismatch;
+  const withoutLimit = { steps: Number.MAX_SAFE_INTEGER, listsRead: new WeakMap() };
+  return evaluateFilter(parsed.filter, data, withoutLimit).mismatch;
 };
 
-const matches = (filter: string, data: string): boolean => mismatchOf(filter, data) === undefined;
+const matches = (filter: unknown, data: unknown): boolean => mismatchOf(filter, data) === undefined;
 
+/** Filter and data are JSON text, as received. */
 type Case = [what: string, filter: string, data: string, expected: boolean];
 
+/** The rest of plain objects, and `$or`, is tested against another implementation below. */
 const tables: Record<string, Case[]> = {
   'an exact value': [
-    ['matches the same text', '{"a": ["x"]}', '{"a": "x"}', true],
-    ['does not match other text', '{"a": ["x"]}', '{"a": "X"}', false],
-    ['matches any of a list', '{"a": ["x", "y"]}', '{"a": "y"}', true],
+    ['does not match text in another case', '{"a": ["x"]}', '{"a": "X"}', false],
     ['matches a number in another notation', '{"a": [300]}', '{"a": 3.0e2}', true],
     ['matches zero as minus zero', '{"a": [0]}', '{"a": -0}', true],
     ['does not match a number as text', '{"a": [1]}', '{"a": "1"}', false],
-    ['matches true', '{"a": [true]}', '{"a": true}', true],
-    ['does not match 1 with true', '{"a": [true]}', '{"a": 1}', false],
-    ['matches null', '{"a": [null]}', '{"a": null}', true],
-    ['does not match absence with null', '{"a": [null]}', '{}', false],
-    ['matches empty text', '{"a": [""]}', '{"a": ""}', true],
-    ['does not match an object', '{"a": ["x"]}', '{"a": {"x": "x"}}', false],
     ['does not match an inexact big integer', '{"a": [9007199254740991]}', '{"a": 9007199254740993}', false],
     ['matches the largest exact integer', '{"a": [9007199254740991]}', '{"a": 9007199254740991}', true],
   ],
-  'a prefix or suffix': [
-    ['matches the beginning', '{"a": [{"prefix": "eu-"}]}', '{"a": "eu-west-1"}', true],
-    ['matches the whole', '{"a": [{"prefix": "eu-"}]}', '{"a": "eu-"}', true],
-    ['does not match the middle', '{"a": [{"prefix": "west"}]}', '{"a": "eu-west-1"}', false],
-    ['matches the end', '{"a": [{"suffix": ".png"}]}', '{"a": "cat.png"}', true],
-    ['does not match the beginning', '{"a": [{"suffix": "cat"}]}', '{"a": "cat.png"}', false],
-    ['matches only text', '{"a": [{"prefix": "1"}]}', '{"a": 12}', false],
-    ['matches any text if it is empty', '{"a": [{"prefix": ""}]}', '{"a": "any"}', true],
-  ],
   'anything-but': [
-    ['refuses a listed value', '{"a": [{"anything-but": "x"}]}', '{"a": "x"}', false],
-    ['accepts any other value', '{"a": [{"anything-but": "x"}]}', '{"a": "y"}', true],
-    ['accepts another type', '{"a": [{"anything-but": "1"}]}', '{"a": 1}', true],
-    ['accepts null if it is not listed', '{"a": [{"anything-but": "x"}]}', '{"a": null}', true],
-    ['refuses null if it is listed', '{"a": [{"anything-but": null}]}', '{"a": null}', false],
-    ['refuses every listed value', '{"a": [{"anything-but": ["x", 2]}]}', '{"a": 2}', false],
-    ['requires a value', '{"a": [{"anything-but": "x"}]}', '{}', false],
     ['requires a value in a list', '{"a": [{"anything-but": "x"}]}', '{"a": []}', false],
     ['accepts a list with another value', '{"a": [{"anything-but": "x"}]}', '{"a": ["x", "y"]}', true],
     ['refuses a list of listed values only', '{"a": [{"anything-but": "x"}]}', '{"a": ["x", "x"]}', false],
-    ['refuses a prefix', '{"a": [{"anything-but": {"prefix": "u"}}]}', '{"a": "us"}', false],
-    ['accepts another prefix', '{"a": [{"anything-but": {"prefix": "u"}}]}', '{"a": "eu"}', true],
     [
       'refuses each of the prefixes',
       '{"a": [{"anything-but": {"prefix": ["u", "e"]}}]}',
-      '{"a": "eu"}',
+      '{"a": "e"}',
       false,
     ],
-    ['accepts values that are not text', '{"a": [{"anything-but": {"prefix": "u"}}]}', '{"a": 1}', true],
-    ['refuses a suffix', '{"a": [{"anything-but": {"suffix": ".png"}}]}', '{"a": "a.png"}', false],
     ['accepts another suffix', '{"a": [{"anything-but": {"suffix": [".png"]}}]}', '{"a": "a.gif"}', true],
   ],
+  'a prefix or suffix': [
+    ['does not match the middle', '{"a": [{"prefix": "west"}]}', '{"a": "eu-west-1"}', false],
+    ['does not match the beginning', '{"a": [{"suffix": "cat"}]}', '{"a": "cat.png"}', false],
+  ],
   numeric: [
-    ['= matches', '{"a": [{"numeric": ["=", 3.018e2]}]}', '{"a": 301.8}', true],
-    ['= does not match another number', '{"a": [{"numeric": ["=", 1]}]}', '{"a": 2}', false],
     ['> excludes its bound', '{"a": [{"numeric": [">", 1]}]}', '{"a": 1}', false],
     ['>= includes its bound', '{"a": [{"numeric": [">=", 1]}]}', '{"a": 1}', true],
     ['< excludes its bound', '{"a": [{"numeric": ["<", 1]}]}', '{"a": 1}', false],
     ['<= includes its bound', '{"a": [{"numeric": ["<=", 1]}]}', '{"a": 1}', true],
-    ['a range includes its upper bound', '{"a": [{"numeric": [">", 0, "<=", 5]}]}', '{"a": 5}', true],
-    ['a range excludes its lower bound', '{"a": [{"numeric": [">", 0, "<=", 5]}]}', '{"a": 0}', false],
-    ['a range excludes larger numbers', '{"a": [{"numeric": [">", 0, "<=", 5]}]}', '{"a": 5.01}', false],
+    ['compares fractions', '{"a": [{"numeric": ["=", 3.018e2]}]}', '{"a": 301.8}', true],
     ['matches only numbers', '{"a": [{"numeric": [">", 0]}]}', '{"a": "5"}', false],
     [
-      'compares a big integer correctly',
+      'compares a big integer',
       '{"a": [{"numeric": [">", 9007199254740991]}]}',
       '{"a": 9007199254740993}',
       true,
     ],
     ['accepts an overflowing number', '{"a": [{"numeric": [">", 1]}]}', '{"a": 1e999}', true],
   ],
-  exists: [
-    ['true matches a value', '{"a": [{"exists": true}]}', '{"a": 0}', true],
-    ['true matches null', '{"a": [{"exists": true}]}', '{"a": null}', true],
-    ['true requires a field', '{"a": [{"exists": true}]}', '{"b": 1}', false],
-    ['true requires a value, not an object', '{"a": [{"exists": true}]}', '{"a": {"b": 1}}', false],
-    ['false matches absence', '{"a": [{"exists": false}]}', '{"b": 1}', true],
-    ['false matches an object', '{"a": [{"exists": false}]}', '{"a": {"b": 1}}', true],
-    ['false matches an empty list', '{"a": [{"exists": false}]}', '{"a": [[], []]}', true],
-    ['false refuses a value', '{"a": [{"exists": false}]}', '{"a": null}', false],
-    ['false or a value: the value', '{"a": [{"exists": false}, "x"]}', '{"a": "x"}', true],
-    ['false or a value: neither', '{"a": [{"exists": false}, "x"]}', '{"a": "y"}', false],
-    ['false matches below an absent field', '{"a": {"b": [{"exists": false}]}}', '{}', true],
-    ['true does not match below an absent field', '{"a": {"b": [{"exists": true}]}}', '{}', false],
-    ['false matches below a scalar', '{"a": {"b": [{"exists": false}]}}', '{"a": 1}', true],
-  ],
-  'several fields': [
-    ['must all match', '{"a": [1], "b": [2]}', '{"a": 1, "b": 2}', true],
-    ['do not match if only one matches', '{"a": [1], "b": [2]}', '{"a": 1, "b": 3}', false],
-    ['ignore other fields', '{"a": [1]}', '{"a": 1, "z": [9]}', true],
-    ['match at a nested path', '{"a": {"b": {"c": [1]}}}', '{"a": {"b": {"c": 1}}}', true],
-    ['do not match at another path', '{"a": {"b": {"c": [1]}}}', '{"a": {"c": 1}}', false],
-    ['treat a dot as part of a name', '{"a.b": [1]}', '{"a": {"b": 1}}', false],
-  ],
   'a list in the data': [
     ['matches with any element', '{"a": ["y"]}', '{"a": ["x", "y"]}', true],
-    ['does not match without a matching element', '{"a": ["z"]}', '{"a": ["x", "y"]}', false],
     ['of lists is flattened', '{"a": ["z"]}', '{"a": [["x"], [["z"]]]}', true],
-    ['of objects matches with any object', '{"a": {"b": [2]}}', '{"a": [{"b": 1}, {"b": 2}]}', true],
-    [
-      'of objects must match within one object',
-      '{"a": {"b": [1], "c": [2]}}',
-      '{"a": [{"b": 1, "c": 9}, {"b": 9, "c": 2}]}',
-      false,
-    ],
+    ['of objects matches within one', '{"a": {"b": [1], "c": [2]}}', '{"a": [{"b": 1}, {"c": 2}]}', false],
     ['of objects and values ignores the values', '{"a": {"b": [1]}}', '{"a": [7, null, {"b": 1}]}', true],
-    [
-      'of objects matches an object without the field',
-      '{"a": {"b": [{"exists": false}]}}',
-      '{"a": [{"b": 1}, {"c": 1}]}',
-      true,
-    ],
+    ['may lack a field', '{"a": {"b": [{"exists": false}]}}', '{"a": [{"b": 1}, {"c": 1}]}', true],
     ['without elements has no fields', '{"a": {"b": [{"exists": false}]}}', '{"a": []}', true],
-  ],
-  $or: [
-    ['matches with one alternative', '{"$or": [{"a": [1]}, {"b": [2]}]}', '{"b": 2}', true],
-    ['does not match without any', '{"$or": [{"a": [1]}, {"b": [2]}]}', '{"a": 2, "b": 1}', false],
+    ['of empty lists has no value', '{"a": [{"exists": false}]}', '{"a": [[], []]}', true],
     [
-      'does not match without the other fields',
-      '{"c": [3], "$or": [{"a": [1]}, {"b": [2]}]}',
-      '{"a": 1}',
-      false,
-    ],
-    [
-      'matches with the other fields',
-      '{"c": [3], "$or": [{"a": [1]}, {"b": [2]}]}',
-      '{"a": 1, "c": 3}',
-      true,
-    ],
-    ['applies within an object', '{"o": {"$or": [{"a": [1]}, {"b": [2]}]}}', '{"o": {"b": 2}}', true],
-    ['can be nested', '{"$or": [{"a": [1]}, {"$or": [{"b": [2]}, {"c": [3]}]}]}', '{"c": 3}', true],
-    [
-      'must match within one element of a list',
-      '{"o": {"x": [1], "$or": [{"a": [1]}, {"b": [2]}]}}',
-      '{"o": [{"x": 1}, {"a": 1}]}',
-      false,
-    ],
-    [
-      'is combined with a rule on the same field',
-      '{"a": [{"prefix": "x"}], "$or": [{"a": ["xy"]}, {"b": [2]}]}',
-      '{"a": "zy", "b": 2}',
+      'meets $or within one',
+      '{"a": {"b": [1], "$or": [{"c": [1]}, {"d": [2]}]}}',
+      '{"a": [{"b": 1}, {"c": 1}]}',
       false,
     ],
   ],
@@ -164,6 +78,7 @@ const tables: Record<string, Case[]> = {
     ['matches with an element of a list', '{"a": [1]}', '[{"a": 2}, {"a": 1}]', true],
     ['matches a filter for absence as an empty list', '{"a": [{"exists": false}]}', '[]', true],
   ],
+  'a name': [['with a dot is no path', '{"a.b": [1]}', '{"a": {"b": 1}}', false]],
   'an inherited JavaScript property': [
     ['is not a field of the data', '{"constructor": {"name": [{"exists": true}]}}', '{}', false],
     ['is not a field if it is the prototype', '{"__proto__": {"x": [1]}}', '{"x": 1}', false],
@@ -175,7 +90,7 @@ const tables: Record<string, Case[]> = {
 
 describe.each(Object.entries(tables))('%s', (_name, cases) => {
   it.each(cases)('%s: %s on %s is %s', (_what, filter, data, expected) => {
-    expect(matches(filter, data)).toBe(expected);
+    expect(matches(JSON.parse(filter), JSON.parse(data))).toBe(expected);
   });
 });
 
@@ -197,13 +112,13 @@ describe('the first field that does not match', () => {
       'a.$or',
     ],
   ])('is %s', (_what, filter, data, path) => {
-    expect(mismatchOf(filter, data)).toBe(path);
+    expect(mismatchOf(JSON.parse(filter), JSON.parse(data))).toBe(path);
   });
 });
 
 describe('hostile data', () => {
   const rules = Array.from({ length: 99 }, (_, index) => ({ prefix: `never-${index}` }));
-  const wide = JSON.stringify({ a: [...rules, 'found'] });
+  const wide = { a: [...rules, 'found'] };
 
   it.each([
     ['half a million numbers', `{"a": [${'0,'.repeat(500_000)}0]}`],
@@ -213,14 +128,14 @@ describe('hostile data', () => {
     ['objects within objects', `${'{"a":'.repeat(150_000)}1${'}'.repeat(150_000)}`],
   ])('takes no time that grows with its square: %s', (_what, data) => {
     // That would be minutes, and the test may take 20 s.
-    expect(matches(wide, data)).toBe(false);
+    expect(matches(wide, JSON.parse(data))).toBe(false);
   });
 
   it('does not multiply the alternatives of several $or, which would be 2 to the 40th', () => {
-    const alternatives = '{"$or": [{"a": [1]}, {"b": [1]}]}';
-    const fields = Array.from({ length: 40 }, (_, index) => `"f${index}": ${alternatives}`).join(',');
-    const filter = `{${fields}, "never": [1]}`;
-    const data = `{${Array.from({ length: 40 }, (_, index) => `"f${index}": {"a": 1, "b": 1}`).join(',')}}`;
+    const fields = Array.from({ length: 40 }, (_, index) => `f${index}`);
+    const alternatives = { $or: [{ a: [1] }, { b: [1] }] };
+    const filter = { ...Object.fromEntries(fields.map((name) => [name, alternatives])), never: [1] };
+    const data = Object.fromEntries(fields.map((name) => [name, { a: 1, b: 1 }]));
     expect(matches(filter, data)).toBe(false);
   });
 });
@@ -419,16 +334,6 @@ describe('a content filter', () => {
   /** Without lists. */
   const plainObject = dataOf(false).object;
   const noList = data.filter((value) => !Array.isArray(value));
-  const withoutLimit = () => ({ steps: Number.MAX_SAFE_INTEGER, listsRead: new WeakMap() });
-
-  const mismatchOf = (filter: Json, data: unknown): string | undefined => {
-    const parsed = parseContentFilter(filter);
-    if (!parsed.ok) throw new Error(`refused: ${JSON.stringify(parsed.faults)}`);
-    return evaluateFilter(parsed.filter, data, withoutLimit()).mismatch;
-  };
-
-  const matches = (filter: Json, data: unknown): boolean => mismatchOf(filter, data) === undefined;
-
   const valueAt = (value: unknown, [step, ...steps]: readonly PropertyKey[]): unknown => {
     if (step === undefined) return value;
     return typeof value === 'object' && value !== null ? valueAt(Reflect.get(value, step), steps) : undefined;
