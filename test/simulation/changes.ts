@@ -61,7 +61,7 @@ export function makeChange(world: SimulatedWorld, api: SimulatedApi, change: Pla
   }
 }
 
-function queueOf(retryPolicy: PartialRetryPolicy | undefined, createdAt: number): Queue {
+export function queueOf(retryPolicy: PartialRetryPolicy | undefined, createdAt: number): Queue {
   return {
     name: QUEUE,
     metadata: {},

@@ -1,35 +1,32 @@
-import {
-  applyToChunk,
-  type Chunk,
-  chunkHolds,
-  type ChunkTransition,
-} from '../../shared/domain/delivery/chunk.ts';
+import { type Chunk, type ChunkTransition, deliveryIn } from '../../shared/domain/delivery/chunk.ts';
 import { claimFor } from '../../shared/domain/delivery/claim.ts';
-import {
-  apply,
-  type ChunkKey,
-  type Delivery,
-  type DeliveryKey,
-  holds,
-  type Transition,
-} from '../../shared/domain/delivery/delivery.ts';
+import type { Delivery, DeliveryKey, Transition } from '../../shared/domain/delivery/delivery.ts';
 import { isReceivable } from '../../shared/domain/delivery/pull.ts';
 import { type OverdueDelivery, recordDelivered } from '../../shared/domain/delivery/transitions.ts';
-import type { Chunks, Deliveries, DeliveryListings, WriteResult } from '../../shared/ports/deliveries.ts';
-import { inMemoryDeliveryListings } from '../support/in-memory/in-memory-deliveries.ts';
+import type {
+  ChunkResult,
+  Chunks,
+  Deliveries,
+  DeliveryListings,
+  WriteResult,
+} from '../../shared/ports/deliveries.ts';
+import {
+  inMemoryChunks,
+  inMemoryDeliveries,
+  inMemoryDeliveryListings,
+} from '../support/in-memory/in-memory-deliveries.ts';
 import type { VirtualClock } from '../support/in-memory/virtual-clock.ts';
 import type { Faults } from './faults.ts';
 import { type Actor, deliveryName, type Grant, type History } from './history.ts';
+import type { MessageStore } from './message-store.ts';
 import { MINUTE } from './scenario.ts';
-import { deliveryIn } from '../../shared/domain/delivery/chunk.ts';
 
 export type DeliveryStore = {
   /** The port for one actor. */
   portFor(actor: Actor): Deliveries;
   chunksFor(actor: Actor): Chunks;
   listings: DeliveryListings;
-  find(name: string): Delivery | undefined;
-  all(): Iterable<[string, Delivery]>;
+  find(key: DeliveryKey): Delivery | undefined;
   /** The actor's right to make one request for a delivery, from its last claim. */
   grantOf(owner: string, delivery: string): Grant | undefined;
   /** The earliest key in the overdue index: for reconcile, or for the consumers of pull subscriptions. */
@@ -41,50 +38,36 @@ export type DeliveryStore = {
 /** An index key. `isWaiting`: in the part of the index of its subscription. */
 type IndexKey = { overdueAt: number; isWaiting: boolean };
 
-type Indexed = {
-  key: DeliveryKey;
-  now: IndexKey | undefined;
-  visibleAt: number;
-  before: IndexKey | undefined;
-};
-
-/** The delivery records, using the domain's `holds` and `apply`. Expired records disappear at once. */
+/**
+ * The delivery records with their history. A delivery in a chunk has one as if it had a separate record. The index may
+ * lag behind.
+ */
 export const deliveryStore = (world: {
   time: VirtualClock;
   faults: Faults;
   history: History;
-  /** Counts one more match of a delivery's message. */
-  countMatch: (delivery: Delivery) => boolean;
+  messages: Pick<MessageStore, 'countMatch'>;
 }): DeliveryStore => {
   const { time, faults, history } = world;
-  const records = new Map<string, Delivery>();
+  const records = inMemoryDeliveries(time);
+  const chunks = inMemoryChunks(records, world.messages, time);
   /** Deliveries that only their chunk records. */
   const inChunks = new Map<string, Delivery>();
-  const index = new Map<string, Indexed>();
+  /** What the index shows until then, where it is behind. */
+  const behind = new Map<string, { shown: IndexKey | undefined; until: number }>();
   const grants = new Map<string, Grant>();
-  let writes = 0;
+  let indexings = 0;
   let indexed = (): void => undefined;
-
-  const find = (name: string): Delivery | undefined => {
-    const record = records.get(name);
-    if (record === undefined || record.expiresAt > time.now()) return record;
-    records.delete(name);
-    index.delete(name);
-    return undefined;
-  };
 
   const write = (actor: Actor, transition: Transition): WriteResult => {
     const name = deliveryName(transition.key);
-    const before = find(name);
-    if (!holds(transition.expect, before)) return { kind: 'refused', current: before };
-    const after = resultOf(transition, before);
-    if (after === undefined) return { kind: 'refused', current: before };
-    records.set(name, after);
-    if (before?.overdueAt !== after.overdueAt || (before && isReceivable(before)) !== isReceivable(after))
-      reindex(name, after);
-    note(actor, transition, inChunks.get(name) ?? before, after);
+    const before = records.findNow(transition.key);
+    const result = records.writeNow(transition);
+    if (result.kind === 'refused') return result;
+    reindex(name, before, result.delivery);
+    note(actor, transition, inChunks.get(name) ?? before, result.delivery);
     inChunks.delete(name);
-    return { kind: 'written', delivery: after };
+    return result;
   };
 
   const note = (
@@ -105,50 +88,63 @@ export const deliveryStore = (world: {
     );
   };
 
-  const chunksFor = chunkStore(time, {
-    has: ({ key }) => find(deliveryName(key)) !== undefined,
-    setMember: (delivery) => void inChunks.set(deliveryName(delivery.key), delivery),
-    note,
-    countMatch: world.countMatch,
-    create: (actor, delivery, by) => {
-      const { key } = delivery;
-      const name = deliveryName(key);
-      records.set(name, delivery);
-      if (delivery.overdueAt !== undefined) reindex(name, delivery);
-      // Deliveries unknown so far were ended before they began, or sent by hand.
-      if (!inChunks.delete(name))
-        note(actor, { name: by, key, expect: { kind: 'absent' }, create: delivery }, undefined, delivery);
-    },
-  });
-
-  const reindex = (name: string, delivery: Delivery): void => {
-    writes += 1;
-    const place = `index ${name} ${writes}`;
-    const { key, overdueAt } = delivery;
-    const now = overdueAt === undefined ? undefined : { overdueAt, isWaiting: isReceivable(delivery) };
-    const lag =
-      faults.strikeMessage(place, ['index_behind']) === undefined ? 0 : faults.chance(place) * 5 * MINUTE;
-    index.set(name, { key, now, visibleAt: time.now() + lag, before: shown(index.get(name)) });
+  const reindex = (name: string, before: Delivery | undefined, after: Delivery): void => {
+    const [was, is] = [indexKeyOf(before), indexKeyOf(after)];
+    if (was?.overdueAt === is?.overdueAt && was?.isWaiting === is?.isWaiting) return;
+    indexings += 1;
+    const place = `index ${name} ${indexings}`;
+    const isBehind = faults.strikeMessage(place, ['index_behind']) !== undefined;
+    const until = isBehind ? time.now() + faults.chance(place) * 5 * MINUTE : 0;
+    behind.set(name, { shown: shown(name, was), until });
     indexed();
   };
 
-  const shown = (entry: Indexed | undefined): IndexKey | undefined =>
-    entry !== undefined && entry.visibleAt > time.now() ? entry.before : entry?.now;
+  const shown = (name: string, now: IndexKey | undefined): IndexKey | undefined => {
+    const lagging = behind.get(name);
+    return lagging !== undefined && lagging.until > time.now() ? lagging.shown : now;
+  };
+
+  const present = (): Delivery[] => [...records.records.values()].filter((one) => one.expiresAt > time.now());
 
   const due = (isWaiting: boolean, before: number): OverdueDelivery[] =>
-    [...index.values()]
-      .flatMap((entry) => {
-        const found = shown(entry);
+    present()
+      .flatMap((delivery) => {
+        const found = shown(deliveryName(delivery.key), indexKeyOf(delivery));
         return found === undefined || found.isWaiting !== isWaiting || found.overdueAt > before
           ? []
-          : [{ key: entry.key, overdueAt: found.overdueAt }];
+          : [{ key: delivery.key, overdueAt: found.overdueAt }];
       })
       .sort((one, other) => one.overdueAt - other.overdueAt);
 
+  const writeChunk = (actor: Actor, transition: ChunkTransition): ChunkResult => {
+    const before = chunks.findNow(transition.key);
+    const result = chunks.writeNow(transition);
+    if (result.kind === 'refused') return result;
+    for (const id of result.chunk.members?.keys() ?? []) noteMember(actor, id, before, result.chunk);
+    return result;
+  };
+
+  const noteMember = (actor: Actor, id: string, before: Chunk | undefined, after: Chunk): void => {
+    const was = before && deliveryIn(before, id);
+    const is = deliveryIn(after, id);
+    if (is === undefined || records.findNow(is.key) !== undefined) return;
+    inChunks.set(deliveryName(is.key), is);
+    if (was === undefined) note(actor, openingOf(is), undefined, is);
+    else if (is.status !== was.status) note(actor, recordingOf(was, is, actor), was, is);
+  };
+
+  /** A delivery has a separate record from now on. One unknown so far was ended before it began, or sent by hand. */
+  const separated = (actor: Actor, create: Delivery, by: 'cancel' | 'send'): void => {
+    const { key } = create;
+    reindex(deliveryName(key), undefined, create);
+    if (!inChunks.delete(deliveryName(key)))
+      note(actor, { name: by, key, expect: { kind: 'absent' }, create }, undefined, create);
+  };
+
   return {
     portFor: (actor) => ({
+      ...records,
       write: (transition) => Promise.resolve(write(actor, transition)),
-      find: (key) => Promise.resolve(find(deliveryName(key))),
       overdue: (before, limit) => Promise.resolve(due(false, before).slice(0, limit)),
       waiting: ({ queue, subscriptionId }, before, limit) =>
         Promise.resolve(
@@ -157,28 +153,38 @@ export const deliveryStore = (world: {
             .slice(0, limit),
         ),
     }),
-    chunksFor,
-    listings: inMemoryDeliveryListings({ records }, { deliveries: () => [...inChunks.values()] }),
-    find: (name) => find(name) ?? inChunks.get(name),
-    all: () => [...records, ...inChunks],
+    chunksFor: (actor) => ({
+      ...chunks,
+      write: (transition) => Promise.resolve(writeChunk(actor, transition)),
+      takeOut: async (transition, delivery) => {
+        const result = await chunks.takeOut(transition, delivery);
+        if (result === 'taken_out') separated(actor, delivery, 'cancel');
+        return result;
+      },
+      add: async (delivery, exclusion) => {
+        const result = await chunks.add(delivery, exclusion);
+        if (result === 'added') separated(actor, delivery, 'send');
+        return result;
+      },
+    }),
+    listings: inMemoryDeliveryListings(records, chunks),
+    find: (key) => records.findNow(key) ?? inChunks.get(deliveryName(key)),
     grantOf: (owner, delivery) => grants.get(`${owner} ${delivery}`),
     onIndexed: (callback) => {
       indexed = callback;
     },
     earliest: (of) => {
-      let earliest: number | undefined;
-      for (const { now } of index.values())
-        if (now?.isWaiting === (of === 'waiting') && now.overdueAt < (earliest ?? Infinity))
-          earliest = now.overdueAt;
-      return earliest;
+      const keys = present().flatMap((one) => indexKeyOf(one) ?? []);
+      const times = keys.flatMap((key) => (key.isWaiting === (of === 'waiting') ? key.overdueAt : []));
+      return times.length === 0 ? undefined : Math.min(...times);
     },
   };
 };
 
-const resultOf = (transition: Transition, before: Delivery | undefined): Delivery | undefined => {
-  if ('create' in transition) return transition.create;
-  return before && apply(transition.change, before);
-};
+const indexKeyOf = (delivery: Delivery | undefined): IndexKey | undefined =>
+  delivery?.overdueAt === undefined
+    ? undefined
+    : { overdueAt: delivery.overdueAt, isWaiting: isReceivable(delivery) };
 
 const CLAIMS: ReadonlySet<string> = new Set(['open', 'claim', 'take_over']);
 
@@ -207,71 +213,6 @@ const statusOf = ({ status, attempts, lost, lease, pendingSteps, overdueAt, next
     overdueAt,
     due: next?.dueAt,
   });
-
-/** The access of the chunk store to separate delivery records. */
-type SeparateRecords = {
-  has(delivery: Delivery): boolean;
-  create(actor: Actor, delivery: Delivery, by: 'cancel' | 'send'): void;
-  /** Counts one more match of the delivery's message, if that is possible. */
-  countMatch(delivery: Delivery): boolean;
-  /** Stores the state of a member without a separate record. */
-  setMember(delivery: Delivery): void;
-  /** Logs a chunk write for such a member as if it had been written to a separate record. */
-  note(actor: Actor, transition: Transition, before: Delivery | undefined, after: Delivery): void;
-};
-
-/** The chunk records, using the domain's `chunkHolds` and `applyToChunk`. Expired records disappear at once. */
-const chunkStore = (time: VirtualClock, records: SeparateRecords): ((actor: Actor) => Chunks) => {
-  const chunks = new Map<string, Chunk>();
-
-  const find = (key: ChunkKey): Chunk | undefined => {
-    const chunk = chunks.get(nameOf(key));
-    return chunk !== undefined && chunk.expiresAt > time.now() ? chunk : undefined;
-  };
-
-  const write = (actor: Actor, transition: ChunkTransition): Chunk | undefined => {
-    const before = find(transition.key);
-    if (!chunkHolds(transition.expect, before)) return undefined;
-    const after = applyToChunk(transition, before);
-    chunks.set(nameOf(transition.key), after);
-    for (const id of after.members?.keys() ?? []) noteMember(actor, id, before, after);
-    return after;
-  };
-
-  const noteMember = (actor: Actor, id: string, before: Chunk | undefined, after: Chunk): void => {
-    const was = before && deliveryIn(before, id);
-    const is = deliveryIn(after, id);
-    if (is === undefined || records.has(is)) return;
-    records.setMember(is);
-    if (was === undefined) records.note(actor, openingOf(is), undefined, is);
-    else if (is.status !== was.status) records.note(actor, recordingOf(was, is, actor), was, is);
-  };
-
-  return (actor) => ({
-    write: (transition) => {
-      const chunk = write(actor, transition);
-      return Promise.resolve(
-        chunk === undefined ? { kind: 'refused', current: find(transition.key) } : { kind: 'written', chunk },
-      );
-    },
-    find: (key) => Promise.resolve(find(key)),
-    takeOut: (transition, delivery) => {
-      if (records.has(delivery) || write(actor, transition) === undefined) return Promise.resolve('refused');
-      records.create(actor, delivery, 'cancel');
-      return Promise.resolve('taken_out');
-    },
-    add: (delivery, exclusion) => {
-      const isFree = exclusion === undefined || chunkHolds(exclusion.expect, find(exclusion.key));
-      if (records.has(delivery) || !isFree || !records.countMatch(delivery))
-        return Promise.resolve('refused');
-      if (exclusion !== undefined) write(actor, exclusion);
-      records.create(actor, delivery, 'send');
-      return Promise.resolve('added');
-    },
-  });
-};
-
-const nameOf = ({ messageId, bucket, chunk }: ChunkKey): string => `${messageId}/${bucket}/${chunk}`;
 
 const openingOf = ({ key, acceptedAt, lease, updatedAt, expiresAt }: Delivery): Transition =>
   claimFor(

@@ -119,7 +119,7 @@ const stepPorts = (
     secretOpener: faulty('secretOpener', SECRETS),
     secretSealer: faulty('secretSealer', SECRETS),
     deliveryQueue: faulty('deliveryQueue', deliveryQueueOf(world)),
-    registry: faulty('registry', world.registry),
+    registry: faulty('registry', world.subscriptions.registry),
     recoveries: faulty('recoveries', inMemoryRecoveries(world.recoveries, world.recoveryPages)),
     operations: faulty('operations', operationsOf(world)),
     wakeUps: faulty('wakeUps', wakeUpsOf(world, actor)),
@@ -168,7 +168,7 @@ const wakeUpsOf = (world: SimulatedWorld, actor: Actor): WakeUps => {
   ): void => {
     const { attempt, dueAt } = wakeUp;
     const delivery = deliveryName(wakeUp.key);
-    const recorded = world.deliveries.find(delivery);
+    const recorded = world.deliveries.find(wakeUp.key);
     world.history.wakeUps.push({
       at: world.time.now(),
       delivery,

@@ -1,5 +1,4 @@
 import type { Delivery } from '../../shared/domain/delivery/delivery.ts';
-import { deliveryName } from './history.ts';
 import type { StepPorts } from './ports.ts';
 import { itAccepts, itCatches, onlyWith, replacing, withoutFaults } from './sabotage.ts';
 import { answering, HOUR, type Intervention, MINUTE, type Scenario, SECOND } from './scenario.ts';
@@ -93,7 +92,7 @@ itCatches({
     among: recoveredDuringCrashes,
     ...replacing('deliveries', (_port, _ports, { deliveries }) => ({
       find: (key) => {
-        const found = deliveries.find(deliveryName(key));
+        const found = deliveries.find(key);
         return Promise.resolve(found && { ...found, recoveries: [] });
       },
     })),

@@ -2,9 +2,8 @@ import type { DeliverPorts } from '../../functions/deliver/context.ts';
 import type { Chunks, DeliveryListings, Recoveries } from '../../shared/ports/deliveries.ts';
 import type { Operations } from '../../shared/ports/queues.ts';
 import type { CountingWindows, RateLimits } from '../../shared/ports/pace.ts';
-import type { SecretSealer } from '../../shared/ports/subscriptions.ts';
+import type { Registry, SecretSealer } from '../../shared/ports/subscriptions.ts';
 import type { WakeUps } from '../../shared/ports/wake-ups.ts';
-import type { SimulatedRegistry } from './subscription-store.ts';
 
 /** All ports that any step needs. */
 export type StepPorts = DeliverPorts & {
@@ -13,7 +12,7 @@ export type StepPorts = DeliverPorts & {
   rateLimits: RateLimits;
   countingWindows: CountingWindows;
   wakeUps: WakeUps;
-  registry: SimulatedRegistry;
+  registry: Registry;
   secretSealer: SecretSealer;
   recoveries: Recoveries;
   operations: Operations;

@@ -1,5 +1,5 @@
 import { pullConsumers } from './consumers.ts';
-import { makeChange } from './changes.ts';
+import { makeChange, queueOf } from './changes.ts';
 import { requestConfirmation, planConfirmations } from './confirmations.ts';
 import type { Finding } from './invariants/delivery-case.ts';
 import { findingsOf } from './invariants/findings.ts';
@@ -41,10 +41,11 @@ const redrive = ({ queues }: SimulatedWorld): boolean => {
 };
 
 const plan = (world: SimulatedWorld, api: SimulatedApi): void => {
-  const { scenario, time, subscriptions, queues } = world;
-  subscriptions.putQueue(scenario.queuePolicy, START);
+  const { scenario, time, queues } = world;
+  const { registry } = world.subscriptions;
+  void registry.putQueue(queueOf(scenario.queuePolicy, START));
   for (const planned of scenario.subscriptions) {
-    if (planned.at < 0) subscriptions.put(subscribed(world, planned, START + planned.at));
+    if (planned.at < 0) void registry.addSubscription(subscribed(world, planned, START + planned.at));
     else
       time.at(START + planned.at, () => {
         subscribe(world, api, planned);

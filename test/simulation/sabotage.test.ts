@@ -4,7 +4,6 @@ import { planSqsDelay } from '../../shared/domain/delivery/wake-up-plan.ts';
 import type { WriteResult } from '../../shared/ports/deliveries.ts';
 import { aBarePolicy } from '../support/builders.ts';
 import { generateScenario } from './generate-scenario.ts';
-import { deliveryName } from './history.ts';
 import type { StepPorts } from './ports.ts';
 import { runScenario } from './run-scenario.ts';
 import { FIRST_SEED, itAccepts, itCatches, replaced, replacing, withoutFaults, writing } from './sabotage.ts';
@@ -123,7 +122,7 @@ itCatches({
     work: (work, deliveries) =>
       work.kind !== 'wake_up'
         ? work
-        : { ...work, attempt: (deliveries.find(deliveryName(work.key))?.attempts.length ?? 0) + 1 },
+        : { ...work, attempt: (deliveries.find(work.key)?.attempts.length ?? 0) + 1 },
   },
 
   'whose records have no pending steps: a crash loses the undeliverable message': {
@@ -132,7 +131,7 @@ itCatches({
       if (!('change' in transition) || !('pendingSteps' in transition.change))
         return await deliveries.write(transition);
       const { change } = transition;
-      const stored = store.find(deliveryName(transition.key));
+      const stored = store.find(transition.key);
       if (transition.name === 'settle') return written(stored && apply(change, stored));
       const result = await deliveries.write({
         ...transition,
@@ -169,9 +168,7 @@ itCatches({
   'whose reconcile does not postpone: it multiplies a backlog': {
     by: 'reconcile_does_not_multiply',
     ...writing((transition, _ports, { deliveries }) =>
-      transition.name === 'postpone'
-        ? Promise.resolve(written(deliveries.find(deliveryName(transition.key))))
-        : undefined,
+      transition.name === 'postpone' ? Promise.resolve(written(deliveries.find(transition.key))) : undefined,
     ),
   },
 

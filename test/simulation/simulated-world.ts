@@ -11,12 +11,7 @@ import { messageStore, type MessageStore } from './message-store.ts';
 import { type Published, START, type QueueName, type Scenario, type SimulatedSettings } from './scenario.ts';
 import type { StepPorts } from './ports.ts';
 import { simulatedReceivers, type Receivers } from './receivers.ts';
-import {
-  simulatedRegistry,
-  type SimulatedRegistry,
-  subscriptionStore,
-  type SubscriptionStore,
-} from './subscription-store.ts';
+import { subscriptionStore, type SubscriptionStore } from './subscription-store.ts';
 import { virtualClock, type VirtualClock } from '../support/in-memory/virtual-clock.ts';
 import { modelledScheduler, type ModelledScheduler } from '../support/modelled-scheduler.ts';
 import { modelledSqs, type ModelledSqs, type Receipt, type SqsOptions } from '../support/modelled-sqs.ts';
@@ -60,7 +55,6 @@ export type SimulatedWorld = {
   countingWindows: Map<string, CountingWindow>;
   /** What requests to each subscription lately found. */
   receivers: Receivers;
-  registry: SimulatedRegistry;
   /** The current recovery records. */
   recoveries: Map<string, Recovery>;
   /** The pages that recoveries stored, by queue and id. */
@@ -103,7 +97,7 @@ export const simulatedWorld = (
   const faults = injectFaults(scenario, time, options.excluded ?? new Set());
   const history = emptyHistory(options.traced ?? false);
   const messages = messageStore(time, history);
-  const deliveries = deliveryStore({ time, faults, history, countMatch: messages.countMatch });
+  const deliveries = deliveryStore({ time, faults, history, messages });
   const subscriptions = subscriptionStore(time, scenario.pageSize);
   const queue = <T>(
     name: QueueName,
@@ -133,7 +127,6 @@ export const simulatedWorld = (
     sabotage: options.sabotage ?? {},
     messages,
     subscriptions,
-    registry: simulatedRegistry(subscriptions),
     recoveries: new Map(),
     recoveryPages: new Map(),
     lines: new Map(),

@@ -1,6 +1,5 @@
 import type { Subscription } from '../../shared/domain/subscription/subscription.ts';
 import type { Subscriptions } from '../../shared/ports/subscriptions.ts';
-import { deliveryName } from './history.ts';
 import { bucketOf } from './partition.ts';
 import type { StepPorts } from './ports.ts';
 import { itAccepts, itCatches, onlyWith, replaced, replacing, withoutFaults, writing } from './sabotage.ts';
@@ -161,7 +160,7 @@ itCatches({
   'that counts an internal fault before a request as a lost request': {
     by: 'lost_counts_are_true',
     ...writing((transition, _ports, { deliveries }) => {
-      const delivery = deliveries.find(deliveryName(transition.key));
+      const delivery = deliveries.find(transition.key);
       return transition.name === 'release' && delivery !== undefined
         ? Promise.resolve({ kind: 'written', delivery })
         : undefined;

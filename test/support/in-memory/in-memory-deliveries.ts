@@ -28,6 +28,7 @@ import { bucketsOf, type FanOut } from '../../../shared/domain/delivery/fan-out.
 import { isReceivable } from '../../../shared/domain/delivery/pull.ts';
 import type { OverdueDelivery } from '../../../shared/domain/delivery/transitions.ts';
 import type {
+  ChunkResult,
   Chunks,
   Deliveries,
   DeliveryListings,
@@ -42,16 +43,24 @@ import { deliveryIn } from '../../../shared/domain/delivery/chunk.ts';
 /** `records` is for the listings, which read the same store. */
 type InMemoryDeliveries = Deliveries & {
   readonly records: ReadonlyMap<string, Delivery>;
-  readonly identityOf: (key: DeliveryKey) => string;
+  readonly writeNow: (transition: Transition) => WriteResult;
+  readonly findNow: (key: DeliveryKey) => Delivery | undefined;
 };
 
-/** Delivery records in a Map, checked by the domain's `holds` and `apply`. */
-export const inMemoryDeliveries = (): InMemoryDeliveries => {
+/** Delivery records in a Map, checked by the domain's `holds` and `apply`. They expire only by a clock. */
+export const inMemoryDeliveries = (clock = { now: () => -Infinity }): InMemoryDeliveries => {
   const records = new Map<string, Delivery>();
+
+  const findNow = (key: DeliveryKey): Delivery | undefined => {
+    const record = records.get(identityOf(key));
+    if (record === undefined || record.expiresAt > clock.now()) return record;
+    records.delete(identityOf(key));
+    return undefined;
+  };
 
   const writeNow = (transition: Transition): WriteResult => {
     const id = identityOf(transition.key);
-    const current = records.get(id);
+    const current = findNow(transition.key);
     if (!('change' in transition)) {
       if (current !== undefined) return { kind: 'refused', current };
       return { kind: 'written', delivery: kept(id, transition.create) };
@@ -67,9 +76,10 @@ export const inMemoryDeliveries = (): InMemoryDeliveries => {
 
   return {
     records,
-    identityOf,
+    writeNow,
+    findNow,
     write: (transition) => answer(writeNow(transition)),
-    find: (key) => answer(records.get(identityOf(key))),
+    find: (key) => answer(findNow(key)),
     overdue: (before, limit) =>
       answer(
         dueFirst(
@@ -103,19 +113,29 @@ const overdueOf = ({ key, overdueAt }: Delivery): OverdueDelivery[] =>
   overdueAt === undefined ? [] : [{ key, overdueAt }];
 
 /** `deliveries`: those that have no separate record. */
-type InMemoryChunks = Chunks & { readonly deliveries: () => Delivery[] };
+type InMemoryChunks = Chunks & {
+  readonly deliveries: () => Delivery[];
+  readonly writeNow: (transition: ChunkTransition) => ChunkResult;
+  readonly findNow: (key: ChunkKey) => Chunk | undefined;
+};
 
-/** Chunk records in a Map, checked by the domain's `chunkHolds` and `applyToChunk`. */
+/** Chunk records in a Map, checked by the domain's `chunkHolds` and `applyToChunk`. They expire only by a clock. */
 export const inMemoryChunks = (
   own: InMemoryDeliveries,
   messages: Pick<InMemoryMessageRecords, 'countMatch'> = inMemoryMessageRecords(),
+  clock = { now: () => -Infinity },
 ): InMemoryChunks => {
   const chunks = new Map<string, Chunk>();
 
-  const write: Chunks['write'] = (transition) => {
-    const current = chunks.get(nameOf(transition.key));
-    if (!chunkHolds(transition.expect, current)) return Promise.resolve({ kind: 'refused', current });
-    return Promise.resolve({ kind: 'written', chunk: kept(transition, current) });
+  const findNow = (key: ChunkKey): Chunk | undefined => {
+    const chunk = chunks.get(nameOf(key));
+    return chunk !== undefined && chunk.expiresAt > clock.now() ? chunk : undefined;
+  };
+
+  const writeNow = (transition: ChunkTransition): ChunkResult => {
+    const current = findNow(transition.key);
+    if (!chunkHolds(transition.expect, current)) return { kind: 'refused', current };
+    return { kind: 'written', chunk: kept(transition, current) };
   };
 
   const kept = (transition: ChunkTransition, current: Chunk | undefined): Chunk => {
@@ -124,36 +144,33 @@ export const inMemoryChunks = (
     return chunk;
   };
 
-  const takeOut: Chunks['takeOut'] = async (transition, delivery) => {
-    const current = chunks.get(nameOf(transition.key));
-    if (!chunkHolds(transition.expect, current)) return 'refused';
+  const takeOut: Chunks['takeOut'] = (transition, delivery) => {
     const { key } = delivery;
-    if (own.records.has(own.identityOf(key))) return 'refused';
-    kept(transition, current);
-    await own.write({ name: 'open', key, expect: { kind: 'absent' }, create: delivery });
-    return 'taken_out';
+    if (own.findNow(key) !== undefined || writeNow(transition).kind === 'refused') return answer('refused');
+    own.writeNow({ name: 'open', key, expect: { kind: 'absent' }, create: delivery });
+    return answer('taken_out');
   };
 
-  const add: Chunks['add'] = async (delivery, exclusion) => {
+  const add: Chunks['add'] = (delivery, exclusion) => {
     const { key } = delivery;
-    if (own.records.has(own.identityOf(key))) return 'refused';
-    const current = exclusion && chunks.get(nameOf(exclusion.key));
-    if (exclusion !== undefined && !chunkHolds(exclusion.expect, current)) return 'refused';
-    if (!messages.countMatch(delivery)) return 'refused';
-    if (exclusion !== undefined) kept(exclusion, current);
-    await own.write({ name: 'send', key, expect: { kind: 'absent' }, create: delivery });
-    return 'added';
+    const isFree = exclusion === undefined || chunkHolds(exclusion.expect, findNow(exclusion.key));
+    if (own.findNow(key) !== undefined || !isFree || !messages.countMatch(delivery)) return answer('refused');
+    if (exclusion !== undefined) writeNow(exclusion);
+    own.writeNow({ name: 'send', key, expect: { kind: 'absent' }, create: delivery });
+    return answer('added');
   };
 
   return {
-    write,
+    writeNow,
+    findNow,
+    write: (transition) => Promise.resolve(writeNow(transition)),
     takeOut,
     add,
-    find: (key) => Promise.resolve(chunks.get(nameOf(key))),
+    find: (key) => Promise.resolve(findNow(key)),
     deliveries: () =>
       [...chunks.values()]
         .flatMap((chunk) => [...(chunk.members?.keys() ?? [])].flatMap((id) => deliveryIn(chunk, id) ?? []))
-        .filter(({ key }) => !own.records.has(own.identityOf(key))),
+        .filter(({ key }) => own.findNow(key) === undefined),
   };
 };
 

@@ -32,7 +32,8 @@ import {
 } from '../../../shared/ports/subscriptions.ts';
 import { answer, frozen } from './frozen.ts';
 
-type Entry = { queue: Queue; subscriptions: Map<string, Subscription> };
+/** A queue and its subscriptions, by id. */
+export type QueueEntry = { queue: Queue; subscriptions: Map<string, Subscription> };
 
 const systemTime: Pick<Clock, 'now'> = { now: () => Date.now() };
 
@@ -43,18 +44,15 @@ const PAGE_SIZE = 1_400;
 export const inMemorySubscriptions = (
   clock = systemTime,
   pageSize: () => number = () => PAGE_SIZE,
-): Subscriptions & Registry => {
-  const entries = new Map<string, Entry>();
-
-  return {
-    ...readerOf(entries, clock, pageSize),
-    ...queuesOf(entries),
-    ...subscriptionsOf(entries),
-  };
-};
+  entries = new Map<string, QueueEntry>(),
+): Subscriptions & Registry => ({
+  ...readerOf(entries, clock, pageSize),
+  ...queuesOf(entries),
+  ...subscriptionsOf(entries),
+});
 
 const readerOf = (
-  entries: Map<string, Entry>,
+  entries: Map<string, QueueEntry>,
   clock: Pick<Clock, 'now'>,
   pageSize: () => number,
 ): Subscriptions => ({
@@ -97,7 +95,7 @@ type QueueMethods = Pick<
   | 'removeDeletedQueue'
 >;
 
-const queuesOf = (entries: Map<string, Entry>): QueueMethods => ({
+const queuesOf = (entries: Map<string, QueueEntry>): QueueMethods => ({
   putQueue: (queue) => {
     const entry = entries.get(queue.name);
     const createdAt = entry?.queue.createdAt ?? queue.createdAt;
@@ -143,7 +141,7 @@ const queuesOf = (entries: Map<string, Entry>): QueueMethods => ({
 
 type SubscriptionMethods = Omit<Registry, keyof QueueMethods>;
 
-const subscriptionsOf = (entries: Map<string, Entry>): SubscriptionMethods => ({
+const subscriptionsOf = (entries: Map<string, QueueEntry>): SubscriptionMethods => ({
   takeRoom: (queue, more, most) => {
     const entry = entries.get(queue);
     return answer(entry === undefined || hasRoom(amountOf(byId(entry)), more, most));
@@ -191,7 +189,7 @@ const subscriptionsOf = (entries: Map<string, Entry>): SubscriptionMethods => ({
 });
 
 const addAll = async (
-  entries: Map<string, Entry>,
+  entries: Map<string, QueueEntry>,
   subscriptions: readonly Subscription[],
 ): Promise<AddResult[]> => {
   const missing = subscriptions.find(({ queue }) => !entries.has(queue));
@@ -199,7 +197,7 @@ const addAll = async (
   return answer(subscriptions.map((subscription) => add(entries.get(subscription.queue), subscription)));
 };
 
-const add = (entry: Entry | undefined, subscription: Subscription): AddResult => {
+const add = (entry: QueueEntry | undefined, subscription: Subscription): AddResult => {
   const holder =
     entry && byId(entry).find((other) => holdsSubscriberOf(subscription, other, subscription.createdAt));
   if (holder !== undefined) return { kind: 'conflict', subscriptionId: holder.id };
@@ -208,7 +206,7 @@ const add = (entry: Entry | undefined, subscription: Subscription): AddResult =>
 };
 
 /** Of several expired subscriptions and a successor, the latest holds the subscriber. */
-const holderOf = (entry: Entry | undefined, destination: Destination): Subscription | undefined =>
+const holderOf = (entry: QueueEntry | undefined, destination: Destination): Subscription | undefined =>
   (entry === undefined ? [] : byId(entry))
     .filter(({ deletedAt }) => deletedAt === undefined)
     .filter((other) => destinationIdentity(other.destination) === destinationIdentity(destination))
@@ -218,7 +216,7 @@ const holderOf = (entry: Entry | undefined, destination: Destination): Subscript
 const holdsSubscriberOf = (wanted: Subscription, other: Subscription, now: number): boolean =>
   destinationIdentity(other.destination) === destinationIdentity(wanted.destination) && isPresent(other, now);
 
-const byId = ({ subscriptions }: Entry): Subscription[] =>
+const byId = ({ subscriptions }: QueueEntry): Subscription[] =>
   [...subscriptions.values()].sort((one, other) => order(one.id, other.id));
 
 const order = (one: string, other: string): number => (one < other ? -1 : 1);
@@ -235,7 +233,7 @@ const pageFor = async <T>(
 };
 
 /** A page of at most `size` subscriptions of a queue, sorted by id, with only the fields that a page contains. */
-export const pageOfSubscriptions = (
+const pageOfSubscriptions = (
   queue: Queue,
   sorted: readonly Subscription[],
   { after = '', size, readAt }: { after?: string | undefined; size: number; readAt: number },
