@@ -74,77 +74,45 @@ describe('an encoded message', () => {
   });
 });
 
-describe('a delivery job', () => {
+describe.each([
+  ['a delivery job', jobWith],
+  ['a job for a chunk', chunkJobWith],
+] as const)('%s', (_what, jobWithFields) => {
   it('is parsed with the data of its message byte for byte', () => {
     fc.assert(
       fc.property(jsonText, fc.option(fc.nat(), { nil: undefined }), (data, dueAt) => {
-        const message = aMessage({ data });
-        const job = jobWith({ body: { kind: 'inline', message }, ...(dueAt === undefined ? {} : { dueAt }) });
+        const body = { kind: 'inline', message: aMessage({ data }) } as const;
+        const job = jobWithFields({ body, ...(dueAt === undefined ? {} : { dueAt }) });
         expect(parseWork(encodeFirstJob(job))).toEqual({ ok: true, value: job });
       }),
       { numRuns: 300 },
     );
-  });
-
-  it('is parsed with the key of a stored message', () => {
-    const job = jobWith({
-      body: { kind: 'stored', payloadKey: 'orders/m-1/x' },
-      dueAt: 5,
-      retentionDays: 15,
-    });
-    expect(parseWork(encodeFirstJob(job))).toEqual({ ok: true, value: job });
-  });
-
-  it('ignores unknown keys', () => {
-    const text = encodeFirstJob(jobWith()).replace('{', '{"later":{"message":1},');
-    expect(parseWork(text)).toEqual({ ok: true, value: jobWith() });
-  });
-});
-
-describe('the lost attempts of a delivery job', () => {
-  it('are parsed', () => {
-    expect(parseWork(encodeFirstJob(jobWith({ lost: 2 })))).toEqual({
-      ok: true,
-      value: jobWith({ lost: 2 }),
-    });
-  });
-
-  it('are omitted if there are none', () => {
-    expect(jsonOf(encodeFirstJob(jobWith()))).not.toHaveProperty('lost');
-  });
-});
-
-describe('a job for a chunk', () => {
-  const ids = fc.uniqueArray(fc.stringMatching(/^[A-Za-z0-9_-]{1,64}$/), { minLength: 1, maxLength: 40 });
-
-  it('is parsed with its members in order and its message byte for byte', () => {
-    fc.assert(
-      fc.property(jsonText, ids, fc.option(fc.nat(), { nil: undefined }), (data, subscriptionIds, dueAt) => {
-        const body = { kind: 'inline' as const, message: aMessage({ data }) };
-        const job = chunkJobWith({ body, subscriptionIds, ...(dueAt === undefined ? {} : { dueAt }) });
-        expect(parseWork(encodeFirstJob(job))).toEqual({ ok: true, value: job });
-      }),
-      { numRuns: 300 },
-    );
-  });
-
-  it('contains its message once, not per member', () => {
-    const subscriptionIds = Array.from({ length: 25 }, (_, index) => `s-${index}`);
-    const message = aMessage({ data: '"only-once"' });
-    const text = encodeFirstJob(chunkJobWith({ subscriptionIds, body: { kind: 'inline', message } }));
-    expect(text.split('only-once')).toHaveLength(2);
   });
 
   it('is parsed with the key of a stored message', () => {
     const body = { kind: 'stored', payloadKey: 'orders/m-1/x' } as const;
-    const job = chunkJobWith({ body, dueAt: 5, retentionDays: 15 });
+    const job = jobWithFields({ body, dueAt: 5, retentionDays: 15 });
     expect(parseWork(encodeFirstJob(job))).toEqual({ ok: true, value: job });
   });
 
   it('ignores unknown keys', () => {
-    const text = encodeFirstJob(chunkJobWith()).replace('{', '{"subscriptionId":"s-9","attempt":3,"lost":1,');
-    expect(parseWork(text)).toEqual({ ok: true, value: chunkJobWith() });
+    const text = encodeFirstJob(jobWithFields()).replace('{', '{"later":{"message":1},');
+    expect(parseWork(text)).toEqual({ ok: true, value: jobWithFields() });
   });
+});
+
+it('the lost attempts of a delivery job are parsed, and omitted if there are none', () => {
+  const job = jobWith({ lost: 2 });
+  expect(parseWork(encodeFirstJob(job))).toEqual({ ok: true, value: job });
+  expect(jsonOf(encodeFirstJob(jobWith()))).not.toHaveProperty('lost');
+});
+
+it('a job for a chunk contains its message once, not per member, and its members in their order', () => {
+  const subscriptionIds = Array.from({ length: 25 }, (_, index) => `s-${24 - index}`);
+  const message = aMessage({ data: '"only-once"' });
+  const job = chunkJobWith({ subscriptionIds, body: { kind: 'inline', message } });
+  expect(encodeFirstJob(job).split('only-once')).toHaveLength(2);
+  expect(parseWork(encodeFirstJob(job))).toEqual({ ok: true, value: job });
 });
 
 describe('a wake-up', () => {
@@ -167,6 +135,7 @@ describe('a malformed job or wake-up is refused', () => {
   const job = encodeFirstJob(jobWith());
   const wake = encodeWakeUp(wakeUp);
   const chunk = encodeFirstJob(chunkJobWith());
+  const tooLong: unknown = JSON.parse(encodeMessage(aMessage({ id: 'm'.repeat(65) })));
 
   it.each([
     ['text', 'hello', 'not_json'],
@@ -174,79 +143,52 @@ describe('a malformed job or wake-up is refused', () => {
     ['a newer version', altered(wake, { v: 2 }), 'unknown_version'],
     ['no version', altered(wake, { v: undefined }), 'unknown_version'],
     ['another kind', altered(wake, { kind: 'unknown' }), 'unknown_kind'],
-    ['attempt 0', altered(wake, { attempt: 0 }), 'invalid_field:attempt'],
-    ['a fractional bucket', altered(wake, { bucket: 0.5 }), 'invalid_field:bucket'],
-    ['no subscription', altered(wake, { subscriptionId: undefined }), 'invalid_field:subscriptionId'],
-    ['half of a surrogate pair', altered(wake, { subscriptionId: '\ud800' }), 'invalid_field:subscriptionId'],
-    [
-      'an id longer than a key',
-      altered(wake, { subscriptionId: 's'.repeat(1025) }),
-      'invalid_field:subscriptionId',
-    ],
-    ['a due time that no date can be', altered(wake, { dueAt: 1e300 }), 'invalid_field:dueAt'],
-    [
-      'a time that no number of DynamoDB can be',
-      altered(job, { acceptedAt: 2e-143 }),
-      'invalid_field:acceptedAt',
-    ],
-    ['a due time as text', altered(wake, { dueAt: '5' }), 'invalid_field:dueAt'],
-    ['a job that is not the first attempt', altered(job, { attempt: 2 }), 'invalid_field:attempt'],
-    ['a job without a message', altered(job, { message: undefined }), 'message_missing'],
-    [
-      'a message of another version',
-      altered(job, { message: { v: 9 } }),
-      'invalid_field:message (unknown_version)',
-    ],
-    ['an empty payload key', altered(job, { payloadKey: '' }), 'invalid_field:payloadKey'],
-    ['zero lost attempts', altered(job, { lost: 0 }), 'invalid_field:lost'],
-    // npm run fuzz -- --seed 419 --target 'deployed work queues'
-    [
-      'a message whose id is too long for a key of S3',
-      encodeFirstJob(jobWith({ body: { kind: 'inline', message: aMessage({ id: 'm'.repeat(65) }) } })),
-      'invalid_field:message (invalid_field:id)',
-    ],
-    [
-      'an id too long to be a part of a key',
-      altered(wake, { messageId: 'm'.repeat(65) }),
-      'invalid_field:messageId',
-    ],
-    ['a queue that is no name', altered(wake, { queue: 'a/b' }), 'invalid_field:queue'],
-    // npm run fuzz -- --seed 52 --target 'deployed work queues'
-    [
-      'a retention too small for DynamoDB',
-      altered(job, { retentionDays: 3e-323 }),
-      'invalid_field:retentionDays',
-    ],
-    ['a chunk kept too long', altered(chunk, { retentionDays: 3651 }), 'invalid_field:retentionDays'],
-    ['a fractional number of lost attempts', altered(job, { lost: 0.5 }), 'invalid_field:lost'],
     ['a chunk of another version', altered(chunk, { v: 2 }), 'unknown_version'],
-    ['a chunk without its number', altered(chunk, { chunk: undefined }), 'invalid_field:chunk'],
-    ['a negative chunk number', altered(chunk, { chunk: -1 }), 'invalid_field:chunk'],
-    ['a chunk with a bucket as text', altered(chunk, { bucket: '2' }), 'invalid_field:bucket'],
-    [
-      'a chunk without subscriptions',
-      altered(chunk, { subscriptionIds: [] }),
-      'invalid_field:subscriptionIds',
-    ],
-    [
-      'a chunk with an empty subscription id',
-      altered(chunk, { subscriptionIds: ['s-1', ''] }),
-      'invalid_field:subscriptionIds.1',
-    ],
-    [
-      'a chunk with a subscription id instead of a list',
-      altered(chunk, { subscriptionIds: 's-1' }),
-      'invalid_field:subscriptionIds',
-    ],
+    ['a job without a message', altered(job, { message: undefined }), 'message_missing'],
     ['a chunk without a message', altered(chunk, { message: undefined }), 'message_missing'],
-    [
-      'a chunk with a message of another version',
-      altered(chunk, { message: { v: 9 } }),
-      'invalid_field:message (unknown_version)',
-    ],
-    ['a chunk with an empty payload key', altered(chunk, { payloadKey: '' }), 'invalid_field:payloadKey'],
   ])('for %s', (_name, text, reason) => {
     expect(parseWork(text)).toEqual({ ok: false, reason });
+  });
+
+  it.each<[what: string, text: string, change: Record<string, unknown>, inside?: string]>([
+    ['attempt 0', wake, { attempt: 0 }],
+    ['a fractional bucket', wake, { bucket: 0.5 }],
+    ['no subscription', wake, { subscriptionId: undefined }],
+    ['half of a surrogate pair', wake, { subscriptionId: '\ud800' }],
+    ['an id longer than a key', wake, { subscriptionId: 's'.repeat(1025) }],
+    ['a due time that no date can be', wake, { dueAt: 1e300 }],
+    ['a due time as text', wake, { dueAt: '5' }],
+    ['an id too long to be a part of a key', wake, { messageId: 'm'.repeat(65) }],
+    ['a queue that is no name', wake, { queue: 'a/b' }],
+    ['a time that no number of DynamoDB can be', job, { acceptedAt: 2e-143 }],
+    ['a job that is not the first attempt', job, { attempt: 2 }],
+    ['a message of another version', job, { message: { v: 9 } }, ' (unknown_version)'],
+    // npm run fuzz -- --seed 419 --target 'deployed work queues'
+    ['a message whose id is too long for a key of S3', job, { message: tooLong }, ' (invalid_field:id)'],
+    ['an empty payload key', job, { payloadKey: '' }],
+    ['zero lost attempts', job, { lost: 0 }],
+    ['a fractional number of lost attempts', job, { lost: 0.5 }],
+    // npm run fuzz -- --seed 52 --target 'deployed work queues'
+    ['a retention too small for DynamoDB', job, { retentionDays: 3e-323 }],
+    ['a chunk kept too long', chunk, { retentionDays: 3651 }],
+    ['a chunk without its number', chunk, { chunk: undefined }],
+    ['a negative chunk number', chunk, { chunk: -1 }],
+    ['a chunk with a bucket as text', chunk, { bucket: '2' }],
+    ['a chunk without subscriptions', chunk, { subscriptionIds: [] }],
+    ['a chunk with a subscription id instead of a list', chunk, { subscriptionIds: 's-1' }],
+    ['a chunk with an empty payload key', chunk, { payloadKey: '' }],
+    ['a chunk with a message of another version', chunk, { message: { v: 9 } }, ' (unknown_version)'],
+  ])('for %s, and names its field', (_name, text, change, inside = '') => {
+    const [field] = Object.keys(change);
+    expect(parseWork(altered(text, change))).toEqual({
+      ok: false,
+      reason: `invalid_field:${field}${inside}`,
+    });
+  });
+
+  it('for an empty subscription id in a chunk, by its place', () => {
+    const text = altered(chunk, { subscriptionIds: ['s-1', ''] });
+    expect(parseWork(text)).toEqual({ ok: false, reason: 'invalid_field:subscriptionIds.1' });
   });
 });
 
@@ -367,27 +309,13 @@ describe('redriving a dead letter of the ingress queue', () => {
 
 describe('redriving a dead letter of the delivery or the retry queue', () => {
   it.each([
-    { what: 'job', body: encodeFirstJob(job), to: 'delivery' },
-    { what: 'wake-up', body: encodeWakeUp(wakeUp), to: 'retry' },
-  ])("sends a $what to the $to queue, without attributes, in its subscription's group", ({ body, to }) => {
+    { what: 'job', body: encodeFirstJob(job), to: 'delivery', group: 's-1' },
+    { what: 'wake-up', body: encodeWakeUp(wakeUp), to: 'retry', group: 's-1' },
+    { what: 'chunk job', body: encodeFirstJob(chunk), to: 'delivery', group: 'orders' },
+  ])('sends a $what to the $to queue in the group $group, without attributes', ({ body, to, group }) => {
     const deadLetter = aDeadLetter({ body, attributes: attributesNamed('reason', 'posthaste-id') });
-    expect(redriven(readDeliveryDeadLetter(deadLetter)).message).toEqual({
-      to,
-      body,
-      attributes: {},
-      group: 's-1',
-    });
-  });
-
-  it("sends a chunk job to the delivery queue, in its queue's group", () => {
-    const body = encodeFirstJob(chunk);
-    const deadLetter = aDeadLetter({ body, attributes: attributesNamed('reason', 'posthaste-id') });
-    expect(redriven(readDeliveryDeadLetter(deadLetter)).message).toEqual({
-      to: 'delivery',
-      body,
-      attributes: {},
-      group: 'orders',
-    });
+    const { message } = redriven(readDeliveryDeadLetter(deadLetter));
+    expect(message).toEqual({ to, body, attributes: {}, group });
   });
 
   it('identifies it by attempt, subscription or chunk, not by its SQS id', () => {
@@ -408,14 +336,6 @@ describe('redriving a dead letter of the delivery or the retry queue', () => {
     for (const body of [encodeWakeUp(wakeUp), encodeFirstJob(chunk)])
       expect(identityOf(body, 'sqs-2')).toBe(identityOf(body));
     expect(new Set(others.map((body) => identityOf(body))).size).toBe(others.length);
-  });
-
-  it.each([
-    ['not_json', 'oops'],
-    ['unknown_kind', '{"v":1,"kind":"unknown"}'],
-    ['unknown_version', '{"v":9,"kind":"job"}'],
-  ])('skips it as %s if deliver cannot parse it', (reason, body) => {
-    expect(readDeliveryDeadLetter(aDeadLetter({ body }))).toEqual({ kind: 'skip', reason });
   });
 });
 
@@ -445,12 +365,13 @@ describe('redriving a dead letter of the operation queue', () => {
     expect(identityOf(cancellation, 'sqs-2')).toBe(identityOf(cancellation));
     expect(new Set(others.map((other) => identityOf(other))).size).toBe(others.length);
   });
+});
 
-  it.each([
-    ['not_json', 'oops'],
-    ['unknown_kind', '{"v":1,"kind":"unknown"}'],
-    ['unknown_version', '{"v":9,"kind":"recovery"}'],
-  ])('skips it as %s if operate cannot parse it', (reason, body) => {
-    expect(readOperationDeadLetter(aDeadLetter({ body }))).toEqual({ kind: 'skip', reason });
-  });
+it.each([
+  ['not_json', 'oops'],
+  ['unknown_kind', '{"v":1,"kind":"unknown"}'],
+  ['unknown_version', '{"v":9,"kind":"job"}'],
+])('a dead letter that deliver or operate cannot parse is skipped as %s', (reason, body) => {
+  for (const read of [readDeliveryDeadLetter, readOperationDeadLetter])
+    expect(read(aDeadLetter({ body }))).toEqual({ kind: 'skip', reason });
 });
