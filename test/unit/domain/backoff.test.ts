@@ -61,46 +61,9 @@ const asWritten = ({ function: name, minimum, maximum, retries, exponent }: Back
 };
 
 describe('backoff delays', () => {
-  it.each<[string, Partial<Backoff>, number[]]>([
-    ['linear grows by equal steps', {}, [5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 55, 60]],
-    [
-      'arithmetic grows by increasing steps',
-      { function: 'arithmetic', maximum: 35, retries: 4 },
-      [5, 10, 20, 35],
-    ],
-    ['geometric grows by a factor', { function: 'geometric', maximum: 80, retries: 5 }, [5, 10, 20, 40, 80]],
-    [
-      'exponential is the same series as geometric',
-      { function: 'exponential', maximum: 80, retries: 5 },
-      [5, 10, 20, 40, 80],
-    ],
-    [
-      'geometric keeps whole delays exact',
-      { function: 'geometric', minimum: 1, maximum: 1000, retries: 4 },
-      [1, 10, 100, 1000],
-    ],
-    [
-      'capped_exponential stays at the maximum',
-      { function: 'capped_exponential', retries: 6 },
-      [5, 10, 20, 40, 60, 60],
-    ],
-    [
-      'capped_exponential may end below the maximum',
-      { function: 'capped_exponential', retries: 3 },
-      [5, 10, 20],
-    ],
-    [
-      'capped_exponential accepts fractional exponents',
-      { function: 'capped_exponential', retries: 3, exponent: 1.5 },
-      [5, 7.5, 11.25],
-    ],
-    [
-      'capped_exponential caps an enormous exponent',
-      { function: 'capped_exponential', retries: 3, exponent: 1e300 },
-      [5, 60, 60],
-    ],
-  ])('%s', (_, overrides, delays) => {
-    expect(backoffDelays(backoff(overrides))).toEqual(delays);
+  it('of a geometric series are exact where they are whole', () => {
+    const delays = backoffDelays(backoff({ function: 'geometric', minimum: 1, maximum: 1000, retries: 4 }));
+    expect(delays).toEqual([1, 10, 100, 1000]);
   });
 
   it.each(ALL)('%s starts at the minimum with one or two retries', (name) => {
@@ -147,15 +110,6 @@ describe('backoff delays', () => {
     );
   });
 
-  it('start at the minimum for capped_exponential', () => {
-    fc.assert(
-      fc.property(anyBackoff(['capped_exponential']), (drawn) => {
-        fc.pre(drawn.retries >= 1);
-        expect(backoffDelays(drawn)[0]).toBe(drawn.minimum);
-      }),
-    );
-  });
-
   it('follow the documented formulas', () => {
     fc.assert(
       fc.property(anyBackoff(ALL), (drawn) => {
@@ -165,14 +119,6 @@ describe('backoff delays', () => {
         });
       }),
     );
-  });
-
-  it('follow the recurrence of the arithmetic series: each delay adds d(n − 1) to the previous one', () => {
-    const { minimum, maximum, retries } = backoff({ maximum: 95, retries: 10 });
-    const d = (2 * (maximum - minimum)) / (retries * (retries - 1));
-    const delays = backoffDelays(backoff({ function: 'arithmetic', maximum, retries }));
-    for (let n = 2; n <= retries; n += 1)
-      expect(delays[n - 1]).toBeCloseTo((delays[n - 2] ?? NaN) + d * (n - 1), 9);
   });
 });
 
@@ -223,8 +169,6 @@ describe('jitter', () => {
     ['equal', 0.75],
   ])('of kind %s has the mean that a schedule shows', (jitter, share) => {
     expect(meanSeconds({ ...DEFAULT_RETRY_POLICY, jitter })).toBe(280 * share);
-    const drawn = Array.from({ length: 2000 }, (_, n) => jitteredDelay(1, jitter, `delivery-${n}`));
-    expect(drawn.reduce((sum, delay) => sum + delay, 0) / drawn.length).toBeCloseTo(share, 1);
   });
 });
 
@@ -238,13 +182,7 @@ const anyPolicy: fc.Arbitrary<RetryPolicy> = fc
     maximum_delay_retries: fc.integer({ min: 0, max: 25 }),
     minimum_delay: fc.integer({ min: 1, max: 100 }),
     above: fc.integer({ min: 0, max: 604_700 }),
-    retry_backoff_function: fc.constantFrom<RetryPolicy['retry_backoff_function'][]>(
-      'linear',
-      'arithmetic',
-      'geometric',
-      'exponential',
-      'capped_exponential',
-    ),
+    retry_backoff_function: fc.constantFrom(...ALL),
     backoff_exponent: fc.double({ min: 1, max: 1000, minExcluded: true, noNaN: true }),
     jitter: fc.constantFrom<Jitter[]>('none', 'full', 'equal'),
   })
@@ -252,16 +190,15 @@ const anyPolicy: fc.Arbitrary<RetryPolicy> = fc
 
 describe('retry schedule', () => {
   it("matches the original document's example: 12 backoff retries at 5, 10, …, 60 between the other phases", () => {
-    const schedule = retrySchedule(policy({ minimum_delay: 5, maximum_delay: 60, backoff_retries: 12 }));
-
+    const documented = policy({ minimum_delay: 5, maximum_delay: 60, backoff_retries: 12 });
+    const schedule = retrySchedule(documented);
     expect(schedule.map(({ phase, delaySeconds }) => [phase, delaySeconds])).toEqual([
       ...Array.from({ length: 3 }, () => ['immediate', 0]),
       ...Array.from({ length: 3 }, () => ['pre_backoff', 5]),
       ...[5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 55, 60].map((delay) => ['backoff', delay]),
       ...Array.from({ length: 3 }, () => ['post_backoff', 60]),
     ]);
-    expect(schedule.map(({ retry }) => retry)).toEqual(Array.from({ length: 21 }, (_, index) => index + 1));
-    expect(totalSeconds(policy({ minimum_delay: 5, maximum_delay: 60, backoff_retries: 12 }))).toBe(585);
+    expect(totalSeconds(documented)).toBe(585);
   });
 
   it('has 19 retries over 280 seconds by default', () => {

@@ -2,26 +2,14 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Attempt } from '../../../shared/domain/delivery/attempt.ts';
 import { decide } from '../../../shared/domain/delivery/decide.ts';
-import {
-  apply,
-  type Delivery,
-  type DeliveryChange,
-  type EndedDelivery,
-  holds,
-  isOpen,
-  type OpenDelivery,
-  type Recorded,
-  type Revision,
+import type {
+  Delivery,
+  DeliveryChange,
+  EndedDelivery,
+  OpenDelivery,
+  Recorded,
 } from '../../../shared/domain/delivery/delivery.ts';
-import {
-  attemptOf,
-  isReceivable,
-  openForPull,
-  type PullResult,
-  pullStepOf,
-  receive,
-  recordReceived,
-} from '../../../shared/domain/delivery/pull.ts';
+import { pullStepOf } from '../../../shared/domain/delivery/pull.ts';
 import type { Reply } from '../../../shared/domain/retry/outcome.ts';
 import {
   InvalidPollInterval,
@@ -30,11 +18,9 @@ import {
   type PollInterval,
   pollTrace,
 } from '../../../shared/domain/retry/poll-interval.ts';
-import { retrySchedule } from '../../../shared/domain/retry/schedule.ts';
-import { aBarePolicy, aMessage, aPolicy } from '../../support/builders.ts';
+import { aBarePolicy } from '../../support/builders.ts';
 import {
   aDelivery,
-  aDeliveryKey,
   anAttempt,
   answered,
   type DeliveryFields,
@@ -258,92 +244,29 @@ it('contradictory deliveries, changes and results do not compile', () => {
   expect([...all, exhausts, retries, unmoved, ends, answer, fault, forbidden]).toHaveLength(13);
 });
 
-describe('pull', () => {
-  const retentionMs = 1000;
+describe('what deliver does with a delivery that its subscriber fetches', () => {
   const NOW = SOME_TIME + 60_000;
-  const lease = { owner: 'pull/x', until: NOW, receivedAt: SOME_TIME };
-  const next = { number: 1, phase: 'initial', dueAt: SOME_TIME, by: 'pull' } as const;
+  const pulled = { ...next, by: 'pull' } as const;
+  const held = { owner: 'pull/x', until: NOW, receivedAt: SOME_TIME };
 
-  describe('what deliver does with a delivery that its subscriber fetches', () => {
-    it.each<[string, Delivery | undefined, string]>([
-      ['nothing without a record', undefined, 'none'],
-      ['nothing while it waits', aDelivery({ next }), 'none'],
-      ['nothing while its lease lasts', aDelivery({ next, lease: { ...lease, until: NOW + 1 } }), 'none'],
-      ['records the failure from the exact end of its lease', aDelivery({ next, lease }), 'lapsed'],
-      ['lets it wait when it is woken', aDelivery({ next: { ...next, by: 'sqs_delay' } }), 'await'],
-      ['nothing after its end', aDelivery({ status: 'delivered' }), 'none'],
-      [
-        'its pending steps',
-        aDelivery({ status: 'exhausted', pendingSteps: [{ kind: 'undeliverable' }] }),
-        'unfinished',
-      ],
-    ])('%s', (_name, current, kind) => {
-      expect(pullStepOf(current, NOW).kind).toBe(kind);
-    });
-  });
-
-  const resultArbitrary: fc.Arbitrary<PullResult> = fc.constantFrom<PullResult>(
-    { kind: 'acknowledged' },
-    { kind: 'refused', detail: 'no room' },
-    { kind: 'lapsed' },
-  );
-
-  const LEASE_MS = 60_000;
-  const POLICY = aPolicy({ jitter: 'full', retry_backoff_function: 'exponential' });
-  const MOST = 1 + retrySchedule(POLICY).length;
-
-  const opened = (): Delivery => {
-    const body = { kind: 'inline', message: aMessage() } as const;
-    const job = { kind: 'job', key: aDeliveryKey(), attempt: 1, acceptedAt: SOME_TIME, body } as const;
-    const opening = openForPull(job, { now: SOME_TIME, retentionMs });
-    if (!('create' in opening)) throw new Error('it opens a record');
-    return opening.create;
-  };
-
-  const writtenTo = (delivery: Delivery, { expect: condition, change }: Revision): Delivery => {
-    expect(holds(condition, delivery)).toBe(true);
-    // An earlier expiry takes a second write.
-    expect(change.expiresAt ?? Infinity).toBeGreaterThanOrEqual(delivery.expiresAt);
-    return apply(change, delivery);
-  };
-
-  /** The delivery after it was received 7 ms after it was due, and answered within 10 ms or not at all. */
-  const afterReceive = (delivery: Delivery, result: PullResult): Delivery => {
-    expect(isReceivable(delivery)).toBe(true);
-    const { key, overdueAt = 0 } = delivery;
-    const now = overdueAt + 7;
-    const held = { owner: `pull/${now}`, until: now + LEASE_MS, receivedAt: now };
-    const received = {
-      ...writtenTo(delivery, receive({ key, overdueAt }, held, { now })),
-      lease: held,
-    };
-    expect(isReceivable(received)).toBe(false);
-    const at = { now: now + 10, retentionMs };
-    const attempt = attemptOf(received, result, at.now);
-    expect([attempt.startedAt, attempt.durationMs]).toEqual([now, result.kind === 'lapsed' ? LEASE_MS : 10]);
-    const after = writtenTo(received, recordReceived(received, { attempt, policy: POLICY }, at));
-    expect(after.next?.dueAt ?? Infinity).toBeGreaterThanOrEqual(now + attempt.durationMs);
-    return after;
-  };
-
-  describe('a delivery that is received again and again', () => {
-    it('has one attempt for each receive, never early, and ends by a success or with the policy', () => {
-      fc.assert(
-        fc.property(fc.array(resultArbitrary, { minLength: MOST, maxLength: MOST }), (results) => {
-          const after = results.reduce<Delivery>(
-            (delivery, result) => (isOpen(delivery) ? afterReceive(delivery, result) : delivery),
-            opened(),
-          );
-          const firstSuccess = results.findIndex(({ kind }) => kind === 'acknowledged');
-          const [status, made] = firstSuccess < 0 ? ['exhausted', MOST] : ['delivered', firstSuccess + 1];
-          expect(after.attempts.map(({ number }) => number)).toEqual(
-            Array.from({ length: made }, (_, index) => index + 1),
-          );
-          expect(after).toMatchObject({ status, lease: undefined });
-          expect(after.next).toBeUndefined();
-        }),
-      );
-    });
+  it.each<[string, Delivery | undefined, string]>([
+    ['nothing without a record', undefined, 'none'],
+    ['nothing while it waits', aDelivery({ next: pulled }), 'none'],
+    ['nothing while it is held', aDelivery({ next: pulled, lease: { ...held, until: NOW + 1 } }), 'none'],
+    [
+      'records the failure from the exact end of its lease',
+      aDelivery({ next: pulled, lease: held }),
+      'lapsed',
+    ],
+    ['lets it wait when it is woken', aDelivery({ next }), 'await'],
+    ['nothing after its end', aDelivery({ status: 'delivered' }), 'none'],
+    [
+      'its pending steps',
+      aDelivery({ status: 'exhausted', pendingSteps: [{ kind: 'undeliverable' }] }),
+      'unfinished',
+    ],
+  ])('%s', (_name, current, kind) => {
+    expect(pullStepOf(current, NOW).kind).toBe(kind);
   });
 });
 
@@ -363,40 +286,28 @@ const waits = (interval: PollInterval, found: string[]): number[] => {
 
 const empty = (times: number): string[] => Array.from({ length: times }, () => EMPTY);
 
+const gradual = { decrease: 'gradual' } as const;
+
 describe('poll interval', () => {
-  it('waits 1, 2, 4, 8, 16, 32, 60, 60 s while nothing is found', () => {
-    expect(waits(pollInterval(), empty(7))).toEqual([1, 2, 4, 8, 16, 32, 60, 60]);
-  });
-
-  it('returns to the floor after a message', () => {
-    expect(waits(pollInterval(), [...empty(5), MESSAGE, EMPTY])).toEqual([1, 2, 4, 8, 16, 32, 1, 2]);
-  });
-
-  it('halves after a message with a gradual decrease, down to the floor', () => {
-    const found = [...empty(6), ...Array.from({ length: 7 }, () => MESSAGE)];
-    expect(waits(pollInterval({ decrease: 'gradual' }), found)).toEqual([
-      1, 2, 4, 8, 16, 32, 60, 30, 15, 7.5, 3.75, 1.875, 1, 1,
-    ]);
-    expect(waits(pollInterval({ decrease: 'gradual', exponent: 3 }), [EMPTY, EMPTY, MESSAGE])).toEqual([
-      1, 3, 9, 4.5,
-    ]);
-  });
-
-  it('uses the floor, ceiling and exponent of its options', () => {
-    expect(waits(pollInterval({ floor: 0.5, ceiling: 5, exponent: 3 }), empty(4))).toEqual([
-      0.5, 1.5, 4.5, 5, 5,
-    ]);
-    expect(waits(pollInterval({ floor: 3, ceiling: 3 }), empty(2))).toEqual([3, 3, 3]);
-    expect(waits(pollInterval({ exponent: 1 }), empty(2))).toEqual([1, 1, 1]);
+  it.each<[string, Parameters<typeof pollInterval>[0], string[], number[]]>([
+    ['doubles while nothing is found, up to a minute', {}, empty(7), [1, 2, 4, 8, 16, 32, 60, 60]],
+    ['returns to the floor after a message', {}, [...empty(5), MESSAGE, EMPTY], [1, 2, 4, 8, 16, 32, 1, 2]],
+    ['halves after a message if it decreases gradually', gradual, [...empty(3), MESSAGE], [1, 2, 4, 8, 4]],
+    ['halves with any exponent', { ...gradual, exponent: 3 }, [EMPTY, EMPTY, MESSAGE], [1, 3, 9, 4.5]],
+    ['does not halve below the floor', gradual, [EMPTY, MESSAGE, MESSAGE], [1, 2, 1, 1]],
+    ['has its bounds', { floor: 0.5, ceiling: 5, exponent: 3 }, empty(4), [0.5, 1.5, 4.5, 5, 5]],
+    ['is constant between equal bounds', { floor: 3, ceiling: 3 }, empty(2), [3, 3, 3]],
+    ['is constant with an exponent of 1', { exponent: 1 }, empty(2), [1, 1, 1]],
+  ])('%s: %o', (_what, options, found, expected) => {
+    expect(waits(pollInterval(options), found)).toEqual(expected);
   });
 
   it('traces each change with the sleep that it ends or the interval that it begins', () => {
     const start = pollInterval().afterEmpty().afterEmpty();
-    expect(pollTrace('empty', start, start.afterEmpty())).toBe('empty: slept 4 s, next 8 s');
-    expect(pollTrace('failed', start, start.afterEmpty())).toBe('failed: slept 4 s, next 8 s');
-    expect(pollTrace('message', start, start.afterMessage())).toBe('message: interval 1 s');
-    expect(pollTrace('changed', start, start.afterMessage())).toBe('changed: interval 1 s');
-    expect(pollTrace('woken', start, start.afterMessage())).toBe('woken: interval 1 s');
+    for (const what of ['empty', 'failed'] as const)
+      expect(pollTrace(what, start, start.afterEmpty())).toBe(`${what}: slept 4 s, next 8 s`);
+    for (const what of ['message', 'changed', 'woken'] as const)
+      expect(pollTrace(what, start, start.afterMessage())).toBe(`${what}: interval 1 s`);
   });
 
   it('always stays between floor and ceiling', () => {
