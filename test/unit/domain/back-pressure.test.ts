@@ -1,6 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
+  countingStep,
+  type CountingWindow,
+  isOutdated,
+  NO_COUNTS,
   paceOf,
   pressureAt,
   pressureSignalOf,
@@ -16,11 +20,18 @@ import {
   type PressureChange,
 } from '../../../shared/domain/subscription/pressure-changes.ts';
 import {
+  findSlots,
+  isActiveLine,
+  type Line,
+  lineStart,
+  mostTogether,
   type RateLimit,
   rateLimitOf,
   SLOT_VALID_MS,
   slotIntervalMs,
+  slotsFrom,
   slotStateOf,
+  spreadOut,
 } from '../../../shared/domain/subscription/rate-limit.ts';
 import type { PressureState, Subscription } from '../../../shared/domain/subscription/subscription.ts';
 import {
@@ -31,21 +42,6 @@ import {
 import { aQueue, aSubscription } from '../../support/builders.ts';
 import { SOME_TIME } from '../../support/delivery-builders.ts';
 import { aSlowed, made, under } from '../../support/pressure.ts';
-import {
-  countingStep,
-  type CountingWindow,
-  isOutdated,
-  NO_COUNTS,
-} from '../../../shared/domain/subscription/back-pressure.ts';
-import {
-  findSlots,
-  isActiveLine,
-  type Line,
-  lineStart,
-  mostTogether,
-  slotsFrom,
-  spreadOut,
-} from '../../../shared/domain/subscription/rate-limit.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60_000;
@@ -53,6 +49,7 @@ const NOW = SOME_TIME + MINUTE;
 const BOTH = { adaptToThrottling: true, holdWhileDown: true };
 const ADAPT = { adaptToThrottling: true, holdWhileDown: false };
 const HOLD = { adaptToThrottling: false, holdWhileDown: true };
+const OFF = { adaptToThrottling: false, holdWhileDown: false };
 
 const window = (counts: Partial<JudgedWindow>): JudgedWindow => {
   const { requests = 100, refused = 0, down = 0 } = counts;
@@ -198,23 +195,22 @@ describe('a window', () => {
     expect(judge(ramping, { down: 95 })?.pressure).toMatchObject({ state: 'held', since: SOME_TIME });
   });
 
-  it('is closed when it has enough requests, or at the latest after a minute', () => {
-    const counts = { ...NO_COUNTS, requests: 1 };
-    const found = (requests: number, writes = 1): CountingWindow => ({
-      ...NO_COUNTS,
-      requests,
-      writes,
-      version: 5,
-    });
-    expect(countingStep(undefined, 5, counts, 0)).toBe('add');
-    expect(countingStep(found(48), 5, counts, 10 * SECOND)).toBe('add');
-    expect(countingStep(found(49), 5, counts, 10 * SECOND)).toBe('judge');
-    expect(countingStep(found(49), 5, counts, 9 * SECOND)).toBe('add');
-    expect(countingStep(found(1), 5, counts, MINUTE)).toBe('judge');
-    expect(countingStep(found(99), 6, counts, 10 * SECOND)).toBe('add');
-    expect(countingStep(found(99), 4, counts, 10 * SECOND)).toBe('drop');
-    expect(countingStep(found(10, 39), 5, counts, SECOND)).toBe('add');
-    expect(countingStep(found(10, 40), 5, counts, SECOND)).toBe('keep');
+  it.each<[string, Partial<CountingWindow> | undefined, number, string]>([
+    ['does not exist yet', undefined, 0, 'add'],
+    ['has 49 requests', { requests: 48 }, 10 * SECOND, 'add'],
+    ['has fifty requests', { requests: 49 }, 10 * SECOND, 'judge'],
+    ['has fifty requests within ten seconds', { requests: 49 }, 9 * SECOND, 'add'],
+    ['is a minute old', { requests: 1 }, MINUTE, 'judge'],
+    ['is of an earlier version', { requests: 99, version: 4 }, 10 * SECOND, 'add'],
+    ['is of a later version', { requests: 99, version: 6 }, 10 * SECOND, 'drop'],
+    ['was written 39 times', { requests: 10, writes: 39 }, SECOND, 'add'],
+    ['was written forty times', { requests: 10, writes: 40 }, SECOND, 'keep'],
+  ])('that %s: %o', (_what, found, elapsedMs, step) => {
+    const window = found && { ...NO_COUNTS, writes: 1, version: 5, ...found };
+    expect(countingStep(window, 5, { ...NO_COUNTS, requests: 1 }, elapsedMs)).toBe(step);
+  });
+
+  it('is outdated after two minutes', () => {
     expect([2 * MINUTE - 1, 2 * MINUTE].map(isOutdated)).toEqual([false, true]);
   });
 });
@@ -312,65 +308,44 @@ const afterJudging = (
   return change === undefined ? subscription : made(change, subscription);
 };
 
-const OFF = { adaptToThrottling: false, holdWhileDown: false };
-const ON = { adaptToThrottling: true, holdWhileDown: true };
-
 type Given = { options?: object; metadata?: Record<string, unknown>; deployment: typeof OFF };
 
 const switchesOf = ({ options = {}, metadata = {}, deployment }: Given) =>
   paceSwitchesOf({ subscription: aSubscription({ options }), queue: aQueue({ metadata }) }, deployment);
 
 describe('the switches of back-pressure', () => {
-  it.each([
+  it.each<[string, Given, typeof OFF]>([
     ['nothing is set', { deployment: OFF }, OFF],
-    ['the deployment sets them', { deployment: ON }, ON],
+    ['the deployment sets them', { deployment: BOTH }, BOTH],
+    ['the queue turns one off', { metadata: { _hold_while_down: false }, deployment: BOTH }, ADAPT],
+    ['the queue turns one on', { metadata: { _adapt_to_throttling: true }, deployment: OFF }, ADAPT],
+    ['the queue has an invalid value', { metadata: { _hold_while_down: 'yes' }, deployment: BOTH }, BOTH],
+    ['the subscription turns one on', { options: { hold_while_down: true }, deployment: OFF }, HOLD],
     [
-      'the queue turns one off',
-      { metadata: { _hold_while_down: false }, deployment: ON },
-      { ...ON, holdWhileDown: false },
-    ],
-    [
-      'the queue turns one on',
-      { metadata: { _adapt_to_throttling: true }, deployment: OFF },
-      { ...OFF, adaptToThrottling: true },
-    ],
-    [
-      'the subscription turns them off',
+      'the subscription turns one off that its queue and the deployment set',
       {
-        options: { adapt_to_throttling: false, hold_while_down: false },
+        options: { adapt_to_throttling: false },
         metadata: { _adapt_to_throttling: true, _hold_while_down: true },
-        deployment: ON,
+        deployment: BOTH,
       },
-      OFF,
+      HOLD,
     ],
-    [
-      'the subscription turns one on',
-      { options: { hold_while_down: true }, deployment: OFF },
-      { ...OFF, holdWhileDown: true },
-    ],
-    ['the queue has an invalid value', { metadata: { _hold_while_down: 'yes' }, deployment: ON }, ON],
   ])('the nearest switch wins: %s', (_, given, expected) => {
     expect(switchesOf(given)).toEqual(expected);
   });
 
   it.each([
     [{ backPressure: false }, OFF],
-    [{ backPressure: true }, ON],
-    [
-      { backPressure: true, adaptToThrottling: false },
-      { ...ON, adaptToThrottling: false },
-    ],
-    [
-      { backPressure: false, holdWhileDown: true },
-      { ...OFF, holdWhileDown: true },
-    ],
+    [{ backPressure: true }, BOTH],
+    [{ backPressure: true, adaptToThrottling: false }, HOLD],
+    [{ backPressure: false, holdWhileDown: true }, HOLD],
   ])('of a deployment: a switch that is set wins over their former name, %o', (given, expected) => {
     expect(switchesOfDeployment(given)).toEqual(expected);
   });
 
   it('are those of the deployment where the queue is unknown', () => {
     const subscription = aSubscription();
-    expect(paceSwitchesOf({ subscription, queue: undefined }, ON)).toEqual(ON);
+    expect(paceSwitchesOf({ subscription, queue: undefined }, BOTH)).toEqual(BOTH);
   });
 
   it.each([
@@ -379,8 +354,8 @@ describe('the switches of back-pressure', () => {
     [{ state: 'held' }, true, true],
     [{ state: 'ramping', line: 1 }, true, true],
   ] as const)('apply to what they ask for: %o', (state, adapts, holds) => {
-    expect(isSwitchedOn(state, { ...OFF, adaptToThrottling: true })).toBe(adapts);
-    expect(isSwitchedOn(state, { ...OFF, holdWhileDown: true })).toBe(holds);
+    expect(isSwitchedOn(state, ADAPT)).toBe(adapts);
+    expect(isSwitchedOn(state, HOLD)).toBe(holds);
     expect(isSwitchedOn(state, OFF)).toBe(false);
   });
 });
@@ -468,95 +443,92 @@ describe('a slot', () => {
   );
 });
 
-describe('slot line', () => {
-  const NOW = 1_000_000;
-  const pace = (more: Partial<RateLimit> = {}): RateLimit => ({ intervalMs: 100, epoch: 'e', ...more });
+const pace = (more: Partial<RateLimit> = {}): RateLimit => ({ intervalMs: 100, epoch: 'e', ...more });
 
-  const slotsIn = (line: Line | undefined, limit: RateLimit, count = 1) => {
-    const found = findSlots(line, count, { limit, now: NOW });
-    return 'instead' in found ? [found.instead] : found.slots;
-  };
+const slotsIn = (line: Line | undefined, limit: RateLimit, count = 1) => {
+  const found = findSlots(line, count, { limit, now: NOW });
+  return 'instead' in found ? [found.instead] : found.slots;
+};
 
-  describe('a line', () => {
-    it.each([
-      [{ reservedUpTo: 1001, epoch: 'e' }, true],
-      [{ reservedUpTo: 1000, epoch: 'e' }, false],
-      [{ reservedUpTo: 2000, epoch: 'other' }, false],
-      [undefined, false],
-    ])('%j is active at 1000: %s', (line, isActive) => {
-      expect(isActiveLine(line, { epoch: 'e' }, 1000)).toBe(isActive);
-    });
-
-    it('begins when it opens, and its slots say why they wait', () => {
-      const limit = pace({ opensAt: NOW + 5_000, reason: 'receiver_throttled' });
-      expect(slotsIn(undefined, limit, 2)).toEqual([
-        { at: NOW + 5_000, epoch: 'e', reason: 'receiver_throttled' },
-        { at: NOW + 5_100, epoch: 'e', reason: 'receiver_throttled' },
-      ]);
-      expect(lineStart(limit, NOW + 9_000)).toBe(NOW + 9_000);
-    });
-
-    it('has its last slot at its greatest length; the next delivery asks again, spread over half of the time', () => {
-      const limit = pace({
-        opensAt: NOW + 5_000,
-        longestMs: 200,
-        askAgainMs: 10_000,
-        reason: 'circuit_open',
-      });
-      const end = (reservedUpTo: number) => ({ reservedUpTo, epoch: 'e' });
-      expect(slotsIn(end(NOW + 5_200), limit)).toMatchObject([{ at: NOW + 5_200, epoch: 'e' }]);
-      const [instead] = slotsIn(end(NOW + 5_201), limit);
-      expect(instead).toEqual({ at: NOW + 10_000, spreadMs: 5_000, reason: 'circuit_open' });
-    });
-
-    it('does not let a delivery ask again long after its message has expired', () => {
-      const limit = pace({ longestMs: 0, askAgainMs: 60_000 });
-      const line = { reservedUpTo: NOW + 100, epoch: 'e' };
-      const found = findSlots(line, 1, { limit, now: NOW, until: NOW + 3_000 });
-      const asks = 'instead' in found ? spreadOut(found.instead, 'seed').at : Infinity;
-      expect(asks).toBe(NOW + 3_750);
-    });
-
-    it('of an open circuit has one slot, until the time for its probe is over', () => {
-      const limit = pace({ opensAt: NOW + 5_000, longestMs: 0, intervalMs: 30_000, askAgainMs: 10_000 });
-      expect(mostTogether(limit)).toBe(1);
-      const taken = { reservedUpTo: NOW + 35_000, epoch: 'e' };
-      expect(slotsIn(taken, limit)[0]).not.toHaveProperty('epoch');
-      expect(slotsIn({ ...taken, reservedUpTo: NOW }, { ...limit, opensAt: NOW - 30_000 })).toEqual([
-        { at: NOW, epoch: 'e' },
-      ]);
-    });
-
-    it('gives no more slots by one write than it holds', () => {
-      expect(mostTogether(pace({ longestMs: 1_000 }))).toBe(11);
-      expect(mostTogether(pace())).toBe(Infinity);
-    });
-
-    it('of a later epoch makes the caller read again, at once and not spread', () => {
-      const [instead] = slotsIn({ reservedUpTo: NOW + 500, epoch: 'f' }, pace({ askAgainMs: 60_000 }));
-      expect(instead).toEqual({ at: NOW + 2_000 });
-    });
+describe('a line', () => {
+  it.each([
+    [{ reservedUpTo: 1001, epoch: 'e' }, true],
+    [{ reservedUpTo: 1000, epoch: 'e' }, false],
+    [{ reservedUpTo: 2000, epoch: 'other' }, false],
+    [undefined, false],
+  ])('%j is active at 1000: %s', (line, isActive) => {
+    expect(isActiveLine(line, { epoch: 'e' }, 1000)).toBe(isActive);
   });
 
-  describe('deliveries that ask again', () => {
-    it('do so at separate times, within the spread', () => {
-      fc.assert(
-        fc.property(fc.integer({ min: 1, max: 900_000 }), fc.string(), (spreadMs, seed) => {
-          const { at, ...rest } = spreadOut({ at: NOW, spreadMs, reason: 'circuit_open' }, seed);
-          expect(at).toBeGreaterThanOrEqual(NOW);
-          expect(at).toBeLessThanOrEqual(NOW + spreadMs);
-          expect(rest).toEqual({ reason: 'circuit_open' });
-          expect(spreadOut({ at: NOW, spreadMs }, seed).at).toBe(at);
-        }),
-      );
-      const seconds = Array.from({ length: 100 }, (_, index) =>
-        Math.floor((spreadOut({ at: 0, spreadMs: 10_000 }, `delivery-${index}`).at - 1) / 1_000),
-      );
-      expect(new Set(seconds).size).toBe(10);
-    });
+  it('begins when it opens, and its slots say why they wait', () => {
+    const limit = pace({ opensAt: NOW + 5_000, reason: 'receiver_throttled' });
+    expect(slotsIn(undefined, limit, 2)).toEqual([
+      { at: NOW + 5_000, epoch: 'e', reason: 'receiver_throttled' },
+      { at: NOW + 5_100, epoch: 'e', reason: 'receiver_throttled' },
+    ]);
+    expect(lineStart(limit, NOW + 9_000)).toBe(NOW + 9_000);
+  });
 
-    it('keep a slot as it is', () => {
-      expect(spreadOut({ at: NOW, epoch: 'e' }, 'seed')).toEqual({ at: NOW, epoch: 'e' });
+  it('has its last slot at its greatest length; the next delivery asks again, spread over half of the time', () => {
+    const limit = pace({
+      opensAt: NOW + 5_000,
+      longestMs: 200,
+      askAgainMs: 10_000,
+      reason: 'circuit_open',
     });
+    const end = (reservedUpTo: number) => ({ reservedUpTo, epoch: 'e' });
+    expect(slotsIn(end(NOW + 5_200), limit)).toMatchObject([{ at: NOW + 5_200, epoch: 'e' }]);
+    const [instead] = slotsIn(end(NOW + 5_201), limit);
+    expect(instead).toEqual({ at: NOW + 10_000, spreadMs: 5_000, reason: 'circuit_open' });
+  });
+
+  it('does not let a delivery ask again long after its message has expired', () => {
+    const limit = pace({ longestMs: 0, askAgainMs: 60_000 });
+    const line = { reservedUpTo: NOW + 100, epoch: 'e' };
+    const found = findSlots(line, 1, { limit, now: NOW, until: NOW + 3_000 });
+    const asks = 'instead' in found ? spreadOut(found.instead, 'seed').at : Infinity;
+    expect(asks).toBe(NOW + 3_750);
+  });
+
+  it('of an open circuit has one slot, until the time for its probe is over', () => {
+    const limit = pace({ opensAt: NOW + 5_000, longestMs: 0, intervalMs: 30_000, askAgainMs: 10_000 });
+    expect(mostTogether(limit)).toBe(1);
+    const taken = { reservedUpTo: NOW + 35_000, epoch: 'e' };
+    expect(slotsIn(taken, limit)[0]).not.toHaveProperty('epoch');
+    expect(slotsIn({ ...taken, reservedUpTo: NOW }, { ...limit, opensAt: NOW - 30_000 })).toEqual([
+      { at: NOW, epoch: 'e' },
+    ]);
+  });
+
+  it('gives no more slots by one write than it holds', () => {
+    expect(mostTogether(pace({ longestMs: 1_000 }))).toBe(11);
+    expect(mostTogether(pace())).toBe(Infinity);
+  });
+
+  it('of a later epoch makes the caller read again, at once and not spread', () => {
+    const [instead] = slotsIn({ reservedUpTo: NOW + 500, epoch: 'f' }, pace({ askAgainMs: 60_000 }));
+    expect(instead).toEqual({ at: NOW + 2_000 });
+  });
+});
+
+describe('deliveries that ask again', () => {
+  it('do so at separate times, within the spread', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 900_000 }), fc.string(), (spreadMs, seed) => {
+        const { at, ...rest } = spreadOut({ at: NOW, spreadMs, reason: 'circuit_open' }, seed);
+        expect(at).toBeGreaterThanOrEqual(NOW);
+        expect(at).toBeLessThanOrEqual(NOW + spreadMs);
+        expect(rest).toEqual({ reason: 'circuit_open' });
+        expect(spreadOut({ at: NOW, spreadMs }, seed).at).toBe(at);
+      }),
+    );
+    const seconds = Array.from({ length: 100 }, (_, index) =>
+      Math.floor((spreadOut({ at: 0, spreadMs: 10_000 }, `delivery-${index}`).at - 1) / 1_000),
+    );
+    expect(new Set(seconds).size).toBe(10);
+  });
+
+  it('keep a slot as it is', () => {
+    expect(spreadOut({ at: NOW, epoch: 'e' }, 'seed')).toEqual({ at: NOW, epoch: 'e' });
   });
 });

@@ -20,6 +20,12 @@ import {
   secretsInForce,
 } from '../../../shared/domain/subscription/secret-rotation.ts';
 
+const given = (text: string): SigningSecret => {
+  const secret = parseSecret(text);
+  if (secret === undefined) throw new Error('The text is not a valid secret.');
+  return secret;
+};
+
 const secretOf = (fill: number): SigningSecret => makeSecret('v1', (count) => Buffer.alloc(count, fill));
 const keyOf = (fill: number): SigningSecret => makeSecret('v1a', (count) => Buffer.alloc(count, fill));
 const now = Math.floor(Date.now() / 1000);
@@ -50,15 +56,10 @@ const accepts = (secret: SigningSecret, body: string | Buffer, headers: Headers)
 
 describe('a v1 signature', () => {
   it("matches the specification's test vector", () => {
-    const secret = parseSecret('whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw');
-    expect(secret).toBeDefined();
-    expect(
-      signatureHeader(secret === undefined ? [] : [secret], {
-        id: 'msg_p5jXN8AQM9LWM0D4loKWxJek',
-        timestamp: 1_614_265_330,
-        body: '{"test": 2432232314}',
-      }),
-    ).toBe('v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=');
+    const of = { id: 'msg_p5jXN8AQM9LWM0D4loKWxJek', timestamp: 1_614_265_330, body: '{"test": 2432232314}' };
+    expect(signatureHeader([given('whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw')], of)).toBe(
+      'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=',
+    );
   });
 
   it('is accepted by the official library for any body and secret', () => {
@@ -68,8 +69,7 @@ describe('a v1 signature', () => {
     );
     fc.assert(
       fc.property(texts, fc.uint8Array({ minLength: 24, maxLength: 64 }), (body, bytes) => {
-        const secret = parseSecret(`whsec_${Buffer.from(bytes).toString('base64')}`);
-        if (secret === undefined) throw new Error('The text is not a valid secret.');
+        const secret = given(`whsec_${Buffer.from(bytes).toString('base64')}`);
         const headers = headersOf([secret], content({ body }));
         expect(accepts(secret, Buffer.from(body), headers)).toBe(true);
       }),
@@ -97,35 +97,21 @@ describe('the official library and a signed request', () => {
     ['the timestamp', body, { 'webhook-timestamp': String(now + 1) }],
     ['a byte of the body', body.replace('1', '2'), {}],
     ['a blank in the body', `${body} `, {}],
-    [
-      'the signature',
-      body,
-      {
-        'webhook-signature': headers['webhook-signature'].replace(/^v1,./, (start) =>
-          start === 'v1,A' ? 'v1,B' : 'v1,A',
-        ),
-      },
-    ],
+    ['the signature', body, { 'webhook-signature': headersOf([secretOf(3)])['webhook-signature'] }],
     ['the version', body, { 'webhook-signature': headers['webhook-signature'].replace('v1,', 'v1a,') }],
     ['the boundary between timestamp and body', body.slice(1), { 'webhook-timestamp': `${now}.{` }],
   ])('refuses a change of %s', (_what, received, changed) => {
     expect(accepts(secret, received, { ...headers, ...changed })).toBe(false);
   });
-
-  it('refuses the signature of another secret', () => {
-    expect(accepts(secretOf(2), body, headers)).toBe(false);
-  });
 });
 
-describe('the signed content', () => {
-  it('is unambiguous: message ids contain no full stop', () => {
-    fc.assert(
-      fc.property(fc.string(), fc.option(fc.string(), { nil: undefined }), (id, source) => {
-        const safe = messageIdOf({ id, ...(source === undefined ? {} : { source }) });
-        expect(safe.id).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
-      }),
-    );
-  });
+it('the signed content is unambiguous: message ids contain no full stop', () => {
+  fc.assert(
+    fc.property(fc.string(), fc.option(fc.string(), { nil: undefined }), (id, source) => {
+      const safe = messageIdOf({ id, ...(source === undefined ? {} : { source }) });
+      expect(safe.id).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
+    }),
+  );
 });
 
 describe('several secrets', () => {
@@ -180,12 +166,6 @@ const whsec = (count: number): string => `whsec_${bytes(count).toString('base64'
 const SEED = Buffer.from('9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60', 'hex');
 const PUBLIC_KEY = Buffer.from('d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a', 'hex');
 const whsk = (...parts: Buffer[]): string => `whsk_${Buffer.concat(parts).toString('base64')}`;
-
-const given = (text: string) => {
-  const secret = parseSecret(text);
-  if (secret === undefined) throw new Error('The text is not a valid secret.');
-  return secret;
-};
 
 describe('a v1 secret', () => {
   it('of 24 to 64 bytes is parsed and formatted unchanged', () => {
@@ -285,6 +265,10 @@ describe('a replaced secret', () => {
     expect(namesAt(secrets, NOW + 24 * HOUR)).toEqual(['new']);
   });
 
+  it('is none for the first one', () => {
+    expect(rotated([], 'new', NOW, HOUR)).toEqual({ kind: 'rotated', secrets: [{ sealed: 'new' }] });
+  });
+
   it('ends at once with a grace of 0', () => {
     expect(rotated([{ sealed: 'old' }], 'new', NOW, 0)).toEqual({
       kind: 'rotated',
@@ -313,12 +297,6 @@ describe('a replaced secret', () => {
   });
 });
 
-describe('a first secret', () => {
-  it('replaces nothing', () => {
-    expect(rotated([], 'new', NOW, HOUR)).toEqual({ kind: 'rotated', secrets: [{ sealed: 'new' }] });
-  });
-});
-
 describe('too many secrets', () => {
   const full = (): readonly SealedSecret[] => {
     let secrets: readonly SealedSecret[] = [{ sealed: '1' }];
@@ -343,33 +321,29 @@ describe('too many secrets', () => {
   });
 });
 
-describe('after any rotations', () => {
-  const steps = fc.array(fc.record({ after: fc.nat(100), grace: fc.nat(300) }), { maxLength: 30 });
+const steps = fc.array(fc.record({ after: fc.nat(100), grace: fc.nat(300) }), { maxLength: 30 });
 
-  it('only the newest secret, the first, has no end, and the number stays within the limit', () => {
-    fc.assert(
-      fc.property(steps, (taken) => {
-        let secrets: readonly SealedSecret[] = [];
-        let now = NOW;
-        let newest = -1;
-        for (const [index, { after, grace }] of taken.entries()) {
-          now += after;
-          const rotation = rotateSecrets(secrets, { sealed: String(index) }, { now, graceMs: grace });
-          if (rotation.kind === 'too_many') {
-            expect(rotation.until).toBeGreaterThan(now);
-            continue;
-          }
-          ({ secrets } = rotation);
-          newest = index;
-          const [current, ...replaced] = secrets;
-          expect(current).toEqual({ sealed: String(newest) });
-          expect(secrets.length).toBeLessThanOrEqual(MAX_SECRETS);
-          for (const { expiresAt } of replaced) {
-            expect(expiresAt).toBeGreaterThan(now);
-            expect(expiresAt).toBeLessThanOrEqual(now + grace);
-          }
+it('after any rotations only the newest secret, the first, has no end, and the number stays within the limit', () => {
+  fc.assert(
+    fc.property(steps, (taken) => {
+      let secrets: readonly SealedSecret[] = [];
+      let now = NOW;
+      for (const [index, { after, grace }] of taken.entries()) {
+        now += after;
+        const rotation = rotateSecrets(secrets, { sealed: String(index) }, { now, graceMs: grace });
+        if (rotation.kind === 'too_many') {
+          expect(rotation.until).toBeGreaterThan(now);
+          continue;
         }
-      }),
-    );
-  });
+        ({ secrets } = rotation);
+        const [current, ...replaced] = secrets;
+        expect(current).toEqual({ sealed: String(index) });
+        expect(secrets.length).toBeLessThanOrEqual(MAX_SECRETS);
+        for (const { expiresAt } of replaced) {
+          expect(expiresAt).toBeGreaterThan(now);
+          expect(expiresAt).toBeLessThanOrEqual(now + grace);
+        }
+      }
+    }),
+  );
 });
