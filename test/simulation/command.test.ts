@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 
 const entry = new URL('simulate.ts', import.meta.url).pathname;
 
@@ -15,22 +15,11 @@ const simulate = async (...args: string[]): Promise<{ code: unknown; stdout: str
   }
 };
 
-describe('npm run simulate', () => {
-  it('prints one line of JSON', async () => {
-    const { code, stdout, stderr } = await simulate('--seed', '3', '--faults', '500', '--json');
-    expect(stderr).toBe('');
-    expect(code).toBe(0);
-    expect(stdout.trimEnd().split('\n')).toHaveLength(1);
-    expect(JSON.parse(stdout)).toMatchObject({ seed: 3, unexplainedDuplicates: 0, lost: 0, violations: 0 });
-    expect(Object.keys(JSON.parse(stdout) as object)).toEqual([
-      'seed',
-      'scenarios',
-      'faults',
-      'attempts',
-      'duplicates',
-      'unexplainedDuplicates',
-      'lost',
-      'violations',
-    ]);
-  });
+it('npm run simulate prints one line of JSON', async () => {
+  const { code, stdout, stderr } = await simulate('--seed', '3', '--faults', '500', '--json');
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(stdout.trimEnd().split('\n')).toHaveLength(1);
+  const { scenarios, faults, attempts, duplicates, ...rest } = JSON.parse(stdout) as Record<string, unknown>;
+  expect(rest).toEqual({ seed: 3, unexplainedDuplicates: 0, lost: 0, violations: 0 });
+  expect([scenarios, faults, attempts, duplicates]).not.toContain(undefined);
 });

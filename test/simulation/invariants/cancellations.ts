@@ -5,6 +5,7 @@ import { MINUTE, START } from '../scenario.ts';
 import type { SimulatedWorld } from '../simulated-world.ts';
 import {
   acceptanceOf,
+  isDisturbed,
   recordAt,
   violation,
   type DeliveryCase,
@@ -129,7 +130,7 @@ export const deletedSubscriptionsAreRemoved = (
     if (removed === undefined)
       return isDisturbed(world, marked.from + GIVEN_UP_AFTER_MS, Infinity)
         ? []
-        : [violation('deleted_subscriptions_are_removed', { name: id }, 'it is still marked for deletion')];
+        : [violation('deleted_subscriptions_are_removed', id, 'it is still marked for deletion')];
     // A deleted queue removes its subscriptions at once.
     if (validBetween(world.subscriptions.queueVersions, removed.from, removed.from).includes(undefined))
       return [];
@@ -140,7 +141,3 @@ export const deletedSubscriptionsAreRemoved = (
         violation('deleted_subscriptions_are_removed', one, 'before its pending delivery was over'),
       );
   });
-
-const isDisturbed = ({ faults, scenario }: SimulatedWorld, from: number, to: number): boolean =>
-  faults.injected.some(({ at }) => at >= from && at <= to) ||
-  scenario.standstills.some((one) => START + one.from <= to && START + one.to >= from);

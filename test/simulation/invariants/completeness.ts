@@ -10,12 +10,8 @@ import { type DeliveryCase, type Finding, type Invariant, violation } from './de
 import { validBetween } from './policy.ts';
 import { CLOCKS_DIFFER_MS } from '../../../shared/domain/delivery/recreated-queue.ts';
 
-const lost = (subject: string, detail: string): Finding => ({
-  kind: 'lost',
-  invariant: 'everything_ends',
-  subject,
-  detail,
-});
+const lost = (subject: string, detail: string, invariant = 'everything_ends'): Finding =>
+  violation(invariant, subject, detail, 'lost');
 
 /** Every delivery of an accepted message ends, and a message that is not accepted has a recorded reason. */
 export const everythingEnds = (world: SimulatedWorld, cases: readonly DeliveryCase[]): Finding[] => {
@@ -86,7 +82,7 @@ const missingSteps = (one: DeliveryCase, { status, pendingSteps, round, attempts
       ? ['exhausted without an event']
       : []),
     ...pendingSteps.map(({ kind }) => `still pending: ${kind}`),
-  ].map((detail) => ({ ...lost(one.name, detail), invariant: 'pending_steps_are_done' }));
+  ].map((detail) => lost(one.name, detail, 'pending_steps_are_done'));
 
 /** Statuses that send the delivery to the undeliverable queue. */
 const UNDELIVERABLE: ReadonlySet<string> = new Set(['rejected', 'exhausted']);
@@ -132,9 +128,9 @@ const checkMembership = (
   const wrong = listed.flatMap(({ name, was }): Finding[] => {
     // The same id in another life of the queue has separate deliveries.
     const isOfThis = byName.get(name)?.record?.acceptedAt === acceptedAt;
-    if (was === 'member' && !isOfThis) return [hasNoRecord(name)];
+    if (was === 'member' && !isOfThis) return [lost(name, 'has no record')];
     if (was === 'stranger' && isOfThis && !isSentByHand(byName.get(name), acceptedAt))
-      return [violation('only_matches_get_a_message', { name }, 'has a delivery')];
+      return [violation('only_matches_get_a_message', name, 'has a delivery')];
     return [];
   });
   const all = listed.map(({ was }) => was);
@@ -163,15 +159,8 @@ const checkMatchedCount = (
   const matched = last.matched - sent;
   const isRight = matched >= least && matched <= most;
   const detail = `${matched} of ${least} to ${most}, and ${sent} by hand`;
-  return isRight ? [] : [violation('matched_count_is_right', { name: messageId }, detail)];
+  return isRight ? [] : [violation('matched_count_is_right', messageId, detail)];
 };
-
-const hasNoRecord = (subject: string): Finding => ({
-  kind: 'lost',
-  invariant: 'everything_ends',
-  subject,
-  detail: 'has no record',
-});
 
 const membershipOf = (world: SimulatedWorld, acceptance: Acceptance, id: string): Membership => {
   const was = membershipAtFirst(world, acceptance, id);

@@ -8,7 +8,7 @@ export const confirmationsAreRequested = (world: SimulatedWorld, cases: readonly
   world.scenario.subscriptions.flatMap(({ id }) => {
     const subscription = world.subscriptions.find(id);
     const wrong = subscription === undefined ? undefined : problemOf(world, cases, subscription);
-    return wrong === undefined ? [] : [violation('confirmations_are_requested', { name: id }, wrong)];
+    return wrong === undefined ? [] : [violation('confirmations_are_requested', id, wrong)];
   });
 
 const problemOf = (

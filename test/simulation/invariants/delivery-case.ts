@@ -1,5 +1,7 @@
 import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
 import type { Acceptance, Granted, SeenRequest, SentWakeUp, Write } from '../history.ts';
+import { isNeededBy } from '../partition.ts';
+import { START } from '../scenario.ts';
 import type { SimulatedWorld } from '../simulated-world.ts';
 
 /** A violated property of a run. */
@@ -61,12 +63,13 @@ export const acceptanceOf = ({ world, messageId, record }: DeliveryCase): Accept
 export const recordAt = ({ writes }: DeliveryCase, time: number): Delivery | undefined =>
   writes.findLast(({ at }) => at <= time)?.after;
 
-export const violation = (invariant: string, { name }: { name: string }, detail: string): Finding => ({
-  kind: 'violation',
-  invariant,
-  subject: name,
-  detail,
-});
+/** `subject`: a delivery, or the name of something else. */
+export const violation = (
+  invariant: string,
+  subject: { name: string } | string,
+  detail: string,
+  kind: Finding['kind'] = 'violation',
+): Finding => ({ kind, invariant, subject: typeof subject === 'string' ? subject : subject.name, detail });
 
 /** The write that recorded a request's result as a numbered attempt. */
 export const recordOf = (
@@ -83,3 +86,19 @@ export const recordOf = (
 /** The write that recorded a request's result as a late result. */
 export const lateRecordOf = ({ writes }: DeliveryCase, request: SeenRequest): Write | undefined =>
   writes.find(({ transition, actor }) => transition.name === 'record_late' && actor === request.actor);
+
+/** Whether there were faults or standstills in this time. A throttled partition disturbs only `those` that need it. */
+export const isDisturbed = (
+  { faults, scenario }: SimulatedWorld,
+  from: number,
+  to: number,
+  those?: DeliveryCase,
+): boolean =>
+  faults.injected.some(
+    ({ at, partition }) =>
+      at >= from &&
+      at <= to &&
+      (those === undefined ||
+        partition === undefined ||
+        isNeededBy(partition, those.messageId, those.subscriptionId)),
+  ) || scenario.standstills.some((one) => START + one.from <= to && START + one.to >= from);

@@ -25,12 +25,8 @@ export const duplicatesAreExplained: Invariant = (one) => {
   ];
 };
 
-const duplicate = ({ name }: DeliveryCase, detail: string): Finding => ({
-  kind: 'unexplained_duplicate',
-  invariant: 'duplicates_are_explained',
-  subject: name,
-  detail,
-});
+const duplicate = (one: DeliveryCase, detail: string): Finding =>
+  violation('duplicates_are_explained', one, detail, 'unexplained_duplicate');
 
 /**
  * Explained by a crash or a failed call of its invocation, by a takeover with a fast clock, or by a late success or
@@ -87,9 +83,7 @@ export const idsAreAcceptedOnce = ({ history }: SimulatedWorld): Finding[] =>
           later.record.queueCreatedAt === record.queueCreatedAt &&
           later.at < at + actor.settings.retentionMs + IDS_OUTLIVE_MS,
       )
-      .map((later) =>
-        violation('ids_are_accepted_once', { name: record.key.messageId }, `at ${at} and ${later.at}`),
-      ),
+      .map((later) => violation('ids_are_accepted_once', record.key.messageId, `at ${at} and ${later.at}`)),
   );
 
 /** Each request has a separate lease that outlives it. */
@@ -164,9 +158,7 @@ const isWrite = ({ name }: Fault): boolean => /:(deliveries|chunks)\.write$/.tes
 const isTakenEarly = ({ writes }: DeliveryCase, { actor, grant }: Granted): boolean =>
   writes.some(
     ({ at, transition, before }) =>
-      TAKE_OVERS.has(transition.name) &&
+      transition.name === 'take_over' &&
       before?.lease?.owner === actor.owner &&
       at < grant.leaseUntil - actor.clockOffset,
   );
-
-const TAKE_OVERS: ReadonlySet<Write['transition']['name']> = new Set(['take_over']);

@@ -98,7 +98,7 @@ export const erasedIsGone = ({ scenario, messages }: SimulatedWorld): Finding[] 
     if (record?.erasedAt === undefined) return [];
     const objects = [...messages.objects.keys()].filter((key) => key.includes(`/${id}/`));
     const kept = record.body === undefined ? objects : [...objects, 'a body in its record'];
-    return kept.map((detail) => violation('erased_is_gone', { name: id }, detail));
+    return kept.map((detail) => violation('erased_is_gone', id, detail));
   });
 
 /** A wake-up carries no message, so an erased message is not retried. */

@@ -2,7 +2,7 @@ import type { SimulatedWorld } from '../simulated-world.ts';
 import { attemptsAreNumbered, oncePerRecovery, recordsMatchRequests } from './attempts.ts';
 import { cancelledForAReason, deletionsCancel, deletedSubscriptionsAreRemoved } from './cancellations.ts';
 import { everythingEnds, pendingStepsAreDone } from './completeness.ts';
-import { deliveryCases, type Finding, type Invariant } from './delivery-case.ts';
+import { deliveryCases, type Finding, type Invariant, violation } from './delivery-case.ts';
 import {
   duplicatesAreExplained,
   idsAreAcceptedOnce,
@@ -26,41 +26,37 @@ import { recoveriesAreTrue } from './recoveries.ts';
 import { nothingAfterItsEnd, nothingEarly, nothingLate, recordsOutliveSchedules } from './timing.ts';
 import { oldCopiesAreIgnored, reconcileDoesNotMultiply, schedulesAreDistinct } from './wake-ups.ts';
 
-const INVARIANTS: readonly Invariant[] = [
+const OF_EACH: readonly Invariant[] = [
   pendingStepsAreDone,
   attemptsAreNumbered,
   oncePerRecovery,
-  recordsMatchRequests,
   cancelledForAReason,
   deletionsCancel,
   policyIsKept,
+  recordsOutliveSchedules,
+  reconcileDoesNotMultiply,
+  erasedIsNotRetried,
+];
+
+/** These compare records with the requests of deliver. */
+const OF_CALLED: readonly Invariant[] = [
+  ...OF_EACH,
+  recordsMatchRequests,
   duplicatesAreExplained,
   lostCountsAreTrue,
   oneRequestPerLease,
   nothingAfterItsEnd,
   nothingEarly,
   nothingLate,
-  recordsOutliveSchedules,
   oldCopiesAreIgnored,
-  reconcileDoesNotMultiply,
   schedulesAreDistinct,
   requestsAreFaithful,
-  erasedIsNotRetried,
   refusalsAreHeard,
   answersAreHeard,
 ];
 
-/** Of deliveries that are not called. The others compare records with the requests of deliver. */
-const PULL_INVARIANTS: readonly Invariant[] = [
-  pendingStepsAreDone,
-  attemptsAreNumbered,
-  oncePerRecovery,
-  cancelledForAReason,
-  deletionsCancel,
-  policyIsKept,
-  recordsOutliveSchedules,
-  reconcileDoesNotMultiply,
-  erasedIsNotRetried,
+const OF_PULLED: readonly Invariant[] = [
+  ...OF_EACH,
   nobodyIsCalled,
   receivedOncePerLease,
   receivedWhenDue,
@@ -71,19 +67,8 @@ const PULL_INVARIANTS: readonly Invariant[] = [
 /** All violations of a run. */
 export const findingsOf = (world: SimulatedWorld, end: 'quiet' | 'endless'): Finding[] => {
   const cases = deliveryCases(world);
-  const endless: Finding[] =
-    end === 'quiet'
-      ? []
-      : [
-          {
-            kind: 'violation',
-            invariant: 'run_ends',
-            subject: 'run',
-            detail: 'the run does not end',
-          },
-        ];
   return [
-    ...endless,
+    ...(end === 'quiet' ? [] : [violation('run_ends', 'run', 'the run does not end')]),
     ...everythingEnds(world, cases),
     ...healthIsTrue(world),
     ...ratesAreKept(world),
@@ -93,8 +78,6 @@ export const findingsOf = (world: SimulatedWorld, end: 'quiet' | 'endless'): Fin
     ...confirmationsAreRequested(world, cases),
     ...deletedSubscriptionsAreRemoved(world, cases),
     ...recoveriesAreTrue(world, cases),
-    ...cases.flatMap((one) =>
-      (isPulled(one) ? PULL_INVARIANTS : INVARIANTS).flatMap((invariant) => invariant(one)),
-    ),
+    ...cases.flatMap((one) => (isPulled(one) ? OF_PULLED : OF_CALLED).flatMap((invariant) => invariant(one))),
   ];
 };

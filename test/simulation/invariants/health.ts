@@ -6,7 +6,7 @@ import type { Write } from '../history.ts';
 import { HOUR, MINUTE, SECOND, START, type Scenario, type SimulatedSettings } from '../scenario.ts';
 import type { SimulatedWorld } from '../simulated-world.ts';
 import type { Version } from '../subscription-store.ts';
-import type { Finding } from './delivery-case.ts';
+import { type Finding, violation } from './delivery-case.ts';
 
 /** A subscription's health matches its responses, and only failing subscriptions are disabled as failing. */
 export const healthIsTrue = (world: SimulatedWorld): Finding[] =>
@@ -19,13 +19,6 @@ export const healthIsTrue = (world: SimulatedWorld): Finding[] =>
     ]);
   });
 
-const finding = (invariant: string, subject: string, detail: string): Finding => ({
-  kind: 'violation',
-  invariant,
-  subject,
-  detail,
-});
-
 const disabledForAReason = (
   world: SimulatedWorld,
   { from: at, value }: Version<Subscription | undefined>,
@@ -37,7 +30,7 @@ const disabledForAReason = (
     failing === undefined
       ? ['without a failing period']
       : reasonsAgainst(world, id, { since: failing.since, at });
-  return faults.map((detail) => finding('disabled_as_failing', id, detail));
+  return faults.map((detail) => violation('disabled_as_failing', id, detail));
 };
 
 /** Reasons against disabling it. The settings may have changed during the run. */
@@ -84,7 +77,7 @@ const healthMatchesResponses = (
   if (said === undefined || (said === 'failing' && isForbidden(world.scenario, value.id))) return [];
   return hasResponseFor(world, value, said)
     ? []
-    : [finding('health_matches_responses', value.id, `${said} at ${at}`)];
+    : [violation('health_matches_responses', value.id, `${said} at ${at}`)];
 };
 
 const healthChangeBetween = (before: Subscription, after: Subscription): 'gone' | 'failing' | undefined => {
@@ -156,7 +149,7 @@ const eventsAreSent = (
   );
   return isSent || last.unsent?.at === unsent.at
     ? []
-    : [finding('operators_are_notified', value.id, unsent.event.type)];
+    : [violation('operators_are_notified', value.id, unsent.event.type)];
 };
 
 const isSame = (sent: PendingEvent['event'], event: PendingEvent['event']): boolean =>

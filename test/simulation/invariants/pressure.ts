@@ -6,7 +6,7 @@ import type { SeenRequest } from '../history.ts';
 import { MINUTE, type PlannedSubscription, SECOND } from '../scenario.ts';
 import type { SimulatedWorld } from '../simulated-world.ts';
 import type { Version } from '../subscription-store.ts';
-import { type Finding, type Invariant, recordOf, violation } from './delivery-case.ts';
+import { type DeliveryCase, type Finding, type Invariant, recordOf, violation } from './delivery-case.ts';
 import { validBetween } from './policy.ts';
 
 type Versions = readonly Version<Subscription | undefined>[];
@@ -20,13 +20,6 @@ export const pressureIsKept = (world: SimulatedWorld): Finding[] =>
     const one = { world, id, versions, requests };
     return [...oneProbeAtATime(one), ...versionsAreTrue(one)];
   });
-
-const finding = (invariant: string, subject: string, detail: string): Finding => ({
-  kind: 'violation',
-  invariant,
-  subject,
-  detail,
-});
 
 /** The pressures that a request's invocation may have read; undefined: none, or its switch is off. */
 const pressuresKnownTo = (
@@ -57,7 +50,7 @@ const oneProbeAtATime = (one: Case): Finding[] => {
         const answeredAt = before.answeredAt ?? before.at + SECOND;
         return request.at + request.actor.clockOffset < answeredAt + before.actor.clockOffset;
       })
-      .map(({ request }) => finding('one_probe_at_a_time', request.delivery, `another at ${request.at}`)),
+      .map(({ request }) => violation('one_probe_at_a_time', request.delivery, `another at ${request.at}`)),
   );
 };
 
@@ -65,51 +58,45 @@ const oneProbeAtATime = (one: Case): Finding[] => {
 export const refusalsAreHeard: Invariant = (one) =>
   one.requests
     .filter(({ reply, actor }) => isRefused(reply) && actor.settings.adaptToThrottling)
-    .flatMap((request) => {
-      const write = recordOf(one, request);
-      if (write === undefined || request.actor.invocation.faults.length > 0) return [];
-      const versions = one.world.subscriptions.versionsOf(one.subscriptionId);
-      const known = validBetween(versions, request.actor.startedAt - MINUTE, write.at + SECOND);
+    .filter((request) => {
+      const known = versionsAround(one, request);
       const isChanged = new Set(known.map((version) => version?.version)).size > 1;
-      const isHeard = known.some((version) => version?.pressure !== undefined);
-      return isChanged || isHeard || known.includes(undefined)
-        ? []
-        : [violation('refusals_are_heard', one, `the one at ${request.at}`)];
-    });
+      return !isChanged && known.length > 0 && known.every((version) => version?.pressure === undefined);
+    })
+    .map(({ at }) => violation('refusals_are_heard', one, `the one at ${at}`));
 
 /** After the record of an answered probe its subscriber is no longer held, unless a fault or a change intervened. */
 export const answersAreHeard: Invariant = (one) =>
   one.requests
     .filter(({ reply }) => pressureSignalOf(reply) === 'answered')
-    .flatMap((request) => {
-      const write = recordOf(one, request);
-      if (write === undefined || request.actor.invocation.faults.length > 0) return [];
-      const versions = one.world.subscriptions.versionsOf(one.subscriptionId);
-      const known = validBetween(versions, request.actor.startedAt - MINUTE, write.at + SECOND);
-      return known.length === 1 && isHeld(known[0])
-        ? [violation('answers_are_heard', one, `the one at ${request.at}`)]
-        : [];
-    });
+    .filter((request) => {
+      const known = versionsAround(one, request);
+      return known.length === 1 && known[0]?.pressure?.state === 'held';
+    })
+    .map(({ at }) => violation('answers_are_heard', one, `the one at ${at}`));
+
+/** The subscription while the result of a request was recorded; empty: a fault intervened, or it did not exist. */
+const versionsAround = (one: DeliveryCase, request: SeenRequest): (Subscription | undefined)[] => {
+  const write = recordOf(one, request);
+  if (write === undefined || request.actor.invocation.faults.length > 0) return [];
+  const versions = one.world.subscriptions.versionsOf(one.subscriptionId);
+  const known = validBetween(versions, request.actor.startedAt - MINUTE, write.at + SECOND);
+  return known.includes(undefined) ? [] : known;
+};
 
 /** Versions increase and follow from answers. */
 const versionsAreTrue = (one: Case): Finding[] =>
   one.versions.flatMap(({ from, value }, index) => {
     const pressure = value?.pressure;
     const before = one.versions[index - 1]?.value;
-    if (before === undefined || pressure === undefined || isSame(pressure, before)) return [];
-    const isTrue = isLater(pressure, before.pressure) && isCaused(one, pressure, from);
-    return isTrue ? [] : [finding('pressure_is_true', one.id, `${pressure.state}, version ${pressure.at}`)];
+    if (before === undefined || pressure === undefined || pressure.at === before.pressure?.at) return [];
+    const isTrue = pressure.at > (before.pressure?.at ?? 0) && isCaused(one, pressure, from);
+    return isTrue ? [] : [violation('pressure_is_true', one.id, `${pressure.state}, version ${pressure.at}`)];
   });
-
-const isSame = ({ at }: Pressure, { pressure }: Subscription): boolean => at === pressure?.at;
-
-const isLater = ({ at }: Pressure, before: Pressure | undefined): boolean => at > (before?.at ?? 0);
 
 const isCaused = ({ requests }: Case, pressure: Pressure, from: number): boolean =>
   isCause(pressure, undefined) ||
   requests.some(({ reply, answeredAt = Infinity }) => answeredAt <= from && isCause(pressure, reply));
-
-const isHeld = (version: Subscription | undefined): boolean => version?.pressure?.state === 'held';
 
 const isRefused = (reply: SeenRequest['reply']): boolean => {
   const signal = pressureSignalOf(reply);
@@ -172,7 +159,7 @@ const rateViolations = (world: SimulatedWorld, { id }: PlannedSubscription): Fin
     const most = maxAllowed(Math.max(...limits), limits.size + pressures.size, scenario.skewMs);
     if (found <= most) return [];
     const detail = `${found} requests in the ten seconds from ${from}, at ${[...limits].join()} a second`;
-    return [{ kind: 'violation' as const, invariant: 'rates_are_kept', subject: id, detail }];
+    return [violation('rates_are_kept', id, detail)];
   });
 };
 

@@ -10,7 +10,7 @@ import { recordAt, violation, type DeliveryCase, type Finding } from './delivery
  */
 export const recoveriesAreTrue = (world: SimulatedWorld, cases: readonly DeliveryCase[]): Finding[] =>
   [...world.recoveries].flatMap(([name, recovery]) => {
-    const wrong = (invariant: string, detail: string) => violation(invariant, { name: recovery.id }, detail);
+    const wrong = (invariant: string, detail: string) => violation(invariant, recovery.id, detail);
     const { state, found, reopened, skipped } = recovery;
     const counted = Object.values(skipped).reduce((sum, count) => sum + count, reopened);
     const rounds = cases.flatMap(({ writes }) =>

@@ -4,10 +4,10 @@ import type { RetryPolicy } from '../../../shared/domain/retry/policy.ts';
 import { expectedDelayMs, hintMs, needsRequest } from './attempts.ts';
 import type { SeenRequest, Write } from '../history.ts';
 import { SLOWEST_MS } from '../faulty-ports.ts';
-import { isNeededBy } from '../partition.ts';
-import { DAY, MINUTE, SECOND, START } from '../scenario.ts';
+import { DAY, MINUTE, SECOND } from '../scenario.ts';
 import {
   acceptanceOf,
+  isDisturbed,
   recordOf,
   violation,
   type DeliveryCase,
@@ -126,7 +126,7 @@ export const nothingLate: Invariant = (one) =>
     const lateMs = request.at - due.most - 2 * one.world.scenario.skewMs;
     // A paced delivery is as late as its line is long, one of a noisy subscriber as its backlog.
     if (isPaced(one) || isNoisy(one)) return [];
-    if (lateMs <= slack || isDisturbed(one, failed.actor.startedAt, request.at)) return [];
+    if (lateMs <= slack || isDisturbed(one.world, failed.actor.startedAt, request.at, one)) return [];
     return [violation('nothing_late', one, `attempt ${request.grant?.number} came ${lateMs} ms late`)];
   });
 
@@ -137,13 +137,6 @@ const isPaced = ({ world, subscriptionId }: DeliveryCase): boolean =>
 
 const isNoisy = ({ world, subscriptionId }: DeliveryCase): boolean =>
   world.scenario.subscriptions.some(({ id, isNoisy }) => id === subscriptionId && isNoisy === true);
-
-/** A throttled partition disturbs only the deliveries that need it. */
-const isDisturbed = ({ world, messageId, subscriptionId }: DeliveryCase, from: number, to: number): boolean =>
-  world.faults.injected.some(
-    ({ at, partition }) =>
-      at >= from && at <= to && (partition === undefined || isNeededBy(partition, messageId, subscriptionId)),
-  ) || world.scenario.standstills.some((one) => START + one.from <= to && START + one.to >= from);
 
 /**
  * A record outlives the schedule that needs it (docs/architecture.md#deliveries-table, `expiresAt`). A claim leaves its
