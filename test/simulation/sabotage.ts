@@ -58,15 +58,18 @@ export const itAccepts = (
   });
 };
 
+/** Rendering is no port, but a function. */
+type PortName = Exclude<keyof StepPorts, 'render'>;
+
 /** The ports with some methods of one replaced. */
-export const replaced = <Name extends keyof StepPorts>(
+export const replaced = <Name extends PortName>(
   ports: StepPorts,
   name: Name,
   methods: Partial<StepPorts[Name]>,
 ): StepPorts => ({ ...ports, [name]: { ...ports[name], ...methods } });
 
 /** Replaces methods of one port. */
-export const replacing = <Name extends keyof StepPorts>(
+export const replacing = <Name extends PortName>(
   name: Name,
   methodsOf: (port: StepPorts[Name], ports: StepPorts, context: SabotageContext) => Partial<StepPorts[Name]>,
 ): Sabotage => ({

@@ -89,10 +89,14 @@ const versionsAreTrue = (one: Case): Finding[] =>
   one.versions.flatMap(({ from, value }, index) => {
     const pressure = value?.pressure;
     const before = one.versions[index - 1]?.value;
-    if (before === undefined || pressure === undefined || pressure.at === before.pressure?.at) return [];
-    const isTrue = pressure.at > (before.pressure?.at ?? 0) && isCaused(one, pressure, from);
+    if (before === undefined || pressure === undefined || isSame(pressure, before)) return [];
+    const isTrue = isLater(pressure, before) && isCaused(one, pressure, from);
     return isTrue ? [] : [violation('pressure_is_true', one.id, `${pressure.state}, version ${pressure.at}`)];
   });
+
+const isSame = ({ at }: Pressure, { pressure }: Subscription): boolean => at === pressure?.at;
+
+const isLater = ({ at }: Pressure, { pressure }: Subscription): boolean => at > (pressure?.at ?? 0);
 
 const isCaused = ({ requests }: Case, pressure: Pressure, from: number): boolean =>
   isCause(pressure, undefined) ||
