@@ -1,13 +1,16 @@
-import { Annotations, Match } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { createStacks } from '../../infra/deployment.ts';
-import { resourcesOf, templatesFor, testApp, TOKENS } from './templates.ts';
+import { LOCAL, resourcesOf, templatesFor, testApp, TOKENS, TUNED } from './templates.ts';
 
-const routesWith = (settings: Record<string, unknown>) =>
-  [...resourcesOf(templatesFor(settings).pipeline, 'AWS::ApiGatewayV2::Route').values()].map(
-    ({ Properties }) => ({ key: Properties['RouteKey'], authorization: Properties['AuthorizationType'] }),
-  );
+const { pipeline } = templatesFor();
+const { pipeline: tuned } = templatesFor(TUNED);
+
+const routesIn = (template = pipeline) =>
+  [...resourcesOf(template, 'AWS::ApiGatewayV2::Route').values()].map(({ Properties }) => ({
+    key: Properties['RouteKey'],
+    authorization: Properties['AuthorizationType'],
+  }));
 
 const CONFIRM = '/v2/queues/{queue}/subscriptions/{subscription}/confirm';
 
@@ -34,54 +37,41 @@ const routesOf = (authorization: string) => [
 ];
 
 describe('the API', () => {
-  it('requires IAM signatures by default', () => {
-    expect(routesWith({})).toEqual(routesOf('AWS_IAM'));
-  });
-
-  it('requires no authorisation in a local deployment that sets `none`', () => {
-    const settings = { local: true, apiAuthorization: 'none' };
-    expect(routesWith(settings)).toEqual(routesOf('NONE'));
+  it('requires IAM signatures by default, and nothing in a local deployment that sets `none`', () => {
+    expect(routesIn()).toEqual(routesOf('AWS_IAM'));
+    expect(routesIn(templatesFor(LOCAL).pipeline)).toEqual(routesOf('NONE'));
   });
 
   it('requires tokens of the configured issuer and audience', () => {
-    expect(routesWith(TOKENS)).toEqual(routesOf('JWT'));
-    templatesFor(TOKENS).pipeline.hasResourceProperties('AWS::ApiGatewayV2::Authorizer', {
+    expect(routesIn(tuned)).toEqual(routesOf('JWT'));
+    tuned.hasResourceProperties('AWS::ApiGatewayV2::Authorizer', {
       AuthorizerType: 'JWT',
       IdentitySource: ['$request.header.Authorization'],
       JwtConfiguration: { Issuer: 'https://id.example.com', Audience: ['posthaste'] },
     });
   });
-});
 
-describe('a deployment with tokens', () => {
-  const warningsOf = (settings: object) =>
-    Annotations.fromStack(createStacks(testApp(), { ...TOKENS, ...settings }).pipeline).findWarning(
-      '*',
-      Match.stringLikeRegexp('Set jwt'),
-    );
-
-  it('warns that tokens are unrestricted, unless scopes and a claim for queues are set', () => {
-    expect(warningsOf({})).toHaveLength(2);
-    expect(warningsOf({ jwtQueuesClaim: 'queues' })).toHaveLength(1);
-    expect(
-      warningsOf({
-        jwtScopes: { read: 'r', publish: 'p', manage: 'm', credentials: 'c' },
-        jwtQueuesClaim: 'queues',
-      }),
-    ).toHaveLength(0);
+  it.each([
+    [2, {}],
+    [1, { jwtQueuesClaim: 'queues' }],
+    [0, { jwtQueuesClaim: 'queues', jwtScopes: TUNED.jwtScopes }],
+  ])('warns %i times that tokens are unrestricted: %j', (count, settings) => {
+    const { pipeline } = createStacks(testApp(), { ...TOKENS, ...settings });
+    const warnings = pipeline.node
+      .findAll()
+      .flatMap(({ node }) => node.metadata.map(({ data }) => String(data)));
+    expect(warnings.filter((text) => text.includes('Set jwt'))).toHaveLength(count);
   });
 });
 
 describe('the access log of the API', () => {
-  const formatIn = ({ pipeline }: ReturnType<typeof templatesFor>): string => {
-    const [stage] = resourcesOf(pipeline, 'AWS::ApiGatewayV2::Stage').values();
+  const formatIn = (template = pipeline): string => {
+    const [stage] = resourcesOf(template, 'AWS::ApiGatewayV2::Stage').values();
     return z.object({ AccessLogSettings: z.object({ Format: z.string() }) }).parse(stage?.Properties)
       .AccessLogSettings.Format;
   };
-  const templates = templatesFor({ logRetentionDays: 7 });
-  const { pipeline } = templates;
-  const format = formatIn(templates);
-  const [logGroup] = [...resourcesOf(pipeline, 'AWS::Logs::LogGroup')].filter(([id]) =>
+  const format = formatIn();
+  const [logGroup] = [...resourcesOf(tuned, 'AWS::Logs::LogGroup')].filter(([id]) =>
     id.includes('AccessLog'),
   );
 
@@ -94,7 +84,7 @@ describe('the access log of the API', () => {
   });
 
   it('contains the subject of the token', () => {
-    expect(JSON.parse(formatIn(templatesFor(TOKENS)))).toMatchObject({
+    expect(JSON.parse(formatIn(tuned))).toMatchObject({
       caller: '$context.authorizer.claims.sub',
     });
   });
@@ -106,16 +96,15 @@ describe('the access log of the API', () => {
 });
 
 describe('the limits of the API', () => {
-  const stageWith = (settings: Record<string, unknown>) => {
-    const [stage, ...others] = resourcesOf(templatesFor(settings).pipeline, 'AWS::ApiGatewayV2::Stage');
+  const stageIn = (template = pipeline) => {
+    const [stage, ...others] = resourcesOf(template, 'AWS::ApiGatewayV2::Stage');
     if (stage === undefined || others.length > 0) throw new Error('Expected one stage');
-    const [id, { Properties }] = stage;
-    return { id, ...Properties };
+    return { id: stage[0], ...stage[1].Properties };
   };
   const limitOf = (rate: number) => ({ ThrottlingRateLimit: rate, ThrottlingBurstLimit: 2 * rate });
 
   it('are lower for open routes, and keep API callers from using the concurrency of deliveries', () => {
-    expect(stageWith({})).toMatchObject({
+    expect(stageIn()).toMatchObject({
       StageName: '$default',
       AutoDeploy: true,
       DefaultRouteSettings: limitOf(100),
@@ -124,30 +113,28 @@ describe('the limits of the API', () => {
   });
 
   it('can be set, and open routes never get more than the others', () => {
-    expect(stageWith({ apiRateLimit: 2000 })).toMatchObject({ DefaultRouteSettings: limitOf(2000) });
-    expect(stageWith({ apiRateLimit: 4 })).toMatchObject({
+    expect(stageIn(tuned)).toMatchObject({
       DefaultRouteSettings: limitOf(4),
       RouteSettings: Object.fromEntries(OPEN.map(({ key }) => [key, limitOf(4)])),
     });
   });
 
   it('include a concurrency of its function, if one is reserved', () => {
-    const reservedIn = (settings: Record<string, unknown>) =>
-      [...resourcesOf(templatesFor(settings).pipeline, 'AWS::Lambda::Function').values()].flatMap(
-        ({ Properties }) =>
-          Properties['ReservedConcurrentExecutions'] === undefined
-            ? []
-            : [[Properties['Description'], Properties['ReservedConcurrentExecutions']]],
+    const reservedIn = (template = pipeline) =>
+      [...resourcesOf(template, 'AWS::Lambda::Function')].flatMap(([id, { Properties }]) =>
+        Properties['ReservedConcurrentExecutions'] === undefined
+          ? []
+          : [[id.slice(0, -8), Properties['ReservedConcurrentExecutions']]],
       );
-    expect(reservedIn({})).toEqual([]);
-    expect(reservedIn({ apiConcurrency: 20 })).toEqual([
-      ['Posthaste: serves the administration API', 20],
-      ['Posthaste: serves receives by pull and exports of credentials', 20],
+    // Small accounts refuse to reserve any.
+    expect(reservedIn()).toEqual([]);
+    expect(reservedIn(tuned)).toEqual([
+      ['PipelineApiFunction', 20],
+      ['PipelineSecretsFunction', 20],
     ]);
   });
 
   it('do not concern the routes that open secrets, which only their function serves', () => {
-    const { pipeline } = templatesFor();
     const handlers = new Map(
       [...resourcesOf(pipeline, 'AWS::ApiGatewayV2::Integration')].map(([id, { Properties }]) => [
         id,
@@ -164,7 +151,6 @@ describe('the limits of the API', () => {
   });
 
   it('are set after their routes exist', () => {
-    const { pipeline } = templatesFor();
     const open = [...resourcesOf(pipeline, 'AWS::ApiGatewayV2::Route')].filter(([, { Properties }]) =>
       OPEN.some(({ key }) => key === Properties['RouteKey']),
     );
@@ -173,6 +159,6 @@ describe('the limits of the API', () => {
   });
 
   it('are on the stage that earlier versions created', () => {
-    expect(stageWith({}).id).toMatch(/HttpApiDefaultStage/);
+    expect(stageIn().id).toMatch(/HttpApiDefaultStage/);
   });
 });

@@ -20,16 +20,16 @@ import {
   type Widget,
   widgetsOf,
 } from '../support/monitored.ts';
-import { resourcesOf, statementsIn, templatesFor, testApp } from './templates.ts';
+import { checkedVariants } from '../../infra/checked-variants.ts';
+import { resourceAt, resourcesOf, statementsIn, templatesFor, testApp, TUNED } from './templates.ts';
 
 const { monitoring } = templatesFor();
 const alarms = alarmsIn(monitoring.toJSON()['Resources']);
+const tuned = alarmsIn(templatesFor(TUNED).monitoring.toJSON()['Resources']);
 const runbook = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8');
 const anchors = anchorsIn(runbook);
 
-const alarmOf = (name: string, settings?: Record<string, unknown>): MonitoredAlarm => {
-  const from =
-    settings === undefined ? alarms : alarmsIn(templatesFor(settings).monitoring.toJSON()['Resources']);
+const alarmOf = (name: string, from = alarms): MonitoredAlarm => {
   const found = from.find((one) => one.name.endsWith(`-${name}`));
   if (found === undefined) throw new Error(`No alarm has the name ${name}`);
   return found;
@@ -60,16 +60,13 @@ describe('each alarm', () => {
   });
 
   it('links to the section of the runbook at `runbookUrl`', () => {
-    const runbookUrl = 'https://wiki.example.com/operations';
-    const { description } = alarmOf('RetriesLate', { runbookUrl });
-    expect(description).toContain(` Runbook: ${runbookUrl}#alarm-retries-late`);
-    expect(alarmOf('UndeliverableRate', { runbookUrl }).description).toContain(runbookUrl);
+    const { description } = alarmOf('RetriesLate', tuned);
+    expect(description).toContain(` Runbook: ${TUNED.runbookUrl}#alarm-retries-late`);
+    expect(alarmOf('UndeliverableRate', tuned).description).toContain(TUNED.runbookUrl);
   });
 
   it('has a unique name that begins with the deployment', () => {
-    const names = alarmsIn(templatesFor({ deployment: 'Shop' }).monitoring.toJSON()['Resources']).map(
-      ({ name }) => name,
-    );
+    const names = tuned.map(({ name }) => name);
     expect(new Set(names).size).toBe(names.length);
     expect(names.filter((name) => !/^Shop-[A-Z][A-Za-z]+$/.test(name))).toEqual([]);
   });
@@ -151,25 +148,24 @@ describe('the metrics of alarms and graphs', () => {
 
 describe('the threshold', () => {
   it.each([
-    { alarm: 'IngressAge', limit: 95, reason: 'a message is visible again 35 s after a crash of dispatch' },
-    { alarm: 'DeliveryAge', limit: 995, reason: 'a delay of 900 s, and 35 s after a crash' },
-    { alarm: 'FirstAttemptsLate', limit: 95_000, reason: 'ms: the same without the delay' },
-    { alarm: 'RetriesLate', limit: 90_000, reason: 'ms: reconcile finds what is 30 s late in 60 s' },
-    { alarm: 'DeliverConcurrency', limit: 135, reason: '90 % of 100 and 50' },
-    { alarm: 'DeliverErrors', limit: 0, reason: 'any error, in three minutes of five' },
-    { alarm: 'DeliveryAge', settings: { attemptTimeoutSeconds: 30 }, limit: 900 + 50 + 60 },
-    { alarm: 'RetryAge', settings: { attemptTimeoutSeconds: 5 }, limit: 900 + 25 + 60 },
-    { alarm: 'RetriesLate', settings: { overdueAfterSeconds: 300 }, limit: 360_000 },
-    { alarm: 'DeliverConcurrency', settings: { deliverConcurrency: 400, retryConcurrency: 100 }, limit: 450 },
-  ])('of $alarm is $limit: $reason $settings', ({ alarm, settings, limit }) => {
-    expect(alarmOf(alarm, settings).properties['Threshold']).toBe(limit);
+    { alarm: 'IngressAge', limits: [35 + 60, 55 + 60], reason: 's: visible again so long after a crash' },
+    { alarm: 'DeliveryAge', limits: [935 + 60, 970 + 60], reason: 's: a delay of 900 s, and the same' },
+    { alarm: 'RetryAge', limits: [935 + 60, 950 + 60], reason: 's: retries are never gathered' },
+    { alarm: 'FirstAttemptsLate', limits: [95_000, 130_000], reason: 'ms: without the delay' },
+    { alarm: 'RetriesLate', limits: [90_000, 360_000], reason: 'ms: reconcile finds what is late in 60 s' },
+    { alarm: 'DeliverConcurrency', limits: [135, 450], reason: '90 % of the concurrency of both queues' },
+    { alarm: 'DeliverErrors', limits: [0, 0], reason: 'any error, in three minutes of five' },
+  ])('of $alarm is $limits by default and with other settings: $reason', ({ alarm, limits }) => {
+    const found = [alarms, tuned].map((from) => alarmOf(alarm, from).properties['Threshold']);
+    expect(found).toEqual(limits);
   });
 
   it('for a hanging subscriber is nine tenths of the shorter timeout', () => {
-    const slowOf = (settings: Record<string, unknown>): string =>
-      JSON.stringify(alarmOf('DeliverConcurrency', settings).properties['Metrics']);
-    expect(slowOf({})).toContain('"Stat":"TS(4500:)"');
-    expect(slowOf({ attemptTimeoutSeconds: 2 })).toContain('"Stat":"TS(1800:)"');
+    const slowOf = (from: MonitoredAlarm[]): string =>
+      JSON.stringify(alarmOf('DeliverConcurrency', from).properties['Metrics']);
+    expect(slowOf(alarms)).toContain('"Stat":"TS(4500:)"');
+    const quick = templatesFor({ attemptTimeoutSeconds: 2 }).monitoring.toJSON()['Resources'];
+    expect(slowOf(alarmsIn(quick))).toContain('"Stat":"TS(1800:)"');
   });
 });
 
@@ -191,12 +187,13 @@ describe('one subscriber that is down raises no alarm', () => {
   });
 
   it.each([
-    ['DeliveryAge', {}, 500],
-    ['DeliveryAge', { deliverConcurrency: 40, messagesPerBatch: 50, batchWindowSeconds: 1 }, 1_000],
-    ['RetryAge', { messagesPerBatch: 50, batchWindowSeconds: 1 }, 250],
-  ])('%s takes workers as busy at half of what they can hold: %j', (name, settings, busy) => {
-    const { Metrics } = alarmOf(name, settings).properties;
-    expect(JSON.stringify(Metrics)).toContain(`FILL(taken, 0) >= ${busy} `);
+    ['DeliveryAge', (100 * 10) / 2, (400 * 50) / 2],
+    ['RetryAge', (50 * 10) / 2, (100 * 10) / 2],
+  ])('%s takes workers as busy at half of what they can hold: %i, or %i', (name, ...busy) => {
+    for (const [index, from] of [alarms, tuned].entries())
+      expect(JSON.stringify(alarmOf(name, from).properties['Metrics'])).toContain(
+        `FILL(taken, 0) >= ${busy[index]} `,
+      );
   });
 
   it('DeliverConcurrency is not raised while most attempt time is spent on timeouts', () => {
@@ -246,21 +243,17 @@ describe('"deliveries do not flow"', () => {
 });
 
 describe('the monthly cost of monitoring', () => {
+  const alarmMetrics = alarms.reduce((sum, { metrics }) => sum + metrics.length, 0);
+  const compositeAlarms = resourcesOf(monitoring, 'AWS::CloudWatch::CompositeAlarm').size;
+
   it('is what the page of the cost says: $0.10 for each metric of an alarm, $0.50 for each composite alarm', () => {
-    const watched = alarms.reduce((sum, { metrics }) => sum + metrics.length, 0);
-    const composite = resourcesOf(monitoring, 'AWS::CloudWatch::CompositeAlarm').size;
-    const cost = (watched * 0.1 + composite * 0.5).toFixed(2);
     const page = readFileSync(new URL('../../docs/cost-and-performance.md', import.meta.url), 'utf8');
-    expect(page).toContain(`; alarms $${cost};`);
+    expect(page).toContain(`; alarms $${(alarmMetrics * 0.1 + compositeAlarms * 0.5).toFixed(2)};`);
   });
 
   it('is what posthaste plan computes', () => {
-    const { monitoring: planned } = operationTable();
-    expect(planned).toMatchObject({
-      alarmMetrics: alarms.reduce((sum, { metrics }) => sum + metrics.length, 0),
-      compositeAlarms: resourcesOf(monitoring, 'AWS::CloudWatch::CompositeAlarm').size,
-      dashboards: resourcesOf(monitoring, 'AWS::CloudWatch::Dashboard').size,
-    });
+    const dashboards = resourcesOf(monitoring, 'AWS::CloudWatch::Dashboard').size;
+    expect(operationTable().monitoring).toMatchObject({ alarmMetrics, compositeAlarms, dashboards });
   });
 });
 
@@ -274,7 +267,7 @@ const alarmSchema = z.object({
 /** Whether an alarm is raised at the end of these minutes. */
 const isRaised = (name: string, minutes: readonly Period[]): boolean => {
   const { Metrics, Threshold, DatapointsToAlarm, EvaluationPeriods } = alarmSchema.parse(
-    alarms.find((alarm) => alarm.name === `Posthaste-${name}`)?.properties,
+    alarmOf(name).properties,
   );
   const expression = Metrics.find(({ Expression }) => Expression !== undefined)?.Expression ?? '';
   const values = minutes.slice(-EvaluationPeriods).map((minute) => metricMath(expression, minute) ?? 0);
@@ -286,56 +279,56 @@ type Traffic = {
   sent: readonly number[];
   /** How many of the messages received in a minute are processed. Failed ones are received again. */
   dealtWith: (received: number, minute: number) => number;
-  /** Whether failed messages are hidden when SQS takes its metrics. */
-  areFailedHidden: boolean;
+  /** Whether failed messages can be received when SQS takes its metrics. */
+  isVisible?: boolean;
 };
 
 /**
  * The metrics of a queue by minute. Failed messages that cannot be received yet are not visible but in flight
  * ("Available CloudWatch metrics for Amazon SQS", SQS developer guide).
  */
-const queueOver = ({ sent, dealtWith, areFailedHidden }: Traffic): Period[] => {
+const queueOver = ({ sent, dealtWith, isVisible = false }: Traffic): Period[] => {
   let there = 0;
   return sent.map((count, minute) => {
     there += count;
     const deleted = dealtWith(there, minute);
     there -= deleted;
-    return {
-      waiting: areFailedHidden ? 0 : there,
-      inFlight: areFailedHidden ? there : 0,
-      dealtWith: deleted,
-    };
+    return { waiting: isVisible ? there : 0, inFlight: isVisible ? 0 : there, dealtWith: deleted };
   });
 };
 
-const QUIET: Traffic = { sent: [0, 0, 0, 0, 0], dealtWith: () => 0, areFailedHidden: true };
+const AFTER_ONE = [1, 0, 0, 0, 0];
+const NONE = () => 0;
 
 describe.each(['IngressStalled', 'DeliveryStalled', 'RetryStalled'])('%s', (alarm) => {
-  it.each<[raised: boolean, when: string, minutes: readonly Period[]]>([
+  it.each<[raised: boolean, when: string, traffic: Traffic]>([
     [
       true,
       'while every message fails and is hidden until the next receive',
-      queueOver({ ...QUIET, sent: [3, 0, 0, 0, 0] }),
+      { sent: AFTER_ONE, dealtWith: NONE },
     ],
     [
       true,
       'while no worker receives waiting messages',
-      queueOver({ ...QUIET, sent: [3, 3, 3, 3, 3], areFailedHidden: false }),
+      { sent: Array(5).fill(3), dealtWith: NONE, isVisible: true },
     ],
     [
       false,
       'if a crash delays one message for some minutes',
-      queueOver({ ...QUIET, sent: [1, 0, 0, 0, 0], dealtWith: (there, minute) => (minute < 4 ? 0 : there) }),
+      { sent: AFTER_ONE, dealtWith: (there, minute) => (minute < 4 ? 0 : there) },
     ],
     [
       false,
       'while most messages fail but some are processed',
-      queueOver({ ...QUIET, sent: [10, 10, 10, 10, 10], dealtWith: () => 1 }),
+      { sent: Array(5).fill(10), dealtWith: () => 1 },
     ],
-    [false, 'for an empty queue', queueOver(QUIET)],
-    [false, 'for a queue without metrics', [{}, {}, {}, {}, {}]],
-  ])('is raised (%j) %s', (raised, _when, minutes) => {
-    expect(isRaised(alarm, minutes)).toBe(raised);
+    [false, 'for an empty queue', { sent: Array(5).fill(0), dealtWith: NONE }],
+  ])('is raised (%j) %s', (raised, _when, traffic) => {
+    expect(isRaised(alarm, queueOver(traffic))).toBe(raised);
+  });
+
+  it('is not raised for a queue without metrics', () => {
+    expect(isRaised(alarm, Array(5).fill({}))).toBe(false);
   });
 });
 
@@ -350,9 +343,9 @@ describe('AttemptsStopped', () => {
   });
 });
 
-const TOPIC = 'arn:aws:sns:eu-west-1:123456789012:on-call';
+const TOPIC = 'arn:aws:sns:us-east-1:123456789012:on-call';
 const CUSTOM = 'Custom::AlarmTopicLookUp';
-const { monitoring: notified } = templatesFor({ alarmTopicArn: TOPIC });
+const { monitoring: notified } = templatesFor(checkedVariants['alarmTopic']);
 
 describe('a topic for alarms', () => {
   it('is notified by all alarms except components of composite ones, when they are raised and when they are over', () => {
@@ -397,42 +390,28 @@ describe('a topic for alarms', () => {
   });
 
   it('is optional: without it there is no function and no alarm action', () => {
-    const { monitoring: without } = templatesFor();
-    expect(resourcesOf(without, 'AWS::Lambda::Function').size).toBe(0);
-    expect(resourcesOf(without, CUSTOM).size).toBe(0);
-    expect(alarmsIn(without.toJSON()['Resources']).flatMap(({ actions }) => actions)).toEqual([]);
+    expect(resourcesOf(monitoring, 'AWS::Lambda::Function').size).toBe(0);
+    expect(resourcesOf(monitoring, CUSTOM).size).toBe(0);
+    expect(alarms.flatMap(({ actions }) => actions)).toEqual([]);
   });
 
-  it.each([
-    { what: 'region', env: { account: '123456789012', region: 'us-east-1' } },
-    { what: 'account', env: { account: '210987654321', region: 'eu-west-1' } },
-  ])('is refused if it is in another $what', ({ what, env }) => {
-    const settings = { alarmTopicArn: TOPIC };
-    const place = () => createStacks(testApp(), settings, env);
-    expect(place).toThrow(SettingsError);
-    expect(place).toThrow(`alarmTopicArn (the property alarmTopic) must be in the ${what} of the deployment`);
-  });
-
-  it('is accepted if it is in the same region and account', () => {
-    const settings = { alarmTopicArn: TOPIC };
-    const env = { account: '123456789012', region: 'eu-west-1' };
-    expect(() => createStacks(testApp(), settings, env)).not.toThrow();
+  it('must be in the region and account of the deployment', () => {
+    const place = (account: string, region: string) => () =>
+      createStacks(testApp(), { alarmTopicArn: TOPIC }, { account, region });
+    expect(place('123456789012', 'eu-west-1')).toThrow(SettingsError);
+    const fault = 'alarmTopicArn (the property alarmTopic) must be in the';
+    expect(place('123456789012', 'eu-west-1')).toThrow(`${fault} region of the deployment`);
+    expect(place('210987654321', 'us-east-1')).toThrow(`${fault} account of the deployment`);
+    expect(place('123456789012', 'us-east-1')).not.toThrow();
   });
 });
 
-const widgetsFor = (settings: Record<string, unknown> = {}): readonly Widget[] => {
-  const dashboards = [
-    ...resourcesOf(templatesFor(settings).monitoring, 'AWS::CloudWatch::Dashboard').values(),
-  ];
-  const [{ Properties }, ...others] = z
-    .tuple([z.object({ Properties: z.record(z.string(), z.unknown()) })])
-    .rest(z.unknown())
-    .parse(dashboards);
-  expect(others).toEqual([]);
+const widgetsIn = (template = monitoring): readonly Widget[] => {
+  const { Properties } = resourceAt(template, 'AWS::CloudWatch::Dashboard', 'MonitoringDashboard');
   return widgetsOf(Properties['DashboardBody']);
 };
 
-const widgets = widgetsFor();
+const widgets = widgetsIn();
 const texts = widgets.filter((widget) => widget.type === 'text');
 const graphs = widgets.filter((widget) => widget.type === 'metric' || widget.type === 'log');
 const titled = graphs.map((graph) => ({ title: graph.properties.title, graph }));
@@ -493,10 +472,10 @@ describe('the dashboard', () => {
   });
 
   it.each([
-    ['functions', 'lambda', Object.values(metricNames).filter((name) => !metricsOfWorkers.has(name))],
-    ['workers', 'worker', Object.values(metricNames)],
-  ])('shows exactly the metrics that %s write', (_, compute, written) => {
-    const shown = widgetsFor({ compute }).flatMap((widget) =>
+    ['functions', {}, Object.values(metricNames).filter((name) => !metricsOfWorkers.has(name))],
+    ['workers', checkedVariants['workers'], Object.values(metricNames)],
+  ])('shows exactly the metrics that %s write', (_, settings, written) => {
+    const shown = widgetsIn(templatesFor(settings).monitoring).flatMap((widget) =>
       widget.type === 'metric' ? widget.properties.metrics : [],
     );
     const ours = shown.filter(({ namespace }) => namespace === metricNamespace);
@@ -504,7 +483,6 @@ describe('the dashboard', () => {
   });
 
   it('shows every alarm that notifies, the most urgent first', () => {
-    const { monitoring } = templatesFor();
     const known = ['AWS::CloudWatch::Alarm', 'AWS::CloudWatch::CompositeAlarm'].flatMap((type) => [
       ...resourcesOf(monitoring, type).keys(),
     ]);

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { buildFunction } from '../../infra/bundling.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
-import { arnOf, resourceAt, resourcesOf, statementsAt, templatesFor } from './templates.ts';
+import { arnOf, LOCAL, resourceAt, resourcesOf, statementsAt, templatesFor, TUNED } from './templates.ts';
 
 const FUNCTION = 'AWS::Lambda::Function';
 const LOGS = 'AWS::Logs::LogGroup';
@@ -15,16 +15,14 @@ const KEY = 'AWS::KMS::Key';
 const BUCKET = 'AWS::S3::Bucket';
 const DAY = 86_400;
 
-const { state, pipeline } = templatesFor({ logRetentionDays: 7 });
-const local = templatesFor({ local: true, apiAuthorization: 'none' });
+const standard = templatesFor();
+const { state, pipeline } = standard;
+const tuned = templatesFor(TUNED);
+const local = templatesFor(LOCAL);
 
 /** The resource of either stack. */
-const at = (type: string, path: string, { state: first, pipeline: second } = { state, pipeline }) =>
-  resourceAt(path.startsWith('State') ? first : second, type, path);
-
-/** The properties with these settings. */
-const withSettings = (type: string, path: string, settings: Record<string, unknown>) =>
-  at(type, path, templatesFor(settings)).Properties;
+const at = (type: string, path: string, templates = standard) =>
+  resourceAt(path.startsWith('State') ? templates.state : templates.pipeline, type, path);
 
 const index = (name: string, [partition, sort]: [string, string], projection: object) => ({
   IndexName: name,
@@ -67,43 +65,25 @@ const PRIVATE = {
 
 const expiringAfter = (days: number) => ({ Rules: [{ ExpirationInDays: days, Status: 'Enabled' }] });
 
+const PROTECTED = protectedTable(true, 'Retain');
+const DELETABLE = protectedTable(false, 'Delete');
+const SUBSCRIPTIONS_INDEX = index('queues', ['queuesPk', 'queuesSk'], { ProjectionType: 'ALL' });
+const ENCRYPTED = [{ ServerSideEncryptionByDefault: { SSEAlgorithm: 'AES256' } }];
+
 describe('what is kept', () => {
   it.each<[what: string, resource: Parameters<typeof at>, facts: object]>([
+    ['deliveries are protected, on demand, and expire by ttl', [TABLE, 'StateDeliveriesTable'], PROTECTED],
+    ['subscriptions are too', [TABLE, 'StateSubscriptionsTable'], PROTECTED],
     [
-      'the table of subscriptions is protected, on demand, and expires by ttl',
+      'subscriptions have an index of queues with all attributes',
       [TABLE, 'StateSubscriptionsTable'],
-      protectedTable(true, 'Retain'),
-    ],
-    [
-      'the table of deliveries is protected, on demand, and expires by ttl',
-      [TABLE, 'StateDeliveriesTable'],
-      protectedTable(true, 'Retain'),
-    ],
-    [
-      'the table of subscriptions can be deleted locally',
-      [TABLE, 'StateSubscriptionsTable', local],
-      protectedTable(false, 'Delete'),
-    ],
-    [
-      'the table of deliveries can be deleted locally',
-      [TABLE, 'StateDeliveriesTable', local],
-      protectedTable(false, 'Delete'),
-    ],
-    [
-      'the table of subscriptions has an index of queues with all attributes',
-      [TABLE, 'StateSubscriptionsTable'],
-      {
-        Properties: {
-          GlobalSecondaryIndexes: [index('queues', ['queuesPk', 'queuesSk'], { ProjectionType: 'ALL' })],
-        },
-      },
+      { Properties: { GlobalSecondaryIndexes: [SUBSCRIPTIONS_INDEX] } },
     ],
     [
       'the key of secrets is rotated every year and retained, because secrets cannot be opened without it',
       [KEY, 'StateSecretsKey'],
       { DeletionPolicy: 'Retain', UpdateReplacePolicy: 'Retain', Properties: { EnableKeyRotation: true } },
     ],
-    ['the key of secrets is deleted locally', [KEY, 'StateSecretsKey', local], { DeletionPolicy: 'Delete' }],
     [
       'the payload bucket is private, encrypted, retained and has an access log',
       [BUCKET, 'StatePayloadsBucket'],
@@ -111,30 +91,22 @@ describe('what is kept', () => {
         DeletionPolicy: 'Retain',
         Properties: {
           PublicAccessBlockConfiguration: PRIVATE,
-          BucketEncryption: {
-            ServerSideEncryptionConfiguration: [
-              { ServerSideEncryptionByDefault: { SSEAlgorithm: 'AES256' } },
-            ],
-          },
+          BucketEncryption: { ServerSideEncryptionConfiguration: ENCRYPTED },
           LoggingConfiguration: { DestinationBucketName: { Ref: at(BUCKET, 'StatePayloadsAccessLogs').id } },
         },
       },
     ],
     [
       'its access log is private and expires',
-      [BUCKET, 'StatePayloadsAccessLogs'],
+      [BUCKET, 'StatePayloadsAccessLogs', tuned],
       {
-        Properties: {
-          LifecycleConfiguration: expiringAfter(7),
-          PublicAccessBlockConfiguration: { BlockPublicPolicy: true, RestrictPublicBuckets: true },
-        },
+        Properties: { LifecycleConfiguration: expiringAfter(7), PublicAccessBlockConfiguration: PRIVATE },
       },
     ],
-    [
-      'the payload bucket is deleted locally',
-      [BUCKET, 'StatePayloadsBucket', local],
-      { DeletionPolicy: 'Delete' },
-    ],
+    ['deliveries can be deleted locally', [TABLE, 'StateDeliveriesTable', local], DELETABLE],
+    ['subscriptions can be deleted locally', [TABLE, 'StateSubscriptionsTable', local], DELETABLE],
+    ['the key of secrets is deleted locally', [KEY, 'StateSecretsKey', local], { DeletionPolicy: 'Delete' }],
+    ['the bucket is deleted locally', [BUCKET, 'StatePayloadsBucket', local], { DeletionPolicy: 'Delete' }],
   ])('%s', (_what, resource, facts) => {
     expect(at(...resource)).toMatchObject(facts);
   });
@@ -167,12 +139,10 @@ describe('what is kept', () => {
   });
 
   it('has payloads for the longest schedule, extended by Retry-After, plus the retention', () => {
-    const expiry = (retryAfterCapSeconds: number) =>
-      withSettings(BUCKET, 'StatePayloadsBucket', { retentionDays: 20, retryAfterCapSeconds })[
-        'LifecycleConfiguration'
-      ];
-    expect(expiry(0)).toEqual(expiringAfter(20 + 15 + 1));
-    expect(expiry(3600)).toEqual(expiringAfter(20 + 15 + 5 + 1));
+    const expiry = (templates = standard) =>
+      at(BUCKET, 'StatePayloadsBucket', templates).Properties['LifecycleConfiguration'];
+    expect(expiry()).toEqual(expiringAfter(30 + 15 + 5 + 1));
+    expect(expiry(tuned)).toEqual(expiringAfter(20 + 15 + 9 + 1));
   });
 
   it('has a bucket that accepts only TLS', () => {
@@ -198,18 +168,14 @@ describe('each function', () => {
       Role: arnOf(role.id),
     });
     expect(role.Properties).not.toHaveProperty('ManagedPolicyArns');
-    expect(logGroup).toMatchObject({ DeletionPolicy: 'Retain', Properties: { RetentionInDays: 7 } });
+    expect(logGroup).toMatchObject({ DeletionPolicy: 'Retain', Properties: { RetentionInDays: 30 } });
+    expect(at(LOGS, `${path}LogGroup`, tuned).Properties['RetentionInDays']).toBe(7);
     expect(at(LOGS, `${path}LogGroup`, local).DeletionPolicy).toBe('Delete');
   });
 
   it('is one of six: CDK adds none, also in a local deployment', () => {
     for (const template of [pipeline, local.pipeline])
       expect(resourcesOf(template, FUNCTION).size).toBe(functions.length);
-  });
-
-  it('reserves no concurrency, which small accounts refuse', () => {
-    for (const { Properties } of resourcesOf(pipeline, FUNCTION).values())
-      expect(Properties).not.toHaveProperty('ReservedConcurrentExecutions');
   });
 
   it('is stopped by loop detection, except deliver and operate, which send to queues that they consume', () => {
@@ -228,22 +194,16 @@ describe('each function', () => {
     expect(sources.filter((source) => !/^(?:functions|shared|node_modules)\//.test(source))).toEqual([]);
   });
 
-  it.each([
-    { tracing: false, config: undefined, may: [] },
-    {
-      tracing: true,
-      config: { Mode: 'Active' },
-      may: [{ actions: ['xray:PutTelemetryRecords', 'xray:PutTraceSegments'], resources: ['*'] }],
-    },
-  ])('sends traces, and may do so, only with the setting: $tracing', ({ tracing, config, may }) => {
-    const traced = templatesFor(tracing ? { tracing } : {});
-    for (const name of functions) {
-      expect(at(FUNCTION, `Pipeline${name}Function`, traced).Properties['TracingConfig']).toEqual(config);
-      const calls = statementsAt(traced.pipeline, `Pipeline${name}RoleDefaultPolicy`)
+  it.each(functions)('%s sends traces, and may do so, only with the setting', (name) => {
+    const tracingIn = (templates = standard) => ({
+      config: at(FUNCTION, `Pipeline${name}Function`, templates).Properties['TracingConfig'],
+      may: statementsAt(templates.pipeline, `Pipeline${name}RoleDefaultPolicy`)
         .filter(({ actions }) => actions.some((action) => action.startsWith('xray:')))
-        .map(({ actions, resources }) => ({ actions: actions.toSorted(), resources }));
-      expect(calls).toEqual(may);
-    }
+        .map(({ actions, resources }) => [actions.toSorted(), resources]),
+    });
+    const calls = ['xray:PutTelemetryRecords', 'xray:PutTraceSegments'];
+    expect(tracingIn()).toEqual({ config: undefined, may: [] });
+    expect(tracingIn(tuned)).toEqual({ config: { Mode: 'Active' }, may: [[calls, ['*']]] });
   });
 });
 
@@ -309,60 +269,55 @@ describe('SQS queues', () => {
   );
 
   it.each([
-    { queue: 'Ingress', consumer: 'Dispatch', timeout: 30, settings: {} },
-    { queue: 'Operation', consumer: 'Operate', timeout: 40, settings: {} },
-    ...[1, 15, 30].flatMap((attemptTimeoutSeconds) =>
-      ['Delivery', 'Retry'].map((queue) => ({
-        queue,
-        consumer: 'Deliver',
-        timeout: attemptTimeoutSeconds + 15,
-        settings: { attemptTimeoutSeconds },
-      })),
-    ),
+    { queue: 'Ingress', consumer: 'Dispatch', timeout: 30, gathering: 20 },
+    { queue: 'Operation', consumer: 'Operate', timeout: 40, gathering: 0 },
+    { queue: 'Delivery', consumer: 'Deliver', timeout: 15 + 15, tunedTimeout: 30 + 15, gathering: 20 },
+    { queue: 'Retry', consumer: 'Deliver', timeout: 15 + 15, tunedTimeout: 30 + 15, gathering: 0 },
   ])(
-    '$queue hides messages for the timeout of $consumer, $timeout s, plus 5 s: $settings',
-    ({ queue, consumer, timeout, settings }) => {
-      expect(withSettings(FUNCTION, `Pipeline${consumer}Function`, settings)['Timeout']).toBe(timeout);
-      expect(withSettings(QUEUE, `Pipeline${queue}Queue`, settings)['VisibilityTimeout']).toBe(timeout + 5);
+    '$queue hides messages for the timeout of $consumer, plus 5 s, plus $gathering s if Lambda gathers them',
+    ({ queue, consumer, timeout, tunedTimeout = timeout, gathering }) => {
+      const timesIn = (templates = standard) => [
+        at(FUNCTION, `Pipeline${consumer}Function`, templates).Properties['Timeout'],
+        at(QUEUE, `Pipeline${queue}Queue`, templates).Properties['VisibilityTimeout'],
+      ];
+      expect(timesIn()).toEqual([timeout, timeout + 5]);
+      expect(timesIn(tuned)).toEqual([tunedTimeout, tunedTimeout + 5 + gathering]);
     },
   );
 });
 
 describe('event source mappings', () => {
-  const limited = templatesFor({ dispatchConcurrency: 11, deliverConcurrency: 22, retryConcurrency: 33 });
+  const gathered = { BatchSize: 50, MaximumBatchingWindowInSeconds: 3 };
 
   it.each([
-    { path: 'DispatchIngress', from: 'Ingress', to: 'Dispatch', most: 11, size: 10 },
-    { path: 'DeliverFirstAttempts', from: 'Delivery', to: 'Deliver', most: 22, size: 10 },
-    { path: 'DeliverRetries', from: 'Retry', to: 'Deliver', most: 33, size: 10 },
-    { path: 'OperateOperations', from: 'Operation', to: 'Operate', most: 5, size: 1 },
+    { path: 'DispatchIngress', from: 'Ingress', to: 'Dispatch', most: [50, 11], size: 10, inTuned: gathered },
+    {
+      path: 'DeliverFirstAttempts',
+      from: 'Delivery',
+      to: 'Deliver',
+      most: [100, 400],
+      size: 10,
+      inTuned: gathered,
+    },
+    { path: 'DeliverRetries', from: 'Retry', to: 'Deliver', most: [50, 100], size: 10, inTuned: {} },
+    { path: 'OperateOperations', from: 'Operation', to: 'Operate', most: [5, 5], size: 1, inTuned: {} },
   ])(
     '$path has batches of $size, reports failures for each message, and limits concurrency by its setting',
-    ({ path, from, to, most, size }) => {
-      expect(at(MAPPING, `Pipeline${path}`, limited).Properties).toEqual({
+    ({ path, from, to, most, size, inTuned }) => {
+      const mappingIn = (templates = standard) => at(MAPPING, `Pipeline${path}`, templates).Properties;
+      const mapping = {
         BatchSize: size,
-        EventSourceArn: arnOf(at(QUEUE, `Pipeline${from}Queue`, limited).id),
-        FunctionName: { Ref: at(FUNCTION, `Pipeline${to}Function`, limited).id },
+        EventSourceArn: arnOf(at(QUEUE, `Pipeline${from}Queue`).id),
+        FunctionName: { Ref: at(FUNCTION, `Pipeline${to}Function`).id },
         FunctionResponseTypes: ['ReportBatchItemFailures'],
-        ScalingConfig: { MaximumConcurrency: most },
-      });
+      };
+      expect(mappingIn()).toEqual({ ...mapping, ScalingConfig: { MaximumConcurrency: most[0] } });
+      const ScalingConfig = { MaximumConcurrency: most[1] };
+      expect(mappingIn(tuned)).toEqual({ ...mapping, ...inTuned, ScalingConfig });
     },
   );
 
-  it('gather messages and first attempts for as long as the settings say, but never retries', () => {
-    const gathering = { messagesPerBatch: 50, batchWindowSeconds: 3 };
-    const sizesOf = (path: string) => {
-      const { BatchSize, MaximumBatchingWindowInSeconds } = withSettings(MAPPING, path, gathering);
-      return [BatchSize, MaximumBatchingWindowInSeconds];
-    };
-    expect(sizesOf('PipelineDispatchIngress')).toEqual([50, 3]);
-    expect(sizesOf('PipelineDeliverFirstAttempts')).toEqual([50, 3]);
-    expect(sizesOf('PipelineDeliverRetries')).toEqual([10, undefined]);
-    const hiddenFor = (path: string) => Number(withSettings(QUEUE, path, gathering)['VisibilityTimeout']);
-    expect(hiddenFor('PipelineDeliveryQueue')).toBe(hiddenFor('PipelineRetryQueue') + 20);
-  });
-
   it('are four', () => {
-    expect(resourcesOf(limited.pipeline, MAPPING).size).toBe(4);
+    expect(resourcesOf(pipeline, MAPPING).size).toBe(4);
   });
 });

@@ -6,9 +6,9 @@ import { powertoolsJournal } from '../../shared/adapters/log/journal.ts';
 import type { Fact } from '../../shared/ports/journal.ts';
 import { anAttempt, answered } from '../support/delivery-builders.ts';
 import { aFact, everyFact, factKey } from '../support/every-fact.ts';
-import { resourceAt, resourcesOf, templatesFor } from './templates.ts';
+import { resourceAt, resourcesOf, templatesFor, TUNED } from './templates.ts';
 
-const { monitoring, pipeline } = templatesFor({ deployment: 'Shop' });
+const { monitoring, pipeline } = templatesFor(TUNED);
 const runbook = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8');
 
 const definition = z.object({

@@ -19,6 +19,68 @@ export const TOKENS = {
   jwtAudience: ['posthaste'],
 } as const;
 
+/** The topics and rules that may send to the ingress queue. */
+export const SENDERS = {
+  topics: ['arn:aws:sns:eu-central-1:111122223333:orders-topic'],
+  rules: [
+    'arn:aws:events:eu-central-1:111122223333:rule/orders',
+    'arn:aws:events:eu-central-1:111122223333:rule/shop-bus/orders',
+  ],
+};
+
+/** The buckets from which dispatch may read. */
+export const SOURCES = [
+  { bucket: 'shop-exports', prefix: 'webhooks/' },
+  {
+    bucket: 'partner-data',
+    owner: '999900001111',
+    keyArn: 'arn:aws:kms:eu-central-1:999900001111:key/1234abcd-12ab-34cd-56ef-1234567890ab',
+  },
+];
+
+/** A value other than the default for each setting that adds no resources with data: synthesised once for all tests. */
+export const TUNED = {
+  ...TOKENS,
+  deployment: 'Shop',
+  attemptTimeoutSeconds: 30,
+  schedulerThreshold: 8,
+  retentionDays: 20,
+  retryAfterCapSeconds: 7200,
+  overdueAfterSeconds: 300,
+  defaultRetryPolicy: { backoff_retries: 2 },
+  ingressRoutes: { 'my.shop': 'orders' },
+  ingressSenders: [...SENDERS.rules, ...SENDERS.topics].join(', '),
+  payloadSources: SOURCES,
+  retainMessages: 'all',
+  adaptToThrottling: false,
+  holdWhileDown: true,
+  allowedPorts: '443, 8000-9000',
+  publicApiUrl: 'https://hooks.example.com',
+  userAgentContact: 'hooks@example.com',
+  jwtScopes: { read: 'r', publish: 'p', manage: 'm', credentials: 'c' },
+  jwtQueuesClaim: 'queues',
+  dispatchConcurrency: 11,
+  deliverConcurrency: 400,
+  retryConcurrency: 100,
+  messagesPerBatch: 50,
+  batchWindowSeconds: 3,
+  apiRateLimit: 4,
+  apiConcurrency: 20,
+  logLevel: 'warn',
+  logSuccessSampling: 0.1,
+  logRetentionDays: 7,
+  runbookUrl: 'https://wiki.example.com/operations',
+  tracing: true,
+};
+
+/** Of a local AWS, with addresses and a retention as long as they can be. */
+export const LOCAL = {
+  local: true,
+  apiAuthorization: 'none',
+  allowedAddresses: Array.from({ length: 31 }, (_, n) => `10.${100 + n}.0.0/16`).join(','),
+  retentionDays: 3650,
+};
+
 export type Templates = { state: Template; pipeline: Template; monitoring: Template };
 
 /** The templates for these settings. Equal settings are synthesised only once. */
