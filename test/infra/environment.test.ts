@@ -7,9 +7,11 @@ import { readEnvironment } from '../../shared/config/environment.ts';
 import { variables } from '../../shared/config/resources.ts';
 import { everyFunction, type Variable } from '../../shared/config/rules.ts';
 import { functionSettings } from '../../shared/config/settings.ts';
-import { environmentAt, templatesFor, TOKENS } from './templates.ts';
+import { environmentAt, LOCAL, templatesFor, TUNED } from './templates.ts';
 
 const { pipeline } = templatesFor();
+const { pipeline: tuned } = templatesFor(TUNED);
+const { pipeline: local } = templatesFor(LOCAL);
 
 const functions = ['Dispatch', 'Deliver', 'Reconcile', 'Operate', 'Api', 'Secrets'];
 
@@ -61,21 +63,6 @@ describe('settings that are too large for the environment of a function', () => 
   });
 });
 
-describe('the output WorkerEnvironment', () => {
-  it('is JSON of all variables of the functions that a worker stands in for, and of the region', () => {
-    const { Value } = z
-      .object({ Value: z.object({ 'Fn::Join': z.tuple([z.literal(''), z.array(z.unknown())]) }) })
-      .parse(pipeline.findOutputs('WorkerEnvironment')['WorkerEnvironment']);
-    const [, parts] = Value['Fn::Join'];
-    const text = parts.map((part) => (typeof part === 'string' ? part : 'reference')).join('');
-    const expected = ['Dispatch', 'Deliver', 'Reconcile', 'Operate'].flatMap((name) =>
-      Object.keys(environmentOf(name)),
-    );
-    const found = Object.keys(z.record(z.string(), z.string()).parse(JSON.parse(text)));
-    expect(found.toSorted()).toEqual([...new Set([...expected, 'AWS_REGION'])].toSorted());
-  });
-});
-
 describe('the environment', () => {
   it.each(functions)('of %s contains the deployment and the version', (name) => {
     expect(environmentOf(name)).toMatchObject({
@@ -96,27 +83,13 @@ describe('the environment', () => {
   });
 
   it('contains every variable in at least one function', () => {
-    const { pipeline: template } = templatesFor({
-      publicApiUrl: 'https://hooks.example.com',
-      ...TOKENS,
-      jwtScopes: { read: 'r', publish: 'p', manage: 'm', credentials: 'c' },
-      jwtQueuesClaim: 'queues',
-      adaptToThrottling: false,
-      holdWhileDown: true,
-    });
-    const set = new Set(functions.flatMap((name) => Object.keys(environmentOf(name, template))));
+    const set = new Set(functions.flatMap((name) => Object.keys(environmentOf(name, tuned))));
     expect([...set].toSorted()).toEqual(['UV_THREADPOOL_SIZE', ...Object.values(variables)].toSorted());
   });
 
   it.each(everyFunction)('of %s is accepted by the function at start-up', (reader) => {
     const name = `${reader.charAt(0).toUpperCase()}${reader.slice(1)}`;
-    const longest = Array.from({ length: 31 }, (_, n) => `10.${100 + n}.0.0/16`).join(',');
-    const { pipeline: template } = templatesFor({
-      local: true,
-      allowedAddresses: longest,
-      retentionDays: 3650,
-    });
-    const texts = Object.entries(environmentOf(name, template)).map(([key, value]): [string, string] => [
+    const texts = Object.entries(environmentOf(name, local)).map(([key, value]): [string, string] => [
       key,
       typeof value === 'string' ? value : key === 'QUEUE_URLS' ? '{}' : 'https://example.com/a-reference',
     ]);
@@ -124,39 +97,25 @@ describe('the environment', () => {
   });
 
   it('contains the values of the settings', () => {
-    const { pipeline: template } = templatesFor({
-      deployment: 'Other',
-      attemptTimeoutSeconds: 7,
-      schedulerThreshold: 8,
-      retentionDays: 16,
-      defaultRetryPolicy: { backoff_retries: 2 },
-      ingressRoutes: { 'my.shop': 'orders' },
-      retainMessages: 'all',
-      allowedPorts: '443, 8000-9000',
-      logLevel: 'warn',
-      logSuccessSampling: 0.1,
-    });
-    const deliver = environmentOf('Deliver', template);
-    expect(deliver).toMatchObject({
-      DEPLOYMENT: 'Other',
-      ATTEMPT_TIMEOUT_SECONDS: '7',
-      SCHEDULER_THRESHOLD_SECONDS: '8',
-      RETENTION_DAYS: '16',
-    });
-    expect(JSON.parse(z.string().parse(deliver['DEFAULT_RETRY_POLICY']))).toMatchObject({
-      retries_with_no_delay: 3,
-      backoff_retries: 2,
-    });
-    for (const name of functions)
-      expect(environmentOf(name, template)).toMatchObject({ LOG_LEVEL: 'warn', LOG_SUCCESS_SAMPLING: '0.1' });
-    expect(environmentOf('Dispatch', template)).toMatchObject({
+    const policy: unknown = JSON.parse(
+      z.string().parse(environmentOf('Deliver', tuned)['DEFAULT_RETRY_POLICY']),
+    );
+    expect(policy).toMatchObject({ retries_with_no_delay: 3, backoff_retries: 2 });
+    expect(environmentOf('Deliver')['ALLOWED_PORTS']).toBe('[]');
+    expect(environmentOf('Api', tuned)).toMatchObject({ ALLOWED_PORTS: '["443","8000-9000"]' });
+    expect(environmentOf('Dispatch', tuned)).toMatchObject({
       INGRESS_ROUTES: '{"my.shop":"orders"}',
       RETAIN_MESSAGES: 'all',
     });
-    for (const name of ['Deliver', 'Api']) {
-      expect(environmentOf(name)['ALLOWED_PORTS']).toBe('[]');
-      expect(environmentOf(name, template)['ALLOWED_PORTS']).toBe('["443","8000-9000"]');
-    }
+    expect(environmentOf('Deliver', tuned)).toMatchObject({
+      DEPLOYMENT: 'Shop',
+      ATTEMPT_TIMEOUT_SECONDS: '30',
+      SCHEDULER_THRESHOLD_SECONDS: '8',
+      RETENTION_DAYS: '20',
+      ALLOWED_PORTS: '["443","8000-9000"]',
+      LOG_LEVEL: 'warn',
+      LOG_SUCCESS_SAMPLING: '0.1',
+    });
   });
 
   it('gives DNS lookups of deliver 64 threads: the default of 4 would delay a full batch of new connections', () => {
@@ -209,13 +168,9 @@ describe('the user agent of requests to subscribers', () => {
     expect(() => parseSettings({ userAgentContact })).toThrow('userAgentContact');
   });
 
-  it.each(['PipelineDeliverFunction', 'PipelineApiFunction'])('with its contact is passed to %s', (id) => {
-    const { pipeline } = templatesFor({ userAgentContact: 'hooks@example.com' });
-    expect(environmentAt(pipeline, id)['USER_AGENT']).toBe(userAgentOf(product, 'hooks@example.com'));
-  });
-
-  it('is passed to deliver', () => {
+  it.each(['Deliver', 'Api'])('is passed to %s, with the contact if there is one', (name) => {
     expect(product.version).toBe(packageJson.version);
-    expect(environmentOf('Deliver')['USER_AGENT']).toBe(userAgentOf(product));
+    expect(environmentOf(name)['USER_AGENT']).toBe(userAgentOf(product));
+    expect(environmentOf(name, tuned)['USER_AGENT']).toBe(userAgentOf(product, 'hooks@example.com'));
   });
 });

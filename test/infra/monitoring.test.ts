@@ -164,8 +164,8 @@ describe('the threshold', () => {
     const slowOf = (from: MonitoredAlarm[]): string =>
       JSON.stringify(alarmOf('DeliverConcurrency', from).properties['Metrics']);
     expect(slowOf(alarms)).toContain('"Stat":"TS(4500:)"');
-    const quick = templatesFor({ attemptTimeoutSeconds: 2 }).monitoring.toJSON()['Resources'];
-    expect(slowOf(alarmsIn(quick))).toContain('"Stat":"TS(1800:)"');
+    const { monitoring: quick } = templatesFor({ attemptTimeoutSeconds: 2 });
+    expect(slowOf(alarmsIn(quick.toJSON()['Resources']))).toContain('"Stat":"TS(1800:)"');
   });
 });
 
