@@ -11,8 +11,17 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { addWorker } from '../../cli/commands/worker/worker.ts';
 import { terminalIn } from '../../cli/terminal.ts';
-import { metricMath } from '../support/metric-math.ts';
-import { resourceAt, resourcesOf, statementsIn, templatesFor, testApp } from './templates.ts';
+import { metricMath, type Period } from '../support/metric-math.ts';
+import { checkedVariants } from '../../infra/checked-variants.ts';
+import {
+  environmentAt,
+  type Resource,
+  resourceAt,
+  resourcesOf,
+  statementsIn,
+  templatesFor,
+  testApp,
+} from './templates.ts';
 import { Posthaste } from '../../infra/constructs/posthaste.ts';
 import { type PosthasteProps } from '../../infra/posthaste-props.ts';
 import { WorkerService, type WorkerServiceProps } from '../../infra/constructs/worker-service.ts';
@@ -42,11 +51,16 @@ new WorkerService(stack, 'Some', {
 });
 const template = Template.fromStack(stack);
 
+/** The functions that a worker stands in for. */
+const WORKING = ['Dispatch', 'Deliver', 'Reconcile', 'Operate'];
+
+const object = z.record(z.string(), z.unknown());
+
 const container = z.object({
   Command: z.array(z.string()),
   Environment: z.array(z.object({ Name: z.string(), Value: z.unknown() })),
   HealthCheck: z.object({ Command: z.array(z.string()) }),
-  LogConfiguration: z.object({ LogDriver: z.literal('awslogs'), Options: z.record(z.string(), z.unknown()) }),
+  LogConfiguration: z.object({ LogDriver: z.literal('awslogs'), Options: object }),
   ReadonlyRootFilesystem: z.boolean(),
   StopTimeout: z.number(),
 });
@@ -98,24 +112,25 @@ describe('workers on Fargate', () => {
 
   it('may do what the functions of their steps may do, and nothing else', () => {
     const all = allowedToTask('Workers');
-    expect(all).toEqual(allowedToFunctions('Dispatch', 'Deliver', 'Reconcile', 'Operate'));
+    expect(all).toEqual(allowedToFunctions(...WORKING));
     const some = allowedToTask('Some');
     expect(some).toEqual(allowedToFunctions('Dispatch', 'Deliver'));
     expect(some.length).toBeGreaterThan(10);
   });
 
-  it('have the variables of the output, so that they need not read it', () => {
-    const environment = taskOf('Workers').container.Environment.map(({ Name, Value }) => [Name, Value]);
-    const output: unknown = stack.resolve(pipeline.workerEnvironment);
-    const { 'Fn::Join': joined } = z
+  it('have the variables of the functions and the region, as has the output', () => {
+    const variables = WORKING.flatMap((name) =>
+      Object.keys(environmentAt(template, `WebhooksPipeline${name}Function`)),
+    );
+    const names = [...new Set([...variables, 'AWS_REGION'])].toSorted();
+    const environment = taskOf('Workers').container.Environment;
+    expect(environment.map(({ Name }) => Name).toSorted()).toEqual(names);
+    expect(environment).toContainEqual({ Name: 'AWS_REGION', Value: { Ref: 'AWS::Region' } });
+    const { 'Fn::Join': output } = z
       .object({ 'Fn::Join': z.tuple([z.literal(''), z.array(z.unknown())]) })
-      .parse(output);
-    const text = joined[1].map((part) => (typeof part === 'string' ? part : 'reference')).join('');
-    const names = Object.keys(z.record(z.string(), z.string()).parse(JSON.parse(text)));
-    expect(environment.map(([name]) => name).toSorted()).toEqual(names.toSorted());
-    expect(new Map(environment.map(([name, value]) => [name, value])).get('AWS_REGION')).toEqual({
-      Ref: 'AWS::Region',
-    });
+      .parse(stack.resolve(pipeline.workerEnvironment));
+    const text = output[1].map((part) => (typeof part === 'string' ? part : 'reference')).join('');
+    expect(Object.keys(object.parse(JSON.parse(text))).toSorted()).toEqual(names);
   });
 
   it('do the steps and take the options that the properties name', () => {
@@ -185,23 +200,20 @@ describe('workers on Fargate', () => {
   });
 });
 
-const alarmSchema = z.object({
-  ComparisonOperator: z.string(),
-  Threshold: z.number(),
-  Metrics: z.array(z.object({ Expression: z.string().optional() })),
-});
-
 describe('the scaling of workers', () => {
-  const alarmsOf = (name: string) =>
-    [...resourcesOf(template, 'AWS::CloudWatch::Alarm')]
-      .filter(([id]) => id.startsWith(`${name}Service`))
-      .map(([, { Properties }]) => alarmSchema.parse(Properties));
+  const schema = z.object({
+    ComparisonOperator: z.string(),
+    Threshold: z.number(),
+    Metrics: z.array(z.object({ Expression: z.string().optional() })),
+  });
+  const alarms = [...resourcesOf(template, 'AWS::CloudWatch::Alarm')]
+    .filter(([id]) => id.startsWith('WorkersService'))
+    .map(([, { Properties }]) => schema.parse(Properties));
+  const [expression = ''] = alarms.flatMap(({ Metrics }) =>
+    Metrics.map((one) => one.Expression ?? []).flat(),
+  );
 
-  const late = (period: Record<string, number>): number | undefined =>
-    metricMath(
-      alarmsOf('Workers')[0]?.Metrics.find(({ Expression }) => Expression !== undefined)?.Expression ?? '',
-      period,
-    );
+  const late = (period: Period): number | undefined => metricMath(expression, period);
 
   it('stays within the counts', () => {
     const targets = [...resourcesOf(template, 'AWS::ApplicationAutoScaling::ScalableTarget').values()];
@@ -213,9 +225,7 @@ describe('the scaling of workers', () => {
 
   it('adds tasks while messages are 30 s late, and removes them when they are not late', () => {
     expect(
-      alarmsOf('Workers')
-        .map(({ ComparisonOperator, Threshold }) => [ComparisonOperator, Threshold])
-        .toSorted(),
+      alarms.map(({ ComparisonOperator, Threshold }) => [ComparisonOperator, Threshold]).toSorted(),
     ).toEqual([
       ['GreaterThanOrEqualToThreshold', 30],
       ['LessThanOrEqualToThreshold', 5],
@@ -234,20 +244,25 @@ describe('the scaling of workers', () => {
     ]);
   });
 
-  it('goes by the latest of the queues', () => {
-    expect(late({ waitingDelivery: 3, ageDelivery: 40, waitingIngress: 1, ageIngress: 7 })).toBe(40);
-    expect(late({ waitingDelivery: 3, ageDelivery: 40, waitingIngress: 1, ageIngress: 70 })).toBe(70);
-  });
+  const { schedulerThreshold } = pipeline.state.settings;
 
-  it('ignores messages in flight, and queues without data', () => {
-    expect(late({ waitingDelivery: 0, ageDelivery: 900 })).toBe(0);
-    expect(late({})).toBe(0);
-  });
-
-  it('counts a retry from when it is due at the latest', () => {
-    const { schedulerThreshold } = pipeline.state.settings;
-    expect(late({ waitingRetry: 1, ageRetry: schedulerThreshold - 1 })).toBe(0);
-    expect(late({ waitingRetry: 1, ageRetry: schedulerThreshold + 40 })).toBe(40);
+  it.each<[why: string, period: Period, seconds: number]>([
+    [
+      'the latest of the queues',
+      { waitingDelivery: 3, ageDelivery: 40, waitingIngress: 1, ageIngress: 7 },
+      40,
+    ],
+    [
+      'the latest of the queues',
+      { waitingDelivery: 3, ageDelivery: 40, waitingIngress: 1, ageIngress: 70 },
+      70,
+    ],
+    ['what waits, not what is in flight', { waitingDelivery: 0, ageDelivery: 900 }, 0],
+    ['no queue without data', {}, 0],
+    ['the due time of a retry', { waitingRetry: 1, ageRetry: schedulerThreshold - 1 }, 0],
+    ['the due time of a retry', { waitingRetry: 1, ageRetry: schedulerThreshold + 40 }, 40],
+  ])('goes by %s: %j', (_why, period, seconds) => {
+    expect(late(period)).toBe(seconds);
   });
 });
 
@@ -255,34 +270,25 @@ const anyImage = ContainerImage.fromRegistry('registry.example.com/posthaste-wor
 const bank = new Stack(testApp(), 'Bank');
 const pipelineOf = (id: string, props: PosthasteProps) => new Posthaste(bank, id, props).pipeline;
 
+const functions = pipelineOf('Functions', { compute: 'lambda' });
 const plain = pipelineOf('Plain', { compute: 'worker' });
 const behind = pipelineOf('Behind', { compute: 'both', staticAddresses: 1 });
 const network = new Vpc(bank, 'Network', { natGateways: 1, restrictDefaultSecurityGroup: false });
 const cluster = new Cluster(bank, 'Cluster', { vpc: network });
 
 describe('a WorkerService', () => {
+  const placed = { pipeline: plain, vpc: network };
+
   it.each<[problem: string, props: Omit<WorkerServiceProps, 'image'>]>([
-    [
-      'compute (lambda) must be both or worker',
-      { pipeline: pipelineOf('Functions', { compute: 'lambda' }), vpc: network },
-    ],
+    ['compute (lambda) must be both or worker', { pipeline: functions, vpc: network }],
     ['cluster or vpc is required', { pipeline: plain }],
-    ['vpc cannot be combined with cluster', { pipeline: plain, vpc: network, cluster }],
+    ['vpc cannot be combined with cluster', { ...placed, cluster }],
     ['cluster or vpc must be in state.staticAddresses.vpc', { pipeline: behind, vpc: network }],
-    ['steps must name at least one step', { pipeline: plain, vpc: network, steps: [] }],
-    ['minCount (0) must be at least 1', { pipeline: plain, vpc: network, minCount: 0 }],
-    [
-      'maxCount (1) must be at least minCount (2)',
-      { pipeline: plain, vpc: network, minCount: 2, maxCount: 1 },
-    ],
-    [
-      'shutdownTime (116 s) must be from 3',
-      { pipeline: plain, vpc: network, shutdownTime: Duration.seconds(116) },
-    ],
-    [
-      'shutdownTime (2 s) must be from 3',
-      { pipeline: plain, vpc: network, shutdownTime: Duration.seconds(2) },
-    ],
+    ['steps must name at least one step', { ...placed, steps: [] }],
+    ['minCount (0) must be at least 1', { ...placed, minCount: 0 }],
+    ['maxCount (1) must be at least minCount (2)', { ...placed, minCount: 2, maxCount: 1 }],
+    ['shutdownTime (116 s) must be from 3', { ...placed, shutdownTime: Duration.seconds(116) }],
+    ['shutdownTime (2 s) must be from 3', { ...placed, shutdownTime: Duration.seconds(2) }],
   ])('is refused if it cannot work: %s', (problem, props) => {
     const scope = new Stack(testApp(), 'Refused');
     expect(() => new WorkerService(scope, 'Workers', { ...props, image: anyImage })).toThrow(
@@ -306,26 +312,9 @@ describe('a WorkerService', () => {
   });
 });
 
-const steps = ['dispatch', 'deliver', 'reconcile', 'operate'] as const;
-
-const { pipeline: worker } = templatesFor({ compute: 'worker' });
-const { pipeline: both } = templatesFor({ compute: 'both' });
+const { pipeline: worker } = templatesFor(checkedVariants['workers']);
+const { pipeline: both } = templatesFor(checkedVariants['both']);
 const { pipeline: lambda } = templatesFor();
-
-const document = z.looseObject({
-  Statement: z.array(z.looseObject({ Action: z.union([z.string(), z.array(z.string())]) })),
-});
-const policies = z.record(z.string(), z.object({ Properties: z.object({ PolicyDocument: document }) }));
-
-/** The actions that policies whose logical ids match allow, each once. */
-const actionsOf = (type: 'AWS::IAM::Policy' | 'AWS::IAM::ManagedPolicy', id: RegExp): string[] => {
-  const found = Object.entries(policies.parse(both.findResources(type))).filter(([name]) => id.test(name));
-  const statements = found.flatMap(([, { Properties }]) => Properties.PolicyDocument.Statement);
-  return [...new Set(statements.flatMap(({ Action }) => Action))].toSorted();
-};
-
-/** Lambda's logs and triggers are no work of a step. */
-const isOfLambda = (action: string): boolean => action.startsWith('logs:');
 
 describe('the setting compute', () => {
   it('by default leaves the work to the functions, without policies for workers', () => {
@@ -335,7 +324,7 @@ describe('the setting compute', () => {
 
   it('with both lets workers share the work', () => {
     both.resourceCountIs('AWS::Lambda::EventSourceMapping', 4);
-    both.resourceCountIs('AWS::IAM::ManagedPolicy', steps.length);
+    both.resourceCountIs('AWS::IAM::ManagedPolicy', WORKING.length);
     expect(Object.keys(both.findOutputs('WorkerPolicyArns'))).toHaveLength(1);
   });
 
@@ -348,19 +337,14 @@ describe('the setting compute', () => {
 });
 
 describe('the policy of a worker', () => {
-  it.each(steps)('for %s allows what the role of the function does', (step) => {
-    const name = `${step.charAt(0).toUpperCase()}${step.slice(1)}`;
-    const role = actionsOf('AWS::IAM::Policy', new RegExp(`^Pipeline${name}Role`));
-    const policy = actionsOf('AWS::IAM::ManagedPolicy', new RegExp(`WorkerPolicies${step}`));
-    expect(policy).toEqual(role.filter((action) => !isOfLambda(action)));
-    expect(policy.length).toBeGreaterThan(0);
-  });
+  const actionsOf = (policy: Resource): string[] =>
+    [...new Set(statementsIn(policy).flatMap(({ actions }) => actions))].toSorted();
 
-  it.each(steps)('for %s fits into a managed policy (6,144 characters) with the longest names', (step) => {
-    const [[, policy] = []] = Object.entries(
-      policies.parse(both.findResources('AWS::IAM::ManagedPolicy')),
-    ).filter(([name]) => name.includes(`WorkerPolicies${step}`));
-    // A reference in the template is about as long as the ARN or name in its place.
-    expect(JSON.stringify(policy?.Properties.PolicyDocument).length).toBeLessThan(6_144);
+  it.each(WORKING)('for %s allows what the role of the function does, apart from its log', (name) => {
+    const role = resourceAt(both, 'AWS::IAM::Policy', `Pipeline${name}RoleDefaultPolicy`);
+    const policy = resourceAt(both, 'AWS::IAM::ManagedPolicy', `PipelineWorkerPolicies${name.toLowerCase()}`);
+    expect(actionsOf(policy)).toEqual(actionsOf(role).filter((action) => !action.startsWith('logs:')));
+    // A managed policy has up to 6,144 characters. A reference is about as long as the longest ARN or name in its place.
+    expect(JSON.stringify(policy.Properties['PolicyDocument']).length).toBeLessThan(6_144);
   });
 });
