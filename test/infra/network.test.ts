@@ -1,8 +1,9 @@
 import { Stack } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
-import { SubnetType, Vpc } from 'aws-cdk-lib/aws-ec2';
+import { Vpc } from 'aws-cdk-lib/aws-ec2';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { checkedVariants } from '../../infra/checked-variants.ts';
 import { Posthaste } from '../../infra/constructs/posthaste.ts';
 import {
   type Resource,
@@ -22,40 +23,35 @@ const vpc = {
 const templates = {
   none: templatesFor(),
   one: templatesFor({ staticAddresses: 1 }),
-  two: templatesFor({ staticAddresses: 2 }),
+  two: templatesFor(checkedVariants['staticAddresses']),
   existing: templatesFor({ vpc }),
 };
 
-const networkTypes = [
-  'AWS::EC2::VPC',
-  'AWS::EC2::EIP',
-  'AWS::EC2::NatGateway',
-  'AWS::EC2::Subnet',
-  'AWS::EC2::SecurityGroup',
-];
-
+/** The resources of EC2: networks, addresses and what connects them. */
 const networkIn = ({ state, pipeline }: Templates): string[] =>
-  networkTypes.flatMap((type) => [...resourcesOf(state, type).keys(), ...resourcesOf(pipeline, type).keys()]);
+  [state, pipeline].flatMap((template) => {
+    const found = z
+      .object({ Resources: z.record(z.string(), z.object({ Type: z.string() })) })
+      .parse(template.toJSON());
+    return Object.values(found.Resources).flatMap(({ Type }) => (Type.startsWith('AWS::EC2::') ? Type : []));
+  });
 
 const deliverIn = ({ pipeline }: Pick<Templates, 'pipeline'>): Resource =>
   resourceAt(pipeline, 'AWS::Lambda::Function', 'PipelineDeliverFunction');
 
-const placedSubnets = (deliver: Resource): unknown[] =>
-  z.object({ VpcConfig: z.object({ SubnetIds: z.array(z.unknown()) }) }).parse(deliver.Properties).VpcConfig
-    .SubnetIds;
+const placed = z.object({ VpcConfig: z.object({ SubnetIds: z.array(z.unknown()) }) });
+const placedSubnets = ({ Properties }: Resource): unknown[] => placed.parse(Properties).VpcConfig.SubnetIds;
 
-describe('without a network setting', () => {
-  it('there is no VPC, and deliver is in none', () => {
-    expect(networkIn(templates.none)).toEqual([]);
-    expect(deliverIn(templates.none).Properties).not.toHaveProperty('VpcConfig');
-  });
+it('without a network setting, there is no VPC, and deliver is in none', () => {
+  expect(networkIn(templates.none)).toEqual([]);
+  expect(deliverIn(templates.none).Properties).not.toHaveProperty('VpcConfig');
 });
 
 describe.each([
-  { name: 'one', count: 1 },
-  { name: 'two', count: 2 },
-] as const)('staticAddresses $count', ({ name, count }) => {
-  const { state } = templates[name];
+  ['one', 1],
+  ['two', 2],
+] as const)('staticAddresses %s', (name, count) => {
+  const { state, pipeline } = templates[name];
 
   it('creates as many addresses with a NAT gateway each, and retains them when the stack is deleted', () => {
     const addresses = [...resourcesOf(state, 'AWS::EC2::EIP')];
@@ -72,11 +68,9 @@ describe.each([
   });
 
   it('outputs the addresses', () => {
-    const { Value } = z
-      .object({ StaticAddresses: z.object({ Value: z.unknown() }) })
-      .parse(state.findOutputs('StaticAddresses')).StaticAddresses;
+    const output = JSON.stringify(state.findOutputs('StaticAddresses'));
     for (const id of resourcesOf(state, 'AWS::EC2::EIP').keys())
-      expect(JSON.stringify(Value)).toContain(JSON.stringify({ 'Fn::GetAtt': [id, 'PublicIp'] }));
+      expect(output).toContain(JSON.stringify({ 'Fn::GetAtt': [id, 'PublicIp'] }));
   });
 
   it('routes private subnets to the internet through NAT, and to S3 and DynamoDB through endpoints', () => {
@@ -94,8 +88,8 @@ describe.each([
     }
   });
 
-  it('places only deliver in the private subnets', () => {
-    const { pipeline } = templates[name];
+  it('places only deliver in the private subnets, without a function by CDK', () => {
+    expect(resourcesOf(state, 'AWS::Lambda::Function').size).toBe(0);
     const placed = [...resourcesOf(pipeline, 'AWS::Lambda::Function')].filter(
       ([, { Properties }]) => 'VpcConfig' in Properties,
     );
@@ -105,10 +99,6 @@ describe.each([
         'Fn::ImportValue': expect.stringContaining(`VpcPrivateSubnet${number}`) as unknown,
       })),
     );
-  });
-
-  it('adds no function by CDK', () => {
-    expect(resourcesOf(state, 'AWS::Lambda::Function').size).toBe(0);
   });
 });
 
@@ -122,12 +112,9 @@ describe('the subnets of deliver', () => {
   });
 
   it('are those of the setting for an existing VPC, in which only a security group is created', () => {
-    const { state, pipeline } = templates.existing;
     expect(placedSubnets(deliverIn(templates.existing))).toEqual(vpc.subnetIds);
-    expect(networkIn({ ...templates.existing, state })).toHaveLength(1);
-    expect(
-      resourceAt(pipeline, 'AWS::EC2::SecurityGroup', 'PipelineDeliverNetworkGroup').Properties,
-    ).toMatchObject({ VpcId: vpc.vpcId });
+    expect(networkIn(templates.existing)).toEqual(['AWS::EC2::SecurityGroup']);
+    templates.existing.pipeline.hasResourceProperties('AWS::EC2::SecurityGroup', { VpcId: vpc.vpcId });
   });
 });
 
@@ -148,43 +135,41 @@ describe.each(['one', 'existing'] as const)('deliver in a network (%s)', (name) 
   });
 
   it('allows Lambda to create network interfaces, and denies that to the code of the function', () => {
-    const about = statementsAt(pipeline, 'PipelineDeliverRoleDefaultPolicy').filter(({ actions }) =>
-      actions.some((action) => action.startsWith('ec2:')),
-    );
-    const actions = [
-      'ec2:CreateNetworkInterface',
-      'ec2:DescribeNetworkInterfaces',
-      'ec2:DescribeSubnets',
-      'ec2:DeleteNetworkInterface',
-      'ec2:AssignPrivateIpAddresses',
-      'ec2:UnassignPrivateIpAddresses',
-    ].toSorted();
-    expect(about.map((one) => ({ ...one, actions: one.actions.toSorted() }))).toEqual([
-      { effect: 'Allow', actions, resources: ['*'], condition: undefined },
-      {
-        effect: 'Deny',
-        actions,
-        resources: ['*'],
-        condition: { Null: { 'lambda:SourceFunctionArn': 'false' } },
-      },
+    const sorted = statementsAt(pipeline, 'PipelineDeliverRoleDefaultPolicy').map(({ actions, ...rest }) => ({
+      ...rest,
+      actions: actions.toSorted(),
+    }));
+    const both = {
+      actions: [
+        'ec2:AssignPrivateIpAddresses',
+        'ec2:CreateNetworkInterface',
+        'ec2:DeleteNetworkInterface',
+        'ec2:DescribeNetworkInterfaces',
+        'ec2:DescribeSubnets',
+        'ec2:UnassignPrivateIpAddresses',
+      ],
+      resources: ['*'],
+    };
+    const condition = { Null: { 'lambda:SourceFunctionArn': 'false' } };
+    expect(sorted.filter(({ actions }) => actions.some((action) => action.startsWith('ec2:')))).toEqual([
+      { ...both, effect: 'Allow', condition: undefined },
+      { ...both, effect: 'Deny', condition },
     ]);
   });
 });
 
 describe('Posthaste inside another stack', () => {
-  const deliverOf = (stack: Stack): Resource =>
-    resourceAt(Template.fromStack(stack), 'AWS::Lambda::Function', 'WebhooksPipelineDeliverFunction');
+  const DELIVER = 'WebhooksPipelineDeliverFunction';
+  const functionIn = (template: Template): Resource => resourceAt(template, 'AWS::Lambda::Function', DELIVER);
 
   it('creates static addresses by the same setting, and deploys deliver after their routes exist', () => {
     const stack = new Stack(testApp(), 'Shop');
     const posthaste = new Posthaste(stack, 'Webhooks', { staticAddresses: 2 });
     expect(posthaste.state.staticAddresses?.addresses).toHaveLength(2);
-    expect(placedSubnets(deliverOf(stack))).toHaveLength(2);
-    const functions = z
-      .record(z.string(), z.object({ DependsOn: z.array(z.string()).default([]) }))
-      .parse(Template.fromStack(stack).findResources('AWS::Lambda::Function'));
-    const waits = Object.entries(functions).flatMap(([id, { DependsOn }]) =>
-      id.includes('PipelineDeliverFunction') ? DependsOn : [],
+    const template = Template.fromStack(stack);
+    expect(placedSubnets(functionIn(template))).toHaveLength(2);
+    const waits = Object.entries(template.findResources('AWS::Lambda::Function')).flatMap(([id, found]) =>
+      id.startsWith(DELIVER) ? z.array(z.string()).parse(found['DependsOn']) : [],
     );
     expect(waits.filter((id) => /PrivateSubnet\dDefaultRoute/.test(id))).toHaveLength(2);
   });
@@ -193,14 +178,12 @@ describe('Posthaste inside another stack', () => {
     const stack = new Stack(testApp(), 'Shop');
     const shopVpc = new Vpc(stack, 'Network', { natGateways: 1, restrictDefaultSecurityGroup: false });
     new Posthaste(stack, 'Webhooks', { vpc: shopVpc });
-    const { subnetIds } = shopVpc.selectSubnets({ subnetType: SubnetType.PRIVATE_WITH_EGRESS });
-    const deliver = deliverOf(stack);
-    expect(placedSubnets(deliver)).toEqual(subnetIds.map((id) => stack.resolve(id) as unknown));
-    const group = resourceAt(
-      Template.fromStack(stack),
-      'AWS::EC2::SecurityGroup',
-      'WebhooksPipelineDeliverNetworkGroup',
+    const template = Template.fromStack(stack);
+    expect(placedSubnets(functionIn(template))).toEqual(
+      shopVpc.privateSubnets.map(({ subnetId }) => stack.resolve(subnetId) as unknown),
     );
-    expect(group.Properties['VpcId']).toEqual(stack.resolve(shopVpc.vpcId));
+    template.hasResourceProperties('AWS::EC2::SecurityGroup', {
+      VpcId: stack.resolve(shopVpc.vpcId) as unknown,
+    });
   });
 });
