@@ -1,58 +1,40 @@
-import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, it } from 'vitest';
+import { afterAll, describe, it } from 'vitest';
 import * as z from 'zod';
-import { openOperatorInbox, type OperatorInbox } from '../../local/operator-inbox.ts';
-import { eventBridgeClient } from '../../shared/adapters/eventbridge/operator-events.ts';
 import { metricNames } from '../../shared/config/metrics.ts';
-import type { OperatorEventMessage } from '../../shared/wire/events/operator-event.ts';
 import { subscriptionDeliverySchema } from '../../shared/wire/views/delivery.ts';
 import { subscriptionViewSchema, type SubscriptionView } from '../../shared/wire/views/subscription.ts';
-import { callApi, putQueue, subscribe } from '../support/api-client.ts';
+import { callApi } from '../support/api-client.ts';
+import { aBarePolicy } from '../support/builders.ts';
 import { deployment } from '../support/deployment.ts';
 import { metricsOf } from '../support/emitted-metrics.ts';
 import { eventually } from '../support/eventually.ts';
 import { logLines } from '../support/log-lines.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
-import { sendTogether } from '../support/sqs-messages.ts';
+import { operatorEvents } from '../support/operator-events.ts';
+import { startReceiver } from '../support/receiver.ts';
+import { publishMany } from '../support/sqs-messages.ts';
+import { type SubscribedQueue, subscribedQueue } from '../support/subscribed-queue.ts';
 
-let receiver: Receiver;
-let inbox: OperatorInbox;
-
-beforeAll(async () => {
-  receiver = await startReceiver();
-  inbox = await openOperatorInbox(
-    { eventBridge: eventBridgeClient(deployment.client), sqs: deployment.sqs },
-    deployment.endpoints.operatorEventBus,
-  );
-});
-
-afterAll(async () => {
-  await inbox.close();
-  await receiver.close();
-});
-
-/** In batches of ten, the most that SQS takes. */
-const publish = async (queue: string, name: string, count: number): Promise<void> => {
-  const bodies = Array.from({ length: count }, (_, index) =>
-    JSON.stringify({ queue, id: `${name}-${index}`, data: index }),
-  );
-  for (let sent = 0; sent < count; sent += 10)
-    await sendTogether(deployment.endpoints.ingressQueueUrl, bodies.slice(sent, sent + 10));
-};
+const receiver = await startReceiver();
+afterAll(receiver.close);
+const eventOf = operatorEvents();
 
 // Concurrent, because these tests mostly wait.
 describe.concurrent('on the deployed system', () => {
   const listing = z.object({ deliveries: z.array(subscriptionDeliverySchema) });
 
-  type Subscribed = { queue: string; id: string };
-
-  const pressureOn = async ({ queue, id }: Subscribed): Promise<SubscriptionView['backPressure']> => {
-    const answer = await callApi('GET', `/v2/queues/${queue}/subscriptions/${id}`);
+  const pressureOn = async ({
+    queue,
+    subscriptionId,
+  }: SubscribedQueue): Promise<SubscriptionView['backPressure']> => {
+    const answer = await callApi('GET', `/v2/queues/${queue}/subscriptions/${subscriptionId}`);
     return subscriptionViewSchema.parse(await answer.json()).backPressure;
   };
 
-  const deliveriesTo = async ({ queue, id }: Subscribed) => {
-    const answer = await callApi('GET', `/v2/queues/${queue}/subscriptions/${id}/deliveries?limit=100`);
+  const deliveriesTo = async ({ queue, subscriptionId }: SubscribedQueue) => {
+    const answer = await callApi(
+      'GET',
+      `/v2/queues/${queue}/subscriptions/${subscriptionId}/deliveries?limit=100`,
+    );
     return listing.parse(await answer.json()).deliveries;
   };
 
@@ -75,15 +57,13 @@ describe.concurrent('on the deployed system', () => {
     expect,
   }) => {
     const COUNT = 13;
-    const queue = `throttled-${randomUUID()}`;
-    const path = `/${queue}`;
-    await putQueue(queue, { retry_on_status: [429] });
-    const subscribed = {
-      queue,
-      id: await subscribe(queue, receiver.url(path), { adapt_to_throttling: true }),
-    };
+    const subscribed = await subscribedQueue(receiver, {
+      policy: { retry_on_status: [429] },
+      options: { adapt_to_throttling: true },
+    });
+    const { queue, path } = subscribed;
     throttle(path);
-    await publish(queue, 'one', COUNT);
+    await publishMany(queue, COUNT);
 
     await eventually('all deliveries', async () => {
       const ended = (await deliveriesTo(subscribed)).filter(({ status }) => status === 'delivered');
@@ -101,18 +81,9 @@ describe.concurrent('on the deployed system', () => {
     expect,
   }) => {
     const [COUNT, EACH] = [200, 3];
-    const queue = `policy-alone-${randomUUID()}`;
-    const path = `/${queue}`;
-    await putQueue(queue, {
-      retries_with_no_delay: 1,
-      minimum_delay_retries: 1,
-      minimum_delay: 2,
-      backoff_retries: 0,
-      maximum_delay_retries: 0,
-    });
-    await subscribe(queue, receiver.url(path));
-    receiver.script(path, [{ status: 503 }]);
-    await publish(queue, 'one', COUNT);
+    const policy = aBarePolicy({ retries_with_no_delay: 1, minimum_delay_retries: 1, minimum_delay: 2 });
+    const { queue, path } = await subscribedQueue(receiver, { policy, answers: [{ status: 503 }] });
+    await publishMany(queue, COUNT);
 
     const requests = await eventually('all requests', () => {
       const received = receiver.received(path);
@@ -124,36 +95,22 @@ describe.concurrent('on the deployed system', () => {
     );
   });
 
-  const events: OperatorEventMessage[] = [];
-
-  const eventOf = (queue: string, type: OperatorEventMessage['detail-type']): Promise<OperatorEventMessage> =>
-    eventually(`${type} of ${queue}`, async () => {
-      events.push(...(await inbox.take()));
-      return events.find((event) => event['detail-type'] === type && event.detail.queue === queue);
-    });
-
   it('a subscriber that is down gets probes only, one at a time, while its deliveries wait; then it gets them all', async ({
     expect,
   }) => {
     const startedAt = Date.now();
     const [FIRST, LATER] = [40, 3];
-    const queue = `down-${randomUUID()}`;
-    const path = `/${queue}`;
-    await putQueue(queue, {
-      retries_with_no_delay: 0,
-      minimum_delay: 1,
-      minimum_delay_retries: 30,
+    const subscribed = await subscribedQueue(receiver, {
+      policy: { retries_with_no_delay: 0, minimum_delay: 1, minimum_delay_retries: 30 },
+      options: { hold_while_down: true },
+      answers: [{ status: 503 }],
     });
-    const subscribed = {
-      queue,
-      id: await subscribe(queue, receiver.url(path), { hold_while_down: true }),
-    };
-    receiver.script(path, [{ status: 503 }]);
-    await publish(queue, 'first', FIRST);
+    const { queue, path, subscriptionId } = subscribed;
+    await publishMany(queue, FIRST);
     const { since, ...opened } = await eventually('an open circuit', () => pressureOn(subscribed));
     expect(opened).toMatchObject({ reason: 'circuit_open' });
     expect(opened).not.toHaveProperty('perSecond');
-    await publish(queue, 'later', LATER);
+    await publishMany(queue, LATER, { prefix: 'later' });
 
     await eventually('waiting deliveries', async () => {
       const waiting = (await deliveriesTo(subscribed)).filter(({ waiting: why }) => why === 'circuit_open');
@@ -180,8 +137,8 @@ describe.concurrent('on the deployed system', () => {
     await eventually('the end of the ramp', async () =>
       (await pressureOn(subscribed)) === undefined ? true : undefined,
     );
-    await publish(queue, 'last', 1);
-    const episode = { subscriptionId: subscribed.id, reason: 'circuit_open', since };
+    await publishMany(queue, 1, { prefix: 'last' });
+    const episode = { subscriptionId, reason: 'circuit_open', since };
     for (const type of ['subscription.slowed', 'subscription.resumed'] as const)
       expect((await eventOf(queue, type)).detail).toMatchObject(episode);
     expect(await pressureOn(subscribed)).toBeUndefined();

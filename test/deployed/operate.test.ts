@@ -7,41 +7,28 @@ import { dynamoRegistry } from '../../shared/adapters/dynamodb/subscription-regi
 import { systemClock } from '../../shared/adapters/system-clock.ts';
 import { encodeOperation } from '../../shared/wire/jobs/operation.ts';
 import { recoveryViewSchema, type RecoveryView } from '../../shared/wire/views/recovery.ts';
-import { callApi, deleteSubscription, deliveriesOf, putQueue, subscribe } from '../support/api-client.ts';
+import { answerOf, callApi, deleteSubscription, deliveriesOf } from '../support/api-client.ts';
 import { NO_RETRIES } from '../support/builders.ts';
 import { deployment } from '../support/deployment.ts';
 import { eventually, PATIENCE_MS } from '../support/eventually.ts';
 import { killWorkersIn } from '../support/processes.ts';
 import { startReceiver } from '../support/receiver.ts';
-import { publish, send, sendTogether, taken } from '../support/sqs-messages.ts';
+import { publish, publishMany, send, taken } from '../support/sqs-messages.ts';
+import { subscribedQueue } from '../support/subscribed-queue.ts';
 
 const { documents, endpoints } = deployment;
 
 const receiver = await startReceiver();
 afterAll(receiver.close);
 
-const answerOf = async (method: string, path: string, body?: unknown): Promise<unknown> => {
-  const response = await callApi(method, path, body);
-  const text = await response.text();
-  if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
-  return text === '' ? undefined : JSON.parse(text);
-};
-
-/** Creates a queue with `count` exhausted deliveries to a subscriber that fails by 500, which opens no circuit. */
+/** A queue with `count` exhausted deliveries to a subscriber that fails by 500, which opens no circuit. */
 const exhaustedMessages = async (count: number) => {
-  const queue = `operate-${randomUUID()}`;
-  const path = `/${queue}`;
-  receiver.script(path, [{ status: 500 }]);
-  await putQueue(queue, NO_RETRIES);
-  await subscribe(queue, receiver.url(path));
-  const bodies = Array.from({ length: count }, (_, id) => JSON.stringify({ queue, id: `m-${id}`, data: id }));
-  for (let start = 0; start < count; start += 10) {
-    await sendTogether(endpoints.ingressQueueUrl, bodies.slice(start, start + 10));
-  }
+  const subscribed = await subscribedQueue(receiver, { policy: NO_RETRIES, answers: [{ status: 500 }] });
+  await publishMany(subscribed.queue, count);
   await eventually('the end of all deliveries', async () =>
-    (await undelivered(queue, 'exhausted')) === count ? true : undefined,
+    (await undelivered(subscribed.queue, 'exhausted')) === count ? true : undefined,
   );
-  return { queue, path };
+  return subscribed;
 };
 
 const deliveriesPage = z.object({
@@ -122,16 +109,9 @@ describe.concurrent('a recovery on the deployed system', () => {
 
 describe.concurrent('a subscription that is deleted', () => {
   it('has its pending deliveries cancelled long before they are due', async () => {
-    const queue = `operate-${randomUUID()}`;
-    const path = `/${queue}`;
-    receiver.script(path, [{ status: 503 }]);
-    await putQueue(queue, {
-      ...NO_RETRIES,
-      minimum_delay_retries: 1,
-      minimum_delay: 900,
-      maximum_delay: 900,
-    });
-    const subscriptionId = await subscribe(queue, receiver.url(path));
+    const policy = { ...NO_RETRIES, minimum_delay_retries: 1, minimum_delay: 900, maximum_delay: 900 };
+    const answers = [{ status: 503 }] as const;
+    const { queue, path, subscriptionId } = await subscribedQueue(receiver, { policy, answers });
     await publish({ queue, id: 'm', data: 1 });
     await eventually('its first failure', async () =>
       (await undelivered(queue, 'retrying')) === 1 ? true : undefined,
@@ -158,13 +138,11 @@ describe.concurrent('an operation of an unknown kind', () => {
 
 describe.concurrent('a deleted queue that the API did not empty', () => {
   it('is no longer visible; operate removes the rest, and then the name is free', async () => {
-    const queue = `operate-${randomUUID()}`;
-    await putQueue(queue, NO_RETRIES);
-    const id = await subscribe(queue, receiver.url(`/${queue}`));
+    const { queue, subscriptionId } = await subscribedQueue(receiver);
     const deletedAt = Date.now();
     await dynamoRegistry(documents, endpoints.subscriptionsTable, systemClock).deleteQueue(queue, deletedAt);
     expect((await callApi('GET', `/v2/queues/${queue}`)).status).toBe(404);
-    expect((await callApi('GET', `/v2/queues/${queue}/subscriptions/${id}`)).status).toBe(404);
+    expect((await callApi('GET', `/v2/queues/${queue}/subscriptions/${subscriptionId}`)).status).toBe(404);
 
     await send(endpoints.operationQueueUrl, encodeOperation({ kind: 'cancellation', queue, deletedAt }));
     await eventually('its removal', async () => {

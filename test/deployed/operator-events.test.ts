@@ -1,55 +1,27 @@
-import { randomUUID } from 'node:crypto';
 import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openOperatorInbox, type OperatorInbox } from '../../local/operator-inbox.ts';
+import { afterAll, describe, expect, it } from 'vitest';
 import { subscriptionItemKey } from '../../shared/adapters/dynamodb/subscription-item.ts';
-import { eventBridgeClient } from '../../shared/adapters/eventbridge/operator-events.ts';
-import type { OperatorEventMessage } from '../../shared/wire/events/operator-event.ts';
-import { callApi, finishedDelivery, putQueue, subscribe } from '../support/api-client.ts';
+import { callApi, finishedDelivery } from '../support/api-client.ts';
 import { aBarePolicy } from '../support/builders.ts';
 import { deployment } from '../support/deployment.ts';
-import { eventually } from '../support/eventually.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { operatorEvents } from '../support/operator-events.ts';
+import { startReceiver } from '../support/receiver.ts';
 import { publish } from '../support/sqs-messages.ts';
+import { type SubscribedQueue, subscribedQueue } from '../support/subscribed-queue.ts';
 
 const DAY = 24 * 60 * 60 * 1000;
 
-const events: OperatorEventMessage[] = [];
-let inbox: OperatorInbox;
-let receiver: Receiver;
+const receiver = await startReceiver();
+afterAll(receiver.close);
+const eventOf = operatorEvents();
 
-beforeAll(async () => {
-  inbox = await openOperatorInbox(
-    { eventBridge: eventBridgeClient(deployment.client), sqs: deployment.sqs },
-    deployment.endpoints.operatorEventBus,
-  );
-  receiver = await startReceiver();
-});
-afterAll(async () => {
-  await inbox.close();
-  await receiver.close();
-});
-
-/** Waits for the first event of this type about a queue. Other events stay in `events` for later calls. */
-const eventOf = (queue: string, type: OperatorEventMessage['detail-type']): Promise<OperatorEventMessage> =>
-  eventually(`${type} of ${queue}`, async () => {
-    events.push(...(await inbox.take()));
-    return events.find((event) => event['detail-type'] === type && event.detail.queue === queue);
-  });
-
-type Subscribed = { queue: string; subscriptionId: string };
-
-/** Creates a queue without retries and with one subscriber that responds with this status. */
-const subscribed = async (status: number): Promise<Subscribed> => {
-  const queue = `events-${randomUUID()}`;
-  receiver.script(`/${queue}`, [{ status }]);
-  await putQueue(queue, aBarePolicy());
-  return { queue, subscriptionId: await subscribe(queue, receiver.url(`/${queue}`)) };
-};
+/** A queue without retries, with one subscriber that responds with this status. */
+const subscribed = (status: number): Promise<SubscribedQueue> =>
+  subscribedQueue(receiver, { policy: aBarePolicy(), answers: [{ status }] });
 
 /** Sets the failures of a subscription, to simulate days of failures. */
 const failedBefore = async (
-  { queue, subscriptionId }: Subscribed,
+  { queue, subscriptionId }: SubscribedQueue,
   failing: { since: number; failures: number },
 ): Promise<void> => {
   await deployment.dynamo.send(
@@ -62,12 +34,12 @@ const failedBefore = async (
   );
 };
 
-const deliveryOf = async ({ queue }: Subscribed, id: string) => {
+const deliveryOf = async ({ queue }: SubscribedQueue, id: string) => {
   await publish({ queue, id, data: {} });
   return finishedDelivery(queue, id);
 };
 
-const viewOf = async ({ queue, subscriptionId }: Subscribed): Promise<unknown> =>
+const viewOf = async ({ queue, subscriptionId }: SubscribedQueue): Promise<unknown> =>
   (await callApi('GET', `/v2/queues/${queue}/subscriptions/${subscriptionId}`)).json();
 
 const rfc3339 = (time: number): string => new Date(time).toISOString();
@@ -75,8 +47,9 @@ const rfc3339 = (time: number): string => new Date(time).toISOString();
 // Concurrent, because these tests mostly wait.
 describe.concurrent('an operator with a rule on the event bus', () => {
   it('gets an event for an exhausted delivery', async () => {
-    const { queue, subscriptionId } = await subscribed(500);
-    const { attempts } = await deliveryOf({ queue, subscriptionId }, 'm');
+    const about = await subscribed(500);
+    const { queue, subscriptionId } = about;
+    const { attempts } = await deliveryOf(about, 'm');
     const { detail } = await eventOf(queue, 'delivery.exhausted');
     const [first] = attempts;
     expect(detail).toEqual({

@@ -29,7 +29,11 @@ const send = ({ method, path, credentials, text }: Call): Promise<Response> => {
   });
 };
 
-const succeeded = async (method: string, path: string, body?: unknown): Promise<unknown> => {
+/**
+ * The parsed body of an answer.
+ * @throws if the API refuses the call
+ */
+export const answerOf = async (method: string, path: string, body?: unknown): Promise<unknown> => {
   const response = await callApi(method, path, body);
   const text = await response.text();
   if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
@@ -37,10 +41,10 @@ const succeeded = async (method: string, path: string, body?: unknown): Promise<
 };
 
 export const putQueue = (queue: string, policy?: PartialRetryPolicy): Promise<unknown> =>
-  succeeded('PUT', `/v2/queues/${queue}`, policy === undefined ? {} : { _retry_policy: policy });
+  answerOf('PUT', `/v2/queues/${queue}`, policy === undefined ? {} : { _retry_policy: policy });
 
 export const deleteSubscription = (queue: string, subscriptionId: string): Promise<unknown> =>
-  succeeded('DELETE', `/v2/queues/${queue}/subscriptions/${subscriptionId}`);
+  answerOf('DELETE', `/v2/queues/${queue}/subscriptions/${subscriptionId}`);
 
 /** Subscribes, and returns the subscription's id. */
 export const subscribe = async (
@@ -48,7 +52,7 @@ export const subscribe = async (
   subscriber: string,
   options: Record<string, unknown> = {},
 ): Promise<string> => {
-  const answer = await succeeded('POST', `/v2/queues/${queue}/subscriptions`, { subscriber, options });
+  const answer = await answerOf('POST', `/v2/queues/${queue}/subscriptions`, { subscriber, options });
   return z.object({ subscription_id: z.string() }).parse(answer).subscription_id;
 };
 
@@ -105,14 +109,14 @@ export const finishedDelivery = async (queue: string, messageId: string): Promis
   return delivery;
 };
 
+type DeliveryIds = Pick<DeliveryView, 'queue' | 'messageId' | 'subscriptionId'>;
+
+export const deliveryPath = ({ queue, messageId, subscriptionId }: DeliveryIds): string =>
+  `/v2/queues/${queue}/messages/${messageId}/deliveries/${subscriptionId}`;
+
 /** Retries an ended delivery. The API answers 409 until deliver has completed the pending steps of the end. */
-export const retryEnded = ({
-  queue,
-  messageId,
-  subscriptionId,
-}: Pick<DeliveryView, 'queue' | 'messageId' | 'subscriptionId'>): Promise<number> =>
+export const retryEnded = ({ queue, messageId, subscriptionId }: DeliveryIds): Promise<number> =>
   eventually(`an accepted retry of ${messageId}`, async () => {
-    const path = `/v2/queues/${queue}/messages/${messageId}/deliveries/${subscriptionId}/retry`;
-    const { status } = await callApi('POST', path);
+    const { status } = await callApi('POST', `${deliveryPath({ queue, messageId, subscriptionId })}/retry`);
     return status === 202 ? status : undefined;
   });

@@ -50,6 +50,23 @@ export const sendTogether = async (queueUrl: string, bodies: readonly string[]):
   if (Failed.length > 0) throw new Error(`SQS refused ${Failed.length} of the batch`);
 };
 
+/** Sends any number of bodies, ten at a time. */
+export const sendAll = async (queueUrl: string, bodies: readonly string[]): Promise<void> => {
+  for (let from = 0; from < bodies.length; from += 10)
+    await sendTogether(queueUrl, bodies.slice(from, from + 10));
+};
+
+/** Publishes messages with the ids `m-0`, `m-1`, …, whose data is their number. */
+export const publishMany = (
+  queue: string,
+  count: number,
+  { prefix = 'm', queueUrl = deployment.endpoints.ingressQueueUrl } = {},
+): Promise<void> =>
+  sendAll(
+    queueUrl,
+    Array.from({ length: count }, (_, data) => JSON.stringify({ queue, id: `${prefix}-${data}`, data })),
+  );
+
 /**
  * Seconds for which other messages stay hidden, so that the ones behind them are received. Random, so that two tests do not
  * hide a message from each other again and again in the same rhythm.
