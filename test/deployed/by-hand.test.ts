@@ -4,8 +4,10 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { encodeWakeUp } from '../../shared/wire/jobs/delivery-job.ts';
 import { deliveryViewSchema, type DeliveryView } from '../../shared/wire/views/delivery.ts';
 import {
+  answerOf,
   callApi,
   deliveriesOf,
+  deliveryPath,
   finishedDeliveries,
   finishedDelivery,
   isOver,
@@ -14,28 +16,21 @@ import {
   subscribe,
   subscribeAll,
 } from '../support/api-client.ts';
+import { aBarePolicy } from '../support/builders.ts';
 import { deployment } from '../support/deployment.ts';
 import { eventually } from '../support/eventually.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { publish, send } from '../support/sqs-messages.ts';
+import { subscribedQueue } from '../support/subscribed-queue.ts';
 
-const retries = (count: number, delaySeconds: number) => ({
-  retries_with_no_delay: 0,
-  minimum_delay_retries: count,
-  minimum_delay: delaySeconds,
-  maximum_delay: delaySeconds,
-  backoff_retries: 0,
-  maximum_delay_retries: 0,
-});
+const retries = (count: number, seconds: number) =>
+  aBarePolicy({ minimum_delay_retries: count, minimum_delay: seconds, maximum_delay: seconds });
 
 const receiver = await startReceiver();
 afterAll(receiver.close);
 
-const pathOf = ({ queue, messageId, subscriptionId }: DeliveryView): string =>
-  `/v2/queues/${queue}/messages/${messageId}/deliveries/${subscriptionId}`;
-
 const callAction = async (delivery: DeliveryView, action: 'retry' | 'cancel') => {
-  const response = await callApi('POST', `${pathOf(delivery)}/${action}`);
+  const response = await callApi('POST', `${deliveryPath(delivery)}/${action}`);
   return { status: response.status, body: await response.json() };
 };
 
@@ -95,10 +90,10 @@ describe.concurrent('manual retry and cancellation on the deployed system', () =
   });
 
   it('retries now instead of at the scheduled time, and starts another round after the end', async () => {
-    const queue = `round-${randomUUID()}`;
-    receiver.script(`/${queue}`, [{ status: 503 }, { status: 503 }, { status: 200 }]);
-    await putQueue(queue, retries(1, 3600));
-    await subscribe(queue, receiver.url(`/${queue}`));
+    const { queue } = await subscribedQueue(receiver, {
+      policy: retries(1, 3600),
+      answers: [{ status: 503 }, { status: 503 }, { status: 200 }],
+    });
     await publish({ queue, id: 'm', data: 1 });
     const [scheduled] = await waiting(queue, 1);
     if (scheduled === undefined) throw new Error('no delivery has a next attempt');
@@ -113,7 +108,7 @@ describe.concurrent('manual retry and cancellation on the deployed system', () =
 
     await retryEnded(exhausted);
     const delivered = await eventually('a success', async () => {
-      const view = deliveryViewSchema.parse(await (await callApi('GET', pathOf(scheduled))).json());
+      const view = deliveryViewSchema.parse(await answerOf('GET', deliveryPath(scheduled)));
       return view.status === 'delivered' ? view : undefined;
     });
     expect(delivered.attempts.map(({ number, round, phase }) => [number, round, phase])).toEqual([
@@ -124,11 +119,10 @@ describe.concurrent('manual retry and cancellation on the deployed system', () =
   });
 
   it('makes no further request after a cancellation, even after a stray wake-up', async () => {
-    const queue = `cancel-${randomUUID()}`;
-    const [path, other] = [`/${queue}/cancelled`, `/${queue}/other`];
-    for (const each of [path, other]) receiver.script(each, [{ status: 503 }]);
-    await putQueue(queue, retries(1, 5));
-    await subscribe(queue, receiver.url(path));
+    const answers = [{ status: 503 }] as const;
+    const { queue, path } = await subscribedQueue(receiver, { policy: retries(1, 5), answers });
+    const other = `${path}/other`;
+    receiver.script(other, answers);
     await publish({ queue, id: 'm', data: 1 });
     const [delivery] = await waiting(queue, 1);
     if (delivery === undefined) throw new Error('no delivery has a next attempt');

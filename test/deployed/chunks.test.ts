@@ -8,7 +8,15 @@ import { primaryKey } from '../../shared/config/tables.ts';
 import { isSuccess, type Chunk } from '../../shared/domain/delivery/chunk.ts';
 import { deliveryViewSchema, type DeliveryView } from '../../shared/wire/views/delivery.ts';
 import { booksViewSchema } from '../../shared/wire/views/books.ts';
-import { callApi, deliveriesOf, finishedDeliveries, putQueue, subscribe } from '../support/api-client.ts';
+import {
+  answerOf,
+  callApi,
+  deliveriesOf,
+  deliveryPath,
+  finishedDeliveries,
+  putQueue,
+  subscribe,
+} from '../support/api-client.ts';
 import { aBarePolicy } from '../support/builders.ts';
 import { deployment } from '../support/deployment.ts';
 import { eventually } from '../support/eventually.ts';
@@ -55,22 +63,18 @@ const subscribed = async (count: number) => {
   return { queue, paths, ids };
 };
 
-const asJson = async (path: string): Promise<unknown> => {
-  const response = await callApi('GET', path);
-  if (!response.ok) throw new Error(`${path}: ${response.status}`);
-  return await response.json();
-};
-
-const deliveryAt = (queue: string, id: string): string => `/v2/queues/${queue}/messages/m/deliveries/${id}`;
-
 const delivered = (queue: string, id: string, round: number): Promise<DeliveryView> =>
   eventually(`round ${round} delivered`, async () => {
-    const view = deliveryViewSchema.parse(await asJson(deliveryAt(queue, id)));
+    const view = deliveryViewSchema.parse(
+      await answerOf('GET', deliveryPath({ queue, messageId: 'm', subscriptionId: id })),
+    );
     return view.status === 'delivered' && view.attempts.at(-1)?.round === round ? view : undefined;
   });
 
-const callAction = async (queue: string, id: string, action: 'retry' | 'cancel'): Promise<number> =>
-  (await callApi('POST', `${deliveryAt(queue, id)}/${action}`)).status;
+const callAction = async (queue: string, id: string, action: 'retry' | 'cancel'): Promise<number> => {
+  const path = deliveryPath({ queue, messageId: 'm', subscriptionId: id });
+  return (await callApi('POST', `${path}/${action}`)).status;
+};
 
 describe.concurrent('a fan-out of ten on the deployed system', () => {
   it('stores nine successes in one record and the failed delivery in another, and the API shows all ten', async () => {
@@ -101,21 +105,23 @@ describe.concurrent('a fan-out of ten on the deployed system', () => {
       paths.map((path) => (path === failingPath ? 2 : 1)),
     );
 
-    expect(await asJson(`/v2/queues/${queue}/messages/m`)).toMatchObject({
+    expect(await answerOf('GET', `/v2/queues/${queue}/messages/m`)).toMatchObject({
       deliveries: { delivered: 10, pending: 0, retrying: 0 },
     });
     const { books, balances } = booksViewSchema.parse(
-      await asJson(`/v2/queues/${queue}/books?since=${since}`),
+      await answerOf('GET', `/v2/queues/${queue}/books?since=${since}`),
     );
     expect(books).toMatchObject({ accepted: 1, matched: 10, delivered: 10, pending: 0 });
     expect(balances).toBe(true);
 
     for (const id of ids.slice(0, 2)) {
-      expect(await asJson(`/v2/queues/${queue}/books?since=${since}&subscription=${id}`)).toMatchObject({
+      expect(
+        await answerOf('GET', `/v2/queues/${queue}/books?since=${since}&subscription=${id}`),
+      ).toMatchObject({
         books: { accepted: 1, matched: 1, delivered: 1, unfinished: 0 },
         balances: true,
       });
-      expect(await asJson(`/v2/queues/${queue}/subscriptions/${id}/deliveries`)).toMatchObject({
+      expect(await answerOf('GET', `/v2/queues/${queue}/subscriptions/${id}/deliveries`)).toMatchObject({
         deliveries: [{ messageId: 'm', subscriptionId: id, attemptCount: id === failingId ? 2 : 1 }],
       });
     }

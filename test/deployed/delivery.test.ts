@@ -2,18 +2,12 @@ import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { randomUUID } from 'node:crypto';
 import { afterAll, describe, expect, it } from 'vitest';
 import { itemKeyOf } from '../../shared/adapters/dynamodb/delivery-keys.ts';
-import {
-  callApi,
-  deleteSubscription,
-  deliveriesOf,
-  finishedDelivery,
-  putQueue,
-  subscribe,
-} from '../support/api-client.ts';
+import { callApi, deleteSubscription, deliveriesOf, finishedDelivery } from '../support/api-client.ts';
 import { deployment, invoke } from '../support/deployment.ts';
 import { eventually } from '../support/eventually.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { publish, send, taken } from '../support/sqs-messages.ts';
+import { subscribedQueue } from '../support/subscribed-queue.ts';
 
 const { deliveriesTable, deliveryDeadLetterUrl, functions, ingressQueueUrl, retryQueueUrl } =
   deployment.endpoints;
@@ -21,16 +15,11 @@ const { deliveriesTable, deliveryDeadLetterUrl, functions, ingressQueueUrl, retr
 const receiver = await startReceiver();
 afterAll(receiver.close);
 
-const newQueue = async (options: Record<string, unknown> = {}) => {
-  const queue = `delivery-${randomUUID()}`;
-  await putQueue(queue);
-  const subscriptionId = await subscribe(queue, receiver.url(`/${queue}`), options);
-  return { queue, path: `/${queue}`, subscriptionId };
-};
-
 describe('a webhook from the deployed system', () => {
   it('carries the data byte for byte, in the documented envelope with the documented headers', async () => {
-    const { queue, path } = await newQueue({ post_headers: { 'x-tenant': 'blue' } });
+    const { queue, path } = await subscribedQueue(receiver, {
+      options: { post_headers: { 'x-tenant': 'blue' } },
+    });
     const data = '{ "2": 1, "1": 12345678901234567890, "text": "\\u00e9\\/ é", "nothing": null }';
     await send(ingressQueueUrl, `{"queue":"${queue}","id":"m","type":"order.created","data":${data}}`);
     await finishedDelivery(queue, 'm');
@@ -49,7 +38,7 @@ describe('a webhook from the deployed system', () => {
   });
 
   it('carries the body that was posted to the API, with the given id or a generated one', async () => {
-    const { queue, path } = await newQueue();
+    const { queue, path } = await subscribedQueue(receiver);
     const response = await callApi('POST', `/v2/queues/${queue}/messages`, {
       messages: [{ body: { b: 1, a: [1.5, 'x'] }, id: 'posted', type: 'thing' }, { body: 'plain text' }],
     });
@@ -66,8 +55,8 @@ describe('a webhook from the deployed system', () => {
   });
 
   it('is retried after Retry-After and not earlier', async () => {
-    const { queue, path } = await newQueue();
-    receiver.script(path, [{ status: 503, headers: { 'retry-after': '3' } }, { status: 200 }]);
+    const answers = [{ status: 503, headers: { 'retry-after': '3' } }, { status: 200 }] as const;
+    const { queue, path } = await subscribedQueue(receiver, { answers });
     await publish({ queue, id: 'm', data: 1 });
     await finishedDelivery(queue, 'm');
     const [first, second] = receiver.received(path).map(({ arrivedAt }) => arrivedAt);
@@ -76,8 +65,7 @@ describe('a webhook from the deployed system', () => {
   });
 
   it('disables its subscription on a 410, so that the next delivery is cancelled', async () => {
-    const { queue, path } = await newQueue();
-    receiver.script(path, [{ status: 410 }]);
+    const { queue } = await subscribedQueue(receiver, { answers: [{ status: 410 }] });
     await publish({ queue, id: 'gone', data: 1 });
     expect(await finishedDelivery(queue, 'gone')).toMatchObject({ status: 'rejected', reason: 'gone' });
     // First attempts may use a subscription up to five seconds old (the subscription cache).
@@ -94,10 +82,9 @@ describe('a webhook from the deployed system', () => {
 
 describe('a subscription that is deleted between retries', () => {
   it('gets no further request, and the delivery is cancelled', async () => {
-    const { queue, path, subscriptionId } = await newQueue({
-      _retry_policy: { retries_with_no_delay: 0, minimum_delay: 2 },
-    });
-    receiver.script(path, [{ status: 500 }]);
+    const policy = { retries_with_no_delay: 0, minimum_delay: 2 };
+    const answers = [{ status: 500 }] as const;
+    const { queue, path, subscriptionId } = await subscribedQueue(receiver, { policy, answers });
     await publish({ queue, id: 'm', data: 1 });
     await receiver.waitFor(path, 1);
     await deleteSubscription(queue, subscriptionId);
@@ -113,10 +100,9 @@ describe('a subscription that is deleted between retries', () => {
 
 describe('the safety net of the deployed system', () => {
   it('resumes a retry whose wake-up was lost', async () => {
-    const { queue, path, subscriptionId } = await newQueue({
-      _retry_policy: { retries_with_no_delay: 0, minimum_delay: 600, maximum_delay: 600 },
-    });
-    receiver.script(path, [{ status: 500 }, { status: 200 }]);
+    const policy = { retries_with_no_delay: 0, minimum_delay: 600, maximum_delay: 600 };
+    const answers = [{ status: 500 }, { status: 200 }] as const;
+    const { queue, subscriptionId } = await subscribedQueue(receiver, { policy, answers });
     await publish({ queue, id: 'm', data: 1 });
     await eventually('the first failure', async () =>
       (await deliveriesOf(queue, 'm'))?.find(({ status }) => status === 'retrying'),

@@ -14,7 +14,8 @@ import { deployment } from '../support/deployment.ts';
 import { eventually } from '../support/eventually.ts';
 import { killWorkersIn } from '../support/processes.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
-import { sendTogether } from '../support/sqs-messages.ts';
+import { publishMany } from '../support/sqs-messages.ts';
+import { subscribedQueue } from '../support/subscribed-queue.ts';
 
 const ROUNDS = 10;
 const MESSAGES = 10;
@@ -70,23 +71,11 @@ const answerOf = (method: string, path: string, body?: unknown): Promise<unknown
 const deliveredOf = async (queue: string): Promise<number> =>
   booksViewSchema.parse(await answerOf('GET', `/v2/queues/${queue}/books?since=${since}`)).books.delivered;
 
-const bodiesFor = (queue: string, count: number): string[] =>
-  Array.from({ length: count }, (_, id) => JSON.stringify({ queue, id: `m-${id}`, data: id }));
-
-const sendAll = async (bodies: readonly string[]): Promise<void> => {
-  for (let from = 0; from < bodies.length; from += 10)
-    await sendTogether(deployment.endpoints.ingressQueueUrl, bodies.slice(from, from + 10));
-};
-
 /** Creates a queue with exhausted deliveries to a subscriber that is available again. */
 const exhaustedQueue = async (): Promise<string> => {
-  const queue = `recovered-${randomUUID()}`;
-  const path = `/${queue}/0`;
-  await putQueue(queue, NO_RETRIES);
   // 500 opens no circuit, behind which deliveries wait.
-  receiver.script(path, [{ status: 500 }]);
-  await subscribe(queue, receiver.url(path));
-  await sendAll(bodiesFor(queue, TO_RECOVER));
+  const { queue, path } = await subscribedQueue(receiver, { policy: NO_RETRIES, answers: [{ status: 500 }] });
+  await publishMany(queue, TO_RECOVER);
   await eventually('the exhausted deliveries', async () => {
     const { books } = booksViewSchema.parse(
       await answerOf('GET', `/v2/queues/${queue}/books?since=${since}`),
@@ -130,7 +119,7 @@ const isRecovered = async (queue: string, id: string): Promise<boolean> => {
 const requestsTo = (...queues: string[]): number[] =>
   receiver
     .received()
-    .filter(({ path }) => queues.some((queue) => path.startsWith(`/${queue}/`)))
+    .filter(({ path }) => queues.some((queue) => path.startsWith(`/${queue}`)))
     .map(({ arrivedAt }) => arrivedAt);
 
 const killAfter = async (requests: number, requestCount: () => number) => {
@@ -150,11 +139,10 @@ describe(`after kill -9 of every function process at a random moment (seed ${see
     async ({ round, chance, after }) => {
       const [toRecover, queue] = [await exhaustedQueue(), await subscribed(chance)];
       const killing = killAfter(after, () => requestsTo(toRecover, queue).length - TO_RECOVER);
-      const bodies = bodiesFor(queue, MESSAGES);
-      await sendAll(bodies.slice(0, MESSAGES / 2));
+      await publishMany(queue, MESSAGES / 2, { prefix: 'first' });
       const recovery = await recover(toRecover);
       await pause(chance.int(0, 2_000));
-      await sendAll(bodies.slice(MESSAGES / 2));
+      await publishMany(queue, MESSAGES / 2, { prefix: 'second' });
 
       const { killed, killedAt } = await killing;
       expect(killed).toBeGreaterThan(0);

@@ -15,18 +15,12 @@ import { placeOrder } from '../../examples/transactional-outbox/place-order.ts';
 import { projectNode, projectRoot } from '../../local/install/paths.mjs';
 import { awsEnvironment } from '../../local/local-aws.ts';
 import { loopbackPort } from '../../local/loopback-port.ts';
-import { callApi } from '../support/api-client.ts';
+import { answerOf } from '../support/api-client.ts';
 import { deployment } from '../support/deployment.ts';
 import { eventually } from '../support/eventually.ts';
 import { startReceiver, type Answer, type ReceivedRequest } from '../support/receiver.ts';
 
 const { client, dynamo, endpoints } = deployment;
-
-const post = async (path: string, body: object): Promise<unknown> => {
-  const response = await callApi('POST', path, body);
-  if (!response.ok) throw new Error(`${path} got ${response.status}: ${await response.text()}`);
-  return response.json();
-};
 
 const subscribed = z.object({ subscription_id: z.string(), secret: z.string() });
 
@@ -61,7 +55,7 @@ describe('the examples of a Lambda producer and of a receiver with Powertools', 
     const [accounts, idempotency] = [await newTable('account'), await newTable('id')];
     const receiver = await startReceiver();
     const { secret } = subscribed.parse(
-      await post('/v2/queues/payments/subscriptions', { subscriber: receiver.url('/payments') }),
+      await answerOf('POST', '/v2/queues/payments/subscriptions', { subscriber: receiver.url('/payments') }),
     );
     environment({
       INGRESS_QUEUE_URL: endpoints.ingressQueueUrl,
@@ -107,11 +101,13 @@ describe('the examples of a transactional outbox and of a receiver with Express'
     url = `http://127.0.0.1:${port}`;
     const subscriptions = '/v2/queues/orders/subscriptions';
     const { subscription_id: id } = subscribed.parse(
-      await post(subscriptions, { subscriber: `${url}/webhooks` }),
+      await answerOf('POST', subscriptions, { subscriber: `${url}/webhooks` }),
     );
     const { publicKey } = z
       .object({ publicKey: z.string() })
-      .parse(await post(`${subscriptions}/${id}/secret/rotate`, { type: 'v1a', graceSeconds: 0 }));
+      .parse(
+        await answerOf('POST', `${subscriptions}/${id}/secret/rotate`, { type: 'v1a', graceSeconds: 0 }),
+      );
     receiver = spawn(projectNode, ['examples/express-receiver/receiver.ts'], {
       cwd: projectRoot,
       env: { ...process.env, PORT: String(port), WEBHOOK_KEYS: publicKey },
@@ -159,7 +155,7 @@ describe('the examples of a transactional outbox and of a receiver with Express'
     await eventually('the repeat', async () => {
       const { duplicates } = z
         .object({ duplicates: z.number().optional() })
-        .parse(await (await callApi('GET', message)).json());
+        .parse(await answerOf('GET', message));
       return duplicates === 1 ? duplicates : undefined;
     });
   });

@@ -9,7 +9,7 @@ import {
   type ReceivedDelivery,
 } from '../../cli/commands/forward/forward-deliveries.ts';
 import { itemKeyOf } from '../../shared/adapters/dynamodb/delivery-keys.ts';
-import { callApi, finishedDelivery, putQueue } from '../support/api-client.ts';
+import { answerOf, finishedDelivery, putQueue } from '../support/api-client.ts';
 import { NO_RETRIES } from '../support/builders.ts';
 import { deployment, invoke } from '../support/deployment.ts';
 import { eventually } from '../support/eventually.ts';
@@ -23,12 +23,6 @@ const queue = `pull-${randomUUID()}`;
 let subscriptionId: string;
 let secret: string;
 let token: string;
-
-const post = async (path: string, body: object): Promise<unknown> => {
-  const response = await callApi('POST', path, body);
-  if (!response.ok) throw new Error(`${path} got ${response.status}: ${await response.text()}`);
-  return response.status === 204 ? undefined : response.json();
-};
 
 /** Calls a route as the subscriber, without AWS credentials. */
 const bySubscriber = (step: string, body: object, bearer = token, id = subscriptionId): Promise<Response> =>
@@ -66,13 +60,13 @@ const endLease = async ({ messageId }: ReceivedDelivery): Promise<void> => {
 beforeAll(async () => {
   await putQueue(queue, { ...NO_RETRIES, retries_with_no_delay: 1 });
   const subscriptions = `/v2/queues/${queue}/subscriptions`;
-  const subscribed = await post(subscriptions, { subscriber: 'pull:' });
+  const subscribed = await answerOf('POST', subscriptions, { subscriber: 'pull:' });
   ({ subscription_id: subscriptionId, secret } = z
     .object({ subscription_id: z.string(), secret: z.string() })
     .parse(subscribed));
   ({ token } = z
     .object({ token: z.string() })
-    .parse(await post(`${subscriptions}/${subscriptionId}/pull-token`, {})));
+    .parse(await answerOf('POST', `${subscriptions}/${subscriptionId}/pull-token`, {})));
 });
 
 describe('a pull subscription on the deployed system', () => {
@@ -86,7 +80,7 @@ describe('a pull subscription on the deployed system', () => {
     await invoke(functions.reconcile);
 
     const operated = `/v2/queues/${queue}/subscriptions/${subscriptionId}`;
-    const again = await receiveAll(() => post(`${operated}/receive`, { max: 100 }));
+    const again = await receiveAll(() => answerOf('POST', `${operated}/receive`, { max: 100 }));
     expect(again.map(({ attempt }) => attempt)).toEqual([2, 2, 2]);
     expect(idsOf(again)).toEqual(MESSAGES);
     for (const { headers, body } of again) new Webhook(secret).verify(body, headers);

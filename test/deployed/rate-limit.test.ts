@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, describe, expect, it } from 'vitest';
 import { MIN_PER_SECOND } from '../../shared/domain/subscription/rate-limit.ts';
-import { callApi, putQueue, subscribe } from '../support/api-client.ts';
-import { deployment } from '../support/deployment.ts';
+import { answerOf, putQueue, subscribe } from '../support/api-client.ts';
 import { startReceiver, type ReceivedRequest } from '../support/receiver.ts';
-import { sendTogether } from '../support/sqs-messages.ts';
+import { publishMany } from '../support/sqs-messages.ts';
 
 const WINDOW_SECONDS = 10;
 const MESSAGES = 120;
@@ -39,17 +38,11 @@ describe('a rate limit on the deployed system, with ten concurrent function inst
     const id = await subscribe(queue, receiver.url(limited), { max_per_second: MIN_PER_SECOND });
     await subscribe(queue, receiver.url(free));
     failSome(limited);
-    const bodies = Array.from({ length: MESSAGES }, (_, index) =>
-      JSON.stringify({ queue, id: `m-${index}`, data: index }),
-    );
-    for (let start = 0; start < MESSAGES; start += 10)
-      await sendTogether(deployment.endpoints.ingressQueueUrl, bodies.slice(start, start + 10));
+    await publishMany(queue, MESSAGES);
     await receiver.waitFor(free, MESSAGES);
     expect(receiver.received(limited).length).toBeLessThanOrEqual(1);
 
-    const options = { max_per_second: 10 };
-    const changed = await callApi('PATCH', `/v2/queues/${queue}/subscriptions/${id}`, { options });
-    expect(changed.status).toBe(200);
+    await answerOf('PATCH', `/v2/queues/${queue}/subscriptions/${id}`, { options: { max_per_second: 10 } });
     const drained = await receiver.waitFor(limited, MESSAGES + MESSAGES / 10);
     expect(mostInAWindow(drained)).toBeLessThanOrEqual(105);
     expect(receiver.received(free)).toHaveLength(MESSAGES);

@@ -2,7 +2,7 @@ import { createPublicKey, type KeyObject, randomBytes, randomUUID, verify } from
 import { Webhook } from 'standardwebhooks';
 import { afterAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { callApi, finishedDelivery } from '../support/api-client.ts';
+import { answerOf, finishedDelivery } from '../support/api-client.ts';
 import { deployment } from '../support/deployment.ts';
 import { startReceiver, type ReceivedRequest } from '../support/receiver.ts';
 import { publish } from '../support/sqs-messages.ts';
@@ -17,22 +17,16 @@ const rotatedSchema = z.object({ secret: z.string().optional() });
 
 const jwksSchema = z.object({ keys: z.array(z.looseObject({})) });
 
-const post = async (path: string, body: object): Promise<unknown> => {
-  const response = await callApi('POST', path, body);
-  if (!response.ok) throw new Error(`${path} got ${response.status}: ${await response.text()}`);
-  return response.json();
-};
-
 const newSubscription = async () => {
   const queue = `signatures-${randomUUID()}`;
   const subscriptions = `/v2/queues/${queue}/subscriptions`;
-  const answer = await post(subscriptions, { subscriber: receiver.url(`/${queue}`) });
+  const answer = await answerOf('POST', subscriptions, { subscriber: receiver.url(`/${queue}`) });
   const { subscription_id: id, secret } = subscribedSchema.parse(answer);
   return {
     queue,
     secret,
     rotate: async (body: object) =>
-      rotatedSchema.parse(await post(`${subscriptions}/${id}/secret/rotate`, body)),
+      rotatedSchema.parse(await answerOf('POST', `${subscriptions}/${id}/secret/rotate`, body)),
     /** What a receiver reads, which has no credentials. */
     publicKeys: async (): Promise<KeyObject[]> => {
       const { keys } = jwksSchema.parse(

@@ -3,7 +3,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { healthSchema } from '../../functions/api/service/routes.ts';
 import { subscriptionViewSchema } from '../../shared/wire/views/subscription.ts';
-import { callApi, deliveriesOf, finishedDelivery, subscribe } from '../support/api-client.ts';
+import { answerOf, callApi, deliveriesOf, finishedDelivery, subscribe } from '../support/api-client.ts';
 import { deployment } from '../support/deployment.ts';
 import { eventually } from '../support/eventually.ts';
 import { startReceiver, type ReceivedRequest } from '../support/receiver.ts';
@@ -17,14 +17,8 @@ afterAll(receiver.close);
 const received = (path: string) =>
   receiver.received(path).map(({ headers, body }) => ({ headers, body: body.toString() }));
 
-const asJson = async (method: string, path: string, body?: unknown): Promise<unknown> => {
-  const response = await callApi(method, path, body);
-  expect(response.status, `${method} ${path}`).toBeLessThan(300);
-  return response.json();
-};
-
 const post = async (queue: string, body: unknown): Promise<string> => {
-  const answer = await asJson('POST', `/v2/queues/${queue}/messages`, { messages: [{ body }] });
+  const answer = await answerOf('POST', `/v2/queues/${queue}/messages`, { messages: [{ body }] });
   const [id = ''] = z.object({ ids: z.array(z.string()) }).parse(answer).ids;
   return id;
 };
@@ -36,16 +30,16 @@ describe('the lifecycle of a subscription', () => {
     const id = await subscribe(queue, first);
     const path = `/v2/queues/${queue}/subscriptions/${id}`;
 
-    await asJson('PATCH', path, { subscriber: second, options: { raw_delivery: true } });
+    await answerOf('PATCH', path, { subscriber: second, options: { raw_delivery: true } });
     await finishedDelivery(queue, await post(queue, 'moved'));
     expect(received('/life-1')).toEqual([]);
     expect(received('/life-2').map(({ body }) => body)).toEqual(['"moved"']);
 
-    await asJson('POST', `${path}/disable`);
+    await answerOf('POST', `${path}/disable`);
     const missed = await finishedDelivery(queue, await post(queue, 'missed'));
     expect(missed).toMatchObject({ status: 'cancelled', reason: 'disabled' });
 
-    const enabled = subscriptionViewSchema.parse(await asJson('POST', `${path}/enable`));
+    const enabled = subscriptionViewSchema.parse(await answerOf('POST', `${path}/enable`));
     expect(enabled).not.toHaveProperty('disabled');
     await finishedDelivery(queue, await post(queue, 'back'));
 
@@ -71,7 +65,7 @@ describe('the lifecycle of a subscription', () => {
     };
 
     expect(await delivered()).toEqual(Array(3).fill('delivered'));
-    const shown = await asJson('PATCH', path, { options: { auth: second } });
+    const shown = await answerOf('PATCH', path, { options: { auth: second } });
     isAccepted = ({ headers }) => headers['x-api-key'] === second.value;
     // First attempts may still use the cached credentials.
     expect(await delivered()).toEqual(Array(3).fill('delivered'));
@@ -80,7 +74,7 @@ describe('the lifecycle of a subscription', () => {
 
   it('starts with a confirmation by the subscriber where the queue requires it', async () => {
     const queue = `confirm-${randomUUID()}`;
-    await callApi('PUT', `/v2/queues/${queue}`, { _confirm_subscriptions: true });
+    await answerOf('PUT', `/v2/queues/${queue}`, { _confirm_subscriptions: true });
     const id = await subscribe(queue, receiver.url('/confirm'));
     const path = `/v2/queues/${queue}/subscriptions/${id}`;
     const early = await post(queue, 'early');
@@ -93,13 +87,13 @@ describe('the lifecycle of a subscription', () => {
       .parse(JSON.parse(asked.body));
     expect(type).toBe('posthaste.subscription_confirmation');
     await eventually('the record of the early message', () => deliveriesOf(queue, early));
-    expect(await asJson('GET', path)).toMatchObject({ confirmed: false });
+    expect(await answerOf('GET', path)).toMatchObject({ confirmed: false });
 
     // The link needs no signature; with a wrong token it returns 404.
     expect((await fetch(data.confirmUrl.replace(/token=.*/, 'token=guessed'))).status).toBe(404);
     const confirmed = await fetch(data.confirmUrl);
     expect([confirmed.status, await confirmed.json()]).toEqual([200, { confirmed: true }]);
-    expect(await asJson('GET', path)).toMatchObject({ confirmed: true });
+    expect(await answerOf('GET', path)).toMatchObject({ confirmed: true });
 
     await finishedDelivery(queue, await post(queue, 'late'));
     const bodies = received('/confirm')
@@ -113,9 +107,11 @@ describe('the lifecycle of a subscription', () => {
     const [from, to] = [`from-${randomUUID()}`, `to-${randomUUID()}`];
     const options = { post_headers: { authorization: 'Bearer s3cret' } };
     await subscribe(from, receiver.url('/carried'), options);
-    const lines = await (await callApi('POST', `/v2/credentials/${from}`)).text();
-    const response = await callApi('POST', `/v2/queues/${to}/import`, JSON.parse(lines));
-    expect(await response.json()).toMatchObject({ imported: 1, failed: [] });
+    const line = await answerOf('POST', `/v2/credentials/${from}`);
+    expect(await answerOf('POST', `/v2/queues/${to}/import`, line)).toMatchObject({
+      imported: 1,
+      failed: [],
+    });
     await finishedDelivery(to, await post(to, 'carried'));
     expect(received('/carried')[0]?.headers.authorization).toBe('Bearer s3cret');
   });
@@ -152,7 +148,7 @@ describe('without a signature, a caller', () => {
 
 describe('the health of the deployment', () => {
   it('is ok, with the count of every queue', async () => {
-    const health = healthSchema.parse(await asJson('GET', '/v2/health'));
+    const health = healthSchema.parse(await answerOf('GET', '/v2/health'));
     expect(health.status).toBe('ok');
     expect(Object.keys(health.queues ?? {}).sort()).toEqual([
       'delivery',

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { DeleteCommand, GetCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
@@ -6,10 +5,9 @@ import { messageItemKeyOf } from '../../shared/adapters/dynamodb/message-records
 import { subscriptionItemKey } from '../../shared/adapters/dynamodb/subscription-item.ts';
 import { encodeOperation } from '../../shared/wire/jobs/operation.ts';
 import {
-  callApi,
+  answerOf,
   deleteSubscription,
   finishedDelivery,
-  putQueue,
   retryEnded,
   subscribe,
 } from '../support/api-client.ts';
@@ -18,6 +16,7 @@ import { deployment } from '../support/deployment.ts';
 import { eventually } from '../support/eventually.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { publish, send } from '../support/sqs-messages.ts';
+import { subscribedQueue } from '../support/subscribed-queue.ts';
 
 const { endpoints, dynamo } = deployment;
 
@@ -26,25 +25,12 @@ const hour = 60 * 60 * 1000;
 const receiver = await startReceiver();
 afterAll(receiver.close);
 
-const newSubscription = async (policy = {}) => {
-  const queue = `large-${randomUUID()}`;
-  const path = `/${queue}`;
-  await putQueue(queue, policy);
-  return { queue, path, subscriptionId: await subscribe(queue, receiver.url(path)) };
-};
-
-const ok = async (method: string, path: string, body?: unknown): Promise<unknown> => {
-  const response = await callApi(method, path, body);
-  const text = await response.text();
-  expect(response.ok, `${method} ${path}: ${text}`).toBe(true);
-  return text === '' ? undefined : JSON.parse(text);
-};
-
-const erase = (queue: string): Promise<unknown> => ok('DELETE', `/v2/queues/${queue}/messages/m/body`);
+const erase = (queue: string): Promise<unknown> => answerOf('DELETE', `/v2/queues/${queue}/messages/m/body`);
 
 const shown = async (queue: string): Promise<unknown> =>
-  z.looseObject({ body: z.unknown().optional() }).parse(await ok('GET', `/v2/queues/${queue}/messages/m`))
-    .body;
+  z
+    .looseObject({ body: z.unknown().optional() })
+    .parse(await answerOf('GET', `/v2/queues/${queue}/messages/m`)).body;
 
 /** Makes the record of the message expire in an hour, as if it had been stored long ago. */
 const expireSoon = (queue: string): Promise<unknown> =>
@@ -66,8 +52,10 @@ describe('a message too large for its record', () => {
   const data = 'x'.repeat(20_000);
 
   it('is stored at its first failure, and can be shown, retried manually and recovered much later', async () => {
-    const { queue, path, subscriptionId } = await newSubscription(NO_RETRIES);
-    receiver.script(path, [{ status: 503 }, { status: 503 }, { status: 200 }]);
+    const { queue, path, subscriptionId } = await subscribedQueue(receiver, {
+      policy: NO_RETRIES,
+      answers: [{ status: 503 }, { status: 503 }, { status: 200 }],
+    });
     await publish({ queue, id: 'm', data });
     expect(await finishedDelivery(queue, 'm')).toMatchObject({ status: 'exhausted' });
     expect((await shown(queue)) === data).toBe(true);
@@ -79,7 +67,7 @@ describe('a message too large for its record', () => {
 
     await expireSoon(queue);
     const [since, until] = [new Date(Date.now() - hour), new Date()].map((time) => time.toISOString());
-    await ok('POST', `/v2/queues/${queue}/recoveries`, { since, until });
+    await answerOf('POST', `/v2/queues/${queue}/recoveries`, { since, until });
     await receiver.waitFor(path, 3);
 
     expect(await finishedDelivery(queue, 'm')).toMatchObject({ status: 'delivered' });
@@ -87,7 +75,7 @@ describe('a message too large for its record', () => {
   });
 
   it('is not stored when it is erased during its first attempt', async () => {
-    const { queue, path } = await newSubscription(NO_RETRIES);
+    const { queue, path } = await subscribedQueue(receiver, { policy: NO_RETRIES });
     receiver.script(path, async () => {
       await erase(queue);
       return { status: 503 };
@@ -98,7 +86,7 @@ describe('a message too large for its record', () => {
   });
 
   it('is not stored again by a duplicate after it was erased', async () => {
-    const { queue, path } = await newSubscription();
+    const { queue, path } = await subscribedQueue(receiver);
     const large = 'x'.repeat(100_000);
     await publish({ queue, id: 'm', data: large });
     await finishedDelivery(queue, 'm');
@@ -115,7 +103,7 @@ describe('a message too large for its record', () => {
 
 describe('the remaining items of a subscription', () => {
   it('after a crash do not block a new subscription with the same URL', async () => {
-    const { queue, path, subscriptionId } = await newSubscription();
+    const { queue, path, subscriptionId } = await subscribedQueue(receiver);
     const Key = subscriptionItemKey(queue, subscriptionId);
     await dynamo.send(new DeleteCommand({ TableName: endpoints.subscriptionsTable, Key }));
 
@@ -123,7 +111,7 @@ describe('the remaining items of a subscription', () => {
   });
 
   it('after its deletion are removed when repeated requests can no longer need them', async () => {
-    const { queue, subscriptionId } = await newSubscription();
+    const { queue, subscriptionId } = await subscribedQueue(receiver);
     await deleteSubscription(queue, subscriptionId);
     const operation = {
       kind: 'cancellation' as const,
@@ -143,12 +131,12 @@ describe('the remaining items of a subscription', () => {
 
 describe('the deliveries of one subscription', () => {
   it('are listed when they failed', async () => {
-    const { queue, path, subscriptionId } = await newSubscription(NO_RETRIES);
-    receiver.script(path, [{ status: 503 }]);
+    const answers = [{ status: 503 }] as const;
+    const { queue, subscriptionId } = await subscribedQueue(receiver, { policy: NO_RETRIES, answers });
     await publish({ queue, id: 'm', data: 1 });
     await finishedDelivery(queue, 'm');
 
-    const listed = await ok('GET', `/v2/queues/${queue}/deliveries?subscription=${subscriptionId}`);
+    const listed = await answerOf('GET', `/v2/queues/${queue}/deliveries?subscription=${subscriptionId}`);
     expect(listed).toMatchObject({ deliveries: [{ messageId: 'm', subscriptionId, status: 'exhausted' }] });
   });
 });
