@@ -1,44 +1,25 @@
-import { execFile, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { createInterface } from 'node:readline';
 import { afterAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { projectNode, projectRoot } from '../../local/install/paths.mjs';
-import { awsEnvironment, plainEnvironment } from '../../local/local-aws.ts';
 import { booksViewSchema } from '../../shared/wire/views/books.ts';
 import { deliveryViewSchema } from '../../shared/wire/views/delivery.ts';
 import { finishedDelivery } from '../support/api-client.ts';
-import { deployment } from '../support/deployment.ts';
+import { commandEnvironment, runCommand } from '../support/deployed-command.ts';
 import { startReceiver } from '../support/receiver.ts';
-
-const { apiUrl, endpoint } = deployment.endpoints;
+import { jsonLines } from '../unit/cli/run-command.ts';
 
 const receiver = await startReceiver();
 afterAll(receiver.close);
 
-/** The API's URL is set explicitly, because its host name does not resolve on the local AWS. */
-const env = {
-  ...plainEnvironment(),
-  ...awsEnvironment(endpoint, deployment.endpoints),
-  POSTHASTE_API_URL: apiUrl,
-};
-
-const commandOf = (args: readonly string[]): string[] => [
-  'cli/posthaste.mjs',
-  ...args,
-  '--deployment',
-  'Posthaste',
-  '--json',
-];
-
 /** Runs the command with `--json` and returns its lines. */
-const posthaste = (...args: string[]): Promise<unknown[]> =>
-  new Promise((resolve, reject) => {
-    execFile(projectNode, commandOf(args), { cwd: projectRoot, env }, (error, stdout, stderr) => {
-      if (error !== null) reject(new Error(`${args.join(' ')}: ${stdout}${stderr}`, { cause: error }));
-      else resolve(stdout.split('\n').flatMap((line): unknown[] => (line === '' ? [] : [JSON.parse(line)])));
-    });
-  });
+const posthaste = async (...args: string[]): Promise<unknown[]> => {
+  const { status, stdout, stderr } = await runCommand(...args, '--json');
+  if (status !== 0) throw new Error(`${args.join(' ')}: ${stdout}${stderr}`);
+  return jsonLines(stdout);
+};
 
 const one = async <T>(schema: z.ZodType<T>, ...args: string[]): Promise<T> =>
   z.tuple([schema]).parse(await posthaste(...args))[0];
@@ -49,15 +30,9 @@ describe.concurrent('the command on the deployed system', () => {
     const queue = `command-${randomUUID()}`;
     receiver.script(`/${queue}`, [{ status: 400 }, { status: 200 }]);
     await posthaste('queue', 'create', queue, '--policy', '{"maximum_delay": 60}');
-    const created = z.object({ subscription_id: z.string() });
     const { subscription_id: subscription } = await one(
-      created,
-      'subscription',
-      'create',
-      queue,
-      receiver.url(`/${queue}`),
-      '--name',
-      'ACME',
+      z.object({ subscription_id: z.string() }),
+      ...['subscription', 'create', queue, receiver.url(`/${queue}`), '--name', 'ACME'],
     );
     const data = '{"big": 12345678901234567890, "b":1.0}';
     await posthaste('publish', queue, '--id', 'first', '--data', data);
@@ -98,11 +73,15 @@ describe.concurrent('the command on the deployed system', () => {
 
   it('reports the deployment, its API and its tables as ok', async () => {
     const checks = ['deployment', 'API', 'credentials', 'subscriptions table', 'deliveries table'];
-    const doctor = spawn(projectNode, commandOf(['doctor']), {
-      cwd: projectRoot,
-      env,
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
+    const doctor = spawn(
+      projectNode,
+      ['cli/posthaste.mjs', 'doctor', '--deployment', 'Posthaste', '--json'],
+      {
+        cwd: projectRoot,
+        env: commandEnvironment,
+        stdio: ['ignore', 'pipe', 'inherit'],
+      },
+    );
     const found: unknown[] = [];
     for await (const line of createInterface({ input: doctor.stdout })) {
       found.push(JSON.parse(line));

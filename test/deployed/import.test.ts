@@ -1,20 +1,15 @@
-import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, describe, expect, inject, it } from 'vitest';
 import * as z from 'zod';
-import { projectNode, projectRoot } from '../../local/install/paths.mjs';
-import { awsEnvironment, plainEnvironment } from '../../local/local-aws.ts';
+import { runCommand } from '../support/deployed-command.ts';
 import { deployment } from '../support/deployment.ts';
 import { logLines } from '../support/log-lines.ts';
 import { spellingsOf } from '../support/planted-secrets.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { publish } from '../support/sqs-messages.ts';
-
-const { apiUrl, endpoint, functions } = deployment.endpoints;
 
 const receiver = await startReceiver();
 afterAll(receiver.close);
@@ -35,13 +30,8 @@ const importLines = async (queue: string, lines: readonly unknown[]) => {
   const input = join(inject('folder'), `${queue}-lines`);
   const output = join(inject('folder'), `${queue}-results`);
   writeFileSync(input, lines.map((line) => JSON.stringify(line)).join('\n'));
-  const args = ['subscription', 'import', queue, input, '--output', output, '--deployment', 'Posthaste'];
-  const env = {
-    ...plainEnvironment(),
-    ...awsEnvironment(endpoint, deployment.endpoints),
-    POSTHASTE_API_URL: apiUrl,
-  };
-  await promisify(execFile)(projectNode, ['cli/posthaste.mjs', ...args], { cwd: projectRoot, env });
+  const { status, stderr } = await runCommand('subscription', 'import', queue, input, '--output', output);
+  expect(status, stderr).toBe(0);
   const results = readFileSync(output, 'utf8').trim().split('\n');
   rmSync(output);
   return results.map((line) => resultSchema.parse(JSON.parse(line)));
@@ -73,7 +63,9 @@ describe('an import of hundreds of lines', () => {
       imported.map(({ line, subscription_id }) => ({ line, result: 'unchanged', subscription_id })),
     );
 
-    const logged = (await logLines([functions.api])).filter((line) => line.includes(queue)).join('\n');
+    const logged = (await logLines([deployment.endpoints.functions.api]))
+      .filter((line) => line.includes(queue))
+      .join('\n');
     expect(logged).toContain(imported.at(-1)?.subscription_id);
     for (const { secret = '' } of imported.slice(0, 50)) {
       const bytes = Buffer.from(secret.replace('whsec_', ''), 'base64');

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { execFile } from 'node:child_process';
 import {
   ChangeMessageVisibilityCommand,
   PurgeQueueCommand,
@@ -8,17 +7,17 @@ import {
 } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { projectNode, projectRoot } from '../../local/install/paths.mjs';
-import { awsEnvironment, plainEnvironment } from '../../local/local-aws.ts';
 import { encodeFirstJob } from '../../shared/wire/jobs/delivery-job.ts';
 import { finishedDelivery, putQueue, subscribe } from '../support/api-client.ts';
 import { aMessage } from '../support/builders.ts';
+import { runCommand } from '../support/deployed-command.ts';
 import { deployment } from '../support/deployment.ts';
 import { eventually } from '../support/eventually.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { publish, send, taken } from '../support/sqs-messages.ts';
+import { subscribedQueue } from '../support/subscribed-queue.ts';
 
-const { ingressQueueUrl, ingressDeadLetterUrl, deliveryDeadLetterUrl, operationDeadLetterUrl, endpoint } =
+const { ingressQueueUrl, ingressDeadLetterUrl, deliveryDeadLetterUrl, operationDeadLetterUrl } =
   deployment.endpoints;
 
 let receiver: Receiver;
@@ -42,20 +41,7 @@ const summary = z.strictObject({
   hidden: z.int(),
 });
 
-/** Runs the command and returns its exit status and output. */
-const posthaste = (...args: string[]): Promise<{ status: unknown; stdout: string; stderr: string }> =>
-  new Promise((resolve) => {
-    const command = ['cli/posthaste.ts', ...args, '--deployment', 'Posthaste', '--json'];
-    const env = {
-      ...plainEnvironment(),
-      ...awsEnvironment(endpoint, deployment.endpoints),
-      // The host name of the API does not resolve on the local AWS.
-      POSTHASTE_API_URL: deployment.endpoints.apiUrl,
-    };
-    execFile(projectNode, command, { cwd: projectRoot, env }, (error, stdout, stderr) => {
-      resolve({ status: error === null ? 0 : error.code, stdout, stderr });
-    });
-  });
+const posthaste = (...args: string[]) => runCommand(...args, '--json');
 
 /** Runs `posthaste redrive` and returns its summary. */
 const redrive = async (...args: string[]): Promise<z.infer<typeof summary>> => {
@@ -86,10 +72,9 @@ const idsAt = (path: string) => receiver.received(path).map(({ headers }) => hea
 // Concurrent, because these tests mostly wait.
 describe.concurrent('posthaste redrive on the deployed system', () => {
   it('delivers a message under its original id, a repeated redrive only once, and dead-letters invalid JSON again', async () => {
-    const [queue, other] = [`redrive-${randomUUID()}`, `redrive-${randomUUID()}`];
+    const { queue: other } = await subscribedQueue(receiver);
+    const queue = `redrive-${randomUUID()}`;
     const twice = [JSON.stringify({ queue: other, data: 1 }), { 'posthaste-id': 'twice' }] as const;
-    await putQueue(other);
-    await subscribe(other, receiver.url(`/${other}`));
     await send(ingressDeadLetterUrl, ...twice);
     const id = await send(ingressQueueUrl, JSON.stringify({ queue, data: { late: true } }));
     const invalid = `{"queue": "${queue}", "data": `;
@@ -118,9 +103,7 @@ describe.concurrent('posthaste redrive on the deployed system', () => {
   });
 
   it('delivers a dead-lettered job, and leaves a message that is not a job in the queue', async () => {
-    const queue = `redrive-${randomUUID()}`;
-    await putQueue(queue);
-    const subscriptionId = await subscribe(queue, receiver.url(`/${queue}`));
+    const { queue, subscriptionId } = await subscribedQueue(receiver);
     const garbage = `garbage for ${queue}`;
     await send(deliveryDeadLetterUrl, garbage, { reason: 'not_json' });
     const key = { queue, messageId: 'dead', subscriptionId, bucket: 0 };

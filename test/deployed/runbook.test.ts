@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { awsEnvironment, plainEnvironment } from '../../local/local-aws.ts';
 import { callApi, finishedDeliveries, putQueue } from '../support/api-client.ts';
-import { deployment } from '../support/deployment.ts';
+import { NO_RETRIES } from '../support/builders.ts';
+import { commandEnvironment } from '../support/deployed-command.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { posthaste, withSdkVariables } from '../unit/cli/run-command.ts';
 
@@ -16,13 +16,6 @@ const commands = [
 /** What the runbook names: the queue, message and subscriptions of the demo of `npm start`. */
 const QUEUE = 'demo';
 const MESSAGE = 'order-1001-created';
-const NO_RETRIES = {
-  retries_with_no_delay: 0,
-  minimum_delay_retries: 0,
-  backoff_retries: 0,
-  maximum_delay_retries: 0,
-};
-
 /** They report by the status 1 what is wrong: deliveries that fail again, one that has ended, dead letters of other tests. */
 const REPORTING = /^(?:recover start .+--wait|cancel .+|doctor)$/;
 
@@ -54,15 +47,10 @@ afterAll(async () => {
 
 describe('the runbook', () => {
   it('names commands that run on the local AWS as printed', async () => {
-    const env = {
-      ...plainEnvironment(),
-      ...awsEnvironment(deployment.endpoints.endpoint, deployment.endpoints),
-      POSTHASTE_API_URL: deployment.endpoints.apiUrl,
-    };
     expect(commands.length).toBeGreaterThan(15);
     const runOf = async (command: string): Promise<string[]> => {
       const args = [...command.split(' '), '--deployment', 'Posthaste'];
-      const { status, stdout, stderr } = await posthaste(args, { env });
+      const { status, stdout, stderr } = await posthaste(args, { env: commandEnvironment });
       // Tests and awaited recoveries look at the same SQS queues meanwhile.
       const isHidden = (stdout + stderr).includes('hidden by another look');
       const isRight = status === 0 || (status === 1 && (REPORTING.test(command) || isHidden));
@@ -73,7 +61,7 @@ describe('the runbook', () => {
       commands.filter((command) => !TAKING.test(command)),
       (command) => /^(?:(deadletters|redrive)( \w+)?)/.exec(command)?.[0] ?? command,
     );
-    const failed = await withSdkVariables(env, () =>
+    const failed = await withSdkVariables(commandEnvironment, () =>
       Promise.all(
         [...chains.values()].map(async (chain) => {
           const found: string[] = [];
