@@ -33,6 +33,30 @@ export type Kind = {
   | { when: 'requested'; certificate?: Certificate; act: (socket: Socket) => void }
 );
 
+type More = Pick<Kind, 'dataBytes' | 'auth'>;
+
+type Act = (socket: Socket) => void;
+
+export const onConnection = (
+  what: string,
+  expected: Expected,
+  act: Act,
+  more: More & { isSecure?: true } = {},
+): Kind => ({ what, expected, when: 'connected', act, ...more });
+
+export const onRequest = (what: string, expected: Expected, act: Act, more: More = {}): Kind => ({
+  what,
+  expected,
+  when: 'requested',
+  act,
+  ...more,
+});
+
+export const onSecureRequest = (
+  certificate: Certificate,
+  ...[what, expected, act, more]: Parameters<typeof onRequest>
+): Kind => ({ ...onRequest(what, expected, act, more), when: 'requested', certificate, act });
+
 export const delivered = { outcome: 'delivered', statusCode: 200 } as const;
 export const timedOut = { outcome: 'failed', error: 'timeout', detail: 'before an answer' } as const;
 export const closed = { outcome: 'failed', error: 'connection_reset' } as const;

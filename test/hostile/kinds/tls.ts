@@ -1,6 +1,16 @@
 import type { Socket } from 'node:net';
 
-import { delivered, drip, flood, say, sayAndClose, timedOut, type Kind } from './kind.ts';
+import {
+  delivered,
+  drip,
+  flood,
+  say,
+  sayAndClose,
+  timedOut,
+  type Kind,
+  onSecureRequest,
+  onConnection,
+} from './kind.ts';
 
 const inHandshake = { outcome: 'failed', error: 'timeout', detail: 'during the TLS handshake' } as const;
 const failed = (detail?: string) =>
@@ -20,110 +30,78 @@ const halfHandshake = (socket: Socket): void => {
 
 /** Receivers that are hostile over TLS. */
 export const tls = {
-  expired_certificate: {
-    what: 'a certificate that has expired',
-    expected: failed('certificate expired'),
-    when: 'requested',
-    certificate: 'expired',
-    act: answer,
-  },
-  future_certificate: {
-    what: 'a certificate that is not valid yet',
-    expected: failed('certificate not yet valid'),
-    when: 'requested',
-    certificate: 'not_yet_valid',
-    act: answer,
-  },
-  unknown_issuer: {
-    what: 'a certificate of an unknown issuer',
-    expected: failed('certificate issuer unknown'),
-    when: 'requested',
-    certificate: 'unknown_issuer',
-    act: answer,
-  },
-  wrong_name: {
-    what: 'a certificate for another name',
-    expected: failed('certificate is for another name'),
-    when: 'requested',
-    certificate: 'wrong_name',
-    act: answer,
-  },
-  old_tls: {
-    what: 'TLS 1.1',
-    expected: failed(),
-    when: 'requested',
-    certificate: 'tls_1_1',
-    act: answer,
-  },
-  mute_tls: {
-    what: 'TLS: accepts, and writes nothing',
-    expected: inHandshake,
-    when: 'connected',
+  expired_certificate: onSecureRequest(
+    'expired',
+    'a certificate that has expired',
+    failed('certificate expired'),
+    answer,
+  ),
+  future_certificate: onSecureRequest(
+    'not_yet_valid',
+    'a certificate that is not valid yet',
+    failed('certificate not yet valid'),
+    answer,
+  ),
+  unknown_issuer: onSecureRequest(
+    'unknown_issuer',
+    'a certificate of an unknown issuer',
+    failed('certificate issuer unknown'),
+    answer,
+  ),
+  wrong_name: onSecureRequest(
+    'wrong_name',
+    'a certificate for another name',
+    failed('certificate is for another name'),
+    answer,
+  ),
+  old_tls: onSecureRequest('tls_1_1', 'TLS 1.1', failed(), answer),
+  mute_tls: onConnection('TLS: accepts, and writes nothing', inHandshake, (socket) => socket.resume(), {
     isSecure: true,
-    act: (socket) => socket.resume(),
-  },
-  half_handshake: {
-    what: 'TLS: half a ServerHello',
-    expected: inHandshake,
-    when: 'connected',
-    isSecure: true,
-    act: halfHandshake,
-  },
-  handshake_drip: {
-    what: 'TLS: a handshake, one byte a second',
-    expected: inHandshake,
-    when: 'connected',
-    isSecure: true,
-    act: (socket) => {
+  }),
+  half_handshake: onConnection('TLS: half a ServerHello', inHandshake, halfHandshake, { isSecure: true }),
+  handshake_drip: onConnection(
+    'TLS: a handshake, one byte a second',
+    inHandshake,
+    (socket) => {
       const bytes = [...RECORD, ...SERVER_HELLO, 3, 3];
       const timer = setInterval(() => socket.write(Buffer.of(bytes.shift() ?? 0)), 1_000);
       socket.resume().once('close', () => {
         clearInterval(timer);
       });
     },
-  },
-  plain_at_tls: {
-    what: 'plain HTTP instead of TLS',
-    expected: failed(),
-    when: 'connected',
-    isSecure: true,
-    act: sayAndClose('HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n'),
-  },
-  handshake_reset: {
-    what: 'TLS: resets during the handshake',
-    expected: { outcome: 'failed', error: 'connection_reset' },
-    when: 'connected',
-    isSecure: true,
-    act: (socket) => {
+    { isSecure: true },
+  ),
+  plain_at_tls: onConnection(
+    'plain HTTP instead of TLS',
+    failed(),
+    sayAndClose('HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n'),
+    { isSecure: true },
+  ),
+  handshake_reset: onConnection(
+    'TLS: resets during the handshake',
+    { outcome: 'failed', error: 'connection_reset' },
+    (socket) => {
       socket.once('data', () => socket.resetAndDestroy());
     },
-  },
-  handshake_flood: {
-    what: 'TLS: random bytes without end',
-    expected: failed(),
-    when: 'connected',
-    isSecure: true,
-    act: flood('', Buffer.alloc(64 * 1024, 'x')),
-  },
-  hang_over_tls: {
-    what: 'TLS: reads, and never responds',
-    expected: timedOut,
-    when: 'requested',
-    certificate: 'good',
-    act: () => undefined,
-  },
-  drip_over_tls: {
-    what: 'TLS: 200, then one byte a second',
-    expected: delivered,
-    when: 'requested',
-    certificate: 'good',
-    act: drip('HTTP/1.1 200 OK\r\n\r\n', '.', 1_000),
-  },
-  endless_over_tls: {
-    what: 'TLS: 200, then a body without end',
-    expected: delivered,
-    when: 'requested',
-    certificate: 'good',
-    act: flood('HTTP/1.1 200 OK\r\n\r\n', Buffer.alloc(64 * 1024, 'x')),
-  },
+    { isSecure: true },
+  ),
+  handshake_flood: onConnection(
+    'TLS: random bytes without end',
+    failed(),
+    flood('', Buffer.alloc(64 * 1024, 'x')),
+    { isSecure: true },
+  ),
+  hang_over_tls: onSecureRequest('good', 'TLS: reads, and never responds', timedOut, () => undefined),
+  drip_over_tls: onSecureRequest(
+    'good',
+    'TLS: 200, then one byte a second',
+    delivered,
+    drip('HTTP/1.1 200 OK\r\n\r\n', '.', 1_000),
+  ),
+  endless_over_tls: onSecureRequest(
+    'good',
+    'TLS: 200, then a body without end',
+    delivered,
+    flood('HTTP/1.1 200 OK\r\n\r\n', Buffer.alloc(64 * 1024, 'x')),
+  ),
 } as const satisfies Record<string, Kind>;
