@@ -2,7 +2,7 @@ import { GetFunctionConfigurationCommand } from '@aws-sdk/client-lambda';
 import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { pullByToken } from '../../cli/commands/forward/forward-deliveries.ts';
 import { subscriptionItemKey } from '../../shared/adapters/dynamodb/subscription-item.ts';
@@ -11,7 +11,7 @@ import { authSchema } from '../../shared/domain/subscription/auth.ts';
 import { makeSecret } from '../../shared/domain/subscription/signing-secret.ts';
 import { undeliverableNoticeSchema } from '../../shared/wire/jobs/dead-letter.ts';
 import {
-  callApi,
+  answerOf,
   deliveriesOf,
   finishedDeliveries,
   finishedDelivery,
@@ -19,8 +19,8 @@ import {
 } from '../support/api-client.ts';
 import { deployment } from '../support/deployment.ts';
 import { eventually } from '../support/eventually.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
-import { send, taken } from '../support/sqs-messages.ts';
+import { startReceiver } from '../support/receiver.ts';
+import { sendAll, taken } from '../support/sqs-messages.ts';
 import {
   asRead,
   parseSituation,
@@ -30,26 +30,15 @@ import {
   type StoredItem,
 } from '../support/stored-items.ts';
 
-/** Seconds, of a subscription that has expired since. */
-const EXPIRED = 1;
-
 const HOUR_MS = 60 * 60 * 1000;
 
 const { endpoints, client } = deployment;
-let receiver: Receiver;
-let environment: Record<string, string>;
-
-beforeAll(async () => {
-  receiver = await startReceiver();
-  const configuration = await deployment.lambda.send(
-    new GetFunctionConfigurationCommand({ FunctionName: endpoints.functions.deliver }),
-  );
-  environment = configuration.Environment?.Variables ?? {};
-});
-
-afterAll(async () => {
-  await receiver.close();
-});
+const receiver = await startReceiver();
+afterAll(receiver.close);
+const deliver = new GetFunctionConfigurationCommand({ FunctionName: endpoints.functions.deliver });
+const { Environment } = await deployment.lambda.send(deliver);
+const { SECRETS_KEY_ARN = '', PAYLOAD_BUCKET = '' } = Environment?.Variables ?? {};
+const sealer = kmsSecretSealer(deployment.keys, SECRETS_KEY_ARN);
 
 /** Moves all times. `PORT` becomes that of the receiver. */
 function shifted(text: string, shiftMs: number): string {
@@ -103,7 +92,6 @@ async function restored(
 async function withNewSecrets(item: StoredItem): Promise<StoredItem> {
   const { queue, id, secrets, auth } = sealedSchema.parse(item);
   const owner = { queue, subscriptionId: id };
-  const sealer = kmsSecretSealer(deployment.keys, environment['SECRETS_KEY_ARN'] ?? '');
   return {
     ...item,
     ...(secrets && {
@@ -126,10 +114,6 @@ const sealedSchema = z.object({
   secrets: z.array(z.looseObject({ sealed: z.string() })).optional(),
   auth: z.looseObject({ shown: authSchema }).optional(),
 });
-
-async function sendAll(queueUrl: string, bodies: readonly string[]): Promise<void> {
-  for (const body of bodies) await send(queueUrl, body);
-}
 
 const subscriptionPage = z.object({
   subscriptions: z.array(
@@ -159,10 +143,32 @@ function dataIn(body: Buffer): string {
   return JSON.stringify(z.object({ data: z.unknown() }).parse(JSON.parse(body.toString())).data);
 }
 
-async function answerOf(path: string): Promise<unknown> {
-  const response = await callApi('GET', path);
-  if (!response.ok) throw new Error(`GET ${path}: ${response.status}`);
-  return response.json();
+/** What a version left on one SQS queue, and how its deliveries end, by message. */
+type Finished = [
+  does: string,
+  situation: string,
+  left: keyof typeof queueUrls,
+  ends: Record<string, string[]>,
+  requests: number,
+  shiftOf?: typeof asRecorded,
+];
+
+const queueUrls = {
+  ingress: endpoints.ingressQueueUrl,
+  delivery: endpoints.deliveryQueueUrl,
+  retry: endpoints.retryQueueUrl,
+  operation: endpoints.operationQueueUrl,
+};
+
+const DONE = ['delivered'];
+const WAITED = { m1: DONE, m2: DONE, m3: DONE };
+
+async function finishes(version: StoredBy, [, situation, left, ends, requests, shiftOf]: Finished) {
+  const { queue, ...there } = await restored(version, situation, shiftOf);
+  await sendAll(queueUrls[left], there[left]);
+  for (const [id, statuses] of Object.entries(ends))
+    expect(await statusesOf(queue, id, statuses.length)).toEqual(statuses);
+  expect(receiver.received().filter(({ path }) => path.startsWith(`/${queue}/`))).toHaveLength(requests);
 }
 
 describe.concurrent.each(['0.1.0', '556ba158', '12df063c'] as const)(
@@ -179,43 +185,50 @@ describe.concurrent.each(['0.1.0', '556ba158', '12df063c'] as const)(
       expect(more).toEqual([]);
     });
 
-    it('delivers all three deliveries of a queued chunk', async () => {
-      const { queue, delivery } = await restored(version, 'chunk-job');
-      await sendAll(endpoints.deliveryQueueUrl, delivery);
-      expect(await statusesOf(queue, 'm', 3)).toEqual(['delivered', 'delivered', 'delivered']);
-      expect(receiver.received().filter(({ path }) => path.startsWith(`/${queue}/`))).toHaveLength(3);
-    });
+    it.each<Finished>([
+      [
+        'delivers all three of a queued chunk',
+        'chunk-job',
+        'delivery',
+        { m: [...DONE, ...DONE, ...DONE] },
+        3,
+      ],
+      [
+        'repeats the attempts of a chunk that crashed',
+        'crashed-chunk',
+        'delivery',
+        { m: [...DONE, ...DONE] },
+        2,
+      ],
+      ['makes attempt 2 from a wake-up of EventBridge Scheduler', 'scheduled-retry', 'retry', { m: DONE }, 1],
+      ['makes what waits for a rate limit', 'rate-limited', 'retry', { m2: DONE, m3: DONE }, 2],
+      [
+        'cancels what is left of a deleted subscription',
+        'cancellation',
+        'operation',
+        { m: ['cancelled'] },
+        0,
+      ],
+    ])('%s', async (...row) => finishes(version, row));
 
     it('reads a stored body from the bucket', async () => {
       const { queue, delivery } = await restored(version, 'stored-body');
       const { payloadKey } = z.object({ payloadKey: z.string() }).parse(JSON.parse(delivery[0] ?? ''));
       const data = 'x'.repeat(300_000);
-      const message = {
-        v: 1,
-        queue,
-        id: 'm',
-        type: 'order.created',
-        timestamp: '2026-11-22T13:32:05.214Z',
-        data,
-      };
+      const message = { queue, id: 'm', type: 'order.created', timestamp: '2026-11-22T13:32:05.214Z', data };
+      const Body = JSON.stringify({ v: 1, ...message });
       const s3 = new S3Client({ ...client, forcePathStyle: true });
       await s3.send(
         new PutObjectCommand({
-          Bucket: environment['PAYLOAD_BUCKET'] ?? '',
+          Bucket: PAYLOAD_BUCKET,
           Key: payloadKey,
-          Body: JSON.stringify(message),
+          Body,
           ContentType: 'application/json',
         }),
       );
       await sendAll(endpoints.deliveryQueueUrl, delivery);
       expect(await statusesOf(queue, 'm', 1)).toEqual(['delivered']);
       expect(receiver.received(`/${queue}/0`)[0]?.body.toString()).toContain(data);
-    });
-
-    it('repeats the attempts of a chunk whose function crashed', async () => {
-      const { queue, delivery } = await restored(version, 'crashed-chunk');
-      await sendAll(endpoints.deliveryQueueUrl, delivery);
-      expect(await statusesOf(queue, 'm', 2)).toEqual(['delivered', 'delivered']);
     });
 
     it('makes attempt 2 from a wake-up in SQS', async () => {
@@ -227,21 +240,6 @@ describe.concurrent.each(['0.1.0', '556ba158', '12df063c'] as const)(
         [2, 200],
       ]);
       expect(receiver.received(`/${queue}/0`)).toHaveLength(1);
-    });
-
-    it('makes attempt 2 from a wake-up of EventBridge Scheduler', async () => {
-      const { queue, retry } = await restored(version, 'scheduled-retry');
-      await sendAll(endpoints.retryQueueUrl, retry);
-      expect(await statusesOf(queue, 'm', 1)).toEqual(['delivered']);
-      expect(receiver.received(`/${queue}/0`)).toHaveLength(1);
-    });
-
-    it('makes the deliveries that wait for a rate limit', async () => {
-      const { queue, retry } = await restored(version, 'rate-limited');
-      await sendAll(endpoints.retryQueueUrl, retry);
-      expect(await statusesOf(queue, 'm2', 1)).toEqual(['delivered']);
-      expect(await statusesOf(queue, 'm3', 1)).toEqual(['delivered']);
-      expect(receiver.received(`/${queue}/0`)).toHaveLength(2);
     });
 
     it('runs a recovery that had not started, which reopens the exhausted delivery', async () => {
@@ -260,17 +258,10 @@ describe.concurrent.each(['0.1.0', '556ba158', '12df063c'] as const)(
       ]);
     });
 
-    it('cancels the remaining deliveries of a deleted subscription', async () => {
-      const { queue, operation } = await restored(version, 'cancellation');
-      await sendAll(endpoints.operationQueueUrl, operation);
-      expect(await statusesOf(queue, 'm', 1)).toEqual(['cancelled']);
-      expect(receiver.received(`/${queue}/0`)).toEqual([]);
-    });
-
     it('shows finished deliveries and subscriptions in every state as before', async () => {
       const { views } = await restored(version, 'finished');
       for (const [path, view] of Object.entries(views))
-        expect(withoutAge(await answerOf(path)), path).toEqual(withoutAge(view));
+        expect(withoutAge(await answerOf('GET', path)), path).toEqual(withoutAge(view));
     });
   },
 );
@@ -290,25 +281,25 @@ describe.concurrent.each(['556ba158', '12df063c'] as const)(
       });
     });
 
-    it.each(['held', 'slowed'])(
-      'makes the deliveries that waited while their subscriber was %s',
-      async (pressure) => {
-        const { queue, retry } = await restored(version, pressure, asRecorded);
-        await sendAll(endpoints.retryQueueUrl, retry);
-        for (const id of ['m1', 'm2', 'm3']) expect(await statusesOf(queue, id, 1)).toEqual(['delivered']);
-        expect(receiver.received(`/${queue}/0`)).toHaveLength(3);
-      },
-    );
-
-    it('moves up a delivery after its rate limit was raised', async () => {
-      const { queue, operation } = await restored(
-        version,
+    it.each<Finished>([
+      ['makes what waited while its subscriber was down', 'held', 'retry', WAITED, 3, asRecorded],
+      ['makes what waited while its subscriber was slowed', 'slowed', 'retry', WAITED, 3, asRecorded],
+      [
+        'moves up a delivery after its rate limit was raised',
         'moving-up',
-        (recordedAt) => Date.now() - recordedAt,
-      );
-      await sendAll(endpoints.operationQueueUrl, operation);
-      expect(await statusesOf(queue, 'm2', 1)).toEqual(['delivered']);
-    });
+        'operation',
+        { m2: DONE },
+        1,
+        asRecorded,
+      ],
+      [
+        'sends to all whose dispatch stopped between pages',
+        'unfinished-dispatch',
+        'ingress',
+        { m: [...DONE, ...DONE] },
+        2,
+      ],
+    ])('%s', async (...row) => finishes(version, row));
 
     it('does the pending steps of ended deliveries', async () => {
       const { queue, delivery } = await restored(version, 'pending-steps');
@@ -318,7 +309,9 @@ describe.concurrent.each(['556ba158', '12df063c'] as const)(
           const notice = undeliverableNoticeSchema.parse(JSON.parse(Body));
           return notice.queue === queue && notice.reason === reason;
         });
-      const { subscriptions } = subscriptionPage.parse(await answerOf(`/v2/queues/${queue}/subscriptions`));
+      const { subscriptions } = subscriptionPage.parse(
+        await answerOf('GET', `/v2/queues/${queue}/subscriptions`),
+      );
       expect(subscriptions.map(({ disabled }) => disabled?.reason).toSorted()).toEqual(['gone', undefined]);
       // Refused while a step is pending.
       const exhausted = (await deliveriesOf(queue, 'm'))?.find(({ status }) => status === 'exhausted');
@@ -356,12 +349,6 @@ describe.concurrent.each(['556ba158', '12df063c'] as const)(
         expect(await statusesOf(queue, id, 1)).toEqual(['delivered']);
     });
 
-    it('sends a message to all whose dispatch was interrupted between two pages', async () => {
-      const { queue, ingress } = await restored(version, 'unfinished-dispatch');
-      await sendAll(endpoints.ingressQueueUrl, ingress);
-      expect(await statusesOf(queue, 'm', 2)).toEqual(['delivered', 'delivered']);
-    });
-
     it('delivers what the API had published', async () => {
       const { queue, ingress, delivery } = await restored(version, 'ingress');
       await sendAll(endpoints.ingressQueueUrl, ingress);
@@ -372,21 +359,17 @@ describe.concurrent.each(['556ba158', '12df063c'] as const)(
       expect(test && dataIn(test.body)).toBe('{"test":true}');
     });
 
-    it('shows a recovery in the middle of its work, and changes one field of a subscription of any kind', async () => {
+    it('shows a recovery in the middle of its work, and changes one field of a subscription', async () => {
       const { queue, views, items } = await restored(version, 'every-subscription');
       const recoveries = `/v2/queues/${queue}/recoveries`;
-      expect(await answerOf(recoveries)).toEqual(views[recoveries]);
-      const TableName = endpoints.subscriptionsTable;
-      const list = `/v2/queues/${queue}/subscriptions`;
-      const { subscriptions } = subscriptionPage.parse(views[`${list}?limit=100`]);
-      // A change also sends a confirmation request that is owed.
-      const changeable = subscriptions.filter(
-        ({ ttl, confirmation }) => ttl !== EXPIRED && confirmation !== 'owed',
-      );
-      for (const { id } of changeable) {
-        await callApi('PATCH', `${list}/${id}`, { name: 'Renamed' });
+      expect(await answerOf('GET', recoveries)).toEqual(views[recoveries]);
+      // Every kind is read and written again in test/unit/adapters/stored-by-earlier-versions.test.ts.
+      for (const id of ['held', 'notified']) {
+        await answerOf('PATCH', `/v2/queues/${queue}/subscriptions/${id}`, { name: 'Renamed' });
         const Key = subscriptionItemKey(queue, id);
-        const { Item } = await deployment.dynamo.send(new GetCommand({ TableName, Key }));
+        const { Item } = await deployment.dynamo.send(
+          new GetCommand({ TableName: endpoints.subscriptionsTable, Key }),
+        );
         expect(Item).toEqual({ ...items.subscriptions.find((item) => item['id'] === id), name: 'Renamed' });
       }
     });
