@@ -1,106 +1,79 @@
 import { parseDestination } from '../../shared/domain/subscription/destination.ts';
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { answered } from '../support/delivery-builders.ts';
 import type { Attempt } from '../../shared/domain/delivery/attempt.ts';
 import { apiEnvironment } from '../unit/cli/run-command.ts';
 import { record, subscribe } from './busy-deployment.ts';
-import { inBrowser, launchChromium } from './chromium.ts';
-import { startConsoleCommand, type RunningConsole } from './console-command.ts';
-import { axeViolations, goTo, isTooWide, openPage, type OpenedPage } from './console-page.ts';
-import { servedApi, type ServedApi } from './served-api.ts';
+import { inBrowser } from './chromium.ts';
+import { startConsoleCommand } from './console-command.ts';
+import { axeViolations, goTo, isTooWide, openPage } from './console-page.ts';
+import { runningConsole } from './running-console.ts';
+import { servedApi } from './served-api.ts';
 
 const MARKUP = '<img src=x onerror="window.hit=1"><script>window.hit=1</script><b>bold</b>';
-
-let browser: Browser;
-let served: RunningConsole;
-let api: ServedApi;
-
-const openAt = async (hash: string): Promise<OpenedPage> => {
-  const opened = await openPage(browser, served.url);
-  await opened.page.getByRole('heading', { level: 1 }).waitFor();
-  await goTo(opened.page, hash);
-  return opened;
-};
 
 const problem = (status: number, code: string, message: string): Response =>
   Response.json({ error: { code, message } }, { status });
 
 inBrowser('the console with unusual input', () => {
-  beforeAll(async () => {
-    api = await servedApi();
-    [browser, served] = await Promise.all([launchChromium(), startConsoleCommand(apiEnvironment(api.url))]);
-  });
-
-  afterAll(async () => {
-    await browser.close();
-    await served.stop();
-    await api.close();
-  });
-
+  const there = runningConsole(async () => ({ api: await servedApi() }));
   beforeEach(() => {
-    api.answerInstead(() => undefined);
+    there().api.answerInstead(() => undefined);
   });
 
   it('offers to create the first queue of a new deployment', async () => {
-    const { page, close } = await openAt('#/');
+    const page = await there().openAt('#/');
     await page.getByLabel('Name of the first queue').fill('first');
     await page.getByRole('button', { name: 'Create queue' }).click();
     await page.getByRole('heading', { level: 1, name: 'Queue first' }).waitFor();
     await page.getByText('No subscriptions yet').waitFor();
-    await close();
   });
 
   it('reports an unavailable API, and continues when it is back', async () => {
-    api.answerInstead(() => problem(503, 'unavailable', 'no worker'));
-    const { page, close } = await openAt('#/');
+    there().api.answerInstead(() => problem(503, 'unavailable', 'no worker'));
+    const page = await there().openAt('#/');
     await page.getByText('The API is unavailable').first().waitFor();
     expect(await axeViolations(page)).toEqual([]);
-    api.answerInstead(() => undefined);
+    there().api.answerInstead(() => undefined);
     await page.getByRole('link', { name: 'first', exact: true }).waitFor();
-    await close();
   });
 
   it('reports an unreachable API; the policy designer still works', async () => {
     const own = await startConsoleCommand(apiEnvironment('http://127.0.0.1:9'));
-    const { page, close } = await openPage(browser, own.url);
+    const { page } = await openPage(there().browser, own.url);
     await page.getByText('No response from the API').first().waitFor();
     await goTo(page, '#/designer');
     await page.getByText('20 requests over 4 min 40 s').waitFor();
-    await close();
     await own.stop();
   });
 
   it('says how to renew expired credentials', async () => {
-    api.answerInstead(() =>
+    there().api.answerInstead(() =>
       Response.json({ message: 'The security token included in the request is expired' }, { status: 403 }),
     );
-    const { page, close } = await openAt('#/queues/first');
+    const page = await there().openAt('#/queues/first');
     await page.getByText('Your credentials have expired').first().waitFor();
     await page
       .getByText(/aws sso login/)
       .first()
       .waitFor();
-    await close();
   });
 
   it('names both versions when the deployment has a different one', async () => {
-    api.answerInstead(({ path }) =>
+    there().api.answerInstead(({ path }) =>
       path.startsWith('/v2/openapi.json') ? Response.json({ info: { version: '99.0.0' } }) : undefined,
     );
-    const { page, close } = await openAt('#/');
+    const page = await there().openAt('#/');
     await page.getByText(/The deployment runs version 99\.0\.0, this console is version /).waitFor();
-    await close();
   });
 
   it('names the field of a response that it cannot read', async () => {
-    api.answerInstead(({ path }) =>
+    there().api.answerInstead(({ path }) =>
       path.startsWith('/v2/queues?') ? Response.json({ queues: [{ title: 'x' }], links: [] }) : undefined,
     );
-    const { page, close } = await openAt('#/');
+    const page = await there().openAt('#/');
     await page.getByText('The deployment runs a different version').waitFor();
     await page.getByText(/\(queues\.0\.name\)/).waitFor();
-    await close();
   });
 
   it.each([
@@ -108,12 +81,11 @@ inBrowser('the console with unusual input', () => {
     '#/queues/first/subscriptions/s',
     '#/queues/first/messages/m/deliveries/s',
   ])('reports once that the subject of a page does not exist: %s', async (hash) => {
-    const { page, close } = await openAt(hash);
+    const page = await there().openAt(hash);
     await page.getByText('Not found', { exact: true }).first().waitFor();
     await page.waitForLoadState('networkidle');
     expect(await page.getByText('Not found', { exact: true }).count()).toBe(1);
     expect(await axeViolations(page)).toEqual([]);
-    await close();
   });
 
   it('shows the first of 10,000 queues and opens any of them by name', async () => {
@@ -125,7 +97,7 @@ inBrowser('the console with unusual input', () => {
         createdAt: 0,
       });
     const own = await startConsoleCommand(apiEnvironment(many.url));
-    const { page, close } = await openPage(browser, own.url);
+    const { page } = await openPage(there().browser, own.url);
     await page.getByRole('link', { name: 'queue-00024' }).waitFor();
     expect(await page.getByRole('row').count()).toBe(26);
     await page.getByRole('button', { name: 'Show more queues' }).click();
@@ -133,14 +105,15 @@ inBrowser('the console with unusual input', () => {
     await page.getByLabel('Queue name').fill('queue-09999');
     await page.getByRole('button', { name: 'Go' }).click();
     await page.getByRole('heading', { level: 1, name: 'Queue queue-09999' }).waitFor();
-    await close();
     await own.stop();
     await many.close();
   });
 
   it('shows each of 120 attempts in the table and on the timeline', async () => {
     const now = Date.now();
-    const subscription = await subscribe(api, 'first', { subscriber: 'https://hooks.example.com/120' });
+    const subscription = await subscribe(there().api, 'first', {
+      subscriber: 'https://hooks.example.com/120',
+    });
     const attempts = Array.from({ length: 120 }, (_, index): Attempt => ({
       number: index + 1,
       round: 1,
@@ -157,37 +130,41 @@ inBrowser('the console with unusual input', () => {
       reason: 'retries_exhausted',
       attempts,
     } as const;
-    await record(api, {
+    await record(there().api, {
       queue: 'first',
       messageId: 'm120',
       acceptedAt: now - 7_300_000,
       deliveries: [delivery],
     });
-    const { page, close } = await openAt(`#/queues/first/messages/m120/deliveries/${subscription}`);
+    const page = await there().openAt(`#/queues/first/messages/m120/deliveries/${subscription}`);
     await page.getByText('attempt 120', { exact: true }).waitFor();
     expect(await page.locator('[data-attempt]').count()).toBe(120);
     expect(await page.getByRole('row').count()).toBe(121);
     await page.getByRole('button', { name: 'Zoom in' }).click();
     await expect.poll(() => page.locator('[data-attempt]').count()).toBeLessThan(80);
     expect(await axeViolations(page)).toEqual([]);
-    await close();
   });
 
   it('shows the beginning of a payload of 1 MiB, and all of it on demand', async () => {
     const data = `{"text":"${'x'.repeat(1_048_000)}the end"}`;
-    await record(api, { queue: 'first', messageId: 'large', acceptedAt: Date.now(), data, deliveries: [] });
-    const { page, close } = await openAt('#/queues/first/messages/large');
+    await record(there().api, {
+      queue: 'first',
+      messageId: 'large',
+      acceptedAt: Date.now(),
+      data,
+      deliveries: [],
+    });
+    const page = await there().openAt('#/queues/first/messages/large');
     await page.getByText(/The first 8,000 of 1,048,0\d\d characters/).waitFor();
     expect(await page.getByText('the end').count()).toBe(0);
     await page.getByRole('button', { name: 'Show all' }).click();
     expect(await page.locator('pre').textContent()).toBe(data);
     expect(await isTooWide(page)).toBe(false);
-    await close();
   });
 
   it('shows markup from producers, subscribers and operators as plain text', async () => {
     const now = Date.now();
-    await api.registry.putQueue({
+    await there().api.registry.putQueue({
       name: 'planted',
       metadata: { [MARKUP]: MARKUP },
       createdAt: now,
@@ -197,13 +174,13 @@ inBrowser('the console with unusual input', () => {
       destination: parseDestination(`https://hooks.example.com/?q=${MARKUP}`),
       options: { post_headers: { 'x-note': MARKUP }, event_types: [MARKUP], post_data: MARKUP },
     };
-    await api.registry.addSubscription({ ...subscription, createdAt: now });
-    await api.registry.addSubscription({
+    await there().api.registry.addSubscription({ ...subscription, createdAt: now });
+    await there().api.registry.addSubscription({
       ...{ id: 'planted-2', queue: 'planted', destination: parseDestination('javascript:window.hit=1') },
       ...{ options: {}, createdAt: now },
     });
     const attempt = { number: 1, round: 1, phase: 'initial', startedAt: now, durationMs: 5 } as const;
-    await record(api, {
+    await record(there().api, {
       queue: 'planted',
       messageId: 'm',
       type: MARKUP,
@@ -225,7 +202,7 @@ inBrowser('the console with unusual input', () => {
         },
       ],
     });
-    const { page, faults, close } = await openAt('#/');
+    const { page, faults } = await there().open();
     for (const path of [
       '#/queues/planted',
       '#/queues/planted/subscriptions/planted-1',
@@ -245,6 +222,5 @@ inBrowser('the console with unusual input', () => {
     expect(await page.locator('a[href^="javascript"]').count()).toBe(0);
     expect(await page.evaluate('window.hit')).toBeUndefined();
     expect(faults).toEqual([]);
-    await close();
   });
 });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { busyConsole } from './busy-console.ts';
+import { busyConsole } from './running-console.ts';
 import { record } from './busy-deployment.ts';
 import { inBrowser } from './chromium.ts';
 import { axeViolations, goTo, isTooWide } from './console-page.ts';
@@ -15,8 +15,7 @@ inBrowser('an operator in the console', () => {
   const there = busyConsole();
 
   it('disables a subscription after a question, and enables it', async () => {
-    const { page, close } = await there().open();
-    await goTo(page, `#/queues/orders/subscriptions/${there().warehouse}`);
+    const page = await there().openAt(`#/queues/orders/subscriptions/${there().warehouse}`);
     await page.getByRole('button', { name: 'Disable' }).click();
     await page.getByText('gets no more requests: neither new messages nor retries').waitFor();
     expect(await axeViolations(page)).toEqual([]);
@@ -26,12 +25,10 @@ inBrowser('an operator in the console', () => {
     await page.getByText('disabled', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Enable' }).click();
     await page.getByText('enabled', { exact: true }).waitFor();
-    await close();
   });
 
   it('rotates a secret, which the page shows once', async () => {
-    const { page, close } = await there().open();
-    await goTo(page, `#/queues/orders/subscriptions/${there().warehouse}`);
+    const page = await there().openAt(`#/queues/orders/subscriptions/${there().warehouse}`);
     await page.getByRole('button', { name: 'Rotate secret' }).click();
     expect(await axeViolations(page)).toEqual([]);
     await page.getByRole('button', { name: 'Rotate', exact: true }).click();
@@ -41,27 +38,23 @@ inBrowser('an operator in the console', () => {
     await page.getByRole('button', { name: 'Done' }).click();
     await secret.waitFor({ state: 'detached' });
     expect(await page.content()).not.toContain('whsec_');
-    await close();
   });
 
   it('shows the public key if the new secret is a key pair', async () => {
-    const { page, close } = await there().open();
+    const { page } = await there().open();
     await page.route('**/secret/rotate', (route) => route.fulfill({ json: { publicKey: 'whpk_abc' } }));
     await goTo(page, `#/queues/orders/subscriptions/${there().warehouse}`);
     await page.getByRole('button', { name: 'Rotate secret' }).click();
     await page.getByRole('button', { name: 'Rotate', exact: true }).click();
     await page.getByText('This is the new public key. It is not shown again.').waitFor();
     await page.getByText('whpk_abc').waitFor();
-    await close();
   });
 
   it('cancels a delivery and sees the result without reloading the page', async () => {
-    const { page, close } = await there().open();
-    await goTo(page, `#/queues/orders/messages/order-4703/deliveries/${there().billing}`);
+    const page = await there().openAt(`#/queues/orders/messages/order-4703/deliveries/${there().billing}`);
     await page.getByRole('button', { name: 'Cancel delivery' }).click();
     await page.locator('.facts').getByText('cancelled').waitFor();
     await page.getByRole('button', { name: 'Deliver again' }).waitFor();
-    await close();
   });
 
   it('sees why a subscription did not get a message, and sends it after a question', async () => {
@@ -72,8 +65,7 @@ inBrowser('an operator in the console', () => {
       data: '{"total":120}',
     };
     await record(there().api, { ...message, acceptedAt: Date.now(), filtered: 1, deliveries: [] });
-    const { page, close } = await there().open();
-    await goTo(page, '#/queues/orders/messages/order-5000');
+    const page = await there().openAt('#/queues/orders/messages/order-5000');
     const row = page.getByRole('row', { name: /analytics/ });
     await row.getByText('by its event types').waitFor();
     await row.getByRole('button', { name: 'Send' }).click();
@@ -83,20 +75,17 @@ inBrowser('an operator in the console', () => {
     await page.getByRole('button', { name: 'Send', exact: true }).click();
     await page.getByText('Sent', { exact: true }).waitFor();
     expect(sent()).toMatchObject([{ key: { subscriptionId: there().analytics } }]);
-    await close();
   });
 
   it('sees which setting keeps the messages that can be sent again', async () => {
-    const { page, close } = await there().open();
-    await goTo(page, '#/queues/orders/messages/order-4701');
+    const page = await there().openAt('#/queues/orders/messages/order-4701');
     await page.getByRole('button', { name: /^Send again to .*warehouse/ }).click();
     await page.getByRole('button', { name: 'Send', exact: true }).click();
     await page.getByText(/_retain_messages/).waitFor();
-    await close();
   });
 
   it('finds a subscription, a message and a time with the keyboard alone', async () => {
-    const { page, close } = await there().open();
+    const { page } = await there().open();
     await page.getByRole('link', { name: 'orders' }).waitFor();
     const find = async (text: string): Promise<void> => {
       await page.keyboard.type(text);
@@ -131,12 +120,10 @@ inBrowser('an operator in the console', () => {
     await find('order-1');
     await page.getByText(/was never accepted/).waitFor();
     expect(await page.getByText(/the ingress queue, where 0 wait now/).count()).toBe(1);
-    await close();
   });
 
   it('applies a policy to a subscription and keeps its other options', async () => {
-    const { page, close } = await there().open();
-    await goTo(page, `#/designer?queue=orders&subscription=${there().billing}`);
+    const page = await there().openAt(`#/designer?queue=orders&subscription=${there().billing}`);
     const maximum = page.getByLabel('Maximum delay, seconds');
     await expect.poll(() => maximum.inputValue()).toBe('3600');
     await maximum.fill('1800');
@@ -147,12 +134,10 @@ inBrowser('an operator in the console', () => {
       _retry_policy: { maximum_delay: 1800 },
       post_headers: { 'x-api-key': 'abc', 'x-team': 'billing' },
     });
-    await close();
   });
 
   it('applies a policy to a queue and keeps its other metadata', async () => {
-    const { page, close } = await there().open();
-    await goTo(page, '#/designer?queue=invoices');
+    const page = await there().openAt('#/designer?queue=invoices');
     for (const field of PHASE_FIELDS) await page.getByLabel(field, { exact: true }).fill('0');
     await page.getByText('1 request').waitFor();
     await page.getByRole('button', { name: 'Apply' }).click();
@@ -161,24 +146,20 @@ inBrowser('an operator in the console', () => {
       team: 'billing',
       _retry_policy: { retries_with_no_delay: 0, backoff_retries: 0 },
     });
-    await close();
   });
 
   it('counts failed deliveries, starts a recovery and stops it', async () => {
-    const { page, close } = await there().open();
-    await goTo(page, '#/queues/invoices/recovery');
+    const page = await there().openAt('#/queues/invoices/recovery');
     await page.getByText('Manually cancelled deliveries are left alone.').waitFor();
     await page.getByRole('button', { name: 'Count matching deliveries' }).click();
     await page.getByText('1 cancelled').waitFor();
     await page.getByRole('button', { name: 'Recover 1 delivery' }).click();
     await page.getByRole('button', { name: 'Stop' }).click();
     await page.getByText('stopped', { exact: true }).waitFor();
-    await close();
   });
 
   it('recovers what one subscriber has missed since it fails', async () => {
-    const { page, close } = await there().open();
-    await goTo(page, `#/queues/orders/subscriptions/${there().billing}`);
+    const page = await there().openAt(`#/queues/orders/subscriptions/${there().billing}`);
     const { failing } = (await there().api.registry.findSubscription('orders', there().billing)) ?? {};
     const since = new Date((failing?.since ?? 0) - 60_000).toISOString();
     // The link takes its window from the subscription, which loads after the page.
@@ -186,12 +167,10 @@ inBrowser('an operator in the console', () => {
     await expect.poll(() => page.getByLabel('Subscription').inputValue()).toBe(there().billing);
     const shown = await page.getByLabel('Accepted since').inputValue();
     expect(Date.parse(`${shown}+01:00`)).toBe(Math.floor(Date.parse(since) / 60_000) * 60_000);
-    await close();
   });
 
   it('sees the request of a delivery as curl, without secrets and signature', async () => {
-    const { page, close } = await there().open();
-    await goTo(page, `#/queues/orders/messages/order-4704/deliveries/${there().billing}`);
+    const page = await there().openAt(`#/queues/orders/messages/order-4704/deliveries/${there().billing}`);
     const command = page.getByRole('region', { name: 'the curl command' });
     await command.getByText("--url 'https://billing.example.com/webhooks'").waitFor();
     const text = await command.textContent();
@@ -199,12 +178,10 @@ inBrowser('an operator in the console', () => {
     expect(text).toContain('"total":12345678901234567890');
     expect(text).not.toMatch(/signature|abc/);
     await page.getByText('Hidden values to replace: x-api-key.').waitFor();
-    await close();
   });
 
   it('sees the schedule change with the policy, and errors at their fields', async () => {
-    const { page, close } = await there().open();
-    await goTo(page, '#/designer');
+    const page = await there().openAt('#/designer');
     await page.getByRole('button', { name: /^Example/ }).click();
     expect(await page.locator('[data-sum="requests"]').textContent()).toBe('11');
     // 10 × (5 + 260) / 2 seconds.
@@ -221,11 +198,10 @@ inBrowser('an operator in the console', () => {
     await preset.selectOption('patient');
     expect(await page.locator('[data-sum="requests"]').textContent()).toBe('37');
     expect(await preset.inputValue()).toBe('patient');
-    await close();
   });
 
   it('sees on every page of a queue that it does not exist, and what may be meant', async () => {
-    const { page, close } = await there().open();
+    const { page } = await there().open();
     for (const below of ['', '/messages', '/deliveries', '/books', '/recovery']) {
       await goTo(page, `#/queues/order${below}`);
       await page.getByText('There is no queue order.').waitFor();
@@ -233,15 +209,12 @@ inBrowser('an operator in the console', () => {
       expect(await page.locator('main form').count(), below).toBe(0);
     }
     expect(await axeViolations(page)).toEqual([]);
-    await close();
   });
 
   it('creates a queue that does not exist from its page', async () => {
-    const { page, close } = await there().open();
-    await goTo(page, '#/queues/nowhere');
+    const page = await there().openAt('#/queues/nowhere');
     await page.getByRole('button', { name: 'Create queue nowhere' }).click();
     await page.getByText('No subscriptions yet').waitFor();
     await page.getByRole('button', { name: 'Publish' }).waitFor();
-    await close();
   });
 });

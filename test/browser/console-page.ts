@@ -1,6 +1,7 @@
 import axe from 'axe-core';
 import { join } from 'node:path';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { onTestFinished } from 'vitest';
 import * as z from 'zod';
 import { projectRoot } from '../../local/install/paths.mjs';
 
@@ -18,12 +19,11 @@ export type OpenedPage = {
   page: Page;
   /** Errors in the page, including violations of its Content-Security-Policy. */
   faults: string[];
-  close: () => Promise<void>;
 };
 
 const HEIGHT = { 375: 812, 1280: 800 } as const;
 
-/** Opens a page in a new browser context, without state from other tests. */
+/** Opens a page in a new browser context, without state from other tests, until the end of the test. */
 export const openPage = async (
   browser: Browser,
   url: string,
@@ -37,6 +37,7 @@ export const openPage = async (
     locale: 'en-GB',
     ...more,
   });
+  onTestFinished(() => context.close());
   const page = await context.newPage();
   const faults: string[] = [];
   page.on('pageerror', (error) => faults.push(error.message));
@@ -47,7 +48,7 @@ export const openPage = async (
     }
   });
   await page.goto(url);
-  return { page, faults, close: () => context.close() };
+  return { page, faults };
 };
 
 /** Changes the route without reloading the page, as a link does. `hash` includes the `#`. */

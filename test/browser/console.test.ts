@@ -1,9 +1,6 @@
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { apiEnvironment } from '../unit/cli/run-command.ts';
-import { json, startStubApi, type StubApi } from '../unit/cli/stub-api.ts';
-import { inBrowser, launchChromium } from './chromium.ts';
-import { startConsoleCommand, type RunningConsole } from './console-command.ts';
+import { expect, it } from 'vitest';
+import { json, startStubApi } from '../unit/cli/stub-api.ts';
+import { inBrowser } from './chromium.ts';
 import {
   axeViolations,
   axeViolationsInBothThemes,
@@ -12,89 +9,74 @@ import {
   NO_VIOLATIONS,
   openPage,
 } from './console-page.ts';
-
-let api: StubApi;
-let browser: Browser;
-let served: RunningConsole;
+import { runningConsole } from './running-console.ts';
 
 inBrowser('the console in a browser', () => {
-  beforeAll(async () => {
-    api = await startStubApi({
+  const there = runningConsole(async () => {
+    const api = await startStubApi({
       'GET /v2/openapi.json': () => json({ info: { version: '0.1.0' } }),
       'GET /v2/queues': () => json({ queues: [], links: [] }),
       'GET /v2/health': () => json({ status: 'ok', checks: {}, queues: {}, overdue: 0 }),
     });
-    [browser, served] = await Promise.all([launchChromium(), startConsoleCommand(apiEnvironment(api.url))]);
-  });
-
-  afterAll(async () => {
-    await browser.close();
-    expect(await served.stop()).toBe(0);
-    await api.close();
+    return { api };
   });
 
   it.each(LOOKS)(
     'shows an empty deployment at $width px in both themes, loaded $theme, without errors',
     async (look) => {
-      const { page, faults, close } = await openPage(browser, served.url, look);
+      const { page, faults } = await there().open(look);
       await page.getByRole('heading', { level: 1 }).waitFor();
       await page.waitForLoadState('networkidle');
       expect(await axeViolationsInBothThemes(page, look.theme)).toEqual(NO_VIOLATIONS);
       expect(await isTooWide(page)).toBe(false);
       expect(faults).toEqual([]);
-      await close();
     },
   );
 
   it('fails the axe check when it has an unlabelled field', async () => {
-    const { page, close } = await openPage(browser, served.url);
+    const { page } = await there().open();
     await page.getByRole('heading', { level: 1 }).waitFor();
     await page.evaluate(`document.querySelector('main').append(document.createElement('input'))`);
     expect(await axeViolations(page)).toEqual([expect.stringContaining('label: ')]);
-    await close();
   });
 
   it('removes the session token from the address, and still works after a reload', async () => {
-    const { page, faults, close } = await openPage(browser, served.url);
+    const { page, faults } = await there().open();
     await page.getByRole('heading', { level: 1 }).waitFor();
     expect(page.url()).not.toContain('token');
     const answered = page.waitForResponse((response) => response.url().endsWith('/api-local/info'));
     await page.reload();
     expect((await answered).status()).toBe(200);
     expect(faults).toEqual([]);
-    await close();
   });
 
   it('hands its session to a new tab of the same browser, and to no other browser', async () => {
-    const { page, close } = await openPage(browser, served.url);
+    const { page } = await there().open();
     await page.getByRole('heading', { level: 1 }).waitFor();
-    const link = `${new URL(served.url).origin}/#/books`;
+    const link = `${new URL(there().url).origin}/#/books`;
     const pasted = await page.context().newPage();
     await pasted.goto(link);
     await pasted.getByText('No queues yet').waitFor();
     expect(await pasted.evaluate('JSON.stringify(localStorage)')).toBe('{}');
-    const other = await openPage(browser, link);
+    const other = await openPage(there().browser, link);
     await other.page.getByText('Open the address that the command printed').first().waitFor();
-    await other.close();
-    await close();
   });
 
   it('paints before the deployment answers', async () => {
-    const { page, close } = await openPage(browser, 'about:blank');
+    const { page } = await openPage(there().browser, 'about:blank');
     // These requests get no answer.
     await page.route('**/{api,api-local}/**', () => undefined);
-    await page.goto(served.url);
+    await page.goto(there().url);
     await page.getByRole('heading', { level: 1 }).waitFor();
-    await close();
   });
 
   it('refuses requests, scripts and frames from a page on another port', async () => {
-    const { page, close } = await openPage(browser, `${api.url}/elsewhere`);
-    const { origin } = new URL(served.url);
+    const { page } = await openPage(there().browser, `${there().api.url}/elsewhere`);
+    const { origin } = new URL(there().url);
     // A no-cors POST is sent without a preflight request.
     const posted = `fetch('${origin}/api/v2/queues/q/messages', { method: 'POST', mode: 'no-cors', body: '{}' })`;
     expect(await page.evaluate(`${posted}.then(() => 'answered', () => 'refused')`)).toBe('refused');
-    expect(api.requests.map(({ method }) => method)).not.toContain('POST');
+    expect(there().api.requests.map(({ method }) => method)).not.toContain('POST');
 
     const [, script = ''] = /<script[^>]* src="([^"]+)"/.exec(await (await fetch(origin)).text()) ?? [];
     const embedded = `new Promise((resolve) => {
@@ -115,9 +97,8 @@ inBrowser('the console in a browser', () => {
     }).then(() => undefined)`;
     await page.evaluate(loaded);
     expect(page.frames().map((frame) => frame.url())).toEqual([
-      `${api.url}/elsewhere`,
+      `${there().api.url}/elsewhere`,
       expect.stringMatching(/^chrome-error:/),
     ]);
-    await close();
   });
 });

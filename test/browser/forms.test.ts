@@ -1,16 +1,9 @@
 import type { Locator, Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import * as z from 'zod';
-import { busyConsole } from './busy-console.ts';
+import { busyConsole } from './running-console.ts';
 import { inBrowser } from './chromium.ts';
-import {
-  axeViolations,
-  axeViolationsInBothThemes,
-  goTo,
-  isTooWide,
-  NO_VIOLATIONS,
-  type OpenedPage,
-} from './console-page.ts';
+import { axeViolations, axeViolationsInBothThemes, isTooWide, NO_VIOLATIONS } from './console-page.ts';
 
 const patchSchema = z.object({ options: z.looseObject({ auth: z.unknown().exactOptional() }) });
 
@@ -23,14 +16,6 @@ const faultAt = (field: Locator): Locator => field.locator('xpath=..').locator('
 inBrowser('the forms of the console', () => {
   const there = busyConsole();
 
-  const openAt = async (
-    hash: string,
-    look?: Parameters<ReturnType<typeof there>['open']>[0],
-  ): Promise<OpenedPage> => {
-    const opened = await there().open(look);
-    await goTo(opened.page, hash);
-    return opened;
-  };
   const stored = async (queue: string, id: string) => {
     const found = await there().api.registry.findSubscription(queue, id);
     if (found === undefined) throw new Error(`no subscription ${id}`);
@@ -38,7 +23,7 @@ inBrowser('the forms of the console', () => {
   };
 
   it('create a queue with a policy, unless it exists', async () => {
-    const { page, close } = await openAt('#/');
+    const page = await there().openAt('#/');
     await click(page, 'Create queue');
     const dialog = page.getByRole('dialog');
     const name = dialog.getByLabel('Name');
@@ -60,11 +45,10 @@ inBrowser('the forms of the console', () => {
     expect((await there().api.registry.findQueue('returns'))?.metadata).toEqual({
       _retry_policy: { minimum_delay: 7 },
     });
-    await close();
   });
 
   it('edit the metadata of a queue, and show errors of the API at their fields', async () => {
-    const { page, close } = await openAt('#/queues/invoices');
+    const page = await there().openAt('#/queues/invoices');
     await click(page, 'Edit queue');
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Message data to keep').selectOption('all');
@@ -87,11 +71,10 @@ inBrowser('the forms of the console', () => {
       _default_message_ttl: 3600,
       _hold_while_down: true,
     });
-    await close();
   });
 
   it('delete a queue with subscriptions once its name is typed', async () => {
-    const { page, close } = await openAt('#/queues/stock.eu-1');
+    const page = await there().openAt('#/queues/stock.eu-1');
     await click(page, 'Delete queue');
     const dialog = page.getByRole('dialog');
     await dialog.getByText('1 subscription', { exact: true }).waitFor();
@@ -104,11 +87,10 @@ inBrowser('the forms of the console', () => {
     await click(dialog, 'Delete the queue');
     await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
     expect(await there().api.registry.findQueue('stock.eu-1')).toBeUndefined();
-    await close();
   });
 
   it('create a subscription, whose secret the page shows once', async () => {
-    const { page, close } = await openAt('#/queues/orders');
+    const page = await there().openAt('#/queues/orders');
     await click(page, 'Create subscription');
     const dialog = page.getByRole('dialog');
     const url = dialog.getByLabel('URL');
@@ -134,11 +116,10 @@ inBrowser('the forms of the console', () => {
       name: 'Dispatch',
       options: { event_types: ['order.created', 'order.changed'], max_per_second: 2.5 },
     });
-    await close();
   });
 
   it('edit a subscription and keep the credentials that they do not show', async () => {
-    const { page, close } = await openAt(`#/queues/orders/subscriptions/${there().billing}`);
+    const page = await there().openAt(`#/queues/orders/subscriptions/${there().billing}`);
     await click(page, 'Edit');
     const dialog = page.getByRole('dialog');
     expect(await dialog.getByLabel('Value of header 1').inputValue()).toBe('***');
@@ -153,11 +134,10 @@ inBrowser('the forms of the console', () => {
       attempt_timeout: 9,
       adapt_to_throttling: false,
     });
-    await close();
   });
 
   it('set, change and remove credentials, of which the page keeps nothing secret', async () => {
-    const { page, close } = await openAt(`#/queues/orders/subscriptions/${there().warehouse}`);
+    const page = await there().openAt(`#/queues/orders/subscriptions/${there().warehouse}`);
     const dialog = page.getByRole('dialog');
     const choice = dialog.getByLabel('Credentials of each request');
     const key = dialog.getByLabel('Private key');
@@ -202,11 +182,10 @@ inBrowser('the forms of the console', () => {
     await click(dialog, 'Save');
     await dialog.getByLabel('Remove the credentials').check();
     expect(await saved()).toBeUndefined();
-    await close();
   });
 
   it('warn before a subscriber moves to another origin, and show the new secret', async () => {
-    const { page, close } = await openAt(`#/queues/orders/subscriptions/${there().billing}`);
+    const page = await there().openAt(`#/queues/orders/subscriptions/${there().billing}`);
     await click(page, 'Edit');
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('URL').fill('https://billing.example.net/webhooks');
@@ -220,11 +199,10 @@ inBrowser('the forms of the console', () => {
     expect((await stored('orders', there().billing)).options.post_headers).toMatchObject({
       'x-api-key': 'def',
     });
-    await close();
   });
 
   it('test a filter against a recent message and pasted data', async () => {
-    const { page, close } = await openAt(`#/queues/orders/subscriptions/${there().analytics}`, {
+    const page = await there().openAt(`#/queues/orders/subscriptions/${there().analytics}`, {
       width: 375,
       theme: 'dark',
     });
@@ -242,17 +220,15 @@ inBrowser('the forms of the console', () => {
     expect(await isTooWide(page)).toBe(false);
     const width = (of: string): Promise<unknown> => page.evaluate(`document.querySelector('dialog').${of}`);
     expect(await width('scrollWidth')).toBe(await width('clientWidth'));
-    await close();
   });
 
   it('delete a subscription after a question', async () => {
-    const { page, close } = await openAt(`#/queues/orders/subscriptions/${there().analytics}`);
+    const page = await there().openAt(`#/queues/orders/subscriptions/${there().analytics}`);
     await click(page, 'Delete');
     await page.getByRole('dialog').getByText('https://analytics.example.net/ingest/v3/orders').waitFor();
     await click(page, 'Delete the subscription');
     await page.getByRole('heading', { level: 1, name: 'Queue orders' }).waitFor();
     const found = await there().api.registry.findSubscription('orders', there().analytics);
     expect(found?.deletedAt ?? Infinity).toBeLessThan(Date.now());
-    await close();
   });
 });

@@ -1,41 +1,29 @@
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { statisticsViewSchema } from '../../shared/wire/views/statistics.ts';
 import { consoleInfoSchema } from '../../shared/wire/views/console.ts';
-import { apiEnvironment } from '../unit/cli/run-command.ts';
-import { inBrowser, launchChromium } from './chromium.ts';
-import { startConsoleCommand, type RunningConsole } from './console-command.ts';
+import { inBrowser } from './chromium.ts';
 import { axeViolations, goTo, isTooWide, openPage } from './console-page.ts';
-import { servedApi, type ServedApi } from './served-api.ts';
-
-let browser: Browser;
-let served: RunningConsole;
-let api: ServedApi;
+import { runningConsole } from './running-console.ts';
+import { servedApi } from './served-api.ts';
 
 inBrowser('the first page of the console', () => {
-  beforeAll(async () => {
-    api = await servedApi();
+  const there = runningConsole(async () => {
+    const api = await servedApi();
     await api.registry.putQueue({ name: 'first', metadata: {}, createdAt: 0 });
-    [browser, served] = await Promise.all([launchChromium(), startConsoleCommand(apiEnvironment(api.url))]);
-  });
-
-  afterAll(async () => {
-    await browser.close();
-    await served.stop();
-    await api.close();
+    return { api };
   });
 
   it('reports a missing deployment once; the policy designer still works', async () => {
     const message = 'The stack PosthastePipeline could not be looked up in AWS: Region is missing';
     const error = { code: 'no_deployment', message };
-    const { page, faults, close } = await openPage(browser, 'about:blank');
+    const { page, faults } = await openPage(there().browser, 'about:blank');
     // Stubbed, because a local deployment that runs beside this test would be found.
     await page.route('**/api/v2/**', (route) => route.fulfill({ status: 503, json: { error } }));
     await page.route('**/api-local/info', async (route) => {
       const info = consoleInfoSchema.parse(await (await route.fetch()).json());
       await route.fulfill({ json: { ...info, deployment: null, version: null, problem: error } });
     });
-    await page.goto(served.url);
+    await page.goto(there().url);
     await page.getByText('No deployment found').waitFor();
     await page.getByText(/could not be looked up/).waitFor();
     expect(await page.getByText('different version').count()).toBe(0);
@@ -48,17 +36,16 @@ inBrowser('the first page of the console', () => {
     await goTo(page, '#/designer');
     await page.getByText('20 requests over 4 min 40 s').waitFor();
     expect(faults).toEqual([]);
-    await close();
   });
 
   it('shows figures as loading and totals as incomplete while queues load', async () => {
-    const { page, close } = await openPage(browser, 'about:blank');
+    const { page } = await openPage(there().browser, 'about:blank');
     const waiting = Promise.withResolvers<undefined>();
     await page.route('**/api/v2/queues/first/**', async (route) => {
       await waiting.promise;
       await route.continue();
     });
-    await page.goto(served.url);
+    await page.goto(there().url);
     await page.getByText('Incomplete: 0 of 1 queue counted so far.').waitFor();
     expect(await page.locator('.tile', { hasText: 'Retrying' }).textContent()).toBe('Retryingloading');
     expect(await axeViolations(page)).toEqual([]);
@@ -66,23 +53,21 @@ inBrowser('the first page of the console', () => {
     await page.getByText('Total of 1 queue, last hour.').waitFor();
     expect(await page.locator('.tile', { hasText: 'Retrying' }).textContent()).toBe('Retrying0');
     expect(await page.locator('.tile', { hasText: 'Waiting in SQS' }).textContent()).toMatch(/0$/);
-    await close();
   });
 
   it('says which setting is off where a deployment counts no statistics', async () => {
-    const { page, close } = await openPage(browser, 'about:blank');
+    const { page } = await openPage(there().browser, 'about:blank');
     await page.route('**/statistics?**', async (route) => {
       const statistics = statisticsViewSchema.parse(await (await route.fetch()).json());
       await route.fulfill({ json: { ...statistics, enabled: false } });
     });
-    await page.goto(served.url);
+    await page.goto(there().url);
     await page.getByText(/its setting queueStatistics is off/).waitFor();
     expect(await page.locator('.tile', { hasText: 'Delivered' }).textContent()).toBe('Deliverednot counted');
-    await close();
   });
 
   it('says how old its figures are while it cannot refresh, and when it tries again', async () => {
-    const { page, close } = await openPage(browser, served.url);
+    const { page } = await there().open();
     await page.getByText('Total of 1 queue').waitFor();
     expect(await page.locator('.stale').count()).toBe(0);
     await page.route('**/api/**', (route) => route.abort());
@@ -91,11 +76,10 @@ inBrowser('the first page of the console', () => {
     expect(await axeViolations(page)).toEqual([]);
     await page.unroute('**/api/**');
     await page.locator('.stale').waitFor({ state: 'detached' });
-    await close();
   });
 
   it('names the column of each cell in a narrow window', async () => {
-    const { page, close } = await openPage(browser, served.url, { width: 375, theme: 'light' });
+    const { page } = await there().open({ width: 375, theme: 'light' });
     await page.getByRole('link', { name: 'first', exact: true }).waitFor();
     const heads = await page.evaluate<string[]>(
       `[...document.querySelectorAll('td')].map((cell) => getComputedStyle(cell, '::before').content)`,
@@ -103,11 +87,10 @@ inBrowser('the first page of the console', () => {
     expect(heads).toHaveLength(7);
     expect(heads[0]).toContain('Queue');
     expect(heads).not.toContain('none');
-    await close();
   });
 
   it('keeps its navigation on one line in a narrow window', async () => {
-    const { page, close } = await openPage(browser, served.url, { width: 375, theme: 'light' });
+    const { page } = await there().open({ width: 375, theme: 'light' });
     const navigation = page.getByRole('navigation', { name: 'Console' });
     await navigation.getByRole('link', { name: 'Policy designer' }).focus();
     const boxes = await Promise.all(
@@ -116,6 +99,5 @@ inBrowser('the first page of the console', () => {
     expect(boxes).toHaveLength(5);
     expect(new Set(boxes.map((box) => box?.y)).size).toBe(1);
     expect(await isTooWide(page)).toBe(false);
-    await close();
   });
 });

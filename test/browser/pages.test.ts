@@ -6,7 +6,7 @@ import {
   type DeadLetterLook,
 } from '../../shared/wire/views/console.ts';
 import { record } from './busy-deployment.ts';
-import { busyConsole, type BusyConsole } from './busy-console.ts';
+import { busyConsole, type BusyConsole } from './running-console.ts';
 import { inBrowser } from './chromium.ts';
 import {
   axeViolationsInBothThemes,
@@ -77,7 +77,7 @@ inBrowser('the pages of the console', () => {
   const there = busyConsole();
 
   it.each(LOOKS)('are accessible and fit at $width px in both themes, loaded $theme', async (look) => {
-    const { page, faults, close } = await openPage(there().browser, 'about:blank', look);
+    const { page, faults } = await openPage(there().browser, 'about:blank', look);
     // The pictures show a named deployment instead of the address of a test server.
     await page.route('**/api-local/info', async (route) => {
       const info: unknown = await (await route.fetch()).json();
@@ -101,11 +101,10 @@ inBrowser('the pages of the console', () => {
       expect(await isTooWide(page), name).toBe(false);
     }
     expect(faults).toEqual([]);
-    await close();
   });
 
   it('are usable by keyboard: a skip link, and the focus on the heading of an opened page', async () => {
-    const { page, close } = await there().open();
+    const { page } = await there().open();
     await page.getByRole('link', { name: 'orders' }).waitFor();
     await page.getByRole('link', { name: 'Posthaste' }).focus();
     await page.keyboard.press('Shift+Tab');
@@ -116,7 +115,6 @@ inBrowser('the pages of the console', () => {
     await page.getByRole('heading', { level: 1, name: 'Queue orders' }).waitFor();
     expect(await page.evaluate('document.activeElement?.tagName')).toBe('H1');
     expect(await page.title()).toBe('orders · Posthaste');
-    await close();
   });
 
   it('show times in the time zone of the browser, with UTC as the tooltip', async () => {
@@ -127,7 +125,6 @@ inBrowser('the pages of the console', () => {
     const local = at.toLocaleTimeString('en-GB', { timeZone: 'Europe/Zurich' });
     expect(await time.textContent()).toContain(local);
     expect(await time.getAttribute('title')).toBe(at.toISOString().replace('T', ' ').replace('Z', ' UTC'));
-    await opened.close();
   });
 
   it('say why a subscription is slowed, and why its delivery waits', async () => {
@@ -151,8 +148,7 @@ inBrowser('the pages of the console', () => {
         },
       ],
     });
-    const { page, close } = await there().open();
-    await goTo(page, `#/queues/orders/subscriptions/${warehouse}`);
+    const page = await there().openAt(`#/queues/orders/subscriptions/${warehouse}`);
     await page.getByText('The circuit is open: the subscriber is down').waitFor();
     await page.getByText('1 delivery: 1 because the subscriber is or was down').waitFor();
     expect(await axeViolationsInBothThemes(page, 'light')).toEqual(NO_VIOLATIONS);
@@ -162,11 +158,10 @@ inBrowser('the pages of the console', () => {
     await page.getByText('waits because the subscriber is or was down').waitFor();
     await page.getByText('circuit open', { exact: true }).waitFor();
     expect(await axeViolationsInBothThemes(page, 'light')).toEqual(NO_VIOLATIONS);
-    await close();
   });
 
   it('switch the theme, and remember it after a reload', async () => {
-    const { page, close } = await there().open({ width: 1280, theme: 'light' });
+    const { page } = await there().open({ width: 1280, theme: 'light' });
     const background = () => page.evaluate('getComputedStyle(document.documentElement).backgroundColor');
     const light = await background();
     await page.getByLabel('Theme').selectOption('dark');
@@ -176,11 +171,10 @@ inBrowser('the pages of the console', () => {
     expect(await background()).not.toBe(light);
     await page.getByLabel('Theme').selectOption('light');
     expect(await background()).toBe(light);
-    await close();
   });
 
   it('show charts of the chosen window, each with its totals in words', async () => {
-    const { page, close } = await there().open();
+    const { page } = await there().open();
     const chart = page.getByRole('img', {
       name: /^Outcomes per minute, last hour\. In total: delivered [23],/,
     });
@@ -193,11 +187,10 @@ inBrowser('the pages of the console', () => {
       .waitFor();
     await goTo(page, '#/queues/stock.eu-1');
     await page.getByText('No message and no attempt in this time').waitFor();
-    await close();
   });
 
   it('load less than 150 KB, compressed, in total', async () => {
-    const { page, close } = await openPage(there().browser, 'about:blank');
+    const { page } = await openPage(there().browser, 'about:blank');
     const files: Promise<Buffer>[] = [];
     page.on('response', (response) => {
       if (!response.url().includes('/api')) files.push(response.body());
@@ -209,7 +202,6 @@ inBrowser('the pages of the console', () => {
     // The page, its script and style, and the script and style of the chart library.
     expect(bytes).toHaveLength(5);
     expect(bytes.reduce((sum, length) => sum + length, 0)).toBeLessThan(150_000);
-    await close();
   });
 
   it('do not shift their layout while they load', async () => {
@@ -221,17 +213,14 @@ inBrowser('the pages of the console', () => {
     await page.getByText('1 subscription is failing').waitFor();
     // Up to 0.1 is good (Core Web Vitals, Cumulative Layout Shift).
     expect(await page.evaluate('window.shift')).toBeLessThan(0.1);
-    await opened.close();
   });
 
   it('offer to enable a disabled subscription before a message is sent to it', async () => {
-    const { page, close } = await there().open();
-    await goTo(page, '#/queues/invoices/messages/invoice-9');
+    const page = await there().openAt('#/queues/invoices/messages/invoice-9');
     await page.getByRole('link', { name: 'Enable it to send' }).click();
     await page.getByRole('button', { name: 'Enable' }).click();
     await page.getByText('enabled', { exact: true }).waitFor();
     await goTo(page, '#/queues/invoices/messages/invoice-9');
     await page.getByRole('button', { name: 'Send to https://ledger.example.org/in' }).waitFor();
-    await close();
   });
 });

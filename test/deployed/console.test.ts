@@ -40,7 +40,7 @@ inBrowser('the console on the deployed system', () => {
   it('takes a queue from its creation through a failed and a retried delivery to its deletion', async () => {
     const queue = `console-${randomUUID().slice(0, 8)}`;
     const path = `/${queue}`;
-    const { page, faults, close } = await openPage(browser, served.url);
+    const { page, faults } = await openPage(browser, served.url);
     const dialog = page.getByRole('dialog');
     const click = (name: string, where: Page | Locator = page) =>
       where.getByRole('button', { name, exact: true }).click();
@@ -94,7 +94,6 @@ inBrowser('the console on the deployed system', () => {
     await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
     expect((await callApi('GET', `/v2/queues/${queue}`)).status).toBe(404);
     expect(faults).toEqual([]);
-    await close();
   });
 
   it('looks at dead letters, shows one, redrives one and deletes one', async () => {
@@ -102,7 +101,7 @@ inBrowser('the console on the deployed system', () => {
     const operation = { kind: 'recovery', queue, recoveryId: randomUUID(), orderedAt: Date.now() } as const;
     await send(operationDeadLetterUrl, `${MARKUP} ${queue}`, { reason: 'not_json' });
     await send(operationDeadLetterUrl, encodeOperation(operation), { reason: 'not_json' });
-    const { page, faults, close } = await openPage(browser, served.url);
+    const { page, faults } = await openPage(browser, served.url);
     await goTo(page, '#/dead-letters?which=operation');
     await page.getByLabel('Reason').fill('not_json');
     await page.getByRole('button', { name: 'Filter' }).click();
@@ -133,6 +132,5 @@ inBrowser('the console on the deployed system', () => {
     await change(redrivable, 'Redrive', '1 redriven.');
     await change(garbage, 'Delete', '1 deleted.');
     expect(faults).toEqual([]);
-    await close();
   });
 });
