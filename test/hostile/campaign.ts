@@ -1,7 +1,4 @@
-import { parseArgs } from 'node:util';
-
 import { inParallel } from '../../shared/adapters/in-parallel.ts';
-import { wholeNumber } from '../support/whole-number.ts';
 import { bounds } from './bounds.ts';
 import { kindNames } from './kinds/all-kinds.ts';
 import { measureKinds, type KindResult } from './measure-kinds.ts';
@@ -22,29 +19,6 @@ export type HostileResult = {
   /** The violated limits, one sentence each. */
   broken: readonly string[];
   seconds: number;
-};
-
-/** Parses the arguments of the command; undefined if they are invalid. */
-export const hostileRequestOf = (
-  args: readonly string[],
-): (HostileRequest & { json: boolean }) | undefined => {
-  try {
-    const { values } = parseArgs({
-      args: [...args],
-      options: {
-        seed: { type: 'string', default: '1' },
-        timeout: { type: 'string', default: '15' },
-        json: { type: 'boolean', default: false },
-      },
-    });
-    const seed = wholeNumber(values.seed, 0, 0xffffffff);
-    const timeout = wholeNumber(values.timeout, 2, 30);
-    if (seed === undefined || timeout === undefined) return undefined;
-    return { seed, attemptTimeoutMs: timeout * 1000, json: values.json };
-  } catch {
-    // parseArgs throws for unknown arguments; the caller prints the usage line.
-    return undefined;
-  }
 };
 
 type Say = (line: string) => void;

@@ -1,6 +1,8 @@
 import { INTERRUPTED, untilInterrupted } from '../../cli/interruption.ts';
 import { bounds } from './bounds.ts';
-import { type HostileRequest, hostileRequestOf, type HostileResult, runHostile } from './campaign.ts';
+import { parseArgs } from 'node:util';
+import { wholeNumber } from '../support/whole-number.ts';
+import { type HostileRequest, type HostileResult, runHostile } from './campaign.ts';
 import type { Latencies } from './neighbours.ts';
 import { HEALTHY_ANSWER_MS } from './receivers.ts';
 
@@ -109,7 +111,26 @@ const hostile = async ({ json, ...request }: HostileRequest & { json: boolean })
   }
 };
 
-const request = hostileRequestOf(process.argv.slice(2));
+const readArguments = (): (HostileRequest & { json: boolean }) | undefined => {
+  try {
+    const { values } = parseArgs({
+      options: {
+        seed: { type: 'string', default: '1' },
+        timeout: { type: 'string', default: '15' },
+        json: { type: 'boolean', default: false },
+      },
+    });
+    const seed = wholeNumber(values.seed, 0, 0xffffffff);
+    const timeout = wholeNumber(values.timeout, 2, 30);
+    if (seed === undefined || timeout === undefined) return undefined;
+    return { seed, attemptTimeoutMs: timeout * 1000, json: values.json };
+  } catch {
+    // parseArgs throws for unknown arguments.
+    return undefined;
+  }
+};
+
+const request = readArguments();
 if (request === undefined) {
   say(USAGE);
   process.exitCode = 2;

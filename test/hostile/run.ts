@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { ZodType } from 'zod';
 import type { Auth } from '../../shared/domain/subscription/auth.ts';
@@ -47,24 +47,13 @@ type FunctionSettings = Omit<Extract<ToFunction, { kind: 'start' }>, 'kind' | 't
 /** Child processes stop with `stack`, or when `signal` aborts. */
 export type Processes = { stack: AsyncDisposableStack; signal: AbortSignal };
 
-const childOf = <To extends object, From extends { kind: string }>(
-  { stack, signal }: Processes,
-  child: Child<To, From>,
-): Child<To, From> => {
-  stack.defer(() => child.stop());
-  const stop = (): void => void child.stop();
-  signal.addEventListener('abort', stop, { once: true });
-  signal.throwIfAborted();
-  return child;
-};
-
 /** Starts hostile receivers of these kinds in one process, and a healthy one in another. */
 export const startReceivers = async (
   processes: Processes,
   names: readonly KindName[],
 ): Promise<Receivers> => {
   const start = () =>
-    childOf(processes, startChild<ToReceivers, FromReceivers>('receivers-process.ts', fromReceivers));
+    startChild<ToReceivers, FromReceivers>(processes, 'receivers-process.ts', fromReceivers);
   const [hostile, healthy] = [start(), start()];
   hostile.send({ kind: 'start_hostile', names: [...names] });
   healthy.send({ kind: 'start_healthy' });
@@ -84,7 +73,7 @@ export const startFunction = async (
   settings: FunctionSettings,
   { trustedCertificate }: Receivers,
 ): Promise<FunctionUnderTest> => {
-  const child = childOf(processes, startChild<ToFunction, FromFunction>('function-process.ts', fromFunction));
+  const child = startChild<ToFunction, FromFunction>(processes, 'function-process.ts', fromFunction);
   const seen = attemptsSeen();
   const invocations: Extract<FromFunction, { kind: 'invocation' }>[] = [];
   child.onMessage((message) => {
@@ -150,14 +139,12 @@ type AttemptsSeen = {
   firstOf: (name: string, count: number, withinMs: number) => Promise<void>;
 };
 
-type Waiter = { isOver: () => boolean; done: () => void };
-
 /** The receiver of a subscription id such as `name-1`. */
 const nameOf = (subscriptionId: string): string => subscriptionId.replace(/-\d+$/, '');
 
 const attemptsSeen = (): AttemptsSeen => {
   const byName = new Map<string, AttemptSeen[]>();
-  const waiters = new Set<Waiter>();
+  const added = new EventEmitter();
   const of = (name: string): AttemptSeen[] => byName.get(name) ?? [];
 
   return {
@@ -165,29 +152,18 @@ const attemptsSeen = (): AttemptsSeen => {
     add: (attempt) => {
       const name = nameOf(attempt.subscriptionId);
       byName.set(name, [...of(name), attempt]);
-      for (const waiter of waiters) if (waiter.isOver()) waiter.done();
+      added.emit(name);
     },
-    firstOf: (name, count, withinMs) =>
-      new Promise((resolve, reject) => {
-        const finished = () => of(name).filter(({ number }) => number === 1).length;
-        if (finished() >= count) {
-          resolve();
-          return;
-        }
-        const timer = setTimeout(() => {
-          waiters.delete(waiter);
-          reject(new Error(`${name}: ${finished()} of ${count} first attempts ended within ${withinMs} ms`));
-        }, withinMs);
-        const waiter: Waiter = {
-          isOver: () => finished() >= count,
-          done: () => {
-            clearTimeout(timer);
-            waiters.delete(waiter);
-            resolve();
-          },
-        };
-        waiters.add(waiter);
-      }),
+    firstOf: async (name, count, withinMs) => {
+      const ended = () => of(name).filter(({ number }) => number === 1).length;
+      const signal = AbortSignal.timeout(withinMs);
+      while (ended() < count) {
+        await once(added, name, { signal }).catch((cause: unknown) => {
+          const message = `${name}: ${ended()} of ${count} first attempts ended within ${withinMs} ms`;
+          throw new Error(message, { cause });
+        });
+      }
+    },
   };
 };
 
@@ -205,9 +181,11 @@ type Child<To, From extends { kind: string }> = {
 const MAX_STDERR = 4_000;
 
 const startChild = <To extends object, From extends { kind: string }>(
+  { stack, signal }: Processes,
   file: string,
   schema: ZodType<From>,
 ): Child<To, From> => {
+  signal.throwIfAborted();
   const child = fork(fileURLToPath(new URL(file, import.meta.url)), [], {
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     execArgv: ['--expose-gc'],
@@ -222,6 +200,12 @@ const startChild = <To extends object, From extends { kind: string }>(
     const parsed = schema.parse(message);
     for (const listener of listeners) listener(parsed);
   });
+  const stop = async (): Promise<void> => {
+    child.kill('SIGKILL');
+    await ended;
+  };
+  stack.defer(stop);
+  signal.addEventListener('abort', () => void stop(), { once: true });
 
   return {
     send: (message) => child.send(message),
@@ -238,10 +222,7 @@ const startChild = <To extends object, From extends { kind: string }>(
         });
       }),
     onMessage: (listener) => void listeners.add(listener),
-    stop: async () => {
-      child.kill('SIGKILL');
-      await ended;
-    },
+    stop,
   };
 };
 
