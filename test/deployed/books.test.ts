@@ -1,31 +1,23 @@
-import { inParallel } from '../../shared/adapters/in-parallel.ts';
 import { type Books, EMPTY_BOOKS, isBalanced, sumOfBooks } from '../../shared/domain/delivery/books.ts';
 import { booksViewSchema } from '../../shared/wire/views/books.ts';
-import { callApi, putQueue, subscribe } from '../support/api-client.ts';
+import { answerOf, putQueue, subscribe } from '../support/api-client.ts';
 import { aBarePolicy } from '../support/builders.ts';
 import { deployment } from '../support/deployment.ts';
 import { eventually } from '../support/eventually.ts';
 import { startReceiver } from '../support/receiver.ts';
-import { sendTogether } from '../support/sqs-messages.ts';
+import { sendAll } from '../support/sqs-messages.ts';
 import { randomUUID } from 'node:crypto';
 import { afterAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 
 const page = booksViewSchema.extend({ links: z.array(z.object({ href: z.string() })) });
 
-/** The sum of all pages of the books of a queue. `get` calls the API. @throws when the API returns an error */
-const allBooks = async (
-  queue: string,
-  since: string,
-  get: (path: string) => Promise<Response>,
-): Promise<Books> => {
+/** The sum of all pages of the books of a queue. */
+const allBooks = async (queue: string, since: string): Promise<Books> => {
   let books = EMPTY_BOOKS;
   let path: string | undefined = `/v2/queues/${queue}/books?since=${since}`;
   while (path !== undefined) {
-    const response = await get(path);
-    const answer: unknown = await response.json();
-    if (!response.ok) throw new Error(`${path}: ${response.status} ${JSON.stringify(answer)}`);
-    const view = page.parse(answer);
+    const view = page.parse(await answerOf('GET', path));
     books = sumOfBooks(books, view.books);
     path = view.links[0]?.href;
   }
@@ -35,7 +27,7 @@ const allBooks = async (
 const receiver = await startReceiver();
 afterAll(receiver.close);
 
-const MESSAGES = 240;
+const MESSAGES = 120;
 const DUPLICATES = 30;
 
 /** Attempts of a delivery that only gets 500, which opens no circuit. */
@@ -51,13 +43,8 @@ const typeOf = (index: number): Type => (index % 20 === 0 ? 'unmatched' : (TYPES
 const indicesOf = (type: Type): number[] =>
   Array.from({ length: MESSAGES }, (_, index) => index).filter((index) => typeOf(index) === type);
 
-const batchesOf = <T>(items: readonly T[]): T[][] =>
-  Array.from({ length: Math.ceil(items.length / 10) }, (_, index) =>
-    items.slice(10 * index, 10 * index + 10),
-  );
-
 describe('the books', () => {
-  it("equal the receivers' log after 240 messages and an outage of a third of the subscribers", async () => {
+  it("equal the receivers' log after 120 messages and an outage of a third of the subscribers", async () => {
     const queue = `books-${randomUUID()}`;
     const since = new Date().toISOString();
     const path = (type: Type): string => `/${queue}/${type}`;
@@ -91,9 +78,7 @@ describe('the books', () => {
     const bodies = Array.from({ length: MESSAGES }, (_, index) =>
       JSON.stringify({ queue, id: `m${index}`, type: typeOf(index), data: { index } }),
     );
-    await inParallel(batchesOf([...bodies, ...bodies.slice(0, DUPLICATES)]), 4, (batch) =>
-      sendTogether(deployment.endpoints.ingressQueueUrl, batch),
-    );
+    await sendAll(deployment.endpoints.ingressQueueUrl, [...bodies, ...bodies.slice(0, DUPLICATES)]);
 
     const unmatched = indicesOf('unmatched').length;
     await eventually(
@@ -105,7 +90,7 @@ describe('the books', () => {
       120_000,
     );
     const books = await eventually('balanced books', async () => {
-      const seen = await allBooks(queue, since, (path) => callApi('GET', path));
+      const seen = await allBooks(queue, since);
       return seen.duplicates === DUPLICATES && seen.pending === 0 && isBalanced(seen) ? seen : undefined;
     });
 

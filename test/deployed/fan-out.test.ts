@@ -4,7 +4,7 @@ import { bucketsFor } from '../../shared/domain/delivery/fan-out.ts';
 import { finishedDeliveries, finishedDelivery, putQueue, subscribeAll } from '../support/api-client.ts';
 import { deployment } from '../support/deployment.ts';
 import { startReceiver } from '../support/receiver.ts';
-import { publish, sendTogether, taken } from '../support/sqs-messages.ts';
+import { publish, send, sendTogether, taken } from '../support/sqs-messages.ts';
 
 const receiver = await startReceiver();
 afterAll(receiver.close);
@@ -21,9 +21,8 @@ const queueWith = async (subscribers: number): Promise<{ queue: string; paths: s
 };
 
 const requestsTo = (paths: readonly string[]): number[] => {
-  const counts = new Map<string, number>();
-  for (const { path } of receiver.received()) counts.set(path, (counts.get(path) ?? 0) + 1);
-  return paths.map((path) => counts.get(path) ?? 0);
+  const byPath = Map.groupBy(receiver.received(), ({ path }) => path);
+  return paths.map((path) => byPath.get(path)?.length ?? 0);
 };
 
 describe('a message on the deployed system', () => {
@@ -70,24 +69,12 @@ describe('a message on the deployed system', () => {
   });
 
   it.each([
-    { what: 'no queue', body: () => '{"data": 1}', reason: /^queue_missing/ },
-    {
-      what: 'an unknown queue',
-      body: (queue: string) => `{"queue": "no-${queue}", "data": 1}`,
-      reason: /^unknown_queue/,
-    },
-    { what: 'a queue that is not a string', body: () => '{"queue": 7, "data": 1}', reason: /queue/ },
-    { what: 'no data', body: (queue: string) => `{"queue": "${queue}"}`, reason: /data/ },
-    {
-      what: 'a time to live that is not a number',
-      body: (queue: string) => `{"queue":"${queue}","data":1,"ttl":"soon"}`,
-      reason: /ttl/,
-    },
-  ])('is dead-lettered with its reason when it has $what', async ({ body, reason }) => {
-    const text = body(`invalid-${randomUUID()}`) + ' '.repeat(Math.floor(Math.random() * 1000));
-    await sendTogether(deployment.endpoints.ingressQueueUrl, [text]);
+    ['queue_missing', '{"data": 1'],
+    ['unknown_queue', '{"queue": "unknown", "data": 1'],
+  ])('is dead-lettered with its reason: %s', async (reason, start) => {
+    const text = `${start}, "type": "${randomUUID()}"}`;
+    await send(deployment.endpoints.ingressQueueUrl, text);
     const deadLetter = await taken(deployment.endpoints.ingressDeadLetterUrl, ({ Body }) => Body === text);
-
-    expect(deadLetter.MessageAttributes?.['reason']?.StringValue).toMatch(reason);
+    expect(deadLetter.MessageAttributes?.['reason']?.StringValue).toMatch(new RegExp(`^${reason}`));
   });
 });

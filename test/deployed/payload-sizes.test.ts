@@ -85,15 +85,4 @@ describe('data from the producer to the subscriber', () => {
       expect(sent.map(({ body }) => hashOf(dataIn(body)))).toEqual(Array(3).fill(hashOf(data)));
     },
   );
-
-  it('crosses each limit by one byte, and fills an SQS message', () => {
-    const bodySize = (id: string): number | undefined =>
-      receiver.received('/takes').find(({ headers }) => headers['webhook-id'] === id)?.body.length;
-    expect(bodySize('on-the-record')).toBe(8 * 1024);
-    expect(bodySize('beyond-the-record')).toBe(8 * 1024 + 1);
-    expect(bodySize('in-the-job')).toBe(64 * 1024);
-    expect(bodySize('beyond-the-job')).toBe(64 * 1024 + 1);
-    const largest = sizes.find(({ id }) => id === 'all-that-sqs-takes');
-    expect(Buffer.byteLength(ingressBody('all-that-sqs-takes', largest?.data ?? ''))).toBe(1_048_576);
-  });
 });

@@ -3,9 +3,17 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { healthSchema } from '../../functions/api/service/routes.ts';
 import { subscriptionViewSchema } from '../../shared/wire/views/subscription.ts';
-import { answerOf, callApi, deliveriesOf, finishedDelivery, subscribe } from '../support/api-client.ts';
+import {
+  answerOf,
+  callApi,
+  type Credentials,
+  deliveriesOf,
+  finishedDelivery,
+  subscribe,
+} from '../support/api-client.ts';
 import { deployment } from '../support/deployment.ts';
 import { eventually } from '../support/eventually.ts';
+import { userWith } from '../support/iam-user.ts';
 import { startReceiver, type ReceivedRequest } from '../support/receiver.ts';
 
 const { apiUrl } = deployment.endpoints;
@@ -126,6 +134,7 @@ describe('without a signature, a caller', () => {
     ['GET', '/v2'],
     ['GET', '/v2/health'],
     ['POST', '/v2/ping'],
+    ['GET', '/v2/queues'],
     ['GET', '/v2/queues/a/export'],
     ['PUT', '/v2/queues/a/subscriptions/b/confirm'],
     ['GET', '/v2/queues/a/subscriptions/b'],
@@ -134,15 +143,28 @@ describe('without a signature, a caller', () => {
     expect((await fetch(`${apiUrl}${path}`, { method })).status).toBe(403);
   });
 
-  it('is refused for a path that decodes to another path', async () => {
-    for (const path of [
-      'a%2F..%2Fb/subscriptions/c',
-      'a/subscriptions/c%2F..%2Fd',
-      'a%2Fmessages/subscriptions/c',
-    ]) {
+  it.each(['a%2F..%2Fb/subscriptions/c', 'a/subscriptions/c%2F..%2Fd', 'a%2Fmessages/subscriptions/c'])(
+    'is refused for a path that decodes to another path: %s',
+    async (path) => {
       const { status } = await fetch(`${apiUrl}/v2/queues/${path}/confirm?token=x`);
       expect([403, 404]).toContain(status);
-    }
+    },
+  );
+});
+
+describe('a caller with a signature', () => {
+  const mayCall = { Effect: 'Allow', Action: 'execute-api:Invoke', Resource: '*' } as const;
+
+  it.each<[does: string, status: number, by: () => Promise<Credentials>]>([
+    ['is accepted with execute-api:Invoke', 200, () => userWith(mayCall)],
+    ['is refused without permissions', 403, () => userWith()],
+    [
+      'is refused if it signs with a wrong secret',
+      403,
+      async () => ({ ...(await userWith(mayCall)), secretAccessKey: 'guessed' }),
+    ],
+  ])('%s', async (_does, status, by) => {
+    expect((await callApi('GET', '/v2/queues', undefined, await by())).status).toBe(status);
   });
 });
 
