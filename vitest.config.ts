@@ -92,9 +92,11 @@ export default defineConfig({
           name: 'infra',
           include: ['test/infra/**/*.test.ts'],
           sequence: { groupOrder: 2 },
-          // One copy of aws-cdk-lib for all files: loading it takes longer than synthesising.
+          // One copy of aws-cdk-lib for all files, and each deployment once: loading it takes longer than synthesising.
           isolate: false,
-          maxWorkers: 2,
+          maxWorkers: 1,
+          // The CDK would check each template against CloudFormation's rules, as `npm run check:templates` does.
+          env: { CDK_VALIDATION: 'false' },
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },

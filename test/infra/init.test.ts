@@ -33,6 +33,7 @@ async function synthesise(folder: string, ...apps: string[]): Promise<void> {
     cwd: folder,
     env: {
       CDK_CONTEXT_JSON: '{"aws:cdk:bundling-stacks": []}',
+      CDK_VALIDATION: 'false',
       NODE_COMPILE_CACHE: join(localFolder, 'compile-cache'),
     },
   });
