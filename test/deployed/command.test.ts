@@ -7,7 +7,7 @@ import { projectNode, projectRoot } from '../../local/install/paths.mjs';
 import { booksViewSchema } from '../../shared/wire/views/books.ts';
 import { deliveryViewSchema } from '../../shared/wire/views/delivery.ts';
 import { finishedDelivery } from '../support/api-client.ts';
-import { commandEnvironment, runCommand } from '../support/deployed-command.ts';
+import { commandEnvironment, onDeployment } from '../support/deployed-command.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { jsonLines } from '../unit/cli/run-command.ts';
 
@@ -16,7 +16,7 @@ afterAll(receiver.close);
 
 /** Runs the command with `--json` and returns its lines. */
 const posthaste = async (...args: string[]): Promise<unknown[]> => {
-  const { status, stdout, stderr } = await runCommand(...args, '--json');
+  const { status, stdout, stderr } = await onDeployment(...args, '--json');
   if (status !== 0) throw new Error(`${args.join(' ')}: ${stdout}${stderr}`);
   return jsonLines(stdout);
 };

@@ -6,7 +6,7 @@ import { callApi } from '../support/api-client.ts';
 import { commandEnvironment } from '../support/deployed-command.ts';
 import { deployment } from '../support/deployment.ts';
 import { eventually } from '../support/eventually.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { startReceiver } from '../support/receiver.ts';
 import { send } from '../support/sqs-messages.ts';
 import { inBrowser, launchChromium } from '../browser/chromium.ts';
 import { startConsoleCommand, type RunningConsole } from '../browser/console-command.ts';
@@ -20,19 +20,19 @@ const DATA = '{"total": 12345678901234567890}';
 
 let browser: Browser;
 let served: RunningConsole;
-let receiver: Receiver;
+const receiver = await startReceiver();
+afterAll(receiver.close);
 
 inBrowser('the console on the deployed system', () => {
   beforeAll(async () => {
-    [browser, served, receiver] = await Promise.all([
+    [browser, served] = await Promise.all([
       launchChromium(),
       startConsoleCommand(commandEnvironment, ['--deployment', 'Posthaste']),
-      startReceiver(),
     ]);
   });
 
   afterAll(async () => {
-    await Promise.all([browser.close(), receiver.close()]);
+    await browser.close();
     expect(await served.stop()).toBe(0);
   });
 

@@ -13,34 +13,26 @@ import {
   type PublishCommandInput,
 } from '@aws-sdk/client-sns';
 import { GetQueueAttributesCommand } from '@aws-sdk/client-sqs';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { putQueue, subscribe } from '../support/api-client.ts';
 import { deployment } from '../support/deployment.ts';
 import { eventSources } from '../support/event-sources.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { startReceiver } from '../support/receiver.ts';
 
 const { raw, rule, shopQueue, shopSource, wrapped } = eventSources;
 const events = new EventBridgeClient(deployment.client);
 const sns = new SNSClient(deployment.client);
 
-let receiver: Receiver;
-let ingressArn: string;
-
-beforeAll(async () => {
-  receiver = await startReceiver();
-  const { Attributes } = await deployment.sqs.send(
-    new GetQueueAttributesCommand({
-      QueueUrl: deployment.endpoints.ingressQueueUrl,
-      AttributeNames: ['QueueArn'],
-    }),
-  );
-  ingressArn = z.string().parse(Attributes?.QueueArn);
-});
-
-afterAll(async () => {
-  await receiver.close();
-});
+const receiver = await startReceiver();
+afterAll(receiver.close);
+const { Attributes } = await deployment.sqs.send(
+  new GetQueueAttributesCommand({
+    QueueUrl: deployment.endpoints.ingressQueueUrl,
+    AttributeNames: ['QueueArn'],
+  }),
+);
+const ingressArn = Attributes?.QueueArn;
 
 const subscribed = async (queue: string): Promise<string> => {
   await putQueue(queue);
@@ -58,8 +50,7 @@ const webhook = z.object({
 
 /** Waits for the first webhook of a queue. */
 const delivered = async (queue: string) => {
-  await receiver.waitFor(`/${queue}`, 1);
-  const [request] = receiver.received(`/${queue}`);
+  const [request] = await receiver.waitFor(`/${queue}`, 1);
   return webhook.parse(JSON.parse(request?.body.toString() ?? ''));
 };
 

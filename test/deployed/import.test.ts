@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, describe, expect, inject, it } from 'vitest';
 import * as z from 'zod';
-import { runCommand } from '../support/deployed-command.ts';
+import { onDeployment } from '../support/deployed-command.ts';
 import { deployment } from '../support/deployment.ts';
 import { logLines } from '../support/log-lines.ts';
 import { spellingsOf } from '../support/planted-secrets.ts';
@@ -30,7 +30,7 @@ const importLines = async (queue: string, lines: readonly unknown[]) => {
   const input = join(inject('folder'), `${queue}-lines`);
   const output = join(inject('folder'), `${queue}-results`);
   writeFileSync(input, lines.map((line) => JSON.stringify(line)).join('\n'));
-  const { status, stderr } = await runCommand('subscription', 'import', queue, input, '--output', output);
+  const { status, stderr } = await onDeployment('subscription', 'import', queue, input, '--output', output);
   expect(status, stderr).toBe(0);
   const results = readFileSync(output, 'utf8').trim().split('\n');
   rmSync(output);

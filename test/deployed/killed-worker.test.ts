@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { booksViewSchema } from '../../shared/wire/views/books.ts';
 import { callApi } from '../support/api-client.ts';
 import { eventually } from '../support/eventually.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { startReceiver } from '../support/receiver.ts';
 import { publishMany } from '../support/sqs-messages.ts';
 import { subscribedQueue } from '../support/subscribed-queue.ts';
 import { privateWorkerEnvironment, startWorker, type WorkerProcess } from '../support/worker-process.ts';
@@ -17,13 +17,9 @@ const WITHIN_MS = 150_000;
 
 const since = new Date().toISOString();
 
-let receiver: Receiver;
-let own: Awaited<ReturnType<typeof privateWorkerEnvironment>>;
+const receiver = await startReceiver();
+const own = await privateWorkerEnvironment();
 const workers: WorkerProcess[] = [];
-
-beforeAll(async () => {
-  [receiver, own] = await Promise.all([startReceiver(), privateWorkerEnvironment()]);
-});
 
 afterAll(async () => {
   for (const worker of workers) worker.kill('SIGKILL');

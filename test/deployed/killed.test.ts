@@ -13,7 +13,7 @@ import { seededChance, type Chance } from '../support/chance.ts';
 import { deployment } from '../support/deployment.ts';
 import { eventually } from '../support/eventually.ts';
 import { killWorkersIn } from '../support/processes.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { startReceiver } from '../support/receiver.ts';
 import { publishMany } from '../support/sqs-messages.ts';
 import { subscribedQueue } from '../support/subscribed-queue.ts';
 
@@ -35,10 +35,10 @@ const seed = Number(process.env['POSTHASTE_KILL_SEED'] ?? randomInt(2 ** 31));
 const since = new Date().toISOString();
 const figures: string[] = [];
 
-let receiver: Receiver;
+const receiver = await startReceiver();
+afterAll(receiver.close);
 
 beforeAll(async () => {
-  receiver = await startReceiver();
   const { deliveryQueueUrl, retryQueueUrl, operationQueueUrl } = deployment.endpoints;
   // Restores the default visibility timeouts, because the test deployment has shorter ones.
   const deliver = visibilityTimeout(invocationMs(1_000 * ATTEMPT_TIMEOUT_SECONDS.default) / 1_000);
@@ -47,8 +47,7 @@ beforeAll(async () => {
   await hideFor(operationQueueUrl, visibilityTimeout(OPERATE_TIMEOUT_SECONDS));
 });
 
-afterAll(async () => {
-  await receiver.close();
+afterAll(() => {
   process.stdout.write(`POSTHASTE_KILL_SEED=${seed}\n${figures.join('\n')}\n`);
 });
 

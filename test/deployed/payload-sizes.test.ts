@@ -4,12 +4,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bodyBytes, MAX_BODY_IN_JOB, MAX_BODY_ON_RECORD } from '../../shared/domain/message/body.ts';
 import { finishedDeliveries, putQueue, subscribe } from '../support/api-client.ts';
 import { deployment } from '../support/deployment.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { startReceiver } from '../support/receiver.ts';
 import { send } from '../support/sqs-messages.ts';
 
 /** The maximum size of an SQS message in bytes. */
 const MAX_SQS_MESSAGE = 1024 * 1024;
 
+const receiver = await startReceiver();
+afterAll(receiver.close);
 const queue = `sizes-${randomUUID()}`;
 
 const ingressBody = (id: string, data: string): string => `{"queue":"${queue}","id":"${id}","data":${data}}`;
@@ -52,10 +54,7 @@ const dataIn = (body: Buffer): Buffer => {
 };
 
 describe('data from the producer to the subscriber', () => {
-  let receiver: Receiver;
-
   beforeAll(async () => {
-    receiver = await startReceiver();
     await putQueue(queue);
     const refused = new Set<unknown>();
     receiver.script('/refuses', ({ headers }) => {
@@ -69,7 +68,6 @@ describe('data from the producer to the subscriber', () => {
     await subscribe(queue, receiver.url('/refuses'), { _retry_policy: later });
     for (const { id, data } of sizes) await send(deployment.endpoints.ingressQueueUrl, ingressBody(id, data));
   });
-  afterAll(() => receiver.close());
 
   it.each(sizes)(
     'arrives unchanged at $bytes bytes, in the first attempt and in a retry from the stored message',

@@ -10,27 +10,23 @@ import * as z from 'zod';
 import { encodeFirstJob } from '../../shared/wire/jobs/delivery-job.ts';
 import { finishedDelivery, putQueue, subscribe } from '../support/api-client.ts';
 import { aMessage } from '../support/builders.ts';
-import { runCommand } from '../support/deployed-command.ts';
+import { onDeployment } from '../support/deployed-command.ts';
 import { deployment } from '../support/deployment.ts';
 import { eventually } from '../support/eventually.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { startReceiver } from '../support/receiver.ts';
 import { publish, send, taken } from '../support/sqs-messages.ts';
 import { subscribedQueue } from '../support/subscribed-queue.ts';
 
 const { ingressQueueUrl, ingressDeadLetterUrl, deliveryDeadLetterUrl, operationDeadLetterUrl } =
   deployment.endpoints;
 
-let receiver: Receiver;
+const receiver = await startReceiver();
+afterAll(receiver.close);
 
 beforeAll(async () => {
-  receiver = await startReceiver();
   // Removes dead letters of earlier tests. No other test uses these queues at the same time (vitest.config.ts).
   for (const QueueUrl of [ingressDeadLetterUrl, deliveryDeadLetterUrl, operationDeadLetterUrl])
     await deployment.sqs.send(new PurgeQueueCommand({ QueueUrl }));
-});
-
-afterAll(async () => {
-  await receiver.close();
 });
 
 const summary = z.strictObject({
@@ -41,7 +37,7 @@ const summary = z.strictObject({
   hidden: z.int(),
 });
 
-const posthaste = (...args: string[]) => runCommand(...args, '--json');
+const posthaste = (...args: string[]) => onDeployment(...args, '--json');
 
 /** Runs `posthaste redrive` and returns its summary. */
 const redrive = async (...args: string[]): Promise<z.infer<typeof summary>> => {

@@ -8,31 +8,25 @@ import {
 } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { callApi, finishedDelivery, putQueue, subscribe } from '../support/api-client.ts';
+import { answerOf, finishedDelivery } from '../support/api-client.ts';
 import { deployment } from '../support/deployment.ts';
 import { eventSources } from '../support/event-sources.ts';
 import { eventually } from '../support/eventually.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { startReceiver } from '../support/receiver.ts';
 import { send, taken } from '../support/sqs-messages.ts';
+import { subscribedQueue } from '../support/subscribed-queue.ts';
 
 const { ingressDeadLetterUrl, ingressQueueUrl } = deployment.endpoints;
 const { bucket, prefix } = eventSources.producer;
 const s3 = new S3Client({ ...deployment.client, forcePathStyle: true });
-const queue = `referenced-${randomUUID()}`;
-
-let receiver: Receiver;
+const receiver = await startReceiver();
+afterAll(receiver.close);
+const { queue, path } = await subscribedQueue(receiver);
 
 beforeAll(async () => {
-  receiver = await startReceiver();
-  await putQueue(queue);
-  await subscribe(queue, receiver.url(`/${queue}`));
   await s3.send(new CreateBucketCommand({ Bucket: bucket }));
   const VersioningConfiguration = { Status: 'Enabled' as const };
   await s3.send(new PutBucketVersioningCommand({ Bucket: bucket, VersioningConfiguration }));
-});
-
-afterAll(async () => {
-  await receiver.close();
 });
 
 type Reference = { bucket: string; key: string; versionId?: string };
@@ -47,8 +41,7 @@ const publish = (id: string, dataRef: Reference): Promise<string> =>
 
 const hash = (text: string): string => createHash('sha256').update(text).digest('base64');
 
-const requestOf = (id: string) =>
-  receiver.received(`/${queue}`).find(({ headers }) => headers['webhook-id'] === id);
+const requestOf = (id: string) => receiver.received(path).find(({ headers }) => headers['webhook-id'] === id);
 
 const message = z.object({ duplicates: z.number() });
 
@@ -66,8 +59,8 @@ describe('a message that refers to its data in a bucket of its producer', () => 
     await s3.send(new DeleteObjectCommand({ Bucket: bucket, Key: key }));
     await publish(id, { bucket, key });
     await eventually('the recorded duplicate', async () => {
-      const answer = await callApi('GET', `/v2/queues/${queue}/messages/${id}`);
-      return message.parse(await answer.json()).duplicates === 1 ? true : undefined;
+      const answer = await answerOf('GET', `/v2/queues/${queue}/messages/${id}`);
+      return message.parse(answer).duplicates === 1 ? true : undefined;
     });
   });
 

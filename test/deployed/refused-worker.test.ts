@@ -1,16 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { awsEnvironment, plainEnvironment, type RootKeys } from '../../local/local-aws.ts';
 import { deployment } from '../support/deployment.ts';
 import { userWith } from '../support/iam-user.ts';
 import { privateWorkerEnvironment } from '../support/worker-process.ts';
 import { posthaste, type Run } from '../unit/cli/run-command.ts';
 
-let own: Awaited<ReturnType<typeof privateWorkerEnvironment>>;
-
-beforeAll(async () => {
-  own = await privateWorkerEnvironment();
-});
-
+const own = await privateWorkerEnvironment();
 afterAll(() => own.deleteQueues());
 
 const run = (
@@ -38,9 +33,8 @@ describe('posthaste worker', () => {
   ])('for %s does not start without %s, and names it', async (steps, action, what) => {
     const { status, stderr } = await run(steps, { keys: await userThatMayNot(action) });
     expect(status).toBe(2);
-    expect(stderr).toContain(`posthaste: ${what}: AccessDenied`);
-    expect(stderr).toContain(action);
-    expect(stderr).toContain('docs/worker.md#permissions');
+    for (const text of [`posthaste: ${what}: AccessDenied`, action, 'docs/worker.md#permissions'])
+      expect(stderr).toContain(text);
   });
 
   it('does not start with keys that AWS does not know', async () => {

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { callApi, finishedDeliveries, putQueue } from '../support/api-client.ts';
+import { answerOf, callApi, finishedDeliveries, putQueue } from '../support/api-client.ts';
 import { NO_RETRIES } from '../support/builders.ts';
 import { commandEnvironment } from '../support/deployed-command.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
-import { posthaste, withSdkVariables } from '../unit/cli/run-command.ts';
+import { startReceiver } from '../support/receiver.ts';
+import { posthaste } from '../unit/cli/run-command.ts';
 
 const runbook = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8');
 
@@ -22,21 +22,17 @@ const REPORTING = /^(?:recover start .+--wait|cancel .+|doctor)$/;
 /** Would take the dead letters of redrive.test.ts, which runs at the same time and covers them. */
 const TAKING = /^redrive (?!.*--dry-run)/;
 
-let receiver: Receiver;
+const receiver = await startReceiver();
 
 beforeAll(async () => {
-  receiver = await startReceiver();
   await putQueue(QUEUE, NO_RETRIES);
   for (const name of ['hopeless', 'flaky']) {
     receiver.script(`/${name}`, [{ status: 503 }]);
-    await callApi('POST', `/v2/queues/${QUEUE}/subscriptions`, {
-      name,
-      subscriber: receiver.url(`/${name}`),
-    });
+    const subscriber = receiver.url(`/${name}`);
+    await answerOf('POST', `/v2/queues/${QUEUE}/subscriptions`, { name, subscriber });
   }
-  await callApi('POST', `/v2/queues/${QUEUE}/messages`, {
-    messages: [{ id: MESSAGE, body: { total: 1250 } }],
-  });
+  const messages = [{ id: MESSAGE, body: { total: 1250 } }];
+  await answerOf('POST', `/v2/queues/${QUEUE}/messages`, { messages });
   await finishedDeliveries(QUEUE, MESSAGE, 2);
 });
 
@@ -61,14 +57,12 @@ describe('the runbook', () => {
       commands.filter((command) => !TAKING.test(command)),
       (command) => /^(?:(deadletters|redrive)( \w+)?)/.exec(command)?.[0] ?? command,
     );
-    const failed = await withSdkVariables(commandEnvironment, () =>
-      Promise.all(
-        [...chains.values()].map(async (chain) => {
-          const found: string[] = [];
-          for (const command of chain) found.push(...(await runOf(command)));
-          return found;
-        }),
-      ),
+    const failed = await Promise.all(
+      [...chains.values()].map(async (chain) => {
+        const found: string[] = [];
+        for (const command of chain) found.push(...(await runOf(command)));
+        return found;
+      }),
     );
     expect(failed.flat()).toEqual([]);
   });

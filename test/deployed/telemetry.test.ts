@@ -16,7 +16,7 @@ import { metricsOf } from '../support/emitted-metrics.ts';
 import { eventually } from '../support/eventually.ts';
 import { logLines } from '../support/log-lines.ts';
 import { plantedSecrets, spellingsOf } from '../support/planted-secrets.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { startReceiver } from '../support/receiver.ts';
 import { publish, send } from '../support/sqs-messages.ts';
 import { monitoredMetrics } from '../support/monitored-metrics.ts';
 
@@ -28,7 +28,8 @@ const secrets = plantedSecrets();
 const { plant } = secrets;
 const signingSecret = randomBytes(32);
 
-let receiver: Receiver;
+const receiver = await startReceiver();
+afterAll(receiver.close);
 let subscriptionId: string;
 /** Everything that the functions logged in this test file. */
 let lines: readonly string[];
@@ -36,16 +37,11 @@ let lines: readonly string[];
 let linesSinceStart: readonly string[];
 
 beforeAll(async () => {
-  receiver = await startReceiver();
   const scenarios = [deliverInEveryPhase(), retryByScheduler(), waitForRateLimit()];
   const [deadLettered] = await Promise.all([sendInvalidMessages(), ...scenarios]);
   await invoke(functions.reconcile);
   lines = await linesWhenDeadLettered(deadLettered);
   linesSinceStart = await logLines([functions.reconcile]);
-});
-
-afterAll(async () => {
-  await receiver.close();
 });
 
 /** One retry in each phase, a second apart. The test then retries the exhausted delivery manually. */

@@ -1,6 +1,8 @@
-import { execFile } from 'node:child_process';
-import { projectNode, projectRoot } from '../../local/install/paths.mjs';
+import { text } from 'node:stream/consumers';
+import { runCommand } from '../../cli/run-command.ts';
+import { systemSleep } from '../../cli/terminal.ts';
 import { awsEnvironment, plainEnvironment } from '../../local/local-aws.ts';
+import { captured, replaceSdkVariables, type Run } from '../unit/cli/run-command.ts';
 import { deployment } from './deployment.ts';
 
 const { apiUrl, endpoint } = deployment.endpoints;
@@ -12,12 +14,17 @@ export const commandEnvironment = {
   POSTHASTE_API_URL: apiUrl,
 };
 
-/** Runs a command on the deployed system as a process. */
-export const runCommand = (...args: string[]): Promise<{ status: unknown; stdout: string; stderr: string }> =>
-  new Promise((resolve) => {
-    const command = ['cli/posthaste.mjs', ...args, '--deployment', 'Posthaste'];
-    const options = { cwd: projectRoot, env: commandEnvironment };
-    execFile(projectNode, command, options, (error, stdout, stderr) => {
-      resolve({ status: error === null ? 0 : error.code, stdout, stderr });
-    });
-  });
+// For all tests of this process: commands run at the same time, and nothing else reads them.
+replaceSdkVariables(commandEnvironment);
+
+/** Runs a command on the deployed system, in this process: a process for each would take longer than its work. */
+export const onDeployment = async (...args: string[]): Promise<Run> => {
+  const host = captured(commandEnvironment);
+  host.stdin.end();
+  const written = Promise.all([text(host.stdout), text(host.stderr)]);
+  const status = await runCommand([...args, '--deployment', 'Posthaste'], host, systemSleep);
+  host.stdout.end();
+  host.stderr.end();
+  const [stdout, stderr] = await written;
+  return { status, stdout, stderr };
+};
