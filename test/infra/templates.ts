@@ -38,7 +38,7 @@ export const SOURCES = [
   },
 ];
 
-/** A value other than the default for each setting that adds no resources with data: synthesised once for all tests. */
+/** A value other than the default for each setting that adds no resources with data: all tests share it. */
 export const TUNED = {
   ...TOKENS,
   deployment: 'Shop',
