@@ -18,7 +18,7 @@ export const commandEnvironment = {
 replaceSdkVariables(commandEnvironment);
 
 /** Runs a command on the deployed system, in this process: a process for each would take longer than its work. */
-export const onDeployment = async (...args: string[]): Promise<Run> => {
+export const onDeployment = async (...args: string[]): Promise<Omit<Run, 'lines'>> => {
   const host = captured(commandEnvironment);
   host.stdin.end();
   const written = Promise.all([text(host.stdout), text(host.stderr)]);

@@ -117,7 +117,9 @@ describe('a transaction', () => {
     const { options, sent } = await serviceThat((_, index) => (index === 0 ? 'hang_up' : {}));
     const clock = { sleep: () => Promise.reject(new Error('nothing to wait for')) };
     const Put = { TableName: 'table', Item: { pk: 'p' } };
-    expect(await transactWrite(dynamoClient(options), clock, [{ Put }])).toEqual({ kind: 'written' });
+    expect(await transactWrite({ client: dynamoClient(options), clock }, [{ Put }])).toEqual({
+      kind: 'written',
+    });
     const [first, second] = sent();
     expect(first).toMatchObject({ ClientRequestToken: expect.any(String) as unknown });
     expect(second).toEqual(first);
@@ -181,7 +183,7 @@ const tableOf = async (
   };
   const keys = deliveries.map(({ key }) => key);
   const read = (more: Partial<BatchReading> = {}) =>
-    recordsOf(dynamoClient(options), 'table', keys, { ...reading, ...more });
+    recordsOf(tableNamed(dynamoClient(options), 'table'), keys, { ...reading, ...more });
   return { read, waits, requests };
 };
 

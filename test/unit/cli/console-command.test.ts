@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it, vi, beforeAll } from 'vitest';
-import { openBrowser } from '../../../cli/commands/console/open-browser.ts';
 import { builtPage } from '../../../cli/commands/console/page-build.ts';
 import { readPage, type PageFiles } from '../../../cli/commands/console/console-server.ts';
 import { awsEnvironment, plainEnvironment } from '../../../local/local-aws.ts';
@@ -15,6 +14,7 @@ import { listen } from '../../support/listening.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { ANY_KEYS, apiEnvironment, posthaste } from './run-command.ts';
 import { json, stubApi } from './stub-api.ts';
+import { openBrowser } from '../../../cli/commands/console/console.ts';
 
 // The first test builds the page, if its sources have changed.
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });

@@ -1,6 +1,5 @@
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { webhookBlock } from '../../../cli/commands/listen/run.ts';
 import {
   answerScriptOf,
   startWebhookReceiver,
@@ -9,6 +8,7 @@ import {
 } from '../../../cli/commands/listen/webhook-receiver.ts';
 import type { RunOptions } from './run-command.ts';
 import { json, NO_CONTENT, runOn, type StubRoutes } from './stub-api.ts';
+import { webhookBlock } from '../../../cli/commands/listen/listen.ts';
 
 const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 const BODY = '{"id":"m1","data":{"a": 1.0}}';

@@ -111,7 +111,7 @@ export const withSdkVariables = async <Result>(
   }
 };
 
-const replaceSdkVariables = (env: NodeJS.ProcessEnv): void => {
+export const replaceSdkVariables = (env: NodeJS.ProcessEnv): void => {
   for (const name of Object.keys(sdkVariables(process.env))) Reflect.deleteProperty(process.env, name);
   Object.assign(process.env, sdkVariables(env));
 };

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { flowLayout, type FlowName } from '../../../console/src/pages/books/flow-layout.ts';
 import { BOOKS_FIGURES, EMPTY_BOOKS, type Books } from '../../../shared/domain/delivery/books.ts';
 import { toRecord } from '../../../shared/domain/delivery/vocabulary.ts';
+import { flowLayout, type FlowName } from '../../../console/src/pages/books/books-page.tsx';
 
 const books: Books = {
   ...EMPTY_BOOKS,

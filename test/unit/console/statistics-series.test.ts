@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { readQueue } from '../../../console/src/pages/overview/queue-figures.ts';
-import { quantile, responseTimes } from '../../../console/src/pages/subscription/response-time-series.ts';
-import { loneIn, timeRange } from '../../../console/src/parts/time-chart.ts';
-import { CHART_KINDS, percentText } from '../../../console/src/statistics/chart-kinds.ts';
+import { answeringApi } from './answering-api.ts';
+import { countsOf, statisticsOf } from './statistics-of.ts';
+import { readQueue } from '../../../console/src/pages/overview/queue-table.tsx';
+import { quantile, responseTimes } from '../../../console/src/pages/subscription/response-times.tsx';
+import { loneIn, timeRange } from '../../../console/src/parts/chart.tsx';
 import {
   CHART_KINDS,
   percentText,
@@ -10,9 +11,7 @@ import {
   seriesOf,
   successRate,
   sumOfStatistics,
-} from '../../../console/src/statistics/series.ts';
-import { answeringApi } from './answering-api.ts';
-import { countsOf, statisticsOf } from './statistics-of.ts';
+} from '../../../console/src/statistics/statistics-charts.tsx';
 
 const [NOON, ONE_PAST] = ['2026-11-21T12:00:00.000Z', '2026-11-21T12:01:00.000Z'];
 
