@@ -153,7 +153,7 @@ const edited = (changed: Partial<typeof draft>): unknown =>
 describe('the patch of an edited queue', () => {
   it('names only what changed, so that changes of others stay', () => {
     expect(queuePatch(draft, draft)).toEqual([]);
-    expect(queuePatch(draft, { ...draft, delay: '5', retainMessages: '' })).toEqual([
+    expect(queuePatch(draft, { ...draft, _default_message_delay: '5', _retain_messages: '' })).toEqual([
       { op: 'remove', path: '/metadata/_retain_messages' },
       { op: 'add', path: '/metadata/_default_message_delay', value: 5 },
     ]);
@@ -166,7 +166,7 @@ describe('the patch of an edited queue', () => {
 
   it('removes the policy and everything else that is emptied', () => {
     const policy = { ...draft.policy, chosen: 'none' } as const;
-    expect(edited({ ttl: ' ', others: '', retainMessages: '', policy })).toEqual({});
+    expect(edited({ _default_message_ttl: ' ', others: '', _retain_messages: '', policy })).toEqual({});
   });
 
   it.each(['{', '[]', 'null', '{"_default_message_ttl": 5}'])(

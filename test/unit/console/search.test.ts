@@ -11,7 +11,7 @@ import { subscriptionView } from '../../../shared/wire/views/subscription.ts';
 import { aSubscription } from '../../support/builders.ts';
 import { messageView } from '../cli/delivery-views.ts';
 import { answeringApi } from './answering-api.ts';
-import { type Found, search } from '../../../console/src/shell/search.tsx';
+import { type Found, search, soughtTime } from '../../../console/src/shell/search.tsx';
 
 /** The API with these queues; `answers` by path, 404 for any other. */
 const apiWith = (queues: readonly string[], answers: Readonly<Record<string, object | number>>) =>

@@ -54,7 +54,7 @@ describe('the PATCH of an edited subscription', () => {
     ['no name', { name: ' ' }, { name: null }],
     [
       'options without those that are emptied',
-      { eventTypes: ' \n', filter: '', headers: [], maxPerSecond: '', policy: choiceOf(undefined) },
+      { event_types: ' \n', filter: '', headers: [], max_per_second: '', policy: choiceOf(undefined) },
       { options: { option_of_a_later_version: 1, raw_delivery: true } },
     ],
   ])('contains %s', (_, change, patch) => {
@@ -62,15 +62,15 @@ describe('the PATCH of an edited subscription', () => {
   });
 
   it.each<[string, Partial<typeof draft>, object]>([
-    ['a rate', { maxPerSecond: '2.5' }, { max_per_second: 2.5 }],
-    ['what is not a number, for the API to refuse', { attemptTimeout: 'soon' }, { attempt_timeout: 'soon' }],
+    ['a rate', { max_per_second: '2.5' }, { max_per_second: 2.5 }],
+    ['what is not a number, for the API to refuse', { attempt_timeout: 'soon' }, { attempt_timeout: 'soon' }],
     ['the name of a preset', { policy: patient }, { _retry_policy: 'patient' }],
     ['the fields of a changed preset', { policy: sooner }, { _retry_policy: soonerPolicy }],
   ])('contains %s, beside options that the form does not show, and redacted headers', (_, change, option) => {
     expect(patchOf(stored, { ...draft, ...change })).toEqual({ options: { ...options, ...option } });
   });
 
-  const faster = { ...draft, maxPerSecond: '2' };
+  const faster = { ...draft, max_per_second: '2' };
 
   it('sends credentials back as they were shown, but not with another origin', () => {
     const auth = { type: 'basic', username: 'ada', password: '***' };
