@@ -115,6 +115,7 @@ itCatches({
 
   'that removes a pending event before sending it: a crash loses it': {
     by: 'operators_are_notified',
+    from: 27,
     within: 3_000,
     ...changingHealth(async (changeHealth, queue, id, change) => {
       const result = await changeHealth(queue, id, change);

@@ -59,6 +59,7 @@ itCatches({
 
   'whose cancellation skips a delivery, which waits for its next attempt': {
     by: 'deletions_cancel',
+    from: 54,
     among: (scenario) => isDeleted(withoutFaults(scenario)),
     ...lastOfPageForgotten,
   },

@@ -58,6 +58,7 @@ const crashingBetweenPages = (scenario: Scenario): Scenario => {
 itCatches({
   'that records a page before the jobs of the previous one were sent: a crash loses that one': {
     by: 'everything_ends',
+    from: 149,
     ports: (ports) => {
       const { deliveryQueue, messageRecords } = ports;
       let hasMore = false;
@@ -91,6 +92,7 @@ itCatches({
 
   'that records a page after its jobs: a crash duplicates deliveries in another bucket': {
     by: 'duplicates_are_explained',
+    from: 355,
     // Shows in one scenario of about 140.
     within: 1_500,
     among: crashingBetweenPages,

@@ -84,6 +84,7 @@ itCatches({
 
   'that sends the wake-up before the record: it is dropped, and reconcile has to help': {
     by: 'nothing_late',
+    from: 34,
     among: withoutFaults,
     ports: (ports) => {
       const { wakeUps, clock, deliveries } = ports;
@@ -153,6 +154,7 @@ itCatches({
 
   'that stores the body after the record: a retry finds none': {
     by: 'the_body_is_kept',
+    from: 49,
     ports: (ports) => {
       const { late, keep } = withBodiesKeptLate(ports);
       return replaced(late, 'deliveries', {
@@ -174,6 +176,7 @@ itCatches({
 
   'in which a late success does not win, but is only stored': {
     by: 'delivered_wins',
+    from: 114,
     within: 3_000,
     among: withLateSuccesses,
     ...writing((transition, { deliveries }) => {
@@ -190,6 +193,7 @@ itCatches({
 
   'that takes over a first attempt without storing its message: a wake-up by reconcile finds none': {
     by: 'the_body_is_kept',
+    from: 176,
     within: 3_000,
     ports: (ports) => {
       const { late, keep } = withBodiesKeptLate(ports);

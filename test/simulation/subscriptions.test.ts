@@ -83,6 +83,7 @@ itCatches({
 
   'in which one throttled call fails all other work of its invocation': {
     by: 'duplicates_are_explained',
+    from: 52,
     ports: (ports, { actor }) =>
       guarding(ports, async (call) => {
         try {
@@ -96,6 +97,7 @@ itCatches({
 
   'whose retries read a cache: they call the previous URL': {
     by: 'only_active_subscriptions',
+    from: 178,
     within: 2_000,
     among: withChange('subscription_url'),
     ...replacing('subscriptions', (subscriptions) => ({
@@ -105,6 +107,7 @@ itCatches({
 
   'whose repeats use the current filters: they reach subscriptions that did not match': {
     by: 'only_matches_get_a_message',
+    from: 77,
     within: 2_000,
     among: withChange('subscription_interests'),
     ...reading((seen) => delete seen.previousSelection),
@@ -112,6 +115,7 @@ itCatches({
 
   'that skips a subscription with an undecided filter': {
     by: 'everything_ends',
+    from: 46,
     within: 2_000,
     ...replacing('subscriptions', (subscriptions) => ({
       page: async (...args) => {
@@ -125,6 +129,7 @@ itCatches({
 
   'that sends messages to an unconfirmed subscription': {
     by: 'only_active_subscriptions',
+    from: 21,
     ...reading((seen) => delete seen.unconfirmed),
   },
 
