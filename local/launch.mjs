@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, lstatSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { takeLock } from './install/lock.mjs';
@@ -152,16 +153,15 @@ const parentProcesses = () => {
  * @param {AbortSignal} signal
  * @returns {Promise<number>}
  */
-const runOnProjectNode = (options, signal) =>
-  new Promise((resolve, reject) => {
-    const startedAt = Date.now() - Math.round(process.uptime() * 1000);
-    const request = JSON.stringify({ options, startedAt });
-    const child = spawn(projectNode, [programFile('cli/commands/start/run.ts'), request], {
-      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-      detached: true,
-    });
-    const stop = () => child.connected && child.disconnect();
-    signal.addEventListener('abort', stop, { once: true });
-    child.once('error', reject);
-    child.once('exit', (code) => resolve(code ?? 1));
+const runOnProjectNode = async (options, signal) => {
+  const startedAt = Date.now() - Math.round(process.uptime() * 1000);
+  const request = JSON.stringify({ options, startedAt });
+  const child = spawn(projectNode, [programFile('cli/commands/start/run.ts'), request], {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    detached: true,
   });
+  const stop = () => child.connected && child.disconnect();
+  signal.addEventListener('abort', stop, { once: true });
+  await once(child, 'exit');
+  return child.exitCode ?? 1;
+};

@@ -25,17 +25,10 @@ type ConsumerOptions = {
 /** `receivers`: loops. `concurrency`: records in flight at most. `interval`: of the poller, in seconds. */
 export type ConsumerLimits = { receivers: number; concurrency: number; interval: PollIntervalOptions };
 
-export type Consumer = {
-  /** Resolves after the stop, when all records have ended. @throws WorkerRefusedError before the first answer of SQS */
-  done: Promise<void>;
-  /** For every `EXTEND_EVERY_MS`: keeps records hidden that are being handled. */
-  extend: () => Promise<void>;
-  /** `isReady`: SQS has answered a receive. */
-  state: () => { isReady: boolean; inFlight: number };
-};
+export type Consumer = ReturnType<typeof startConsumer>;
 
 /** Receives and handles the records of a queue, acknowledging each separately, until the worker stops. */
-export function startConsumer(options: ConsumerOptions): Consumer {
+export function startConsumer(options: ConsumerOptions) {
   const { queue, limits, stop, journal } = options;
   pollInterval(limits.interval);
   const slots = countingSlots(limits.concurrency, options.clock);
@@ -93,11 +86,14 @@ export function startConsumer(options: ConsumerOptions): Consumer {
 
   const loops = Array.from({ length: limits.receivers }, () => poll(pollOptions(options), look));
   return {
+    /** Resolves after the stop, when all records have ended. @throws WorkerRefusedError before the first answer of SQS */
     done: Promise.all(loops).then(async () => {
       // Every place is free when no record is left.
       for (let free = 0; free < limits.concurrency;) free += await slots.take(limits.concurrency);
     }),
+    /** For every `EXTEND_EVERY_MS`: keeps records hidden that are being handled. */
     extend: inFlight.extend,
+    /** `isReady`: SQS has answered a receive. */
     state: () => ({ isReady, inFlight: inFlight.count() }),
   };
 }

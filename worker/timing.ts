@@ -21,14 +21,10 @@ export type Stop = {
   endsAt: () => number;
 };
 
-/** Ends the sleeps of all idle receive loops when one of them finds work: its messages often cause others. */
-export type Bell = {
-  ring: () => void;
-  /** Milliseconds. Resolves to `woken` if the bell ended the sleep. */
-  sleep: (milliseconds: number) => Promise<'woken' | 'rested'>;
-};
+export type Bell = ReturnType<typeof bellOf>;
 
-export function bellOf({ sleep }: Pick<WorkerClock, 'sleep'>, { signal }: Pick<Stop, 'signal'>): Bell {
+/** Ends the sleeps of all idle receive loops when one of them finds work: its messages often cause others. */
+export function bellOf({ sleep }: Pick<WorkerClock, 'sleep'>, { signal }: Pick<Stop, 'signal'>) {
   let round = new AbortController();
   const ring = (): void => {
     round.abort();
@@ -37,7 +33,8 @@ export function bellOf({ sleep }: Pick<WorkerClock, 'sleep'>, { signal }: Pick<S
   signal.addEventListener('abort', ring);
   return {
     ring,
-    sleep: async (milliseconds) => {
+    /** Milliseconds. Resolves to `woken` if the bell ended the sleep. */
+    sleep: async (milliseconds: number): Promise<'woken' | 'rested'> => {
       if (signal.aborted) return 'woken';
       const current = round.signal;
       try {

@@ -40,33 +40,28 @@ export const pullByToken = {
   nack: operation('POST /v2/pull/{queue}/{subscription}/nack', nothing, { repeatable: true }),
 };
 
-/** The routes of one pull subscription. All methods throw as `call`. */
-export type PullRoutes = {
-  /** `signal` ends the request: what it leases is then lost until the end of the lease. */
-  receive: (limits: {
-    max: number;
-    leaseSeconds: number;
-    signal: AbortSignal;
-  }) => Promise<ReceivedDelivery[]>;
-  ack: (receipt: string) => Promise<void>;
-  /** `error`: of at most 256 characters, none of them a control character. */
-  nack: (receipt: string, error: string) => Promise<void>;
-};
+export type PullRoutes = ReturnType<typeof pullRoutes>;
 
+/** The routes of one pull subscription. All methods throw as `call`. */
 export function pullRoutes(
   api: ApiClient,
   { receive, ack, nack }: typeof operatedPull | typeof pullByToken,
   path: { queue: string; subscription: string },
-): PullRoutes {
+) {
   return {
-    receive: async ({ max, leaseSeconds, signal }) => {
+    /** `signal` ends the request: what it leases is then lost until the end of the lease. */
+    receive: async ({ max, leaseSeconds, signal }: Leasing): Promise<ReceivedDelivery[]> => {
       const body = { max, lease_seconds: leaseSeconds };
       return (await api.call(receive, { path, body, signal })).deliveries;
     },
-    ack: (receipt) => api.call(ack, { path, body: { receipt } }),
-    nack: (receipt, error) => api.call(nack, { path, body: { receipt, error } }),
+    ack: (receipt: string): Promise<void> => api.call(ack, { path, body: { receipt } }),
+    /** `error`: of at most 256 characters, none of them a control character. */
+    nack: (receipt: string, error: string): Promise<void> =>
+      api.call(nack, { path, body: { receipt, error } }),
   };
 }
+
+type Leasing = { max: number; leaseSeconds: number; signal: AbortSignal };
 
 /** A delivery that was posted to the target. */
 export type Forwarded = {

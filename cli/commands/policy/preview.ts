@@ -18,13 +18,13 @@ import { STARTED_BY } from '../../../shared/wire/views/delivery.ts';
 import { reportInvalid } from '../../failure-report.ts';
 import { examplesText } from '../../options/deployment-options.ts';
 import { givenPolicy, type GivenPolicy, type PolicyRefusal } from '../../options/input.ts';
-import { type Column, tableLines, right } from '../../output/list.ts';
+import { right, tableLines } from '../../output/list.ts';
 import { inWords } from '../../output/words.ts';
 import type { Terminal } from '../../terminal.ts';
 
 type PreviewOptions = { policy?: string; queuePolicy?: string; json?: true };
 
-const COLUMNS: readonly Column[] = ['Preset', right('Attempts'), right('At most'), right('On average')];
+const COLUMNS = ['Preset', right('Attempts'), right('At most'), right('On average')];
 
 const EXAMPLES = [
   'policy preview --policy patient',
@@ -135,13 +135,7 @@ export function describeSchedule({ source, policy }: PolicyInForce, overridden: 
   ].join('\n');
 }
 
-const SCHEDULE_TABLE_COLUMNS: readonly Column[] = [
-  right('Retry'),
-  'Phase',
-  right('Delay'),
-  right('Elapsed'),
-  'Mechanism',
-];
+const SCHEDULE_COLUMNS = [right('Retry'), 'Phase', right('Delay'), right('Elapsed'), 'Mechanism'];
 
 function tableOf(retries: readonly Retry[]): string[] {
   const decimals = retries.every(({ delaySeconds }) => Number.isInteger(delaySeconds)) ? 0 : 3;
@@ -152,5 +146,5 @@ function tableOf(retries: readonly Retry[]): string[] {
     const mechanism = STARTED_BY[delaySeconds === 0 ? 'same_invocation' : by];
     return [String(retry), phase, `${delaySeconds.toFixed(decimals)} s`, inWords(elapsed), mechanism];
   });
-  return tableLines(SCHEDULE_TABLE_COLUMNS, rows);
+  return tableLines(SCHEDULE_COLUMNS, rows);
 }

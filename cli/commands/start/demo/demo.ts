@@ -143,23 +143,16 @@ function deliveriesOf(
   );
 }
 
-/** A real HTTP server on loopback for the demo's subscribers. */
-export type DemoReceiver = {
-  urlOf: (subscriber: DemoSubscriber) => string;
-  /** Verifies further requests of the subscriber with this secret. */
-  trust: (subscriber: DemoSubscriber, secret: string) => void;
-  /** Number of requests for a message. */
-  requests: (subscriber: DemoSubscriber, messageId: string) => number;
-  /** Number of those requests without a valid signature. */
-  unverified: (subscriber: DemoSubscriber, messageId: string) => number;
-  close: () => Promise<void>;
-};
+export type DemoReceiver = Awaited<ReturnType<typeof startDemoReceiver>>;
 
-/** `onRequest`: called for each request, with its `webhook-id`; `onDelivered`: after it was answered with 200. */
+/**
+ * A real HTTP server on loopback for the demo's subscribers. `onRequest`: called for each request, with its `webhook-id`;
+ * `onDelivered`: after it was answered with 200.
+ */
 export async function startDemoReceiver(
   subscribers: readonly DemoSubscriber[],
   events: { onRequest: (messageId: string) => void; onDelivered: () => void },
-): Promise<DemoReceiver> {
+) {
   const counts = new Map<string, number>();
   const unverified = new Map<string, number>();
   const verifiers = new Map<string, Verifier>();
@@ -183,10 +176,15 @@ export async function startDemoReceiver(
   });
 
   return {
-    urlOf: ({ name }) => `${server.url}/${name}`,
-    trust: ({ name }, secret) => void verifiers.set(name, verifierFor(secret)),
-    requests: (subscriber, messageId) => counts.get(keyOf(subscriber, messageId)) ?? 0,
-    unverified: (subscriber, messageId) => unverified.get(keyOf(subscriber, messageId)) ?? 0,
+    urlOf: ({ name }: DemoSubscriber): string => `${server.url}/${name}`,
+    /** Verifies further requests of the subscriber with this secret. */
+    trust: ({ name }: DemoSubscriber, secret: string): void => void verifiers.set(name, verifierFor(secret)),
+    /** Number of requests for a message. */
+    requests: (subscriber: DemoSubscriber, messageId: string): number =>
+      counts.get(keyOf(subscriber, messageId)) ?? 0,
+    /** Number of those requests without a valid signature. */
+    unverified: (subscriber: DemoSubscriber, messageId: string): number =>
+      unverified.get(keyOf(subscriber, messageId)) ?? 0,
     close: server.close,
   };
 }
