@@ -1,8 +1,8 @@
-import { CommanderError } from 'commander';
+import { Command, CommanderError, Help } from 'commander';
+import packageJson from '../package.json' with { type: 'json' };
 import { reportFailure } from './failure-report.ts';
 import { INTERRUPTED } from './interruption.ts';
-import { programFor, wholeProgram } from './program.ts';
-import { terminalIn, type Sleep, type ProcessLike, type Terminal } from './terminal.ts';
+import { type Output, type ProcessLike, type Sleep, type Terminal, terminalIn } from './terminal.ts';
 
 /**
  * Runs the command and returns its exit status: 0 success, 1 failure, 2 usage error (unknown command or option, invalid
@@ -45,4 +45,122 @@ async function complete(words: readonly string[], terminal: Terminal): Promise<v
   // The library adds its own command of that name.
   const program = await wholeProgram(terminal, 'completion');
   tab(program, { completionCommandName: 'completion' }).parse([...words]);
+}
+
+const DESCRIPTIONS = {
+  queue: 'List, show, create, change and delete queues.',
+  subscription: 'Manage the subscriptions of a queue: create, change, test, export and more.',
+  publish: 'Publish messages to a queue.',
+  message: 'Show messages and erase their data.',
+  find: 'Find a message, a subscription or a time in all queues.',
+  explain: 'Explain what became of a message for each subscription.',
+  send: 'Send a message to one subscription.',
+  deliveries: 'List, show and watch deliveries.',
+  retry: 'Retry a delivery now, open or ended.',
+  cancel: 'Cancel an open delivery.',
+  recover: 'Recover the failed deliveries of a time window: start, show, list and stop recoveries.',
+  deadletters: 'List, show and delete dead letters and undeliverable notices.',
+  redrive: 'Send dead letters back to their queues, and retry undeliverable deliveries.',
+  books: 'Reconciliation report: compare the messages of a time window with their deliveries.',
+  policy: 'Preview the schedule of a retry policy.',
+  plan: 'Estimate AWS cost and quotas for a planned load.',
+  listen: 'Receive webhooks on this machine: print them, verify them, and answer as a script says.',
+  worker: 'Do the work of the functions on this machine, in a container or beside Lambda.',
+  forward: 'Receive the deliveries of a pull subscription, and post them to a URL of your choice.',
+  console: 'Open the web console for a deployment.',
+  proxy: 'Let local programs call the API without signing their requests.',
+  doctor: 'Check the health of a deployment, with advice for each problem.',
+  init: 'Write a CDK app with Posthaste, or add it to the CDK app of a folder.',
+  start: 'Start Posthaste on a local AWS, on this machine.',
+  completion: 'Print a completion script for bash, zsh or fish.',
+};
+
+type Load = () => Promise<(command: Command, terminal: Terminal) => void>;
+
+/** Called only for the requested subcommand, so that others do not wait for its imports. */
+const LOADERS: Readonly<Record<string, Load>> = {
+  queue: async () => (await import('./commands/queue/queue.ts')).addQueueCommands,
+  subscription: async () => (await import('./commands/subscription/subscription.ts')).addSubscriptionCommands,
+  publish: async () => (await import('./commands/publish/publish.ts')).addPublish,
+  message: async () => (await import('./commands/message/message.ts')).addMessageCommands,
+  find: async () => (await import('./commands/find/find.ts')).addFind,
+  explain: async () => (await import('./commands/message/message.ts')).addExplain,
+  send: async () => (await import('./commands/deliveries/manual.ts')).addSend,
+  deliveries: async () => (await import('./commands/deliveries/deliveries.ts')).addDeliveryCommands,
+  retry: async () => (await import('./commands/deliveries/manual.ts')).addRetry,
+  cancel: async () => (await import('./commands/deliveries/manual.ts')).addCancel,
+  recover: async () => (await import('./commands/recover/recover.ts')).addRecoverCommands,
+  deadletters: async () => (await import('./commands/deadletters/dead-letters.ts')).addDeadLetterCommands,
+  redrive: async () => (await import('./commands/redrive/redrive.ts')).addRedrive,
+  books: async () => (await import('./commands/books/books.ts')).addBooks,
+  policy: async () => (await import('./commands/policy/preview.ts')).addPolicyCommands,
+  plan: async () => (await import('./commands/plan/plan.ts')).addPlan,
+  listen: async () => (await import('./commands/listen/listen.ts')).addListen,
+  worker: async () => (await import('./commands/worker/worker.ts')).addWorker,
+  forward: async () => (await import('./commands/forward/forward.ts')).addForward,
+  console: async () => (await import('./commands/console/console.ts')).addConsole,
+  proxy: async () => (await import('./commands/proxy/proxy.ts')).addProxy,
+  doctor: async () => (await import('./commands/doctor/doctor.ts')).addDoctor,
+  init: async () => (await import('./commands/init/init.ts')).addInit,
+  start: async () => (await import('./commands/start/start.ts')).addStart,
+  completion: async () => (await import('./commands/completion/completion.ts')).addCompletion,
+} satisfies Record<keyof typeof DESCRIPTIONS, Load>;
+
+/** The command with the names of all subcommands. Only the requested one has its options and actions. */
+async function programFor(words: readonly string[], terminal: Terminal): Promise<Command> {
+  const program = emptyProgram(terminal)
+    .description('Operate a Posthaste deployment: queues, subscriptions, deliveries and recovery.')
+    .version(packageJson.version, '--version', 'print the version');
+  // commander prints only the help for a command without its subcommand, so the error is added here.
+  program.addHelpText('beforeAll', ({ error, command }) =>
+    error && command.commands.length > 0 && command.args.length === 0
+      ? 'error: missing command; choose one of those below\n'
+      : '',
+  );
+  const [first, second] = words.filter((word) => !word.startsWith('-'));
+  const requested = first === 'help' ? second : first;
+  for (const [name, description] of Object.entries(DESCRIPTIONS)) {
+    const command = program.command(name).description(description);
+    if (requested === name) (await LOADERS[name]?.())?.(command, terminal);
+  }
+  pointToHelp(program, 'posthaste');
+  return program;
+}
+
+/** A usage error leads with its sentence, and the help that would push it off the screen is one command away. */
+function pointToHelp(command: Command, words: string): void {
+  command.showHelpAfterError(`See ${words} --help`);
+  for (const inner of command.commands) pointToHelp(inner, `${words} ${inner.name()}`);
+}
+
+/** The command with every subcommand complete, except the one named. */
+export async function wholeProgram(terminal: Terminal, except?: string): Promise<Command> {
+  const program = emptyProgram(terminal);
+  for (const [name, description] of Object.entries(DESCRIPTIONS)) {
+    if (name === except) continue;
+    (await LOADERS[name]?.())?.(program.command(name).description(description), terminal);
+  }
+  return program;
+}
+
+function emptyProgram({ stdout, stderr }: Terminal): Command {
+  return new Command('posthaste')
+    .exitOverride()
+    .configureHelp({ subcommandTerm })
+    .configureOutput({
+      writeOut: (text) => stdout.write(text),
+      writeErr: (text) => stderr.write(text),
+      getOutHelpWidth: () => widthOf(stdout),
+      getErrHelpWidth: () => widthOf(stderr),
+    });
+}
+
+/** The usage of a subcommand in a list, short enough for its description to fit beside it. */
+function subcommandTerm(command: Command): string {
+  return new Help().subcommandTerm(command).replace(' [options]', '');
+}
+
+/** Width of the help text in columns. */
+function widthOf({ isTTY, columns = 80 }: Output): number {
+  return isTTY === true ? columns : 80;
 }

@@ -1,6 +1,5 @@
 import type { SQSEvent, SQSRecord } from 'aws-lambda';
-import { runWorker, sqsQueues } from '../../worker/run.ts';
-import { composeSteps } from '../../worker/steps.ts';
+import { runWorker, sqsQueues, composeSteps } from '../../worker/run.ts';
 import { workerClock } from '../../worker/timing.ts';
 
 /**

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Command } from 'commander';
 import * as fc from 'fast-check';
-import { wholeProgram } from '../../cli/program.ts';
+import { wholeProgram } from '../../cli/run-command.ts';
 import { terminalIn } from '../../cli/terminal.ts';
 import { awsStub } from '../support/aws-stub.ts';
 import { ANY_KEYS, captured, posthaste } from '../unit/cli/run-command.ts';

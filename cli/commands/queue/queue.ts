@@ -5,6 +5,7 @@ import {
   deleteQueue,
   getStatistics,
   listDeliveries,
+  type ListedQueue,
   listQueues,
   listSubscriptions,
   patchQueue,
@@ -217,7 +218,7 @@ function addQueueList(queue: Command, terminal: Terminal): void {
             counts.set(name, await countsOfQueue(api, name));
           });
         },
-        rowOf: ({ name, metadata }) => [
+        rowOf: ({ name, metadata }: ListedQueue) => [
           name,
           ...(counts.get(name) ?? []),
           printable(JSON.stringify(metadata)),

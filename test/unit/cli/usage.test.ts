@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Command } from 'commander';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { wholeProgram } from '../../../cli/program.ts';
+import { wholeProgram } from '../../../cli/run-command.ts';
 import { terminalIn } from '../../../cli/terminal.ts';
 import { captured, type Line, posthaste } from './run-command.ts';
 
