@@ -133,14 +133,10 @@ async function explainRefusal(request: string, answer: Response): Promise<Respon
 /** Detects expiry by the text: authorisers report it in WWW-Authenticate (RFC 6750 §3), IAM in its message. */
 function meaningOf(refusal: ApiRefusal, headers: Headers): Refusal {
   const { status, message } = refusal;
-  return /expired/i.test(`${message} ${headers.get('www-authenticate') ?? ''}`)
-    ? { status, code: 'credentials_expired', message: EXPIRED }
-    : {
-        status,
-        code: codeOf(status),
-        message:
-          adviceFor(refusal) ?? `API Gateway returned ${status}${message === '' ? '' : `: ${message}`}`,
-      };
+  if (/expired/i.test(`${message} ${headers.get('www-authenticate') ?? ''}`))
+    return { status, code: 'credentials_expired', message: EXPIRED };
+  const said = `API Gateway returned ${status}${message === '' ? '' : `: ${message}`}`;
+  return { status, code: codeOf(status), message: adviceFor(refusal) ?? said };
 }
 
 function codeOf(status: number): ConsoleFailureCode {

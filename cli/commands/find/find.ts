@@ -102,13 +102,7 @@ function windowOf(what: string, now = Date.now()): Window | undefined {
 }
 
 /** Something that was found, and the command to go on with. */
-type Finding = {
-  kind: 'message' | 'subscription';
-  queue: string;
-  id: string;
-  text: string;
-  next: string;
-};
+type Finding = Record<'queue' | 'id' | 'text' | 'next', string> & { kind: 'message' | 'subscription' };
 
 /** RFC 3339. */
 type Window = { since: string; until: string };

@@ -74,17 +74,12 @@ function pathOf(text: string): string {
   return text;
 }
 
-type Options = DeploymentOptions & {
-  port?: number;
-  path: string;
-  answer: AnswerScript;
-  secretFile?: string;
-  subscribe?: string;
-  url?: string;
-  policy?: string;
-  count?: number;
-  for?: number;
-};
+type Options = DeploymentOptions &
+  Partial<Record<'port' | 'count' | 'for', number>> &
+  Partial<Record<'secretFile' | 'subscribe' | 'url' | 'policy', string>> & {
+    path: string;
+    answer: AnswerScript;
+  };
 
 /** Receives webhooks until the signal, `--for` or `--count`; then deletes the subscription that it created. */
 async function listen(options: Options, signal: AbortSignal, terminal: Terminal): Promise<void> {

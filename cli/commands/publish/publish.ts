@@ -21,16 +21,11 @@ import {
   type PublishLinesResult,
 } from './publish-lines.ts';
 
-type Options = DeploymentOptions & {
-  data?: string;
-  id?: string;
-  file?: string;
-  bare?: true;
-  type?: string;
-  ttl?: number;
-  delay?: number;
-  create?: true;
-};
+type Options = DeploymentOptions &
+  Partial<Record<'data' | 'id' | 'file' | 'type', string> & Record<'ttl' | 'delay', number>> & {
+    bare?: true;
+    create?: true;
+  };
 
 const MORE = `
 Publishes one message with --data, or one message per line of --file or stdin.

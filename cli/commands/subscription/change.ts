@@ -191,24 +191,12 @@ async function changedOptions(
   return optionsText(given, JSON.stringify((await before()).options));
 }
 
-/** Command options for the requests to a subscriber. JSON values are source text. */
-type CallOptions = {
-  options?: string;
-  policy?: string;
-  header?: readonly (readonly [name: string, value: string])[];
-  postData?: string;
-  raw?: true;
-  attemptTimeout?: number;
-  maxPerSecond?: number;
-  retryThrottled?: true;
-  adaptToThrottling?: boolean;
-  holdWhileDown?: boolean;
-  eventType?: readonly string[];
-  filter?: string;
-  authFile?: string;
-  /** What `authFile` contains (`withAuth`). */
-  auth?: string;
-};
+/** Command options for the requests to a subscriber. JSON values are source text. `auth`: what `authFile` contains. */
+type CallOptions = Partial<
+  Record<'options' | 'policy' | 'postData' | 'filter' | 'authFile' | 'auth', string> &
+    Record<'attemptTimeout' | 'maxPerSecond', number> &
+    Record<'raw' | 'retryThrottled' | 'adaptToThrottling' | 'holdWhileDown', boolean>
+> & { header?: readonly (readonly [name: string, value: string])[]; eventType?: readonly string[] };
 
 function addCallOptions(command: Command): Command {
   return command

@@ -98,11 +98,9 @@ function environmentLines({ environment, access }: WorkerEnvironment): string[] 
 }
 
 type Options = DeploymentChoice &
-  PollOptions & {
+  PollOptions &
+  Record<'receivers' | 'concurrency' | 'shutdownSeconds', number> & {
     steps: readonly WorkerStep[];
-    receivers: number;
-    concurrency: number;
-    shutdownSeconds: number;
     healthPort?: number;
     healthHost: string;
     printEnv?: true;
