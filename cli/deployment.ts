@@ -3,8 +3,9 @@ import path from 'node:path';
 import type { CloudFormation, Stack } from '@aws-sdk/client-cloudformation';
 import * as z from 'zod';
 import { START } from '../local/command-name.ts';
-import { deploymentsIn, type Outputs } from '../local/deployment-outputs.ts';
 import {
+  deploymentsIn,
+  type Outputs,
   clientOf,
   endpointsFile,
   removeEndpoints,

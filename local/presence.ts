@@ -10,15 +10,13 @@ const ANSWER_MS = 2_000;
 
 const ANSWER = 'posthaste';
 
-/** Shows to other programs of this user that a start is running: it answers on a Unix socket. */
-export type Presence = { socket: string; end: () => void };
-
 /**
+ * Shows to other programs of this user that a start is running: it answers on a Unix socket, until `end`.
  * The socket is in a new folder that only this user can open. Not among the files of the project: the path of a socket
  * is limited to about 100 bytes (unix(7)).
  * @throws Problem if the socket cannot be made; nothing is left behind
  */
-export async function showPresence(): Promise<Presence> {
+export async function showPresence(): Promise<{ socket: string; end: () => void }> {
   const folder = mkdtempSync(join(tmpdir(), 'posthaste-'));
   const socket = join(folder, 'running');
   const server = createServer((connection) => {

@@ -6,8 +6,7 @@ import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { addedStack, NEW_FILES } from '../../cli/commands/init/init.ts';
-import { deploymentsIn, type Outputs } from '../../local/deployment-outputs.ts';
-import { resourcesOf } from '../../local/endpoints.ts';
+import { deploymentsIn, type Outputs, resourcesOf } from '../../local/endpoints.ts';
 import { localFolder, projectRoot } from '../../local/install/paths.mjs';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 

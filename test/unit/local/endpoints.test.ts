@@ -2,8 +2,13 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from '
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { commandName } from '../../../local/command-name.ts';
-import { deploymentsIn, outputsOfApp } from '../../../local/deployment-outputs.ts';
-import { endpointsOf, removeEndpoints, writeEndpoints } from '../../../local/endpoints.ts';
+import {
+  deploymentsIn,
+  outputsOfApp,
+  endpointsOf,
+  removeEndpoints,
+  writeEndpoints,
+} from '../../../local/endpoints.ts';
 import { localEndpoints } from '../../support/local-endpoints.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
