@@ -115,11 +115,7 @@ async function countedSubscriptions(api: ApiClient, queue: string): Promise<stri
     : counted(items.length, 'subscription', 'subscriptions');
 }
 
-type SetOptions = DeploymentOptions & {
-  policy?: string;
-  set?: readonly Member[];
-  unset?: readonly string[];
-};
+type SetOptions = DeploymentOptions & { policy?: string; set?: readonly Member[]; unset?: readonly string[] };
 
 /** `source` is JSON source text. */
 type Member = { key: string; source: string };

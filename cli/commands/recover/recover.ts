@@ -40,13 +40,8 @@ import { withProgress } from '../../output/progress-line.ts';
 import { clockTime, sumOf } from '../../output/words.ts';
 import type { Terminal } from '../../terminal.ts';
 
-type Options = DeploymentOptions & {
-  since: number;
-  until?: number;
-  subscription?: string;
-  status?: string;
-  wait?: true;
-};
+type Options = DeploymentOptions &
+  Partial<Record<'subscription' | 'status', string>> & { since: number; until?: number; wait?: true };
 
 const MORE = `
 Gives each failed delivery of the window's messages one more round of attempts.

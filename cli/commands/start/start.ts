@@ -7,14 +7,8 @@ import { collect } from '../../options/arguments.ts';
 import { examplesText } from '../../options/deployment-options.ts';
 import type { Terminal } from '../../terminal.ts';
 
-type Options = {
-  app?: string;
-  port?: string;
-  demo: boolean;
-  once: boolean;
-  worker?: true;
-  context: readonly string[];
-};
+type Options = Partial<Record<'app' | 'port', string>> &
+  Record<'demo' | 'once', boolean> & { worker?: true; context: readonly string[] };
 
 const MORE = `
 Runs Posthaste on a local AWS until Ctrl-C: the built-in app with a demo, or
