@@ -182,7 +182,7 @@ module.exports = {
       name: 'no-dev-packages-in-product',
       comment: '`npm start` and a deployment work without the devDependencies; types are erased.',
       severity: 'error',
-      from: { pathNot: '^(test|bench|examples|package|vitest|infra/(settings-page|props-file)[.]ts$)' },
+      from: { pathNot: '^(test|bench|examples|package|vitest|infra/settings-docs[.]ts$)' },
       to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'] },
     },
     {

@@ -6,9 +6,8 @@ import { Topic } from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
 import { describe, expect, it } from 'vitest';
 import type { PosthasteProps } from '../../infra/posthaste-props.ts';
-import { propsFile, propsText } from '../../infra/props-file.ts';
+import { propsFile, propsText, settingsFile, settingsPage } from '../../infra/settings-docs.ts';
 import { propNames, settingsFromProps } from '../../infra/settings-from-props.ts';
-import { settingsFile, settingsPage } from '../../infra/settings-page.ts';
 import { parseSettings, SettingsError, settingsInContext } from '../../infra/settings.ts';
 import { RETRY_POLICY_PRESETS } from '../../shared/domain/retry/policy.ts';
 

@@ -102,11 +102,9 @@ export class NodeFunction extends Construct {
       timeout: props.timeout,
       role: this.role,
       logGroup,
-      ...(props.reservedConcurrency === undefined
-        ? {}
-        : { reservedConcurrentExecutions: props.reservedConcurrency }),
-      ...(props.recursiveLoop === undefined ? {} : { recursiveLoop: props.recursiveLoop }),
-      ...(settings.tracing ? { tracing: Tracing.ACTIVE } : {}),
+      reservedConcurrentExecutions: props.reservedConcurrency,
+      recursiveLoop: props.recursiveLoop,
+      tracing: settings.tracing ? Tracing.ACTIVE : undefined,
       environment: this.variables,
     });
     if (settings.tracing)
@@ -150,7 +148,7 @@ export class NodeFunction extends Construct {
       eventSourceArn: queue.arn,
       batchSize,
       maxConcurrency,
-      ...(window === undefined ? {} : { maxBatchingWindow: window }),
+      maxBatchingWindow: window,
       reportBatchItemFailures: true,
     });
   }

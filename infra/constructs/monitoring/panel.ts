@@ -26,7 +26,8 @@ type Widget = { readonly widget: IWidget; readonly good: string };
 
 /** A graph. `lines`: by label, in `unit`. */
 type Graph = {
-  readonly unit: string;
+  /** @default per minute */
+  readonly unit?: string;
   readonly good: string;
   readonly lines: Readonly<Record<string, Metric | MathExpression>>;
   readonly stacked?: boolean;
@@ -34,7 +35,7 @@ type Graph = {
   readonly limit?: { readonly value: number; readonly label: string };
 };
 
-function graphOf(title: string, { good, lines, unit, stacked = false, limit }: Graph): Widget {
+function graphOf(title: string, { good, lines, unit = 'per minute', stacked = false, limit }: Graph): Widget {
   return {
     good,
     widget: new GraphWidget({

@@ -53,7 +53,6 @@ function incoming({ pipeline }: Monitored, { sums }: Lines): Panels {
   return {
     Messages: {
       good: '*accepted* follows what producers send; *refused* is 0. *No subscriber* means that no subscription matched.',
-      unit: 'per minute',
       lines: sums({
         accepted: 'messagesAccepted',
         'no subscriber': 'messagesUnmatched',
@@ -67,7 +66,6 @@ function incoming({ pipeline }: Monitored, { sums }: Lines): Panels {
     },
     'Deliveries created': {
       good: '*matched* is messages × matching subscriptions. *Filtered out* causes no further cost.',
-      unit: 'per minute',
       lines: sums({ matched: 'deliveriesMatched', 'filtered out': 'deliveriesFiltered' }),
     },
   };
@@ -77,7 +75,6 @@ function delivered({ pipeline }: Monitored, { sums, percentiles }: Lines): Panel
   return {
     'Deliveries that ended': {
       good: 'nearly all *delivered*. For *rejected* and *exhausted* see the failing subscriptions below.',
-      unit: 'per minute',
       stacked: true,
       lines: sums({
         delivered: 'deliveriesDelivered',
@@ -88,7 +85,6 @@ function delivered({ pipeline }: Monitored, { sums, percentiles }: Lines): Panel
     },
     'Attempts by outcome': {
       good: 'mostly *delivered*. *Failed* rises while a subscriber is down, because attempts are retried.',
-      unit: 'per minute',
       stacked: true,
       lines: sums({ delivered: 'attemptsDelivered', failed: 'attemptsFailed', rejected: 'attemptsRejected' }),
     },
@@ -109,7 +105,6 @@ function delivered({ pipeline }: Monitored, { sums, percentiles }: Lines): Panel
     },
     'Waiting for their turn': {
       good: '0, or what your rate limits are meant to hold back. Also counts waits under back-pressure; waits, not deliveries.',
-      unit: 'per minute',
       lines: sums({ waits: 'attemptsRateLimited' }),
     },
   };
@@ -135,7 +130,6 @@ function failing({ pipeline }: Monitored, { sums, percentiles }: Lines): Panels 
     },
     'Subscriptions that began to fail or throttle': {
       good: '0, or one now and then. If several begin at once, check the network of deliver first.',
-      unit: 'per minute',
       lines: sums({
         'began to fail': 'subscriptionsFailing',
         'began to throttle': 'subscriptionsThrottled',
@@ -168,7 +162,6 @@ function retries({ settings, pipeline }: Monitored, { metricOf, sums, percentile
     },
     'Attempts by phase': {
       good: 'mostly *initial*. A wave that moves through the phases is the outage of a subscriber.',
-      unit: 'per minute',
       stacked: true,
       lines: sums({
         initial: 'attemptsInitial',
@@ -181,12 +174,10 @@ function retries({ settings, pipeline }: Monitored, { metricOf, sums, percentile
     },
     'Wake-ups scheduled': {
       good: `as many as failed attempts. Delays of ${settings.schedulerThreshold} s or more use EventBridge Scheduler.`,
-      unit: 'per minute',
       lines: sums({ 'by SQS': 'wakeUpsBySqs', 'by Scheduler': 'wakeUpsByScheduler' }),
     },
     'EventBridge Scheduler': {
       good: 'only *fired*. *Throttled* means that the quota is too small, and retries are late.',
-      unit: 'per minute',
       lines: {
         fired: schedulerMetric(pipeline, 'InvocationAttemptCount'),
         throttled: schedulerMetric(pipeline, 'InvocationThrottleCount'),
@@ -213,7 +204,6 @@ function machinery({ settings, state, pipeline }: Monitored, { metricOf, sums }:
     },
     'Internal errors': {
       good: '0. *Messages* failed because of AWS or a bug, and are retried. The other lines are crashes and timeouts.',
-      unit: 'per minute',
       lines: {
         messages: metricOf(metricNames.faults),
         ...eachFunction(({ lambda }) => lambda.metricErrors({ statistic: 'sum' })),
@@ -221,7 +211,6 @@ function machinery({ settings, state, pipeline }: Monitored, { metricOf, sums }:
     },
     Throttled: {
       good: '0, or a few *AWS calls retried*. Throttled functions mean that the account has too little concurrency.',
-      unit: 'per minute',
       lines: {
         ...eachFunction(({ lambda }) => lambda.metricThrottles({ statistic: 'sum' })),
         'AWS calls throttled': metricOf(metricNames.awsCallsThrottled),
@@ -245,7 +234,6 @@ function machinery({ settings, state, pipeline }: Monitored, { metricOf, sums }:
     },
     'The API': {
       good: 'no *5xx*. *4xx* are mistakes of callers, or too many requests (429).',
-      unit: 'per minute',
       lines: {
         requests: apiMetric(pipeline, 'Count'),
         '4xx': apiMetric(pipeline, '4xx'),
@@ -259,12 +247,10 @@ function machinery({ settings, state, pipeline }: Monitored, { metricOf, sums }:
     },
     'Messages dropped as loops by Lambda': {
       good: 'always 0. Lambda mistook a message for a runaway loop and dropped it.',
-      unit: 'per minute',
       lines: eachFunction(({ lambda }) => lambda.metric('RecursiveInvocationsDropped', { statistic: 'sum' })),
     },
     'Cold starts': {
       good: 'few, compared with invocations. A peak after each deployment is normal.',
-      unit: 'per minute',
       lines: sums({ 'cold starts': 'coldStarts' }),
     },
     ...(settings.compute === 'lambda' ? {} : pausesOfWorkers(metricOf)),
@@ -308,7 +294,6 @@ function costDrivers({ state, pipeline }: Monitored, { metricOf }: Lines): Panel
     },
     'Messages sent to queues, and schedules': {
       good: '*ingress* follows messages, *delivery* deliveries, *retry* failed attempts.',
-      unit: 'per minute',
       lines: {
         ingress: pipeline.queues.ingress.metricSent(),
         delivery: pipeline.queues.delivery.metricSent(),
