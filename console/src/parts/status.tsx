@@ -1,3 +1,4 @@
+import type { ListedDelivery } from '../../../api-client/operations.ts';
 import type { DeliveryView } from '../../../shared/wire/views/delivery.ts';
 
 /** A status of a delivery or an attempt. */
@@ -86,4 +87,9 @@ function summaryOf(sparks: readonly SparkStatus[]): string {
   );
   if (counts.length === 0) return 'No recent deliveries';
   return `Recent deliveries: ${counts.map(([spark, all]) => `${all.length} ${spark}`).join(', ')}`;
+}
+
+/** The status code or the error of the last attempt, if there is one. */
+export function lastResponse(delivery?: Pick<ListedDelivery, 'lastAttempt'>): string | number {
+  return delivery?.lastAttempt?.statusCode ?? delivery?.lastAttempt?.error ?? '';
 }

@@ -9,7 +9,7 @@ import { Loaded, Empty } from '../../parts/loaded.tsx';
 import { Moment } from '../../parts/facts.tsx';
 import { WindowText } from '../../parts/windows.tsx';
 import { LinkBar } from '../../parts/page-heading.tsx';
-import { Status } from '../../parts/status.tsx';
+import { lastResponse, Status } from '../../parts/status.tsx';
 import { hrefTo, type Query } from '../../route.ts';
 import { PageOfQueue } from '../queue/page-of-queue.tsx';
 
@@ -97,10 +97,7 @@ const COLUMNS: readonly Column<ListedDelivery>[] = [
   },
   { head: 'Status', cell: ({ status, reason }) => <Status of={status} reason={reason} /> },
   { head: 'Attempts', numeric: true, cell: ({ attemptCount }) => attemptCount },
-  {
-    head: 'Last response',
-    cell: ({ lastAttempt }) => lastAttempt?.statusCode ?? lastAttempt?.error ?? '',
-  },
+  { head: 'Last response', cell: lastResponse },
   {
     head: 'Next attempt',
     cell: ({ nextAttemptAt, waiting }) => (

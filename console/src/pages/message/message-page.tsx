@@ -22,7 +22,7 @@ import { WorkButton } from '../../parts/form.tsx';
 import { Loaded, WhyMissing, ActionFailure, Empty, Notice } from '../../parts/loaded.tsx';
 import { PageHeading, Section } from '../../parts/page-heading.tsx';
 import { SourceText } from '../../parts/source-text.tsx';
-import { Glyph } from '../../parts/status.tsx';
+import { Glyph, lastResponse } from '../../parts/status.tsx';
 import { subscriberText } from '../../parts/subscription-text.tsx';
 import { type Column, Table } from '../../parts/table.tsx';
 import { hrefTo } from '../../route.ts';
@@ -162,10 +162,7 @@ function MessageSubscriptions({
           </a>
         ),
     },
-    {
-      head: 'Last response',
-      cell: ({ delivery }) => delivery?.lastAttempt?.statusCode ?? delivery?.lastAttempt?.error ?? '',
-    },
+    { head: 'Last response', cell: ({ delivery }) => lastResponse(delivery) },
     {
       head: 'Next attempt',
       cell: ({ delivery }) =>

@@ -24,7 +24,7 @@ import { InputField, jsonFault } from '../../parts/fields.tsx';
 import { Form, FormActions, WorkButton } from '../../parts/form.tsx';
 import { ActionFailure, Empty, Failure, Loaded, Notice } from '../../parts/loaded.tsx';
 import { PageHeading, Section } from '../../parts/page-heading.tsx';
-import { Status } from '../../parts/status.tsx';
+import { lastResponse, Status } from '../../parts/status.tsx';
 import { subscriberText } from '../../parts/subscription-text.tsx';
 import { type Column, LoadMore, PAGE_SIZE, Table, useMost } from '../../parts/table.tsx';
 import { durationText } from '../../parts/time-text.ts';
@@ -245,10 +245,7 @@ const COLUMNS: readonly Column<SubscriptionDeliveryView>[] = [
   },
   { head: 'Status', cell: ({ status, reason }) => <Status of={status} reason={reason} /> },
   { head: 'Attempts', numeric: true, cell: ({ attemptCount }) => attemptCount },
-  {
-    head: 'Last response',
-    cell: ({ lastAttempt }) => lastAttempt?.statusCode ?? lastAttempt?.error ?? '',
-  },
+  { head: 'Last response', cell: lastResponse },
   { head: 'Response time', numeric: true, cell: ({ durationMs }) => textOf(durationMs) },
   { head: 'Delivered after', numeric: true, cell: ({ deliveredAfterMs }) => textOf(deliveredAfterMs) },
 ];
