@@ -10,9 +10,22 @@ import {
   useConsole,
 } from './live/console-context.tsx';
 import { useLoaded, useNow, useRoute } from './live/hooks.ts';
-import { CurrentPage } from './pages/current-page.tsx';
+import { BooksPage } from './pages/books/books-page.tsx';
+import { DeadLettersPage } from './pages/dead-letters/dead-letters-page.tsx';
+import { DeliveriesPage } from './pages/deliveries/deliveries-page.tsx';
+import { DeliveryPage } from './pages/delivery/delivery-page.tsx';
+import { DesignerPage } from './pages/designer/designer-page.tsx';
+import { MessagePage } from './pages/message/message-page.tsx';
+import { MessagesPage } from './pages/messages/messages-page.tsx';
+import { OverviewPage } from './pages/overview/overview-page.tsx';
+import { QueueChoice } from './pages/queue/page-of-queue.tsx';
+import { QueuePage } from './pages/queue/queue-page.tsx';
+import { RecoveryPage } from './pages/recovery/recovery-page.tsx';
+import { SubscriptionPage } from './pages/subscription/subscription-page.tsx';
 import { Failure, Notice } from './parts/loaded.tsx';
+import { PageHeading } from './parts/page-heading.tsx';
 import { clockText, relativeText } from './parts/time-text.ts';
+import { hrefTo, type Route } from './route.ts';
 import type { SessionToken } from './session-token.ts';
 import { Masthead, QueueNavigation } from './shell/masthead.tsx';
 
@@ -84,4 +97,54 @@ function StaleNotice() {
       {dueAt === undefined ? '' : `; trying again ${dueAt > now ? relativeText(dueAt, now) : 'now'}`}.
     </p>
   );
+}
+
+/** The page of the route. The key remounts a page when its subject changes. */
+function CurrentPage({ route }: { route: Route }) {
+  switch (route.page) {
+    case 'overview':
+      return <OverviewPage />;
+    case 'queue':
+      return <QueuePage key={route.queue} queue={route.queue} />;
+    case 'subscription':
+      return <SubscriptionPage key={hrefTo(route)} queue={route.queue} id={route.subscription} />;
+    case 'messages':
+      return <MessagesPage key={hrefTo(route)} queue={route.queue} query={route.query} />;
+    case 'message':
+      return <MessagePage key={hrefTo(route)} queue={route.queue} id={route.message} />;
+    case 'deliveries':
+      return <DeliveriesPage key={hrefTo(route)} queue={route.queue} query={route.query} />;
+    case 'delivery':
+      return (
+        <DeliveryPage
+          key={hrefTo(route)}
+          address={{ queue: route.queue, messageId: route.message, subscriptionId: route.subscription }}
+        />
+      );
+    case 'recovery':
+      return route.queue === undefined ? (
+        <QueueChoice title="Recovery" page="recovery" />
+      ) : (
+        <RecoveryPage key={hrefTo(route)} queue={route.queue} query={route.query} />
+      );
+    case 'books':
+      return route.queue === undefined ? (
+        <QueueChoice title="Reconciliation" page="books" />
+      ) : (
+        <BooksPage key={hrefTo(route)} queue={route.queue} query={route.query} />
+      );
+    case 'designer':
+      return <DesignerPage key={hrefTo(route)} query={route.query} />;
+    case 'dead-letters':
+      return <DeadLettersPage key={hrefTo(route)} query={route.query} />;
+    case 'unknown':
+      return (
+        <>
+          <PageHeading title="Page not found" />
+          <p>
+            <a href={hrefTo({ page: 'overview' })}>Back to the overview</a>
+          </p>
+        </>
+      );
+  }
 }
