@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import * as z from 'zod';
 import { DEFAULT_RETRY_POLICY, RETRY_POLICY_PRESETS } from '../../../shared/domain/retry/policy.ts';
 import { POLICY_PRESETS } from '../../../shared/domain/retry/vocabulary.ts';
 import { posthaste, shellWords } from './run-command.ts';
@@ -9,13 +8,6 @@ import { posthaste, shellWords } from './run-command.ts';
 const preview = (...args: string[]) => posthaste(['policy', 'preview', ...args]);
 
 const docs = readFileSync(path.resolve(import.meta.dirname, '../../../docs/retry-policy.md'), 'utf8');
-
-const refusal = z.strictObject({
-  error: z.strictObject({
-    code: z.string(),
-    fields: z.array(z.strictObject({ field: z.string(), message: z.string().min(1) })),
-  }),
-});
 
 describe('posthaste policy preview', () => {
   it('prints only the source, the complete policy, every retry and the total with --json', async () => {
@@ -120,8 +112,9 @@ describe('posthaste policy preview', () => {
     const args = ['--json', `--policy=${policy}`, `--queue-policy=${queuePolicy}`];
     const { status, stdout, stderr } = await preview(...args);
     expect({ status, stderr }).toEqual({ status: 2, stderr: '' });
-    const { error } = refusal.parse(JSON.parse(stdout));
-    expect({ ...error, fields: error.fields.map(({ field }) => field) }).toEqual({ code, fields });
+    const message = expect.stringMatching(/./) as unknown;
+    const error = { code, fields: fields.map((field) => ({ field, message })) };
+    expect(JSON.parse(stdout)).toEqual({ error });
   });
 
   it.each([
