@@ -35,12 +35,8 @@ const isAllowedBy = (places: Partial<AllowedPlaces>): ((address: string) => bool
 describe('addressGuard', () => {
   const isAllowed = isAllowedBy({});
 
-  it.each(ALLOWED_ADDRESSES)('allows the global unicast address %s', (address) => {
-    expect(isAllowed(address)).toBe(true);
-  });
-
-  it.each(FORBIDDEN_ANSWERS)('forbids "%s"', (address) => {
-    expect(isAllowed(address)).toBe(false);
+  it('allows global unicast addresses, and no others', () => {
+    expect([...ALLOWED_ADDRESSES, ...FORBIDDEN_ANSWERS].filter(isAllowed)).toEqual(ALLOWED_ADDRESSES);
   });
 
   it('forbids every IPv4 address embedded in an IPv6 form, including public ones', () => {
@@ -72,7 +68,7 @@ describe('addressGuard', () => {
     expect([...inside, ...outside, '64:ff9b:1::8.8.8.8'].filter(allows)).toEqual(inside);
   });
 
-  it.each([
+  const odd = [
     '10.0.0.0',
     '10.0.0.0/33',
     '10/8',
@@ -81,9 +77,11 @@ describe('addressGuard', () => {
     '10.0.0.0/8/8',
     '',
     '0x0a.0.0.0/8',
-  ])('rejects the range "%s" with an error that names it', (range) => {
-    expect(() => addressGuard({ allowedAddresses: [range] })).toThrow(InvalidAddressRange);
-    expect(() => addressGuard({ allowedAddresses: [range] })).toThrow(`"${range}"`);
+  ];
+  it.each(odd)('rejects the range "%s" with an error that names it', (range) => {
+    const guard = () => addressGuard({ allowedAddresses: [range] });
+    expect(guard).toThrow(InvalidAddressRange);
+    expect(guard).toThrow(`"${range}"`);
   });
 });
 
@@ -120,12 +118,9 @@ describe('the runtime API', () => {
     'at %s is forbidden at every loopback address, but other ports are allowed',
     (runtimeApi) => {
       const guard = guardBeside(runtimeApi);
-      for (const address of ['127.0.0.1', '127.0.0.2', '::1']) {
-        expect(guard.allows(address, 9001)).toBe(false);
-        expect(guard.allows(address, 9002)).toBe(true);
-      }
-      expect(guard.allows('10.0.0.1', 9001)).toBe(true);
-      expect(guard.allows('8.8.8.8', 9001)).toBe(true);
+      const addresses = ['127.0.0.1', '127.0.0.2', '::1', '10.0.0.1', '8.8.8.8'];
+      expect(addresses.filter((address) => guard.allows(address, 9001))).toEqual(['10.0.0.1', '8.8.8.8']);
+      expect(addresses.filter((address) => guard.allows(address, 9002))).toEqual(addresses);
     },
   );
 
@@ -161,10 +156,9 @@ describe('subscriberUrlFault', () => {
   });
 
   it('accepts host names, which are checked when resolved, and public addresses', () => {
-    expect(faultOf('https://hooks.example.com/a?b=c')).toBeUndefined();
-    expect(faultOf('https://localhost.example.com/')).toBeUndefined();
-    expect(faultOf('http://8.8.8.8:8080/')).toBeUndefined();
-    expect(faultOf('http://[2606:4700:4700::1111]/')).toBeUndefined();
+    const names = ['https://hooks.example.com/a?b=c', 'https://localhost.example.com/'];
+    for (const url of [...names, 'http://8.8.8.8:8080/', 'http://[2606:4700:4700::1111]/'])
+      expect(faultOf(url)).toBeUndefined();
   });
 
   it('reports a malformed URL before it checks the address', () => {
@@ -183,8 +177,8 @@ describe('subscriberUrlFault', () => {
 
   it('rejects the runtime API', () => {
     const places = { allowedAddresses: ['127.0.0.0/8'], runtimeApi: '127.0.0.1:9001' };
-    expect(faultOf('http://127.0.0.1:9001/2018-06-01/runtime/invocation/next', places)).toBeDefined();
-    expect(faultOf('http://localhost:9001/', places)).toBeDefined();
+    const urls = ['http://127.0.0.1:9001/2018-06-01/runtime/invocation/next', 'http://localhost:9001/'];
+    for (const url of urls) expect(faultOf(url, places)).toBeDefined();
     expect(faultOf('http://127.0.0.1:9002/', places)).toBeUndefined();
   });
 });
@@ -195,15 +189,8 @@ const LOCAL = { allowedAddresses: ['127.0.0.0/8', '::1/128'] };
 
 /** Hosts, as normalised by the URL parser, at which the system reaches a canary. */
 const LEADING_TO_CANARIES: ReadonlySet<string> = new Set([
-  '127.0.0.1',
-  '127.0.0.2',
-  '127.1.2.3',
-  '0.0.0.0',
-  '[::1]',
-  '[::]',
-  '[::ffff:7f00:1]',
-  '[::ffff:7f01:203]',
-  'localhost',
+  ...['127.0.0.1', '127.0.0.2', '127.1.2.3', '0.0.0.0', 'localhost'],
+  ...['[::1]', '[::]', '[::ffff:7f00:1]', '[::ffff:7f01:203]'],
 ]);
 
 describe('the sender at a forbidden address', () => {
@@ -246,11 +233,8 @@ describe('the sender at a forbidden address', () => {
     await Promise.all(canaries.map((canary) => canary.close()));
   });
 
-  it.each(spellings)('makes no connection to a %s address spelled %s', (_kind, host) =>
-    expectForbidden(`http://${host}:${port}/`),
-  );
-
-  it.each(LOOPBACK_NAMES)('makes no connection to the name %s', (host) =>
+  const names = LOOPBACK_NAMES.map((name): [string, string] => ['named', name]);
+  it.each([...spellings, ...names])('makes no connection to a %s address spelled %s', (_kind, host) =>
     expectForbidden(`http://${host}:${port}/`),
   );
 
@@ -279,17 +263,16 @@ describe('the sender at a forbidden address', () => {
       await expectForbidden(`${scheme}://hooks.example:${port}/`, { resolve });
   });
 
-  it.each([
-    'http://user:secret@127.0.0.1',
-    'http://user@127.0.0.1',
-    'ftp://127.0.0.1',
+  const odd = [
     'file:///etc/passwd',
     'nonsense',
     'http://[fe80::1%25lo]',
     'http:\\\\127.0.0.1',
     'http:127.0.0.1',
-  ])('treats the URL %s as forbidden even if the address is allowed', (url) =>
-    expectForbidden(url.replace('127.0.0.1', `127.0.0.1:${port}`), { allowedAddresses: EVERYWHERE }),
+  ];
+  it.each(['http://user:secret@127.0.0.1', 'http://user@127.0.0.1', 'ftp://127.0.0.1', ...odd])(
+    'treats the URL %s as forbidden even if the address is allowed',
+    (url) => expectForbidden(url.replace('127.0.0.1', `127.0.0.1:${port}`), { allowedAddresses: EVERYWHERE }),
   );
 
   describe('or at a forbidden port of an allowed address', () => {

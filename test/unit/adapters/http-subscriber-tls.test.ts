@@ -149,14 +149,8 @@ describe('subscribers that ask for a client certificate', () => {
   it('never get a request on a connection with the certificate of another subscription', async () => {
     const receiver = await receiverWith(publicServer, false);
     for (const tls of [one, one, other, undefined, one, other]) await postTo(receiver.url(), tls);
-    expect(receiver.received().map(({ client }) => client)).toEqual([
-      'one',
-      'one',
-      'other',
-      undefined,
-      'one',
-      'other',
-    ]);
+    const clients = receiver.received().map(({ client }) => client);
+    expect(clients).toEqual(['one', 'one', 'other', undefined, 'one', 'other']);
     expect(receiver.connections()).toBe(3);
   });
 
@@ -235,7 +229,6 @@ const json = (body: unknown, status = 200): Answer => ({
 });
 const aToken = (overrides: object): Answer =>
   json({ access_token: 'token', token_type: 'Bearer', expires_in: 3600, ...overrides });
-const HTML = '<!doctype html><title>Please log in</title>';
 
 /** Concurrent, because some of the tests wait for a deadline. */
 describe.concurrent('a token endpoint', () => {
@@ -286,27 +279,26 @@ describe.concurrent('a token endpoint', () => {
   });
 
   const tooLong = 'invalid_response: too long or broken off';
+  const invalid = 'invalid token response';
+  const forbidden = 'token contains forbidden characters';
+  const basic = { 'content-type': 'application/json', 'www-authenticate': `Basic realm="${SECRET}"` };
   it.each<[string, Answer, string]>([
     ['answers more than 64 KB', aToken({ more: 'x'.repeat(64 * 1024) }), tooLong],
     [
-      'sends headers of more than 16 KB',
+      'sends more than 16 KB of headers',
       { ...aToken({}), headers: { 'x-more': 'x'.repeat(17_000) } },
       tooLong,
     ],
-    ['answers HTML as JSON', json(HTML), 'invalid token response'],
-    ['answers a list', json([{ access_token: 'token' }]), 'invalid token response'],
-    ['answers lists in lists', json('['.repeat(60_000)), 'invalid token response'],
-    ['gives no token', aToken({ access_token: undefined }), 'invalid token response'],
+    ['answers HTML as JSON', json('<!doctype html><title>Please log in</title>'), invalid],
+    ['answers a list', json([{ access_token: 'token' }]), invalid],
+    ['answers lists in lists', json('['.repeat(60_000)), invalid],
+    ['gives no token', aToken({ access_token: undefined }), invalid],
     ['gives a token of more than 8 KB', aToken({ access_token: 'x'.repeat(8_193) }), 'token too long'],
-    [
-      'gives a token with a line end',
-      aToken({ access_token: 'a\r\nx: y' }),
-      'token contains forbidden characters',
-    ],
-    ['gives a token beyond ASCII', aToken({ access_token: 'tökén' }), 'token contains forbidden characters'],
+    ['gives a token with a line end', aToken({ access_token: 'a\r\nx: y' }), forbidden],
+    ['gives a token beyond ASCII', aToken({ access_token: 'tökén' }), forbidden],
     ['gives a token of type MAC', aToken({ token_type: 'mac' }), 'token type not Bearer'],
     ['gives expires_in 0', aToken({ expires_in: 0 }), 'token has already expired'],
-    ['gives expires_in -1', aToken({ expires_in: -1 }), 'invalid token response'],
+    ['gives expires_in -1', aToken({ expires_in: -1 }), invalid],
     [
       'refuses the client',
       json({ error: 'invalid_client', error_description: SECRET }, 401),
@@ -316,10 +308,7 @@ describe.concurrent('a token endpoint', () => {
     ['repeats the secret in HTML', { status: 500, body: `<p>${SECRET}` }, 'status 500'],
     [
       'challenges the client',
-      {
-        ...json({ error: 'invalid_client' }, 401),
-        headers: { 'content-type': 'application/json', 'www-authenticate': `Basic realm="${SECRET}"` },
-      },
+      { ...json({ error: 'invalid_client' }, 401), headers: basic },
       'invalid_client',
     ],
   ])('that %s gives no token', async (_what, answer, detail) => {
