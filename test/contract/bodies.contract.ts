@@ -15,6 +15,8 @@ const ofBytes = (bytes: number): string => `"${'x'.repeat(bytes - 2)}"`;
 /** Contract of payload stores: a message is returned byte for byte; a missing one is undefined. */
 export const describePayloadsContract = (name: string, make: () => Payloads): void => {
   describe(`payloads ${name}`, () => {
+    const payloads = make();
+
     it.each([
       ['big integers, spaces and the order of keys', '{"b": 12345678901234567890,\n "a":1.0, "b": 1e400}'],
       ['any character', JSON.stringify('größer 日本 🐘 \u0000 \u2028 \ufffe \uffff \ud800')],
@@ -24,14 +26,12 @@ export const describePayloadsContract = (name: string, make: () => Payloads): vo
       ['1 MiB', ofBytes(1024 * 1024)],
       ['1 MiB of multi-byte characters', JSON.stringify('é'.repeat(512 * 1024 - 1))],
     ])('return %s unchanged', async (_, data) => {
-      const payloads = make();
       const message = aStoredMessage({ data });
       await payloads.put(payloadKeyOf(message), message);
       expect(await payloads.get(payloadKeyOf(message))).toEqual(message);
     });
 
     it('return all fields of a message, and no others', async () => {
-      const payloads = make();
       const { type, ...bare } = aStoredMessage();
       const full = aStoredMessage({
         type: type ?? '',
@@ -45,20 +45,14 @@ export const describePayloadsContract = (name: string, make: () => Payloads): vo
     });
 
     it('return nothing for an unused key', async () => {
-      const payloads = make();
       const message = aStoredMessage();
       await payloads.put(payloadKeyOf(message), message);
-      for (const key of [
-        `${payloadKeyOf(message)}x`,
-        payloadKeyOf(message).slice(0, -1),
-        'orders',
-        randomUUID(),
-      ])
-        expect(await payloads.get(key)).toBeUndefined();
+      const key = payloadKeyOf(message);
+      for (const other of [`${key}x`, key.slice(0, -1), 'orders', randomUUID()])
+        expect(await payloads.get(other)).toBeUndefined();
     });
 
     it('return the latest of several writes', async () => {
-      const payloads = make();
       const message = aStoredMessage();
       for (const data of ['1', '"a longer one"', '2'])
         await payloads.put(payloadKeyOf(message), { ...message, data });
@@ -66,19 +60,15 @@ export const describePayloadsContract = (name: string, make: () => Payloads): vo
     });
 
     it('return one of fifty concurrent writes completely', async () => {
-      const payloads = make();
       const message = aStoredMessage();
       const key = payloadKeyOf(message);
-      const rivals = Array.from({ length: 50 }, (_, n) => ({
-        ...message,
-        data: JSON.stringify(`${n}`.repeat(2000)),
-      }));
+      const texts = Array.from({ length: 50 }, (_, n) => JSON.stringify(`${n}`.repeat(2000)));
+      const rivals = texts.map((data) => ({ ...message, data }));
       await Promise.all(rivals.map((rival) => payloads.put(key, rival)));
       expect(rivals).toContainEqual(await payloads.get(key));
     });
 
     it('are removed, also when removed twice', async () => {
-      const payloads = make();
       const [message, other] = [aStoredMessage(), aStoredMessage()];
       for (const one of [message, other]) await payloads.put(payloadKeyOf(one), one);
       await payloads.remove(payloadKeyOf(message));
@@ -88,7 +78,6 @@ export const describePayloadsContract = (name: string, make: () => Payloads): vo
     });
 
     it('are removed under all keys of a message, and of no other message', async () => {
-      const payloads = make();
       const message = aStoredMessage();
       const twin = { ...message, data: '"under the same id"' };
       const others = [aStoredMessage(), { ...message, id: `${message.id}1` }, { ...message, queue: 'other' }];
@@ -111,8 +100,6 @@ type ReferencedDataUnderTest = {
   remove: (reference: DataReference) => Promise<void>;
 };
 
-const textOfBytes = (bytes: number): string => `"${'x'.repeat(bytes - 2)}"`;
-
 /** Contract of referenced data: the unchanged content, or the reason why there is none. */
 export const describeReferencedDataContract = (
   name: string,
@@ -131,7 +118,7 @@ export const describeReferencedDataContract = (
       ['any character', JSON.stringify('größer 日本 🐘 \u0000 \u2028 \ufffe \uffff')],
       ['escapes as they were written', '"\\u00e9 \\/ \\ud83d\\ude00 \\ud800"'],
       ['a single byte', '7'],
-      ['1 MiB', textOfBytes(MAX_REFERENCED_BYTES)],
+      ['1 MiB', ofBytes(MAX_REFERENCED_BYTES)],
     ])('is returned unchanged: %s', async (_what, content) => {
       const { referencedData, reference, owner } = await withObject(content);
       expect(await referencedData.read(reference, owner)).toEqual({ ok: true, data: content });
@@ -150,14 +137,12 @@ export const describeReferencedDataContract = (
     });
 
     it.each<[string, string | Uint8Array]>([
-      ['one byte over 1 MiB', textOfBytes(MAX_REFERENCED_BYTES + 1)],
+      ['one byte over 1 MiB', ofBytes(MAX_REFERENCED_BYTES + 1)],
       ['5 MiB that are not JSON either', Buffer.alloc(5 * 1024 * 1024)],
     ])('is refused as too large: %s', async (_what, content) => {
       const { referencedData, reference, owner } = await withObject(content);
-      expect(await referencedData.read(reference, owner)).toEqual({
-        ok: false,
-        reason: 'data_ref_too_large',
-      });
+      const refused = { ok: false, reason: 'data_ref_too_large' };
+      expect(await referencedData.read(reference, owner)).toEqual(refused);
     });
 
     it.each<[string, string | Uint8Array]>([

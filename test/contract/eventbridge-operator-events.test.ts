@@ -4,7 +4,6 @@ import {
   eventBridgeClient,
   eventBridgeOperatorEvents,
 } from '../../shared/adapters/eventbridge/operator-events.ts';
-import type { OperatorEvent } from '../../shared/domain/delivery/operator-event.ts';
 import type { OperatorEventMessage } from '../../shared/wire/events/operator-event.ts';
 import { deployment } from '../support/deployment.ts';
 import { eventually } from '../support/eventually.ts';
@@ -37,58 +36,16 @@ describeOperatorEventsContract('on EventBridge', () =>
   }),
 );
 
+const TIMES = ['at', 'since', 'until', 'nextAt', 'expiresAt'];
+
 /** The event as seen by a listener, who does not get the bucket. */
-const eventOf = (message: OperatorEventMessage): OperatorEvent => {
-  const { queue, subscriptionId } = message.detail;
-  switch (message['detail-type']) {
-    case 'subscription.disabled': {
-      const { reason, at } = message.detail;
-      return { type: message['detail-type'], queue, subscriptionId, reason, at: Date.parse(at) };
-    }
-    case 'subscription.failing': {
-      const { since, failures } = message.detail;
-      return { type: message['detail-type'], queue, subscriptionId, since: Date.parse(since), failures };
-    }
-    case 'subscription.recovered': {
-      const { since, at } = message.detail;
-      return {
-        type: message['detail-type'],
-        queue,
-        subscriptionId,
-        since: Date.parse(since),
-        at: Date.parse(at),
-      };
-    }
-    case 'attempt.failed': {
-      const { deployment: _, queue, subscriptionId, messageId, at, nextAt, ...result } = message.detail;
-      const key = { queue, messageId, subscriptionId, bucket: 0 };
-      const times = { at: Date.parse(at), ...(nextAt !== undefined && { nextAt: Date.parse(nextAt) }) };
-      return { type: message['detail-type'], key, ...result, ...times };
-    }
-    case 'subscription.slowed': {
-      const { reason, since, until } = message.detail;
-      const times = { since: Date.parse(since), until: Date.parse(until) };
-      return { type: message['detail-type'], queue, subscriptionId, reason, ...times };
-    }
-    case 'subscription.resumed': {
-      const { reason, since, at } = message.detail;
-      const times = { since: Date.parse(since), at: Date.parse(at) };
-      return { type: message['detail-type'], queue, subscriptionId, reason, ...times };
-    }
-    case 'subscription.certificate_expiring': {
-      const { expiresAt, days } = message.detail;
-      return {
-        type: message['detail-type'],
-        queue,
-        subscriptionId,
-        expiresAt: Date.parse(expiresAt),
-        days,
-      };
-    }
-    case 'delivery.exhausted': {
-      const { messageId, attempts, at } = message.detail;
-      const key = { queue, messageId, subscriptionId, bucket: 0 };
-      return { type: message['detail-type'], key, attempts, at: Date.parse(at) };
-    }
-  }
+const eventOf = ({ 'detail-type': type, detail }: OperatorEventMessage): unknown => {
+  const { deployment: _, queue, subscriptionId, ...others } = detail;
+  const fields = Object.entries(others).map(([name, value]): [string, unknown] => [
+    name,
+    TIMES.includes(name) ? Date.parse(String(value)) : value,
+  ]);
+  const { messageId, ...rest } = Object.fromEntries(fields);
+  const ids = { queue, subscriptionId };
+  return { type, ...rest, ...(messageId === undefined ? ids : { key: { ...ids, messageId, bucket: 0 } }) };
 };

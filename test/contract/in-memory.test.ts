@@ -33,7 +33,7 @@ import {
   describeIngressContract,
   describeUndeliverablesContract,
   describeWakeUpsContract,
-  type ReadNotice,
+  noticeOf,
 } from './queues.contract.ts';
 import { describeCountingWindowsContract, describeRateLimitsContract } from './rate-limits.contract.ts';
 import { describeRecoveriesContract } from './recoveries.contract.ts';
@@ -59,6 +59,12 @@ import {
 } from '../support/in-memory/in-memory-messages.ts';
 import { inMemoryOperatorEvents } from '../support/in-memory/in-memory-journal.ts';
 
+const settableClock = () => {
+  let time = 0;
+  const setTime = (now: number) => void (time = now);
+  return { clock: { now: () => time }, setTime };
+};
+
 describeDeliveriesContract('in memory', inMemoryDeliveries);
 describeOverdueDeliveriesContract('in memory', () => Promise.resolve(inMemoryDeliveries()));
 describeMessageRecordsContract('in memory', inMemoryMessageRecords);
@@ -74,23 +80,14 @@ describePullSubscriptionsContract('in memory', () => {
   return { registry, pullSubscriptions: inMemoryPullSubscriptions(registry, 1) };
 });
 describeQueueRoomContract('in memory', () => {
-  const time = { now: 0 };
-  const now = () => time.now;
-  const pass = (milliseconds: number) => {
-    time.now += milliseconds;
-  };
-  return { registry: inMemorySubscriptions({ now }), now, pass };
+  const { clock, setTime } = settableClock();
+  const pass = (milliseconds: number) => setTime(clock.now() + milliseconds);
+  return { registry: inMemorySubscriptions(clock), now: clock.now, pass };
 });
 const underTest = (): SubscriptionsUnderTest => {
-  const time = { now: 0 };
-  const store = inMemorySubscriptions({ now: () => time.now }, () => 10);
-  return {
-    subscriptions: store,
-    registry: store,
-    setTime: (now) => {
-      time.now = now;
-    },
-  };
+  const { clock, setTime } = settableClock();
+  const store = inMemorySubscriptions(clock, () => 10);
+  return { subscriptions: store, registry: store, setTime };
 };
 describeSubscriptionsContract('in memory', underTest);
 describeSubscriptionHealthContract('in memory', underTest);
@@ -114,14 +111,12 @@ describeReferencedDataContract('in memory', () => {
   });
 });
 
-const make = () => {
+describeChunksContract('in memory', () => {
   const deliveries = inMemoryDeliveries();
   const messageRecords = inMemoryMessageRecords();
   const chunks = inMemoryChunks(deliveries, messageRecords);
   return { deliveries, chunks, messageRecords, listings: inMemoryDeliveryListings(deliveries, chunks) };
-};
-
-describeChunksContract('in memory', make);
+});
 
 describeDeadLetterQueueContract('in memory', () => {
   const queue = inMemoryDeadLetterQueue({ now: () => Date.now() });
@@ -137,12 +132,10 @@ describeDeadLetterQueueContract('in memory', () => {
   });
 });
 
-const makeDeliveries = () => {
+describeDeliveryListingsContract('in memory', () => {
   const deliveries = inMemoryDeliveries();
   return { deliveries, listings: inMemoryDeliveryListings(deliveries) };
-};
-
-describeDeliveryListingsContract('in memory', makeDeliveries);
+});
 describeMessageListingsContract('in memory', () => {
   const records = inMemoryMessageRecords();
   return { records, listings: inMemoryMessageListings(records) };
@@ -208,31 +201,17 @@ describeUndeliverablesContract('in memory', () => {
   const payloads = inMemoryPayloads();
   const notices = () =>
     Promise.all(
-      undeliverables.sent.map(async ({ delivery, body }): Promise<ReadNotice> => {
+      undeliverables.sent.map(async ({ delivery, body }) => {
         const message = body?.kind === 'stored' ? await payloads.get(body.payloadKey) : body?.message;
-        const { queue, messageId, subscriptionId } = delivery.key;
-        return {
-          queue,
-          messageId,
-          subscriptionId,
-          status: delivery.status,
-          reason: delivery.reason,
-          attempts: delivery.attempts.length,
-          data: message?.data,
-        };
+        return noticeOf(delivery, message?.data);
       }),
     );
   return Promise.resolve({ undeliverables, payloads, notices });
 });
 
 describeRateLimitsContract('in memory', () => {
-  const time = { now: 0 };
-  return {
-    rateLimits: inMemoryRateLimits({ now: () => time.now }),
-    setTime: (now) => {
-      time.now = now;
-    },
-  };
+  const { clock, setTime } = settableClock();
+  return { rateLimits: inMemoryRateLimits(clock), setTime };
 });
 
 describeCountingWindowsContract('in memory', inMemoryCountingWindows());

@@ -310,7 +310,10 @@ type UndeliverablesUnderTest = {
 
 const ended = (): Delivery => aDelivery({ status: 'exhausted', attempts: [anAttempt()] });
 
-const noticeOf = ({ key, status, reason, attempts }: Delivery, data: string | undefined): ReadNotice => ({
+export const noticeOf = (
+  { key, status, reason, attempts }: Delivery,
+  data: string | undefined,
+): ReadNotice => ({
   queue: key.queue,
   messageId: key.messageId,
   subscriptionId: key.subscriptionId,

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import type { DeliveryKey } from '../../shared/domain/delivery/delivery.ts';
 import { newRecovery, type Recovery, recoveryIdOf } from '../../shared/domain/recovery/recovery.ts';
-import type { Recoveries, RecoveryPage } from '../../shared/ports/deliveries.ts';
+import type { Recoveries } from '../../shared/ports/deliveries.ts';
 import { InvalidMarkerError } from '../../shared/ports/page.ts';
+import { allPages } from '../support/all-pages.ts';
 import { aDeliveryKey, SOME_TIME } from '../support/delivery-builders.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -27,16 +28,17 @@ const after = (recovery: Recovery, change: Partial<Recovery> = {}): Recovery => 
 const idsOf = (recoveries: readonly Recovery[]) => recoveries.map(({ id }) => id);
 
 export const describeRecoveriesContract = (name: string, make: () => Recoveries): void => {
-  const created = async (overrides: Partial<Recovery> = {}) => {
-    const recoveries = make();
-    const recovery = aRecovery(overrides);
-    await recoveries.create(recovery);
-    return { recoveries, recovery, queue: recovery.selection.queue };
-  };
-
   describe(`recoveries ${name}`, () => {
+    const recoveries = make();
+    let recovery: Recovery;
+    let queue: string;
+    beforeEach(async () => {
+      recovery = aRecovery();
+      ({ queue } = recovery.selection);
+      await recoveries.create(recovery);
+    });
+
     it('finds a recovery as it was created, with and without optional fields', async () => {
-      const { recoveries, recovery, queue } = await created();
       expect(await recoveries.find(queue, recovery.id)).toEqual(recovery);
       const keys = Array.from({ length: 50 }, () => aDeliveryKey({ queue }));
       const full = aRecovery({
@@ -57,20 +59,17 @@ export const describeRecoveriesContract = (name: string, make: () => Recoveries)
     });
 
     it('finds no recovery of another queue, and none that was never created', async () => {
-      const { recoveries, recovery, queue } = await created();
       expect(await recoveries.find(randomUUID(), recovery.id)).toBeUndefined();
       expect(await recoveries.find(queue, 'none')).toBeUndefined();
     });
 
     it('does not create a recovery over an existing one', async () => {
-      const { recoveries, recovery, queue } = await created();
       await expect(recoveries.create({ ...recovery, found: 7 })).rejects.toThrow();
       expect(await recoveries.find(queue, recovery.id)).toEqual(recovery);
     });
 
     it('saves the next version, and removes fields that are left out', async () => {
       const bare = aRecovery();
-      const recoveries = make();
       await recoveries.create({ ...bare, cursor: 'a', batch: [aDeliveryKey()] });
       const next = after(bare, { found: 2 });
       expect(await recoveries.save(next)).toEqual({ kind: 'saved' });
@@ -80,7 +79,6 @@ export const describeRecoveriesContract = (name: string, make: () => Recoveries)
     it.each([0, 1, 3])(
       'refuses version %i if 1 is stored, and returns the stored recovery',
       async (version) => {
-        const { recoveries, recovery, queue } = await created();
         const wrong = { ...recovery, found: 9, version };
         expect(await recoveries.save(wrong)).toEqual({ kind: 'refused', current: recovery });
         expect(await recoveries.find(queue, recovery.id)).toEqual(recovery);
@@ -88,14 +86,12 @@ export const describeRecoveriesContract = (name: string, make: () => Recoveries)
     );
 
     it('refuses to save a missing recovery', async () => {
-      const recoveries = make();
-      const recovery = aRecovery();
-      expect(await recoveries.save(after(recovery))).toEqual({ kind: 'refused', current: undefined });
-      expect(await recoveries.find(recovery.selection.queue, recovery.id)).toBeUndefined();
+      const missing = aRecovery();
+      expect(await recoveries.save(after(missing))).toEqual({ kind: 'refused', current: undefined });
+      expect(await recoveries.find(missing.selection.queue, missing.id)).toBeUndefined();
     });
 
     it('saves one of 20 concurrent versions', async () => {
-      const { recoveries, recovery, queue } = await created();
       const savings = await Promise.all(
         Array.from({ length: 20 }, (_, found) => recoveries.save(after(recovery, { found }))),
       );
@@ -105,22 +101,15 @@ export const describeRecoveriesContract = (name: string, make: () => Recoveries)
     });
 
     it.each([1, 3, 4])('lists the recoveries of a queue, newest first, %i at a time', async (limit) => {
-      const recoveries = make();
       const { selection } = aRecovery();
       const all = [3, 1, 2].map((age) => aRecovery({ selection, createdAt: SOME_TIME - age }));
-      for (const recovery of [...all, aRecovery()]) await recoveries.create(recovery);
-      const listed: Recovery[] = [];
-      for (let marker: string | undefined = ''; marker !== undefined;) {
-        const page = await recoveries.list(selection.queue, { limit, ...(marker !== '' && { marker }) });
-        expect(page.items.length).toBeLessThanOrEqual(limit);
-        listed.push(...page.items);
-        ({ marker } = page);
-      }
-      expect(idsOf(listed)).toEqual(idsOf(all).toSorted().toReversed());
+      for (const one of [...all, aRecovery()]) await recoveries.create(one);
+      const pages = await allPages(limit, (page) => recoveries.list(selection.queue, page));
+      for (const page of pages) expect(page.length).toBeLessThanOrEqual(limit);
+      expect(idsOf(pages.flat())).toEqual(idsOf(all).toSorted().toReversed());
     });
 
     it('keeps the first content of each page, and returns the pages in their order', async () => {
-      const { recoveries, recovery, queue } = await created();
       const keys = Array.from({ length: 12 }, () => aDeliveryKey({ queue, bucket: 3 }));
       // Numbers of one and two digits: 10 comes after 9.
       const keep = (batchOf: (key: DeliveryKey) => DeliveryKey[]) =>
@@ -134,15 +123,8 @@ export const describeRecoveriesContract = (name: string, make: () => Recoveries)
       const other = { ...aRecovery({ selection: recovery.selection }), pages: 1, batch: keys };
       await recoveries.keepPage(other);
       for (const limit of [5, 12, 20]) {
-        const pages: RecoveryPage[] = [];
-        for (let marker: string | undefined = ''; marker !== undefined;) {
-          const page = await recoveries.keptPages(queue, recovery.id, {
-            limit,
-            ...(marker !== '' && { marker }),
-          });
-          pages.push(...page.items);
-          ({ marker } = page);
-        }
+        const listed = await allPages(limit, (page) => recoveries.keptPages(queue, recovery.id, page));
+        const pages = listed.flat();
         expect(pages.map(({ number }) => number)).toEqual(keys.map((_, index) => index + 1));
         expect(pages.map((page) => page.keys[0])).toEqual(keys);
         expect(pages.every((page) => page.keys.length === 2)).toBe(true);
@@ -150,7 +132,6 @@ export const describeRecoveriesContract = (name: string, make: () => Recoveries)
     });
 
     it('does not list the pages of a recovery as recoveries, and has none of an unknown one', async () => {
-      const { recoveries, recovery, queue } = await created();
       await recoveries.keepPage({ ...recovery, pages: 1, batch: [aDeliveryKey({ queue })] });
       expect(await recoveries.list(queue, { limit: 5 })).toEqual({ items: [recovery] });
       expect(await recoveries.find(queue, recovery.id)).toEqual(recovery);
@@ -162,7 +143,6 @@ export const describeRecoveriesContract = (name: string, make: () => Recoveries)
     });
 
     it('lists nothing for a queue without recoveries, and refuses a marker of another listing', async () => {
-      const { recoveries, queue, recovery } = await created();
       await recoveries.create(aRecovery({ selection: recovery.selection }));
       expect(await recoveries.list(randomUUID(), { limit: 5 })).toEqual({ items: [] });
       const { marker = '' } = await recoveries.list(queue, { limit: 1 });
