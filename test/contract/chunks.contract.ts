@@ -44,8 +44,11 @@ const successes = (...ids: readonly string[]) => new Map(ids.map((id) => [id, aF
 const recordOf = (key: ChunkKey, delivered: readonly string[], separate: readonly string[] = []) =>
   recordSuccesses(key, HOLDER.owner, { successes: successes(...delivered), separate, ends: false }, at);
 
-const memberOf = ({ chunk: _, ...place }: ChunkKey, subscriptionId: string, more: DeliveryFields = {}) =>
-  aDelivery({ key: aDeliveryKey({ ...place, subscriptionId }), ...more });
+const memberOf = (
+  { queue, messageId, bucket }: ChunkKey,
+  subscriptionId: string,
+  more: DeliveryFields = {},
+) => aDelivery({ key: aDeliveryKey({ queue, messageId, bucket, subscriptionId }), ...more });
 
 /** The expected state of one chunk and of the separate records of its deliveries, computed by the domain. */
 const chunkModel = () => {

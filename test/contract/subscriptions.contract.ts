@@ -141,10 +141,11 @@ export const describeSubscriptionsContract = (name: string, make: () => Subscrip
       let pages = 0;
       for (let after: string | undefined; pages === 0 || after !== undefined; pages += 1) {
         const page = await subscriptions.page(queue.name, freshness, after);
+        if (page === undefined) throw new Error('The queue exists.');
         expect(page).toMatchObject({ queueCreatedAt: queue.createdAt, readAt: SOME_TIME });
-        found.push(...(page?.subscriptions ?? []));
-        after = page?.lastSubscriptionId;
-        if (after !== undefined) expect(page?.subscriptions.at(-1)).toMatchObject({ id: after });
+        found.push(...page.subscriptions);
+        after = page.lastSubscriptionId;
+        if (after !== undefined) expect(page.subscriptions.at(-1)).toMatchObject({ id: after });
       }
       expect(found).toEqual(large.map(listed));
       expect(pages).toBeGreaterThan(1);
