@@ -81,7 +81,9 @@ describePullSubscriptionsContract('in memory', () => {
 });
 describeQueueRoomContract('in memory', () => {
   const { clock, setTime } = settableClock();
-  const pass = (milliseconds: number) => setTime(clock.now() + milliseconds);
+  const pass = (milliseconds: number) => {
+    setTime(clock.now() + milliseconds);
+  };
   return { registry: inMemorySubscriptions(clock), now: clock.now, pass };
 });
 const underTest = (): SubscriptionsUnderTest => {
