@@ -203,11 +203,6 @@ describe('an attempt with an access token', () => {
 
   const withoutToken = (detail: string) => ({ kind: 'unanswered', error: 'auth_failed', detail });
 
-  it('carries the token', async () => {
-    expect(await deliver()).toMatchObject({ status: 'delivered' });
-    expect(tokens()).toEqual(['Bearer token-1']);
-  });
-
   it('has failed without a request if there is no token, and is retried', async () => {
     world.accessTokens.outage = 'invalid_client';
     world.clock.at(world.startedAt + 30_000, () => (world.accessTokens.outage = undefined));
