@@ -1,6 +1,15 @@
 import fc from 'fast-check';
 import type { Attempt, AttemptResult } from '../../shared/domain/delivery/attempt.ts';
-import type { Chunk, ChunkTransition, FirstSuccess } from '../../shared/domain/delivery/chunk.ts';
+import {
+  type Chunk,
+  type ChunkTransition,
+  claimChunk,
+  dissolveChunk,
+  type FirstSuccess,
+  recordSuccesses,
+  removeMember,
+  removeMemberBeforeClaim,
+} from '../../shared/domain/delivery/chunk.ts';
 import type {
   ChunkKey,
   Delivery,
@@ -29,13 +38,10 @@ import {
 import type { Slot } from '../../shared/domain/subscription/rate-limit.ts';
 import { RETENTION_MS } from './chunk-builders.ts';
 import { SOME_TIME } from './delivery-builders.ts';
-import {
-  claimChunk,
-  dissolveChunk,
-  recordSuccesses,
-  removeMember,
-  removeMemberBeforeClaim,
-} from '../../shared/domain/delivery/chunk.ts';
+
+/** Objects as literals make them, which `toEqual` compares with records that were read. */
+const plain = <Of>(model: { [Name in keyof Of]: fc.Arbitrary<Of[Name]> }): fc.Arbitrary<Of> =>
+  fc.record(model, { noNullPrototype: true });
 
 const time = fc.integer({ min: 0, max: 9_999_999_999_999 });
 const count = fc.nat({ max: 1000 });
@@ -44,15 +50,12 @@ const id = fc.stringMatching(/^[A-Za-z0-9_-]{1,64}$/);
 
 const phase = fc.constantFrom(...PHASES);
 
-const arbitraryKey: fc.Arbitrary<DeliveryKey> = fc.record(
-  {
-    queue: fc.stringMatching(/^[A-Za-z0-9_.-]{1,64}$/),
-    messageId: id,
-    subscriptionId: id,
-    bucket: fc.nat({ max: 400 }),
-  },
-  { noNullPrototype: true },
-);
+const arbitraryKey: fc.Arbitrary<DeliveryKey> = plain({
+  queue: fc.stringMatching(/^[A-Za-z0-9_.-]{1,64}$/),
+  messageId: id,
+  subscriptionId: id,
+  bucket: fc.nat({ max: 400 }),
+});
 
 const arbitraryResult: fc.Arbitrary<AttemptResult> = fc.oneof(
   fc.record(
@@ -89,36 +92,30 @@ const arbitraryAttempt: fc.Arbitrary<Attempt> = fc.record(
   },
 );
 
-const policy: fc.Arbitrary<RetryPolicy> = fc.record(
-  {
-    retries_with_no_delay: count,
-    minimum_delay_retries: count,
-    minimum_delay: count,
-    maximum_delay: count,
-    maximum_delay_retries: count,
-    retry_backoff_function: fc.constantFrom(...BACKOFF_FUNCTIONS),
-    ignore_subscription_override: fc.boolean(),
-    backoff_retries: count,
-    backoff_exponent: fc.double({ min: 1.001, max: 100, noNaN: true }),
-    jitter: fc.constantFrom(...JITTERS),
-    retry_on_status: fc.array(fc.integer({ min: 300, max: 499 }), { maxLength: 5 }),
-  },
-  { noNullPrototype: true },
-);
+const policy: fc.Arbitrary<RetryPolicy> = plain({
+  retries_with_no_delay: count,
+  minimum_delay_retries: count,
+  minimum_delay: count,
+  maximum_delay: count,
+  maximum_delay_retries: count,
+  retry_backoff_function: fc.constantFrom(...BACKOFF_FUNCTIONS),
+  ignore_subscription_override: fc.boolean(),
+  backoff_retries: count,
+  backoff_exponent: fc.double({ min: 1.001, max: 100, noNaN: true }),
+  jitter: fc.constantFrom(...JITTERS),
+  retry_on_status: fc.array(fc.integer({ min: 300, max: 499 }), { maxLength: 5 }),
+});
 
 const lease: fc.Arbitrary<Lease> = fc.record(
   { owner: text, until: time, receivedAt: time },
   { noNullPrototype: true, requiredKeys: ['owner', 'until'] },
 );
-const next: fc.Arbitrary<NextAttempt> = fc.record(
-  {
-    number: count,
-    phase,
-    dueAt: time,
-    by: fc.constantFrom(...MECHANISMS),
-  },
-  { noNullPrototype: true },
-);
+const next: fc.Arbitrary<NextAttempt> = plain({
+  number: count,
+  phase,
+  dueAt: time,
+  by: fc.constantFrom(...MECHANISMS),
+});
 const slot: fc.Arbitrary<Slot> = fc.record(
   { at: time, epoch: text, from: time },
   { noNullPrototype: true, requiredKeys: ['at'] },
@@ -228,26 +225,23 @@ const IDS = ['a', '-b', '_c', '0', '12', '9d-_', 'status', 'members', 'b6e1e5b2-
 
 const memberId = fc.constantFrom(...IDS);
 
-export const arbitrarySuccess: fc.Arbitrary<FirstSuccess> = fc.record(
-  {
-    startedAt: fc.constantFrom(SOME_TIME, SOME_TIME + 1),
-    durationMs: fc.nat({ max: 600_000 }).map((eighths) => eighths / 8),
-    result: fc.record(
-      {
-        kind: fc.constant('answered' as const),
-        statusCode: fc.integer({ min: 200, max: 299 }),
-        snippet: fc.string({ unit: 'grapheme', maxLength: 40 }),
-      },
-      { noNullPrototype: true, requiredKeys: ['kind', 'statusCode'] },
-    ),
-  },
-  { noNullPrototype: true },
-);
+export const arbitrarySuccess: fc.Arbitrary<FirstSuccess> = plain({
+  startedAt: fc.constantFrom(SOME_TIME, SOME_TIME + 1),
+  durationMs: fc.nat({ max: 600_000 }).map((eighths) => eighths / 8),
+  result: fc.record(
+    {
+      kind: fc.constant('answered' as const),
+      statusCode: fc.integer({ min: 200, max: 299 }),
+      snippet: fc.string({ unit: 'grapheme', maxLength: 40 }),
+    },
+    { noNullPrototype: true, requiredKeys: ['kind', 'statusCode'] },
+  ),
+});
 
-const chunkLease: fc.Arbitrary<Lease> = fc.record(
-  { owner: fc.constantFrom('me', 'you'), until: fc.constantFrom(SOME_TIME, SOME_TIME + 1) },
-  { noNullPrototype: true },
-);
+const chunkLease: fc.Arbitrary<Lease> = plain({
+  owner: fc.constantFrom('me', 'you'),
+  until: fc.constantFrom(SOME_TIME, SOME_TIME + 1),
+});
 
 /**
  * One write to a chunk. If it `fits`, it matches the chunk's actual state; otherwise a wrong assumption about it.
@@ -263,19 +257,16 @@ type ChunkStep = {
   ends: boolean;
 };
 
-export const arbitraryStep: fc.Arbitrary<ChunkStep> = fc.record(
-  {
-    kind: fc.constantFrom<ChunkStep['kind'][]>('claim', 'record', 'break_up', 'take_out', 'take_out_early'),
-    fits: fc.boolean(),
-    ids: fc.uniqueArray(memberId, { minLength: 1, maxLength: 5 }),
-    others: fc.uniqueArray(memberId, { maxLength: 2 }),
-    lease: chunkLease,
-    success: arbitrarySuccess,
-    acceptedAt: time,
-    ends: fc.boolean(),
-  },
-  { noNullPrototype: true },
-);
+export const arbitraryStep: fc.Arbitrary<ChunkStep> = plain({
+  kind: fc.constantFrom<ChunkStep['kind'][]>('claim', 'record', 'break_up', 'take_out', 'take_out_early'),
+  fits: fc.boolean(),
+  ids: fc.uniqueArray(memberId, { minLength: 1, maxLength: 5 }),
+  others: fc.uniqueArray(memberId, { maxLength: 2 }),
+  lease: chunkLease,
+  success: arbitrarySuccess,
+  acceptedAt: time,
+  ends: fc.boolean(),
+});
 
 type Believed = { key: ChunkKey; current: Chunk | undefined; now: number };
 

@@ -6,8 +6,15 @@ import {
   type Chunk,
   chunkHolds,
   type ChunkTransition,
-  type FirstSuccess,
+  claimChunk,
+  deliveryIn,
+  dissolveChunk,
+  firstSuccessOf,
+  MAX_SNIPPET_BYTES,
   pendingIn,
+  recordSuccesses,
+  removeMember,
+  removeMemberBeforeClaim,
   separateMembers,
 } from '../../../shared/domain/delivery/chunk.ts';
 import { apply, type Delivery, type Transition } from '../../../shared/domain/delivery/delivery.ts';
@@ -20,17 +27,8 @@ import {
 } from '../../../shared/domain/delivery/transitions.ts';
 import { aPolicy } from '../../support/builders.ts';
 import { aChunk, aChunkKey, aFirstSuccess, HOLDER, RETENTION_MS } from '../../support/chunk-builders.ts';
+import { arbitrarySuccess } from '../../support/delivery-arbitraries.ts';
 import { aDelivery, anAttempt, answered, SOME_TIME } from '../../support/delivery-builders.ts';
-import {
-  claimChunk,
-  dissolveChunk,
-  recordSuccesses,
-  removeMember,
-  removeMemberBeforeClaim,
-  deliveryIn,
-  firstSuccessOf,
-  MAX_SNIPPET_BYTES,
-} from '../../../shared/domain/delivery/chunk.ts';
 
 const key = aChunkKey();
 const at = { now: SOME_TIME + 200, retentionMs: RETENTION_MS };
@@ -228,22 +226,8 @@ describe('the first success in a chunk', () => {
   const made = (attempt: Attempt) => ({ delivery: pending(), owner: HOLDER.owner, attempt });
   const recordOf = (attempt: Attempt): Transition => recordDelivered(made(attempt), at);
 
-  const success: fc.Arbitrary<FirstSuccess> = fc.record(
-    {
-      startedAt: fc.integer({ min: 0, max: 9_999_999_999_999 }),
-      durationMs: fc.nat({ max: 600_000 }).map((eighths) => eighths / 8),
-      result: fc.record(
-        {
-          kind: fc.constant('answered' as const),
-          statusCode: fc.integer({ min: 200, max: 299 }),
-          snippet: fc
-            .string({ unit: 'grapheme', maxLength: 40 })
-            .filter((text) => Buffer.byteLength(text) <= MAX_SNIPPET_BYTES),
-        },
-        { noNullPrototype: true, requiredKeys: ['kind', 'statusCode'] },
-      ),
-    },
-    { noNullPrototype: true },
+  const success = arbitrarySuccess.filter(
+    ({ result: { snippet = '' } }) => Buffer.byteLength(snippet) <= MAX_SNIPPET_BYTES,
   );
 
   it('contains the fields of the attempt that its chunk stores', () => {
