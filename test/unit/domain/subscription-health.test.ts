@@ -226,12 +226,9 @@ describe('a subscription', () => {
   const disabled = { reason: 'gone', at: 1 } as const;
   const unhealthy = aSubscription({ failing, disabled });
 
-  it('loses its failure history when it is enabled', () => {
-    expect(asEnabled(unhealthy, SOME_TIME)).toEqual(aSubscription({ version: SOME_TIME }));
-  });
-
-  it('gets a new version even if it was enabled before', () => {
-    expect(asEnabled(aSubscription(), SOME_TIME)).toEqual(aSubscription({ version: SOME_TIME }));
+  it('loses its failure history when it is enabled, and gets a version even if it was before', () => {
+    for (const before of [unhealthy, aSubscription()])
+      expect(asEnabled(before, SOME_TIME)).toEqual(aSubscription({ version: SOME_TIME }));
   });
 
   it('with another subscriber loses its failure history and stays disabled', () => {
@@ -254,12 +251,7 @@ describe('a subscription', () => {
 });
 
 describe('the health change of an attempt', () => {
-  const DAY = 24 * 60 * 60_000;
-  const rules = { subscriptionCacheMs: 5_000, disableFailingAfterMs: 5 * DAY };
   const later = SOME_TIME + 5 * DAY;
-
-  const failing = (failures: number): Subscription =>
-    aSubscription({ failing: { since: SOME_TIME, failures } });
 
   it.each([
     ['a first failure', aSubscription(), afterFailure],
@@ -284,27 +276,19 @@ describe('the health change of an attempt', () => {
 
   it('disables after a 410 only an enabled, unchanged subscription', () => {
     const repaired = aSubscription({ version: SOME_TIME });
-    expect(mayDisable(aSubscription(), undefined)).toBe(true);
-    expect(mayDisable(repaired, SOME_TIME)).toBe(true);
-    expect(mayDisable(repaired, undefined)).toBe(false);
-    expect(mayDisable(repaired, SOME_TIME + 1)).toBe(false);
-    expect(mayDisable(aSubscription(), SOME_TIME)).toBe(false);
+    const versions = [undefined, SOME_TIME, SOME_TIME + 1];
+    expect(versions.map((read) => mayDisable(aSubscription(), read))).toEqual([true, false, false]);
+    expect(versions.map((read) => mayDisable(repaired, read))).toEqual([false, true, false]);
     expect(mayDisable({ ...repaired, disabled: { reason: 'manual', at: 1 } }, SOME_TIME)).toBe(false);
   });
 });
 
 describe('the name of a health change', () => {
-  const DAY = 24 * 60 * 60_000;
-  const rules = { subscriptionCacheMs: 5_000, disableFailingAfterMs: 5 * DAY };
-
-  const failing = (failures: number, since = SOME_TIME): Subscription =>
-    aSubscription({ failing: { since, failures } });
-
   const version = SOME_TIME - DAY;
   const readings: readonly Subscription[] = [
     aSubscription(),
     ...[1, 5, 19, 20, 30].map((failures) => failing(failures)),
-    failing(5, SOME_TIME + 1),
+    aSubscription({ failing: { since: SOME_TIME + 1, failures: 5 } }),
     ...[aSubscription(), failing(5), failing(30)].map((one) => ({ ...one, version })),
   ];
   const now = SOME_TIME + 6 * DAY;
