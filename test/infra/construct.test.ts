@@ -87,16 +87,6 @@ describe('the stacks', () => {
     );
     expect(outputNames(pipeline)).toEqual(PIPELINE_OUTPUTS.split(/\s+/));
   });
-
-  it('have only a dashboard, alarms and queries in the monitoring stack', () => {
-    const [...types] = JSON.stringify(monitoring.toJSON()['Resources']).matchAll(/"Type":"(AWS::[^"]+)"/g);
-    expect([...new Set(types.map(([, type]) => type))].toSorted()).toEqual([
-      'AWS::CloudWatch::Alarm',
-      'AWS::CloudWatch::CompositeAlarm',
-      'AWS::CloudWatch::Dashboard',
-      'AWS::Logs::QueryDefinition',
-    ]);
-  });
 });
 
 const stack = new Stack(testApp(), 'Shop');

@@ -64,13 +64,6 @@ describe('settings that are too large for the environment of a function', () => 
 });
 
 describe('the environment', () => {
-  it.each(functions)('of %s contains the deployment and the version', (name) => {
-    expect(environmentOf(name)).toMatchObject({
-      DEPLOYMENT: 'Posthaste',
-      POSTHASTE_VERSION: packageJson.version,
-    });
-  });
-
   it.each(functions)('of %s contains its settings and resources, and nothing else', (name) => {
     const settings: readonly Variable[] = Object.values(functionSettings);
     const given = settings
@@ -109,6 +102,7 @@ describe('the environment', () => {
     });
     expect(environmentOf('Deliver', tuned)).toMatchObject({
       DEPLOYMENT: 'Shop',
+      POSTHASTE_VERSION: packageJson.version,
       ATTEMPT_TIMEOUT_SECONDS: '30',
       SCHEDULER_THRESHOLD_SECONDS: '8',
       RETENTION_DAYS: '20',

@@ -36,7 +36,7 @@ describe('settings', () => {
       logLevel: 'debug',
       logSuccessSampling: 0.25,
     };
-    const text = Object.entries(values).map(([name, value]) => [
+    const text = Object.entries(values).map(([name, value]): [string, string] => [
       name,
       Array.isArray(value)
         ? value.join(', ')

@@ -50,18 +50,11 @@ const keptIn = (templates: Readonly<Record<string, Template>>): Record<string, R
   );
 
 const keptOf = (type: string, { Properties }: Resource): Kept => {
-  const values: Record<string, unknown> = { ...Properties, indexes: indexesOf(Properties) };
-  const kept = (REPLACING[type] ?? []).flatMap((name): [string, unknown][] => {
-    const value = values[name];
-    return value === undefined ? [] : [[name, value]];
-  });
-  return { type, ...Object.fromEntries(kept) };
+  // CloudFormation changes an index by rebuilding it, which reads the whole table, and refuses to rebuild two at once.
+  const values: Record<string, unknown> = { ...Properties, indexes: Properties['GlobalSecondaryIndexes'] };
+  const kept = (REPLACING[type] ?? []).filter((name) => values[name] !== undefined);
+  return { type, ...Object.fromEntries(kept.map((name) => [name, values[name]])) };
 };
-
-/**
- * CloudFormation changes an index by rebuilding it, which reads the whole table, and refuses to rebuild two at once.
- */
-const indexesOf = ({ GlobalSecondaryIndexes: indexes }: Record<string, unknown>): unknown => indexes;
 
 /** `only`: the one variant that deploys this resource. */
 const resource = z.looseObject({ type: z.string(), only: z.string().optional() });
@@ -156,11 +149,5 @@ describe('an upgrade', () => {
     const idOf = (name: string) =>
       Object.keys(functions).find((id) => id.includes(`Pipeline${name}Function`));
     expect(functions[idOf('Dispatch') ?? '']?.['DependsOn']).toContain(idOf('Deliver'));
-  });
-
-  it('is checked against a file with more than 20 resources', () => {
-    expect(Object.values(committed).flatMap((resources) => Object.keys(resources)).length).toBeGreaterThan(
-      20,
-    );
   });
 });
