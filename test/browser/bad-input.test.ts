@@ -1,7 +1,6 @@
 import { parseDestination } from '../../shared/domain/subscription/destination.ts';
 import { beforeEach, expect, it } from 'vitest';
-import { answered } from '../support/delivery-builders.ts';
-import type { Attempt } from '../../shared/domain/delivery/attempt.ts';
+import { anAttempt, answered } from '../support/delivery-builders.ts';
 import { apiEnvironment } from '../unit/cli/run-command.ts';
 import { record, subscribe } from './busy-deployment.ts';
 import { inBrowser } from './chromium.ts';
@@ -114,27 +113,20 @@ inBrowser('the console with unusual input', () => {
     const subscription = await subscribe(there().api, 'first', {
       subscriber: 'https://hooks.example.com/120',
     });
-    const attempts = Array.from({ length: 120 }, (_, index): Attempt => ({
-      number: index + 1,
-      round: 1,
-      phase: index === 0 ? 'initial' : 'backoff',
-      ...(index > 0 && { by: 'sqs_delay', dueAt: now - (120 - index) * 60_000 }),
-      startedAt: now - (120 - index) * 60_000 + 150,
-      durationMs: 20 + index,
-      outcome: 'failed',
-      result: answered(500, `attempt ${index + 1}`),
-    }));
-    const delivery = {
-      subscriptionId: subscription,
-      status: 'exhausted',
-      reason: 'retries_exhausted',
-      attempts,
-    } as const;
+    const attempts = Array.from({ length: 120 }, (_, index) => {
+      const dueAt = now - (120 - index) * 60_000;
+      return anAttempt({
+        number: index + 1,
+        ...(index > 0 && { phase: 'backoff', by: 'sqs_delay', dueAt }),
+        startedAt: dueAt + 150,
+        durationMs: 20 + index,
+        result: answered(500, `attempt ${index + 1}`),
+      });
+    });
+    const ended = { status: 'exhausted', reason: 'retries_exhausted', attempts } as const;
     await record(there().api, {
-      queue: 'first',
-      messageId: 'm120',
-      acceptedAt: now - 7_300_000,
-      deliveries: [delivery],
+      ...{ queue: 'first', messageId: 'm120', acceptedAt: now - 7_300_000 },
+      deliveries: [{ subscriptionId: subscription, ...ended }],
     });
     const page = await there().openAt(`#/queues/first/messages/m120/deliveries/${subscription}`);
     await page.getByText('attempt 120', { exact: true }).waitFor();
@@ -164,22 +156,16 @@ inBrowser('the console with unusual input', () => {
 
   it('shows markup from producers, subscribers and operators as plain text', async () => {
     const now = Date.now();
-    await there().api.registry.putQueue({
-      name: 'planted',
-      metadata: { [MARKUP]: MARKUP },
-      createdAt: now,
-    });
-    const subscription = {
-      ...{ id: 'planted-1', queue: 'planted' },
-      destination: parseDestination(`https://hooks.example.com/?q=${MARKUP}`),
-      options: { post_headers: { 'x-note': MARKUP }, event_types: [MARKUP], post_data: MARKUP },
-    };
-    await there().api.registry.addSubscription({ ...subscription, createdAt: now });
+    await there().api.registry.putQueue({ name: 'planted', metadata: { [MARKUP]: MARKUP }, createdAt: now });
+    const options = { post_headers: { 'x-note': MARKUP }, event_types: [MARKUP], post_data: MARKUP };
     await there().api.registry.addSubscription({
-      ...{ id: 'planted-2', queue: 'planted', destination: parseDestination('javascript:window.hit=1') },
-      ...{ options: {}, createdAt: now },
+      ...{ id: 'planted-1', queue: 'planted', createdAt: now, options },
+      destination: parseDestination(`https://hooks.example.com/?q=${MARKUP}`),
     });
-    const attempt = { number: 1, round: 1, phase: 'initial', startedAt: now, durationMs: 5 } as const;
+    await there().api.registry.addSubscription({
+      ...{ id: 'planted-2', queue: 'planted', createdAt: now, options: {} },
+      destination: parseDestination('javascript:window.hit=1'),
+    });
     await record(there().api, {
       queue: 'planted',
       messageId: 'm',
@@ -192,12 +178,11 @@ inBrowser('the console with unusual input', () => {
           status: 'rejected',
           reason: MARKUP,
           attempts: [
-            {
-              ...attempt,
-              outcome: 'failed',
+            anAttempt({
+              startedAt: now,
               result: { kind: 'unanswered', error: 'tls_failed', detail: MARKUP },
-            },
-            { ...attempt, number: 2, outcome: 'rejected', result: answered(400, MARKUP) },
+            }),
+            anAttempt({ startedAt: now, number: 2, outcome: 'rejected', result: answered(400, MARKUP) }),
           ],
         },
       ],

@@ -5,8 +5,8 @@ import type { Delivery, DeliveryKey } from '../../shared/domain/delivery/deliver
 import { newRecovery, recoveryIdOf } from '../../shared/domain/recovery/recovery.ts';
 import { DEFAULT_RETRY_POLICY, type RetryPolicy } from '../../shared/domain/retry/policy.ts';
 import { retrySchedule, type Retry } from '../../shared/domain/retry/schedule.ts';
-import { aDelivery, answered, type DeliveryFields } from '../support/delivery-builders.ts';
-import { countMinutes } from './busy-statistics.ts';
+import { aDelivery, anAttempt, answered, type DeliveryFields } from '../support/delivery-builders.ts';
+import { addDuration, noCounters } from '../../shared/domain/delivery/statistics.ts';
 import { aMessage } from '../support/builders.ts';
 import type { ServedApi } from './served-api.ts';
 
@@ -73,15 +73,7 @@ export const record = async (
 const success = (acceptedAt: number, durationMs: number): DeliveryFields => ({
   status: 'delivered',
   attempts: [
-    {
-      number: 1,
-      round: 1,
-      phase: 'initial',
-      startedAt: acceptedAt + 40,
-      durationMs,
-      outcome: 'delivered',
-      result: answered(204),
-    },
+    anAttempt({ startedAt: acceptedAt + 40, durationMs, outcome: 'delivered', result: answered(204) }),
   ],
 });
 
@@ -95,16 +87,18 @@ const resultOf = (number: number): AttemptResult =>
     ? { kind: 'unanswered', error: 'timeout' }
     : answered(503, number === 1 ? 'upstream connect error' : `try again (${number})`);
 
-const failed = (number: number, dueAt: number, retry: Retry | undefined): Attempt => ({
-  number,
-  round: 1,
-  phase: retry?.phase ?? 'initial',
-  ...(retry !== undefined && { dueAt: Math.ceil(dueAt), by: mechanismFor(retry.delaySeconds) }),
-  startedAt: Math.ceil(dueAt) + (retry === undefined ? 0 : 20 + ((number * 137) % 900)),
-  durationMs: 80 + ((number * 211) % 1400),
-  outcome: 'failed',
-  result: resultOf(number),
-});
+const failed = (number: number, dueAt: number, retry: Retry | undefined): Attempt =>
+  anAttempt({
+    number,
+    ...(retry !== undefined && {
+      phase: retry.phase,
+      dueAt: Math.ceil(dueAt),
+      by: mechanismFor(retry.delaySeconds),
+    }),
+    startedAt: Math.ceil(dueAt) + (retry === undefined ? 0 : 20 + ((number * 137) % 900)),
+    durationMs: 80 + ((number * 211) % 1400),
+    result: resultOf(number),
+  });
 
 /** Failed attempts, each started soon after its due time, up to `now`, and the next planned attempt if there is one. */
 export const failures = (from: number, now: number, policy: RetryPolicy = SLOW): Failing => {
@@ -232,14 +226,30 @@ const rejection = (acceptedAt: number): DeliveryFields => ({
   status: 'rejected',
   reason: 'http_422',
   attempts: [
-    {
-      number: 1,
-      round: 1,
-      phase: 'initial',
-      startedAt: acceptedAt + 30,
-      durationMs: 61,
-      outcome: 'rejected',
+    anAttempt({
+      ...{ startedAt: acceptedAt + 30, durationMs: 61, outcome: 'rejected' },
       result: answered(422, '{"error":"total is not a number"}'),
-    },
+    }),
   ],
 });
+
+/** Counts some minutes of the queue, five of which had a failing subscriber. */
+const countMinutes = async ({ statistics }: ServedApi, queue: string, now: number): Promise<void> => {
+  for (let ago = 55; ago > 0; ago -= 1) {
+    const counters = noCounters();
+    const { counts, timeToDelivery, response } = counters;
+    const isBad = ago > 24 && ago < 30;
+    counts.messages = 20 + Math.round(12 * Math.sin(ago / 7));
+    counts.matched = counts.messages * 3;
+    counts.attempts = counts.matched;
+    counts.attemptsFailed = isBad ? 14 : Number(ago % 9 === 0);
+    counts.exhausted = Number(isBad);
+    counts.delivered = counts.attempts - counts.attemptsFailed;
+    for (let one = 0; one < counts.delivered; one += 1) {
+      addDuration(response, 40 + ((one * 37) % 160) + (isBad ? 900 : 0));
+      addDuration(timeToDelivery, 70 + ((one * 53) % 240) + (isBad ? 20_000 : 0));
+    }
+    const at = Math.floor(now / MINUTE) * MINUTE - ago * MINUTE;
+    await statistics.add({ queue, at, counters, expiresAt: now + MINUTE });
+  }
+};
