@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import {
   GetFunctionConfigurationCommand,
   InvokeCommand,
@@ -46,32 +47,34 @@ export const callBy = async ({ lambda, endpoints }: System, proxy: string): Prom
 /** A subscription with the path of its subscriber. */
 export type Listener = { queue: string; path: string; subscriptionId: string };
 
+/** Calls an API without authorisation; the answer as JSON. @throws AssertionError if it refuses */
+export const callerOf =
+  ({ apiUrl }: Endpoints) =>
+  async (method: string, path: string, body?: unknown): Promise<unknown> => {
+    const response = await fetch(`${apiUrl}${path}`, {
+      method,
+      headers: { 'content-type': 'application/json' },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    assert(response.ok, `${method} ${path}: ${response.status} ${text}`);
+    return text === '' ? undefined : JSON.parse(text);
+  };
+
 /** Creates the queues and subscriptions through the API. */
 export const subscribeAll = async (
   { endpoints }: System,
   urlOf: (path: string) => string,
 ): Promise<Listener[]> => {
-  const call = async (method: string, path: string, body: unknown): Promise<string> => {
-    const response = await fetch(`${endpoints.apiUrl}${path}`, {
-      method,
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
-    const text = await response.text();
-    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
-    return text;
-  };
+  const call = callerOf(endpoints);
   const listeners: Listener[] = [];
   for (const { queue, kinds } of QUEUES) {
     await call('PUT', `/v2/queues/${queue}`, {});
     for (const kind of kinds) {
       const path = pathOf(queue, kind);
-      const options = { _retry_policy: policyOf(kind) };
-      const answer = await call('POST', `/v2/queues/${queue}/subscriptions`, {
-        subscriber: urlOf(path),
-        options,
-      });
-      const { subscription_id } = z.object({ subscription_id: z.string() }).parse(JSON.parse(answer));
+      const subscription = { subscriber: urlOf(path), options: { _retry_policy: policyOf(kind) } };
+      const answer = await call('POST', `/v2/queues/${queue}/subscriptions`, subscription);
+      const { subscription_id } = z.object({ subscription_id: z.string() }).parse(answer);
       listeners.push({ queue, path, subscriptionId: subscription_id });
     }
   }

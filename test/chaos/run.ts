@@ -184,14 +184,10 @@ const waitUntil = async (
 
 /** Messages on the work queues. Until these are empty, a copy could still cause a duplicate request. */
 const queuedIn = async (system: System): Promise<number> => {
-  const { ingressQueueUrl, deliveryQueueUrl, retryQueueUrl, ingressDeadLetterUrl, deliveryDeadLetterUrl } =
-    system.endpoints;
+  const { endpoints } = system;
   const urls = [
-    ingressQueueUrl,
-    deliveryQueueUrl,
-    retryQueueUrl,
-    ingressDeadLetterUrl,
-    deliveryDeadLetterUrl,
+    ...[endpoints.ingressQueueUrl, endpoints.deliveryQueueUrl, endpoints.retryQueueUrl],
+    ...[endpoints.ingressDeadLetterUrl, endpoints.deliveryDeadLetterUrl],
   ];
   const counts = await Promise.all(urls.map((url) => messagesOn(system, url)));
   return counts.reduce((sum, count) => sum + count, 0);
@@ -199,10 +195,9 @@ const queuedIn = async (system: System): Promise<number> => {
 
 /** Prints the first deliveries that are lost or have unexplained duplicates. */
 const explain = (pairs: readonly NamedPair[], faults: FaultLog, say: Say): void => {
-  for (const pair of pairs
-    .filter((one) => isLost(one) || unexplainedDuplicatesOf(one, faults).length > 0)
-    .slice(0, 20)) {
-    const unexplained = unexplainedDuplicatesOf(pair, faults);
-    say(`${pair.name}: ${JSON.stringify({ record: pair.record, replies: pair.replies, unexplained })}`);
+  const wrong = pairs.filter((one) => isLost(one) || unexplainedDuplicatesOf(one, faults).length > 0);
+  for (const { name, record, replies, ...pair } of wrong.slice(0, 20)) {
+    const unexplained = unexplainedDuplicatesOf({ ...pair, record, replies }, faults);
+    say(`${name}: ${JSON.stringify({ record, replies, unexplained })}`);
   }
 };

@@ -55,20 +55,16 @@ export const publishAll = async (
     const batch = bodies.slice(start, start + BATCH);
     again.push(...batch.filter(() => chance.happens(TWICE)));
     faults.count('published_twice', repeats.length);
-    await send([...repeats, ...batch]);
+    for (const some of [repeats, batch].filter(({ length }) => length > 0)) await send(some);
     await pause(BATCH_INTERVAL_MS, undefined, { signal });
   }
 
-  async function send(all: readonly string[]): Promise<void> {
-    for (let start = 0; start < all.length; start += BATCH) {
-      const Entries = all
-        .slice(start, start + BATCH)
-        .map((MessageBody, index) => ({ Id: String(index), MessageBody }));
-      const { Failed = [] } = await sqs.send(
-        new SendMessageBatchCommand({ QueueUrl: endpoints.ingressQueueUrl, Entries }),
-      );
-      if (Failed.length > 0) throw new Error(`SQS refused ${Failed.length} messages of a batch`);
-    }
+  async function send(some: readonly string[]): Promise<void> {
+    const Entries = some.map((MessageBody, index) => ({ Id: String(index), MessageBody }));
+    const { Failed = [] } = await sqs.send(
+      new SendMessageBatchCommand({ QueueUrl: endpoints.ingressQueueUrl, Entries }),
+    );
+    if (Failed.length > 0) throw new Error(`SQS refused ${Failed.length} messages of a batch`);
   }
 };
 

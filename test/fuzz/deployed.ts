@@ -8,6 +8,7 @@ import { parseWork } from '../../shared/wire/jobs/delivery-job.ts';
 import { parseOperation } from '../../shared/wire/jobs/operation.ts';
 import { eventually } from '../support/eventually.ts';
 import { received } from '../unit/wire/ingress-samples.ts';
+import { callerOf } from '../chaos/deployed-system.ts';
 import type { FuzzedAws } from './fuzzed-aws.ts';
 import { nearlyJson } from './input.ts';
 import { ingressBody, jobs, operations } from './parsers.ts';
@@ -33,18 +34,6 @@ const CALL_MS = 10_000;
 
 const subscribed = z.object({ subscription_id: z.string() });
 
-const callerOf =
-  ({ apiUrl }: FuzzedAws) =>
-  async (method: string, path: string, body?: unknown): Promise<unknown> => {
-    const response = await fetch(`${apiUrl}${path}`, {
-      method,
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    });
-    const text = await response.text();
-    assert(response.ok, `${method} ${path}: ${response.status} ${text}`);
-    return text === '' ? undefined : JSON.parse(text);
-  };
-
 /** Hosts that requests name, in place of which the deployed system gets addresses of this machine. */
 const HOSTS = { subscriber: 'https://a.example/', tokens: 'https://login.example/' } as const;
 
@@ -58,7 +47,7 @@ const routes: DeployedTarget = {
       const { apiUrl, receiver, checkFunctions } = aws;
       const since = Date.now();
       aws.receiver.forget();
-      const call = callerOf(aws);
+      const call = callerOf(aws.system.endpoints);
       const queue = `orders-${options.seed}-${since}`;
       const subscriber = receiver.url('/');
       receiver.script('/first', [{ status: 400 }]);
@@ -158,7 +147,7 @@ const ingress: DeployedTarget = {
       const { ingressQueueUrl, ingressDeadLetterUrl } = aws.system.endpoints;
       const queue = `ingress-${seed}-${since}`;
       const path = `/${queue}`;
-      const call = callerOf(aws);
+      const call = callerOf(aws.system.endpoints);
       await call('PUT', `/v2/queues/${queue}`, {});
       const options = { ...SUBSCRIPTION.options, raw_delivery: true };
       await call('POST', `/v2/queues/${queue}/subscriptions`, {

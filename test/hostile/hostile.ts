@@ -6,8 +6,6 @@ import { type HostileRequest, type HostileResult, runHostile } from './campaign.
 import type { Latencies } from './neighbours.ts';
 import { HEALTHY_ANSWER_MS } from './receivers.ts';
 
-type Row = readonly string[];
-
 const MB = 1024 * 1024;
 
 /** The result as text: what was measured, how, and the figures. */
@@ -18,17 +16,14 @@ const report = (result: HostileResult, { seed, attemptTimeoutMs }: HostileReques
     `timeout ${attemptTimeoutMs / 1000} s; ten more if these finish within a second. Time: the longest from the queue to the record.`,
     `Memory: the peak of the process beyond its idle memory (limit ${bounds.memory / MB} MB).`,
     '',
-    ...table(
-      ['kind', 'what it does', 'outcome', 'attempts', 'time s', 'memory MB'],
-      kinds.map((kind) => [
-        kind.kind,
-        kind.what,
-        kind.outcomes.join(' | '),
-        String(kind.attempts),
-        (kind.longestMs / 1000).toFixed(2),
-        (kind.memory / MB).toFixed(0),
-      ]),
-    ),
+    ...table(kinds, {
+      kind: ({ kind }) => kind,
+      'what it does': ({ what }) => what,
+      outcome: ({ outcomes }) => outcomes.join(' | '),
+      attempts: ({ attempts }) => String(attempts),
+      'time s': ({ longestMs }) => (longestMs / 1000).toFixed(2),
+      'memory MB': ({ memory }) => (memory / MB).toFixed(0),
+    }),
     '',
     ...neighbourhood(result, seed),
     '',
@@ -46,40 +41,30 @@ const neighbourhood = ({ model, beside }: HostileResult, seed: number): string[]
   `policy, through a retry queue with ${model.retryConcurrency} environments. The environments share ${model.processes} processes, and so the processor. The control run`,
   `takes place at the same time, with as many separate environments. Times from the queue to the record (to the request, in brackets).`,
   '',
-  ...table(
-    [
-      '',
-      'p50 ms',
-      'p99 ms',
-      'control p50',
-      'control p99',
-      'multiple',
-      'limit',
-      'environments',
-      'hostile attempts',
-    ],
-    beside.map((crowd) => [
-      `beside ${crowd.ofEach} of each`,
-      quantileText(crowd.beside, 'p50'),
-      quantileText(crowd.beside, 'p99'),
-      quantileText(crowd.control, 'p50'),
-      quantileText(crowd.control, 'p99'),
-      crowd.slowdown.toFixed(2),
-      crowd.atMost.toFixed(1),
-      String(crowd.mostBusy),
-      String(crowd.hostileAttempts),
-    ]),
-  ),
+  ...table(beside, {
+    '': ({ ofEach }) => `beside ${ofEach} of each`,
+    'p50 ms': (crowd) => quantileText(crowd.beside, 'p50'),
+    'p99 ms': (crowd) => quantileText(crowd.beside, 'p99'),
+    'control p50': ({ control }) => quantileText(control, 'p50'),
+    'control p99': ({ control }) => quantileText(control, 'p99'),
+    multiple: ({ slowdown }) => slowdown.toFixed(2),
+    limit: ({ atMost }) => atMost.toFixed(1),
+    environments: ({ mostBusy }) => String(mostBusy),
+    'hostile attempts': ({ hostileAttempts }) => String(hostileAttempts),
+  }),
 ];
 
 const quantileText = ({ done, waited }: Latencies, quantile: 'p50' | 'p99'): string =>
   `${done[quantile]} (${waited[quantile]})`;
 
-const table = (head: Row, rows: readonly Row[]): string[] => {
-  const widths = head.map((title, column) =>
-    Math.max(title.length, ...rows.map((cells) => cells[column]?.length ?? 0)),
+/** `columns`: by title, what a cell shows. */
+const table = <Item>(items: readonly Item[], columns: Record<string, (item: Item) => string>): string[] => {
+  const head = Object.keys(columns);
+  const rows = items.map((item) => Object.values(columns).map((shown) => shown(item)));
+  const widths = head.map((_, column) =>
+    Math.max(...[head, ...rows].map((cells) => cells[column]?.length ?? 0)),
   );
-  const line = (cells: Row): string =>
+  const line = (cells: readonly string[]): string =>
     cells
       .map((cell, column) => cell.padEnd(widths[column] ?? 0))
       .join('  ')
