@@ -7,11 +7,11 @@ import type { WorkQueueName } from '../../../shared/domain/work-queues.ts';
 import type { Fact } from '../../../shared/ports/journal.ts';
 import { WorkerRefusedError } from '../../../worker/consume.ts';
 import { runWorker, type WorkerOptions } from '../../../worker/run.ts';
-import type { ConsumingStep } from '../../../worker/steps.ts';
 import type { WorkerClock } from '../../../worker/timing.ts';
 import { HIDDEN_SECONDS, type WorkQueue } from '../../../worker/work-queue.ts';
 import { virtualClock, type VirtualClock } from '../../support/in-memory/virtual-clock.ts';
 import { anSqsRecord } from '../../support/sqs-event.ts';
+import { type ConsumingStep } from '../../../worker/run.ts';
 
 type Message = { record: SQSRecord; receives: number; visibleAt: number };
 
