@@ -91,7 +91,7 @@ export default defineConfig({
         test: {
           name: 'infra',
           include: ['test/infra/**/*.test.ts'],
-          sequence: { groupOrder: 2 },
+          sequence: { groupOrder: 3 },
           // One copy of aws-cdk-lib for all files, and each deployment once: loading it takes longer than synthesising.
           isolate: false,
           maxWorkers: 1,
@@ -111,7 +111,7 @@ export default defineConfig({
           isolate: false,
           // With 4 the local AWS is idle at times, and the whole takes a fifth longer.
           maxWorkers: 6,
-          sequence: { groupOrder: 3 },
+          sequence: { groupOrder: 4 },
           ...onDeployment,
         },
       },
@@ -122,7 +122,7 @@ export default defineConfig({
           globalSetup: ['test/support/deployed-system.ts'],
           isolate: false,
           maxWorkers: 4,
-          sequence: { groupOrder: 4 },
+          sequence: { groupOrder: 5 },
           ...onDeployment,
         },
       },
@@ -132,7 +132,7 @@ export default defineConfig({
           include: [killing],
           maxWorkers: 1,
           globalSetup: ['test/support/deployed-system.ts'],
-          sequence: { groupOrder: 7 },
+          sequence: { groupOrder: 8 },
           hookTimeout: 60_000,
         },
       },
@@ -142,7 +142,7 @@ export default defineConfig({
           include: ['test/privileges/**/*.test.ts'],
           globalSetup: ['test/privileges/call-log-of-run.ts'],
           // It looks at what the deployed tests did, all of them.
-          sequence: { groupOrder: 5 },
+          sequence: { groupOrder: 6 },
         },
       },
       {
@@ -152,7 +152,7 @@ export default defineConfig({
           include: ['test/browser/**/*.test.ts'],
           exclude: everyPage,
           ...inBrowser,
-          sequence: { groupOrder: 6 },
+          sequence: { groupOrder: 7 },
         },
       },
       {
@@ -161,7 +161,7 @@ export default defineConfig({
           name: 'browser-every-page',
           include: everyPage,
           ...inBrowser,
-          sequence: { groupOrder: 8 },
+          sequence: { groupOrder: 9 },
         },
       },
     ],
