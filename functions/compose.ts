@@ -1,8 +1,9 @@
 import type { AwsAccess } from '../shared/adapters/aws/client-options.ts';
 import { dynamoClient, singleRequestClient } from '../shared/adapters/dynamodb/client.ts';
+import { dynamoMessageRecords } from '../shared/adapters/dynamodb/message-records.ts';
 import { dynamoQueueStatistics } from '../shared/adapters/dynamodb/queue-statistics.ts';
 import { invocationDeadline, pacingOf } from '../shared/adapters/lambda/invocation-deadline.ts';
-import { lazyOperatorEvents } from '../shared/adapters/lambda/on-demand.ts';
+import { lazyOperatorEvents, lazyPayloads } from '../shared/adapters/lambda/on-demand.ts';
 import { type LogSettings, powertoolsJournal } from '../shared/adapters/log/journal.ts';
 import { sqsClient } from '../shared/adapters/sqs/client.ts';
 import { systemClock as clock } from '../shared/adapters/system-clock.ts';
@@ -11,25 +12,43 @@ import { DAY_MS } from '../shared/domain/duration.ts';
 import { attemptEventsJournal } from '../shared/steps/attempt-events.ts';
 import { countingJournal } from '../shared/steps/counting-journal.ts';
 
-type Environment = LogSettings & { deliveriesTable: string; queueStatistics: boolean; retentionDays: number };
+type Environment = LogSettings & {
+  deliveriesTable: string;
+  payloadBucket: string;
+  queueStatistics: boolean;
+  retentionDays: number;
+  retryAfterCapSeconds: number;
+};
 
 export type Aws = ReturnType<typeof composeAws>;
 
-/** The deadline, journal and AWS clients of a function. Its journal counts the statistics of queues. */
+/**
+ * The deadline, journal and AWS clients of a function, and the ports and settings that each of them has. Its journal
+ * counts the statistics of queues.
+ */
 export function composeAws(service: FunctionName, environment: Environment, access: AwsAccess = {}) {
   const deadline = invocationDeadline();
   const log = powertoolsJournal(service, environment);
   const dynamo = dynamoClient({ deadline, journal: log, ...access });
+  const { deliveriesTable, queueStatistics } = environment;
+  const settings = {
+    retentionMs: environment.retentionDays * DAY_MS,
+    retryAfterCapMs: environment.retryAfterCapSeconds * 1000,
+  };
   const journal = countingJournal(log, {
     clock,
-    statistics: dynamoQueueStatistics(singleRequestClient(dynamo), environment.deliveriesTable),
-    settings: {
-      queueStatistics: environment.queueStatistics,
-      retentionMs: environment.retentionDays * DAY_MS,
-    },
+    statistics: dynamoQueueStatistics(singleRequestClient(dynamo), deliveriesTable),
+    settings: { queueStatistics, ...settings },
   });
   const invocation = { deadline, journal, ...access };
-  return { deadline, journal, invocation, dynamo, sqs: sqsClient(invocation), pacing: pacingOf(deadline) };
+  const ports = {
+    clock,
+    journal,
+    messageRecords: dynamoMessageRecords(dynamo, deliveriesTable),
+    payloads: lazyPayloads(invocation, environment.payloadBucket),
+  };
+  const sqs = sqsClient(invocation);
+  return { deadline, journal, invocation, dynamo, sqs, pacing: pacingOf(deadline), ports, settings };
 }
 
 type EventSettings = { operatorEventBus: string; deployment: string; attemptEvents: boolean };
@@ -40,5 +59,6 @@ export type AwsWithEvents = ReturnType<typeof withOperatorEvents>;
 export function withOperatorEvents(aws: Aws, settings: EventSettings) {
   const { operatorEventBus: busName, deployment, attemptEvents: enabled } = settings;
   const operatorEvents = lazyOperatorEvents(aws.invocation, { busName, deployment });
-  return { ...aws, operatorEvents, journal: attemptEventsJournal(aws.journal, { operatorEvents, enabled }) };
+  const journal = attemptEventsJournal(aws.journal, { operatorEvents, enabled });
+  return { ...aws, journal, ports: { ...aws.ports, journal, operatorEvents } };
 }

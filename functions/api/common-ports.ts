@@ -1,33 +1,26 @@
 import { randomBytes } from 'node:crypto';
 import { dynamoChunks, dynamoSeparateRecords } from '../../shared/adapters/dynamodb/chunks.ts';
 import { dynamoDeliveries } from '../../shared/adapters/dynamodb/deliveries.ts';
-import { dynamoMessageRecords } from '../../shared/adapters/dynamodb/message-records.ts';
 import { dynamoRegistry } from '../../shared/adapters/dynamodb/subscription-registry.ts';
-import { lazyPayloads } from '../../shared/adapters/lambda/on-demand.ts';
 import { systemClock as clock } from '../../shared/adapters/system-clock.ts';
 import { render } from '../../shared/domain/message/payload.ts';
 import type { Aws, AwsWithEvents } from '../compose.ts';
 import { auditLog } from './audit.ts';
 import { chunkedDeliveries } from './deliveries/of-subscription.ts';
-import type { ApiPorts, SecretDependencies } from './dependencies.ts';
+import type { CommonPorts } from './dependencies.ts';
 
 // Apart from compose.ts, so that the bundle of the secrets' function has no adapters that only the API needs.
 
-type Tables = { subscriptionsTable: string; deliveriesTable: string; payloadBucket: string };
-
 /** The ports that both functions of the API have. */
 export function commonPorts(
-  { journal, invocation, dynamo, pacing }: Aws | AwsWithEvents,
-  { subscriptionsTable, deliveriesTable, payloadBucket }: Tables,
-): Pick<ApiPorts, Exclude<keyof SecretDependencies, 'secretOpener' | 'settings'>> {
+  { journal, dynamo, pacing, ports }: Aws | AwsWithEvents,
+  { subscriptionsTable, deliveriesTable }: { subscriptionsTable: string; deliveriesTable: string },
+): CommonPorts {
   return {
-    journal,
-    clock,
+    ...ports,
     randomBytes,
     render,
     registry: dynamoRegistry(dynamo, subscriptionsTable, { ...clock, ...pacing }),
-    messageRecords: dynamoMessageRecords(dynamo, deliveriesTable),
-    payloads: lazyPayloads(invocation, payloadBucket),
     deliveries: chunkedDeliveries({
       deliveries: dynamoDeliveries(dynamo, deliveriesTable),
       chunks: {

@@ -9,12 +9,11 @@ import { tokenUrlFault } from '../../shared/adapters/http/guarded-fetch.ts';
 import { kmsClient, kmsSecretSealer } from '../../shared/adapters/kms/signing-secrets.ts';
 import { lazyScheduleRemoval } from '../../shared/adapters/lambda/on-demand.ts';
 import * as queues from '../../shared/adapters/sqs/queues.ts';
-import { DAY_MS } from '../../shared/domain/duration.ts';
 import { switchesOfDeployment } from '../../shared/domain/subscription/switches.ts';
 import { systemClock as clock } from '../../shared/adapters/system-clock.ts';
 import { type Environment, readEnvironment } from '../../shared/config/environment.ts';
 import { type AwsWithEvents, composeAws, withOperatorEvents } from '../compose.ts';
-import type { ApiDependencies, ApiPorts, ApiSettings } from './dependencies.ts';
+import type { ApiDependencies, ApiPorts } from './dependencies.ts';
 import { commonPorts } from './common-ports.ts';
 
 /** Ports and settings of the API from the environment of its function. @throws EnvironmentError */
@@ -22,15 +21,35 @@ export function composeApi() {
   const environment = readEnvironment('api');
   const aws = withOperatorEvents(composeAws('api', environment), environment);
   const { deadline, journal } = aws;
-  const dependencies: ApiDependencies = { ...portsOf(environment, aws), settings: settingsOf(environment) };
+  const dependencies: ApiDependencies = {
+    ...portsOf(environment, aws),
+    settings: {
+      ...aws.settings,
+      ...switchesOfDeployment(environment),
+      version: environment.version,
+      userAgent: environment.userAgent,
+      defaultRetryPolicy: environment.defaultRetryPolicy,
+      retryThrottled: environment.retryThrottled,
+      overdueAfterMs: environment.overdueAfterSeconds * 1000,
+      subscriptionConfirmation: environment.subscriptionConfirmation,
+      queueStatistics: environment.queueStatistics,
+      queueLimit: {
+        subscriptions: environment.maxSubscriptionsPerQueue,
+        bytes: environment.maxSubscriptionMegabytesPerQueue * 2 ** 20,
+      },
+      jwtScopes: environment.jwtScopes,
+      jwtQueuesClaim: environment.jwtQueuesClaim,
+    },
+  };
   return { dependencies, deadline, journal, publicApiUrl: environment.publicApiUrl };
 }
 
 function portsOf(environment: Environment<'api'>, aws: AwsWithEvents): ApiPorts {
   const { deliveriesTable } = environment;
-  const { invocation, dynamo, sqs, pacing, operatorEvents } = aws;
+  const { invocation, dynamo, sqs, pacing } = aws;
   return {
     ...commonPorts(aws, environment),
+    operatorEvents: aws.ports.operatorEvents,
     newId: randomUUID,
     messageListings: dynamoMessageListings(dynamo, deliveriesTable),
     statistics: dynamoQueueStatistics(dynamo, deliveriesTable),
@@ -46,29 +65,7 @@ function portsOf(environment: Environment<'api'>, aws: AwsWithEvents): ApiPorts 
       ...queues.sqsWakeUps({ ...pacing, sqs, queueUrl: environment.retryQueueUrl }),
       ...lazyScheduleRemoval(invocation, { group: environment.scheduleGroup }),
     },
-    operatorEvents,
     subscriberFault: (subscriber) => subscriberFault(subscriber, environment),
     tokenUrlFault: (url) => tokenUrlFault(url, environment),
-  };
-}
-
-function settingsOf(environment: Environment<'api'>): ApiSettings {
-  return {
-    version: environment.version,
-    userAgent: environment.userAgent,
-    defaultRetryPolicy: environment.defaultRetryPolicy,
-    ...switchesOfDeployment(environment),
-    retryThrottled: environment.retryThrottled,
-    retentionMs: environment.retentionDays * DAY_MS,
-    retryAfterCapMs: environment.retryAfterCapSeconds * 1000,
-    overdueAfterMs: environment.overdueAfterSeconds * 1000,
-    subscriptionConfirmation: environment.subscriptionConfirmation,
-    queueStatistics: environment.queueStatistics,
-    queueLimit: {
-      subscriptions: environment.maxSubscriptionsPerQueue,
-      bytes: environment.maxSubscriptionMegabytesPerQueue * 2 ** 20,
-    },
-    jwtScopes: environment.jwtScopes,
-    jwtQueuesClaim: environment.jwtQueuesClaim,
   };
 }

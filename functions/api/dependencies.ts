@@ -19,32 +19,31 @@ import type { Claims, TokenRules } from './permission.ts';
 export type ApiDependencies = ApiPorts & { settings: ApiSettings };
 
 /** Of the routes that open secrets, which a separate function serves. */
-export type SecretDependencies = Pick<
-  ApiPorts,
-  | 'registry'
-  | 'messageRecords'
-  | 'payloads'
-  | 'render'
-  | 'deliveries'
-  | 'journal'
-  | 'clock'
-  | 'randomBytes'
-  | 'audit'
-  | 'reportFault'
-> & {
+export type SecretDependencies = CommonPorts & {
   /** For deliveries that are received by pull, with the headers of a push, and for stored credentials. */
   secretOpener: SecretOpener;
   settings: TokenRules & Pick<ApiSettings, 'userAgent' | 'retentionMs' | 'retryAfterCapMs'>;
 };
 
-export type ApiPorts = {
+/** The ports of both functions of the API. */
+export type CommonPorts = {
   registry: Registry;
   messageRecords: MessageRecords;
-  messageListings: MessageListings;
-  statistics: Pick<QueueStatistics, 'minutes'>;
   payloads: Payloads;
   render: Render;
   deliveries: NamedDeliveries;
+  journal: Journal;
+  clock: Clock;
+  /** Cryptographically secure. */
+  randomBytes: (bytes: number) => Uint8Array;
+  audit: Audit;
+  /** Logs an internal error with the id of the request and the ids in its path. */
+  reportFault: (fault: Error, ids: Caller & Readonly<Record<string, string>>) => void;
+};
+
+export type ApiPorts = CommonPorts & {
+  messageListings: MessageListings;
+  statistics: Pick<QueueStatistics, 'minutes'>;
   deliveryListings: DeliveryListings;
   /** For cancelled deliveries, which return their slots. */
   rateLimits: RateLimits;
@@ -58,19 +57,12 @@ export type ApiPorts = {
   wakeUps: Pick<WakeUps, 'sendDelayed' | 'unschedule'>;
   secretSealer: SecretSealer;
   operatorEvents: OperatorEvents;
-  journal: Journal;
-  clock: Clock;
   /** A new unique id, valid for subscriptions and messages. */
   newId: () => string;
-  /** Cryptographically secure. */
-  randomBytes: (bytes: number) => Uint8Array;
   /** Why this URL is refused as a subscriber; undefined if it is accepted. */
   subscriberFault: (subscriber: string) => string | undefined;
   /** The same for the token endpoint of a subscriber's authorisation server. */
   tokenUrlFault: (url: string) => string | undefined;
-  audit: Audit;
-  /** Logs an internal error with the id of the request and the ids in its path. */
-  reportFault: (fault: Error, ids: Caller & Readonly<Record<string, string>>) => void;
 };
 
 /** Times in milliseconds. `defaultRetryPolicy` also supplies the fields that a partial policy omits. */

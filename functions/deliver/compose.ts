@@ -3,11 +3,10 @@ import { kmsClient, kmsSecretOpener } from '../../shared/adapters/kms/signing-se
 import { dynamoChunks } from '../../shared/adapters/dynamodb/chunks.ts';
 import { dynamoCountingWindows } from '../../shared/adapters/dynamodb/counting-windows.ts';
 import { dynamoDeliveries } from '../../shared/adapters/dynamodb/deliveries.ts';
-import { dynamoMessageRecords } from '../../shared/adapters/dynamodb/message-records.ts';
 import { dynamoRateLimits } from '../../shared/adapters/dynamodb/rate-limits.ts';
 import { dynamoSubscriptions } from '../../shared/adapters/dynamodb/subscriptions.ts';
 import { httpSubscriber } from '../../shared/adapters/http/subscriber.ts';
-import { lazyPayloads, lazySchedules } from '../../shared/adapters/lambda/on-demand.ts';
+import { lazySchedules } from '../../shared/adapters/lambda/on-demand.ts';
 import { lazyAccessTokens } from '../../shared/adapters/oauth/lazy-access-tokens.ts';
 import { sqsDeadLetters, sqsUndeliverables } from '../../shared/adapters/sqs/dead-letters.ts';
 import { type ConsumedQueue, receivedRecords } from '../../shared/adapters/sqs/failed-records.ts';
@@ -67,10 +66,9 @@ function deliverContextOf(environment: Environment<'deliver'>, aws: AwsWithEvent
     settings: {
       attemptTimeoutMs: environment.attemptTimeoutSeconds * 1000,
       schedulerThresholdSeconds: environment.schedulerThreshold,
-      retentionMs: environment.retentionDays * DAY_MS,
+      ...aws.settings,
       subscriptionCacheMs: environment.subscriptionCacheSeconds * 1000,
       disableFailingAfterMs: environment.disableFailingAfterDays * DAY_MS,
-      retryAfterCapMs: environment.retryAfterCapSeconds * 1000,
       defaultRetryPolicy: environment.defaultRetryPolicy,
       userAgent: environment.userAgent,
       ...switchesOfDeployment(environment),
@@ -81,17 +79,13 @@ function deliverContextOf(environment: Environment<'deliver'>, aws: AwsWithEvent
 
 function portsOf(
   environment: Environment<'deliver'>,
-  { journal, invocation, dynamo, sqs, pacing, operatorEvents }: AwsWithEvents,
+  { invocation, dynamo, sqs, pacing, ports }: AwsWithEvents,
 ): DeliverContext['ports'] {
-  const payloads = lazyPayloads(invocation, environment.payloadBucket);
   const subscriber = httpSubscriber(environment);
   return {
-    clock,
-    journal,
-    payloads,
+    ...ports,
     deliveries: dynamoDeliveries(dynamo, environment.deliveriesTable),
     chunks: dynamoChunks(dynamo, environment.deliveriesTable),
-    messageRecords: dynamoMessageRecords(dynamo, environment.deliveriesTable),
     subscriptions: dynamoSubscriptions(dynamo, environment.subscriptionsTable, {
       clock,
       cacheSeconds: environment.subscriptionCacheSeconds,
@@ -112,12 +106,11 @@ function portsOf(
         deadLetterArn: environment.schedulerDeadLetterArn,
       }),
     },
-    undeliverables: sqsUndeliverables(sqs, payloads, {
+    undeliverables: sqsUndeliverables(sqs, ports.payloads, {
       queueUrl: environment.undeliverableQueueUrl,
       payloadBucket: environment.payloadBucket,
     }),
     deadLetters: sqsDeadLetters(sqs, environment.deliveryDeadLetterUrl),
     operations: sqsOperations(sqs, environment.operationQueueUrl),
-    operatorEvents,
   };
 }

@@ -1,14 +1,12 @@
 import type { AwsAccess } from '../../shared/adapters/aws/client-options.ts';
-import { dynamoMessageRecords } from '../../shared/adapters/dynamodb/message-records.ts';
 import { dynamoSubscriptions } from '../../shared/adapters/dynamodb/subscriptions.ts';
-import { lazyPayloads, lazyReferencedData } from '../../shared/adapters/lambda/on-demand.ts';
+import { lazyReferencedData } from '../../shared/adapters/lambda/on-demand.ts';
 import { sqsDeadLetters } from '../../shared/adapters/sqs/dead-letters.ts';
 import { type ConsumedQueue, receivedRecords } from '../../shared/adapters/sqs/failed-records.ts';
 import { sqsDeliveryQueue } from '../../shared/adapters/sqs/queues.ts';
 import { systemClock as clock } from '../../shared/adapters/system-clock.ts';
 import { type Environment, readEnvironment, type Source } from '../../shared/config/environment.ts';
 import { DISPATCH_TIMEOUT_SECONDS } from '../../shared/domain/delivery/fan-out.ts';
-import { DAY_MS } from '../../shared/domain/duration.ts';
 import { type Aws, composeAws } from '../compose.ts';
 import { dispatchRecord, messageIdsIn, type IngressContext } from './ingress-record.ts';
 import type { SQSRecord } from 'aws-lambda';
@@ -46,26 +44,22 @@ const PAGE_MS = 15_000;
 /** The adapter of each port, and the settings converted to the units the steps use. */
 function dispatchContextOf(
   environment: Environment<'dispatch'>,
-  { deadline, journal, invocation, dynamo, sqs, pacing }: Aws,
+  { deadline, invocation, dynamo, sqs, pacing, ports, settings }: Aws,
 ): IngressContext {
   return {
     hasTime: () => deadline.remainingMs() >= PAGE_MS,
     ports: {
-      clock,
-      journal,
+      ...ports,
       subscriptions: dynamoSubscriptions(dynamo, environment.subscriptionsTable, {
         clock,
         cacheSeconds: environment.subscriptionCacheSeconds,
       }),
-      messageRecords: dynamoMessageRecords(dynamo, environment.deliveriesTable),
-      payloads: lazyPayloads(invocation, environment.payloadBucket),
       referencedData: lazyReferencedData(invocation),
       deliveryQueue: sqsDeliveryQueue({ ...pacing, sqs, queueUrl: environment.deliveryQueueUrl }),
       deadLetters: sqsDeadLetters(sqs, environment.ingressDeadLetterUrl),
     },
     settings: {
-      retentionMs: environment.retentionDays * DAY_MS,
-      retryAfterCapMs: environment.retryAfterCapSeconds * 1000,
+      ...settings,
       retainMessages: environment.retainMessages,
       firstAttemptsPerJob: environment.firstAttemptsPerJob,
       payloadSources: environment.payloadSources,

@@ -2,17 +2,15 @@ import type { AwsAccess } from '../../shared/adapters/aws/client-options.ts';
 import { dynamoDeliveries } from '../../shared/adapters/dynamodb/deliveries.ts';
 import { dynamoDeliveryListings } from '../../shared/adapters/dynamodb/delivery-listings.ts';
 import { dynamoRateLimits } from '../../shared/adapters/dynamodb/rate-limits.ts';
-import { dynamoMessageRecords } from '../../shared/adapters/dynamodb/message-records.ts';
 import { dynamoRecoveries } from '../../shared/adapters/dynamodb/recoveries.ts';
 import { dynamoRegistry } from '../../shared/adapters/dynamodb/subscription-registry.ts';
 import { dynamoSubscriptions } from '../../shared/adapters/dynamodb/subscriptions.ts';
-import { lazyPayloads, lazyScheduleRemoval } from '../../shared/adapters/lambda/on-demand.ts';
+import { lazyScheduleRemoval } from '../../shared/adapters/lambda/on-demand.ts';
 import { sqsDeadLetters } from '../../shared/adapters/sqs/dead-letters.ts';
 import { type ConsumedQueue, receivedRecords } from '../../shared/adapters/sqs/failed-records.ts';
 import { sqsOperations, sqsWakeUps } from '../../shared/adapters/sqs/queues.ts';
 import { systemClock as clock } from '../../shared/adapters/system-clock.ts';
 import { type Environment, readEnvironment, type Source } from '../../shared/config/environment.ts';
-import { DAY_MS } from '../../shared/domain/duration.ts';
 import type { InvocationContext } from '../../shared/domain/receives.ts';
 import { OPERATE_TIMEOUT_SECONDS } from '../../shared/domain/recovery/operation.ts';
 import { type Aws, composeAws } from '../compose.ts';
@@ -28,7 +26,7 @@ export function composeOperate(source?: Source, access: AwsAccess = {}) {
   const aws = composeAws('operate', environment, access);
   const { deadline, journal, sqs } = aws;
   const queues: readonly ConsumedQueue[] = [{ name: 'operation', url: environment.operationQueueUrl }];
-  const context = operateContextOf(environment, aws);
+  const context: OperateRecordContext = { ports: portsOf(environment, aws), settings: aws.settings };
   return {
     journal,
     deadline,
@@ -44,33 +42,20 @@ export function composeOperate(source?: Source, access: AwsAccess = {}) {
   };
 }
 
-/** The adapter of each port, and the settings converted to the units the steps use. */
-function operateContextOf(environment: Environment<'operate'>, aws: Aws): OperateRecordContext {
-  return {
-    ports: portsOf(environment, aws),
-    settings: {
-      retentionMs: environment.retentionDays * DAY_MS,
-      retryAfterCapMs: environment.retryAfterCapSeconds * 1000,
-    },
-  };
-}
-
+/** The adapter of each port. */
 function portsOf(
   environment: Environment<'operate'>,
-  { deadline, journal, invocation, dynamo, sqs, pacing }: Aws,
+  { deadline, invocation, dynamo, sqs, pacing, ports }: Aws,
 ): OperateRecordContext['ports'] {
   const { deliveriesTable, subscriptionsTable } = environment;
   return {
-    clock,
-    journal,
+    ...ports,
     deliveries: dynamoDeliveries(dynamo, deliveriesTable),
     deliveryListings: dynamoDeliveryListings(dynamo, deliveriesTable, pacing),
     rateLimits: dynamoRateLimits(dynamo, deliveriesTable, clock),
-    messageRecords: dynamoMessageRecords(dynamo, deliveriesTable),
     recoveries: dynamoRecoveries(dynamo, deliveriesTable),
     subscriptions: dynamoSubscriptions(dynamo, subscriptionsTable, { clock, cacheSeconds: 0 }),
     registry: dynamoRegistry(dynamo, subscriptionsTable, { ...clock, deadline }),
-    payloads: lazyPayloads(invocation, environment.payloadBucket),
     deadLetters: sqsDeadLetters(sqs, environment.operationDeadLetterUrl),
     operations: sqsOperations(sqs, environment.operationQueueUrl),
     wakeUps: {

@@ -1,7 +1,6 @@
 import { kmsClient, kmsSecretOpener } from '../../shared/adapters/kms/signing-secrets.ts';
 import { systemClock as clock } from '../../shared/adapters/system-clock.ts';
 import { readEnvironment } from '../../shared/config/environment.ts';
-import { DAY_MS } from '../../shared/domain/duration.ts';
 import { commonPorts } from '../api/common-ports.ts';
 import type { SecretDependencies } from '../api/dependencies.ts';
 import { composeAws } from '../compose.ts';
@@ -15,9 +14,8 @@ export function composeSecrets() {
     ...commonPorts(aws, environment),
     secretOpener: kmsSecretOpener(kmsClient(invocation), { keyArn: environment.secretsKeyArn, clock }),
     settings: {
+      ...aws.settings,
       userAgent: environment.userAgent,
-      retentionMs: environment.retentionDays * DAY_MS,
-      retryAfterCapMs: environment.retryAfterCapSeconds * 1000,
       jwtScopes: environment.jwtScopes,
       jwtQueuesClaim: environment.jwtQueuesClaim,
     },
