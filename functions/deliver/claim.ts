@@ -189,17 +189,17 @@ function noteDropped(
   ports.journal.note({ fact: 'wake_up_dropped', key, attempt, reason });
 }
 
-/** Time left in both the lease and the invocation, in milliseconds. */
-export function timeLeftMs(
-  { ports }: DeliverContext,
-  { delivery, receipt }: Pick<LeasedDelivery, 'delivery' | 'receipt'>,
-): number {
-  return Math.min((delivery.lease?.until ?? 0) - ports.clock.now(), receipt.remainingMs());
-}
-
-/** Whether a request that uses its full timeout can still be recorded within `leftMs`. */
-export function hasTimeForRequest({ settings }: DeliverContext, leftMs: number): boolean {
-  return leftMs >= requestAndRecordingMs(settings.attemptTimeoutMs);
+/**
+ * Whether a request that begins after `waitMs` and uses its full timeout can still be recorded, within both the lease and
+ * the invocation.
+ */
+export function hasTimeForRequest(
+  { ports, settings }: DeliverContext,
+  { delivery, receipt }: LeasedDelivery,
+  waitMs = 0,
+): boolean {
+  const leftMs = Math.min((delivery.lease?.until ?? 0) - ports.clock.now(), receipt.remainingMs());
+  return leftMs - waitMs >= requestAndRecordingMs(settings.attemptTimeoutMs);
 }
 
 /**

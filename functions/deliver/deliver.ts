@@ -21,7 +21,6 @@ import {
   postponeAttempt,
   type ReceivedWork,
   releaseLease,
-  timeLeftMs,
 } from './claim.ts';
 import { commit } from './commit.ts';
 import { hasTimeForAttempt, ownerFor, type DeliverContext, type SqsReceipt } from './context.ts';
@@ -238,7 +237,7 @@ async function readyToSend(context: DeliverContext, held: LeasedRequest): Promis
   if (slot === undefined) return undefined;
   // The calls since the claim may have been slow. If the lease ended during the request, a second request could
   // start.
-  if (!hasTimeForRequest(context, timeLeftMs(context, held))) {
+  if (!hasTimeForRequest(context, held)) {
     await postponeAttempt(context, held);
     return undefined;
   }

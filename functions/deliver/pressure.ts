@@ -43,19 +43,12 @@ export async function pressureChangeAfter(
   if (change !== 'count') return change;
   if (pressure === undefined || signal === undefined) return undefined;
   const counts = countsOf(result.attempt, countedAs(signal, switches));
-  const elapsedMs = countedFor(context, pressure, result.attempt);
+  // Counted from when all instances count. Before, one may use a cached subscription, and not know that it is to count.
+  const elapsedMs = result.attempt.startedAt - pressure.at - context.settings.subscriptionCacheMs;
   const watched = { ...subscription, pressure };
   if (isOutdated(elapsedMs)) return endOfPressure(subscription, now);
   const window = await windowToJudge(context, watched, counts, elapsedMs);
   return window && afterWindow(watched, { ...window, elapsedMs }, switches, now);
-}
-
-/**
- * Milliseconds from when all instances count to the request. Before, an instance may use a cached subscription, and not
- * know that it is to count.
- */
-function countedFor({ settings }: DeliverContext, { at }: Pressure, { startedAt }: Attempt): number {
-  return startedAt - at - settings.subscriptionCacheMs;
 }
 
 function countsOf(

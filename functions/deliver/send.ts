@@ -7,7 +7,6 @@ import type { Auth, OAuth2Auth } from '../../shared/domain/subscription/auth.ts'
 import { isCredential, REDACTED } from '../../shared/domain/subscription/credential-headers.ts';
 import { authOf } from '../../shared/domain/subscription/destination.ts';
 import { attemptTimeoutOf, type Subscription } from '../../shared/domain/subscription/subscription.ts';
-import type { Outcome } from '../../shared/domain/retry/vocabulary.ts';
 import { type ClientTls, RequestNotSentError } from '../../shared/ports/subscriber.ts';
 import { signedRequest } from '../../shared/steps/sign-request.ts';
 import type { DeliverContext, DeliverPorts } from './context.ts';
@@ -45,7 +44,8 @@ export async function send(context: DeliverContext, ready: ReadyRequest): Promis
   // A rejection would be final, although the current credentials may be accepted.
   const isRetried = decided === 'rejected' && (await isAuthOutdated(ports, subscription, reply));
   const outcome = isRetried ? 'failed' : decided;
-  return { attempt: attemptOf(ready, { startedAt, durationMs, dueAt, reply, outcome }), reply, dueAt };
+  const attempt = attemptOf(ready, { startedAt, durationMs, outcome }, { reply, dueAt });
+  return { attempt, reply, dueAt };
 }
 
 function posted(
@@ -74,13 +74,8 @@ function dueAtOf({ delivery, slotAt }: ReadyRequest): number | undefined {
 
 function attemptOf(
   { delivery, trigger }: ReadyRequest,
-  {
-    startedAt,
-    durationMs,
-    dueAt,
-    reply,
-    outcome,
-  }: { startedAt: number; durationMs: number; dueAt: number | undefined; reply: Sent; outcome: Outcome },
+  made: Pick<Attempt, 'startedAt' | 'durationMs' | 'outcome'>,
+  { dueAt, reply }: Omit<AttemptResult, 'attempt'>,
 ): Attempt {
   const { attempts, round, next, lost } = delivery;
   return {
@@ -89,9 +84,7 @@ function attemptOf(
     phase: next?.phase ?? 'initial',
     ...(trigger === undefined ? {} : { by: trigger }),
     ...(next === undefined || dueAt === undefined ? {} : { dueAt }),
-    startedAt,
-    durationMs,
-    outcome,
+    ...made,
     result: withBoundedText(resultOf(reply), attempts),
     ...(lost > 0 ? { lost } : {}),
   };

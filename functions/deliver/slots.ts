@@ -16,7 +16,7 @@ import type { SlotConstraints } from '../../shared/ports/pace.ts';
 import { keepMessage } from '../../shared/steps/keep-message.ts';
 import { returnSlot } from '../../shared/steps/move-up.ts';
 import { writeTime } from '../../shared/steps/retention.ts';
-import { endLease, hasTimeForRequest, timeLeftMs, type LeasedDelivery, type ReceivedWork } from './claim.ts';
+import { endLease, hasTimeForRequest, type LeasedDelivery, type ReceivedWork } from './claim.ts';
 import type { DeliverContext, SqsReceipt } from './context.ts';
 import type { RequestPlan } from './plan.ts';
 import { scheduleNext, MAX_WAIT_MS, sleepUntil } from './wake-up.ts';
@@ -106,8 +106,7 @@ function isWorthWaiting(context: DeliverContext, held: LeasedDelivery, { at }: S
   const waitMs = Math.max(0, at - now);
   return (
     // If the retry queue lags, a wake-up would come after the slot: this invocation waits longer instead.
-    waitMs <= MAX_WAIT_MS + lagOf(held.delivery, now) &&
-    hasTimeForRequest(context, timeLeftMs(context, held) - waitMs)
+    waitMs <= MAX_WAIT_MS + lagOf(held.delivery, now) && hasTimeForRequest(context, held, waitMs)
   );
 }
 

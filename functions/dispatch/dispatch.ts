@@ -14,8 +14,9 @@ import {
   payloadKeyOf,
 } from '../../shared/domain/message/body.ts';
 import type { Message, MessageKey } from '../../shared/domain/message/message.ts';
-import { retainedFor } from '../../shared/domain/retention.ts';
-import { acceptedVersion } from '../../shared/domain/message/version.ts';
+import { retainedFor, retentionOf } from '../../shared/domain/retention.ts';
+import { acceptedVersion, withAcceptedVersion } from '../../shared/domain/message/version.ts';
+import { DAY_MS } from '../../shared/domain/duration.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
 import type { DeadLetters, DeliveryQueue } from '../../shared/ports/queues.ts';
 import type { Fact, Journal } from '../../shared/ports/journal.ts';
@@ -27,12 +28,11 @@ import {
   divideIntoChunks,
   type SendTiming,
   readLastPart,
-  repeatMessage,
+  resendLastPart,
   sendJobs,
   sendPages,
 } from './pages.ts';
-import { resolveRepeat, type ReceivedCopy } from './repeat.ts';
-import { storeBody } from '../../shared/steps/keep-message.ts';
+import { readMessage, storeBody } from '../../shared/steps/keep-message.ts';
 import { bodyRetentionMs, recordedUntil } from '../../shared/steps/retention.ts';
 
 export type DispatchContext = {
@@ -108,6 +108,11 @@ async function refuse(
   });
 }
 
+/**
+ * One received copy of a message. `body`: where its jobs read it. `isFromReference`: the data was read from its reference.
+ */
+type ReceivedCopy = { message: Message; body: BodyLocation; version: string; isFromReference: boolean };
+
 async function accept(
   context: DispatchContext,
   copy: ReceivedCopy,
@@ -141,12 +146,10 @@ async function accept(
   await sendPages(context, record, sent);
 }
 
-type ReceivedInput = { copy: ReceivedCopy; page: SubscriptionPage; timing: SendTiming };
-
 async function handleRepeat(
   context: DispatchContext,
   record: MessageRecord,
-  { copy, page, timing }: ReceivedInput,
+  { copy, page, timing }: { copy: ReceivedCopy; page: SubscriptionPage; timing: SendTiming },
 ): Promise<void> {
   const { journal } = context.ports;
   const resent = await resolveRepeat(context, record, copy);
@@ -157,7 +160,46 @@ async function handleRepeat(
   const sent = { content: matchContentOf(resent.message), body: resent.body, timing };
   const last = await readLastPart(context, record, sent, page);
   noteAccepted(journal, record, { matched: last.match.matching.length, duplicate: true });
-  await repeatMessage(context, record, sent, last);
+  const current = await resendLastPart(context, record, sent, last);
+  if (current !== undefined) await sendPages(context, current, sent);
+}
+
+/** A redelivery within this time before the retention window's end sends nothing: its jobs may wait in SQS. */
+const JOB_MARGIN_MS = DAY_MS;
+
+/**
+ * What to send for a redelivered message, to complete what a crash left undone. Only the accepted version is sent, so
+ * that all deliveries and attempts send the same. A copy of another version, or one after the window, sends nothing.
+ */
+async function resolveRepeat(
+  { ports, settings }: DispatchContext,
+  record: MessageRecord,
+  copy: ReceivedCopy,
+): Promise<{ differs: true } | { late: true } | Pick<ReceivedCopy, 'message' | 'body'>> {
+  const { acceptedAt, accepted } = record;
+  if (accepted !== undefined && accepted.digest !== copy.version) return { differs: true };
+  const forgottenAt = acceptedAt + retentionOf(record, settings);
+  if (ports.clock.now() >= forgottenAt - JOB_MARGIN_MS) return { late: true };
+  return acceptedCopy(ports.payloads, record, copy);
+}
+
+/**
+ * The accepted message with the body stored in its record, if there is one. Referenced data may have changed since
+ * the acceptance, so the stored copy replaces it.
+ */
+async function acceptedCopy(
+  payloads: Payloads,
+  { body, accepted }: MessageRecord,
+  copy: ReceivedCopy,
+): Promise<Pick<ReceivedCopy, 'message' | 'body'>> {
+  if (body !== undefined) {
+    const kept = copy.isFromReference ? await readMessage(payloads, body) : undefined;
+    return { body, message: kept ?? copy.message };
+  }
+  // A body in the bucket was on the record from the start, so this one was erased since: deliver cancels its jobs.
+  if (accepted === undefined || copy.body.kind === 'stored') return copy;
+  const message = withAcceptedVersion(copy.message, accepted);
+  return { message, body: { kind: 'inline', message } };
 }
 
 type AcceptedFields = Pick<

@@ -90,20 +90,6 @@ export async function readLastPart(
   return { page, part, match: matchSubscriptions(within, content, { ...part, acceptedAt }) };
 }
 
-/**
- * Sends the last part of a message again, then the parts after it.
- * @throws UnfinishedError if there is no time for all of them
- */
-export async function repeatMessage(
-  context: PagesContext,
-  record: MessageRecord,
-  sent: AcceptedContent,
-  last: LastPart,
-): Promise<void> {
-  const current = await resendLastPart(context, record, sent, last);
-  if (current !== undefined) await sendPages(context, current, sent);
-}
-
 /** The matching subscriptions of a page, and the part of the record that contains them. */
 type MatchedPart = {
   record: MessageRecord;
@@ -189,9 +175,11 @@ function bucketsForNextPart(
 
 /**
  * Sends the last part again, because its jobs may not have been sent. If it is longer than a page now, or was
- * recorded by a version without pages, each page becomes a separate part in the same buckets.
+ * recorded by a version without pages, each page becomes a separate part in the same buckets. Undefined: the record was
+ * deleted.
+ * @throws UnfinishedError if there is no time for all of them
  */
-async function resendLastPart(
+export async function resendLastPart(
   context: PagesContext,
   record: MessageRecord,
   sent: AcceptedContent,

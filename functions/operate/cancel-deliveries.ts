@@ -39,24 +39,17 @@ export async function cancelDeliveries(
   operation: CancellationOperation,
   remaining: TimeLeft,
 ): Promise<void> {
-  if (!(await isQueueRemoved(context, operation, remaining))) {
+  const { clock, registry } = context.ports;
+  const { queue, subscriptionId } = operation;
+  // Its subscriptions go first, so that none is called. No queue of that name can be created before.
+  const isQueueRemoved =
+    subscriptionId !== undefined || (await registry.removeDeletedQueue(queue, () => remaining() > PAGE_MS));
+  if (!isQueueRemoved) {
     await continueLater(context, operation, 0);
     return;
   }
-  const pass = markLastPass(operation, context.ports.clock.now());
+  const pass = markLastPass(operation, clock.now());
   await processPages(context, pass, remaining, (rest) => cancelPage(context, rest, remaining));
-}
-
-/**
- * Removes a deleted queue's subscriptions first, so that none is called. No queue of that name can be created before.
- */
-async function isQueueRemoved(
-  { ports }: OperateContext,
-  { queue, subscriptionId }: CancellationOperation,
-  remaining: TimeLeft,
-): Promise<boolean> {
-  if (subscriptionId !== undefined) return true;
-  return ports.registry.removeDeletedQueue(queue, () => remaining() > PAGE_MS);
 }
 
 /** Marks a pass that starts after the longest lease as the last one. */

@@ -5,7 +5,7 @@ import type { MovingUpOperation } from '../../shared/domain/recovery/operation.t
 import { paceOf } from '../../shared/domain/subscription/back-pressure.ts';
 import { isFromLowerLimit } from '../../shared/domain/subscription/rate-limit.ts';
 import { absenceOf, type Subscription } from '../../shared/domain/subscription/subscription.ts';
-import { isWaiting, moveUpWaiting, type WaitingDelivery } from '../../shared/steps/move-up.ts';
+import { isWaiting, moveUpWaiting } from '../../shared/steps/move-up.ts';
 import {
   continueLater,
   noteFailed,
@@ -43,14 +43,19 @@ async function movePage(
   const limit = paceOf(subscription, context.ports.clock.now());
   const { deliveries, marker } = await openDeliveries(context, operation);
   const waiting = deliveries.filter(isWaiting).filter(({ slot }) => isFromLowerLimit(slot, limit));
-  const { results, failed, rest } = await processItems(bySlot(waiting), remaining, (one) =>
+  // Sorted by current slot, which keeps their order.
+  const inLine = waiting.toSorted((one, other) => one.slot.at - other.slot.at);
+  const { results, failed, rest } = await processItems(inLine, remaining, (one) =>
     moveUpWaiting(context, one, limit),
   );
   for (const { item, error } of failed) noteFailed(context, 'moving_up', item.key, error);
   // A moved delivery is not selected again, so reading the page again makes progress; if none moved, it would not.
   if (rest.length > 0 && results.includes('moved')) return operation;
   if (marker !== undefined) return { ...operation, cursor: marker };
-  if (operation.settled !== true) await scheduleSecondPass(context, operation);
+  const { kind, queue, subscriptionId, settled } = operation;
+  // A delivery claimed before the change may take a slot under the old limit after this pass.
+  if (settled !== true)
+    await continueLater(context, { kind, queue, subscriptionId, settled: true }, MAX_LEASE_MS / 1000);
   return undefined;
 }
 
@@ -73,17 +78,4 @@ async function openDeliveries(
   const open = items.flatMap(({ key, status }) => (isOpenStatus(status) ? [key] : []));
   const { deliveries } = await ports.deliveryListings.records(open);
   return { deliveries, ...end };
-}
-
-/** Sorted by current slot, which keeps their order. */
-function bySlot(waiting: readonly WaitingDelivery[]): WaitingDelivery[] {
-  return waiting.toSorted((one, other) => one.slot.at - other.slot.at);
-}
-
-/** A delivery claimed before the change may take a slot under the old limit after this pass. */
-async function scheduleSecondPass(
-  context: OperateContext,
-  { kind, queue, subscriptionId }: MovingUpOperation,
-): Promise<void> {
-  await continueLater(context, { kind, queue, subscriptionId, settled: true }, MAX_LEASE_MS / 1000);
 }

@@ -36,44 +36,23 @@ export async function reconcile(
   remainingMs: () => number,
 ): Promise<Reconciliation> {
   const { ports, settings } = context;
-  let run: Run = { woken: 0, stuck: 0, latestMs: 0, failures: [] };
+  const results: PromiseSettledResult<WakeResult | undefined>[] = [];
   for (;;) {
     const found = await ports.deliveries.overdue(ports.clock.now() - settings.overdueAfterMs, PAGE);
-    run = await wakeAll(context, found, run);
+    for (let start = 0; start < found.length; start += CONCURRENCY) {
+      const group = found.slice(start, start + CONCURRENCY).map((one) => wake(context, one));
+      results.push(...(await Promise.allSettled(group)));
+    }
     if (found.length < PAGE || remainingMs() < PAGE_MS) break;
   }
-  const { failures, stuck, ...sum } = run;
-  ports.journal.note({ fact: 'reconcile_ran', overdue: sum.woken + failures.length, stuck });
+  const woken = results.flatMap((one) => (one.status === 'fulfilled' && one.value ? [one.value] : []));
+  const failures = results.flatMap((one): unknown[] => (one.status === 'rejected' ? [one.reason] : []));
+  const stuck = woken.filter((one) => one.stuck).length;
+  ports.journal.note({ fact: 'reconcile_ran', overdue: woken.length + failures.length, stuck });
   if (failures.length > 0)
     throw new AggregateError(failures, `${failures.length} deliveries could not be woken`);
-  return sum;
-}
-
-type Run = Reconciliation & { stuck: number; failures: readonly unknown[] };
-
-async function wakeAll(
-  context: ReconcileContext,
-  found: readonly OverdueDelivery[],
-  before: Run,
-): Promise<Run> {
-  let run = before;
-  for (let start = 0; start < found.length; start += CONCURRENCY) {
-    const group = found.slice(start, start + CONCURRENCY).map((one) => wake(context, one));
-    for (const result of await Promise.allSettled(group)) run = withResult(run, result);
-  }
-  return run;
-}
-
-function withResult(run: Run, result: PromiseSettledResult<WakeResult | undefined>): Run {
-  if (result.status === 'rejected') return { ...run, failures: [...run.failures, result.reason] };
-  if (result.value === undefined) return run;
-  const { overdueMs, stuck } = result.value;
-  return {
-    ...run,
-    woken: run.woken + 1,
-    stuck: run.stuck + (stuck ? 1 : 0),
-    latestMs: Math.max(run.latestMs, overdueMs),
-  };
+  const latestMs = woken.reduce((latest, { overdueMs }) => Math.max(latest, overdueMs), 0);
+  return { woken: woken.length, latestMs };
 }
 
 /** How overdue a delivery was, in milliseconds, and whether an earlier wake-up had no effect. */
