@@ -1,4 +1,4 @@
-import { type Context, Hono } from 'hono';
+import { Hono } from 'hono';
 import { isQueueName, messageIdOf } from '../../shared/domain/message/message.ts';
 import type { Api, ApiDependencies, ApiEnvironment, SecretDependencies } from './dependencies.ts';
 import { errorAnswer, notFound, internalError, refusalOf, RefusedRequest } from './errors.ts';
@@ -19,12 +19,11 @@ import { addReceiveRoute } from './pull/receive-route.ts';
 import { addPullRoutes } from './pull/routes.ts';
 import { addQueueRoutes } from './queues/routes.ts';
 import { addRecoveryOutcomesRoute, addRecoveryRoutes } from './recoveries/routes.ts';
-import { addSecretRoutes } from './subscriptions/rotate-secret.ts';
+import { addSecretRoutes } from './subscriptions/secret-routes.ts';
 import { addServiceRoutes } from './service/routes.ts';
 import { addSubscriptionTestRoute } from './subscriptions/test-subscription.ts';
 import { addSubscriptionRoutes } from './subscriptions/routes.ts';
 import { addCredentialsRoute, addExportRoute, addImportRoute } from './subscriptions/transfer-routes.ts';
-import { addJwksRoute } from './subscriptions/jwks-route.ts';
 
 /**
  * The administration API (docs/api.md). API Gateway authenticates the caller. `secrets`: undefined where another function
@@ -41,7 +40,6 @@ export function createApi(dependencies: ApiDependencies, secrets?: SecretDepende
   addCredentialsRoute(addRoute, secrets);
   addImportRoute(addRoute, dependencies);
   addSecretRoutes(addRoute, dependencies);
-  addJwksRoute(addRoute, dependencies);
   addPullRoutes(addRoute, dependencies, secrets);
   addPullTokenRoute(addRoute, dependencies);
   addMessageRoutes(addRoute, dependencies);
@@ -73,7 +71,9 @@ function emptyApi({ settings }: { settings: TokenRules }): { api: Api; routes: R
     if (handle === undefined) return;
     const { open = false, permission = route.method === 'GET' ? 'read' : 'manage' } = route;
     api.on(route.method, route.path, (context) => {
-      if (open === false) checkToken(settings, context.env.claims, { permission, queue: queueOf(context) });
+      // The queue in the path; undefined if the request is not about one queue.
+      const queue = context.req.param('queue');
+      if (open === false) checkToken(settings, context.env.claims, { permission, queue });
       return handle(context);
     });
   };
@@ -86,7 +86,11 @@ function withRefusals(
   routes: readonly Route[],
   { reportFault }: Pick<ApiDependencies, 'reportFault'>,
 ): Api {
-  refuseOtherMethods(api, routes);
+  for (const [path, served] of Map.groupBy(routes, (route) => route.path)) {
+    const allow = served.map((route) => route.method).join(', ');
+    const refusal = new RefusedRequest('method_not_allowed', `this path supports only ${allow}`);
+    api.all(path, () => errorAnswer(refusal, { allow }));
+  }
   api.notFound(() => errorAnswer(notFound('such route')));
   api.onError((error, context) => {
     const refused = refusalOf(error);
@@ -98,11 +102,6 @@ function withRefusals(
   return api;
 }
 
-/** The queue in the path; undefined if the request is not about one queue. */
-function queueOf(context: Context<ApiEnvironment>): string | undefined {
-  return context.req.param('queue');
-}
-
 /** The ids in the path, under their log keys. A log line repeats nothing of a caller that cannot be an id. */
 function idsIn({ queue, message, subscription, recovery }: Record<string, string>): Record<string, string> {
   return {
@@ -111,12 +110,4 @@ function idsIn({ queue, message, subscription, recovery }: Record<string, string
     ...(subscription !== undefined && isSubscriptionId(subscription) && { subscriptionId: subscription }),
     ...(recovery !== undefined && isSubscriptionId(recovery) && { recoveryId: recovery }),
   };
-}
-
-function refuseOtherMethods(api: Api, all: readonly Route[]): void {
-  for (const [path, routes] of Map.groupBy(all, (route) => route.path)) {
-    const allow = routes.map((route) => route.method).join(', ');
-    const refusal = new RefusedRequest('method_not_allowed', `this path supports only ${allow}`);
-    api.all(path, () => errorAnswer(refusal, { allow }));
-  }
 }

@@ -1,8 +1,9 @@
+import type { MessageKey } from '../../shared/domain/message/message.ts';
 import type { PartialRetryPolicy } from '../../shared/domain/retry/policy.ts';
 import type { AuthType } from '../../shared/domain/subscription/auth.ts';
 import type { SigningScheme, DisableReason } from '../../shared/domain/subscription/vocabulary.ts';
 import { authOf, publicNameOf, subscriberOf } from '../../shared/domain/subscription/destination.ts';
-import type { Queue, Subscription } from '../../shared/domain/subscription/subscription.ts';
+import type { Queue, Subscription, SubscriptionKey } from '../../shared/domain/subscription/subscription.ts';
 import type { Logger } from '@aws-lambda-powertools/logger';
 
 /**
@@ -16,57 +17,28 @@ export type Change =
   | { change: 'queue_created'; queue: string; after: QueueDigest }
   | ({ change: 'queue_replaced' | 'queue_changed'; queue: string } & Difference<QueueDigest>)
   | { change: 'queue_deleted'; queue: string }
-  | {
-      change: 'subscription_created' | 'subscription_imported';
-      queue: string;
-      subscriptionId: string;
-      after: SubscriptionDigest;
-    }
   | ({
-      change: 'subscription_changed' | 'subscription_enabled' | 'subscription_disabled';
-      queue: string;
-      subscriptionId: string;
-    } & Difference<SubscriptionDigest>)
-  | { change: 'subscription_confirmed'; queue: string; subscriptionId: string }
-  | { change: 'subscription_unconfirmed'; queue: string; subscriptionId: string }
-  | { change: 'subscription_deleted'; queue: string; subscriptionId: string; before: SubscriptionDigest }
-  | {
-      change: 'secret_rotated';
-      queue: string;
-      subscriptionId: string;
-      scheme: SigningScheme;
-      /** When the previous secret stops signing; RFC 3339. */
-      previousExpiresAt?: string;
-    }
-  | {
-      change: 'pull_token_rotated';
-      queue: string;
-      subscriptionId: string;
-      /** When the previous token stops being valid; RFC 3339. */
-      previousExpiresAt?: string;
-    }
+      change: 'subscription_created' | 'subscription_imported';
+      after: SubscriptionDigest;
+    } & SubscriptionKey)
+  | ({ change: 'subscription_changed' | 'subscription_enabled' | 'subscription_disabled' } & SubscriptionKey &
+      Difference<SubscriptionDigest>)
+  | ({ change: 'subscription_confirmed' | 'subscription_unconfirmed' } & SubscriptionKey)
+  | ({ change: 'subscription_deleted'; before: SubscriptionDigest } & SubscriptionKey)
+  /** `previousExpiresAt`: when the previous secret stops signing; RFC 3339. */
+  | ({ change: 'secret_rotated'; scheme: SigningScheme; previousExpiresAt?: string } & SubscriptionKey)
+  /** `previousExpiresAt`: when the previous token stops being valid; RFC 3339. */
+  | ({ change: 'pull_token_rotated'; previousExpiresAt?: string } & SubscriptionKey)
   /** By pull. `deliveries`: how many; nothing is written if none was received. */
-  | { change: 'deliveries_received'; queue: string; subscriptionId: string; deliveries: number }
-  | {
-      change: 'delivery_acknowledged' | 'delivery_refused';
-      queue: string;
-      messageId: string;
-      subscriptionId: string;
-      attempt: number;
-    }
+  | ({ change: 'deliveries_received'; deliveries: number } & SubscriptionKey)
+  | ({ change: 'delivery_acknowledged' | 'delivery_refused'; attempt: number } & DeliveryName)
   /** `subscriptions`: how many. Each page of an export has a separate line. */
   | { change: 'credentials_exported'; queue: string; subscriptions: number }
-  | { change: 'subscription_tested'; queue: string; subscriptionId: string; messageId: string }
+  | ({ change: 'subscription_tested' } & DeliveryName)
   | { change: 'messages_posted'; queue: string; messageIds: readonly string[] }
-  | {
-      change: 'delivery_retried' | 'delivery_sent';
-      queue: string;
-      messageId: string;
-      subscriptionId: string;
-      round: number;
-    }
-  | { change: 'delivery_cancelled'; queue: string; messageId: string; subscriptionId: string }
-  | { change: 'body_erased'; queue: string; messageId: string }
+  | ({ change: 'delivery_retried' | 'delivery_sent'; round: number } & DeliveryName)
+  | ({ change: 'delivery_cancelled' } & DeliveryName)
+  | ({ change: 'body_erased' } & MessageKey)
   | {
       change: 'recovery_started';
       queue: string;
@@ -74,6 +46,8 @@ export type Change =
       selection: { since: string; until: string; subscription?: string; status?: string };
     }
   | { change: 'recovery_stopped'; queue: string; recoveryId: string };
+
+export type DeliveryName = MessageKey & SubscriptionKey;
 
 export type Audit = (caller: Caller, change: Change) => void;
 
@@ -112,26 +86,17 @@ type SubscriptionDigest = {
 };
 
 export function subscriptionDigest(subscription: Subscription): SubscriptionDigest {
-  const { destination, ttl, disabled, unconfirmed } = subscription;
+  const { destination, ttl, options, disabled, unconfirmed } = subscription;
+  const auth = authOf(destination);
   return {
     subscriber: publicNameOf(destination),
     ...(ttl !== undefined && { ttl }),
-    ...optionsDigest(subscription),
-    ...(disabled && { disabled: disabled.reason }),
-    confirmed: unconfirmed === undefined,
-  };
-}
-
-function optionsDigest({
-  options,
-  destination,
-}: Subscription): Pick<SubscriptionDigest, 'retryPolicy' | 'headers' | 'options' | 'auth'> {
-  const auth = authOf(destination);
-  return {
     ...(options._retry_policy && { retryPolicy: options._retry_policy }),
     ...(options.post_headers && { headers: Object.keys(options.post_headers).sort() }),
     options: Object.keys(options).sort(),
     ...(auth && { auth: auth.shown.type }),
+    ...(disabled && { disabled: disabled.reason }),
+    confirmed: unconfirmed === undefined,
   };
 }
 
@@ -179,10 +144,8 @@ function withPrefix(prefix: string, parts: object): object {
 }
 
 function changedNames(before: object, after: object): string[] {
-  const [was, is] = [
-    new Map<string, unknown>(Object.entries(before)),
-    new Map<string, unknown>(Object.entries(after)),
-  ];
+  const was = new Map<string, unknown>(Object.entries(before));
+  const is = new Map<string, unknown>(Object.entries(after));
   return [...new Set([...was.keys(), ...is.keys()])]
     .filter((name) => canonicalJson(was.get(name)) !== canonicalJson(is.get(name)))
     .sort();

@@ -54,11 +54,9 @@ export async function existingSubscription(
   return { id, record };
 }
 
-type PresentContext = Pick<ApiPorts, 'registry' | 'clock'>;
-
 /** @throws RefusedRequest `not_found`, also for a deleted or expired subscription */
 export async function presentSubscription(
-  { registry, clock }: PresentContext,
+  { registry, clock }: Pick<ApiPorts, 'registry' | 'clock'>,
   { queue, subscriptionId }: SubscriptionKey,
 ): Promise<Subscription> {
   const found = await registry.findSubscription(queue, subscriptionId);
@@ -66,31 +64,8 @@ export async function presentSubscription(
   return found;
 }
 
-/** A subscription whose receiver fetches its deliveries. */
-export type PullSubscription = Subscription & { destination: PullDestination };
-
-/** @throws RefusedRequest `not_found`; `conflict` if its destination is called */
-export async function presentPullSubscription(
-  context: PresentContext,
-  key: SubscriptionKey,
-): Promise<PullSubscription> {
-  return requirePull(await presentSubscription(context, key));
-}
-
-/**
- * Also a deleted or expired subscription, while its record stays.
- * @throws RefusedRequest `not_found`; `conflict` if its destination is called
- */
-export async function recordedPullSubscription(
-  { registry }: Pick<PresentContext, 'registry'>,
-  { queue, subscriptionId }: SubscriptionKey,
-): Promise<PullSubscription> {
-  const found = await registry.findSubscription(queue, subscriptionId);
-  if (found === undefined) throw notFound('such subscription');
-  return requirePull(found);
-}
-
-function requirePull(found: Subscription): PullSubscription {
+/** @throws RefusedRequest `conflict` if its destination is called: its receiver does not fetch its deliveries */
+export function requirePull(found: Subscription): Subscription & { destination: PullDestination } {
   const destination = pullOf(found.destination);
   if (destination !== undefined) return { ...found, destination };
   throw new RefusedRequest('conflict', 'the subscription does not receive by pull');

@@ -119,7 +119,8 @@ function pathsOf(routes: readonly Route[]): Record<string, ZodOpenApiPathItemObj
 }
 
 function operationOf(route: Route): ZodOpenApiOperationObject {
-  const { id, tag, summary, description, path, query, body, answers, refuses, open = false } = route;
+  const { id, tag, summary, description, path, query, body, answers, open = false } = route;
+  const { refuses = body ? [400, 404, 409, 413] : [400, 404] } = route;
   const parameters = pathParameters(path);
   return {
     operationId: id,
@@ -127,7 +128,7 @@ function operationOf(route: Route): ZodOpenApiOperationObject {
     summary,
     ...(description !== undefined && { description }),
     requestParams: { ...(parameters && { path: parameters }), ...(query && { query }) },
-    ...(body && { requestBody: requestBodyOf(body) }),
+    ...(body && { requestBody: body }),
     responses: { ...commonAnswers(refuses, open), ...answers },
     ...securityOf(open),
   };
@@ -137,13 +138,6 @@ function operationOf(route: Route): ZodOpenApiOperationObject {
 function securityOf(open: NonNullable<Route['open']>): Pick<ZodOpenApiOperationObject, 'security'> {
   if (open === 'pull_token') return { security: [{ pullToken: [] }] };
   return open ? { security: [] } : {};
-}
-
-function requestBodyOf({ schema, mediaTypes, required }: NonNullable<Route['body']>) {
-  return {
-    required,
-    content: Object.fromEntries(mediaTypes.map((mediaType) => [mediaType, { schema }])),
-  };
 }
 
 /** The responses that a route shares with others. */

@@ -1,6 +1,5 @@
 import * as z from 'zod';
 import type { Page, PageRequest } from '../../shared/ports/page.ts';
-import { parseWith } from './request-json.ts';
 
 /** Zaqar's default. */
 const DEFAULT_LIMIT = 10;
@@ -31,21 +30,14 @@ export const pageFields = {
 /** Not strict: Zaqar's client sends further parameters with some lists. They are ignored. */
 export const pageQuery = z.object(pageFields);
 
-/** @throws RefusedRequest `invalid_request` naming `limit` or `marker`. */
-export function pageRequest(query: Record<string, string>): PageRequest {
-  return parseWith(pageQuery, query);
-}
-
 export const linksSchema = z.array(z.object({ rel: z.literal('next'), href: z.string() }));
-
-type Link = z.infer<typeof linksSchema>[number];
 
 /** The link to the next page, in Zaqar's form; empty on the last page. Omits flags that are false and filters that are undefined. */
 export function nextLinks(
   path: string,
   { marker }: { marker?: string | undefined },
   query: Readonly<Record<string, string | number | boolean | undefined>>,
-): Link[] {
+): z.infer<typeof linksSchema> {
   if (marker === undefined) return [];
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query))

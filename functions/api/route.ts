@@ -1,6 +1,6 @@
 import type { Context } from 'hono';
 import * as z from 'zod';
-import type { ZodOpenApiResponseObject } from 'zod-openapi';
+import type { ZodOpenApiRequestBodyObject, ZodOpenApiResponseObject } from 'zod-openapi';
 import type { ApiEnvironment } from './dependencies.ts';
 import type { Permission } from './permission.ts';
 
@@ -15,10 +15,11 @@ export type Route<Path extends string = string> = {
   summary: string;
   description?: string;
   query?: z.ZodObject;
-  body?: Body;
+  body?: ZodOpenApiRequestBodyObject;
   /** By status. The responses for `refuses` are added. */
   answers: Readonly<Record<string, ZodOpenApiResponseObject>>;
-  refuses: readonly Refusal[];
+  /** @default 400 and 404, with a body also 409 and 413 */
+  refuses?: readonly Refusal[];
   /** What the token must allow. @default `read` for a GET, else `manage` */
   permission?: Permission;
   /** Callers need no authorisation, or the token of a pull subscription, which the route checks. @default false */
@@ -30,8 +31,6 @@ export type Tag = 'service' | 'queues' | 'subscriptions' | 'pull' | 'messages' |
 /** The statuses with which a route can refuse a request. */
 export type Refusal = 400 | 404 | 409 | 413;
 
-type Body = { schema: z.ZodType; mediaTypes: readonly string[]; required: boolean };
-
 /**
  * Registers a handler. This is the only way to add a route, so every route has a description. Without a handler it is
  * described here, and another function serves it.
@@ -41,12 +40,12 @@ export type AddRoute = <Path extends string>(
   handle: ((context: Context<ApiEnvironment, Path>) => Response | Promise<Response>) | undefined,
 ) => void;
 
-export function jsonBody(schema: z.ZodType): Body {
-  return { schema, mediaTypes: ['application/json'], required: true };
+export function jsonBody(schema: z.ZodType): ZodOpenApiRequestBodyObject {
+  return { required: true, content: { 'application/json': { schema } } };
 }
 
 /** A body that can be absent, which counts as `{}`. */
-export function optionalJsonBody(schema: z.ZodType): Body {
+export function optionalJsonBody(schema: z.ZodType): ZodOpenApiRequestBodyObject {
   return { ...jsonBody(schema), required: false };
 }
 

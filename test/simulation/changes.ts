@@ -5,8 +5,8 @@ import {
   updateSubscription,
 } from '../../functions/api/subscriptions/change.ts';
 import { setConfirmed } from '../../functions/api/subscriptions/confirm.ts';
-import { rotateSecret } from '../../functions/api/subscriptions/rotate-secret.ts';
-import { deleteQueue } from '../../functions/api/queues/delete-queue.ts';
+import { rotateSecret } from '../../functions/api/subscriptions/secret-routes.ts';
+import { deleteQueue } from '../../functions/api/queues/routes.ts';
 import type { PartialRetryPolicy } from '../../shared/domain/retry/policy.ts';
 import type {
   Queue,

@@ -81,7 +81,7 @@ export function addManualRoutes(addRoute: AddRoute, dependencies: ApiDependencie
       const message = messageKey(path);
       const result = await sendDelivery(byHand, message, subscriptionId);
       if (result.kind === 'refused')
-        throw await sendRefused(dependencies, { queue: message.queue, subscriptionId }, result.why);
+        throw await retryRefused(dependencies, { queue: message.queue, subscriptionId }, result.why);
       const { key, round } = result.delivery;
       audit(context.env.caller, { change: 'delivery_sent', ...idsOf(key), round });
       return context.json(deliveryView(result.delivery), 202);
@@ -132,21 +132,12 @@ function idsOf({ queue, messageId, subscriptionId }: DeliveryKey) {
   return { queue, messageId, subscriptionId };
 }
 
-async function sendRefused(
-  dependencies: ApiDependencies,
-  of: SubscriptionKey,
+async function retryRefused(
+  { registry, clock, settings }: ApiDependencies,
+  { queue, subscriptionId }: SubscriptionKey,
   why: SendRefusal,
 ): Promise<RefusedRequest> {
-  return why === 'no_such_message'
-    ? noSuchMessage(dependencies.settings)
-    : retryRefused(dependencies, of, why);
-}
-
-async function retryRefused(
-  { registry, clock }: ApiDependencies,
-  { queue, subscriptionId }: SubscriptionKey,
-  why: Exclude<SendRefusal, 'no_such_message'>,
-): Promise<RefusedRequest> {
+  if (why === 'no_such_message') return noSuchMessage(settings);
   if (why === 'no_such_delivery') return notFound('such delivery');
   if (why !== 'subscription_absent') return new RefusedRequest('conflict', RETRY_REFUSALS[why]);
   const absence = absenceOf(await registry.findSubscription(queue, subscriptionId), clock.now());
@@ -184,20 +175,16 @@ const RETRY_REFUSALS: Record<Exclude<SendRefusal, 'no_such_delivery' | 'no_such_
 };
 
 function cancellationRefused(why: CancelRefusal): RefusedRequest {
-  switch (why) {
-    case 'no_such_delivery':
-      return notFound('such delivery');
-    case 'over':
-      return new RefusedRequest('conflict', 'this delivery has already ended');
-    case 'not_begun':
-      return new RefusedRequest(
-        'conflict',
-        'the first attempt has not begun, and the filter of the subscription may prevent it; cancel the delivery after it begins',
-      );
-    case 'contended':
-      return new RefusedRequest('conflict', 'this delivery keeps changing; try again');
-  }
+  if (why === 'no_such_delivery') return notFound('such delivery');
+  return new RefusedRequest('conflict', CANCEL_REFUSALS[why]);
 }
+
+const CANCEL_REFUSALS: Record<Exclude<CancelRefusal, 'no_such_delivery'>, string> = {
+  over: 'this delivery has already ended',
+  not_begun:
+    'the first attempt has not begun, and the filter of the subscription may prevent it; cancel the delivery after it begins',
+  contended: RETRY_REFUSALS.contended,
+};
 
 type SendContext = {
   ports: InterventionContext['ports'] & { deliveries: Pick<NamedDeliveries, 'find' | 'write' | 'add'> };

@@ -52,7 +52,6 @@ export function addSubscriptionDeliveriesRoute(addRoute: AddRoute, dependencies:
           json('A page of deliveries.', subscriptionDeliveriesSchema),
         ),
       },
-      refuses: [400, 404],
     },
     async (context) => {
       const { limit, marker, deleted, ...asked } = parseWith(
@@ -66,11 +65,10 @@ export function addSubscriptionDeliveriesRoute(addRoute: AddRoute, dependencies:
       const page = await listOfSubscription(dependencies, window, subscriptionId, { limit, marker });
       const [since, until] = [timeText(window.since), timeText(window.until)];
       const path = `${queuePath(queue)}/subscriptions/${subscriptionId}/deliveries`;
-      const answer: z.input<typeof subscriptionDeliveriesSchema> = {
+      return context.json({
         deliveries: page.items.map(({ delivery, type }) => subscriptionDeliveryView(delivery, type)),
         links: nextLinks(path, page, { limit, since, until, deleted }),
-      };
-      return context.json(answer);
+      } satisfies z.input<typeof subscriptionDeliveriesSchema>);
     },
   );
 }

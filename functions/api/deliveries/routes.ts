@@ -3,11 +3,14 @@ import type { Delivery, DeliveryKey } from '../../../shared/domain/delivery/deli
 import { type DeliveryDetail, plannedAttempts } from '../../../shared/domain/delivery/explain.ts';
 import { deliveryKeyIn } from '../../../shared/domain/delivery/fan-out.ts';
 import { LISTED_STATUSES } from '../../../shared/domain/delivery/vocabulary.ts';
+import { withoutLink } from '../../../shared/domain/message/confirmation-request.ts';
 import type { MessageKey } from '../../../shared/domain/message/message.ts';
+import { isConfirmationId } from '../../../shared/domain/subscription/confirmation.ts';
 import { policyFor, type RetryDefaults } from '../../../shared/domain/subscription/delivery-policy.ts';
 import type { DeliveryListings, DeliverySelection } from '../../../shared/ports/deliveries.ts';
 import type { Page, PageRequest } from '../../../shared/ports/page.ts';
 import type { Registry } from '../../../shared/ports/subscriptions.ts';
+import { readMessage } from '../../../shared/steps/keep-message.ts';
 import {
   deliveryDetailSchema,
   deliveryDetailView,
@@ -21,18 +24,10 @@ import type { ApiDependencies } from '../dependencies.ts';
 import { noSuchMessage, notFound } from '../errors.ts';
 import { deletedField, existingQueue } from '../existing.ts';
 import { isOrderedWindow, WINDOW_ORDER_ERROR, windowFields } from '../fields.ts';
-import {
-  linksSchema,
-  nextLinks,
-  pageFields,
-  pageQuery,
-  pageRequest,
-  pageWithinAnswerSize,
-} from '../paging.ts';
+import { linksSchema, nextLinks, pageFields, pageQuery, pageWithinAnswerSize } from '../paging.ts';
 import { isSubscriptionId, messageKey, queuePath, subscriptionIdField } from '../paths.ts';
 import { parseWith } from '../request-json.ts';
 import { type AddRoute, json, withLinks } from '../route.ts';
-import { payloadFor } from './payload.ts';
 
 const MESSAGE_DELIVERIES = '/v2/queues/:queue/messages/:message/deliveries';
 
@@ -57,7 +52,6 @@ export function addDeliveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
           json('A page of deliveries.', undeliveredListSchema),
         ),
       },
-      refuses: [400, 404],
     },
     async (context) => {
       const query = context.req.query();
@@ -69,11 +63,10 @@ export function addDeliveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
           listUndelivered(dependencies, { queue, subscriptionId: subscription, ...selection }, asked),
         deliverySummary,
       );
-      const answer: z.input<typeof undeliveredListSchema> = {
+      return context.json({
         deliveries: page.items,
         links: nextLinks(`${queuePath(queue)}/deliveries`, page, query),
-      };
-      return context.json(answer);
+      } satisfies z.input<typeof undeliveredListSchema>);
     },
   );
 
@@ -92,11 +85,10 @@ export function addDeliveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
           json('A page of deliveries.', deliveryListSchema),
         ),
       },
-      refuses: [400, 404],
     },
     async (context) => {
       const message = messageKey(context.req.param());
-      const request = pageRequest(context.req.query());
+      const request = parseWith(pageQuery, context.req.query());
       const page = await pageWithinAnswerSize(
         request,
         async (asked) => {
@@ -107,11 +99,10 @@ export function addDeliveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
         deliveryView,
       );
       const path = `${queuePath(message.queue)}/messages/${message.messageId}/deliveries`;
-      const answer: z.input<typeof deliveryListSchema> = {
+      return context.json({
         deliveries: page.items,
         links: nextLinks(path, page, { limit: request.limit }),
-      };
-      return context.json(answer);
+      } satisfies z.input<typeof deliveryListSchema>);
     },
   );
 
@@ -123,7 +114,6 @@ export function addDeliveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
       tag: 'deliveries',
       summary: 'Shows one delivery with its attempts, past and planned',
       answers: { 200: json('The delivery.', deliveryDetailSchema) },
-      refuses: [400, 404],
     },
     async (context) => {
       const message = messageKey(context.req.param());
@@ -144,22 +134,33 @@ export function addDeliveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
       description:
         'Rendered by the options of the subscription as they are now, whether or not it was sent. `body` is absent while the message is not stored, and where it cannot be rendered: `fault` says why.',
       answers: { 200: json('The payload.', payloadSchema) },
-      refuses: [400, 404],
     },
     async (context) => {
       const message = messageKey(context.req.param());
       const id = context.req.param('subscription');
       const payload = isSubscriptionId(id) ? await payloadFor(dependencies, message, id) : undefined;
       if (payload === undefined) throw notFound('such message or subscription');
-      return context.json(payloadView(payload));
+      return context.json(payload);
     },
   );
 }
 
-function payloadView(
-  payload: NonNullable<Awaited<ReturnType<typeof payloadFor>>>,
-): z.input<typeof payloadSchema> {
-  if (payload === 'not_kept') return {};
+/** What the subscription as it is now gets of a message. Undefined: there is no such message or subscription. */
+async function payloadFor(
+  { messageRecords, payloads, registry, render }: ApiDependencies,
+  message: MessageKey,
+  subscriptionId: string,
+): Promise<z.input<typeof payloadSchema> | undefined> {
+  const [record, subscription] = await Promise.all([
+    messageRecords.find(message),
+    registry.findSubscription(message.queue, subscriptionId),
+  ]);
+  if (record === undefined || subscription === undefined) return undefined;
+  const kept = record.body && (await readMessage(payloads, record.body));
+  if (kept === undefined) return {};
+  // The link of a confirmation request allows its holder to confirm.
+  const shown = isConfirmationId(kept.id) ? { ...kept, data: withoutLink(kept.data) } : kept;
+  const payload = await render(shown, subscription);
   return payload.kind === 'rendered' ? { body: payload.body.toString() } : { fault: payload.detail };
 }
 
@@ -238,11 +239,6 @@ export async function deliveryKeyFor(
   return record && deliveryKeyIn(record, subscriptionId);
 }
 
-type PolicyContext = {
-  registry: Pick<Registry, 'findQueue' | 'findSubscription'>;
-  settings: RetryDefaults;
-};
-
 /** A delivery with its policy and its planned attempts. Undefined: there is no such delivery. */
 async function deliveryDetail(
   context: ApiDependencies,
@@ -258,7 +254,10 @@ async function deliveryDetail(
 
 /** The policy by which the next attempt is planned. */
 export async function policyOf(
-  { registry, settings }: PolicyContext,
+  {
+    registry,
+    settings,
+  }: { registry: Pick<Registry, 'findQueue' | 'findSubscription'>; settings: RetryDefaults },
   { key, policy: kept }: Delivery,
 ): Promise<Pick<DeliveryDetail, 'policy' | 'policySource'>> {
   if (kept !== undefined) return { policy: kept, policySource: 'delivery' };

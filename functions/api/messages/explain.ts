@@ -35,25 +35,19 @@ export function addExplainRoute(addRoute: AddRoute, dependencies: ApiDependencie
         'Deleted subscriptions that have a delivery of the message follow after the others. A page can be shorter than `limit`.',
       query: explainQuery,
       answers: { 200: json('A page of subscriptions.', explanationSchema) },
-      refuses: [400, 404],
     },
     async (context) => {
       const message = messageKey(context.req.param());
-      const { subscription, ...request } = parseWith(explainQuery, context.req.query());
-      const explained = await explainMessage(dependencies, message, {
-        ...request,
-        subscriptionId: subscription,
-      });
-      if (explained === undefined) throw noSuchMessage(dependencies.settings);
-      if (subscription !== undefined && explained.page.items.length === 0)
+      const request = parseWith(explainQuery, context.req.query());
+      const explained = await explainMessage(dependencies, message, request);
+      if (request.subscription !== undefined && explained.page.items.length === 0)
         throw notFound('such subscription');
       const path = `${queuePath(message.queue)}/messages/${message.messageId}/explain`;
-      const answer: z.input<typeof explanationSchema> = {
+      return context.json({
         message: messageSummary(explained.message),
         subscriptions: explained.page.items.map(explainedView),
         links: nextLinks(path, explained.page, { limit: request.limit }),
-      };
-      return context.json(answer);
+      } satisfies z.input<typeof explanationSchema>);
     },
   );
 }
@@ -69,25 +63,23 @@ export const explanationSchema = z.object({
   links: linksSchema,
 });
 
-/** `subscriptionId`: only this one; the page is empty if the queue has no such subscription and no delivery for it. */
-type ExplainRequest = PageRequest & { subscriptionId?: string | undefined };
-
 /**
- * What became of a message for the subscriptions of its queue. Undefined: it has no record.
- * @throws InvalidMarkerError
+ * What became of a message for the subscriptions of its queue. `subscription`: only for this one; the page is empty if
+ * the queue has no such subscription and no delivery for it.
+ * @throws InvalidMarkerError, RefusedRequest
  */
 async function explainMessage(
   context: ApiDependencies,
   message: MessageKey,
-  { subscriptionId, ...request }: ExplainRequest,
-): Promise<{ message: MessageListItem; page: Page<ExplainedSubscription> } | undefined> {
+  { subscription, ...request }: z.output<typeof explainQuery>,
+): Promise<{ message: MessageListItem; page: Page<ExplainedSubscription> }> {
   const record = await context.messageRecords.find(message);
-  if (record === undefined) return undefined;
+  if (record === undefined) throw noSuchMessage(context.settings);
   const [item, { items, ...rest }] = await Promise.all([
     messageItem(context, record),
-    subscriptionId === undefined
+    subscription === undefined
       ? pageOfPairs(context, record, request)
-      : onePair(context, record, subscriptionId),
+      : onePair(context, record, subscription),
   ]);
   const evidence = await evidenceFor(context, record, { item, pairs: items });
   const facts = { ...record, isForOne: record.queueCreatedAt === undefined };
@@ -147,12 +139,9 @@ async function pageOfPairs(
   const page = await registry.listSubscriptions(record.key.queue, { limit, marker });
   const pairs = await Promise.all(
     page.items.map(async (subscription): Promise<Pair> => {
-      const { id } = subscription;
-      return {
-        subscriptionId: id,
-        subscription,
-        delivery: await deliveries.find(deliveryKeyIn(record, id)),
-      };
+      const { id: subscriptionId } = subscription;
+      const delivery = await deliveries.find(deliveryKeyIn(record, subscriptionId));
+      return { subscriptionId, subscription, delivery };
     }),
   );
   const items = pairs.filter(

@@ -14,8 +14,10 @@ import type { Clock } from '../../../shared/ports/clock.ts';
 import type { DeliveryListings } from '../../../shared/ports/deliveries.ts';
 import type { MessageRecord, MessageRecords, MessageWindow } from '../../../shared/ports/messages.ts';
 import type { Page, PageRequest } from '../../../shared/ports/page.ts';
+import { readMessage } from '../../../shared/steps/keep-message.ts';
 import { spliceRaw } from '../../../shared/wire/json-slice.ts';
 import type { ApiDependencies } from '../dependencies.ts';
+import { RefusedRequest } from '../errors.ts';
 import { postRulesOf } from '../queues/metadata.ts';
 import { MAX_MESSAGE_BYTES } from '../request-json.ts';
 
@@ -30,18 +32,10 @@ export type PostedMessage = {
 };
 
 /**
- * `ids`: of the messages' records, in the order of the request. `index`: of the message that is too large. `most`: the
- * largest post that the queue accepts, in bytes.
- */
-type PublishResult =
-  | { kind: 'published'; ids: readonly string[] }
-  | { kind: 'too_large'; index: number }
-  | { kind: 'post_too_large'; most: number };
-
-/**
  * Sends messages to the ingress queue like any producer, and creates the queue if it is missing, as Zaqar does. The
  * metadata of the queue supplies missing ttls and delays. `bytes`: the size of the request. `trace`: what it is part of.
- * @throws when some could not be sent. In a repeat with the same ids, those already sent count as duplicates.
+ * Returns the ids of the messages' records, in the order of the request.
+ * @throws RefusedRequest `too_large`; or when some could not be sent. In a repeat with the same ids, those already sent count as duplicates.
  */
 export async function publish(
   context: ApiDependencies,
@@ -51,10 +45,11 @@ export async function publish(
     bytes,
     trace,
   }: { messages: readonly PostedMessage[]; bytes: number; trace?: TraceContext | undefined },
-): Promise<PublishResult> {
+): Promise<string[]> {
   const rules = postRulesOf((await context.registry.findQueue(queue))?.metadata ?? {});
   const { _default_message_ttl: ttl, _default_message_delay: delay, _max_messages_post_size: most } = rules;
-  if (most !== undefined && bytes > most) return { kind: 'post_too_large', most };
+  if (most !== undefined && bytes > most)
+    throw new RefusedRequest('too_large', `the queue accepts posts of at most ${most} bytes`);
   const named = messages.map((message) => ({
     ...(ttl === undefined ? {} : { ttl }),
     ...(delay === undefined ? {} : { delay }),
@@ -64,13 +59,19 @@ export async function publish(
   const bodies = named.map((message) => ingressBody(queue, message));
   const mostBytes = MAX_MESSAGE_BYTES - (trace === undefined ? 0 : TRACE_BYTES);
   const index = bodies.findIndex((body) => Buffer.byteLength(body) > mostBytes);
-  if (index !== -1) return { kind: 'too_large', index };
+  if (index !== -1) throw tooLarge(index);
   await context.registry.ensureQueue({ name: queue, metadata: {}, createdAt: context.clock.now() });
   // Fair SQS queues: the group keeps a busy queue from delaying the messages of others.
   await context.ingress.publish(
     bodies.map((body) => ({ body, group: queue, ...(trace && { attributes: trace }) })),
   );
-  return { kind: 'published', ids: named.map((message) => messageIdOf(message).id) };
+  return named.map((message) => messageIdOf(message).id);
+}
+
+function tooLarge(index: number): RefusedRequest {
+  return new RefusedRequest('too_large', `messages[${index}] does not fit into an SQS message of 1 MiB`, [
+    { field: `messages[${index}].body`, message: 'is too large' },
+  ]);
 }
 
 /** The names, types and values of both attributes at their longest: SQS counts them as part of the message. */
@@ -98,7 +99,7 @@ export async function messageDetail(
   const { body } = record;
   const [{ counts: deliveries, next }, kept] = await Promise.all([
     countDeliveries(deliveryListings, record, undefined),
-    body?.kind === 'stored' ? payloads.get(body.payloadKey) : body?.message,
+    body && readMessage(payloads, body),
   ]);
   const data = kept && isConfirmationId(message.messageId) ? withoutLink(kept.data) : kept?.data;
   return { ...record, deliveries, areAllCounted: next === undefined, data };

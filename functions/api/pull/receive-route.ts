@@ -59,7 +59,6 @@ export function addReceiveRoute(
         'deliveries than wait.',
       body: optionalJsonBody(receiveRequest),
       answers: { 200: json('The received deliveries; none if none waits.', receivedSchema) },
-      refuses: [400, 404, 409, 413],
       ...authorisation,
     },
     dependencies && ((context) => receive(dependencies, access, context)),
@@ -94,8 +93,7 @@ async function receive(
       deliveries,
     });
   }
-  const answer: z.input<typeof receivedSchema> = {
+  return context.json({
     deliveries: received.map((one) => ({ ...one, leaseUntil: timeText(one.leaseUntil) })),
-  };
-  return context.json(answer);
+  } satisfies z.input<typeof receivedSchema>);
 }

@@ -16,17 +16,9 @@ import type { ApiSettings, SecretDependencies } from '../dependencies.ts';
 import { answerBytesOf, MAX_ANSWER_BYTES } from '../paging.ts';
 import { receiptText } from './answer.ts';
 
-export type ReceiveContext = Pick<
-  SecretDependencies,
-  | 'clock'
-  | 'deliveries'
-  | 'messageRecords'
-  | 'payloads'
-  | 'render'
-  | 'secretOpener'
-  | 'journal'
-  | 'randomBytes'
-> & { settings: BodyRetention & Pick<ApiSettings, 'userAgent'> };
+type ReceiveContext = Omit<SecretDependencies, 'registry' | 'audit' | 'reportFault' | 'settings'> & {
+  settings: BodyRetention & Pick<ApiSettings, 'userAgent'>;
+};
 
 /** A received delivery. `headers`, `body`: of the request that a push would have made now. */
 export type Received = {

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { MAX_NACK_ERROR } from '../../../shared/domain/delivery/pull.ts';
 import type { Subscription } from '../../../shared/domain/subscription/subscription.ts';
+import type { DeliveryName } from '../audit.ts';
 import type { ApiDependencies, SecretDependencies } from '../dependencies.ts';
 import { notFound, RefusedRequest } from '../errors.ts';
 import { printable } from '../fields.ts';
@@ -48,7 +49,6 @@ function addAnswerRoutes(
       summary: 'Acknowledges a received delivery: it is delivered',
       body: jsonBody(ackRequest),
       answers: { 204: noBody('It is recorded as delivered, now or before.') },
-      refuses: [400, 404, 409, 413],
       ...authorisation,
     },
     async (context) => {
@@ -69,7 +69,6 @@ function addAnswerRoutes(
       summary: 'Refuses a received delivery: a failed attempt, retried by the policy',
       body: jsonBody(nackRequest),
       answers: { 204: noBody('It is recorded as failed, now or before.') },
-      refuses: [400, 404, 409, 413],
       ...authorisation,
     },
     async (context) => {
@@ -92,7 +91,7 @@ async function recordAnswer(
   { queue, id }: Subscription,
   text: string,
   answer: PullAnswer,
-): Promise<{ queue: string; messageId: string; subscriptionId: string; attempt: number }> {
+): Promise<DeliveryName & { attempt: number }> {
   const given = parseReceipt(text);
   if (given === undefined) throw notFound('such receipt');
   if (given.key.queue !== queue || given.key.subscriptionId !== id)

@@ -18,7 +18,7 @@ import { timeText, timeView } from '../../../shared/wire/fields.ts';
 import type { Caller } from '../audit.ts';
 import type { ApiDependencies, ApiEnvironment, ApiPorts } from '../dependencies.ts';
 import { notFound, RefusedRequest } from '../errors.ts';
-import { presentPullSubscription, recordedPullSubscription } from '../existing.ts';
+import { presentSubscription, requirePull } from '../existing.ts';
 import { seconds } from '../fields.ts';
 import { isSubscriptionId, subscriptionKey } from '../paths.ts';
 import { parseWith, readOptionalJson } from '../request-json.ts';
@@ -56,7 +56,6 @@ export function addPullTokenRoute(addRoute: AddRoute, dependencies: ApiDependenc
         'The token is for this subscription only. The previous one is valid for another `graceSeconds`.',
       body: optionalJsonBody(rotationRequest),
       answers: { 200: json('The token. No later response contains it.', tokenSchema) },
-      refuses: [400, 404, 409, 413],
     },
     async (context) => {
       const { graceSeconds } = parseWith(rotationRequest, (await readOptionalJson(context.req)).value);
@@ -77,7 +76,7 @@ async function rotateToken(
 ): Promise<{ token: string; previousExpiresAt?: number }> {
   const now = clock.now();
   const { token, stored } = makePullToken(randomBytes);
-  const found = await presentPullSubscription({ registry, clock }, key);
+  const found = requirePull(await presentSubscription({ registry, clock }, key));
   const rotation = rotateSecrets(found.destination.tokens ?? [], stored, { now, graceMs });
   if (rotation.kind === 'too_many')
     throw new RefusedRequest(
@@ -199,8 +198,14 @@ export function accesses(context: Pick<ApiPorts, 'registry' | 'clock'>): readonl
       base: OPERATED,
       id: 'operatePull',
       authorisation: {},
-      subscriptionOf: async ({ req }) => presentPullSubscription(context, subscriptionKey(req.param())),
-      answererOf: async ({ req }) => recordedPullSubscription(context, subscriptionKey(req.param())),
+      subscriptionOf: async ({ req }) =>
+        requirePull(await presentSubscription(context, subscriptionKey(req.param()))),
+      answererOf: async ({ req }) => {
+        const { queue, subscriptionId } = subscriptionKey(req.param());
+        const found = await context.registry.findSubscription(queue, subscriptionId);
+        if (!isOnRecord(found)) throw notFound('such subscription');
+        return requirePull(found);
+      },
       callerOf: ({ env }) => env.caller,
     },
     {

@@ -57,7 +57,6 @@ export function addBooksRoutes(addRoute: AddRoute, dependencies: ApiDependencies
         'Counted from the stored records. A long window is split into pages: follow `links` and add up the counts.',
       query: booksQuery,
       answers: { 200: json('The counts of the window, or of one page of it.', booksAnswerSchema) },
-      refuses: [400, 404],
     },
     async (context) => {
       const {
@@ -82,8 +81,7 @@ export function addBooksRoutes(addRoute: AddRoute, dependencies: ApiDependencies
       const { since, until } = view;
       const shown = { since, until, deleted, subscription: subscriptionId };
       const links = nextLinks(`${queuePath(queue)}/books`, { marker: next?.marker }, shown);
-      const answer: z.input<typeof booksAnswerSchema> = { ...view, links };
-      return context.json(answer);
+      return context.json({ ...view, links } satisfies z.input<typeof booksAnswerSchema>);
     },
   );
 }

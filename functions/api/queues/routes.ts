@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { Queue } from '../../../shared/domain/subscription/subscription.ts';
 import { errorOf } from '../../../shared/domain/errors.ts';
-import { deleteQueue, removeAtOnce } from './delete-queue.ts';
+import { type Registry, REMOVAL_BUDGET_MS } from '../../../shared/ports/subscriptions.ts';
 import { pageWithinAnswerSize, linksSchema, nextLinks, pageQuery } from '../paging.ts';
 import { queueDifference, queueDigest } from '../audit.ts';
 import type { ApiDependencies } from '../dependencies.ts';
@@ -20,16 +20,15 @@ import {
 } from './metadata.ts';
 import { parseWith, readJson, readOptionalJson } from '../request-json.ts';
 
-/** The registered media type of JSON patches, Zaqar's, and plain JSON. All are read alike. */
-const PATCH_TYPES = [
-  'application/json-patch+json',
-  'application/openstack-messaging-v2.0-json-patch',
-  'application/json',
-];
+/** By the registered media type of JSON patches, Zaqar's, and plain JSON. All are read alike. */
+const PATCH_CONTENT = {
+  'application/json-patch+json': { schema: queuePatchSchema },
+  'application/openstack-messaging-v2.0-json-patch': { schema: queuePatchSchema },
+  'application/json': { schema: queuePatchSchema },
+};
 
 export function addQueueRoutes(addRoute: AddRoute, dependencies: ApiDependencies): void {
-  const { registry, clock, audit } = dependencies;
-  const { settings } = dependencies;
+  const { registry, clock, audit, settings } = dependencies;
 
   addRoute(
     {
@@ -48,16 +47,19 @@ export function addQueueRoutes(addRoute: AddRoute, dependencies: ApiDependencies
         pageWithinAnswerSize(
           request,
           (asked) => registry.listQueues(asked, name),
-          (queue) => queueListItem(queue, detailed),
+          ({ name: listed, metadata }) => ({
+            name: listed,
+            href: queuePath(listed),
+            ...(detailed && { metadata }),
+          }),
         ),
         with_count && request.marker === undefined ? registry.countQueues(name) : undefined,
       ]);
-      const answer: z.input<typeof queueListSchema> = {
+      return context.json({
         queues: page.items,
         links: nextLinks(QUEUES, page, { limit: request.limit, detailed, with_count, name }),
         ...(count === undefined ? {} : { count }),
-      };
-      return context.json(answer);
+      } satisfies z.input<typeof queueListSchema>);
     },
   );
 
@@ -73,7 +75,6 @@ export function addQueueRoutes(addRoute: AddRoute, dependencies: ApiDependencies
         201: withLocation(noBody('The queue is created.')),
         204: withLocation(noBody('The queue existed; its metadata is replaced.')),
       },
-      refuses: [400, 404, 409, 413],
     },
     async (context) => {
       const name = queueName(context.req.param('queue'));
@@ -97,9 +98,8 @@ export function addQueueRoutes(addRoute: AddRoute, dependencies: ApiDependencies
       id: 'patchQueue',
       tag: 'queues',
       summary: 'Changes the metadata of a queue with a JSON patch (RFC 6902)',
-      body: { schema: queuePatchSchema, mediaTypes: PATCH_TYPES, required: true },
+      body: { required: true, content: PATCH_CONTENT },
       answers: { 200: json('The metadata after the patch.', shownMetadata) },
-      refuses: [400, 404, 409, 413],
     },
     async (context) => {
       const name = queueName(context.req.param('queue'));
@@ -125,7 +125,6 @@ export function addQueueRoutes(addRoute: AddRoute, dependencies: ApiDependencies
       tag: 'queues',
       summary: 'Shows the metadata of a queue',
       answers: { 200: json('The metadata.', shownMetadata) },
-      refuses: [400, 404],
     },
     async (context) => {
       const queue = await registry.findQueue(queueName(context.req.param('queue')));
@@ -149,13 +148,37 @@ export function addQueueRoutes(addRoute: AddRoute, dependencies: ApiDependencies
       const name = queueName(context.req.param('queue'));
       await deleteQueue(dependencies, name);
       audit(context.env.caller, { change: 'queue_deleted', queue: name });
-      // The queue is deleted even if this fails; operate removes the rest.
-      await removeAtOnce(dependencies, name).catch((error: unknown) => {
-        dependencies.reportFault(errorOf(error), { ...context.env.caller, queue: name });
-      });
+      // So that a small queue can be created again at once. If this fails, operate removes the rest.
+      const until = clock.now() + REMOVAL_BUDGET_MS;
+      await registry
+        .removeDeletedQueue(name, () => clock.now() < until)
+        .catch((error: unknown) => {
+          dependencies.reportFault(errorOf(error), { ...context.env.caller, queue: name });
+        });
       return context.body(null, 204);
     },
   );
+}
+
+/** Keeps operate from removing the same subscriptions while the request does. */
+const OPERATE_AFTER_SECONDS = 2;
+
+/**
+ * Deletes a queue with its subscriptions. operate then removes the subscriptions that the request left, and cancels
+ * pending deliveries. Idempotent: a repeat completes a deletion that a crash interrupted.
+ * @throws when the operation could not be sent; a repeat sends it
+ */
+export async function deleteQueue(
+  {
+    registry,
+    clock,
+    operations,
+  }: Pick<ApiDependencies, 'clock' | 'operations'> & { registry: Pick<Registry, 'deleteQueue'> },
+  queue: string,
+): Promise<void> {
+  const deletedAt = clock.now();
+  await registry.deleteQueue(queue, deletedAt);
+  await operations.send({ kind: 'cancellation', queue, deletedAt }, OPERATE_AFTER_SECONDS);
 }
 
 /** As in Zaqar. `name`: a part of the name. `with_count`: the first page contains the number of all queues. */
@@ -175,11 +198,3 @@ const queueListSchema = z.object({
   links: linksSchema,
   count: z.int().exactOptional(),
 });
-
-function queueListItem({ name, metadata }: Queue, detailed: boolean) {
-  return {
-    name,
-    href: queuePath(name),
-    ...(detailed && { metadata }),
-  };
-}

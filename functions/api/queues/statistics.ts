@@ -33,7 +33,6 @@ export function addStatisticsRoute(addRoute: AddRoute, dependencies: ApiDependen
       description: `Counted about as it happens, by best effort; the reconciliation report counts exactly. The window is widened to whole steps; at most ${MAX_POINTS} steps and ${MAX_DAYS} days. Percentiles are within 12 %.`,
       query: statisticsQuery,
       answers: { 200: json('The steps of the window, and its total.', statisticsViewSchema) },
-      refuses: [400, 404],
     },
     async (context) => {
       const { step, ...asked } = parseWith(statisticsQuery, context.req.query());
@@ -45,7 +44,7 @@ export function addStatisticsRoute(addRoute: AddRoute, dependencies: ApiDependen
         : new Map<number, RunningCounters>();
       const total = noCounters();
       for (const counters of steps.values()) addTo(total, counters);
-      const answer: z.input<typeof statisticsViewSchema> = {
+      return context.json({
         queue,
         enabled,
         since: timeText(window.since),
@@ -53,8 +52,7 @@ export function addStatisticsRoute(addRoute: AddRoute, dependencies: ApiDependen
         stepSeconds: stepMs / 1000,
         points: [...steps].map(([at, counters]) => ({ at: timeText(at), ...countersViewOf(counters) })),
         total: countersViewOf(total),
-      };
-      return context.json(answer);
+      } satisfies z.input<typeof statisticsViewSchema>);
     },
   );
 }

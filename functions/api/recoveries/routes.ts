@@ -26,10 +26,10 @@ import {
   recoveryViewSchema,
 } from '../../../shared/wire/views/recovery.ts';
 import type { ApiDependencies } from '../dependencies.ts';
-import { invalidFields, notFound, type RefusedRequest } from '../errors.ts';
+import { invalidFields, notFound } from '../errors.ts';
 import { existingQueue } from '../existing.ts';
 import { isOrderedWindow, timeField, WINDOW_ORDER_ERROR } from '../fields.ts';
-import { linksSchema, nextLinks, pageFields, pageQuery, pageRequest } from '../paging.ts';
+import { linksSchema, nextLinks, pageFields, pageQuery } from '../paging.ts';
 import { queueName, queuePath, subscriptionIdField } from '../paths.ts';
 import { parseWith, readJson } from '../request-json.ts';
 import { type AddRoute, json, jsonBody, noBody, withLinks, withLocation } from '../route.ts';
@@ -76,9 +76,7 @@ export function addRecoveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
     async (context) => {
       const queue = queueName(context.req.param('queue'));
       const selection = recoverySelection(queue, (await readJson(context.req)).value);
-      const result = await startRecovery(dependencies, selection);
-      if (result.kind !== 'started') throw startRefused(result);
-      const view = recoveryView(result.recovery);
+      const view = recoveryView(await startRecovery(dependencies, selection));
       const { id, since, until, subscription, status } = view;
       audit(context.env.caller, {
         change: 'recovery_started',
@@ -104,17 +102,15 @@ export function addRecoveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
       summary: 'Lists recoveries, newest first',
       query: pageQuery,
       answers: { 200: json('A page of recoveries.', recoveryPageSchema) },
-      refuses: [400, 404],
     },
     async (context) => {
-      const request = pageRequest(context.req.query());
+      const request = parseWith(pageQuery, context.req.query());
       const queue = await existingQueue(dependencies, context.req.param('queue'));
       const page = await recoveries.list(queue, request);
-      const answer: z.input<typeof recoveryPageSchema> = {
+      return context.json({
         recoveries: page.items.map(recoveryView),
         links: nextLinks(recoveriesPath(queue), page, { limit: request.limit }),
-      };
-      return context.json(answer);
+      } satisfies z.input<typeof recoveryPageSchema>);
     },
   );
 
@@ -126,7 +122,6 @@ export function addRecoveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
       tag: 'recoveries',
       summary: 'Shows the progress of a recovery',
       answers: { 200: json('The recovery.', recoveryViewSchema) },
-      refuses: [400, 404],
     },
     async (context) => context.json(recoveryView(await existingRecovery(dependencies, context.req.param()))),
   );
@@ -177,21 +172,6 @@ function isRecoveryId(id: string): boolean {
   return /^[A-Za-z0-9_-]{1,80}$/.test(id);
 }
 
-function startRefused(result: Exclude<StartResult, { kind: 'started' }>): RefusedRequest {
-  switch (result.kind) {
-    case 'no_such_queue':
-      return notFound('such queue');
-    case 'window_empty':
-      return invalidFields([{ field: 'since', message: 'is in the future' }]);
-    case 'window_too_old': {
-      const oldest = timeText(result.olderThan);
-      return invalidFields([
-        { field: 'since', message: `must not be before ${oldest}: older records may have expired` },
-      ]);
-    }
-  }
-}
-
 /** @throws RefusedRequest */
 function recoverySelection(queue: string, value: unknown): RecoverySelection {
   const { subscription, ...selection } = parseWith(recoveryRequestSchema, value);
@@ -214,7 +194,6 @@ export function addRecoveryOutcomesRoute(addRoute: AddRoute, dependencies: ApiDe
         'version of Posthaste, which did not store its deliveries. Records that cannot be read are not counted.',
       query: outcomesQuery,
       answers: { 200: json('The counts, or one page of them.', outcomesAnswerSchema) },
-      refuses: [400, 404],
     },
     async (context) => {
       const { marker } = parseWith(outcomesQuery, context.req.query());
@@ -228,12 +207,11 @@ export function addRecoveryOutcomesRoute(addRoute: AddRoute, dependencies: ApiDe
           subscriptionId: key.subscriptionId,
         });
       const path = `${recoveriesPath(recovery.selection.queue)}/${recovery.id}/outcomes`;
-      const answer: z.input<typeof outcomesAnswerSchema> = {
+      return context.json({
         known: recovery.pages !== undefined,
         subscriptions: outcomes.map(recoveryOutcomesView),
         links: nextLinks(path, rest, {}),
-      };
-      return context.json(answer);
+      } satisfies z.input<typeof outcomesAnswerSchema>);
     },
   );
 }
@@ -292,18 +270,9 @@ async function readPage(
 const BEGIN_AFTER_SECONDS = 3;
 
 /**
- * `window_empty`: the window begins in the future. `window_too_old`: records from before `olderThan` may have expired.
- */
-type StartResult =
-  | { kind: 'started'; recovery: Recovery }
-  | { kind: 'no_such_queue' }
-  | { kind: 'window_empty' }
-  | { kind: 'window_too_old'; olderThan: number };
-
-/**
  * Starts a recovery of the deliveries that have failed so far. Sends the operation before it writes the record, because
  * operate drops an operation without a record; in the reverse order, a crash would leave a recovery that never ends.
- * @throws when the recovery could not be started; then nothing is replayed
+ * @throws RefusedRequest, or when the recovery could not be started; then nothing is replayed
  */
 export async function startRecovery(
   context: Pick<ApiDependencies, 'recoveries' | 'operations' | 'clock' | 'newId'> & {
@@ -311,23 +280,27 @@ export async function startRecovery(
     settings: BodyRetention;
   },
   asked: RecoverySelection,
-): Promise<StartResult> {
+): Promise<Recovery> {
   const { registry, recoveries, operations, clock, newId, settings } = context;
   const now = clock.now();
   const selection = { ...asked, until: Math.min(asked.until, now) };
-  if (selection.since >= selection.until) return { kind: 'window_empty' };
+  if (selection.since >= selection.until)
+    throw invalidFields([{ field: 'since', message: 'is in the future' }]);
   const { queue } = selection;
   const found = await registry.findQueue(queue);
-  if (found === undefined) return { kind: 'no_such_queue' };
+  if (found === undefined) throw notFound('such queue');
   const retained = { retentionDays: queueMember('_retention_days', found.metadata) };
-  const olderThan = now - bodyRetentionMs(settings, retained);
-  if (selection.since < olderThan) return { kind: 'window_too_old', olderThan };
+  const oldest = now - bodyRetentionMs(settings, retained);
+  if (selection.since < oldest) {
+    const message = `must not be before ${timeText(oldest)}: older records may have expired`;
+    throw invalidFields([{ field: 'since', message }]);
+  }
   const at = { now, retentionMs: settings.retentionMs };
   const recovery = newRecovery(recoveryIdOf(now, newId()), selection, at);
   const operation = { kind: 'recovery', queue, recoveryId: recovery.id, orderedAt: now } as const;
   await operations.send(operation, BEGIN_AFTER_SECONDS);
   await recoveries.create(recovery);
-  return { kind: 'started', recovery };
+  return recovery;
 }
 
 /** operate writes the record once for each page. */
@@ -343,7 +316,7 @@ async function stopRecovery(
   id: string,
 ): Promise<'stopped' | 'over' | undefined> {
   let current = await recoveries.find(queue, id);
-  const stop = async () => {
+  const stop = async (): Promise<'stopped' | 'over' | 'again' | undefined> => {
     if (current === undefined) return undefined;
     if (current.state !== 'running') return 'over';
     const at = { now: clock.now(), retentionMs: settings.retentionMs };
@@ -352,9 +325,5 @@ async function stopRecovery(
     current = saving.current;
     return 'again';
   };
-  return withRetriedWrites<'stopped' | 'over' | undefined>(
-    stop,
-    contended(`recovery ${queue}/${id}`),
-    MAX_TRIES,
-  );
+  return withRetriedWrites(stop, contended(`recovery ${queue}/${id}`), MAX_TRIES);
 }

@@ -41,6 +41,10 @@ const versionsSchema = z.object({
   ),
 });
 
+const VERSIONS: z.input<typeof versionsSchema> = {
+  versions: [{ id: '2', status: 'CURRENT', links: [{ href: '/v2', rel: 'self' }] }],
+};
+
 /**
  * The routes about the service itself.
  * @param routes all routes of the API; may be incomplete until the first request
@@ -84,12 +88,7 @@ export function addServiceRoutes(
       answers: { 300: json('The only version.', versionsSchema) },
       refuses: [],
     },
-    (context) => {
-      const answer: z.input<typeof versionsSchema> = {
-        versions: [{ id: '2', status: 'CURRENT', links: [{ href: '/v2', rel: 'self' }] }],
-      };
-      return context.json(answer, 300);
-    },
+    (context) => context.json(VERSIONS, 300),
   );
 
   addRoute(
@@ -154,19 +153,8 @@ function homeOf(routes: readonly Route[]): z.input<typeof homeSchema> {
   };
 }
 
-type Check = 'subscriptionsTable' | 'deliveriesTable' | 'queues';
-
-/**
- * `queues`: waiting messages; `delayed`: those not visible yet. These and `overdue` are absent if their check failed.
- * `faults` are for the log.
- */
-type Health = {
-  checks: Record<Check, 'ok' | 'failing'>;
-  queues?: Record<string, number>;
-  delayed?: Record<string, number>;
-  overdue?: number;
-  faults: readonly Error[];
-};
+/** `faults` are for the log. */
+type Health = Omit<z.input<typeof healthSchema>, 'status' | 'retentionDays'> & { faults: readonly Error[] };
 
 /** Counting stops here, to bound the cost. */
 const MAX_OVERDUE = 1_000;

@@ -42,7 +42,6 @@ export function addSubscriptionChangeRoutes(addRoute: AddRoute, dependencies: Ap
           changedSubscriptionSchema,
         ),
       },
-      refuses: [400, 404, 409, 413],
     },
     async (context) => {
       const { caller, publicUrl } = context.env;

@@ -11,12 +11,10 @@ import {
   type SubscriptionOptions,
   isPresent,
 } from '../../../shared/domain/subscription/subscription.ts';
-import type { Clock } from '../../../shared/ports/clock.ts';
-import type { Operations } from '../../../shared/ports/queues.ts';
 import type { Registry, RegistryChange } from '../../../shared/ports/subscriptions.ts';
 import { bytesOf } from '../../../shared/domain/subscription/room.ts';
 import type { ApiPorts } from '../dependencies.ts';
-import { invalidFields, type RefusedRequest } from '../errors.ts';
+import { invalidFields } from '../errors.ts';
 import { type RoomContext, takeRoom, type SubscriptionRequest } from './subscribe.ts';
 import {
   canConfirm,
@@ -60,8 +58,8 @@ export async function updateSubscription(
   key: SubscriptionKey,
   change: SubscriptionChange,
 ): Promise<UpdateResult> {
-  const { destination } = change;
   const prepared = await prepareUpdate(context, key, change);
+  const { destination } = prepared;
   return destination === undefined
     ? changePresent(context, key, editOf(prepared, context.clock.now()))
     : changeDestination(context, key, { ...prepared, destination });
@@ -79,7 +77,11 @@ async function changeDestination(
   const sealed = await context.secretSealer.seal(key, secret);
   const edit = editOf(change, context.clock.now());
   const result = await changePresent(context, key, (current) => {
-    if (current.destination.kind !== destination.kind) throw kindForGood();
+    // Deliveries that wait to be received would have no job and no wake-up that sends them.
+    if (current.destination.kind !== destination.kind) {
+      const message = 'cannot change between pull: and a URL; create another subscription';
+      throw invalidFields([{ field: 'subscriber', message }]);
+    }
     const isRotated = change.secret !== 'keep' && hasNewOrigin(current.destination, destination);
     const after = { ...edit(current), ...(isRotated && { secrets: [{ sealed }] }) };
     if (!mustConfirm(current, after, mustConfirmNew)) return after;
@@ -88,12 +90,6 @@ async function changeDestination(
   });
   const isRotated = result.kind === 'changed' && result.after.secrets?.[0]?.sealed === sealed;
   return isRotated ? { ...result, secret } : result;
-}
-
-/** Deliveries that wait to be received would have no job and no wake-up that sends them. */
-function kindForGood(): RefusedRequest {
-  const message = 'cannot change between pull: and a URL; create another subscription';
-  return invalidFields([{ field: 'subscriber', message }]);
 }
 
 /** How long operate waits for the change to be written. Its second pass covers slower writes. */
@@ -147,11 +143,7 @@ export async function unsubscribe(
     registry,
     clock,
     operations,
-  }: {
-    registry: Pick<Registry, 'markDeleted'>;
-    clock: Pick<Clock, 'now'>;
-    operations: Operations;
-  },
+  }: Pick<ApiPorts, 'clock' | 'operations'> & { registry: Pick<Registry, 'markDeleted'> },
   key: SubscriptionKey,
 ): Promise<Subscription | undefined> {
   const marked = await registry.markDeleted({ ...key, now: clock.now() });
@@ -192,9 +184,8 @@ function editOf(change: PreparedChange, now: number) {
 
 function withName(name: SubscriptionChange['name'], current: Subscription): Subscription {
   if (typeof name === 'string') return { ...current, name };
-  const unnamed = { ...current };
-  if (name === null) delete unnamed.name;
-  return unnamed;
+  const { name: _, ...unnamed } = current;
+  return name === null ? unnamed : { ...current };
 }
 
 function withNewOptions(options: SubscriptionOptions, current: Subscription, now: number): Subscription {
@@ -212,8 +203,6 @@ function withoutStoredCredentials(subscription: Subscription): Subscription {
 
 function withTtl(ttl: number | null, current: Subscription, now: number): Subscription {
   if (ttl !== null) return { ...current, ttl, expiresAt: now + ttl * 1000 };
-  const endless = { ...current };
-  delete endless.ttl;
-  delete endless.expiresAt;
+  const { ttl: _ttl, expiresAt: _end, ...endless } = current;
   return endless;
 }

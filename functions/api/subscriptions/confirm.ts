@@ -47,7 +47,6 @@ export function addConfirmationRoutes(addRoute: AddRoute, dependencies: ApiDepen
       summary: 'Confirms a subscription without its link, or revokes its confirmation',
       body: jsonBody(confirmationSchema),
       answers: { 204: noBody('The subscription is in the requested state.') },
-      refuses: [400, 404, 409, 413],
     },
     async (context) => {
       const key = subscriptionKey(context.req.param());
@@ -85,8 +84,7 @@ export function addConfirmationRoutes(addRoute: AddRoute, dependencies: ApiDepen
           (await confirm(dependencies, { queue, subscriptionId }, query.data.token));
         if (!isConfirmed) throw notFound('subscription that waits for this confirmation');
         dependencies.audit(context.env.caller, { change: 'subscription_confirmed', queue, subscriptionId });
-        const answer: z.input<typeof confirmedSchema> = { confirmed: true };
-        return context.json(answer);
+        return context.json({ confirmed: true } satisfies z.input<typeof confirmedSchema>);
       },
     );
   }

@@ -72,7 +72,6 @@ export function addSubscriptionRoutes(addRoute: AddRoute, dependencies: ApiDepen
           withLocation(json('The id and the signing secret of the subscription.', subscribedSchema)),
         ),
       },
-      refuses: [400, 404, 409, 413],
     },
     async (context) => {
       const queue = queueName(context.req.param('queue'));
@@ -116,7 +115,6 @@ export function addSubscriptionRoutes(addRoute: AddRoute, dependencies: ApiDepen
           json('A page of subscriptions.', subscriptionListSchema),
         ),
       },
-      refuses: [400, 404],
     },
     async (context) => {
       const { match, ...request } = parseWith(subscriptionListQuery, context.req.query());
@@ -130,11 +128,10 @@ export function addSubscriptionRoutes(addRoute: AddRoute, dependencies: ApiDepen
         },
         (item) => subscriptionView(item, now),
       );
-      const answer: z.input<typeof subscriptionListSchema> = {
+      return context.json({
         subscriptions: page.items,
         links: nextLinks(subscriptionsPath(queue), page, { limit: request.limit, match }),
-      };
-      return context.json(answer);
+      } satisfies z.input<typeof subscriptionListSchema>);
     },
   );
 
@@ -146,7 +143,6 @@ export function addSubscriptionRoutes(addRoute: AddRoute, dependencies: ApiDepen
       tag: 'subscriptions',
       summary: 'Shows a subscription',
       answers: { 200: json('The current subscription.', subscriptionViewSchema) },
-      refuses: [400, 404],
     },
     async (context) => {
       const found = await presentSubscription(dependencies, subscriptionKey(context.req.param()));

@@ -30,11 +30,6 @@ export type SubscriptionRequest = Pick<
   'queue' | 'name' | 'destination' | 'options' | 'ttl' | 'disabled'
 > & { auth?: Auth };
 
-type SubscribeResult =
-  /** `secret` signs its requests; it is not shown again. */
-  | { kind: 'subscribed'; subscription: Subscription; secret: SigningSecret }
-  | { kind: 'conflict'; subscriptionId: string };
-
 /**
  * Adds a subscription, and creates its queue if it is missing, as Zaqar does. A subscriber that the queue already has
  * is a conflict. Where confirmation is required, the caller sends the link with `sendOwedConfirmation`.
@@ -43,14 +38,14 @@ type SubscribeResult =
 export async function subscribe(
   context: SubscribeContext,
   request: SubscriptionRequest,
-): Promise<SubscribeResult> {
+): Promise<({ kind: 'subscribed' } & NewSubscription) | Extract<AddResult, { kind: 'conflict' }>> {
   const mustConfirm = await requiresConfirmation(context, request.queue);
   const { subscription, secret } = await newSubscription(context, request, mustConfirm);
   const [added] = await addToQueue(context, [subscription]);
   return added?.kind === 'conflict' ? added : { kind: 'subscribed', subscription, secret };
 }
 
-/** A subscription that is not stored yet, with its plaintext secret. */
+/** `secret` signs its requests, in plaintext; it is not shown again. */
 type NewSubscription = { subscription: Subscription; secret: SigningSecret };
 
 /** @throws UnknownCredentialsError if a credential is redacted, RefusedRequest if `auth` cannot be used */

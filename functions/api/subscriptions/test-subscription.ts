@@ -8,7 +8,7 @@ import { acceptedVersion, VERSION_FOR_ONE } from '../../../shared/domain/message
 import { retainedFor, retentionOf } from '../../../shared/domain/retention.ts';
 import { pollInterval } from '../../../shared/domain/retry/poll-interval.ts';
 import { queueMember } from '../../../shared/domain/subscription/queue-metadata.ts';
-import { absenceOf } from '../../../shared/domain/subscription/subscription.ts';
+import { absenceOf, type SubscriptionKey } from '../../../shared/domain/subscription/subscription.ts';
 import type { Registry } from '../../../shared/ports/subscriptions.ts';
 import { storeBody } from '../../../shared/steps/keep-message.ts';
 import { type BodyRetention, bodyRetentionMs } from '../../../shared/steps/retention.ts';
@@ -39,40 +39,25 @@ export function addSubscriptionTestRoute(addRoute: AddRoute, dependencies: ApiDe
         200: json('The first attempt has ended, or the delivery ended without one.', testAnswerSchema),
         202: json('The first attempt has not finished yet.', testAnswerSchema),
       },
-      refuses: [400, 404, 409, 413],
     },
     async (context) => {
       queueName(context.req.param('queue'));
       const fields = testFields(await readOptionalJson(context.req));
       const key = subscriptionKey(context.req.param());
-      const { kind, delivery } = requireTested(await testSubscription(dependencies, { ...key, ...fields }));
+      const { isTried, delivery } = await testSubscription(dependencies, { ...key, ...fields });
       audit(context.env.caller, {
         change: 'subscription_tested',
         ...key,
         messageId: delivery.key.messageId,
       });
       const answer: z.input<typeof testAnswerSchema> = { delivery: deliveryView(delivery) };
-      return context.json(answer, kind === 'tried' ? 200 : 202);
+      return context.json(answer, isTried ? 200 : 202);
     },
   );
 }
 
-type TestedDelivery = Extract<TestResult, { kind: 'tried' | 'waiting' }>;
-
-/** @throws RefusedRequest */
-function requireTested(result: TestResult): TestedDelivery {
-  switch (result.kind) {
-    case 'tried':
-    case 'waiting':
-      return result;
-    case 'missing':
-      throw notFound('such subscription');
-    case 'refused':
-      throw new RefusedRequest('conflict', REFUSALS[result.why]);
-  }
-}
-
-const REFUSALS: Record<Extract<TestResult, { kind: 'refused' }>['why'], string> = {
+/** Why a subscription receives no requests now. */
+const REFUSALS = {
   disabled: 'the subscription is disabled and receives no requests; enable it first',
   subscription_unconfirmed: 'the subscriber has not confirmed the subscription yet and receives no requests',
 };
@@ -95,17 +80,8 @@ function testFields(json: Json): { type?: string; data?: string } {
   return { ...(type !== undefined && { type }), ...(data !== undefined && { data }) };
 }
 
-type TestContext = PublishToOneContext & Pick<ApiPorts, 'registry' | 'deliveries' | 'newId'>;
-
-/** `data` is the source text of a JSON value. */
-type TestRequest = { queue: string; subscriptionId: string; type?: string; data?: string };
-
-type TestResult =
-  /** `tried`: an attempt is recorded, or the delivery ended without one. `waiting`: neither happened in time. */
-  | { kind: 'tried' | 'waiting'; delivery: Delivery }
-  | { kind: 'missing' }
-  /** The subscription receives no requests now. */
-  | { kind: 'refused'; why: 'disabled' | 'subscription_unconfirmed' };
+/** `isTried`: an attempt is recorded, or the delivery ended without one. False: neither happened in time. */
+type TestResult = { isTried: boolean; delivery: Delivery };
 
 const TEST_TYPE = 'posthaste.test';
 const TEST_DATA = '{"test":true}';
@@ -120,24 +96,26 @@ const POLL_INTERVAL = { floor: 0.25, ceiling: 2, exponent: 1.5 };
 
 /**
  * Sends a message to one subscription, ignoring its filter and event types, and waits for the first attempt. The
- * message is recorded and retried like any other.
- * @throws when the message could not be recorded or sent
+ * message is recorded and retried like any other. `data` is the source text of a JSON value.
+ * @throws RefusedRequest; or when the message could not be recorded or sent
  */
-async function testSubscription(context: TestContext, request: TestRequest): Promise<TestResult> {
+async function testSubscription(
+  context: ApiDependencies,
+  request: SubscriptionKey & ReturnType<typeof testFields>,
+): Promise<TestResult> {
   const { registry, clock, newId } = context;
   const { queue, subscriptionId, type = TEST_TYPE, data = TEST_DATA } = request;
   const startedAt = clock.now();
   const absence = absenceOf(await registry.findSubscription(queue, subscriptionId), startedAt);
-  if (absence === 'disabled' || absence === 'subscription_unconfirmed') {
-    return { kind: 'refused', why: absence };
-  }
-  if (absence !== undefined) return { kind: 'missing' };
+  if (absence === 'disabled' || absence === 'subscription_unconfirmed')
+    throw new RefusedRequest('conflict', REFUSALS[absence]);
+  if (absence !== undefined) throw notFound('such subscription');
   const message: Message = { queue, id: newId(), type, timestamp: timeText(startedAt), data };
   return waitForAttempt(context, await publishToOne(context, message, subscriptionId), startedAt + WAIT_MS);
 }
 
 async function waitForAttempt(
-  { deliveries, clock, settings }: Pick<TestContext, 'deliveries' | 'clock' | 'settings'>,
+  { deliveries, clock, settings }: ApiDependencies,
   key: DeliveryKey,
   deadline: number,
 ): Promise<TestResult> {
@@ -145,15 +123,15 @@ async function waitForAttempt(
   let interval = pollInterval(POLL_INTERVAL);
   for (;;) {
     const delivery = await deliveries.find(key);
-    if (delivery !== undefined && isAttempted(delivery)) return { kind: 'tried', delivery };
+    if (delivery !== undefined && isAttempted(delivery)) return { isTried: true, delivery };
     // Its subscriber decides when it is tried.
-    if (delivery !== undefined && isReceivable(delivery)) return { kind: 'waiting', delivery };
+    if (delivery !== undefined && isReceivable(delivery)) return { isTried: false, delivery };
     const leftMs = deadline - clock.now();
     if (leftMs <= 0) {
       // The record that deliver will create when it receives the job.
       const { retentionMs } = settings;
       const pending = newDelivery({ key, acceptedAt: sentAt }, { now: sentAt, retentionMs });
-      return { kind: 'waiting', delivery: delivery ?? pending };
+      return { isTried: false, delivery: delivery ?? pending };
     }
     await clock.sleep(Math.min(interval.wait * 1000, leftMs));
     interval = interval.afterEmpty();

@@ -59,8 +59,6 @@ const importAnswerSchema = z.object({
   failed: z.array(errorSchema.extend({ line: lineNumber })),
 });
 
-type ImportAnswer = z.infer<typeof importAnswerSchema>;
-
 /** The route that imports subscriptions from JSON lines. */
 export function addImportRoute(addRoute: AddRoute, dependencies: ApiDependencies): void {
   const { audit, reportFault } = dependencies;
@@ -75,9 +73,8 @@ export function addImportRoute(addRoute: AddRoute, dependencies: ApiDependencies
       description:
         'Only this response contains the signing secrets of imported subscriptions. If a line failed with `internal`, send it again.',
       query: importQuery,
-      body: { schema: jsonLines, mediaTypes: ['application/jsonl'], required: false },
+      body: { required: false, content: { 'application/jsonl': { schema: jsonLines } } },
       answers: { 200: json('The result of each line.', importAnswerSchema) },
-      refuses: [400, 404, 409, 413],
     },
     async (context) => {
       const queue = queueName(context.req.param('queue'));
@@ -148,9 +145,7 @@ type LineRequest = { line: number; request: SubscriptionRequest };
 /** By line number. A line without a result was not processed. */
 type Results = Map<number, ImportResult>;
 
-type ImportSuccess = Extract<ImportResult, { subscription: unknown }>;
-
-function isSuccess(result: ImportResult): result is ImportSuccess {
+function isSuccess(result: ImportResult): result is Extract<ImportResult, { subscription: unknown }> {
   return 'subscription' in result;
 }
 
@@ -192,14 +187,26 @@ function chunksOf(requested: readonly LineRequest[]): readonly LineRequest[][] {
   return chunks;
 }
 
-function answerOf(lines: readonly Line[], results: Results, { requestId }: Caller): ImportAnswer {
-  const answer: ImportAnswer = { imported: 0, replaced: 0, unchanged: 0, subscriptions: [], failed: [] };
+function answerOf(lines: readonly Line[], results: Results, { requestId }: Caller) {
+  const answer: z.infer<typeof importAnswerSchema> = {
+    imported: 0,
+    replaced: 0,
+    unchanged: 0,
+    subscriptions: [],
+    failed: [],
+  };
   let room = MAX_ANSWER_BYTES - lines.length * SHORT_RESULT_BYTES;
   for (const { number: line } of lines) {
     const result = results.get(line);
     if (result !== undefined && isSuccess(result)) {
       answer[result.kind] += 1;
-      answer.subscriptions.push({ line, ...successView(result) });
+      answer.subscriptions.push({
+        line,
+        result: result.kind,
+        subscription_id: result.subscription.id,
+        ...(result.kind === 'imported' && { secret: secretText(result.secret) }),
+        ...confirmationView(result.subscription),
+      });
     } else {
       const refusal = result?.kind === 'refused' ? result.refusal : internalError(requestId);
       const fault = { line, ...errorBody(refusal) };
@@ -208,15 +215,6 @@ function answerOf(lines: readonly Line[], results: Results, { requestId }: Calle
     }
   }
   return answer;
-}
-
-function successView(result: ImportSuccess): Omit<z.infer<typeof successLine>, 'line'> {
-  return {
-    result: result.kind,
-    subscription_id: result.subscription.id,
-    ...(result.kind === 'imported' && { secret: secretText(result.secret) }),
-    ...confirmationView(result.subscription),
-  };
 }
 
 /** An upper bound for a line's result without its list of invalid fields. */
@@ -255,11 +253,11 @@ export function addExportRoute(addRoute: AddRoute, dependencies: ExportContext):
       description: 'Credentials are redacted, in headers and in `auth`.',
       query: exportQuery,
       answers: { 200: exportedLines },
-      refuses: [400, 404],
     },
     async (context) => {
       const queue = queueName(context.req.param('queue'));
-      const part = await readExport(dependencies, queue, context.req.query(), redactedLine);
+      const lineOf: LineOf = (subscription) => Promise.resolve(redactedExportLineOf(subscription));
+      const part = await readExport(dependencies, queue, context.req.query(), lineOf);
       return context.body(part.items.join(''), 200, headersOf(`${queuePath(queue)}/export`, part));
     },
   );
@@ -280,7 +278,6 @@ export function addCredentialsRoute(addRoute: AddRoute, secrets: SecretDependenc
         'Outside `/v2/queues`, so that it needs a separate permission. Each call is in the audit trail.',
       query: exportQuery,
       answers: { 200: exportedLines },
-      refuses: [400, 404],
     },
     secrets &&
       (async (context) => {
@@ -293,20 +290,6 @@ export function addCredentialsRoute(addRoute: AddRoute, secrets: SecretDependenc
         return context.body(part.items.join(''), 200, headersOf(CREDENTIALS.replace(':queue', queue), part));
       }),
   );
-}
-
-const redactedLine: LineOf = (subscription) => Promise.resolve(redactedExportLineOf(subscription));
-
-/** @throws RefusedRequest */
-async function readExport(
-  context: ExportContext,
-  queue: string,
-  query: unknown,
-  lineOf: LineOf,
-): Promise<Page<string>> {
-  const request = parseWith(exportQuery, query);
-  await existingQueue(context, queue);
-  return readExportPage(context, { queue, ...request }, lineOf);
 }
 
 function headersOf(path: string, page: Page<string>): Record<string, string> {
@@ -324,15 +307,17 @@ type LineOf = (subscription: Subscription) => Promise<string>;
 
 /**
  * The lines of the present subscriptions of a queue from `marker` on: at least one read; then up to 500 lines and 1 MiB.
- * @throws InvalidMarkerError
+ * @throws InvalidMarkerError, RefusedRequest
  */
-async function readExportPage(
+async function readExport(
   { registry, clock }: ExportContext,
-  { queue, marker }: { queue: string; marker?: string },
+  queue: string,
+  query: unknown,
   lineOf: LineOf,
 ): Promise<Page<string>> {
+  let { marker: next } = parseWith(exportQuery, query);
+  await existingQueue({ registry }, queue);
   let taken: readonly string[] = [];
-  let next = marker;
   for (;;) {
     const page = await registry.listSubscriptions(queue, { limit: PAGE_SIZE, marker: next });
     const now = clock.now();

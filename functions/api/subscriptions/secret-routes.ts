@@ -1,7 +1,9 @@
 import * as z from 'zod';
+import { isQueueName } from '../../../shared/domain/message/message.ts';
 import {
   makeSecret,
   parseSecret,
+  publicJwk,
   publicKeyText,
   SECRET_RULE,
   secretText,
@@ -19,18 +21,20 @@ import type { ApiDependencies, ApiPorts } from '../dependencies.ts';
 import { type AddRoute, json, optionalJsonBody } from '../route.ts';
 import { invalidFields, notFound, RefusedRequest } from '../errors.ts';
 import { seconds } from '../fields.ts';
-import { subscriptionKey } from '../paths.ts';
+import { isSubscriptionId, subscriptionKey } from '../paths.ts';
 import { parseWith, readOptionalJson } from '../request-json.ts';
 import {
   DEFAULT_GRACE_SECONDS,
   MAX_GRACE_SECONDS,
   MAX_SECRETS,
   rotateSecrets,
+  secretsInForce,
   type SealedSecret,
 } from '../../../shared/domain/subscription/secret-rotation.ts';
 
+/** The routes that give a subscription a new secret, and show its public keys. */
 export function addSecretRoutes(addRoute: AddRoute, dependencies: ApiDependencies): void {
-  const { audit } = dependencies;
+  const { audit, registry, clock } = dependencies;
 
   addRoute(
     {
@@ -48,7 +52,6 @@ export function addSecretRoutes(addRoute: AddRoute, dependencies: ApiDependencie
           rotationAnswerSchema,
         ),
       },
-      refuses: [400, 404, 409, 413],
     },
     async (context) => {
       const fields = rotationFields((await readOptionalJson(context.req)).value);
@@ -63,7 +66,52 @@ export function addSecretRoutes(addRoute: AddRoute, dependencies: ApiDependencie
       return context.json({ ...shown, ...end } satisfies z.input<typeof rotationAnswerSchema>);
     },
   );
+
+  // Open to every caller: receivers have no credentials, and the random id of a subscription cannot be guessed. Every
+  // refusal is the same, so that callers cannot learn which queues exist.
+  addRoute(
+    {
+      method: 'GET',
+      path: '/v2/queues/:queue/subscriptions/:subscription/jwks.json',
+      id: 'getPublicKeys',
+      tag: 'subscriptions',
+      summary: 'The public keys that verify the v1a signatures of a subscription, as a JWK set',
+      description:
+        'RFC 7517 and RFC 8037. The keys in force, the current one first. Needs no authorisation. 404 if there is none.',
+      answers: { 200: json('The keys.', jwksSchema) },
+      refuses: [404],
+      open: true,
+    },
+    async (context) => {
+      const { queue, subscription: id } = context.req.param();
+      const isName = isQueueName(queue) && isSubscriptionId(id);
+      const found = isName ? await registry.findSubscription(queue, id) : undefined;
+      const secrets = isPresent(found, clock.now()) ? secretsInForce(found.secrets ?? [], clock.now()) : [];
+      const keys = secrets.flatMap(({ publicKey }) =>
+        publicKey === undefined ? [] : [publicJwk(publicKey)],
+      );
+      if (keys.length === 0) throw notFound('subscription with public keys');
+      context.header('cache-control', `public, max-age=${MAX_AGE}`);
+      return context.json({ keys } satisfies z.input<typeof jwksSchema>);
+    },
+  );
 }
+
+const jwksSchema = z.object({
+  keys: z.array(
+    z.object({
+      kty: z.literal('OKP'),
+      crv: z.literal('Ed25519'),
+      x: z.string().describe('The public key, base64url.'),
+      kid: z.string().describe('The thumbprint of the key (RFC 7638).'),
+      use: z.literal('sig'),
+      alg: z.literal('EdDSA'),
+    }),
+  ),
+});
+
+/** In seconds. Shorter than any grace period that leaves receivers time. */
+const MAX_AGE = 300;
 
 /** @throws RefusedRequest */
 function requireRotated(result: RotateResult): Extract<RotateResult, { kind: 'rotated' }> {
@@ -109,6 +157,7 @@ const rotationAnswerSchema = z.object({
     .exactOptional(),
 });
 
+/** `secret`: the new secret, or the scheme of a secret to generate. */
 type RotationFields = { secret: SigningSecret | SigningScheme; graceMs: number };
 
 /** @throws RefusedRequest `invalid_request` naming the field, never its value. */
@@ -128,12 +177,6 @@ type RotateContext = Pick<ApiPorts, 'clock' | 'secretSealer' | 'randomBytes'> & 
   registry: Pick<Registry, 'findSubscription' | 'changeSubscription'>;
 };
 
-type RotateRequest = SubscriptionKey & {
-  /** The new secret, or the scheme of a secret to generate. */
-  secret: SigningSecret | SigningScheme;
-  graceMs: number;
-};
-
 type RotateResult =
   | { kind: 'rotated'; secret: SigningSecret; previousExpiresAt: number | undefined }
   | { kind: 'no_such_subscription' }
@@ -142,13 +185,13 @@ type RotateResult =
   | { kind: 'too_many'; until: number };
 
 /** Gives a subscription a new secret. The previous one stays in force until its grace period ends. */
-export async function rotateSecret(context: RotateContext, request: RotateRequest): Promise<RotateResult> {
-  const { registry, clock, secretSealer, randomBytes } = context;
-  const { queue, subscriptionId, graceMs } = request;
+export async function rotateSecret(
+  { registry, clock, secretSealer, randomBytes }: RotateContext,
+  { queue, subscriptionId, secret: given, graceMs }: SubscriptionKey & RotationFields,
+): Promise<RotateResult> {
   const found = await registry.findSubscription(queue, subscriptionId);
   if (!isPresent(found, clock.now())) return { kind: 'no_such_subscription' };
-  const secret =
-    typeof request.secret === 'string' ? makeSecret(request.secret, randomBytes) : request.secret;
+  const secret = typeof given === 'string' ? makeSecret(given, randomBytes) : given;
   const sealed = await secretSealer.seal({ queue, subscriptionId }, secret);
   const publicKey = publicKeyText(secret);
   const now = clock.now();
