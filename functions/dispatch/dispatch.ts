@@ -17,14 +17,13 @@ import type { Message, MessageKey } from '../../shared/domain/message/message.ts
 import { retainedFor, retentionOf } from '../../shared/domain/retention.ts';
 import { acceptedVersion, withAcceptedVersion } from '../../shared/domain/message/version.ts';
 import { DAY_MS } from '../../shared/domain/duration.ts';
-import type { Clock } from '../../shared/ports/clock.ts';
-import type { DeadLetters, DeliveryQueue } from '../../shared/ports/queues.ts';
 import type { Fact, Journal } from '../../shared/ports/journal.ts';
-import type { MessageRecord, MessageRecords } from '../../shared/ports/messages.ts';
+import type { MessageRecord } from '../../shared/ports/messages.ts';
 import type { Payloads } from '../../shared/ports/bodies.ts';
-import type { SubscriptionPage, Subscriptions } from '../../shared/ports/subscriptions.ts';
+import type { SubscriptionPage } from '../../shared/ports/subscriptions.ts';
 import type { ReceivedMessage } from '../../shared/wire/ingress/message.ts';
 import {
+  type DispatchContext,
   divideIntoChunks,
   type SendTiming,
   readLastPart,
@@ -34,27 +33,6 @@ import {
 } from './pages.ts';
 import { readMessage, storeBody } from '../../shared/steps/keep-message.ts';
 import { bodyRetentionMs, recordedUntil } from '../../shared/steps/retention.ts';
-
-export type DispatchContext = {
-  ports: {
-    clock: Clock;
-    subscriptions: Subscriptions;
-    messageRecords: MessageRecords;
-    payloads: Payloads;
-    deliveryQueue: DeliveryQueue;
-    deadLetters: DeadLetters;
-    journal: Journal;
-  };
-  settings: {
-    retentionMs: number;
-    retryAfterCapMs: number;
-    retainMessages: RetainedMessages;
-    /** Approximate number of subscriptions per job. */
-    firstAttemptsPerJob: number;
-  };
-  /** Whether the invocation has time for another page of subscriptions. */
-  hasTime: () => boolean;
-};
 
 /**
  * A parsed ingress message, or why it cannot be parsed (shared/wire/ingress/message.ts). `version` distinguishes

@@ -14,7 +14,8 @@ import {
   type ReceivedMessage,
 } from '../../shared/wire/ingress/message.ts';
 import { stringAttributes } from '../../shared/wire/jobs/dead-letter.ts';
-import { dispatch, type DispatchContext, type IngressResult } from './dispatch.ts';
+import { dispatch, type IngressResult } from './dispatch.ts';
+import type { DispatchContext } from './pages.ts';
 import type { SQSRecord } from 'aws-lambda';
 
 export type IngressContext = DispatchContext &

@@ -18,23 +18,33 @@ import {
   matchSubscriptions,
 } from '../../shared/domain/message/matching.ts';
 import type { MessageKey } from '../../shared/domain/message/message.ts';
+import type { RetainedMessages } from '../../shared/domain/message/vocabulary.ts';
 import { UnfinishedError } from '../../shared/domain/receives.ts';
 import type { ListedSubscription } from '../../shared/domain/subscription/subscription.ts';
+import type { Payloads } from '../../shared/ports/bodies.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
 import type { Journal } from '../../shared/ports/journal.ts';
 import type { MessageRecord, MessageRecords, NextPart } from '../../shared/ports/messages.ts';
-import type { DeliveryQueue } from '../../shared/ports/queues.ts';
+import type { DeadLetters, DeliveryQueue } from '../../shared/ports/queues.ts';
 import type { SubscriptionPage, Subscriptions } from '../../shared/ports/subscriptions.ts';
 
-type PagesContext = {
+export type DispatchContext = {
   ports: {
-    clock: Pick<Clock, 'now'>;
-    subscriptions: Pick<Subscriptions, 'page'>;
-    messageRecords: Pick<MessageRecords, 'addPart'>;
+    clock: Clock;
+    subscriptions: Subscriptions;
+    messageRecords: MessageRecords;
+    payloads: Payloads;
     deliveryQueue: DeliveryQueue;
+    deadLetters: DeadLetters;
     journal: Journal;
   };
-  settings: { firstAttemptsPerJob: number };
+  settings: {
+    retentionMs: number;
+    retryAfterCapMs: number;
+    retainMessages: RetainedMessages;
+    /** Approximate number of subscriptions per job. */
+    firstAttemptsPerJob: number;
+  };
   /** Whether the invocation has time for another page of subscriptions. */
   hasTime: () => boolean;
 };
@@ -48,7 +58,7 @@ type AcceptedContent = { content: MatchContent; body: BodyLocation; timing: Send
  * @throws UnfinishedError if there is no time for all of them
  */
 export async function sendPages(
-  context: PagesContext,
+  context: DispatchContext,
   record: MessageRecord,
   sent: AcceptedContent,
 ): Promise<void> {
@@ -75,7 +85,7 @@ type LastPart = {
  * another function instance may have used a different one. `firstPage`: as dispatch read it, for a queue deleted since.
  */
 export async function readLastPart(
-  { ports }: PagesContext,
+  { ports }: DispatchContext,
   record: MessageRecord,
   { content }: Pick<AcceptedContent, 'content'>,
   firstPage?: SubscriptionPage,
@@ -98,7 +108,7 @@ type MatchedPart = {
 };
 
 export async function sendJobs(
-  { ports }: Pick<PagesContext, 'ports'>,
+  { ports }: DispatchContext,
   { record, part, match }: MatchedPart,
   { body, timing }: AcceptedContent,
 ): Promise<void> {
@@ -113,7 +123,7 @@ export async function sendJobs(
 
 /** Sends the next part. Undefined: nothing is left, because the record was deleted or belongs to another message. */
 async function sendNextPart(
-  context: PagesContext,
+  context: DispatchContext,
   record: MessageRecord & { lastSubscriptionId: string },
   sent: AcceptedContent,
 ): Promise<MessageRecord | undefined> {
@@ -133,7 +143,7 @@ async function sendNextPart(
 }
 
 async function planNextPart(
-  { ports, settings }: PagesContext,
+  { ports, settings }: DispatchContext,
   record: MessageRecord & { lastSubscriptionId: string },
   content: MatchContent,
 ): Promise<{ next: NextPart; match: MatchResult }> {
@@ -165,12 +175,8 @@ function bucketsForNextPart(
   if (matching.length === 0) return bucketsOf(lastPartOf(record));
   const firstBucket = record.matched === 0 ? (record.firstBucket ?? 0) : endOfBuckets(record);
   const buckets = bucketsFor(matching.length);
-  const unchunkedCount = record.unchunked?.length ?? 0;
-  return {
-    firstBucket,
-    buckets,
-    ...divideIntoChunks(matching, buckets, firstAttemptsPerJob, unchunkedCount),
-  };
+  const chunks = divideIntoChunks(matching, buckets, firstAttemptsPerJob, record.unchunked?.length);
+  return { firstBucket, buckets, ...chunks };
 }
 
 /**
@@ -180,7 +186,7 @@ function bucketsForNextPart(
  * @throws UnfinishedError if there is no time for all of them
  */
 export async function resendLastPart(
-  context: PagesContext,
+  context: DispatchContext,
   record: MessageRecord,
   sent: AcceptedContent,
   last: LastPart,
@@ -216,7 +222,7 @@ function bucketsOf({ firstBucket = 0, buckets, chunks }: Buckets): Buckets {
   return { firstBucket, buckets, ...(chunks === undefined ? {} : { chunks }) };
 }
 
-function throwIfOutOfTime({ ports, hasTime }: PagesContext, { key }: MessageRecord): void {
+function throwIfOutOfTime({ ports, hasTime }: DispatchContext, { key }: MessageRecord): void {
   if (hasTime()) return;
   ports.journal.note({ fact: 'message_unfinished', message: key });
   throw new UnfinishedError();
