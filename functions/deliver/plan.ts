@@ -22,7 +22,14 @@ import type { DeliverContext } from './context.ts';
  * What becomes of a delivery. Everything that can fail is read for it before a lease is taken; only an immediate retry
  * is planned under the lease that it keeps.
  */
-export type Plan = RequestPlan | UnsentPlan;
+export type Plan =
+  | RequestPlan
+  /** Its receiver fetches it. */
+  | { kind: 'pull'; queue: Queue | undefined; subscription: Subscription }
+  /** `subscription`: an absent one, while its record stays. */
+  | { kind: 'cancel'; reason: CancelReason; subscription: Subscription | undefined }
+  /** Its message should exist, and does not. */
+  | { kind: 'missing_message' };
 
 /** Its destination is called. */
 export type RequestPlan = {
@@ -39,14 +46,6 @@ export type RequestPlan = {
   /** What starts the attempt; undefined: its message does. */
   trigger: AttemptTrigger | undefined;
 };
-
-export type UnsentPlan =
-  /** Its receiver fetches it. */
-  | { kind: 'pull'; queue: Queue | undefined; subscription: Subscription }
-  /** `subscription`: an absent one, while its record stays. */
-  | { kind: 'cancel'; reason: CancelReason; subscription: Subscription | undefined }
-  /** Its message should exist, and does not. */
-  | { kind: 'missing_message' };
 
 /** The subscription of a delivery and its queue. `absence`: why it gets no requests. */
 type Recipient = {
@@ -107,17 +106,8 @@ async function planFor(
       const credentials = await openedCredentials(secretOpener, subscription, clock.now());
       const payload = await render(stored.message, subscription);
       const pace = paceFor(context, { queue, subscription });
-      return {
-        kind: 'request',
-        queue,
-        subscription,
-        destination,
-        stored,
-        payload,
-        credentials,
-        pace,
-        trigger,
-      };
+      const request = { queue, subscription, destination, stored, payload, credentials, pace, trigger };
+      return { kind: 'request', ...request };
     }
   }
 }

@@ -13,9 +13,9 @@ import { recordResult } from '../../shared/steps/record-received.ts';
 import { writeTime } from '../../shared/steps/retention.ts';
 import type { DeliverContext } from './context.ts';
 import { completePendingSteps } from './pending-steps.ts';
-import type { UnsentPlan } from './plan.ts';
+import type { Plan } from './plan.ts';
 
-type PullPlan = Extract<UnsentPlan, { kind: 'pull' }>;
+type PullPlan = Extract<Plan, { kind: 'pull' }>;
 
 /**
  * Handles the work of a delivery whose subscriber fetches it (docs/pull.md): it waits on record from now on, or its

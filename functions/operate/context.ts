@@ -25,15 +25,6 @@ export type TimeLeft = () => number;
 /** Time needed to read a page and process ten deliveries when every SDK call is at its slowest, in milliseconds. */
 export const PAGE_MS = 20_000;
 
-/** An item whose processing threw an error. */
-type FailedItem<Item> = { item: Item; error: unknown };
-
-type BatchResult<Item, Result> = {
-  results: readonly Result[];
-  failed: readonly FailedItem<Item>[];
-  rest: readonly Item[];
-};
-
 /**
  * Processes the items, ten concurrently, until none or no time is left. A failed item does not stop the others: if a
  * service is down, the calls after the page fail too, and SQS redelivers the message.
@@ -42,9 +33,9 @@ export async function processItems<Item, Result>(
   items: readonly Item[],
   remaining: TimeLeft,
   work: (item: Item) => Promise<Result>,
-): Promise<BatchResult<Item, Result>> {
+): Promise<{ results: Result[]; failed: { item: Item; error: unknown }[]; rest: readonly Item[] }> {
   const results: Result[] = [];
-  const failed: FailedItem<Item>[] = [];
+  const failed: { item: Item; error: unknown }[] = [];
   for (let start = 0; start < items.length; start += CONCURRENCY) {
     if (remaining() < PAGE_MS) return { results, failed, rest: items.slice(start) };
     const group = items.slice(start, start + CONCURRENCY);

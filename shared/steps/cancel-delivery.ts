@@ -102,26 +102,20 @@ function isInAnotherBucket({ subscriptionId, bucket }: DeliveryKey, record: Mess
   );
 }
 
+/**
+ * Whether the message was sent to the subscription, as dispatch decides it but without filters (the record stores only
+ * how many subscriptions they excluded), and not all that was sent is on record.
+ */
 async function isExpected(
   context: InterventionContext,
-  key: DeliveryKey,
-  record: MessageRecord,
-): Promise<boolean> {
-  return (await wasActive(context, key, record)) && (await hasUnrecordedDeliveries(context, record));
-}
-
-/**
- * Whether the message was sent to the subscription, as dispatch decides it but without filters: the record stores
- * only how many subscriptions they excluded.
- */
-async function wasActive(
-  { ports }: InterventionContext,
   { queue, subscriptionId }: DeliveryKey,
   record: MessageRecord,
 ): Promise<boolean> {
-  const { subscription } = await ports.subscriptions.find(queue, subscriptionId, 'fresh');
+  const { subscription } = await context.ports.subscriptions.find(queue, subscriptionId, 'fresh');
+  const { acceptedAt } = record;
   const { listedAt } = partWith(record, subscriptionId);
-  return subscription !== undefined && wasActiveAt(subscription, { acceptedAt: record.acceptedAt, listedAt });
+  const wasActive = subscription !== undefined && wasActiveAt(subscription, { acceptedAt, listedAt });
+  return wasActive && (await hasUnrecordedDeliveries(context, record));
 }
 
 /** Whether fewer deliveries are recorded than matched, so that more will follow. */
