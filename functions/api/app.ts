@@ -15,10 +15,10 @@ import { isSubscriptionId } from './paths.ts';
 import { checkToken, type TokenRules } from './permission.ts';
 import type { AddRoute, Route } from './route.ts';
 import { accesses, addPullTokenRoute } from './pull/token.ts';
-import { addReceiveRoute } from './pull/receive-route.ts';
+import { addReceiveRoute } from './pull/receive.ts';
 import { addPullRoutes } from './pull/routes.ts';
 import { addQueueRoutes } from './queues/routes.ts';
-import { addRecoveryOutcomesRoute, addRecoveryRoutes } from './recoveries/routes.ts';
+import { addRecoveryRoutes } from './recoveries/routes.ts';
 import { addSecretRoutes } from './subscriptions/secret-routes.ts';
 import { addServiceRoutes } from './service/routes.ts';
 import { addSubscriptionTestRoute } from './subscriptions/test-subscription.ts';
@@ -50,7 +50,6 @@ export function createApi(dependencies: ApiDependencies, secrets?: SecretDepende
   addBooksRoutes(addRoute, dependencies);
   addStatisticsRoute(addRoute, dependencies);
   addRecoveryRoutes(addRoute, dependencies);
-  addRecoveryOutcomesRoute(addRoute, dependencies);
   addServiceRoutes(addRoute, dependencies, routes);
   return withRefusals(api, routes, dependencies);
 }

@@ -36,15 +36,9 @@ export function messageKey({ queue, message }: { queue: string; message: string 
  * The subscription of a path.
  * @throws RefusedRequest `invalid_request` naming `queue`, `not_found` where the text cannot be a subscription's id
  */
-export function subscriptionKey({
-  queue,
-  subscription,
-}: {
-  queue: string;
-  subscription: string;
-}): SubscriptionKey {
-  const key = { queue: queueName(queue), subscriptionId: subscription };
-  if (!isSubscriptionId(subscription)) throw notFound('such subscription');
+export function subscriptionKey(path: { queue: string; subscription: string }): SubscriptionKey {
+  const key = { queue: queueName(path.queue), subscriptionId: path.subscription };
+  if (!isSubscriptionId(key.subscriptionId)) throw notFound('such subscription');
   return key;
 }
 
@@ -77,11 +71,13 @@ const PARAMETERS: Readonly<Record<string, z.ZodType>> = {
 export function pathParameters(path: string): z.ZodObject | undefined {
   const names = [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name);
   if (names.length === 0) return undefined;
-  return z.object(Object.fromEntries(names.map((name) => [name, parameter(name)])));
-}
-
-function parameter(name: string): z.ZodType {
-  const schema = PARAMETERS[name];
-  if (schema === undefined) throw new Error(`Path parameter ${name} has no schema in PARAMETERS`);
-  return schema;
+  return z.object(
+    Object.fromEntries(
+      names.map((name) => {
+        const schema = PARAMETERS[name];
+        if (schema === undefined) throw new Error(`Path parameter ${name} has no schema in PARAMETERS`);
+        return [name, schema];
+      }),
+    ),
+  );
 }

@@ -21,9 +21,12 @@ export async function readText(request: RequestBody): Promise<string> {
   if (bytes.byteLength > MAX_MESSAGE_BYTES) {
     throw new RefusedRequest('too_large', `the request body is over ${MAX_MESSAGE_BYTES} bytes`);
   }
-  const text = decodeUtf8(bytes);
-  if (text === undefined) throw notJson();
-  return text;
+  try {
+    // Invalid bytes are not replaced, because published data must stay unchanged.
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch (error) {
+    throw error instanceof TypeError ? notJson() : error;
+  }
 }
 
 function notJson(): RefusedRequest {
@@ -33,16 +36,6 @@ function notJson(): RefusedRequest {
 /** Like `readJson`, but an empty body counts as `{}`. */
 export async function readOptionalJson(request: RequestBody): Promise<Json> {
   return (await request.arrayBuffer()).byteLength === 0 ? { source: '{}', value: {} } : readJson(request);
-}
-
-/** Undefined: not UTF-8. Invalid bytes are not replaced, because published data must stay unchanged. */
-function decodeUtf8(bytes: ArrayBuffer): string | undefined {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch (error) {
-    if (error instanceof TypeError) return undefined;
-    throw error;
-  }
 }
 
 /** @throws RefusedRequest `invalid_request`, which names each invalid field by its path */

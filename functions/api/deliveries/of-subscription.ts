@@ -161,17 +161,12 @@ async function updateRecord(records: Records, transition: Transition): Promise<W
   if (result.kind === 'written' || result.current !== undefined) return result;
   const found = await readChunk(records, transition.key);
   if (found?.delivery === undefined) return result;
-  await takeOutOfChunk(records, found.chunk, found.delivery);
-  return 'again';
-}
-
-async function takeOutOfChunk({ chunks }: Records, chunk: Chunk, delivery: Delivery): Promise<void> {
+  const { chunk, delivery } = found;
   const { subscriptionId } = delivery.key;
   const state = chunk.members?.get(subscriptionId);
-  await chunks.takeOut(
-    removeMember(chunk.key, subscriptionId, isSuccess(state) ? state : 'pending', delivery),
-    delivery,
-  );
+  const removal = removeMember(chunk.key, subscriptionId, isSuccess(state) ? state : 'pending', delivery);
+  await records.chunks.takeOut(removal, delivery);
+  return 'again';
 }
 
 function createRecord(records: Records, transition: Creation): Promise<WriteResult | 'again'> {

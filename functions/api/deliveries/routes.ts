@@ -164,10 +164,7 @@ async function payloadFor(
   return payload.kind === 'rendered' ? { body: payload.body.toString() } : { fault: payload.detail };
 }
 
-const deliveryListSchema = z.object({
-  deliveries: z.array(deliveryViewSchema),
-  links: linksSchema,
-});
+const deliveryListSchema = z.object({ deliveries: z.array(deliveryViewSchema), links: linksSchema });
 
 const undeliveredListSchema = z.object({
   deliveries: z.array(deliverySummarySchema),
@@ -188,15 +185,13 @@ const undeliveredQuery = z
   })
   .refine(isOrderedWindow, WINDOW_ORDER_ERROR);
 
-type Listing = { deliveryListings: Pick<DeliveryListings, 'newest' | 'records' | 'ofMessage'> };
-
 /**
  * Deliveries that are not delivered, newest first, as their records show them. The listing is eventually consistent, so
  * deliveries whose records no longer match are left out.
  * @throws InvalidMarkerError
  */
 async function listUndelivered(
-  { deliveryListings }: Listing,
+  { deliveryListings }: ApiDependencies,
   selection: DeliverySelection,
   request: PageRequest,
 ): Promise<Page<Delivery>> {
@@ -205,15 +200,13 @@ async function listUndelivered(
   for (const { error } of unreadable) throw error;
   const byKey = new Map(deliveries.map((delivery) => [nameOf(delivery.key), delivery]));
   const listed = items.flatMap(({ key }) => byKey.get(nameOf(key)) ?? []);
-  return { ...rest, items: listed.filter(({ status }) => isSelected(selection, status)) };
+  const isSelected = ({ status }: Delivery): boolean =>
+    selection.status === undefined ? status !== 'delivered' : status === selection.status;
+  return { ...rest, items: listed.filter(isSelected) };
 }
 
 function nameOf({ messageId, subscriptionId }: DeliveryKey): string {
   return `${messageId}#${subscriptionId}`;
-}
-
-function isSelected(selection: DeliverySelection, status: Delivery['status']): boolean {
-  return selection.status === undefined ? status !== 'delivered' : status === selection.status;
 }
 
 /**
@@ -221,7 +214,10 @@ function isSelected(selection: DeliverySelection, status: Delivery['status']): b
  * @throws InvalidMarkerError
  */
 export async function listOfMessage(
-  { messageRecords, deliveryListings }: Listing & Pick<ApiDependencies, 'messageRecords'>,
+  {
+    messageRecords,
+    deliveryListings,
+  }: Pick<ApiDependencies, 'messageRecords'> & { deliveryListings: Pick<DeliveryListings, 'ofMessage'> },
   message: MessageKey,
   request: PageRequest,
 ): Promise<Page<Delivery> | undefined> {

@@ -9,10 +9,8 @@ import { withoutLink } from '../../../shared/domain/message/confirmation-request
 import { messageIdOf, type MessageKey } from '../../../shared/domain/message/message.ts';
 import type { TraceContext } from '../../../shared/domain/message/trace-context.ts';
 import { isConfirmationId } from '../../../shared/domain/subscription/confirmation.ts';
-import type { Payloads } from '../../../shared/ports/bodies.ts';
-import type { Clock } from '../../../shared/ports/clock.ts';
 import type { DeliveryListings } from '../../../shared/ports/deliveries.ts';
-import type { MessageRecord, MessageRecords, MessageWindow } from '../../../shared/ports/messages.ts';
+import type { MessageRecord, MessageWindow } from '../../../shared/ports/messages.ts';
 import type { Page, PageRequest } from '../../../shared/ports/page.ts';
 import { readMessage } from '../../../shared/steps/keep-message.ts';
 import { spliceRaw } from '../../../shared/wire/json-slice.ts';
@@ -83,15 +81,9 @@ function ingressBody(queue: string, message: PostedMessage & { id: string }): st
   return spliceRaw({ queue, id, type, ttl, delay }, 'data', data);
 }
 
-type MessageStores = { messageRecords: MessageRecords; payloads: Payloads };
-
 /** A message with the states of its deliveries. Undefined: it does not exist, or dispatch has not received it yet. */
 export async function messageDetail(
-  {
-    messageRecords,
-    payloads,
-    deliveryListings,
-  }: MessageStores & { deliveryListings: Pick<DeliveryListings, 'tally'> },
+  { messageRecords, payloads, deliveryListings }: ApiDependencies,
   message: MessageKey,
 ): Promise<MessageDetail | undefined> {
   const record = await messageRecords.find(message);
@@ -120,14 +112,14 @@ export async function listMessages(
 ): Promise<Page<MessageListItem>> {
   const limit = Math.min(request.limit, MAX_LISTED);
   const page = await context.messageListings.newest(window, { ...request, limit });
-  const items = await Promise.all(page.items.map(({ key }) => listItem(context, key)));
+  const items = await Promise.all(
+    page.items.map(async ({ key }) => {
+      const record = await context.messageRecords.find(key);
+      return record && messageItem(context, record);
+    }),
+  );
   // The listing is eventually consistent: a record may have expired.
   return { ...page, items: items.filter((item) => item !== undefined) };
-}
-
-async function listItem(context: ApiDependencies, message: MessageKey): Promise<MessageListItem | undefined> {
-  const record = await context.messageRecords.find(message);
-  return record && messageItem(context, record);
 }
 
 /** A message with the states of its deliveries, where they are few. */
@@ -146,7 +138,7 @@ export async function messageItem(
  * first: from then on no function stores the data again. A repeat completes an interrupted erasure.
  */
 export async function eraseBody(
-  { messageRecords, payloads, clock }: MessageStores & { clock: Pick<Clock, 'now'> },
+  { messageRecords, payloads, clock }: Pick<ApiDependencies, 'messageRecords' | 'payloads' | 'clock'>,
   message: MessageKey,
 ): Promise<'erased' | 'no_such_message'> {
   const record = await messageRecords.eraseBody(message, clock.now());

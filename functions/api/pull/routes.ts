@@ -9,7 +9,7 @@ import { parseWith, readJson } from '../request-json.ts';
 import { type AddRoute, jsonBody, noBody } from '../route.ts';
 import { type Access, accesses } from './token.ts';
 import { answerReceived, type PullAnswer, MAX_RECEIPT_LENGTH, parseReceipt } from './answer.ts';
-import { addReceiveRoute } from './receive-route.ts';
+import { addReceiveRoute } from './receive.ts';
 
 const receipt = z.string().min(1).max(MAX_RECEIPT_LENGTH, `must be at most ${MAX_RECEIPT_LENGTH} characters`);
 

@@ -173,7 +173,7 @@ const OPERATED = '/v2/queues/:queue/subscriptions/:subscription';
 /** For subscribers, authorised by the token of the subscription. API Gateway lets these paths through. */
 const BY_TOKEN = '/v2/pull/:queue/:subscription';
 
-export type RouteContext = Context<ApiEnvironment, `/${string}/:queue/${string}/:subscription/${string}`>;
+type RouteContext = Context<ApiEnvironment, `/${string}/:queue/${string}/:subscription/${string}`>;
 
 /**
  * Who may use a route, and where it is. `subscriptionOf` returns the subscription that the caller may act for;

@@ -20,7 +20,7 @@ import { wasActiveAt } from '../../../shared/domain/message/matching.ts';
 import { retentionOf } from '../../../shared/domain/retention.ts';
 import { STATUSES, toRecord } from '../../../shared/domain/delivery/vocabulary.ts';
 import type { Clock } from '../../../shared/ports/clock.ts';
-import type { Deliveries, DeliveryListings } from '../../../shared/ports/deliveries.ts';
+import type { DeliveryListings } from '../../../shared/ports/deliveries.ts';
 import type {
   ListedMessage,
   MessageListings,
@@ -256,11 +256,9 @@ function placeIn(from: string | undefined): { marker: string | undefined; begun?
   return { marker: marker === '' ? undefined : marker, begun: begun.data };
 }
 
-type MatchContext = { deliveries: Pick<Deliveries, 'find'> };
-
 /** Returns the reconciliation report of a message for one subscription. */
-function countFor(context: MatchContext, subscription: NamedSubscription) {
-  return async (message: MessageRecord, tally: Tally): Promise<Books | undefined> => {
+function countFor(context: ApiDependencies, subscription: NamedSubscription): Count {
+  return async (message, tally) => {
     const match = await matchOf(context, message, subscription, tally);
     return match && booksOfMatch(message, match);
   };
@@ -271,7 +269,7 @@ function countFor(context: MatchContext, subscription: NamedSubscription) {
  * the subscription did not match.
  */
 async function matchOf(
-  { deliveries }: MatchContext,
+  { deliveries }: ApiDependencies,
   message: MessageRecord,
   { id, record: subscription }: NamedSubscription,
   tally: Tally,

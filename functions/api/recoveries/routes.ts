@@ -1,6 +1,5 @@
 import * as z from 'zod';
 import { contended, withRetriedWrites } from '../../../shared/domain/contention.ts';
-import type { DeliveryKey } from '../../../shared/domain/delivery/delivery.ts';
 import { RECOVERABLE_STATUSES } from '../../../shared/domain/delivery/vocabulary.ts';
 import {
   outcomesOf,
@@ -89,7 +88,7 @@ export function addRecoveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
           ...(status !== undefined && { status }),
         },
       });
-      return context.json(view, 202, { location: `${recoveriesPath(queue)}/${id}` });
+      return context.json(view, 202, { location: `${queuePath(queue)}/recoveries/${id}` });
     },
   );
 
@@ -109,7 +108,7 @@ export function addRecoveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
       const page = await recoveries.list(queue, request);
       return context.json({
         recoveries: page.items.map(recoveryView),
-        links: nextLinks(recoveriesPath(queue), page, { limit: request.limit }),
+        links: nextLinks(`${queuePath(queue)}/recoveries`, page, { limit: request.limit }),
       } satisfies z.input<typeof recoveryPageSchema>);
     },
   );
@@ -137,20 +136,47 @@ export function addRecoveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
       refuses: [400, 404, 409],
     },
     async (context) => {
-      const queue = queueName(context.req.param('queue'));
-      const id = context.req.param('recovery');
-      const result = isRecoveryId(id) ? await stopRecovery(dependencies, queue, id) : undefined;
-      if (result === undefined) throw notFound('such recovery');
-      if (result === 'stopped') {
-        audit(context.env.caller, { change: 'recovery_stopped', queue, recoveryId: id });
-      }
+      const recovery = await existingRecovery(dependencies, context.req.param());
+      const { id: recoveryId, selection } = recovery;
+      if ((await stopRecovery(dependencies, recovery)) === 'stopped')
+        audit(context.env.caller, { change: 'recovery_stopped', queue: selection.queue, recoveryId });
       return context.body(null, 204);
     },
   );
-}
 
-function recoveriesPath(queue: string): string {
-  return `${queuePath(queue)}/recoveries`;
+  addRoute(
+    {
+      method: 'GET',
+      path: `${RECOVERY}/outcomes`,
+      id: 'readRecoveryOutcomes',
+      tag: 'recoveries',
+      summary: 'Counts, per subscription, what became of the deliveries that a recovery reopened',
+      description:
+        'Counted from the records of the deliveries, in their present state. Many deliveries are split into pages: ' +
+        'follow `links` and add up the counts of each subscription. `known` is false for a recovery of an earlier ' +
+        'version of Posthaste, which did not store its deliveries. Records that cannot be read are not counted.',
+      query: outcomesQuery,
+      answers: { 200: json('The counts, or one page of them.', outcomesAnswerSchema) },
+    },
+    async (context) => {
+      const { marker } = parseWith(outcomesQuery, context.req.query());
+      const recovery = await existingRecovery(dependencies, context.req.param());
+      const { outcomes, unreadable, ...rest } = await readOutcomes(dependencies, recovery, marker);
+      for (const { key, error } of unreadable)
+        dependencies.reportFault(error, {
+          ...context.env.caller,
+          queue: key.queue,
+          messageId: key.messageId,
+          subscriptionId: key.subscriptionId,
+        });
+      const path = `${queuePath(recovery.selection.queue)}/recoveries/${recovery.id}/outcomes`;
+      return context.json({
+        known: recovery.pages !== undefined,
+        subscriptions: outcomes.map(recoveryOutcomesView),
+        links: nextLinks(path, rest, {}),
+      } satisfies z.input<typeof outcomesAnswerSchema>);
+    },
+  );
 }
 
 /**
@@ -180,42 +206,6 @@ function recoverySelection(queue: string, value: unknown): RecoverySelection {
   return { queue, ...selection, ...(subscription !== undefined && { subscriptionId: subscription }) };
 }
 
-export function addRecoveryOutcomesRoute(addRoute: AddRoute, dependencies: ApiDependencies): void {
-  addRoute(
-    {
-      method: 'GET',
-      path: '/v2/queues/:queue/recoveries/:recovery/outcomes',
-      id: 'readRecoveryOutcomes',
-      tag: 'recoveries',
-      summary: 'Counts, per subscription, what became of the deliveries that a recovery reopened',
-      description:
-        'Counted from the records of the deliveries, in their present state. Many deliveries are split into pages: ' +
-        'follow `links` and add up the counts of each subscription. `known` is false for a recovery of an earlier ' +
-        'version of Posthaste, which did not store its deliveries. Records that cannot be read are not counted.',
-      query: outcomesQuery,
-      answers: { 200: json('The counts, or one page of them.', outcomesAnswerSchema) },
-    },
-    async (context) => {
-      const { marker } = parseWith(outcomesQuery, context.req.query());
-      const recovery = await existingRecovery(dependencies, context.req.param());
-      const { outcomes, unreadable, ...rest } = await readOutcomes(dependencies, recovery, marker);
-      for (const { key, error } of unreadable)
-        dependencies.reportFault(error, {
-          ...context.env.caller,
-          queue: key.queue,
-          messageId: key.messageId,
-          subscriptionId: key.subscriptionId,
-        });
-      const path = `${recoveriesPath(recovery.selection.queue)}/${recovery.id}/outcomes`;
-      return context.json({
-        known: recovery.pages !== undefined,
-        subscriptions: outcomes.map(recoveryOutcomesView),
-        links: nextLinks(path, rest, {}),
-      } satisfies z.input<typeof outcomesAnswerSchema>);
-    },
-  );
-}
-
 const outcomesQuery = z.strictObject({ marker: pageFields.marker });
 
 const outcomesAnswerSchema = z.object({
@@ -223,8 +213,6 @@ const outcomesAnswerSchema = z.object({
   subscriptions: z.array(recoveryOutcomesViewSchema),
   links: linksSchema,
 });
-
-type Outcomes = { outcomes: readonly RecoveryOutcomes[] } & Pick<DeliveryRecords, 'unreadable'>;
 
 /** Pages of a recovery that are read in parallel, each with one request for up to 50 records. */
 const PAGES = 10;
@@ -238,32 +226,22 @@ const MAX_READS = 2;
  * @throws InvalidMarkerError
  */
 async function readOutcomes(
-  context: ApiDependencies,
+  { recoveries, deliveryListings }: ApiDependencies,
   { id, selection }: Recovery,
   from: string | undefined,
-): Promise<Outcomes & { marker: string | undefined }> {
-  const { recoveries } = context;
+) {
   let outcomes: readonly RecoveryOutcomes[] = [];
   const unreadable: DeliveryRecords['unreadable'][number][] = [];
   let marker = from;
   for (let reads = 0; reads < MAX_READS; reads += 1) {
     const page = await recoveries.keptPages(selection.queue, id, { limit: PAGES, marker });
-    const read = await Promise.all(page.items.map(({ keys }) => readPage(context, id, keys)));
-    outcomes = sumOfOutcomes([...outcomes, ...read.flatMap((part) => part.outcomes)]);
+    const read = await Promise.all(page.items.map(({ keys }) => deliveryListings.records(keys)));
+    outcomes = sumOfOutcomes([...outcomes, ...read.flatMap((part) => outcomesOf(id, part.deliveries))]);
     unreadable.push(...read.flatMap((part) => part.unreadable));
     ({ marker } = page);
     if (marker === undefined) break;
   }
   return { outcomes, unreadable, marker };
-}
-
-async function readPage(
-  { deliveryListings }: ApiDependencies,
-  recoveryId: string,
-  keys: readonly DeliveryKey[],
-): Promise<Outcomes> {
-  const { deliveries, unreadable } = await deliveryListings.records(keys);
-  return { outcomes: outcomesOf(recoveryId, deliveries), unreadable };
 }
 
 /** When operate begins, the eventually consistent listings have the latest failures, and the record is written. */
@@ -307,17 +285,16 @@ export async function startRecovery(
 const MAX_TRIES = { tries: 10 };
 
 /**
- * Stops a recovery after its current page. Undefined: there is no such recovery. `over`: it had already ended.
- * @throws ContendedError
+ * Stops a recovery after its current page. `over`: it had already ended.
+ * @throws ContendedError, RefusedRequest
  */
 async function stopRecovery(
   { recoveries, clock, settings }: ApiDependencies,
-  queue: string,
-  id: string,
-): Promise<'stopped' | 'over' | undefined> {
-  let current = await recoveries.find(queue, id);
-  const stop = async (): Promise<'stopped' | 'over' | 'again' | undefined> => {
-    if (current === undefined) return undefined;
+  recovery: Recovery,
+): Promise<'stopped' | 'over'> {
+  let current: Recovery | undefined = recovery;
+  const stop = async (): Promise<'stopped' | 'over' | 'again'> => {
+    if (current === undefined) throw notFound('such recovery');
     if (current.state !== 'running') return 'over';
     const at = { now: clock.now(), retentionMs: settings.retentionMs };
     const saving = await recoveries.save(nextVersion({ ...current, state: 'stopped' }, at));
@@ -325,5 +302,5 @@ async function stopRecovery(
     current = saving.current;
     return 'again';
   };
-  return withRetriedWrites(stop, contended(`recovery ${queue}/${id}`), MAX_TRIES);
+  return withRetriedWrites(stop, contended(`recovery ${recovery.selection.queue}/${recovery.id}`), MAX_TRIES);
 }

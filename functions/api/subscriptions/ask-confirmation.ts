@@ -27,9 +27,10 @@ export type SendConfirmationContext = NewConfirmationContext &
 const TOKEN_BYTES = 32;
 
 /** The token for the link, and the state that the subscription stores until the subscriber confirms. */
-export type Confirmation = { token: string; unconfirmed: PendingConfirmation };
-
-export function newConfirmation({ randomBytes, clock }: NewConfirmationContext): Confirmation {
+export function newConfirmation({ randomBytes, clock }: NewConfirmationContext): {
+  token: string;
+  unconfirmed: PendingConfirmation;
+} {
   const token = Buffer.from(randomBytes(TOKEN_BYTES)).toString('base64url');
   return { token, unconfirmed: { tokenHash: tokenHashOf(token), at: clock.now(), owed: true } };
 }

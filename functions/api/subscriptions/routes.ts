@@ -96,7 +96,7 @@ export function addSubscriptionRoutes(addRoute: AddRoute, dependencies: ApiDepen
         secret: secretText(secret),
         ...confirmationView(await sendOwedConfirmation(dependencies, subscription, publicUrl)),
       };
-      return context.json(answer, 201, { location: `${subscriptionsPath(queue)}/${id}` });
+      return context.json(answer, 201, { location: `${queuePath(queue)}/subscriptions/${id}` });
     },
   );
 
@@ -130,7 +130,7 @@ export function addSubscriptionRoutes(addRoute: AddRoute, dependencies: ApiDepen
       );
       return context.json({
         subscriptions: page.items,
-        links: nextLinks(subscriptionsPath(queue), page, { limit: request.limit, match }),
+        links: nextLinks(`${queuePath(queue)}/subscriptions`, page, { limit: request.limit, match }),
       } satisfies z.input<typeof subscriptionListSchema>);
     },
   );
@@ -149,8 +149,4 @@ export function addSubscriptionRoutes(addRoute: AddRoute, dependencies: ApiDepen
       return context.json(subscriptionView(found, clock.now()));
     },
   );
-}
-
-function subscriptionsPath(queue: string): string {
-  return `${queuePath(queue)}/subscriptions`;
 }
