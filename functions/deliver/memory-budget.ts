@@ -23,7 +23,7 @@ const READING_MS = 2_000;
  * alone.
  */
 export function memoryBudget(clock: Pick<Clock, 'sleep'>, limit = MAX_MEGABYTES): MemoryBudget {
-  type Waiter = { megabytes: number; enter: () => void };
+  type Waiter = { megabytes: number; enter: (entered: true) => void };
   const waiting = new Set<Waiter>();
   let taken = 0;
 
@@ -32,20 +32,17 @@ export function memoryBudget(clock: Pick<Clock, 'sleep'>, limit = MAX_MEGABYTES)
       if (taken > 0 && taken + next.megabytes > limit) return;
       waiting.delete(next);
       taken += next.megabytes;
-      next.enter();
+      next.enter(true);
     }
   };
 
   return {
     take: async (megabytes, waitMs) => {
-      const entered = Promise.withResolvers<undefined>();
-      const enter = (): void => {
-        entered.resolve(undefined);
-      };
+      const { promise: entered, resolve: enter } = Promise.withResolvers<true>();
       const waiter = { megabytes, enter };
       waiting.add(waiter);
       admit();
-      if (waiting.has(waiter)) await Promise.race([entered.promise, clock.sleep(waitMs)]);
+      if (waiting.has(waiter)) await Promise.race([entered, clock.sleep(waitMs)]);
       if (waiting.delete(waiter)) {
         // The next waiters may need less.
         admit();

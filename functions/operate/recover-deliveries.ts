@@ -16,7 +16,6 @@ import {
   withResults,
   type RecoveryResult,
 } from '../../shared/domain/recovery/recovery.ts';
-import type { SaveResult } from '../../shared/ports/deliveries.ts';
 import type { RetryRefusal } from '../../shared/domain/delivery/vocabulary.ts';
 import { reopenDelivery } from '../../shared/steps/retry-delivery.ts';
 import {
@@ -82,27 +81,18 @@ type Progress = { recovery: Recovery | undefined } | { waitSeconds: number };
 
 async function advance(context: OperateContext, recovery: Recovery, remaining: TimeLeft): Promise<Progress> {
   const { recovery: next, waitSeconds } = await takeStep(context, recovery, remaining);
-  const saved = await saveProgress(context, next);
-  if (saved.kind === 'saved') return waitSeconds === undefined ? { recovery: next } : { waitSeconds };
+  const { recoveries, journal } = context.ports;
+  const saved = await recoveries.save(next);
+  if (saved.kind === 'saved') {
+    const { id: recoveryId, selection, state, found, reopened } = next;
+    if (state === 'completed')
+      journal.note({ fact: 'recovery_completed', queue: selection.queue, recoveryId, found, reopened });
+    return waitSeconds === undefined ? { recovery: next } : { waitSeconds };
+  }
   const { current } = saved;
   // Another invocation is working on it, perhaps with a copy of this SQS message, which our acknowledgement would
   // delete too. A new message checks later.
   return current?.state === 'running' ? { waitSeconds: RECHECK_SECONDS } : { recovery: current };
-}
-
-async function saveProgress({ ports }: OperateContext, recovery: Recovery): Promise<SaveResult> {
-  const saved = await ports.recoveries.save(recovery);
-  if (saved.kind === 'saved' && recovery.state === 'completed') {
-    const { id, selection, found, reopened } = recovery;
-    ports.journal.note({
-      fact: 'recovery_completed',
-      queue: selection.queue,
-      recoveryId: id,
-      found,
-      reopened,
-    });
-  }
-  return saved;
 }
 
 async function awaitRecord(context: OperateContext, operation: RecoveryOperation): Promise<void> {

@@ -23,18 +23,14 @@ export function composeReconcile(source?: Source, access: AwsAccess = {}) {
   const journal = powertoolsJournal('reconcile', environment);
   const deadline = invocationDeadline();
   const invocation = { deadline, journal, ...access };
-  const dynamo = dynamoClient(invocation);
+  const [dynamo, sqs] = [dynamoClient(invocation), sqsClient(invocation)];
   const context: ReconcileContext & EndWaitsContext = {
     ports: {
       clock,
       journal,
       deliveries: dynamoDeliveries(dynamo, environment.deliveriesTable),
       pullSubscriptions: dynamoPullSubscriptions(dynamo, environment.subscriptionsTable),
-      wakeUps: sqsWakeUps({
-        ...pacingOf(deadline),
-        sqs: sqsClient(invocation),
-        queueUrl: environment.retryQueueUrl,
-      }),
+      wakeUps: sqsWakeUps({ ...pacingOf(deadline), sqs, queueUrl: environment.retryQueueUrl }),
     },
     settings: {
       overdueAfterMs: environment.overdueAfterSeconds * 1000,
