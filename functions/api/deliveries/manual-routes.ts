@@ -183,7 +183,7 @@ const CANCEL_REFUSALS: Record<Exclude<CancelRefusal, 'no_such_delivery'>, string
   over: 'this delivery has already ended',
   not_begun:
     'the first attempt has not begun, and the filter of the subscription may prevent it; cancel the delivery after it begins',
-  contended: RETRY_REFUSALS.contended,
+  contended: 'this delivery keeps changing; try again',
 };
 
 type SendContext = {

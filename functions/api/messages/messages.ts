@@ -54,7 +54,10 @@ export async function publish(
     ...message,
     id: message.id ?? context.newId(),
   }));
-  const bodies = named.map((message) => ingressBody(queue, message));
+  // The wire form of the ingress queue (docs/ingress.md#own-form); the data is inserted as its source text.
+  const bodies = named.map(({ id, type, ttl, delay, data }) =>
+    spliceRaw({ queue, id, type, ttl, delay }, 'data', data),
+  );
   const mostBytes = MAX_MESSAGE_BYTES - (trace === undefined ? 0 : TRACE_BYTES);
   const index = bodies.findIndex((body) => Buffer.byteLength(body) > mostBytes);
   if (index !== -1) throw tooLarge(index);
@@ -74,12 +77,6 @@ function tooLarge(index: number): RefusedRequest {
 
 /** The names, types and values of both attributes at their longest: SQS counts them as part of the message. */
 const TRACE_BYTES = 600;
-
-/** The wire form of the ingress queue (docs/ingress.md#own-form); the data is inserted as its source text. */
-function ingressBody(queue: string, message: PostedMessage & { id: string }): string {
-  const { id, type, ttl, delay, data } = message;
-  return spliceRaw({ queue, id, type, ttl, delay }, 'data', data);
-}
 
 /** A message with the states of its deliveries. Undefined: it does not exist, or dispatch has not received it yet. */
 export async function messageDetail(

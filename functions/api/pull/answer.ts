@@ -16,7 +16,6 @@ import {
   retainedForPull,
 } from '../../../shared/domain/delivery/pull.ts';
 import { isMessageId } from '../../../shared/domain/message/message.ts';
-import type { RetryPolicy } from '../../../shared/domain/retry/policy.ts';
 import type { RetryDefaults } from '../../../shared/domain/subscription/delivery-policy.ts';
 import type { Registry } from '../../../shared/ports/subscriptions.ts';
 import { recordResult } from '../../../shared/steps/record-received.ts';
@@ -75,12 +74,8 @@ function recordAfterLease(
   const late =
     answer.kind === 'acknowledged' ? lateAcknowledgement(current, receipt, context.clock.now()) : undefined;
   if (late !== undefined) return recordLate(context, current, late);
-  return Promise.resolve(isAnswered(current, receipt, answer) ? 'recorded' : 'expired');
-}
-
-/** Whether the attempt has this answer already. */
-function isAnswered({ attempts }: Delivery, { attempt }: Receipt, answer: PullAnswer): boolean {
-  return attempts[attempt - 1]?.result.kind === answer.kind;
+  const hasAnswer = current.attempts[receipt.attempt - 1]?.result.kind === answer.kind;
+  return Promise.resolve(hasAnswer ? 'recorded' : 'expired');
 }
 
 async function record(
@@ -88,32 +83,20 @@ async function record(
   received: ReceivedDelivery,
   answer: PullAnswer,
 ): Promise<AnswerResult | 'again'> {
-  const { clock, settings } = context;
-  const policy = await policyAfter(context, received, answer);
+  const { clock, settings, wakeUps } = context;
+  // A success is not retried and needs none.
+  const policy =
+    answer.kind === 'acknowledged'
+      ? (received.policy ?? settings.defaultRetryPolicy)
+      : (await policyOf(context, received)).policy;
   const at = writeTime({ ports: { clock }, settings }, retainedForPull(received, settings));
   const recorded = await recordResult(context, received, { result: answer, policy }, at);
   if (recorded === undefined) return 'again';
-  await wakeForPendingSteps(context, recorded);
+  const { key, pendingSteps, attempts } = recorded;
+  // deliver does the pending steps of a delivery that has ended. reconcile wakes it if this fails.
+  if (pendingSteps.length > 0)
+    await wakeUps.sendDelayed({ kind: 'wake_up', key, attempt: attempts.length, dueAt: clock.now() }, 0);
   return 'recorded';
-}
-
-/** The policy by which the attempt is retried. A success needs none. */
-async function policyAfter(
-  context: AnswerContext,
-  delivery: ReceivedDelivery,
-  answer: PullAnswer,
-): Promise<RetryPolicy> {
-  if (answer.kind === 'acknowledged') return delivery.policy ?? context.settings.defaultRetryPolicy;
-  return (await policyOf(context, delivery)).policy;
-}
-
-/** deliver does the pending steps of a delivery that has ended. reconcile wakes it if this fails. */
-async function wakeForPendingSteps(
-  { wakeUps, clock }: AnswerContext,
-  { key, pendingSteps, attempts }: Delivery,
-): Promise<void> {
-  if (pendingSteps.length === 0) return;
-  await wakeUps.sendDelayed({ kind: 'wake_up', key, attempt: attempts.length, dueAt: clock.now() }, 0);
 }
 
 /** Records an answer to a delivery that was cancelled after it was received, or whose lease ended: a success still counts. */

@@ -208,13 +208,10 @@ async function read(
   const payload = await render(message, subscription);
   if (payload.kind === 'unrendered') return { found, content: { request: payload, startedAt, acceptedAt } };
   const signed = { secrets, startedAt, userAgent };
-  const request = signedRequest(message, payload, withoutCredentialHeaders(subscription), signed);
+  // Credentials in `post_headers` are for a server that is called, not for the program that receives.
+  const shown = { ...subscription, options: withoutCredentials(subscription.options) };
+  const request = signedRequest(message, payload, shown, signed);
   return { found, content: { request, startedAt, acceptedAt } };
-}
-
-/** Credentials in `post_headers` are for a server that is called, not for the program that receives. */
-function withoutCredentialHeaders(subscription: Subscription): Subscription {
-  return { ...subscription, options: withoutCredentials(subscription.options) };
 }
 
 /** Why a message cannot be received; undefined: it can be. */

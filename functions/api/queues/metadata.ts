@@ -233,9 +233,7 @@ function applyOperation(
 /** A copy without inherited names: `/metadata/toString` exists only if a caller has set it. */
 function withoutPrototypes(metadata: Record<string, unknown>): unknown {
   return JSON.parse(JSON.stringify(metadata), (_, value: unknown): unknown =>
-    typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? Object.setPrototypeOf(value, null)
-      : value,
+    isObject(value) ? Object.setPrototypeOf(value, null) : value,
   );
 }
 

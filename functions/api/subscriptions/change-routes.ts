@@ -48,7 +48,7 @@ export function addSubscriptionChangeRoutes(addRoute: AddRoute, dependencies: Ap
       const patch = subscriptionPatch((await readJson(context.req)).value, dependencies);
       const key = subscriptionKey(context.req.param());
       const result = await updateSubscription(dependencies, key, patch);
-      const { after } = auditChange(caller, 'subscription_changed', result);
+      const after = auditChange(caller, 'subscription_changed', result);
       const { secret } = result;
       if (secret !== undefined) audit(caller, { change: 'secret_rotated', ...key, scheme: secret.scheme });
       const asked = await sendOwedConfirmation(dependencies, after, publicUrl);
@@ -71,7 +71,7 @@ export function addSubscriptionChangeRoutes(addRoute: AddRoute, dependencies: Ap
       const result = await updateSubscription(dependencies, subscriptionKey(context.req.param()), {
         disabled: null,
       });
-      const { after } = auditChange(context.env.caller, 'subscription_enabled', result);
+      const after = auditChange(context.env.caller, 'subscription_enabled', result);
       return context.json(subscriptionView(after, clock.now()));
     },
   );
@@ -88,7 +88,7 @@ export function addSubscriptionChangeRoutes(addRoute: AddRoute, dependencies: Ap
     },
     async (context) => {
       const result = await disableManually(dependencies, subscriptionKey(context.req.param()));
-      const { after } = auditChange(context.env.caller, 'subscription_disabled', result);
+      const after = auditChange(context.env.caller, 'subscription_disabled', result);
       await notifyManuallyDisabled(dependencies, after);
       return context.json(subscriptionView(after, clock.now()));
     },
@@ -121,23 +121,19 @@ export function addSubscriptionChangeRoutes(addRoute: AddRoute, dependencies: Ap
   type AuditedChange = Extract<Change, { before: unknown; after: unknown; subscriptionId: string }>['change'];
 
   /** Writes a change, if any, to the audit trail and returns the current subscription. @throws RefusedRequest */
-  const auditChange = (
-    caller: Caller,
-    change: AuditedChange,
-    result: ChangeResult,
-  ): { after: Subscription } => {
+  const auditChange = (caller: Caller, change: AuditedChange, result: ChangeResult): Subscription => {
     switch (result.kind) {
       case 'missing':
         throw notFound('such subscription');
       case 'conflict':
         throw subscriberTaken(result.subscriptionId);
       case 'left':
-        return { after: result.current };
+        return result.current;
       case 'changed': {
         const { queue, id: subscriptionId } = result.after;
         const difference = subscriptionDifference(result.before, result.after);
         audit(caller, { change, queue, subscriptionId, ...difference });
-        return { after: result.after };
+        return result.after;
       }
     }
   };

@@ -35,11 +35,11 @@ export async function importSubscriptions(
   const mustConfirm = await requiresConfirmation(context, queue);
   const now = context.clock.now();
   const settled = await Promise.allSettled(
-    requests.map((request, index) => {
+    requests.map(async (request, index): Promise<ImportResult> => {
       const holder = holders[index];
       return isPresent(holder, now)
         ? importExisting(context, holder, request, replace)
-        : importNew(context, request, mustConfirm);
+        : { kind: 'imported', ...(await newSubscription(context, request, mustConfirm)) };
     }),
   );
   return addImported(
@@ -53,14 +53,6 @@ export function importFailure(error: unknown): ImportResult {
   const refusal = refusalOf(error);
   if (refusal !== undefined) return { kind: 'refused', refusal };
   return { kind: 'failed', fault: errorOf(error) };
-}
-
-async function importNew(
-  context: SubscribeContext,
-  request: SubscriptionRequest,
-  mustConfirm: boolean,
-): Promise<ImportResult> {
-  return { kind: 'imported', ...(await newSubscription(context, request, mustConfirm)) };
 }
 
 /** Adds the new subscriptions, except those that another request has added since. */
@@ -98,11 +90,8 @@ async function importExisting(
   const hasCredentials = shown !== contentKey(request, request.auth);
   if (isEqual && !(replace && hasCredentials)) return { kind: 'unchanged', subscription: current };
   if (!replace) throw subscriberTaken(subscriptionId);
-  const result = await updateSubscription(
-    context,
-    { queue, subscriptionId },
-    contentChange(current, request),
-  );
+  const change = contentChange(current, request);
+  const result = await updateSubscription(context, { queue, subscriptionId }, change);
   switch (result.kind) {
     case 'changed':
       return { kind: 'replaced', before: result.before, subscription: result.after };

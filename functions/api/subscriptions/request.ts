@@ -73,11 +73,7 @@ function subscriberSchema({ subscriberFault }: Rules) {
 
 /** Checks the size of the options before their content. @throws RefusedRequest */
 function parseWithOptions<T>(schema: z.ZodType<T>, value: unknown): T {
-  if (typeof value === 'object' && value !== null && 'options' in value) checkSize(value.options);
-  return parseWith(schema, value);
-}
-
-function checkSize(options: unknown): void {
+  const options = typeof value === 'object' && value !== null && 'options' in value ? value.options : {};
   // Checks the depth before JSON.stringify, which recurses.
   if (isDeeperThan(options, MAX_OPTIONS_DEPTH)) {
     const message = `is nested deeper than ${MAX_OPTIONS_DEPTH} levels`;
@@ -86,6 +82,7 @@ function checkSize(options: unknown): void {
   if (Buffer.byteLength(JSON.stringify(options)) > MAX_OPTIONS_BYTES) {
     throw new RefusedRequest('too_large', `the options are over ${MAX_OPTIONS_BYTES} bytes`);
   }
+  return parseWith(schema, value);
 }
 
 function parseOptions(

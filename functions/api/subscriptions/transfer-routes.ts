@@ -101,7 +101,9 @@ export function addImportRoute(addRoute: AddRoute, dependencies: ApiDependencies
   const readRequests = (lines: readonly Line[], queue: string, results: Results): readonly LineRequest[] =>
     lines.flatMap(({ number, text }) => {
       try {
-        return [{ line: number, request: { queue, ...subscriptionLine(parseLine(text), dependencies) } }];
+        const json = parseJson(text);
+        if (json === undefined) throw new RefusedRequest('invalid_json', 'the line is not JSON');
+        return [{ line: number, request: { queue, ...subscriptionLine(json.value, dependencies) } }];
       } catch (error) {
         results.set(number, importFailure(error));
         return [];
@@ -161,12 +163,6 @@ async function readLines(request: { arrayBuffer(): Promise<ArrayBuffer> }): Prom
     .filter((line) => line.text !== '');
   if (lines.length <= MAX_LINES) return lines;
   throw new RefusedRequest('too_large', `the import has more than ${MAX_LINES} lines`);
-}
-
-function parseLine(text: string): unknown {
-  const json = parseJson(text);
-  if (json === undefined) throw new RefusedRequest('invalid_json', 'the line is not JSON');
-  return json.value;
 }
 
 /** Chunks for one transaction each, in order, with no destination twice. */
