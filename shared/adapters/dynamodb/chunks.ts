@@ -150,14 +150,14 @@ export function chunkUpdateOf({ key, expect, change }: ChunkTransition) {
 function conditionOf(expect: ChunkExpectation, expr: Expression): string {
   switch (expect.kind) {
     case 'unclaimed':
-      return `attribute_not_exists(${expr.name('members')})`;
+      return expr.equal('members', undefined);
     case 'leased':
       return [
-        `${expr.name('lease', 'owner')} = ${expr.value(expect.owner)}`,
+        expr.equal(['lease', 'owner'], expect.owner),
         ...expect.pending.map((id) => isPending(id, expr)),
       ].join(' AND ');
     case 'lease_expired':
-      return `${expr.name('lease', 'owner')} = ${expr.value(expect.lease.owner)} AND ${expr.name('lease', 'until')} = ${expr.value(expect.lease.until)}`;
+      return `${expr.equal(['lease', 'owner'], expect.lease.owner)} AND ${expr.equal(['lease', 'until'], expect.lease.until)}`;
     case 'member':
       return expect.state === 'pending'
         ? isPending(expect.subscriptionId, expr)
@@ -166,7 +166,7 @@ function conditionOf(expect: ChunkExpectation, expr: Expression): string {
 }
 
 function isPending(subscriptionId: string, expr: Expression): string {
-  return `${expr.name('members', subscriptionId)} = ${expr.value(stateItemOf('pending'))}`;
+  return expr.equal(['members', subscriptionId], stateItemOf('pending'));
 }
 
 /**
@@ -175,7 +175,7 @@ function isPending(subscriptionId: string, expr: Expression): string {
  */
 function updateOf(change: ChunkChange, expr: Expression): string {
   const { claim, states = [], exclude, lease, updatedAt, expiresAt } = change;
-  const fields = {
+  const assigned = {
     v: RECORD_VERSION,
     ...(claim === undefined
       ? {}
@@ -188,14 +188,9 @@ function updateOf(change: ChunkChange, expr: Expression): string {
     updatedAt,
     expiresAt,
     [ttlAttribute]: ttlOf(expiresAt),
+    ...(lease === null && { lease: undefined }),
   };
-  const sets = [
-    ...Object.entries(fields).map(([name, value]) => `${expr.name(name)} = ${expr.value(value)}`),
-    ...[...states].map(([id, state]) => `${expr.name('members', id)} = ${expr.value(stateItemOf(state))}`),
-  ];
-  return [
-    `SET ${sets.join(', ')}`,
-    ...(exclude === undefined ? [] : [`ADD ${expr.name('early')} ${expr.value(new Set([exclude]))}`]),
-    ...(lease === null ? [`REMOVE ${expr.name('lease')}`] : []),
-  ].join(' ');
+  const newStates = [...states].map(([id, state]) => expr.equal(['members', id], stateItemOf(state)));
+  const excluded = exclude && ` ADD ${expr.name('early')} ${expr.value(new Set([exclude]))}`;
+  return expr.update(assigned, ...newStates) + (excluded ?? '');
 }

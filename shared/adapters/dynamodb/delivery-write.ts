@@ -26,13 +26,13 @@ import type { Expression } from './writes.ts';
 export function conditionOf(expect: Revision['expect'], expr: Expression): string {
   switch (expect.kind) {
     case 'claimable':
-      return `${openWithAttempts(expect.recorded, expr)} AND attribute_not_exists(${expr.name('lease')}) AND ${nextIsDue(expect.now, expr)}`;
+      return `${openWithAttempts(expect.recorded, expr)} AND ${expr.equal('lease', undefined)} AND ${nextIsDue(expect.now, expr)}`;
     case 'lease_expired':
       return `${openWithAttempts(expect.recorded, expr)} AND ${sameLease(expect.lease, expr)}`;
     case 'leased':
-      return `${openWithAttempts(expect.recorded, expr)} AND ${equal(['lease', 'owner'], expect.owner, expr)}`;
+      return `${openWithAttempts(expect.recorded, expr)} AND ${expr.equal(['lease', 'owner'], expect.owner)}`;
     case 'as_read':
-      return `${openWithAttempts(expect.recorded, expr)} AND ${sameOrNone(['next', 'dueAt'], expect.dueAt, expr)} AND ${leaseAsRead(expect.lease, expr)}`;
+      return `${openWithAttempts(expect.recorded, expr)} AND ${expr.equal(['next', 'dueAt'], expect.dueAt)} AND ${leaseAsRead(expect.lease, expr)}`;
     case 'over':
       return endedAsRead(expect, expr);
     case 'present':
@@ -41,10 +41,10 @@ export function conditionOf(expect: Revision['expect'], expr: Expression): strin
       return `${exists(expr)} AND ${expr.name('status')} <> ${expr.value('delivered')}`;
     case 'steps_as_read':
       return expect.pendingSteps.length === 0
-        ? `${exists(expr)} AND attribute_not_exists(${expr.name('owed')})`
-        : equal(['owed'], namesOf(expect.pendingSteps), expr);
+        ? `${exists(expr)} AND ${expr.equal('owed', undefined)}`
+        : expr.equal('owed', namesOf(expect.pendingSteps));
     case 'overdue_at':
-      return equal(['overdueAt'], expect.overdueAt, expr);
+      return expr.equal('overdueAt', expect.overdueAt);
   }
 }
 
@@ -63,28 +63,20 @@ function nextIsDue(now: number, expr: Expression): string {
 
 function endedAsRead(expect: Extract<Expectation, { kind: 'over' }>, expr: Expression): string {
   return [
-    equal(['status'], expect.status, expr),
+    expr.equal('status', expect.status),
     `size(${expr.name('attempts')}) = ${expr.value(expect.recorded)}`,
     // The default round, 1, is not stored.
-    expect.round === 1 ? `attribute_not_exists(${expr.name('round')})` : equal(['round'], expect.round, expr),
-    `attribute_not_exists(${expr.name('owed')})`,
+    expr.equal('round', expect.round === 1 ? undefined : expect.round),
+    expr.equal('owed', undefined),
   ].join(' AND ');
 }
 
 function leaseAsRead(lease: Lease | undefined, expr: Expression): string {
-  return lease === undefined ? `attribute_not_exists(${expr.name('lease')})` : sameLease(lease, expr);
-}
-
-function sameOrNone(path: readonly string[], value: unknown, expr: Expression): string {
-  return value === undefined ? `attribute_not_exists(${expr.name(...path)})` : equal(path, value, expr);
+  return lease === undefined ? expr.equal('lease', undefined) : sameLease(lease, expr);
 }
 
 function sameLease(lease: Lease, expr: Expression): string {
-  return `${equal(['lease', 'owner'], lease.owner, expr)} AND ${equal(['lease', 'until'], lease.until, expr)}`;
-}
-
-function equal(path: readonly string[], value: unknown, expr: Expression): string {
-  return `${expr.name(...path)} = ${expr.value(value)}`;
+  return `${expr.equal(['lease', 'owner'], lease.owner)} AND ${expr.equal(['lease', 'until'], lease.until)}`;
 }
 
 /** Attributes and their new values; `null` removes one. Attributes not named stay. */
@@ -99,20 +91,17 @@ export function updateOf(
   more: Assignments,
   expr: Expression,
 ): string {
-  const assigned = Object.entries({ ...fieldsOf(change), ...indexKeysOf(key, change), ...more });
-  const kept = assigned.filter(([, value]) => value !== undefined);
-  const sets = kept
-    .filter(([name, value]) => !isRemoval(name, value))
-    .map(([name, value]) => `${expr.name(name)} = ${expr.value(value)}`);
-  const removals = kept.filter(([name, value]) => isRemoval(name, value)).map(([name]) => expr.name(name));
-  return [
-    `SET ${[...sets, ...appendsOf(change, expr), ...laterExpiryOf(change, expr)].join(', ')}`,
-    ...(removals.length === 0 ? [] : [`REMOVE ${removals.join(', ')}`]),
-  ].join(' ');
-}
-
-function isRemoval(name: string, value: unknown): boolean {
-  return value === null || isDefault(name, value);
+  const assigned = Object.entries({ ...fieldsOf(change), ...indexKeysOf(key, change), ...more })
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]): [string, unknown] => [
+      name,
+      value === null || isDefault(name, value) ? undefined : value,
+    ]);
+  return expr.update(
+    Object.fromEntries(assigned),
+    ...appendsOf(change, expr),
+    ...laterExpiryOf(change, expr),
+  );
 }
 
 function fieldsOf(change: DeliveryChange): Assignments {

@@ -128,22 +128,17 @@ function addPart(
   { part, lastSubscriptionId, matched, filtered, unchunked }: NextPart,
 ) {
   const expr = expression();
-  const sets = [appended(expr, 'parts', [partItemOf(part)])];
-  if (unchunked.length > 0) sets.push(appended(expr, 'apart', unchunked));
-  if (lastSubscriptionId !== undefined)
-    sets.push(`${expr.name('until')} = ${expr.value(lastSubscriptionId)}`);
+  const appends = [appended(expr, 'parts', [partItemOf(part)])];
+  if (unchunked.length > 0) appends.push(appended(expr, 'apart', unchunked));
   const asRead =
     parts === undefined
-      ? `attribute_not_exists(${expr.name('parts')})`
+      ? expr.equal('parts', undefined)
       : `size(${expr.name('parts')}) = ${expr.value(parts.length)}`;
+  const counted = `${expr.name('matched')} ${expr.value(matched)}, ${expr.name('filtered')} ${expr.value(filtered)}`;
   return {
     Key: messageItemKeyOf(key),
-    UpdateExpression: [
-      `SET ${sets.join(', ')}`,
-      ...(lastSubscriptionId === undefined ? [`REMOVE ${expr.name('until')}`] : []),
-      `ADD ${expr.name('matched')} ${expr.value(matched)}, ${expr.name('filtered')} ${expr.value(filtered)}`,
-    ].join(' '),
-    ConditionExpression: `${expr.name('acceptedAt')} = ${expr.value(acceptedAt)} AND ${asRead}`,
+    UpdateExpression: `${expr.update({ until: lastSubscriptionId }, ...appends)} ADD ${counted}`,
+    ConditionExpression: `${expr.equal('acceptedAt', acceptedAt)} AND ${asRead}`,
     ...expr.attributes(),
     ReturnValues: 'ALL_NEW' as const,
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
@@ -177,7 +172,7 @@ function erase(key: MessageKey, at: number) {
     UpdateExpression: 'SET #body = :erased',
     ConditionExpression: `attribute_exists(${primaryKey.partition}) AND attribute_not_exists(#body.#erasedAt)`,
     ExpressionAttributeNames: { '#body': 'body', '#erasedAt': 'erasedAt' },
-    ExpressionAttributeValues: { ':erased': erasedBodyItem(at) },
+    ExpressionAttributeValues: { ':erased': { erasedAt: at } satisfies z.input<typeof erasedSchema> },
     ReturnValues: 'ALL_NEW' as const,
   };
 }
@@ -275,10 +270,6 @@ function bodyItemOf(body: BodyLocation): Record<string, unknown> {
     case 'inline':
       return { message: keptMessageSchema.parse(body.message) };
   }
-}
-
-function erasedBodyItem(at: number): z.input<typeof erasedSchema> {
-  return { erasedAt: at };
 }
 
 // Created once: zod compiles a schema at its first use, which costs more than all other work on a message.

@@ -15,6 +15,7 @@ import { statisticsItemKey } from './delivery-keys.ts';
 import { pagesOf } from './queries.ts';
 import { tableOf } from './table.ts';
 import { decodeRecord, RECORD_VERSION, ttlOf } from './record.ts';
+import { expression } from './writes.ts';
 import { DynamoDBServiceException } from '@aws-sdk/client-dynamodb';
 import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 
@@ -27,17 +28,13 @@ export function dynamoQueueStatistics(client: DynamoDBDocument, tableName: strin
   const table = tableOf(client, tableName);
   return {
     add: async ({ queue, at, counters, expiresAt }) => {
-      const additions = attributesOf(counters);
-      const settings: [attribute: string, value: number][] = [
-        ['v', RECORD_VERSION],
-        [ttlAttribute, ttlOf(expiresAt)],
-      ];
-      const all = [...additions, ...settings];
+      const expr = expression();
+      const added = attributesOf(counters).map(([name, count]) => `${expr.name(name)} ${expr.value(count)}`);
+      const set = expr.update({ v: RECORD_VERSION, [ttlAttribute]: ttlOf(expiresAt) });
       const update = {
         Key: statisticsItemKey(queue, at),
-        UpdateExpression: `ADD ${additions.map(([name]) => `#${name} :${name}`).join(', ')} SET ${settings.map(([name]) => `#${name} = :${name}`).join(', ')}`,
-        ExpressionAttributeNames: Object.fromEntries(all.map(([name]) => [`#${name}`, name])),
-        ExpressionAttributeValues: Object.fromEntries(all.map(([name, value]) => [`:${name}`, value])),
+        UpdateExpression: `ADD ${added.join(', ')} ${set}`,
+        ...expr.attributes(),
       };
       try {
         await table.update(update);

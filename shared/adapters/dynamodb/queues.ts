@@ -43,16 +43,11 @@ export const NOT_DELETED = 'attribute_not_exists(deletedAt)';
  */
 export async function putQueue(table: RegistryTable, queue: Queue): ReturnType<Registry['putQueue']> {
   const expr = expression();
-  const sets = Object.entries(queueAttributesOf(queue)).map(
-    ([name, value]) => `${expr.name(name)} = ${expr.value(value)}`,
-  );
   const createdAt = expr.name('createdAt');
+  const firstCreated = `${createdAt} = if_not_exists(${createdAt}, ${expr.value(queue.createdAt)})`;
   const update = {
     Key: queueItemKey(queue.name),
-    UpdateExpression: [
-      `SET ${sets.join(', ')}, ${createdAt} = if_not_exists(${createdAt}, ${expr.value(queue.createdAt)})`,
-      ...(queue.retryPolicy === undefined ? [`REMOVE ${expr.name('retryPolicy')}`] : []),
-    ].join(' '),
+    UpdateExpression: expr.update({ retryPolicy: undefined, ...queueAttributesOf(queue) }, firstCreated),
     ConditionExpression: NOT_DELETED,
     ReturnValues: 'ALL_OLD' as const,
     ...expr.attributes(),

@@ -124,10 +124,12 @@ function reserveSlots(table: Table, wanted: ReservationRequest): Promise<Reserva
   });
   let write = writes[wanted.first](wanted);
   const reserve = async (): Promise<Reservation | 'again'> => {
-    const result = await writeLine(table, write.request);
-    if (result.kind === 'written')
-      return { reservedUpTo: result.line.reservedUpTo, slots: write.slotsIn(result.line) };
-    const found = findSlots(result.line, count, wanted);
+    const result = await conditional(table.update(write.request));
+    if (result.kind === 'written') {
+      const line = decode(lineSchema, result.output.Attributes);
+      return { reservedUpTo: line.reservedUpTo, slots: write.slotsIn(line) };
+    }
+    const found = findSlots(result.item && decode(lineSchema, result.item), count, wanted);
     if ('instead' in found) return instead(found);
     write = writeFor(wanted, found);
     return 'again';
@@ -230,12 +232,3 @@ function lifetimeOf(expr: Expression, now: number): string {
 const lineSchema = z
   .object({ [END]: z.int(), epoch: z.string(), left: z.array(z.number()).exactOptional() })
   .transform(({ [END]: end, ...line }): Line => ({ ...line, reservedUpTo: end / 1_000 }));
-
-type LineResult = { kind: 'written'; line: Line } | { kind: 'refused'; line: Line | undefined };
-
-async function writeLine(table: Table, request: LineUpdate): Promise<LineResult> {
-  const result = await conditional(table.update(request));
-  if (result.kind === 'written')
-    return { kind: 'written', line: decode(lineSchema, result.output.Attributes) };
-  return { kind: 'refused', line: result.item && decode(lineSchema, result.item) };
-}

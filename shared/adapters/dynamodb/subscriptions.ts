@@ -2,21 +2,24 @@ import * as z from 'zod';
 import { primaryKey } from '../../config/tables.ts';
 import { retainedMessagesOf } from '../../domain/message/body.ts';
 import { queueMember } from '../../domain/subscription/queue-metadata.ts';
+import { FAILURES_TO_DISABLE, type HealthChange } from '../../domain/subscription/health.ts';
 import {
+  type Disabled,
   type ListedSubscription,
   listedSubscriptionSchema,
   type Queue,
   selectionSchema,
   type Subscription,
+  type SubscriptionKey,
 } from '../../domain/subscription/subscription.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { SubscriptionPage, Subscriptions } from '../../ports/subscriptions.ts';
+import type { HealthResult, SubscriptionPage, Subscriptions } from '../../ports/subscriptions.ts';
 import { heapBytesOf, readCache } from '../read-cache.ts';
 import { type Query, readItem } from './queries.ts';
 import { type Table, tableOf } from './table.ts';
 import { decode, decodeRecord, renamed } from './record.ts';
-import { changeHealth, disable } from './subscription-health.ts';
 import {
+  disabledItemOf,
   isDeletedQueue,
   isQueueItem,
   json,
@@ -29,8 +32,11 @@ import {
   subscriptionItemSchema,
   subscriptionOf,
   subscriptionPrefix,
+  UNSENT_ATTRIBUTES,
+  unsentAttributeOf,
+  unsentItemOf,
 } from './subscription-item.ts';
-import { expression } from './writes.ts';
+import { conditional, expression, type Expression } from './writes.ts';
 import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 
 /** Limit of each cache in bytes, since options and metadata may have a few characters or 64 KiB. */
@@ -192,4 +198,124 @@ async function readQueueOf(table: Table, query: Query, queue: string): Promise<u
     ExpressionAttributeValues: { ':queue': pk, ':item': sk },
   });
   return Items[0];
+}
+
+/** Writes a change of a subscription's health by one conditional request, which returns the item either way. */
+function changeHealth(table: Table, key: SubscriptionKey, change: HealthChange): Promise<HealthResult> {
+  const expr = expression();
+  return writeHealth(table, key, {
+    conditions: [...decisionOf(change, expr), ...noUnsentEvent(change, expr), ...stateOf(change, expr)],
+    update: healthUpdateOf(change, expr),
+    expr,
+  });
+}
+
+/** Disables a subscription and returns its stored disabled state. Undefined: it is enabled or deleted. */
+async function disable(
+  table: Table,
+  key: SubscriptionKey,
+  disabled: Disabled,
+  version: number | undefined,
+): Promise<Disabled | undefined> {
+  const expr = expression();
+  const result = await writeHealth(table, key, {
+    conditions: [isEnabled(expr), expr.equal('changedAt', version)],
+    update: expr.update({ disabled: disabledItemOf(disabled) }),
+    expr,
+  });
+  return result.kind === 'written' ? result.subscription.disabled : result.current?.disabled;
+}
+
+async function writeHealth(
+  table: Table,
+  { queue, subscriptionId }: SubscriptionKey,
+  { conditions, update, expr }: { conditions: readonly string[]; update: string; expr: Expression },
+): Promise<HealthResult> {
+  const exists = `attribute_exists(${expr.name(primaryKey.partition)})`;
+  const write = table.update({
+    Key: subscriptionItemKey(queue, subscriptionId),
+    UpdateExpression: update,
+    ConditionExpression: [exists, ...conditions].join(' AND '),
+    ReturnValues: 'ALL_NEW',
+    ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+    ...expr.attributes(),
+  });
+  const result = await conditional(write);
+  if (result.kind === 'written')
+    return { kind: 'written', subscription: subscriptionOf(result.output.Attributes) };
+  return { kind: 'refused', current: result.item && subscriptionOf(result.item) };
+}
+
+/**
+ * The part of domain `healthChangeHolds` about the streak and the event. A comparison with a missing attribute is
+ * false.
+ */
+function decisionOf(change: HealthChange, expr: Expression): string[] {
+  switch (change.kind) {
+    case 'pressure':
+      return [expr.equal(change.from === undefined ? 'pressure' : ['pressure', 'at'], change.from)];
+    case 'warn_of_certificate': {
+      const warned = expr.name('auth', 'warnedDays');
+      return [
+        expr.equal(['auth', 'at'], change.at),
+        `(attribute_not_exists(${warned}) OR ${warned} > ${expr.value(change.days)})`,
+      ];
+    }
+    case 'begin':
+      return [expr.equal('failing', undefined), isEnabled(expr)];
+    case 'count': {
+      const { since, failures } = change.failing;
+      return [isSameStreak(since, expr), expr.equal(['failing', 'failures'], failures - 1), isEnabled(expr)];
+    }
+    case 'recover':
+      return [isSameStreak(change.since, expr)];
+    case 'disable': {
+      const failures = `${expr.name('failing', 'failures')} >= ${expr.value(FAILURES_TO_DISABLE)}`;
+      return [isSameStreak(change.since, expr), failures, isEnabled(expr)];
+    }
+    case 'sent': {
+      const attribute = unsentAttributeOf(change.unsent);
+      const { at, event } = change.unsent;
+      return [expr.equal([attribute, 'at'], at), expr.equal([attribute, 'event', 'type'], event.type)];
+    }
+  }
+}
+
+function noUnsentEvent(change: HealthChange, expr: Expression): string[] {
+  return change.kind !== 'sent' && 'unsent' in change
+    ? UNSENT_ATTRIBUTES.map((attribute) => expr.equal(attribute, undefined))
+    : [];
+}
+
+function stateOf(change: HealthChange, expr: Expression): string[] {
+  return change.kind === 'sent' ? [] : [expr.equal('changedAt', change.version)];
+}
+
+function isEnabled(expr: Expression): string {
+  return expr.equal('disabled', undefined);
+}
+
+function isSameStreak(since: number, expr: Expression): string {
+  return expr.equal(['failing', 'since'], since);
+}
+
+/** Domain `applyHealthChange` as an update expression. */
+function healthUpdateOf(change: HealthChange, expr: Expression): string {
+  const eventToSend = 'unsent' in change ? unsentItemOf(change.unsent) : {};
+  switch (change.kind) {
+    case 'pressure':
+      return expr.update({ pressure: change.pressure, ...eventToSend });
+    case 'warn_of_certificate':
+      return expr.update(eventToSend, expr.equal(['auth', 'warnedDays'], change.days));
+    case 'begin':
+      return expr.update({ failing: change.failing });
+    case 'count':
+      return expr.update({ failing: change.failing, ...eventToSend });
+    case 'recover':
+      return expr.update({ failing: undefined, ...eventToSend });
+    case 'disable':
+      return expr.update({ disabled: change.disabled, ...eventToSend });
+    case 'sent':
+      return expr.update({ [unsentAttributeOf(change.unsent)]: undefined });
+  }
 }

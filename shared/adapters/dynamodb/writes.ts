@@ -18,6 +18,10 @@ export type Expression = {
   /** The reference for a path: `name('lease', 'owner')` is `#lease.#owner`. */
   name(...path: readonly string[]): string;
   value(value: unknown): string;
+  /** `#path = :value`: a condition, or an assignment. Undefined: the condition that the attribute is absent. */
+  equal(path: string | readonly string[], value: unknown): string;
+  /** Sets attributes, after them `more`, and removes those that are undefined. */
+  update(values: Record<string, unknown>, ...more: readonly string[]): string;
   attributes(): {
     ExpressionAttributeNames: Record<string, string>;
     ExpressionAttributeValues: Record<string, unknown>;
@@ -34,18 +38,41 @@ const REFERENCE = /^[A-Za-z0-9][A-Za-z0-9_]*$/;
 export function expression(): Expression {
   const names: Record<string, string> = {};
   const values: Record<string, unknown> = {};
+  let count = 0;
   const referenceTo = (part: string): string => {
-    const known = Object.keys(names).find((name) => names[name] === part);
-    const reference = known ?? `#${REFERENCE.test(part) ? part : `_${Object.keys(names).length}`}`;
+    const reference = REFERENCE.test(part)
+      ? `#${part}`
+      : (Object.keys(names).find((name) => names[name] === part) ?? `#_${Object.keys(names).length}`);
     names[reference] = part;
     return reference;
   };
+  const nameOf = (path: readonly string[]): string => path.map(referenceTo).join('.');
+  const valueOf = (value: unknown): string => {
+    const reference = `:v${count}`;
+    count += 1;
+    values[reference] = value;
+    return reference;
+  };
   return {
-    name: (...path) => path.map(referenceTo).join('.'),
-    value: (value) => {
-      const reference = `:v${Object.keys(values).length}`;
-      values[reference] = value;
-      return reference;
+    name: (...path) => nameOf(path),
+    value: valueOf,
+    equal: (path, value) => {
+      const name = typeof path === 'string' ? referenceTo(path) : nameOf(path);
+      return value === undefined ? `attribute_not_exists(${name})` : `${name} = ${valueOf(value)}`;
+    },
+    update: (values, ...more) => {
+      const [sets, removals]: [string[], string[]] = [[], []];
+      for (const [name, value] of Object.entries(values)) {
+        if (value === undefined) removals.push(referenceTo(name));
+        else sets.push(`${referenceTo(name)} = ${valueOf(value)}`);
+      }
+      const clauses = [
+        ['SET', [...sets, ...more]],
+        ['REMOVE', removals],
+      ] as const;
+      return clauses
+        .flatMap(([verb, parts]) => (parts.length > 0 ? [`${verb} ${parts.join(', ')}`] : []))
+        .join(' ');
     },
     attributes: () => ({ ExpressionAttributeNames: names, ExpressionAttributeValues: values }),
   };
@@ -69,23 +96,10 @@ export function editsOf(
 export function updateOf(edits: readonly ItemEdit[], guards: Record<string, unknown>) {
   const expr = expression();
   const expected = { ...guards, ...Object.fromEntries(edits.map(({ name, from }) => [name, from])) };
-  const sets = edits.filter((edit) => edit.to !== undefined);
-  const removals = edits.filter((edit) => edit.to === undefined);
-  const clauses = [
-    ['SET', sets.map((edit) => `${expr.name(edit.name)} = ${expr.value(edit.to)}`)],
-    ['REMOVE', removals.map(({ name }) => expr.name(name))],
-  ] as const;
   return {
-    UpdateExpression: clauses
-      .filter(([, parts]) => parts.length > 0)
-      .map(([verb, parts]) => `${verb} ${parts.join(', ')}`)
-      .join(' '),
+    UpdateExpression: expr.update(Object.fromEntries(edits.map(({ name, to }) => [name, to]))),
     ConditionExpression: Object.entries(expected)
-      .map(([name, value]) =>
-        value === undefined
-          ? `attribute_not_exists(${expr.name(name)})`
-          : `${expr.name(name)} = ${expr.value(value)}`,
-      )
+      .map(([name, value]) => expr.equal(name, value))
       .join(' AND '),
     ...expr.attributes(),
   };
