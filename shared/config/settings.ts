@@ -2,7 +2,6 @@ import * as z from 'zod';
 import { ATTEMPT_TIMEOUT_SECONDS, OVERDUE_AFTER_SECONDS } from '../domain/retry/attempt-duration.ts';
 import { RETENTION_DAYS } from '../domain/retention.ts';
 import { RETAINED_MESSAGES } from '../domain/message/vocabulary.ts';
-import { backPressureSettings } from './back-pressure-settings.ts';
 import {
   everyFunction,
   completedPolicy,
@@ -14,6 +13,7 @@ import {
   matching,
   numberBetween,
   oneOf,
+  optionalFlag,
   policyOrPreset,
   ports,
   PUBLIC_URL,
@@ -68,7 +68,67 @@ export const functionSettings = {
     functions: ['deliver', 'api'],
     read: completedPolicy,
   },
-  ...backPressureSettings,
+  // How deliver treats subscribers that throttle or are down (docs/retry-policy.md#back-pressure).
+  retryAfterCapSeconds: {
+    rule: wholeNumber('seconds', 0, 86_400),
+    default: 3600,
+    description: "Maximum delay that a subscriber's `Retry-After` can impose on a retry.",
+    variable: 'RETRY_AFTER_CAP_SECONDS',
+    functions: ['dispatch', 'deliver', 'operate', 'api', 'secrets'],
+  },
+  adaptToThrottling: {
+    rule: optionalFlag(),
+    unset: 'as `backPressure`',
+    description:
+      'Whether all requests of a subscriber that throttles are [slowed down](retry-policy.md#back-pressure) to what it takes. A queue or subscription can set it for itself.',
+    variable: 'ADAPT_TO_THROTTLING',
+    functions: ['deliver', 'api'],
+  },
+  holdWhileDown: {
+    rule: optionalFlag(),
+    unset: 'as `backPressure`',
+    description:
+      'Whether a subscriber that is down gets [one probe at a time](retry-policy.md#back-pressure), while its deliveries wait. A queue or subscription can set it for itself.',
+    variable: 'HOLD_WHILE_DOWN',
+    functions: ['deliver', 'api'],
+  },
+  backPressure: {
+    rule: flag(),
+    default: false,
+    description:
+      'Former name of both `adaptToThrottling` and `holdWhileDown`: `true` turns on those that are not set.',
+    variable: 'BACK_PRESSURE',
+    functions: ['deliver', 'api'],
+  },
+  circuitRequests: {
+    rule: wholeNumber('deliveries', 1, 1_000),
+    default: 10,
+    description: 'Without effect. Earlier versions opened circuits by it.',
+    variable: 'CIRCUIT_REQUESTS',
+    functions: ['deliver'],
+  },
+  circuitFailurePercent: {
+    rule: wholeNumber('percent', 1, 100),
+    default: 70,
+    description: 'Without effect. Earlier versions opened circuits by it.',
+    variable: 'CIRCUIT_FAILURE_PERCENT',
+    functions: ['deliver'],
+  },
+  circuitWindowSeconds: {
+    rule: wholeNumber('seconds', 1, 300),
+    default: 30,
+    description: 'Without effect. Earlier versions opened circuits by it.',
+    variable: 'CIRCUIT_WINDOW_SECONDS',
+    functions: ['deliver'],
+  },
+  retryThrottled: {
+    rule: flag(),
+    default: false,
+    description:
+      'Whether `retry_on_status` of every policy includes 429. The option `retry_throttled` of a subscription overrides it.',
+    variable: 'RETRY_THROTTLED',
+    functions: ['deliver', 'api'],
+  },
   retentionDays: {
     rule: wholeNumber('days', RETENTION_DAYS.least, RETENTION_DAYS.most),
     default: 30,
