@@ -44,8 +44,15 @@ export async function connect(url: URL, connector: Connector, control: Connectio
   if (!addresses.every(({ address }) => guard.allows(address, port))) throw new ForbiddenAddress();
   control.signal.throwIfAborted();
   control.reached('connecting');
-  const target = { hostname, port, addresses: addresses.slice(0, MAX_ADDRESSES) };
-  const socket = await waitUntilReady(connectTcp(optionsFor(target)), 'connect', control);
+  const tcp = connectTcp({
+    host: hostname,
+    port,
+    // Not called for a literal address: Node connects to the literal, which was already checked.
+    lookup: lookupReturning(addresses.slice(0, MAX_ADDRESSES)),
+    autoSelectFamily: true,
+    autoSelectFamilyAttemptTimeout: NEXT_ADDRESS_MS,
+  });
+  const socket = await waitUntilReady(tcp, 'connect', control);
   if (url.protocol !== 'https:') return socket;
   control.reached('securing');
   const secured = tlsSocket(socket, hostname, secureContext);
@@ -77,19 +84,6 @@ const MAX_ADDRESSES = 8;
  * short for a distant subscriber, or for a lost SYN, which is sent again after 1 s (RFC 6298 §2).
  */
 const NEXT_ADDRESS_MS = 1_500;
-
-type Target = { hostname: string; port: number; addresses: readonly LookupAddress[] };
-
-/** For a literal address Node does not call `lookup`: it connects to the literal, which was already checked. */
-function optionsFor({ hostname, port, addresses }: Target) {
-  return {
-    host: hostname,
-    port,
-    lookup: lookupReturning(addresses),
-    autoSelectFamily: true,
-    autoSelectFamilyAttemptTimeout: NEXT_ADDRESS_MS,
-  };
-}
 
 function tlsSocket(socket: Socket, hostname: string, secureContext: SecureContext): Socket {
   return connectTls({

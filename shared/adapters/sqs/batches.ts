@@ -1,5 +1,4 @@
 import type {
-  BatchResultErrorEntry,
   SendMessageBatchCommandInput,
   SendMessageBatchCommandOutput,
   SendMessageBatchRequestEntry,
@@ -122,16 +121,15 @@ async function send({ sqs, queueUrl }: BatchTarget, batch: readonly Entry[]): Pr
     const unconfirmed = batch.filter(({ Id }) => !confirmed.has(Id));
     return new Map([
       ...unconfirmed.map(({ Id }): [string, Failure] => [Id, { code: 'NotConfirmed', again: true }]),
-      ...(Failed ?? []).map(failureOf),
+      ...(Failed ?? []).map(({ Id, Code, SenderFault }): [string | undefined, Failure] => [
+        Id,
+        { code: Code ?? 'unknown', again: SenderFault !== true },
+      ]),
     ]);
   } catch (cause) {
     const code = cause instanceof Error ? cause.name : 'unknown';
     return new Map(batch.map(({ Id }) => [Id, { code, again: false, cause }]));
   }
-}
-
-function failureOf({ Id, Code, SenderFault }: BatchResultErrorEntry): [string | undefined, Failure] {
-  return [Id, { code: Code ?? 'unknown', again: SenderFault !== true }];
 }
 
 function batchesOf(entries: readonly Entry[]): Entry[][] {

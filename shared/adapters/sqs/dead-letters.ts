@@ -1,6 +1,5 @@
 import type { UndeliverableNotice } from '../../domain/delivery/dead-letter.ts';
-import { type BodyLocation, payloadKeyOf } from '../../domain/message/body.ts';
-import type { Message } from '../../domain/message/message.ts';
+import { payloadKeyOf } from '../../domain/message/body.ts';
 import type { Payloads } from '../../ports/bodies.ts';
 import type { DeadLetters, Undeliverables } from '../../ports/queues.ts';
 import { ID_ATTRIBUTE } from '../../wire/ingress/message.ts';
@@ -31,8 +30,6 @@ export function sqsDeadLetters(sqs: SQS, queueUrl: string): DeadLetters {
   };
 }
 
-type UndeliverablesSettings = { queueUrl: string; payloadBucket: string };
-
 /**
  * The undeliverable queue. A notice contains the data, or the S3 location of the message if the whole notice would
  * exceed 256 KB, even if the message was small enough for its job. Safe to repeat.
@@ -40,7 +37,7 @@ type UndeliverablesSettings = { queueUrl: string; payloadBucket: string };
 export function sqsUndeliverables(
   sqs: SQS,
   payloads: Pick<Payloads, 'put' | 'get'>,
-  { queueUrl, payloadBucket }: UndeliverablesSettings,
+  { queueUrl, payloadBucket }: { queueUrl: string; payloadBucket: string },
 ): Undeliverables {
   return {
     send: async (notice) => {
@@ -55,18 +52,11 @@ async function bodyOf(
   payloads: Pick<Payloads, 'put' | 'get'>,
   bucket: string,
 ): Promise<string> {
-  const message = await messageOf(body, payloads);
+  const message = body?.kind === 'stored' ? await payloads.get(body.payloadKey) : body?.message;
   if (message === undefined) return encodeUndeliverableNotice(delivery, { kind: 'gone' });
   const whole = encodeUndeliverableNotice(delivery, { kind: 'inline', data: message.data });
   if (Buffer.byteLength(whole) <= MAX_NOTICE_BYTES) return whole;
   const payloadKey = body?.kind === 'stored' ? body.payloadKey : payloadKeyOf(message);
   if (body?.kind === 'inline') await payloads.put(payloadKey, message);
   return encodeUndeliverableNotice(delivery, { kind: 'reference', dataRef: `s3://${bucket}/${payloadKey}` });
-}
-
-async function messageOf(
-  body: BodyLocation | undefined,
-  payloads: Pick<Payloads, 'put' | 'get'>,
-): Promise<Message | undefined> {
-  return body?.kind === 'stored' ? payloads.get(body.payloadKey) : body?.message;
 }

@@ -1,9 +1,5 @@
 import type { WorkQueueName } from '../../domain/work-queues.ts';
-import type {
-  DeadLetterAttribute,
-  DeadLetterAttributes,
-  RedrivenMessage,
-} from '../../domain/delivery/dead-letter.ts';
+import type { DeadLetterAttributes, RedrivenMessage } from '../../domain/delivery/dead-letter.ts';
 import { groupOf } from '../../domain/delivery/job.ts';
 import type {
   DeliveryQueue,
@@ -88,14 +84,11 @@ function outgoingMessage({ body, attributes, group }: RedrivenMessage) {
 
 function valuesOf(attributes: DeadLetterAttributes): Record<string, MessageAttributeValue> {
   return Object.fromEntries(
-    Object.entries(attributes).map(([name, attribute]) => [name, valueOf(attribute)]),
+    Object.entries(attributes).map(([name, { type, ...value }]) => [
+      name,
+      { DataType: type, ...('text' in value ? { StringValue: value.text } : { BinaryValue: value.bytes }) },
+    ]),
   );
-}
-
-function valueOf(attribute: DeadLetterAttribute): MessageAttributeValue {
-  return 'text' in attribute
-    ? { DataType: attribute.type, StringValue: attribute.text }
-    : { DataType: attribute.type, BinaryValue: attribute.bytes };
 }
 
 const COUNTS = [

@@ -147,18 +147,10 @@ export function deliveryIn(chunk: Chunk, subscriptionId: string): Delivery | und
   };
   return state === 'pending'
     ? { ...recorded, status: 'pending', attempts: [], lease, lost: lease === undefined ? 1 : 0 }
-    : { ...recorded, status: 'delivered', attempts: [attemptOf(state)], lost: 0 };
+    : { ...recorded, status: 'delivered', attempts: [{ ...FIRST_DELIVERED, ...state }], lost: 0 };
 }
 
-function attemptOf(success: FirstSuccess): Attempt {
-  return {
-    number: 1,
-    round: 1,
-    phase: 'initial',
-    outcome: 'delivered',
-    ...success,
-  };
-}
+const FIRST_DELIVERED = { number: 1, round: 1, phase: 'initial', outcome: 'delivered' } as const;
 
 /** The first success that a transition of a pending member records; undefined: it needs a separate record. */
 export function firstSuccessOf(transition: Transition): FirstSuccess | undefined {
@@ -255,12 +247,12 @@ export function removeMember(
   key: ChunkKey,
   subscriptionId: string,
   state: 'pending' | FirstSuccess,
-  at: Pick<Delivery, 'updatedAt' | 'expiresAt'>,
+  { updatedAt, expiresAt }: Pick<Delivery, 'updatedAt' | 'expiresAt'>,
 ): ChunkTransition {
   return {
     key,
     expect: { kind: 'member', subscriptionId, state },
-    change: { states: new Map([[subscriptionId, 'separate']]), ...timesOf(at) },
+    change: { states: new Map([[subscriptionId, 'separate']]), updatedAt, expiresAt },
   };
 }
 
@@ -268,19 +260,12 @@ export function removeMember(
 export function removeMemberBeforeClaim(
   key: ChunkKey,
   subscriptionId: string,
-  at: Pick<Delivery, 'updatedAt' | 'expiresAt'>,
+  { updatedAt, expiresAt }: Pick<Delivery, 'updatedAt' | 'expiresAt'>,
 ): ChunkTransition {
   return {
     key,
     expect: { kind: 'unclaimed' },
-    change: { exclude: subscriptionId, ...timesOf(at) },
-  };
-}
-
-function timesOf({ updatedAt, expiresAt }: Pick<Delivery, 'updatedAt' | 'expiresAt'>) {
-  return {
-    updatedAt,
-    expiresAt,
+    change: { exclude: subscriptionId, updatedAt, expiresAt },
   };
 }
 

@@ -49,12 +49,9 @@ export function explain(
   { subscription, delivery }: ExplainedPair,
   evidence: Evidence,
 ): Explanation | undefined {
-  if (delivery !== undefined) return explainDelivery(delivery, subscription);
-  return subscription && explainAbsence(message, subscription, evidence);
-}
-
-function explainDelivery(delivery: Delivery, subscription: Subscription | undefined): Explanation {
-  return { verdict: verdictOf(delivery), certain: true, ...detailOf(delivery, subscription) };
+  return delivery === undefined
+    ? subscription && explainAbsence(message, subscription, evidence)
+    : { verdict: verdictOf(delivery), certain: true, ...detailOf(delivery, subscription) };
 }
 
 function detailOf(delivery: Delivery, subscription: Subscription | undefined): Pick<Explanation, 'detail'> {

@@ -65,7 +65,9 @@ export function reopen(delivery: EndedDelivery, recoveryId: string | undefined, 
       next: dueNow(delivery, at),
       lease: null,
       slot: null,
-      ...(recoveryId === undefined ? {} : { recoveries: withRecovery(delivery, recoveryId) }),
+      ...(recoveryId === undefined
+        ? {}
+        : { recoveries: [...delivery.recoveries, recoveryId].slice(-MAX_RECOVERIES) }),
       overdueAt: at.now,
       ...renewed(delivery, at),
     },
@@ -84,10 +86,6 @@ export function hasRoomForRound({ attempts }: Delivery): boolean {
 
 /** Remembered recoveries per delivery. Only a running one can repeat, and fewer than this run at the same time. */
 const MAX_RECOVERIES = 10;
-
-function withRecovery({ recoveries }: Delivery, recoveryId: string): readonly string[] {
-  return [...recoveries, recoveryId].slice(-MAX_RECOVERIES);
-}
 
 /**
  * Cancels an open delivery. A lease means that a request may be in flight: it counts as lost, because its result

@@ -17,10 +17,12 @@ import {
 
 /** Encodes a job for the delivery queue; an inline message is inserted unescaped. */
 export function encodeFirstJob(job: FirstJob): string {
-  const fields = { v: WIRE_VERSION, kind: job.kind, ...job.key, ...attemptFieldsOf(job), ...timesOf(job) };
-  return job.body.kind === 'inline'
-    ? spliceRaw(fields, 'message', encodeMessage(job.body.message))
-    : JSON.stringify({ ...fields, payloadKey: job.body.payloadKey });
+  const { kind, key, body, acceptedAt, sentAt, dueAt, retentionDays } = job;
+  const times = { acceptedAt, sentAt, dueAt, retentionDays };
+  const fields = { v: WIRE_VERSION, kind, ...key, ...attemptFieldsOf(job), ...times };
+  return body.kind === 'inline'
+    ? spliceRaw(fields, 'message', encodeMessage(body.message))
+    : JSON.stringify({ ...fields, payloadKey: body.payloadKey });
 }
 
 function attemptFieldsOf(job: FirstJob) {
@@ -32,10 +34,6 @@ function attemptFieldsOf(job: FirstJob) {
 /** Encodes a wake-up for the retry queue or a schedule. */
 export function encodeWakeUp({ kind, key, attempt, dueAt, by, isUrgent }: WakeUp): string {
   return JSON.stringify({ v: WIRE_VERSION, kind, ...key, attempt, dueAt, by, atOnce: isUrgent });
-}
-
-function timesOf({ acceptedAt, sentAt, dueAt, retentionDays }: FirstJob) {
-  return { acceptedAt, sentAt, dueAt, retentionDays };
 }
 
 const placeFields = {
@@ -117,10 +115,7 @@ function parseChunkJob(json: Json): Reading<FirstJob> {
 }
 
 function bodyIn(json: Json, payloadKey: string | undefined): Reading<BodyLocation> {
-  return payloadKey === undefined ? inlineBody(json) : { ok: true, value: { kind: 'stored', payloadKey } };
-}
-
-function inlineBody(json: Json): Reading<BodyLocation> {
+  if (payloadKey !== undefined) return { ok: true, value: { kind: 'stored', payloadKey } };
   const source = propertySource(json, 'message');
   if (source === undefined) return unreadable('message_missing');
   try {
