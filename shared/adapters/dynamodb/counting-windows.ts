@@ -2,7 +2,12 @@ import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
 import { primaryKey, ttlAttribute } from '../../config/tables.ts';
 import { DAY_MS } from '../../domain/duration.ts';
-import type { CountingWindow, ReceiverCounts } from '../../domain/subscription/back-pressure.ts';
+import { toRecord } from '../../domain/delivery/vocabulary.ts';
+import {
+  type CountingWindow,
+  RECEIVER_COUNTS,
+  type ReceiverCounts,
+} from '../../domain/subscription/back-pressure.ts';
 import type { SubscriptionKey } from '../../domain/subscription/subscription.ts';
 import type { CountingWindows } from '../../ports/pace.ts';
 import { countsItemKey } from './delivery-keys.ts';
@@ -10,15 +15,9 @@ import { decode, RECORD_VERSION, ttlOf } from './record.ts';
 import { tableOf } from './table.ts';
 import { expression, ifConditionHolds } from './writes.ts';
 
-const windowSchema = z.object({
-  version: z.number(),
-  writes: z.number(),
-  deliveries: z.number(),
-  requests: z.number(),
-  answered: z.number(),
-  refused: z.number(),
-  down: z.number(),
-} satisfies Record<keyof CountingWindow, z.ZodType>);
+const windowSchema = z.object(
+  toRecord<keyof CountingWindow, z.ZodNumber>([...RECEIVER_COUNTS, 'version', 'writes'], () => z.number()),
+);
 
 /** One item of the deliveries table for each watched subscription. Its window belongs to one version of the pressure. */
 export function dynamoCountingWindows(client: DynamoDBDocument, tableName: string): CountingWindows {

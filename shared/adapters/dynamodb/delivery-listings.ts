@@ -33,7 +33,14 @@ import {
   startPlaceOf,
   timeOfPlace,
 } from './pages.ts';
-import { type BatchReading, type IndexPart, pagesOf, queryItems, readIndexPart } from './queries.ts';
+import {
+  type BatchReading,
+  type IndexPart,
+  pagesOf,
+  queryItems,
+  queryOfPrefix,
+  readIndexPart,
+} from './queries.ts';
 import { decode } from './record.ts';
 import { type Table, tableOf } from './table.ts';
 
@@ -78,21 +85,13 @@ function partsOf(
 ): IndexPart[] {
   const range = { first: sortableTime(since), last: sortableTime(until), direction, status };
   const { byQueue, bySubscription } = deliveryIndexes;
+  const partsIn = (index: IndexPart['index'], length: number, partitionOf: (shard: number) => string) =>
+    Array.from({ length }, (_, shard) => ({ ...range, index, partition: partitionOf(shard) }));
   return subscriptionId === undefined
-    ? shardsTo(shards.byQueue).map((shard) => ({
-        ...range,
-        index: byQueue,
-        partition: byQueuePartition(queue, shard),
-      }))
-    : shardsTo(shards.bySubscription).map((shard) => ({
-        ...range,
-        index: bySubscription,
-        partition: bySubscriptionPartition({ queue, subscriptionId }, shard),
-      }));
-}
-
-function shardsTo(count: number): number[] {
-  return Array.from({ length: count }, (_, shard) => shard);
+    ? partsIn(byQueue, shards.byQueue, (shard) => byQueuePartition(queue, shard))
+    : partsIn(bySubscription, shards.bySubscription, (shard) =>
+        bySubscriptionPartition({ queue, subscriptionId }, shard),
+      );
 }
 
 const entrySchema = z.object({
@@ -216,9 +215,5 @@ async function statusesIn(table: Table, message: MessageKey, bucket: number): Pr
 }
 
 function queryOf(message: MessageKey, bucket: number, prefix: string) {
-  return {
-    ConsistentRead: true,
-    KeyConditionExpression: `${primaryKey.partition} = :partition AND begins_with(${primaryKey.sort}, :prefix)`,
-    ExpressionAttributeValues: { ':partition': partitionOf(message, bucket), ':prefix': prefix },
-  };
+  return { ConsistentRead: true, ...queryOfPrefix(partitionOf(message, bucket), prefix) };
 }

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { listedAttribute } from '../../config/tables.ts';
+import { listedAttribute, primaryKey } from '../../config/tables.ts';
 import { type Direction, orderIn, type ReadPart } from './pages.ts';
 import { hasTimeAfter, type Pacing } from '../lambda/invocation-deadline.ts';
 import { decode } from './record.ts';
@@ -14,6 +14,14 @@ export type Query = Parameters<Table['query']>[0];
 /** An item by its key; strongly consistent. */
 export async function readItem(table: Table, key: Item): Promise<Item | undefined> {
   return (await table.get({ Key: key, ConsistentRead: true })).Item;
+}
+
+/** Queries the items of a partition whose sort keys begin with this text. */
+export function queryOfPrefix(partition: string, prefix: string) {
+  return {
+    KeyConditionExpression: `${primaryKey.partition} = :partition AND begins_with(${primaryKey.sort}, :prefix)`,
+    ExpressionAttributeValues: { ':partition': partition, ':prefix': prefix },
+  };
 }
 
 /** The responses to a query, one per request, fetched as they are consumed. */

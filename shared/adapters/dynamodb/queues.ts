@@ -21,7 +21,7 @@ import {
   transactWrite,
   updateOf,
 } from './writes.ts';
-import { queryItems, readItem } from './queries.ts';
+import { queryItems, queryOfPrefix, readItem } from './queries.ts';
 import {
   isDeletedQueue,
   queueAttributesOf,
@@ -128,11 +128,7 @@ export async function removeDeletedQueue(
 
 /** All subscriptions of a queue, in the order of their ids; strongly consistent. */
 export function queryOfSubscriptions(queue: string) {
-  return {
-    ConsistentRead: true,
-    KeyConditionExpression: `${primaryKey.partition} = :queue AND begins_with(${primaryKey.sort}, :prefix)`,
-    ExpressionAttributeValues: { ':queue': queuePartition(queue), ':prefix': subscriptionPrefix },
-  };
+  return { ConsistentRead: true, ...queryOfPrefix(queuePartition(queue), subscriptionPrefix) };
 }
 
 /** The fields that a deletion needs, so that items that are otherwise unreadable are removed too. */

@@ -153,32 +153,20 @@ const writes: Record<LineChange, (wanted: ReservationRequest) => LineWrite> = {
   lengthen: ({ limited, limit, until, count, now, from = now }) => {
     const expr = expression();
     const end = expr.name(END);
-    return {
-      slotsIn: atTheEnd(count, limit),
-      request: {
-        Key: slotsItemKey(limited),
-        UpdateExpression: `SET ${end} = ${end} + ${expr.value(microseconds(count * limit.intervalMs))}, ${lifetimeOf(expr, now)}`,
-        // Domain `isActiveLine`, starts no earlier than wanted, has room for more, and no free slots before its end.
-        ConditionExpression: `${expr.name('epoch')} = ${expr.value(limit.epoch)} AND ${end} > ${expr.value(microseconds(now))} AND ${end} >= ${expr.value(microseconds(from))} AND ${end} <= ${expr.value(microseconds(latestEnd(limit, now, until)))} AND attribute_not_exists(${expr.name('left')})`,
-        ...RETURN_VALUES,
-        ...expr.attributes(),
-      },
-    };
+    const added = expr.value(microseconds(count * limit.intervalMs));
+    const update = expr.update(lifetimeFrom(now), `${end} = ${end} + ${added}`);
+    // Domain `isActiveLine`, starts no earlier than wanted, has room for more, and no free slots before its end.
+    const condition = `${expr.equal('epoch', limit.epoch)} AND ${end} > ${expr.value(microseconds(now))} AND ${end} >= ${expr.value(microseconds(from))} AND ${end} <= ${expr.value(microseconds(latestEnd(limit, now, until)))} AND ${expr.equal('left', undefined)}`;
+    return { slotsIn: atTheEnd(count, limit), request: lineUpdate(limited, expr, update, condition) };
   },
   begin: ({ limited, limit, count, now }) => {
     const expr = expression();
-    const end = expr.name(END);
-    const epoch = expr.name('epoch');
-    return {
-      slotsIn: atTheEnd(count, limit),
-      request: {
-        Key: slotsItemKey(limited),
-        UpdateExpression: `SET ${end} = ${expr.value(microseconds(lineStart(limit, now) + count * limit.intervalMs))}, ${epoch} = ${expr.value(limit.epoch)}, ${expr.name('v')} = ${expr.value(RECORD_VERSION)}, ${lifetimeOf(expr, now)} REMOVE ${expr.name('left')}`,
-        ConditionExpression: `attribute_not_exists(${expr.name(primaryKey.partition)}) OR ${epoch} < ${expr.value(limit.epoch)} OR ${end} <= ${expr.value(microseconds(now))}`,
-        ...RETURN_VALUES,
-        ...expr.attributes(),
-      },
-    };
+    const { epoch } = limit;
+    const end = microseconds(lineStart(limit, now) + count * limit.intervalMs);
+    const line = { [END]: end, epoch, v: RECORD_VERSION, ...lifetimeFrom(now), left: undefined };
+    const update = expr.update(line);
+    const condition = `${expr.equal(primaryKey.partition, undefined)} OR ${expr.name('epoch')} < ${expr.value(epoch)} OR ${expr.name(END)} <= ${expr.value(microseconds(now))}`;
+    return { slotsIn: atTheEnd(count, limit), request: lineUpdate(limited, expr, update, condition) };
   },
 };
 
@@ -192,21 +180,28 @@ function fill(
   { activeLine, slots, added, left }: FoundSlots & { activeLine: Line },
 ): LineWrite {
   const expr = expression();
-  const [end, leftName] = [expr.name(END), expr.name('left')];
-  const sets = [
-    `${end} = ${end} + ${expr.value(microseconds(added * limit.intervalMs))}`,
-    lifetimeOf(expr, now),
-  ];
-  const rest = left.length === 0 ? ` REMOVE ${leftName}` : `, ${leftName} = ${expr.value(left)}`;
+  const end = expr.name(END);
+  const rest = { left: left.length === 0 ? undefined : left, ...lifetimeFrom(now) };
+  const moved = `${end} = ${end} + ${expr.value(microseconds(added * limit.intervalMs))}`;
+  const update = expr.update(rest, moved);
+  const condition = `${expr.equal('epoch', activeLine.epoch)} AND ${expr.equal(END, microseconds(activeLine.reservedUpTo))} AND ${expr.equal('left', activeLine.left)}`;
+  return { slotsIn: () => slots, request: lineUpdate(limited, expr, update, condition) };
+}
+
+/** Returns the line either way. */
+function lineUpdate(
+  limited: SubscriptionKey,
+  expr: Expression,
+  UpdateExpression: string,
+  ConditionExpression: string,
+): LineUpdate {
   return {
-    slotsIn: () => slots,
-    request: {
-      Key: slotsItemKey(limited),
-      UpdateExpression: `SET ${sets.join(', ')}${rest}`,
-      ConditionExpression: `${expr.name('epoch')} = ${expr.value(activeLine.epoch)} AND ${end} = ${expr.value(microseconds(activeLine.reservedUpTo))} AND ${leftName} = ${expr.value(activeLine.left)}`,
-      ...RETURN_VALUES,
-      ...expr.attributes(),
-    },
+    Key: slotsItemKey(limited),
+    UpdateExpression,
+    ConditionExpression,
+    ReturnValues: 'ALL_NEW',
+    ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+    ...expr.attributes(),
   };
 }
 
@@ -222,11 +217,9 @@ function returnSlotUpdate(limited: SubscriptionKey, { at, epoch }: Slot, now: nu
   };
 }
 
-const RETURN_VALUES = { ReturnValues: 'ALL_NEW', ReturnValuesOnConditionCheckFailure: 'ALL_OLD' } as const;
-
 /** Longer than any line, so that TTL never removes an active one. */
-function lifetimeOf(expr: Expression, now: number): string {
-  return `${expr.name(ttlAttribute)} = ${expr.value(ttlOf(now + MAX_LINE_MS + DAY_MS))}`;
+function lifetimeFrom(now: number): Record<string, number> {
+  return { [ttlAttribute]: ttlOf(now + MAX_LINE_MS + DAY_MS) };
 }
 
 const lineSchema = z

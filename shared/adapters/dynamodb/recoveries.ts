@@ -7,7 +7,7 @@ import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 import { tableOf } from './table.ts';
 import { conditional } from './writes.ts';
 import { lastOf, pageOf } from './pages.ts';
-import { queryItems, readItem } from './queries.ts';
+import { queryItems, queryOfPrefix, readItem } from './queries.ts';
 import { decode, decodeRecord, type ItemKey, RECORD_VERSION, ttlOf } from './record.ts';
 import { randomBytes } from 'node:crypto';
 
@@ -34,16 +34,9 @@ export function dynamoRecoveries(client: DynamoDBDocument, tableName: string): R
     list: async (queue, page) => {
       const listing = `${queue}#recoveries`;
       const last = lastOf(listing, page);
-      const items = await queryItems(
-        table,
-        {
-          ScanIndexForward: false,
-          KeyConditionExpression: `${primaryKey.partition} = :jobs AND begins_with(${primaryKey.sort}, :prefix)`,
-          ExpressionAttributeValues: { ':jobs': jobsPartitionOf(queue), ':prefix': RECOVERY },
-          ExclusiveStartKey: last === undefined ? undefined : recoveryKeyOf(queue, last),
-        },
-        page.limit + 1,
-      );
+      const ExclusiveStartKey = last === undefined ? undefined : recoveryKeyOf(queue, last);
+      const query = { ...queryOfPrefix(jobsPartitionOf(queue), RECOVERY), ScanIndexForward: false };
+      const items = await queryItems(table, { ...query, ExclusiveStartKey }, page.limit + 1);
       return pageOf(listing, items.map(recoveryOf), page.limit, ({ id }) => id);
     },
     save: async (recovery) => {
@@ -65,22 +58,11 @@ export function dynamoRecoveries(client: DynamoDBDocument, tableName: string): R
     keptPages: async (queue, id, page) => {
       const listing = `${queue}#recovery#${id}`;
       const last = lastOf(listing, page);
-      const items = await queryItems(
-        table,
-        {
-          ConsistentRead: true,
-          KeyConditionExpression: `${primaryKey.partition} = :jobs AND begins_with(${primaryKey.sort}, :prefix)`,
-          ExpressionAttributeValues: { ':jobs': jobsPartitionOf(queue), ':prefix': pagePrefixOf(id) },
-          ExclusiveStartKey: last === undefined ? undefined : pageKeyOf(queue, id, Number(last)),
-        },
-        page.limit + 1,
-      );
-      return pageOf(
-        listing,
-        items.map((item) => recoveryPageOf(queue, item)),
-        page.limit,
-        ({ number }) => String(number),
-      );
+      const ExclusiveStartKey = last === undefined ? undefined : pageKeyOf(queue, id, Number(last));
+      const query = { ...queryOfPrefix(jobsPartitionOf(queue), pagePrefixOf(id)), ConsistentRead: true };
+      const items = await queryItems(table, { ...query, ExclusiveStartKey }, page.limit + 1);
+      const pages = items.map((item) => recoveryPageOf(queue, item));
+      return pageOf(listing, pages, page.limit, ({ number }) => String(number));
     },
   };
 }

@@ -114,13 +114,12 @@ export async function findStored(
     : { item, subscription: subscriptionOf(item) };
 }
 
-type PlannedChange = { found: StoredSubscription; after: Subscription; edits: readonly ItemEdit[] };
-
 async function writeChange(
   table: RegistryTable,
   { now }: SubscriptionAt,
-  { found, after, edits }: PlannedChange,
+  planned: { found: StoredSubscription; after: Subscription; edits: readonly ItemEdit[] },
 ): Promise<ChangeResult | 'again'> {
+  const { found, after, edits } = planned;
   const before = found.subscription;
   const changed = { kind: 'changed' as const, before, after };
   const claims = claimsFor(table, before, after, now);

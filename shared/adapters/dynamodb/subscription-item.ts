@@ -50,10 +50,8 @@ export function subscriptionItemKey(queue: string, id: string): ItemKey {
 }
 
 /** Key of the claim that keeps a destination unique on its queue. */
-export function subscriberItemKey({
-  queue,
-  destination,
-}: Pick<Subscription, 'queue' | 'destination'>): ItemKey {
+export function subscriberItemKey(of: Pick<Subscription, 'queue' | 'destination'>): ItemKey {
+  const { queue, destination } = of;
   const identity = createHash('sha256').update(destinationIdentity(destination)).digest('base64url');
   return { pk: queuePartition(queue), sk: `${subscriberPrefix}${identity}` };
 }
@@ -110,8 +108,6 @@ export function queueItemOf(queue: Queue): Record<string, unknown> {
   return { ...queueItemKey(queue.name), ...queueAttributesOf(queue), createdAt: queue.createdAt };
 }
 
-type StoredDisabled = Disabled & { asked?: true };
-
 /** `asked`: the reason is `disable_requested`. */
 const storedDisabledSchema = disabledSchema
   .extend({ asked: z.literal(true).exactOptional() })
@@ -120,7 +116,7 @@ const storedDisabledSchema = disabledSchema
   );
 
 /** Version 0.1.0 refuses records with the reason `disable_requested`, so it reads `gone`. */
-export function disabledItemOf({ reason, at }: Disabled): StoredDisabled {
+export function disabledItemOf({ reason, at }: Disabled): Disabled & { asked?: true } {
   return reason === 'disable_requested' ? { reason: 'gone', at, asked: true } : { reason, at };
 }
 
@@ -213,15 +209,8 @@ function destinationFields(
   }
 }
 
-export function subscriptionItemOf({
-  destination,
-  ttl,
-  options,
-  previousSelection,
-  disabled,
-  unsent,
-  ...subscription
-}: Subscription): Record<string, unknown> {
+export function subscriptionItemOf(of: Subscription): Record<string, unknown> {
+  const { destination, ttl, options, previousSelection, disabled, unsent, ...subscription } = of;
   return {
     ...subscriptionItemKey(subscription.queue, subscription.id),
     v: RECORD_VERSION,
@@ -232,7 +221,7 @@ export function subscriptionItemOf({
     ...unsentItemOf(unsent),
     ...(ttl === undefined ? {} : { lifetime: ttl }),
     ...destinationFields(destination, subscription),
-    ...timeToLiveOf({ ...subscription, destination }),
+    ...timeToLiveOf(of),
   };
 }
 

@@ -45,18 +45,15 @@ export async function addSubscriptions(
   return subscriptions.map(({ id }) => conflicts.get(id) ?? { kind: 'added' });
 }
 
-/** A subscription whose subscriber is claimed by another one. */
-type RefusedClaim = { subscription: Subscription; holder: string };
-
 /**
  * One transaction: the subscriptions, a claim for each on its subscriber (unless another claim is in force), and
  * a counter on the queue, which shows new subscriptions to a deletion by an earlier version. If one is refused, none
- * is written.
+ * is written. Returns those whose subscriber is claimed by another subscription, the `holder`.
  */
 async function add(
   table: RegistryTable,
   subscriptions: readonly Subscription[],
-): Promise<readonly RefusedClaim[]> {
+): Promise<readonly { subscription: Subscription; holder: string }[]> {
   const TableName = table.name;
   const queue = subscriptions[0]?.queue ?? '';
   const result = await transactWrite(table, [

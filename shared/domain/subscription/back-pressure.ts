@@ -164,13 +164,8 @@ export function between(least: number, value: number, most: number): number {
  * What a subscription's requests found. `deliveries` leaves out retries in the same invocation, so that one delivery's
  * quick retries count once. `answered`: neither refused nor down. A 503 with `Retry-After` is both refused and down.
  */
-export type ReceiverCounts = {
-  deliveries: number;
-  requests: number;
-  answered: number;
-  refused: number;
-  down: number;
-};
+export const RECEIVER_COUNTS = ['deliveries', 'requests', 'answered', 'refused', 'down'] as const;
+export type ReceiverCounts = Record<(typeof RECEIVER_COUNTS)[number], number>;
 
 export const NO_COUNTS: ReceiverCounts = { deliveries: 0, requests: 0, answered: 0, refused: 0, down: 0 };
 
