@@ -1,7 +1,5 @@
 import type { Clock } from '../ports/clock.ts';
 
-type Entry<Value> = { value: Value; readAt: number; weight: number };
-
 type ReadCacheOptions<Value> = {
   clock: Pick<Clock, 'now'>;
   /** Maximum age of a cached value in milliseconds. 0 disables the cache. */
@@ -27,7 +25,7 @@ type ReadCache<Value> = {
 
 /** A cache of read results. `undefined` (not found) is never cached, and removes an earlier entry. */
 export function readCache<Value>(options: ReadCacheOptions<Value>): ReadCache<Value> {
-  const entries = new Map<string, Entry<Value>>();
+  const entries = new Map<string, { value: Value; readAt: number; weight: number }>();
   const inFlight = new Map<string, Promise<Value | undefined>>();
   const deferred = new Map<string, Promise<Value | undefined>>();
   let total = 0;

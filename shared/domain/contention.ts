@@ -19,20 +19,15 @@ export function contended(record: string): () => never {
 /** Attempts at reading, deciding and writing before giving up. */
 const MAX_TRIES = 4;
 
-type Bounds = {
-  tries?: number;
-  /** Waits before the next attempt. */
-  pause?: (tried: number) => Promise<void>;
-};
-
 /**
  * Repeats `step` (read, decide, conditional write) until no concurrent write interferes. `step` returns `again` if the
- * record changed meanwhile; if that happens on the last attempt, `giveUp` decides the result, or throws.
+ * record changed meanwhile; if that happens on the last attempt, `giveUp` decides the result, or throws. `pause` waits
+ * before the next attempt.
  */
 export async function withRetriedWrites<Result>(
   step: () => Promise<Result | 'again'>,
   giveUp: () => Result,
-  { tries = MAX_TRIES, pause }: Bounds = {},
+  { tries = MAX_TRIES, pause }: { tries?: number; pause?: (tried: number) => Promise<void> } = {},
 ): Promise<Result> {
   for (let tried = 1; tried <= tries; tried += 1) {
     const result = await step();

@@ -45,8 +45,6 @@ export function clientOptions<Options extends Invocation>(
   };
 }
 
-type Client = { middlewareStack: { remove: (name: string) => boolean } };
-
 /**
  * Names in the SDK. Recursion detection stays: it sends the trace id, by which SQS and X-Ray link a message to
  * its sender.
@@ -54,7 +52,9 @@ type Client = { middlewareStack: { remove: (name: string) => boolean } };
 const UNUSED_MIDDLEWARE = ['loggerMiddleware', 'getUserAgentMiddleware'];
 
 /** The client without middleware that these calls do not need, which saves a tenth of their CPU time. */
-export function slim<Slimmed extends Client>(client: Slimmed): Slimmed {
+export function slim<Client extends { middlewareStack: { remove: (name: string) => boolean } }>(
+  client: Client,
+): Client {
   for (const name of UNUSED_MIDDLEWARE) client.middlewareStack.remove(name);
   return client;
 }

@@ -139,12 +139,8 @@ export function lineOf(fact: Fact): Record<string, unknown> {
 }
 
 function eventFieldsOf(event: OperatorEvent): Record<string, unknown> {
-  if (!('key' in event)) {
-    const { type, ...rest } = event;
-    return { event: type, ...rest };
-  }
-  const { type, key, ...rest } = event;
-  return { event: type, ...idsOf(key), ...rest };
+  const { type, key, ...rest } = { key: undefined, ...event };
+  return { event: type, ...(key && idsOf(key)), ...rest };
 }
 
 function messageOf({ queue, messageId }: MessageKey) {

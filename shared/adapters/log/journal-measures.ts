@@ -106,13 +106,8 @@ function acceptedOf(fact: Extract<Fact, { fact: 'message_accepted' }>): readonly
   ];
 }
 
-function subscriptionMeasures({
-  matched,
-  filtered,
-}: {
-  matched: number;
-  filtered: number;
-}): readonly Measure[] {
+function subscriptionMeasures(of: { matched: number; filtered: number }): readonly Measure[] {
+  const { matched, filtered } = of;
   return [
     ...(matched === 0 ? [] : [{ name: metricNames.deliveriesMatched, value: matched }]),
     ...(filtered === 0 ? [] : [{ name: metricNames.deliveriesFiltered, value: filtered }]),

@@ -174,12 +174,8 @@ async function usedPartOf(response: Response): Promise<Response> {
  * `client_secret_basic`, which every server supports (RFC 6749 §2.3.1), or `private_key_jwt` (RFC 7523 §2.2).
  * @throws UnusableKey
  */
-async function authenticationOf({
-  client_secret,
-  private_key,
-  key_id,
-  certificate,
-}: OAuth2Auth): Promise<oauth.ClientAuth> {
+async function authenticationOf(auth: OAuth2Auth): Promise<oauth.ClientAuth> {
+  const { client_secret, private_key, key_id, certificate } = auth;
   if (private_key === undefined) return oauth.ClientSecretBasic(client_secret ?? '');
   const key = await signingKey(private_key);
   const known = { typ: 'JWT', kid: key_id, ...(certificate !== undefined && thumbprintsOf(certificate)) };

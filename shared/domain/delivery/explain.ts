@@ -223,12 +223,8 @@ export function plannedAttempts(
 }
 
 /** A first attempt has no recorded due time; it starts when its record is written. */
-function firstOf({
-  attempts,
-  next,
-  slot,
-  updatedAt,
-}: Pick<Delivery, 'attempts' | 'next' | 'slot' | 'updatedAt'>): PlannedAttempt {
+function firstOf(delivery: Pick<Delivery, 'attempts' | 'next' | 'slot' | 'updatedAt'>): PlannedAttempt {
+  const { attempts, next, slot, updatedAt } = delivery;
   return next === undefined
     ? { number: attempts.length + 1, phase: 'initial', dueAt: updatedAt }
     : { number: next.number, phase: next.phase, dueAt: startOf({ slot }, next) };

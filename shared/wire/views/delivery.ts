@@ -160,12 +160,8 @@ export function deliverySummary(delivery: Delivery): DeliverySummary {
   };
 }
 
-function lastAttemptOf({
-  number,
-  startedAt,
-  outcome,
-  result,
-}: Attempt): NonNullable<DeliverySummary['lastAttempt']> {
+function lastAttemptOf(attempt: Attempt): NonNullable<DeliverySummary['lastAttempt']> {
+  const { number, startedAt, outcome, result } = attempt;
   const { snippet: _, ...shown } = shownResult(result);
   return { number, startedAt: timeText(startedAt), outcome, ...shown };
 }
@@ -182,16 +178,10 @@ export const deliveryDetailSchema = deliveryViewSchema.extend({
 
 type DeliveryDetailView = z.infer<typeof deliveryDetailSchema>;
 
-export function deliveryDetailView({
-  delivery,
-  policy,
-  policySource,
-  planned,
-}: DeliveryDetail): DeliveryDetailView {
+export function deliveryDetailView({ delivery, planned, ...policy }: DeliveryDetail): DeliveryDetailView {
   return {
     ...deliveryView(delivery),
-    policy,
-    policySource,
+    ...policy,
     planned: planned.map((attempt) => ({ ...attempt, dueAt: timeText(attempt.dueAt) })),
   };
 }

@@ -36,18 +36,8 @@ export const messageSummarySchema = messageViewSchema
 
 type MessageSummary = z.infer<typeof messageSummarySchema>;
 
-export function messageSummary({
-  key,
-  acceptedAt,
-  erasedAt,
-  type,
-  duplicates,
-  matched,
-  filtered,
-  deliveries,
-  bodyKept,
-  lastSubscriptionId,
-}: MessageListItem): MessageSummary {
+export function messageSummary({ key, acceptedAt, erasedAt, ...item }: MessageListItem): MessageSummary {
+  const { type, duplicates, matched, filtered, deliveries, bodyKept, lastSubscriptionId } = item;
   return {
     queue: key.queue,
     id: key.messageId,
