@@ -297,46 +297,30 @@ function stepFrom(
 
 /** The complete item of a new record. */
 export function deliveryItemOf(delivery: Delivery): Record<string, unknown> {
+  const { key, attempts, lateResults, next, policy, pendingSteps, ...fields } = delivery;
   return {
-    ...itemKeyOf(delivery.key),
+    ...itemKeyOf(key),
     v: RECORD_VERSION,
-    [deliveryIndexes.byQueue.sort]: notDeliveredSortOf(delivery.key, delivery.acceptedAt),
-    ...(isListed(delivery) ? listingPartitionsOf(delivery.key) : {}),
+    [deliveryIndexes.byQueue.sort]: notDeliveredSortOf(key, delivery.acceptedAt),
+    ...(isListed(delivery) ? listingPartitionsOf(key) : {}),
     ...(delivery.overdueAt === undefined
       ? {}
-      : { [deliveryIndexes.overdue.partition]: overduePartitionOf(delivery.key, delivery) }),
+      : { [deliveryIndexes.overdue.partition]: overduePartitionOf(key, delivery) }),
     ...withoutDefaults({
-      acceptedAt: delivery.acceptedAt,
-      status: delivery.status,
-      reason: delivery.reason,
-      round: delivery.round,
-      attempts: delivery.attempts.map((attempt, index, { length }) =>
-        attemptItemOf(attempt, index === length - 1 ? disabledVersion(delivery.pendingSteps) : undefined),
+      ...fields,
+      attempts: attempts.map((attempt, index, { length }) =>
+        attemptItemOf(attempt, index === length - 1 ? disabledVersion(pendingSteps) : undefined),
       ),
-      lateResults: delivery.lateResults.map((attempt) => attemptItemOf(attempt)),
-      lost: delivery.lost,
-      next: delivery.next === undefined ? undefined : nextItemOf(delivery.next),
-      slot: delivery.slot,
-      policy: delivery.policy === undefined ? undefined : policyItemOf(delivery.policy),
-      lease: delivery.lease,
-      lapsed: delivery.lapsed,
-      owed: namesOf(delivery.pendingSteps),
-      recoveries: delivery.recoveries,
-      overdueAt: delivery.overdueAt,
-      updatedAt: delivery.updatedAt,
-      expiresAt: delivery.expiresAt,
-      retentionDays: delivery.retentionDays,
+      lateResults: lateResults.map((attempt) => attemptItemOf(attempt)),
+      next: next && nextItemOf(next),
+      policy: policy && policyItemOf(policy),
+      owed: namesOf(pendingSteps),
     }),
     [ttlAttribute]: ttlOf(delivery.expiresAt),
   };
 }
 
-type Fields = Record<
-  keyof typeof openFields | keyof typeof endedFields | 'status' | 'reason' | 'next',
-  unknown
->;
-
-function withoutDefaults(values: Fields): Record<string, unknown> {
+function withoutDefaults(values: object): Record<string, unknown> {
   return Object.fromEntries(Object.entries(values).filter(([name, value]) => !isDefault(name, value)));
 }
 

@@ -68,7 +68,8 @@ export function kmsSecretOpener(
   kms: KMSClient,
   options: { keyArn: string; clock: Pick<Clock, 'now'> },
 ): SecretOpener {
-  const decryptDataKey = async (owner: SubscriptionKey, dataKey: string): Promise<Uint8Array> => {
+  const decrypted = async (owner: SubscriptionKey, sealed: string): Promise<string> => {
+    const { dataKey, box } = partsOf(sealed);
     const { Plaintext } = await kms.send(
       new DecryptCommand({
         KeyId: options.keyArn,
@@ -77,12 +78,7 @@ export function kmsSecretOpener(
       }),
     );
     if (Plaintext === undefined) throw new NoKeyError();
-    return Plaintext;
-  };
-
-  const decrypted = async (owner: SubscriptionKey, sealed: string): Promise<string> => {
-    const { dataKey, box } = partsOf(sealed);
-    return openBox(await decryptDataKey(owner, dataKey), box, ownerText(owner));
+    return openBox(Plaintext, box, ownerText(owner));
   };
 
   /** Opens and caches what `parse` reads in the text. */

@@ -9,8 +9,6 @@ import type { Fact } from '../../ports/journal.ts';
 /** One value of a metric, in the metric's unit. */
 export type Measure = { name: MetricName; value: number };
 
-type AttemptMade = Extract<Fact, { fact: 'attempt_made' }>;
-
 /** The metrics of a fact. Ids are never dimensions: CloudWatch charges for every set of dimensions. */
 export function measuresOf(fact: Fact): readonly Measure[] {
   switch (fact.fact) {
@@ -114,20 +112,20 @@ function subscriptionMeasures(of: { matched: number; filtered: number }): readon
   ];
 }
 
-function attemptOf({ attempt, status, latenessMs }: AttemptMade): readonly Measure[] {
+function attemptOf(made: Extract<Fact, { fact: 'attempt_made' }>): readonly Measure[] {
+  const { attempt, status, latenessMs } = made;
   return [
     one(outcomeNames[attempt.outcome]),
     one(phaseNames[attempt.phase]),
-    ...timesOf(attempt, latenessMs),
+    // A received attempt has no times: its subscriber decides when it starts, and how long it takes.
+    ...(latenessMs === undefined
+      ? []
+      : [
+          { name: metricNames.attemptDuration, value: attempt.durationMs },
+          punctualityOf(attempt, latenessMs),
+        ]),
     ...statusMeasures[status],
   ];
-}
-
-/** A received attempt has none: its subscriber decides when it starts, and how long it takes. */
-function timesOf(attempt: Attempt, latenessMs: number | undefined): readonly Measure[] {
-  return latenessMs === undefined
-    ? []
-    : [{ name: metricNames.attemptDuration, value: attempt.durationMs }, punctualityOf(attempt, latenessMs)];
 }
 
 /**

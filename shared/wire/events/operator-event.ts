@@ -21,7 +21,7 @@ function eventOf<Type extends OperatorEvent['type'], Detail extends z.ZodRawShap
   return z.object({
     source: z.literal(EVENT_SOURCE),
     'detail-type': z.literal(type),
-    detail: z.object(detail),
+    detail: z.object({ ...subscriptionDetail, ...detail }),
   });
 }
 
@@ -31,24 +31,20 @@ function eventOf<Type extends OperatorEvent['type'], Detail extends z.ZodRawShap
  */
 export const operatorEventSchema = z.discriminatedUnion('detail-type', [
   eventOf('subscription.disabled', {
-    ...subscriptionDetail,
     reason: z.enum(DISABLE_REASONS),
     at: timeView,
   }),
   eventOf('subscription.failing', {
-    ...subscriptionDetail,
     /** Start of the failure streak, and its failures so far. */
     since: timeView,
     failures: z.int().positive(),
   }),
   eventOf('subscription.recovered', {
-    ...subscriptionDetail,
     /** `since` of the `subscription.failing` event that it ends. */
     since: timeView,
     at: timeView,
   }),
   eventOf('attempt.failed', {
-    ...subscriptionDetail,
     messageId: z.string(),
     attempt: z.int().positive(),
     outcome: z.enum(OUTCOMES).exclude(['delivered']),
@@ -60,27 +56,23 @@ export const operatorEventSchema = z.discriminatedUnion('detail-type', [
     nextAt: timeView.exactOptional(),
   }),
   eventOf('subscription.slowed', {
-    ...subscriptionDetail,
     reason: z.enum(PRESSURE_REASONS),
     /** Start of the episode, and when the next request may start. */
     since: timeView,
     until: timeView,
   }),
   eventOf('subscription.resumed', {
-    ...subscriptionDetail,
     /** `reason` and `since` of the last `subscription.slowed` event of the episode. */
     reason: z.enum(PRESSURE_REASONS),
     since: timeView,
     at: timeView,
   }),
   eventOf('subscription.certificate_expiring', {
-    ...subscriptionDetail,
     expiresAt: timeView,
     /** Which warning it is: 30, 7 or 1 days ahead. */
     days: z.int().positive(),
   }),
   eventOf('delivery.exhausted', {
-    ...subscriptionDetail,
     messageId: z.string(),
     /** In all rounds. */
     attempts: z.int().nonnegative(),
