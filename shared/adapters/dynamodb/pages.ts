@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { InvalidMarkerError, type Page, type PageRequest } from '../../ports/page.ts';
 import { inParallel } from '../in-parallel.ts';
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 const markerSchema = z.tuple([z.string(), z.string().min(1).max(256)]);
 
@@ -13,14 +13,8 @@ export const QUEUE_LISTING = '#queues';
 
 /** An opaque marker: a digest that is valid for this listing only, and the last item returned. */
 function markerOf(listing: string, last: string): string {
-  return Buffer.from(JSON.stringify([digestOf(listing, last), last])).toString('base64url');
-}
-
-function digestOf(listing: string, last: string): string {
-  return createHash('sha256')
-    .update(JSON.stringify([listing, last]))
-    .digest('base64url')
-    .slice(0, 16);
+  const digest = hash('sha256', JSON.stringify([listing, last]), 'base64url').slice(0, 16);
+  return Buffer.from(JSON.stringify([digest, last])).toString('base64url');
 }
 
 /**
@@ -71,7 +65,7 @@ export function listingOf(kind: string, selection: object): string {
   const sorted = Object.entries(selection)
     .filter(([, value]) => value !== undefined)
     .sort(([one], [other]) => (one < other ? -1 : 1));
-  const digest = createHash('sha256').update(JSON.stringify(sorted)).digest('base64url');
+  const digest = hash('sha256', JSON.stringify(sorted), 'base64url');
   return `#${kind}#${digest}`;
 }
 

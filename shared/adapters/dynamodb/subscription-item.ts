@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import * as z from 'zod';
 import { subscriptionIndexes, ttlAttribute } from '../../config/tables.ts';
 import {
@@ -52,7 +52,7 @@ export function subscriptionItemKey(queue: string, id: string): ItemKey {
 /** Key of the claim that keeps a destination unique on its queue. */
 export function subscriberItemKey(of: Pick<Subscription, 'queue' | 'destination'>): ItemKey {
   const { queue, destination } = of;
-  const identity = createHash('sha256').update(destinationIdentity(destination)).digest('base64url');
+  const identity = hash('sha256', destinationIdentity(destination), 'base64url');
   return { pk: queuePartition(queue), sk: `${subscriberPrefix}${identity}` };
 }
 

@@ -16,7 +16,14 @@ import {
 } from './subscription-item.ts';
 import { pagesOf, readItem } from './queries.ts';
 import { NOT_DELETED, queryOfSubscriptions } from './queues.ts';
-import { conditional, ifNoConflict, type RegistryTable, retryOptions, transactWrite } from './writes.ts';
+import {
+  conditional,
+  expression,
+  ifNoConflict,
+  type RegistryTable,
+  retryOptions,
+  transactWrite,
+} from './writes.ts';
 
 /** The queue exists. */
 const QUEUE_EXISTS = `attribute_exists(${primaryKey.partition}) AND ${NOT_DELETED}`;
@@ -160,21 +167,18 @@ const boundSchema = z.object({
 
 /** Amounts that do not grow are not checked. */
 function reservationUpdate({ queue, more, most }: Room) {
-  const grown = [
-    ...(more.subscriptions > 0 ? ['roomSubscriptions <= :leftSubscriptions'] : []),
-    ...(more.bytes > 0 ? ['roomBytes <= :leftBytes'] : []),
-  ];
+  const expr = expression();
+  const [subscriptions, bytes] = [expr.name('roomSubscriptions'), expr.name('roomBytes')];
+  const conditions = [QUEUE_EXISTS, `attribute_exists(${bytes})`];
+  if (more.subscriptions > 0)
+    conditions.push(`${subscriptions} <= ${expr.value(most.subscriptions - more.subscriptions)}`);
+  if (more.bytes > 0) conditions.push(`${bytes} <= ${expr.value(most.bytes - more.bytes)}`);
   return {
     Key: queueItemKey(queue),
-    UpdateExpression: 'ADD roomSubscriptions :subscriptions, roomBytes :bytes',
-    ConditionExpression: [QUEUE_EXISTS, 'attribute_exists(roomBytes)', ...grown].join(' AND '),
-    ExpressionAttributeValues: {
-      ':subscriptions': more.subscriptions,
-      ':bytes': more.bytes,
-      ...(more.subscriptions > 0 && { ':leftSubscriptions': most.subscriptions - more.subscriptions }),
-      ...(more.bytes > 0 && { ':leftBytes': most.bytes - more.bytes }),
-    },
+    UpdateExpression: `ADD ${subscriptions} ${expr.value(more.subscriptions)}, ${bytes} ${expr.value(more.bytes)}`,
+    ConditionExpression: conditions.join(' AND '),
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
+    ...expr.attributes(),
   };
 }
 

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { LookupAddress } from 'node:dns';
 import { connect as connectTcp, isIP, type LookupFunction, type Socket } from 'node:net';
 import {
@@ -198,7 +198,5 @@ function secureContextOf({ identity, ca }: ClientTls, trusted: { ca?: string[] }
 }
 
 function nameOf({ identity, ca }: ClientTls): string {
-  return createHash('sha256')
-    .update(JSON.stringify([identity?.certificate, identity?.privateKey, ca]))
-    .digest('base64');
+  return hash('sha256', JSON.stringify([identity?.certificate, identity?.privateKey, ca]), 'base64');
 }

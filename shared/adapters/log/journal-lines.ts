@@ -143,10 +143,6 @@ function eventFieldsOf(event: OperatorEvent): Record<string, unknown> {
   return { event: type, ...(key && idsOf(key)), ...rest };
 }
 
-function messageOf({ queue, messageId }: MessageKey) {
-  return { queue, messageId };
-}
-
 function idsOf({ queue, messageId, subscriptionId }: DeliveryKey) {
   return { queue, messageId, subscriptionId };
 }

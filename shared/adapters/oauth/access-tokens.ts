@@ -1,11 +1,4 @@
-import {
-  createHash,
-  createPrivateKey,
-  type KeyObject,
-  subtle,
-  type webcrypto,
-  X509Certificate,
-} from 'node:crypto';
+import { createPrivateKey, hash, type KeyObject, subtle, type webcrypto, X509Certificate } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import * as oauth from 'oauth4webapi';
 import * as z from 'zod';
@@ -81,9 +74,7 @@ export function oauthAccessTokens({ clock, ...sender }: AccessTokenOptions): Acc
 /** Different for each subscription, and for each change of its credentials. */
 function nameOf(subscription: { queue: string; subscriptionId: string }, auth: OAuth2Auth): string {
   const { queue, subscriptionId } = subscription;
-  return createHash('sha256')
-    .update(JSON.stringify([queue, subscriptionId, auth]))
-    .digest('base64');
+  return hash('sha256', JSON.stringify([queue, subscriptionId, auth]), 'base64');
 }
 
 function isUsable({ result, answeredAt, until }: Kept, now: number, refused: string | undefined): boolean {
@@ -191,7 +182,7 @@ async function authenticationOf(auth: OAuth2Auth): Promise<oauth.ClientAuth> {
 /** RFC 7515 §4.1.7 and §4.1.8. Microsoft Entra ID documents the second; AD FS and older servers know the first only. */
 function thumbprintsOf(certificate: string): { x5t: string; 'x5t#S256': string } {
   const { raw } = new X509Certificate(certificate);
-  const digest = (algorithm: string): string => createHash(algorithm).update(raw).digest('base64url');
+  const digest = (algorithm: string): string => hash(algorithm, raw, 'base64url');
   return { x5t: digest('sha1'), 'x5t#S256': digest('sha256') };
 }
 

@@ -29,12 +29,7 @@ export type DeadLetter = {
 export type ReceivedDeadLetter = Pick<DeadLetter, 'id' | 'receipt'>;
 
 /** A dead letter to be sent back to a queue. */
-export type RedrivenMessage = {
-  to: WorkQueueName;
-  body: string;
-  attributes: DeadLetterAttributes;
-  group?: string;
-};
+export type RedrivenMessage = { to: WorkQueueName } & Pick<DeadLetter, 'body' | 'attributes' | 'group'>;
 
 /**
  * Whether a dead letter can be redriven. `identity` stays the same if it is dead-lettered again, unlike the SQS id.

@@ -4,13 +4,14 @@ import { type Sent, TOO_MANY_REQUESTS } from '../retry/outcome.ts';
 import {
   epochOf,
   epochTime,
+  type Limited,
   MAX_PER_SECOND,
   type RateLimit,
   rateLimitOf,
   SLOT_VALID_MS,
   slotIntervalMs,
 } from './rate-limit.ts';
-import type { Pressure, PressureState, Subscription } from './subscription.ts';
+import type { Pressure, PressureState } from './subscription.ts';
 import type { PressureReason } from './vocabulary.ts';
 
 const SECOND = 1_000;
@@ -75,16 +76,11 @@ export function reasonOf(pressure: PressureState): PressureReason | undefined {
   }
 }
 
-type Paced = Pick<
-  Subscription,
-  'destination' | 'options' | 'createdAt' | 'version' | 'rateChangedAt' | 'pressure'
->;
-
 /** A pressure that makes deliveries wait. */
 type PressureInForce = Extract<Pressure, { state: 'slowed' | 'held' | 'ramping' }>;
 
 /** The pressure in force. Undefined: none, or its ramp is over. */
-export function pressureAt(subscription: Paced, now: number): PressureInForce | undefined {
+export function pressureAt(subscription: Limited, now: number): PressureInForce | undefined {
   const { pressure } = subscription;
   if (pressure === undefined || !isPaced(subscription.destination)) return undefined;
   switch (pressure.state) {
@@ -123,7 +119,7 @@ function rampRate(sinceMs: number): number {
  * `attemptTimeoutMs`: the longest time that a probe takes.
  */
 export function paceOf(
-  subscription: Paced,
+  subscription: Limited,
   now: number,
   attemptTimeoutMs = ATTEMPT_TIMEOUT_SECONDS.most * SECOND,
 ): RateLimit | undefined {
@@ -134,7 +130,7 @@ export function paceOf(
 
 function paceUnder(
   pressure: PressureInForce,
-  subscription: Paced,
+  subscription: Limited,
   { limit, now, attemptTimeoutMs }: { limit: RateLimit | undefined; now: number; attemptTimeoutMs: number },
 ): RateLimit {
   const line = pressure.state === 'held' ? pressure.at : pressure.line;

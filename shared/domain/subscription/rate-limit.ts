@@ -72,7 +72,8 @@ function inMicroseconds(ms: number): number {
   return Math.ceil(ms * 1000) / 1000;
 }
 
-type Limited = Pick<
+/** What the pace of a subscription's requests depends on. */
+export type Limited = Pick<
   Subscription,
   'destination' | 'options' | 'createdAt' | 'version' | 'rateChangedAt' | 'pressure'
 >;
