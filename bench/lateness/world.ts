@@ -11,7 +11,7 @@ import type { Attempt } from '../../shared/domain/delivery/attempt.ts';
 import { type Receiver, startReceiver } from '../../test/support/receiver.ts';
 import { runFolder } from '../../test/support/run-folder.ts';
 import { startDeployed } from '../harness/deployed.ts';
-import { bySqs, noRetries } from '../operations/steps.ts';
+import { noRetries, retriesAfter } from '../operations/loads.ts';
 import {
   type SendBare,
   startBareRetries,
@@ -75,7 +75,7 @@ export async function startWorld(stack: AsyncDisposableStack, options: WorldOpti
     await makeQueue(nameOf(cell), { ...noRetries, minimum_delay_retries: 1, ...delay });
     await subscribe(nameOf(cell), subscriber.url(nameOf(cell)));
   }
-  await makeQueue(WARM_UP, bySqs(1));
+  await makeQueue(WARM_UP, retriesAfter(1, 1));
   await subscribe(WARM_UP, subscriber.url(WARM_UP));
   const send = (messages: readonly { queue: string; id: string }[]) =>
     publish(messages.map((message) => JSON.stringify({ ...message, data: {} })));

@@ -9,7 +9,7 @@ import { DAY_MS, MINUTE_MS } from '../../shared/domain/duration.ts';
 import { aSubscription } from '../../test/support/builders.ts';
 import { aDelivery, anAttempt } from '../../test/support/delivery-builders.ts';
 import { median, sumOf } from '../harness/figures.ts';
-import { noRetries } from '../operations/steps.ts';
+import { noRetries } from '../operations/loads.ts';
 import { type ApiWorld, mostAtOnce, RESERVED } from './api-world.ts';
 
 /**

@@ -9,7 +9,7 @@ import { runFolder } from '../../test/support/run-folder.ts';
 import type { BenchMeans, Length } from '../harness/command.ts';
 import { startDeployed } from '../harness/deployed.ts';
 import { type Quantiles, quantilesOf } from '../harness/figures.ts';
-import { noRetries } from '../operations/steps.ts';
+import { noRetries } from '../operations/loads.ts';
 
 /** Waits of small messages on the local AWS, in ms from publish to request, alone and while a fan-out runs. */
 export type DeployedFigures = {

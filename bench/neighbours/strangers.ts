@@ -5,7 +5,7 @@ import { BURST_SECONDS, PULL_RATE_LIMIT } from '../../shared/config/open-routes.
 import { subscriptionPrefix } from '../../shared/adapters/dynamodb/subscription-item.ts';
 import { tokenBucket } from '../../test/support/token-bucket.ts';
 import { quantile } from '../harness/figures.ts';
-import { noRetries } from '../operations/steps.ts';
+import { noRetries } from '../operations/loads.ts';
 import { type ApiWorld, mostAtOnce } from './api-world.ts';
 
 /**

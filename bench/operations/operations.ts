@@ -1,26 +1,26 @@
-import type { OperationTable } from '../../cli/commands/plan/tables.ts';
 import { type Bench, runBench } from '../harness/command.ts';
-import { checkPlan, type PlanCheck } from './check.ts';
-import { measure } from './measure.ts';
-import { startSystem } from './run.ts';
+import { type Compared, compare } from './compare.ts';
+import { loads } from './loads.ts';
+import { runLoad, startSystem } from './run.ts';
 
-/** The cost of each step: the table of `posthaste plan`. */
-const counting: Bench<Omit<OperationTable, 'measuredAt' | 'machine'>> = {
-  name: 'operations',
-  measure: async (_, { stack, signal, say }) => measure(await startSystem(stack, signal), say),
-  keptIn: new URL('../../cli/commands/plan/operations.json', import.meta.url),
-};
+/** The quantities of `posthaste plan` (cli/commands/plan/quantities.ts) beside those that the functions take. With --short the mixed load alone. */
+const operations: Bench<{ loads: Readonly<Record<string, readonly Compared[]>>; faults: readonly string[] }> =
+  {
+    name: 'operations',
+    measure: async (length, { stack, signal, say }) => {
+      const system = await startSystem(stack, signal);
+      const compared: Record<string, readonly Compared[]> = {};
+      for (const load of loads.filter(({ name }) => length === 'full' || name === 'mixed')) {
+        say(`Counting ${load.name}`);
+        compared[load.name] = compare(load, await runLoad(system, load), system.endpoints);
+      }
+      const faults = Object.entries(compared).flatMap(([name, lines]) =>
+        lines.filter(({ isFault }) => isFault).map(({ what, off }) => `${name}: ${what} is ${off} off.`),
+      );
+      return { loads: compared, faults };
+    },
+    faults: ({ faults }) => faults,
+    keptIn: 'nowhere',
+  };
 
-/** With `--check`: compares the plan with a mixed run, and keeps nothing. */
-const checking: Bench<PlanCheck> = {
-  name: 'operations',
-  measure: async (_, { stack, signal, say }) => checkPlan(await startSystem(stack, signal), say),
-  faults: ({ faults }) => faults,
-  keptIn: 'nowhere',
-};
-
-const args = process.argv.slice(2);
-const others = args.filter((arg) => arg !== '--check');
-process.exitCode = await (others.length < args.length
-  ? runBench(checking, others)
-  : runBench(counting, others));
+process.exitCode = await runBench(operations, process.argv.slice(2));

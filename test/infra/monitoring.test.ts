@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { operationTable } from '../../cli/commands/plan/tables.ts';
+import { monitoring as planned } from '../../cli/commands/plan/quantities.ts';
 import { createStacks } from '../../infra/deployment.ts';
 import { SettingsError } from '../../infra/settings.ts';
 import {
@@ -253,7 +253,7 @@ describe('the monthly cost of monitoring', () => {
 
   it('is what posthaste plan computes', () => {
     const dashboards = resourcesOf(monitoring, 'AWS::CloudWatch::Dashboard').size;
-    expect(operationTable().monitoring).toMatchObject({ alarmMetrics, compositeAlarms, dashboards });
+    expect(planned).toMatchObject({ alarmMetrics, compositeAlarms, dashboards });
   });
 });
 

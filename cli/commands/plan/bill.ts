@@ -1,14 +1,8 @@
 import { metricNames, metricsOfWorkers } from '../../../shared/config/metrics.ts';
-import type { Operations } from './operations.ts';
-import {
-  costOf,
-  REQUEST_UNIT,
-  unitsOf,
-  type OperationTable,
-  type Priced,
-  type RegionPrices,
-} from './tables.ts';
-import { DAYS_A_MONTH, SECONDS_A_DAY, type Plan } from './work.ts';
+import { durationOf, type Operations } from './operations.ts';
+import { costOf, REQUEST_UNIT, unitsOf, type Priced, type RegionPrices } from './prices.ts';
+import { invocation, monitoring } from './quantities.ts';
+import { DAYS_A_MONTH, type Plan } from './work.ts';
 
 /** A line of the bill: the quantity of a month, and its cost. */
 export type Line = { what: Priced; quantity: number; usd: number };
@@ -38,26 +32,18 @@ const MINUTES_A_MONTH = 24 * 60 * DAYS_A_MONTH;
  */
 const IDLE_RECEIVES_A_MONTH = 4 * 5 * 3 * MINUTES_A_MONTH;
 
-/** Memory size at which a function has a full vCPU (Lambda developer guide, "Memory"). */
-const MEGABYTES_OF_ONE_PROCESSOR = 1769;
-
-/** Duration of an AWS call within a region. An assumption: the local AWS cannot measure it. */
-const AWS_CALL_MS = 5;
+/** Reconcile writes two gauges at each run; functions write all other metrics only with traffic. */
+const STANDING_METRICS = 2;
 
 /** The bill of a month. Custom metrics are charged as if each were written every hour, which is an upper bound. */
-export function billOf(
-  plan: Plan,
-  operations: Operations,
-  { table, prices }: { table: OperationTable; prices: RegionPrices },
-): Bill {
+export function billOf(plan: Plan, operations: Operations, prices: RegionPrices): Bill {
   const line = ([what, quantity]: readonly [Priced, number]): Line => ({
     what,
     quantity,
     usd: costOf(prices, what, quantity),
   });
   const month = (aDay: number): number => aDay * DAYS_A_MONTH;
-  const { dispatch, deliver } = computeOf(plan, operations, table);
-  const { invocations, s3Puts } = operations;
+  const { invocations, seconds, s3Puts } = operations;
   const stored = (operations.storedBytes * plan.retentionDays) / GIGABYTE;
   const traffic = [
     line(['dynamodbWriteUnits', month(operations.writeUnits)]),
@@ -67,16 +53,20 @@ export function billOf(
     line(['sqsRequests', month(operations.sqsRequests)]),
     line(['sqsGroupedRequests', month(operations.sqsGroupedRequests)]),
     line(['lambdaRequests', month(invocations.dispatch + invocations.deliver)]),
-    line(['lambdaCompute', month(dispatch.gigabyteSeconds + deliver.gigabyteSeconds)]),
+    line([
+      'lambdaCompute',
+      month(gigabyteSeconds('dispatch', seconds.dispatch) + gigabyteSeconds('deliver', seconds.deliver)),
+    ]),
     line(['schedulerInvocations', month(operations.schedules)]),
     line(['events', month(operations.events)]),
     line(['s3Puts', month(s3Puts)]),
     line(['s3Gets', month(operations.s3Gets)]),
     line(['s3Storage', (s3Puts * plan.payloadBytes * plan.retentionDays) / GIGABYTE]),
-    line(['kmsRequests', month(secretsOpened(plan, deliver.seconds, operations.attempts))]),
+    line(['kmsRequests', month(operations.kmsRequests)]),
     line(['logs', month(operations.logBytes) / GIGABYTE]),
+    line(['metrics', Object.keys(metricNames).length - metricsOfWorkers.size - STANDING_METRICS]),
   ];
-  const standing = standingOf(table).map(line);
+  const standing = standingLines().map(line);
   const dataOut = line(['dataOut', month(operations.bytesOut) / GIGABYTE]);
   const [trafficUsd, standingUsd] = [total(traffic), total(standing)];
   const millions = month(plan.messagesPerDay * plan.fanOut) / MILLION;
@@ -89,55 +79,25 @@ export function billOf(
   };
 }
 
-/**
- * Function durations in seconds and gigabyte-seconds: CPU time divided by the share of a vCPU that the memory buys,
- * plus waiting.
- */
-export function computeOf(
-  plan: Plan,
-  { invocations, cpuMs, waits }: Operations,
-  { perInvocation }: OperationTable,
-) {
-  const of = (name: 'dispatch' | 'deliver') => {
-    const { awsCalls, attempts, failedAttempts } = waits[name];
-    const subscribersMs =
-      (attempts - failedAttempts) * plan.attemptMs + failedAttempts * plan.failedAttemptMs;
-    const busyMs = cpuMs[name] + invocations[name] * perInvocation[name].cpuMs;
-    return compute(busyMs, awsCalls * AWS_CALL_MS + subscribersMs, perInvocation[name].memoryMegabytes);
-  };
-  return { dispatch: of('dispatch'), deliver: of('deliver') };
-}
-
-function compute(busyMs: number, waitingMs: number, memoryMegabytes: number) {
-  const share = Math.min(1, memoryMegabytes / MEGABYTES_OF_ONE_PROCESSOR);
-  const seconds = (Math.max(0, busyMs) / share + waitingMs) / 1000;
-  return { seconds, gigabyteSeconds: (seconds * memoryMegabytes) / 1024 };
-}
-
-/**
- * KMS requests: each instance of deliver decrypts the secret of each subscription once an hour
- * (shared/adapters/kms/signing-secrets.ts).
- */
-function secretsOpened({ fanOut, peakFactor }: Plan, busySeconds: number, attempts: number): number {
-  const running = Math.max(1, Math.ceil((busySeconds * peakFactor) / SECONDS_A_DAY));
-  return Math.min(attempts, 24 * fanOut * running);
-}
-
-function standingOf({ perInvocation, reconcile, monitoring }: OperationTable): (readonly [Priced, number])[] {
-  const { cpuMs, memoryMegabytes, logBytes } = perInvocation.reconcile;
-  const run = compute(cpuMs, (reconcile.awsCalls ?? 0) * AWS_CALL_MS, memoryMegabytes);
+function standingLines(): (readonly [Priced, number])[] {
+  const { cpu, megabytes, log, reads, calls } = invocation.reconcile;
+  const seconds = MINUTES_A_MONTH * durationOf(megabytes, cpu, calls);
   return [
-    ['dynamodbReadUnits', MINUTES_A_MONTH * (reconcile.otherReadUnits ?? 0)],
+    ['dynamodbReadUnits', MINUTES_A_MONTH * reads],
     ['sqsRequests', IDLE_RECEIVES_A_MONTH],
     ['lambdaRequests', MINUTES_A_MONTH],
-    ['lambdaCompute', MINUTES_A_MONTH * run.gigabyteSeconds],
-    ['logs', (MINUTES_A_MONTH * logBytes) / GIGABYTE],
+    ['lambdaCompute', gigabyteSeconds('reconcile', seconds)],
+    ['logs', (MINUTES_A_MONTH * log) / GIGABYTE],
     ['kmsKeys', monitoring.keys],
-    ['metrics', Object.keys(metricNames).length - metricsOfWorkers.size],
+    ['metrics', STANDING_METRICS],
     ['alarmMetrics', monitoring.alarmMetrics],
     ['compositeAlarms', monitoring.compositeAlarms],
     ['dashboards', monitoring.dashboards],
   ];
+}
+
+function gigabyteSeconds(name: keyof typeof invocation, seconds: number): number {
+  return (seconds * invocation[name].megabytes) / 1024;
 }
 
 function total(lines: readonly Line[]): number {

@@ -1,242 +1,307 @@
+import { MAX_ON_A_LINE } from '../../../shared/adapters/log/first-successes.ts';
+import { MAX_SNIPPET_BYTES } from '../../../shared/domain/delivery/chunk.ts';
+import { bucketsFor, chunksFor } from '../../../shared/domain/delivery/fan-out.ts';
 import { MAX_BODY_IN_JOB, MAX_BODY_ON_RECORD } from '../../../shared/domain/message/body.ts';
-import { FULL_BATCH, extraWaits, jobsOf, pollRequests, sharedLineBytes, sendsOf } from './jobs.ts';
-import { READ_UNIT, REQUEST_UNIT, unitsOf, WRITE_UNIT, type OperationTable, type Units } from './tables.ts';
+import { READ_UNIT, REQUEST_UNIT, unitsOf, WRITE_UNIT } from './prices.ts';
+import {
+  envelopeBytes,
+  firstLines,
+  invocation,
+  itemBytes,
+  LISTED_SUBSCRIPTION_UNITS,
+  quantities,
+  type Counted,
+  type Quantities,
+} from './quantities.ts';
 import type { Group, Work } from './work.ts';
 
 /** Bytes that DynamoDB adds to each stored item and index entry (developer guide, "Item sizes"). */
 const STORED_OVERHEAD = 100;
 
+/** Bytes of a response that a delivery's record keeps (shared/adapters/http/exchange.ts). */
+const MAX_KEPT_OF_ANSWER = 256;
+
+/** Maximum messages per SQS batch. */
+export const FULL_BATCH = 10;
+
+/** Memory size at which a function has a full vCPU (Lambda developer guide, "Memory"). */
+const MEGABYTES_OF_ONE_PROCESSOR = 1769;
+
+/** Duration of an AWS call within a region. An assumption: the local AWS cannot measure it. */
+const AWS_CALL_MS = 5;
+
+/** Each instance of deliver keeps an opened secret for an hour (shared/adapters/kms/signing-secrets.ts). */
+const SECRET_SECONDS = 3600;
+
 export type Operations = ReturnType<typeof operationsOf>;
 
-type Steps = OperationTable['steps'];
-
-/** A step of the table, its number of executions, and the attempts on the delivery's record afterwards. */
-type Row = { step: Units; times: number; attempts: number; inChunk?: true };
-
-/** The operations that AWS counts for some work: each measured step times the number of its executions. */
-export function operationsOf(work: Work, table: OperationTable) {
-  const { messages, fanOut, payloadBytes, batches, groups, kept } = work;
-  const { steps, perInvocation, sharedReads, envelopeBytes } = table;
+/** The operations that AWS counts for some work: what each event takes, times the number of its occurrences. */
+export function operationsOf(work: Work) {
+  const { plan, seconds, messages, batches, groups, kept } = work;
+  const { fanOut, payloadBytes, answerBytes, recordsPerChunk, statisticsPerInvocation } = plan;
   const { chunks, members, singles } = jobsOf(work);
   const jobs = chunks + singles;
-  const inBucket = payloadBytes > MAX_BODY_IN_JOB;
-  const row = (step: Units, times: number): Row => ({ step, times, attempts: 0 });
+  const [inBucket, isPutWhenFailing] = [payloadBytes > MAX_BODY_IN_JOB, payloadBytes > MAX_BODY_ON_RECORD];
+  const single = (group: Group): number => group.deliveries * (chunks === 0 ? 1 : group.singleJobShare);
+  const recordBytes = (attempts: number): number =>
+    itemBytes.delivery(attempts) + Math.min(answerBytes, MAX_KEPT_OF_ANSWER);
+  const recorded = (takes: Quantities, attempts: number): Quantities => ({
+    ...takes,
+    recordWrites: (takes.recordWrites ?? 0) * unitsOf(recordBytes(attempts), WRITE_UNIT),
+  });
 
-  const dispatched = [
-    row(steps.message, messages),
-    row(steps.subscription, messages * fanOut),
-    row(steps.job, messages * jobs),
-    row(steps.bucketMessage, inBucket ? messages : 0),
+  const ofDispatch: Row[] = [
+    [quantities.message, messages],
+    [quantities.job, messages * jobs],
+    [quantities.bodyPut, inBucket ? messages : 0],
   ];
-  const delivered = [
-    row(steps.chunk, messages * chunks),
-    ...groups.flatMap((group) => rowsOf(group, { payloadBytes, hasChunks: chunks > 0, steps })),
+  // Successes of a chunk's members run in parallel, so together they take as long as one.
+  const ofSuccesses = groups
+    .filter(({ failures }) => failures === 0)
+    .flatMap((group): Row[] => [
+      [quantities.member, group.deliveries - single(group)],
+      [quantities.bodyGet, inBucket ? group.deliveries - single(group) : 0],
+    ]);
+  const inSequence: Row[] = [
+    [quantities.chunk, messages * chunks],
+    [quantities.bodyPut, isPutWhenFailing && !inBucket ? kept : 0],
+    ...groups.flatMap((group): Row[] => {
+      const { deliveries, failures, exhausted, retries } = group;
+      const fails = failures > 0;
+      return [
+        [recorded(quantities.single, 1), single(group)],
+        [quantities.firstFailure, fails ? single(group) : 0],
+        [recorded(quantities.failedMember, 1), fails ? deliveries - single(group) : 0],
+        [quantities.bodyGet, inBucket ? (fails ? deliveries : single(group)) : 0],
+        ...retries.slice(0, failures).flatMap(({ mechanism }, index): Row[] => [
+          [recorded(quantities[mechanism], index + 2), deliveries],
+          [quantities.bodyGet, isPutWhenFailing && mechanism !== 'same_invocation' ? deliveries : 0],
+        ]),
+        [recorded(quantities.exhaustion, failures), exhausted ? deliveries : 0],
+      ];
+    }),
   ];
-  const all = [...dispatched, ...delivered];
+  const all = totals([...ofDispatch, ...ofSuccesses, ...inSequence]);
+  const [dispatched, sequential] = [totals(ofDispatch), totals(inSequence)];
 
+  // A schedule sends a wake-up that deliver sends again.
+  const retryRecords = all('wakeUps') + all('schedules');
   const firstRuns = (messages * jobs) / batches.delivery;
-  const retryRecords = sum(delivered, ({ retryRecords: records = 0 }) => records);
-  const runs = { dispatch: messages / batches.ingress, deliver: firstRuns + retryRecords / batches.retry };
-  const bytesOfChunk = ({ shared, member }: OperationTable['envelopeBytes']['chunkJob']): number =>
-    chunks === 0 ? 0 : shared + (member * members) / chunks;
-  const job =
-    (chunks * bytesOfChunk(envelopeBytes.chunkJob) + singles * envelopeBytes.job) / jobs +
-    (inBucket ? 0 : payloadBytes);
+  const runs = {
+    dispatch: messages / batches.ingress,
+    deliver: firstRuns + retryRecords / batches.retry,
+  };
+  // Each is a call, and one write unit: the item of a minute is under 1 KB.
+  const statistics = {
+    dispatch: runs.dispatch * statisticsPerInvocation,
+    deliver: runs.deliver * statisticsPerInvocation,
+  };
+  const ofChunk = (bytes: (members: number) => number): number =>
+    chunks === 0 ? 0 : bytes(members / chunks);
+  const snippets = (members: number): number => members * Math.min(answerBytes, MAX_SNIPPET_BYTES);
+  const chunkBytes = ofChunk((count) => itemBytes.chunk(count) + snippets(count));
+  const chunkWrites = messages * chunks * (1 + recordsPerChunk);
+  const messageBytes = itemBytes.message + (isPutWhenFailing ? 0 : payloadBytes);
   const ingress = envelopeBytes.ingress + payloadBytes;
+  const job =
+    (chunks * ofChunk(envelopeBytes.chunkJob) + singles * envelopeBytes.job) / jobs +
+    (inBucket ? 0 : payloadBytes);
 
   // The jobs of a batch share send requests, as do the wake-ups of an invocation.
   const jobSends = { records: batches.ingress, messages: jobs };
-  const jobCalls = runs.dispatch * sendsOf(jobSends, 0);
-  const wakeUps = sum(delivered, ({ joinedMessages = 0 }) => joinedMessages);
-  const wakeUpSends = { records: wakeUps / runs.deliver, messages: 1 };
-  const saved = wakeUps - runs.deliver * sendsOf(wakeUpSends, 0);
+  const wakeUpSends = { records: all('wakeUps') / runs.deliver, messages: 1 };
+  const saved = all('wakeUps') - runs.deliver * sendsOf(wakeUpSends, 0);
+  const sends = runs.dispatch * sendsOf(jobSends, job) + all('sends') + all('wakeUps') - saved;
 
-  const sends =
-    runs.dispatch * sendsOf(jobSends, job) + sum(delivered, ({ sendRequests = 0 }) => sendRequests) - saved;
+  const sum = (of: (group: Group) => number): number => groups.reduce((total, group) => total + of(group), 0);
+  const failedAttempts = sum(({ deliveries, failures }) => deliveries * failures);
+  const attempts = failedAttempts + sum(({ deliveries, exhausted }) => (exhausted ? 0 : deliveries));
+  // All attempts wait but first successes in chunks, which take as long as one.
+  const inChunks = sum((group) => (group.failures === 0 ? group.deliveries - single(group) : 0));
+  const successes = attempts - failedAttempts - inChunks + messages * chunks;
 
-  // Each is a call, and one write unit: the item of a minute is under 1 KB.
-  const statistics = {
-    dispatch: runs.dispatch * work.statisticsPerInvocation,
-    deliver: runs.deliver * work.statisticsPerInvocation,
+  // Calls and milliseconds in sequence, over all invocations. The records of a batch run in parallel.
+  const waits = {
+    dispatch: {
+      calls:
+        (dispatched('calls') + messages * Math.ceil(jobs / FULL_BATCH)) / batches.ingress +
+        runs.dispatch * extraWaits(jobSends) +
+        statistics.dispatch,
+      subscribersMs: 0,
+    },
+    deliver: {
+      calls:
+        (sequential('calls') + chunkWrites) / batches.delivery +
+        runs.deliver * extraWaits(wakeUpSends) +
+        statistics.deliver,
+      subscribersMs: (successes * plan.attemptMs + failedAttempts * plan.failedAttemptMs) / batches.delivery,
+    },
+  };
+  const cpuMs = {
+    dispatch: dispatched('cpu') + runs.dispatch * invocation.dispatch.cpu,
+    deliver: all('cpu') - dispatched('cpu') + runs.deliver * invocation.deliver.cpu,
+  };
+  const secondsOf = (name: 'dispatch' | 'deliver', reads = 0): number => {
+    const { calls, subscribersMs } = waits[name];
+    return durationOf(invocation[name].megabytes, cpuMs[name], calls + reads) + subscribersMs / 1000;
   };
 
-  const chunkWrites = messages * chunks * (1 + work.recordsPerChunk);
-  const reads = {
-    dispatch: sumOfReads(sharedReads.dispatch, sharedReads.furtherSubscription, fanOut - 1),
-    deliver: sumOfReads(
-      sharedReads.queue,
-      sharedReads.subscription,
-      Math.min(fanOut, (batches.delivery * fanOut) / jobs),
-    ),
-  };
-  // The successful attempts of a chunk run in parallel, so together they take as long as one.
-  const waiting = delivered.filter(({ inChunk }) => inChunk !== true);
-  const failedAttempts = groups.reduce((total, { deliveries, failures }) => total + deliveries * failures, 0);
-  const awsCallsOf = ({ awsCalls = 0 }: Units): number => awsCalls;
-  const attemptsOf = ({ attempts = 0 }: Units): number => attempts;
+  // An instance reads the list of a queue and a subscription at most once in cacheSeconds.
+  const instancesOf = (name: 'dispatch' | 'deliver'): number =>
+    Math.max(1, Math.ceil((secondsOf(name) * plan.peakFactor) / seconds));
+  const queues = Math.max(1, plan.subscriptions / fanOut);
+  const cached = (name: 'dispatch' | 'deliver', reads: number, items: number): number =>
+    plan.cacheSeconds === 0
+      ? reads
+      : Math.min(reads, (instancesOf(name) * items * seconds) / plan.cacheSeconds);
+  const listReads = cached('dispatch', runs.dispatch, queues);
+  const queueReads = cached('deliver', firstRuns, queues);
+  const perRun = Math.min(fanOut, (batches.delivery * fanOut) / jobs);
+  const subscriptionReads = cached('deliver', firstRuns * perRun, plan.subscriptions);
 
   return {
     writeUnits:
-      messages * unitsOf(table.messageItemBytes, WRITE_UNIT) +
-      kept *
-        (steps.firstFailure.messageWrites ?? 0) *
-        unitsOf(messageBytes(payloadBytes, table), WRITE_UNIT) +
-      messages *
-        chunks *
-        (unitsOf(bytesOfChunk(table.chunkItemBytes.claimed), WRITE_UNIT) +
-          work.recordsPerChunk * unitsOf(bytesOfChunk(table.chunkItemBytes.recorded), WRITE_UNIT)) +
-      delivered.reduce(
-        (total, { times, step, attempts }) =>
-          total + times * (step.deliveryWrites ?? 0) * unitsOf(deliveryBytes(table, attempts), WRITE_UNIT),
-        0,
-      ) +
-      sum(all, ({ otherWriteUnits = 0, indexWriteUnits = 0 }) => otherWriteUnits + indexWriteUnits) +
+      all('recordWrites') +
+      all('writes') +
+      kept * unitsOf(messageBytes, WRITE_UNIT) +
+      messages * chunks * unitsOf(ofChunk(itemBytes.claimedChunk), WRITE_UNIT) +
+      messages * chunks * recordsPerChunk * unitsOf(chunkBytes, WRITE_UNIT) +
       statistics.dispatch +
       statistics.deliver,
     readUnits:
-      runs.dispatch * reads.dispatch.units +
-      firstRuns * reads.deliver.units +
-      sum(all, ({ otherReadUnits = 0 }) => otherReadUnits) +
-      sum(all, ({ messageReads = 0 }) => messageReads) *
-        unitsOf(messageBytes(payloadBytes, table), READ_UNIT),
+      listReads * (1 + LISTED_SUBSCRIPTION_UNITS * (fanOut - 1)) +
+      queueReads +
+      subscriptionReads +
+      all('reads') +
+      all('messageReads') * unitsOf(messageBytes, READ_UNIT),
     sqsRequests:
       sends +
+      all('schedules') +
       messages * unitsOf(ingress, REQUEST_UNIT) +
       pollRequests(messages, ingress, batches.ingress) +
       pollRequests(messages * jobs, job, batches.delivery) +
-      sum(delivered, ({ schedules = 0 }) => schedules) +
       pollRequests(retryRecords, envelopeBytes.wakeUp, batches.retry),
     /**
      * Those of the requests that carry a message group (fair queues): jobs and wake-ups, including those of Scheduler.
      */
-    sqsGroupedRequests: sends + sum(delivered, ({ schedules = 0 }) => schedules),
+    sqsGroupedRequests: sends + all('schedules'),
     invocations: runs,
-    schedules: sum(all, ({ schedules = 0 }) => schedules),
-    kmsRequests: sum(all, ({ kmsRequests = 0 }) => kmsRequests),
-    // A body is stored once per message, even if several deliveries fail.
-    s3Puts:
-      sum(dispatched, ({ s3Puts = 0 }) => s3Puts) +
-      Math.min(
-        messages,
-        sum(delivered, ({ s3Puts = 0 }) => s3Puts),
-      ),
-    s3Gets: sum(all, ({ s3Gets = 0 }) => s3Gets),
-    events: sum(all, ({ events = 0 }) => events),
+    schedules: all('schedules'),
+    kmsRequests: Math.min(
+      attempts,
+      Math.max(1, seconds / SECRET_SECONDS) * plan.subscriptions * instancesOf('deliver'),
+    ),
+    s3Puts: all('s3Puts'),
+    s3Gets: all('s3Gets'),
+    events: all('events'),
     logBytes:
-      sum(all, ({ logBytes = 0 }) => logBytes) +
-      sharedLineBytes(work, { chunks, members, singles }, steps) +
-      runs.dispatch * perInvocation.dispatch.logBytes +
-      runs.deliver * perInvocation.deliver.logBytes,
+      all('log') +
+      firstLogBytes(work) +
+      runs.dispatch * invocation.dispatch.log +
+      runs.deliver * invocation.deliver.log,
     /** Bytes sent to subscribers. */
-    bytesOut: sum(all, attemptsOf) * (payloadBytes + envelopeBytes.request),
-    attempts: sum(all, attemptsOf),
+    bytesOut: attempts * (payloadBytes + envelopeBytes.request),
+    attempts,
     failedAttempts,
-    /** CPU time in addition to the fixed part of each invocation. */
-    cpuMs: {
-      dispatch: sum(dispatched, ({ cpuMs = 0 }) => cpuMs),
-      deliver: sum(delivered, ({ cpuMs = 0 }) => cpuMs),
-    },
+    cpuMs,
+    /** Without those to KMS. */
     awsCalls: {
-      dispatch:
-        sum(dispatched, awsCallsOf) + jobCalls + runs.dispatch * reads.dispatch.calls + statistics.dispatch,
+      dispatch: dispatched('calls') + runs.dispatch * sendsOf(jobSends, 0) + listReads + statistics.dispatch,
       deliver:
-        sum(delivered, awsCallsOf) +
+        all('calls') -
+        dispatched('calls') +
         chunkWrites -
         saved +
-        firstRuns * reads.deliver.calls +
+        queueReads +
+        subscriptionReads +
         statistics.deliver,
     },
-    /** Calls and attempts in sequence, over all invocations. The records of a batch run in parallel. */
-    waits: {
-      dispatch: {
-        awsCalls:
-          (sum(dispatched, awsCallsOf) + messages * Math.ceil(jobs / FULL_BATCH)) / batches.ingress +
-          runs.dispatch * (reads.dispatch.calls + extraWaits(jobSends)) +
-          statistics.dispatch,
-        attempts: 0,
-        failedAttempts: 0,
-      },
-      deliver: {
-        awsCalls:
-          (sum(waiting, awsCallsOf) + chunkWrites + messages * chunks * awsCallsOf(steps.member)) /
-            batches.delivery +
-          // The queue and the subscriptions are read in parallel.
-          firstRuns +
-          runs.deliver * extraWaits(wakeUpSends) +
-          statistics.deliver,
-        attempts: (sum(waiting, attemptsOf) + messages * chunks) / batches.delivery,
-        failedAttempts: failedAttempts / batches.delivery,
-      },
-    },
+    /** Of all invocations. The queue and the subscriptions are read in parallel. */
+    seconds: { dispatch: secondsOf('dispatch', listReads), deliver: secondsOf('deliver', queueReads) },
     /** Bytes of items that stay until they expire; a message also has an index entry. */
     storedBytes:
-      messages * (table.messageItemBytes + 2 * STORED_OVERHEAD) +
-      kept * (messageBytes(payloadBytes, table) - table.messageItemBytes) +
-      messages * chunks * (STORED_OVERHEAD + bytesOfChunk(table.chunkItemBytes.recorded)) +
-      groups.reduce((total, { deliveries, singleJobShare, failures, exhausted }) => {
-        const own = chunks === 0 || failures > 0 ? deliveries : deliveries * singleJobShare;
-        return total + own * (deliveryBytes(table, failures + (exhausted ? 0 : 1)) + STORED_OVERHEAD);
-      }, 0),
+      messages * (itemBytes.message + 2 * STORED_OVERHEAD) +
+      kept * (messageBytes - itemBytes.message) +
+      messages * chunks * (STORED_OVERHEAD + chunkBytes) +
+      sum((group) => {
+        const { failures, exhausted, deliveries } = group;
+        const bytes = recordBytes(failures + (exhausted ? 0 : 1)) + STORED_OVERHEAD;
+        return (failures > 0 ? deliveries : single(group)) * bytes;
+      }),
   };
 }
 
-function sum(rows: readonly Row[], of: (step: Units) => number): number {
-  return rows.reduce((total, { times, step }) => total + times * of(step), 0);
+type Row = readonly [takes: Quantities, times: number];
+
+function totals(rows: readonly Row[]): (what: Counted) => number {
+  return (what) => rows.reduce((total, [takes, times]) => total + times * (takes[what] ?? 0), 0);
 }
 
-/** The steps of deliver for a group: first attempts, each retry, and the end of exhausted deliveries. */
-function rowsOf(
-  { deliveries, singleJobShare, failures, exhausted, retries }: Group,
-  { payloadBytes, hasChunks, steps }: { payloadBytes: number; hasChunks: boolean; steps: Steps },
-): Row[] {
-  const fails = failures > 0;
-  const bucket = bucketOf(payloadBytes, steps);
-  const single = hasChunks ? deliveries * singleJobShare : deliveries;
-  const row = (step: Units, times: number, attempts = 1): Row => ({ step, times, attempts });
-  const inChunk = (step: Units): Row => ({
-    ...row(step, deliveries - single),
-    ...(fails ? {} : { inChunk: true }),
-  });
-  return [
-    row(steps.delivered, single),
-    row(steps.firstFailure, fails ? single : 0),
-    inChunk(fails ? steps.failedMember : steps.member),
-    row(bucket.attempt, single),
-    inChunk(bucket.attempt),
-    row(bucket.firstFailure, fails ? deliveries : 0),
-    ...retries
-      .slice(0, failures)
-      .flatMap(({ mechanism }, index) => [
-        row(steps[mechanism], deliveries, index + 2),
-        row(bucket.retry, mechanism === 'same_invocation' ? 0 : deliveries),
-      ]),
-    row(steps.exhaustion, exhausted ? deliveries : 0, failures),
-  ];
+/** Average jobs for the first attempts of a message, divided as in dispatch (functions/dispatch/pages.ts). */
+export function jobsOf({ messages, plan: { fanOut, firstAttemptsPerJob }, groups }: Work) {
+  const singles =
+    groups.reduce((total, group) => total + group.deliveries * group.singleJobShare, 0) / messages;
+  const members = fanOut - singles;
+  const buckets = bucketsFor(fanOut);
+  const inBucket = chunksFor(members, buckets, firstAttemptsPerJob);
+  if (inBucket === undefined) return { chunks: 0, members: 0, singles: fanOut };
+  // Members are placed by a hash, so some chunks stay empty.
+  const places = buckets * inBucket;
+  return { chunks: places === 1 ? 1 : places * (1 - (1 - 1 / places) ** members), members, singles };
 }
 
-/** Additional steps for a body in S3: for every attempt of a large message, or for the failures of a smaller one. */
-function bucketOf(payloadBytes: number, { bucketAttempt, bucketFirstFailure, bucketRetry }: Steps) {
-  if (payloadBytes > MAX_BODY_IN_JOB)
-    return { attempt: bucketAttempt, firstFailure: {}, retry: bucketAttempt };
-  return payloadBytes > MAX_BODY_ON_RECORD
-    ? { attempt: {}, firstFailure: bucketFirstFailure, retry: bucketRetry }
-    : { attempt: {}, firstFailure: {}, retry: {} };
+/** Log bytes of first successes, which share lines in a chunk and in an invocation with several jobs of their message. */
+function firstLogBytes(work: Work): number {
+  const { messages, groups, batches } = work;
+  const { chunks, members, singles } = jobsOf(work);
+  const successes = groups.filter(({ failures }) => failures === 0);
+  const deliveries = successes.reduce((total, group) => total + group.deliveries, 0);
+  const together = Math.min(chunks + singles, batches.delivery);
+  const sharesInvocation = together >= 2;
+  const alone = sharesInvocation
+    ? 0
+    : successes.reduce(
+        (total, group) => total + group.deliveries * (chunks === 0 ? 1 : group.singleJobShare),
+        0,
+      );
+  const invocations = sharesInvocation ? (chunks + singles) / together : chunks;
+  const perInvocation = sharesInvocation ? (members + singles) / invocations : members / chunks;
+  const lines = invocations === 0 ? 0 : messages * invocations * Math.ceil(perInvocation / MAX_ON_A_LINE);
+  return lines * firstLines.line + (deliveries - alone) * firstLines.success + alone * firstLines.alone;
 }
 
-type SharedRead = OperationTable['sharedReads']['queue'];
+/** Average number of records of an invocation that send to one queue, and of messages per record. */
+type Sends = { records: number; messages: number };
 
-function sumOfReads(reads: SharedRead, each: SharedRead, count: number): SharedRead {
-  return { units: reads.units + count * each.units, calls: reads.calls + count * each.calls };
+/**
+ * SQS request units for the sends of an invocation. The first record sends by itself and the others share requests,
+ * unless one record fills a request (shared/adapters/sqs/joined-sends.ts). `bytes`: size of a message.
+ */
+export function sendsOf({ records, messages }: Sends, bytes: number): number {
+  const requests = (count: number): number => {
+    const rest = count % FULL_BATCH;
+    const full = Math.floor(count / FULL_BATCH) * unitsOf(FULL_BATCH * bytes, REQUEST_UNIT);
+    return full + (rest === 0 ? 0 : unitsOf(rest * bytes, REQUEST_UNIT));
+  };
+  if (messages >= FULL_BATCH) return records * requests(messages);
+  const whole = (count: number): number =>
+    count <= 0 ? 0 : requests(messages) + requests((count - 1) * messages);
+  const below = Math.floor(records);
+  return whole(below) + (records - below) * (whole(below + 1) - whole(below));
 }
 
-function messageBytes(payloadBytes: number, { messageItemBytes }: OperationTable): number {
-  return messageItemBytes + (payloadBytes > MAX_BODY_ON_RECORD ? 0 : payloadBytes);
+/** Additional calls to wait for: joined sends wait for the first request, so they add one call in total. */
+function extraWaits({ records, messages }: Sends): number {
+  return messages < FULL_BATCH ? Math.min(1, Math.max(0, records - 1)) : 0;
 }
 
-/** Bytes of a DELIVERY item with this many attempts; extrapolated linearly beyond the measured sizes. */
-function deliveryBytes({ deliveryItemBytes }: OperationTable, attempts: number): number {
-  const [first = 0, last = 0] = [deliveryItemBytes[0], deliveryItemBytes.at(-1)];
-  const measured = deliveryItemBytes[Math.max(1, attempts) - 1];
-  const count = deliveryItemBytes.length;
-  return measured ?? last + ((attempts - count) * (last - first)) / (count - 1);
+/** SQS request units of the event source: Lambda receives a batch with one request and deletes it with another. */
+function pollRequests(records: number, bytes: number, batch: number): number {
+  return (records / batch) * (unitsOf(batch * bytes, REQUEST_UNIT) + 1);
+}
+
+/** Seconds: processor time divided by the share of a vCPU that the memory buys, and the wait for calls in sequence. */
+export function durationOf(memoryMegabytes: number, busyMs: number, calls: number): number {
+  const share = Math.min(1, memoryMegabytes / MEGABYTES_OF_ONE_PROCESSOR);
+  return (busyMs / share + calls * AWS_CALL_MS) / 1000;
 }

@@ -5,10 +5,15 @@ import {
   DEFAULT_RETRY_POLICY,
   type PartialRetryPolicy,
 } from '../../../shared/domain/retry/policy.ts';
+import { functionSettings } from '../../../shared/config/settings.ts';
 import { durationOf, wholeNumberOf } from '../../options/arguments.ts';
 import type { Plan } from './work.ts';
 
-export type PlanOptions = Omit<Plan, 'failingSeconds' | 'policy' | 'thresholdSeconds' | 'failedAttemptMs'> & {
+export type PlanOptions = Omit<
+  Plan,
+  'subscriptions' | 'failingSeconds' | 'policy' | 'thresholdSeconds' | 'failedAttemptMs' | 'cacheSeconds'
+> & {
+  subscriptions?: number;
   failingFor: number;
   policy?: string;
   schedulerThreshold: number;
@@ -30,6 +35,11 @@ export function addPlanOptions(command: Command): Command {
   return command
     .requiredOption('--messages-per-day <N>', 'messages published per day (required)', wholeNumberOf(1))
     .option('--fan-out <F>', 'matching subscriptions per message', wholeNumberOf(1, 100_000), 1)
+    .option(
+      '--subscriptions <N>',
+      'subscriptions of all queues that receive messages (default: --fan-out)',
+      wholeNumberOf(1),
+    )
     .option('--failure-rate <P>', 'share of deliveries whose first attempt fails, 0 to 1', shareOf, 0)
     .option(
       '--failing-for <DURATION>',
@@ -96,6 +106,7 @@ export function planOf(options: PlanOptions, policy: PartialRetryPolicy): Plan {
   return {
     messagesPerDay: options.messagesPerDay,
     fanOut: options.fanOut,
+    subscriptions: options.subscriptions ?? options.fanOut,
     failureRate: options.failureRate,
     failingSeconds: options.failingFor,
     policy: completeRetryPolicy(policy, DEFAULT_RETRY_POLICY).policy,
@@ -106,6 +117,7 @@ export function planOf(options: PlanOptions, policy: PartialRetryPolicy): Plan {
     statisticsPerInvocation: options.statisticsPerInvocation,
     messagesPerBatch: options.messagesPerBatch,
     batchWindowSeconds: options.batchWindowSeconds,
+    cacheSeconds: functionSettings.subscriptionCacheSeconds.default,
     attemptMs: options.attemptMs,
     failedAttemptMs: options.failedAttemptMs ?? options.attemptMs,
     answerBytes: options.answerBytes,

@@ -1,6 +1,4 @@
-import { computeOf } from './bill.ts';
 import type { Operations } from './operations.ts';
-import type { OperationTable } from './tables.ts';
 import { plannedRetries, SECONDS_A_DAY, type Plan } from './work.ts';
 
 /**
@@ -28,29 +26,29 @@ export type PeakName = keyof typeof peakNames;
 /** Number of partitions of the deliveries listing of a queue (delivery-keys.ts). */
 const QUEUE_SHARDS = 8;
 
+/** The listing has the hottest index keys: each failing delivery is added and later removed, in each of two indexes. */
+const LISTING_WRITES = 4;
+
 /**
  * The quotas that the planned traffic needs, if it all went to one queue. Quotas are the defaults of large regions
  * (docs/operations.md#quotas; the developer guides of DynamoDB, SQS and Lambda) and of the project's
  * settings (infra/deployment-settings.ts).
  */
-export function peaksOf(plan: Plan, operations: Operations, table: OperationTable): Peak[] {
+export function peaksOf(plan: Plan, operations: Operations): Peak[] {
   const atPeak = (aDay: number): number => (aDay / SECONDS_A_DAY) * plan.peakFactor;
+  const [dispatch, deliver] = [atPeak(operations.seconds.dispatch), atPeak(operations.seconds.deliver)];
+  const schedules = atPeak(operations.schedules);
+  const [writes, reads] = [atPeak(operations.writeUnits), atPeak(operations.readUnits)];
+  const scheduled = plannedRetries(plan).filter(({ mechanism }) => mechanism === 'scheduler');
+  const longest = Math.max(0, ...scheduled.map(({ delaySeconds }) => delaySeconds));
+  const failing = Math.min(plan.messagesPerDay * plan.fanOut * plan.failureRate, operations.failedAttempts);
+  const listed = (atPeak(failing) * LISTING_WRITES) / QUEUE_SHARDS;
   const peak = (what: PeakName, needed: number, quota: number, raise?: string): Peak => ({
     what,
     needed,
     quota,
     ...(raise === undefined ? {} : { raise }),
   });
-  const compute = computeOf(plan, operations, table);
-  const [dispatch, deliver] = [atPeak(compute.dispatch.seconds), atPeak(compute.deliver.seconds)];
-  const schedules = atPeak(operations.schedules);
-  const writes = atPeak(operations.writeUnits);
-  const reads = atPeak(operations.readUnits);
-  const scheduled = plannedRetries(plan).filter(({ mechanism }) => mechanism === 'scheduler');
-  const longest = Math.max(0, ...scheduled.map(({ delaySeconds }) => delaySeconds));
-  // The listing has the hottest index keys: each failing delivery is added and later removed.
-  const failing = Math.min(plan.messagesPerDay * plan.fanOut * plan.failureRate, operations.failedAttempts);
-  const listed = atPeak(failing * (table.steps.firstFailure.indexWriteUnits ?? 0)) / QUEUE_SHARDS;
   return [
     peak('schedules', schedules * longest, 10_000_000, 'EventBridge Scheduler, number of schedules'),
     peak('create_schedule_rate', schedules, 5_000, 'EventBridge Scheduler, CreateSchedule request rate'),

@@ -7,11 +7,11 @@ import type { PartialRetryPolicy } from '../../../shared/domain/retry/policy.ts'
 import type { Terminal } from '../../terminal.ts';
 import { addPlanOptions, planOf, type PlanOptions } from './options.ts';
 import { computePlan, type Outage } from './planned.ts';
-import { operationTable, regionPrices, type Validated, type RegionPrices } from './tables.ts';
+import { regionPrices, type RegionPrices, type Validated } from './prices.ts';
 import { planText } from './text.ts';
 
 const HELP = `
-Works without a deployment. The operations per delivery were measured by npm
+Works without a deployment. The operations per delivery were counted with npm
 run bench:operations, and prices are AWS list prices; docs/cost-and-performance.md describes
 the method and the assumptions.`;
 
@@ -35,9 +35,8 @@ async function plan(options: PlanOptions, terminal: Terminal): Promise<void> {
     return;
   }
   const { policy, outage, prices } = request.value;
-  const table = operationTable();
-  const result = computePlan(planOf(options, policy), { table, prices: prices.prices, ...outage });
-  const sources = { region: options.region, pricesAsOf: prices.asOf, measuredAt: table.measuredAt };
+  const result = computePlan(planOf(options, policy), prices.prices, outage);
+  const sources = { region: options.region, pricesAsOf: prices.asOf };
   terminal.print(
     options.json === true ? JSON.stringify({ ...result, ...sources }) : planText(result, sources),
   );
@@ -48,7 +47,7 @@ const MAX_PRICES_BYTES = 1024 * 1024;
 type PlanRequest = {
   policy: PartialRetryPolicy;
   prices: { asOf: string; prices: RegionPrices };
-  outage: { outage?: Outage };
+  outage?: Outage;
 };
 
 /** Validates what commander cannot check, and returns all faults together. */
@@ -57,19 +56,11 @@ async function requestOf(options: PlanOptions, terminal: Terminal): Promise<Vali
   const { prices: file } = options;
   const given = file === undefined ? undefined : await readInput(file, MAX_PRICES_BYTES, terminal);
   const prices = regionPrices(options.region, given);
-  const fields = [...(refusal?.fields ?? []), ...(prices.ok ? [] : prices.fields), ...outageFaults(options)];
+  const { outageHours: hours, outageShare: share = 1 / options.fanOut } = options;
+  const fields: FieldError[] = [...(refusal?.fields ?? []), ...(prices.ok ? [] : prices.fields)];
+  if (options.outageShare !== undefined && hours === undefined)
+    fields.push({ field: 'outage-share', message: 'requires --outage-hours' });
   if (fields.length > 0 || !prices.ok) return { ok: false, fields };
-  return { ok: true, value: { policy, prices: prices.value, outage: outageOf(options) } };
-}
-
-function outageFaults({ outageHours, outageShare }: PlanOptions): FieldError[] {
-  return outageShare !== undefined && outageHours === undefined
-    ? [{ field: 'outage-share', message: 'requires --outage-hours' }]
-    : [];
-}
-
-function outageOf({ outageHours, outageShare, fanOut }: PlanOptions): PlanRequest['outage'] {
-  return outageHours === undefined
-    ? {}
-    : { outage: { hours: outageHours, share: outageShare ?? 1 / fanOut } };
+  const outage = hours === undefined ? {} : { outage: { hours, share } };
+  return { ok: true, value: { policy, prices: prices.value, ...outage } };
 }

@@ -1,23 +1,17 @@
 import { inWords } from '../../output/words.ts';
-import { tableLines, type Column } from '../../output/list.ts';
+import { right, tableLines } from '../../output/list.ts';
 import type { Bill, Line, PeerCost } from './bill.ts';
 import { peakNames, type Peak } from './peaks.ts';
 import type { PlanResult } from './planned.ts';
-import { lineNames, type Priced } from './tables.ts';
+import { labels, type Priced } from './prices.ts';
 import { DAYS_A_MONTH } from './work.ts';
-
-const nameOfLine = new Map<Priced, string>(lineNames);
 
 const peerNames: Readonly<Record<PeerCost['peer'], string>> = {
   sns_http: 'Amazon SNS over HTTP',
   api_destinations: 'EventBridge API Destinations',
 };
 
-export type Sources = { region: string; pricesAsOf: string; measuredAt: string };
-
-function right(head: string): Column {
-  return { head, align: 'right' };
-}
+export type Sources = { region: string; pricesAsOf: string };
 
 /** A plan as text. */
 export function planText(result: PlanResult, sources: Sources): string {
@@ -50,13 +44,15 @@ function bill({ traffic: lines, standing, dataOut, usd }: Bill): string[] {
     ...tableLines(
       [{ head: 'Per month' }, right('Quantity'), right('USD')],
       [
-        ...lines.filter(({ quantity }) => quantity > 0).map((line) => row(line)),
-        ...standing.map((line) => row(line, line.what === 'metrics' ? ' (fixed, at most)' : ' (fixed)')),
+        ...lines
+          .filter(({ quantity }) => quantity > 0)
+          .map((line) => row(line, line.what === 'metrics' ? ' (at most)' : '')),
+        ...standing.map((line) => row(line, ' (fixed)')),
         row(dataOut),
         ['Total', '', dollars(usd)],
       ],
     ),
-    'Quantity is the monthly usage that AWS bills, USD its list price. Lines marked (fixed) are charged without any traffic; metrics are charged only for hours in which they are written.',
+    'Quantity is the monthly usage that AWS bills, USD its list price. Lines marked (fixed) are charged without any traffic; the others only with traffic, metrics for each hour in which they are written.',
     `To reduce the cost: omit the stack PosthasteMonitoring (saves ${dollars(monitoring(standing))} USD), log fewer successes (logSuccessSampling), or publish in bursts, so that one invocation handles up to 10 messages.`,
   ];
 }
@@ -69,7 +65,7 @@ function monitoring(standing: readonly Line[]): number {
 }
 
 function row({ what, quantity, usd }: Line, note = ''): string[] {
-  return [`${nameOfLine.get(what) ?? what}${note}`, quantityOf(quantity), dollars(usd)];
+  return [`${labels.get(what) ?? what}${note}`, quantityOf(quantity), dollars(usd)];
 }
 
 function comparison({ plan, bill: planned, fullBatches, peers }: PlanResult): string[] {
@@ -148,7 +144,7 @@ function outage(effect: NonNullable<PlanResult['outage']>): string[] {
   ];
 }
 
-function assumptions({ plan }: PlanResult, { region, pricesAsOf, measuredAt }: Sources): string[] {
+function assumptions({ plan }: PlanResult, { region, pricesAsOf }: Sources): string[] {
   return [
     ...(plan.fanOut === 1 || plan.firstAttemptsPerJob === 1
       ? []
@@ -157,7 +153,7 @@ function assumptions({ plan }: PlanResult, { region, pricesAsOf, measuredAt }: S
         ]),
     `Assumptions: ${counted(plan.messagesPerBatch, 'message')} per invocation, subscribers that respond in ${plan.attemptMs} ms (failing ones in ${plan.failedAttemptMs} ms), records kept for ${plan.retentionDays} days.`,
     `Not included: the API, cold starts, the first two yearly rotations of the KMS key (each adds 1 USD per month), data transfer within the region.`,
-    `Operations were measured on ${measuredAt.slice(0, 10)}; list prices of ${region} as of ${pricesAsOf}, without free tier. docs/cost-and-performance.md describes the method.`,
+    `List prices of ${region} as of ${pricesAsOf}, without free tier. docs/cost-and-performance.md describes the method.`,
   ];
 }
 

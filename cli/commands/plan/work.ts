@@ -1,8 +1,6 @@
 import { type RetryMechanism, planWakeUp } from '../../../shared/domain/delivery/wake-up-plan.ts';
-import { MAX_SNIPPET_BYTES } from '../../../shared/domain/delivery/chunk.ts';
 import type { RetryPolicy } from '../../../shared/domain/retry/policy.ts';
 import { retrySchedule } from '../../../shared/domain/retry/schedule.ts';
-import type { OperationTable } from './tables.ts';
 
 /** Days in an average month; AWS bills monthly. */
 export const DAYS_A_MONTH = 365 / 12;
@@ -12,6 +10,7 @@ export const SECONDS_A_DAY = 86_400;
 export type Plan = {
   messagesPerDay: number;
   fanOut: number;
+  subscriptions: number;
   failureRate: number;
   failingSeconds: number;
   policy: RetryPolicy;
@@ -22,6 +21,8 @@ export type Plan = {
   statisticsPerInvocation: number;
   messagesPerBatch: number;
   batchWindowSeconds: number;
+  /** The setting subscriptionCacheSeconds. */
+  cacheSeconds: number;
   attemptMs: number;
   failedAttemptMs: number;
   answerBytes: number;
@@ -30,7 +31,7 @@ export type Plan = {
 };
 
 /** A retry of a policy: its mechanism, its delay, and its time after the first attempt. */
-export type PlannedRetry = { mechanism: RetryMechanism; delaySeconds: number; offsetSeconds: number };
+type PlannedRetry = { mechanism: RetryMechanism; delaySeconds: number; offsetSeconds: number };
 
 /** Deliveries with the same course: `failures` attempts fail, and then one succeeds unless retries are exhausted. */
 export type Group = {
@@ -42,11 +43,10 @@ export type Group = {
   retries: readonly PlannedRetry[];
 };
 
-/** Messages, and the groups of their deliveries. */
-export type Work = Pick<
-  Plan,
-  'fanOut' | 'payloadBytes' | 'firstAttemptsPerJob' | 'recordsPerChunk' | 'statisticsPerInvocation'
-> & {
+/** The messages of some time, and the groups of their deliveries. */
+export type Work = {
+  plan: Plan;
+  seconds: number;
   messages: number;
   /** Messages per invocation, by queue. */
   batches: { ingress: number; delivery: number; retry: number };
@@ -79,14 +79,10 @@ export function workOfDay(plan: Plan): Work {
   const { messagesPerDay, fanOut, failureRate, failingSeconds } = plan;
   const retries = plannedRetries(plan);
   const failing = messagesPerDay * fanOut * failureRate;
-  return workOf(plan, messagesPerDay, messagesPerDay * (1 - (1 - failureRate) ** fanOut), [
+  const singleJobShare = knownFailingShare(plan, failingSeconds);
+  return workOf(plan, SECONDS_A_DAY, messagesPerDay * (1 - (1 - failureRate) ** fanOut), [
     { ...SUCCESS, deliveries: messagesPerDay * fanOut - failing, retries },
-    {
-      deliveries: failing,
-      singleJobShare: knownFailingShare(plan, failingSeconds),
-      ...failuresWithin(retries, failingSeconds),
-      retries,
-    },
+    { deliveries: failing, singleJobShare, ...failuresWithin(retries, failingSeconds), retries },
   ]);
 }
 
@@ -105,41 +101,23 @@ export function worksOfOutage(plan: Plan, seconds: number, share: number): { out
     return { deliveries: deliveries / PARTS, singleJobShare, ...failuresWithin(retries, left), retries };
   });
   return {
-    outage: workOf(plan, messages, Math.min(messages, deliveries), [untouched, ...parts]),
-    usual: workOf(plan, messages, 0, [untouched, { ...SUCCESS, deliveries, retries }]),
+    outage: workOf(plan, seconds, Math.min(messages, deliveries), [untouched, ...parts]),
+    usual: workOf(plan, seconds, 0, [untouched, { ...SUCCESS, deliveries, retries }]),
   };
 }
 
-function workOf(plan: Plan, messages: number, kept: number, groups: readonly Group[]): Work {
-  const { messagesPerBatch: batch } = plan;
+function workOf(plan: Plan, seconds: number, kept: number, groups: readonly Group[]): Work {
+  const { messagesPerBatch: batch, messagesPerDay } = plan;
   const batches = { ingress: batch, delivery: batch, retry: batch };
-  return { ...plan, messages, batches, groups, kept };
+  return { plan, seconds, messages: (messagesPerDay * seconds) / SECONDS_A_DAY, batches, groups, kept };
 }
 
-/** The default of `subscriptionCacheSeconds`: for this long dispatch may not know that a subscription fails. */
-const UNKNOWN_SECONDS = 5;
-
-/** Share of the deliveries to a failing subscription for which dispatch already knows about the failure. */
+/** Share of the deliveries to a failing subscription for which dispatch, which caches lists, already knows that it fails. */
 export function knownFailingShare(
-  { messagesPerDay }: Pick<Plan, 'messagesPerDay'>,
+  { messagesPerDay, cacheSeconds }: Pick<Plan, 'messagesPerDay' | 'cacheSeconds'>,
   failingSeconds: number,
 ): number {
   const perSecond = messagesPerDay / SECONDS_A_DAY;
-  const unseen = 1 + perSecond * Math.min(failingSeconds, UNKNOWN_SECONDS);
+  const unseen = 1 + perSecond * Math.min(failingSeconds, cacheSeconds);
   return 1 - unseen / (1 + perSecond * failingSeconds);
-}
-
-/** Bytes of a response that a delivery's record keeps (shared/adapters/http/exchange.ts). */
-const MAX_KEPT_OF_ANSWER = 256;
-
-/** The table adjusted for responses of this size; it was measured with empty responses. */
-export function withAnswers(table: OperationTable, answerBytes: number): OperationTable {
-  const kept = Math.min(answerBytes, MAX_KEPT_OF_ANSWER);
-  const { claimed, recorded } = table.chunkItemBytes;
-  const member = recorded.member + Math.min(answerBytes, MAX_SNIPPET_BYTES);
-  return {
-    ...table,
-    deliveryItemBytes: table.deliveryItemBytes.map((bytes) => bytes + kept),
-    chunkItemBytes: { claimed, recorded: { ...recorded, member } },
-  };
 }

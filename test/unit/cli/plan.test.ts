@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import listPrices from '../../../cli/commands/plan/prices.json' with { type: 'json' };
+import { builtInPrices } from '../../../cli/commands/plan/prices.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { posthaste } from './run-command.ts';
 
@@ -60,6 +60,7 @@ describe('posthaste plan', () => {
     expect(await usd('--first-attempts-per-job', '1')).toBeGreaterThan(2 * usual);
     expect(await usd('--records-per-chunk', '3')).toBeGreaterThan(usual);
     expect(await usd('--answer-bytes', '256')).toBeGreaterThan(usual);
+    expect(await usd('--subscriptions', '10000')).toBeGreaterThan(usual);
   });
 
   it('shows how long first attempts wait for a batch window, and warns at low traffic', async () => {
@@ -90,8 +91,9 @@ describe('posthaste plan', () => {
     expect(stdout).toContain('1 message per day, each with 1 byte and for 1 subscription.');
     expect(stdout).toContain('Assumptions: 1 message per invocation');
     expect(stdout).toMatch(/^CloudWatch, alarm metrics \(fixed\) +63 +6\.30$/m);
-    expect(stdout).toMatch(/^CloudWatch, metrics \(fixed, at most\) +35 +10\.50$/m);
-    expect(stdout).toContain('metrics are charged only for hours in which they are written');
+    expect(stdout).toMatch(/^CloudWatch, metrics \(fixed\) +2 +0\.60$/m);
+    expect(stdout).toMatch(/^CloudWatch, metrics \(at most\) +33 +9\.90$/m);
+    expect(stdout).toContain('metrics for each hour in which they are written');
     expect(stdout).toContain('omit the stack PosthasteMonitoring (saves 10.30 USD)');
   });
 
@@ -112,7 +114,7 @@ describe('posthaste plan', () => {
   });
 
   it('takes prices and regions from a file', async () => {
-    const expensive = structuredClone(listPrices);
+    const expensive = structuredClone(builtInPrices);
     const usEast = expensive.regions['us-east-1'];
     usEast.dynamodbWriteUnits.usd *= 100;
     const file = await pricesFile(JSON.stringify({ ...expensive, regions: { 'mars-north-1': usEast } }));
@@ -157,7 +159,7 @@ describe('posthaste plan', () => {
   });
 
   it('refuses a negative price', async () => {
-    const wrong = structuredClone(listPrices);
+    const wrong = structuredClone(builtInPrices);
     wrong.regions['us-east-1'].logs.usd = -1;
     const file = await pricesFile(JSON.stringify(wrong));
     const { stdout } = await plan('--messages-per-day', '10', '--json', '--prices', file);

@@ -1,36 +1,27 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Bill, billOf, peersOf } from '../../../cli/commands/plan/bill.ts';
-import { extraWaits, jobsOf, sendsOf } from '../../../cli/commands/plan/jobs.ts';
-import { type Operations, operationsOf } from '../../../cli/commands/plan/operations.ts';
+import { jobsOf, type Operations, operationsOf, sendsOf } from '../../../cli/commands/plan/operations.ts';
 import { peaksOf } from '../../../cli/commands/plan/peaks.ts';
 import { outageEffect } from '../../../cli/commands/plan/planned.ts';
-import listPrices from '../../../cli/commands/plan/prices.json' with { type: 'json' };
-import {
-  operationTable,
-  pricesSchema,
-  type RegionPrices,
-  unitsOf,
-  WRITE_UNIT,
-} from '../../../cli/commands/plan/tables.ts';
+import { builtInPrices, unitsOf, WRITE_UNIT } from '../../../cli/commands/plan/prices.ts';
+import { firstLines, invocation, itemBytes } from '../../../cli/commands/plan/quantities.ts';
 import {
   failuresWithin,
   knownFailingShare,
   type Plan,
   plannedRetries,
-  withAnswers,
   workOfDay,
   worksOfOutage,
 } from '../../../cli/commands/plan/work.ts';
 import { bucketOf, bucketsFor, chunkOf, chunksFor } from '../../../shared/domain/delivery/fan-out.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry/policy.ts';
 
-const table = operationTable();
-
-/** A million small messages per day, each for one subscriber that succeeds, without queue statistics. */
+/** A million small messages per day, each for one subscriber that succeeds, without queue statistics and caches. */
 const plain: Plan = {
   messagesPerDay: 1_000_000,
   fanOut: 1,
+  subscriptions: 1,
   failureRate: 0,
   failingSeconds: 60,
   policy: DEFAULT_RETRY_POLICY,
@@ -41,6 +32,7 @@ const plain: Plan = {
   statisticsPerInvocation: 0,
   messagesPerBatch: 1,
   batchWindowSeconds: 0,
+  cacheSeconds: 0,
   attemptMs: 100,
   failedAttemptMs: 100,
   answerBytes: 0,
@@ -63,6 +55,7 @@ const policies = fc
 const plans: fc.Arbitrary<Plan> = fc.record({
   messagesPerDay: fc.integer({ min: 1, max: 1_000_000_000 }),
   fanOut: fc.integer({ min: 1, max: 1_000 }),
+  subscriptions: fc.integer({ min: 1, max: 10_000 }),
   failureRate: fc.integer({ min: 0, max: 1_000 }).map((thousandths) => thousandths / 1_000),
   failingSeconds: fc.integer({ min: 0, max: 100_000 }),
   policy: policies,
@@ -73,6 +66,7 @@ const plans: fc.Arbitrary<Plan> = fc.record({
   statisticsPerInvocation: fc.double({ min: 0, max: 1, noNaN: true }),
   messagesPerBatch: fc.integer({ min: 1, max: 10 }),
   batchWindowSeconds: fc.integer({ min: 0, max: 60 }),
+  cacheSeconds: fc.constant(0),
   attemptMs: fc.integer({ min: 1, max: 30_000 }),
   failedAttemptMs: fc.integer({ min: 1, max: 30_000 }),
   answerBytes: fc.integer({ min: 0, max: 1024 }),
@@ -80,15 +74,16 @@ const plans: fc.Arbitrary<Plan> = fc.record({
   retentionDays: fc.integer({ min: 15, max: 365 }),
 });
 
-const pricesOf = (region: string): RegionPrices => {
-  const prices = pricesSchema.parse(listPrices).regions[region];
-  if (prices === undefined) throw new Error(`no prices of ${region}`);
-  return prices;
-};
+const prices = builtInPrices.regions['us-east-1'];
 
-const prices = pricesOf('us-east-1');
+const operations = (plan: Plan): Operations => operationsOf(workOfDay(plan));
 
-const bill = (plan: Plan): Bill => billOf(plan, operationsOf(workOfDay(plan), table), { table, prices });
+const jobs = (plan: Plan) => jobsOf(workOfDay(plan));
+
+const perMessage = (plan: Plan, of: (operations: Operations) => number): number =>
+  of(operations(plan)) / plan.messagesPerDay;
+
+const bill = (plan: Plan): Bill => billOf(plan, operations(plan), prices);
 
 describe('the bill', () => {
   it('is the sum of its lines, each a quantity times its price', () => {
@@ -114,6 +109,12 @@ describe('the bill', () => {
   it('is higher for slow subscribers', () => {
     expect(bill({ ...plain, attemptMs: 5_000 }).usd).toBeGreaterThan(2 * bill(plain).usd);
   });
+
+  it('has the metrics that are written only with traffic among the lines of the traffic', () => {
+    const quantities = ({ traffic, standing }: Bill): (number | undefined)[] =>
+      [traffic, standing].map((lines) => lines.find(({ what }) => what === 'metrics')?.quantity);
+    expect(quantities(bill(plain))).toEqual([33, 2]);
+  });
 });
 
 describe('the price of comparable services', () => {
@@ -128,8 +129,7 @@ describe('the price of comparable services', () => {
 });
 
 describe('the busiest second', () => {
-  const peaks = (plan: Plan) =>
-    new Map(peaksOf(plan, operationsOf(workOfDay(plan), table), table).map((peak) => [peak.what, peak]));
+  const peaks = (plan: Plan) => new Map(peaksOf(plan, operations(plan)).map((peak) => [peak.what, peak]));
 
   it('names exactly the exceeded quotas', () => {
     const over = (plan: Plan) =>
@@ -217,19 +217,12 @@ describe('an outage', () => {
   it('adds the attempts of its retries, and more writes', () => {
     const effect = outageEffect(plain, { hours: 2, share: 0.5 });
     const works = worksOfOutage(plain, 2 * 3600, 0.5);
-    const [outage, usual] = [operationsOf(works.outage, table), operationsOf(works.usual, table)];
+    const [outage, usual] = [operationsOf(works.outage), operationsOf(works.usual)];
     const retries = effect.retries.same_invocation + effect.retries.sqs_delay + effect.retries.scheduler;
     expect((outage.attempts - usual.attempts) / retries).toBeCloseTo(1, 1);
     expect(outage.writeUnits).toBeGreaterThan(usual.writeUnits);
   });
 });
-
-const operations = (plan: Plan): Operations => operationsOf(workOfDay(plan), table);
-
-const jobs = (plan: Plan) => jobsOf(workOfDay(plan));
-
-const perMessage = (plan: Plan, of: (operations: Operations) => number): number =>
-  of(operations(plan)) / plan.messagesPerDay;
 
 describe('the jobs of a message', () => {
   it.each([11, 25, 100, 600])('are as many as dispatch creates for %i subscriptions', (fanOut) => {
@@ -252,7 +245,7 @@ describe('the jobs of a message', () => {
     expect(singles).toBeLessThan(1);
     // Too few messages: the subscription is not known to be failing when the next one arrives.
     expect(jobs({ ...failing, messagesPerDay: 1 }).singles).toBeLessThan(0.1);
-    expect(knownFailingShare(plain, 5)).toBe(0);
+    expect(knownFailingShare({ ...plain, cacheSeconds: 5 }, 5)).toBe(0);
   });
 });
 
@@ -266,21 +259,17 @@ describe('a fan-out in chunks', () => {
   });
 
   it('includes the members in the size of a record', () => {
-    const { claimed, recorded } = table.chunkItemBytes;
-    const units = (item: typeof claimed): number => unitsOf(item.shared + 25 * item.member, WRITE_UNIT);
-    const plan = { ...plain, fanOut: 25, firstAttemptsPerJob: 25 };
-    expect(units(claimed) + units(recorded)).toBeGreaterThan(2);
-    expect(perMessage(plan, written)).toBeCloseTo(2 + units(claimed) + units(recorded), 6);
-    expect(perMessage({ ...plan, recordsPerChunk: 3 }, written)).toBeCloseTo(
-      2 + units(claimed) + 3 * units(recorded),
-      6,
+    const [claimed, recorded] = [itemBytes.claimedChunk(25), itemBytes.chunk(25)].map((bytes) =>
+      unitsOf(bytes, WRITE_UNIT),
     );
+    expect([claimed, recorded]).toEqual([2, 2]);
+    const plan = { ...plain, fanOut: 25, firstAttemptsPerJob: 25 };
+    expect(perMessage(plan, written)).toBeCloseTo(2 + 2 + 2, 6);
+    expect(perMessage({ ...plan, recordsPerChunk: 3 }, written)).toBeCloseTo(2 + 2 + 3 * 2, 6);
   });
 
   it('keeps so little of each response that ten still fit into a kilobyte', () => {
-    const work = workOfDay({ ...plain, fanOut: 10 });
-    const units = operationsOf(work, withAnswers(table, 5_000)).writeUnits;
-    expect(units / plain.messagesPerDay).toBeCloseTo(4, 6);
+    expect(perMessage({ ...plain, fanOut: 10, answerBytes: 5_000 }, written)).toBeCloseTo(4, 6);
   });
 
   it('never costs more than single jobs if all deliveries succeed', () => {
@@ -295,28 +284,29 @@ describe('a fan-out in chunks', () => {
   });
 
   it('waits for its subscribers in parallel', () => {
-    const waits = (plan: Plan) => perMessage(plan, ({ waits: { deliver } }) => deliver.attempts);
-    expect(waits({ ...plain, fanOut: 10 })).toBeCloseTo(1, 6);
-    expect(waits({ ...plain, fanOut: 10, firstAttemptsPerJob: 1 })).toBeCloseTo(10, 6);
+    const waited = (given: Partial<Plan>): number => {
+      const secondsAt = (attemptMs: number): number =>
+        perMessage({ ...plain, fanOut: 10, attemptMs, ...given }, ({ seconds }) => seconds.deliver);
+      return secondsAt(2_000) - secondsAt(1_000);
+    };
+    expect(waited({})).toBeCloseTo(1, 6);
+    expect(waited({ firstAttemptsPerJob: 1 })).toBeCloseTo(10, 6);
   });
 
   it('logs up to thirty first successes of a message per invocation on one line', () => {
     const bytes = (given: Partial<Plan>): number => {
       const { logBytes, invocations } = operations({ ...plain, ...given });
-      const [ofDispatch, ofDeliver] = [
-        table.perInvocation.dispatch.logBytes,
-        table.perInvocation.deliver.logBytes,
-      ];
-      return (
-        (logBytes - invocations.dispatch * ofDispatch - invocations.deliver * ofDeliver) /
-        plain.messagesPerDay
-      );
+      const ofRuns =
+        invocations.dispatch * invocation.dispatch.log + invocations.deliver * invocation.deliver.log;
+      return (logBytes - ofRuns) / plain.messagesPerDay;
     };
-    const line = table.steps.chunk.logBytes ?? 0;
     // Ten chunks of ten: ten lines, or four lines for a hundred successes.
     const chunks = { fanOut: 100 };
     const { chunks: made } = jobs({ ...plain, ...chunks });
-    expect(bytes(chunks) - bytes({ ...chunks, messagesPerBatch: 10 })).toBeCloseTo((made - 4) * line, 0);
+    expect(bytes(chunks) - bytes({ ...chunks, messagesPerBatch: 10 })).toBeCloseTo(
+      (made - 4) * firstLines.line,
+      0,
+    );
     const singles = { fanOut: 10, firstAttemptsPerJob: 1 };
     expect(bytes({ ...singles, messagesPerBatch: 10 })).toBeLessThan(bytes(singles) / 2);
   });
@@ -355,12 +345,6 @@ describe('the sends of an invocation', () => {
   it('are counted in units of 64 KB: nine messages of 8 KB are two units', () => {
     expect(sendsOf({ records: 10, messages: 1 }, 8 * 1024)).toBe(1 + 2);
     expect(sendsOf({ records: 1, messages: 20 }, 8 * 1024)).toBe(4);
-  });
-
-  it('add at most one wait if they are joined', () => {
-    const waits = (records: number): number => extraWaits({ records, messages: 1 });
-    expect([0, 0.5, 1, 1.25, 2, 100].map(waits)).toEqual([0, 0, 0, 0.25, 1, 1]);
-    expect(extraWaits({ records: 10, messages: 10 })).toBe(0);
   });
 });
 
@@ -430,10 +414,9 @@ describe('the operations of a plan', () => {
           { ...plan, failingSeconds: plan.failingSeconds + 60 },
         ];
         for (const larger of more.map((one) => counted(operations(one)))) {
-          // Steps are differences of measurements, which vary slightly.
-          expect(larger.writeUnits).toBeGreaterThanOrEqual(usual.writeUnits * 0.99);
-          expect(larger.sqsRequests).toBeGreaterThanOrEqual(usual.sqsRequests * 0.99);
-          expect(larger.attempts).toBeGreaterThanOrEqual(usual.attempts * 0.99);
+          expect(larger.writeUnits).toBeGreaterThanOrEqual(usual.writeUnits * (1 - 1e-9));
+          expect(larger.sqsRequests).toBeGreaterThanOrEqual(usual.sqsRequests * (1 - 1e-9));
+          expect(larger.attempts).toBeGreaterThanOrEqual(usual.attempts * (1 - 1e-9));
         }
       }),
     );
@@ -465,13 +448,32 @@ describe('the operations of a plan', () => {
 
   it('include the writes of queue statistics, one unit and one call for each', () => {
     const written = { ...plain, messagesPerBatch: 10, statisticsPerInvocation: 0.5 };
-    const added = (of: (made: ReturnType<typeof operations>) => number): number =>
+    const added = (of: (made: Operations) => number): number =>
       perMessage(written, of) - perMessage({ ...written, statisticsPerInvocation: 0 }, of);
     expect(added(({ writeUnits }) => writeUnits)).toBeCloseTo(0.1, 6);
-    for (const name of ['dispatch', 'deliver'] as const) {
-      expect(added(({ awsCalls }) => awsCalls[name])).toBeCloseTo(0.05, 6);
-      expect(added(({ waits }) => waits[name].awsCalls)).toBeCloseTo(0.05, 6);
-    }
+    expect(added(({ awsCalls }) => awsCalls.dispatch)).toBeCloseTo(0.05, 6);
+    expect(added(({ awsCalls }) => awsCalls.deliver)).toBeCloseTo(0.05, 6);
+  });
+
+  it('read lists, queues and subscriptions at most once in the time of the cache and instance', () => {
+    const reads = (given: Partial<Plan>): number =>
+      operations({ ...plain, messagesPerDay: 100_000, peakFactor: 1, cacheSeconds: 5, ...given }).readUnits;
+    const aDay = 86_400 / 5;
+    // An instance of each function runs: a list, a queue and a subscription.
+    expect(reads({})).toBeCloseTo(3 * aDay, 6);
+    // Three queues of one subscription each.
+    expect(reads({ subscriptions: 3 })).toBeCloseTo(9 * aDay, 6);
+    // Fewer messages than times: each is read once for each.
+    expect(reads({ messagesPerDay: 100 })).toBeCloseTo(300, 6);
+  });
+
+  it('open the secret of each subscription once an hour and instance, and at most once for each attempt', () => {
+    const opened = (given: Partial<Plan>): number => operations({ ...plain, ...given }).kmsRequests;
+    expect(opened({ messagesPerDay: 10_000, subscriptions: 50 })).toBeCloseTo(24 * 50, 6);
+    expect(opened({ messagesPerDay: 1_000, subscriptions: 50 })).toBeCloseTo(1_000, 6);
+    expect(opened({ messagesPerDay: 10_000_000, attemptMs: 1_000, subscriptions: 50 })).toBeGreaterThan(
+      100 * 24 * 50,
+    );
   });
 
   it('are never more in batches than for single messages', () => {
@@ -482,7 +484,7 @@ describe('the operations of a plan', () => {
         expect(batched.sqsRequests).toBeLessThanOrEqual(alone.sqsRequests * most);
         expect(batched.awsCalls.dispatch).toBeLessThanOrEqual(alone.awsCalls.dispatch * most);
         expect(batched.awsCalls.deliver).toBeLessThanOrEqual(alone.awsCalls.deliver * most);
-        expect(batched.waits.dispatch.awsCalls).toBeLessThanOrEqual(alone.waits.dispatch.awsCalls * most);
+        expect(batched.seconds.dispatch).toBeLessThanOrEqual(alone.seconds.dispatch * most);
       }),
     );
   });
@@ -520,31 +522,6 @@ describe('the operations of a plan', () => {
     expect(grouped(900)).toBeCloseTo(2, 5);
     // Scheduler sends the wake-up early, and deliver delays it by SQS for the remaining time.
     expect(grouped(0)).toBeCloseTo(3, 5);
-  });
-
-  it('add one call to the wait of dispatch in a batch, unless each message fills a request', () => {
-    const waited = (plan: Plan): number => {
-      const { waits, invocations } = operations(plan);
-      return waits.dispatch.awsCalls / invocations.dispatch;
-    };
-    const more = (plan: Plan): number => waited({ ...plan, messagesPerBatch: 10 }) - waited(plan);
-    expect(more(plain)).toBeCloseTo(1, 6);
-    expect(more({ ...plain, fanOut: 20, firstAttemptsPerJob: 1 })).toBeCloseTo(0, 6);
-  });
-});
-
-describe('the steps of the table', () => {
-  it('match the code: one write for an immediate retry, two for others, one schedule with Scheduler', () => {
-    const { message, delivered, same_invocation, sqs_delay, scheduler, firstFailure, exhaustion } =
-      table.steps;
-    expect(message).toMatchObject({ messageWrites: 1, indexWriteUnits: 1 });
-    expect(delivered).toMatchObject({ deliveryWrites: 2, attempts: 1 });
-    expect(same_invocation).toMatchObject({ deliveryWrites: 1, attempts: 1 });
-    expect(same_invocation).not.toHaveProperty('schedules');
-    expect(sqs_delay).toMatchObject({ deliveryWrites: 2, attempts: 1 });
-    expect(scheduler).toMatchObject({ deliveryWrites: 2, schedules: 1 });
-    expect(firstFailure).toMatchObject({ messageWrites: 1 });
-    expect(Math.round(exhaustion.events ?? 0)).toBe(1);
   });
 });
 

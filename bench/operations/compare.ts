@@ -1,0 +1,150 @@
+import { Command } from 'commander';
+import { operationsOf } from '../../cli/commands/plan/operations.ts';
+import { addPlanOptions, planOf, type PlanOptions } from '../../cli/commands/plan/options.ts';
+import { REQUEST_UNIT, unitsOf } from '../../cli/commands/plan/prices.ts';
+import { SECONDS_A_DAY, type Work } from '../../cli/commands/plan/work.ts';
+import type { Call, CallLogEntry, Invocation } from '../../local/call-log.ts';
+import type { Endpoints } from '../../local/endpoints.ts';
+import { Problem } from '../../local/install/problem.mjs';
+import { meanOf, sumOf } from '../harness/figures.ts';
+import { groupsOfLoad, keptOf, requestsOf, type Load } from './loads.ts';
+
+/** How far the plan may be from the counts, and from how many on: a single refused write is no fault. */
+const TOLERANCE = 0.1;
+const LEAST = 10;
+
+/** Processor time depends on the machine. */
+const NOT_JUDGED = 'Processor ms';
+
+export type Compared = { what: string; planned: number; counted: number; off: string; isFault: boolean };
+
+type Log = {
+  calls: readonly Call[];
+  runs: readonly Invocation[];
+  schedules: number;
+};
+
+/** The counts of a load from the call log, without any part of the plan, beside those of the plan. */
+export function compare(load: Load, entries: readonly CallLogEntry[], endpoints: Endpoints): Compared[] {
+  const names = [endpoints.functions.dispatch, endpoints.functions.deliver];
+  const log: Log = {
+    // Repeats by the SDK, made because this machine was slow, do not count.
+    calls: entries
+      .filter((entry) => entry.kind === 'call')
+      .filter(({ caller, repeat }) => !repeat && names.some((name) => caller.endsWith(`/${name}`))),
+    runs: entries
+      .filter((entry) => entry.kind === 'invocation')
+      .filter((entry) => names.includes(entry.function)),
+    schedules: entries.filter(({ kind }) => kind === 'fired').length,
+  };
+  const { invocations, awsCalls, cpuMs, ...planned } = operationsOf(workOf(load, log, endpoints));
+  const { calls, runs, schedules } = log;
+  const units = calls.map(unitsOfCall);
+  const total = (what: keyof CallUnits): number => sumOf(units, (one) => one[what] ?? 0);
+  const polled = sumOf(runs, ({ recordBytes }) => unitsOf(recordBytes, REQUEST_UNIT) + 1);
+  const called = calls.filter(({ service }) => service !== 'kms').length;
+  const compared = (what: string, plan: number, counted: number): Compared => {
+    const off = plan === counted ? 0 : plan / counted - 1;
+    const isLarge = Math.max(plan, counted) >= LEAST && what !== NOT_JUDGED;
+    return {
+      what,
+      planned: Math.round(plan),
+      counted: Math.round(counted),
+      off: `${(100 * off).toFixed(1)} %`,
+      isFault: isLarge && Math.abs(off) > TOLERANCE,
+    };
+  };
+  return [
+    compared('DynamoDB write units', planned.writeUnits, total('writeUnits')),
+    compared('DynamoDB read units', planned.readUnits, total('readUnits')),
+    compared('SQS requests', planned.sqsRequests, load.messages + total('sends') + schedules + polled),
+    compared('Schedules', planned.schedules, schedules),
+    compared('Events', planned.events, total('events')),
+    compared('S3 puts', planned.s3Puts, total('s3Puts')),
+    compared('S3 gets', planned.s3Gets, total('s3Gets')),
+    compared('Lambda invocations', invocations.dispatch + invocations.deliver, runs.length),
+    compared(
+      'Log bytes',
+      planned.logBytes,
+      sumOf(runs, ({ logBytes }) => logBytes),
+    ),
+    compared('Calls of AWS', awsCalls.dispatch + awsCalls.deliver, called),
+    compared('Requests to subscribers', planned.attempts, requestsOf(load)),
+    compared(
+      NOT_JUDGED,
+      cpuMs.dispatch + cpuMs.deliver,
+      sumOf(runs, (run) => run.cpuMs ?? Number.NaN),
+    ),
+  ];
+}
+
+type CallUnits = Partial<
+  Record<'writeUnits' | 'readUnits' | 'sends' | 'events' | 's3Puts' | 's3Gets', number>
+>;
+
+/** Amazon S3 pricing: deletions are free. */
+const bucketUnits: Readonly<Record<string, CallUnits>> = {
+  PutObject: { s3Puts: 1 },
+  GetObject: { s3Gets: 1 },
+  DeleteObject: {},
+};
+
+const callUnits: Readonly<Record<string, (call: Call) => CallUnits | undefined>> = {
+  dynamodb: ({ readUnits, writeUnits, indexWriteUnits = {} }) => {
+    if (readUnits !== undefined) return { readUnits };
+    if (writeUnits === undefined) return undefined;
+    return { writeUnits: writeUnits + sumOf(Object.values(indexWriteUnits), (units) => units) };
+  },
+  sqs: ({ messageBytes = 0 }) => ({ sends: unitsOf(messageBytes, REQUEST_UNIT) }),
+  events: ({ requestBytes }) => ({ events: unitsOf(requestBytes, REQUEST_UNIT) }),
+  s3: ({ operation }) => bucketUnits[operation],
+  kms: () => ({}),
+  // Billed when it fires, which is an entry of the log.
+  scheduler: () => ({}),
+};
+
+/** In the units of AWS. @throws Problem where they are unknown */
+export function unitsOfCall(call: Call): CallUnits {
+  const { service, operation, status } = call;
+  const units = callUnits[service]?.(call);
+  if (units === undefined) throw new Problem(`The units of ${service} ${operation} (${status}) are unknown.`);
+  return units;
+}
+
+/** The load, and the facts of the run that the plan has to assume. */
+function workOf(load: Load, { calls, runs }: Log, endpoints: Endpoints): Work {
+  const { messages, payloadBytes, subscribers } = load;
+  const fedBy = (queueUrl: string): Invocation[] =>
+    runs.filter(({ queue }) => queue?.endsWith(`:${queueUrl.slice(queueUrl.lastIndexOf('/') + 1)}`));
+  const batch = (queueUrl: string): number => {
+    const fed = fedBy(queueUrl);
+    return fed.length === 0 ? 1 : meanOf(fed, ({ records }) => records);
+  };
+  const written = (part: string): string[] =>
+    calls
+      .filter(({ item, writeUnits }) => item?.includes(part) === true && writeUnits !== undefined)
+      .map(({ item = '' }) => item);
+  const chunkWrites = written(' CHUNK#');
+  const chunks = new Set(chunkWrites).size;
+  const jobs = sumOf(fedBy(endpoints.deliveryQueueUrl), ({ records }) => records);
+  const args = ['--messages-per-day', `${messages}`, '--fan-out', `${subscribers.length}`];
+  const options = addPlanOptions(new Command()).parse(args, { from: 'user' }).opts<PlanOptions>();
+  return {
+    plan: {
+      ...planOf(options, {}),
+      payloadBytes,
+      recordsPerChunk: chunks === 0 ? 1 : chunkWrites.length / chunks - 1,
+      statisticsPerInvocation: written('#statistics ').length / runs.length,
+      cacheSeconds: 0,
+    },
+    seconds: SECONDS_A_DAY,
+    messages,
+    groups: groupsOfLoad(load, chunks === 0 ? 0 : jobs - chunks),
+    kept: keptOf(load),
+    batches: {
+      ingress: batch(endpoints.ingressQueueUrl),
+      delivery: batch(endpoints.deliveryQueueUrl),
+      retry: batch(endpoints.retryQueueUrl),
+    },
+  };
+}

@@ -1,0 +1,113 @@
+/** What AWS counts, beside what follows from sizes and batches (operations.ts). */
+export type Counted =
+  // Writes of the delivery's record, whose units depend on the number of attempts.
+  | 'recordWrites'
+  // Reads of the message's record, whose units depend on the payload.
+  | 'messageReads'
+  // Units of all other writes and reads, those of the indexes included.
+  | 'writes'
+  | 'reads'
+  // Sends to the retry queue, which can share requests, and to other queues.
+  | 'wakeUps'
+  | 'sends'
+  | 'schedules'
+  | 'events'
+  | 's3Puts'
+  | 's3Gets'
+  // Calls of AWS, because each takes time. Those to KMS, and reads that are cached, are counted apart.
+  | 'calls'
+  // Bytes, and milliseconds of processor time.
+  | 'log'
+  | 'cpu';
+
+export type Quantities = Partial<Record<Counted, number>>;
+
+/** What each event takes, rounded to what is meant. `npm run bench:operations` compares the sums with counts. */
+export const quantities = {
+  // dispatch writes the record and its entry in the index by hour, and a line of the log. Jobs are counted as sends.
+  message: { writes: 2, calls: 1, log: 292, cpu: 6.3 },
+  // A job of a single delivery or of a chunk is built and joined with others.
+  job: { cpu: 0.3 },
+  // The claim, and the result with the end of its pending steps. The line of its success may be shared (`firstLines`).
+  single: { recordWrites: 2, calls: 2, cpu: 6.7 },
+  // Its claim and its results are counted by the size of its item.
+  chunk: { cpu: 3.4 },
+  // A request, recorded with those of the others.
+  member: { cpu: 1.3 },
+  // Beside `single`: four entries of indexes (listings and overdue deliveries) and every other time the subscription's
+  // health; the message is read, and its body kept.
+  firstFailure: { messageReads: 1, writes: 4.5, calls: 2.5, log: 464, cpu: 7.7 },
+  // The same and the attempt itself for a member, which leaves its chunk for a record and takes a write more.
+  failedMember: { recordWrites: 1, messageReads: 1, writes: 5.5, reads: 0.5, calls: 4.5, log: 569, cpu: 2.5 },
+  // A failure and the next attempt under the same lease: one write, two of the index of overdue deliveries, every other
+  // time the subscription's health, and the subscription read again.
+  same_invocation: { recordWrites: 1, writes: 2.5, reads: 1.5, calls: 3, log: 674, cpu: 5.3 },
+  // The wake-up is sent; then it claims and records. It reads the message, and the subscription strongly consistent,
+  // which wake-ups of a batch share at times.
+  sqs_delay: {
+    recordWrites: 2,
+    messageReads: 1,
+    writes: 2,
+    reads: 0.9,
+    wakeUps: 1,
+    calls: 5,
+    log: 545,
+    cpu: 5.6,
+  },
+  // A schedule sends the wake-up some 65 s early, and deliver sends it again with the remaining delay. This invocation,
+  // charged apart, has most of the processor time.
+  scheduler: {
+    recordWrites: 2,
+    messageReads: 1,
+    writes: 2,
+    reads: 0.9,
+    wakeUps: 1,
+    schedules: 1,
+    calls: 5.9,
+    log: 485,
+  },
+  // The status and its entries, the event, and a message in the undeliverable queue. While a subscription fails, its
+  // health is read more often than by its first retries: nine times in all.
+  exhaustion: { recordWrites: 1, writes: 1, reads: 9, sends: 1, events: 1, calls: 10 },
+  // Above 64 KB the body of each message is put, and each attempt but one at once fetches it. Above 8 KB it is put with
+  // a message's first failure, and each retry but one at once fetches it.
+  bodyPut: { s3Puts: 1, calls: 1 },
+  bodyGet: { s3Gets: 1, calls: 1 },
+} as const satisfies Record<string, Quantities>;
+
+/** The start of an invocation, its log lines (START, END, REPORT and the metrics), and its memory. */
+export const invocation = {
+  dispatch: { log: 640, cpu: 4.3, megabytes: 512 },
+  deliver: { log: 840, cpu: 10.5, megabytes: 512 },
+  /** With nothing overdue: a read of each of the 8 shards, half a unit each. */
+  reconcile: { log: 640, cpu: 15, megabytes: 256, reads: 4, calls: 8 },
+} as const;
+
+/**
+ * A line of first successes (`line`, and `success` for each), and that of one alone. Of a message that has several in an
+ * invocation, up to 30 share a line (shared/adapters/log/first-successes.ts).
+ */
+export const firstLines = { line: 356, success: 71, alone: 485 } as const;
+
+/** Units of the list of a queue's subscriptions beyond the first: eight fit into 4 KB. */
+export const LISTED_SUBSCRIPTION_UNITS = 0.12;
+
+/** Bytes of items. A delivery's record has one unit up to 11 attempts, a chunk's up to 16 members. */
+export const itemBytes = {
+  message: 290,
+  delivery: (attempts: number): number => Math.max(690, 518 + 46 * attempts),
+  claimedChunk: (members: number): number => 215 + 38 * members,
+  chunk: (members: number): number => 115 + 55 * members,
+} as const;
+
+/** Bytes around the payload. */
+export const envelopeBytes = {
+  ingress: 52,
+  job: 306,
+  chunkJob: (members: number): number => 278 + 39 * members,
+  wakeUp: 196,
+  request: 364,
+} as const;
+
+/** What the stacks have. CloudWatch charges for each metric of each alarm. */
+export const monitoring = { alarmMetrics: 63, compositeAlarms: 2, dashboards: 1, keys: 1 } as const;
