@@ -7,7 +7,7 @@ import type { Call, CallLogEntry, Invocation } from '../../local/call-log.ts';
 import type { Endpoints } from '../../local/endpoints.ts';
 import { Problem } from '../../local/install/problem.mjs';
 import { meanOf, sumOf } from '../harness/figures.ts';
-import { groupsOfLoad, keptOf, requestsOf, type Load } from './loads.ts';
+import { groupsOf, keptOf, requestsOf, type Load } from './loads.ts';
 
 /** How far the plan may be from the counts, and from how many on: a single refused write is no fault. */
 const TOLERANCE = 0.1;
@@ -16,13 +16,16 @@ const LEAST = 10;
 /** Processor time depends on the machine. */
 const NOT_JUDGED = 'Processor ms';
 
-export type Compared = { what: string; planned: number; counted: number; off: string; isFault: boolean };
-
-type Log = {
-  calls: readonly Call[];
-  runs: readonly Invocation[];
-  schedules: number;
+export type Compared = {
+  load: string;
+  what: string;
+  planned: number;
+  counted: number;
+  off: string;
+  isFault: boolean;
 };
+
+type Log = { calls: readonly Call[]; runs: readonly Invocation[]; schedules: number };
 
 /** The counts of a load from the call log, without any part of the plan, beside those of the plan. */
 export function compare(load: Load, entries: readonly CallLogEntry[], endpoints: Endpoints): Compared[] {
@@ -47,6 +50,7 @@ export function compare(load: Load, entries: readonly CallLogEntry[], endpoints:
     const off = plan === counted ? 0 : plan / counted - 1;
     const isLarge = Math.max(plan, counted) >= LEAST && what !== NOT_JUDGED;
     return {
+      load: load.name,
       what,
       planned: Math.round(plan),
       counted: Math.round(counted),
@@ -139,7 +143,7 @@ function workOf(load: Load, { calls, runs }: Log, endpoints: Endpoints): Work {
     },
     seconds: SECONDS_A_DAY,
     messages,
-    groups: groupsOfLoad(load, chunks === 0 ? 0 : jobs - chunks),
+    groups: groupsOf(load, chunks === 0 ? 0 : jobs - chunks),
     kept: keptOf(load),
     batches: {
       ingress: batch(endpoints.ingressQueueUrl),

@@ -49,78 +49,64 @@ const reliable = (count: number): Subscriber[] =>
   Array.from({ length: count }, () => ({ every: 1, failures: 0, policy: noRetries }));
 
 const small = { messages: 30, payloadBytes: KILOBYTE };
-const once = { every: 1, failures: 1 };
+
+const sqsOnce = { every: 1, failures: 1, policy: retriesAfter(SHORT_SECONDS, 1) };
+const schedulerOnce = { ...sqsOnce, policy: retriesAfter(LONG_SECONDS, 1) };
+const always = { every: 1, failures: Infinity, policy: DEFAULT_SHAPE };
+
+/** Failures among successes, twice by Scheduler, and two chunks of varying sizes. */
+const mixed = [
+  { every: 5, failures: 1, policy: retriesAfter(SHORT_SECONDS, 2) },
+  { every: 10, failures: 2, policy: retriesAfter(LONG_SECONDS, 3) },
+  { every: 20, failures: 7, policy: DEFAULT_SHAPE },
+  ...reliable(9),
+];
 
 export const loads: readonly Load[] = [
-  // Failures among successes, twice by Scheduler, and two chunks of varying sizes.
-  {
-    name: 'mixed',
-    messages: 120,
-    payloadBytes: 700,
-    subscribers: [
-      { every: 5, failures: 1, policy: retriesAfter(SHORT_SECONDS, 2) },
-      { every: 10, failures: 2, policy: retriesAfter(LONG_SECONDS, 3) },
-      { every: 20, failures: 7, policy: DEFAULT_SHAPE },
-      ...reliable(9),
-    ],
-  },
-  { ...small, name: 'one', subscribers: reliable(1) },
-  { ...small, name: 'ten', subscribers: reliable(10) },
-  { ...small, name: 'hundred', messages: 10, subscribers: reliable(100) },
-  { ...small, name: 'from-bucket', payloadBytes: 100 * KILOBYTE, subscribers: reliable(1) },
-  {
-    ...small,
-    name: 'retried-from-bucket',
-    payloadBytes: 20 * KILOBYTE,
-    subscribers: [{ ...once, policy: retriesAfter(SHORT_SECONDS, 1) }],
-  },
-  {
-    ...small,
-    name: 'retried-by-scheduler',
-    subscribers: [{ ...once, policy: retriesAfter(LONG_SECONDS, 1) }],
-  },
-  { ...small, name: 'exhausted', subscribers: [{ every: 1, failures: Infinity, policy: DEFAULT_SHAPE }] },
+  { name: 'mixed', messages: 120, payloadBytes: 700, subscribers: mixed },
+  { name: 'one', ...small, subscribers: reliable(1) },
+  { name: 'ten', ...small, subscribers: reliable(10) },
+  { name: 'hundred', ...small, messages: 10, subscribers: reliable(100) },
+  { name: 'from-bucket', ...small, payloadBytes: 100 * KILOBYTE, subscribers: reliable(1) },
+  { name: 'retried-from-bucket', ...small, payloadBytes: 20 * KILOBYTE, subscribers: [sqsOnce] },
+  { name: 'retried-by-scheduler', ...small, subscribers: [schedulerOnce] },
+  { name: 'exhausted', ...small, subscribers: [always] },
 ];
 
 export function failuresOf({ every, failures }: Subscriber, number: number): number {
   return number % every === 0 ? failures : 0;
 }
 
-/** The deliveries of a subscriber. `single`: the share of them in single jobs, because it was failing. */
-function groupsOf(subscriber: Subscriber, { messages }: Load, single: number): Group[] {
-  const { every, failures } = subscriber;
-  const { policy } = completeRetryPolicy(subscriber.policy, DEFAULT_RETRY_POLICY);
-  const retries = plannedRetries({ policy, thresholdSeconds: THRESHOLD_SECONDS });
-  const failed = failures === 0 ? 0 : Math.ceil(messages / every);
-  const group = { singleJobShare: failures === 0 ? 0 : single, retries };
-  const course = {
-    failures: Math.min(failures, 1 + retries.length),
-    exhausted: failures > retries.length,
-  };
-  return [
-    { ...group, deliveries: messages - failed, failures: 0, exhausted: false },
-    { ...group, deliveries: failed, ...course },
-  ];
-}
-
-/** `single`: deliveries in single jobs, all to failing subscribers. */
-export function groupsOfLoad(load: Load, single: number): Group[] {
-  const failing = load.subscribers.filter(({ failures }) => failures > 0).length;
-  const share = single === 0 ? 0 : single / (failing * load.messages);
-  return load.subscribers.flatMap((subscriber) => groupsOf(subscriber, load, share));
+/** The deliveries of a load. `single`: those in single jobs, all to subscribers that fail. */
+export function groupsOf({ messages, subscribers }: Load, single: number): Group[] {
+  const failing = subscribers.filter(({ failures }) => failures > 0).length;
+  return subscribers.flatMap(({ every, failures, policy }): Group[] => {
+    const complete = completeRetryPolicy(policy, DEFAULT_RETRY_POLICY);
+    const retries = plannedRetries({ policy: complete.policy, thresholdSeconds: THRESHOLD_SECONDS });
+    const failed = failures === 0 ? 0 : Math.ceil(messages / every);
+    const singleJobShare = failures === 0 ? 0 : single / (failing * messages);
+    const exhausted = failures > retries.length;
+    return [
+      { deliveries: messages - failed, singleJobShare, failures: 0, exhausted: false, retries },
+      {
+        deliveries: failed,
+        singleJobShare,
+        failures: exhausted ? retries.length + 1 : failures,
+        exhausted,
+        retries,
+      },
+    ];
+  });
 }
 
 /** Requests to subscribers. */
 export function requestsOf(load: Load): number {
-  return sumOf(
-    groupsOfLoad(load, 0),
-    ({ deliveries, failures, exhausted }) => deliveries * (failures + (exhausted ? 0 : 1)),
-  );
+  const attempts = ({ failures, exhausted }: Group): number => failures + (exhausted ? 0 : 1);
+  return sumOf(groupsOf(load, 0), (group) => group.deliveries * attempts(group));
 }
 
 /** Messages with a failed delivery. */
 export function keptOf({ messages, subscribers }: Load): number {
-  return Array.from({ length: messages }, (_, number) => number).filter((number) =>
-    subscribers.some((subscriber) => failuresOf(subscriber, number) > 0),
-  ).length;
+  const numbers = Array.from({ length: messages }, (_, number) => number);
+  return numbers.filter((number) => subscribers.some((one) => failuresOf(one, number) > 0)).length;
 }

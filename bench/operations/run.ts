@@ -2,7 +2,6 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { readCallLog, type CallLogEntry } from '../../local/call-log.ts';
 import { Problem } from '../../local/install/problem.mjs';
-import { pollUntil } from '../../local/poll-until.ts';
 import { startReceiver } from '../../test/support/receiver.ts';
 import { runFolder } from '../../test/support/run-folder.ts';
 import { startDeployed } from '../harness/deployed.ts';
@@ -63,43 +62,29 @@ export async function runLoad(system: System, load: Load): Promise<CallLogEntry[
   return observed(system, requestsOf(load), publish('m', messages));
 }
 
-/** The log is complete when nothing was added for this long, longer than any step of a path. */
+/** The log is complete when nothing was added for this long, longer than any step of a load. */
 const QUIET_MS = 2_500;
 
 const PATIENCE_MS = 120_000;
 
-const INTERVAL = { floor: 0.1, ceiling: 0.5 };
-
 /**
- * The calls of the functions from the start of `work` until subscribers have got so many requests.
+ * The calls of the functions from the start of `work` until subscribers have got so many requests and the log is complete.
  * @throws Problem when they get fewer in time, or more
  */
-async function observed(
-  system: System,
-  requests: number,
-  work: () => Promise<void>,
-): Promise<CallLogEntry[]> {
-  const { receiver, signal } = system;
-  const [before, from] = [receiver.received().length, system.log().length];
-  const came = (): number => receiver.received().length - before;
-  await work();
-  const look = () => Promise.resolve(came() >= requests || undefined);
-  if ((await pollUntil(look, { withinMs: PATIENCE_MS, interval: INTERVAL, signal })) === undefined)
-    throw new Problem(`Of ${requests} requests subscribers got ${came()} in ${PATIENCE_MS / 1000} s.`);
-  await quiet(system);
-  if (came() !== requests) throw new Problem(`Subscribers got ${came()} requests in place of ${requests}.`);
-  signal.throwIfAborted();
-  return system.log().slice(from);
-}
-
-/** Ignores reconcile, which runs each minute. */
-async function quiet({ log, endpoints, signal }: System): Promise<void> {
+async function observed(system: System, requests: number, work: () => Promise<void>) {
+  const { receiver, signal, log, endpoints } = system;
   const { dispatch, deliver } = endpoints.functions;
-  const size = (): number =>
+  const [before, from] = [receiver.received().length, log().length];
+  const came = (): number => receiver.received().length - before;
+  // Without reconcile, which runs each minute.
+  const runs = (): number =>
     log().filter((entry) => 'function' in entry && [dispatch, deliver].includes(entry.function)).length;
-  let last = -1;
-  for (let now = size(); now !== last; now = size()) {
-    last = now;
+  await work();
+  const until = Date.now() + PATIENCE_MS;
+  for (let last = -1; last !== runs() || (came() < requests && Date.now() < until);) {
+    last = runs();
     await pause(QUIET_MS, undefined, { signal });
   }
+  if (came() !== requests) throw new Problem(`Subscribers got ${came()} requests in place of ${requests}.`);
+  return log().slice(from);
 }

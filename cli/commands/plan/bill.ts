@@ -7,17 +7,7 @@ import { DAYS_A_MONTH, type Plan } from './work.ts';
 /** A line of the bill: the quantity of a month, and its cost. */
 export type Line = { what: Priced; quantity: number; usd: number };
 
-export type Bill = {
-  /** Costs that grow with the traffic. */
-  traffic: readonly Line[];
-  /** Costs without any traffic. */
-  standing: readonly Line[];
-  /** Data transfer to the internet. Every service charges it, so comparisons exclude it. */
-  dataOut: Line;
-  usd: number;
-  /** Without data out: all costs, and those of the traffic alone. */
-  perMillionDeliveries: { all: number; traffic: number };
-};
+export type Bill = ReturnType<typeof billOf>;
 
 /** The price of a comparable AWS service for a million deliveries of the same messages, without data out. */
 export type PeerCost = { peer: 'sns_http' | 'api_destinations'; perMillionDeliveries: number; note: string };
@@ -36,7 +26,7 @@ const IDLE_RECEIVES_A_MONTH = 4 * 5 * 3 * MINUTES_A_MONTH;
 const STANDING_METRICS = 2;
 
 /** The bill of a month. Custom metrics are charged as if each were written every hour, which is an upper bound. */
-export function billOf(plan: Plan, operations: Operations, prices: RegionPrices): Bill {
+export function billOf(plan: Plan, operations: Operations, prices: RegionPrices) {
   const line = ([what, quantity]: readonly [Priced, number]): Line => ({
     what,
     quantity,
@@ -44,37 +34,38 @@ export function billOf(plan: Plan, operations: Operations, prices: RegionPrices)
   });
   const month = (aDay: number): number => aDay * DAYS_A_MONTH;
   const { invocations, seconds, s3Puts } = operations;
+  const compute = gigabyteSeconds('dispatch', seconds.dispatch) + gigabyteSeconds('deliver', seconds.deliver);
   const stored = (operations.storedBytes * plan.retentionDays) / GIGABYTE;
-  const traffic = [
-    line(['dynamodbWriteUnits', month(operations.writeUnits)]),
-    line(['dynamodbReadUnits', month(operations.readUnits)]),
-    line(['dynamodbStorage', stored]),
-    line(['dynamodbBackup', stored]),
-    line(['sqsRequests', month(operations.sqsRequests)]),
-    line(['sqsGroupedRequests', month(operations.sqsGroupedRequests)]),
-    line(['lambdaRequests', month(invocations.dispatch + invocations.deliver)]),
-    line([
-      'lambdaCompute',
-      month(gigabyteSeconds('dispatch', seconds.dispatch) + gigabyteSeconds('deliver', seconds.deliver)),
-    ]),
-    line(['schedulerInvocations', month(operations.schedules)]),
-    line(['events', month(operations.events)]),
-    line(['s3Puts', month(s3Puts)]),
-    line(['s3Gets', month(operations.s3Gets)]),
-    line(['s3Storage', (s3Puts * plan.payloadBytes * plan.retentionDays) / GIGABYTE]),
-    line(['kmsRequests', month(operations.kmsRequests)]),
-    line(['logs', month(operations.logBytes) / GIGABYTE]),
-    line(['metrics', Object.keys(metricNames).length - metricsOfWorkers.size - STANDING_METRICS]),
+  const quantities: (readonly [Priced, number])[] = [
+    ['dynamodbWriteUnits', month(operations.writeUnits)],
+    ['dynamodbReadUnits', month(operations.readUnits)],
+    ['dynamodbStorage', stored],
+    ['dynamodbBackup', stored],
+    ['sqsRequests', month(operations.sqsRequests)],
+    ['sqsGroupedRequests', month(operations.sqsGroupedRequests)],
+    ['lambdaRequests', month(invocations.dispatch + invocations.deliver)],
+    ['lambdaCompute', month(compute)],
+    ['schedulerInvocations', month(operations.schedules)],
+    ['events', month(operations.events)],
+    ['s3Puts', month(s3Puts)],
+    ['s3Gets', month(operations.s3Gets)],
+    ['s3Storage', (s3Puts * plan.payloadBytes * plan.retentionDays) / GIGABYTE],
+    ['kmsRequests', month(operations.kmsRequests)],
+    ['logs', month(operations.logBytes) / GIGABYTE],
+    ['metrics', Object.keys(metricNames).length - metricsOfWorkers.size - STANDING_METRICS],
   ];
-  const standing = standingLines().map(line);
+  const [traffic, standing] = [quantities.map(line), standingLines().map(line)];
   const dataOut = line(['dataOut', month(operations.bytesOut) / GIGABYTE]);
   const [trafficUsd, standingUsd] = [total(traffic), total(standing)];
   const millions = month(plan.messagesPerDay * plan.fanOut) / MILLION;
   return {
+    /** Costs that grow with the traffic, and those without any. */
     traffic,
     standing,
+    /** Data transfer to the internet. Every service charges it, so comparisons exclude it. */
     dataOut,
     usd: trafficUsd + standingUsd + dataOut.usd,
+    /** Without data out: all costs, and those of the traffic alone. */
     perMillionDeliveries: { all: (trafficUsd + standingUsd) / millions, traffic: trafficUsd / millions },
   };
 }

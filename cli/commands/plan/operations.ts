@@ -125,15 +125,11 @@ export function operationsOf(work: Work) {
     dispatch: {
       calls:
         (dispatched('calls') + messages * Math.ceil(jobs / FULL_BATCH)) / batches.ingress +
-        runs.dispatch * extraWaits(jobSends) +
         statistics.dispatch,
       subscribersMs: 0,
     },
     deliver: {
-      calls:
-        (sequential('calls') + chunkWrites) / batches.delivery +
-        runs.deliver * extraWaits(wakeUpSends) +
-        statistics.deliver,
+      calls: (sequential('calls') + chunkWrites) / batches.delivery + statistics.deliver,
       subscribersMs: (successes * plan.attemptMs + failedAttempts * plan.failedAttemptMs) / batches.delivery,
     },
   };
@@ -288,11 +284,6 @@ export function sendsOf({ records, messages }: Sends, bytes: number): number {
     count <= 0 ? 0 : requests(messages) + requests((count - 1) * messages);
   const below = Math.floor(records);
   return whole(below) + (records - below) * (whole(below + 1) - whole(below));
-}
-
-/** Additional calls to wait for: joined sends wait for the first request, so they add one call in total. */
-function extraWaits({ records, messages }: Sends): number {
-  return messages < FULL_BATCH ? Math.min(1, Math.max(0, records - 1)) : 0;
 }
 
 /** SQS request units of the event source: Lambda receives a batch with one request and deletes it with another. */

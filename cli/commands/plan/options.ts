@@ -27,8 +27,9 @@ export type PlanOptions = Omit<
 
 const MEBIBYTE = 1024 * 1024;
 
-/** The maximum of the setting (shared/config/settings.ts). */
-const MAX_IN_CHUNK = 25;
+/** The maximum is that of the setting (shared/config/settings.ts). */
+const inChunkOf = wholeNumberOf(1, 25);
+const daysOf = wholeNumberOf(RETENTION_DAYS.least, RETENTION_DAYS.most);
 
 /** Adds the options of a plan: the load, and every assumption. */
 export function addPlanOptions(command: Command): Command {
@@ -50,16 +51,11 @@ export function addPlanOptions(command: Command): Command {
     .option('--policy <POLICY>', 'retry policy, as JSON or a preset; missing fields come from the defaults')
     .option('--scheduler-threshold <SECONDS>', 'the setting schedulerThreshold', wholeNumberOf(0, 900), 90)
     .option('--payload-bytes <B>', 'size of a message in bytes', wholeNumberOf(1, MEBIBYTE), 1024)
-    .option(
-      '--first-attempts-per-job <N>',
-      'the setting firstAttemptsPerJob',
-      wholeNumberOf(1, MAX_IN_CHUNK),
-      10,
-    )
+    .option('--first-attempts-per-job <N>', 'the setting firstAttemptsPerJob', inChunkOf, 10)
     .option(
       '--records-per-chunk <N>',
       'writes for the successes of a chunk; more if some subscribers answer late',
-      wholeNumberOf(1, MAX_IN_CHUNK),
+      inChunkOf,
       1,
     )
     .option(
@@ -78,12 +74,7 @@ export function addPlanOptions(command: Command): Command {
     )
     .option('--answer-bytes <B>', 'size of a response in bytes', wholeNumberOf(0, MEBIBYTE), 0)
     .option('--peak-factor <X>', 'ratio of the busiest second to the average', factorOf, 4)
-    .option(
-      '--retention-days <D>',
-      'the setting retentionDays',
-      wholeNumberOf(RETENTION_DAYS.least, RETENTION_DAYS.most),
-      30,
-    )
+    .option('--retention-days <D>', 'the setting retentionDays', daysOf, 30)
     .option(
       '--outage-hours <H>',
       'also show the effect of an outage of one subscriber for this long',

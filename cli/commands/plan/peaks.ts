@@ -1,11 +1,7 @@
 import type { Operations } from './operations.ts';
 import { plannedRetries, SECONDS_A_DAY, type Plan } from './work.ts';
 
-/**
- * The need of the busiest second and the default quota. `raise`: what to raise; absent if AWS does not raise this
- * quota.
- */
-export type Peak = { what: PeakName; needed: number; quota: number; raise?: string };
+export type Peak = ReturnType<typeof peaksOf>[number];
 
 export const peakNames = {
   schedules: 'EventBridge Scheduler, schedules',
@@ -21,7 +17,7 @@ export const peakNames = {
   in_flight_messages: 'SQS, messages in flight on one queue',
 };
 
-export type PeakName = keyof typeof peakNames;
+type PeakName = keyof typeof peakNames;
 
 /** Number of partitions of the deliveries listing of a queue (delivery-keys.ts). */
 const QUEUE_SHARDS = 8;
@@ -34,7 +30,7 @@ const LISTING_WRITES = 4;
  * (docs/operations.md#quotas; the developer guides of DynamoDB, SQS and Lambda) and of the project's
  * settings (infra/deployment-settings.ts).
  */
-export function peaksOf(plan: Plan, operations: Operations): Peak[] {
+export function peaksOf(plan: Plan, operations: Operations) {
   const atPeak = (aDay: number): number => (aDay / SECONDS_A_DAY) * plan.peakFactor;
   const [dispatch, deliver] = [atPeak(operations.seconds.dispatch), atPeak(operations.seconds.deliver)];
   const schedules = atPeak(operations.schedules);
@@ -43,38 +39,34 @@ export function peaksOf(plan: Plan, operations: Operations): Peak[] {
   const longest = Math.max(0, ...scheduled.map(({ delaySeconds }) => delaySeconds));
   const failing = Math.min(plan.messagesPerDay * plan.fanOut * plan.failureRate, operations.failedAttempts);
   const listed = (atPeak(failing) * LISTING_WRITES) / QUEUE_SHARDS;
-  const peak = (what: PeakName, needed: number, quota: number, raise?: string): Peak => ({
-    what,
-    needed,
-    quota,
-    ...(raise === undefined ? {} : { raise }),
-  });
-  return [
-    peak('schedules', schedules * longest, 10_000_000, 'EventBridge Scheduler, number of schedules'),
-    peak('create_schedule_rate', schedules, 5_000, 'EventBridge Scheduler, CreateSchedule request rate'),
-    peak('schedule_invocation_rate', schedules, 1_000, 'EventBridge Scheduler, invocations throttle limit'),
-    peak('lambda_concurrency', dispatch + deliver, 1_000, 'Lambda, concurrent executions'),
-    peak('dispatch_concurrency', dispatch, 50, 'the setting dispatchConcurrency'),
-    peak(
+  // `raise`: what to raise; absent if AWS does not raise this quota.
+  const peaks: [what: PeakName, needed: number, quota: number, raise?: string][] = [
+    ['schedules', schedules * longest, 10_000_000, 'EventBridge Scheduler, number of schedules'],
+    ['create_schedule_rate', schedules, 5_000, 'EventBridge Scheduler, CreateSchedule request rate'],
+    ['schedule_invocation_rate', schedules, 1_000, 'EventBridge Scheduler, invocations throttle limit'],
+    ['lambda_concurrency', dispatch + deliver, 1_000, 'Lambda, concurrent executions'],
+    ['dispatch_concurrency', dispatch, 50, 'the setting dispatchConcurrency'],
+    [
       'deliver_concurrency',
       deliver,
       100,
       'the settings deliverConcurrency (first attempts) and retryConcurrency (retries)',
-    ),
-    peak('table_write_rate', writes, 40_000, 'DynamoDB, table-level write throughput'),
-    peak('table_read_rate', reads, 40_000, 'DynamoDB, table-level read throughput'),
-    peak(
+    ],
+    ['table_write_rate', writes, 40_000, 'DynamoDB, table-level write throughput'],
+    ['table_read_rate', reads, 40_000, 'DynamoDB, table-level read throughput'],
+    [
       'new_table_write_rate',
       writes,
       4_000,
       'the warm throughput of the table beforehand; after a day it adapts automatically',
-    ),
-    peak('index_partition_write_rate', listed, 1_000),
-    peak(
+    ],
+    ['index_partition_write_rate', listed, 1_000],
+    [
       'in_flight_messages',
       deliver * plan.messagesPerBatch,
       120_000,
       'SQS, in-flight messages of a standard queue',
-    ),
+    ],
   ];
+  return peaks.map(([what, needed, quota, raise]) => ({ what, needed, quota, raise }));
 }

@@ -3,7 +3,16 @@ import { billOf, peersOf, type Bill } from './bill.ts';
 import { FULL_BATCH, jobsOf, operationsOf } from './operations.ts';
 import { peaksOf } from './peaks.ts';
 import type { RegionPrices } from './prices.ts';
-import { DAYS_A_MONTH, plannedRetries, SECONDS_A_DAY, workOfDay, worksOfOutage, type Plan } from './work.ts';
+import {
+  DAYS_A_MONTH,
+  plannedRetries,
+  SECONDS_A_DAY,
+  workOfDay,
+  worksOfOutage,
+  type Group,
+  type Plan,
+  type Work,
+} from './work.ts';
 
 /** An outage of one subscriber. `share`: its part of all deliveries, 0 to 1. */
 export type Outage = { hours: number; share: number };
@@ -23,19 +32,8 @@ export function computePlan(plan: Plan, prices: RegionPrices, outage?: Outage) {
     peers: peersOf(plan, prices),
     peaks: peaksOf(plan, operations),
     ...(plan.batchWindowSeconds === 0 ? {} : { gathering: gatheringOf(plan) }),
-    ...(outage === undefined
-      ? {}
-      : {
-          outage: { ...outage, ...outageEffect(plan, outage), extraUsd: outageCost(plan, outage, prices) },
-        }),
+    ...(outage === undefined ? {} : { outage: { ...outage, ...outageOf(plan, outage, prices) } }),
   };
-}
-
-/** A bill multiplies by the days of a month, but the outage happens once. */
-function outageCost(plan: Plan, { hours, share }: Outage, prices: RegionPrices): number {
-  const { outage, usual } = worksOfOutage(plan, hours * 3600, share);
-  const usd = (work: typeof outage): number => billOf(plan, operationsOf(work), prices).usd;
-  return (usd(outage) - usd(usual)) / DAYS_A_MONTH;
 }
 
 /**
@@ -59,29 +57,30 @@ function gatheringOf(plan: Plan): { messageSeconds: number; jobSeconds: number; 
   };
 }
 
-/**
- * The effect of an outage. Deliveries arrive evenly, and each succeeds with its first attempt after the end. At time t,
- * deliveries that arrived between `t − offset(k)` and `t − offset(k − 1)` wait for retry k.
- */
-export function outageEffect(plan: Plan, { hours, share }: Outage) {
-  const seconds = hours * 3600;
+/** The effect of an outage, and its additional cost. */
+export function outageOf(plan: Plan, { hours, share }: Outage, prices: RegionPrices) {
+  const { outage, usual } = worksOfOutage(plan, hours * 3600, share);
   const perSecond = (plan.messagesPerDay * plan.fanOut * share) / SECONDS_A_DAY;
-  const planned = plannedRetries(plan);
-  const steps = planned.map((retry, index) => ({ ...retry, after: planned[index - 1]?.offsetSeconds ?? 0 }));
-  const total = (mechanism: RetryMechanism, of: (step: (typeof steps)[number]) => number): number =>
-    steps.filter((step) => step.mechanism === mechanism).reduce((sum, step) => sum + perSecond * of(step), 0);
-  const made = (mechanism: RetryMechanism) => total(mechanism, ({ after }) => Math.max(0, seconds - after));
-  const rateAtEnd = (mechanism: RetryMechanism) =>
-    total(mechanism, ({ offsetSeconds }) => (offsetSeconds <= seconds ? 1 : 0));
-  const waiting = (mechanism: RetryMechanism) =>
+  const affected = outage.groups.filter(({ failures, deliveries }) => failures > 0 && deliveries > 0);
+  const total = (of: (group: Group) => number): number =>
+    affected.reduce((sum, group) => sum + group.deliveries * of(group), 0);
+  const made = (mechanism: RetryMechanism): number =>
     total(
-      mechanism,
-      ({ offsetSeconds, after }) => Math.min(offsetSeconds, seconds) - Math.min(after, seconds),
+      ({ retries, failures }) =>
+        retries.slice(0, failures).filter((one) => one.mechanism === mechanism).length,
     );
-  const reached = steps.filter(({ after }) => after < seconds);
+  /** At the end of the outage each delivery waits for its next retry. */
+  const next = ({ retries, failures }: Group) => retries[failures - 1];
+  const waiting = (mechanism: RetryMechanism): number =>
+    total((group) => (next(group)?.mechanism === mechanism ? 1 : 0));
+  const rateAtEnd = (mechanism: RetryMechanism): number =>
+    perSecond *
+    plannedRetries(plan).filter((one) => one.mechanism === mechanism && one.offsetSeconds <= hours * 3600)
+      .length;
+  const usd = (work: Work): number => billOf(plan, operationsOf(work), prices).usd;
   return {
-    deliveries: perSecond * seconds,
-    exhausted: perSecond * Math.max(0, seconds - (planned.at(-1)?.offsetSeconds ?? 0)),
+    deliveries: total(() => 1),
+    exhausted: total(({ exhausted }) => (exhausted ? 1 : 0)),
     retries: {
       same_invocation: made('same_invocation'),
       sqs_delay: made('sqs_delay'),
@@ -92,6 +91,8 @@ export function outageEffect(plan: Plan, { hours, share }: Outage) {
     schedulesAtPeak: waiting('scheduler'),
     delayedMessagesAtPeak: waiting('sqs_delay'),
     /** From the end of the outage to the last retry. */
-    drainSeconds: Math.max(0, ...reached.map(({ delaySeconds }) => delaySeconds)),
+    drainSeconds: Math.max(0, ...affected.map((group) => next(group)?.delaySeconds ?? 0)),
+    /** A bill multiplies by the days of a month, but the outage happens once. */
+    extraUsd: (usd(outage) - usd(usual)) / DAYS_A_MONTH,
   };
 }

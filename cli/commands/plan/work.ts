@@ -86,22 +86,24 @@ export function workOfDay(plan: Plan): Work {
   ]);
 }
 
-/** Number of time slices of an outage; the deliveries of one slice have the same course. */
-const PARTS = 200;
-
-/** The work during an outage that affects `share` of the deliveries, and the same work without the outage. */
+/**
+ * The work during an outage that affects `share` of the deliveries, and the same work without the outage. Deliveries
+ * arrive evenly, and each succeeds with its first attempt after the end. Those with the same course are a group.
+ */
 export function worksOfOutage(plan: Plan, seconds: number, share: number): { outage: Work; usual: Work } {
-  const messages = (plan.messagesPerDay * seconds) / SECONDS_A_DAY;
   const retries = plannedRetries(plan);
+  const messages = (plan.messagesPerDay * seconds) / SECONDS_A_DAY;
   const deliveries = messages * plan.fanOut * share;
   const singleJobShare = knownFailingShare(plan, seconds);
   const untouched = { ...SUCCESS, deliveries: messages * plan.fanOut - deliveries, retries };
-  const parts = Array.from({ length: PARTS }, (_, part): Group => {
-    const left = seconds - ((part + 0.5) / PARTS) * seconds;
-    return { deliveries: deliveries / PARTS, singleJobShare, ...failuresWithin(retries, left), retries };
+  const affected = [...retries, { offsetSeconds: Infinity }].map(({ offsetSeconds }, failed): Group => {
+    const from = Math.min(retries[failed - 1]?.offsetSeconds ?? 0, seconds);
+    const part = (Math.min(offsetSeconds, seconds) - from) / seconds;
+    const exhausted = failed === retries.length;
+    return { deliveries: deliveries * part, singleJobShare, failures: 1 + failed, exhausted, retries };
   });
   return {
-    outage: workOf(plan, seconds, Math.min(messages, deliveries), [untouched, ...parts]),
+    outage: workOf(plan, seconds, Math.min(messages, deliveries), [untouched, ...affected]),
     usual: workOf(plan, seconds, 0, [untouched, { ...SUCCESS, deliveries, retries }]),
   };
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { type Bill, billOf, peersOf } from '../../../cli/commands/plan/bill.ts';
 import { jobsOf, type Operations, operationsOf, sendsOf } from '../../../cli/commands/plan/operations.ts';
 import { peaksOf } from '../../../cli/commands/plan/peaks.ts';
-import { outageEffect } from '../../../cli/commands/plan/planned.ts';
+import { type Outage, outageOf } from '../../../cli/commands/plan/planned.ts';
 import { builtInPrices, unitsOf, WRITE_UNIT } from '../../../cli/commands/plan/prices.ts';
 import { firstLines, invocation, itemBytes } from '../../../cli/commands/plan/quantities.ts';
 import {
@@ -174,6 +174,7 @@ describe('the busiest second', () => {
 });
 
 describe('an outage', () => {
+  const outageEffect = (plan: Plan, outage: Outage) => outageOf(plan, outage, prices);
   const hours = fc.double({ min: 0.01, max: 300, noNaN: true });
   const share = fc.double({ min: 0.01, max: 1, noNaN: true });
 
