@@ -120,27 +120,30 @@ export function operationsOf(work: Work) {
   const inChunks = sum((group) => (group.failures === 0 ? group.deliveries - single(group) : 0));
   const successes = attempts - failedAttempts - inChunks + messages * chunks;
 
+  // First successes share lines in a chunk, and in an invocation with several jobs of their message.
+  const jobsTogether = Math.min(jobs, batches.delivery);
+  const areJoined = jobsTogether >= 2;
+  const firstSuccesses = sum(({ failures, deliveries }) => (failures === 0 ? deliveries : 0));
+  const alone = areJoined ? 0 : firstSuccesses - inChunks;
+  const lineRuns = areJoined ? jobs / jobsTogether : chunks;
+  const successesOfRun = (areJoined ? fanOut : members) / lineRuns;
+  const lines = lineRuns === 0 ? 0 : messages * lineRuns * Math.ceil(successesOfRun / MAX_ON_A_LINE);
+
   // Calls and milliseconds in sequence, over all invocations. The records of a batch run in parallel.
   const waits = {
-    dispatch: {
-      calls:
-        (dispatched('calls') + messages * Math.ceil(jobs / FULL_BATCH)) / batches.ingress +
-        statistics.dispatch,
-      subscribersMs: 0,
-    },
-    deliver: {
-      calls: (sequential('calls') + chunkWrites) / batches.delivery + statistics.deliver,
-      subscribersMs: (successes * plan.attemptMs + failedAttempts * plan.failedAttemptMs) / batches.delivery,
-    },
+    dispatch:
+      (dispatched('calls') + messages * Math.ceil(jobs / FULL_BATCH)) / batches.ingress + statistics.dispatch,
+    deliver: (sequential('calls') + chunkWrites) / batches.delivery + statistics.deliver,
   };
+  const subscribersMs =
+    (successes * plan.attemptMs + failedAttempts * plan.failedAttemptMs) / batches.delivery;
   const cpuMs = {
     dispatch: dispatched('cpu') + runs.dispatch * invocation.dispatch.cpu,
     deliver: all('cpu') - dispatched('cpu') + runs.deliver * invocation.deliver.cpu,
   };
-  const secondsOf = (name: 'dispatch' | 'deliver', reads = 0): number => {
-    const { calls, subscribersMs } = waits[name];
-    return durationOf(invocation[name].megabytes, cpuMs[name], calls + reads) + subscribersMs / 1000;
-  };
+  const secondsOf = (name: 'dispatch' | 'deliver', reads = 0): number =>
+    durationOf(invocation[name].megabytes, cpuMs[name], waits[name] + reads) +
+    (name === 'deliver' ? subscribersMs / 1000 : 0);
 
   // An instance reads the list of a queue and a subscription at most once in cacheSeconds.
   const instancesOf = (name: 'dispatch' | 'deliver'): number =>
@@ -192,7 +195,9 @@ export function operationsOf(work: Work) {
     events: all('events'),
     logBytes:
       all('log') +
-      firstLogBytes(work) +
+      lines * firstLines.line +
+      (firstSuccesses - alone) * firstLines.success +
+      alone * firstLines.alone +
       runs.dispatch * invocation.dispatch.log +
       runs.deliver * invocation.deliver.log,
     /** Bytes sent to subscribers. */
@@ -244,26 +249,6 @@ export function jobsOf({ messages, plan: { fanOut, firstAttemptsPerJob }, groups
   // Members are placed by a hash, so some chunks stay empty.
   const places = buckets * inBucket;
   return { chunks: places === 1 ? 1 : places * (1 - (1 - 1 / places) ** members), members, singles };
-}
-
-/** Log bytes of first successes, which share lines in a chunk and in an invocation with several jobs of their message. */
-function firstLogBytes(work: Work): number {
-  const { messages, groups, batches } = work;
-  const { chunks, members, singles } = jobsOf(work);
-  const successes = groups.filter(({ failures }) => failures === 0);
-  const deliveries = successes.reduce((total, group) => total + group.deliveries, 0);
-  const together = Math.min(chunks + singles, batches.delivery);
-  const sharesInvocation = together >= 2;
-  const alone = sharesInvocation
-    ? 0
-    : successes.reduce(
-        (total, group) => total + group.deliveries * (chunks === 0 ? 1 : group.singleJobShare),
-        0,
-      );
-  const invocations = sharesInvocation ? (chunks + singles) / together : chunks;
-  const perInvocation = sharesInvocation ? (members + singles) / invocations : members / chunks;
-  const lines = invocations === 0 ? 0 : messages * invocations * Math.ceil(perInvocation / MAX_ON_A_LINE);
-  return lines * firstLines.line + (deliveries - alone) * firstLines.success + alone * firstLines.alone;
 }
 
 /** Average number of records of an invocation that send to one queue, and of messages per record. */

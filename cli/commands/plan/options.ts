@@ -9,15 +9,14 @@ import { functionSettings } from '../../../shared/config/settings.ts';
 import { durationOf, wholeNumberOf } from '../../options/arguments.ts';
 import type { Plan } from './work.ts';
 
-export type PlanOptions = Omit<
-  Plan,
-  'subscriptions' | 'failingSeconds' | 'policy' | 'thresholdSeconds' | 'failedAttemptMs' | 'cacheSeconds'
-> & {
-  subscriptions?: number;
-  failingFor: number;
+type Unlike = 'failingSeconds' | 'thresholdSeconds' | 'policy' | 'cacheSeconds';
+type Defaulted = 'subscriptions' | 'failedAttemptMs';
+
+export type LoadOptions = Omit<Plan, Unlike | Defaulted> &
+  Partial<Pick<Plan, Defaulted>> & { failingFor: number; schedulerThreshold: number };
+
+export type PlanOptions = LoadOptions & {
   policy?: string;
-  schedulerThreshold: number;
-  failedAttemptMs?: number;
   outageHours?: number;
   outageShare?: number;
   region: string;
@@ -93,27 +92,18 @@ export function addPlanOptions(command: Command): Command {
     );
 }
 
-export function planOf(options: PlanOptions, policy: PartialRetryPolicy): Plan {
+export function planOf(
+  { failingFor, schedulerThreshold, ...load }: LoadOptions,
+  policy: PartialRetryPolicy,
+): Plan {
   return {
-    messagesPerDay: options.messagesPerDay,
-    fanOut: options.fanOut,
-    subscriptions: options.subscriptions ?? options.fanOut,
-    failureRate: options.failureRate,
-    failingSeconds: options.failingFor,
+    subscriptions: load.fanOut,
+    failedAttemptMs: load.attemptMs,
+    ...load,
+    failingSeconds: failingFor,
+    thresholdSeconds: schedulerThreshold,
     policy: completeRetryPolicy(policy, DEFAULT_RETRY_POLICY).policy,
-    thresholdSeconds: options.schedulerThreshold,
-    payloadBytes: options.payloadBytes,
-    firstAttemptsPerJob: options.firstAttemptsPerJob,
-    recordsPerChunk: options.recordsPerChunk,
-    statisticsPerInvocation: options.statisticsPerInvocation,
-    messagesPerBatch: options.messagesPerBatch,
-    batchWindowSeconds: options.batchWindowSeconds,
     cacheSeconds: functionSettings.subscriptionCacheSeconds.default,
-    attemptMs: options.attemptMs,
-    failedAttemptMs: options.failedAttemptMs ?? options.attemptMs,
-    answerBytes: options.answerBytes,
-    peakFactor: options.peakFactor,
-    retentionDays: options.retentionDays,
   };
 }
 

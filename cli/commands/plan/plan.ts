@@ -3,11 +3,10 @@ import type { FieldError } from '../../../shared/domain/errors.ts';
 import { reportInvalid } from '../../failure-report.ts';
 import { examplesText } from '../../options/deployment-options.ts';
 import { readInput, givenPolicy } from '../../options/input.ts';
-import type { PartialRetryPolicy } from '../../../shared/domain/retry/policy.ts';
 import type { Terminal } from '../../terminal.ts';
 import { addPlanOptions, planOf, type PlanOptions } from './options.ts';
-import { computePlan, type Outage } from './planned.ts';
-import { regionPrices, type RegionPrices, type Validated } from './prices.ts';
+import { computePlan } from './planned.ts';
+import { regionPrices } from './prices.ts';
 import { planText } from './text.ts';
 
 const HELP = `
@@ -20,6 +19,8 @@ const EXAMPLES = [
   'plan --messages-per-day 5000000 --policy \'{"maximum_delay": 3600}\' --outage-hours 6 --outage-share 0.5',
 ];
 
+const MAX_PRICES_BYTES = 1024 * 1024;
+
 /** `posthaste plan`: estimated cost and required quotas of a load. */
 export function addPlan(command: Command, terminal: Terminal): void {
   addPlanOptions(command)
@@ -28,39 +29,24 @@ export function addPlan(command: Command, terminal: Terminal): void {
 }
 
 async function plan(options: PlanOptions, terminal: Terminal): Promise<void> {
-  const request = await requestOf(options, terminal);
-  if (!request.ok) {
-    const error = { code: 'invalid_request', fields: request.fields };
-    reportInvalid('The plan', error, options.json === true, terminal);
+  const { region, prices: file, json = false, policy, outageHours, outageShare, ...load } = options;
+  const given = file === undefined ? undefined : await readInput(file, MAX_PRICES_BYTES, terminal);
+  const prices = regionPrices(region, given);
+  const { policy: ofRetries = {}, refusal } = givenPolicy(policy, 'policy.');
+  const fields: FieldError[] = [...(refusal?.fields ?? []), ...(prices.ok ? [] : prices.fields)];
+  if (outageShare !== undefined && outageHours === undefined)
+    fields.push({ field: 'outage-share', message: 'requires --outage-hours' });
+  // What commander cannot check: all faults together.
+  if (fields.length > 0 || !prices.ok) {
+    reportInvalid('The plan', { code: 'invalid_request', fields }, json, terminal);
     return;
   }
-  const { policy, outage, prices } = request.value;
-  const result = computePlan(planOf(options, policy), prices.prices, outage);
-  const sources = { region: options.region, pricesAsOf: prices.asOf };
-  terminal.print(
-    options.json === true ? JSON.stringify({ ...result, ...sources }) : planText(result, sources),
+  const outage = { hours: outageHours ?? 0, share: outageShare ?? 1 / load.fanOut };
+  const result = computePlan(
+    planOf(load, ofRetries),
+    prices.value.prices,
+    outageHours === undefined ? undefined : outage,
   );
-}
-
-const MAX_PRICES_BYTES = 1024 * 1024;
-
-type PlanRequest = {
-  policy: PartialRetryPolicy;
-  prices: { asOf: string; prices: RegionPrices };
-  outage?: Outage;
-};
-
-/** Validates what commander cannot check, and returns all faults together. */
-async function requestOf(options: PlanOptions, terminal: Terminal): Promise<Validated<PlanRequest>> {
-  const { policy = {}, refusal } = givenPolicy(options.policy, 'policy.');
-  const { prices: file } = options;
-  const given = file === undefined ? undefined : await readInput(file, MAX_PRICES_BYTES, terminal);
-  const prices = regionPrices(options.region, given);
-  const { outageHours: hours, outageShare: share = 1 / options.fanOut } = options;
-  const fields: FieldError[] = [...(refusal?.fields ?? []), ...(prices.ok ? [] : prices.fields)];
-  if (options.outageShare !== undefined && hours === undefined)
-    fields.push({ field: 'outage-share', message: 'requires --outage-hours' });
-  if (fields.length > 0 || !prices.ok) return { ok: false, fields };
-  const outage = hours === undefined ? {} : { outage: { hours, share } };
-  return { ok: true, value: { policy, prices: prices.value, ...outage } };
+  const sources = { region, pricesAsOf: prices.value.asOf };
+  terminal.print(json ? JSON.stringify({ ...result, ...sources }) : planText(result, sources));
 }

@@ -73,10 +73,9 @@ export function outageOf(plan: Plan, { hours, share }: Outage, prices: RegionPri
   const next = ({ retries, failures }: Group) => retries[failures - 1];
   const waiting = (mechanism: RetryMechanism): number =>
     total((group) => (next(group)?.mechanism === mechanism ? 1 : 0));
+  const retriesAtEnd = plannedRetries(plan).filter(({ offsetSeconds }) => offsetSeconds <= hours * 3600);
   const rateAtEnd = (mechanism: RetryMechanism): number =>
-    perSecond *
-    plannedRetries(plan).filter((one) => one.mechanism === mechanism && one.offsetSeconds <= hours * 3600)
-      .length;
+    perSecond * retriesAtEnd.filter((retry) => retry.mechanism === mechanism).length;
   const usd = (work: Work): number => billOf(plan, operationsOf(work), prices).usd;
   return {
     deliveries: total(() => 1),

@@ -89,7 +89,7 @@ export function costOf(prices: RegionPrices, what: Priced, quantity: number): nu
   return (quantity * prices[what].usd) / prices[what].per;
 }
 
-export type Validated<Value> = { ok: true; value: Value } | { ok: false; fields: FieldError[] };
+type Validated<Value> = { ok: true; value: Value } | { ok: false; fields: FieldError[] };
 
 /** The prices of a region, from `given` (JSON of the same form) or the built-in ones. */
 export function regionPrices(

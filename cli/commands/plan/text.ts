@@ -42,7 +42,7 @@ function traffic({ plan, operations }: PlanResult): string[] {
 function bill({ traffic: lines, standing, dataOut, usd }: Bill): string[] {
   return [
     ...tableLines(
-      [{ head: 'Per month' }, right('Quantity'), right('USD')],
+      ['Per month', right('Quantity'), right('USD')],
       [
         ...lines
           .filter(({ quantity }) => quantity > 0)
@@ -69,25 +69,18 @@ function row({ what, quantity, usd }: Line, note = ''): string[] {
 }
 
 function comparison({ plan, bill: planned, fullBatches, peers }: PlanResult): string[] {
+  const posthaste = (messages: string, { perMillionDeliveries: { all, traffic } }: Bill): string[] => [
+    `Posthaste, ${messages} per batch`,
+    dollars(all),
+    dollars(traffic),
+  ];
   return [
     ...tableLines(
-      [{ head: 'USD per million deliveries, without data out' }, right('Total'), right('Without (fixed)')],
+      ['USD per million deliveries, without data out', right('Total'), right('Without (fixed)')],
       [
-        [
-          `Posthaste, ${counted(plan.messagesPerBatch, 'message')} per batch`,
-          dollars(planned.perMillionDeliveries.all),
-          dollars(planned.perMillionDeliveries.traffic),
-        ],
-        [
-          'Posthaste, 10 messages per batch',
-          dollars(fullBatches.perMillionDeliveries.all),
-          dollars(fullBatches.perMillionDeliveries.traffic),
-        ],
-        ...peers.map(({ peer, perMillionDeliveries }) => [
-          peerNames[peer],
-          dollars(perMillionDeliveries),
-          dollars(perMillionDeliveries),
-        ]),
+        posthaste(counted(plan.messagesPerBatch, 'message'), planned),
+        posthaste('10 messages', fullBatches),
+        ...peers.map(({ peer, perMillionDeliveries: usd }) => [peerNames[peer], dollars(usd), dollars(usd)]),
       ],
     ),
     ...peers.map(({ peer, note }) => `${peerNames[peer]}: ${note}.`),
@@ -95,29 +88,24 @@ function comparison({ plan, bill: planned, fullBatches, peers }: PlanResult): st
 }
 
 function needs(peaks: readonly Peak[], peakFactor: number): string[] {
+  const head = `In the busiest second (${peakFactor} × the average)`;
+  const exceeded = peaks.filter(({ needed, quota }) => needed > quota);
   return [
     ...tableLines(
-      [
-        { head: `In the busiest second (${peakFactor} × the average)` },
-        right('Needed'),
-        right('Default quota'),
-        { head: '' },
-      ],
-      peaks.map(({ what, needed, quota }) => [
-        peakNames[what],
-        quantityOf(needed),
-        count(quota),
-        needed > quota ? 'exceeded' : '',
+      [head, right('Needed'), right('Default quota'), ''],
+      peaks.map((peak) => [
+        peakNames[peak.what],
+        quantityOf(peak.needed),
+        count(peak.quota),
+        exceeded.includes(peak) ? 'exceeded' : '',
       ]),
     ),
-    ...peaks.filter(({ needed, quota }) => needed > quota).map(toRaise),
+    ...exceeded.map(({ what, raise }) =>
+      raise === undefined
+        ? `${peakNames[what]}: AWS does not raise this quota; spread the traffic over more queues.`
+        : `${peakNames[what]}: raise ${raise}.`,
+    ),
   ];
-}
-
-function toRaise({ what, raise }: Peak): string {
-  return raise === undefined
-    ? `${peakNames[what]}: AWS does not raise this quota; spread the traffic over more queues.`
-    : `${peakNames[what]}: raise ${raise}.`;
 }
 
 function gathering(
