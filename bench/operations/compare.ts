@@ -40,11 +40,13 @@ export function compare(load: Load, entries: readonly CallLogEntry[], endpoints:
       .filter((entry) => names.includes(entry.function)),
     schedules: entries.filter(({ kind }) => kind === 'fired').length,
   };
-  const { invocations, awsCalls, cpuMs, ...planned } = operationsOf(workOf(load, log, endpoints));
+  const { invocations, cpuMs, ...planned } = operationsOf(workOf(load, log, endpoints));
   const { calls, runs, schedules } = log;
   const units = calls.map(unitsOfCall);
   const total = (what: keyof CallUnits): number => sumOf(units, (one) => one[what] ?? 0);
   const polled = sumOf(runs, ({ recordBytes }) => unitsOf(recordBytes, REQUEST_UNIT) + 1);
+  const logged = sumOf(runs, ({ logBytes }) => logBytes);
+  const busyMs = sumOf(runs, (run) => run.cpuMs ?? Number.NaN);
   const called = calls.filter(({ service }) => service !== 'kms').length;
   const compared = (what: string, plan: number, counted: number): Compared => {
     const off = plan === counted ? 0 : plan / counted - 1;
@@ -64,32 +66,22 @@ export function compare(load: Load, entries: readonly CallLogEntry[], endpoints:
     compared('SQS requests', planned.sqsRequests, load.messages + total('sends') + schedules + polled),
     compared('Schedules', planned.schedules, schedules),
     compared('Events', planned.events, total('events')),
-    compared('S3 puts', planned.s3Puts, total('s3Puts')),
-    compared('S3 gets', planned.s3Gets, total('s3Gets')),
+    compared('S3 puts', planned.s3Puts, total('puts')),
+    compared('S3 gets', planned.s3Gets, total('gets')),
     compared('Lambda invocations', invocations.dispatch + invocations.deliver, runs.length),
-    compared(
-      'Log bytes',
-      planned.logBytes,
-      sumOf(runs, ({ logBytes }) => logBytes),
-    ),
-    compared('Calls of AWS', awsCalls.dispatch + awsCalls.deliver, called),
+    compared('Log bytes', planned.logBytes, logged),
+    compared('Calls of AWS', planned.awsCalls, called),
     compared('Requests to subscribers', planned.attempts, requestsOf(load)),
-    compared(
-      NOT_JUDGED,
-      cpuMs.dispatch + cpuMs.deliver,
-      sumOf(runs, (run) => run.cpuMs ?? Number.NaN),
-    ),
+    compared(NOT_JUDGED, cpuMs.dispatch + cpuMs.deliver, busyMs),
   ];
 }
 
-type CallUnits = Partial<
-  Record<'writeUnits' | 'readUnits' | 'sends' | 'events' | 's3Puts' | 's3Gets', number>
->;
+type CallUnits = Partial<Record<'writeUnits' | 'readUnits' | 'sends' | 'events' | 'puts' | 'gets', number>>;
 
 /** Amazon S3 pricing: deletions are free. */
 const bucketUnits: Readonly<Record<string, CallUnits>> = {
-  PutObject: { s3Puts: 1 },
-  GetObject: { s3Gets: 1 },
+  PutObject: { puts: 1 },
+  GetObject: { gets: 1 },
   DeleteObject: {},
 };
 
@@ -135,7 +127,7 @@ function workOf(load: Load, { calls, runs }: Log, endpoints: Endpoints): Work {
   const options = addPlanOptions(new Command()).parse(args, { from: 'user' }).opts<PlanOptions>();
   return {
     plan: {
-      ...planOf(options, {}),
+      ...planOf(options),
       payloadBytes,
       recordsPerChunk: chunks === 0 ? 1 : chunkWrites.length / chunks - 1,
       statisticsPerInvocation: written('#statistics ').length / runs.length,

@@ -85,16 +85,11 @@ export function groupsOf({ messages, subscribers }: Load, single: number): Group
     const retries = plannedRetries({ policy: complete.policy, thresholdSeconds: THRESHOLD_SECONDS });
     const failed = failures === 0 ? 0 : Math.ceil(messages / every);
     const singleJobShare = failures === 0 ? 0 : single / (failing * messages);
-    const exhausted = failures > retries.length;
+    const group = { singleJobShare, retries };
+    const course = { failures: Math.min(failures, retries.length + 1), exhausted: failures > retries.length };
     return [
-      { deliveries: messages - failed, singleJobShare, failures: 0, exhausted: false, retries },
-      {
-        deliveries: failed,
-        singleJobShare,
-        failures: exhausted ? retries.length + 1 : failures,
-        exhausted,
-        retries,
-      },
+      { ...group, deliveries: messages - failed, failures: 0, exhausted: false },
+      { ...group, deliveries: failed, ...course },
     ];
   });
 }

@@ -8,11 +8,7 @@ import { startDeployed } from '../harness/deployed.ts';
 import { failuresOf, requestsOf, THRESHOLD_SECONDS, type Load } from './loads.ts';
 
 /** Without a cache the reads of lists do not depend on the traffic. */
-const settings = {
-  apiAuthorization: 'none',
-  subscriptionCacheSeconds: '0',
-  schedulerThreshold: String(THRESHOLD_SECONDS),
-};
+const settings = { subscriptionCacheSeconds: '0', schedulerThreshold: String(THRESHOLD_SECONDS) };
 
 type System = Awaited<ReturnType<typeof startSystem>>;
 
@@ -20,18 +16,10 @@ type System = Awaited<ReturnType<typeof startSystem>>;
 export async function startSystem(stack: AsyncDisposableStack, signal: AbortSignal) {
   const folder = runFolder('operations');
   const callLog = join(folder, 'calls.jsonl');
-  const { subscribe, ...deployed } = await startDeployed(stack, { folder, settings, callLog, signal });
+  const deployed = await startDeployed(stack, { folder, settings, callLog, signal });
   const receiver = await startReceiver();
   stack.defer(() => receiver.close());
-  return {
-    ...deployed,
-    receiver,
-    signal,
-    /** All calls since the start. */
-    log: () => readCallLog(callLog),
-    subscribe: (queue: string, path: string, options?: Record<string, unknown>) =>
-      subscribe(queue, receiver.url(path), options),
-  };
+  return { ...deployed, receiver, signal, log: () => readCallLog(callLog) };
 }
 
 /** The calls of the functions for one load, while the system does nothing else. */
@@ -40,15 +28,16 @@ export async function runLoad(system: System, load: Load): Promise<CallLogEntry[
   const queue = `operations-${name}`;
   await system.makeQueue(queue, {});
   for (const [index, subscriber] of subscribers.entries()) {
+    const path = `/${queue}/${index}`;
     const requests = new Map<string, number>();
-    system.receiver.script(`/${queue}/${index}`, ({ headers }) => {
+    system.receiver.script(path, ({ headers }) => {
       const id = String(headers['webhook-id']);
       const before = requests.get(id) ?? 0;
       requests.set(id, before + 1);
       const failures = id.startsWith('m-') ? failuresOf(subscriber, Number(id.slice(2))) : 0;
       return before < failures ? { status: 503, body: 'unavailable' } : {};
     });
-    await system.subscribe(queue, `/${queue}/${index}`, { _retry_policy: subscriber.policy });
+    await system.subscribe(queue, system.receiver.url(path), { _retry_policy: subscriber.policy });
   }
   const publish = (prefix: string, count: number) => () =>
     system.publish(

@@ -36,7 +36,7 @@ export function billOf(plan: Plan, operations: Operations, prices: RegionPrices)
   const { invocations, seconds, s3Puts } = operations;
   const compute = gigabyteSeconds('dispatch', seconds.dispatch) + gigabyteSeconds('deliver', seconds.deliver);
   const stored = (operations.storedBytes * plan.retentionDays) / GIGABYTE;
-  const quantities: (readonly [Priced, number])[] = [
+  const ofTraffic: (readonly [Priced, number])[] = [
     ['dynamodbWriteUnits', month(operations.writeUnits)],
     ['dynamodbReadUnits', month(operations.readUnits)],
     ['dynamodbStorage', stored],
@@ -54,7 +54,21 @@ export function billOf(plan: Plan, operations: Operations, prices: RegionPrices)
     ['logs', month(operations.logBytes) / GIGABYTE],
     ['metrics', Object.keys(metricNames).length - metricsOfWorkers.size - STANDING_METRICS],
   ];
-  const [traffic, standing] = [quantities.map(line), standingLines().map(line)];
+  const { cpu, megabytes, log, reads, calls } = invocation.reconcile;
+  const reconciling = MINUTES_A_MONTH * durationOf(megabytes, cpu, calls);
+  const fixed: (readonly [Priced, number])[] = [
+    ['dynamodbReadUnits', MINUTES_A_MONTH * reads],
+    ['sqsRequests', IDLE_RECEIVES_A_MONTH],
+    ['lambdaRequests', MINUTES_A_MONTH],
+    ['lambdaCompute', gigabyteSeconds('reconcile', reconciling)],
+    ['logs', (MINUTES_A_MONTH * log) / GIGABYTE],
+    ['kmsKeys', monitoring.keys],
+    ['metrics', STANDING_METRICS],
+    ['alarmMetrics', monitoring.alarmMetrics],
+    ['compositeAlarms', monitoring.compositeAlarms],
+    ['dashboards', monitoring.dashboards],
+  ];
+  const [traffic, standing] = [ofTraffic.map(line), fixed.map(line)];
   const dataOut = line(['dataOut', month(operations.bytesOut) / GIGABYTE]);
   const [trafficUsd, standingUsd] = [total(traffic), total(standing)];
   const millions = month(plan.messagesPerDay * plan.fanOut) / MILLION;
@@ -68,23 +82,6 @@ export function billOf(plan: Plan, operations: Operations, prices: RegionPrices)
     /** Without data out: all costs, and those of the traffic alone. */
     perMillionDeliveries: { all: (trafficUsd + standingUsd) / millions, traffic: trafficUsd / millions },
   };
-}
-
-function standingLines(): (readonly [Priced, number])[] {
-  const { cpu, megabytes, log, reads, calls } = invocation.reconcile;
-  const seconds = MINUTES_A_MONTH * durationOf(megabytes, cpu, calls);
-  return [
-    ['dynamodbReadUnits', MINUTES_A_MONTH * reads],
-    ['sqsRequests', IDLE_RECEIVES_A_MONTH],
-    ['lambdaRequests', MINUTES_A_MONTH],
-    ['lambdaCompute', gigabyteSeconds('reconcile', seconds)],
-    ['logs', (MINUTES_A_MONTH * log) / GIGABYTE],
-    ['kmsKeys', monitoring.keys],
-    ['metrics', STANDING_METRICS],
-    ['alarmMetrics', monitoring.alarmMetrics],
-    ['compositeAlarms', monitoring.compositeAlarms],
-    ['dashboards', monitoring.dashboards],
-  ];
 }
 
 function gigabyteSeconds(name: keyof typeof invocation, seconds: number): number {

@@ -92,10 +92,7 @@ export function operationsOf(work: Work) {
     deliver: firstRuns + retryRecords / batches.retry,
   };
   // Each is a call, and one write unit: the item of a minute is under 1 KB.
-  const statistics = {
-    dispatch: runs.dispatch * statisticsPerInvocation,
-    deliver: runs.deliver * statisticsPerInvocation,
-  };
+  const statistics = (runs.dispatch + runs.deliver) * statisticsPerInvocation;
   const ofChunk = (bytes: (members: number) => number): number =>
     chunks === 0 ? 0 : bytes(members / chunks);
   const snippets = (members: number): number => members * Math.min(answerBytes, MAX_SNIPPET_BYTES);
@@ -108,10 +105,8 @@ export function operationsOf(work: Work) {
     (inBucket ? 0 : payloadBytes);
 
   // The jobs of a batch share send requests, as do the wake-ups of an invocation.
-  const jobSends = { records: batches.ingress, messages: jobs };
-  const wakeUpSends = { records: all('wakeUps') / runs.deliver, messages: 1 };
-  const saved = all('wakeUps') - runs.deliver * sendsOf(wakeUpSends, 0);
-  const sends = runs.dispatch * sendsOf(jobSends, job) + all('sends') + all('wakeUps') - saved;
+  const wakeUpSends = runs.deliver * sendsOf(all('wakeUps') / runs.deliver, 1);
+  const sends = runs.dispatch * sendsOf(batches.ingress, jobs, job) + all('sends') + wakeUpSends;
 
   const sum = (of: (group: Group) => number): number => groups.reduce((total, group) => total + of(group), 0);
   const failedAttempts = sum(({ deliveries, failures }) => deliveries * failures);
@@ -120,20 +115,12 @@ export function operationsOf(work: Work) {
   const inChunks = sum((group) => (group.failures === 0 ? group.deliveries - single(group) : 0));
   const successes = attempts - failedAttempts - inChunks + messages * chunks;
 
-  // First successes share lines in a chunk, and in an invocation with several jobs of their message.
-  const jobsTogether = Math.min(jobs, batches.delivery);
-  const areJoined = jobsTogether >= 2;
   const firstSuccesses = sum(({ failures, deliveries }) => (failures === 0 ? deliveries : 0));
-  const alone = areJoined ? 0 : firstSuccesses - inChunks;
-  const lineRuns = areJoined ? jobs / jobsTogether : chunks;
-  const successesOfRun = (areJoined ? fanOut : members) / lineRuns;
-  const lines = lineRuns === 0 ? 0 : messages * lineRuns * Math.ceil(successesOfRun / MAX_ON_A_LINE);
 
   // Calls and milliseconds in sequence, over all invocations. The records of a batch run in parallel.
   const waits = {
-    dispatch:
-      (dispatched('calls') + messages * Math.ceil(jobs / FULL_BATCH)) / batches.ingress + statistics.dispatch,
-    deliver: (sequential('calls') + chunkWrites) / batches.delivery + statistics.deliver,
+    dispatch: (dispatched('calls') + messages * Math.ceil(jobs / FULL_BATCH)) / batches.ingress,
+    deliver: (sequential('calls') + chunkWrites) / batches.delivery,
   };
   const subscribersMs =
     (successes * plan.attemptMs + failedAttempts * plan.failedAttemptMs) / batches.delivery;
@@ -141,9 +128,11 @@ export function operationsOf(work: Work) {
     dispatch: dispatched('cpu') + runs.dispatch * invocation.dispatch.cpu,
     deliver: all('cpu') - dispatched('cpu') + runs.deliver * invocation.deliver.cpu,
   };
-  const secondsOf = (name: 'dispatch' | 'deliver', reads = 0): number =>
-    durationOf(invocation[name].megabytes, cpuMs[name], waits[name] + reads) +
-    (name === 'deliver' ? subscribersMs / 1000 : 0);
+  const secondsOf = (name: 'dispatch' | 'deliver', reads = 0): number => {
+    const calls = waits[name] + runs[name] * statisticsPerInvocation + reads;
+    const computed = durationOf(invocation[name].megabytes, cpuMs[name], calls);
+    return name === 'deliver' ? computed + subscribersMs / 1000 : computed;
+  };
 
   // An instance reads the list of a queue and a subscription at most once in cacheSeconds.
   const instancesOf = (name: 'dispatch' | 'deliver'): number =>
@@ -165,8 +154,7 @@ export function operationsOf(work: Work) {
       kept * unitsOf(messageBytes, WRITE_UNIT) +
       messages * chunks * unitsOf(ofChunk(itemBytes.claimedChunk), WRITE_UNIT) +
       messages * chunks * recordsPerChunk * unitsOf(chunkBytes, WRITE_UNIT) +
-      statistics.dispatch +
-      statistics.deliver,
+      statistics,
     readUnits:
       listReads * (1 + LISTED_SUBSCRIPTION_UNITS * (fanOut - 1)) +
       queueReads +
@@ -180,9 +168,7 @@ export function operationsOf(work: Work) {
       pollRequests(messages, ingress, batches.ingress) +
       pollRequests(messages * jobs, job, batches.delivery) +
       pollRequests(retryRecords, envelopeBytes.wakeUp, batches.retry),
-    /**
-     * Those of the requests that carry a message group (fair queues): jobs and wake-ups, including those of Scheduler.
-     */
+    /** Those that carry a message group (fair queues): jobs and wake-ups, including those of Scheduler. */
     sqsGroupedRequests: sends + all('schedules'),
     invocations: runs,
     schedules: all('schedules'),
@@ -195,9 +181,7 @@ export function operationsOf(work: Work) {
     events: all('events'),
     logBytes:
       all('log') +
-      lines * firstLines.line +
-      (firstSuccesses - alone) * firstLines.success +
-      alone * firstLines.alone +
+      firstLogBytes(work, firstSuccesses, firstSuccesses - inChunks) +
       runs.dispatch * invocation.dispatch.log +
       runs.deliver * invocation.deliver.log,
     /** Bytes sent to subscribers. */
@@ -206,17 +190,15 @@ export function operationsOf(work: Work) {
     failedAttempts,
     cpuMs,
     /** Without those to KMS. */
-    awsCalls: {
-      dispatch: dispatched('calls') + runs.dispatch * sendsOf(jobSends, 0) + listReads + statistics.dispatch,
-      deliver:
-        all('calls') -
-        dispatched('calls') +
-        chunkWrites -
-        saved +
-        queueReads +
-        subscriptionReads +
-        statistics.deliver,
-    },
+    awsCalls:
+      all('calls') +
+      chunkWrites +
+      runs.dispatch * sendsOf(batches.ingress, jobs) +
+      (wakeUpSends - all('wakeUps')) +
+      listReads +
+      queueReads +
+      subscriptionReads +
+      statistics,
     /** Of all invocations. The queue and the subscriptions are read in parallel. */
     seconds: { dispatch: secondsOf('dispatch', listReads), deliver: secondsOf('deliver', queueReads) },
     /** Bytes of items that stay until they expire; a message also has an index entry. */
@@ -251,14 +233,23 @@ export function jobsOf({ messages, plan: { fanOut, firstAttemptsPerJob }, groups
   return { chunks: places === 1 ? 1 : places * (1 - (1 - 1 / places) ** members), members, singles };
 }
 
-/** Average number of records of an invocation that send to one queue, and of messages per record. */
-type Sends = { records: number; messages: number };
+/** Log bytes. First successes share lines in a chunk, and in an invocation with several jobs of their message. */
+function firstLogBytes(work: Work, successes: number, single: number): number {
+  const { chunks, members, singles } = jobsOf(work);
+  const together = Math.min(chunks + singles, work.batches.delivery);
+  const [runs, inRuns] =
+    together >= 2 ? [(chunks + singles) / together, members + singles] : [chunks, members];
+  const lines = runs === 0 ? 0 : work.messages * runs * Math.ceil(inRuns / runs / MAX_ON_A_LINE);
+  const alone = together >= 2 ? 0 : single;
+  return lines * firstLines.line + (successes - alone) * firstLines.success + alone * firstLines.alone;
+}
 
 /**
  * SQS request units for the sends of an invocation. The first record sends by itself and the others share requests,
- * unless one record fills a request (shared/adapters/sqs/joined-sends.ts). `bytes`: size of a message.
+ * unless one record fills a request (shared/adapters/sqs/joined-sends.ts). `records` is their average number, `messages`
+ * those of each, and `bytes` their size.
  */
-export function sendsOf({ records, messages }: Sends, bytes: number): number {
+export function sendsOf(records: number, messages: number, bytes = 0): number {
   const requests = (count: number): number => {
     const rest = count % FULL_BATCH;
     const full = Math.floor(count / FULL_BATCH) * unitsOf(FULL_BATCH * bytes, REQUEST_UNIT);

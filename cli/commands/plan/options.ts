@@ -94,7 +94,7 @@ export function addPlanOptions(command: Command): Command {
 
 export function planOf(
   { failingFor, schedulerThreshold, ...load }: LoadOptions,
-  policy: PartialRetryPolicy,
+  policy: PartialRetryPolicy = {},
 ): Plan {
   return {
     subscriptions: load.fanOut,

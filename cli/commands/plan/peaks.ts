@@ -19,11 +19,11 @@ export const peakNames = {
 
 type PeakName = keyof typeof peakNames;
 
-/** Number of partitions of the deliveries listing of a queue (delivery-keys.ts). */
-const QUEUE_SHARDS = 8;
-
-/** The listing has the hottest index keys: each failing delivery is added and later removed, in each of two indexes. */
-const LISTING_WRITES = 4;
+/**
+ * The listing of a queue has the hottest index keys: each failing delivery is added and later removed, in two indexes, on
+ * one of 8 shards (delivery-keys.ts).
+ */
+const LISTING_WRITES = 4 / 8;
 
 /**
  * The quotas that the planned traffic needs, if it all went to one queue. Quotas are the defaults of large regions
@@ -38,7 +38,7 @@ export function peaksOf(plan: Plan, operations: Operations) {
   const scheduled = plannedRetries(plan).filter(({ mechanism }) => mechanism === 'scheduler');
   const longest = Math.max(0, ...scheduled.map(({ delaySeconds }) => delaySeconds));
   const failing = Math.min(plan.messagesPerDay * plan.fanOut * plan.failureRate, operations.failedAttempts);
-  const listed = (atPeak(failing) * LISTING_WRITES) / QUEUE_SHARDS;
+  const listed = atPeak(failing) * LISTING_WRITES;
   // `raise`: what to raise; absent if AWS does not raise this quota.
   const peaks: [what: PeakName, needed: number, quota: number, raise?: string][] = [
     ['schedules', schedules * longest, 10_000_000, 'EventBridge Scheduler, number of schedules'],

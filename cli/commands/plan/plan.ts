@@ -5,7 +5,7 @@ import { examplesText } from '../../options/deployment-options.ts';
 import { readInput, givenPolicy } from '../../options/input.ts';
 import type { Terminal } from '../../terminal.ts';
 import { addPlanOptions, planOf, type PlanOptions } from './options.ts';
-import { computePlan } from './planned.ts';
+import { computePlan, type Outage } from './planned.ts';
 import { regionPrices } from './prices.ts';
 import { planText } from './text.ts';
 
@@ -29,24 +29,28 @@ export function addPlan(command: Command, terminal: Terminal): void {
 }
 
 async function plan(options: PlanOptions, terminal: Terminal): Promise<void> {
-  const { region, prices: file, json = false, policy, outageHours, outageShare, ...load } = options;
+  const { region, prices: file, json, policy: text, outageHours, outageShare, ...load } = options;
   const given = file === undefined ? undefined : await readInput(file, MAX_PRICES_BYTES, terminal);
   const prices = regionPrices(region, given);
-  const { policy: ofRetries = {}, refusal } = givenPolicy(policy, 'policy.');
-  const fields: FieldError[] = [...(refusal?.fields ?? []), ...(prices.ok ? [] : prices.fields)];
-  if (outageShare !== undefined && outageHours === undefined)
-    fields.push({ field: 'outage-share', message: 'requires --outage-hours' });
+  const { policy, refusal } = givenPolicy(text, 'policy.');
   // What commander cannot check: all faults together.
+  const fields = [refusal?.fields ?? [], prices.ok ? [] : prices.fields, outageFaults(options)].flat();
   if (fields.length > 0 || !prices.ok) {
-    reportInvalid('The plan', { code: 'invalid_request', fields }, json, terminal);
+    reportInvalid('The plan', { code: 'invalid_request', fields }, json === true, terminal);
     return;
   }
-  const outage = { hours: outageHours ?? 0, share: outageShare ?? 1 / load.fanOut };
-  const result = computePlan(
-    planOf(load, ofRetries),
-    prices.value.prices,
-    outageHours === undefined ? undefined : outage,
-  );
+  const outage = outageOf(load.fanOut, outageHours, outageShare);
+  const result = computePlan(planOf(load, policy), prices.value.prices, outage);
   const sources = { region, pricesAsOf: prices.value.asOf };
-  terminal.print(json ? JSON.stringify({ ...result, ...sources }) : planText(result, sources));
+  terminal.print(json === true ? JSON.stringify({ ...result, ...sources }) : planText(result, sources));
+}
+
+function outageFaults({ outageHours, outageShare }: PlanOptions): FieldError[] {
+  return outageShare !== undefined && outageHours === undefined
+    ? [{ field: 'outage-share', message: 'requires --outage-hours' }]
+    : [];
+}
+
+function outageOf(fanOut: number, hours?: number, share = 1 / fanOut): Outage | undefined {
+  return hours === undefined ? undefined : { hours, share };
 }

@@ -100,11 +100,9 @@ export function regionPrices(
   if (!source.ok) return { ok: false, fields: [{ field: 'prices', message: source.message }] };
   const prices = pricesSchema.safeParse(source.value);
   if (!prices.success) {
-    const fieldOf = ({ path, message }: z.core.$ZodIssue): FieldError => ({
-      field: ['prices', ...path.map(String)].join('.'),
-      message,
-    });
-    return { ok: false, fields: prices.error.issues.map(fieldOf) };
+    const fieldOf = (path: readonly PropertyKey[]): string => ['prices', ...path.map(String)].join('.');
+    const fields = prices.error.issues.map(({ path, message }) => ({ field: fieldOf(path), message }));
+    return { ok: false, fields };
   }
   const { asOf, regions } = prices.data;
   const found = regions[region];

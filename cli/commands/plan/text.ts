@@ -39,7 +39,12 @@ function traffic({ plan, operations }: PlanResult): string[] {
   ];
 }
 
+/** The lines that belong to the stack PosthasteMonitoring. The functions write their metrics without it as well. */
+const MONITORING: readonly Priced[] = ['alarmMetrics', 'compositeAlarms', 'dashboards'];
+
 function bill({ traffic: lines, standing, dataOut, usd }: Bill): string[] {
+  const monitoring = standing.filter(({ what }) => MONITORING.includes(what));
+  const saved = monitoring.reduce((total, line) => total + line.usd, 0);
   return [
     ...tableLines(
       ['Per month', right('Quantity'), right('USD')],
@@ -53,15 +58,8 @@ function bill({ traffic: lines, standing, dataOut, usd }: Bill): string[] {
       ],
     ),
     'Quantity is the monthly usage that AWS bills, USD its list price. Lines marked (fixed) are charged without any traffic; the others only with traffic, metrics for each hour in which they are written.',
-    `To reduce the cost: omit the stack PosthasteMonitoring (saves ${dollars(monitoring(standing))} USD), log fewer successes (logSuccessSampling), or publish in bursts, so that one invocation handles up to 10 messages.`,
+    `To reduce the cost: omit the stack PosthasteMonitoring (saves ${dollars(saved)} USD), log fewer successes (logSuccessSampling), or publish in bursts, so that one invocation handles up to 10 messages.`,
   ];
-}
-
-/** The lines that belong to the stack PosthasteMonitoring. The functions write their metrics without it as well. */
-const MONITORING: readonly Priced[] = ['alarmMetrics', 'compositeAlarms', 'dashboards'];
-
-function monitoring(standing: readonly Line[]): number {
-  return standing.filter(({ what }) => MONITORING.includes(what)).reduce((all, { usd }) => all + usd, 0);
 }
 
 function row({ what, quantity, usd }: Line, note = ''): string[] {
