@@ -52,8 +52,8 @@ export const quantities = {
   // that invocation, charged apart, has most of the processor time.
   sqs_delay: { ...WOKEN, calls: 5, log: 545, cpu: 5.6 },
   scheduler: { ...WOKEN, schedules: 1, calls: 5.9, log: 485 },
-  // The status and its entries, the event, and a message in the undeliverable queue. While a subscription fails, its
-  // health is read more often than by its first retries: nine times in all.
+  // The status and its entries, the event, and a message in the undeliverable queue. Nine reads beyond those of the
+  // retries were counted with the 19 of the default policy.
   exhaustion: { recordWrites: 1, writes: 1, reads: 9, sends: 1, events: 1, calls: 10 },
   // Above 64 KB the body of each message is put, and each attempt but one at once fetches it. Above 8 KB it is put with
   // a message's first failure, and each retry but one at once fetches it.
