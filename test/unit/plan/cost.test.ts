@@ -280,7 +280,7 @@ describe('a fan-out in chunks', () => {
     );
   });
 
-  it('waits for its subscribers in parallel', () => {
+  it('waits for its subscribers in parallel, if they do not fail', () => {
     const waited = (given: Partial<Plan>): number => {
       const secondsAt = (attemptMs: number): number =>
         perMessage({ ...plain, fanOut: 10, attemptMs, ...given }, ({ seconds }) => seconds.deliver);
@@ -288,6 +288,10 @@ describe('a fan-out in chunks', () => {
     };
     expect(waited({})).toBeCloseTo(1, 6);
     expect(waited({ firstAttemptsPerJob: 1 })).toBeCloseTo(10, 6);
+    const failing = { ...plain, fanOut: 10, failureRate: 1, failingSeconds: 0 };
+    const failedFor = (failedAttemptMs: number): number =>
+      perMessage({ ...failing, failedAttemptMs }, ({ seconds }) => seconds.deliver);
+    expect(failedFor(2_000) - failedFor(1_000)).toBeCloseTo(10, 6);
   });
 
   it('logs up to thirty first successes of a message per invocation on one line', () => {
