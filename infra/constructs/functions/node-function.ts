@@ -1,13 +1,16 @@
 import { Duration, Stack } from 'aws-cdk-lib';
 import { type IGrantable, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import {
+  ApplicationLogLevel,
   Architecture,
   EventSourceMapping,
   Function as LambdaFunction,
   type IFunction,
+  LoggingFormat,
   type RecursiveLoop,
   Runtime,
   RuntimeFamily,
+  SystemLogLevel,
   Tracing,
 } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
@@ -102,6 +105,10 @@ export class NodeFunction extends Construct {
       timeout: props.timeout,
       role: this.role,
       logGroup,
+      // Without the lines START, END and REPORT of every invocation; those of failed ones stay. The function applies `logLevel`.
+      loggingFormat: LoggingFormat.JSON,
+      systemLogLevelV2: SystemLogLevel.WARN,
+      applicationLogLevelV2: ApplicationLogLevel.TRACE,
       reservedConcurrentExecutions: props.reservedConcurrency,
       recursiveLoop: props.recursiveLoop,
       tracing: settings.tracing ? Tracing.ACTIVE : undefined,

@@ -40,7 +40,8 @@ export type LogSettings = {
  * operate or api.
  */
 export function powertoolsJournal(service: string, settings: LogSettings): LambdaJournal {
-  const logger = loggerAt(settings.logLevel, service, settings);
+  const logger = loggerOf(service, settings);
+  const isLogged = (level: Level): boolean => LEVELS.indexOf(level) >= LEVELS.indexOf(settings.logLevel);
   const tally = metricTally(service, settings.deployment);
   tally.add(one(metricNames.coldStarts));
   const successes = firstSuccesses((message, line) => {
@@ -51,8 +52,10 @@ export function powertoolsJournal(service: string, settings: LogSettings): Lambd
       for (const measure of measuresOf(fact)) tally.add(measure);
       const success = successOf(fact);
       if (success !== undefined && !isSampled(success, settings.logSuccessSampling)) return;
+      const level = levelOf(fact);
+      if (!isLogged(level)) return;
       if (success !== undefined && fact.fact === 'attempt_made') successes.add(fact);
-      else logger[levelOf(fact)](fact.fact, lineOf(fact));
+      else logger[level](fact.fact, lineOf(fact));
     },
     fault: (error, ids) => {
       tally.add(one(metricNames.faults));
@@ -62,14 +65,21 @@ export function powertoolsJournal(service: string, settings: LogSettings): Lambd
       successes.flush();
       tally.flush();
     },
-    auditLogger: loggerAt('info', service, settings),
+    auditLogger: logger,
   };
 }
 
-function loggerAt(level: Level, serviceName: string, { deployment, version }: LogSettings): Logger {
+/** From the least important. */
+const LEVELS: readonly Level[] = ['debug', 'info', 'warn', 'error'];
+
+/**
+ * Writes every line. Powertools would take the level from `AWS_LAMBDA_LOG_LEVEL` in place of the setting, and Lambda
+ * sets that (infra/constructs/functions/node-function.ts).
+ */
+function loggerOf(serviceName: string, { deployment, version }: LogSettings): Logger {
   return new Logger({
     serviceName,
-    logLevel: LEVELS[level],
+    logLevel: 'TRACE',
     persistentKeys: { deployment, version },
     logFormatter: new LineFormatter(),
     jsonReplacerFn: (_, value) => (typeof value === 'string' ? value.replace(UNPRINTABLE, '\uFFFD') : value),
@@ -96,8 +106,6 @@ class LineFormatter extends LogFormatter {
     return new LogItem({ attributes }).addAttributes(more);
   }
 }
-
-const LEVELS = { debug: 'DEBUG', info: 'INFO', warn: 'WARN', error: 'ERROR' } as const;
 
 /**
  * The metrics of an invocation. Counts are summed to one value a metric; of durations every value is kept.
