@@ -98,7 +98,8 @@ export function lineOf(fact: Fact): Record<string, unknown> {
     case 'message_unfinished':
     case 'filter_too_costly': {
       const { message, ...rest } = fact;
-      return message === undefined ? rest : { ...rest, ...messageOf(message) };
+      if (message === undefined) return rest;
+      return { ...rest, queue: message.queue, messageId: message.messageId };
     }
     case 'operation_continued':
     case 'operation_dropped':
