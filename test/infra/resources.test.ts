@@ -158,7 +158,12 @@ describe('each function', () => {
       Runtime: 'nodejs24.x',
       Architectures: ['arm64'],
       Handler: 'index.handler',
-      LoggingConfig: { LogGroup: { Ref: logGroup.id } },
+      LoggingConfig: {
+        LogGroup: { Ref: logGroup.id },
+        LogFormat: 'JSON',
+        SystemLogLevel: 'WARN',
+        ApplicationLogLevel: 'TRACE',
+      },
       Role: arnOf(role.id),
     });
     expect(role.Properties).not.toHaveProperty('ManagedPolicyArns');

@@ -16,6 +16,8 @@ const TRACE_ID = '1-5759e988-bd862e3fe1be46a994272793';
 let output: ReturnType<typeof captureOutput>;
 
 beforeEach(() => {
+  // As Lambda sets it. Powertools takes the level from it.
+  vi.stubEnv('AWS_LAMBDA_LOG_LEVEL', 'TRACE');
   vi.stubEnv('_X_AMZN_TRACE_ID', `Root=${TRACE_ID};Parent=53995c3f42cd8ad8;Sampled=0`);
   output = captureOutput();
 });
