@@ -1,6 +1,6 @@
 import type { Reply } from '../../shared/domain/retry/outcome.ts';
 import { type Chance } from '../../test/support/chance.ts';
-import { tokenBucket as startTokenBucket } from '../../test/support/token-bucket.ts';
+import { tokenBucket as startTokenBucket } from '../harness/token-bucket.ts';
 
 const SECOND = 1_000;
 

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import * as z from 'zod';
 import { BURST_SECONDS, PULL_RATE_LIMIT } from '../../shared/config/open-routes.ts';
 import { subscriptionPrefix } from '../../shared/adapters/dynamodb/subscription-item.ts';
-import { tokenBucket } from '../../test/support/token-bucket.ts';
+import { tokenBucket } from '../harness/token-bucket.ts';
 import { quantile } from '../harness/figures.ts';
 import { noRetries } from '../operations/loads.ts';
 import { type ApiWorld, mostAtOnce } from './api-world.ts';

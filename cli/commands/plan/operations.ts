@@ -249,7 +249,7 @@ function firstLogBytes(work: Work, successes: number, single: number): number {
  * unless one record fills a request (shared/adapters/sqs/joined-sends.ts). `records` is their average number, `messages`
  * those of each, and `bytes` their size.
  */
-export function sendsOf(records: number, messages: number, bytes = 0): number {
+function sendsOf(records: number, messages: number, bytes = 0): number {
   const requests = (count: number): number => {
     const rest = count % FULL_BATCH;
     const full = Math.floor(count / FULL_BATCH) * unitsOf(FULL_BATCH * bytes, REQUEST_UNIT);

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Bill, billOf, peersOf } from '../../../cli/commands/plan/bill.ts';
-import { jobsOf, type Operations, operationsOf, sendsOf } from '../../../cli/commands/plan/operations.ts';
+import { jobsOf, type Operations, operationsOf } from '../../../cli/commands/plan/operations.ts';
 import { peaksOf } from '../../../cli/commands/plan/peaks.ts';
 import { type Outage, outageOf } from '../../../cli/commands/plan/planned.ts';
 import { builtInPrices, unitsOf, WRITE_UNIT } from '../../../cli/commands/plan/prices.ts';
@@ -159,14 +159,6 @@ describe('the busiest second', () => {
       ]),
     );
   });
-
-  it('is proportional to the peak factor', () => {
-    const [usual, double] = [
-      peaks({ ...plain, failureRate: 0.1 }),
-      peaks({ ...plain, failureRate: 0.1, peakFactor: 8 }),
-    ];
-    for (const [what, { needed }] of usual) expect(double.get(what)?.needed).toBeCloseTo(2 * needed, 6);
-  });
 });
 
 describe('an outage', () => {
@@ -310,42 +302,6 @@ describe('a fan-out in chunks', () => {
     );
     const singles = { fanOut: 10, firstAttemptsPerJob: 1 };
     expect(bytes({ ...singles, messagesPerBatch: 10 })).toBeLessThan(bytes(singles) / 2);
-  });
-});
-
-describe('the sends of an invocation', () => {
-  const averages = fc.double({ min: 0, max: 100, noNaN: true });
-
-  it.each([
-    { records: 0, messages: 1, made: 0 },
-    { records: 1, messages: 1, made: 1 },
-    { records: 10, messages: 1, made: 2 },
-    { records: 11, messages: 1, made: 2 },
-    { records: 12, messages: 1, made: 3 },
-    { records: 10, messages: 3, made: 4 },
-    { records: 10, messages: 10, made: 10 },
-    { records: 10, messages: 12, made: 20 },
-    // On average of an invocation with one record and one with two, or of one with none and one with one.
-    { records: 1.5, messages: 1, made: 1.5 },
-    { records: 0.5, messages: 1, made: 0.5 },
-  ])('of $records records with $messages messages each are $made requests', ({ records, messages, made }) => {
-    expect(sendsOf(records, messages)).toBeCloseTo(made, 10);
-  });
-
-  it('need at most one request per message, at least the number of full batches, and more for more records', () => {
-    fc.assert(
-      fc.property(averages, averages, fc.integer({ min: 1, max: 30 }), (records, more, messages) => {
-        const made = sendsOf(records, messages);
-        expect(made).toBeLessThanOrEqual(records * Math.ceil(messages / 10) + 1e-9);
-        expect(made).toBeGreaterThanOrEqual((records * messages) / 10 - 1e-9);
-        expect(sendsOf(records + more, messages)).toBeGreaterThanOrEqual(made - 1e-9);
-      }),
-    );
-  });
-
-  it('are counted in units of 64 KB: nine messages of 8 KB are two units', () => {
-    expect(sendsOf(10, 1, 8 * 1024)).toBe(1 + 2);
-    expect(sendsOf(1, 20, 8 * 1024)).toBe(4);
   });
 });
 
