@@ -100,11 +100,7 @@ describe('a fact that can be sampled', () => {
 
   it.each<[what: string, isSampled: boolean, fact: Fact]>([
     ['an accepted message', true, aFact('message_accepted')],
-    [
-      'a duplicate with different content',
-      false,
-      aFact('message_accepted', { duplicate: true, differs: true }),
-    ],
+    ['a duplicate that differs', false, aFact('message_accepted', { duplicate: true, differs: true })],
     ['a success at the first attempt', true, attemptMade({ outcome: 'delivered' })],
     ['a success after failures', false, attemptMade({ outcome: 'delivered', number: 2 })],
     ['a success that may be the second', false, attemptMade({ outcome: 'delivered', lost: 1 })],
@@ -225,16 +221,8 @@ describe('the metrics', () => {
       everyOperatorEvent.map((event) => aFact('operator_event_sent', { event })),
       { SubscriptionsFailing: 1, SubscriptionsThrottled: 1, CircuitsOpened: 1 },
     ],
-    [
-      'a wake-up by SQS count its mechanism',
-      [aFact('wake_up_set', { by: 'sqs_delay' })],
-      { WakeUpsBySqs: 1 },
-    ],
-    [
-      'one by Scheduler count its mechanism',
-      [aFact('wake_up_set', { by: 'scheduler' })],
-      { WakeUpsByScheduler: 1 },
-    ],
+    ['a wake-up by SQS', [aFact('wake_up_set', { by: 'sqs_delay' })], { WakeUpsBySqs: 1 }],
+    ['a wake-up by Scheduler', [aFact('wake_up_set', { by: 'scheduler' })], { WakeUpsByScheduler: 1 }],
     [
       'a run of reconcile are two gauges',
       [aFact('reconcile_ran', { overdue: 4, stuck: 1 })],

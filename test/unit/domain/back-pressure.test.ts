@@ -470,12 +470,7 @@ describe('a line', () => {
   });
 
   it('has its last slot at its greatest length; the next delivery asks again, spread over half of the time', () => {
-    const limit = pace({
-      opensAt: NOW + 5_000,
-      longestMs: 200,
-      askAgainMs: 10_000,
-      reason: 'circuit_open',
-    });
+    const limit = pace({ opensAt: NOW + 5_000, longestMs: 200, askAgainMs: 10_000, reason: 'circuit_open' });
     const end = (reservedUpTo: number) => ({ reservedUpTo, epoch: 'e' });
     expect(slotsIn(end(NOW + 5_200), limit)).toMatchObject([{ at: NOW + 5_200, epoch: 'e' }]);
     const [instead] = slotsIn(end(NOW + 5_201), limit);

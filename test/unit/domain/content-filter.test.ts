@@ -29,12 +29,7 @@ const tables: Record<string, Case[]> = {
     ['requires a value in a list', '{"a": [{"anything-but": "x"}]}', '{"a": []}', false],
     ['accepts a list with another value', '{"a": [{"anything-but": "x"}]}', '{"a": ["x", "y"]}', true],
     ['refuses a list of listed values only', '{"a": [{"anything-but": "x"}]}', '{"a": ["x", "x"]}', false],
-    [
-      'refuses each of the prefixes',
-      '{"a": [{"anything-but": {"prefix": ["u", "e"]}}]}',
-      '{"a": "e"}',
-      false,
-    ],
+    ['refuses each prefix', '{"a": [{"anything-but": {"prefix": ["u", "e"]}}]}', '{"a": "e"}', false],
     ['accepts another suffix', '{"a": [{"anything-but": {"suffix": [".png"]}}]}', '{"a": "a.gif"}', true],
   ],
   'a prefix or suffix': [
@@ -48,12 +43,7 @@ const tables: Record<string, Case[]> = {
     ['<= includes its bound', '{"a": [{"numeric": ["<=", 1]}]}', '{"a": 1}', true],
     ['compares fractions', '{"a": [{"numeric": ["=", 3.018e2]}]}', '{"a": 301.8}', true],
     ['matches only numbers', '{"a": [{"numeric": [">", 0]}]}', '{"a": "5"}', false],
-    [
-      'compares a big integer',
-      '{"a": [{"numeric": [">", 9007199254740991]}]}',
-      '{"a": 9007199254740993}',
-      true,
-    ],
+    ['takes big integers', '{"a": [{"numeric": [">", 9007199254740991]}]}', '{"a": 9007199254740993}', true],
     ['accepts an overflowing number', '{"a": [{"numeric": [">", 1]}]}', '{"a": 1e999}', true],
   ],
   'a list in the data': [
@@ -190,26 +180,10 @@ describe('parsing a content filter', () => {
     ['exists as text', '{"a": [{"exists": "true"}]}', 'a/0/exists'],
     ['exists as a number', '{"a": [{"exists": 1}]}', 'a/0/exists'],
     ['anything-but an empty list', '{"a": [{"anything-but": []}]}', 'a/0/anything-but'],
-    [
-      'anything-but with another comparison',
-      '{"a": [{"anything-but": {"numeric": ["=", 1]}}]}',
-      'a/0/anything-but',
-    ],
-    [
-      'anything-but with two comparisons',
-      '{"a": [{"anything-but": {"prefix": "x", "suffix": "y"}}]}',
-      'a/0/anything-but',
-    ],
-    [
-      'anything-but a prefix that is not text',
-      '{"a": [{"anything-but": {"prefix": 1}}]}',
-      'a/0/anything-but',
-    ],
-    [
-      'anything-but an empty list of prefixes',
-      '{"a": [{"anything-but": {"prefix": []}}]}',
-      'a/0/anything-but',
-    ],
+    ['anything-but numeric', '{"a": [{"anything-but": {"numeric": ["=", 1]}}]}', 'a/0/anything-but'],
+    ['anything-but two', '{"a": [{"anything-but": {"prefix": "x", "suffix": "y"}}]}', 'a/0/anything-but'],
+    ['anything-but a prefix that is no text', '{"a": [{"anything-but": {"prefix": 1}}]}', 'a/0/anything-but'],
+    ['anything-but an empty prefix list', '{"a": [{"anything-but": {"prefix": []}}]}', 'a/0/anything-but'],
     ['anything-but a list of lists', '{"a": [{"anything-but": [["x"]]}]}', 'a/0/anything-but'],
     ['numeric without a list', '{"a": [{"numeric": 5}]}', 'a/0/numeric'],
     ['numeric of nothing', '{"a": [{"numeric": []}]}', 'a/0/numeric'],

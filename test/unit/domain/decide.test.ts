@@ -38,8 +38,8 @@ const replied = (statusCode: number, retryAfter?: string): Reply => ({
   ...(retryAfter === undefined ? {} : { retryAfter }),
 });
 
-/** The change decided for the first attempt of a round, made at SOME_TIME in 100 ms. */
-const decidedChange = (
+/** What is decided for the first attempt of a round, made at SOME_TIME in 100 ms. */
+const decided = (
   attempt: Partial<Attempt>,
   {
     reply = replied(attempt.result?.kind === 'answered' ? attempt.result.statusCode : 500),
@@ -52,8 +52,8 @@ const decidedChange = (
     delivery?: DeliveryFields;
     retryLease?: typeof lease;
   } = {},
-) => {
-  return decide(
+) =>
+  decide(
     {
       kind: 'request',
       delivery: aDelivery({ status: 'pending', attempts: [], lease, ...delivery }),
@@ -67,28 +67,18 @@ const decidedChange = (
       retryAfterCapMs: 60_000,
     },
     { now, retentionMs: 30 * DAY_MS },
-  ).change;
-};
+  );
+
+const decidedChange = (...given: Parameters<typeof decided>) => decided(...given).change;
 
 const immediate = { retries_with_no_delay: 1 };
 const delayed = { minimum_delay_retries: 1, minimum_delay: 10, maximum_delay: 10 };
 
 describe('the result of an attempt', () => {
   it("is written only under the attempt's lease and after the recorded attempts", () => {
-    const transition = decide(
-      {
-        kind: 'request',
-        delivery: aDelivery({ attempts: [anAttempt()] }),
-        attempt: anAttempt({ number: 2, outcome: 'delivered' }),
-        reply: replied(200),
-        version: undefined,
-        policy: aBarePolicy(),
-        owner: OWNER,
-        retryLease: undefined,
-        schedulerThresholdSeconds: 90,
-        retryAfterCapMs: 0,
-      },
-      { now, retentionMs: DAY_MS },
+    const transition = decided(
+      { number: 2, outcome: 'delivered' },
+      { delivery: { attempts: [anAttempt()] } },
     );
     expect(transition.expect).toEqual({ kind: 'leased', recorded: 1, owner: OWNER });
   });
@@ -173,17 +163,14 @@ describe('the result of an attempt', () => {
     });
   });
 
-  it('respects the Retry-After of the subscriber, up to the cap', () => {
-    const expectDue = (retryAfter: string, dueAt: number): void => {
-      const reply = replied(503, retryAfter);
-      expect(decidedChange({ outcome: 'failed' }, { policy: delayed, reply })).toMatchObject({
-        next: { dueAt },
-      });
-    };
-    expectDue('5', SOME_TIME + 10_100);
-    expectDue('30', SOME_TIME + 30_100);
-    expectDue('3600', SOME_TIME + 60_100);
-    expectDue('soon', SOME_TIME + 10_100);
+  it.each([
+    ['5', 10_100],
+    ['30', 30_100],
+    ['3600', 60_100],
+    ['soon', 10_100],
+  ])('respects the Retry-After of the subscriber, up to the cap: %s', (retryAfter, dueMs) => {
+    const change = decidedChange({ outcome: 'failed' }, { policy: delayed, reply: replied(503, retryAfter) });
+    expect(change).toMatchObject({ next: { dueAt: SOME_TIME + dueMs } });
   });
 
   it('removes the slot that the attempt used', () => {

@@ -44,6 +44,9 @@ const matching = (pattern: RegExp): unknown => expect.stringMatching(pattern);
 
 const next = { number: 2, phase: 'backoff', dueAt: SOME_TIME, by: 'scheduler' } as const;
 const slot = { at: SOME_TIME + 9 };
+const throttled = { ...slot, reason: 'receiver_throttled' } as const;
+const held = { ...slot, reason: 'circuit_open' } as const;
+const lease = { owner: 'me', until: 1 };
 
 describe('a delivery explains', () => {
   it.each<[string, DeliveryFields, string]>([
@@ -54,29 +57,15 @@ describe('a delivery explains', () => {
     ['a retry to come', { status: 'retrying', next }, 'retrying'],
     ['a first attempt that waits for its slot', { status: 'pending', next, slot }, 'rate_limited'],
     ['a retry that waits for its slot', { status: 'retrying', next, slot }, 'rate_limited'],
-    ...(['receiver_throttled', 'circuit_open'] as const).map(
-      (reason) =>
-        [`a wait: ${reason}`, { status: 'retrying', next, slot: { ...slot, reason } }, reason] satisfies [
-          string,
-          DeliveryFields,
-          string,
-        ],
-    ),
-    [
-      'an attempt in its slot',
-      { status: 'pending', next, slot, lease: { owner: 'me', until: 1 } },
-      'pending',
-    ],
+    ['a wait for a slowed receiver', { status: 'retrying', next, slot: throttled }, 'receiver_throttled'],
+    ['a wait for a receiver that is down', { status: 'retrying', next, slot: held }, 'circuit_open'],
+    ['an attempt in its slot', { status: 'pending', next, slot, lease }, 'pending'],
     ['a manual cancellation', { status: 'cancelled', reason: 'manual' }, 'cancelled'],
     ['an erased body', { status: 'cancelled', reason: 'body_erased' }, 'cancelled'],
     ['a disabled subscription', { status: 'cancelled', reason: 'disabled' }, 'disabled'],
     ['a deleted subscription', { status: 'cancelled', reason: 'subscription_deleted' }, 'deleted'],
     ['an expired subscription', { status: 'cancelled', reason: 'subscription_expired' }, 'expired'],
-    [
-      'an unconfirmed subscription',
-      { status: 'cancelled', reason: 'subscription_unconfirmed' },
-      'unconfirmed',
-    ],
+    ['no confirmation', { status: 'cancelled', reason: 'subscription_unconfirmed' }, 'unconfirmed'],
   ])('%s with certainty', (_what, delivery, verdict) => {
     expect(ofDelivery(delivery)).toEqual({ verdict, certain: true });
   });

@@ -243,6 +243,8 @@ describe('the subscriptions of a message', () => {
   const acceptance = { acceptedAt: 1000, listedAt: 990 };
   const heavy = JSON.stringify({ total: 5, ...listOf(120_000, () => ({ b: 1 })) });
   const asking = (id: string, filter: unknown): Subscription => aSubscription({ id, options: { filter } });
+  const matched = (list: readonly Subscription[], data = heavy) =>
+    matchSubscriptions(list, matchContentOf({ data }), acceptance);
   const idsOf = (list: readonly { id: string }[]): string[] => list.map(({ id }) => id);
 
   it('match and are reported if their filter is too expensive to evaluate', () => {
@@ -251,11 +253,7 @@ describe('the subscriptions of a message', () => {
       asking('no', { total: [6] }),
       asking('yes', { total: [5] }),
     ];
-    const { matching, filtered, undecided } = matchSubscriptions(
-      list,
-      matchContentOf({ data: heavy }),
-      acceptance,
-    );
+    const { matching, filtered, undecided } = matched(list);
     expect(idsOf(matching)).toEqual(['costly', 'yes']);
     expect(idsOf(undecided)).toEqual(['costly']);
     expect(filtered).toBe(1);
@@ -263,8 +261,7 @@ describe('the subscriptions of a message', () => {
 
   it('are the same on every repeat', () => {
     const list = Array.from({ length: 12 }, (_, index) => asking(`s-${index}`, alternatives));
-    const judge = () => matchSubscriptions(list, matchContentOf({ data: heavy }), acceptance);
-    expect(judge()).toEqual(judge());
+    expect(matched(list)).toEqual(matched(list));
   });
 
   it('share a step budget, and cheap filters are decided even when it is used up', () => {
@@ -273,7 +270,7 @@ describe('the subscriptions of a message', () => {
     const filter = { a: { b: [2] } };
     const costly = Array.from({ length: 40 }, (_, index) => asking(`costly-${index}`, filter));
     const list = [...costly, asking('no', { total: [6] })];
-    const { undecided, filtered } = matchSubscriptions(list, matchContentOf({ data }), acceptance);
+    const { undecided, filtered } = matched(list, data);
     const decided = Math.floor(SHARED_LIMIT / (180_001 - OWN));
     expect(idsOf(undecided)).toEqual(idsOf(costly.slice(decided)));
     expect(filtered).toBe(decided + 1);
