@@ -4,12 +4,12 @@ import { DEFAULT_RETRY_POLICY, type RetryPolicy } from '../../../shared/domain/r
 import {
   type Backoff,
   backoffDelays,
+  jitteredDelay,
   meanSeconds,
   retrySchedule,
   totalSeconds,
 } from '../../../shared/domain/retry/schedule.ts';
 import type { BackoffFunction, Jitter } from '../../../shared/domain/retry/vocabulary.ts';
-import { jitteredDelay } from '../../../shared/domain/retry/schedule.ts';
 
 const SERIES: BackoffFunction[] = ['linear', 'arithmetic', 'geometric', 'exponential'];
 const ALL: BackoffFunction[] = [...SERIES, 'capped_exponential'];
@@ -207,12 +207,10 @@ describe('retry schedule', () => {
   });
 
   it('passes the exponent to capped_exponential', () => {
-    const capped = policy({
-      retry_backoff_function: 'capped_exponential',
-      backoff_exponent: 3,
-      backoff_retries: 3,
-    });
-    const backoff = retrySchedule(capped).filter(({ phase }) => phase === 'backoff');
+    const series = { retry_backoff_function: 'capped_exponential', backoff_exponent: 3 } as const;
+    const backoff = retrySchedule(policy({ ...series, backoff_retries: 3 })).filter(
+      ({ phase }) => phase === 'backoff',
+    );
     expect(backoff.map(({ delaySeconds }) => delaySeconds)).toEqual([5, 15, 30]);
   });
 

@@ -243,12 +243,7 @@ describe('what a receiver answers by pull', () => {
         next: { number: 2, phase: 'pre_backoff', dueAt: SOME_TIME + 10_100, by: 'pull' },
       },
     ],
-    [
-      'exhausts it after the last failure',
-      'failed',
-      {},
-      { status: 'exhausted', reason: 'retries_exhausted' },
-    ],
+    ['exhausts it after the last', 'failed', {}, { status: 'exhausted', reason: 'retries_exhausted' }],
   ] as const)('%s', (_what, outcome, policy, change) => {
     const delivery = aDelivery({ status: 'pending', attempts: [], lease });
     const attempt = anAttempt({ startedAt: SOME_TIME, durationMs: 100, outcome });
@@ -266,11 +261,7 @@ describe('what deliver does with a delivery that its subscriber fetches', () => 
     ['nothing without a record', undefined, 'none'],
     ['nothing while it waits', aDelivery({ next: pulled }), 'none'],
     ['nothing while it is held', aDelivery({ next: pulled, lease: { ...held, until: NOW + 1 } }), 'none'],
-    [
-      'records the failure from the exact end of its lease',
-      aDelivery({ next: pulled, lease: held }),
-      'lapsed',
-    ],
+    ['records a failure from the exact end of its lease', aDelivery({ next: pulled, lease: held }), 'lapsed'],
     ['lets it wait when it is woken', aDelivery({ next }), 'await'],
     ['nothing after its end', aDelivery({ status: 'delivered' }), 'none'],
     [

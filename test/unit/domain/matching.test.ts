@@ -126,10 +126,8 @@ describe('changed options', () => {
   it('keep an empty previous selection, which matches all messages', () => {
     const after = withOptions(aSubscription(), { event_types: ['x'] }, 991);
     expect(after.previousSelection).toEqual({ until: 991 });
-    expect(matchSubscriptions([after], content, acceptance)).toMatchObject({
-      matching: [after],
-      filtered: 0,
-    });
+    const all = { matching: [after], filtered: 0 };
+    expect(matchSubscriptions([after], content, acceptance)).toMatchObject(all);
   });
 
   it('with the same selection keep the previous one', () => {
@@ -213,11 +211,8 @@ describe('the steps of a filter', () => {
   it('may all be used: a decision with the last step counts', () => {
     const data = listOf(7, () => ({ b: 2 }));
     expect(judged({ a: { b: [1] } }, data, 15)).toEqual({ mismatch: 'a.b', steps: 15, isUndecided: false });
-    expect(judged({ a: { b: [1] } }, data, 14)).toEqual({
-      mismatch: undefined,
-      steps: 14,
-      isUndecided: true,
-    });
+    const undecided = { mismatch: undefined, steps: 14, isUndecided: true };
+    expect(judged({ a: { b: [1] } }, data, 14)).toEqual(undecided);
   });
 
   it('do not change a mismatch found before they run out', () => {

@@ -270,11 +270,8 @@ describe('a replaced secret', () => {
   });
 
   it('ends at once with a grace of 0', () => {
-    expect(rotated([{ sealed: 'old' }], 'new', NOW, 0)).toEqual({
-      kind: 'rotated',
-      secrets: [{ sealed: 'new' }],
-      previousExpiresAt: NOW,
-    });
+    const ended = { kind: 'rotated', secrets: [{ sealed: 'new' }], previousExpiresAt: NOW };
+    expect(rotated([{ sealed: 'old' }], 'new', NOW, 0)).toEqual(ended);
   });
 
   it('keeps its end if the next grace is longer, and ends earlier if that is shorter', () => {
