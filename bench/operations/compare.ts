@@ -9,6 +9,9 @@ import { Problem } from '../../local/install/problem.mjs';
 import { meanOf, sumOf } from '../harness/figures.ts';
 import { groupsOf, keptOf, requestsOf, type Load } from './loads.ts';
 
+/** Bytes of START, END and REPORT, which the local AWS writes for each invocation, and AWS for those that fail. */
+const LINES_OF_LAMBDA = 336;
+
 /** How far the plan may be from the counts, and from how many on: a single refused write is no fault. */
 const TOLERANCE = 0.1;
 const LEAST = 10;
@@ -45,7 +48,7 @@ export function compare(load: Load, entries: readonly CallLogEntry[], endpoints:
   const units = calls.map(unitsOfCall);
   const total = (what: keyof CallUnits): number => sumOf(units, (one) => one[what] ?? 0);
   const polled = sumOf(runs, ({ recordBytes }) => unitsOf(recordBytes, REQUEST_UNIT) + 1);
-  const logged = sumOf(runs, ({ logBytes }) => logBytes);
+  const logged = sumOf(runs, ({ logBytes }) => logBytes - LINES_OF_LAMBDA);
   const busyMs = sumOf(runs, (run) => run.cpuMs ?? Number.NaN);
   const called = calls.filter(({ service }) => service !== 'kms').length;
   const compared = (what: string, plan: number, counted: number): Compared => {
