@@ -231,27 +231,6 @@ it('contradictory deliveries, changes and results do not compile', () => {
   expect([...all, exhausts, retries, unmoved, ends, answer, fault, forbidden]).toHaveLength(13);
 });
 
-describe('what a receiver answers by pull', () => {
-  it.each([
-    ['ends the delivery by a success', 'delivered', delayed, { status: 'delivered', lease: null }],
-    [
-      'lets it be received again as its policy says, after a failure',
-      'failed',
-      delayed,
-      {
-        status: 'retrying',
-        next: { number: 2, phase: 'pre_backoff', dueAt: SOME_TIME + 10_100, by: 'pull' },
-      },
-    ],
-    ['exhausts it after the last', 'failed', {}, { status: 'exhausted', reason: 'retries_exhausted' }],
-  ] as const)('%s', (_what, outcome, policy, change) => {
-    const delivery = aDelivery({ status: 'pending', attempts: [], lease });
-    const attempt = anAttempt({ startedAt: SOME_TIME, durationMs: 100, outcome });
-    const attempted = { kind: 'pull', delivery, attempt, policy: aBarePolicy(policy), owner: OWNER } as const;
-    expect(decide(attempted, { now, retentionMs: DAY_MS }).change).toMatchObject(change);
-  });
-});
-
 describe('what deliver does with a delivery that its subscriber fetches', () => {
   const NOW = SOME_TIME + 60_000;
   const pulled = { ...next, by: 'pull' } as const;
