@@ -13,16 +13,13 @@ import {
   type Counted,
   type Quantities,
 } from './quantities.ts';
-import type { Group, Work } from './work.ts';
+import { FULL_BATCH, type Group, type Work } from './work.ts';
 
 /** Bytes that DynamoDB adds to each stored item and index entry (developer guide, "Item sizes"). */
 const STORED_OVERHEAD = 100;
 
 /** Bytes of a response that a delivery's record keeps (shared/adapters/http/exchange.ts). */
 const MAX_KEPT_OF_ANSWER = 256;
-
-/** Maximum messages per SQS batch. */
-export const FULL_BATCH = 10;
 
 /** Memory size at which a function has a full vCPU (Lambda developer guide, "Memory"). */
 const MEGABYTES_OF_ONE_PROCESSOR = 1769;
@@ -38,7 +35,7 @@ export type Operations = ReturnType<typeof operationsOf>;
 /** The operations that AWS counts for some work: what each event takes, times the number of its occurrences. */
 export function operationsOf(work: Work) {
   const { plan, seconds, messages, batches, groups, kept } = work;
-  const { fanOut, payloadBytes, answerBytes, recordsPerChunk, statisticsPerInvocation } = plan;
+  const { fanOut, payloadBytes, answerBytes, recordsPerChunk } = plan;
   const { chunks, members, singles } = jobsOf(work);
   const jobs = chunks + singles;
   const [inBucket, isPutWhenFailing] = [payloadBytes > MAX_BODY_IN_JOB, payloadBytes > MAX_BODY_ON_RECORD];
@@ -91,8 +88,6 @@ export function operationsOf(work: Work) {
     dispatch: messages / batches.ingress,
     deliver: firstRuns + retryRecords / batches.retry,
   };
-  // Each is a call, and one write unit: the item of a minute is under 1 KB.
-  const statistics = (runs.dispatch + runs.deliver) * statisticsPerInvocation;
   const ofChunk = (bytes: (members: number) => number): number =>
     chunks === 0 ? 0 : bytes(members / chunks);
   const snippets = (members: number): number => members * Math.min(answerBytes, MAX_SNIPPET_BYTES);
@@ -128,16 +123,27 @@ export function operationsOf(work: Work) {
     dispatch: dispatched('cpu') + runs.dispatch * invocation.dispatch.cpu,
     deliver: all('cpu') - dispatched('cpu') + runs.deliver * invocation.deliver.cpu,
   };
-  const secondsOf = (name: 'dispatch' | 'deliver', reads = 0): number => {
-    const calls = waits[name] + runs[name] * statisticsPerInvocation + reads;
-    const computed = durationOf(invocation[name].megabytes, cpuMs[name], calls);
+  const secondsOf = (name: 'dispatch' | 'deliver', moreCalls = 0): number => {
+    const computed = durationOf(invocation[name].megabytes, cpuMs[name], waits[name] + moreCalls);
     return name === 'deliver' ? computed + subscribersMs / 1000 : computed;
   };
-
-  // An instance reads the list of a queue and a subscription at most once in cacheSeconds.
   const instancesOf = (name: 'dispatch' | 'deliver'): number =>
     Math.max(1, Math.ceil((secondsOf(name) * plan.peakFactor) / seconds));
   const queues = Math.max(1, plan.subscriptions / fanOut);
+
+  // Each is a call, and one write unit: the item of a minute is under 1 KB. An invocation writes the counters of its
+  // queues; an instance writes those of a queue at most once a second (shared/steps/counting-journal.ts).
+  const statisticsOf = (name: 'dispatch' | 'deliver', batch: number): number =>
+    plan.statisticsPerInvocation === undefined
+      ? Math.min(runs[name] * Math.min(batch, queues), instancesOf(name) * queues * seconds)
+      : runs[name] * plan.statisticsPerInvocation;
+  const [countedByDispatch, countedByDeliver] = [
+    statisticsOf('dispatch', batches.ingress),
+    statisticsOf('deliver', batches.delivery),
+  ];
+  const statistics = countedByDispatch + countedByDeliver;
+
+  // An instance reads the list of a queue and a subscription at most once in cacheSeconds.
   const cached = (name: 'dispatch' | 'deliver', reads: number, items: number): number =>
     plan.cacheSeconds === 0
       ? reads
@@ -200,7 +206,10 @@ export function operationsOf(work: Work) {
       subscriptionReads +
       statistics,
     /** Of all invocations. The queue and the subscriptions are read in parallel. */
-    seconds: { dispatch: secondsOf('dispatch', listReads), deliver: secondsOf('deliver', queueReads) },
+    seconds: {
+      dispatch: secondsOf('dispatch', countedByDispatch + listReads),
+      deliver: secondsOf('deliver', countedByDeliver + queueReads),
+    },
     /** Bytes of items that stay until they expire; a message also has an index entry. */
     storedBytes:
       messages * (itemBytes.message + 2 * STORED_OVERHEAD) +

@@ -7,10 +7,10 @@ import {
 } from '../../../shared/domain/retry/policy.ts';
 import { functionSettings } from '../../../shared/config/settings.ts';
 import { durationOf, wholeNumberOf } from '../../options/arguments.ts';
-import type { Plan } from './work.ts';
+import { FULL_BATCH, SECONDS_A_DAY, type Plan } from './work.ts';
 
 type Unlike = 'failingSeconds' | 'thresholdSeconds' | 'policy' | 'cacheSeconds';
-type Defaulted = 'subscriptions' | 'failedAttemptMs';
+type Defaulted = 'subscriptions' | 'messagesPerBatch' | 'statisticsPerInvocation' | 'failedAttemptMs';
 
 export type LoadOptions = Omit<Plan, Unlike | Defaulted> &
   Partial<Pick<Plan, Defaulted>> & { failingFor: number; schedulerThreshold: number };
@@ -59,11 +59,14 @@ export function addPlanOptions(command: Command): Command {
     )
     .option(
       '--statistics-per-invocation <N>',
-      'writes of queue statistics per invocation: under 1 if an instance has several a second, 0 with queueStatistics=false',
+      'writes of queue statistics per invocation, 0 with queueStatistics=false (default: by the load)',
       writesOf,
-      1,
     )
-    .option('--messages-per-batch <N>', 'messages per Lambda batch, 1 to 10', batchOf, 1)
+    .option(
+      '--messages-per-batch <N>',
+      'messages per Lambda batch, 1 to 10 (default: those that come within the batch window)',
+      batchOf,
+    )
     .option('--batch-window-seconds <S>', 'the setting batchWindowSeconds', wholeNumberOf(0, 60), 0)
     .option('--attempt-ms <MS>', 'response time of a subscriber in ms', wholeNumberOf(1, 30_000), 100)
     .option(
@@ -88,7 +91,7 @@ export function addPlanOptions(command: Command): Command {
     .option('--prices <FILE>', 'use the prices in this file instead of the built-in ones; - for stdin')
     .option(
       '--json',
-      'print JSON: plan, operations (per day), bill, fullBatches, peers, peaks, gathering, outage',
+      'print JSON: plan, operations (per day), bill, tables, fullBatches, peers, peaks, gathering, outage',
     );
 }
 
@@ -98,6 +101,8 @@ export function planOf(
 ): Plan {
   return {
     subscriptions: load.fanOut,
+    statisticsPerInvocation: undefined,
+    messagesPerBatch: gatheredIn(load.messagesPerDay, load.batchWindowSeconds),
     failedAttemptMs: load.attemptMs,
     ...load,
     failingSeconds: failingFor,
@@ -105,6 +110,15 @@ export function planOf(
     policy: completeRetryPolicy(policy, DEFAULT_RETRY_POLICY).policy,
     cacheSeconds: functionSettings.subscriptionCacheSeconds.default,
   };
+}
+
+/** Pollers that Lambda begins with for each queue (developer guide, "Configuring scaling behavior for SQS"). */
+const POLLERS = 5;
+
+/** A poller that has a message waits for the window, and takes those that come meanwhile. Assumed: all get as many. */
+function gatheredIn(messagesPerDay: number, batchWindowSeconds: number): number {
+  const perPoller = messagesPerDay / SECONDS_A_DAY / POLLERS;
+  return Math.min(FULL_BATCH, 1 + perPoller * batchWindowSeconds);
 }
 
 function numberOf(rule: string, isAllowed: (value: number) => boolean) {

@@ -46,27 +46,12 @@ export function peaksOf(plan: Plan, operations: Operations) {
     ['schedule_invocation_rate', schedules, 1_000, 'EventBridge Scheduler, invocations throttle limit'],
     ['lambda_concurrency', dispatch + deliver, 1_000, 'Lambda, concurrent executions'],
     ['dispatch_concurrency', dispatch, 50, 'the setting dispatchConcurrency'],
-    [
-      'deliver_concurrency',
-      deliver,
-      100,
-      'the settings deliverConcurrency (first attempts) and retryConcurrency (retries)',
-    ],
+    ['deliver_concurrency', deliver, 100, 'the settings deliverConcurrency and retryConcurrency'],
     ['table_write_rate', writes, 40_000, 'DynamoDB, table-level write throughput'],
     ['table_read_rate', reads, 40_000, 'DynamoDB, table-level read throughput'],
-    [
-      'new_table_write_rate',
-      writes,
-      4_000,
-      'the warm throughput of the table beforehand; after a day it adapts automatically',
-    ],
+    ['new_table_write_rate', writes, 4_000, 'the warm throughput of the table for its first day'],
     ['index_partition_write_rate', listed, 1_000],
-    [
-      'in_flight_messages',
-      deliver * plan.messagesPerBatch,
-      120_000,
-      'SQS, in-flight messages of a standard queue',
-    ],
+    ['in_flight_messages', deliver * plan.messagesPerBatch, 120_000, 'SQS, in-flight messages of a queue'],
   ];
   return peaks.map(([what, needed, quota, raise]) => ({ what, needed, quota, raise }));
 }

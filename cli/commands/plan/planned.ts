@@ -1,10 +1,11 @@
 import type { RetryMechanism } from '../../../shared/domain/delivery/wake-up-plan.ts';
-import { billOf, peersOf, type Bill } from './bill.ts';
-import { FULL_BATCH, jobsOf, operationsOf } from './operations.ts';
+import { billOf, peersOf, tableCosts } from './bill.ts';
+import { operationsOf } from './operations.ts';
 import { peaksOf } from './peaks.ts';
 import type { RegionPrices } from './prices.ts';
 import {
   DAYS_A_MONTH,
+  FULL_BATCH,
   plannedRetries,
   SECONDS_A_DAY,
   workOfDay,
@@ -21,14 +22,16 @@ export type PlanResult = ReturnType<typeof computePlan>;
 
 /** The result that the command prints. Operations are per day, bills per month. */
 export function computePlan(plan: Plan, prices: RegionPrices, outage?: Outage) {
-  const billFor = (of: Plan): Bill => billOf(of, operationsOf(workOfDay(of)), prices);
+  const full = { ...plan, messagesPerBatch: FULL_BATCH };
   const operations = operationsOf(workOfDay(plan));
+  const bill = billOf(plan, operations, prices);
   return {
     plan,
     operations,
-    bill: billFor(plan),
+    bill,
+    tables: tableCosts(bill, plan),
     // The real cost lies between these two bills.
-    fullBatches: billFor({ ...plan, messagesPerBatch: FULL_BATCH }),
+    fullBatches: billOf(full, operationsOf(workOfDay(full)), prices),
     peers: peersOf(plan, prices),
     peaks: peaksOf(plan, operations),
     ...(plan.batchWindowSeconds === 0 ? {} : { gathering: gatheringOf(plan) }),
@@ -42,18 +45,12 @@ export function computePlan(plan: Plan, prices: RegionPrices, outage?: Outage) {
  */
 const QUIET_WAIT_SECONDS = 20;
 
-/**
- * The longest wait of a first attempt for batches, in seconds: first as a message, then as a job. Retries do not wait.
- */
-function gatheringOf(plan: Plan): { messageSeconds: number; jobSeconds: number; isQuiet: boolean } {
-  const { messagesPerDay, batchWindowSeconds: window } = plan;
-  const { chunks, singles } = jobsOf(workOfDay(plan));
-  const isQuiet = (aDay: number): boolean => (aDay / SECONDS_A_DAY) * QUIET_WAIT_SECONDS < FULL_BATCH;
-  const secondsOf = (aDay: number): number => (isQuiet(aDay) ? Math.max(window, QUIET_WAIT_SECONDS) : window);
+/** The longest wait for a batch, in seconds: of a message, and of its job again. Retries do not wait. */
+function gatheringOf({ messagesPerDay, batchWindowSeconds }: Plan): { seconds: number; isQuiet: boolean } {
+  const isQuiet = (messagesPerDay / SECONDS_A_DAY) * QUIET_WAIT_SECONDS < FULL_BATCH;
   return {
-    messageSeconds: secondsOf(messagesPerDay),
-    jobSeconds: secondsOf(messagesPerDay * (chunks + singles)),
-    isQuiet: isQuiet(messagesPerDay),
+    seconds: isQuiet ? Math.max(batchWindowSeconds, QUIET_WAIT_SECONDS) : batchWindowSeconds,
+    isQuiet,
   };
 }
 

@@ -22,6 +22,11 @@ export function planText(result: PlanResult, sources: Sources): string {
     '',
     ...comparison(result),
     '',
+    ...tableLines(
+      ['DynamoDB tables, per month', right('USD')],
+      result.tables.map(({ choice, usd }) => [choice, dollars(usd)]),
+    ),
+    '',
     ...needs(result.peaks, result.plan.peakFactor),
     ...(result.gathering === undefined ? [] : ['', ...gathering(result.plan, result.gathering)]),
     ...(result.outage === undefined ? [] : ['', ...outage(result.outage)]),
@@ -108,10 +113,10 @@ function needs(peaks: readonly Peak[], peakFactor: number): string[] {
 
 function gathering(
   { messagesPerDay, batchWindowSeconds }: PlanResult['plan'],
-  { messageSeconds, jobSeconds, isQuiet }: NonNullable<PlanResult['gathering']>,
+  { seconds, isQuiet }: NonNullable<PlanResult['gathering']>,
 ): string[] {
   return [
-    `With a batch window of ${batchWindowSeconds} s, a first attempt waits up to ${messageSeconds + jobSeconds} s for full batches: ${messageSeconds} s as a message, ${jobSeconds} s as a job. Retries do not wait.`,
+    `With a batch window of ${batchWindowSeconds} s, a first attempt waits up to ${2 * seconds} s for full batches: ${seconds} s as a message, and again as a job. Retries do not wait.`,
     ...(isQuiet
       ? [
           `Warning: at ${counted(messagesPerDay, 'message')} per day, Lambda may wait 20 s for each batch, even with a shorter window. With batchWindowSeconds 0 it does not wait.`,

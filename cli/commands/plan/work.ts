@@ -6,6 +6,9 @@ import { retrySchedule } from '../../../shared/domain/retry/schedule.ts';
 export const DAYS_A_MONTH = 365 / 12;
 export const SECONDS_A_DAY = 86_400;
 
+/** Maximum messages per SQS batch. */
+export const FULL_BATCH = 10;
+
 /** The load and its assumptions; options.ts describes each field. */
 export type Plan = {
   messagesPerDay: number;
@@ -18,7 +21,8 @@ export type Plan = {
   payloadBytes: number;
   firstAttemptsPerJob: number;
   recordsPerChunk: number;
-  statisticsPerInvocation: number;
+  /** Undefined: as many as follow from the load. */
+  statisticsPerInvocation: number | undefined;
   messagesPerBatch: number;
   batchWindowSeconds: number;
   /** The setting subscriptionCacheSeconds. */
@@ -109,8 +113,9 @@ export function worksOfOutage(plan: Plan, seconds: number, share: number): { out
 }
 
 function workOf(plan: Plan, seconds: number, kept: number, groups: readonly Group[]): Work {
-  const { messagesPerBatch: batch, messagesPerDay } = plan;
-  const batches = { ingress: batch, delivery: batch, retry: batch };
+  const { messagesPerBatch: batch, messagesPerDay, batchWindowSeconds } = plan;
+  // The retry queue has no window.
+  const batches = { ingress: batch, delivery: batch, retry: batchWindowSeconds > 0 ? 1 : batch };
   return { plan, seconds, messages: (messagesPerDay * seconds) / SECONDS_A_DAY, batches, groups, kept };
 }
 

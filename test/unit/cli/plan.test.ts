@@ -68,21 +68,29 @@ describe('posthaste plan', () => {
       (await plan('--messages-per-day', `${messagesPerDay}`, '--batch-window-seconds', `${window}`, ...args))
         .stdout;
     expect(await of(10_000_000, 5)).toContain(
-      'waits up to 10 s for full batches: 5 s as a message, 5 s as a job',
+      'waits up to 10 s for full batches: 5 s as a message, and again',
     );
     expect(await of(10_000_000, 5)).not.toContain('Warning');
-    expect(await of(1000, 1)).toContain(
-      'waits up to 40 s for full batches: 20 s as a message, 20 s as a job',
-    );
+    expect(await of(1000, 1)).toContain('waits up to 40 s for full batches');
     expect(await of(1000, 1)).toContain('Warning: at 1,000 messages per day, Lambda may wait 20 s');
     expect(await of(1000, 60)).toContain('waits up to 120 s for full batches');
-    // Ten messages in 20 s are 43,200 per day. With a high fan-out there are more jobs than messages.
+    // Ten messages in 20 s are 43,200 per day.
     expect(await of(43_199, 1)).toContain('waits up to 40 s');
     expect(await of(43_200, 1)).toContain('waits up to 2 s');
-    expect(await of(43_199, 1, '--fan-out', '100')).toContain('20 s as a message, 1 s as a job');
     expect(await of(1000, 0)).not.toContain('a batch window');
     expect(JSON.parse(await of(1000, 1, '--json'))).toMatchObject({
-      gathering: { messageSeconds: 20, jobSeconds: 20, isQuiet: true },
+      gathering: { seconds: 20, isQuiet: true },
+    });
+  });
+
+  it('expects in a batch what comes to one of five pollers within the window', async () => {
+    const of = async (...args: string[]) =>
+      result.parse(JSON.parse((await plan('--messages-per-day', '864000', '--json', ...args)).stdout)).plan;
+    expect(await of()).toMatchObject({ messagesPerBatch: 1 });
+    expect(await of('--batch-window-seconds', '2')).toMatchObject({ messagesPerBatch: 5 });
+    expect(await of('--batch-window-seconds', '9')).toMatchObject({ messagesPerBatch: 10 });
+    expect(await of('--batch-window-seconds', '2', '--messages-per-batch', '3')).toMatchObject({
+      messagesPerBatch: 3,
     });
   });
 

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Bill, billOf, peersOf } from '../../../cli/commands/plan/bill.ts';
+import { type Bill, billOf, peersOf, tableCosts } from '../../../cli/commands/plan/bill.ts';
 import { jobsOf, type Operations, operationsOf } from '../../../cli/commands/plan/operations.ts';
 import { peaksOf } from '../../../cli/commands/plan/peaks.ts';
 import { type Outage, outageOf } from '../../../cli/commands/plan/planned.ts';
@@ -381,6 +381,19 @@ describe('the operations of a plan', () => {
     expect(added(({ awsCalls }) => awsCalls)).toBeCloseTo(0.1, 6);
   });
 
+  it('write queue statistics with each invocation, and at most once for a queue in a second and instance', () => {
+    const written = (given: Partial<Plan>): number => {
+      const one = { ...plain, peakFactor: 1, ...given };
+      const units = (statisticsPerInvocation?: number): number =>
+        operations({ ...one, statisticsPerInvocation }).writeUnits;
+      return units() - units(0);
+    };
+    expect(written({ messagesPerDay: 10_000 })).toBeCloseTo(20_000, 6);
+    // An instance of dispatch and two of deliver.
+    expect(written({})).toBeCloseTo(3 * 86_400, 6);
+    expect(written({ messagesPerDay: 10_000, messagesPerBatch: 10, subscriptions: 4 })).toBeCloseTo(8_000, 6);
+  });
+
   it('read lists, queues and subscriptions at most once in the time of the cache and instance', () => {
     const reads = (given: Partial<Plan>): number =>
       operations({ ...plain, messagesPerDay: 100_000, peakFactor: 1, cacheSeconds: 5, ...given }).readUnits;
@@ -459,4 +472,16 @@ describe('the failures of a delivery', () => {
     expect(failuresWithin(retries, 1e6)).toEqual({ failures: 20, exhausted: true });
     expect(failuresWithin([], 0)).toEqual({ failures: 1, exhausted: true });
   });
+});
+
+it('provisioned tables are cheaper for even traffic, and dearer for a peak of four times the average', () => {
+  const costs = (peakFactor: number): number[] => {
+    const plan = { ...plain, peakFactor };
+    return tableCosts(bill(plan), plan).map(({ usd }) => usd);
+  };
+  const [deployed = 0, withoutRecovery = 0, , even = 0] = costs(1);
+  const [, , , uneven = 0] = costs(4);
+  expect(deployed - withoutRecovery).toBeCloseTo(7.7, 0);
+  expect(even).toBeLessThan(deployed);
+  expect(uneven).toBeGreaterThan(deployed);
 });
