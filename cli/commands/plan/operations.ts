@@ -194,7 +194,6 @@ export function operationsOf(work: Work) {
     bytesOut: attempts * (payloadBytes + envelopeBytes.request),
     attempts,
     failedAttempts,
-    cpuMs,
     /** Without those to KMS. */
     awsCalls:
       all('calls') +

@@ -28,30 +28,34 @@ export type Quantities = Partial<Record<Counted, number>>;
  */
 const WOKEN = { recordWrites: 2, messageReads: 1, writes: 2, reads: 0.9, wakeUps: 1 } as const;
 
-/** What each event takes, rounded to what is meant. `npm run bench:operations` compares the sums with counts. */
+/**
+ * What each event takes, rounded to what is meant. `npm run bench:operations` compares the sums with counts. Processor
+ * time is that of an instance which has served some thousand invocations (`npm run bench:deliver`; of a failure by its
+ * calls). The first hundred take three times as much.
+ */
 export const quantities = {
   // dispatch writes the record and its entry in the index by hour, and a line of the log. Jobs are counted as sends.
-  message: { writes: 2, calls: 1, log: 292, cpu: 6.3 },
+  message: { writes: 2, calls: 1, log: 292, cpu: 0.9 },
   // A job of a single delivery or of a chunk is built and joined with others.
-  job: { cpu: 0.3 },
+  job: { cpu: 0.1 },
   // The claim, and the result with the end of its pending steps. The line of its success may be shared (`firstLines`).
-  single: { recordWrites: 2, calls: 2, cpu: 6.7 },
+  single: { recordWrites: 2, calls: 2, cpu: 1.8 },
   // Its claim and its results are counted by the size of its item.
-  chunk: { cpu: 3.4 },
+  chunk: { cpu: 1.5 },
   // A request, recorded with those of the others.
-  member: { cpu: 1.3 },
+  member: { cpu: 0.3 },
   // Beside `single`: four entries of indexes (listings and overdue deliveries) and every other time the subscription's
   // health; the message is read, and its body kept.
-  firstFailure: { messageReads: 1, writes: 4.5, calls: 2.5, log: 464, cpu: 7.7 },
+  firstFailure: { messageReads: 1, writes: 4.5, calls: 2.5, log: 464, cpu: 2 },
   // The same and the attempt itself for a member, which leaves its chunk for a record and takes a write more.
   failedMember: { recordWrites: 1, messageReads: 1, writes: 5.5, reads: 0.5, calls: 4.5, log: 569, cpu: 2.5 },
   // A failure and the next attempt under the same lease: one write, two of the index of overdue deliveries, every other
   // time the subscription's health, and the subscription read again.
-  same_invocation: { recordWrites: 1, writes: 2.5, reads: 1.5, calls: 3, log: 674, cpu: 5.3 },
+  same_invocation: { recordWrites: 1, writes: 2.5, reads: 1.5, calls: 3, log: 674, cpu: 1.8 },
   // After its wake-up is sent. Scheduler sends it some 65 s early, and deliver sends it again with the remaining delay:
   // that invocation, charged apart, has most of the processor time.
-  sqs_delay: { ...WOKEN, calls: 5, log: 545, cpu: 5.6 },
-  scheduler: { ...WOKEN, schedules: 1, calls: 5.9, log: 485 },
+  sqs_delay: { ...WOKEN, calls: 5, log: 545, cpu: 3 },
+  scheduler: { ...WOKEN, schedules: 1, calls: 5.9, log: 485, cpu: 3 },
   // The status and its entries, the event, and a message in the undeliverable queue. Nine reads beyond those of the
   // retries were counted with the 19 of the default policy.
   exhaustion: { recordWrites: 1, writes: 1, reads: 9, sends: 1, events: 1, calls: 10 },
@@ -63,8 +67,8 @@ export const quantities = {
 
 /** The start of an invocation, its line of metrics in the log, and its memory. */
 export const invocation = {
-  dispatch: { log: 304, cpu: 4.3, megabytes: 512 },
-  deliver: { log: 504, cpu: 10.5, megabytes: 512 },
+  dispatch: { log: 304, cpu: 0.8, megabytes: 512 },
+  deliver: { log: 504, cpu: 0.8, megabytes: 512 },
   /** With nothing overdue: a read of each of the 8 shards, half a unit each. */
   reconcile: { log: 304, cpu: 15, megabytes: 256, reads: 4, calls: 8 },
 } as const;
