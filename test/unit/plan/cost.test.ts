@@ -474,7 +474,7 @@ describe('the failures of a delivery', () => {
   });
 });
 
-it('provisioned tables are cheaper for even traffic, and dearer for a peak of four times the average', () => {
+it('provisioned tables cost less with even traffic, and more with a peak of four times the average', () => {
   const costs = (peakFactor: number): number[] => {
     const plan = { ...plain, peakFactor };
     return tableCosts(bill(plan), plan).map(({ usd }) => usd);
