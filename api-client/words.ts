@@ -1,4 +1,5 @@
 import type { Books } from '../shared/domain/delivery/books.ts';
+import type { Status } from '../shared/domain/delivery/vocabulary.ts';
 import type { RedrivenQueue } from '../shared/domain/work-queues.ts';
 import type { SubscriptionView } from '../shared/wire/views/subscription.ts';
 
@@ -30,6 +31,16 @@ export const BOOKS_MEANINGS: Readonly<Record<keyof Books, string>> = {
   exhausted: 'failed after all retries',
   cancelled: 'cancelled manually, or because they could not be sent any more',
   pending: 'recorded and not ended yet',
+};
+
+/** What the statuses of a delivery mean. */
+export const STATUS_MEANINGS: Readonly<Record<Status, string>> = {
+  delivered: 'the subscriber accepted it',
+  retrying: 'attempts failed, and another one follows',
+  pending: 'the first attempt is still to come',
+  rejected: 'the subscriber refused it',
+  exhausted: 'all attempts failed',
+  cancelled: 'it was cancelled',
 };
 
 /** The dead-letter queues by their names in the health report. */

@@ -99,7 +99,7 @@ function readersOf(api: ApiClient) {
   const stateSince = async (ended: EndedDelivery): Promise<NoticeState> => {
     const view = await api.call(getDelivery, deliveryPath(ended)).catch(orElse(isMissing, undefined));
     const state = view === undefined ? 'not_on_record' : stateOf(view, ended);
-    const isToDo = state === 'rejected' || state === 'exhausted' || state === 'not_on_record';
+    const isToDo = state !== 'open' && !isSettled(state);
     return isToDo && (await subscriptionOf(ended)) === 'missing' ? 'subscription_deleted' : state;
   };
   return { subscriptionOf, stateSince };

@@ -3,7 +3,7 @@ import { dataIn, type MessageView, showMessage } from '../../../api-client/messa
 import { eraseBody, type Explained, explainMessage } from '../../../api-client/operations.ts';
 import { isNotFound } from '../../../api-client/refusal.ts';
 import { shortId } from '../../../api-client/subscription-labels.ts';
-import { counted, noneLeftText } from '../../../api-client/words.ts';
+import { counted, noneLeftText, STATUS_MEANINGS } from '../../../api-client/words.ts';
 import { commandText, shellWord } from '../../../local/command-name.ts';
 import { Problem } from '../../../local/install/problem.mjs';
 import type { ExplainVerdict } from '../../../shared/domain/delivery/vocabulary.ts';
@@ -171,12 +171,7 @@ function rowOf(explained: Explained, terminal: Terminal): string[] {
 }
 
 const MEANINGS: Record<ExplainVerdict, string> = {
-  delivered: 'the subscriber accepted it',
-  retrying: 'attempts failed, and another one follows',
-  pending: 'the first attempt is still to come',
-  rejected: 'the subscriber refused it',
-  exhausted: 'all attempts failed',
-  cancelled: 'it was cancelled',
+  ...STATUS_MEANINGS,
   rate_limited: `it waits ${WAITS.rate_limited}`,
   receiver_throttled: `it waits ${WAITS.receiver_throttled}`,
   circuit_open: `it waits ${WAITS.circuit_open}`,

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { TERMINAL_STATUSES } from '../../domain/delivery/vocabulary.ts';
 import { REDRIVEN_QUEUES } from '../../domain/work-queues.ts';
 import { timeView } from '../fields.ts';
 
@@ -56,7 +57,13 @@ export type ConsoleInfo = z.infer<typeof consoleInfoSchema>;
 export const SETTLED_NOTICES = ['delivered', 'cancelled', 'ended_again', 'subscription_deleted'] as const;
 
 /** What became of a delivery since its undeliverable notice. */
-const NOTICE_STATES = [...SETTLED_NOTICES, 'rejected', 'exhausted', 'open', 'not_on_record'] as const;
+const NOTICE_STATES = [
+  ...TERMINAL_STATUSES,
+  'ended_again',
+  'subscription_deleted',
+  'open',
+  'not_on_record',
+] as const;
 export type NoticeState = (typeof NOTICE_STATES)[number];
 
 /** A dead letter or an undeliverable notice, as `posthaste deadletters list` and the console show it. */
