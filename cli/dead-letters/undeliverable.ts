@@ -28,19 +28,9 @@ export function retryUndeliverable(
   const { stateSince, subscriptionOf } = readersOf(api);
   return inParallel(ended, SIDE_BY_SIDE, async (one): Promise<RedriveOutcome> => {
     const state = await stateSince(one);
-    switch (state) {
-      case 'not_on_record':
-        return { kind: 'refused', reason: state };
-      case 'delivered':
-      case 'cancelled':
-      case 'open':
-      case 'ended_again':
-      case 'subscription_deleted':
-        return { kind: 'settled', reason: state };
-      case 'rejected':
-      case 'exhausted':
-        return dryRun ? foreseen(await subscriptionOf(one)) : await retriedOne(api, one);
-    }
+    if (state === 'not_on_record') return { kind: 'refused', reason: state };
+    if (state === 'open' || isSettled(state)) return { kind: 'settled', reason: state };
+    return dryRun ? foreseen(await subscriptionOf(one)) : await retriedOne(api, one);
   });
 }
 
