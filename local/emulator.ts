@@ -17,7 +17,7 @@ export type EmulatorOptions = {
   folder: string;
   /** @default a free port */
   port?: number | undefined;
-  /** File for a log of every call of a function (call-log.ts). @default none */
+  /** File for a log of every call of a function (test/support/call-log.ts). @default none */
   callLog?: string | undefined;
   signal: AbortSignal;
 };

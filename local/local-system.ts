@@ -26,7 +26,7 @@ type LocalSystemOptions = {
   /** Command of a CDK app in the current folder, deployed in place of the built-in one. */
   app?: string | undefined;
   port?: number | undefined;
-  /** File for a log of every call of a function (call-log.ts). @default none */
+  /** File for a log of every call of a function (test/support/call-log.ts). @default none */
   callLog?: string;
   signal: AbortSignal;
 };

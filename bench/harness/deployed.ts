@@ -22,7 +22,7 @@ export type DeployedOptions = {
   folder: string;
   /** `apiAuthorization` is `none`. */
   settings: Settings;
-  /** A file for the calls of the functions (local/call-log.ts). @default none */
+  /** A file for the calls of the functions (test/support/call-log.ts). @default none */
   callLog?: string;
   signal: AbortSignal;
 };

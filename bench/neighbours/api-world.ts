@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { type CallLogEntry, readCallLog } from '../../local/call-log.ts';
+import { type CallLogEntry, readCallLog } from '../../test/support/call-log.ts';
 import { runFolder } from '../../test/support/run-folder.ts';
 import type { BenchMeans } from '../harness/command.ts';
 import { type Deployed, startDeployed } from '../harness/deployed.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { CallLogEntry, Invocation } from '../../local/call-log.ts';
+import type { CallLogEntry, Invocation } from '../../test/support/call-log.ts';
 import { clientOf } from '../../local/endpoints.ts';
 import { dynamoClient } from '../../shared/adapters/dynamodb/client.ts';
 import { deliveryItemOf } from '../../shared/adapters/dynamodb/delivery-item.ts';

@@ -3,7 +3,7 @@ import { operationsOf } from '../../cli/commands/plan/operations.ts';
 import { addPlanOptions, planOf, type PlanOptions } from '../../cli/commands/plan/options.ts';
 import { REQUEST_UNIT, unitsOf } from '../../cli/commands/plan/prices.ts';
 import { SECONDS_A_DAY, type Work } from '../../cli/commands/plan/work.ts';
-import type { Call, CallLogEntry, Invocation } from '../../local/call-log.ts';
+import type { Call, CallLogEntry, Invocation } from '../../test/support/call-log.ts';
 import type { Endpoints } from '../../local/endpoints.ts';
 import { Problem } from '../../local/install/problem.mjs';
 import { meanOf, sumOf } from '../harness/figures.ts';

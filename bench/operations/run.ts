@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { readCallLog, type CallLogEntry } from '../../local/call-log.ts';
+import { readCallLog, type CallLogEntry } from '../../test/support/call-log.ts';
 import { Problem } from '../../local/install/problem.mjs';
 import { startReceiver } from '../../test/support/receiver.ts';
 import { runFolder } from '../../test/support/run-folder.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Call } from '../../local/call-log.ts';
+import type { Call } from '../../test/support/call-log.ts';
 import { unitsOfCall } from '../operations/compare.ts';
 import { keptOf, loads, requestsOf } from '../operations/loads.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { readCallLog } from '../../local/call-log.ts';
+import { readCallLog } from '../support/call-log.ts';
 import { clientOf } from '../../local/endpoints.ts';
 import { startLocalSystem } from '../../local/local-system.ts';
 import { messagesOn, systemAt } from '../chaos/deployed-system.ts';

@@ -1,4 +1,4 @@
-import type { Use } from '../../local/call-log.ts';
+import type { Use } from '../support/call-log.ts';
 import type { Grant } from './grants.ts';
 
 /** A grant whose use the tests cannot show, and why it is needed. `role`, `resource`: parts of the name. */

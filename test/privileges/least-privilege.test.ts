@@ -1,4 +1,4 @@
-import { readCallLog, type Use } from '../../local/call-log.ts';
+import { readCallLog, type Use } from '../support/call-log.ts';
 import { readEndpoints } from '../../local/endpoints.ts';
 import { compare, type Exception } from './comparison.ts';
 import { deployedStacks } from './deployed-stacks.ts';

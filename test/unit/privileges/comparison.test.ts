@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Use } from '../../../local/call-log.ts';
+import type { Use } from '../../support/call-log.ts';
 import { compare, type Exception } from '../../privileges/comparison.ts';
 import { grantsOf, type Account, type DeployedStack } from '../../privileges/grants.ts';
 
