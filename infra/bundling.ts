@@ -4,7 +4,7 @@ import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { AssetHashType, DockerImage } from 'aws-cdk-lib';
 import { Code } from 'aws-cdk-lib/aws-lambda';
-import { type BuildOptions, buildSync } from 'esbuild';
+import type * as esbuild from 'esbuild';
 
 /**
  * Defines `require` for CommonJS packages, because ES modules do not have it. The long name cannot collide with a name
@@ -38,7 +38,7 @@ export const bundling = {
   external: ['../llhttp/llhttp-wasm.js'],
   // The path is relative to the project folder.
   alias: { '@aws-sdk/credential-provider-node': './shared/adapters/lambda/credentials.ts' },
-} satisfies BuildOptions;
+} satisfies esbuild.BuildOptions;
 
 const project = fileURLToPath(new URL('..', import.meta.url));
 
@@ -48,6 +48,8 @@ const project = fileURLToPath(new URL('..', import.meta.url));
  * Returns the files that are in the build, by their paths in the project folder.
  */
 export function buildFunction(name: string, folder: string): string[] {
+  // Not imported: the package has no esbuild.
+  const { buildSync } = createRequire(import.meta.url)('esbuild') as typeof esbuild;
   const { outputFiles, metafile } = buildSync({
     ...bundling,
     absWorkingDir: project,
@@ -80,17 +82,10 @@ function builtHere(name: string): Code {
       image: DockerImage.fromRegistry('none'),
       local: {
         tryBundle: (outdir) => {
-          loadBundling().buildFunction(name, outdir);
+          buildFunction(name, outdir);
           return true;
         },
       },
     },
   });
-}
-
-type Bundling = { readonly buildFunction: (name: string, folder: string) => void };
-
-/** Loads esbuild late, and without an import that TypeScript follows: the package contains neither. */
-function loadBundling(): Bundling {
-  return createRequire(import.meta.url)('./bundling.ts') as Bundling;
 }
