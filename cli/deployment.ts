@@ -14,6 +14,7 @@ import {
   runningEndpoints,
 } from '../local/endpoints.ts';
 import { Problem } from '../local/install/problem.mjs';
+import type { AwsAccess } from '../shared/adapters/aws/client-options.ts';
 import { failureText } from './failure-report.ts';
 
 const DEFAULT_DEPLOYMENT = 'Posthaste';
@@ -27,11 +28,7 @@ export type Deployment = Resources & {
   name: string;
   /** The name with account and region, where these are known. */
   place?: string;
-  client: {
-    endpoint?: string;
-    region?: string;
-    credentials?: { accessKeyId: string; secretAccessKey: string };
-  };
+  client: AwsAccess;
 };
 
 /**

@@ -22,18 +22,16 @@ import {
   type OperatorEventMessage,
 } from '../shared/wire/events/operator-event.ts';
 
-/** A queue that receives a copy of all operator events from now on. */
-export type OperatorInbox = {
-  /** New events since the last call, in no particular order; waits up to `waitSeconds` for the first. */
-  take: (waitSeconds?: number) => Promise<OperatorEventMessage[]>;
-  close: () => Promise<void>;
-};
+export type OperatorInbox = Awaited<ReturnType<typeof openOperatorInbox>>;
 
-/** Creates a queue, and a rule on the deployment's bus that targets it, as an operator would (docs/operations.md). */
+/**
+ * Creates a queue that receives a copy of all operator events from now on, by a rule on the deployment's bus that targets
+ * it, as an operator would (docs/operations.md).
+ */
 export async function openOperatorInbox(
   { eventBridge, sqs }: { eventBridge: EventBridgeClient; sqs: SQSClient },
   busName: string,
-): Promise<OperatorInbox> {
+) {
   const name = `operator-inbox-${randomUUID()}`;
   const rule = { Name: name, EventBusName: busName };
   const { QueueUrl } = queueSchema.parse(await sqs.send(new CreateQueueCommand({ QueueName: name })));
@@ -54,8 +52,9 @@ export async function openOperatorInbox(
   const targets = { Rule: name, EventBusName: busName };
   await eventBridge.send(new PutTargetsCommand({ ...targets, Targets: [{ Id: INBOX, Arn: queueArn }] }));
   return {
-    take: (waitSeconds = 0) => receiveEvents(sqs, QueueUrl, waitSeconds),
-    close: async () => {
+    /** New events since the last call, in no particular order; waits up to `waitSeconds` for the first. */
+    take: (waitSeconds = 0): Promise<OperatorEventMessage[]> => receiveEvents(sqs, QueueUrl, waitSeconds),
+    close: async (): Promise<void> => {
       await eventBridge.send(new RemoveTargetsCommand({ ...targets, Ids: [INBOX] }));
       await eventBridge.send(new DeleteRuleCommand(rule));
       await sqs.send(new DeleteQueueCommand({ QueueUrl }));

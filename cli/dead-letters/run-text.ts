@@ -48,12 +48,6 @@ export function hiddenSentence({ hidden, hiddenUntil }: Hidden): string | undefi
   return `About ${messages} ${verb} hidden by another look until ${time} at the latest; repeat then.`;
 }
 
-/** A sentence on chosen messages that were not found; undefined if there are none. */
-function missingSentence({ missing }: RunOutcome): string | undefined {
-  if (missing === 0) return undefined;
-  return `${counted(missing, 'chosen message was', 'chosen messages were')} not found.`;
-}
-
 /** For `catch`: what a run did before it failed, with advice. `what`: such as "The redrive". */
 export function runProblem(what: string, hiddenFor: string): (failure: unknown) => never {
   return (failure) => {
@@ -106,7 +100,7 @@ export function sentenceOf(
   outcome: RunOutcome,
   { done, deployment, dryRun }: { done: string; deployment: string; dryRun: boolean },
 ): string {
-  const { end, handled, settled, skipped, left, hidden } = outcome;
+  const { end, handled, settled, skipped, left, hidden, missing } = outcome;
   const counts = [
     `${handled} ${dryRun ? `would be ${done}` : done}`,
     ...(settled === undefined ? [] : [`${sumOf(settled)} settled${reasonsOf(settled)}`]),
@@ -116,11 +110,11 @@ export function sentenceOf(
   const subject = DEAD_LETTERS_OF[which].replace(/^./, (first) => first.toUpperCase());
   const sentences = [
     `${BEFORE[end]}${subject} in ${deployment}: ${counts.join(', ')}.`,
-    dryRun ? 'Nothing was changed.' : undefined,
-    missingSentence(outcome),
+    dryRun && 'Nothing was changed.',
+    missing > 0 && `${counted(missing, 'chosen message was', 'chosen messages were')} not found.`,
     hiddenSentence(outcome),
   ];
-  return sentences.filter((sentence) => sentence !== undefined).join(' ');
+  return sentences.filter(Boolean).join(' ');
 }
 
 export function progressText(which: RedrivenQueue, { handled, skipped, left }: Tally, done: string): string {

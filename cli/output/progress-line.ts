@@ -1,45 +1,36 @@
 import type { Output, Terminal } from '../terminal.ts';
 
-type ProgressLine = {
-  show: (text: string) => void;
-  /** Call before printing anything else. */
-  clear: () => void;
-};
-
 /** Milliseconds between lines when the output is not a terminal, such as a log file. */
 const LINE_EVERY_MS = 10_000;
 
 const BACK_TO_AN_EMPTY_LINE = '\r\u001b[2K';
 
-/** On a terminal one line that is overwritten; otherwise a line every ten seconds. `now` returns milliseconds. */
-export function progressLine(stream: Pick<Output, 'write' | 'isTTY'>, now: () => number): ProgressLine {
+/**
+ * On a terminal one line that is overwritten; otherwise a line every ten seconds. Call `clear` before printing anything
+ * else. `now` returns milliseconds.
+ */
+export function progressLine(stream: Pick<Output, 'write' | 'isTTY'>, now = Date.now) {
   let lineAt = now();
-  if (stream.isTTY === true) {
-    return {
-      show: (text) => {
-        stream.write(BACK_TO_AN_EMPTY_LINE + text);
-      },
-      clear: () => {
-        stream.write(BACK_TO_AN_EMPTY_LINE);
-      },
-    };
-  }
   return {
-    show: (text) => {
-      if (now() - lineAt < LINE_EVERY_MS) return;
-      lineAt = now();
-      stream.write(`${text}\n`);
+    show: (text: string): void => {
+      if (stream.isTTY === true) stream.write(BACK_TO_AN_EMPTY_LINE + text);
+      else if (now() - lineAt >= LINE_EVERY_MS) {
+        lineAt = now();
+        stream.write(`${text}\n`);
+      }
     },
-    clear: () => undefined,
+    clear: (): void => {
+      if (stream.isTTY === true) stream.write(BACK_TO_AN_EMPTY_LINE);
+    },
   };
 }
 
 /** Runs the work until it ends or is interrupted, with a progress line that is cleared at the end. */
 export function withProgress<Result>(
   { stderr, untilInterrupted }: Terminal,
-  work: (signal: AbortSignal, progress: ProgressLine) => Promise<Result>,
+  work: (signal: AbortSignal, progress: ReturnType<typeof progressLine>) => Promise<Result>,
 ): Promise<Result> {
-  const progress = progressLine(stderr, () => Date.now());
+  const progress = progressLine(stderr);
   return untilInterrupted((signal) => work(signal, progress)).finally(progress.clear);
 }
 

@@ -69,11 +69,6 @@ function isPosthasteProcess({ pid }) {
   return /(start|prepare)\.mjs|posthaste(\.mjs|\.ts)? start/.test(commandOf(pid) ?? '');
 }
 
-/** @param {number} pid */
-export function isRunning(pid) {
-  return commandOf(pid) !== undefined;
-}
-
 /**
  * @param {number} pid
  * @returns {string | undefined} undefined when there is no such process

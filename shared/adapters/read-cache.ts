@@ -10,21 +10,10 @@ type ReadCacheOptions<Value> = {
   weightOf: (value: Value) => number;
 };
 
-type ReadCache<Value> = {
-  /** The cached value, or the result of `read`. Concurrent callers share one read. */
-  cached(name: string, read: () => Promise<Value | undefined>): Promise<Value | undefined>;
-  /**
-   * The result of a read that starts after this call. Callers that ask before it starts share it. The result
-   * replaces the cached value.
-   */
-  fresh(name: string, read: () => Promise<Value | undefined>): Promise<Value | undefined>;
-  forget(name: string): void;
-  /** Forgets all entries whose names start with the prefix. */
-  forgetAll(prefix: string): void;
-};
+type NamedRead<Value> = (name: string, read: () => Promise<Value | undefined>) => Promise<Value | undefined>;
 
 /** A cache of read results. `undefined` (not found) is never cached, and removes an earlier entry. */
-export function readCache<Value>(options: ReadCacheOptions<Value>): ReadCache<Value> {
+export function readCache<Value>(options: ReadCacheOptions<Value>) {
   const entries = new Map<string, { value: Value; readAt: number; weight: number }>();
   const inFlight = new Map<string, Promise<Value | undefined>>();
   const deferred = new Map<string, Promise<Value | undefined>>();
@@ -47,7 +36,7 @@ export function readCache<Value>(options: ReadCacheOptions<Value>): ReadCache<Va
     }
   };
 
-  const readNow: ReadCache<Value>['fresh'] = async (name, read) => {
+  const readNow: NamedRead<Value> = async (name, read) => {
     const readAt = options.clock.now();
     const value = await read();
     // A slow read must not replace the result of a read that started later.
@@ -58,10 +47,10 @@ export function readCache<Value>(options: ReadCacheOptions<Value>): ReadCache<Va
   };
 
   /**
-   * The messages of a batch are handled in step and request the same read one after the other. It is deferred by one
-   * microtask, so that they share it.
+   * The result of a read that starts after this call, and replaces the cached value. The messages of a batch are handled
+   * in step and request the same read one after the other. It is deferred by one microtask, so that they share it.
    */
-  const fresh: ReadCache<Value>['fresh'] = (name, read) => {
+  const fresh: NamedRead<Value> = (name, read) => {
     const awaited = deferred.get(name);
     if (awaited !== undefined) return awaited;
     const reading = Promise.resolve().then(() => {
@@ -72,7 +61,7 @@ export function readCache<Value>(options: ReadCacheOptions<Value>): ReadCache<Va
     return reading;
   };
 
-  const shared: ReadCache<Value>['fresh'] = (name, read) => {
+  const shared: NamedRead<Value> = (name, read) => {
     const reading = inFlight.get(name);
     if (reading !== undefined) return reading;
     const started = readNow(name, read).finally(() => inFlight.delete(name));
@@ -81,14 +70,16 @@ export function readCache<Value>(options: ReadCacheOptions<Value>): ReadCache<Va
   };
 
   return {
-    cached: async (name, read) => {
+    /** The cached value, or the result of `read`. Concurrent callers share one read. */
+    cached: async (name: string, read: () => Promise<Value | undefined>): Promise<Value | undefined> => {
       const entry = entries.get(name);
       const oldest = options.clock.now() - options.maxAgeMs;
       return entry !== undefined && entry.readAt > oldest ? entry.value : await shared(name, read);
     },
     fresh,
     forget,
-    forgetAll: (prefix) => {
+    /** Forgets all entries whose names start with the prefix. */
+    forgetAll: (prefix: string): void => {
       for (const name of entries.keys()) if (name.startsWith(prefix)) forget(name);
     },
   };

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { SetQueueAttributesCommand, SQSClient } from '@aws-sdk/client-sqs';
 import type { TestProject } from 'vitest/node';
 import { clientOf, writeEndpoints, type Endpoints } from '../../local/endpoints.ts';
-import { isRunning } from '../../local/install/lock.mjs';
+import { isRunning } from './run-folder.ts';
 import { localFolder } from '../../local/install/paths.mjs';
 import { type LocalSystem, startLocalSystem } from '../../local/local-system.ts';
 import { endpointsIn, failureIn } from './deployed-endpoints.ts';

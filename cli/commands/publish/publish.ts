@@ -142,7 +142,7 @@ const MAX_SHOWN = 20;
 
 /** Reports publishing: a progress line and refused lines, or with `json` one line per message. */
 function publishReport(queue: string, json: boolean, terminal: Terminal) {
-  const progress = progressLine(terminal.stderr, () => Date.now());
+  const progress = progressLine(terminal.stderr);
   let published = 0;
   let refused = 0;
   return {

@@ -130,7 +130,7 @@ async function importText(
   };
   const requests = requestsOf(text);
   const linesInAll = text.trimEnd().split('\n').length;
-  const progress = progressLine(terminal.stderr, () => Date.now());
+  const progress = progressLine(terminal.stderr);
   const isWhole = await terminal
     .untilInterrupted(async (signal) => {
       for (const { firstLine, lines } of requests) {

@@ -10,23 +10,7 @@ import type { DynamoDBDocument, TransactWriteCommandInput } from '@aws-sdk/lib-d
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { isDeepStrictEqual } from 'node:util';
 
-/**
- * The names and values of a request's expressions. Every name is a reference, since `status` and `owner` are
- * reserved.
- */
-export type Expression = {
-  /** The reference for a path: `name('lease', 'owner')` is `#lease.#owner`. */
-  name(...path: readonly string[]): string;
-  value(value: unknown): string;
-  /** `#path = :value`: a condition, or an assignment. Undefined: the condition that the attribute is absent. */
-  equal(path: string | readonly string[], value: unknown): string;
-  /** Sets attributes, after them `more`, and removes those that are undefined. */
-  update(values: Record<string, unknown>, ...more: readonly string[]): string;
-  attributes(): {
-    ExpressionAttributeNames: Record<string, string>;
-    ExpressionAttributeValues: Record<string, unknown>;
-  };
-};
+export type Expression = ReturnType<typeof expression>;
 
 /**
  * Letters, digits and `_` ("Expression attribute names", DynamoDB developer guide); subscription ids contain
@@ -34,8 +18,11 @@ export type Expression = {
  */
 const REFERENCE = /^[A-Za-z0-9][A-Za-z0-9_]*$/;
 
-/** Collects the names and values of one request. Equal names share a reference. */
-export function expression(): Expression {
+/**
+ * Collects the names and values of a request's expressions. Every name is a reference, since `status` and `owner` are
+ * reserved. Equal names share one.
+ */
+export function expression() {
   const names: Record<string, string> = {};
   const values: Record<string, unknown> = {};
   let count = 0;
@@ -54,13 +41,16 @@ export function expression(): Expression {
     return reference;
   };
   return {
-    name: (...path) => nameOf(path),
+    /** The reference for a path: `name('lease', 'owner')` is `#lease.#owner`. */
+    name: (...path: readonly string[]): string => nameOf(path),
     value: valueOf,
-    equal: (path, value) => {
+    /** `#path = :value`: a condition, or an assignment. Undefined: the condition that the attribute is absent. */
+    equal: (path: string | readonly string[], value: unknown): string => {
       const name = typeof path === 'string' ? referenceTo(path) : nameOf(path);
       return value === undefined ? `attribute_not_exists(${name})` : `${name} = ${valueOf(value)}`;
     },
-    update: (values, ...more) => {
+    /** Sets attributes, after them `more`, and removes those that are undefined. */
+    update: (values: Record<string, unknown>, ...more: readonly string[]): string => {
       const [sets, removals]: [string[], string[]] = [[], []];
       for (const [name, value] of Object.entries(values)) {
         if (value === undefined) removals.push(referenceTo(name));

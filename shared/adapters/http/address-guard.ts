@@ -29,24 +29,16 @@ export type AddressGuard = {
 /** An entry of `allowedAddresses` that is not a valid range. */
 export class InvalidAddressRange extends Error {
   override readonly name = 'InvalidAddressRange';
-
-  readonly range: string;
-
   constructor(range: string) {
     super(`"${range}" is not an address range such as 10.1.0.0/16 or fd00:1::/64.`);
-    this.range = range;
   }
 }
 
 /** An entry of `allowedPorts` that is not a valid port or range. */
 export class InvalidPortRange extends Error {
   override readonly name = 'InvalidPortRange';
-
-  readonly range: string;
-
   constructor(range: string) {
     super(`"${range}" is not a port such as 443, nor a range of ports such as 8000-9000.`);
-    this.range = range;
   }
 }
 
@@ -126,10 +118,12 @@ export function isLocalhost(hostname: string): boolean {
   return /(^|\.)localhost\.?$/.test(hostname);
 }
 
+/** A CIDR range with an address in canonical form. */
 function addressRangeOf(text: string): AddressRange {
-  const range = rangeOf(text);
-  if (range === undefined) throw new InvalidAddressRange(text);
-  return range;
+  const [address = '', bits] = text.split('/');
+  const isRange = isIP(address) !== 0 && bits !== undefined && ipaddr.isValidCIDR(text);
+  if (!isRange) throw new InvalidAddressRange(text);
+  return ipaddr.parseCIDR(text);
 }
 
 function portRangeOf(text: string): PortRange {
@@ -162,13 +156,6 @@ type AddressRange = [Address, number];
  */
 function addressOf(text: string): Address | undefined {
   return isIP(text) === 0 ? undefined : ipaddr.parse(text.replace(/%.*$/, ''));
-}
-
-/** A CIDR range with an address in canonical form; undefined for anything else. */
-function rangeOf(text: string): AddressRange | undefined {
-  const [address = '', bits] = text.split('/');
-  const isRange = isIP(address) !== 0 && bits !== undefined && ipaddr.isValidCIDR(text);
-  return isRange ? ipaddr.parseCIDR(text) : undefined;
 }
 
 function contains([network, bits]: AddressRange, address: Address): boolean {

@@ -8,21 +8,12 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 export const REUSABLE_FOR_MS = 2_000;
 const MAX_IDLE = 100;
 
-/** Connections that received a complete response and may carry the next request to their peer. */
-export type IdleConnections = {
-  /**
-   * An open connection, if there is one. The caller owns it from then on. `peer`: all that connections must have in
-   * common: the origin, and the client's certificate.
-   */
-  take: (peer: string) => Promise<Socket | undefined>;
-  put: (peer: string, socket: Socket) => void;
-};
-
 /**
- * A pool that reads the clock, `now` in milliseconds, and sets no timers, because timers stop while the function
+ * Connections that received a complete response and may carry the next request to their peer: all that they must have
+ * in common, which is the origin, and the client's certificate. The pool reads the clock, `now` in milliseconds, and sets no timers, because timers stop while the function
  * is frozen. Node's agent expires connections by timers, so it cannot be used here.
  */
-export function idleConnections(now: () => number): IdleConnections {
+export function idleConnections(now: () => number) {
   const idle = new Map<Socket, { peer: string; since: number }>();
 
   const remove = (socket: Socket): void => {
@@ -53,7 +44,8 @@ export function idleConnections(now: () => number): IdleConnections {
     [...idle].findLast(([, entry]) => entry.peer === peer)?.[0];
 
   return {
-    take: async (peer) => {
+    /** An open connection, if there is one. The caller owns it from then on. */
+    take: async (peer: string): Promise<Socket | undefined> => {
       dropExpired();
       for (let socket = newestOf(peer); socket !== undefined; socket = newestOf(peer)) {
         idle.delete(socket);
@@ -65,7 +57,7 @@ export function idleConnections(now: () => number): IdleConnections {
       }
       return undefined;
     },
-    put: (peer, socket) => {
+    put: (peer: string, socket: Socket): void => {
       if (socket.destroyed) return;
       idle.set(socket.unref(), { peer, since: now() });
       socket.on('data', destroyOnData).on('close', forget).resume();

@@ -17,7 +17,7 @@ import {
   MAX_RECEIVED,
   type ReplyReading,
 } from './exchange.ts';
-import { type IdleConnections, idleConnections } from './idle-connections.ts';
+import { idleConnections } from './idle-connections.ts';
 import { nameResolver, type Resolve } from './resolver.ts';
 
 export type HttpSenderOptions = AllowedPlaces & {
@@ -80,7 +80,7 @@ type Sender = {
   guard: AddressGuard;
   resolve: Resolve;
   identityFor: (tls: ClientTls | undefined) => TlsIdentity;
-  idle: IdleConnections;
+  idle: ReturnType<typeof idleConnections>;
   beforeStatus: () => ReceivedAmount;
 };
 

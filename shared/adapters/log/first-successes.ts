@@ -1,8 +1,6 @@
 import type { Fact } from '../../ports/journal.ts';
 import { lineOf } from './journal-lines.ts';
 
-type AttemptMade = Extract<Fact, { fact: 'attempt_made' }>;
-
 /**
  * The fields that attempts share, the line that the first attempt would have alone, and the values of each
  * attempt.
@@ -11,13 +9,6 @@ type Group = {
   shared: Record<string, unknown>;
   alone: Record<string, unknown>;
   attempts: (readonly unknown[])[];
-};
-
-export type FirstSuccesses = {
-  /** Holds an attempt back for the combined line of its message. */
-  add(made: AttemptMade): void;
-  /** Writes all attempts held back. A crash before this loses their log lines; the delivery records have them. */
-  flush(): void;
 };
 
 /**
@@ -31,9 +22,7 @@ export const MAX_ON_A_LINE = 30;
  * `[subscriptionId, statusCode, durationMs, startedAt, latenessMs]`. `dueAt` is `startedAt` − `latenessMs`. A
  * single attempt gets the usual line of an attempt.
  */
-export function firstSuccesses(
-  write: (message: string, line: Record<string, unknown>) => void,
-): FirstSuccesses {
+export function firstSuccesses(write: (message: string, line: Record<string, unknown>) => void) {
   const groups = new Map<string, Group>();
 
   const writeGroup = ({ shared, alone, attempts }: Group): void => {
@@ -42,7 +31,8 @@ export function firstSuccesses(
   };
 
   return {
-    add: (made) => {
+    /** Holds an attempt back for the combined line of its message. */
+    add: (made: Extract<Fact, { fact: 'attempt_made' }>): void => {
       const alone = lineOf(made);
       const { subscriptionId, statusCode, durationMs, startedAt, latenessMs, ...rest } = alone;
       const shared = { ...rest, dueAt: undefined };
@@ -56,7 +46,8 @@ export function firstSuccesses(
       groups.delete(name);
       writeGroup(group);
     },
-    flush: () => {
+    /** Writes all attempts held back. A crash before this loses their log lines; the delivery records have them. */
+    flush: (): void => {
       for (const group of groups.values()) writeGroup(group);
       groups.clear();
     },

@@ -84,49 +84,37 @@ export const operatorEventSchema = z.discriminatedUnion('detail-type', [
 export type OperatorEventMessage = z.output<typeof operatorEventSchema>;
 
 export function operatorEventMessage(event: OperatorEvent, deployment: string): OperatorEventMessage {
-  const source = EVENT_SOURCE;
   const { queue, subscriptionId } = 'key' in event ? event.key : event;
   const about = { deployment, queue, subscriptionId };
   switch (event.type) {
     case 'attempt.failed': {
       const { type, key, at, nextAt, ...result } = event;
-      const times = { at: timeText(at), ...(nextAt === undefined ? {} : { nextAt: timeText(nextAt) }) };
-      return {
-        source,
-        'detail-type': type,
-        detail: { ...about, messageId: key.messageId, ...result, ...times },
-      };
+      const times = { at: timeText(at), ...(nextAt !== undefined && { nextAt: timeText(nextAt) }) };
+      return messageOf(type, { ...about, messageId: key.messageId, ...result, ...times });
     }
     case 'delivery.exhausted': {
-      const { messageId } = event.key;
-      const detail = { ...about, messageId, attempts: event.attempts, at: timeText(event.at) };
-      return { source, 'detail-type': event.type, detail };
+      const { type, key, attempts, at } = event;
+      return messageOf(type, { ...about, messageId: key.messageId, attempts, at: timeText(at) });
     }
-    case 'subscription.disabled': {
-      const detail = { ...about, reason: event.reason, at: timeText(event.at) };
-      return { source, 'detail-type': event.type, detail };
-    }
-    case 'subscription.failing': {
-      const detail = { ...about, since: timeText(event.since), failures: event.failures };
-      return { source, 'detail-type': event.type, detail };
-    }
-    case 'subscription.recovered': {
-      const detail = { ...about, since: timeText(event.since), at: timeText(event.at) };
-      return { source, 'detail-type': event.type, detail };
-    }
+    case 'subscription.disabled':
+      return messageOf(event.type, { ...about, reason: event.reason, at: timeText(event.at) });
+    case 'subscription.failing':
+      return messageOf(event.type, { ...about, since: timeText(event.since), failures: event.failures });
+    case 'subscription.recovered':
+      return messageOf(event.type, { ...about, since: timeText(event.since), at: timeText(event.at) });
     case 'subscription.slowed': {
-      const { reason, since, until } = event;
-      const detail = { ...about, reason, since: timeText(since), until: timeText(until) };
-      return { source, 'detail-type': event.type, detail };
+      const { type, reason, since, until } = event;
+      return messageOf(type, { ...about, reason, since: timeText(since), until: timeText(until) });
     }
     case 'subscription.resumed': {
-      const { reason, since, at } = event;
-      const detail = { ...about, reason, since: timeText(since), at: timeText(at) };
-      return { source, 'detail-type': event.type, detail };
+      const { type, reason, since, at } = event;
+      return messageOf(type, { ...about, reason, since: timeText(since), at: timeText(at) });
     }
-    case 'subscription.certificate_expiring': {
-      const detail = { ...about, expiresAt: timeText(event.expiresAt), days: event.days };
-      return { source, 'detail-type': event.type, detail };
-    }
+    case 'subscription.certificate_expiring':
+      return messageOf(event.type, { ...about, expiresAt: timeText(event.expiresAt), days: event.days });
   }
+}
+
+function messageOf<Type extends string, Detail>(type: Type, detail: Detail) {
+  return { source: EVENT_SOURCE, 'detail-type': type, detail } as const;
 }
