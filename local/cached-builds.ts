@@ -10,7 +10,6 @@ import {
   utimesSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { localFolder, projectRoot } from './install/paths.mjs';
 
 /** Enough for a start and a test run, each before and after a change. */
 const MAX_KEPT = 4;
@@ -82,17 +81,6 @@ const ASSEMBLY_SOURCES = [
 ];
 
 export type Settings = Readonly<Record<string, string>>;
-
-/**
- * The folder with the CDK's output for these settings. An earlier one is reused while its sources are unchanged, because
- * synthesis takes most of a deployment's time.
- */
-export function cachedAssembly(
-  settings: Settings,
-  synthesise: (folder: string) => Promise<void>,
-): Promise<string> {
-  return cachedBuild(join(localFolder, 'assemblies'), fingerprint(projectRoot, settings), synthesise);
-}
 
 /** A fingerprint of the sources and the settings; the order of the settings does not matter. */
 export function fingerprint(root: string, settings: Settings): string {

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { cachedAssembly, type Settings } from './cached-builds.ts';
+import { cachedBuild, fingerprint, type Settings } from './cached-builds.ts';
 import { shellWord } from './command-name.ts';
 import { type Outputs, outputsOfApp, type Endpoints, endpointsOf } from './endpoints.ts';
 import { type Emulator, startEmulator } from './emulator.ts';
@@ -126,7 +126,9 @@ async function synthesised(deployment: DeployRequest): Promise<string> {
         env: isBuiltIn ? plainEnvironment() : environmentWithoutAws(),
       }),
     );
-  if (isBuiltIn) return cachedAssembly(context, synthesise);
+  // Synthesis takes most of a deployment's time.
+  if (isBuiltIn)
+    return cachedBuild(join(localFolder, 'assemblies'), fingerprint(projectRoot, context), synthesise);
   const output = join(folder, 'assembly');
   rmSync(output, { recursive: true, force: true });
   await synthesise(output);

@@ -65,8 +65,5 @@ function importedPackages(folder: string): Map<string, string> {
 
 /** `@scope/name` of `@scope/name/some/path`. */
 function packageOf(specifier: string): string {
-  return specifier
-    .split('/')
-    .slice(0, specifier.startsWith('@') ? 2 : 1)
-    .join('/');
+  return specifier.replace(/^((?:@[^/]+\/)?[^/]+).*$/, '$1');
 }

@@ -40,6 +40,15 @@ export async function resolveSubscription(api: ApiClient, queue: string, referen
       { cause },
     );
   }
+  return theOnly(fitting, near, queue, reference);
+}
+
+function theOnly(
+  fitting: readonly Named[],
+  near: readonly Named[],
+  queue: string,
+  reference: string,
+): string {
   const [first, second] = fitting;
   if (first === undefined) throw new NoSuchSubscription(queue, reference, near);
   if (second === undefined) return first.id;

@@ -211,17 +211,8 @@ const HEAD = line(['Time', 'Message', 'Attempt', 'Duration', 'Interval', 'Status
 
 /** A row of the table. */
 function forwardedText(forwarded: Forwarded, { styled }: Terminal): string {
-  const {
-    at,
-    messageId,
-    attempt,
-    status,
-    error = '',
-    durationMs,
-    outcome,
-    notRecorded,
-    interval,
-  } = forwarded;
+  const { at, messageId, attempt, durationMs, outcome, interval } = forwarded;
+  const { status, error = '', notRecorded } = forwarded;
   const answered = status === undefined ? printable(error) : String(status);
   return line([
     clockTime(at),

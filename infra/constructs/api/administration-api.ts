@@ -146,7 +146,7 @@ export class AdministrationApi extends Construct {
       api.addRoutes({
         path,
         methods: methods.map((method) => HttpMethod[method]),
-        integration: opensSecrets(path) ? opening : integration,
+        integration: secretRoutes.some((route) => route.path === path) ? opening : integration,
         authorizer: new HttpNoneAuthorizer(),
       }),
     );
@@ -203,10 +203,6 @@ function warnOfUnrestrictedTokens(scope: Construct, { jwtScopes, jwtQueuesClaim 
       'posthaste:tokens-without-queues',
       'Every token of the issuer for this audience can access every queue. Set jwtQueuesClaim.',
     );
-}
-
-function opensSecrets(path: string): boolean {
-  return secretRoutes.some((route) => route.path === path);
 }
 
 /** CDK's HttpStage does not support limits for single routes. */

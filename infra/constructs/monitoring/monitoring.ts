@@ -4,13 +4,7 @@ import { panels } from './panels.ts';
 import { figureLine, widgetLines } from './panel.ts';
 import { SavedQueries } from './saved-queries.ts';
 import { Duration } from 'aws-cdk-lib';
-import {
-  type AlarmBase,
-  AlarmStatusWidget,
-  Dashboard,
-  type IWidget,
-  TextWidget,
-} from 'aws-cdk-lib/aws-cloudwatch';
+import { AlarmStatusWidget, Dashboard, type IWidget, TextWidget } from 'aws-cdk-lib/aws-cloudwatch';
 import { Construct } from 'constructs';
 import type { Pipeline } from '../pipeline.ts';
 
@@ -33,7 +27,7 @@ export class Monitoring extends Construct {
       widgets: [
         [heading(settings.deployment)],
         figureLine(figures(pipeline, metricOf)),
-        [alarmStates(alarms.notifying)],
+        [new AlarmStatusWidget({ title: 'Alarms', alarms: [...alarms.notifying], width: 24, height: 6 })],
         ...widgetLines(panels(monitored, metricOf)),
       ],
     });
@@ -46,8 +40,4 @@ function heading(deployment: string): IWidget {
     height: 2,
     markdown: `# ${deployment}\n**Good:** all alarms are green. The description of an alarm names its section in the runbook. Read the rows from the top and start with the first that is not good.`,
   });
-}
-
-function alarmStates(alarms: readonly AlarmBase[]): IWidget {
-  return new AlarmStatusWidget({ title: 'Alarms', alarms: [...alarms], width: 24, height: 6 });
 }

@@ -1,6 +1,7 @@
 import { LogQueryVisualizationType, LogQueryWidget, type Metric } from 'aws-cdk-lib/aws-cloudwatch';
 import { metricNames } from '../../../shared/config/metrics.ts';
 import { deliveryIndexes } from '../../../shared/config/tables.ts';
+import type { NodeFunction } from '../functions/node-function.ts';
 import type { WorkQueue } from '../queues/sqs-queue.ts';
 import {
   apiMetric,
@@ -311,10 +312,8 @@ function costDrivers({ state, pipeline }: Monitored, { metricOf }: Lines): Panel
   };
 }
 
-type FunctionsOf = ReturnType<typeof functionsOf>;
-
 /** Creates one line for each function, labelled by its name. */
 function linesOfFunctions(pipeline: Monitored['pipeline']) {
-  return (metricOf: (one: FunctionsOf[keyof FunctionsOf]) => Metric): Record<string, Metric> =>
+  return (metricOf: (one: NodeFunction) => Metric): Record<string, Metric> =>
     Object.fromEntries(Object.entries(functionsOf(pipeline)).map(([name, one]) => [name, metricOf(one)]));
 }

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import * as z from 'zod';
-import { deliveryIndexes, primaryKey, ttlAttribute } from '../../config/tables.ts';
+import { deliveryIndexes, ttlAttribute } from '../../config/tables.ts';
 import {
   type Creation,
   type Delivery,
@@ -19,7 +19,7 @@ import {
   undividedPullPartition,
 } from './delivery-keys.ts';
 import { conditionOf, updateOf } from './delivery-write.ts';
-import { conditional, expression } from './writes.ts';
+import { conditional, expression, putIfAbsent, updateReturningItem } from './writes.ts';
 import { type BatchReading, itemsByKey, type Query, readItem } from './queries.ts';
 import { type Table, tableOf } from './table.ts';
 import { decode, ttlOf, UnreadableRecordError } from './record.ts';
@@ -91,11 +91,7 @@ function waitingDeliveries(table: Table): Deliveries['waiting'] {
 
 async function createRecord(table: Table, { create }: Creation, token: string): Promise<WriteResult> {
   return await writeResult(token, async () => {
-    await table.put({
-      Item: { ...deliveryItemOf(create), [TOKEN]: token },
-      ConditionExpression: `attribute_not_exists(${primaryKey.partition})`,
-      ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-    });
+    await table.put(putIfAbsent({ ...deliveryItemOf(create), [TOKEN]: token }));
     return create;
   });
 }
@@ -127,22 +123,17 @@ function updateRequest({ key, expect, change }: Revision, renewal: Renewal, toke
   const expr = expression();
   const condition = conditionOf(expect, expr);
   const expiresAt = renewal === 'renews_expiry' ? change.expiresAt : undefined;
-  return {
-    Key: itemKeyOf(key),
-    UpdateExpression: updateOf(
-      key,
-      change,
-      { [TOKEN]: token, ...(expiresAt === undefined ? {} : { expiresAt, [ttlAttribute]: ttlOf(expiresAt) }) },
+  if (expiresAt === undefined)
+    return updateReturningItem(
+      itemKeyOf(key),
+      updateOf(key, change, { [TOKEN]: token }, expr),
+      condition,
       expr,
-    ),
-    ConditionExpression:
-      expiresAt === undefined
-        ? condition
-        : `${condition} AND ${expr.name('expiresAt')} <= ${expr.value(expiresAt)}`,
-    ReturnValues: 'ALL_NEW',
-    ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-    ...expr.attributes(),
-  } as const;
+    );
+  const more = { [TOKEN]: token, expiresAt, [ttlAttribute]: ttlOf(expiresAt) };
+  const update = updateOf(key, change, more, expr);
+  const isNoEarlier = `${expr.name('expiresAt')} <= ${expr.value(expiresAt)}`;
+  return updateReturningItem(itemKeyOf(key), update, `${condition} AND ${isNoEarlier}`, expr);
 }
 
 /** The result of a conditional write. A refusal by our own write, sent twice, counts as written. */

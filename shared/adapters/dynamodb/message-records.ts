@@ -18,13 +18,20 @@ import { byHourPartition, MESSAGE, partitionOf, shardOf, shards, sortableTime } 
 import { readItem } from './queries.ts';
 import { decodeRecord, type ItemKey, RECORD_VERSION, type Renamed, renamed, ttlOf } from './record.ts';
 import { tableOf } from './table.ts';
-import { conditional, expression, type Expression, ifConditionHolds } from './writes.ts';
+import {
+  conditional,
+  expression,
+  type Expression,
+  ifConditionHolds,
+  putIfAbsent,
+  updateReturningItem,
+} from './writes.ts';
 
 /** The MESSAGE items of the deliveries table. */
 export function dynamoMessageRecords(client: DynamoDBDocument, tableName: string): MessageRecords {
   const table = tableOf(client, tableName);
   const accept: MessageRecords['accept'] = async (record, sentAt) => {
-    const put = await conditional(table.put(putIfAbsent(record)));
+    const put = await conditional(table.put(putIfAbsent(messageItemOf(record))));
     if (put.kind === 'written') return { kind: 'accepted', record };
     const earlier = put.item && messageRecordOf(record.key, put.item);
     if (earlier !== undefined && isFromEarlierQueue(earlier, record, sentAt)) {
@@ -82,14 +89,6 @@ function bodyStateOf(record: MessageRecord | undefined, acceptedAt: number): Bod
   return record.erasedAt === undefined ? 'kept' : 'erased';
 }
 
-function putIfAbsent(record: MessageRecord) {
-  return {
-    Item: messageItemOf(record),
-    ConditionExpression: `attribute_not_exists(${primaryKey.partition})`,
-    ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
-  };
-}
-
 function putInPlaceOf(earlier: MessageRecord, record: MessageRecord) {
   return {
     Item: messageItemOf(record),
@@ -135,14 +134,9 @@ function addPart(
       ? expr.equal('parts', undefined)
       : `size(${expr.name('parts')}) = ${expr.value(parts.length)}`;
   const counted = `${expr.name('matched')} ${expr.value(matched)}, ${expr.name('filtered')} ${expr.value(filtered)}`;
-  return {
-    Key: messageItemKeyOf(key),
-    UpdateExpression: `${expr.update({ until: lastSubscriptionId }, ...appends)} ADD ${counted}`,
-    ConditionExpression: `${expr.equal('acceptedAt', acceptedAt)} AND ${asRead}`,
-    ...expr.attributes(),
-    ReturnValues: 'ALL_NEW' as const,
-    ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
-  };
+  const update = `${expr.update({ until: lastSubscriptionId }, ...appends)} ADD ${counted}`;
+  const condition = `${expr.equal('acceptedAt', acceptedAt)} AND ${asRead}`;
+  return updateReturningItem(messageItemKeyOf(key), update, condition, expr);
 }
 
 function appended(expr: Expression, name: string, values: readonly unknown[]): string {

@@ -16,6 +16,7 @@ import {
   expression,
   ifConditionHolds,
   ifNoConflict,
+  putIfAbsent,
   type RegistryTable,
   retryOptions,
   transactWrite,
@@ -60,13 +61,8 @@ export async function putQueue(table: RegistryTable, queue: Queue): ReturnType<R
 
 /** @throws QueueBeingDeletedError */
 export async function ensureQueue(table: RegistryTable, queue: Queue): Promise<void> {
-  const put = {
-    Item: queueItemOf(queue),
-    ConditionExpression: `attribute_not_exists(${primaryKey.partition})`,
-    ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
-  };
   await writeAfterRemoval(table, queue.name, async () => {
-    const result = await conditional(table.put(put));
+    const result = await conditional(table.put(putIfAbsent(queueItemOf(queue))));
     return result.kind === 'refused' && isDeletedQueue(result.item) ? undefined : 'there';
   });
 }

@@ -22,7 +22,7 @@ import type { RateLimits } from '../../ports/pace.ts';
 import { slotsItemKey } from './delivery-keys.ts';
 import { combineCalls } from '../combine-calls.ts';
 import { type Table, tableOf } from './table.ts';
-import { conditional, expression, type Expression, ifConditionHolds } from './writes.ts';
+import { conditional, expression, ifConditionHolds, updateReturningItem } from './writes.ts';
 import { decode, RECORD_VERSION, ttlOf } from './record.ts';
 import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 
@@ -157,7 +157,8 @@ const writes: Record<LineChange, (wanted: ReservationRequest) => LineWrite> = {
     const update = expr.update(lifetimeFrom(now), `${end} = ${end} + ${added}`);
     // Domain `isActiveLine`, starts no earlier than wanted, has room for more, and no free slots before its end.
     const condition = `${expr.equal('epoch', limit.epoch)} AND ${end} > ${expr.value(microseconds(now))} AND ${end} >= ${expr.value(microseconds(from))} AND ${end} <= ${expr.value(microseconds(latestEnd(limit, now, until)))} AND ${expr.equal('left', undefined)}`;
-    return { slotsIn: atTheEnd(count, limit), request: lineUpdate(limited, expr, update, condition) };
+    const request = updateReturningItem(slotsItemKey(limited), update, condition, expr);
+    return { slotsIn: atTheEnd(count, limit), request };
   },
   begin: ({ limited, limit, count, now }) => {
     const expr = expression();
@@ -166,7 +167,8 @@ const writes: Record<LineChange, (wanted: ReservationRequest) => LineWrite> = {
     const line = { [END]: end, epoch, v: RECORD_VERSION, ...lifetimeFrom(now), left: undefined };
     const update = expr.update(line);
     const condition = `${expr.equal(primaryKey.partition, undefined)} OR ${expr.name('epoch')} < ${expr.value(epoch)} OR ${expr.name(END)} <= ${expr.value(microseconds(now))}`;
-    return { slotsIn: atTheEnd(count, limit), request: lineUpdate(limited, expr, update, condition) };
+    const request = updateReturningItem(slotsItemKey(limited), update, condition, expr);
+    return { slotsIn: atTheEnd(count, limit), request };
   },
 };
 
@@ -185,23 +187,9 @@ function fill(
   const moved = `${end} = ${end} + ${expr.value(microseconds(added * limit.intervalMs))}`;
   const update = expr.update(rest, moved);
   const condition = `${expr.equal('epoch', activeLine.epoch)} AND ${expr.equal(END, microseconds(activeLine.reservedUpTo))} AND ${expr.equal('left', activeLine.left)}`;
-  return { slotsIn: () => slots, request: lineUpdate(limited, expr, update, condition) };
-}
-
-/** Returns the line either way. */
-function lineUpdate(
-  limited: SubscriptionKey,
-  expr: Expression,
-  UpdateExpression: string,
-  ConditionExpression: string,
-): LineUpdate {
   return {
-    Key: slotsItemKey(limited),
-    UpdateExpression,
-    ConditionExpression,
-    ReturnValues: 'ALL_NEW',
-    ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-    ...expr.attributes(),
+    slotsIn: () => slots,
+    request: updateReturningItem(slotsItemKey(limited), update, condition, expr),
   };
 }
 

@@ -1,11 +1,11 @@
 import * as z from 'zod';
-import { primaryKey, ttlAttribute } from '../../config/tables.ts';
+import { ttlAttribute } from '../../config/tables.ts';
 import type { DeliveryKey } from '../../domain/delivery/delivery.ts';
 import { type Recovery, recoverySchema, recoverySelectionSchema } from '../../domain/recovery/recovery.ts';
 import type { Recoveries, RecoveryPage } from '../../ports/deliveries.ts';
 import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 import { tableOf } from './table.ts';
-import { conditional } from './writes.ts';
+import { conditional, putIfAbsent } from './writes.ts';
 import { lastOf, pageOf } from './pages.ts';
 import { queryItems, queryOfPrefix, readItem } from './queries.ts';
 import { decode, decodeRecord, type ItemKey, RECORD_VERSION, ttlOf } from './record.ts';
@@ -23,8 +23,7 @@ export function dynamoRecoveries(client: DynamoDBDocument, tableName: string): R
   return {
     create: async (recovery) => {
       const { put, token } = putOf(recovery);
-      const absent = { ...put, ConditionExpression: `attribute_not_exists(${primaryKey.partition})` };
-      const refusal = await refusalOf(table.put(absent), token);
+      const refusal = await refusalOf(table.put(putIfAbsent(put.Item)), token);
       if (refusal !== undefined) throw refusal.error;
     },
     find: async (queue, id) => {
@@ -52,8 +51,7 @@ export function dynamoRecoveries(client: DynamoDBDocument, tableName: string): R
       return { kind: 'refused', current: refusal.item && recoveryOf(refusal.item) };
     },
     keepPage: async (recovery) => {
-      const absent = `attribute_not_exists(${primaryKey.partition})`;
-      await conditional(table.put({ Item: pageItemOf(recovery), ConditionExpression: absent }));
+      await conditional(table.put(putIfAbsent(pageItemOf(recovery))));
     },
     keptPages: async (queue, id, page) => {
       const listing = `${queue}#recovery#${id}`;

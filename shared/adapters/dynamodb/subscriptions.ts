@@ -36,7 +36,7 @@ import {
   unsentAttributeOf,
   unsentItemOf,
 } from './subscription-item.ts';
-import { conditional, expression, type Expression } from './writes.ts';
+import { conditional, expression, type Expression, updateReturningItem } from './writes.ts';
 import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 
 /** Limit of each cache in bytes, since options and metadata may have a few characters or 64 KiB. */
@@ -73,9 +73,10 @@ export function dynamoSubscriptions(
         // Cached even for a fresh subscription: one item allows only 3,000 such reads a second
         // (docs/cost-and-performance.md#ceilings).
         queues.cached(queue, () => readQueue(table, queue)),
-        subscriptions[freshness](nameOf(queue, subscriptionId), () =>
-          readSubscription(table, queue, subscriptionId),
-        ),
+        subscriptions[freshness](nameOf(queue, subscriptionId), async () => {
+          const item = await readItem(table, subscriptionItemKey(queue, subscriptionId));
+          return item && subscriptionOf(item);
+        }),
       ]);
       return { queue: foundQueue, subscription: foundQueue && subscription };
     },
@@ -102,15 +103,6 @@ function nameOf(queue: string, subscriptionId: string): string {
 async function readQueue(table: Table, queue: string): Promise<Queue | undefined> {
   const item = await readItem(table, queueItemKey(queue));
   return item === undefined || isDeletedQueue(item) ? undefined : queueOf(item);
-}
-
-async function readSubscription(
-  table: Table,
-  queue: string,
-  subscriptionId: string,
-): Promise<Subscription | undefined> {
-  const item = await readItem(table, subscriptionItemKey(queue, subscriptionId));
-  return item && subscriptionOf(item);
 }
 
 /**
@@ -232,15 +224,9 @@ async function writeHealth(
   { conditions, update, expr }: { conditions: readonly string[]; update: string; expr: Expression },
 ): Promise<HealthResult> {
   const exists = `attribute_exists(${expr.name(primaryKey.partition)})`;
-  const write = table.update({
-    Key: subscriptionItemKey(queue, subscriptionId),
-    UpdateExpression: update,
-    ConditionExpression: [exists, ...conditions].join(' AND '),
-    ReturnValues: 'ALL_NEW',
-    ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-    ...expr.attributes(),
-  });
-  const result = await conditional(write);
+  const key = subscriptionItemKey(queue, subscriptionId);
+  const condition = [exists, ...conditions].join(' AND ');
+  const result = await conditional(table.update(updateReturningItem(key, update, condition, expr)));
   if (result.kind === 'written')
     return { kind: 'written', subscription: subscriptionOf(result.output.Attributes) };
   return { kind: 'refused', current: result.item && subscriptionOf(result.item) };

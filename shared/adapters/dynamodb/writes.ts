@@ -1,3 +1,5 @@
+import { primaryKey } from '../../config/tables.ts';
+import type { ItemKey } from './record.ts';
 import type { Table } from './table.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { hasTimeAfter, type Pacing } from '../lambda/invocation-deadline.ts';
@@ -95,6 +97,27 @@ export function updateOf(edits: readonly ItemEdit[], guards: Record<string, unkn
   };
 }
 
+/** A put that an item with this key refuses, and then returns. */
+export function putIfAbsent(Item: Record<string, unknown>) {
+  return {
+    Item,
+    ConditionExpression: `attribute_not_exists(${primaryKey.partition})`,
+    ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+  } as const;
+}
+
+/** An update that returns the item either way: as it is afterwards, or as it refused the update. */
+export function updateReturningItem(Key: ItemKey, update: string, condition: string, expr: Expression) {
+  return {
+    Key,
+    UpdateExpression: update,
+    ConditionExpression: condition,
+    ReturnValues: 'ALL_NEW',
+    ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+    ...expr.attributes(),
+  } as const;
+}
+
 /**
  * The result of a conditional write. `item` is the item that refused it, if it exists and the write asks for it.
  */
@@ -108,8 +131,7 @@ export async function conditional<Output>(write: Promise<Output>): Promise<Condi
     return { kind: 'written', output: await write };
   } catch (error) {
     if (!(error instanceof ConditionalCheckFailedException)) throw error;
-    const { Item } = error;
-    return { kind: 'refused', item: Item === undefined ? undefined : unmarshall(Item), error };
+    return { kind: 'refused', item: error.Item && unmarshall(error.Item), error };
   }
 }
 
@@ -173,14 +195,11 @@ export async function transactWrite(
   }
 }
 
-function cancellationOf({ CancellationReasons: reasons = [] }: TransactionCanceledException): {
-  writes: RefusedWrite[];
-  isTransient: boolean;
-} {
+function cancellationOf({ CancellationReasons: reasons = [] }: TransactionCanceledException) {
   return {
     writes: reasons.map(({ Code, Item }) => ({
       failed: Code === 'ConditionalCheckFailed',
-      item: Item === undefined ? undefined : unmarshall(Item),
+      item: Item && unmarshall(Item),
     })),
     isTransient: reasons.some(({ Code = '' }) => TRANSIENT.has(Code)),
   };

@@ -14,8 +14,6 @@ export function tokenUrlFault(text: string, places: AllowedPlaces): string | und
   return fault === undefined && text.includes('#') ? 'must not contain a fragment' : fault;
 }
 
-type Init = { headers: Record<string, string>; body: URLSearchParams };
-
 /**
  * As much of the standard `fetch` as a form needs that is posted to a stranger. Resolves within `timeoutMs` with a
  * complete response of at most 64 KB, of whose headers only `content-type` is kept. Redirects are not followed.
@@ -23,7 +21,7 @@ type Init = { headers: Record<string, string>; body: URLSearchParams };
  */
 export type GuardedFetch = (
   url: string,
-  init: Init,
+  init: { headers: Record<string, string>; body: URLSearchParams },
   options: { timeoutMs: number; tls?: ClientTls },
 ) => Promise<Response>;
 
