@@ -11,8 +11,8 @@ export function timeText(milliseconds: number): string {
 /** What a text of another program contains, or why it cannot be read. */
 export type Reading<Value> = { ok: true; value: Value } | { ok: false; reason: UnreadableReason };
 
-export function unreadable(reason: UnreadableReason): Reading<never> {
-  return { ok: false, reason };
+export function unreadable(reason: UnreadableReason) {
+  return { ok: false, reason } as const;
 }
 
 /** If the value does not match, the reason names its first invalid field. */

@@ -9,7 +9,6 @@ import {
 import type { DeploymentSettings } from '../../settings.ts';
 import { DEFAULT_BATCH_SIZE } from '../functions/node-function.ts';
 import type { Pipeline } from '../pipeline.ts';
-import type { WorkQueue } from '../queues/sqs-queue.ts';
 import type { State } from '../state/state.ts';
 import type { Figures } from './panel.ts';
 
@@ -137,18 +136,12 @@ export function figures({ queues, schedules }: Monitored['pipeline'], metricOf: 
 const CONNECT_TIMEOUT_SECONDS = 5;
 
 /** A queue of deliver, the most concurrent invocations for it, and the most messages in one of them. */
-type QueueWorkers = {
-  readonly queue: WorkQueue;
-  readonly concurrency: number;
-  readonly batch: number;
-};
-
-export function firstAttemptWorkers({ settings, pipeline }: Monitored): QueueWorkers {
+export function firstAttemptWorkers({ settings, pipeline }: Monitored) {
   const { deliverConcurrency, messagesPerBatch } = settings;
   return { queue: pipeline.queues.delivery, concurrency: deliverConcurrency, batch: messagesPerBatch };
 }
 
-export function retryWorkers({ settings, pipeline }: Monitored): QueueWorkers {
+export function retryWorkers({ settings, pipeline }: Monitored) {
   return {
     queue: pipeline.queues.retry,
     concurrency: settings.retryConcurrency,
@@ -165,7 +158,7 @@ export function retryWorkers({ settings, pipeline }: Monitored): QueueWorkers {
  */
 export function zeroWhileBusy(
   value: IMetric,
-  { queue, concurrency, batch }: QueueWorkers,
+  { queue, concurrency, batch }: ReturnType<typeof firstAttemptWorkers>,
   period = Duration.minutes(1),
 ): MathExpression {
   return new MathExpression({

@@ -130,10 +130,7 @@ export function byQueuePartition(queue: string, shard: number): string {
   return `${queue}#${shard}`;
 }
 
-export function bySubscriptionPartition(
-  { queue, subscriptionId }: Pick<DeliveryKey, 'queue' | 'subscriptionId'>,
-  shard: number,
-): string {
+export function bySubscriptionPartition({ queue, subscriptionId }: SubscriptionKey, shard: number): string {
   return `${queue}#${subscriptionId}#${shard}`;
 }
 
@@ -153,15 +150,13 @@ export function overduePartitionOf(key: DeliveryKey, of: Parameters<typeof isRec
     : overduePartition(shardOf(identityOf(key), shards.overdue));
 }
 
-type PullKey = Pick<DeliveryKey, 'queue' | 'subscriptionId'>;
-
 /** A part of the overdue index with the deliveries that wait until their subscriber receives them. */
-export function pullPartition(key: PullKey, shard: number): string {
+export function pullPartition(key: SubscriptionKey, shard: number): string {
   return `${undividedPullPartition(key)}#${shard}`;
 }
 
 /** Where versions before the shards put all deliveries of a subscription. */
-export function undividedPullPartition({ queue, subscriptionId }: PullKey): string {
+export function undividedPullPartition({ queue, subscriptionId }: SubscriptionKey): string {
   return `PULL#${queue}#${subscriptionId}`;
 }
 

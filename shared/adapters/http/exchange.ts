@@ -237,13 +237,7 @@ export function readReply(): ReplyReading {
 }
 
 /** Reads like `readReply`, and keeps what a response is parsed from. */
-type WholeReading = ReplyReading & {
-  /** All of the body that has arrived and was not dropped. */
-  body: () => Buffer;
-  contentType: () => string | undefined;
-};
-
-export function readWhole(): WholeReading {
+export function readWhole() {
   const reading = readReply();
   // In one piece: a body may arrive in pieces of one byte.
   const body = Buffer.allocUnsafe(MAX_BODY);
@@ -251,14 +245,15 @@ export function readWhole(): WholeReading {
   let contentType: string | undefined;
   return {
     ...reading,
-    start: (statusCode, headers) => {
+    start: (statusCode: number, headers: RawHeaders) => {
       [contentType] = valuesOf(headers, 'content-type');
       return reading.start(statusCode, headers);
     },
-    add: (chunk) => {
+    add: (chunk: Buffer) => {
       length += chunk.copy(body, length);
       return reading.add(chunk);
     },
+    /** All of the body that has arrived and was not dropped. */
     body: () => body.subarray(0, length),
     contentType: () => contentType,
   };

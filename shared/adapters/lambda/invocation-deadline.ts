@@ -45,22 +45,21 @@ export function requestMs({ remainingMs }: CallDeadline, limitMs: number): numbe
 
 type LambdaContext = { getRemainingTimeInMillis: () => number };
 
-type InvocationDeadline = CallDeadline & {
-  /** Wraps a Lambda handler, so that its AWS calls end before its invocation does. */
-  timed: <Event, Context extends LambdaContext, Result>(
-    handler: (event: Event, context: Context) => Promise<Result>,
-  ) => (event: Event, context: Context) => Promise<Result>;
-};
-
 /**
  * The deadline of the current invocation. A function creates it once, at cold start, and passes it to its clients,
  * which serve many invocations.
  */
-export function invocationDeadline(): InvocationDeadline {
+export function invocationDeadline() {
   const invocation = new AsyncLocalStorage<LambdaContext>();
   return {
-    remainingMs: () => (invocation.getStore()?.getRemainingTimeInMillis() ?? Infinity) - ENDING_MS,
-    timed: (handler) => (event, context) => invocation.run(context, () => handler(event, context)),
+    remainingMs: (): number => (invocation.getStore()?.getRemainingTimeInMillis() ?? Infinity) - ENDING_MS,
+    /** Wraps a Lambda handler, so that its AWS calls end before its invocation does. */
+    timed:
+      <Event, Context extends LambdaContext, Result>(
+        handler: (event: Event, context: Context) => Promise<Result>,
+      ) =>
+      (event: Event, context: Context): Promise<Result> =>
+        invocation.run(context, () => handler(event, context)),
   };
 }
 

@@ -52,12 +52,12 @@ async function bodyOf(
   payloads: Pick<Payloads, 'put' | 'get'>,
   bucket: string,
 ): Promise<string> {
-  if (body === undefined) return encodeUndeliverableNotice(delivery, { kind: 'gone' });
+  if (body === undefined) return encodeUndeliverableNotice(delivery);
   const message = body.kind === 'stored' ? await payloads.get(body.payloadKey) : body.message;
-  if (message === undefined) return encodeUndeliverableNotice(delivery, { kind: 'gone' });
-  const whole = encodeUndeliverableNotice(delivery, { kind: 'inline', data: message.data });
+  if (message === undefined) return encodeUndeliverableNotice(delivery);
+  const whole = encodeUndeliverableNotice(delivery, { data: message.data });
   if (Buffer.byteLength(whole) <= MAX_NOTICE_BYTES) return whole;
   const payloadKey = body.kind === 'stored' ? body.payloadKey : payloadKeyOf(message);
   if (body.kind === 'inline') await payloads.put(payloadKey, message);
-  return encodeUndeliverableNotice(delivery, { kind: 'reference', dataRef: `s3://${bucket}/${payloadKey}` });
+  return encodeUndeliverableNotice(delivery, { dataRef: `s3://${bucket}/${payloadKey}` });
 }

@@ -6,7 +6,7 @@ import { TRACE_FIELDS, traceContextOf } from '../../domain/message/trace-context
 import { isQueueName, messageIdOf, type Message, type MessageHead } from '../../domain/message/message.ts';
 import { isCloudEventAttribute, readContent, type IngressContent, unwrapNotification } from './envelopes.ts';
 import { parseJson } from '../json-slice.ts';
-import { timeText } from '../fields.ts';
+import { timeText, unreadable } from '../fields.ts';
 
 /** A message received from the ingress queue. `sentAt`: SQS SentTimestamp, milliseconds since the epoch. */
 export type ReceivedMessage = {
@@ -54,24 +54,16 @@ export function parseIngress(received: ReceivedMessage, routes: IngressRoutes): 
   if (!read.ok) return read;
   const { content, topic, attributes, version } = read;
   const queue = attributes[QUEUE_ATTRIBUTE] ?? content.queue ?? routedQueue(content, routes);
-  if (queue === undefined) return refusal('queue_missing');
+  if (queue === undefined) return unreadable('queue_missing');
   const fault = faultOfQueue(queue, topic, routes);
-  if (fault !== undefined) return refusal(fault);
+  if (fault !== undefined) return unreadable(fault);
   return acceptedMessage({ queue, ...identityOf(content, received) }, content, { ...received, version });
 }
 
-type UnwrappedMessage = {
-  ok: true;
-  content: IngressContent;
-  /** ARN and name of its SNS topic; empty for other messages. */
-  topic: readonly string[];
-  attributes: Record<string, string>;
-  version: string;
-};
-
-function unwrap(received: ReceivedMessage): UnwrappedMessage | Extract<ParsedIngress, { ok: false }> {
+/** `topic`: ARN and name of its SNS topic; empty for other messages. */
+function unwrap(received: ReceivedMessage) {
   const outer = parseJson(received.body);
-  if (outer === undefined) return { ok: false, reason: 'not_json' };
+  if (outer === undefined) return unreadable('not_json');
   const notification = unwrapNotification(outer);
   if (!notification.ok) return notification;
   const { inner, attributes, ...outerContent } = notification.value ?? {
@@ -88,11 +80,7 @@ function unwrap(received: ReceivedMessage): UnwrappedMessage | Extract<ParsedIng
   const content: IngressContent = { ...outerContent, ...read.value, routedBy, ...(trace && { trace }) };
   // SNS sets a new time on each publish, so it cannot distinguish versions.
   const version = versionOf({ ...content, timestamp: read.value.timestamp });
-  return { ok: true, content, topic: outerContent.routedBy, attributes: all, version };
-}
-
-function refusal(reason: UnreadableReason): ParsedIngress {
-  return { ok: false, reason };
+  return { ok: true, content, topic: outerContent.routedBy, attributes: all, version } as const;
 }
 
 function acceptedMessage(
@@ -102,8 +90,8 @@ function acceptedMessage(
 ): ParsedIngress {
   const { type, data, delay } = content;
   // Reserved for Posthaste: a forged confirmation request would reach unconfirmed subscribers.
-  if (type === CONFIRMATION_TYPE) return refusal('invalid_field:type');
-  if (isConfirmationId(named.id)) return refusal('invalid_field:id');
+  if (type === CONFIRMATION_TYPE) return unreadable('invalid_field:type');
+  if (isConfirmationId(named.id)) return unreadable('invalid_field:id');
   const head: MessageHead = { ...named, ...headOf(content, sentAt) };
   const rest = {
     version,

@@ -16,10 +16,6 @@ import { parseOperation } from './operation.ts';
 /** Maximum size of a notice in bytes; a larger one contains a reference to the data instead. */
 export const MAX_NOTICE_BYTES = 256 * 1024;
 
-/** Data in a notice: JSON source text, a reference to the stored message, or none because it was erased. */
-type NoticeData =
-  { kind: 'inline'; data: string } | { kind: 'reference'; dataRef: string } | { kind: 'gone' };
-
 /** Fields of a notice without `data`, which may be any JSON. */
 export const undeliverableNoticeSchema = deliveryViewSchema.extend({
   /** HTTP status of the last attempt; null if there was no response. */
@@ -29,19 +25,15 @@ export const undeliverableNoticeSchema = deliveryViewSchema.extend({
 });
 
 /**
- * Encodes a notice for the undeliverable queue: the delivery as in the API, with `lastStatus` and `data` or
- * `dataRef`.
+ * Encodes a notice for the undeliverable queue: the delivery as in the API, with `lastStatus`, and `data` as JSON source
+ * text or `dataRef`. With neither, the data was erased.
  */
-export function encodeUndeliverableNotice(delivery: Delivery, data: NoticeData): string {
-  const fields = { ...deliveryView(delivery), lastStatus: lastStatusOf(delivery) };
-  switch (data.kind) {
-    case 'inline':
-      return spliceRaw(fields, 'data', data.data);
-    case 'reference':
-      return JSON.stringify({ ...fields, dataRef: data.dataRef });
-    case 'gone':
-      return JSON.stringify(fields);
-  }
+export function encodeUndeliverableNotice(
+  delivery: Delivery,
+  { data, dataRef }: { data?: string; dataRef?: string } = {},
+): string {
+  const fields = { ...deliveryView(delivery), lastStatus: lastStatusOf(delivery), dataRef };
+  return data === undefined ? JSON.stringify(fields) : spliceRaw(fields, 'data', data);
 }
 
 function lastStatusOf({ attempts }: Delivery): number | null {

@@ -86,8 +86,8 @@ describe('an undeliverable message', () => {
   const key = payloadKeyOf(large);
   const inline = (message: Message) => ({ kind: 'inline', message }) as const;
   const stored = { kind: 'stored', payloadKey: key } as const;
-  const referenced = { kind: 'reference', dataRef: `s3://payloads/${key}` } as const;
-  const withData = { kind: 'inline', data: small.data } as const;
+  const referenced = { dataRef: `s3://payloads/${key}` };
+  const withData = { data: small.data };
 
   /** What the bucket has before, and afterwards if that differs. */
   type Case = {
@@ -101,8 +101,8 @@ describe('an undeliverable message', () => {
     ['contains small data even if that was stored', { body: stored, kept: [small], data: withData }],
     ['over 256 KB contains the location of its data', { body: stored, kept: [large], data: referenced }],
     ['over 256 KB is stored first if necessary', { body: inline(large), after: [large], data: referenced }],
-    ['is reported without data if that is gone', { body: stored, data: { kind: 'gone' } }],
-    ['is reported without data if it has none', { data: { kind: 'gone' } }],
+    ['is reported without data if that is gone', { body: stored, data: {} }],
+    ['is reported without data if it has none', { data: {} }],
   ])('%s', async (_what, { body, kept = [], after = kept, data }) => {
     const { sqs, sent } = await deadQueue();
     const payloads = inMemoryPayloads();

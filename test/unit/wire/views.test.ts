@@ -167,7 +167,7 @@ describe('an undeliverable notice', () => {
   it('contains the delivery, the last status and the data byte for byte', () => {
     fc.assert(
       fc.property(jsonText, (data) => {
-        const json = parseJson(encodeUndeliverableNotice(exhausted, { kind: 'inline', data }));
+        const json = parseJson(encodeUndeliverableNotice(exhausted, { data }));
         expect(json && propertySource(json, 'data')).toBe(data);
         expect(undeliverableNoticeSchema.parse(json?.value)).toEqual({ ...view, lastStatus: null });
       }),
@@ -177,7 +177,7 @@ describe('an undeliverable notice', () => {
 
   it('contains the HTTP status of the last attempt', () => {
     const answered = aDelivery({ ...exhausted, attempts: exhausted.attempts.slice(0, 1) });
-    expect(JSON.parse(encodeUndeliverableNotice(answered, { kind: 'gone' }))).toMatchObject({
+    expect(JSON.parse(encodeUndeliverableNotice(answered))).toMatchObject({
       lastStatus: 503,
     });
   });
@@ -185,9 +185,9 @@ describe('an undeliverable notice', () => {
   it('contains a reference to data that is too large, and omits erased data', () => {
     const dataRef = 's3://bucket/key';
     const without = { ...view, lastStatus: null };
-    const referring = encodeUndeliverableNotice(exhausted, { kind: 'reference', dataRef });
+    const referring = encodeUndeliverableNotice(exhausted, { dataRef });
     expect(JSON.parse(referring)).toEqual({ ...without, dataRef });
-    expect(JSON.parse(encodeUndeliverableNotice(exhausted, { kind: 'gone' }))).toEqual(without);
+    expect(JSON.parse(encodeUndeliverableNotice(exhausted))).toEqual(without);
   });
 });
 
