@@ -44,9 +44,6 @@ export type WorkerState = {
   queues: Record<string, { inFlight: number }>;
 };
 
-/** `unfinished`: records that were still being handled at the end. They become visible again by themselves. */
-type WorkerEnd = { unfinished: number };
-
 /** How often a step writes its metrics, counters and gathered log lines. A crash loses as much of them. */
 const FLUSH_EVERY_MS = 1_000;
 
@@ -68,10 +65,11 @@ export function sqsQueues(access: AwsAccess, clock: WorkerClock): WorkerOptions[
 
 /**
  * Runs the steps until the signal is aborted. Then it receives nothing more, finishes what is in flight within
- * `shutdownSeconds`, and returns.
+ * `shutdownSeconds`, and returns. `unfinished`: records that were still being handled; they become visible again by
+ * themselves.
  * @throws WorkerRefusedError if AWS refuses the worker at its start
  */
-export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
+export async function runWorker(options: WorkerOptions): Promise<{ unfinished: number }> {
   const { steps, clock, shutdownSeconds, signal } = options;
   const failed = new AbortController();
   const stop = stopOf(AbortSignal.any([signal, failed.signal]), shutdownSeconds, clock);

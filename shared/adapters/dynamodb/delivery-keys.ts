@@ -103,13 +103,8 @@ export function notDeliveredSortOf(key: DeliveryKey, acceptedAt: number): string
  * Whether a delivery is in the listing indexes: after its first failure, while it waits for a slot, or after an
  * end other than `delivered`. An immediate success writes to no index.
  */
-export function isListed({
-  status,
-  next,
-}: {
-  status: Status;
-  next?: NextAttempt | null | undefined;
-}): boolean {
+export function isListed(of: { status: Status; next?: NextAttempt | null | undefined }): boolean {
+  const { status, next } = of;
   return status === 'pending' ? next !== undefined && next !== null : status !== 'delivered';
 }
 

@@ -62,11 +62,8 @@ export type BatchReading = Pacing & { random: () => number };
 class ItemsNotReadError extends Error {
   override readonly name = 'ItemsNotReadError';
   readonly isTransient = true;
-  readonly unread: number;
-
   constructor(unread: number, of: number) {
     super(`DynamoDB left ${unread} of ${of} items unread.`);
-    this.unread = unread;
   }
 }
 

@@ -280,11 +280,7 @@ export function holderOf(item: unknown): string {
  */
 const MARKED_FOR_MS = 7 * DAY_MS;
 
-function timeToLiveOf({
-  destination,
-  expiresAt,
-  deletedAt,
-}: Pick<Subscription, 'destination' | 'expiresAt' | 'deletedAt'>): Record<string, number> {
+function timeToLiveOf({ destination, expiresAt, deletedAt }: Subscription): Record<string, number> {
   const keptMs = pullOf(destination) === undefined ? 0 : MARKED_FOR_MS;
   const until = deletedAt === undefined ? expiresAt && expiresAt + keptMs : deletedAt + MARKED_FOR_MS;
   return until === undefined ? {} : { [ttlAttribute]: ttlOf(until) };

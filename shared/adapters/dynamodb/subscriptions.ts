@@ -127,9 +127,7 @@ function listedSubscriptionOf(item: unknown): ListedSubscription {
 
 const listedQueueSchema = queueItemSchema.pick({ createdAt: true, metadata: true });
 
-function listedQueueOf(
-  item: unknown,
-): Pick<SubscriptionPage, 'queueCreatedAt' | 'retainMessages' | 'retentionDays'> {
+function listedQueueOf(item: unknown) {
   const { createdAt, metadata } = decodeRecord(listedQueueSchema, item);
   const retainMessages = retainedMessagesOf(metadata);
   const retentionDays = queueMember('_retention_days', metadata);

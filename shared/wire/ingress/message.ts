@@ -93,10 +93,7 @@ function acceptedMessage(
   if (type === CONFIRMATION_TYPE) return unreadable('invalid_field:type');
   if (isConfirmationId(named.id)) return unreadable('invalid_field:id');
   const head: MessageHead = { ...named, ...headOf(content, sentAt) };
-  const rest = {
-    version,
-    ...(delay === undefined ? {} : { delaySeconds: delay }),
-  };
+  const rest = { version, ...(delay !== undefined && { delaySeconds: delay }) };
   return typeof data === 'string'
     ? { ok: true, message: { ...head, data }, ...rest }
     : { ok: true, message: head, dataRef: data, ...rest };

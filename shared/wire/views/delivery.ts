@@ -98,15 +98,9 @@ export function deliveryView(delivery: Delivery): DeliveryView {
   };
 }
 
-function nextFieldsOf(
-  delivery: Delivery,
-  next: NextAttempt,
-): Pick<DeliveryView, 'nextAttemptAt' | 'nextAttempt'> {
+function nextFieldsOf(delivery: Delivery, next: NextAttempt) {
   const dueAt = timeText(startOf(delivery, next));
-  return {
-    nextAttemptAt: dueAt,
-    nextAttempt: { ...next, dueAt, ...waitOf(delivery) },
-  };
+  return { nextAttemptAt: dueAt, nextAttempt: { ...next, dueAt, ...waitOf(delivery) } };
 }
 
 /** Why a delivery waits besides its due time. */

@@ -106,9 +106,7 @@ function backPressureView(subscription: Subscription, now: number): Pick<Subscri
   };
 }
 
-export function confirmationView(subscription: Subscription): {
-  confirmation?: z.infer<typeof confirmationSchema>;
-} {
+export function confirmationView(subscription: Subscription): Pick<SubscriptionView, 'confirmation'> {
   return subscription.unconfirmed === undefined
     ? {}
     : { confirmation: owesConfirmationRequest(subscription) ? 'owed' : 'asked' };

@@ -220,7 +220,6 @@ describe('a batch of records', () => {
     const { read, requests } = await tableOf(deliveries, (index) => (index === 0 ? 3 : 0));
     await expect(read()).rejects.toMatchObject({
       name: 'ItemsNotReadError',
-      unread: 4,
       message: 'DynamoDB left 4 of 7 items unread.',
     });
     expect(requests).toHaveLength(5);
@@ -228,7 +227,7 @@ describe('a batch of records', () => {
 
   it('fails before a wait that there is no time for', async () => {
     const { read, waits, requests } = await tableOf(deliveries, () => 0);
-    await expect(read({ deadline: { remainingMs: () => 530 } })).rejects.toMatchObject({ unread: 7 });
+    await expect(read({ deadline: { remainingMs: () => 530 } })).rejects.toThrow('left 7 of 7 items unread');
     expect(requests).toHaveLength(2);
     expect(waits).toEqual([25]);
   });
