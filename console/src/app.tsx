@@ -115,12 +115,7 @@ function CurrentPage({ route }: { route: Route }) {
     case 'deliveries':
       return <DeliveriesPage key={hrefTo(route)} queue={route.queue} query={route.query} />;
     case 'delivery':
-      return (
-        <DeliveryPage
-          key={hrefTo(route)}
-          address={{ queue: route.queue, messageId: route.message, subscriptionId: route.subscription }}
-        />
-      );
+      return <DeliveryPage key={hrefTo(route)} address={route} />;
     case 'recovery':
       return route.queue === undefined ? (
         <QueueChoice title="Recovery" page="recovery" />

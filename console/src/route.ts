@@ -1,4 +1,5 @@
 import { searchOf } from '../../api-client/api-client.ts';
+import type { DeliveryAddress } from '../../api-client/deliveries.ts';
 
 /** The page to show, from the part of the address behind the `#`. */
 export type Route =
@@ -8,7 +9,7 @@ export type Route =
   | { page: 'messages'; queue: string; query: Query }
   | { page: 'message'; queue: string; message: string }
   | { page: 'deliveries'; queue: string; query: Query }
-  | { page: 'delivery'; queue: string; message: string; subscription: string }
+  | ({ page: 'delivery' } & DeliveryAddress)
   | { page: 'recovery'; queue?: string; query: Query }
   | { page: 'books'; queue?: string; query: Query }
   | { page: 'designer'; query: Query }
@@ -22,7 +23,7 @@ export function parseRoute(hash: string): Route {
   const [path = '', search = ''] = hash.replace(/^#/, '').split(/\?(.*)/s, 2);
   const query = Object.fromEntries(new URLSearchParams(search));
   const segments = segmentsOf(path);
-  const [, queue = '', , id = '', , subscription = ''] = segments;
+  const [, queue = '', , id = '', , subscriptionId = ''] = segments;
   const shape = segments
     .map((segment, index) => (index % 2 === 0 ? encodeURIComponent(segment) : '*'))
     .join('/');
@@ -50,7 +51,7 @@ export function parseRoute(hash: string): Route {
     case 'queues/*/messages/*':
       return { page: 'message', queue, message: id };
     case 'queues/*/messages/*/deliveries/*':
-      return { page: 'delivery', queue, message: id, subscription };
+      return { page: 'delivery', queue, messageId: id, subscriptionId };
     default:
       return { page: 'unknown' };
   }
@@ -86,7 +87,7 @@ function segmentsTo(route: Exclude<Route, { page: 'unknown' }>): string[] {
     case 'message':
       return ['queues', route.queue, 'messages', route.message];
     case 'delivery':
-      return ['queues', route.queue, 'messages', route.message, 'deliveries', route.subscription];
+      return ['queues', route.queue, 'messages', route.messageId, 'deliveries', route.subscriptionId];
     case 'messages':
     case 'deliveries':
     case 'recovery':

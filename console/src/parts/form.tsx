@@ -1,4 +1,4 @@
-import type { ComponentChildren } from 'preact';
+import type { ButtonHTMLAttributes, ComponentChildren } from 'preact';
 import { type Action, useAction } from '../live/hooks.ts';
 
 /** A form that starts an action: not while the action runs, and not until the form is `ready`. */
@@ -83,14 +83,19 @@ export function WorkButton({
   );
 }
 
+/** A small button that acts at once. */
+export function SmallButton(props: Omit<ButtonHTMLAttributes, 'type' | 'class'>) {
+  return <button {...props} type="button" class="button button-small" />;
+}
+
 const WORDS = { idle: 'Copy', running: 'Copy', done: 'Copied', failed: 'Copy failed' } as const;
 
 export function CopyButton({ text, what }: { text: string; what: string }) {
   const { action, run } = useAction(() => navigator.clipboard.writeText(text));
   return (
-    <button type="button" class="button button-small" onClick={run}>
+    <SmallButton onClick={run}>
       <span aria-live="polite">{WORDS[action.state]}</span>
       <span class="unseen"> {what}</span>
-    </button>
+    </SmallButton>
   );
 }

@@ -21,16 +21,12 @@ export function Loaded<Value>({
   lines?: number;
   children: (value: Value) => ComponentChildren;
 }) {
+  const { value, failure } = live;
+  if (value === undefined && failure === undefined) return <Skeleton lines={lines} />;
   return (
     <>
-      {live.failure === undefined ? null : <Failure of={live.failure} />}
-      {live.value === undefined ? (
-        live.failure === undefined ? (
-          <Skeleton lines={lines} />
-        ) : null
-      ) : (
-        children(live.value)
-      )}
+      {failure === undefined ? null : <Failure of={failure} />}
+      {value === undefined ? null : children(value)}
     </>
   );
 }

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { CopyButton } from './form.tsx';
+import { CopyButton, SmallButton } from './form.tsx';
 import { useConsole } from '../live/console-context.tsx';
 
 /** Characters shown at first, so that a page with a payload of 1 MiB stays fast. */
@@ -21,15 +21,13 @@ export function SourceText({ text, what }: { text: string; what: string }) {
         )}
         <span class="actions">
           {isCut ? (
-            <button
-              type="button"
-              class="button button-small"
+            <SmallButton
               onClick={() => {
                 setWhole(true);
               }}
             >
               Show all
-            </button>
+            </SmallButton>
           ) : null}
           <CopyButton text={text} what={what} />
         </span>

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { pressureState } from '../../../api-client/words.ts';
 import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
+import { hrefTo } from '../route.ts';
 import { Moment } from './facts.tsx';
 import { Glyph, type ShownStatus } from './status.tsx';
 
@@ -56,6 +57,22 @@ const WORDS = {
 export function subscriberText({ name, subscriber }: Pick<SubscriptionView, 'name' | 'subscriber'>): string {
   return name === undefined ? subscriber : `${name} · ${subscriber}`;
 }
+
+/** A subscription in a table: a link with its name or URL, and the URL and the id below. */
+export function SubscriptionLink({ queue, id, name, subscriber }: Linked) {
+  const text = name ?? subscriber;
+  return (
+    <>
+      <a class="url strong" href={hrefTo({ page: 'subscription', queue, subscription: id })}>
+        {text ?? id}
+      </a>
+      {name === undefined || subscriber === undefined ? null : <span class="sub url">{subscriber}</span>}
+      {text === undefined ? null : <span class="sub id">{id}</span>}
+    </>
+  );
+}
+
+type Linked = { queue: string; id: string; name?: string | undefined; subscriber?: string | undefined };
 
 /** A subscriber's URL, as a link only for http and https. `noopener noreferrer` keeps this page from the target. */
 export function SubscriberUrl({ url }: { url: string }) {

@@ -1,6 +1,7 @@
 import { DAY_MS } from '../../../shared/domain/duration.ts';
 import type { Query } from '../route.ts';
 import { Field } from './fields.tsx';
+import { SmallButton } from './form.tsx';
 import { localInput } from './time-text.ts';
 import { Moment } from './facts.tsx';
 
@@ -46,16 +47,14 @@ export function WindowFields({
       />
       <div class="actions">
         {PRESETS.map(([text, length]) => (
-          <button
+          <SmallButton
             key={text}
-            type="button"
-            class="button button-small"
             onClick={() => {
               onChange({ since: Date.now() - length, until: undefined });
             }}
           >
             {text}
-          </button>
+          </SmallButton>
         ))}
       </div>
     </div>
@@ -105,19 +104,17 @@ export function WindowText({
   return (
     <p class="muted">
       Accepted
-      {since === undefined ? null : (
-        <>
-          {' '}
-          since <Moment at={since} />
-        </>
-      )}
-      {until === undefined ? null : (
-        <>
-          {' '}
-          before <Moment at={until} />
-        </>
-      )}
-      .
+      <End word="since" at={since} />
+      <End word="before" at={until} />.
     </p>
+  );
+}
+
+function End({ word, at }: { word: string; at: string | undefined }) {
+  return at === undefined ? null : (
+    <>
+      {' '}
+      {word} <Moment at={at} />
+    </>
   );
 }

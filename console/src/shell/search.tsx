@@ -10,6 +10,7 @@ import type { SubscriptionView } from '../../../shared/wire/views/subscription.t
 import { limitConcurrency } from '../api/page-client.ts';
 import { useConsole } from '../live/console-context.tsx';
 import { Moment } from '../parts/facts.tsx';
+import { SmallButton } from '../parts/form.tsx';
 import { Failure, WhyMissing } from '../parts/loaded.tsx';
 import { hrefTo, type Route } from '../route.ts';
 
@@ -143,9 +144,7 @@ function SearchResults({
     <div class="search-results" tabIndex={-1}>
       <div class="search-bar">
         <p role="status">{failure === undefined ? progressText(found, time) : 'The search failed.'}</p>
-        <button type="button" class="button button-small" onClick={onClose}>
-          Close
-        </button>
+        <SmallButton onClick={onClose}>Close</SmallButton>
       </div>
       {failure === undefined ? null : <Failure of={failure} />}
       {found === undefined ? null : <Groups text={text} found={found} time={time} />}

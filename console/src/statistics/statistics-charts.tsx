@@ -11,6 +11,7 @@ import type { statisticsViewSchema } from '../../../shared/wire/views/statistics
 import { useConsole } from '../live/console-context.tsx';
 import { useLive } from '../live/use-live.ts';
 import { Chart, type ChartOptions, lonePoints, MILLISECOND_STEPS, timeChart } from '../parts/chart.tsx';
+import { SmallButton } from '../parts/form.tsx';
 import { Loaded, Empty } from '../parts/loaded.tsx';
 import { Section } from '../parts/page-heading.tsx';
 import { durationText } from '../parts/time-text.ts';
@@ -26,17 +27,15 @@ export function WindowChoice({
   return (
     <div class="actions" role="group" aria-label="Time window">
       {WINDOW_NAMES.map((name) => (
-        <button
+        <SmallButton
           key={name}
-          type="button"
-          class="button button-small"
           aria-pressed={name === window}
           onClick={() => {
             onChange(name);
           }}
         >
           {`${WINDOWS[name].text.slice(0, 1).toUpperCase()}${WINDOWS[name].text.slice(1)}`}
-        </button>
+        </SmallButton>
       ))}
     </div>
   );

@@ -96,7 +96,7 @@ describe('the address of a page of the console', () => {
       fc.record({ page: page('queue'), queue: text }),
       fc.record({ page: page('subscription'), queue: text, subscription: text }),
       fc.record({ page: page('message'), queue: text, message: text }),
-      fc.record({ page: page('delivery'), queue: text, message: text, subscription: text }),
+      fc.record({ page: page('delivery'), queue: text, messageId: text, subscriptionId: text }),
       fc.record({ page: page('messages', 'deliveries', 'recovery', 'books'), queue: text, query }),
       fc.record({ page: page('recovery', 'books', 'designer', 'dead-letters'), query }),
     );

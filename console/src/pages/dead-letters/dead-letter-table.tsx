@@ -14,7 +14,7 @@ import { useConsole } from '../../live/console-context.tsx';
 import { useNow, type Action, useAction } from '../../live/hooks.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Facts, Moment } from '../../parts/facts.tsx';
-import { WorkButton } from '../../parts/form.tsx';
+import { SmallButton, WorkButton } from '../../parts/form.tsx';
 import { ActionFailure, Notice } from '../../parts/loaded.tsx';
 import { SourceText } from '../../parts/source-text.tsx';
 import { type Column, Table } from '../../parts/table.tsx';
@@ -41,15 +41,13 @@ export function DeadLetterTable({
   return (
     <>
       <p>
-        <button
-          type="button"
-          class="button button-small"
+        <SmallButton
           onClick={() => {
             onChosen(new Set(all ? [] : deadLetters.map(({ id }) => id)));
           }}
         >
           {all ? 'Select none' : 'Select all'}
-        </button>
+        </SmallButton>
       </p>
       <Table
         caption="Dead letters"
@@ -72,10 +70,7 @@ export function DeadLetterTable({
             cell: ({ sentAt }) => <time datetime={sentAt}>{relativeText(Date.parse(sentAt), now)}</time>,
           },
           ...COLUMNS,
-          {
-            head: 'Dead letter',
-            cell: ({ id }) => <ShowDeadLetter which={which} id={id} place={place} />,
-          },
+          { head: 'Dead letter', cell: ({ id }) => <ShowDeadLetter which={which} id={id} place={place} /> },
         ]}
         rows={deadLetters}
         keyOf={({ id }) => id}

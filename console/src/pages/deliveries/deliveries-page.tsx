@@ -87,10 +87,7 @@ const COLUMNS: readonly Column<ListedDelivery>[] = [
     head: 'Delivery',
     wide: true,
     cell: ({ queue, messageId, subscriptionId }) => (
-      <a
-        class="id"
-        href={hrefTo({ page: 'delivery', queue, message: messageId, subscription: subscriptionId })}
-      >
+      <a class="id" href={hrefTo({ page: 'delivery', queue, messageId, subscriptionId })}>
         {messageId} <span class="muted">to {subscriptionId}</span>
       </a>
     ),

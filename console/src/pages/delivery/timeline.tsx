@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import type { DeliveryDetail } from '../../../../api-client/operations.ts';
 import { PHASES } from '../../../../shared/domain/retry/vocabulary.ts';
 import { useNow, useWidth } from '../../live/hooks.ts';
+import { SmallButton } from '../../parts/form.tsx';
 
 /** Height of a lane. On narrow screens the name of a lane is above its marks. */
 const LANE = { wide: 30, narrow: 40 };
@@ -47,30 +48,26 @@ export function Timeline({ delivery }: { delivery: DeliveryDetail }) {
     <div class="timeline">
       <div class="actions" role="group" aria-label="Time range">
         {PARTS.map(([text, part]) => (
-          <button
+          <SmallButton
             key={part}
-            type="button"
-            class="button button-small"
             aria-pressed={'part' in view && view.part === part}
             onClick={() => {
               setView({ part });
             }}
           >
             {text}
-          </button>
+          </SmallButton>
         ))}
         {MOVES.map(([label, sign, next]) => (
-          <button
+          <SmallButton
             key={label}
-            type="button"
-            class="button button-small"
             aria-label={label}
             onClick={() => {
               setView({ span: next(span) });
             }}
           >
             {sign}
-          </button>
+          </SmallButton>
         ))}
       </div>
       <div ref={ref} class="timeline-room">

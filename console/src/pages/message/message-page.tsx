@@ -18,12 +18,12 @@ import { useAction } from '../../live/hooks.ts';
 import { useLive } from '../../live/use-live.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Facts, Moment } from '../../parts/facts.tsx';
-import { WorkButton } from '../../parts/form.tsx';
+import { SmallButton, WorkButton } from '../../parts/form.tsx';
 import { Loaded, WhyMissing, ActionFailure, Empty, Notice } from '../../parts/loaded.tsx';
 import { PageHeading, Section } from '../../parts/page-heading.tsx';
 import { SourceText } from '../../parts/source-text.tsx';
 import { Glyph, lastResponse } from '../../parts/status.tsx';
-import { subscriberText } from '../../parts/subscription-text.tsx';
+import { subscriberText, SubscriptionLink } from '../../parts/subscription-text.tsx';
 import { type Column, Table } from '../../parts/table.tsx';
 import { hrefTo } from '../../route.ts';
 
@@ -135,15 +135,7 @@ function MessageSubscriptions({
       head: 'Subscription',
       wide: true,
       cell: ({ subscriptionId, name, subscriber }) => (
-        <>
-          <a class="url strong" href={hrefTo({ page: 'subscription', queue, subscription: subscriptionId })}>
-            {name ?? subscriber ?? subscriptionId}
-          </a>
-          {name === undefined || subscriber === undefined ? null : <span class="sub url">{subscriber}</span>}
-          {name === undefined && subscriber === undefined ? null : (
-            <span class="sub id">{subscriptionId}</span>
-          )}
-        </>
+        <SubscriptionLink queue={queue} id={subscriptionId} name={name} subscriber={subscriber} />
       ),
     },
     { head: 'Result', wide: true, cell: (explained) => <Verdict of={explained} /> },
@@ -155,7 +147,7 @@ function MessageSubscriptions({
           ''
         ) : (
           <a
-            href={hrefTo({ page: 'delivery', queue, message: messageId, subscription: subscriptionId })}
+            href={hrefTo({ page: 'delivery', queue, messageId, subscriptionId })}
             aria-label={`${delivery.attemptCount}, show the delivery to ${subscriptionId}`}
           >
             {delivery.attemptCount}
@@ -253,16 +245,14 @@ function SendMessage(props: SendTo) {
   const consequence = CONSEQUENCES[to.verdict];
   const button =
     consequence === undefined ? null : (
-      <button
-        type="button"
-        class="button button-small"
+      <SmallButton
         onClick={() => {
           setAsked(consequence);
         }}
       >
         {to.verdict === 'delivered' ? 'Send again' : 'Send'}
         <span class="unseen"> to {receiverText(to)}</span>
-      </button>
+      </SmallButton>
     );
   return (
     <>
@@ -333,10 +323,7 @@ function Question({
       {isSent ? <Notice tone="success" title="Sent" /> : null}
       <form method="dialog" class="actions">
         {isSent ? (
-          <a
-            class="button"
-            href={hrefTo({ page: 'delivery', queue, message: messageId, subscription: subscriptionId })}
-          >
+          <a class="button" href={hrefTo({ page: 'delivery', queue, messageId, subscriptionId })}>
             Show the delivery
           </a>
         ) : (

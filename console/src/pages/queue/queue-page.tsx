@@ -26,7 +26,7 @@ import { ActionFailure, Empty, Loaded, Notice } from '../../parts/loaded.tsx';
 import { PageHeading, Section } from '../../parts/page-heading.tsx';
 import { CommandText, SourceText } from '../../parts/source-text.tsx';
 import { Sparkline, type SparkStatus } from '../../parts/status.tsx';
-import { SubscriptionState } from '../../parts/subscription-text.tsx';
+import { SubscriptionLink, SubscriptionState } from '../../parts/subscription-text.tsx';
 import { type Column, Table } from '../../parts/table.tsx';
 import { hrefTo } from '../../route.ts';
 import { QueueStatistics } from '../../statistics/statistics-charts.tsx';
@@ -180,43 +180,14 @@ function QueueMetadata({ queue, metadata }: { queue: string; metadata: Record<st
 
 const PLACES = 20;
 
-function SubscriptionTable({
-  queue,
-  listed,
-  recent,
-}: {
-  queue: string;
-  listed: Listed<SubscriptionView>;
-  recent: readonly RecentMessage[] | undefined;
-}) {
-  return (
-    <>
-      <Table
-        caption={`Subscriptions of ${queue}`}
-        columns={columnsOf(queue, recent)}
-        rows={listed.items}
-        keyOf={({ id }) => id}
-        empty={<NoSubscriptions queue={queue} />}
-      />
-      {listed.more ? <p class="muted">Only the first {listed.items.length} are shown.</p> : null}
-    </>
-  );
-}
+type Listing = { listed: Listed<SubscriptionView>; recent: readonly RecentMessage[] | undefined };
 
-function columnsOf(queue: string, recent: readonly RecentMessage[] | undefined): Column<SubscriptionView>[] {
-  return [
+function SubscriptionTable({ queue, listed, recent }: Listing & { queue: string }) {
+  const columns: readonly Column<SubscriptionView>[] = [
     {
       head: 'Subscriber',
       wide: true,
-      cell: ({ id, name, subscriber }) => (
-        <>
-          <a class="url strong" href={hrefTo({ page: 'subscription', queue, subscription: id })}>
-            {name ?? subscriber}
-          </a>
-          {name === undefined ? null : <span class="sub url">{subscriber}</span>}
-          <span class="sub id">{id}</span>
-        </>
-      ),
+      cell: (subscription) => <SubscriptionLink queue={queue} {...subscription} />,
     },
     { head: 'State', cell: (subscription) => <SubscriptionState of={subscription} /> },
     {
@@ -226,6 +197,18 @@ function columnsOf(queue: string, recent: readonly RecentMessage[] | undefined):
       ),
     },
   ];
+  return (
+    <>
+      <Table
+        caption={`Subscriptions of ${queue}`}
+        columns={columns}
+        rows={listed.items}
+        keyOf={({ id }) => id}
+        empty={<NoSubscriptions queue={queue} />}
+      />
+      {listed.more ? <p class="muted">Only the first {listed.items.length} are shown.</p> : null}
+    </>
+  );
 }
 
 /** The delivery statuses of one subscription, newest on the right. */

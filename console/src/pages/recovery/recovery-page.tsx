@@ -17,13 +17,13 @@ import type { SubscriptionView } from '../../../../shared/wire/views/subscriptio
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/hooks.ts';
 import { useLive } from '../../live/use-live.ts';
-import { WorkButton } from '../../parts/form.tsx';
+import { SmallButton, WorkButton } from '../../parts/form.tsx';
 import { Moment } from '../../parts/facts.tsx';
 import { Loaded, ActionFailure, Empty } from '../../parts/loaded.tsx';
 import { Section } from '../../parts/page-heading.tsx';
-import { subscriberText } from '../../parts/subscription-text.tsx';
+import { subscriberText, SubscriptionLink } from '../../parts/subscription-text.tsx';
 import { type Column, Table } from '../../parts/table.tsx';
-import { hrefTo, type Query } from '../../route.ts';
+import type { Query } from '../../route.ts';
 import { PageOfQueue } from '../queue/page-of-queue.tsx';
 import { RecoveryForm } from './recovery-form.tsx';
 
@@ -100,12 +100,7 @@ function columnsOf(queue: string, names: ReadonlyMap<string, string>): Column<Re
       head: 'Subscription',
       wide: true,
       cell: ({ subscriptionId }) => (
-        <>
-          <a class="url strong" href={hrefTo({ page: 'subscription', queue, subscription: subscriptionId })}>
-            {names.get(subscriptionId) ?? subscriptionId}
-          </a>
-          {names.has(subscriptionId) ? <span class="sub id">{subscriptionId}</span> : null}
-        </>
+        <SubscriptionLink queue={queue} id={subscriptionId} name={names.get(subscriptionId)} />
       ),
     },
     { head: 'Total', numeric: true, cell: ({ total }) => total.toLocaleString('en') },
@@ -141,6 +136,20 @@ export function RecoveryPage({ queue, query }: { queue: string; query: Query }) 
   const { items: listed = [] } = recoveries.value ?? {};
   // The newest recovery unless another is chosen.
   const shown = listed.find(({ id }) => id === chosen) ?? listed[0];
+  const actions = ({ id, state }: RecoveryView) => (
+    <span class="actions">
+      {id === shown?.id ? null : (
+        <SmallButton
+          onClick={() => {
+            setChosen(id);
+          }}
+        >
+          Show result
+        </SmallButton>
+      )}
+      {state === 'running' ? <Stop queue={queue} id={id} onStopped={recoveries.refresh} /> : null}
+    </span>
+  );
   return (
     <PageOfQueue title="Recovery" queue={queue} live={recoveries}>
       <p>
@@ -170,12 +179,12 @@ export function RecoveryPage({ queue, query }: { queue: string; query: Query }) 
       <Section title="Recoveries of this queue">
         <Loaded live={recoveries}>
           {({ items }) => (
-            <RecoveryList
-              queue={queue}
-              recoveries={items}
-              shown={shown?.id}
-              onShow={setChosen}
-              onChanged={recoveries.refresh}
+            <Table
+              caption="Recoveries, newest first"
+              columns={[...COLUMNS, { head: 'Action', cell: actions }]}
+              rows={items}
+              keyOf={({ id }) => id}
+              empty={<Empty title="No recoveries yet" />}
             />
           )}
         </Loaded>
@@ -187,52 +196,6 @@ export function RecoveryPage({ queue, query }: { queue: string; query: Query }) 
 /** Names or URLs of subscriptions by id. */
 function namesIn(subscriptions: Listed<SubscriptionView> | undefined): ReadonlyMap<string, string> {
   return new Map(subscriptions?.items.map((one) => [one.id, subscriberText(one)]));
-}
-
-function RecoveryList({
-  queue,
-  recoveries,
-  shown,
-  onShow,
-  onChanged,
-}: {
-  queue: string;
-  recoveries: readonly RecoveryView[];
-  /** The recovery whose result is shown. */
-  shown: string | undefined;
-  onShow: (id: string) => void;
-  onChanged: () => void;
-}) {
-  return (
-    <Table
-      caption="Recoveries, newest first"
-      columns={[
-        ...COLUMNS,
-        {
-          head: 'Action',
-          cell: ({ id, state }) => (
-            <span class="actions">
-              {id === shown ? null : (
-                <button
-                  type="button"
-                  class="button button-small"
-                  onClick={() => {
-                    onShow(id);
-                  }}
-                >
-                  Show result
-                </button>
-              )}
-              {state === 'running' ? <Stop queue={queue} id={id} onStopped={onChanged} /> : null}
-            </span>
-          ),
-        },
-      ]}
-      rows={recoveries}
-      keyOf={({ id }) => id}
-      empty={<Empty title="No recoveries yet" />}
-    />
-  );
 }
 
 const COLUMNS: readonly Column<RecoveryView>[] = [

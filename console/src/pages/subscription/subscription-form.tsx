@@ -5,7 +5,7 @@ import type { SubscriptionView } from '../../../../shared/wire/views/subscriptio
 import { areMarked, type Faults, faultsByField, rejectedFields } from '../../api/failure-words.ts';
 import type { Action } from '../../live/hooks.ts';
 import { InputField, SwitchFields } from '../../parts/fields.tsx';
-import { Form, FormActions } from '../../parts/form.tsx';
+import { Form, FormActions, SmallButton } from '../../parts/form.tsx';
 import { Failure, Notice } from '../../parts/loaded.tsx';
 import { PolicyField } from '../designer/policy-controls.tsx';
 import { authFields, AuthFields, authPath } from './auth-fields.tsx';
@@ -230,30 +230,26 @@ function HeaderFields({
               change(index, { value: text });
             }}
           />
-          <button
-            type="button"
-            class="button button-small"
+          <SmallButton
             onClick={() => {
               onHeaders(headers.toSpliced(index, 1));
             }}
           >
             Remove<span class="unseen"> header {index + 1}</span>
-          </button>
+          </SmallButton>
         </div>
       ))}
       {faults.get('post_headers') === undefined ? null : (
         <p class="field-fault">{faults.get('post_headers')}</p>
       )}
       <div class="actions">
-        <button
-          type="button"
-          class="button button-small"
+        <SmallButton
           onClick={() => {
             onHeaders([...headers, { name: '', value: '' }]);
           }}
         >
           Add a header
-        </button>
+        </SmallButton>
       </div>
     </fieldset>
   );

@@ -233,10 +233,7 @@ const COLUMNS: readonly Column<SubscriptionDeliveryView>[] = [
     wide: true,
     cell: ({ queue, messageId, subscriptionId, messageType }) => (
       <>
-        <a
-          class="id"
-          href={hrefTo({ page: 'delivery', queue, message: messageId, subscription: subscriptionId })}
-        >
+        <a class="id" href={hrefTo({ page: 'delivery', queue, messageId, subscriptionId })}>
           {messageId}
         </a>
         {messageType === undefined ? null : <span class="sub">{messageType}</span>}
@@ -294,9 +291,7 @@ function Answer({ delivery }: { delivery: DeliveryView }) {
         {last === undefined
           ? 'The first attempt has not finished yet. '
           : `Response: ${last.statusCode ?? last.error ?? ''} after ${durationText(last.durationMs)}. `}
-        <a href={hrefTo({ page: 'delivery', queue, message: messageId, subscription: subscriptionId })}>
-          Show the delivery
-        </a>
+        <a href={hrefTo({ page: 'delivery', queue, messageId, subscriptionId })}>Show the delivery</a>
       </p>
       {last?.snippet === undefined || last.snippet === '' ? null : <pre class="snippet">{last.snippet}</pre>}
     </Notice>
