@@ -11,6 +11,7 @@ export function DialogButton({
   title = text,
   kind = 'plain',
   wide = false,
+  onClose,
   children,
 }: {
   text: string;
@@ -18,6 +19,7 @@ export function DialogButton({
   kind?: 'plain' | 'primary' | 'danger';
   /** For a dialog with a long form. */
   wide?: boolean;
+  onClose?: () => void;
   children: (close: () => void) => ComponentChildren;
 }) {
   const [open, setOpen] = useState(false);
@@ -40,6 +42,7 @@ export function DialogButton({
           element={element}
           onClose={() => {
             setOpen(false);
+            onClose?.();
           }}
         >
           {children(() => element.current?.close())}

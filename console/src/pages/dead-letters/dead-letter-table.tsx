@@ -11,8 +11,8 @@ import {
   type DeadLetterView,
 } from '../../../../shared/wire/views/console.ts';
 import { useConsole } from '../../live/console-context.tsx';
-import { useNow, type Action, useAction } from '../../live/hooks.ts';
-import { Dialog } from '../../parts/dialog.tsx';
+import { useNow, useAction } from '../../live/hooks.ts';
+import { Dialog, DialogButton } from '../../parts/dialog.tsx';
 import { Facts, Moment } from '../../parts/facts.tsx';
 import { SmallButton, WorkButton } from '../../parts/form.tsx';
 import { ActionFailure, Notice } from '../../parts/loaded.tsx';
@@ -185,97 +185,59 @@ const CHANGES = {
   redrive: {
     verb: 'Redrive',
     past: 'redriven',
+    kind: 'primary',
     effect: 'They are sent back to their queue. Undeliverable deliveries get another round of attempts.',
   },
-  delete: { verb: 'Delete', past: 'deleted', effect: 'They cannot be restored.' },
+  delete: { verb: 'Delete', past: 'deleted', kind: 'danger', effect: 'They cannot be restored.' },
 } as const;
 
+type Chosen = { which: RedrivenQueue; place: string; chosen: ReadonlySet<string>; onDone: () => void };
+
 /** Redrives or deletes the chosen dead letters, after a question. */
-export function ChangeChosen({
-  which,
-  place,
-  chosen,
-  onDone,
-}: {
-  which: RedrivenQueue;
-  place: string;
-  chosen: ReadonlySet<string>;
-  onDone: () => void;
-}) {
+export function ChangeChosen(props: Chosen) {
+  if (props.chosen.size === 0) return <p class="muted">Select dead letters to redrive or delete them.</p>;
+  return (
+    <div class="actions">
+      <ChangeButton change="redrive" {...props} />
+      <ChangeButton change="delete" {...props} />
+    </div>
+  );
+}
+
+function ChangeButton({ change, which, place, chosen, onDone }: Chosen & { change: keyof typeof CHANGES }) {
   const { api } = useConsole();
-  const [asked, setAsked] = useState<DeadLetterChange>();
-  const work = useAction((change: DeadLetterChange) =>
+  const { verb, past, kind, effect } = CHANGES[change];
+  const { action, run, reset } = useAction(() =>
     api.local(`/dead-letters/${which}/${change}`, deadLetterResultSchema, {
       method: 'POST',
       body: JSON.stringify({ ids: [...chosen] }),
     }),
   );
-  if (chosen.size === 0) return <p class="muted">Select dead letters to redrive or delete them.</p>;
-  return (
-    <div class="actions">
-      {(['redrive', 'delete'] as const).map((change) => (
-        <button
-          key={change}
-          type="button"
-          class={change === 'delete' ? 'button button-danger' : 'button button-primary'}
-          onClick={() => {
-            work.reset();
-            setAsked(change);
-          }}
-        >
-          {CHANGES[change].verb} {counted(chosen.size, 'dead letter', 'dead letters')}
-        </button>
-      ))}
-      {asked === undefined ? null : (
-        <Dialog
-          title={`${CHANGES[asked].verb} ${counted(chosen.size, 'dead letter', 'dead letters')}`}
-          onClose={() => {
-            setAsked(undefined);
-            if (work.action.state === 'done') onDone();
-          }}
-        >
-          <Question change={asked} place={place} {...work} />
-        </Dialog>
-      )}
-    </div>
-  );
-}
-
-function Question({
-  change,
-  place,
-  action,
-  run,
-}: {
-  change: DeadLetterChange;
-  place: string;
-  action: Action<DeadLetterResult>;
-  run: (change: DeadLetterChange) => void;
-}) {
-  const { verb, past, effect } = CHANGES[change];
   const isDone = action.state === 'done';
   return (
-    <div class="stack">
-      <p>In {place}.</p>
-      {isDone ? <Notice tone="success" title={resultText(action.result, past)} /> : <p>{effect}</p>}
-      <ActionFailure of={action} />
-      <form method="dialog" class="actions">
-        {isDone ? null : (
-          <WorkButton
-            action={action}
-            kind={change === 'delete' ? 'danger' : 'primary'}
-            onClick={() => {
-              run(change);
-            }}
-          >
-            {verb}
-          </WorkButton>
-        )}
-        <button type="submit" class="button">
-          {isDone ? 'Done' : 'Cancel'}
-        </button>
-      </form>
-    </div>
+    <DialogButton
+      text={`${verb} ${counted(chosen.size, 'dead letter', 'dead letters')}`}
+      kind={kind}
+      onClose={isDone ? onDone : reset}
+    >
+      {() => (
+        <div class="stack">
+          <p>In {place}.</p>
+          {isDone ? <Notice tone="success" title={resultText(action.result, past)} /> : <p>{effect}</p>}
+          <ActionFailure of={action} />
+          <form method="dialog" class="actions">
+            {isDone ? null : (
+              <WorkButton action={action} kind={kind} onClick={run}>
+                {verb}
+              </WorkButton>
+            )}
+            <button type="submit" class="button">
+              {isDone ? 'Done' : 'Cancel'}
+            </button>
+          </form>
+        </div>
+      )}
+    </DialogButton>
   );
 }
 
@@ -296,5 +258,3 @@ function countedBy(word: string, counts: Readonly<Record<string, number>>): stri
   const sum = entries.reduce((total, [, count]) => total + count, 0);
   return [`${sum} ${word} (${entries.map(([reason, count]) => `${reason} ${count}`).join(', ')})`];
 }
-
-type DeadLetterChange = keyof typeof CHANGES;

@@ -18,19 +18,12 @@ import { WorkButton } from '../../parts/form.tsx';
 import { hrefTo, type Query } from '../../route.ts';
 import { InputField } from '../../parts/fields.tsx';
 
-/** Texts of the queues. */
-const NAMES: Record<RedrivenQueue, string> = {
-  ingress: 'Ingress',
-  delivery: 'Delivery',
-  operation: 'Operation',
-  undeliverable: 'Undeliverable',
-};
-
-const MEANINGS: Record<RedrivenQueue, string> = {
-  ingress: 'Messages of producers that dispatch could not accept.',
-  delivery: 'Jobs and wake-ups that deliver gave up on.',
-  operation: 'Recoveries and cancellations that operate gave up on.',
-  undeliverable: 'Notices of deliveries that were rejected, or that ran out of retries.',
+/** The name of each queue, and which messages it has. */
+const TEXTS: Record<RedrivenQueue, readonly [name: string, meaning: string]> = {
+  ingress: ['Ingress', 'Messages of producers that dispatch could not accept.'],
+  delivery: ['Delivery', 'Jobs and wake-ups that deliver gave up on.'],
+  operation: ['Operation', 'Recoveries and cancellations that operate gave up on.'],
+  undeliverable: ['Undeliverable', 'Notices of deliveries that were rejected, or that ran out of retries.'],
 };
 
 /** The dead letters of one queue. It looks only when asked to: a look hides the messages from other programs. */
@@ -61,13 +54,13 @@ export function DeadLettersPage({ query }: { query: Query }) {
         kind="choices-bar"
         label="Queue of the dead letters"
         links={REDRIVEN_QUEUES.map((one) => [
-          `${NAMES[one]} ${counts.action.state === 'done' ? countText(counts.action.result, one) : ''}`,
+          `${TEXTS[one][0]} ${counts.action.state === 'done' ? countText(counts.action.result, one) : ''}`,
           hrefTo({ page: 'dead-letters', query: { which: one } }),
           one === which,
         ])}
       />
       <p class="muted">
-        {MEANINGS[which]} A look receives the messages, so that other programs do not see them for a moment.
+        {TEXTS[which][1]} A look receives the messages, so that other programs do not see them for a moment.
       </p>
       <FilterForm which={which} query={query} />
       <div class="section">
