@@ -1,5 +1,4 @@
 import { useState } from 'preact/hooks';
-import type { Listed } from '../../../../api-client/api-client.ts';
 import { startRecovery, listDeliveries, type ListedDelivery } from '../../../../api-client/operations.ts';
 import { counted } from '../../../../api-client/words.ts';
 import {
@@ -10,7 +9,6 @@ import { timeText } from '../../../../shared/wire/fields.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { loadedBy, useAction } from '../../live/hooks.ts';
-import type { Live } from '../../live/use-live.ts';
 import { Form, WorkButton } from '../../parts/form.tsx';
 import { ActionFailure, Notice } from '../../parts/loaded.tsx';
 import { SelectField } from '../../parts/fields.tsx';
@@ -28,7 +26,7 @@ export function RecoveryForm({
 }: {
   queue: string;
   query: Query;
-  subscriptions: Pick<Live<Listed<SubscriptionView>>, 'value'>;
+  subscriptions: readonly SubscriptionView[];
   onStarted: () => void;
 }) {
   const { api } = useConsole();
@@ -127,10 +125,10 @@ type Filter = { window: TimeWindow; subscription: string; status: RecoverableSta
 
 /** The chosen subscription may be beyond the listed ones: a link can name any. */
 function subscriptionOptions(
-  { value }: Pick<Live<Listed<SubscriptionView>>, 'value'>,
+  subscriptions: readonly SubscriptionView[],
   chosen: string,
 ): (readonly [id: string, text: string])[] {
-  const listed = (value?.items ?? []).map((one) => [one.id, subscriberText(one)] as const);
+  const listed = subscriptions.map((one) => [one.id, subscriberText(one)] as const);
   const isListed = chosen === '' || listed.some(([id]) => id === chosen);
   return isListed ? listed : [[chosen, chosen], ...listed];
 }

@@ -1,5 +1,4 @@
 import { useRef, useState } from 'preact/hooks';
-import type { Listed } from '../../../../api-client/api-client.ts';
 import { listRecoveries, listSubscriptions, stopRecovery } from '../../../../api-client/operations.ts';
 import {
   type Look,
@@ -13,7 +12,6 @@ import { counted } from '../../../../api-client/words.ts';
 import type { RecoveryOutcomes } from '../../../../shared/domain/recovery/outcomes.ts';
 import { timeText } from '../../../../shared/wire/fields.ts';
 import type { RecoveryView } from '../../../../shared/wire/views/recovery.ts';
-import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/hooks.ts';
 import { useLive } from '../../live/use-live.ts';
@@ -134,6 +132,8 @@ export function RecoveryPage({ queue, query }: { queue: string; query: Query }) 
   );
   const [chosen, setChosen] = useState<string>();
   const { items: listed = [] } = recoveries.value ?? {};
+  const { items: subscribed = [] } = subscriptions.value ?? {};
+  const names = new Map(subscribed.map((one) => [one.id, subscriberText(one)]));
   // The newest recovery unless another is chosen.
   const shown = listed.find(({ id }) => id === chosen) ?? listed[0];
   const actions = ({ id, state }: RecoveryView) => (
@@ -161,7 +161,7 @@ export function RecoveryPage({ queue, query }: { queue: string; query: Query }) 
         <RecoveryForm
           queue={queue}
           query={query}
-          subscriptions={subscriptions}
+          subscriptions={subscribed}
           onStarted={() => {
             setChosen(undefined);
             recoveries.refresh();
@@ -173,7 +173,7 @@ export function RecoveryPage({ queue, query }: { queue: string; query: Query }) 
           <p>
             Recovery started <Moment at={shown.createdAt} />, {shown.state}
           </p>
-          <RecoveryResult key={shown.id} recovery={shown} names={namesIn(subscriptions.value)} />
+          <RecoveryResult key={shown.id} recovery={shown} names={names} />
         </Section>
       )}
       <Section title="Recoveries of this queue">
@@ -191,11 +191,6 @@ export function RecoveryPage({ queue, query }: { queue: string; query: Query }) 
       </Section>
     </PageOfQueue>
   );
-}
-
-/** Names or URLs of subscriptions by id. */
-function namesIn(subscriptions: Listed<SubscriptionView> | undefined): ReadonlyMap<string, string> {
-  return new Map(subscriptions?.items.map((one) => [one.id, subscriberText(one)]));
 }
 
 const COLUMNS: readonly Column<RecoveryView>[] = [
