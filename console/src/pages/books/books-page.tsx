@@ -2,7 +2,11 @@ import { useState } from 'preact/hooks';
 import { readBooks } from '../../../../api-client/operations.ts';
 import { BOOKS_MEANINGS } from '../../../../api-client/words.ts';
 import { type Books, EMPTY_BOOKS, isBalanced, sumOfBooks } from '../../../../shared/domain/delivery/books.ts';
-import { RECOVERABLE_STATUSES, type TerminalStatus } from '../../../../shared/domain/delivery/vocabulary.ts';
+import {
+  RECOVERABLE_STATUSES,
+  type TerminalStatus,
+  toRecord,
+} from '../../../../shared/domain/delivery/vocabulary.ts';
 import { timeText } from '../../../../shared/wire/fields.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useWidth } from '../../live/hooks.ts';
@@ -80,15 +84,9 @@ function linksTo(queue: string, window: { since: string; until: string | undefin
   const deliveries = (status: string): string =>
     hrefTo({ page: 'deliveries', queue, query: { ...window, status } });
   return {
+    ...toRecord([...MIDDLE, 'delivered', 'pending'], messages),
+    ...toRecord(RECOVERABLE_STATUSES, deliveries),
     accepted: messages(),
-    matched: messages('matched'),
-    unmatched: messages('unmatched'),
-    filtered: messages('filtered'),
-    delivered: messages('delivered'),
-    pending: messages('pending'),
-    rejected: deliveries('rejected'),
-    exhausted: deliveries('exhausted'),
-    cancelled: deliveries('cancelled'),
     missing: messages('matched'),
   };
 }
@@ -215,23 +213,18 @@ export function flowLayout(books: Books, room: number): Flow {
   const counts: Record<FlowName, number> = { ...books, missing: missingIn(books) };
   const whole = Math.max(1, counts.matched + counts.filtered + counts.unmatched);
   const thick = (count: number): number => (count <= 0 ? 0 : Math.max(MIN_THICKNESS, (count / whole) * room));
-  const column = (names: readonly FlowName[], number: 1 | 2): FlowNode[] => {
+  const column = (number: 1 | 2, names: readonly FlowName[], always: FlowName): FlowNode[] => {
     let y = 0;
-    return names.map((name) => {
+    const shown = names.filter((name) => name === always || counts[name] > 0);
+    return shown.map((name) => {
       const height = thick(counts[name]);
       const node: FlowNode = { name, column: number, count: counts[name], y, height };
       y += Math.max(MIN_ROW_HEIGHT, height + 10);
       return node;
     });
   };
-  const middle = column(
-    MIDDLE.filter((name) => name === 'matched' || counts[name] > 0),
-    1,
-  );
-  const ends = column(
-    ENDS.filter((name) => name === 'delivered' || counts[name] > 0),
-    2,
-  );
+  const middle = column(1, MIDDLE, 'matched');
+  const ends = column(2, ENDS, 'delivered');
   const first: FlowNode = {
     name: 'accepted',
     column: 0,

@@ -1,6 +1,8 @@
+import { toRecord } from '../../../../shared/domain/delivery/vocabulary.ts';
 import type { FieldError } from '../../../../shared/domain/errors.ts';
 import { parseRetryPolicy } from '../../../../shared/domain/retry/policy-schema.ts';
 import {
+  completePolicySchema,
   completeRetryPolicy,
   DEFAULT_RETRY_POLICY,
   isPresetName,
@@ -161,19 +163,7 @@ export function PolicyControls({
 /** The texts in the controls. An empty one means the default. */
 export type Draft = Readonly<Record<keyof RetryPolicy, string>>;
 
-export const EMPTY_DRAFT: Draft = {
-  retries_with_no_delay: '',
-  minimum_delay_retries: '',
-  minimum_delay: '',
-  maximum_delay: '',
-  maximum_delay_retries: '',
-  retry_backoff_function: '',
-  ignore_subscription_override: '',
-  backoff_retries: '',
-  backoff_exponent: '',
-  jitter: '',
-  retry_on_status: '',
-};
+export const EMPTY_DRAFT: Draft = toRecord(completePolicySchema.keyof().options, () => '');
 
 /** The chart in the SNS documentation: 10 retries from 5 to 260 s, and no others. */
 export const SNS_EXAMPLE: Draft = {

@@ -184,25 +184,13 @@ export function warningsOf({
   undelivered,
   latenessMs,
 }: QueueFigures): Warning[] {
-  const warnings: (Warning & { applies: boolean })[] = [
-    {
-      applies: off > 0,
-      weight: 4,
-      text: `${counted(off, 'subscription', 'subscriptions')} disabled after failures`,
-    },
-    { applies: latenessMs > 12 * LATE_MS, weight: 3, text: 'retries are overdue' },
-    {
-      applies: failing > 0,
-      weight: 2,
-      text: counted(failing, 'subscription is failing', 'subscriptions are failing'),
-    },
-    {
-      applies: undelivered.count > 0,
-      weight: 1,
-      text: `${undeliveredText(undelivered)} rejected or exhausted`,
-    },
+  const warnings: readonly (readonly [applies: boolean, weight: number, text: string])[] = [
+    [off > 0, 4, `${counted(off, 'subscription', 'subscriptions')} disabled after failures`],
+    [latenessMs > 12 * LATE_MS, 3, 'retries are overdue'],
+    [failing > 0, 2, counted(failing, 'subscription is failing', 'subscriptions are failing')],
+    [undelivered.count > 0, 1, `${undeliveredText(undelivered)} rejected or exhausted`],
   ];
-  return warnings.flatMap(({ applies, ...warning }) => (applies ? [warning] : []));
+  return warnings.flatMap(([applies, weight, text]) => (applies ? [{ weight, text }] : []));
 }
 
 function undeliveredText({ count, more }: QueueFigures['undelivered']): string {

@@ -75,17 +75,11 @@ export function responseTimes(
   deliveries: readonly Pick<SubscriptionDeliveryView, 'lastAttempt' | 'durationMs'>[],
 ): ResponseTime[] {
   return deliveries
-    .flatMap(({ lastAttempt, durationMs }) =>
-      lastAttempt === undefined || durationMs === undefined
-        ? []
-        : [
-            {
-              at: Date.parse(lastAttempt.startedAt),
-              durationMs,
-              succeeded: lastAttempt.outcome === 'delivered',
-            },
-          ],
-    )
+    .flatMap(({ lastAttempt, durationMs }) => {
+      if (lastAttempt === undefined || durationMs === undefined) return [];
+      const { startedAt, outcome } = lastAttempt;
+      return [{ at: Date.parse(startedAt), durationMs, succeeded: outcome === 'delivered' }];
+    })
     .sort((one, other) => one.at - other.at);
 }
 

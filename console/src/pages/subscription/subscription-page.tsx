@@ -85,7 +85,7 @@ export function SubscriptionPage({ queue, id }: { queue: string; id: string }) {
                 <EditSubscription subscription={value} onDone={subscription.refresh} onClose={close} />
               )}
             </DialogButton>
-            <SwitchSubscription queue={queue} subscription={value} onDone={subscription.refresh} />
+            <SwitchSubscription subscription={value} onDone={subscription.refresh} />
             <DialogButton text="Rotate secret">
               {(close) => <RotateSecret queue={queue} id={id} onClose={close} />}
             </DialogButton>
@@ -187,12 +187,16 @@ function DeleteSubscription({ subscription }: { subscription: SubscriptionView }
   );
 }
 
-type Switch = { queue: string; subscription: SubscriptionView; onDone: () => void };
-
 /** The button that enables or disables a subscription. It asks before it disables. */
-function SwitchSubscription({ queue, subscription, onDone }: Switch) {
+function SwitchSubscription({
+  subscription,
+  onDone,
+}: {
+  subscription: SubscriptionView;
+  onDone: () => void;
+}) {
   const { api } = useConsole();
-  const { id, disabled } = subscription;
+  const { source: queue, id, disabled } = subscription;
   const { action, run } = useAction(async () => {
     await api.call(enableSubscription, { path: { queue, subscription: id } });
     onDone();
