@@ -20,6 +20,14 @@ export async function firstOf<Item>(
   }
 }
 
+/** The items of a listing that are wanted. */
+export const filtered = async function* <Item>(
+  listing: AsyncIterable<Item>,
+  isWanted: (item: Item) => boolean,
+): AsyncGenerator<Item> {
+  for await (const item of listing) if (isWanted(item)) yield item;
+};
+
 /** As `firstOf`, but stops after `milliseconds` with what it has read; `more` is then set. */
 export function firstWithin<Item>(
   list: (signal: AbortSignal) => AsyncIterable<Item>,

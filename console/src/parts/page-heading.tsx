@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
+import { hrefTo } from '../route.ts';
 
 /** A part of a page with a heading. */
 export function Section({
@@ -49,6 +50,10 @@ export function LinkBar({
 }
 
 type Crumb = { text: string; href: string };
+
+export function crumbTo(queue: string): Crumb {
+  return { text: queue, href: hrefTo({ page: 'queue', queue }) };
+}
 
 /** The heading of a page. It also sets the window title, and takes the focus when the page opens. */
 export function PageHeading({

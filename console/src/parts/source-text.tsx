@@ -12,13 +12,11 @@ export function SourceText({ text, what }: { text: string; what: string }) {
   return (
     <div class={isCut ? 'source' : 'source source-whole'}>
       <div class="source-bar">
-        {isCut ? (
-          <span class="muted">
-            The first {FIRST.toLocaleString('en')} of {text.length.toLocaleString('en')} characters
-          </span>
-        ) : (
-          <span />
-        )}
+        <span class="muted">
+          {isCut
+            ? `The first ${FIRST.toLocaleString('en')} of ${text.length.toLocaleString('en')} characters`
+            : ''}
+        </span>
         <span class="actions">
           {isCut ? (
             <SmallButton

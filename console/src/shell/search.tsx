@@ -23,6 +23,10 @@ export function SearchBox({ route }: { route: Route }) {
   const close = (): void => {
     setSought(undefined);
   };
+  const leave = (): void => {
+    close();
+    input.current?.focus();
+  };
   useEffect(() => {
     const focus = (event: KeyboardEvent): void => {
       if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey || isTyping()) return;
@@ -47,10 +51,8 @@ export function SearchBox({ route }: { route: Route }) {
       }}
       onKeyDown={(event) => {
         const by = STEPS[event.key];
-        if (event.key === 'Escape') {
-          close();
-          input.current?.focus();
-        } else if (by !== undefined && sought !== undefined) {
+        if (event.key === 'Escape') leave();
+        else if (by !== undefined && sought !== undefined) {
           event.preventDefault();
           moveFocus(box.current, by);
         }
@@ -85,10 +87,7 @@ export function SearchBox({ route }: { route: Route }) {
           key={sought}
           text={sought}
           queue={'queue' in route ? route.queue : undefined}
-          onClose={() => {
-            close();
-            input.current?.focus();
-          }}
+          onClose={leave}
         />
       )}
     </div>

@@ -15,7 +15,7 @@ import { useLive } from '../../live/use-live.ts';
 import { WorkButton } from '../../parts/form.tsx';
 import { Facts, Moment, PolicyFacts } from '../../parts/facts.tsx';
 import { Loaded, ActionFailure, Empty } from '../../parts/loaded.tsx';
-import { PageHeading, Section } from '../../parts/page-heading.tsx';
+import { crumbTo, PageHeading, Section } from '../../parts/page-heading.tsx';
 import { Status } from '../../parts/status.tsx';
 import { SubscriptionState } from '../../parts/subscription-text.tsx';
 import { type Column, Table } from '../../parts/table.tsx';
@@ -36,7 +36,7 @@ export function DeliveryPage({ address }: { address: DeliveryAddress }) {
         title={messageId}
         kind="Delivery of"
         crumbs={[
-          { text: queue, href: hrefTo({ page: 'queue', queue }) },
+          crumbTo(queue),
           { text: 'Message', href: hrefTo({ page: 'message', queue, message: messageId }) },
         ]}
       >

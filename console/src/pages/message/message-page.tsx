@@ -20,7 +20,7 @@ import { Dialog } from '../../parts/dialog.tsx';
 import { Facts, Moment } from '../../parts/facts.tsx';
 import { SmallButton, WorkButton } from '../../parts/form.tsx';
 import { Loaded, WhyMissing, ActionFailure, Empty, Notice } from '../../parts/loaded.tsx';
-import { PageHeading, Section } from '../../parts/page-heading.tsx';
+import { crumbTo, PageHeading, Section } from '../../parts/page-heading.tsx';
 import { SourceText } from '../../parts/source-text.tsx';
 import { Glyph, lastResponse } from '../../parts/status.tsx';
 import { subscriberText, SubscriptionLink } from '../../parts/subscription-text.tsx';
@@ -46,11 +46,7 @@ export function MessagePage({ queue, id }: { queue: string; id: string }) {
   );
   return (
     <>
-      <PageHeading
-        title={id}
-        kind="Message"
-        crumbs={[{ text: queue, href: hrefTo({ page: 'queue', queue }) }]}
-      />
+      <PageHeading title={id} kind="Message" crumbs={[crumbTo(queue)]} />
       <Loaded live={message}>
         {({ view, data }) => (
           <>

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { type ListedMessage, listMessages } from '../../../../api-client/operations.ts';
 import { OPEN_STATUSES, RECOVERABLE_STATUSES } from '../../../../shared/domain/delivery/vocabulary.ts';
-import { firstOf } from '../../api/listed.ts';
+import { filtered, firstOf } from '../../api/listed.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useLive } from '../../live/use-live.ts';
 import { Moment } from '../../parts/facts.tsx';
@@ -95,9 +95,10 @@ export function MessagesPage({ queue, query }: { queue: string; query: Query }) 
   const { most, showMore } = useMost();
   const { since, until, show = 'all' } = query;
   const choice = isChoice(show) ? show : 'all';
+  const [, isWanted] = CHOICES[choice];
   const messages = useLive(`messages/${queue}/${choice}/${most}/${since ?? ''}/${until ?? ''}`, (signal) => {
     const listed = api.list(listMessages, { path: { queue }, query: { since, until }, signal });
-    return firstOf(chosen(listed, choice), most);
+    return firstOf(filtered(listed, isWanted), most);
   });
   return (
     <PageOfQueue title="Messages" queue={queue} live={messages}>
@@ -135,11 +136,3 @@ export function MessagesPage({ queue, query }: { queue: string; query: Query }) 
     </PageOfQueue>
   );
 }
-
-const chosen = async function* (
-  all: AsyncIterable<ListedMessage>,
-  choice: keyof typeof CHOICES,
-): AsyncGenerator<ListedMessage> {
-  const [, isWanted] = CHOICES[choice];
-  for await (const message of all) if (isWanted(message)) yield message;
-};

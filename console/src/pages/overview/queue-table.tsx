@@ -224,18 +224,13 @@ export async function readQueue(
     readStatistics(api, queue, { window, now, signal }),
     listed('retrying'),
   ]);
-  const failed = mayHaveFailed(statistics)
-    ? await Promise.all([listed('rejected'), listed('exhausted')])
-    : [];
+  // Where nothing is counted, only the lists can tell.
+  const mayHaveFailed = statistics === null || failedIn(statistics.total) > 0;
+  const failed = mayHaveFailed ? await Promise.all([listed('rejected'), listed('exhausted')]) : [];
   const undelivered = {
     items: failed.flatMap(({ items }) => items),
     more: failed.some(({ more }) => more),
   };
   const since = now - WINDOWS[window].lengthMs;
   return { since, at: now, subscriptions, statistics, retrying, undelivered };
-}
-
-/** Where nothing is counted, only the lists can tell. */
-function mayHaveFailed(statistics: Statistics | null): boolean {
-  return statistics === null || failedIn(statistics.total) > 0;
 }

@@ -7,7 +7,7 @@ import { useAction, useLoaded } from '../../live/hooks.ts';
 import { type Live, useLive } from '../../live/use-live.ts';
 import { WorkButton } from '../../parts/form.tsx';
 import { Loaded, ActionFailure, Empty } from '../../parts/loaded.tsx';
-import { PageHeading } from '../../parts/page-heading.tsx';
+import { crumbTo, PageHeading } from '../../parts/page-heading.tsx';
 import { hrefTo } from '../../route.ts';
 
 /** Shown in place of a page of a queue that does not exist: the name that was probably meant, and a button that creates the queue. */
@@ -48,10 +48,7 @@ export function PageOfQueue({
 }) {
   return (
     <>
-      <PageHeading
-        title={`${title} of ${queue}`}
-        crumbs={[{ text: queue, href: hrefTo({ page: 'queue', queue }) }]}
-      />
+      <PageHeading title={`${title} of ${queue}`} crumbs={[crumbTo(queue)]} />
       {isNotFound(live.failure) ? <MissingQueue queue={queue} onCreated={live.refresh} /> : children}
     </>
   );

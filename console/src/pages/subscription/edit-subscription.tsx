@@ -28,22 +28,14 @@ export function CreateSubscription({
   onClose: () => void;
 }) {
   const { api } = useConsole();
-  const { action, run, reset } = useAction(async ({ draft }: SubscriptionEdit) => {
+  const saving = useAction(async ({ draft }: SubscriptionEdit) => {
     const created = await api.call(subscribe, { path: { queue }, body: JSON.stringify(creationOf(draft)) });
     onCreated();
     return created;
   });
+  const { action } = saving;
   if (action.state !== 'done')
-    return (
-      <SubscriptionForm
-        queue={queue}
-        verb="Create"
-        action={action}
-        onSave={run}
-        onChanged={reset}
-        onClose={onClose}
-      />
-    );
+    return <SubscriptionForm queue={queue} verb="Create" saving={saving} onClose={onClose} />;
   const { subscription_id: subscription, secret = '', confirmation } = action.result;
   return (
     <NewSecret
@@ -80,7 +72,7 @@ export function EditSubscription({
   // The page reads the subscription again and again: the changes are those to what the form showed at first.
   const [before] = useState(subscription);
   const { source: queue, id } = before;
-  const { action, run, reset } = useAction(async ({ draft, keepSecret }: SubscriptionEdit) => {
+  const saving = useAction(async ({ draft, keepSecret }: SubscriptionEdit) => {
     const path = { queue, subscription: id };
     // Other options may have changed meanwhile.
     const patch = patchOf(before, draft, await api.call(getSubscription, { path }));
@@ -91,20 +83,13 @@ export function EditSubscription({
     if (secret === undefined) onClose();
     return secret;
   });
+  const { action } = saving;
   return action.state === 'done' ? (
     <NewSecret what="new signing secret" secret={action.result ?? ''} onDone={onClose}>
       <p>The subscriber has moved to another origin. Give it this secret, which signs all requests to it.</p>
     </NewSecret>
   ) : (
-    <SubscriptionForm
-      queue={queue}
-      before={before}
-      verb="Save"
-      action={action}
-      onSave={run}
-      onChanged={reset}
-      onClose={onClose}
-    />
+    <SubscriptionForm queue={queue} before={before} verb="Save" saving={saving} onClose={onClose} />
   );
 }
 

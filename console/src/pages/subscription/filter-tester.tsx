@@ -3,7 +3,7 @@ import { dataIn, showMessage } from '../../../../api-client/messages.ts';
 import { type ListedMessage, listMessages } from '../../../../api-client/operations.ts';
 import { parseContentFilter } from '../../../../shared/domain/subscription/content-filter-schema.ts';
 import { evaluateFilter } from '../../../../shared/domain/subscription/content-filter.ts';
-import { firstOf } from '../../api/listed.ts';
+import { filtered, firstOf } from '../../api/listed.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/hooks.ts';
 import { WorkButton } from '../../parts/form.tsx';
@@ -28,9 +28,11 @@ export function FilterTester({
   const { api } = useConsole();
   const [type, setType] = useState('');
   const [data, setData] = useState('');
-  const recent = useAction(() =>
-    firstOf(withData(api.list(listMessages, { path: { queue }, most: MAX_READ })), MOST),
-  );
+  const recent = useAction(() => {
+    const all = api.list(listMessages, { path: { queue }, most: MAX_READ });
+    const withData = filtered(all, ({ bodyKept }) => bodyKept);
+    return firstOf(withData, MOST);
+  });
   const chosen = useAction(async (id: string) => {
     const message = await showMessage(api, queue, id);
     setType(message.view.type ?? '');
@@ -71,10 +73,6 @@ export function FilterTester({
     </details>
   );
 }
-
-const withData = async function* (all: AsyncIterable<ListedMessage>): AsyncGenerator<ListedMessage> {
-  for await (const message of all) if (message.bodyKept) yield message;
-};
 
 function RecentMessages({
   recent: { action, run },

@@ -3,7 +3,7 @@ import { REDACTED } from '../../../../shared/domain/subscription/credential-head
 import { hasNewOrigin, parseDestination } from '../../../../shared/domain/subscription/destination.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 import { areMarked, type Faults, faultsByField, rejectedFields } from '../../api/failure-words.ts';
-import type { Action } from '../../live/hooks.ts';
+import type { useAction } from '../../live/hooks.ts';
 import { InputField, SwitchFields } from '../../parts/fields.tsx';
 import { Form, FormActions, SmallButton } from '../../parts/form.tsx';
 import { Failure, Notice } from '../../parts/loaded.tsx';
@@ -29,18 +29,14 @@ export function SubscriptionForm({
   queue,
   before,
   verb,
-  action,
-  onSave,
-  onChanged,
+  saving: { action, run, reset },
   onClose,
 }: {
   queue: string;
   before?: SubscriptionView;
   verb: string;
-  action: Action<unknown>;
-  onSave: (edit: SubscriptionEdit) => void;
-  /** The form differs from what was sent last. */
-  onChanged: () => void;
+  /** It is reset when the form differs from what was sent last. */
+  saving: ReturnType<typeof useAction<[SubscriptionEdit], unknown>>;
   onClose: () => void;
 }) {
   const [stored] = useState(() => (before === undefined ? EMPTY_SUBSCRIPTION : subscriptionDraft(before)));
@@ -52,7 +48,7 @@ export function SubscriptionForm({
   const isMarked = areMarked(rejected, [...fieldsOf(draft), '_retry_policy']);
   const change = (changed: Partial<SubscriptionDraft>): void => {
     setDraft({ ...draft, ...changed });
-    onChanged();
+    reset();
   };
   const field = (name: (typeof TEXT_FIELDS)[number]) => ({
     value: draft[name],
@@ -66,7 +62,7 @@ export function SubscriptionForm({
       action={action}
       ready={own.size === 0}
       onSubmit={() => {
-        onSave({ draft, keepSecret });
+        run({ draft, keepSecret });
       }}
     >
       <InputField

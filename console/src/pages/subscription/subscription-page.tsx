@@ -23,7 +23,7 @@ import { Moment } from '../../parts/facts.tsx';
 import { InputField, jsonFault } from '../../parts/fields.tsx';
 import { Form, FormActions, WorkButton } from '../../parts/form.tsx';
 import { ActionFailure, Empty, Failure, Loaded, Notice } from '../../parts/loaded.tsx';
-import { PageHeading, Section } from '../../parts/page-heading.tsx';
+import { crumbTo, PageHeading, Section } from '../../parts/page-heading.tsx';
 import { lastResponse, Status } from '../../parts/status.tsx';
 import { subscriberText } from '../../parts/subscription-text.tsx';
 import { type Column, LoadMore, PAGE_SIZE, Table, useMost } from '../../parts/table.tsx';
@@ -64,7 +64,7 @@ export function SubscriptionPage({ queue, id }: { queue: string; id: string }) {
     title: value === undefined ? id : labelOf(value),
     id: value === undefined ? undefined : id,
     kind: 'Subscription',
-    crumbs: [{ text: queue, href: hrefTo({ page: 'queue', queue }) }],
+    crumbs: [crumbTo(queue)],
   };
 
   // Every request of this page would fail in the same way.
