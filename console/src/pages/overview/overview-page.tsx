@@ -229,10 +229,12 @@ function Totals({
   const known = (queues?.shown ?? []).flatMap(({ value }) => value ?? []);
   const isWhole = known.length === queues?.shown.length;
   const tiles = isWhole || known.length > 0 ? tilesOf(totalOf(known)) : LOADING_TILES;
+  // Messages and deliveries that still wait in SQS have no record yet, so no other figure includes them.
+  const waiting = figureOf(health, (value) => waitingIn(value)?.toLocaleString('en') ?? 'unknown');
   return (
     <div class="totals">
       <dl class={isWhole ? 'tiles' : 'tiles tiles-incomplete'}>
-        {[...tiles, waitingTile(health)].map(([name, text, tone = '']) => (
+        {[...tiles, ['Waiting in SQS', waiting] as const].map(([name, text, tone = '']) => (
           <div key={name} class="tile">
             <dt>{name}</dt>
             <dd class={tone}>{text}</dd>
@@ -258,11 +260,6 @@ function soFarText(known: number, queues: { shown: readonly unknown[] } | undefi
   return queues === undefined
     ? 'Not counted yet.'
     : `Incomplete: ${known} of ${counted(queues.shown.length, 'queue', 'queues')} counted so far.`;
-}
-
-/** Messages and deliveries that still wait in SQS have no record yet, so no other figure includes them. */
-function waitingTile(health: Live<Health>): Tile {
-  return ['Waiting in SQS', figureOf(health, (value) => waitingIn(value)?.toLocaleString('en') ?? 'unknown')];
 }
 
 function tilesOf({ summary, retrying, latenessMs }: ReturnType<typeof totalOf>): Tile[] {
