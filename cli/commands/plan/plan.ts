@@ -5,7 +5,7 @@ import { examplesText } from '../../options/deployment-options.ts';
 import { readInput, givenPolicy } from '../../options/input.ts';
 import type { Terminal } from '../../terminal.ts';
 import { addPlanOptions, planOf, type PlanOptions } from './options.ts';
-import { computePlan } from './planned.ts';
+import { computePlan, type Outage } from './planned.ts';
 import { regionPrices } from './prices.ts';
 import { planText } from './text.ts';
 
@@ -39,8 +39,7 @@ async function plan(options: PlanOptions, terminal: Terminal): Promise<void> {
     reportInvalid('The plan', { code: 'invalid_request', fields }, json === true, terminal);
     return;
   }
-  const share = outageShare ?? 1 / load.fanOut;
-  const outage = outageHours === undefined ? undefined : { hours: outageHours, share };
+  const outage = outageOf(load.fanOut, outageHours, outageShare);
   const result = computePlan(planOf(load, policy), prices.value.prices, outage);
   const sources = { region, pricesAsOf: prices.value.asOf };
   terminal.print(json === true ? JSON.stringify({ ...result, ...sources }) : planText(result, sources));
@@ -50,4 +49,8 @@ function outageFaults({ outageHours, outageShare }: PlanOptions): FieldError[] {
   return outageShare !== undefined && outageHours === undefined
     ? [{ field: 'outage-share', message: 'requires --outage-hours' }]
     : [];
+}
+
+function outageOf(fanOut: number, hours?: number, share = 1 / fanOut): Outage | undefined {
+  return hours === undefined ? undefined : { hours, share };
 }
