@@ -92,6 +92,14 @@ describe('an invocation that crashes during the first attempts of a chunk', () =
     expect(world.separateMembers()).toEqual(world.ids.toSorted());
   });
 
+  it('reads no subscription to repeat requests singly, so that none of them can prevent it', async () => {
+    const world = await withSlowOne();
+    await crashedAt(world, 1_000);
+    const find = vi.spyOn(world.subscriptions, 'find').mockRejectedValue(fault);
+    await redeliver(world);
+    expect(find).not.toHaveBeenCalled();
+  });
+
   it('has the message stored for the repeated requests, because reconcile carries none', async () => {
     const world = await withSlowOne();
     await crashedAt(world, 1_000);

@@ -1,11 +1,13 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { eraseBody } from '../../../functions/api/messages/messages.ts';
+import { deliverRecord } from '../../../functions/deliver/deliver.ts';
 import { asEnabled, moveTo } from '../../../shared/domain/subscription/change.ts';
 import { parseDestination } from '../../../shared/domain/subscription/destination.ts';
 import { RequestNotSentError } from '../../../shared/ports/subscriber.ts';
 import { aMessage } from '../../support/builders.ts';
 import { oneSubscriberWorld, type OneSubscriberWorld } from '../../support/in-memory/one-subscriber-world.ts';
 import { status } from '../../support/in-memory/scripted-subscriber.ts';
+import { anInvocation, anSqsRecord } from '../../support/sqs-event.ts';
 import { pullWorld } from '../api/pull-world.ts';
 
 const MINUTE_MS = 60_000;
@@ -299,6 +301,11 @@ describe('a request that cannot be sent because of an internal fault', () => {
     expect((await world.delivery()).status).toBe('delivered');
     expect(await lost()).toEqual(replies.map(() => 0));
   });
+});
+
+it('a message that cannot be read is dead-lettered with the reason, and acknowledged', async () => {
+  await deliverRecord(world.deliverContext, anSqsRecord('{'), anInvocation(30_000));
+  expect(world.deadLetters.sent).toMatchObject([{ reason: 'not_json' }]);
 });
 
 const unrendered = () => Promise.resolve({ kind: 'unrendered', detail: 'no such field' } as const);

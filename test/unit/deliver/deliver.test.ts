@@ -95,7 +95,11 @@ describe('a delivery', () => {
     const { status: ended, reason, pendingSteps } = await world.delivery();
     expect([ended, reason, pendingSteps]).toEqual([rejectedBy ? 'rejected' : 'delivered', rejectedBy, []]);
     expect(world.undeliverables.sent).toHaveLength(rejectedBy ? 1 : 0);
-    expect((await world.subscription()).disabled?.reason).toBe(disabledBy);
+    const { disabled, failing } = await world.subscription();
+    expect(disabled?.reason).toBe(disabledBy);
+    if (disabledBy !== undefined) expect(failing).toBeUndefined();
+    const isKept = Object.hasOwn((await world.messageRecords.find(world.key)) ?? {}, 'body');
+    expect(isKept).toBe(rejectedBy !== undefined || replies.length > 1);
     expect(finalCounts()).toEqual(rejectedBy ? { DeliveriesRejected: 1 } : { DeliveriesDelivered: 1 });
   });
 });
@@ -115,6 +119,15 @@ describe('a change between two attempts', () => {
       reason: 'subscription_deleted',
       overdueAt: undefined,
     });
+  });
+
+  it('is read before an immediate retry: a subscription deleted during the request ends the delivery', async () => {
+    await world.subscribe({ retries_with_no_delay: 1 });
+    world.subscriber.script(world.url, [status(500)]);
+    world.subscriber.onRequest = () => removeSubscription(world.subscriptions, 'orders', 'subscription-1');
+    await world.deliver();
+
+    expect(await world.delivery()).toMatchObject({ status: 'cancelled', attempts: [{ number: 1 }] });
   });
 
   it('of the policy does not apply: the policy at the first failure stays in force', async () => {
@@ -224,13 +237,16 @@ describe('an early wake-up', () => {
     expect([world.schedules.length, world.retryQueue.waiting]).toEqual(expected);
   });
 
-  it('by a fraction of a second is waited for, so that the attempt starts exactly on time', async () => {
+  it.each([
+    ['by a fraction of a second', 10_000],
+    ['that names an earlier time than the record', 9_500],
+  ])('%s is waited for, so that the attempt starts exactly on time', async (_, dueInMs) => {
     world.subscriber.script(world.url, [status(500), status(200)]);
     vi.spyOn(world.wakeUps, 'sendDelayed').mockResolvedValueOnce();
     await world.publish();
     await world.runFor(4_700);
     // 5.3 s are left, and SQS delays by whole seconds: the wake-up arrives after 5 s.
-    await world.receive(world.wakeUp(2, world.startedAt + 10_000), 'early');
+    await world.receive(world.wakeUp(2, world.startedAt + dueInMs), 'early');
     await world.clock.run();
 
     expect(world.requestedAt()).toEqual([0, 10]);
@@ -271,6 +287,7 @@ describe('with two retries', () => {
       await world.clock.run();
 
       expect(world.gaps()).toEqual([10]);
+      expect(world.facts('wake_up_set')).toHaveLength(1);
     });
 
     it.each([
@@ -300,6 +317,7 @@ describe('with two retries', () => {
         attempts: [{ number: 1, lost: 1 }],
         lost: 0,
       });
+      expect(world.facts('lease_lost')).toHaveLength(1);
     });
 
     it('between the record and the wake-up, the redelivered message schedules the wake-up once', async () => {
