@@ -159,7 +159,7 @@ export const pipelineWorld = (clock = virtualClock()) => {
       dispatch(dispatchContext, withVersion(reading), {
         sqsMessageId: 'ingress-1',
         body,
-        attributes: {},
+        attributes: { tenant: 'tenant-1' },
         sentAt,
       }),
     runFor: (milliseconds: number): Promise<void> => clock.run(clock.now() + milliseconds),

@@ -95,9 +95,7 @@ describe('a delivery', () => {
     const { status: ended, reason, pendingSteps } = await world.delivery();
     expect([ended, reason, pendingSteps]).toEqual([rejectedBy ? 'rejected' : 'delivered', rejectedBy, []]);
     expect(world.undeliverables.sent).toHaveLength(rejectedBy ? 1 : 0);
-    const { disabled, failing } = await world.subscription();
-    expect(disabled?.reason).toBe(disabledBy);
-    if (disabledBy !== undefined) expect(failing).toBeUndefined();
+    expect((await world.subscription()).disabled?.reason).toBe(disabledBy);
     const isKept = Object.hasOwn((await world.messageRecords.find(world.key)) ?? {}, 'body');
     expect(isKept).toBe(rejectedBy !== undefined || replies.length > 1);
     expect(finalCounts()).toEqual(rejectedBy ? { DeliveriesRejected: 1 } : { DeliveriesDelivered: 1 });
@@ -111,7 +109,9 @@ describe('a change between two attempts', () => {
     await world.publish();
     await world.runFor(1_000);
     await removeSubscription(world.subscriptions, 'orders', 'subscription-1');
+    const find = vi.spyOn(world.subscriptions, 'find');
     await world.clock.run();
+    expect(find).not.toHaveBeenCalledWith('orders', 'subscription-1', 'cached');
 
     expect(world.subscriber.seen).toHaveLength(1);
     expect(await world.delivery()).toMatchObject({
@@ -126,8 +126,8 @@ describe('a change between two attempts', () => {
     world.subscriber.script(world.url, [status(500)]);
     world.subscriber.onRequest = () => removeSubscription(world.subscriptions, 'orders', 'subscription-1');
     await world.deliver();
-
     expect(await world.delivery()).toMatchObject({ status: 'cancelled', attempts: [{ number: 1 }] });
+    expect(finalCounts()).toEqual({ DeliveriesCancelled: 1 });
   });
 
   it('of the policy does not apply: the policy at the first failure stays in force', async () => {
@@ -237,10 +237,7 @@ describe('an early wake-up', () => {
     expect([world.schedules.length, world.retryQueue.waiting]).toEqual(expected);
   });
 
-  it.each([
-    ['by a fraction of a second', 10_000],
-    ['that names an earlier time than the record', 9_500],
-  ])('%s is waited for, so that the attempt starts exactly on time', async (_, dueInMs) => {
+  it.each([10_000, 9_500])('that names %i ms is waited for until the record is due', async (dueInMs) => {
     world.subscriber.script(world.url, [status(500), status(200)]);
     vi.spyOn(world.wakeUps, 'sendDelayed').mockResolvedValueOnce();
     await world.publish();
@@ -318,6 +315,8 @@ describe('with two retries', () => {
         lost: 0,
       });
       expect(world.facts('lease_lost')).toHaveLength(1);
+      // Reconcile may have to repeat it, and its wake-ups carry no message.
+      expect(await world.messageRecords.find(world.key)).toHaveProperty('body');
     });
 
     it('between the record and the wake-up, the redelivered message schedules the wake-up once', async () => {

@@ -43,11 +43,15 @@ const retriedAfter = async (messageId: string): Promise<number> => {
 
 describe('a subscription with max_per_second', () => {
   it('receives a burst one request at a time', async () => {
+    const find = vi.spyOn(world.subscriptions, 'find');
     await subscribe(2);
     await publish(7);
     await world.clock.run();
-
     expect(world.requestedAt()).toEqual([0, 0.5, 1, 1.5, 2, 2.5, 3]);
+    // With a cached limit they would wait in another line.
+    expect(find.mock.calls.filter(([, , freshness]) => freshness === 'fresh').length).toBeGreaterThanOrEqual(
+      7,
+    );
   });
 
   it('receives retries within the limit too: every request takes a slot, even an immediate retry', async () => {

@@ -46,8 +46,8 @@ describe('dispatch', () => {
   ])('dead-letters a message that it refuses unchanged, and logs why: %j', async (reading, logged) => {
     await world.dispatch(reading, 'the very bytes');
 
-    const { reason } = logged;
-    expect(world.deadLetters.sent).toMatchObject([{ id: 'ingress-1', body: 'the very bytes', reason }]);
+    const sent = { body: 'the very bytes', attributes: { tenant: 'tenant-1' }, reason: logged.reason };
+    expect(world.deadLetters.sent).toMatchObject([{ id: 'ingress-1', ...sent }]);
     expect(world.facts('message_refused')).toEqual([{ fact: 'message_refused', id: 'ingress-1', ...logged }]);
     expect(world.deliveryJobs.waiting).toBe(0);
   });

@@ -174,6 +174,19 @@ describe('a copy of a message', () => {
   });
 });
 
+it('a message with a delay whose dispatch crashed is sent when the delay after its acceptance is over', async () => {
+  await world.subscribe('subscription-1');
+  const acceptedAt = world.clock.now();
+  await world.crashBeforeSending(() => world.publish({}, 60));
+  await world.runFor(MINUTE / 2);
+  const page = vi.spyOn(world.subscriptions, 'page');
+  await world.publish({}, 60);
+  await world.clock.run();
+  expect(world.subscriber.seen.map(({ at }) => at - acceptedAt)).toEqual([MINUTE]);
+  // The list of the acceptance may be in the cache of another instance.
+  expect(page).toHaveBeenLastCalledWith('orders', 'fresh', undefined);
+});
+
 describe('a message id reused after its queue was deleted and recreated', () => {
   const OLD = { data: '"old"' };
   const NEW = { data: '"new"' };
@@ -186,10 +199,10 @@ describe('a message id reused after its queue was deleted and recreated', () => 
     for (const name of ['a', 'b']) await world.subscribe(`${life}-${name}`, { createdAt, options });
   };
 
-  const recreate = async (afterMs = MINUTE): Promise<void> => {
+  const recreate = async (afterMs = MINUTE, life: 'old' | 'new' = 'new'): Promise<void> => {
     await world.subscriptions.deleteQueue('orders', world.clock.now());
     await world.runFor(afterMs);
-    await createQueue('new');
+    await createQueue(life);
   };
 
   const bodiesAt = (id: string): string[] =>
@@ -242,6 +255,17 @@ describe('a message id reused after its queue was deleted and recreated', () => 
 
     expect(bodiesAt('old-a')).toHaveLength(1);
     expect(bodiesAt('new-a')).toEqual([expect.stringContaining('"new"'), expect.stringContaining('"new"')]);
+  });
+
+  it('is not sent by a retry of the old message to a subscription of the same id', async () => {
+    world.settings.retainMessages = 'all';
+    world.subscriber.script(world.urlOf('old-a'), [status(503), status(200)]);
+    await world.publish(OLD);
+    await world.runFor(1_000);
+    await recreate(0, 'old');
+    await world.publish(NEW);
+    await world.clock.run();
+    expect(bodiesAt('old-a')).toEqual([expect.stringContaining('"old"'), expect.stringContaining('"new"')]);
   });
 
   it('leaves an old undeliverable delivery without a body if only the new message has one', async () => {
