@@ -1,6 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Attempt } from '../../../shared/domain/delivery/attempt.ts';
+import {
+  type Attempt,
+  type AttemptResult,
+  withBoundedText,
+} from '../../../shared/domain/delivery/attempt.ts';
 import { decide } from '../../../shared/domain/delivery/decide.ts';
 import type {
   Delivery,
@@ -59,7 +63,7 @@ const decided = (
       delivery: aDelivery({ status: 'pending', attempts: [], lease, ...delivery }),
       attempt: anAttempt({ startedAt: SOME_TIME, durationMs: 100, ...attempt }),
       reply,
-      version: undefined,
+      version: 7,
       policy: aBarePolicy(policy),
       owner: OWNER,
       retryLease,
@@ -73,6 +77,16 @@ const decidedChange = (...given: Parameters<typeof decided>) => decided(...given
 
 const immediate = { retries_with_no_delay: 1 };
 const delayed = { minimum_delay_retries: 1, minimum_delay: 10, maximum_delay: 10 };
+
+it.each<[string, AttemptResult, AttemptResult]>([
+  ['a snippet that fits', answered(503, 'é'.repeat(24)), answered(503, 'é'.repeat(24))],
+  ['no snippet that does not', answered(503, 'é'.repeat(25)), answered(503)],
+  ['no snippet twice', answered(500, 'x'.repeat(2_000)), answered(500)],
+  ['no detail that does not', { kind: 'refused', detail: 'x'.repeat(41) }, { kind: 'refused' }],
+])('of 2,048 bytes of text for a delivery, an attempt after 2,000 keeps %s', (_what, result, kept) => {
+  const before = [anAttempt({ result: answered(503, 'x'.repeat(2_000)) })];
+  expect(withBoundedText(result, before)).toEqual(kept);
+});
 
 describe('the result of an attempt', () => {
   it("is written only under the attempt's lease and after the recorded attempts", () => {
@@ -94,7 +108,7 @@ describe('the result of an attempt', () => {
 
   it.each([
     [404, 'http_404', [{ kind: 'undeliverable' }]],
-    [410, 'gone', [{ kind: 'disable_subscription', reason: 'gone' }, { kind: 'undeliverable' }]],
+    [410, 'gone', [{ kind: 'disable_subscription', reason: 'gone', version: 7 }, { kind: 'undeliverable' }]],
   ])(
     'ends the delivery after a %i, with its reason and pending steps',
     (statusCode, reason, pendingSteps) => {
@@ -112,7 +126,7 @@ describe('the result of an attempt', () => {
     const reply: Reply = { kind: 'answered', statusCode: 204, asks: 'disable' };
     expect(decidedChange({ outcome: 'delivered', result: answered(204) }, { reply })).toMatchObject({
       status: 'delivered',
-      pendingSteps: [{ kind: 'disable_subscription', reason: 'disable_requested' }],
+      pendingSteps: [{ kind: 'disable_subscription', reason: 'disable_requested', version: 7 }],
       overdueAt: now,
     });
   });
