@@ -242,6 +242,12 @@ describe('a subscription', () => {
     expect(moveTo(destination, unhealthy, SOME_TIME)).toEqual({ ...unhealthy, destination });
   });
 
+  it('keeps its pull tokens under another name', () => {
+    const destination = { kind: 'pull', name: 'a', tokens: [{ tokenHash: 'hash' }] } as const;
+    const moved = moveTo(parseDestination('pull:b'), { ...aSubscription(), destination }, SOME_TIME);
+    expect(moved.destination).toEqual({ ...destination, name: 'b' });
+  });
+
   it('gets an increasing version, even if the clock stands still or goes back', () => {
     const once = asEnabled(unhealthy, SOME_TIME);
     const twice = moveTo(parseDestination('https://other.test/'), once, SOME_TIME);
