@@ -32,6 +32,7 @@ import {
   slotsFrom,
   slotStateOf,
   spreadOut,
+  withLimitDated,
 } from '../../../shared/domain/subscription/rate-limit.ts';
 import type { PressureState, Subscription } from '../../../shared/domain/subscription/subscription.ts';
 import {
@@ -421,6 +422,14 @@ describe('the rate limit of a subscription', () => {
     for (const other of [limited(11), limited(10, { version: 5 }), limited(10, { createdAt: 5 })])
       expect(other?.epoch).not.toBe(before?.epoch);
   });
+});
+
+it('a limit that returns to an earlier value begins a new line', () => {
+  const lines = [5, 10, 5].reduce<Subscription[]>((before, max_per_second) => {
+    const [last = aSubscription()] = before;
+    return [withLimitDated(last, { ...last, options: { max_per_second } }, NOW), ...before];
+  }, []);
+  expect(new Set(lines.map((one) => rateLimitOf(one)?.epoch)).size).toBe(3);
 });
 
 describe('a slot', () => {
