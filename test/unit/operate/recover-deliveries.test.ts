@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
+import { isSelected, newRecovery } from '../../../shared/domain/recovery/recovery.ts';
 import { longestScheduleMs } from '../../../shared/domain/retry/policy-schema.ts';
-import { anAttempt, type DeliveryFields, SOME_TIME } from '../../support/delivery-builders.ts';
+import { aDelivery, anAttempt, type DeliveryFields, SOME_TIME } from '../../support/delivery-builders.ts';
 import {
   anExhausted,
   operateWorld,
@@ -68,6 +69,13 @@ describe('a recovery', () => {
   ])('selects a delivery that is %s', async (_, overrides) => {
     await keepOne(overrides);
     expect(await world.recover()).toMatchObject({ found: 1, reopened: 1 });
+  });
+
+  it('of one status leaves a delivery that ended in another since it was listed', () => {
+    const selection = { queue: 'orders', since: 0, until: SOME_TIME, status: 'rejected' } as const;
+    const recovery = newRecovery('id', selection, { now: REQUESTED_AT, retentionMs: 1 });
+    expect(isSelected(recovery, aDelivery({ status: 'rejected' }))).toBe(true);
+    expect(isSelected(recovery, aDelivery({ status: 'exhausted' }))).toBe(false);
   });
 
   it.each<[string, DeliveryFields]>([
