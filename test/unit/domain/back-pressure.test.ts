@@ -20,6 +20,7 @@ import {
   type PressureChange,
 } from '../../../shared/domain/subscription/pressure-changes.ts';
 import {
+  canReturnSlot,
   findSlots,
   isActiveLine,
   type Line,
@@ -433,6 +434,11 @@ it('a limit that returns to an earlier value begins a new line', () => {
 });
 
 describe('a slot', () => {
+  it('goes to another delivery only if that one can still reach it', () => {
+    const epoch = '1@1';
+    expect([3_000, 3_001].map((at) => canReturnSlot({ at, epoch }, 1_000))).toEqual([false, true]);
+  });
+
   const limit = { intervalMs: 100, epoch: 'e' };
 
   it.each([
