@@ -101,7 +101,11 @@ const MAX_SUBSCRIPTIONS = 10_000;
 /** The counts that one function instance has not added yet. */
 export function pendingCounts(): PendingCounts {
   type Pending = ReturnType<PendingCounts['of']> & { version: number };
-  const bySubscription = new LRUCache<string, Pending>({ max: MAX_SUBSCRIPTIONS });
+  // A `max` would allocate the arrays for all of them at once, though most instances never count.
+  const bySubscription = new LRUCache<string, Pending>({
+    maxSize: MAX_SUBSCRIPTIONS,
+    sizeCalculation: () => 1,
+  });
   return {
     of: ({ queue, subscriptionId }, version) => {
       const name = `${queue}/${subscriptionId}`;
