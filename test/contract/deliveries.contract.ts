@@ -251,9 +251,11 @@ export const describeOverdueDeliveriesContract = (name: string, make: () => Prom
       });
 
     it('are found up to the exact millisecond', async () => {
-      const overdue = [1, 2, 3].map((overdueAt) => aDelivery({ status: 'retrying', overdueAt }));
-      await createAll(deliveries, [...overdue, aDelivery({ overdueAt: 4 }), aDelivery()]);
-      expect(await deliveries.overdue(3, 10)).toEqual(
+      const overdue = [1, 2, 3, 4, 5, 6, 7, 8].map((overdueAt) =>
+        aDelivery({ status: 'retrying', overdueAt }),
+      );
+      await createAll(deliveries, [...overdue, aDelivery({ overdueAt: 9 }), aDelivery()]);
+      expect(await deliveries.overdue(8, 10)).toEqual(
         overdue.map(({ key, overdueAt }) => ({ key, overdueAt })),
       );
       expect(await deliveries.overdue(0, 10)).toEqual([]);
