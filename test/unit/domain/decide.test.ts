@@ -14,6 +14,7 @@ import type {
   Recorded,
 } from '../../../shared/domain/delivery/delivery.ts';
 import { pullStepOf } from '../../../shared/domain/delivery/pull.ts';
+import { recordLateResult } from '../../../shared/domain/delivery/transitions.ts';
 import type { Reply } from '../../../shared/domain/retry/outcome.ts';
 import {
   InvalidPollInterval,
@@ -118,6 +119,7 @@ describe('the result of an attempt', () => {
         pendingSteps,
         overdueAt: now,
         lease: null,
+        policy: aBarePolicy(),
       });
     },
   );
@@ -256,6 +258,7 @@ describe('what deliver does with a delivery that its subscriber fetches', () => 
     ['nothing while it is held', aDelivery({ next: pulled, lease: { ...held, until: NOW + 1 } }), 'none'],
     ['records a failure from the exact end of its lease', aDelivery({ next: pulled, lease: held }), 'lapsed'],
     ['lets it wait when it is woken', aDelivery({ next }), 'await'],
+    ['nothing without a next attempt', aDelivery(), 'none'],
     ['nothing after its end', aDelivery({ status: 'delivered' }), 'none'],
     [
       'its pending steps',
@@ -264,6 +267,32 @@ describe('what deliver does with a delivery that its subscriber fetches', () => 
     ],
   ])('%s', (_name, current, kind) => {
     expect(pullStepOf(current, NOW).kind).toBe(kind);
+  });
+
+  it('gives the lease that lapsed to what records its failure', () => {
+    const delivery = aDelivery({ next: pulled, lease: held });
+    expect(pullStepOf(delivery, NOW)).toEqual({ kind: 'lapsed', delivery });
+  });
+});
+
+describe('a result after its lease was lost', () => {
+  const late = (outcome: 'delivered' | 'failed', fields: DeliveryFields) =>
+    recordLateResult(aDelivery(fields), anAttempt({ outcome }), { now, retentionMs: 30 * DAY_MS }).change;
+  const MANY = Array.from({ length: 50 }, () => anAttempt());
+
+  it('ends the delivery if it is a success, without the steps of another end', () => {
+    const exhausted = { status: 'exhausted', pendingSteps: [{ kind: 'undeliverable' }] } as const;
+    const end = { status: 'delivered', pendingSteps: [], overdueAt: null };
+    expect(late('delivered', { ...exhausted, lateResults: MANY })).toMatchObject({
+      ...end,
+      appendLateResult: { outcome: 'delivered' },
+    });
+  });
+
+  it('is one of 50 at most if it decides nothing', () => {
+    expect(late('failed', { lateResults: MANY.slice(1) })).toHaveProperty('appendLateResult');
+    expect(late('failed', { lateResults: MANY })).not.toHaveProperty('appendLateResult');
+    expect(late('failed', {})).not.toHaveProperty('status');
   });
 });
 

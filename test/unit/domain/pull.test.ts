@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
   apply,
   type Delivery,
@@ -10,14 +10,22 @@ import {
 import {
   attemptOf,
   isReceivable,
+  lateAcknowledgement,
   openForPull,
   type PullResult,
   receive,
   recordReceived,
+  retainedForPull,
 } from '../../../shared/domain/delivery/pull.ts';
 import { retrySchedule } from '../../../shared/domain/retry/schedule.ts';
 import { aMessage, aPolicy } from '../../support/builders.ts';
-import { aDeliveryKey, SOME_TIME } from '../../support/delivery-builders.ts';
+import {
+  aDelivery,
+  aDeliveryKey,
+  anAttempt,
+  type DeliveryFields,
+  SOME_TIME,
+} from '../../support/delivery-builders.ts';
 
 const retentionMs = 1000;
 const LEASE_MS = 60_000;
@@ -52,6 +60,8 @@ const afterReceive = (delivery: Delivery, result: PullResult): Delivery => {
   expect([attempt.startedAt, attempt.durationMs]).toEqual([now, result.kind === 'lapsed' ? LEASE_MS : 10]);
   const after = writtenTo(received, recordReceived(received, { attempt, policy: POLICY }, at));
   expect(after.next?.dueAt ?? Infinity).toBeGreaterThanOrEqual(now + attempt.durationMs);
+  // A late acknowledgement is recognised by it.
+  expect(after.lapsed).toEqual(result.kind === 'lapsed' ? lease : undefined);
   return after;
 };
 
@@ -77,4 +87,37 @@ it('a delivery has one attempt for each receive, never early, and ends by a succ
       expect(after.next).toBeUndefined();
     }),
   );
+});
+
+describe('an acknowledgement after the end of its lease', () => {
+  const lapsed = { owner: 'pull/x', until: SOME_TIME + LEASE_MS, receivedAt: SOME_TIME };
+  const lapse = anAttempt({ number: 2, durationMs: LEASE_MS, result: { kind: 'lapsed' } });
+  const attempts = [anAttempt(), lapse];
+  const receipt = { owner: 'pull/x', attempt: 2 };
+  const now = SOME_TIME + LEASE_MS + 1;
+
+  it('makes the attempt that lapsed a success, as long as its subscriber took', () => {
+    expect(lateAcknowledgement(aDelivery({ attempts, lapsed }), receipt, now)).toEqual({
+      ...lapse,
+      outcome: 'delivered',
+      result: { kind: 'acknowledged' },
+      durationMs: LEASE_MS + 1,
+    });
+  });
+
+  it.each<[string, DeliveryFields, typeof receipt]>([
+    ['no attempt is recorded', { lapsed }, receipt],
+    ['it answers an earlier receive', { attempts, lapsed }, { ...receipt, attempt: 1 }],
+    ['another receive had the lease', { attempts, lapsed }, { ...receipt, owner: 'pull/y' }],
+    ['the last attempt was answered', { attempts }, receipt],
+    ['the delivery was received again', { attempts, lapsed, lease: lapsed }, receipt],
+  ])('does not count if %s', (_case, fields, given) => {
+    expect(lateAcknowledgement(aDelivery(fields), given, now)).toBeUndefined();
+  });
+});
+
+it('a delivery waits for half of the setting, and stays for half of the days of its queue', () => {
+  const deployment = { retentionMs: 30 * 86_400_000 };
+  expect(retainedForPull({ retentionDays: 10 }, deployment)).toEqual({ retentionDays: 20 });
+  expect(retainedForPull({}, deployment)).toEqual({});
 });
