@@ -64,7 +64,11 @@ export function compare(load: Load, entries: readonly CallLogEntry[], endpoints:
   return [
     compared('DynamoDB write units', planned.writeUnits, total('writeUnits')),
     compared('DynamoDB read units', planned.readUnits, total('readUnits')),
-    compared('SQS requests', planned.sqsRequests, load.messages + total('sends') + schedules + polled),
+    compared(
+      'SQS requests',
+      planned.sqsRequests,
+      load.messages * unitsOf(load.payloadBytes, REQUEST_UNIT) + total('sends') + schedules + polled,
+    ),
     compared('Schedules', planned.schedules, schedules),
     compared('Events', planned.events, total('events')),
     compared('S3 puts', planned.s3Puts, total('puts')),

@@ -1,4 +1,3 @@
-import { MAX_ON_A_LINE } from '../../../shared/adapters/log/first-successes.ts';
 import { MAX_SNIPPET_BYTES } from '../../../shared/domain/delivery/chunk.ts';
 import { bucketsFor, chunksFor } from '../../../shared/domain/delivery/fan-out.ts';
 import { MAX_BODY_IN_JOB, MAX_BODY_ON_RECORD } from '../../../shared/domain/message/body.ts';
@@ -61,7 +60,7 @@ export function operationsOf(work: Work) {
     ]);
   const inSequence: Row[] = [
     [quantities.chunk, messages * chunks],
-    [quantities.bodyPut, isPutWhenFailing && !inBucket ? kept : 0],
+    [quantities.bodyPutLater, isPutWhenFailing && !inBucket ? kept : 0],
     ...groups.flatMap((group): Row[] => {
       const { deliveries, failures, exhausted, retries } = group;
       const fails = failures > 0;
@@ -78,6 +77,7 @@ export function operationsOf(work: Work) {
       ];
     }),
   ];
+  const sum = (of: (group: Group) => number): number => groups.reduce((total, group) => total + of(group), 0);
   const all = totals([...ofDispatch, ...ofSuccesses, ...inSequence]);
   const [dispatched, sequential] = [totals(ofDispatch), totals(inSequence)];
 
@@ -99,11 +99,24 @@ export function operationsOf(work: Work) {
     (chunks * ofChunk(envelopeBytes.chunkJob) + singles * envelopeBytes.job) / jobs +
     (inBucket ? 0 : payloadBytes);
 
-  // The jobs of a batch share send requests, as do the wake-ups of an invocation.
-  const wakeUpSends = runs.deliver * sendsOf(all('wakeUps') / runs.deliver, 1);
+  // The jobs of a batch share send requests, as do the wake-ups of an invocation: of first attempts, of those that Scheduler
+  // sent early, and of retries.
+  const wakeUpsIn = (wakeUps: number, invocations: number): number =>
+    invocations === 0 ? 0 : invocations * sendsOf(wakeUps / invocations, 1);
+  const early = all('schedules');
+  const wokenRuns = all('wakeUps') / batches.retry;
+  const ofFirst = sum(({ deliveries, failures, retries }) =>
+    retries.slice(0, failures).find(({ mechanism }) => mechanism !== 'same_invocation')?.mechanism ===
+    'sqs_delay'
+      ? deliveries
+      : 0,
+  );
+  const wakeUpSends =
+    wakeUpsIn(ofFirst, firstRuns) +
+    wakeUpsIn(early, early / batches.retry) +
+    wakeUpsIn(all('wakeUps') - early - ofFirst, wokenRuns);
   const sends = runs.dispatch * sendsOf(batches.ingress, jobs, job) + all('sends') + wakeUpSends;
 
-  const sum = (of: (group: Group) => number): number => groups.reduce((total, group) => total + of(group), 0);
   const failedAttempts = sum(({ deliveries, failures }) => deliveries * failures);
   const attempts = failedAttempts + sum(({ deliveries, exhausted }) => (exhausted ? 0 : deliveries));
   // All attempts wait but first successes in chunks, which take as long as one.
@@ -149,7 +162,9 @@ export function operationsOf(work: Work) {
       ? reads
       : Math.min(reads, (instancesOf(name) * items * seconds) / plan.cacheSeconds);
   const listReads = cached('dispatch', runs.dispatch, queues);
-  const queueReads = cached('deliver', firstRuns, queues);
+  const queueReads = cached('deliver', firstRuns + wokenRuns * Math.min(batches.retry, queues), queues);
+  // Strongly consistent, so never from the cache.
+  const wokenReads = wokenRuns * Math.min(batches.retry, plan.subscriptions);
   const perRun = Math.min(fanOut, (batches.delivery * fanOut) / jobs);
   const subscriptionReads = cached('deliver', firstRuns * perRun, plan.subscriptions);
 
@@ -165,6 +180,7 @@ export function operationsOf(work: Work) {
       listReads * (1 + LISTED_SUBSCRIPTION_UNITS * (fanOut - 1)) +
       queueReads +
       subscriptionReads +
+      wokenReads +
       all('reads') +
       all('messageReads') * unitsOf(messageBytes, READ_UNIT),
     sqsRequests:
@@ -187,7 +203,9 @@ export function operationsOf(work: Work) {
     events: all('events'),
     logBytes:
       all('log') +
-      firstLogBytes(work, firstSuccesses, firstSuccesses - inChunks) +
+      messages * chunks * firstLines.line +
+      inChunks * firstLines.success +
+      (firstSuccesses - inChunks) * firstLines.alone +
       runs.dispatch * invocation.dispatch.log +
       runs.deliver * invocation.deliver.log,
     /** Bytes sent to subscribers. */
@@ -203,11 +221,12 @@ export function operationsOf(work: Work) {
       listReads +
       queueReads +
       subscriptionReads +
+      wokenReads +
       statistics,
     /** Of all invocations. The queue and the subscriptions are read in parallel. */
     seconds: {
       dispatch: secondsOf('dispatch', countedByDispatch + listReads),
-      deliver: secondsOf('deliver', countedByDeliver + queueReads),
+      deliver: secondsOf('deliver', countedByDeliver + queueReads + wokenReads),
     },
     /** Bytes of items that stay until they expire; a message also has an index entry. */
     storedBytes:
@@ -239,17 +258,6 @@ export function jobsOf({ messages, plan: { fanOut, firstAttemptsPerJob }, groups
   // Members are placed by a hash, so some chunks stay empty.
   const places = buckets * inBucket;
   return { chunks: places === 1 ? 1 : places * (1 - (1 - 1 / places) ** members), members, singles };
-}
-
-/** Log bytes. First successes share lines in a chunk, and in an invocation with several jobs of their message. */
-function firstLogBytes(work: Work, successes: number, single: number): number {
-  const { chunks, members, singles } = jobsOf(work);
-  const together = Math.min(chunks + singles, work.batches.delivery);
-  const [runs, inRuns] =
-    together >= 2 ? [(chunks + singles) / together, members + singles] : [chunks, members];
-  const lines = runs === 0 ? 0 : work.messages * runs * Math.ceil(inRuns / runs / MAX_ON_A_LINE);
-  const alone = together >= 2 ? 0 : single;
-  return lines * firstLines.line + (successes - alone) * firstLines.success + alone * firstLines.alone;
 }
 
 /**

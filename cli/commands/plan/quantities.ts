@@ -23,10 +23,10 @@ export type Counted =
 export type Quantities = Partial<Record<Counted, number>>;
 
 /**
- * A failure, and the next attempt after a wake-up: two writes and two of indexes. It reads the message, and the
- * subscription strongly consistent, which wake-ups of a batch share at times.
+ * A failure, and the next attempt after a wake-up: two writes and two of indexes. It reads the message; the subscription is
+ * read once for the wake-ups of a batch (operations.ts).
  */
-const WOKEN = { recordWrites: 2, messageReads: 1, writes: 2, reads: 0.9, wakeUps: 1 } as const;
+const WOKEN = { recordWrites: 2, messageReads: 1, writes: 2, wakeUps: 1 } as const;
 
 /**
  * What each event takes, rounded to what is meant. `npm run bench:operations` compares the sums with counts. Processor
@@ -54,14 +54,14 @@ export const quantities = {
   same_invocation: { recordWrites: 1, writes: 2.5, reads: 1.5, calls: 3, log: 674, cpu: 1.8 },
   // After its wake-up is sent. Scheduler sends it some 65 s early, and deliver sends it again with the remaining delay:
   // that invocation, charged apart, has most of the processor time.
-  sqs_delay: { ...WOKEN, calls: 5, log: 545, cpu: 3 },
-  scheduler: { ...WOKEN, schedules: 1, calls: 5.9, log: 485, cpu: 3 },
-  // The status and its entries, the event, and a message in the undeliverable queue. Nine reads beyond those of the
-  // retries were counted with the 19 of the default policy.
-  exhaustion: { recordWrites: 1, writes: 1, reads: 9, sends: 1, events: 1, calls: 10 },
+  sqs_delay: { ...WOKEN, calls: 4, log: 545, cpu: 3 },
+  scheduler: { ...WOKEN, schedules: 1, calls: 5, log: 485, cpu: 3 },
+  // The status and its entries, the event, and a message in the undeliverable queue.
+  exhaustion: { recordWrites: 1, writes: 1, reads: 2, sends: 1, events: 1, calls: 3 },
   // Above 64 KB the body of each message is put, and each attempt but one at once fetches it. Above 8 KB it is put with
-  // a message's first failure, and each retry but one at once fetches it.
+  // a message's first failure, which reads its record once more, and each retry but one at once fetches it.
   bodyPut: { s3Puts: 1, calls: 1 },
+  bodyPutLater: { s3Puts: 1, messageReads: 1, calls: 2 },
   bodyGet: { s3Gets: 1, calls: 1 },
 } as const satisfies Record<string, Quantities>;
 
@@ -74,8 +74,8 @@ export const invocation = {
 } as const;
 
 /**
- * A line of first successes (`line`, and `success` for each), and that of one alone. Of a message that has several in an
- * invocation, up to 30 share a line (shared/adapters/log/first-successes.ts).
+ * A line of first successes (`line`, and `success` for each), and that of one alone. Those of a chunk share a line. Chunks of a
+ * message in one invocation do as well, but SQS mixes them with those of other messages.
  */
 export const firstLines = { line: 356, success: 71, alone: 485 } as const;
 
