@@ -45,25 +45,6 @@ describe('the view of a subscription', () => {
   });
 });
 
-describe('the view of a delivery', () => {
-  const next = { number: 1, phase: 'initial', dueAt: NOW, by: 'sqs_delay' } as const;
-
-  it.each([
-    [undefined, 'rate_limited'],
-    ['receiver_throttled', 'receiver_throttled'],
-    ['circuit_open', 'circuit_open'],
-  ] as const)('says why it waits: slot of %s', (reason, waiting) => {
-    const slot = { at: NOW + 750, epoch: 'e', ...(reason && { reason }) };
-    const delivery = aDelivery({ status: 'pending', next, slot });
-    expect(deliveryView(delivery).nextAttempt).toMatchObject({ waiting, dueAt: text(750) });
-    expect(deliverySummary(delivery)).toMatchObject({ waiting, nextAttemptAt: text(750) });
-  });
-
-  it('says nothing of that while it only waits for its due time', () => {
-    expect(deliveryView(aDelivery({ next })).nextAttempt).not.toHaveProperty('waiting');
-  });
-});
-
 const startedAt = Date.UTC(2026, 0, 2, 3, 4, 5, 6);
 
 const key = { queue: 'orders', messageId: 'm-1', subscriptionId: 's-1', bucket: 0 };
@@ -145,17 +126,31 @@ const view = {
 };
 
 describe('the view of a delivery', () => {
+  const next = { number: 1, phase: 'initial', dueAt: NOW, by: 'sqs_delay' } as const;
+
+  it.each([
+    [undefined, 'rate_limited'],
+    ['receiver_throttled', 'receiver_throttled'],
+    ['circuit_open', 'circuit_open'],
+  ] as const)('says why it waits: slot of %s', (reason, waiting) => {
+    const slot = { at: NOW + 750, epoch: 'e', ...(reason && { reason }) };
+    const delivery = aDelivery({ status: 'pending', next, slot });
+    expect(deliveryView(delivery).nextAttempt).toMatchObject({ waiting, dueAt: text(750) });
+    expect(deliverySummary(delivery)).toMatchObject({ waiting, nextAttemptAt: text(750) });
+  });
+
+  it('says nothing of that while it only waits for its due time', () => {
+    expect(deliveryView(aDelivery({ next })).nextAttempt).not.toHaveProperty('waiting');
+  });
+
   it('contains its attempts and times as text and no internal fields, as its schema says', () => {
     expect(deliveryView(exhausted)).toEqual(view);
     expect(deliveryViewSchema.parse(JSON.parse(JSON.stringify(view)))).toEqual(view);
   });
 
   it('contains its next attempt and the mechanism', () => {
-    const next = { number: 2, phase: 'backoff', dueAt: startedAt, by: 'scheduler' } as const;
-    expect(deliveryView(aDelivery({ status: 'retrying', next }))).toMatchObject({
-      nextAttemptAt: '2026-01-02T03:04:05.006Z',
-      nextAttempt: { number: 2, phase: 'backoff', dueAt: '2026-01-02T03:04:05.006Z', by: 'scheduler' },
-    });
+    const nextAttempt = { ...next, dueAt: text(0) };
+    expect(deliveryView(aDelivery({ next }))).toMatchObject({ nextAttemptAt: text(0), nextAttempt });
   });
 
   it('has a null policy before the first failure', () => {
@@ -177,9 +172,7 @@ describe('an undeliverable notice', () => {
 
   it('contains the HTTP status of the last attempt', () => {
     const answered = aDelivery({ ...exhausted, attempts: exhausted.attempts.slice(0, 1) });
-    expect(JSON.parse(encodeUndeliverableNotice(answered))).toMatchObject({
-      lastStatus: 503,
-    });
+    expect(JSON.parse(encodeUndeliverableNotice(answered))).toMatchObject({ lastStatus: 503 });
   });
 
   it('contains a reference to data that is too large, and omits erased data', () => {
@@ -195,6 +188,7 @@ const at = Date.UTC(2027, 0, 15, 8, 0, 0, 7);
 const since = Date.UTC(2027, 0, 10);
 const [AT, SINCE] = ['2027-01-15T08:00:00.007Z', '2027-01-10T00:00:00.000Z'];
 const ids = { queue: 'orders', subscriptionId: 's-1' };
+const timedOut = { outcome: 'failed', error: 'timeout: connecting' } as const;
 
 const samples: { event: OperatorEvent; detail: Record<string, unknown> }[] = [
   {
@@ -219,11 +213,7 @@ const samples: { event: OperatorEvent; detail: Record<string, unknown> }[] = [
   },
   {
     event: { type: 'subscription.resumed', ...ids, reason: 'receiver_throttled', since, at },
-    detail: {
-      reason: 'receiver_throttled',
-      since: SINCE,
-      at: AT,
-    },
+    detail: { reason: 'receiver_throttled', since: SINCE, at: AT },
   },
   {
     event: { type: 'delivery.exhausted', key: { ...ids, messageId: 'm-1', bucket: 3 }, attempts: 20, at },
@@ -234,19 +224,11 @@ const samples: { event: OperatorEvent; detail: Record<string, unknown> }[] = [
       type: 'attempt.failed',
       key: { ...ids, messageId: 'm-1', bucket: 3 },
       attempt: 2,
-      outcome: 'failed',
-      error: 'timeout: connecting',
+      ...timedOut,
       at: since,
       nextAt: at,
     },
-    detail: {
-      messageId: 'm-1',
-      attempt: 2,
-      outcome: 'failed',
-      error: 'timeout: connecting',
-      at: SINCE,
-      nextAt: AT,
-    },
+    detail: { messageId: 'm-1', attempt: 2, ...timedOut, at: SINCE, nextAt: AT },
   },
 ];
 
