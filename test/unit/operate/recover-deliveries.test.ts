@@ -37,6 +37,14 @@ const failAgain = ({ key, expiresAt }: Delivery) => {
   });
 };
 
+/** A recovery that processed all that it found. */
+const completed = (found: number, reopened = found, skipped = {}) => ({
+  state: 'completed',
+  found,
+  reopened,
+  skipped,
+});
+
 /** As an operator stops it. */
 const stop = async (recovery: Awaited<ReturnType<OperateWorld['startRecovery']>>): Promise<void> => {
   const current = await recovery.found();
@@ -47,7 +55,7 @@ describe('a recovery', () => {
   it('starts another round of a delivery, wakes it, and completes', async () => {
     const { key } = await keepOne();
     const recovery = await world.recover();
-    expect(recovery).toMatchObject({ state: 'completed', found: 1, reopened: 1, skipped: {} });
+    expect(recovery).toMatchObject(completed(1));
     expect(await world.record(key)).toMatchObject({
       status: 'retrying',
       round: 2,
@@ -95,7 +103,7 @@ describe('a recovery', () => {
     ['accepted after the window', { acceptedAt: REQUESTED_AT }],
   ])('does not select a delivery that was %s', async (_, overrides) => {
     const delivery = await keepOne(overrides);
-    expect(await world.recover()).toMatchObject({ state: 'completed', found: 0, reopened: 0, skipped: {} });
+    expect(await world.recover()).toMatchObject(completed(0));
     expect(await world.record(delivery.key)).toEqual(delivery);
     expect(world.woken).toEqual([]);
   });
@@ -126,7 +134,7 @@ describe('a recovery', () => {
     const recovery = await world.startRecovery();
     expect(await world.work()).toBe(8);
     expect(world.queued).toEqual([]);
-    expect(await recovery.found()).toMatchObject({ state: 'completed', found: 75, reopened: 75 });
+    expect(await recovery.found()).toMatchObject(completed(75));
   });
 
   it('does not reopen a delivery that fails again during the recovery, even if a page is repeated', async () => {
@@ -139,7 +147,7 @@ describe('a recovery', () => {
       await failAgain(delivery);
       throw new Error('the network is down');
     });
-    expect(await world.recover()).toMatchObject({ state: 'completed', found: 1, reopened: 1 });
+    expect(await world.recover()).toMatchObject(completed(1));
     expect((await world.record(delivery.key)).round).toBe(2);
     expect(world.woken).toHaveLength(1);
   });
@@ -158,12 +166,7 @@ describe('a recovery', () => {
     await world.put(anExhausted({ messageId: 'bare' }));
     for (const messageId of ['x', 'y']) await world.keep(anExhausted({ messageId, subscriptionId: 's-2' }));
     await world.ports.registry.disable('orders', 's-2', { reason: 'gone', at: 0 });
-    expect(await world.recover()).toMatchObject({
-      state: 'completed',
-      found: 4,
-      reopened: 1,
-      skipped: { body_gone: 1, subscription_absent: 2 },
-    });
+    expect(await world.recover()).toMatchObject(completed(4, 1, { body_gone: 1, subscription_absent: 2 }));
   });
 });
 
@@ -177,7 +180,7 @@ describe('a delivery with pending steps', () => {
     const change = { pendingSteps: [], updatedAt: world.time.now, expiresAt };
     await world.ports.deliveries.write({ name: 'settle', key, expect: { kind: 'present' }, change });
     await world.work();
-    expect(await recovery.found()).toMatchObject({ state: 'completed', found: 1, reopened: 1, skipped: {} });
+    expect(await recovery.found()).toMatchObject(completed(1));
     expect((await world.record(key)).round).toBe(2);
   });
 
@@ -185,12 +188,7 @@ describe('a delivery with pending steps', () => {
     const delivery = await keepOne(UNDELIVERED);
     const recovery = await world.startRecovery();
     expect(await world.work()).toBe(6);
-    expect(await recovery.found()).toMatchObject({
-      state: 'completed',
-      found: 1,
-      reopened: 0,
-      skipped: { being_closed: 1 },
-    });
+    expect(await recovery.found()).toMatchObject(completed(1, 0, { being_closed: 1 }));
     expect(await world.record(delivery.key)).toEqual(delivery);
   });
 
@@ -203,12 +201,7 @@ describe('a delivery with pending steps', () => {
     world.beforeSave(({ batch, deferred }) => {
       widest = Math.max(widest, batch.length + deferred.length);
     });
-    expect(await world.recover()).toMatchObject({
-      state: 'completed',
-      found: 230,
-      reopened: 30,
-      skipped: { being_closed: 200 },
-    });
+    expect(await world.recover()).toMatchObject(completed(230, 30, { being_closed: 200 }));
     expect(widest).toBeLessThanOrEqual(150);
   });
 });
@@ -233,12 +226,7 @@ describe('a recovery operation', () => {
     await Promise.all([world.receive(recovery.operation), world.receive(recovery.operation)]);
     expect(world.queued).toMatchObject([{ delaySeconds: 45 }]);
     await world.work();
-    expect(await recovery.found()).toMatchObject({
-      state: 'completed',
-      found: 60,
-      reopened: 60,
-      skipped: {},
-    });
+    expect(await recovery.found()).toMatchObject(completed(60));
     for (const { key } of all) expect((await world.record(key)).round).toBe(2);
   });
 
@@ -270,7 +258,7 @@ describe('a recovery operation', () => {
     world.ports.wakeUps.sendDelayed = sendDelayed;
     world.queued.push({ operation: recovery.operation, delaySeconds: 45 });
     await world.work();
-    expect(await recovery.found()).toMatchObject({ state: 'completed', found: 50, reopened: 50 });
+    expect(await recovery.found()).toMatchObject(completed(50));
   });
 });
 
@@ -352,7 +340,7 @@ it('a recovery of 2,000 deliveries never reads, stores or processes more than a 
     inFlight -= 1;
     return found;
   };
-  expect(await world.recover()).toMatchObject({ state: 'completed', found: count, reopened: count });
+  expect(await world.recover()).toMatchObject(completed(count));
   expect({
     page: Math.max(...oldest.mock.calls.map(([, { limit }]) => limit)),
     records: Math.max(...records.mock.calls.map(([keys]) => keys.length)),
@@ -362,7 +350,7 @@ it('a recovery of 2,000 deliveries never reads, stores or processes more than a 
 });
 
 describe('a delivery that a recovery cannot process', () => {
-  const ALL_BUT_ONE = { state: 'completed', found: 60, reopened: 59, skipped: { fault: 1 }, deferred: [] };
+  const ALL_BUT_ONE = { ...completed(60, 59, { fault: 1 }), deferred: [] };
 
   /** On the first page of the recovery. */
   const isFaulty = ({ messageId }: { messageId: string }) => messageId === 'm-7';
@@ -372,7 +360,7 @@ describe('a delivery that a recovery cannot process', () => {
   });
 
   /** Makes the first `times` wake-ups of the faulty delivery fail. */
-  const failWakeUps = (times = Infinity): void => {
+  const failWakeUps = (times: number): void => {
     const { sendDelayed } = world.ports.wakeUps;
     let failures = 0;
     world.ports.wakeUps.sendDelayed = (wakeUp) => {
@@ -397,15 +385,13 @@ describe('a delivery that a recovery cannot process', () => {
     });
   });
 
-  it('is reopened and woken if its wake-up fails twice', async () => {
-    failWakeUps(2);
-    expect(await world.recover()).toMatchObject({ state: 'completed', reopened: 60, skipped: {} });
-    expect(world.woken).toHaveLength(60);
-  });
-
-  it('is counted as reopened if only its wake-up failed, which reconcile repeats', async () => {
-    failWakeUps();
-    expect(await world.recover()).toMatchObject({ state: 'completed', reopened: 60, skipped: {} });
+  it.each([
+    ['twice, and is woken', 2, 60],
+    ['each time, because reconcile repeats it', Infinity, 59],
+  ])('is counted as reopened if its wake-up fails %s', async (_, times, woken) => {
+    failWakeUps(times);
+    expect(await world.recover()).toMatchObject(completed(60));
+    expect(world.woken).toHaveLength(woken);
   });
 
   it('is counted as a fault if its record cannot be read', async () => {
@@ -419,7 +405,7 @@ describe('a delivery that a recovery cannot process', () => {
   });
 
   it('is counted once if the recovery is stopped after its record was written', async () => {
-    failWakeUps();
+    failWakeUps(Infinity);
     const recovery = await world.startRecovery();
     await world.workOnce();
     expect(await recovery.found()).toMatchObject({ state: 'running', reopened: 59 });
