@@ -297,11 +297,6 @@ describe('the sender at a forbidden address', () => {
       }
     });
 
-    it('connects if the port is allowed', async () => {
-      const reply = await post(`http://127.0.0.1:${port}/`, { ...LOCAL, allowedPorts: [port] });
-      expect(reply).toMatchObject({ statusCode: 200 });
-    });
-
     it('makes no connection to the runtime API by any address or name', async () => {
       const resolve = () => Promise.resolve([{ address: '127.0.0.1', family: 4 }]);
       const places = { ...LOCAL, resolve, runtimeApi: `127.0.0.1:${port}` };

@@ -269,9 +269,6 @@ describe.concurrent('a token endpoint', () => {
   it.each<[string, Answer]>([
     ['with unknown fields', aToken({ scope: 'webhooks', refresh_token: 'never used', more: [1] })],
     ['as text/plain', { ...aToken({}), headers: { 'content-type': 'text/plain' } }],
-    ['without expires_in', aToken({ expires_in: undefined })],
-    ['with expires_in of 10^12', aToken({ expires_in: 1e12 })],
-    ['with expires_in as text', aToken({ expires_in: '3600' })],
     ['with an ID token', aToken({ id_token: 'e30.e30.e30' })],
     ['with other fields that are empty', aToken({ refresh_token: null, scope: null })],
   ])('may answer with a token %s', async (_what, answer) => {

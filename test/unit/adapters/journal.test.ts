@@ -155,13 +155,6 @@ describe('the metrics', () => {
     expect(valuesOf('FirstAttemptAge').toSorted((a, b) => a - b)).toEqual(each);
   });
 
-  it('of a thousand reconciled deliveries are one line', () => {
-    const ran = aFact('reconcile_ran', { overdue: 1_000, stuck: 0 });
-    noteAll([...Array.from({ length: 1_000 }, () => aFact('reconciled')), ran], silent());
-    const counts = { ColdStarts: 1, Reconciled: 1_000, DeliveriesOverdue: 1_000, DeliveriesStuck: 0 };
-    expect(metrics().map((line): unknown => JSON.parse(line))).toMatchObject([counts]);
-  });
-
   it('count the cold start in the first invocation only, and are not written if nothing was counted', () => {
     const journal = journalWith();
     for (const facts of [[], [aFact('dead_lettered')], []]) noteAll(facts, journal);

@@ -68,14 +68,6 @@ describe.each([
     await expectFirstOnly();
   });
 
-  it('is sent with the timestamp of its first copy if that is the time of sending', async () => {
-    const later = { timestamp: '2026-01-01T00:00:05.000Z', expiresAt: world.clock.now() + 5_001 };
-    await world.dispatch({ ok: true, message: aMessage(first), version: 'v' });
-    await world.runFor(5_000);
-    await world.dispatch({ ok: true, message: aMessage({ ...first, ...later }), version: 'v' });
-    await expectFirstOnly();
-  });
-
   it('expires by the accepted ttl, even if a copy has a different one', async () => {
     const expiresAt = world.clock.now() + 30_000;
     await world.publish({ ...first, expiresAt });
