@@ -278,14 +278,11 @@ describe.concurrent('a token endpoint', () => {
   const tooLong = 'invalid_response: too long or broken off';
   const invalid = 'invalid token response';
   const forbidden = 'token contains forbidden characters';
+  const refused = 'invalid_client';
   const basic = { 'content-type': 'application/json', 'www-authenticate': `Basic realm="${SECRET}"` };
   it.each<[string, Answer, string]>([
     ['answers more than 64 KB', aToken({ more: 'x'.repeat(64 * 1024) }), tooLong],
-    [
-      'sends more than 16 KB of headers',
-      { ...aToken({}), headers: { 'x-more': 'x'.repeat(17_000) } },
-      tooLong,
-    ],
+    ['sends 17 KB of headers', { ...aToken({}), headers: { 'x-more': 'x'.repeat(17_000) } }, tooLong],
     ['answers HTML as JSON', json('<!doctype html><title>Please log in</title>'), invalid],
     ['answers a list', json([{ access_token: 'token' }]), invalid],
     ['answers lists in lists', json('['.repeat(60_000)), invalid],
@@ -296,18 +293,10 @@ describe.concurrent('a token endpoint', () => {
     ['gives a token of type MAC', aToken({ token_type: 'mac' }), 'token type not Bearer'],
     ['gives expires_in 0', aToken({ expires_in: 0 }), 'token has already expired'],
     ['gives expires_in -1', aToken({ expires_in: -1 }), invalid],
-    [
-      'refuses the client',
-      json({ error: 'invalid_client', error_description: SECRET }, 401),
-      'invalid_client',
-    ],
+    ['refuses the client', json({ error: refused, error_description: SECRET }, 401), refused],
     ['repeats the secret as its error', json({ error: SECRET }, 400), 'status 400'],
     ['repeats the secret in HTML', { status: 500, body: `<p>${SECRET}` }, 'status 500'],
-    [
-      'challenges the client',
-      { ...json({ error: 'invalid_client' }, 401), headers: basic },
-      'invalid_client',
-    ],
+    ['challenges the client', { ...json({ error: refused }, 401), headers: basic }, refused],
   ])('that %s gives no token', async (_what, answer, detail) => {
     const { result } = await tokenFrom(answer);
     expect(result).toEqual({ kind: 'failed', detail });

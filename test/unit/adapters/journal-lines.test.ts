@@ -203,17 +203,16 @@ describe('the metrics', () => {
   });
 
   const failed = (throttled: boolean, repeated: boolean) => aFact('aws_call_failed', { throttled, repeated });
+  const ran = (overdue: number, stuck: number) => aFact('reconcile_ran', { overdue, stuck });
+  const accepted = (matched: number) => aFact('message_accepted', { matched, filtered: 3 });
+  const acceptance = { MessagesAccepted: 1, DeliveriesFiltered: 3 };
 
   it.each<[what: string, facts: Fact[], sums: Record<string, number>]>([
-    [
-      'a message count it as accepted, with its matched and filtered subscriptions',
-      [aFact('message_accepted', { matched: 2, filtered: 3 })],
-      { MessagesAccepted: 1, DeliveriesMatched: 2, DeliveriesFiltered: 3 },
-    ],
+    ['a message count it with its subscriptions', [accepted(2)], { ...acceptance, DeliveriesMatched: 2 }],
     [
       'a message without deliveries count it as unmatched',
-      [aFact('message_accepted', { matched: 0, filtered: 3 })],
-      { MessagesAccepted: 1, MessagesUnmatched: 1, DeliveriesFiltered: 3 },
+      [accepted(0)],
+      { ...acceptance, MessagesUnmatched: 1 },
     ],
     ['a duplicate message are empty', [aFact('message_accepted', { duplicate: true })], {}],
     [
@@ -223,16 +222,8 @@ describe('the metrics', () => {
     ],
     ['a wake-up by SQS', [aFact('wake_up_set', { by: 'sqs_delay' })], { WakeUpsBySqs: 1 }],
     ['a wake-up by Scheduler', [aFact('wake_up_set', { by: 'scheduler' })], { WakeUpsByScheduler: 1 }],
-    [
-      'a run of reconcile are two gauges',
-      [aFact('reconcile_ran', { overdue: 4, stuck: 1 })],
-      { DeliveriesOverdue: 4, DeliveriesStuck: 1 },
-    ],
-    [
-      'a run of reconcile that finds nothing are 0',
-      [aFact('reconcile_ran', { overdue: 0, stuck: 0 })],
-      { DeliveriesOverdue: 0, DeliveriesStuck: 0 },
-    ],
+    ['a run of reconcile are two gauges', [ran(4, 1)], { DeliveriesOverdue: 4, DeliveriesStuck: 1 }],
+    ['a run that finds nothing are 0', [ran(0, 0)], { DeliveriesOverdue: 0, DeliveriesStuck: 0 }],
     ['a throttled call that is retried', [failed(true, true)], { AwsCallsThrottled: 1, AwsCallsRetried: 1 }],
     ['a throttled call that is not retried', [failed(true, false)], { AwsCallsThrottled: 1 }],
     ['another failed call that is retried', [failed(false, true)], { AwsCallsRetried: 1 }],

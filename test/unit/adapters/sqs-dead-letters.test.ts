@@ -44,25 +44,26 @@ describe('a dead letter', () => {
     return sent()[0] ?? { MessageBody: '' };
   };
 
+  const orders = { queue: 'orders' };
+
   it('goes without the reason, and without the id, where SQS would refuse it for its size', async () => {
-    const queue = { queue: 'orders' };
     const id = { 'posthaste-id': 'sqs-id' };
     const sentWith = async (added: string) => {
       const bytes = 1_048_576 - `queueStringorders${added}`.length;
-      return attributesOf(await deadLetter(queue, 'x'.repeat(bytes)));
+      return attributesOf(await deadLetter(orders, 'x'.repeat(bytes)));
     };
     const both = await sentWith('reasonStringnot_jsonposthaste-idStringsqs-id');
-    expect(both).toEqual({ ...queue, ...id, reason: 'not_json' });
-    expect(await sentWith('posthaste-idStringsqs-id')).toEqual({ ...queue, ...id });
-    expect(await sentWith('posthaste-idStringsqs-i')).toEqual(queue);
+    expect(both).toEqual({ ...orders, ...id, reason: 'not_json' });
+    expect(await sentWith('posthaste-idStringsqs-id')).toEqual({ ...orders, ...id });
+    expect(await sentWith('posthaste-idStringsqs-i')).toEqual(orders);
   });
 
   it.each([
     ['the reason and the id that a redrive sends', {}, { 'posthaste-id': 'sqs-id' }],
     [
       'its attributes and a new reason',
-      { queue: 'orders', reason: 'old' },
-      { queue: 'orders', 'posthaste-id': 'sqs-id' },
+      { ...orders, reason: 'old' },
+      { ...orders, 'posthaste-id': 'sqs-id' },
     ],
     ['its original id if it was redriven before', { 'posthaste-id': 'first' }, { 'posthaste-id': 'first' }],
   ])('has the unchanged body, and %s', async (_what, attributes, expected) => {
@@ -73,7 +74,7 @@ describe('a dead letter', () => {
 
   it('has at most ten attributes, and prefers those that dispatch reads', async () => {
     const others = Object.fromEntries(Array.from({ length: 8 }, (_, index) => [`other-${index}`, 'x']));
-    const read = { queue: 'orders', 'ce-specversion': '1.0' };
+    const read = { ...orders, 'ce-specversion': '1.0' };
     const attributes = attributesOf(await deadLetter({ ...others, ...read }));
     expect(Object.keys(attributes)).toHaveLength(10);
     expect(attributes).toMatchObject({ ...read, reason: 'not_json' });
@@ -126,12 +127,7 @@ const returned = async (error: Error, receiveCounts: readonly number[]) => {
 };
 
 it.each([
-  [
-    'an unfinished message visible at once, however often it was received',
-    new UnfinishedError(),
-    [1, 20],
-    [0, 0],
-  ],
+  ['an unfinished message visible at once, at every receive', new UnfinishedError(), [1, 20], [0, 0]],
   [
     'a failed message visible after a delay that grows with each receive',
     new Error(),
@@ -306,10 +302,7 @@ describe('releasing dead letters', () => {
     expect(requests).toHaveLength(1);
     expect(requests[0]).toMatchObject({
       action: 'ChangeMessageVisibilityBatch',
-      Entries: [
-        { ReceiptHandle: 'receipt-0', VisibilityTimeout: 0 },
-        { ReceiptHandle: 'receipt-1', VisibilityTimeout: 0 },
-      ],
+      Entries: letters(2).map(({ receipt }) => ({ ReceiptHandle: receipt, VisibilityTimeout: 0 })),
     });
   });
 });
@@ -329,24 +322,15 @@ describe('sending dead letters back', () => {
     ];
     await sqsWorkQueues({ ...source, random: () => 0 }, urls).send(messages);
     const note = { DataType: 'Number.int', StringValue: '1' };
+    const image = { DataType: 'Binary.png', BinaryValue: 'AQ==' };
+    const toRetry = [
+      { Id: '0', MessageBody: 'wake-up', MessageGroupId: 's-1' },
+      { Id: '1', MessageBody: 'another', MessageAttributes: { note } },
+    ];
+    const toIngress = [{ Id: '0', MessageBody: 'message', MessageAttributes: { picture: image } }];
     expect(requests.map(({ QueueUrl, Entries }) => ({ QueueUrl, Entries }))).toEqual([
-      {
-        QueueUrl: 'retry',
-        Entries: [
-          { Id: '0', MessageBody: 'wake-up', MessageGroupId: 's-1' },
-          { Id: '1', MessageBody: 'another', MessageAttributes: { note } },
-        ],
-      },
-      {
-        QueueUrl: 'ingress',
-        Entries: [
-          {
-            Id: '0',
-            MessageBody: 'message',
-            MessageAttributes: { picture: { DataType: 'Binary.png', BinaryValue: 'AQ==' } },
-          },
-        ],
-      },
+      { QueueUrl: 'retry', Entries: toRetry },
+      { QueueUrl: 'ingress', Entries: toIngress },
     ]);
   });
 });

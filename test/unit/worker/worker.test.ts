@@ -6,12 +6,11 @@ import type { InvocationContext } from '../../../shared/domain/receives.ts';
 import type { WorkQueueName } from '../../../shared/domain/work-queues.ts';
 import type { Fact } from '../../../shared/ports/journal.ts';
 import { WorkerRefusedError } from '../../../worker/consume.ts';
-import { runWorker, type WorkerOptions } from '../../../worker/run.ts';
+import { type ConsumingStep, runWorker, type WorkerOptions } from '../../../worker/run.ts';
 import type { WorkerClock } from '../../../worker/timing.ts';
 import { HIDDEN_SECONDS, type WorkQueue } from '../../../worker/work-queue.ts';
 import { virtualClock, type VirtualClock } from '../../support/in-memory/virtual-clock.ts';
 import { anSqsRecord } from '../../support/sqs-event.ts';
-import { type ConsumingStep } from '../../../worker/run.ts';
 
 type Message = { record: SQSRecord; receives: number; visibleAt: number };
 
@@ -116,10 +115,7 @@ const aWorker = ({ reconcile, ...options }: Options = {}) => {
   const returnSooner = async (record: SQSRecord): Promise<void> => {
     for (const queue of queues.values()) await queue.hide([record], 2);
   };
-  const handling = {
-    handleRecord: ({ body }: SQSRecord, context: InvocationContext) => given.work(body, context),
-    returnSooner,
-  };
+  const handleRecord = ({ body }: SQSRecord, context: InvocationContext) => given.work(body, context);
   const controller = new AbortController();
   const worker: WorkerOptions = {
     steps: {
@@ -128,7 +124,7 @@ const aWorker = ({ reconcile, ...options }: Options = {}) => {
           name: 'deliver',
           journal,
           queues: given.queues.map((name) => ({ name, url: `https://sqs/${name}` })),
-          handling,
+          handling: { handleRecord, returnSooner },
           timeoutMs: given.timeoutSeconds * 1000,
           check: given.check,
         },
@@ -202,6 +198,10 @@ const refusal = (name: string, message: string): Error =>
 const never = new Promise<never>(() => undefined);
 
 describe('a worker that receives', () => {
+  const polled = (trace: string, interval: number) => {
+    return { fact: 'polled', sqsQueue: 'delivery', trace, interval };
+  };
+
   it('polls an empty queue with long polls and pauses of 1, 2, 4, 8, 16, 32, 60, 60 s', async () => {
     const worker = aWorker();
     await worker.run(500);
@@ -214,12 +214,7 @@ describe('a worker that receives', () => {
       .slice(1)
       .map(({ at }, index) => at - ((asked[index]?.at ?? 0) + (index === 0 ? 0 : 20)));
     expect(pauses.slice(0, 8)).toEqual([1, 2, 4, 8, 16, 32, 60, 60]);
-    expect(worker.facts).toContainEqual({
-      fact: 'polled',
-      sqsQueue: 'delivery',
-      trace: 'empty: slept 4 s, next 8 s',
-      interval: 8,
-    });
+    expect(worker.facts).toContainEqual(polled('empty: slept 4 s, next 8 s', 8));
   });
 
   it('asks again at once after a message', async () => {
@@ -274,12 +269,7 @@ describe('a worker that receives', () => {
     worker.queue('ingress').send('a');
     await worker.runFor(60);
     expect(worker.queue('ingress').received).toEqual(['a']);
-    expect(worker.facts).toContainEqual({
-      fact: 'polled',
-      sqsQueue: 'delivery',
-      trace: 'woken: interval 1 s',
-      interval: 1,
-    });
+    expect(worker.facts).toContainEqual(polled('woken: interval 1 s', 1));
   });
 
   it('hides a record again while it is being handled, so that it is received once', async () => {
@@ -345,13 +335,8 @@ describe('a worker that AWS refuses or throttles', () => {
     worker.queue().failure = refusal('RequestThrottled', 'Rate exceeded');
     await worker.run(32);
     expect(worker.queue().asked.map(({ at }) => at)).toEqual([0, 1, 3, 7, 15, 31]);
-    expect(worker.facts).toContainEqual({
-      fact: 'aws_call_failed',
-      awsService: 'sqs',
-      reason: 'RequestThrottled',
-      throttled: true,
-      repeated: true,
-    });
+    const failed = { fact: 'aws_call_failed', awsService: 'sqs', reason: 'RequestThrottled' };
+    expect(worker.facts).toContainEqual({ ...failed, throttled: true, repeated: true });
   });
 
   it('reports a permission that is lost later, and continues when it is back', async () => {

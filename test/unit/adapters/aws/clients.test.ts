@@ -316,20 +316,13 @@ describe.each(deliveryClients)('the waits of the client of %s', (client) => {
 });
 
 describe('the waits of a client of the SDK', () => {
+  const lost: StubAnswer[] = ['hang_up'];
+  const busy = fault(503, 'SlowDown', { 'x-amz-retry-after': '120' });
+
   it.each<[what: string, random: () => unknown, answers: StubAnswer[], totalRetryDelay: number]>([
-    [
-      'up to 50 ms before the first retry, and up to 100 ms before the second',
-      waitsAreLongest,
-      ['hang_up'],
-      49 + 99,
-    ],
+    ['up to 50 ms before the first retry, and up to 100 before the second', waitsAreLongest, lost, 49 + 99],
     ['up to a second before the retry of a throttled request', waitsAreLongest, [THROTTLED, SUCCESS], 999],
-    [
-      'at least what the service requests',
-      waitsAreNone,
-      [fault(503, 'SlowDown', { 'x-amz-retry-after': '120' }), SUCCESS],
-      120,
-    ],
+    ['at least what the service requests', waitsAreNone, [busy, SUCCESS], 120],
   ])('are %s', async (_what, random, answers, totalRetryDelay) => {
     random();
     timeStandsStill();
@@ -348,19 +341,12 @@ describe('the journal of failed AWS calls', () => {
     return { ...(await called(answers, { journal, ...invocation })), facts: journal.facts };
   };
 
-  const services: Record<Client, string> = {
-    DynamoDB: 'dynamodb',
-    EventBridge: 'events',
-    KMS: 'kms',
-    S3: 's3',
-    Scheduler: 'scheduler',
-    SQS: 'sqs',
-  };
+  const serviceOf = (client: Client): string => (client === 'EventBridge' ? 'events' : client.toLowerCase());
 
   it.each(everyClient)('contains every throttled request, and whether it was retried: %s', async (client) => {
     const { calls, facts } = await journalled([faultOf(client, 400, 'ThrottlingException')]);
     await expect(calls[client]()).rejects.toThrow();
-    const failed = { fact: 'aws_call_failed', awsService: services[client], throttled: true };
+    const failed = { fact: 'aws_call_failed', awsService: serviceOf(client), throttled: true };
     expect(facts).toMatchObject([
       { ...failed, repeated: true },
       { ...failed, repeated: true },
@@ -373,7 +359,7 @@ describe('the journal of failed AWS calls', () => {
     async (client) => {
       const { calls, facts } = await journalled(['hang_up', SUCCESS]);
       await calls[client]();
-      const failed = { fact: 'aws_call_failed', awsService: services[client], reason: 'TimeoutError' };
+      const failed = { fact: 'aws_call_failed', awsService: serviceOf(client), reason: 'TimeoutError' };
       expect(facts).toEqual([{ ...failed, throttled: false, repeated: true }]);
     },
   );
