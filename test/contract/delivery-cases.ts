@@ -187,6 +187,7 @@ const otherPolicy = {
 };
 
 const recoveries = ['r-1', 'r-2'];
+const waiting = { status: 'pending', next: { ...next, dueAt: 5 }, slot: { at: 5, epoch: 'f' } } as const;
 const otherLease = { owner: 'you', until: SOME_TIME + 1 };
 
 const ends: readonly Ending[] = [
@@ -195,6 +196,18 @@ const ends: readonly Ending[] = [
   { status: 'exhausted', reason: 'retries_exhausted' },
   { status: 'cancelled', reason: 'manual' },
 ];
+
+/** A case after which the record has the fields as the change names them. */
+const writing = (
+  title: string,
+  record: DeliveryFields,
+  fields: ChangedFields & DeliveryFields,
+): ChangeCase => ({
+  title,
+  record,
+  change: fields,
+  after: fields,
+});
 
 export const changeCases: readonly ChangeCase[] = [
   { title: 'changes only the fields that a write names', record: full, change: {}, after: {} },
@@ -215,24 +228,14 @@ export const changeCases: readonly ChangeCase[] = [
     const record = verb === 'sets' ? {} : full;
     const { attempts = [], lateResults = [] } = record;
     return [
-      { title: `${verb} the round`, record, change: { round: 3 }, after: { round: 3 } },
-      { title: `${verb} the count of lost attempts`, record, change: { lost: 1 }, after: { lost: 1 } },
-      {
-        title: `${verb} the policy`,
-        record,
-        change: { policy: otherPolicy },
-        after: { policy: otherPolicy },
-      },
-      { title: `${verb} the recoveries`, record, change: { recoveries }, after: { recoveries } },
-      { title: `${verb} the lease`, record, change: { lease: otherLease }, after: { lease: otherLease } },
-      { title: `${verb} the overdue time`, record, change: { overdueAt: 5 }, after: { overdueAt: 5 } },
-      { title: `${verb} the time of the update`, record, change: { updatedAt: 7 }, after: { updatedAt: 7 } },
-      {
-        title: `${verb} the next attempt and its slot`,
-        record,
-        change: { status: 'pending', next: { ...next, dueAt: 5 }, slot: { at: 5, epoch: 'f' } },
-        after: { status: 'pending', next: { ...next, dueAt: 5 }, slot: { at: 5, epoch: 'f' } },
-      },
+      writing(`${verb} the round`, record, { round: 3 }),
+      writing(`${verb} the count of lost attempts`, record, { lost: 1 }),
+      writing(`${verb} the policy`, record, { policy: otherPolicy }),
+      writing(`${verb} the recoveries`, record, { recoveries }),
+      writing(`${verb} the lease`, record, { lease: otherLease }),
+      writing(`${verb} the overdue time`, record, { overdueAt: 5 }),
+      writing(`${verb} the time of the update`, record, { updatedAt: 7 }),
+      writing(`${verb} the next attempt and its slot`, record, waiting),
       {
         title: `appends an attempt to ${attempts.length}`,
         record,
@@ -247,26 +250,21 @@ export const changeCases: readonly ChangeCase[] = [
       },
     ];
   }),
-  { title: 'sets the round back to the first', record: full, change: { round: 1 }, after: { round: 1 } },
-  { title: 'resets the count of lost attempts', record: full, change: { lost: 0 }, after: { lost: 0 } },
-  { title: 'removes the policy', record: full, change: { policy: null }, after: { policy: undefined } },
+  writing('sets the round back to the first', full, { round: 1 }),
+  writing('resets the count of lost attempts', full, { lost: 0 }),
   {
     title: 'removes the slot',
     record: full,
     change: { status: 'retrying', next, slot: null },
     after: { slot: undefined },
   },
-  { title: 'removes the lease', record: full, change: { lease: null }, after: { lease: undefined } },
-  {
-    title: 'removes the overdue time',
+  ...(['policy', 'lease', 'overdueAt'] as const).map((field) => ({
+    title: `removes the field ${field}`,
     record: full,
-    change: { overdueAt: null },
-    after: { overdueAt: undefined },
-  },
-  ...[[disable], []].map((pendingSteps) => ({
-    title: `replaces the pending steps by ${pendingSteps.length}`,
-    record: ended,
-    change: { pendingSteps },
-    after: { pendingSteps },
+    change: { [field]: null },
+    after: { [field]: undefined },
   })),
+  ...[[disable], []].map((pendingSteps) =>
+    writing(`replaces the pending steps by ${pendingSteps.length}`, ended, { pendingSteps }),
+  ),
 ];

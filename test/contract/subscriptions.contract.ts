@@ -52,14 +52,11 @@ export const describeSubscriptionsContract = (name: string, make: () => Subscrip
       return { subscriptions, registry, setTime, queue, all };
     };
 
-    it.each(bothWays)(
-      'list a queue with its subscriptions and the time of the read (%s)',
-      async (freshness) => {
-        const { subscriptions, queue, all } = await kept(3);
-        const page = { queueCreatedAt: queue.createdAt, subscriptions: all.map(listed), readAt: SOME_TIME };
-        expect(await subscriptions.page(queue.name, freshness)).toEqual(page);
-      },
-    );
+    it.each(bothWays)('list a queue, its subscriptions and the time of the read (%s)', async (freshness) => {
+      const { subscriptions, queue, all } = await kept(3);
+      const page = { queueCreatedAt: queue.createdAt, subscriptions: all.map(listed), readAt: SOME_TIME };
+      expect(await subscriptions.page(queue.name, freshness)).toEqual(page);
+    });
 
     it.each([
       [{ _retain_messages: 'all' }, { retainMessages: 'all' }],
@@ -95,32 +92,26 @@ export const describeSubscriptionsContract = (name: string, make: () => Subscrip
       async (freshness) => {
         const { subscriptions, registry, queue } = await kept(0);
         const interests = { event_types: ['a', 'b'], filter: { total: [{ numeric: ['>', 5] }] } };
-        const subscription = aSubscription({
-          queue: queue.name,
-          options: { ...interests, post_data: 'x', post_headers: { a: 'b' }, raw_delivery: true },
+        const deciding = {
           createdAt: 1,
-          version: 2,
-          ttl: 60,
           expiresAt: SOME_TIME * 2,
           unconfirmed: { tokenHash: 'abc', at: 3 },
           confirmedAt: 4,
           failing: { since: 5, failures: 6 },
-          secrets: [{ sealed: 'sealed' }],
           previousSelection: { event_types: ['c'], until: 7 },
+        };
+        const subscription = aSubscription({
+          queue: queue.name,
+          options: { ...interests, post_data: 'x', post_headers: { a: 'b' }, raw_delivery: true },
+          ...deciding,
+          version: 2,
+          ttl: 60,
+          secrets: [{ sealed: 'sealed' }],
         });
         await registry.addSubscription(subscription);
         await subscriptions.disable(queue.name, subscription.id, gone);
         expect((await subscriptions.page(queue.name, freshness))?.subscriptions).toEqual([
-          {
-            id: subscription.id,
-            options: interests,
-            createdAt: 1,
-            expiresAt: SOME_TIME * 2,
-            unconfirmed: { tokenHash: 'abc', at: 3 },
-            confirmedAt: 4,
-            failing: { since: 5, failures: 6 },
-            previousSelection: { event_types: ['c'], until: 7 },
-          },
+          { id: subscription.id, options: interests, ...deciding },
         ]);
       },
     );
@@ -229,9 +220,10 @@ export const describeSubscriptionsContract = (name: string, make: () => Subscrip
 
 /** Few values, so that conditions hold about half of the time. */
 const time = fc.constantFrom(SOME_TIME, SOME_TIME + 1);
+const plain = { noNullPrototype: true } as const;
 const streak: fc.Arbitrary<FailureStreak> = fc.record(
   { since: time, failures: fc.constantFrom(1, 2, 29, 30) },
-  { noNullPrototype: true },
+  plain,
 );
 const counted: fc.Arbitrary<FailureStreak> = fc
   .tuple(streak, fc.option(time))
@@ -244,7 +236,7 @@ const event: fc.Arbitrary<SubscriptionEvent> = fc.oneof(
   time.map((since) => ({ type: 'subscription.slowed' as const, reason, since, until: SOME_TIME })),
   time.map((since) => ({ type: 'subscription.resumed' as const, reason, since, at: SOME_TIME })),
 );
-const unsent: fc.Arbitrary<PendingEvent> = fc.record({ event, at: time }, { noNullPrototype: true });
+const unsent: fc.Arbitrary<PendingEvent> = fc.record({ event, at: time }, plain);
 const days = fc.constantFrom(30, 7);
 const auth = fc.tuple(time, fc.option(days)).map(([at, warnedDays]) => ({
   shown: { type: 'header' as const, name: 'x-key', value: '***' },
@@ -299,18 +291,8 @@ const noted: fc.Arbitrary<Noted> = fc.oneof(
     pressure: value,
     ...more,
   })),
-  fc.tuple(time, disabled, unsent).map(([since, value, unsentEvent]) => ({
-    kind: 'disable' as const,
-    since,
-    disabled: value,
-    unsent: unsentEvent,
-  })),
-  fc.tuple(time, days, unsent).map(([at, left, unsentEvent]) => ({
-    kind: 'warn_of_certificate' as const,
-    at,
-    days: left,
-    unsent: unsentEvent,
-  })),
+  fc.record({ kind: fc.constant('disable' as const), since: time, disabled, unsent }, plain),
+  fc.record({ kind: fc.constant('warn_of_certificate' as const), at: time, days, unsent }, plain),
 );
 const sent = unsent.map((value) => ({ kind: 'sent' as const, unsent: value }));
 
