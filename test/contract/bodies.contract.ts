@@ -12,18 +12,22 @@ const aStoredMessage = (overrides: Partial<Message> = {}): Message =>
 
 const ofBytes = (bytes: number): string => `"${'x'.repeat(bytes - 2)}"`;
 
+const perilous: [what: string, data: string][] = [
+  ['big integers, spaces and the order of keys', '{"b": 12345678901234567890,\n "a":1.0, "b": 1e400}'],
+  ['any character', JSON.stringify('größer 日本 🐘 \u0000 \u2028 \ufffe \uffff \ud800')],
+  ['escapes as they were written', '"\\u00e9 \\/ \\ud83d\\ude00 \\ud800"'],
+  ['a single byte', '7'],
+  ['1 MiB', ofBytes(MAX_REFERENCED_BYTES)],
+];
+
 /** Contract of payload stores: a message is returned byte for byte; a missing one is undefined. */
 export const describePayloadsContract = (name: string, make: () => Payloads): void => {
   describe(`payloads ${name}`, () => {
     const payloads = make();
 
     it.each([
-      ['big integers, spaces and the order of keys', '{"b": 12345678901234567890,\n "a":1.0, "b": 1e400}'],
-      ['any character', JSON.stringify('größer 日本 🐘 \u0000 \u2028 \ufffe \uffff \ud800')],
-      ['escapes as they were written', '"\\u00e9 \\/ \\ud83d\\ude00"'],
+      ...perilous,
       ['null', 'null'],
-      ['a single byte', '7'],
-      ['1 MiB', ofBytes(1024 * 1024)],
       ['1 MiB of multi-byte characters', JSON.stringify('é'.repeat(512 * 1024 - 1))],
     ])('return %s unchanged', async (_, data) => {
       const message = aStoredMessage({ data });
@@ -33,11 +37,8 @@ export const describePayloadsContract = (name: string, make: () => Payloads): vo
 
     it('return all fields of a message, and no others', async () => {
       const { type, ...bare } = aStoredMessage();
-      const full = aStoredMessage({
-        type: type ?? '',
-        originalId: 'an id/🐘 "',
-        expiresAt: 1_800_000_000_000,
-      });
+      const more = { originalId: 'an id/🐘 "', expiresAt: 1_800_000_000_000 };
+      const full = aStoredMessage({ type: type ?? '', ...more });
       for (const message of [bare, full]) {
         await payloads.put(payloadKeyOf(message), message);
         expect(await payloads.get(payloadKeyOf(message))).toEqual(message);
@@ -113,13 +114,7 @@ export const describeReferencedDataContract = (
   };
 
   describe(`referenced data ${name}`, () => {
-    it.each([
-      ['big integers, spaces and the order of keys', '{"b": 12345678901234567890,\n "a":1.0, "b": 1e400}'],
-      ['any character', JSON.stringify('größer 日本 🐘 \u0000 \u2028 \ufffe \uffff')],
-      ['escapes as they were written', '"\\u00e9 \\/ \\ud83d\\ude00 \\ud800"'],
-      ['a single byte', '7'],
-      ['1 MiB', ofBytes(MAX_REFERENCED_BYTES)],
-    ])('is returned unchanged: %s', async (_what, content) => {
+    it.each(perilous)('is returned unchanged: %s', async (_what, content) => {
       const { referencedData, reference, owner } = await withObject(content);
       expect(await referencedData.read(reference, owner)).toEqual({ ok: true, data: content });
     });

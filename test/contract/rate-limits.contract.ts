@@ -71,15 +71,9 @@ export const describeRateLimitsContract = (name: string, make: () => UnderTest):
     it('give no slot more than a week ahead, but a time to ask again', async () => {
       const slow = { intervalMs: 7 * DAY_MS + 1, epoch: 'slow' };
       expect(await reserve(slow)).toEqual({ at: SOME_TIME, epoch: 'slow' });
-      expect(await reserve(slow)).toEqual({
-        at: SOME_TIME + DAY_MS / 2,
-        spreadMs: DAY_MS / 2,
-      });
+      expect(await reserve(slow)).toEqual({ at: SOME_TIME + DAY_MS / 2, spreadMs: DAY_MS / 2 });
       setTime(SOME_TIME + 1);
-      expect(await reserve(slow)).toEqual({
-        at: SOME_TIME + slow.intervalMs,
-        epoch: 'slow',
-      });
+      expect(await reserve(slow)).toEqual({ at: SOME_TIME + slow.intervalMs, epoch: 'slow' });
     });
 
     it('refuse callers that still have the previous limit, until the line is over', async () => {
@@ -209,15 +203,8 @@ export const describeCountingWindowsContract = (name: string, windows: CountingW
       const key = { queue: 'orders', subscriptionId: randomUUID() };
       expect(await windows.find(key)).toBeUndefined();
       await Promise.all(Array.from({ length: 8 }, () => windows.add(key, SOME_TIME, counts)));
-      expect(await windows.find(key)).toEqual({
-        version: SOME_TIME,
-        writes: 8,
-        deliveries: 16,
-        requests: 24,
-        answered: 8,
-        refused: 0,
-        down: 16,
-      });
+      const sums = { deliveries: 16, requests: 24, answered: 8, refused: 0, down: 16 };
+      expect(await windows.find(key)).toEqual({ version: SOME_TIME, writes: 8, ...sums });
     });
 
     it('begin anew with a later version, and ignore an earlier one', async () => {
