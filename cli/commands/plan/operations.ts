@@ -1,3 +1,4 @@
+import { MAX_ON_A_LINE } from '../../../shared/adapters/log/first-successes.ts';
 import { MAX_SNIPPET_BYTES } from '../../../shared/domain/delivery/chunk.ts';
 import { bucketsFor, chunksFor } from '../../../shared/domain/delivery/fan-out.ts';
 import { MAX_BODY_IN_JOB, MAX_BODY_ON_RECORD } from '../../../shared/domain/message/body.ts';
@@ -203,9 +204,7 @@ export function operationsOf(work: Work) {
     events: all('events'),
     logBytes:
       all('log') +
-      messages * chunks * firstLines.line +
-      inChunks * firstLines.success +
-      (firstSuccesses - inChunks) * firstLines.alone +
+      firstLogBytes(work, firstSuccesses, firstSuccesses - inChunks) +
       runs.dispatch * invocation.dispatch.log +
       runs.deliver * invocation.deliver.log,
     /** Bytes sent to subscribers. */
@@ -258,6 +257,17 @@ export function jobsOf({ messages, plan: { fanOut, firstAttemptsPerJob }, groups
   // Members are placed by a hash, so some chunks stay empty.
   const places = buckets * inBucket;
   return { chunks: places === 1 ? 1 : places * (1 - (1 - 1 / places) ** members), members, singles };
+}
+
+/** Log bytes. First successes share lines in a chunk, and in an invocation with several jobs of their message. */
+function firstLogBytes(work: Work, successes: number, single: number): number {
+  const { chunks, members, singles } = jobsOf(work);
+  const together = Math.min(chunks + singles, work.batches.delivery);
+  const [runs, inRuns] =
+    together >= 2 ? [(chunks + singles) / together, members + singles] : [chunks, members];
+  const lines = runs === 0 ? 0 : work.messages * runs * Math.ceil(inRuns / runs / MAX_ON_A_LINE);
+  const alone = together >= 2 ? 0 : single;
+  return lines * firstLines.line + (successes - alone) * firstLines.success + alone * firstLines.alone;
 }
 
 /**

@@ -74,8 +74,8 @@ export const invocation = {
 } as const;
 
 /**
- * A line of first successes (`line`, and `success` for each), and that of one alone. Those of a chunk share a line. Chunks of a
- * message in one invocation do as well, but SQS mixes them with those of other messages.
+ * A line of first successes (`line`, and `success` for each), and that of one alone. Of a message that has several in an
+ * invocation, up to 30 share a line (shared/adapters/log/first-successes.ts).
  */
 export const firstLines = { line: 356, success: 71, alone: 485 } as const;
 
