@@ -153,6 +153,24 @@ describe('a subscription with max_per_second', () => {
   });
 });
 
+it('a redelivered first attempt whose slot expires in a slow call waits without a lease for another', async () => {
+  await subscribe(0.4);
+  const reserve = world.rateLimits.reserve.bind(world.rateLimits);
+  vi.spyOn(world.rateLimits, 'reserve').mockImplementationOnce(async (...args) => {
+    const slot = await reserve(...args);
+    await world.clock.sleep(500);
+    return slot;
+  });
+  vi.spyOn(world.deliveryJobs, 'send').mockReturnValueOnce();
+  await world.publish();
+  void world.receive(world.job(), 'again', { receiveCount: 2 });
+  await until(1);
+  expect(await world.delivery()).toMatchObject({ status: 'pending', lease: undefined });
+  await world.clock.run();
+
+  expect(world.requestedAt()).toEqual([2.625]);
+});
+
 describe('the deliveries of a subscription with max_per_second', () => {
   it.each([
     ['three seconds', [3]],
@@ -459,6 +477,7 @@ describe('when the rate limit of a subscription rises, a waiting delivery', () =
 
     expect(world.requestedAt().at(-2)).toBeLessThan(35);
     expect(world.requestedMessages().at(-1)).toBe('m-50');
+    expect(world.facts('moved_up').map(({ key }) => key.messageId)).not.toContain('m-50');
     expect(world.requestedAt()).toHaveLength(200);
   });
 });
