@@ -145,6 +145,17 @@ describe('a delivery of a pull subscription', () => {
     expect(await world.ack({ receipt })).toMatchObject(refusal('conflict'));
   });
 
+  it('is undeliverable as soon as reconcile notices that its last lease has lapsed', async () => {
+    world = await pullWorld({ options: { _retry_policy: aBarePolicy() } });
+    await world.publish();
+    await world.receiveOne({ lease_seconds: 60 });
+    await world.later(91_000);
+    await world.reconcile();
+    await world.clock.run();
+    expect(await world.delivery()).toMatchObject({ status: 'exhausted', pendingSteps: [] });
+    expect(world.undeliverables.sent).toHaveLength(1);
+  });
+
   it('is not called stuck by reconcile after a long lease', async () => {
     await world.publish();
     await world.later(HOUR);
