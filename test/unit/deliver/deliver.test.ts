@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { measuresOf } from '../../../shared/adapters/log/journal-measures.ts';
 import { cancelDelivery } from '../../../shared/steps/cancel-delivery.ts';
+import type { MessageRecord } from '../../../shared/ports/messages.ts';
 import { aBarePolicy, aMessage } from '../../support/builders.ts';
 import { answered } from '../../support/delivery-builders.ts';
 import { oneSubscriberWorld, type OneSubscriberWorld } from '../../support/in-memory/one-subscriber-world.ts';
@@ -375,6 +376,23 @@ describe('with two retries', () => {
     );
   });
 
+  it('a late success is recorded although another is recorded just before its write', async () => {
+    world.subscriber.script(world.url, [status(200, { takesMs: 60_000 }), status(200, { takesMs: 35_500 })]);
+    const write = world.deliveries.write.bind(world.deliveries);
+    world.deliveries.write = async (transition) => {
+      if (transition.name === 'record_late') await world.clock.sleep(1_000);
+      return write(transition);
+    };
+    const slow = world.receive(world.job(), 'slow');
+    await world.runFor(25_000);
+    const other = world.receive(world.job(), 'other', { receiveCount: 2 });
+    await world.clock.run();
+    await Promise.all([slow, other]);
+
+    expect(await world.delivery()).toMatchObject({ attempts: [{ lost: 1 }], lateResults: [{ number: 1 }] });
+    expect(world.facts('late_result')).toMatchObject([{ decisive: false }]);
+  });
+
   it('a cancellation by hand is counted once, although it is repeated', async () => {
     world.subscriber.script(world.url, [status(500)]);
     await world.publish();
@@ -410,11 +428,15 @@ describe('with two retries', () => {
     expect((await world.delivery()).status).toBe('delivered');
   });
 
-  it('a retry whose message no longer exists is dead-lettered and cancelled instead of retrying for ever', async () => {
+  it.each([
+    ['has no record', () => undefined],
+    ['has a record, but was not kept', (record?: MessageRecord) => record && { ...record, body: undefined }],
+  ])('a retry whose message %s is dead-lettered and cancelled', async (_, change) => {
     world.subscriber.script(world.url, [status(500)]);
     await world.publish();
     await world.runFor(1_000);
-    world.messageRecords.find = () => Promise.resolve(undefined);
+    const record = await world.messageRecords.find(world.key);
+    world.messageRecords.find = () => Promise.resolve(change(record));
     await world.clock.run();
 
     expect(world.deadLetters.sent).toMatchObject([{ reason: 'body_missing' }]);
