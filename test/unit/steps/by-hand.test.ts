@@ -263,6 +263,13 @@ describe('a manual cancellation', () => {
     expect(await world.deliveries.find(stranger)).toBeUndefined();
   });
 
+  it('creates no record as part of a bulk cancellation', async () => {
+    await publishDelayed();
+    const result = await cancelDelivery(world.byHandContext, world.key, 'subscription_deleted');
+    expect(result).toMatchObject({ kind: 'refused', why: 'no_such_delivery' });
+    expect(await world.deliveries.find(world.key)).toBeUndefined();
+  });
+
   it('is refused before a first attempt that a filter may prevent', async () => {
     await subscribeOther({ options: { event_types: ['order.cancelled'] } });
     await publishDelayed();
