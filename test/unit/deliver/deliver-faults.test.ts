@@ -212,6 +212,21 @@ describe('an SQS message that is received twice concurrently', () => {
     expect(await lost()).toEqual([1]);
   });
 
+  it('makes an immediate retry at the end of its lease if the holder crashes during it', async () => {
+    await world.subscribe({ retries_with_no_delay: 1 });
+    world.subscriber.script(world.url, [status(500), status(200)]);
+    world.subscriber.onRequest = (_request, count) => (count === 2 ? never : Promise.resolve());
+    vi.spyOn(world.deliveryJobs, 'send').mockReturnValueOnce();
+    await world.publish();
+    void world.receive(world.job(), 'holder');
+    await world.runFor(1_000);
+    await world.receive(world.job(), 'copy', { receiveCount: 2 });
+    await world.clock.run();
+
+    expect(await world.delivery()).toMatchObject({ status: 'delivered' });
+    expect(await lost()).toEqual([0, 1]);
+  });
+
   it('is found by reconcile if the copy crashes after the slow receive recorded a late failure', async () => {
     await world.subscribe();
     await world.messageRecords.accept({
