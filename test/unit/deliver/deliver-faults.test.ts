@@ -212,6 +212,27 @@ describe('an SQS message that is received twice concurrently', () => {
     expect(await lost()).toEqual([1]);
   });
 
+  it('is sent again if the copy took the lease before its release was repeated, and then crashes', async () => {
+    await world.subscribe();
+    vi.spyOn(world.subscriber, 'onRequest').mockReturnValueOnce(never);
+    const write = world.deliveries.write.bind(world.deliveries);
+    world.deliveries.write = async (transition) => {
+      const result = await write(transition);
+      if (transition.name === 'open' && result.kind === 'written') await world.clock.sleep(3_100);
+      if (transition.name !== 'release') return result;
+      await world.clock.sleep(500);
+      return write(transition);
+    };
+    const postponed = world.receive(world.job(), 'postponed');
+    await world.runFor(3_200);
+    void world.receive(world.job(), 'copy');
+    await world.clock.run();
+    await postponed;
+
+    expect(await world.delivery()).toMatchObject({ status: 'delivered' });
+    expect(await lost()).toEqual([1]);
+  });
+
   it('makes an immediate retry at the end of its lease if the holder crashes during it', async () => {
     await world.subscribe({ retries_with_no_delay: 1 });
     world.subscriber.script(world.url, [status(500), status(200)]);
