@@ -447,22 +447,26 @@ describe('when the rate limit of a subscription rises, a waiting delivery', () =
   });
 
   it.each([
-    ['rises', 10],
-    ['is removed', undefined],
-  ])('still waits for the policy delay of its retry if the limit %s', async (_, limit) => {
-    const policy = { minimum_delay_retries: 1, minimum_delay: 60, maximum_delay: 60 };
+    ['rises', [10]],
+    ['rises twice', [0.2, 10]],
+    ['is removed', [undefined]],
+  ])('still waits for the policy delay of its retry if the limit %s', async (_, limits) => {
+    const policy = { minimum_delay_retries: 1, minimum_delay: 300, maximum_delay: 300 };
     world.subscriber.script(world.url, [status(500)]);
     await subscribe(0.1, policy);
     await publish(100);
     await until(100);
     const waiting = await world.deliveryOf('m-5');
-    await limitTo(limit, policy);
+    for (const limit of limits) {
+      await limitTo(limit, policy);
+      await world.runFor(2_000);
+    }
     await world.clock.run();
 
     expect(waiting).toMatchObject({ status: 'retrying', slot: { from: expect.any(Number) as number } });
     expect(world.requestedAt()).toHaveLength(200);
-    expect(last()).toBeLessThan(190);
-    for (const id of numbered(100)) expect(await retriedAfter(id)).toBeGreaterThanOrEqual(60_000);
+    expect(last()).toBeLessThan(500);
+    for (const id of numbered(100)) expect(await retriedAfter(id)).toBeGreaterThanOrEqual(300_000);
   });
 
   it('keeps its slot if it cannot be moved, and delays no other', async () => {
@@ -502,4 +506,18 @@ it('when waiting deliveries are cancelled, the last waiting ones take their slot
 
   expect(world.requestedAt()).toHaveLength(11);
   expect(last()).toBeLessThan(120);
+});
+
+it('when the last waiting delivery is cancelled, the others keep their slots', async () => {
+  world.subscriber.script(world.url, [status(500)]);
+  await subscribe(0.5, { minimum_delay_retries: 1, minimum_delay: 10, maximum_delay: 10 });
+  await publish(20);
+  await until(9);
+  await world.cancel('m-4');
+  await world.clock.run();
+
+  // The retry of m-0 was due before the line ended: it takes the free slot.
+  const retried = ['m-1', 'm-2', 'm-3', 'm-0', ...numbered(15, { from: 5 })];
+  expect(world.requestedMessages().slice(20)).toEqual(retried);
+  expect(last()).toBeCloseTo(38 * 2.1);
 });
