@@ -9,7 +9,7 @@ import { functionSettings } from '../../../shared/config/settings.ts';
 import { durationOf, wholeNumberOf } from '../../options/arguments.ts';
 import { FULL_BATCH, SECONDS_A_DAY, type Plan } from './work.ts';
 
-type Unlike = 'failingSeconds' | 'thresholdSeconds' | 'policy' | 'cacheSeconds';
+type Unlike = 'recordsPerChunk' | 'failingSeconds' | 'thresholdSeconds' | 'policy' | 'cacheSeconds';
 type Defaulted = 'subscriptions' | 'messagesPerBatch' | 'statisticsPerInvocation' | 'failedAttemptMs';
 
 export type LoadOptions = Omit<Plan, Unlike | Defaulted> &
@@ -51,12 +51,6 @@ export function addPlanOptions(command: Command): Command {
     .option('--scheduler-threshold <SECONDS>', 'the setting schedulerThreshold', wholeNumberOf(0, 900), 90)
     .option('--payload-bytes <B>', 'size of a message in bytes', wholeNumberOf(1, MEBIBYTE), 1024)
     .option('--first-attempts-per-job <N>', 'the setting firstAttemptsPerJob', inChunkOf, 10)
-    .option(
-      '--records-per-chunk <N>',
-      'writes for the successes of a chunk; more if some subscribers answer late',
-      inChunkOf,
-      1,
-    )
     .option(
       '--statistics-per-invocation <N>',
       'writes of queue statistics per invocation, 0 with queueStatistics=false (default: by the load)',
@@ -101,6 +95,7 @@ export function planOf(
 ): Plan {
   return {
     subscriptions: load.fanOut,
+    recordsPerChunk: 1,
     statisticsPerInvocation: undefined,
     messagesPerBatch: gatheredIn(load.messagesPerDay, load.batchWindowSeconds),
     failedAttemptMs: load.attemptMs,

@@ -140,7 +140,7 @@ function assumptions({ plan }: PlanResult, { region, pricesAsOf }: Sources): str
     ...(plan.fanOut === 1 || plan.firstAttemptsPerJob === 1
       ? []
       : [
-          `First attempts share jobs of about ${plan.firstAttemptsPerJob} subscriptions; their successes are recorded with ${counted(plan.recordsPerChunk, 'write')} per job.`,
+          `First attempts share jobs of about ${plan.firstAttemptsPerJob} subscriptions; their successes are recorded with one write per job.`,
         ]),
     `Assumptions: ${counted(plan.messagesPerBatch, 'message')} per invocation, subscribers that respond in ${plan.attemptMs} ms (failing ones in ${plan.failedAttemptMs} ms), records kept for ${plan.retentionDays} days.`,
     `Not included: the API, cold starts, the first two yearly rotations of the KMS key (each adds 1 USD per month), data transfer within the region.`,

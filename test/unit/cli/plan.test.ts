@@ -51,14 +51,14 @@ describe('posthaste plan', () => {
 
   it('combines first attempts in jobs as the deployment does, and mentions it for a fan-out above 1', async () => {
     const of = async (...args: string[]) => (await plan('--messages-per-day', '1000000', ...args)).stdout;
-    const shared = 'share jobs of about 10 subscriptions; their successes are recorded with 1 write per job';
+    const shared =
+      'share jobs of about 10 subscriptions; their successes are recorded with one write per job';
     expect(await of('--fan-out', '10')).toContain(shared);
     expect(await of('--fan-out', '1')).not.toContain('share jobs of about');
     const usd = async (...args: string[]): Promise<number> =>
       result.parse(JSON.parse(await of('--fan-out', '10', '--json', ...args))).bill.usd;
     const usual = await usd();
     expect(await usd('--first-attempts-per-job', '1')).toBeGreaterThan(2 * usual);
-    expect(await usd('--records-per-chunk', '3')).toBeGreaterThan(usual);
     expect(await usd('--answer-bytes', '256')).toBeGreaterThan(usual);
     expect(await usd('--subscriptions', '10000')).toBeGreaterThan(usual);
   });
