@@ -73,7 +73,7 @@ it(`under injected faults no delivery is lost, duplicated without a reason, earl
 });
 
 it('a campaign has the same result for any number of workers, and ends with the scenario that reaches its faults', async () => {
-  // In the second chunk of scenarios.
+  // Inside the seventh chunk of scenarios.
   const FAULTS = 2_000;
   const run = (workers: number) =>
     runCampaign({ seed: 4, faults: FAULTS, workers, progress: () => undefined });
