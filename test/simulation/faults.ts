@@ -100,7 +100,11 @@ export const injectFaults = (
 export class InjectedError extends Error {
   override readonly name = 'InjectedError';
   constructor(fault: Fault) {
+    // Its place is in the message. A stack trace of each fault would take longer than most calls.
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = 0;
     super(`${fault.kind} at ${fault.name}`);
+    Error.stackTraceLimit = stackTraceLimit;
   }
 }
 
