@@ -1,4 +1,5 @@
 import { MAX_RECEIVES, returnDelaySeconds } from '../../shared/domain/receives.ts';
+import { frozen } from './in-memory/frozen.ts';
 import type { VirtualClock } from './in-memory/virtual-clock.ts';
 import { visibleMessages } from './visible-messages.ts';
 
@@ -99,7 +100,7 @@ export function modelledSqs<T>(options: SqsOptions<T>): ModelledSqs<T> {
     waiting += 1;
     const id = `${name}-${stored}`;
     becomeVisible(
-      { id, label, value: structuredClone(value), receiveCount: 0, isGone: false },
+      { id, label, value: frozen(value), receiveCount: 0, isGone: false },
       timeline.now() + delayMs,
     );
   };
