@@ -1,4 +1,5 @@
 import * as fc from 'fast-check';
+import { anyCharacter } from '../support/any-character.ts';
 
 /** Texts that have broken parsers: of JSON, paths, headers, terminals, numbers and prototypes. */
 const NASTY = [
@@ -31,7 +32,7 @@ const NASTY = [
 
 export const nasty: fc.Arbitrary<string> = fc.oneof(
   fc.constantFrom(...NASTY),
-  fc.string({ unit: 'binary', maxLength: 40 }),
+  fc.string({ unit: anyCharacter, maxLength: 40 }),
 );
 
 /** Cuts `length` characters, inserts a text, or repeats what was there until it has `repeated` characters. */

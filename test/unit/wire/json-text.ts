@@ -1,4 +1,5 @@
 import * as fc from 'fast-check';
+import { anyCharacter } from '../../support/any-character.ts';
 
 const space = fc.stringMatching(/^[ \t\n\r]{0,3}$/);
 
@@ -10,7 +11,7 @@ const number = fc.oneof(
 
 /** String literals, including escapes that JSON.stringify does not produce. */
 const literal = fc.oneof(
-  fc.string({ unit: 'binary' }).map((text) => JSON.stringify(text)),
+  fc.string({ unit: anyCharacter }).map((text) => JSON.stringify(text)),
   fc.constantFrom(
     '"\\u0041"',
     '"\\/"',
