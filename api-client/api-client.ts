@@ -54,10 +54,10 @@ export function clientBy(name: string, send: Send): ApiClient {
   return {
     name,
     send,
-    call: (asked, given) => callBy(send, requestOf(asked, given), asked.schema),
+    call: (asked, given) => callBy(send, buildRequest(asked, given), asked.schema),
     pages: (asked, given) => pages(send, asked, given),
     list: (asked, given) => list(send, asked, given),
-    items: (asked, given) => itemsOf(list(send, asked, given)),
+    items: (asked, given) => readItems(list(send, asked, given)),
   };
 }
 
@@ -157,7 +157,7 @@ export function parsedAnswer<Answer>(
   throw new UnknownAnswer(request, firstField(parsed.error));
 }
 
-export function requestOf<Name extends Route>(
+export function buildRequest<Name extends Route>(
   { route, sending }: Operation<Name, unknown>,
   { path = {}, query = {}, body, signal }: Given<Name>,
   page: { limit?: number | undefined; marker?: string | undefined } = {},
@@ -170,14 +170,14 @@ export function requestOf<Name extends Route>(
     path: template.replaceAll(/\{(\w+)\}/g, (_text, name: string) =>
       encodeURIComponent(String(segments.get(name))),
     ),
-    search: searchOf({ ...query, ...page }),
+    search: formatSearch({ ...query, ...page }),
     ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     signal,
   };
 }
 
 /** The query string with its question mark; empty without parameters. Undefined values are omitted. */
-export function searchOf(query: object): string {
+export function formatSearch(query: object): string {
   const given = Object.entries(query).filter(([, value]) => value !== undefined);
   const search = new URLSearchParams(given.map(([name, value]): [string, string] => [name, String(value)]));
   return search.size === 0 ? '' : `?${search.toString()}`;
@@ -194,7 +194,7 @@ async function* pages<Name extends Route, Page extends { links: Links }>(
 ): AsyncGenerator<Page, void> {
   let marker: string | undefined;
   do {
-    const request = requestOf(asked, given, { limit: limit(), marker });
+    const request = buildRequest(asked, given, { limit: limit(), marker });
     const page = await callBy(send, request, asked.schema);
     yield page;
     marker = markerIn(page.links);
@@ -223,7 +223,7 @@ async function* list<Name extends Route, Item>(
 /** `more`: there are further items. */
 export type Listed<Item> = { items: Item[]; more: boolean };
 
-async function itemsOf<Item>(listed: AsyncGenerator<Item, boolean>): Promise<Listed<Item>> {
+async function readItems<Item>(listed: AsyncGenerator<Item, boolean>): Promise<Listed<Item>> {
   const items: Item[] = [];
   for (;;) {
     const next = await listed.next();

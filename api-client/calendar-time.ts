@@ -9,7 +9,7 @@ export type CalendarTime = { at: number; isDay: boolean };
  * A date, with or without a time and a zone, in milliseconds since the epoch; undefined for other texts. Without a zone
  * it is local, as the command and the console show times.
  */
-export function calendarTimeOf(text: string): CalendarTime | undefined {
+export function parseCalendarTime(text: string): CalendarTime | undefined {
   const [, day, clock, zone = ''] = CALENDAR_TIME.exec(text) ?? [];
   if (!z.iso.date().safeParse(day).success) return undefined;
   const at = Date.parse(`${day}T${clock ?? '00:00'}${zone}`);

@@ -25,7 +25,7 @@ export function deliveryQuery({ since, until, deleted, ...filter }: DeliveryFilt
 }
 
 /** The same as in the listing of the queue, without the time of acceptance. */
-export function summaryOf({ attempts, nextAttempt, ...view }: DeliveryView): ListedDelivery {
+export function toSummary({ attempts, nextAttempt, ...view }: DeliveryView): ListedDelivery {
   const lastAttempt = attempts.at(-1);
   return {
     ...view,

@@ -1,7 +1,7 @@
 import type * as z from 'zod';
 import { parseJson, propertySource } from '../shared/wire/json-slice.ts';
 import { ApiRefusal, isNotFound } from './refusal.ts';
-import { type ApiClient, parsedAnswer, requestOf } from './api-client.ts';
+import { type ApiClient, buildRequest, parsedAnswer } from './api-client.ts';
 import { getMessage } from './operations.ts';
 
 export type MessageView = z.output<typeof getMessage.schema>;
@@ -15,7 +15,7 @@ export async function showMessage(
   id: string,
   signal?: AbortSignal,
 ): Promise<ShownMessage> {
-  const request = requestOf(getMessage, { path: { queue, message: id }, signal });
+  const request = buildRequest(getMessage, { path: { queue, message: id }, signal });
   const { text } = await api.send(request);
   return { view: parsedAnswer({ text }, request, getMessage.schema), text };
 }

@@ -9,9 +9,9 @@ import {
 import { explainedSchema } from '../shared/wire/views/explanation.ts';
 import { messageSummarySchema, messageViewSchema, payloadSchema } from '../shared/wire/views/message.ts';
 import {
-  recoveryOutcomesOf,
   recoveryOutcomesViewSchema,
   recoveryViewSchema,
+  toRecoveryOutcomes,
 } from '../shared/wire/views/recovery.ts';
 import { statisticsViewSchema } from '../shared/wire/views/statistics.ts';
 import {
@@ -201,7 +201,7 @@ export const readRecoveryOutcomes = operation(
   'GET /v2/queues/{queue}/recoveries/{recovery}/outcomes',
   z.object({
     known: z.boolean(),
-    subscriptions: z.array(recoveryOutcomesViewSchema.transform(recoveryOutcomesOf)),
+    subscriptions: z.array(recoveryOutcomesViewSchema.transform(toRecoveryOutcomes)),
     links,
   }),
 );

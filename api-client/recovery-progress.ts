@@ -23,7 +23,7 @@ export async function readOutcomes(
 export type Look = { at: number; outcomes: readonly RecoveryOutcomes[] };
 
 /** Counts over all subscriptions. */
-export function totalOf(
+export function sumOutcomes(
   outcomes: readonly RecoveryOutcomes[],
 ): Pick<RecoveryOutcomes, 'total' | 'delivered' | 'failed' | 'open'> {
   const sum = { total: 0, delivered: 0, failed: 0, open: 0 };
@@ -44,7 +44,7 @@ export function lostText(
   { state, reopened }: Pick<RecoveryView, 'state' | 'reopened'>,
   outcomes: readonly RecoveryOutcomes[],
 ): string | undefined {
-  const lost = state === 'running' ? 0 : reopened - totalOf(outcomes).total;
+  const lost = state === 'running' ? 0 : reopened - sumOutcomes(outcomes).total;
   if (lost <= 0) return undefined;
   return `${lost.toLocaleString('en')} of the reopened deliveries ${lost === 1 ? 'is' : 'are'} no longer on record.`;
 }
@@ -54,7 +54,7 @@ export function lostText(
  * the next attempt; undefined without either.
  */
 export function timeLeft(first: Look, last: Look): string | undefined {
-  const { open } = totalOf(last.outcomes);
+  const { open } = sumOutcomes(last.outcomes);
   if (open === 0) return undefined;
   const planned = last.outcomes.flatMap(({ nextAttemptAt }) =>
     nextAttemptAt === undefined ? [] : [Math.max(0, nextAttemptAt - last.at)],
@@ -69,7 +69,7 @@ export function timeLeft(first: Look, last: Look): string | undefined {
 }
 
 function endedBy({ outcomes }: Look): number {
-  const { delivered, failed } = totalOf(outcomes);
+  const { delivered, failed } = sumOutcomes(outcomes);
   return delivered + failed;
 }
 

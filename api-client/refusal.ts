@@ -36,7 +36,7 @@ export class ApiRefusal extends Error {
   readonly fields: readonly FieldError[];
 
   constructor(request: string, status: number, text: string) {
-    const details = refusalOf(text);
+    const details = parseRefusal(text);
     super(details.message);
     this.request = request;
     this.status = status;
@@ -72,7 +72,7 @@ export function orElse<Value>(
 
 type RefusalDetails = { message: string; code?: string; fields: readonly FieldError[] };
 
-function refusalOf(text: string): RefusalDetails {
+function parseRefusal(text: string): RefusalDetails {
   const parsed = errorBody.safeParse(jsonOrUndefined(text));
   if (!parsed.success) return { message: text.slice(0, 200), fields: [] };
   return { fields: [], ...('error' in parsed.data ? parsed.data.error : parsed.data) };

@@ -16,7 +16,7 @@ export function shortId(id: string): string {
 }
 
 /** What people know the subscription by. */
-export function labelOf({ name, subscriber }: Pick<SubscriptionView, 'name' | 'subscriber'>): string {
+export function formatLabel({ name, subscriber }: Pick<SubscriptionView, 'name' | 'subscriber'>): string {
   return name ?? subscriber;
 }
 
@@ -40,7 +40,7 @@ export function subscriptionLabels(api: ApiClient, queue: string): SubscriptionL
   const listAll = async (): Promise<void> => {
     try {
       for await (const one of api.list(listSubscriptions, { path: { queue }, most: MAX_LISTED }))
-        labels.set(one.id, labelOf(one));
+        labels.set(one.id, formatLabel(one));
     } catch (error) {
       // A caller that may see deliveries need not see subscriptions.
       if (!(error instanceof ApiRefusal)) throw error;
@@ -48,7 +48,7 @@ export function subscriptionLabels(api: ApiClient, queue: string): SubscriptionL
   };
   const look = async (id: string): Promise<void> => {
     try {
-      labels.set(id, labelOf(await api.call(getSubscription, { path: { queue, subscription: id } })));
+      labels.set(id, formatLabel(await api.call(getSubscription, { path: { queue, subscription: id } })));
     } catch (error) {
       if (!(error instanceof ApiRefusal)) throw error;
       labels.set(id, isNotFound(error) ? '(deleted)' : '');

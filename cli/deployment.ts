@@ -6,11 +6,11 @@ import { START } from '../local/command-name.ts';
 import {
   deploymentsIn,
   type Outputs,
-  clientOf,
+  toClientOptions,
   endpointsFile,
   removeEndpoints,
   type Resources,
-  resourcesOf,
+  parseResources,
   runningEndpoints,
 } from '../local/endpoints.ts';
 import { Problem } from '../local/install/problem.mjs';
@@ -77,7 +77,7 @@ async function localDeployment(file: string): Promise<Deployment | undefined> {
     return undefined;
   }
   const { endpoint, region, accessKeyId, secretAccessKey, socket: _, ...resources } = found;
-  const client = clientOf({ endpoint, region, accessKeyId, secretAccessKey });
+  const client = toClientOptions({ endpoint, region, accessKeyId, secretAccessKey });
   return { ...resources, name: 'the local deployment', client };
 }
 
@@ -94,7 +94,7 @@ async function deployedInAws(chosen: string | undefined): Promise<Deployment> {
   });
   const { name, place, outputs } = await findInAws(cloudFormation, chosen);
   try {
-    return { ...resourcesOf(outputs), name, place, client: {} };
+    return { ...parseResources(outputs), name, place, client: {} };
   } catch (cause) {
     if (!(cause instanceof z.ZodError)) throw cause;
     const missing = cause.issues.map(({ path }) => path.join('.')).join(', ');
@@ -120,8 +120,8 @@ async function findInAws(cloudFormation: CloudFormation, chosen: string | undefi
     stackNamed(cloudFormation, `${name}State`),
   ]);
   if (pipeline === undefined || state === undefined) return findByMarker(cloudFormation, chosen);
-  const outputs = { ...outputsOf(state), ...outputsOf(pipeline) };
-  return { name, place: placeOf(name, pipeline), outputs };
+  const outputs = { ...toOutputs(state), ...toOutputs(pipeline) };
+  return { name, place: describePlace(name, pipeline), outputs };
 }
 
 async function findByMarker(cloudFormation: CloudFormation, chosen: string | undefined): Promise<Found> {
@@ -129,10 +129,10 @@ async function findByMarker(cloudFormation: CloudFormation, chosen: string | und
   const all = deploymentsIn([...stacks.keys()]);
   const candidates = chosen === undefined ? all : all.filter(({ name }) => name === chosen);
   const [found] = candidates;
-  if (found === undefined) throw new Problem(noneText(chosen, namesOf(all)));
-  if (candidates.length > 1) throw new Problem(severalText(chosen, namesOf(candidates)));
+  if (found === undefined) throw new Problem(noneText(chosen, formatNames(all)));
+  if (candidates.length > 1) throw new Problem(severalText(chosen, formatNames(candidates)));
   const { name, outputs, stack } = found;
-  return { name, outputs, place: placeOf(name, stacks.get(stack) ?? {}) };
+  return { name, outputs, place: describePlace(name, stacks.get(stack) ?? {}) };
 }
 
 /** The stacks of the account and region, by their outputs. */
@@ -141,14 +141,14 @@ async function allStacks(cloudFormation: CloudFormation): Promise<Map<Outputs, S
   const stacks = new Map<Outputs, Stack>();
   try {
     for await (const { Stacks = [] } of paginateDescribeStacks({ client: cloudFormation }, {}))
-      for (const stack of Stacks) stacks.set(outputsOf(stack), stack);
+      for (const stack of Stacks) stacks.set(toOutputs(stack), stack);
     return stacks;
   } catch (cause) {
     throw new Problem(lookupFailure('The stacks', cause), { cause });
   }
 }
 
-function namesOf(deployments: readonly { name: string }[]): string {
+function formatNames(deployments: readonly { name: string }[]): string {
   return deployments.map(({ name }) => name).join(', ');
 }
 
@@ -181,7 +181,7 @@ async function stackNamed(cloudFormation: CloudFormation, stack: string): Promis
   }
 }
 
-function outputsOf({ Outputs: outputs = [] }: Partial<Stack>): Outputs {
+function toOutputs({ Outputs: outputs = [] }: Partial<Stack>): Outputs {
   return Object.fromEntries(
     outputs.flatMap(({ OutputKey: key, OutputValue: value }) =>
       key === undefined || value === undefined ? [] : [[key, value]],
@@ -190,7 +190,7 @@ function outputsOf({ Outputs: outputs = [] }: Partial<Stack>): Outputs {
 }
 
 /** The id of a stack is an ARN, which names region and account. */
-function placeOf(name: string, { StackId = '' }: Partial<Stack>): string {
+function describePlace(name: string, { StackId = '' }: Partial<Stack>): string {
   const [, , , region, account] = StackId.split(':');
   return region === undefined || account === undefined
     ? `${name}, this AWS account and region`

@@ -20,17 +20,17 @@ export function fetchFailure(failure: unknown): unknown {
 
 /** Prints a failure on stderr, without a stack trace: as sentences, or with `--json` as one line of JSON. */
 export function reportFailure(failure: unknown, json: boolean, { printError }: Terminal): void {
-  if (json) printError(printableJson(JSON.stringify({ error: errorOf(failure) })));
-  else for (const line of linesOf(failure)) printError(line);
+  if (json) printError(printableJson(JSON.stringify({ error: toReportedError(failure) })));
+  else for (const line of formatFailure(failure)) printError(line);
 }
 
-function errorOf(failure: unknown): object {
+function toReportedError(failure: unknown): object {
   if (!(failure instanceof ApiRefusal)) return { message: failureText(failure) };
   const { status, code, message, fields } = failure;
   return { status, ...(code !== undefined && { code }), message, ...(fields.length > 0 && { fields }) };
 }
 
-function linesOf(failure: unknown): string[] {
+function formatFailure(failure: unknown): string[] {
   if (!(failure instanceof ApiRefusal)) return [`posthaste: ${printable(failureText(failure))}`];
   const { request, status, code = 'from API Gateway', message, fields } = failure;
   const advice = adviceFor(failure);

@@ -10,12 +10,12 @@ import { type Output, type ProcessLike, type Sleep, type Terminal, terminalIn } 
  */
 export async function runCommand(args: readonly string[], host: ProcessLike, sleep?: Sleep): Promise<number> {
   const terminal = terminalIn(host, sleep);
-  const status = await statusOf(args, terminal);
+  const status = await runProgram(args, terminal);
   const isWritten = await terminal.allWritten();
   return status === 0 && !isWritten ? 1 : status;
 }
 
-async function statusOf(args: readonly string[], terminal: Terminal): Promise<number> {
+async function runProgram(args: readonly string[], terminal: Terminal): Promise<number> {
   let json = false;
   try {
     if (args[0] === 'complete') {
@@ -150,8 +150,8 @@ function emptyProgram({ stdout, stderr }: Terminal): Command {
     .configureOutput({
       writeOut: (text) => stdout.write(text),
       writeErr: (text) => stderr.write(text),
-      getOutHelpWidth: () => widthOf(stdout),
-      getErrHelpWidth: () => widthOf(stderr),
+      getOutHelpWidth: () => findHelpWidth(stdout),
+      getErrHelpWidth: () => findHelpWidth(stderr),
     });
 }
 
@@ -161,6 +161,6 @@ function subcommandTerm(command: Command): string {
 }
 
 /** Width of the help text in columns. */
-function widthOf({ isTTY, columns = 80 }: Output): number {
+function findHelpWidth({ isTTY, columns = 80 }: Output): number {
   return isTTY === true ? columns : 80;
 }

@@ -6,8 +6,8 @@ import {
   isQueueName,
   MAX_TTL_SECONDS,
   MAX_TYPE_LENGTH,
-  messageIdOf,
   QUEUE_NAME_RULE,
+  toMessageId,
 } from '../shared/domain/message/message.ts';
 import { MAX_DELAY_SECONDS } from '../shared/domain/delivery/wake-up-plan.ts';
 import { CONFIRMATION_TYPE, isConfirmationId } from '../shared/domain/subscription/confirmation.ts';
@@ -51,18 +51,18 @@ export type EncodedMessage = OutgoingMessage & { id: string };
  * @throws InvalidMessageError, MessageTooLargeError
  */
 export function encodeMessage(message: AnyMessage, index: number): EncodedMessage {
-  const fault = faultOf(message);
+  const fault = findFault(message);
   if (fault !== undefined) throw new InvalidMessageError({ index, ...fault });
   const { queue, id = randomUUID(), type, ttl, delay, data, dataRef } = message;
   const head = { queue, id, type, ttl, delay };
   const body =
     dataRef === undefined
-      ? spliceRaw(head, 'data', jsonOf(data, index))
+      ? spliceRaw(head, 'data', stringifyData(data, index))
       : JSON.stringify({ ...head, dataRef });
   const bytes = Buffer.byteLength(sqsMessage({ body }).MessageBody);
   if (bytes > MAX_BYTES) throw new MessageTooLargeError({ index, id, bytes, most: MAX_BYTES });
   // SQS fair queues: a backlog of one queue does not delay the others.
-  return { id: messageIdOf({ id }).id, body, group: queue };
+  return { id: toMessageId({ id }).id, body, group: queue };
 }
 
 const REFERENCE_RULE = 'a bucket, a key and perhaps a versionId, of 1 to 1024 bytes each';
@@ -72,7 +72,7 @@ type AnyMessage = NewMessage<Record<string, unknown>>;
 type Fault = { field: string; rule: string };
 
 /** Callers in JavaScript have no types, so each field may be anything. */
-function faultOf(message: AnyMessage): Fault | undefined {
+function findFault(message: AnyMessage): Fault | undefined {
   if (!isObject(message)) return { field: 'message', rule: 'an object' };
   const { queue, id, type, ttl, delay, data, dataRef } = message;
   const checks: [boolean, field: string, rule: string][] = [
@@ -129,7 +129,7 @@ function isReference(given: DataReference): boolean {
 }
 
 /** @throws InvalidMessageError for a value that JSON cannot hold, such as undefined, a function or a BigInt */
-function jsonOf(data: unknown, index: number): string {
+function stringifyData(data: unknown, index: number): string {
   const fault = { index, field: 'data', rule: 'a value that JSON.stringify accepts' };
   let text: unknown;
   try {

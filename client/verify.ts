@@ -24,7 +24,7 @@ export function verifyWebhook(
   headers: RequestHeaders,
   keys: string | readonly string[],
 ): VerifiedWebhook {
-  const checks = [keys].flat().map(checkOf);
+  const checks = [keys].flat().map(createCheck);
   if (checks.length === 0) throw new TypeError('There is no key to verify with.');
   const request = signedRequest(body, headers);
   if (!checks.some((isSigned) => isSigned(request)))
@@ -35,9 +35,9 @@ export function verifyWebhook(
 type SignedRequest = { id: string; seconds: string; timestamp: Date; signatures: string; body: string };
 
 function signedRequest(given: unknown, headers: RequestHeaders): SignedRequest {
-  const id = headerOf(headers, 'webhook-id');
-  const seconds = headerOf(headers, 'webhook-timestamp');
-  const signatures = headerOf(headers, 'webhook-signature');
+  const id = findHeader(headers, 'webhook-id');
+  const seconds = findHeader(headers, 'webhook-timestamp');
+  const signatures = findHeader(headers, 'webhook-signature');
   if (id === '' || seconds === '' || signatures === '')
     throw new WebhookVerificationError(
       'A header webhook-id, webhook-timestamp or webhook-signature is missing',
@@ -46,11 +46,11 @@ function signedRequest(given: unknown, headers: RequestHeaders): SignedRequest {
   const timestamp = new Date(/^\d+$/.test(seconds) ? Number(seconds) * 1000 : NaN);
   if (!(Math.abs(Date.now() - timestamp.getTime()) <= TOLERANCE_MS))
     throw new WebhookVerificationError('The timestamp is over five minutes away');
-  return { id, seconds, timestamp, signatures, body: textOf(given) };
+  return { id, seconds, timestamp, signatures, body: decodeBody(given) };
 }
 
 /** Signed bodies are UTF-8. */
-function textOf(body: unknown): string {
+function decodeBody(body: unknown): string {
   if (typeof body === 'string') return body;
   // Not instanceof: test environments such as Jest have their own Uint8Array.
   if (!ArrayBuffer.isView(body))
@@ -58,7 +58,7 @@ function textOf(body: unknown): string {
   return Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString();
 }
 
-function headerOf(headers: RequestHeaders, name: string): string {
+function findHeader(headers: RequestHeaders, name: string): string {
   // Not instanceof: libraries such as undici have their own Headers.
   if (typeof headers.get === 'function') return headers.get(name) ?? '';
   const [, value = ''] = Object.entries(headers).find(([key]) => key.toLowerCase() === name) ?? [];
@@ -67,7 +67,7 @@ function headerOf(headers: RequestHeaders, name: string): string {
 
 type Check = (request: SignedRequest) => boolean;
 
-function checkOf(key: unknown): Check {
+function createCheck(key: unknown): Check {
   const [, kind, base64 = ''] = /^(whsec_|whpk_)(.+)$/s.exec(String(key)) ?? [];
   try {
     if (kind === 'whsec_') return sharedSecretCheck(base64);

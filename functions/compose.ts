@@ -2,7 +2,7 @@ import type { AwsAccess } from '../shared/adapters/aws/client-options.ts';
 import { dynamoClient, singleRequestClient } from '../shared/adapters/dynamodb/client.ts';
 import { dynamoMessageRecords } from '../shared/adapters/dynamodb/message-records.ts';
 import { dynamoQueueStatistics } from '../shared/adapters/dynamodb/queue-statistics.ts';
-import { invocationDeadline, pacingOf } from '../shared/adapters/lambda/invocation-deadline.ts';
+import { createPacing, invocationDeadline } from '../shared/adapters/lambda/invocation-deadline.ts';
 import { lazyOperatorEvents, lazyPayloads } from '../shared/adapters/lambda/on-demand.ts';
 import { type LogSettings, powertoolsJournal } from '../shared/adapters/log/journal.ts';
 import { sqsClient } from '../shared/adapters/sqs/client.ts';
@@ -48,7 +48,7 @@ export function composeAws(service: FunctionName, environment: Environment, acce
     payloads: lazyPayloads(invocation, environment.payloadBucket),
   };
   const sqs = sqsClient(invocation);
-  return { deadline, journal, invocation, dynamo, sqs, pacing: pacingOf(deadline), ports, settings };
+  return { deadline, journal, invocation, dynamo, sqs, pacing: createPacing(deadline), ports, settings };
 }
 
 type EventSettings = { operatorEventBus: string; deployment: string; attemptEvents: boolean };

@@ -6,8 +6,8 @@ import {
   listOfEach,
   matching,
   oneOf,
+  parseValue,
   type Setting,
-  valueOf,
   wholeNumber,
 } from '../shared/config/rules.ts';
 import { VpcNetwork } from './constructs/functions/network.ts';
@@ -53,7 +53,7 @@ function isDependable(given: unknown): boolean {
   }
 }
 
-const vpc = z.preprocess(valueOf, z.union([z.instanceof(VpcNetwork), network], vpcError)).describe(VPC);
+const vpc = z.preprocess(parseValue, z.union([z.instanceof(VpcNetwork), network], vpcError)).describe(VPC);
 
 const SOURCES = 'a JSON list of up to 10 {"bucket", "prefix"?, "owner"?, "keyArn"?}';
 
@@ -173,7 +173,7 @@ export const deploymentSettings = {
   },
   payloadSources: {
     rule: z
-      .preprocess(valueOf, z.array(payloadSource, `must be ${SOURCES}`).max(10, `must be ${SOURCES}`))
+      .preprocess(parseValue, z.array(payloadSource, `must be ${SOURCES}`).max(10, `must be ${SOURCES}`))
       .describe(SOURCES),
     default: [],
     unset: 'none',
@@ -200,7 +200,10 @@ export const deploymentSettings = {
   },
   logRetentionDays: {
     rule: z
-      .preprocess(valueOf, z.literal(LOG_RETENTION_DAYS, `must be one of ${LOG_RETENTION_DAYS.join(', ')}`))
+      .preprocess(
+        parseValue,
+        z.literal(LOG_RETENTION_DAYS, `must be one of ${LOG_RETENTION_DAYS.join(', ')}`),
+      )
       .describe(`a retention period of CloudWatch Logs: ${LOG_RETENTION_DAYS.join(', ')} days`),
     default: 30,
     description: 'How long logs are kept.',

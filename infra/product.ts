@@ -11,9 +11,9 @@ const packageSchema = z.object({
 });
 
 /** Reads `repository` in any form that npm accepts: a URL with or without `git+`, or GitHub's short form. */
-export function productOf(content: unknown): Product {
+export function parseProduct(content: unknown): Product {
   const { version, homepage, repository } = packageSchema.parse(content);
-  const page = [repository, homepage].map(pageOf).find((one) => one !== undefined);
+  const page = [repository, homepage].map(parsePage).find((one) => one !== undefined);
   return { version, ...(page === undefined ? {} : { page }) };
 }
 
@@ -22,20 +22,20 @@ const GITHUB = /^(?:github:)?([A-Za-z0-9-]+\/[A-Za-z0-9._-]+)$/;
 /** A URL that can stand in the parentheses of a header comment. */
 const PAGE = /^https?:\/\/[^\s()\\]+$/;
 
-function pageOf(location: string | undefined): string | undefined {
+function parsePage(location: string | undefined): string | undefined {
   const [, shorthand] = GITHUB.exec(location ?? '') ?? [];
   const url = shorthand === undefined ? location?.replace(/^git\+/, '') : `https://github.com/${shorthand}`;
   const page = url?.replace(/\.git$/, '');
   return page !== undefined && PAGE.test(page) ? page : undefined;
 }
 
-export const product = productOf(packageJson);
+export const product = parseProduct(packageJson);
 
 /**
  * The `user-agent` of requests to subscribers: the product, and the operator's contact as a comment, or else the page of
  * the product (RFC 9110 §10.1.5).
  */
-export function userAgentOf({ version, page }: Product, contact = page): string {
+export function buildUserAgent({ version, page }: Product, contact = page): string {
   if (contact === undefined) return `Posthaste/${version}`;
   return `Posthaste/${version} (${contact.includes('://') ? '+' : ''}${contact})`;
 }

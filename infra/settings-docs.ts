@@ -5,7 +5,7 @@ import { z } from 'zod';
 import type { Setting } from '../shared/config/rules.ts';
 import { functionSettings } from '../shared/config/settings.ts';
 import { deploymentSettings } from './deployment-settings.ts';
-import { type Prop, propNames, propOf } from './settings-from-props.ts';
+import { type Prop, propBySetting, propNames } from './settings-from-props.ts';
 import { settings } from './settings.ts';
 
 export const settingsFile = new URL('../docs/settings.md', import.meta.url);
@@ -23,22 +23,22 @@ For the effect of a change on deliveries in progress see [operations](operations
 
 ## Settings of the functions
 
-${tableOf(functionSettings)}
+${formatTable(functionSettings)}
 
 ## Settings of the deployment
 
-${tableOf(deploymentSettings)}
+${formatTable(deploymentSettings)}
 `;
   const options = await resolveConfig(settingsFile);
   return format(page, { ...options, parser: 'markdown' });
 }
 
-function tableOf(settings: Readonly<Record<string, Setting>>): string {
+function formatTable(settings: Readonly<Record<string, Setting>>): string {
   const rows = Object.entries(settings).map(([key, setting]) => [
     `\`${key}\``,
-    propertyOf(key),
-    defaultOf(setting),
-    valueOf(setting),
+    formatProperty(key),
+    formatDefault(setting),
+    formatValue(setting),
     setting.description,
   ]);
   const lines = [
@@ -50,17 +50,17 @@ function tableOf(settings: Readonly<Record<string, Setting>>): string {
 }
 
 /** Name and type, where they are not those of the setting. */
-function propertyOf(key: string): string {
-  const { name, type = '' }: Prop = { ...propOf }[key] ?? {};
+function formatProperty(key: string): string {
+  const { name, type = '' }: Prop = { ...propBySetting }[key] ?? {};
   return name === undefined ? '' : `\`${name}: ${type}\``;
 }
 
-function valueOf({ rule, longest }: Setting): string {
+function formatValue({ rule, longest }: Setting): string {
   const limit = longest === undefined ? '' : `; up to ${longest} characters as JSON`;
   return `${rule.description ?? ''}${limit}`;
 }
 
-function defaultOf({ unset, default: value }: Setting): string {
+function formatDefault({ unset, default: value }: Setting): string {
   if (unset !== undefined) return unset;
   if (value === undefined) return 'none';
   return `\`${typeof value === 'string' ? value : JSON.stringify(value)}\``;
@@ -90,16 +90,16 @@ readonly vpcSubnets?: SubnetSelection;`;
 /** The text that infra/posthaste-props.ts must have. */
 export async function propsText(): Promise<string> {
   const members = Object.entries(settings).flatMap(([key, row]: [string, Setting]) => [
-    memberOf(key, row),
+    formatMember(key, row),
     ...(key === 'vpc' ? [SUBNETS] : []),
   ]);
   const text = `${HEAD}\n${members.join('\n')}\n}\n`;
   return format(text, { ...(await resolveConfig(propsFile)), parser: 'typescript' });
 }
 
-function memberOf(key: string, row: Setting): string {
-  const prop: Prop = { ...propOf }[key] ?? {};
-  const type = prop.type ?? typeOf(key, row);
+function formatMember(key: string, row: Setting): string {
+  const prop: Prop = { ...propBySetting }[key] ?? {};
+  const type = prop.type ?? findType(key, row);
   const lines = [
     ...wrapped(`${plain(row.description)}${ruleText(type, row)}`),
     `@default ${defaultText(prop, row)}`,
@@ -128,7 +128,7 @@ const simple = z.union([
   z.object({ type: z.enum(['boolean', 'number', 'string']) }).transform(({ type }) => type),
 ]);
 
-function typeOf(key: string, { rule }: Setting): string {
+function findType(key: string, { rule }: Setting): string {
   const type = simple.safeParse(z.toJSONSchema(rule, { unrepresentable: 'any' }));
   if (type.success) return type.data;
   throw new Error(`Give the type of ${key} in infra/settings-from-props.ts.`);

@@ -31,7 +31,7 @@ export type Prop = {
 const same: Prop = {};
 
 /** The property of each setting: a setting without one does not compile. */
-export const propOf: Readonly<Record<keyof typeof settings, Prop>> = {
+export const propBySetting: Readonly<Record<keyof typeof settings, Prop>> = {
   deployment: same,
   attemptTimeoutSeconds: duration('attemptTimeout', 'seconds'),
   schedulerThreshold: duration('schedulerThreshold', 'seconds'),
@@ -119,7 +119,7 @@ function arnOfStandardTopic(given: unknown): string {
 
 /** The name of each setting's property. */
 export const propNames = Object.fromEntries(
-  Object.entries(propOf).map(([key, { name = key }]): [string, string] => [key, name]),
+  Object.entries(propBySetting).map(([key, { name = key }]): [string, string] => [key, name]),
 );
 
 /** Properties that belong to that of a setting. */
@@ -139,7 +139,7 @@ export function settingsFromProps(scope: Construct, props: PosthasteProps): Depl
       : problem.replaceAll(/\w+/g, (word) =>
           Object.hasOwn(propNames, word) ? String(propNames[word]) : word,
         );
-  const values = valuesOf(props);
+  const values = toValues(props);
   try {
     return parseSettings({ ...values, ...overrides });
   } catch (error) {
@@ -149,15 +149,15 @@ export function settingsFromProps(scope: Construct, props: PosthasteProps): Depl
 }
 
 /** The settings that properties stand for. */
-function valuesOf(props: PosthasteProps): Record<string, unknown> {
+function toValues(props: PosthasteProps): Record<string, unknown> {
   const problems = misplacedIn(props);
   const given: Readonly<Record<string, unknown>> = { ...props };
   const values: Record<string, unknown> = {};
-  for (const [key, prop] of Object.entries(propOf)) {
+  for (const [key, prop] of Object.entries(propBySetting)) {
     const { name = key } = prop;
     if (given[name] === undefined) continue;
     try {
-      values[key] = valueOf(prop, given[name], props);
+      values[key] = toValue(prop, given[name], props);
     } catch (error) {
       problems.push(`${name} ${error instanceof Error ? error.message : String(error)}`);
     }
@@ -176,7 +176,7 @@ function misplacedIn(props: PosthasteProps): string[] {
 }
 
 /** @throws Error that completes "<name> …" */
-function valueOf({ settingOf, mayBeToken }: Prop, given: unknown, props: PosthasteProps): unknown {
+function toValue({ settingOf, mayBeToken }: Prop, given: unknown, props: PosthasteProps): unknown {
   if (mayBeToken !== true && hasToken(given))
     throw new Error('must be known at synthesis, but is or contains a token of CDK');
   return settingOf === undefined ? given : settingOf(given, props);

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { z } from 'zod';
-import { type Setting, valueOf } from '../shared/config/rules.ts';
+import { parseValue, type Setting } from '../shared/config/rules.ts';
 import { functionSettings } from '../shared/config/settings.ts';
 import { MAX_CONCURRENT_ATTEMPTS } from '../shared/domain/delivery/fan-out.ts';
 import { deploymentSettings } from './deployment-settings.ts';
@@ -48,7 +48,7 @@ const MAX_BATCH_WITHOUT_WINDOW = 10;
  */
 export function parseSettings(given: Readonly<Record<string, unknown>>): DeploymentSettings {
   const parsed = parseRows(given);
-  const apiAuthorization = authorizationOf(parsed);
+  const apiAuthorization = buildAuthorization(parsed);
   if (parsed.vpc !== undefined && parsed.staticAddresses > 0)
     throw new SettingsError(['staticAddresses creates a separate VPC, so it cannot be combined with vpc']);
   if (parsed.messagesPerBatch > MAX_BATCH_WITHOUT_WINDOW && parsed.batchWindowSeconds === 0)
@@ -75,7 +75,7 @@ export function settingsInContext(context: unknown): Record<string, unknown> {
   return { ...Object.fromEntries(given), ...overridesIn(posthaste) };
 }
 
-const overrides = z.preprocess(valueOf, z.record(z.string(), z.unknown()).default({}));
+const overrides = z.preprocess(parseValue, z.record(z.string(), z.unknown()).default({}));
 
 /**
  * The settings in the context key `posthaste`: an object, or JSON. They override the properties of constructs.
@@ -99,7 +99,7 @@ function parseRows(given: Readonly<Record<string, unknown>>): unknown {
     if (value === undefined) return [key, undefined];
     const parsed = row.rule.safeParse(value, { reportInput: true });
     if (parsed.success) problems.push(...tooLong(key, row, parsed.data));
-    else problems.push(...parsed.error.issues.map((issue) => problemOf(key, issue)));
+    else problems.push(...parsed.error.issues.map((issue) => formatProblem(key, issue)));
     return [key, parsed.data];
   });
   if (problems.length > 0) throw new SettingsError(problems);
@@ -107,7 +107,7 @@ function parseRows(given: Readonly<Record<string, unknown>>): unknown {
 }
 
 /** "<key> (<value>) must be …" */
-function problemOf(key: string, { path, message, input }: z.core.$ZodIssue): string {
+function formatProblem(key: string, { path, message, input }: z.core.$ZodIssue): string {
   return `${[key, ...path].join('.')} (${shownValue(input)}) ${message}`;
 }
 
@@ -122,9 +122,9 @@ function tooLong(key: string, { longest }: Setting, value: unknown): string[] {
     : [];
 }
 
-function authorizationOf({ apiAuthorization, local, ...given }: Parsed): ApiAuthorization {
+function buildAuthorization({ apiAuthorization, local, ...given }: Parsed): ApiAuthorization {
   const { jwtIssuer, jwtAudience, jwtScopes, jwtQueuesClaim } = given;
-  if (apiAuthorization === 'jwt') return { kind: 'jwt', ...tokensOf({ jwtIssuer, jwtAudience }) };
+  if (apiAuthorization === 'jwt') return { kind: 'jwt', ...requireTokens({ jwtIssuer, jwtAudience }) };
   const ofTokens = { jwtIssuer, jwtAudience, jwtScopes, jwtQueuesClaim };
   const unused = Object.entries(ofTokens).filter(([, value]) => value !== undefined);
   const problems = unused.map(([key]) => `${key} has an effect only with apiAuthorization=jwt`);
@@ -134,7 +134,7 @@ function authorizationOf({ apiAuthorization, local, ...given }: Parsed): ApiAuth
   return { kind: apiAuthorization };
 }
 
-function tokensOf({ jwtIssuer, jwtAudience }: Pick<Parsed, 'jwtIssuer' | 'jwtAudience'>) {
+function requireTokens({ jwtIssuer, jwtAudience }: Pick<Parsed, 'jwtIssuer' | 'jwtAudience'>) {
   if (jwtIssuer !== undefined && jwtAudience !== undefined)
     return { issuer: jwtIssuer, audience: jwtAudience };
   const missing = Object.entries({ jwtIssuer, jwtAudience }).filter(([, value]) => value === undefined);

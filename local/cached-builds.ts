@@ -51,7 +51,7 @@ function forgetOldest(builds: string): void {
 }
 
 /** A fingerprint of the current content of files and folders under `root`, and of `how` they are built. */
-export function fingerprintOf(root: string, sources: readonly string[], how: string): string {
+export function computeFingerprint(root: string, sources: readonly string[], how: string): string {
   const hash = createHash('sha256').update(how);
   for (const file of sources.flatMap((source) => filesUnder(root, source))) {
     hash.update(`\0${file}\0`).update(readFileSync(join(root, file)));
@@ -85,5 +85,5 @@ export type Settings = Readonly<Record<string, string>>;
 /** A fingerprint of the sources and the settings; the order of the settings does not matter. */
 export function fingerprint(root: string, settings: Settings): string {
   const sorted = Object.entries(settings).toSorted(([one], [other]) => one.localeCompare(other));
-  return fingerprintOf(root, ASSEMBLY_SOURCES, JSON.stringify(sorted));
+  return computeFingerprint(root, ASSEMBLY_SOURCES, JSON.stringify(sorted));
 }

@@ -4,7 +4,7 @@ import { ListQueuesCommand, SQSClient, SQSServiceException } from '@aws-sdk/clie
 import { ministackFolder, projectRoot } from './install/paths.mjs';
 import { arePipPackagesReady, findPython, localAwsPackages } from './install/pip.mjs';
 import { Problem } from './install/problem.mjs';
-import { startGroup, tailOf } from './install/process-group.mjs';
+import { readTail, startGroup } from './install/process-group.mjs';
 import { keysInEnvironment, localAws, plainEnvironment, randomKeys, type RootKeys } from './local-aws.ts';
 import { loopbackPort } from './loopback-port.ts';
 import { pollUntil } from './poll-until.ts';
@@ -115,7 +115,7 @@ async function waitUntilHealthy(
   sqs.destroy();
   if (state === 'healthy') return;
   const what = state === 'ended' ? 'stopped at once' : `was not ready within ${HEALTHY_WITHIN_MS / 1000} s`;
-  throw new Problem(`The local AWS ${what}. The end of its log (full log: ${log}):\n${tailOf(log)}`);
+  throw new Problem(`The local AWS ${what}. The end of its log (full log: ${log}):\n${readTail(log)}`);
 }
 
 /** Undefined until the endpoint answers. @throws SQSServiceException if the keys are refused */

@@ -78,11 +78,11 @@ const outputsSchema = z.object(
  * Endpoints from the stack outputs. The API's host name does not resolve locally, so its URL is built from the
  * endpoint.
  */
-export function endpointsOf(
+export function buildEndpoints(
   { endpoint, keys }: { endpoint: string; keys: RootKeys },
   outputs: unknown,
 ): Endpoints {
-  const { apiId, ...resources } = resourcesOf(outputs);
+  const { apiId, ...resources } = parseResources(outputs);
   return {
     ...resources,
     ...keys,
@@ -93,7 +93,7 @@ export function endpointsOf(
 }
 
 /** Resources from the stack outputs. @throws ZodError if one is missing */
-export function resourcesOf(outputs: unknown): Resources & { apiId: string } {
+export function parseResources(outputs: unknown): Resources & { apiId: string } {
   const named = Object.entries(outputsSchema.parse(outputs)).map(
     ([name, value]) => [name.charAt(0).toLowerCase() + name.slice(1), value] as const,
   );
@@ -107,7 +107,7 @@ export function resourcesOf(outputs: unknown): Resources & { apiId: string } {
 }
 
 /** SDK client options for the local AWS, as its root user. */
-export function clientOf({ endpoint, region, accessKeyId, secretAccessKey }: LocalAccount) {
+export function toClientOptions({ endpoint, region, accessKeyId, secretAccessKey }: LocalAccount) {
   return { endpoint, region, credentials: { accessKeyId, secretAccessKey } };
 }
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { cachedBuild, fingerprint, type Settings } from './cached-builds.ts';
 import { shellWord } from './command-name.ts';
-import { type Outputs, outputsOfApp, type Endpoints, endpointsOf } from './endpoints.ts';
+import { type Outputs, outputsOfApp, type Endpoints, buildEndpoints } from './endpoints.ts';
 import { type Emulator, startEmulator } from './emulator.ts';
 import { cdkLibraryOptions, cdkProgram } from './install/npm.mjs';
 import { localFolder, programFile, projectNode, projectRoot } from './install/paths.mjs';
@@ -59,7 +59,7 @@ export async function startLocalSystem(options: LocalSystemOptions): Promise<Loc
       signal,
       ...(app === undefined ? { context: all } : { app, context: { posthaste: JSON.stringify(all) } }),
     });
-    return { endpoints: endpointsOf(emulator, outputs), emulator };
+    return { endpoints: buildEndpoints(emulator, outputs), emulator };
   } catch (error) {
     await emulator.stop();
     throw error;

@@ -52,7 +52,7 @@ export const parseCommandLine = (args) => {
  * @throws {RangeError} naming the invalid option
  */
 export const startOptions = ({ once, demo, worker = false, port, context: settings, app }) => {
-  const context = Object.fromEntries([...(worker ? ['compute=worker'] : []), ...settings].map(settingOf));
+  const context = Object.fromEntries([...(worker ? ['compute=worker'] : []), ...settings].map(parseSetting));
   // The demo's subscribers and policies are those of the built-in app.
   const isDemo = demo && app === undefined;
   if (isDemo) demoCanCall(context['apiAuthorization']);
@@ -60,7 +60,7 @@ export const startOptions = ({ once, demo, worker = false, port, context: settin
     once,
     demo: isDemo,
     ...(worker ? { worker } : {}),
-    ...(port === undefined ? {} : { port: portOf(port) }),
+    ...(port === undefined ? {} : { port: parsePort(port) }),
     context,
     ...(app === undefined ? {} : { app }),
   };
@@ -79,7 +79,7 @@ const demoCanCall = (authorization) => {
 };
 
 /** @param {string} text */
-const portOf = (text) => {
+const parsePort = (text) => {
   const port = /^\d+$/.test(text) ? Number(text) : NaN;
   if (port >= 1 && port <= 65_535) return port;
   throw new RangeError(`--port must be a number from 1 to 65535, not "${text}".`);
@@ -89,7 +89,7 @@ const portOf = (text) => {
  * @param {string} text
  * @returns {[string, string]}
  */
-const settingOf = (text) => {
+const parseSetting = (text) => {
   const at = text.indexOf('=');
   const key = text.slice(0, Math.max(at, 0));
   if (key === '') throw new RangeError(`-c must be KEY=VALUE, not "${text}".`);

@@ -15,7 +15,7 @@ const entries = Object.entries(packageJson.exports).map(([name, file]) => ({
   declarations: join(staged, file.replace(/\.ts$/, '.d.ts')),
 }));
 
-function configOf({ report, declarations }: (typeof entries)[number]) {
+function prepareConfig({ report, declarations }: (typeof entries)[number]) {
   return ExtractorConfig.prepare({
     configObjectFullPath: undefined,
     packageJsonFullPath: join(staged, 'package.json'),
@@ -53,7 +53,7 @@ function configOf({ report, declarations }: (typeof entries)[number]) {
 /** Compares the public API with the reports in package/api, or updates them. */
 function reportAll(localBuild: boolean): void {
   mkdirSync(reportFolder, { recursive: true });
-  const configs = entries.map(configOf);
+  const configs = entries.map(prepareConfig);
   // One program for all: loading the CDK's types takes most of the time.
   const [first] = configs;
   if (first === undefined) throw new TypeError('package.json names no entry point');

@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import { build as buildPage } from 'vite';
 import { buildFunction } from '../infra/bundling.ts';
 import { projectRoot } from '../local/install/paths.mjs';
-import { licencesOf } from './licences.ts';
+import { collectLicences } from './licences.ts';
 import { packageManifest } from './manifest.ts';
 import { type Packed, pack, staged, runProgram } from './run-program.ts';
 
@@ -25,7 +25,7 @@ export async function buildPackage(): Promise<Packed> {
     mkdirSync(dirname(join(staged, file)), { recursive: true });
     cpSync(join(projectRoot, file), join(staged, file));
   }
-  writeFileSync(join(staged, 'THIRD-PARTY-LICENSES.txt'), licencesOf(projectRoot, bundled));
+  writeFileSync(join(staged, 'THIRD-PARTY-LICENSES.txt'), collectLicences(projectRoot, bundled));
   writeFileSync(join(staged, 'package.json'), packageManifest(projectRoot, staged));
   return pack();
 }

@@ -60,7 +60,7 @@ function checkContents({ size, files }: Packed): string {
     .record(z.string(), z.number())
     .parse(jsonIn(join(projectRoot, 'package/size-bounds.json')));
   const sizes: Record<string, number> = { tarball: size };
-  for (const file of files) sizes[partOf(file.path)] = (sizes[partOf(file.path)] ?? 0) + file.size;
+  for (const file of files) sizes[findFolder(file.path)] = (sizes[findFolder(file.path)] ?? 0) + file.size;
   const lines = [...new Set([...Object.keys(bounds), ...Object.keys(sizes)])].map((part) => {
     const [kilobytes, bound] = [Math.ceil((sizes[part] ?? 0) / 1000), bounds[part] ?? 0];
     const isRight = kilobytes > 0 && kilobytes <= bound;
@@ -77,7 +77,7 @@ function checkContents({ size, files }: Packed): string {
 }
 
 /** The folder of a file, below `assets` with the next one. */
-function partOf(path: string): string {
+function findFolder(path: string): string {
   const folders = path.split('/').slice(0, -1);
   return folders.slice(0, folders[0] === 'assets' ? 2 : 1).join('/') || 'top';
 }

@@ -9,7 +9,7 @@ const manifestSchema = z.object({ name: z.string(), version: z.string(), license
  * The licences of the packages that these files belong to. Packages with the same text share it.
  * @throws TypeError for a package without a licence
  */
-export function licencesOf(root: string, files: readonly string[]): string {
+export function collectLicences(root: string, files: readonly string[]): string {
   const packagesByText = new Map<string, string[]>();
   for (const folder of packageFolders(root, files)) {
     const { name, version, license } = manifestSchema.parse(jsonIn(join(folder, 'package.json')));

@@ -58,12 +58,12 @@ function importedPackages(folder: string): Map<string, string> {
   for (const file of globSync(compiled, { cwd: folder })) {
     const { importedFiles } = ts.preProcessFile(readFileSync(join(folder, file), 'utf8'), true, true);
     for (const { fileName } of importedFiles)
-      if (!fileName.startsWith('.') && !isBuiltin(fileName)) packages.set(packageOf(fileName), file);
+      if (!fileName.startsWith('.') && !isBuiltin(fileName)) packages.set(parsePackageName(fileName), file);
   }
   return packages;
 }
 
 /** `@scope/name` of `@scope/name/some/path`. */
-function packageOf(specifier: string): string {
+function parsePackageName(specifier: string): string {
   return specifier.replace(/^((?:@[^/]+\/)?[^/]+).*$/, '$1');
 }

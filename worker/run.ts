@@ -20,7 +20,7 @@ import {
   startConsumer,
   WorkerRefusedError,
 } from './consume.ts';
-import { bellOf, every, type Stop, type WorkerClock } from './timing.ts';
+import { createBell, every, type Stop, type WorkerClock } from './timing.ts';
 import { receivingClient, sqsWorkQueue, type WorkQueue } from './work-queue.ts';
 
 export type WorkerOptions = {
@@ -72,12 +72,12 @@ export function sqsQueues(access: AwsAccess, clock: WorkerClock): WorkerOptions[
 export async function runWorker(options: WorkerOptions): Promise<{ unfinished: number }> {
   const { steps, clock, shutdownSeconds, signal } = options;
   const failed = new AbortController();
-  const stop = stopOf(AbortSignal.any([signal, failed.signal]), shutdownSeconds, clock);
+  const stop = createStop(AbortSignal.any([signal, failed.signal]), shutdownSeconds, clock);
   const ended = new AbortController();
   await Promise.all(steps.consuming.map(({ check }) => check()));
   let started: ReadonlyMap<string, Consumer> | undefined;
-  await options.onStart?.(() => stateOf(started, stop));
-  const consumers = (started = consumersOf(options, stop));
+  await options.onStart?.(() => readState(started, stop));
+  const consumers = (started = createConsumers(options, stop));
   const chores = [
     every(clock, EXTEND_EVERY_MS, { signal: ended.signal, work: () => extendAll(consumers) }),
     every(clock, FLUSH_EVERY_MS, { signal: ended.signal, work: () => flushAll(steps) }),
@@ -85,7 +85,7 @@ export async function runWorker(options: WorkerOptions): Promise<{ unfinished: n
   const work = [...consumers.values()].map(({ done }) => done);
   if (steps.reconcile !== undefined) work.push(reconcileEveryMinute(steps.reconcile, { stop, clock }));
   try {
-    await Promise.race([Promise.all(work), endOf(stop, clock, ended.signal)]);
+    await Promise.race([Promise.all(work), awaitEnd(stop, clock, ended.signal)]);
   } finally {
     failed.abort();
     ended.abort();
@@ -95,9 +95,9 @@ export async function runWorker(options: WorkerOptions): Promise<{ unfinished: n
   return { unfinished: [...consumers.values()].reduce((sum, { state }) => sum + state().inFlight, 0) };
 }
 
-function consumersOf(options: WorkerOptions, stop: Stop): ReadonlyMap<string, Consumer> {
+function createConsumers(options: WorkerOptions, stop: Stop): ReadonlyMap<string, Consumer> {
   const { steps, limits, clock, openQueue } = options;
-  const bell = bellOf(clock, stop);
+  const bell = createBell(clock, stop);
   const means = { limits, stop, bell, clock, newId: randomUUID };
   return new Map(
     steps.consuming.flatMap(({ queues, handling, journal, timeoutMs }) =>
@@ -109,7 +109,7 @@ function consumersOf(options: WorkerOptions, stop: Stop): ReadonlyMap<string, Co
   );
 }
 
-function stateOf(consumers: ReadonlyMap<string, Consumer> | undefined, { signal }: Stop): WorkerState {
+function readState(consumers: ReadonlyMap<string, Consumer> | undefined, { signal }: Stop): WorkerState {
   const states = [...(consumers ?? [])].map(([name, { state }]) => ({ name, ...state() }));
   const isReady = consumers !== undefined && states.every((one) => one.isReady);
   return {
@@ -118,7 +118,7 @@ function stateOf(consumers: ReadonlyMap<string, Consumer> | undefined, { signal 
   };
 }
 
-function stopOf(signal: AbortSignal, shutdownSeconds: number, clock: WorkerClock): Stop {
+function createStop(signal: AbortSignal, shutdownSeconds: number, clock: WorkerClock): Stop {
   let endsAt = Infinity;
   const receiving = new AbortController();
   signal.addEventListener('abort', () => {
@@ -131,7 +131,7 @@ function stopOf(signal: AbortSignal, shutdownSeconds: number, clock: WorkerClock
 }
 
 /** Resolves when the time for the shutdown is over, or once the signal is aborted. */
-async function endOf(stop: Stop, clock: WorkerClock, signal: AbortSignal): Promise<void> {
+async function awaitEnd(stop: Stop, clock: WorkerClock, signal: AbortSignal): Promise<void> {
   if (!stop.signal.aborted) await once(stop.signal, 'abort');
   // A timer that is left behind would keep the process running.
   await clock.sleep(stop.endsAt() - clock.now(), signal).catch(() => undefined);

@@ -21,10 +21,10 @@ export type Stop = {
   endsAt: () => number;
 };
 
-export type Bell = ReturnType<typeof bellOf>;
+export type Bell = ReturnType<typeof createBell>;
 
 /** Ends the sleeps of all idle receive loops when one of them finds work: its messages often cause others. */
-export function bellOf({ sleep }: Pick<WorkerClock, 'sleep'>, { signal }: Pick<Stop, 'signal'>) {
+export function createBell({ sleep }: Pick<WorkerClock, 'sleep'>, { signal }: Pick<Stop, 'signal'>) {
   let round = new AbortController();
   const ring = (): void => {
     round.abort();

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
-import { messageItemOf } from '../../shared/adapters/dynamodb/message-records.ts';
+import { toMessageItem } from '../../shared/adapters/dynamodb/message-records.ts';
 import { bucketsFor, chunksFor } from '../../shared/domain/delivery/fan-out.ts';
 import { type BenchMeans, type Length, runBench } from '../harness/command.ts';
 import { type FunctionProcess, startFunction } from '../harness/function.ts';
@@ -111,7 +111,7 @@ async function killHalfway(
 function recordedWhole(messageId: string, matched: number): Record<string, unknown> {
   const buckets = bucketsFor(matched);
   const acceptedAt = Date.now() - 60_000;
-  return messageItemOf({
+  return toMessageItem({
     key: { queue: QUEUE, messageId },
     acceptedAt,
     listedAt: acceptedAt,

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 import { marshall } from '@aws-sdk/util-dynamodb';
-import { queueItemOf, subscriptionItemOf } from '../../shared/adapters/dynamodb/subscription-item.ts';
+import { toQueueItem, toSubscriptionItem } from '../../shared/adapters/dynamodb/subscription-item.ts';
 
 export type Item = Record<string, AttributeValue>;
 
@@ -29,9 +29,9 @@ export type List = {
 export function listOf(queue: string, { subscriptions, postDataBytes = 0 }: ListSize): List {
   const options = postDataBytes === 0 ? {} : { post_data: 'x'.repeat(postDataBytes) };
   const all = [
-    queueItemOf({ name: queue, metadata: {}, createdAt: 0 }),
+    toQueueItem({ name: queue, metadata: {}, createdAt: 0 }),
     ...Array.from({ length: subscriptions }, (_, index) =>
-      subscriptionItemOf({
+      toSubscriptionItem({
         id: randomUUID(),
         queue,
         destination: { kind: 'webhook', url: `https://hooks.customer-${index}.example.com/v1/orders` },

@@ -1,6 +1,6 @@
 import { SendMessageBatchCommand, SQSClient } from '@aws-sdk/client-sqs';
 import type { Settings } from '../../local/cached-builds.ts';
-import { clientOf, type Endpoints } from '../../local/endpoints.ts';
+import { type Endpoints, toClientOptions } from '../../local/endpoints.ts';
 import { startLocalSystem } from '../../local/local-system.ts';
 import type { PartialRetryPolicy } from '../../shared/domain/retry/policy.ts';
 
@@ -39,7 +39,7 @@ export async function startDeployed(
     signal,
   });
   stack.defer(() => emulator.stop());
-  const sqs = new SQSClient(clientOf(endpoints));
+  const sqs = new SQSClient(toClientOptions(endpoints));
   const call = async (method: string, path: string, body: unknown): Promise<void> => {
     const headers = { 'content-type': 'application/json' };
     const url = `${endpoints.apiUrl}${path}`;

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 import { marshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod';
-import { queueItemOf, subscriptionItemOf } from '../../shared/adapters/dynamodb/subscription-item.ts';
+import { toQueueItem, toSubscriptionItem } from '../../shared/adapters/dynamodb/subscription-item.ts';
 import { sealBox } from '../../shared/adapters/kms/signing-secrets.ts';
 import { variables } from '../../shared/config/resources.ts';
 import type { PartialRetryPolicy } from '../../shared/domain/retry/policy.ts';
@@ -162,9 +162,9 @@ export async function startStubAws(
       { urlOf = subscriberAt, policy = {} }: QueueOptions = {},
     ): void => {
       const items = [
-        queueItemOf({ name: queue, metadata: { _retry_policy: policy }, createdAt: 0 }),
+        toQueueItem({ name: queue, metadata: { _retry_policy: policy }, createdAt: 0 }),
         ...Array.from({ length: fanOut }, (_, index) =>
-          subscriptionItemOf({
+          toSubscriptionItem({
             id: subscriptionIdAt(index),
             queue,
             destination: { kind: 'webhook', url: urlOf(index) },

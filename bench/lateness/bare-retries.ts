@@ -6,7 +6,7 @@ import {
   waitUntilStackCreateComplete,
 } from '@aws-sdk/client-cloudformation';
 import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
-import { clientOf, type Endpoints } from '../../local/endpoints.ts';
+import { type Endpoints, toClientOptions } from '../../local/endpoints.ts';
 import type { AttemptTrigger } from '../../shared/domain/delivery/vocabulary.ts';
 import { quantile, type Quantiles, quantilesOf } from '../harness/figures.ts';
 
@@ -22,8 +22,8 @@ const CREATED_WITHIN_SECONDS = 60;
  * due at whole seconds, as DelaySeconds are. One by Scheduler is due up to half a second beside them, as its last hop is.
  */
 export async function startBareRetries(endpoints: Endpoints, url: string): Promise<SendBare> {
-  const QueueUrl = await deployedQueue(new CloudFormationClient(clientOf(endpoints)));
-  const sqs = new SQSClient(clientOf(endpoints));
+  const QueueUrl = await deployedQueue(new CloudFormationClient(toClientOptions(endpoints)));
+  const sqs = new SQSClient(toClientOptions(endpoints));
   return async ({ cell, number }, id) => {
     const { delaySeconds: DelaySeconds } = cell;
     const dueAt = Date.now() + (DelaySeconds + besideSecond(cell, number)) * 1000;

@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { paginateScan } from '@aws-sdk/lib-dynamodb';
-import { clientOf } from '../../local/endpoints.ts';
+import { toClientOptions } from '../../local/endpoints.ts';
 import { Problem } from '../../local/install/problem.mjs';
 import { pollUntil } from '../../local/poll-until.ts';
 import { dynamoClient } from '../../shared/adapters/dynamodb/client.ts';
-import { deliveryOf } from '../../shared/adapters/dynamodb/delivery-item.ts';
+import { toDelivery } from '../../shared/adapters/dynamodb/delivery-item.ts';
 import { deliveryPrefix } from '../../shared/adapters/dynamodb/delivery-keys.ts';
 import { primaryKey } from '../../shared/config/tables.ts';
 import type { Attempt } from '../../shared/domain/delivery/attempt.ts';
@@ -95,7 +95,7 @@ export async function startWorld(stack: AsyncDisposableStack, options: WorldOpti
     });
     await Promise.all(sends);
   };
-  const client = dynamoClient(clientOf(endpoints));
+  const client = dynamoClient(toClientOptions(endpoints));
   return {
     cells,
     /** Sends messages that fail once, spread over the time, and the same to the bare function. */
@@ -207,7 +207,7 @@ async function deliveredRetries(
     ExpressionAttributeValues: { ':delivery': deliveryPrefix },
   };
   for await (const { Items = [] } of paginateScan({ client }, scan))
-    for (const { key, status, attempts } of Items.map(deliveryOf)) {
+    for (const { key, status, attempts } of Items.map(toDelivery)) {
       const [, retry, ...rest] = attempts;
       if (status === 'delivered' && retry !== undefined && rest.length === 0) found.set(key.messageId, retry);
     }

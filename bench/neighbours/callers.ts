@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { CallLogEntry, Invocation } from '../../test/support/call-log.ts';
-import { clientOf } from '../../local/endpoints.ts';
+import { toClientOptions } from '../../local/endpoints.ts';
 import { dynamoClient } from '../../shared/adapters/dynamodb/client.ts';
-import { deliveryItemOf } from '../../shared/adapters/dynamodb/delivery-item.ts';
-import { messageItemOf } from '../../shared/adapters/dynamodb/message-records.ts';
-import { subscriptionItemOf } from '../../shared/adapters/dynamodb/subscription-item.ts';
+import { toDeliveryItem } from '../../shared/adapters/dynamodb/delivery-item.ts';
+import { toMessageItem } from '../../shared/adapters/dynamodb/message-records.ts';
+import { toSubscriptionItem } from '../../shared/adapters/dynamodb/subscription-item.ts';
 import { DAY_MS, MINUTE_MS } from '../../shared/domain/duration.ts';
 import { aSubscription } from '../../test/support/builders.ts';
 import { aDelivery, anAttempt } from '../../test/support/delivery-builders.ts';
@@ -72,7 +72,7 @@ const BATCH = 25;
 export async function seedDeep({ endpoints, makeQueue, say }: ApiWorld, messages: number): Promise<void> {
   say(`Storing ${messages} messages with ${SUBSCRIPTIONS.length} deliveries each`);
   await makeQueue(QUEUE, noRetries);
-  const documents = dynamoClient(clientOf(endpoints));
+  const documents = dynamoClient(toClientOptions(endpoints));
   const now = SEEDED_AT;
   const expiresAt = now + DAY_MS;
   const write = async (table: string, items: readonly Record<string, unknown>[]): Promise<void> => {
@@ -84,7 +84,7 @@ export async function seedDeep({ endpoints, makeQueue, say }: ApiWorld, messages
   await write(
     endpoints.subscriptionsTable,
     [...SUBSCRIPTIONS, UNUSED].map((id) =>
-      subscriptionItemOf(
+      toSubscriptionItem(
         aSubscription({ id, queue: QUEUE, subscriber: `http://127.0.0.1:9/${id}`, createdAt: 1 }),
       ),
     ),
@@ -96,7 +96,7 @@ export async function seedDeep({ endpoints, makeQueue, say }: ApiWorld, messages
     keys: readonly { subscriptionId: string; bucket: number }[],
   ) =>
     keys.map((key) =>
-      deliveryItemOf(
+      toDeliveryItem(
         aDelivery({
           key: { queue: QUEUE, messageId, ...key },
           status: 'exhausted',
@@ -107,7 +107,7 @@ export async function seedDeep({ endpoints, makeQueue, say }: ApiWorld, messages
       ),
     );
   const message = (messageId: string, acceptedAt: number, counts: { matched: number; buckets: number }) =>
-    messageItemOf({
+    toMessageItem({
       key: { queue: QUEUE, messageId },
       acceptedAt,
       listedAt: acceptedAt,

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
-import { clientOf } from '../../local/endpoints.ts';
+import { toClientOptions } from '../../local/endpoints.ts';
 import { dynamoClient } from '../../shared/adapters/dynamodb/client.ts';
-import { subscriptionItemOf } from '../../shared/adapters/dynamodb/subscription-item.ts';
+import { toSubscriptionItem } from '../../shared/adapters/dynamodb/subscription-item.ts';
 import { aSubscription } from '../../test/support/builders.ts';
 import { startReceiver } from '../../test/support/receiver.ts';
 import { runFolder } from '../../test/support/run-folder.ts';
@@ -44,7 +44,7 @@ export async function measureDeployed(
   await subscribe('quiet', receiver.url('/quiet'));
   await makeQueue('large', noRetries);
   const items = Array.from({ length: subscriptions }, (_, index) =>
-    subscriptionItemOf(
+    toSubscriptionItem(
       aSubscription({
         id: randomUUID(),
         queue: 'large',
@@ -53,7 +53,7 @@ export async function measureDeployed(
       }),
     ),
   );
-  const documents = dynamoClient(clientOf(endpoints));
+  const documents = dynamoClient(toClientOptions(endpoints));
   for (let from = 0; from < items.length; from += BATCH) {
     const requests = items.slice(from, from + BATCH).map((Item) => ({ PutRequest: { Item } }));
     await documents.batchWrite({ RequestItems: { [endpoints.subscriptionsTable]: requests } });

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
-import { operationsOf } from '../../cli/commands/plan/operations.ts';
-import { addPlanOptions, planOf, type PlanOptions } from '../../cli/commands/plan/options.ts';
-import { REQUEST_UNIT, unitsOf } from '../../cli/commands/plan/prices.ts';
+import { countOperations } from '../../cli/commands/plan/operations.ts';
+import { addPlanOptions, buildPlan, type PlanOptions } from '../../cli/commands/plan/options.ts';
+import { countUnits, REQUEST_UNIT } from '../../cli/commands/plan/prices.ts';
 import { SECONDS_A_DAY, type Work } from '../../cli/commands/plan/work.ts';
 import type { Call, CallLogEntry, Invocation } from '../../test/support/call-log.ts';
 import type { Endpoints } from '../../local/endpoints.ts';
@@ -43,11 +43,11 @@ export function compare(load: Load, entries: readonly CallLogEntry[], endpoints:
       .filter((entry) => names.includes(entry.function)),
     schedules: entries.filter(({ kind }) => kind === 'fired').length,
   };
-  const { invocations, ...planned } = operationsOf(workOf(load, log, endpoints));
+  const { invocations, ...planned } = countOperations(workOf(load, log, endpoints));
   const { calls, runs, schedules } = log;
   const units = calls.map(unitsOfCall);
   const total = (what: keyof CallUnits): number => sumOf(units, (one) => one[what] ?? 0);
-  const polled = sumOf(runs, ({ recordBytes }) => unitsOf(recordBytes, REQUEST_UNIT) + 1);
+  const polled = sumOf(runs, ({ recordBytes }) => countUnits(recordBytes, REQUEST_UNIT) + 1);
   const logged = sumOf(runs, ({ logBytes }) => logBytes - LINES_OF_LAMBDA);
   const called = calls.filter(({ service }) => service !== 'kms').length;
   const compared = (what: string, plan: number, counted: number): Compared => {
@@ -67,7 +67,7 @@ export function compare(load: Load, entries: readonly CallLogEntry[], endpoints:
     compared(
       'SQS requests',
       planned.sqsRequests,
-      load.messages * unitsOf(load.payloadBytes, REQUEST_UNIT) + total('sends') + schedules + polled,
+      load.messages * countUnits(load.payloadBytes, REQUEST_UNIT) + total('sends') + schedules + polled,
     ),
     compared('Schedules', planned.schedules, schedules),
     compared('Events', planned.events, total('events')),
@@ -95,8 +95,8 @@ const callUnits: Readonly<Record<string, (call: Call) => CallUnits | undefined>>
     if (writeUnits === undefined) return undefined;
     return { writeUnits: writeUnits + sumOf(Object.values(indexWriteUnits), (units) => units) };
   },
-  sqs: ({ messageBytes = 0 }) => ({ sends: unitsOf(messageBytes, REQUEST_UNIT) }),
-  events: ({ requestBytes }) => ({ events: unitsOf(requestBytes, REQUEST_UNIT) }),
+  sqs: ({ messageBytes = 0 }) => ({ sends: countUnits(messageBytes, REQUEST_UNIT) }),
+  events: ({ requestBytes }) => ({ events: countUnits(requestBytes, REQUEST_UNIT) }),
   s3: ({ operation }) => bucketUnits[operation],
   kms: () => ({}),
   // Billed when it fires, which is an entry of the log.
@@ -131,7 +131,7 @@ function workOf(load: Load, { calls, runs }: Log, endpoints: Endpoints): Work {
   const options = addPlanOptions(new Command()).parse(args, { from: 'user' }).opts<PlanOptions>();
   return {
     plan: {
-      ...planOf(options),
+      ...buildPlan(options),
       payloadBytes,
       recordsPerChunk: chunks === 0 ? 1 : chunkWrites.length / chunks - 1,
       statisticsPerInvocation: written('#statistics ').length / runs.length,

@@ -1,10 +1,10 @@
 import { marshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod';
 import { dynamoClient } from '../../shared/adapters/dynamodb/client.ts';
-import { deliveryItemOf } from '../../shared/adapters/dynamodb/delivery-item.ts';
-import { messageItemOf } from '../../shared/adapters/dynamodb/message-records.ts';
+import { toDeliveryItem } from '../../shared/adapters/dynamodb/delivery-item.ts';
+import { toMessageItem } from '../../shared/adapters/dynamodb/message-records.ts';
 import { dynamoQueueStatistics } from '../../shared/adapters/dynamodb/queue-statistics.ts';
-import { queueItemOf } from '../../shared/adapters/dynamodb/subscription-item.ts';
+import { toQueueItem } from '../../shared/adapters/dynamodb/subscription-item.ts';
 import { DAY_MS, MINUTE_MS } from '../../shared/domain/duration.ts';
 import { addDuration, noCounters } from '../../shared/domain/delivery/statistics.ts';
 import { awsStub } from '../../test/support/aws-stub.ts';
@@ -25,7 +25,7 @@ const ANSWER_MS = 5;
 /** A day of minutes with durations of all sizes, and in its last hour messages with a delivery each. */
 async function seed(tables: Tables, endpoint: string, messages: number, now: number): Promise<void> {
   tables.put(
-    marshall(queueItemOf({ name: QUEUE, metadata: {}, createdAt: 0 }), { removeUndefinedValues: true }),
+    marshall(toQueueItem({ name: QUEUE, metadata: {}, createdAt: 0 }), { removeUndefinedValues: true }),
   );
   const statistics = dynamoQueueStatistics(dynamoClient(clientAt(endpoint)), '');
   const counters = noCounters();
@@ -48,8 +48,8 @@ async function seed(tables: Tables, endpoint: string, messages: number, now: num
       attempts,
     } as const;
     for (const item of [
-      messageItemOf({ key, ...times, ...counts }),
-      deliveryItemOf(aDelivery({ ...times, ...delivery })),
+      toMessageItem({ key, ...times, ...counts }),
+      toDeliveryItem(aDelivery({ ...times, ...delivery })),
     ])
       tables.put(marshall(item, { removeUndefinedValues: true }));
   }

@@ -8,7 +8,7 @@ import { reconcile } from '../../functions/reconcile/reconcile.ts';
 import { groupOf, type FirstJob, type WakeUp } from '../../shared/domain/delivery/job.ts';
 import { visibilityTimeout } from '../../shared/domain/receives.ts';
 import type { Message } from '../../shared/domain/message/message.ts';
-import { versionOf } from '../../shared/domain/message/version.ts';
+import { hashVersion } from '../../shared/domain/message/version.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
 import type { Subscriber } from '../../shared/ports/subscriber.ts';
 import { seededChance } from '../../test/support/chance.ts';
@@ -198,7 +198,7 @@ export function stormWorld({
       counted(receiveCount);
       return dispatch(
         dispatching,
-        { ok: true, message, version: versionOf(message) },
+        { ok: true, message, version: hashVersion(message) },
         { sqsMessageId: id, body: '{}', attributes: {}, sentAt },
       );
     },

@@ -49,7 +49,7 @@ type Identity = { region: string; credentials: () => Promise<Credentials> };
  */
 export async function findApi(choice: DeploymentChoice, env: NodeJS.ProcessEnv): Promise<ApiAccess> {
   const given = givenUrl(env);
-  if (given === undefined || choice.local === true) return apiOf(await findDeployment(choice), env);
+  if (given === undefined || choice.local === true) return resolveApi(await findDeployment(choice), env);
   return accessTo({ name: given, apiUrl: checkedUrl(given), client: {} }, env);
 }
 
@@ -82,7 +82,7 @@ function givenUrl(env: NodeJS.ProcessEnv): string | undefined {
 }
 
 /** The API of a known deployment. */
-export function apiOf(deployment: Deployment, env: NodeJS.ProcessEnv): Promise<ApiAccess> {
+export function resolveApi(deployment: Deployment, env: NodeJS.ProcessEnv): Promise<ApiAccess> {
   const given = deployment.client.endpoint === undefined ? givenUrl(env) : undefined;
   return accessTo(given === undefined ? deployment : { ...deployment, apiUrl: checkedUrl(given) }, env);
 }
@@ -112,7 +112,7 @@ async function accessTo(
     apiUrl: apiUrl.replace(/\/+$/, ''),
     isLocal: client.endpoint !== undefined,
     ...(token === undefined || token === ''
-      ? signing(await identityOf(client))
+      ? signing(await resolveIdentity(client))
       : { authorize: byToken(token) }),
   };
 }
@@ -136,7 +136,7 @@ function signing({ region, credentials }: Identity): Pick<ApiAccess, 'authorize'
   return {
     region,
     authorize: async (call) => {
-      const { headers } = await signer.sign(requestOf(call));
+      const { headers } = await signer.sign(toHttpRequest(call));
       const authorized = new Headers(headers);
       // fetch sets it.
       authorized.delete('host');
@@ -146,7 +146,7 @@ function signing({ region, credentials }: Identity): Pick<ApiAccess, 'authorize'
 }
 
 /** The call in the signer's form. */
-function requestOf({ method, url, headers, body }: ApiCall): HttpRequest {
+function toHttpRequest({ method, url, headers, body }: ApiCall): HttpRequest {
   const { protocol, hostname, port, host, pathname, searchParams } = new URL(url);
   return new HttpRequest({
     method,
@@ -169,7 +169,7 @@ function notExpired(credentials: Credentials): Credentials {
 
 const RENEW = 'Renew them, for example with aws sso login.';
 
-async function identityOf({ region, credentials }: Deployment['client']): Promise<Identity> {
+async function resolveIdentity({ region, credentials }: Deployment['client']): Promise<Identity> {
   if (region !== undefined && credentials !== undefined) {
     return { region, credentials: () => Promise.resolve(credentials) };
   }
@@ -281,14 +281,14 @@ async function sendOnce(access: ApiAccess, request: ApiRequest): Promise<Outcome
       signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
     });
     const { status, headers } = response;
-    return outcomeOf(request, { status, text: await response.text(), headers });
+    return classifyAnswer(request, { status, text: await response.text(), headers });
   } catch (cause) {
     if (signal?.aborted === true) throw cause;
     return { kind: 'transient', failure: new NoAnswerProblem(access, cause) };
   }
 }
 
-function outcomeOf(request: ApiRequest, answer: ApiAnswer): Outcome {
+function classifyAnswer(request: ApiRequest, answer: ApiAnswer): Outcome {
   if (isAnswer(request, answer)) return { kind: 'answer', answer };
   const { status, text } = answer;
   const failure = new ApiRefusal(`${request.method} ${request.path}`, status, text);

@@ -2,7 +2,7 @@ import { type ApiClient, type ApiRequest, clientBy } from '../../api-client/api-
 import { listSubscriptions } from '../../api-client/operations.ts';
 import { findQueue, nearestName } from '../../api-client/queues.ts';
 import { isForbidden, isNotFound, isRefusal, orElse } from '../../api-client/refusal.ts';
-import { isWholeId, labelOf, shortId } from '../../api-client/subscription-labels.ts';
+import { formatLabel, isWholeId, shortId } from '../../api-client/subscription-labels.ts';
 import { commandText } from '../../local/command-name.ts';
 import { Problem } from '../../local/install/problem.mjs';
 import type { SubscriptionView } from '../../shared/wire/views/subscription.ts';
@@ -54,7 +54,7 @@ function theOnly(
   if (second === undefined) return first.id;
   throw new Problem(
     `${reference} fits ${fitting.length} subscriptions of queue ${queue}: ` +
-      `${namesOf(fitting, ', ')}. Give more of the id.`,
+      `${formatNames(fitting, ', ')}. Give more of the id.`,
   );
 }
 
@@ -74,15 +74,15 @@ export class NoSuchSubscription extends Problem {
       `There is no subscription ${reference} on queue ${queue}. ` +
         (near.length === 0
           ? `To see all, run ${commandText(`subscription list ${queue}`)}`
-          : `Did you mean ${namesOf(near, ' or ')}?`),
+          : `Did you mean ${formatNames(near, ' or ')}?`),
     );
   }
 }
 
-function namesOf(subscriptions: readonly Named[], separator: string): string {
+function formatNames(subscriptions: readonly Named[], separator: string): string {
   return subscriptions
     .slice(0, MAX_NAMED)
-    .map((one) => `${shortId(one.id)} (${labelOf(one)})`)
+    .map((one) => `${shortId(one.id)} (${formatLabel(one)})`)
     .join(separator);
 }
 

@@ -26,7 +26,7 @@ import { printable } from '../output/printable.ts';
 import type { Terminal } from '../terminal.ts';
 import { type DeadLetterAccess, openDeadLetters } from './dead-letter-access.ts';
 import { describeDeadLetter } from './describe.ts';
-import { type DeadLetterFilter, matcherOf } from './look.ts';
+import { createMatcher, type DeadLetterFilter } from './look.ts';
 import { type DeadLetterRequest, processDeadLetters, type RunResult } from './process-dead-letters.ts';
 import { type Recovered, retryUndeliverable, settledOnly } from './undeliverable.ts';
 
@@ -55,7 +55,7 @@ export async function redriveDeadLetters(
   which: RedrivenQueue,
   { filter = {}, dryRun = false, toQueue, evenUnmatched, ...request }: ChangeRequest & IngressOptions,
 ): Promise<RunResult> {
-  const common = { ...request, wants: matcherOf(which, filter), keep: dryRun };
+  const common = { ...request, wants: createMatcher(which, filter), keep: dryRun };
   const ports = access.portsOf(which);
   if (which === 'undeliverable') {
     const api = await access.api();
@@ -118,7 +118,7 @@ export async function deleteDeadLetters(
   const api = settled ? await access.api() : undefined;
   const result = await processDeadLetters<DeadLetter>(access.portsOf(which), {
     ...request,
-    wants: matcherOf(which, filter),
+    wants: createMatcher(which, filter),
     keep: dryRun,
     read: (deadLetter) => ({ kind: 'redrive', message: deadLetter, identity: deadLetter.id }),
     handle: async (deadLetters) => {
@@ -144,7 +144,7 @@ function sendUnlessLost(
   send: (messages: readonly RedrivenMessage[]) => Promise<unknown>,
 ): (checked: readonly CheckedMessage[]) => Promise<RedriveOutcome[]> {
   const faults = new Map<string, Promise<string | undefined>>();
-  const faultOf = (queue: string): Promise<string | undefined> => {
+  const findFault = (queue: string): Promise<string | undefined> => {
     const fault = faults.get(queue) ?? api().then((client) => faultOfTarget(client, queue));
     faults.set(queue, fault);
     return fault;
@@ -152,7 +152,7 @@ function sendUnlessLost(
   return async (checked) => {
     const outcomes = await Promise.all(
       checked.map(async ({ target }): Promise<RedriveOutcome> => {
-        const reason = target === undefined ? undefined : await faultOf(target);
+        const reason = target === undefined ? undefined : await findFault(target);
         return reason === undefined ? { kind: 'redriven' } : { kind: 'refused', reason };
       }),
     );

@@ -2,7 +2,7 @@ import type { RedrivenQueue } from '../../shared/domain/work-queues.ts';
 import type { WorkQueues } from '../../shared/ports/queues.ts';
 import { Problem } from '../../local/install/problem.mjs';
 import type { ApiClient } from '../../api-client/api-client.ts';
-import { apiOf, queuesBelongTo, apiClient } from '../api/api-access.ts';
+import { resolveApi, queuesBelongTo, apiClient } from '../api/api-access.ts';
 import { findDeployment, type Deployment, type DeploymentChoice } from '../deployment.ts';
 import type { Terminal } from '../terminal.ts';
 import type { DeadLetterPorts } from './process-dead-letters.ts';
@@ -66,6 +66,6 @@ export async function openDeadLetters(
       clock: { sleep },
     }),
     workQueues: sqsWorkQueues({ sqs, sleep, random: Math.random }, urls),
-    api: async () => apiClient(await apiOf(deployment, env), sleep),
+    api: async () => apiClient(await resolveApi(deployment, env), sleep),
   };
 }

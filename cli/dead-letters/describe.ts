@@ -44,12 +44,12 @@ export function describeDeadLetter(which: RedrivenQueue, deadLetter: DeadLetter)
     ...(messageId !== undefined && { messageId }),
     subscriptionIds,
     bytes: Buffer.byteLength(body),
-    excerpt: excerptOf(which, body),
+    excerpt: buildExcerpt(which, body),
   };
 }
 
 /** A whole dead letter for display. */
-export function detailOf(which: RedrivenQueue, deadLetter: DeadLetter): DeadLetterDetail {
+export function toDeadLetterDetail(which: RedrivenQueue, deadLetter: DeadLetter): DeadLetterDetail {
   const attributes = Object.entries(deadLetter.attributes).map(([name, attribute]) => {
     const text = 'text' in attribute ? attribute.text : Buffer.from(attribute.bytes).toString('base64');
     return [name, isCredential(name, text) ? REDACTED : withoutLinks(text)] as const;
@@ -85,7 +85,7 @@ function ingressNames({ id, sentAt, body, attributes }: DeadLetter): Pick<Names,
   return { queue: received.attributes['queue'] ?? names.queue, messageId: names.id };
 }
 
-function excerptOf(which: RedrivenQueue, body: string): string {
+function buildExcerpt(which: RedrivenQueue, body: string): string {
   const text = printable(withoutLinks(dataIn(which, body)).slice(0, EXCERPT_SOURCE).trim());
   return text.length <= EXCERPT_LENGTH ? text : `${text.slice(0, EXCERPT_LENGTH - 1)}…`;
 }

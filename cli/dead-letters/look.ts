@@ -5,7 +5,7 @@ import type { RedrivenQueue } from '../../shared/domain/work-queues.ts';
 import type { DeadLetterDetail, DeadLetterView } from '../../shared/wire/views/console.ts';
 import { failureText } from '../failure-report.ts';
 import { DEAD_LETTERS_OF } from './dead-letter-access.ts';
-import { describeDeadLetter, detailOf } from './describe.ts';
+import { describeDeadLetter, toDeadLetterDetail } from './describe.ts';
 import { type DeadLetterPorts, processDeadLetters, type RunResult } from './process-dead-letters.ts';
 import { hiddenFields, hiddenSentence } from './run-text.ts';
 import { statesSince } from './undeliverable.ts';
@@ -26,7 +26,7 @@ export const NO_REASON = 'none';
 const WHOLE_ID = 36;
 
 /** Whether a dead letter passes; undefined if all do. */
-export function matcherOf(
+export function createMatcher(
   which: RedrivenQueue,
   { id, ...others }: DeadLetterFilter,
 ): ((deadLetter: DeadLetter) => boolean) | undefined {
@@ -112,7 +112,7 @@ async function lookThrough<Item>(
     keep: true,
     hiddenSeconds: HIDDEN_SECONDS,
     signal: AbortSignal.any([signal, AbortSignal.timeout(MAX_MS)]),
-    wants: matcherOf(which, filter),
+    wants: createMatcher(which, filter),
     since,
     limit,
     read: (deadLetter) => ({ kind: 'redrive', message: deadLetter, identity: deadLetter.id }),
@@ -156,7 +156,7 @@ export async function findDeadLetter(
 ): Promise<DeadLetterDetail> {
   const request = { which, filter: { id: [start] }, limit: start.length >= WHOLE_ID ? 1 : 2, signal };
   const { items, result } = await lookThrough(ports, request, (deadLetters) =>
-    deadLetters.map((deadLetter) => detailOf(which, deadLetter)),
+    deadLetters.map((deadLetter) => toDeadLetterDetail(which, deadLetter)),
   );
   signal.throwIfAborted();
   return onlyOne(items, which, start, result.hidden);

@@ -7,7 +7,7 @@ import type {
 import { pollInterval } from '../../shared/domain/retry/poll-interval.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
 import type { DeadLetterCounts, DeadLetterQueue } from '../../shared/ports/queues.ts';
-import { sumOf } from '../output/words.ts';
+import { sumCounts } from '../output/words.ts';
 
 export type Tally = {
   handled: number;
@@ -128,16 +128,16 @@ export async function processDeadLetters<Message>(
   const after = await ports.deadLetters.counts().catch(failed);
   if (end === undefined || after === undefined || failures.length > 0)
     throw new RunFailedError(run.handled, failures);
-  return resultOf(run, end, after);
+  return buildResult(run, end, after);
 }
 
 /**
  * The counts lag, and may still include what this run held: a message that it received does not count as hidden. One
  * that another program received since the start does.
  */
-function resultOf<Message>(run: Run<Message>, end: RunEnd, after: DeadLetterCounts): RunResult {
+function buildResult<Message>(run: Run<Message>, end: RunEnd, after: DeadLetterCounts): RunResult {
   const { before, held, seen } = run;
-  const tally = tallyOf(run);
+  const tally = tallyRun(run);
   const total = Math.max(before.visible + before.hidden, seen.size);
   if (end === 'emptied') return { ...tally, end, total, hidden: Math.min(after.hidden, total - seen.size) };
   const unseen = Math.max(0, after.visible + after.hidden - held.size);
@@ -206,7 +206,7 @@ async function processBatch<Message>(run: Run<Message>, received: readonly DeadL
   if (fresh.length === 0) return false;
   const taken = takeFrom(run, fresh);
   if (taken.length > 0) await handleBatch(run, taken);
-  run.request.onProgress?.(tallyOf(run));
+  run.request.onProgress?.(tallyRun(run));
   return true;
 }
 
@@ -217,14 +217,14 @@ function takeFrom<Message>(run: Run<Message>, fresh: readonly DeadLetter[]): Tak
   const room = (run.request.limit ?? Infinity) - run.handled;
   const taken: Taken<Message>[] = [];
   for (const deadLetter of fresh) {
-    const message = taken.length < room ? messageOf(run, deadLetter) : undefined;
+    const message = taken.length < room ? selectMessage(run, deadLetter) : undefined;
     if (message !== undefined) taken.push({ deadLetter, message });
   }
   return taken;
 }
 
 /** The message to handle; undefined if the dead letter stays. */
-function messageOf<Message>(run: Run<Message>, deadLetter: DeadLetter): Message | undefined {
+function selectMessage<Message>(run: Run<Message>, deadLetter: DeadLetter): Message | undefined {
   const { startedAt, since = -Infinity, wants, read } = run.request;
   if (deadLetter.sentAt > startedAt || deadLetter.sentAt < since) return undefined;
   if (wants?.(deadLetter) === false) return undefined;
@@ -259,9 +259,9 @@ function count(reasons: Record<string, number>, reason: string): void {
   reasons[reason] = (reasons[reason] ?? 0) + 1;
 }
 
-function tallyOf<Message>({ request, handled, held, ...run }: Run<Message>): Tally {
+function tallyRun<Message>({ request, handled, held, ...run }: Run<Message>): Tally {
   const [skipped, settled] = [{ ...run.skipped }, { ...run.settled }];
-  const kept = request.keep === true ? handled + sumOf(settled) : 0;
-  const left = held.size - sumOf(skipped) - kept;
-  return { handled, skipped, ...(sumOf(settled) > 0 && { settled }), left };
+  const kept = request.keep === true ? handled + sumCounts(settled) : 0;
+  const left = held.size - sumCounts(skipped) - kept;
+  return { handled, skipped, ...(sumCounts(settled) > 0 && { settled }), left };
 }

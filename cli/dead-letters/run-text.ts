@@ -4,7 +4,7 @@ import type { RedrivenQueue } from '../../shared/domain/work-queues.ts';
 import { timeText } from '../../shared/wire/fields.ts';
 import { failureText } from '../failure-report.ts';
 import { INTERRUPTED } from '../interruption.ts';
-import { clockTime, countsText, sumOf } from '../output/words.ts';
+import { clockTime, countsText, sumCounts } from '../output/words.ts';
 import { DEAD_LETTERS_OF } from './dead-letter-access.ts';
 import {
   HIDDEN_SECONDS,
@@ -20,13 +20,15 @@ type Hidden = { hidden: number; hiddenUntil?: string };
 export type RunOutcome = RunResult & Hidden & { missing: number };
 
 /** The result of a run that is over. */
-export function outcomeOf<Result extends RunResult>(
+export function toRunOutcome<Result extends RunResult>(
   result: Result,
   { id = [] }: { id?: readonly string[] | undefined },
 ): Result & RunOutcome {
   const { handled, settled, skipped, hidden } = result;
   const isComplete = result.end === 'emptied';
-  const missing = isComplete ? Math.max(0, new Set(id).size - handled - sumOf(settled) - sumOf(skipped)) : 0;
+  const missing = isComplete
+    ? Math.max(0, new Set(id).size - handled - sumCounts(settled) - sumCounts(skipped))
+    : 0;
   // What others hold matters to a run that looked for something else only if it missed something.
   const unseen = id.length > 0 && missing === 0 ? 0 : hidden;
   return { ...result, ...hiddenFields(unseen, Date.now()), missing };
@@ -62,7 +64,7 @@ export function runProblem(what: string, hiddenFor: string): (failure: unknown) 
 }
 
 /** The exit status of a run: 1 also where messages were not seen, so that a script repeats it. */
-export function statusOf({ end, hidden, missing }: RunOutcome): number {
+export function chooseExitStatus({ end, hidden, missing }: RunOutcome): number {
   return end !== 'interrupted' && hidden + missing > 0 ? 1 : STATUS[end];
 }
 
@@ -77,7 +79,7 @@ const STATUS: Record<RunEnd, number> = {
 export function asJson(outcome: RunOutcome, dryRun: boolean): object {
   const { skipped, left, hidden, hiddenUntil, missing } = outcome;
   return {
-    skipped: sumOf(skipped),
+    skipped: sumCounts(skipped),
     left,
     hidden,
     ...(hiddenUntil !== undefined && { hiddenUntil }),
@@ -95,7 +97,7 @@ const BEFORE: Record<RunEnd, string> = {
 };
 
 /** The result as a sentence. The number left is exact only if the queue was emptied and nothing was hidden. */
-export function sentenceOf(
+export function describeOutcome(
   which: RedrivenQueue,
   outcome: RunOutcome,
   { done, deployment, dryRun }: { done: string; deployment: string; dryRun: boolean },
@@ -103,8 +105,8 @@ export function sentenceOf(
   const { end, handled, settled, skipped, left, hidden, missing } = outcome;
   const counts = [
     `${handled} ${dryRun ? `would be ${done}` : done}`,
-    ...(settled === undefined ? [] : [`${sumOf(settled)} settled${reasonsOf(settled)}`]),
-    `${sumOf(skipped)} skipped${reasonsOf(skipped)}`,
+    ...(settled === undefined ? [] : [`${sumCounts(settled)} settled${formatReasons(settled)}`]),
+    `${sumCounts(skipped)} skipped${formatReasons(skipped)}`,
     ...(left === 0 && hidden > 0 ? [] : [`${end === 'emptied' ? '' : 'about '}${left} left`]),
   ];
   const subject = DEAD_LETTERS_OF[which].replace(/^./, (first) => first.toUpperCase());
@@ -118,9 +120,9 @@ export function sentenceOf(
 }
 
 export function progressText(which: RedrivenQueue, { handled, skipped, left }: Tally, done: string): string {
-  return `${which}: ${handled} ${done}, ${sumOf(skipped)} skipped, ${left} left`;
+  return `${which}: ${handled} ${done}, ${sumCounts(skipped)} skipped, ${left} left`;
 }
 
-function reasonsOf(reasons: Tally['skipped']): string {
+function formatReasons(reasons: Tally['skipped']): string {
   return Object.keys(reasons).length === 0 ? '' : ` (${countsText(reasons)})`;
 }

@@ -25,7 +25,7 @@ export function retryUndeliverable(
   ended: readonly EndedDelivery[],
   dryRun = false,
 ): Promise<RedriveOutcome[]> {
-  const { stateSince, subscriptionOf } = readersOf(api);
+  const { stateSince, subscriptionOf } = createReaders(api);
   return inParallel(ended, SIDE_BY_SIDE, async (one): Promise<RedriveOutcome> => {
     const state = await stateSince(one);
     if (state === 'not_on_record') return { kind: 'refused', reason: state };
@@ -62,7 +62,7 @@ export function statesSince(
   api: ApiClient,
   notices: readonly DeadLetter[],
 ): Promise<(NoticeState | undefined)[]> {
-  const { stateSince } = readersOf(api);
+  const { stateSince } = createReaders(api);
   return inParallel(notices, SIDE_BY_SIDE, async (notice) => {
     const reading = readUndeliverableNotice(notice);
     return reading.kind === 'skip' ? undefined : stateSince(reading.message);
@@ -73,7 +73,7 @@ export function statesSince(
 type Found = SubscriptionView | 'missing' | 'unknown';
 
 /** Reads each subscription once: many notices are of the same. */
-function readersOf(api: ApiClient) {
+function createReaders(api: ApiClient) {
   const found = new Map<string, Promise<Found>>();
   const subscriptionOf = ({ queue, subscriptionId: subscription }: EndedDelivery): Promise<Found> => {
     const name = JSON.stringify([queue, subscription]);
@@ -88,7 +88,7 @@ function readersOf(api: ApiClient) {
   };
   const stateSince = async (ended: EndedDelivery): Promise<NoticeState> => {
     const view = await api.call(getDelivery, deliveryPath(ended)).catch(orElse(isMissing, undefined));
-    const state = view === undefined ? 'not_on_record' : stateOf(view, ended);
+    const state = view === undefined ? 'not_on_record' : classifyNotice(view, ended);
     const isToDo = state !== 'open' && !isSettled(state);
     return isToDo && (await subscriptionOf(ended)) === 'missing' ? 'subscription_deleted' : state;
   };
@@ -99,7 +99,7 @@ function isMissing(error: unknown): boolean {
   return error instanceof NoSuchQueue || isNotFound(error);
 }
 
-function stateOf({ status, attempts }: DeliveryView, { attemptCount }: EndedDelivery): NoticeState {
+function classifyNotice({ status, attempts }: DeliveryView, { attemptCount }: EndedDelivery): NoticeState {
   if (isOpenStatus(status)) return 'open';
   if (status === 'delivered' || status === 'cancelled') return status;
   return attempts.length > attemptCount ? 'ended_again' : status;
@@ -124,7 +124,7 @@ export function settledOnly(
   notices: readonly DeadLetter[],
   recovered?: Recovered,
 ): Promise<RedriveOutcome[]> {
-  const { stateSince } = readersOf(api);
+  const { stateSince } = createReaders(api);
   return inParallel(notices, SIDE_BY_SIDE, async (notice): Promise<RedriveOutcome> => {
     const reading = readUndeliverableNotice(notice);
     if (reading.kind === 'skip') return { kind: 'refused', reason: 'not a notice' };

@@ -38,7 +38,7 @@ export type Refusal = { status: number; code: string; message: string; allow?: s
 type RequestHead = Pick<IncomingMessage, 'method' | 'url' | 'headers'>;
 
 /** The refusal of a request with another `Host`, against DNS rebinding; undefined if the host is allowed. */
-export function hostRefusalOf({ headers }: RequestHead, port: number): Refusal | undefined {
+export function findHostRefusal({ headers }: RequestHead, port: number): Refusal | undefined {
   const host = headers.host?.toLowerCase();
   return host === `127.0.0.1:${port}` || host === `localhost:${port}`
     ? undefined
@@ -49,9 +49,9 @@ export function hostRefusalOf({ headers }: RequestHead, port: number): Refusal |
  * The refusal of a request that must not be forwarded; undefined if it may be. Requests are signed with the user's
  * credentials, so other web pages must not use them. Browsers identify such pages by Origin, Sec-Fetch-Site or Host.
  */
-export function refusalOf(request: RequestHead, port: number): Refusal | undefined {
+export function findRefusal(request: RequestHead, port: number): Refusal | undefined {
   return (
-    hostRefusalOf(request, port) ??
+    findHostRefusal(request, port) ??
     (isCrossOrigin(request) ? CROSS_ORIGIN : undefined) ??
     unsupportedRequest(request)
   );

@@ -32,7 +32,7 @@ export async function sendSigned(
   const call = {
     method,
     url: apiUrl + path,
-    headers: forwardedOf(request),
+    headers: pickForwardedHeaders(request),
     ...(body.length > 0 && !BODILESS.has(method) && { body }),
   };
   try {
@@ -75,7 +75,7 @@ async function buffered(answer: Response) {
   }
 }
 
-function forwardedOf({ headers }: IncomingMessage): Headers {
+function pickForwardedHeaders({ headers }: IncomingMessage): Headers {
   return new Headers(
     FORWARDED_HEADERS.flatMap((name): [string, string][] => {
       const value = headers[name];

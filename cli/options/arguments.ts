@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { calendarTimeOf } from '../../api-client/calendar-time.ts';
+import { parseCalendarTime } from '../../api-client/calendar-time.ts';
 import { isQueueName, QUEUE_NAME_RULE } from '../../shared/domain/message/message.ts';
 
 /** URL parsers resolve `.` and `..`, so a resource of that name cannot be addressed. */
@@ -7,13 +7,13 @@ function isDotSegment(text: string): boolean {
   return text === '.' || text === '..';
 }
 
-export function queueOf(text: string): string {
+export function parseQueue(text: string): string {
   if (isQueueName(text) && !isDotSegment(text)) return text;
   throw new InvalidArgumentError(`A queue name is ${QUEUE_NAME_RULE}, except . and .. alone.`);
 }
 
 /** The id of a message or a recovery. */
-export function idOf(text: string): string {
+export function parseId(text: string): string {
   if (text !== '' && text.length <= 1024 && !isDotSegment(text)) return text;
   throw new InvalidArgumentError('An id is 1 to 1024 characters, except . and .. alone.');
 }
@@ -21,7 +21,7 @@ export function idOf(text: string): string {
 export const SUBSCRIPTION = 'its id, 4 or more characters of its start, its name or its URL';
 
 /** What identifies a subscription, for `resolveSubscription`. */
-export function subscriptionOf(text: string): string {
+export function parseSubscription(text: string): string {
   if (text === '' || text.length > 2048)
     throw new InvalidArgumentError(`A subscription is given by ${SUBSCRIPTION}.`);
   return text;
@@ -30,11 +30,11 @@ export function subscriptionOf(text: string): string {
 /** Adds the two arguments that name a subscription. */
 export function addSubscriptionAddress(command: Command): Command {
   return command
-    .argument('<queue>', 'name of the queue', queueOf)
-    .argument('<subscription>', SUBSCRIPTION, subscriptionOf);
+    .argument('<queue>', 'name of the queue', parseQueue)
+    .argument('<subscription>', SUBSCRIPTION, parseSubscription);
 }
 
-export function wholeNumberOf(least: number, most = 999_999_999) {
+export function wholeNumber(least: number, most = 999_999_999) {
   return (text: string): number => {
     const value = /^\d{1,9}$/.test(text) ? Number(text) : NaN;
     if (value >= least && value <= most) return value;
@@ -44,7 +44,7 @@ export function wholeNumberOf(least: number, most = 999_999_999) {
 }
 
 /** Validated JSON source text. It stays text so that long numbers keep their digits. */
-export function jsonOf(text: string): string {
+export function parseJsonText(text: string): string {
   try {
     JSON.parse(text);
     return text.trim();
@@ -62,8 +62,8 @@ export function collect<Value>(parse: (text: string) => Value) {
 }
 
 /** Validated source text of a JSON object. */
-export function jsonObjectOf(text: string): string {
-  const source = jsonOf(text);
+export function parseJsonObjectText(text: string): string {
+  const source = parseJsonText(text);
   if (!source.startsWith('{')) throw new InvalidArgumentError('Expected a JSON object.');
   return source;
 }
@@ -74,31 +74,31 @@ export const TIME_FORMS =
   'a time such as 2026-11-21 14:00 (local, or with a zone), or an age such as 90s, 1h, 2d';
 
 /** Seconds of an age such as 90s, 30m, 1h, 2d; undefined for other texts. */
-export function ageOf(text: string): number | undefined {
+export function parseAge(text: string): number | undefined {
   const [, count, unit = ''] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
   return count === undefined ? undefined : Number(count) * (SECONDS[unit] ?? NaN);
 }
 
 /** Parses a time, or an age before now, to milliseconds since the epoch. */
-export function timeOf(text: string): number {
-  const seconds = ageOf(text);
-  const at = seconds === undefined ? calendarTimeOf(text)?.at : Date.now() - seconds * 1000;
+export function parseTime(text: string): number {
+  const seconds = parseAge(text);
+  const at = seconds === undefined ? parseCalendarTime(text)?.at : Date.now() - seconds * 1000;
   if (at !== undefined) return at;
   throw new InvalidArgumentError(
     'Expected a time such as 2026-11-21 14:00, 2026-11-21T12:00:00Z or 2026-11-21, or an age such as 90s, 30m, 1h, 2d.',
   );
 }
 
-/** The same as `timeOf`, but refuses a time in the future. */
-export function pastTimeOf(text: string): number {
-  const at = timeOf(text);
+/** The same as `parseTime`, but refuses a time in the future. */
+export function parsePastTime(text: string): number {
+  const at = parseTime(text);
   if (at > Date.now()) throw new InvalidArgumentError('The time must not be in the future.');
   return at;
 }
 
 /** Parses a duration such as `90`, `90s`, `30m`, `1h` or `2d` to seconds. */
-export function durationOf(text: string): number {
-  const seconds = /^\d{1,9}(\.\d{1,3})?$/.test(text) ? Number(text) : ageOf(text);
+export function parseDuration(text: string): number {
+  const seconds = /^\d{1,9}(\.\d{1,3})?$/.test(text) ? Number(text) : parseAge(text);
   if (seconds !== undefined) return seconds;
   throw new InvalidArgumentError('Expected seconds, or a duration such as 90s, 30m, 1h, 2d.');
 }
@@ -135,6 +135,6 @@ function membersText(members: Members): string[] {
 }
 
 /** The JSON text of a value. */
-export function textOf(value: unknown): string | undefined {
+export function jsonText(value: unknown): string | undefined {
   return value === undefined ? undefined : JSON.stringify(value);
 }

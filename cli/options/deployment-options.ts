@@ -27,7 +27,7 @@ export function onDeployment(
   return command
     .addOption(new Option('--local', `use the local deployment (${START})`).conflicts('deployment'))
     .addOption(
-      new Option('--deployment <NAME>', 'use the deployment in AWS of this name').argParser(deploymentOf),
+      new Option('--deployment <NAME>', 'use the deployment in AWS of this name').argParser(parseDeployment),
     )
     .addHelpText('after', `${more}${WHICH}${examplesText(examples)}`);
 }
@@ -42,7 +42,7 @@ export function examplesText(examples: readonly string[]): string {
 }
 
 /** The same rule as for the setting `deployment`, the prefix of stack names. */
-function deploymentOf(text: string): string {
+function parseDeployment(text: string): string {
   if (!/^[A-Za-z][A-Za-z0-9-]{0,63}$/.test(text)) {
     throw new InvalidArgumentError('Expected a letter, then up to 63 letters, digits or hyphens.');
   }
@@ -54,9 +54,9 @@ export type PollOptions = Required<PollIntervalOptions>;
 /** Adds the options of the poller. `polled`: what it polls, and when it pauses. */
 export function addPollOptions(command: Command, polled: string): Command {
   return command
-    .option('--floor <SECONDS>', `shortest pause between polls of ${polled}`, secondsOf, 1)
-    .option('--ceiling <SECONDS>', 'longest pause', secondsOf, 60)
-    .option('--exponent <N>', 'factor of the pause while nothing comes', exponentOf, 2)
+    .option('--floor <SECONDS>', `shortest pause between polls of ${polled}`, parseSeconds, 1)
+    .option('--ceiling <SECONDS>', 'longest pause', parseSeconds, 60)
+    .option('--exponent <N>', 'factor of the pause while nothing comes', parseExponent, 2)
     .addOption(
       new Option('--decrease <HOW>', 'after a message, reset the pause or halve it')
         .choices(POLL_DECREASES)
@@ -68,14 +68,14 @@ export function addPollOptions(command: Command, polled: string): Command {
     });
 }
 
-function secondsOf(text: string): number {
+function parseSeconds(text: string): number {
   const seconds = Number(text);
   if (!/^\d{1,5}(?:\.\d{1,3})?$/.test(text) || seconds < 0.1 || seconds > 3600)
     throw new InvalidArgumentError('Expected a number of seconds from 0.1 to 3600.');
   return seconds;
 }
 
-function exponentOf(text: string): number {
+function parseExponent(text: string): number {
   const exponent = Number(text);
   if (!/^\d{1,3}(?:\.\d{1,3})?$/.test(text) || exponent < 1 || exponent > 100)
     throw new InvalidArgumentError('Expected a number from 1 to 100.');

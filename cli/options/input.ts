@@ -10,7 +10,7 @@ import { isPresetName, type PartialRetryPolicy, unknownPreset } from '../../shar
 import { boundedBody } from '../bounded-body.ts';
 import { failureText } from '../failure-report.ts';
 import type { Terminal } from '../terminal.ts';
-import { jsonObjectOf, parsedJson } from './arguments.ts';
+import { parsedJson, parseJsonObjectText } from './arguments.ts';
 
 /** Display name of an input. */
 function nameOfInput(file: string): string {
@@ -103,10 +103,10 @@ export function givenPolicy(text: string | undefined, prefix: string): GivenPoli
 }
 
 /** The source text of a policy for the API, which checks it: a JSON object, or the name of a preset as JSON text. */
-export function policyOf(text: string): string {
+export function parsePolicy(text: string): string {
   if (isPresetName(text)) return JSON.stringify(text);
   if (WORD.test(text)) throw new InvalidArgumentError(`${unknownPreset(text)}.`);
-  return jsonObjectOf(text);
+  return parseJsonObjectText(text);
 }
 
 const WORD = /^[A-Za-z][\w-]*$/;

@@ -41,7 +41,7 @@ type ListForm<Item> = {
   /** Called with the items of the next rows, to look up what their cells need. */
   prepare?: (items: readonly Item[]) => Promise<void>;
   /** Cells must already be printable. */
-  rowOf: (item: Item) => readonly string[];
+  formatRow: (item: Item) => readonly string[];
   /** Printed in place of an empty table. Called after the listing has ended. */
   none: () => string;
   /** How many items there are in all, asked if `--limit` cuts the list short. */
@@ -73,7 +73,7 @@ async function printTable<Item>(
   for (let end: End | undefined; end === undefined;) {
     const next = await nextRows(items);
     ({ end } = next);
-    const [head = '', ...lines] = await rowsOf(next.together, form);
+    const [head = '', ...lines] = await formatRows(next.together, form);
     if (terminal.readerLeft.aborted) return;
     if (printed === 0) terminal.print(lines.length === 0 ? form.none() : head);
     lines.forEach(terminal.print);
@@ -82,12 +82,12 @@ async function printTable<Item>(
   }
 }
 
-async function rowsOf<Item>(
+async function formatRows<Item>(
   items: readonly Item[],
-  { columns, prepare, rowOf }: ListForm<Item>,
+  { columns, prepare, formatRow }: ListForm<Item>,
 ): Promise<string[]> {
   if (items.length > 0) await prepare?.(items);
-  return tableLines(columns, items.map(rowOf));
+  return tableLines(columns, items.map(formatRow));
 }
 
 async function cutText<Item>(printed: number, { total }: ListForm<Item>): Promise<string> {

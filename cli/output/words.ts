@@ -2,7 +2,7 @@ import { inUnits } from '../../shared/domain/duration.ts';
 import type { Terminal } from '../terminal.ts';
 import { printable } from './printable.ts';
 
-export function sumOf(counts: Readonly<Record<string, number>> = {}): number {
+export function sumCounts(counts: Readonly<Record<string, number>> = {}): number {
   return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }
 

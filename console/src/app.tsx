@@ -5,8 +5,8 @@ import { pageClient } from './api/page-client.ts';
 import {
   type ConsoleContext,
   ConsoleProvider,
+  findStaleness,
   type Freshness,
-  stalenessOf,
   useConsole,
 } from './live/console-context.tsx';
 import { useLoaded, useNow, useRoute } from './live/hooks.ts';
@@ -88,7 +88,7 @@ function DeploymentNotice({ info }: { info: ConsoleInfo }) {
 function StaleNotice() {
   const { freshness } = useConsole();
   const now = useNow();
-  const stale = stalenessOf(freshness.values(), now);
+  const stale = findStaleness(freshness.values(), now);
   if (stale === undefined) return null;
   const { readAt, dueAt } = stale;
   return (

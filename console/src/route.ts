@@ -1,4 +1,4 @@
-import { searchOf } from '../../api-client/api-client.ts';
+import { formatSearch } from '../../api-client/api-client.ts';
 import type { DeliveryAddress } from '../../api-client/deliveries.ts';
 
 /** The page to show, from the part of the address behind the `#`. */
@@ -22,7 +22,7 @@ export type Query = Readonly<Record<string, string | undefined>>;
 export function parseRoute(hash: string): Route {
   const [path = '', search = ''] = hash.replace(/^#/, '').split(/\?(.*)/s, 2);
   const query = Object.fromEntries(new URLSearchParams(search));
-  const segments = segmentsOf(path);
+  const segments = parseSegments(path);
   const [, queue = '', , id = '', , subscriptionId = ''] = segments;
   const shape = segments
     .map((segment, index) => (index % 2 === 0 ? encodeURIComponent(segment) : '*'))
@@ -58,7 +58,7 @@ export function parseRoute(hash: string): Route {
 }
 
 /** One segment that no page has, for a path that cannot be decoded. */
-function segmentsOf(path: string): string[] {
+function parseSegments(path: string): string[] {
   try {
     return path
       .split('/')
@@ -73,7 +73,7 @@ function segmentsOf(path: string): string[] {
 /** The address of a page. Ids are encoded, so that each is one segment. */
 export function hrefTo(route: Exclude<Route, { page: 'unknown' }>): string {
   const path = segmentsTo(route).map(encodeURIComponent).join('/');
-  return `#/${path}${'query' in route ? searchOf(route.query) : ''}`;
+  return `#/${path}${'query' in route ? formatSearch(route.query) : ''}`;
 }
 
 function segmentsTo(route: Exclude<Route, { page: 'unknown' }>): string[] {

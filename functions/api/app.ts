@@ -1,7 +1,7 @@
 import { Hono } from 'hono';
-import { isQueueName, messageIdOf } from '../../shared/domain/message/message.ts';
+import { isQueueName, toMessageId } from '../../shared/domain/message/message.ts';
 import type { Api, ApiDependencies, ApiEnvironment, SecretDependencies } from './dependencies.ts';
-import { errorAnswer, notFound, internalError, refusalOf, RefusedRequest } from './errors.ts';
+import { errorAnswer, notFound, internalError, toRefusal, RefusedRequest } from './errors.ts';
 import { addManualRoutes } from './deliveries/manual-routes.ts';
 import { addBooksRoutes } from './queues/books.ts';
 import { addStatisticsRoute } from './queues/statistics.ts';
@@ -92,7 +92,7 @@ function withRefusals(
   }
   api.notFound(() => errorAnswer(notFound('such route')));
   api.onError((error, context) => {
-    const refused = refusalOf(error);
+    const refused = toRefusal(error);
     if (refused !== undefined) return errorAnswer(refused);
     const { caller } = context.env;
     reportFault(error, { ...idsIn(context.req.param()), ...caller });
@@ -105,7 +105,7 @@ function withRefusals(
 function idsIn({ queue, message, subscription, recovery }: Record<string, string>): Record<string, string> {
   return {
     ...(queue !== undefined && isQueueName(queue) && { queue }),
-    ...(message !== undefined && { messageId: messageIdOf({ id: message }).id }),
+    ...(message !== undefined && { messageId: toMessageId({ id: message }).id }),
     ...(subscription !== undefined && isSubscriptionId(subscription) && { subscriptionId: subscription }),
     ...(recovery !== undefined && isSubscriptionId(recovery) && { recoveryId: recovery }),
   };

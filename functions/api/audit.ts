@@ -2,7 +2,7 @@ import type { MessageKey } from '../../shared/domain/message/message.ts';
 import type { PartialRetryPolicy } from '../../shared/domain/retry/policy.ts';
 import type { AuthType } from '../../shared/domain/subscription/auth.ts';
 import type { SigningScheme, DisableReason } from '../../shared/domain/subscription/vocabulary.ts';
-import { authOf, publicNameOf, subscriberOf } from '../../shared/domain/subscription/destination.ts';
+import { findAuth, formatPublicName, toSubscriber } from '../../shared/domain/subscription/destination.ts';
 import type { Queue, Subscription, SubscriptionKey } from '../../shared/domain/subscription/subscription.ts';
 import type { Logger } from '@aws-lambda-powertools/logger';
 
@@ -87,9 +87,9 @@ type SubscriptionDigest = {
 
 export function subscriptionDigest(subscription: Subscription): SubscriptionDigest {
   const { destination, ttl, options, disabled, unconfirmed } = subscription;
-  const auth = authOf(destination);
+  const auth = findAuth(destination);
   return {
-    subscriber: publicNameOf(destination),
+    subscriber: formatPublicName(destination),
     ...(ttl !== undefined && { ttl }),
     ...(options._retry_policy && { retryPolicy: options._retry_policy }),
     ...(options.post_headers && { headers: Object.keys(options.post_headers).sort() }),
@@ -127,13 +127,13 @@ function auditedParts(subscription: Subscription): object {
   const { post_headers, ...others } = options;
   return {
     name,
-    subscriber: subscriberOf(destination),
+    subscriber: toSubscriber(destination),
     ttl: [ttl, expiresAt],
     disabled,
     confirmed: unconfirmed?.tokenHash,
     ...withPrefix('options.', others),
     ...withPrefix('options.post_headers.', post_headers ?? {}),
-    'options.auth': authOf(destination)?.sealed,
+    'options.auth': findAuth(destination)?.sealed,
   };
 }
 

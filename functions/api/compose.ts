@@ -22,7 +22,7 @@ export function composeApi() {
   const aws = withOperatorEvents(composeAws('api', environment), environment);
   const { deadline, journal } = aws;
   const dependencies: ApiDependencies = {
-    ...portsOf(environment, aws),
+    ...createPorts(environment, aws),
     settings: {
       ...aws.settings,
       ...switchesOfDeployment(environment),
@@ -44,7 +44,7 @@ export function composeApi() {
   return { dependencies, deadline, journal, publicApiUrl: environment.publicApiUrl };
 }
 
-function portsOf(environment: Environment<'api'>, aws: AwsWithEvents): ApiPorts {
+function createPorts(environment: Environment<'api'>, aws: AwsWithEvents): ApiPorts {
   const { deliveriesTable } = environment;
   const { invocation, dynamo, sqs, pacing } = aws;
   return {

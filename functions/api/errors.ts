@@ -132,7 +132,7 @@ export function subscriberTaken(subscriptionId: string): RefusedRequest {
 }
 
 /** The refusal for an error that the request caused; undefined for an internal error. */
-export function refusalOf(error: unknown): RefusedRequest | undefined {
+export function toRefusal(error: unknown): RefusedRequest | undefined {
   if (error instanceof RefusedRequest) return error;
   if (error instanceof InvalidMarkerError) {
     return invalidFields([{ field: 'marker', message: 'is not from this listing' }]);

@@ -1,4 +1,4 @@
-import { type PullDestination, pullOf } from '../../shared/domain/subscription/destination.ts';
+import { asPull, type PullDestination } from '../../shared/domain/subscription/destination.ts';
 import {
   isPresent,
   type Subscription,
@@ -66,7 +66,7 @@ export async function presentSubscription(
 
 /** @throws RefusedRequest `conflict` if its destination is called: its receiver does not fetch its deliveries */
 export function requirePull(found: Subscription): Subscription & { destination: PullDestination } {
-  const destination = pullOf(found.destination);
+  const destination = asPull(found.destination);
   if (destination !== undefined) return { ...found, destination };
   throw new RefusedRequest('conflict', 'the subscription does not receive by pull');
 }

@@ -101,7 +101,7 @@ export const WINDOW_ORDER_ERROR = { path: ['until'], error: 'must be after since
  * Completes a window. The default is the last 24 hours.
  * @throws RefusedRequest naming `since`, if the window ends before it begins or is too long
  */
-export function windowOf(
+export function completeWindow(
   asked: { since?: number; until?: number },
   now: number,
 ): { since: number; until: number } {

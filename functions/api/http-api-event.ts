@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { DEFAULT_ROUTE, isOpenPath, isServedBy } from '../../shared/config/open-routes.ts';
-import { traceContextOf } from '../../shared/domain/message/trace-context.ts';
+import { parseTraceContext } from '../../shared/domain/message/trace-context.ts';
 import type { Caller } from './audit.ts';
 import type { Api } from './dependencies.ts';
 import type { Claims } from './permission.ts';
@@ -64,14 +64,14 @@ export function parseHttpApiEvent(event: unknown, publicApiUrl?: string): ApiReq
   const { requestId, authorizer } = parsed.requestContext;
   const claims = authorizer?.jwt?.claims;
   return {
-    request: requestOf(parsed),
-    caller: { principal: principalOf(parsed), requestId },
+    request: toRequest(parsed),
+    caller: { principal: namePrincipal(parsed), requestId },
     ...(claims && { claims }),
-    publicUrl: publicUrlOf(parsed, publicApiUrl),
+    publicUrl: buildPublicUrl(parsed, publicApiUrl),
   };
 }
 
-function publicUrlOf({ headers, requestContext }: HttpApiEvent, publicApiUrl?: string): string {
+function buildPublicUrl({ headers, requestContext }: HttpApiEvent, publicApiUrl?: string): string {
   const { apiId, domainName } = requestContext;
   if (publicApiUrl === undefined) return `https://${domainName}`;
   const { host = domainName } = headers;
@@ -90,7 +90,7 @@ export async function httpApiAnswer(response: Response): Promise<HttpApiAnswer> 
 const FORBIDDEN_METHODS: ReadonlySet<string> = new Set(['CONNECT', 'TRACE', 'TRACK']);
 
 /** Drops the body of a GET, because Request does not allow one. */
-function requestOf(parsed: HttpApiEvent): Request {
+function toRequest(parsed: HttpApiEvent): Request {
   const { routeKey, rawQueryString, requestContext, ...event } = parsed;
   const rawPath = parsed.rawPath === ZAQAR_HOME ? HOME : parsed.rawPath;
   const { method: asked } = requestContext.http;
@@ -101,8 +101,8 @@ function requestOf(parsed: HttpApiEvent): Request {
     !isCanonical(rawPath) || !isServedBy(routeKey, rawPath)
       ? UNROUTED_PATH
       : rawPath.replace(/[%?#\\]/g, encodeURIComponent);
-  const body = method === 'GET' || method === 'HEAD' ? undefined : bytesOf(event);
-  const headers = { ...authorizationOf(parsed.headers, rawPath), ...traceContextOf(parsed.headers) };
+  const body = method === 'GET' || method === 'HEAD' ? undefined : decodeBody(event);
+  const headers = { ...pickAuthorization(parsed.headers, rawPath), ...parseTraceContext(parsed.headers) };
   return new Request(`https://api.invalid${path}?${rawQueryString}`, {
     method,
     headers,
@@ -111,7 +111,7 @@ function requestOf(parsed: HttpApiEvent): Request {
 }
 
 /** Only a token of a subscription concerns the function; API Gateway checks all others. */
-function authorizationOf(
+function pickAuthorization(
   { authorization = '' }: HttpApiEvent['headers'],
   path: string,
 ): { authorization?: string } {
@@ -137,10 +137,10 @@ const HOME = '/v2';
 /** No route leads here. */
 const UNROUTED_PATH = '/unrouted';
 
-function bytesOf({ body, isBase64Encoded }: Pick<HttpApiEvent, 'body' | 'isBase64Encoded'>) {
+function decodeBody({ body, isBase64Encoded }: Pick<HttpApiEvent, 'body' | 'isBase64Encoded'>) {
   return Buffer.from(body ?? '', isBase64Encoded ? 'base64' : 'utf8');
 }
 
-function principalOf({ requestContext: { authorizer } }: HttpApiEvent): string {
+function namePrincipal({ requestContext: { authorizer } }: HttpApiEvent): string {
   return authorizer?.iam?.userArn ?? authorizer?.jwt?.claims?.['sub'] ?? 'anonymous';
 }

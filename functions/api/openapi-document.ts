@@ -20,7 +20,7 @@ import { recoveryViewSchema } from '../../shared/wire/views/recovery.ts';
 import { subscriptionViewSchema } from '../../shared/wire/views/subscription.ts';
 import { errorSchema, gatewayErrorSchema } from './errors.ts';
 import { linksSchema } from './paging.ts';
-import { pathParameters, templateOf } from './paths.ts';
+import { pathParameters, toTemplate } from './paths.ts';
 import type { Refusal, Route, Tag } from './route.ts';
 import { contentFilterSchema, describedOptions } from './subscriptions/options.ts';
 
@@ -96,7 +96,7 @@ export function openApiDocument(api: { routes: readonly Route[]; version: string
       servers: [{ url: api.url }],
       security: [{ signature: [] }, { token: [] }],
       tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
-      paths: pathsOf(api.routes),
+      paths: buildPaths(api.routes),
       components: { securitySchemes },
     },
     { override: omitNoise },
@@ -109,16 +109,16 @@ const omitNoise: NonNullable<CreateDocumentOptions['override']> = ({ jsonSchema 
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
 };
 
-function pathsOf(routes: readonly Route[]): Record<string, ZodOpenApiPathItemObject> {
+function buildPaths(routes: readonly Route[]): Record<string, ZodOpenApiPathItemObject> {
   const paths: Record<string, ZodOpenApiPathItemObject> = {};
   for (const route of routes) {
-    const template = templateOf(route.path);
-    paths[template] = { ...paths[template], [route.method.toLowerCase()]: operationOf(route) };
+    const template = toTemplate(route.path);
+    paths[template] = { ...paths[template], [route.method.toLowerCase()]: buildOperation(route) };
   }
   return paths;
 }
 
-function operationOf(route: Route): ZodOpenApiOperationObject {
+function buildOperation(route: Route): ZodOpenApiOperationObject {
   const { id, tag, summary, description, path, query, body, answers, open = false } = route;
   const { refuses = body ? [400, 404, 409, 413] : [400, 404] } = route;
   const parameters = pathParameters(path);
@@ -130,12 +130,12 @@ function operationOf(route: Route): ZodOpenApiOperationObject {
     requestParams: { ...(parameters && { path: parameters }), ...(query && { query }) },
     ...(body && { requestBody: body }),
     responses: { ...commonAnswers(refuses, open), ...answers },
-    ...securityOf(open),
+    ...buildSecurity(open),
   };
 }
 
 /** The security of a route that differs from that of the document. */
-function securityOf(open: NonNullable<Route['open']>): Pick<ZodOpenApiOperationObject, 'security'> {
+function buildSecurity(open: NonNullable<Route['open']>): Pick<ZodOpenApiOperationObject, 'security'> {
   if (open === 'pull_token') return { security: [{ pullToken: [] }] };
   return open ? { security: [] } : {};
 }

@@ -50,7 +50,7 @@ export function nextLinks(
 export const MAX_ANSWER_BYTES = 5_000_000;
 
 /** The bytes of a part in Lambda's response. Its body is a JSON string, so each quote takes two bytes. */
-export function answerBytesOf(part: unknown): number {
+export function countAnswerBytes(part: unknown): number {
   return Buffer.byteLength(JSON.stringify(JSON.stringify(part)));
 }
 
@@ -76,6 +76,6 @@ export async function pageWithinAnswerSize<Item, View>(
 
 function countFitting(items: readonly unknown[]): number {
   let room = MAX_ANSWER_BYTES;
-  const first = items.findIndex((item) => (room -= answerBytesOf(item)) < 0);
+  const first = items.findIndex((item) => (room -= countAnswerBytes(item)) < 0);
   return first === -1 ? items.length : first;
 }

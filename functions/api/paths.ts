@@ -1,10 +1,10 @@
 import * as z from 'zod';
 import {
   isQueueName,
-  messageIdOf,
   type MessageKey,
   QUEUE_NAME,
   QUEUE_NAME_RULE,
+  toMessageId,
 } from '../../shared/domain/message/message.ts';
 import type { SubscriptionKey } from '../../shared/domain/subscription/subscription.ts';
 import { invalidFields, notFound } from './errors.ts';
@@ -28,7 +28,7 @@ export function queueName(name: string): string {
 export function messageKey({ queue, message }: { queue: string; message: string }): MessageKey {
   return {
     queue: queueName(queue),
-    messageId: messageIdOf({ id: message }).id,
+    messageId: toMessageId({ id: message }).id,
   };
 }
 
@@ -51,7 +51,7 @@ export function isSubscriptionId(id: string): boolean {
 export const subscriptionIdField = z.string().refine(isSubscriptionId, 'must be the id of a subscription');
 
 /** OpenAPI's form of a path: `/v2/queues/:queue` → `/v2/queues/{queue}`. */
-export function templateOf(path: string): string {
+export function toTemplate(path: string): string {
   return path.replaceAll(/:(\w+)/g, '{$1}');
 }
 

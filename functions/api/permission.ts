@@ -34,18 +34,18 @@ export function checkToken(
 }
 
 function checkScope(claims: Claims, needed: string): void {
-  const scopes = SCOPE_CLAIMS.flatMap((name) => wordsOf(claims[name]));
+  const scopes = SCOPE_CLAIMS.flatMap((name) => parseWords(claims[name]));
   if (!scopes.includes(needed)) throw new RefusedRequest('forbidden', `the token lacks the scope ${needed}`);
 }
 
 function checkQueue(claims: Claims, claim: string, queue: string): void {
-  const queues = wordsOf(claims[claim]);
+  const queues = parseWords(claims[claim]);
   if (queues.includes(queue) || queues.includes(EVERY_QUEUE)) return;
   const named = queue === EVERY_QUEUE ? `all queues (${EVERY_QUEUE})` : 'this queue';
   throw new RefusedRequest('forbidden', `the claim ${claim} of the token does not name ${named}`);
 }
 
-function wordsOf(claim = ''): string[] {
+function parseWords(claim = ''): string[] {
   return claim
     .replace(/^\[(?<list>.*)\]$/, '$<list>')
     .split(/[\s,]+/)

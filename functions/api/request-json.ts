@@ -42,7 +42,7 @@ export async function readOptionalJson(request: RequestBody): Promise<Json> {
 export function parseWith<T>(schema: z.ZodType<T>, value: unknown): T {
   const result = schema.safeParse(value, { error: plainMessage });
   if (result.success) return result.data;
-  throw invalidFields(result.error.issues.flatMap(faultsOf));
+  throw invalidFields(result.error.issues.flatMap(toFieldErrors));
 }
 
 const NAMES: Partial<Record<string, string>> = {
@@ -59,7 +59,7 @@ const plainMessage: z.core.$ZodErrorMap = (issue) => {
   return issue.input === undefined ? 'is required' : `must be ${NAMES[issue.expected] ?? issue.expected}`;
 };
 
-function faultsOf(issue: z.core.$ZodIssue): FieldError[] {
+function toFieldErrors(issue: z.core.$ZodIssue): FieldError[] {
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => ({
       field: fieldName([...issue.path, key]),

@@ -4,7 +4,7 @@ import {
   claimChunk,
   recordSuccesses,
   deliveryIn,
-  firstSuccessOf,
+  findFirstSuccess,
   isSuccess,
   separateMembers,
   pendingIn,
@@ -14,9 +14,9 @@ import {
 import {
   apply,
   isOpen,
-  memberKeyOf,
   type OpenDelivery,
   type Revision,
+  toMemberKey,
 } from '../../shared/domain/delivery/delivery.ts';
 import { jobOfMember, type ChunkJob, type DeliveryJob } from '../../shared/domain/delivery/job.ts';
 import type { Deliveries, WriteResult } from '../../shared/ports/deliveries.ts';
@@ -96,7 +96,7 @@ async function endExpiredLease(
   const chunk = result.kind === 'written' ? result.chunk : result.current;
   if (chunk === undefined || chunk.lease !== undefined) throw contendedChunk(key);
   for (const subscriptionId of pendingIn(chunk)) {
-    ports.journal.note({ fact: 'lease_lost', key: memberKeyOf(key, subscriptionId), attempt: 1 });
+    ports.journal.note({ fact: 'lease_lost', key: toMemberKey(key, subscriptionId), attempt: 1 });
   }
   return chunk;
 }
@@ -180,7 +180,7 @@ export class ChunkRecords implements Pick<Deliveries, 'write'> {
     const { deliveries } = this.#context.ports;
     const delivery = this.pendingMember(key.subscriptionId);
     if (delivery === undefined) return deliveries.write(transition);
-    const success = firstSuccessOf(transition);
+    const success = findFirstSuccess(transition);
     if (success !== undefined && (await this.#record(key.subscriptionId, success)))
       return { kind: 'written', delivery: apply(change, delivery) };
     const create = apply(change, delivery);

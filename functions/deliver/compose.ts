@@ -38,7 +38,7 @@ export function composeDeliver(source?: Source, access: AwsAccess = {}) {
     { name: 'delivery', url: environment.deliveryQueueUrl },
     { name: 'retry', url: environment.retryQueueUrl },
   ];
-  const context = deliverContextOf(environment, aws);
+  const context = createDeliverContext(environment, aws);
   return {
     journal,
     deadline,
@@ -57,9 +57,9 @@ export function composeDeliver(source?: Source, access: AwsAccess = {}) {
 const NO_DELIVERY = { queue: 'probe', messageId: 'probe', subscriptionId: 'probe', bucket: 0 };
 
 /** The adapter of each port, and the settings converted to the units the steps use. */
-function deliverContextOf(environment: Environment<'deliver'>, aws: AwsWithEvents): DeliverContext {
+function createDeliverContext(environment: Environment<'deliver'>, aws: AwsWithEvents): DeliverContext {
   return {
-    ports: portsOf(environment, aws),
+    ports: createPorts(environment, aws),
     healthWrites: healthWrites(clock),
     pendingCounts: pendingCounts(),
     memory: memoryBudget(clock),
@@ -77,7 +77,7 @@ function deliverContextOf(environment: Environment<'deliver'>, aws: AwsWithEvent
   };
 }
 
-function portsOf(
+function createPorts(
   environment: Environment<'deliver'>,
   { invocation, dynamo, sqs, pacing, ports }: AwsWithEvents,
 ): DeliverContext['ports'] {

@@ -26,7 +26,7 @@ import { commit } from './commit.ts';
 import { hasTimeForAttempt, ownerFor, type DeliverContext, type SqsReceipt } from './context.ts';
 import { sendLeftoverEvent } from './health.ts';
 import { takeMemoryFor } from './memory-budget.ts';
-import { expiryOf, type Plan, planAttempt, planImmediateRetry, type RequestPlan } from './plan.ts';
+import { findCancelReason, type Plan, planAttempt, planImmediateRetry, type RequestPlan } from './plan.ts';
 import { leaveToPull } from './pull.ts';
 import { send, type ReadyRequest } from './send.ts';
 import { reserveBeforeClaim, waitForSlot, type LeasedRequest } from './slots.ts';
@@ -103,7 +103,7 @@ export async function deliver(
  */
 async function returnToQueue(context: DeliverContext, work: FirstJob | WakeUp): Promise<void> {
   const { clock, journal } = context.ports;
-  for (const { key, attempt } of work.kind === 'chunk' ? jobsOf(work) : [work])
+  for (const { key, attempt } of work.kind === 'chunk' ? splitIntoJobs(work) : [work])
     journal.note({ fact: 'sent_again', key, attempt });
   await sendAgain(context, work, work.dueAt ?? clock.now());
 }
@@ -126,7 +126,7 @@ async function deliverChunk(context: DeliverContext, job: ChunkJob, receipt: Sqs
     return;
   }
   const message = await messageFor(context, job);
-  const { done: planned, faults } = await runAll(jobsOf(job), async (work) => ({
+  const { done: planned, faults } = await runAll(splitIntoJobs(job), async (work) => ({
     work,
     plan: await planAttempt(context, work, () => Promise.resolve(message)),
   }));
@@ -162,7 +162,7 @@ async function runAll<Item, Result>(
   return { done, faults };
 }
 
-function jobsOf(job: ChunkJob): DeliveryJob[] {
+function splitIntoJobs(job: ChunkJob): DeliveryJob[] {
   return job.subscriptionIds.map((id) => jobOfMember(job, id));
 }
 
@@ -241,7 +241,7 @@ async function readyToSend(context: DeliverContext, held: LeasedRequest): Promis
     await postponeAttempt(context, held);
     return undefined;
   }
-  const expiry = expiryOf(held, context.ports.clock.now());
+  const expiry = findCancelReason(held, context.ports.clock.now());
   if (expiry !== undefined) {
     await cancelHeld(context, held, expiry);
     return undefined;

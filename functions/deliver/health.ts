@@ -1,6 +1,6 @@
 import { MAX_INVOCATION_MS } from '../../shared/domain/retry/attempt-duration.ts';
 import { certificateWarning } from '../../shared/domain/subscription/certificate-warning.ts';
-import { errorOf } from '../../shared/domain/errors.ts';
+import { toError } from '../../shared/domain/errors.ts';
 import { planSqsDelay } from '../../shared/domain/delivery/wake-up-plan.ts';
 import {
   afterFailure,
@@ -11,7 +11,7 @@ import {
   waitsForEvent,
 } from '../../shared/domain/subscription/health.ts';
 import {
-  absenceOf,
+  findAbsence,
   type PendingEvent,
   type Subscription,
   type SubscriptionKey,
@@ -65,7 +65,7 @@ async function journalFault(
   try {
     await update();
   } catch (cause) {
-    ports.journal.note({ fact: 'health_not_recorded', queue, subscriptionId: id, error: errorOf(cause) });
+    ports.journal.note({ fact: 'health_not_recorded', queue, subscriptionId: id, error: toError(cause) });
   }
 }
 
@@ -82,7 +82,7 @@ async function settleHealthChange(
 /** Reads without the cache: operators need no notification that a deleted or disabled subscription fails. */
 async function isStillActive({ ports }: DeliverContext, { queue, id }: Subscription): Promise<boolean> {
   const { subscription } = await ports.subscriptions.find(queue, id, 'fresh');
-  return absenceOf(subscription, ports.clock.now()) === undefined;
+  return findAbsence(subscription, ports.clock.now()) === undefined;
 }
 
 async function writeHealthChange(

@@ -2,15 +2,15 @@ import type { DeliveryJob, WakeUp } from '../../shared/domain/delivery/job.ts';
 import type { Message } from '../../shared/domain/message/message.ts';
 import type { Payload, RenderFault } from '../../shared/domain/message/payload.ts';
 import type { WebhookDestination } from '../../shared/domain/subscription/destination.ts';
-import { paceOf } from '../../shared/domain/subscription/back-pressure.ts';
-import { type RateLimit, rateLimitOf } from '../../shared/domain/subscription/rate-limit.ts';
+import { computePace } from '../../shared/domain/subscription/back-pressure.ts';
+import { computeRateLimit, type RateLimit } from '../../shared/domain/subscription/rate-limit.ts';
 import {
-  absenceOf,
-  attemptTimeoutOf,
+  computeAttemptTimeout,
+  findAbsence,
   type Queue,
   type Subscription,
 } from '../../shared/domain/subscription/subscription.ts';
-import { isSwitchedOn, paceSwitchesOf } from '../../shared/domain/subscription/switches.ts';
+import { choosePaceSwitches, isSwitchedOn } from '../../shared/domain/subscription/switches.ts';
 import type { AbsenceReason } from '../../shared/domain/subscription/vocabulary.ts';
 import type { AttemptTrigger, CancelReason } from '../../shared/domain/delivery/vocabulary.ts';
 import type { Freshness } from '../../shared/ports/subscriptions.ts';
@@ -66,7 +66,7 @@ export async function planAttempt(
   read: () => Promise<MessageRead> = () => messageFor(context, work),
 ): Promise<Plan> {
   const trigger = work.kind === 'wake_up' ? work.by : undefined;
-  return planFor(context, { recipient: await recipientOf(context, work), read, trigger });
+  return planFor(context, { recipient: await findRecipient(context, work), read, trigger });
 }
 
 /**
@@ -116,7 +116,10 @@ async function planFor(
  * An absent subscription is read again without the cache: it may have been enabled or confirmed. So is a paced one,
  * because all its deliveries must use the same line.
  */
-async function recipientOf(context: DeliverContext, { kind, key }: DeliveryJob | WakeUp): Promise<Recipient> {
+async function findRecipient(
+  context: DeliverContext,
+  { kind, key }: DeliveryJob | WakeUp,
+): Promise<Recipient> {
   if (kind === 'wake_up') return readRecipient(context, key, 'fresh');
   const cached = await readRecipient(context, key, 'cached');
   const { queue, subscription, absence } = cached;
@@ -130,7 +133,7 @@ async function readRecipient(
   freshness: Freshness,
 ): Promise<Recipient> {
   const found = await ports.subscriptions.find(queue, subscriptionId, freshness);
-  return { ...found, absence: absenceOf(found.subscription, ports.clock.now(), messageId) };
+  return { ...found, absence: findAbsence(found.subscription, ports.clock.now(), messageId) };
 }
 
 /** The line that the subscription's requests wait in: by `max_per_second`, by back-pressure, or by both. */
@@ -140,18 +143,18 @@ function paceFor(
 ): RateLimit | undefined {
   const { pressure } = subscription;
   const isOn =
-    pressure !== undefined && isSwitchedOn(pressure, paceSwitchesOf({ queue, subscription }, settings));
-  if (!isOn) return rateLimitOf(subscription);
-  const attemptTimeoutMs = attemptTimeoutOf({ queue, subscription }, settings.attemptTimeoutMs);
-  return paceOf(subscription, ports.clock.now(), attemptTimeoutMs);
+    pressure !== undefined && isSwitchedOn(pressure, choosePaceSwitches({ queue, subscription }, settings));
+  if (!isOn) return computeRateLimit(subscription);
+  const attemptTimeoutMs = computeAttemptTimeout({ queue, subscription }, settings.attemptTimeoutMs);
+  return computePace(subscription, ports.clock.now(), attemptTimeoutMs);
 }
 
 /** Why a request must not be sent any more: subscription and message can expire while it waits for its slot. */
-export function expiryOf(
+export function findCancelReason(
   { subscription, stored: { message } }: RequestPlan,
   now: number,
 ): CancelReason | undefined {
-  return isExpired(message, now) ? 'message_expired' : absenceOf(subscription, now, message.id);
+  return isExpired(message, now) ? 'message_expired' : findAbsence(subscription, now, message.id);
 }
 
 function isExpired({ expiresAt }: Message, now: number): boolean {

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Attempt } from '../../shared/domain/delivery/attempt.ts';
 import {
-  pressureSignalOf,
+  toPressureSignal,
   ADD_EVERY_MS,
   countingStep,
   isOutdated,
@@ -17,7 +17,7 @@ import {
   type PressureChange,
 } from '../../shared/domain/subscription/pressure-changes.ts';
 import type { Pressure, Queue, Subscription } from '../../shared/domain/subscription/subscription.ts';
-import { isSwitchedOn, paceSwitchesOf } from '../../shared/domain/subscription/switches.ts';
+import { choosePaceSwitches, isSwitchedOn } from '../../shared/domain/subscription/switches.ts';
 import type { DeliverContext, PendingCounts } from './context.ts';
 import type { AttemptResult } from './send.ts';
 
@@ -36,13 +36,13 @@ export async function pressureChangeAfter(
   const { subscription, result } = recorded;
   const { pressure } = subscription;
   const now = context.ports.clock.now();
-  const switches = paceSwitchesOf(recorded, context.settings);
+  const switches = choosePaceSwitches(recorded, context.settings);
   if (pressure !== undefined && !isSwitchedOn(pressure, switches)) return endOfPressure(subscription, now);
-  const signal = pressureSignalOf(result.reply);
+  const signal = toPressureSignal(result.reply);
   const change = afterRequest(subscription, signal, switches, now);
   if (change !== 'count') return change;
   if (pressure === undefined || signal === undefined) return undefined;
-  const counts = countsOf(result.attempt, countedAs(signal, switches));
+  const counts = countAnswers(result.attempt, countedAs(signal, switches));
   // Counted from when all instances count. Before, one may use a cached subscription, and not know that it is to count.
   const elapsedMs = result.attempt.startedAt - pressure.at - context.settings.subscriptionCacheMs;
   const watched = { ...subscription, pressure };
@@ -51,7 +51,7 @@ export async function pressureChangeAfter(
   return window && afterWindow(watched, { ...window, elapsedMs }, switches, now);
 }
 
-function countsOf(
+function countAnswers(
   { by }: Pick<Attempt, 'by'>,
   { refused, down }: { refused: boolean; down: boolean },
 ): ReceiverCounts {

@@ -2,13 +2,13 @@ import type { DeliveryJob, WakeUp } from '../../shared/domain/delivery/job.ts';
 import {
   awaitPull,
   openForPull,
-  pullStepOf,
+  decidePullStep,
   retainedForPull,
   type ReceivedDelivery,
 } from '../../shared/domain/delivery/pull.ts';
 import type { Delivery } from '../../shared/domain/delivery/delivery.ts';
 import { policyOfRound } from '../../shared/domain/subscription/delivery-policy.ts';
-import { keepMessage, keptBody, readKept, recordOf } from '../../shared/steps/keep-message.ts';
+import { findRecord, keepMessage, keptBody, readKept } from '../../shared/steps/keep-message.ts';
 import { recordResult } from '../../shared/steps/record-received.ts';
 import { writeTime } from '../../shared/steps/retention.ts';
 import type { DeliverContext } from './context.ts';
@@ -30,7 +30,7 @@ export async function leaveToPull(
   const { ports } = context;
   const current = await openedOrCurrent(context, work);
   if (current === 'opened') return;
-  const step = pullStepOf(current, ports.clock.now());
+  const step = decidePullStep(current, ports.clock.now());
   switch (step.kind) {
     case 'none': {
       const { key, attempt } = work;
@@ -45,7 +45,7 @@ export async function leaveToPull(
       const { delivery, next } = step;
       const retained = retainedForPull(delivery, context.settings);
       if (delivery.retentionDays !== undefined)
-        await readKept(context, await recordOf(ports, delivery), retained);
+        await readKept(context, await findRecord(ports, delivery), retained);
       // A refusal needs no handling: a concurrent change decides what comes next.
       await ports.deliveries.write(awaitPull(delivery, next, writeTime(context, retained)));
       return;

@@ -1,12 +1,12 @@
-import { type Attempt, resultOf, withBoundedText } from '../../shared/domain/delivery/attempt.ts';
-import { outcomeOf, type Reply, type Sent } from '../../shared/domain/retry/outcome.ts';
+import { type Attempt, toAttemptResult, withBoundedText } from '../../shared/domain/delivery/attempt.ts';
+import { classifyReply, type Reply, type Sent } from '../../shared/domain/retry/outcome.ts';
 import type { WebhookRequest } from '../../shared/domain/delivery/webhook-request.ts';
 import type { Payload } from '../../shared/domain/message/payload.ts';
 import type { CompletedRetryPolicy } from '../../shared/domain/retry/policy.ts';
 import type { Auth, OAuth2Auth } from '../../shared/domain/subscription/auth.ts';
 import { isCredential, REDACTED } from '../../shared/domain/subscription/credential-headers.ts';
-import { authOf } from '../../shared/domain/subscription/destination.ts';
-import { attemptTimeoutOf, type Subscription } from '../../shared/domain/subscription/subscription.ts';
+import { findAuth } from '../../shared/domain/subscription/destination.ts';
+import { computeAttemptTimeout, type Subscription } from '../../shared/domain/subscription/subscription.ts';
 import { type ClientTls, RequestNotSentError } from '../../shared/ports/subscriber.ts';
 import { signedRequest } from '../../shared/steps/sign-request.ts';
 import type { DeliverContext, DeliverPorts } from './context.ts';
@@ -32,19 +32,19 @@ export async function send(context: DeliverContext, ready: ReadyRequest): Promis
   const { ports, settings } = context;
   const { payload, subscription } = ready;
   const startedAt = ports.clock.now();
-  const timeoutMs = attemptTimeoutOf(ready, settings.attemptTimeoutMs);
+  const timeoutMs = computeAttemptTimeout(ready, settings.attemptTimeoutMs);
   const sent =
     payload.kind === 'unrendered'
       ? payload
       : await postAuthorised(ports, posted(context, ready, payload, startedAt), timeoutMs);
   const reply = withoutSecrets(sent, credentialsIn(subscription));
   const durationMs = ports.clock.now() - startedAt;
-  const dueAt = dueAtOf(ready);
-  const decided = outcomeOf(reply, ready.policy.policy.retry_on_status);
+  const dueAt = computeDueAt(ready);
+  const decided = classifyReply(reply, ready.policy.policy.retry_on_status);
   // A rejection would be final, although the current credentials may be accepted.
   const isRetried = decided === 'rejected' && (await isAuthOutdated(ports, subscription, reply));
   const outcome = isRetried ? 'failed' : decided;
-  const attempt = attemptOf(ready, { startedAt, durationMs, outcome }, { reply, dueAt });
+  const attempt = buildAttempt(ready, { startedAt, durationMs, outcome }, { reply, dueAt });
   return { attempt, reply, dueAt };
 }
 
@@ -67,12 +67,12 @@ function credentialsIn({ options }: Subscription): string[] {
 }
 
 /** When the attempt was due: the policy's time, or the rate-limit slot if that is later. */
-function dueAtOf({ delivery, slotAt }: ReadyRequest): number | undefined {
+function computeDueAt({ delivery, slotAt }: ReadyRequest): number | undefined {
   const policyDueAt = delivery.next?.dueAt;
   return slotAt === undefined ? policyDueAt : Math.max(slotAt, policyDueAt ?? slotAt);
 }
 
-function attemptOf(
+function buildAttempt(
   { delivery, trigger }: ReadyRequest,
   made: Pick<Attempt, 'startedAt' | 'durationMs' | 'outcome'>,
   { dueAt, reply }: Omit<AttemptResult, 'attempt'>,
@@ -85,7 +85,7 @@ function attemptOf(
     ...(trigger === undefined ? {} : { by: trigger }),
     ...(next === undefined || dueAt === undefined ? {} : { dueAt }),
     ...made,
-    result: withBoundedText(resultOf(reply), attempts),
+    result: withBoundedText(toAttemptResult(reply), attempts),
     ...(lost > 0 ? { lost } : {}),
   };
 }
@@ -111,7 +111,7 @@ async function postAuthorised(
     case 'header':
     case 'basic':
     case 'mtls':
-      return postWith(ports, credentialsOf(auth), { auth, request }, timeoutMs);
+      return postWith(ports, buildCredentials(auth), { auth, request }, timeoutMs);
   }
 }
 
@@ -122,10 +122,10 @@ async function postWith(
   timeoutMs: number,
 ): Promise<Reply> {
   const authorised = { ...request, headers: { ...request.headers, ...headers } };
-  return withoutSecrets(await subscriber.post(authorised, timeoutMs, tlsOf(auth)), secrets);
+  return withoutSecrets(await subscriber.post(authorised, timeoutMs, buildTls(auth)), secrets);
 }
 
-function tlsOf(auth: Auth): { tls?: ClientTls } {
+function buildTls(auth: Auth): { tls?: ClientTls } {
   const { ca } = auth;
   if (ca === undefined && auth.type !== 'mtls') return {};
   const identity = auth.type === 'mtls' && { certificate: auth.certificate, privateKey: auth.private_key };
@@ -184,11 +184,11 @@ async function isAuthOutdated(
   { queue, id, destination }: Subscription,
   reply: Sent,
 ): Promise<boolean> {
-  const auth = authOf(destination);
+  const auth = findAuth(destination);
   // Some receivers refuse unknown credentials by 403.
   if (auth === undefined || !isRefused(reply, [UNAUTHORIZED, FORBIDDEN])) return false;
   const { subscription } = await subscriptions.find(queue, id, 'fresh');
-  const current = subscription && authOf(subscription.destination);
+  const current = subscription && findAuth(subscription.destination);
   return current !== undefined && current.at !== auth.at;
 }
 
@@ -199,7 +199,7 @@ function isRefused(reply: Sent, statuses: readonly number[]): boolean {
 /** `secrets`: what must not be shown if the subscriber sends it back. */
 type Credentials = { headers: Record<string, string>; secrets: readonly string[] };
 
-function credentialsOf(auth: Exclude<Auth, OAuth2Auth>): Credentials {
+function buildCredentials(auth: Exclude<Auth, OAuth2Auth>): Credentials {
   switch (auth.type) {
     case 'header':
       return { headers: { [auth.name.toLowerCase()]: auth.value }, secrets: [auth.value] };

@@ -1,13 +1,13 @@
 import type { Delivery, DeliveryKey } from '../../shared/domain/delivery/delivery.ts';
 import type { DeliveryJob } from '../../shared/domain/delivery/job.ts';
 import { awaitSlot, openWaiting, type PlaceInLine } from '../../shared/domain/delivery/place-in-line.ts';
-import { errorOf } from '../../shared/domain/errors.ts';
+import { toError } from '../../shared/domain/errors.ts';
 import { bodyBytes, MAX_BODY_ON_RECORD } from '../../shared/domain/message/body.ts';
 import { planWakeUp, thresholdFor } from '../../shared/domain/delivery/wake-up-plan.ts';
 import {
   SLOT_LEAD_MS,
-  slotStateOf,
-  waitingReasonOf,
+  classifySlot,
+  toWaitingReason,
   type RateLimit,
   type Slot,
   spreadOut,
@@ -50,7 +50,7 @@ export async function waitForSlot(
       return undefined;
     }
     const waits = await sleepUntil(slot.at, clock);
-    if (slotStateOf(slot, limit, clock.now()) === 'good')
+    if (classifySlot(slot, limit, clock.now()) === 'good')
       return { slotAt: waits ? slot.at : missedSlot(slot, held) };
   }
   await waitOnRecord(context, held, { at: clock.now() + WAIT_AFTER_SLOW_CALLS_MS });
@@ -77,7 +77,7 @@ async function validOrNew(
   limit: RateLimit,
   slot: Slot | undefined,
 ): Promise<Slot> {
-  return slot !== undefined && slotStateOf(slot, limit, context.ports.clock.now()) !== 'none'
+  return slot !== undefined && classifySlot(slot, limit, context.ports.clock.now()) !== 'none'
     ? slot
     : reserve(context, delivery.key, limit, { until: stored.message.expiresAt });
 }
@@ -96,7 +96,7 @@ async function reserve(
   try {
     return spreadOut(await rateLimits.reserve(key, limit, wanted), key.messageId);
   } catch (cause) {
-    journal.note({ fact: 'slot_not_reserved', key, error: errorOf(cause) });
+    journal.note({ fact: 'slot_not_reserved', key, error: toError(cause) });
     return { at: clock.now() + WAIT_AFTER_FAULT_MS };
   }
 }
@@ -106,7 +106,7 @@ function isWorthWaiting(context: DeliverContext, held: LeasedDelivery, { at }: S
   const waitMs = Math.max(0, at - now);
   return (
     // If the retry queue lags, a wake-up would come after the slot: this invocation waits longer instead.
-    waitMs <= MAX_WAIT_MS + lagOf(held.delivery, now) && hasTimeForRequest(context, held, waitMs)
+    waitMs <= MAX_WAIT_MS + computeLag(held.delivery, now) && hasTimeForRequest(context, held, waitMs)
   );
 }
 
@@ -114,7 +114,7 @@ function isWorthWaiting(context: DeliverContext, held: LeasedDelivery, { at }: S
  * How late the wake-up for a slot came. If the queue lags, a backlog would miss one slot after another, so the next
  * wake-up is scheduled earlier by this much. If the lag is over, it comes early and the delivery waits once more.
  */
-function lagOf({ slot, next }: Pick<Delivery, 'slot' | 'next'>, now: number): number {
+function computeLag({ slot, next }: Pick<Delivery, 'slot' | 'next'>, now: number): number {
   return slot === undefined || next === undefined ? 0 : Math.min(MAX_LAG_MS, Math.max(0, now - next.dueAt));
 }
 
@@ -195,7 +195,7 @@ function placeAt(
 ): PlaceInLine {
   const now = ports.clock.now();
   const { attempts, next } = delivery;
-  const dueAt = Math.max(now, next?.dueAt ?? now, slot.at - SLOT_LEAD_MS - lagOf(delivery, now));
+  const dueAt = Math.max(now, next?.dueAt ?? now, slot.at - SLOT_LEAD_MS - computeLag(delivery, now));
   const { by } = planWakeUp(dueAt, now, thresholdFor(slot, settings.schedulerThresholdSeconds));
   return { slot, next: { number: attempts.length + 1, phase: next?.phase ?? 'initial', dueAt, by } };
 }
@@ -207,7 +207,7 @@ async function wakeForSlot(
 ): Promise<void> {
   const { key } = waiting;
   const { at: slotAt } = slot;
-  const reason = waitingReasonOf(slot);
+  const reason = toWaitingReason(slot);
   context.ports.journal.note({ fact: 'slot_awaited', key, attempt: next.number, slotAt, reason });
   await scheduleNext(context, waiting);
 }

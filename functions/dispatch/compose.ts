@@ -20,7 +20,7 @@ export function composeDispatch(source?: Source, access: AwsAccess = {}) {
   const aws = composeAws('dispatch', environment, access);
   const { deadline, journal, sqs } = aws;
   const queues: readonly ConsumedQueue[] = [{ name: 'ingress', url: environment.ingressQueueUrl }];
-  const context = dispatchContextOf(environment, aws);
+  const context = createDispatchContext(environment, aws);
   return {
     journal,
     deadline,
@@ -42,7 +42,7 @@ export function composeDispatch(source?: Source, access: AwsAccess = {}) {
 const PAGE_MS = 15_000;
 
 /** The adapter of each port, and the settings converted to the units the steps use. */
-function dispatchContextOf(
+function createDispatchContext(
   environment: Environment<'dispatch'>,
   { deadline, invocation, dynamo, sqs, pacing, ports, settings }: Aws,
 ): IngressContext {

@@ -1,7 +1,7 @@
 import type { RetainedMessages, DeadLetterReason } from '../../shared/domain/message/vocabulary.ts';
 import {
   matchSubscriptions,
-  matchContentOf,
+  toMatchContent,
   listedAt,
   type AcceptanceTimes,
   type MatchResult,
@@ -11,10 +11,10 @@ import {
   MAX_BODY_IN_JOB,
   MAX_BODY_ON_RECORD,
   type BodyLocation,
-  payloadKeyOf,
+  toPayloadKey,
 } from '../../shared/domain/message/body.ts';
 import type { Message, MessageKey } from '../../shared/domain/message/message.ts';
-import { retainedFor, retentionOf } from '../../shared/domain/retention.ts';
+import { computeRetention, retainedFor } from '../../shared/domain/retention.ts';
 import { acceptedVersion, withAcceptedVersion } from '../../shared/domain/message/version.ts';
 import { DAY_MS } from '../../shared/domain/duration.ts';
 import type { Fact, Journal } from '../../shared/ports/journal.ts';
@@ -99,7 +99,7 @@ async function accept(
 ): Promise<void> {
   const { ports } = context;
   const { message, body } = copy;
-  const content = matchContentOf(message);
+  const content = toMatchContent(message);
   const acceptance = {
     acceptedAt: ports.clock.now(),
     listedAt: listedAt(page.readAt, page.subscriptions),
@@ -113,7 +113,7 @@ async function accept(
     timing.sentAt,
   );
   // The message was erased after its first copy: remove what this copy stored.
-  if (record.erasedAt !== undefined) await ports.payloads.remove(payloadKeyOf(message));
+  if (record.erasedAt !== undefined) await ports.payloads.remove(toPayloadKey(message));
   if (kind === 'duplicate') {
     await handleRepeat(context, record, { copy, page, timing });
     return;
@@ -135,7 +135,7 @@ async function handleRepeat(
     noteAccepted(journal, record, { matched: 0, duplicate: true, ...resent });
     return;
   }
-  const sent = { content: matchContentOf(resent.message), body: resent.body, timing };
+  const sent = { content: toMatchContent(resent.message), body: resent.body, timing };
   const last = await readLastPart(context, record, sent, page);
   noteAccepted(journal, record, { matched: last.match.matching.length, duplicate: true });
   const current = await resendLastPart(context, record, sent, last);
@@ -156,7 +156,7 @@ async function resolveRepeat(
 ): Promise<{ differs: true } | { late: true } | Pick<ReceivedCopy, 'message' | 'body'>> {
   const { acceptedAt, accepted } = record;
   if (accepted !== undefined && accepted.digest !== copy.version) return { differs: true };
-  const forgottenAt = acceptedAt + retentionOf(record, settings);
+  const forgottenAt = acceptedAt + computeRetention(record, settings);
   if (ports.clock.now() >= forgottenAt - JOB_MARGIN_MS) return { late: true };
   return acceptedCopy(ports.payloads, record, copy);
 }

@@ -1,7 +1,7 @@
 import {
   type DataReference,
+  findSource,
   type PayloadSource,
-  sourceOf,
 } from '../../shared/domain/message/data-reference.ts';
 import type { MessageHead } from '../../shared/domain/message/message.ts';
 import type { Payloads, ReadDataResult, ReferencedData } from '../../shared/ports/bodies.ts';
@@ -73,7 +73,7 @@ async function fetchData(
   { queue, id, version }: Pick<MessageHead, 'queue' | 'id'> & { version: string },
   reference: DataReference,
 ): Promise<ReadDataResult> {
-  const source = sourceOf(reference, settings.payloadSources);
+  const source = findSource(reference, settings.payloadSources);
   if (source === undefined) return { ok: false, reason: 'data_ref_forbidden' };
   const read = await ports.referencedData.read(reference, source.owner);
   if (read.ok) return read;

@@ -2,9 +2,9 @@ import {
   bucketIn,
   type Buckets,
   bucketsFor,
-  chunkOf,
   chunksFor,
   endOfBuckets,
+  hashToChunk,
   type Part,
 } from '../../shared/domain/delivery/fan-out.ts';
 import type { ChunkJob, DeliveryJob, FirstJob } from '../../shared/domain/delivery/job.ts';
@@ -91,7 +91,7 @@ export async function readLastPart(
   firstPage?: SubscriptionPage,
 ): Promise<LastPart> {
   const { key, acceptedAt, parts, lastSubscriptionId } = record;
-  const part = lastPartOf(record);
+  const part = findLastPart(record);
   const fresh = await ports.subscriptions.page(key.queue, 'fresh', part.after);
   const page = fresh ?? (parts === undefined ? firstPage : undefined) ?? { subscriptions: [] };
   const within = page.subscriptions.filter(
@@ -172,7 +172,7 @@ function bucketsForNextPart(
   matching: MatchResult['matching'],
   firstAttemptsPerJob: number,
 ): Buckets & Pick<MessageRecord, 'unchunked'> {
-  if (matching.length === 0) return bucketsOf(lastPartOf(record));
+  if (matching.length === 0) return pickBuckets(findLastPart(record));
   const firstBucket = record.matched === 0 ? (record.firstBucket ?? 0) : endOfBuckets(record);
   const buckets = bucketsFor(matching.length);
   const chunks = divideIntoChunks(matching, buckets, firstAttemptsPerJob, record.unchunked?.length);
@@ -214,11 +214,11 @@ export async function resendLastPart(
   return resendLastPart(context, current, sent, await readLastPart(context, current, sent));
 }
 
-function lastPartOf(record: MessageRecord): Part {
-  return record.parts?.at(-1) ?? { ...bucketsOf(record), listedAt: record.listedAt };
+function findLastPart(record: MessageRecord): Part {
+  return record.parts?.at(-1) ?? { ...pickBuckets(record), listedAt: record.listedAt };
 }
 
-function bucketsOf({ firstBucket = 0, buckets, chunks }: Buckets): Buckets {
+function pickBuckets({ firstBucket = 0, buckets, chunks }: Buckets): Buckets {
   return { firstBucket, buckets, ...(chunks === undefined ? {} : { chunks }) };
 }
 
@@ -295,7 +295,7 @@ export function firstJobsFor(
   const isUnchunked = new Set(unchunked);
   const placed = Map.groupBy(
     subscriptionIds.filter((id) => !isUnchunked.has(id)),
-    (id) => bucketIn(placement, id) * chunks + chunkOf(id, chunks),
+    (id) => bucketIn(placement, id) * chunks + hashToChunk(id, chunks),
   );
   const chunkJobs = [...placed].map(([place, members]): ChunkJob => {
     const at = { ...key, bucket: Math.floor(place / chunks), chunk: place % chunks };

@@ -65,7 +65,7 @@ async function cancelPage(
   operation: CancellationOperation,
   remaining: TimeLeft,
 ): Promise<CancellationOperation | undefined> {
-  const page = await pageOf(context, operation);
+  const page = await readPage(context, operation);
   const keys = page.items.flatMap(({ key, status }) => (isOpenStatus(status) ? [key] : []));
   const { results, failed, rest } = await processItems(keys, remaining, (key) =>
     cancelOne(context, operation, key),
@@ -80,7 +80,7 @@ async function cancelPage(
   return undefined;
 }
 
-function pageOf(
+function readPage(
   { ports }: OperateContext,
   { queue, subscriptionId, deletedAt, cursor }: CancellationOperation,
 ): Promise<Page<ListedDelivery>> {

@@ -26,7 +26,7 @@ export function composeOperate(source?: Source, access: AwsAccess = {}) {
   const aws = composeAws('operate', environment, access);
   const { deadline, journal, sqs } = aws;
   const queues: readonly ConsumedQueue[] = [{ name: 'operation', url: environment.operationQueueUrl }];
-  const context: OperateRecordContext = { ports: portsOf(environment, aws), settings: aws.settings };
+  const context: OperateRecordContext = { ports: createPorts(environment, aws), settings: aws.settings };
   return {
     journal,
     deadline,
@@ -43,7 +43,7 @@ export function composeOperate(source?: Source, access: AwsAccess = {}) {
 }
 
 /** The adapter of each port. */
-function portsOf(
+function createPorts(
   environment: Environment<'operate'>,
   { deadline, invocation, dynamo, sqs, pacing, ports }: Aws,
 ): OperateRecordContext['ports'] {

@@ -1,5 +1,5 @@
 import type { DeliveryKey } from '../../shared/domain/delivery/delivery.ts';
-import { errorOf } from '../../shared/domain/errors.ts';
+import { toError } from '../../shared/domain/errors.ts';
 import type { Operation } from '../../shared/domain/recovery/operation.ts';
 import type { DeliveryListings, Recoveries } from '../../shared/ports/deliveries.ts';
 import type { Operations } from '../../shared/ports/queues.ts';
@@ -76,7 +76,7 @@ export function noteFailed(
   key: DeliveryKey,
   error: unknown,
 ): void {
-  ports.journal.note({ fact: 'operation_failed_for', operation, key, error: errorOf(error) });
+  ports.journal.note({ fact: 'operation_failed_for', operation, key, error: toError(error) });
 }
 
 /** Sends the rest of an operation in a new message, so that it does not count as a failed receive. */

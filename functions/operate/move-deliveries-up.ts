@@ -2,9 +2,9 @@ import { type Delivery } from '../../shared/domain/delivery/delivery.ts';
 import { isOpenStatus } from '../../shared/domain/delivery/vocabulary.ts';
 import { MAX_LEASE_MS } from '../../shared/domain/retry/attempt-duration.ts';
 import type { MovingUpOperation } from '../../shared/domain/recovery/operation.ts';
-import { paceOf } from '../../shared/domain/subscription/back-pressure.ts';
+import { computePace } from '../../shared/domain/subscription/back-pressure.ts';
 import { isFromLowerLimit } from '../../shared/domain/subscription/rate-limit.ts';
-import { absenceOf, type Subscription } from '../../shared/domain/subscription/subscription.ts';
+import { findAbsence, type Subscription } from '../../shared/domain/subscription/subscription.ts';
 import { isWaiting, moveUpWaiting } from '../../shared/steps/move-up.ts';
 import {
   continueLater,
@@ -40,7 +40,7 @@ async function movePage(
   const subscription = await presentSubscription(context, operation);
   // Deliveries of a deleted or disabled subscription are cancelled when they are due.
   if (subscription === undefined) return undefined;
-  const limit = paceOf(subscription, context.ports.clock.now());
+  const limit = computePace(subscription, context.ports.clock.now());
   const { deliveries, marker } = await openDeliveries(context, operation);
   const waiting = deliveries.filter(isWaiting).filter(({ slot }) => isFromLowerLimit(slot, limit));
   // Sorted by current slot, which keeps their order.
@@ -64,7 +64,7 @@ async function presentSubscription(
   { queue, subscriptionId }: MovingUpOperation,
 ): Promise<Subscription | undefined> {
   const { subscription } = await ports.subscriptions.find(queue, subscriptionId, 'fresh');
-  return absenceOf(subscription, ports.clock.now()) === undefined ? subscription : undefined;
+  return findAbsence(subscription, ports.clock.now()) === undefined ? subscription : undefined;
 }
 
 async function openDeliveries(

@@ -145,7 +145,7 @@ async function handleBatch(context: OperateContext, recovery: Recovery, remainin
     recoverDelivery(context, recovery, delivery),
   );
   const faults = [
-    ...unreadable.map(({ key, error }) => faultOf(context, key, error)),
+    ...unreadable.map(({ key, error }) => deferFailed(context, key, error)),
     ...failed.map(({ item, error }) => resultOfFailed(context, recovery, item, error)),
   ];
   const left = [...rest.map(({ key }) => key), ...recovery.batch.slice(CONCURRENCY)];
@@ -159,13 +159,13 @@ function resultOfFailed(
   { key, recoveries }: Delivery,
   error: unknown,
 ): RecoveryResult {
-  const fault = faultOf(context, key, error);
+  const fault = deferFailed(context, key, error);
   const isLeftToReconcile = recovery.looks >= MAX_RECHECKS && recoveries.includes(recovery.id);
   return isLeftToReconcile ? { kind: 'reopened' } : fault;
 }
 
 /** Defers a failed delivery, because a service outage ends. After the last recheck it is skipped. */
-function faultOf(context: OperateContext, key: DeliveryKey, error: unknown): RecoveryResult {
+function deferFailed(context: OperateContext, key: DeliveryKey, error: unknown): RecoveryResult {
   noteFailed(context, 'recovery', key, error);
   return { kind: 'deferred', why: 'fault', key };
 }

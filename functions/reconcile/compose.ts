@@ -2,7 +2,7 @@ import type { AwsAccess } from '../../shared/adapters/aws/client-options.ts';
 import { dynamoClient } from '../../shared/adapters/dynamodb/client.ts';
 import { dynamoDeliveries } from '../../shared/adapters/dynamodb/deliveries.ts';
 import { dynamoPullSubscriptions } from '../../shared/adapters/dynamodb/subscription-registry.ts';
-import { invocationDeadline, pacingOf } from '../../shared/adapters/lambda/invocation-deadline.ts';
+import { createPacing, invocationDeadline } from '../../shared/adapters/lambda/invocation-deadline.ts';
 import { powertoolsJournal } from '../../shared/adapters/log/journal.ts';
 import { sqsClient } from '../../shared/adapters/sqs/client.ts';
 import { sqsWakeUps } from '../../shared/adapters/sqs/queues.ts';
@@ -30,7 +30,7 @@ export function composeReconcile(source?: Source, access: AwsAccess = {}) {
       journal,
       deliveries: dynamoDeliveries(dynamo, environment.deliveriesTable),
       pullSubscriptions: dynamoPullSubscriptions(dynamo, environment.subscriptionsTable),
-      wakeUps: sqsWakeUps({ ...pacingOf(deadline), sqs, queueUrl: environment.retryQueueUrl }),
+      wakeUps: sqsWakeUps({ ...createPacing(deadline), sqs, queueUrl: environment.retryQueueUrl }),
     },
     settings: {
       overdueAfterMs: environment.overdueAfterSeconds * 1000,

@@ -1,4 +1,4 @@
-import { bucketOf } from '../../shared/domain/delivery/fan-out.ts';
+import { hashToBucket } from '../../shared/domain/delivery/fan-out.ts';
 import { cancelWaiting, longestWaitMs } from '../../shared/domain/delivery/pull.ts';
 import { MINUTE_MS } from '../../shared/domain/duration.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
@@ -32,14 +32,14 @@ export async function endLongWaits(context: EndWaitsContext, remainingMs: () => 
   const part = Math.floor(clock.now() / MINUTE_MS) % PARTS;
   let page = await pullSubscriptions.after();
   while (page.length > 0) {
-    for (const subscription of page.filter((one) => bucketOf(one.subscriptionId, PARTS) === part))
-      if (!(await endWaitsOf(context, subscription, remainingMs))) return;
+    for (const subscription of page.filter((one) => hashToBucket(one.subscriptionId, PARTS) === part))
+      if (!(await endSubscriptionWaits(context, subscription, remainingMs))) return;
     page = await pullSubscriptions.after(page.at(-1));
   }
 }
 
 /** False: the time is up. */
-async function endWaitsOf(
+async function endSubscriptionWaits(
   { ports, settings }: EndWaitsContext,
   subscription: PullSubscription,
   remainingMs: () => number,

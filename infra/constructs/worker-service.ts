@@ -21,7 +21,7 @@ import { SettingsError } from '../settings.ts';
 import { acknowledgeWildcard } from './findings.ts';
 import { acknowledge } from './newer-cdk.ts';
 import type { Pipeline } from './pipeline.ts';
-import { removalOf } from './state/protection.ts';
+import { chooseRemovalPolicy } from './state/protection.ts';
 import { workerVariables } from './workers.ts';
 
 export interface WorkerServiceProps {
@@ -85,7 +85,7 @@ export class WorkerService extends Construct {
     this.cluster = props.cluster ?? clusterIn(this, vpc);
     this.logGroup = new LogGroup(this, 'LogGroup', {
       retention: settings.logRetentionDays,
-      removalPolicy: removalOf(settings.local),
+      removalPolicy: chooseRemovalPolicy(settings.local),
     });
     const taskDefinition = taskIn(this, completed, this.logGroup);
     this.taskRole = taskDefinition.taskRole;
@@ -122,18 +122,18 @@ function completedProps({
   const { pipeline, image } = props;
   const completed = {
     ...{ pipeline, image, steps, options, cpu, memoryLimitMiB, minCount, maxCount, vpcSubnets },
-    vpc: vpcOf(props),
-    shutdownSeconds: shutdownSecondsOf(props),
+    vpc: chooseVpc(props),
+    shutdownSeconds: computeShutdownSeconds(props),
   };
   refuseInvalid(completed);
   return completed;
 }
 
-function shutdownSecondsOf({ pipeline, shutdownTime }: WorkerServiceProps): number {
+function computeShutdownSeconds({ pipeline, shutdownTime }: WorkerServiceProps): number {
   return shutdownTime?.toSeconds() ?? pipeline.state.settings.attemptTimeoutSeconds + ENDING_SECONDS;
 }
 
-function vpcOf({ pipeline, cluster, vpc }: WorkerServiceProps): IVpc {
+function chooseVpc({ pipeline, cluster, vpc }: WorkerServiceProps): IVpc {
   if (cluster !== undefined && vpc !== undefined)
     throw new SettingsError(['vpc cannot be combined with cluster, which has one']);
   const chosen = cluster?.vpc ?? vpc ?? pipeline.state.staticAddresses?.vpc;
@@ -227,7 +227,7 @@ export function scaleOnLateness(
   { pipeline, steps, minCount, maxCount }: CompletedProps,
 ): void {
   const scaling = service.autoScaleTaskCount({ minCapacity: minCount, maxCapacity: maxCount });
-  const metric = latenessOf(pipeline, steps);
+  const metric = buildLateness(pipeline, steps);
   if (metric === undefined) return;
   scaling.scaleOnMetric('Lateness', {
     metric,
@@ -246,7 +246,10 @@ export function scaleOnLateness(
  * A queue where nothing waits is on time: its oldest message is in work, or was delayed until now. Retries are planned
  * to wait in their queue for up to `schedulerThreshold`.
  */
-function latenessOf({ queues, state }: Pipeline, steps: readonly WorkerStep[]): MathExpression | undefined {
+function buildLateness(
+  { queues, state }: Pipeline,
+  steps: readonly WorkerStep[],
+): MathExpression | undefined {
   const late = [
     ...(steps.includes('dispatch') ? [{ name: 'Ingress', queue: queues.ingress, planned: 0 }] : []),
     ...(steps.includes('deliver')

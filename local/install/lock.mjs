@@ -66,14 +66,14 @@ function holderIn(file) {
  * @param {Holder} holder
  */
 function isPosthasteProcess({ pid }) {
-  return /(start|prepare)\.mjs|posthaste(\.mjs|\.ts)? start/.test(commandOf(pid) ?? '');
+  return /(start|prepare)\.mjs|posthaste(\.mjs|\.ts)? start/.test(readCommand(pid) ?? '');
 }
 
 /**
  * @param {number} pid
  * @returns {string | undefined} undefined when there is no such process
  */
-function commandOf(pid) {
+function readCommand(pid) {
   try {
     return process.platform === 'linux'
       ? readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ')

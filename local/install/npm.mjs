@@ -102,7 +102,7 @@ const cdkFolder = join(localFolder, 'cdk');
  */
 export function cdkProgram() {
   for (const folder of [process.cwd(), projectRoot, cdkFolder]) {
-    const manifest = manifestOf('aws-cdk', folder);
+    const manifest = findManifest('aws-cdk', folder);
     if (manifest !== undefined) return join(dirname(manifest), 'bin/cdk');
   }
   return undefined;
@@ -118,14 +118,14 @@ export function cdkLibraryOptions() {
 
 /** npm installs it there with an app, but not for an empty folder. */
 function isCdkLibraryBeside() {
-  return manifestOf('aws-cdk-lib', projectRoot) !== undefined;
+  return findManifest('aws-cdk-lib', projectRoot) !== undefined;
 }
 
 /**
  * @param {string} name of a package
  * @param {string} folder
  */
-function manifestOf(name, folder) {
+function findManifest(name, folder) {
   try {
     return createRequire(join(folder, 'package.json')).resolve(`${name}/package.json`);
   } catch {
@@ -143,7 +143,7 @@ export async function installCdk(signal) {
   // npm writes its record last, so an interrupted installation has none.
   if (!existsSync(join(cdkFolder, 'node_modules', '.package-lock.json')))
     rmSync(cdkFolder, { recursive: true, force: true });
-  const isLibraryFound = isCdkLibraryBeside() || manifestOf('aws-cdk-lib', cdkFolder) !== undefined;
+  const isLibraryFound = isCdkLibraryBeside() || findManifest('aws-cdk-lib', cdkFolder) !== undefined;
   if (cdkProgram() !== undefined && isLibraryFound) return;
   const packages = { ...CDK_COMMAND, ...(isCdkLibraryBeside() ? {} : CDK_LIBRARY) };
   const names = Object.entries(packages).map(([name, range]) => `${name}@${range}`);

@@ -57,7 +57,7 @@ export async function pipInstall(packages, signal) {
  */
 export function arePipPackagesReady(folder, packages, python) {
   const stamp = join(folder, STAMP);
-  return existsSync(stamp) && readFileSync(stamp, 'utf8') === fingerprintOf(packages, python);
+  return existsSync(stamp) && readFileSync(stamp, 'utf8') === computeFingerprint(packages, python);
 }
 
 /**
@@ -66,7 +66,7 @@ export function arePipPackagesReady(folder, packages, python) {
  * @param {PipPackages} packages
  * @param {Python} python
  */
-function fingerprintOf({ requirements, constraints }, { version }) {
+function computeFingerprint({ requirements, constraints }, { version }) {
   const hash = createHash('sha256').update(version);
   for (const list of [requirements, constraints]) if (list !== undefined) hash.update(readFileSync(list));
   return hash.digest('hex');
@@ -94,7 +94,7 @@ export async function pipInstallWith(python, packages, folder, signal) {
       signal,
       failure: `pip could not install ${names}. Check that the package index is reachable.`,
     });
-    writeFileSync(join(partial, STAMP), fingerprintOf(packages, python));
+    writeFileSync(join(partial, STAMP), computeFingerprint(packages, python));
     rmSync(folder, { recursive: true, force: true });
     renameSync(partial, folder);
   } finally {

@@ -77,7 +77,9 @@ export async function runToSuccess(program, args, { failure, missing = failure, 
     throw isCode(cause, 'ENOENT') ? new Problem(missing, { cause }) : cause;
   });
   if (code !== 0)
-    throw new Problem(`${failure} The end of its output (full log: ${options.log}):\n${tailOf(options.log)}`);
+    throw new Problem(
+      `${failure} The end of its output (full log: ${options.log}):\n${readTail(options.log)}`,
+    );
 }
 
 /**
@@ -105,7 +107,7 @@ function isCode(error, code) {
  *
  * @param {string} log
  */
-export function tailOf(log) {
+export function readTail(log) {
   const lines = stripVTControlCharacters(readFileSync(log, 'utf8')).trimEnd().split('\n');
   return lines
     .slice(-TAIL_LINES)

@@ -98,7 +98,7 @@ const CHARACTER = 2;
  * Estimated heap size in bytes of a value that was parsed from JSON, rather too high than too low. Iterative,
  * because user data may be nested deeper than the stack allows.
  */
-export function heapBytesOf(value: unknown): number {
+export function estimateHeapBytes(value: unknown): number {
   const open = [value];
   let bytes = 0;
   while (open.length > 0) {

@@ -43,14 +43,14 @@ export function readEnvironment(name: FunctionName, source: Source = process.env
     const text = source[row.variable];
     // `jitless`: each value is parsed once, so compiling a parser would take longer than it saves.
     const parsed = (row.read ?? row.rule).safeParse(text, { jitless: true });
-    if (!parsed.success) problems.push(...problemsOf(row.variable, text, parsed.error));
+    if (!parsed.success) problems.push(...describeProblems(row.variable, text, parsed.error));
     return [key, parsed.data];
   });
   if (problems.length > 0) throw new EnvironmentError(problems);
   return Object.fromEntries(values);
 }
 
-function problemsOf(variable: string, text: string | undefined, { issues }: z.ZodError): string[] {
+function describeProblems(variable: string, text: string | undefined, { issues }: z.ZodError): string[] {
   if (text === undefined) return [`${variable} is missing`];
   if (text === '') return [`${variable} is empty`];
   return issues.map(({ path, message }) => `${[variable, ...path].join('.')} ${message}`);

@@ -34,16 +34,16 @@ export const secretRoutes = [
 /** API Gateway's route for all other requests, which it authorizes. */
 export const DEFAULT_ROUTE = '$default';
 
-function patternOf(path: string): RegExp {
+function toPattern(path: string): RegExp {
   return new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`);
 }
 
-const patterns = openRoutes.map(({ path }) => patternOf(path));
+const patterns = openRoutes.map(({ path }) => toPattern(path));
 
 /** Patterns of the paths of the routes that have a name, by their keys (`POST /v2/credentials/{queue}`). */
 const patternByKey = new Map(
   [...openRoutes, ...secretRoutes].flatMap(({ path, methods }) =>
-    methods.map((method): [string, RegExp] => [`${method} ${path}`, patternOf(path)]),
+    methods.map((method): [string, RegExp] => [`${method} ${path}`, toPattern(path)]),
   ),
 );
 

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { everyFunction, type FunctionName, type Variable, valueOf } from './rules.ts';
+import { everyFunction, type FunctionName, type Variable, parseValue } from './rules.ts';
 import { functionSettings } from './settings.ts';
 
 const text = z.string().min(1);
@@ -46,14 +46,14 @@ const resources = {
   /** URLs of all SQS queues of the deployment, by their names in the API's health report. */
   queueUrls: {
     variable: 'QUEUE_URLS',
-    rule: z.preprocess(valueOf, z.record(z.string(), url)),
+    rule: z.preprocess(parseValue, z.record(z.string(), url)),
     functions: ['api'],
   },
   /** The setting `payloadSources`, with the account that must own each bucket. */
   payloadSources: {
     variable: 'PAYLOAD_SOURCES',
     rule: z.preprocess(
-      valueOf,
+      parseValue,
       z.array(
         z.object({
           bucket: z.string().min(1),
@@ -71,7 +71,7 @@ export const variableRows = { ...functionSettings, ...resources };
 
 type Rows = typeof variableRows;
 
-export const variables = namesOf(variableRows);
+export const variables = listVariables(variableRows);
 
 /** The resource variables of a function. */
 export type ResourcesOf<F extends FunctionName> = {
@@ -89,7 +89,7 @@ export type VariableValues<F extends FunctionName> = {
   [K in keyof Rows as F extends Rows[K]['functions'][number] ? K : never]: Read<Rows[K]>;
 };
 
-function namesOf<K extends string>(rows: Readonly<Record<K, Variable>>): Readonly<Record<K, string>>;
-function namesOf(rows: Readonly<Record<string, Variable>>): Readonly<Record<string, string>> {
+function listVariables<K extends string>(rows: Readonly<Record<K, Variable>>): Readonly<Record<K, string>>;
+function listVariables(rows: Readonly<Record<string, Variable>>): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(rows).map(([key, { variable }]) => [key, variable]));
 }

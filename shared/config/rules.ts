@@ -44,7 +44,7 @@ export type Variable = {
  * Parses text as JSON, because `-c key=value` and the environment contain text where cdk.json contains values. Text
  * that is not JSON stays text.
  */
-export function valueOf(given: unknown): unknown {
+export function parseValue(given: unknown): unknown {
   if (typeof given !== 'string') return given;
   try {
     return JSON.parse(given);
@@ -54,21 +54,21 @@ export function valueOf(given: unknown): unknown {
 }
 
 /** A list from JSON or comma-separated text. */
-function listOf(given: unknown): unknown {
-  const value = valueOf(given);
+function parseList(given: unknown): unknown {
+  const value = parseValue(given);
   return typeof value === 'string' ? value.split(',').map((part) => part.trim()) : value;
 }
 
 export function wholeNumber(unit: string, from: number, to: number) {
   const text = `a whole number of ${unit} from ${from} to ${to}`;
   const error = `must be ${text}`;
-  return z.preprocess(valueOf, z.int(error).min(from, error).max(to, error)).describe(text);
+  return z.preprocess(parseValue, z.int(error).min(from, error).max(to, error)).describe(text);
 }
 
 export function numberBetween(from: number, to: number) {
   const text = `a number from ${from} to ${to}`;
   const error = `must be ${text}`;
-  return z.preprocess(valueOf, z.number(error).min(from, error).max(to, error)).describe(text);
+  return z.preprocess(parseValue, z.number(error).min(from, error).max(to, error)).describe(text);
 }
 
 export function oneOf<const T extends string>(...words: readonly T[]) {
@@ -78,11 +78,11 @@ export function oneOf<const T extends string>(...words: readonly T[]) {
 }
 
 export function flag() {
-  return z.preprocess(valueOf, BOOLEAN).describe(BOOLEAN_TEXT);
+  return z.preprocess(parseValue, BOOLEAN).describe(BOOLEAN_TEXT);
 }
 
 export function optionalFlag() {
-  return z.preprocess(valueOf, BOOLEAN.optional()).describe(BOOLEAN_TEXT);
+  return z.preprocess(parseValue, BOOLEAN.optional()).describe(BOOLEAN_TEXT);
 }
 
 const BOOLEAN = z.boolean('must be true or false');
@@ -98,16 +98,16 @@ export function matching(form: RegExp | ((given: string) => boolean), text: stri
 /** A rule for a list of items, as JSON or comma-separated. */
 export function listOfEach<T extends z.ZodType>(item: T, text: string, { most = 100, least = 0 } = {}) {
   const error = `must be ${text}`;
-  return z.preprocess(listOf, z.array(item, error).min(least, error).max(most, error)).describe(text);
+  return z.preprocess(parseList, z.array(item, error).min(least, error).max(most, error)).describe(text);
 }
 
 /** A policy that infra has completed, as functions read it. */
 export const completedPolicy = z
-  .preprocess(valueOf, z.record(z.string(), z.unknown(), 'must be a JSON object'))
+  .preprocess(parseValue, z.record(z.string(), z.unknown(), 'must be a JSON object'))
   .pipe(completePolicySchema);
 
 export const policyOrPreset = z
-  .preprocess(valueOf, z.unknown())
+  .preprocess(parseValue, z.unknown())
   .transform((given, context) => {
     const parsed = parseDefaultRetryPolicy(given);
     if (parsed.ok) return parsed.policy;
@@ -120,13 +120,13 @@ export const policyOrPreset = z
   .describe('a [retry policy](retry-policy.md), JSON, or a [preset](retry-policy.md#presets)');
 
 /** A single port may be a number. */
-function portsOf(given: unknown): unknown {
-  return [listOf(given)].flat().map((port: unknown) => (typeof port === 'number' ? String(port) : port));
+function parsePorts(given: unknown): unknown {
+  return [parseList(given)].flat().map((port: unknown) => (typeof port === 'number' ? String(port) : port));
 }
 
 export const ports = z
   .preprocess(
-    portsOf,
+    parsePorts,
     z
       .array(matching((text) => parsePortRange(text) !== undefined, 'a port, or a range such as 8000-9000'))
       .max(20, 'must be at most 20 ports and ranges'),
@@ -149,7 +149,7 @@ const scope = matching(/^[\x21\x23-\x5b\x5d-\x7e]{1,100}$/, 'a scope (RFC 6749 Â
 
 export const tokenScopes = z
   .preprocess(
-    valueOf,
+    parseValue,
     z.strictObject(
       { read: scope, publish: scope, manage: scope, credentials: scope },
       `must be ${TOKEN_SCOPES}`,
@@ -163,7 +163,7 @@ const queueName = matching(isQueueName, `a queue name (${QUEUE_NAME_RULE})`);
 
 export const ingressRoutes = z
   .preprocess(
-    valueOf,
+    parseValue,
     z
       .record(z.string(), z.union([queueName, z.array(queueName).min(1)]), `must be ${ROUTES}`)
       .refine(

@@ -5,6 +5,6 @@
 export type FieldError = { field: string; message: string };
 
 /** The thrown value as an Error. */
-export function errorOf(thrown: unknown): Error {
+export function toError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown));
 }

@@ -10,7 +10,7 @@ export const RETENTION_DAYS = { least: 15, most: 3650 };
 export type Retained = { retentionDays?: number | undefined };
 
 /** How long a record stays after its last event: never longer than the deployment keeps records. Milliseconds. */
-export function retentionOf(
+export function computeRetention(
   { retentionDays = Infinity }: Retained,
   { retentionMs }: { retentionMs: number },
 ): number {

@@ -113,7 +113,7 @@ export type RecoveryPage = { number: number; keys: readonly DeliveryKey[] };
 
 /** The records of recoveries. */
 export interface Recoveries {
-  /** Ids begin with the creation time and sort by it (`recoveryIdOf`). @throws if the id exists */
+  /** Ids begin with the creation time and sort by it (`buildRecoveryId`). @throws if the id exists */
   create(recovery: Recovery): Promise<void>;
   /** Strongly consistent. */
   find(queue: string, id: string): Promise<Recovery | undefined>;

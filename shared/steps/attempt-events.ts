@@ -1,6 +1,6 @@
 import { endOfAttempt, shownResult } from '../domain/delivery/attempt.ts';
 import type { OperatorEvent } from '../domain/delivery/operator-event.ts';
-import { errorOf } from '../domain/errors.ts';
+import { toError } from '../domain/errors.ts';
 import type { Subscription } from '../domain/subscription/subscription.ts';
 import type { Fact, Journal, OperatorEvents } from '../ports/journal.ts';
 
@@ -31,7 +31,7 @@ export function attemptEventsJournal<Inner extends Journal & { flush: () => void
     [held, dropped] = [[], 0];
     const results = await Promise.allSettled(sending.map((event) => operatorEvents.publish(event)));
     const faults = results.flatMap((result) =>
-      result.status === 'rejected' ? [errorOf(result.reason)] : [],
+      result.status === 'rejected' ? [toError(result.reason)] : [],
     );
     const [error = new TooManyEventsError()] = faults;
     const events = faults.length + tooMany;
@@ -42,7 +42,7 @@ export function attemptEventsJournal<Inner extends Journal & { flush: () => void
     ...inner,
     note: (fact) => {
       inner.note(fact);
-      const event = enabled ? eventOf(fact) : undefined;
+      const event = enabled ? toEvent(fact) : undefined;
       if (event === undefined) return;
       if (held.length < MAX_HELD) held.push(event);
       else dropped += 1;
@@ -54,7 +54,7 @@ export function attemptEventsJournal<Inner extends Journal & { flush: () => void
   };
 }
 
-function eventOf(fact: Fact): OperatorEvent | undefined {
+function toEvent(fact: Fact): OperatorEvent | undefined {
   if (fact.fact !== 'attempt_made') return undefined;
   const { number, outcome, result } = fact.attempt;
   if (outcome === 'delivered') return undefined;

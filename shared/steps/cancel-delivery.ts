@@ -4,9 +4,9 @@ import { isOpen, type Delivery, type DeliveryKey, type Transition } from '../dom
 import { bucketIn, isAhead, partWith } from '../domain/delivery/fan-out.ts';
 import { sumOfCounts } from '../domain/delivery/books.ts';
 import { wasActiveAt } from '../domain/message/matching.ts';
-import { paceOf } from '../domain/subscription/back-pressure.ts';
+import { computePace } from '../domain/subscription/back-pressure.ts';
 import { canReturnSlot } from '../domain/subscription/rate-limit.ts';
-import { absenceOf } from '../domain/subscription/subscription.ts';
+import { findAbsence } from '../domain/subscription/subscription.ts';
 import type { MessageRecord } from '../ports/messages.ts';
 import { removeSchedule, type InterventionContext } from './retry-delivery.ts';
 import { isWaiting, moveUpWaiting } from './move-up.ts';
@@ -60,7 +60,7 @@ async function moveLastDeliveryUp(
 ): Promise<void> {
   const { clock, deliveryListings, subscriptions } = context.ports;
   const { subscription } = await subscriptions.find(queue, subscriptionId, 'fresh');
-  if (subscription === undefined || absenceOf(subscription, clock.now()) !== undefined) return;
+  if (subscription === undefined || findAbsence(subscription, clock.now()) !== undefined) return;
   const pages = await Promise.all(
     OPEN_STATUSES.map((status) =>
       deliveryListings.newest({ queue, subscriptionId, status }, { limit: LATEST_PER_STATUS }),
@@ -69,7 +69,7 @@ async function moveLastDeliveryUp(
   const keys = pages.flatMap(({ items }) => items.map(({ key }) => key));
   const { deliveries } = await deliveryListings.records(keys);
   const [last] = deliveries.filter(isWaiting).toSorted((one, other) => other.slot.at - one.slot.at);
-  if (last !== undefined) await moveUpWaiting(context, last, paceOf(subscription, clock.now()));
+  if (last !== undefined) await moveUpWaiting(context, last, computePace(subscription, clock.now()));
 }
 
 type Decision = { transition: Transition } | { why: CancelRefusal };

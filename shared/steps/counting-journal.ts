@@ -1,6 +1,6 @@
 import { MINUTE_MS } from '../domain/duration.ts';
 import { endOfAttempt } from '../domain/delivery/attempt.ts';
-import { errorOf } from '../domain/errors.ts';
+import { toError } from '../domain/errors.ts';
 import { addDuration, addTo, noCounters, type RunningCounters } from '../domain/delivery/statistics.ts';
 import { type TerminalStatus, isOpenStatus } from '../domain/delivery/vocabulary.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -52,7 +52,7 @@ export function countingJournal<Inner extends Journal & { flush: () => void }>(
   let failedAt = -Infinity;
   let isWriting = false;
 
-  const countersOf = (queue: string): RunningCounters => {
+  const getCounters = (queue: string): RunningCounters => {
     const now = clock.now();
     if (now - countedAt > PAUSE_MS) busySince = now;
     countedAt = now;
@@ -80,7 +80,7 @@ export function countingJournal<Inner extends Journal & { flush: () => void }>(
           addTo(heldIn(held, minute.queue, minute.at), minute.counters);
           return [added.error];
         } catch (fault) {
-          return [errorOf(fault)];
+          return [toError(fault)];
         }
       }),
     );
@@ -95,7 +95,7 @@ export function countingJournal<Inner extends Journal & { flush: () => void }>(
     ...inner,
     note: (fact) => {
       inner.note(fact);
-      if (settings.queueStatistics) countFact(fact, countersOf);
+      if (settings.queueStatistics) countFact(fact, getCounters);
     },
     flush: async () => {
       if (held.size > 0 && !isWriting && !isPaused()) await write();
@@ -137,7 +137,7 @@ function countSubscriptions(
 
 function countAttempt({ counts, timeToDelivery, response }: RunningCounters, fact: AttemptFact): void {
   const { outcome, durationMs } = fact.attempt;
-  const end = endOf(fact);
+  const end = findEnd(fact);
   counts.attempts += 1;
   addDuration(response, durationMs);
   if (outcome === 'failed') counts.attemptsFailed += 1;
@@ -147,7 +147,7 @@ function countAttempt({ counts, timeToDelivery, response }: RunningCounters, fac
 }
 
 /** Undefined: the attempt did not end the delivery. */
-function endOf(fact: AttemptFact): TerminalStatus | undefined {
+function findEnd(fact: AttemptFact): TerminalStatus | undefined {
   if (fact.fact === 'late_result') return fact.decisive ? 'delivered' : undefined;
   return isOpenStatus(fact.status) ? undefined : fact.status;
 }

@@ -1,6 +1,6 @@
 import type { DeliveryJob, FirstJob, WakeUp } from '../domain/delivery/job.ts';
-import { type Retained, retentionOf } from '../domain/retention.ts';
-import { bodyBytes, MAX_BODY_ON_RECORD, type BodyLocation, payloadKeyOf } from '../domain/message/body.ts';
+import { computeRetention, type Retained } from '../domain/retention.ts';
+import { bodyBytes, MAX_BODY_ON_RECORD, type BodyLocation, toPayloadKey } from '../domain/message/body.ts';
 import type { Message } from '../domain/message/message.ts';
 import type { AcceptedMessage, MessageRecord, MessageRecords } from '../ports/messages.ts';
 import type { Payloads } from '../ports/bodies.ts';
@@ -18,7 +18,7 @@ export async function storeBody(
   mostInline: number,
 ): Promise<BodyLocation> {
   if (bodyBytes(message) <= mostInline) return { kind: 'inline', message };
-  const payloadKey = payloadKeyOf(message);
+  const payloadKey = toPayloadKey(message);
   await payloads.put(payloadKey, message);
   return { kind: 'stored', payloadKey };
 }
@@ -53,8 +53,8 @@ async function keepAt(
 async function storeBodyOfJob(ports: KeepPorts, job: DeliveryJob): Promise<BodyLocation> {
   const { body } = job;
   if (body.kind === 'stored' || bodyBytes(body.message) <= MAX_BODY_ON_RECORD) return body;
-  const record = await recordOf(ports, job);
-  if (record?.erasedAt !== undefined) return { kind: 'stored', payloadKey: payloadKeyOf(body.message) };
+  const record = await findRecord(ports, job);
+  if (record?.erasedAt !== undefined) return { kind: 'stored', payloadKey: toPayloadKey(body.message) };
   return record?.body ?? (await storeBody(ports.payloads, body.message, MAX_BODY_ON_RECORD));
 }
 
@@ -63,11 +63,11 @@ export async function keptBody(
   ports: Pick<KeepPorts, 'messageRecords'>,
   message: AcceptedMessage,
 ): Promise<BodyLocation | undefined> {
-  return (await recordOf(ports, message))?.body;
+  return (await findRecord(ports, message))?.body;
 }
 
 /** The record of this message; undefined if its id now belongs to a message of another queue of the name. */
-export async function recordOf(
+export async function findRecord(
   { messageRecords }: Pick<KeepPorts, 'messageRecords'>,
   { key, acceptedAt }: AcceptedMessage,
 ): Promise<MessageRecord | undefined> {
@@ -98,16 +98,16 @@ export async function messageFor(
   if (work.kind !== 'wake_up') {
     const message = await readMessage(payloads, work.body);
     return message === undefined
-      ? absenceOf(await recordOf(context.ports, work))
+      ? explainAbsence(await findRecord(context.ports, work))
       : { message, body: work.body };
   }
   const record = await messageRecords.find(work.key);
   if (record === undefined) return 'missing';
   const kept = await readKept(context, record, record);
-  return kept === undefined ? absenceOf(record) : { ...kept, acceptedAt: record.acceptedAt };
+  return kept === undefined ? explainAbsence(record) : { ...kept, acceptedAt: record.acceptedAt };
 }
 
-function absenceOf(record: MessageRecord | undefined): 'erased' | 'missing' {
+function explainAbsence(record: MessageRecord | undefined): 'erased' | 'missing' {
   return record?.erasedAt === undefined ? 'missing' : 'erased';
 }
 
@@ -116,7 +116,7 @@ export async function keepForNextRound(
   context: KeepContext,
   delivery: AcceptedMessage & Retained,
 ): Promise<Message | undefined> {
-  const record = await recordOf(context.ports, delivery);
+  const record = await findRecord(context.ports, delivery);
   return (await readKept(context, record, delivery, bodyRetentionMs(context.settings, delivery)))?.message;
 }
 
@@ -128,7 +128,7 @@ export async function readKept(
   { ports, settings }: KeepContext,
   record: MessageRecord | undefined,
   retained: Retained,
-  leastMs = retentionOf(retained, settings),
+  leastMs = computeRetention(retained, settings),
 ): Promise<{ message: Message; body: BodyLocation } | undefined> {
   if (record?.body === undefined) return undefined;
   const { body, expiresAt } = record;

@@ -1,7 +1,7 @@
 import type { Attempt } from '../domain/delivery/attempt.ts';
 import type { Delivery, Revision, WriteTime } from '../domain/delivery/delivery.ts';
 import {
-  attemptOf,
+  buildAttempt,
   recordReceived,
   recordUnrendered,
   type PullResult,
@@ -21,7 +21,7 @@ export async function recordResult(
   { result, policy }: { result: PullResult; policy: RetryPolicy },
   at: WriteTime,
 ): Promise<Delivery | undefined> {
-  const attempt = attemptOf(received, result, at.now);
+  const attempt = buildAttempt(received, result, at.now);
   return recordAttempt(context, received, attempt, recordReceived(received, { attempt, policy }, at));
 }
 
@@ -32,7 +32,7 @@ export async function recordRenderFault(
   fault: RenderFault,
   at: WriteTime,
 ): Promise<void> {
-  const attempt = attemptOf(received, fault, at.now);
+  const attempt = buildAttempt(received, fault, at.now);
   await recordAttempt(context, received, attempt, recordUnrendered(received, { attempt, fault }, at));
 }
 

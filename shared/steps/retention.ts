@@ -1,6 +1,6 @@
 import type { WriteTime } from '../domain/delivery/delivery.ts';
 import { DAY_MS } from '../domain/duration.ts';
-import { type Retained, retentionOf } from '../domain/retention.ts';
+import { computeRetention, type Retained } from '../domain/retention.ts';
 import { longestScheduleMs } from '../domain/retry/policy-schema.ts';
 import type { Clock } from '../ports/clock.ts';
 
@@ -8,7 +8,7 @@ type RetentionContext = { ports: { clock: Pick<Clock, 'now'> }; settings: { rete
 
 /** The time of a write to this record or of this job's, and the retention of the record. */
 export function writeTime({ ports, settings }: RetentionContext, of: Retained): WriteTime {
-  return { now: ports.clock.now(), retentionMs: retentionOf(of, settings) };
+  return { now: ports.clock.now(), retentionMs: computeRetention(of, settings) };
 }
 
 /**
@@ -20,12 +20,12 @@ const MESSAGE_RECORD_EXTRA_MS = 7 * DAY_MS;
 
 /** Expiry of the record of a message whose body is not kept. */
 export function recordedUntil(acceptedAt: number, settings: { retentionMs: number }, of: Retained): number {
-  return acceptedAt + retentionOf(of, settings) + MESSAGE_RECORD_EXTRA_MS;
+  return acceptedAt + computeRetention(of, settings) + MESSAGE_RECORD_EXTRA_MS;
 }
 
 export type BodyRetention = { retentionMs: number; retryAfterCapMs: number };
 
 /** How long a body is kept from now on: it outlives every retry by the policy. Milliseconds. */
 export function bodyRetentionMs({ retryAfterCapMs, retentionMs }: BodyRetention, of: Retained): number {
-  return longestScheduleMs(retryAfterCapMs) + retentionOf(of, { retentionMs });
+  return longestScheduleMs(retryAfterCapMs) + computeRetention(of, { retentionMs });
 }

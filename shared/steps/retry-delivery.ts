@@ -8,7 +8,7 @@ import {
   type Transition,
 } from '../domain/delivery/delivery.ts';
 import type { WakeUp } from '../domain/delivery/job.ts';
-import { absenceOf } from '../domain/subscription/subscription.ts';
+import { findAbsence } from '../domain/subscription/subscription.ts';
 import { scheduleName, wakeUpTime } from '../domain/delivery/wake-up-plan.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Deliveries, DeliveryListings } from '../ports/deliveries.ts';
@@ -165,7 +165,7 @@ export async function wake(
 
 async function isAbsent({ ports }: InterventionContext, { key }: Delivery): Promise<boolean> {
   const { subscription } = await ports.subscriptions.find(key.queue, key.subscriptionId, 'fresh');
-  return absenceOf(subscription, ports.clock.now(), key.messageId) !== undefined;
+  return findAbsence(subscription, ports.clock.now(), key.messageId) !== undefined;
 }
 
 /** Best effort: a remaining schedule fires without effect. */

@@ -2,7 +2,7 @@ import { webhookRequest, type WebhookRequest } from '../domain/delivery/webhook-
 import type { Message } from '../domain/message/message.ts';
 import type { Payload } from '../domain/message/payload.ts';
 import type { Auth } from '../domain/subscription/auth.ts';
-import { authOf } from '../domain/subscription/destination.ts';
+import { findAuth } from '../domain/subscription/destination.ts';
 import { type SigningSecret } from '../domain/subscription/signing-secret.ts';
 import type { Subscription } from '../domain/subscription/subscription.ts';
 import type { SecretOpener } from '../ports/subscriptions.ts';
@@ -68,6 +68,6 @@ export async function openedAuth(
   opener: SecretOpener,
   { id, queue, destination }: Pick<Subscription, 'id' | 'queue' | 'destination'>,
 ): Promise<Auth | undefined> {
-  const auth = authOf(destination);
+  const auth = findAuth(destination);
   return auth === undefined ? undefined : opener.openAuth({ queue, subscriptionId: id }, auth.sealed);
 }

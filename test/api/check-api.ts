@@ -5,10 +5,10 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { apiOf } from '../../cli/api/api-access.ts';
+import { resolveApi } from '../../cli/api/api-access.ts';
 import { startSigningProxy } from '../../cli/commands/proxy/proxy.ts';
 import { INTERRUPTED, untilInterrupted } from '../../cli/interruption.ts';
-import { clientOf, type Endpoints } from '../../local/endpoints.ts';
+import { type Endpoints, toClientOptions } from '../../local/endpoints.ts';
 import { localFolder } from '../../local/install/paths.mjs';
 import { Problem } from '../../local/install/problem.mjs';
 import { runGroup } from '../../local/install/process-group.mjs';
@@ -41,10 +41,10 @@ const schemathesis = ['-m', 'schemathesis.cli', '--config-file', join(here, 'sch
 
 const checkAll = async (endpoints: Endpoints, python: Python, signal: AbortSignal): Promise<void> => {
   const { endpoint, region, accessKeyId, secretAccessKey, ...resources } = endpoints;
-  const client = clientOf({ endpoint, region, accessKeyId, secretAccessKey });
+  const client = toClientOptions({ endpoint, region, accessKeyId, secretAccessKey });
   const receiver = await startReceiver();
   const proxy = await startSigningProxy(
-    await apiOf({ ...resources, name: 'the API under check', client }, process.env),
+    await resolveApi({ ...resources, name: 'the API under check', client }, process.env),
   );
   try {
     const zaqar = [join(here, 'zaqar_client.py'), proxy.url, receiver.url('')];

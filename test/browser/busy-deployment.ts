@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import type { Attempt, AttemptResult } from '../../shared/domain/delivery/attempt.ts';
-import { bucketOf } from '../../shared/domain/delivery/fan-out.ts';
+import { hashToBucket } from '../../shared/domain/delivery/fan-out.ts';
 import type { Delivery, DeliveryKey } from '../../shared/domain/delivery/delivery.ts';
-import { newRecovery, recoveryIdOf } from '../../shared/domain/recovery/recovery.ts';
+import { buildRecoveryId, newRecovery } from '../../shared/domain/recovery/recovery.ts';
 import { DEFAULT_RETRY_POLICY, type RetryPolicy } from '../../shared/domain/retry/policy.ts';
 import { retrySchedule, type Retry } from '../../shared/domain/retry/schedule.ts';
 import { aDelivery, anAttempt, answered, type DeliveryFields } from '../support/delivery-builders.ts';
@@ -64,7 +64,7 @@ export const record = async (
     ...(data !== undefined && { body: { kind: 'inline', message } }),
   });
   for (const { subscriptionId, ...more } of all) {
-    const deliveryKey = { ...key, subscriptionId, bucket: bucketOf(subscriptionId, 1) };
+    const deliveryKey = { ...key, subscriptionId, bucket: hashToBucket(subscriptionId, 1) };
     const create = aDelivery({ acceptedAt, updatedAt: acceptedAt, ...more, key: deliveryKey });
     await deliveries.write({ name: 'open', key: deliveryKey, expect: { kind: 'absent' }, create });
   }
@@ -157,7 +157,7 @@ export const busyDeployment = async (api: ServedApi) => {
 
   const recovery = {
     ...newRecovery(
-      recoveryIdOf(now - 3 * MINUTE, 'e3b0c442'),
+      buildRecoveryId(now - 3 * MINUTE, 'e3b0c442'),
       { queue: 'orders', since: now - 300 * MINUTE, until: now - 3 * MINUTE },
       { now: now - 3 * MINUTE, retentionMs: 30 * 86_400_000 },
     ),
@@ -207,7 +207,7 @@ const recoveredKeys = (subscriptionId: string): DeliveryKey[] =>
     .filter(isRecovered)
     .map((index) => ({
       ...{ queue: 'orders', messageId: `order-${4711 - index}`, subscriptionId },
-      bucket: bucketOf(subscriptionId, 1),
+      bucket: hashToBucket(subscriptionId, 1),
     }));
 
 /** One is open, one failed again, and six were delivered. */

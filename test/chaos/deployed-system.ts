@@ -7,14 +7,14 @@ import {
 } from '@aws-sdk/client-lambda';
 import { GetQueueAttributesCommand } from '@aws-sdk/client-sqs';
 import * as z from 'zod';
-import { clientOf, type Endpoints } from '../../local/endpoints.ts';
+import { type Endpoints, toClientOptions } from '../../local/endpoints.ts';
 import { dynamoClient } from '../../shared/adapters/dynamodb/client.ts';
 import { sqsClient } from '../../shared/adapters/sqs/client.ts';
 import { pathOf, policyOf, QUEUES } from './subscribers.ts';
 
 /** Clients for the system under test that bypass the fault proxy. */
 export const systemAt = (endpoints: Endpoints) => {
-  const client = clientOf(endpoints);
+  const client = toClientOptions(endpoints);
   return {
     endpoints,
     sqs: sqsClient(client),

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { payloadKeyOf } from '../../shared/domain/message/body.ts';
+import { toPayloadKey } from '../../shared/domain/message/body.ts';
 import { type DataReference, MAX_REFERENCED_BYTES } from '../../shared/domain/message/data-reference.ts';
 import type { Message } from '../../shared/domain/message/message.ts';
 import type { Payloads, ReferencedData } from '../../shared/ports/bodies.ts';
@@ -31,8 +31,8 @@ export const describePayloadsContract = (name: string, make: () => Payloads): vo
       ['1 MiB of multi-byte characters', JSON.stringify('é'.repeat(512 * 1024 - 1))],
     ])('return %s unchanged', async (_, data) => {
       const message = aStoredMessage({ data });
-      await payloads.put(payloadKeyOf(message), message);
-      expect(await payloads.get(payloadKeyOf(message))).toEqual(message);
+      await payloads.put(toPayloadKey(message), message);
+      expect(await payloads.get(toPayloadKey(message))).toEqual(message);
     });
 
     it('return all fields of a message, and no others', async () => {
@@ -40,15 +40,15 @@ export const describePayloadsContract = (name: string, make: () => Payloads): vo
       const more = { originalId: 'an id/🐘 "', expiresAt: 1_800_000_000_000 };
       const full = aStoredMessage({ type: type ?? '', ...more });
       for (const message of [bare, full]) {
-        await payloads.put(payloadKeyOf(message), message);
-        expect(await payloads.get(payloadKeyOf(message))).toEqual(message);
+        await payloads.put(toPayloadKey(message), message);
+        expect(await payloads.get(toPayloadKey(message))).toEqual(message);
       }
     });
 
     it('return nothing for an unused key', async () => {
       const message = aStoredMessage();
-      await payloads.put(payloadKeyOf(message), message);
-      const key = payloadKeyOf(message);
+      await payloads.put(toPayloadKey(message), message);
+      const key = toPayloadKey(message);
       for (const other of [`${key}x`, key.slice(0, -1), 'orders', randomUUID()])
         expect(await payloads.get(other)).toBeUndefined();
     });
@@ -56,13 +56,13 @@ export const describePayloadsContract = (name: string, make: () => Payloads): vo
     it('return the latest of several writes', async () => {
       const message = aStoredMessage();
       for (const data of ['1', '"a longer one"', '2'])
-        await payloads.put(payloadKeyOf(message), { ...message, data });
-      expect(await payloads.get(payloadKeyOf(message))).toEqual({ ...message, data: '2' });
+        await payloads.put(toPayloadKey(message), { ...message, data });
+      expect(await payloads.get(toPayloadKey(message))).toEqual({ ...message, data: '2' });
     });
 
     it('return one of fifty concurrent writes completely', async () => {
       const message = aStoredMessage();
-      const key = payloadKeyOf(message);
+      const key = toPayloadKey(message);
       const texts = Array.from({ length: 50 }, (_, n) => JSON.stringify(`${n}`.repeat(2000)));
       const rivals = texts.map((data) => ({ ...message, data }));
       await Promise.all(rivals.map((rival) => payloads.put(key, rival)));
@@ -71,23 +71,23 @@ export const describePayloadsContract = (name: string, make: () => Payloads): vo
 
     it('are removed, also when removed twice', async () => {
       const [message, other] = [aStoredMessage(), aStoredMessage()];
-      for (const one of [message, other]) await payloads.put(payloadKeyOf(one), one);
-      await payloads.remove(payloadKeyOf(message));
-      await payloads.remove(payloadKeyOf(message));
-      expect(await payloads.get(payloadKeyOf(message))).toBeUndefined();
-      expect(await payloads.get(payloadKeyOf(other))).toEqual(other);
+      for (const one of [message, other]) await payloads.put(toPayloadKey(one), one);
+      await payloads.remove(toPayloadKey(message));
+      await payloads.remove(toPayloadKey(message));
+      expect(await payloads.get(toPayloadKey(message))).toBeUndefined();
+      expect(await payloads.get(toPayloadKey(other))).toEqual(other);
     });
 
     it('are removed under all keys of a message, and of no other message', async () => {
       const message = aStoredMessage();
       const twin = { ...message, data: '"under the same id"' };
       const others = [aStoredMessage(), { ...message, id: `${message.id}1` }, { ...message, queue: 'other' }];
-      for (const one of [message, twin, ...others]) await payloads.put(payloadKeyOf(one), one);
+      for (const one of [message, twin, ...others]) await payloads.put(toPayloadKey(one), one);
       const key = { queue: message.queue, messageId: message.id };
       await payloads.removeAll(key);
       await payloads.removeAll(key);
-      for (const one of [message, twin]) expect(await payloads.get(payloadKeyOf(one))).toBeUndefined();
-      for (const one of others) expect(await payloads.get(payloadKeyOf(one))).toEqual(one);
+      for (const one of [message, twin]) expect(await payloads.get(toPayloadKey(one))).toBeUndefined();
+      for (const one of others) expect(await payloads.get(toPayloadKey(one))).toEqual(one);
     });
   });
 };

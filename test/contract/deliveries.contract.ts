@@ -11,8 +11,8 @@ import {
 } from '../../shared/domain/delivery/delivery.ts';
 import { retryNow } from '../../shared/domain/delivery/interventions.ts';
 import {
-  attemptOf,
   awaitPull,
+  buildAttempt,
   cancelWaiting,
   openForPull,
   type PullResult,
@@ -362,7 +362,7 @@ const describeWaiting = (name: string, make: () => Deliveries): void => {
     result: PullResult,
     seconds: number,
   ): Promise<Delivery> => {
-    const attempt = attemptOf(received, result, at(seconds).now);
+    const attempt = buildAttempt(received, result, at(seconds).now);
     return write(recordReceived(received, { attempt, policy: POLICY }, at(seconds)));
   };
 

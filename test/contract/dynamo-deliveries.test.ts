@@ -4,8 +4,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { dynamoChunks, dynamoSeparateRecords } from '../../shared/adapters/dynamodb/chunks.ts';
 import { dynamoDeliveries } from '../../shared/adapters/dynamodb/deliveries.ts';
-import { deliveryItemOf } from '../../shared/adapters/dynamodb/delivery-item.ts';
-import { chunkItemKeyOf, itemKeyOf } from '../../shared/adapters/dynamodb/delivery-keys.ts';
+import { toDeliveryItem } from '../../shared/adapters/dynamodb/delivery-item.ts';
+import { toChunkItemKey, toItemKey } from '../../shared/adapters/dynamodb/delivery-keys.ts';
 import { dynamoDeliveryListings } from '../../shared/adapters/dynamodb/delivery-listings.ts';
 import { dynamoMessageListings } from '../../shared/adapters/dynamodb/message-listings.ts';
 import { dynamoMessageRecords } from '../../shared/adapters/dynamodb/message-records.ts';
@@ -87,7 +87,7 @@ describe('deliveries that wait for pull', () => {
     for (const key of undivided)
       await documents.update({
         TableName: table,
-        Key: itemKeyOf(key),
+        Key: toItemKey(key),
         UpdateExpression: 'SET overduePk = :undivided',
         ExpressionAttributeValues: { ':undivided': `PULL#orders#${subscriptionId}` },
       });
@@ -189,7 +189,7 @@ describe('the deliveries table', () => {
     await deliveries.write(creation(delivery));
     const expiresAt = delivery.expiresAt + 60_000;
     await deliveries.write(revision(delivery, { overdueAt: null, expiresAt }));
-    const Item = await stored(itemKeyOf(delivery.key));
+    const Item = await stored(toItemKey(delivery.key));
     expect(Item[ttlAttribute]).toBe(expiresAt / 1000);
     expect(Object.keys(Item).filter((name) => name.startsWith('overdue'))).toEqual([]);
   });
@@ -259,7 +259,7 @@ const writeAll = async (all: readonly Delivery[]): Promise<void> => {
     all.slice(25 * index, 25 * index + 25),
   );
   await inParallel(batches, 8, async (batch) => {
-    const requests = batch.map((delivery) => ({ PutRequest: { Item: deliveryItemOf(delivery) } }));
+    const requests = batch.map((delivery) => ({ PutRequest: { Item: toDeliveryItem(delivery) } }));
     await dynamo.send(new BatchWriteCommand({ RequestItems: { [table]: requests } }));
   });
 };
@@ -344,7 +344,7 @@ describe('chunks in the deliveries table', () => {
     const key = aChunkKey();
     await chunks.write(claimOf(key));
     await chunks.write(recordOf(key, 'a'));
-    const Item = await stored(chunkItemKeyOf(key));
+    const Item = await stored(toChunkItemKey(key));
     expect(Item[ttlAttribute]).toBe((SOME_TIME + 90_000 + RETENTION_MS) / 1000);
     expect(Object.keys(Item).toSorted()).toEqual(
       ['acceptedAt', 'expiresAt', 'lease', 'members', 'pk', 'sk', 'updatedAt', 'v', ttlAttribute].toSorted(),
@@ -357,7 +357,7 @@ describe('chunks in the deliveries table', () => {
     await chunks.write(claimOf(key));
     const delivery = aDelivery({ key: aDeliveryKey({ ...key, subscriptionId: 'a' }) });
     await chunks.takeOut(removeMember(key, 'a', 'pending', delivery), delivery);
-    const Item = await stored(itemKeyOf(delivery.key));
+    const Item = await stored(toItemKey(delivery.key));
     expect(Item).toMatchObject({ status: 'pending', v: 1 });
     expect(Item).not.toHaveProperty('chunk');
   });

@@ -4,8 +4,8 @@ import { GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, describe, expect, it } from 'vitest';
 import {
   subscriberItemKey,
-  subscriberItemOf,
-  subscriptionItemOf,
+  toSubscriberItem,
+  toSubscriptionItem,
 } from '../../shared/adapters/dynamodb/subscription-item.ts';
 import {
   dynamoPullSubscriptions,
@@ -79,7 +79,7 @@ const interruptedOnce = (command: string, act: () => Promise<unknown>) => {
 };
 
 const store = async (...subscriptions: readonly Subscription[]): Promise<void> => {
-  for (const Item of subscriptions.flatMap((one) => [subscriptionItemOf(one), subscriberItemOf(one)]))
+  for (const Item of subscriptions.flatMap((one) => [toSubscriptionItem(one), toSubscriberItem(one)]))
     await dynamo.send(new PutCommand({ TableName: table, Item }));
 };
 
@@ -333,7 +333,7 @@ describe('the deletion of a queue', () => {
 describe('a claim whose subscription no longer exists', () => {
   const orphaned = async () => {
     const { registry, subscription: wanted } = await withQueue();
-    const Item = subscriberItemOf({ ...wanted, id: 'gone' });
+    const Item = toSubscriberItem({ ...wanted, id: 'gone' });
     await dynamo.send(new PutCommand({ TableName: table, Item }));
     const holders = (...more: Destination[]) =>
       registry.findByDestinations(wanted.queue, [wanted.destination, ...more]);

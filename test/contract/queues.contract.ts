@@ -5,7 +5,7 @@ import type { DeadLetter, DeadLetterAttributes } from '../../shared/domain/deliv
 import type { Delivery, DeliveryKey } from '../../shared/domain/delivery/delivery.ts';
 import type { DeliveryJob, WakeUp } from '../../shared/domain/delivery/job.ts';
 import { scheduleName } from '../../shared/domain/delivery/wake-up-plan.ts';
-import { type BodyLocation, payloadKeyOf } from '../../shared/domain/message/body.ts';
+import { type BodyLocation, toPayloadKey } from '../../shared/domain/message/body.ts';
 import type { Payloads } from '../../shared/ports/bodies.ts';
 import type {
   DeadLetterQueue,
@@ -334,7 +334,7 @@ export const describeUndeliverablesContract = (
     ])('arrive with their data, byte for byte: %s', async (_, data) => {
       const [small, stored] = [ended(), ended()];
       const message = aMessage({ id: randomUUID(), data });
-      const payloadKey = payloadKeyOf(message);
+      const payloadKey = toPayloadKey(message);
       await world.payloads.put(payloadKey, message);
       await world.undeliverables.send({ delivery: small, body: inline(data) });
       await world.undeliverables.send({ delivery: stored, body: { kind: 'stored', payloadKey } });

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { DeliveryKey } from '../../shared/domain/delivery/delivery.ts';
-import { newRecovery, type Recovery, recoveryIdOf } from '../../shared/domain/recovery/recovery.ts';
+import { buildRecoveryId, newRecovery, type Recovery } from '../../shared/domain/recovery/recovery.ts';
 import type { Recoveries } from '../../shared/ports/deliveries.ts';
 import { InvalidMarkerError } from '../../shared/ports/page.ts';
 import { allPages } from '../support/all-pages.ts';
@@ -12,7 +12,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 /** A recovery of a queue that no other test uses. */
 export const aRecovery = (overrides: Partial<Recovery> = {}): Recovery => ({
   ...newRecovery(
-    recoveryIdOf(overrides.createdAt ?? SOME_TIME, randomUUID()),
+    buildRecoveryId(overrides.createdAt ?? SOME_TIME, randomUUID()),
     { queue: randomUUID(), since: SOME_TIME - DAY_MS, until: SOME_TIME },
     { now: SOME_TIME, retentionMs: 30 * DAY_MS },
   ),

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { parseDestination } from '../../shared/domain/subscription/destination.ts';
-import { type Amount, amountOf } from '../../shared/domain/subscription/room.ts';
+import { type Amount, measureAmount } from '../../shared/domain/subscription/room.ts';
 import type { Subscription } from '../../shared/domain/subscription/subscription.ts';
 import { InvalidMarkerError } from '../../shared/ports/page.ts';
 import {
@@ -222,7 +222,7 @@ export const describeQueueRoomContract = (name: string, make: () => RoomUnderTes
       at(queue, id, { createdAt: now(), ...more });
     const add = async (most: Amount, id: string, more: Partial<Subscription> = {}): Promise<boolean> => {
       const subscription = one(id, more);
-      const hasRoom = await registry.takeRoom(queue, amountOf([subscription]), most);
+      const hasRoom = await registry.takeRoom(queue, measureAmount([subscription]), most);
       if (hasRoom) await registry.addSubscription(subscription);
       return hasRoom;
     };
@@ -233,7 +233,7 @@ export const describeQueueRoomContract = (name: string, make: () => RoomUnderTes
 
     it('is limited by bytes, including those of changes', async () => {
       const options = { post_data: 'x'.repeat(1_000) };
-      const { bytes } = amountOf([one('a', { options })]);
+      const { bytes } = measureAmount([one('a', { options })]);
       const most = { subscriptions: 100, bytes: 2 * bytes };
       expect(await add(most, 'a', { options })).toBe(true);
       expect(await registry.takeRoom(queue, { subscriptions: 0, bytes: bytes + 1 }, most)).toBe(false);

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import {
   type Destination,
   parseDestination,
-  subscriberOf,
+  toSubscriber,
 } from '../../shared/domain/subscription/destination.ts';
 import type {
   Queue,
@@ -32,7 +32,7 @@ const refuse = (): never => {
   throw new Error('refused');
 };
 
-const moved = ({ destination }: Subscription) => parseDestination(`${subscriberOf(destination)}/2`);
+const moved = ({ destination }: Subscription) => parseDestination(`${toSubscriber(destination)}/2`);
 
 type Both = { registry: Registry; subscriptions: Subscriptions };
 

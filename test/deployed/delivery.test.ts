@@ -1,7 +1,7 @@
 import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { randomUUID } from 'node:crypto';
 import { afterAll, describe, expect, it } from 'vitest';
-import { itemKeyOf } from '../../shared/adapters/dynamodb/delivery-keys.ts';
+import { toItemKey } from '../../shared/adapters/dynamodb/delivery-keys.ts';
 import { callApi, deleteSubscription, deliveriesOf, finishedDelivery } from '../support/api-client.ts';
 import { encodeFirstJob } from '../../shared/wire/jobs/delivery-job.ts';
 import { aMessage } from '../support/builders.ts';
@@ -119,7 +119,7 @@ describe('the safety net of the deployed system', () => {
     await deployment.dynamo.send(
       new UpdateCommand({
         TableName: deliveriesTable,
-        Key: itemKeyOf({ queue, messageId: 'm', subscriptionId, bucket: 0 }),
+        Key: toItemKey({ queue, messageId: 'm', subscriptionId, bucket: 0 }),
         UpdateExpression: 'SET overdueAt = :past, #next.dueAt = :past',
         ExpressionAttributeNames: { '#next': 'next' },
         ExpressionAttributeValues: { ':past': Date.now() - 600_000 },

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, expect, inject, it } from 'vitest';
 import { dynamoMessageRecords } from '../../shared/adapters/dynamodb/message-records.ts';
-import { subscriptionItemOf } from '../../shared/adapters/dynamodb/subscription-item.ts';
+import { toSubscriptionItem } from '../../shared/adapters/dynamodb/subscription-item.ts';
 import { putQueue } from '../support/api-client.ts';
 import { aSubscription } from '../support/builders.ts';
 import { deployment } from '../support/deployment.ts';
@@ -28,7 +28,7 @@ afterAll(receiver.close);
 /** Writes the subscriptions directly to the table, because the API would take longer than the rest of the test. */
 const subscribeMany = async (queue: string): Promise<void> => {
   const items = Array.from({ length: SUBSCRIBERS }, (_, index) =>
-    subscriptionItemOf(
+    toSubscriptionItem(
       aSubscription({
         id: randomUUID(),
         queue,

@@ -8,7 +8,7 @@ import {
   pullByToken,
   type ReceivedDelivery,
 } from '../../cli/commands/forward/forward-deliveries.ts';
-import { itemKeyOf } from '../../shared/adapters/dynamodb/delivery-keys.ts';
+import { toItemKey } from '../../shared/adapters/dynamodb/delivery-keys.ts';
 import { answerOf, finishedDelivery, putQueue } from '../support/api-client.ts';
 import { NO_RETRIES } from '../support/builders.ts';
 import { deployment, invoke } from '../support/deployment.ts';
@@ -49,7 +49,7 @@ const endLease = async ({ messageId }: ReceivedDelivery): Promise<void> => {
   await deployment.dynamo.send(
     new UpdateCommand({
       TableName: deliveriesTable,
-      Key: itemKeyOf({ queue, messageId, subscriptionId, bucket: 0 }),
+      Key: toItemKey({ queue, messageId, subscriptionId, bucket: 0 }),
       UpdateExpression: 'SET overdueAt = :past, lease.#until = :past',
       ExpressionAttributeNames: { '#until': 'until' },
       ExpressionAttributeValues: { ':past': Date.now() - 60_000 },

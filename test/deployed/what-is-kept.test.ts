@@ -1,7 +1,7 @@
 import { DeleteCommand, GetCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { messageItemKeyOf } from '../../shared/adapters/dynamodb/message-records.ts';
+import { toMessageItemKey } from '../../shared/adapters/dynamodb/message-records.ts';
 import { subscriptionItemKey } from '../../shared/adapters/dynamodb/subscription-item.ts';
 import { encodeOperation } from '../../shared/wire/jobs/operation.ts';
 import {
@@ -37,7 +37,7 @@ const expireSoon = (queue: string): Promise<unknown> =>
   dynamo.send(
     new UpdateCommand({
       TableName: endpoints.deliveriesTable,
-      Key: messageItemKeyOf({ queue, messageId: 'm' }),
+      Key: toMessageItemKey({ queue, messageId: 'm' }),
       UpdateExpression: 'SET expiresAt = :soon',
       ExpressionAttributeValues: { ':soon': Date.now() + hour },
     }),

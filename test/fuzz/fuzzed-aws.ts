@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { readCallLog } from '../support/call-log.ts';
-import { clientOf } from '../../local/endpoints.ts';
+import { toClientOptions } from '../../local/endpoints.ts';
 import { startLocalSystem } from '../../local/local-system.ts';
 import { messagesOn, systemAt } from '../chaos/deployed-system.ts';
 import { functionLogs } from '../support/function-logs.ts';
@@ -49,7 +49,7 @@ export const startFuzzedAws = async (): Promise<FuzzedAws & AsyncDisposable> => 
   const receiver = await startReceiver();
   starting.defer(() => receiver.close());
   const system = systemAt(endpoints);
-  const logsOf = functionLogs(clientOf(endpoints));
+  const logsOf = functionLogs(toClientOptions(endpoints));
   const functions = Object.values(endpoints.functions);
 
   const drained = async (queueUrls: readonly string[]): Promise<void> => {

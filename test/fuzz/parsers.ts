@@ -9,7 +9,7 @@ import {
   parsePrivateKey,
 } from '../../functions/api/subscriptions/auth-option.ts';
 import { postHeaders } from '../../functions/api/subscriptions/post-headers.ts';
-import { lastOf, listingOf, pageUpTo, startPlaceOf } from '../../shared/adapters/dynamodb/pages.ts';
+import { nameListing, pageUpTo, parseMarker, parseStartPlace } from '../../shared/adapters/dynamodb/pages.ts';
 import { parseAuth } from '../../shared/domain/subscription/auth.ts';
 import { parseContentFilter } from '../../shared/domain/subscription/content-filter-schema.ts';
 import { evaluateFilter } from '../../shared/domain/subscription/content-filter.ts';
@@ -155,7 +155,7 @@ const filtered = fc.dictionary(
   fc.oneof(anything, fc.constantFrom('a'.repeat(20_000), 'ab'.repeat(5_000), 1, 'a', { a: [1, 'a'] })),
 );
 
-const LISTING = listingOf('deliveries', { queue: 'orders' });
+const LISTING = nameListing('deliveries', { queue: 'orders' });
 
 const markers = ['1767225600000#a#b', '1767225600000', 'orders'].flatMap((place) => {
   const { marker } = pageUpTo(LISTING, [], place);
@@ -249,9 +249,9 @@ export const parsers: readonly Target[] = [
   ),
   target('markers', nearly(markers), (marker) => {
     try {
-      const last = lastOf(LISTING, { limit: 10, marker }) ?? '';
+      const last = parseMarker(LISTING, { limit: 10, marker }) ?? '';
       assert.equal(pageUpTo(LISTING, [], last).marker, marker);
-      const place = startPlaceOf(LISTING, { limit: 10, marker });
+      const place = parseStartPlace(LISTING, { limit: 10, marker });
       return place !== undefined;
     } catch (error) {
       assert(error instanceof InvalidMarkerError);

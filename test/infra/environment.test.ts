@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { product, productOf, userAgentOf } from '../../infra/product.ts';
+import { buildUserAgent, parseProduct, product } from '../../infra/product.ts';
 import { parseSettings } from '../../infra/settings.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { readEnvironment } from '../../shared/config/environment.ts';
@@ -118,7 +118,7 @@ describe('the environment', () => {
 });
 
 const userAgent = (content: Record<string, unknown>): string =>
-  userAgentOf(productOf({ version: '1.2.3', ...content }));
+  buildUserAgent(parseProduct({ version: '1.2.3', ...content }));
 
 describe('the user agent of requests to subscribers', () => {
   const named = 'Posthaste/1.2.3 (+https://code.example/tools/posthaste)';
@@ -148,8 +148,8 @@ describe('the user agent of requests to subscribers', () => {
     ['https://hooks.example.com/about', 'Posthaste/1.2.3 (+https://hooks.example.com/about)'],
     ['hooks@example.com', 'Posthaste/1.2.3 (hooks@example.com)'],
   ])('contains the contact %s in place of the page', (contact, expected) => {
-    const productWithPage = productOf({ version: '1.2.3', homepage: 'https://code.example/posthaste' });
-    expect(userAgentOf(productWithPage, contact)).toBe(expected);
+    const productWithPage = parseProduct({ version: '1.2.3', homepage: 'https://code.example/posthaste' });
+    expect(buildUserAgent(productWithPage, contact)).toBe(expected);
   });
 
   it.each([
@@ -164,7 +164,7 @@ describe('the user agent of requests to subscribers', () => {
 
   it.each(['Deliver', 'Api'])('is passed to %s, with the contact if there is one', (name) => {
     expect(product.version).toBe(packageJson.version);
-    expect(environmentOf(name)['USER_AGENT']).toBe(userAgentOf(product));
-    expect(environmentOf(name, tuned)['USER_AGENT']).toBe(userAgentOf(product, 'hooks@example.com'));
+    expect(environmentOf(name)['USER_AGENT']).toBe(buildUserAgent(product));
+    expect(environmentOf(name, tuned)['USER_AGENT']).toBe(buildUserAgent(product, 'hooks@example.com'));
   });
 });

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { addedStack, NEW_FILES } from '../../cli/commands/init/init.ts';
-import { deploymentsIn, type Outputs, resourcesOf } from '../../local/endpoints.ts';
+import { deploymentsIn, type Outputs, parseResources } from '../../local/endpoints.ts';
 import { localFolder, projectRoot } from '../../local/install/paths.mjs';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
@@ -56,6 +56,6 @@ it('the app that init writes synthesises, and so does the stack that it adds to 
   for (const app of ['app.mjs', entry.path]) {
     // The command finds everything below the construct.
     const [deployment] = deploymentsIn([outputsOf(folder, app)]);
-    expect(resourcesOf(deployment?.outputs).deliveriesTable).toMatch(/^PosthasteDeliveriesTable/);
+    expect(parseResources(deployment?.outputs).deliveriesTable).toMatch(/^PosthasteDeliveriesTable/);
   }
 });

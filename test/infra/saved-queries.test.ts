@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
-import { queries, textOf } from '../../infra/constructs/monitoring/saved-queries.ts';
+import { formatQuery, queries } from '../../infra/constructs/monitoring/saved-queries.ts';
 import { powertoolsJournal } from '../../shared/adapters/log/journal.ts';
 import type { Fact } from '../../shared/ports/journal.ts';
 import { anAttempt, answered } from '../support/delivery-builders.ts';
@@ -104,13 +104,13 @@ const all = Object.values(queries).map((query) => ({ name: query.name, query }))
 
 describe('each saved query', () => {
   it.each(all)('reads only fields that the functions log: $name', ({ query }) => {
-    const fields = fieldsIn(textOf(query));
+    const fields = fieldsIn(formatQuery(query));
     expect(fields.length).toBeGreaterThan(0);
     expect(fields.filter((field) => !logged.has(field))).toEqual([]);
   });
 
   it.each(all)('filters only by facts that exist: $name', ({ query }) => {
-    const facts = [...textOf(query).matchAll(/fact (?:=|in) (\[[^\]]+\]|"[^"]+")/g)].flatMap(
+    const facts = [...formatQuery(query).matchAll(/fact (?:=|in) (\[[^\]]+\]|"[^"]+")/g)].flatMap(
       ([, named = '']) => [...named.matchAll(/"([^"]+)"/g)].map(([, fact]) => fact),
     );
     expect(facts.filter((fact) => !loggedFacts.has(fact))).toEqual([]);
@@ -125,7 +125,7 @@ describe('each saved query', () => {
     ({ name, query }) => {
       const [found, ...others] = saved.filter((one) => one.Name === `Shop/${name}`);
       expect(others).toEqual([]);
-      expect(found?.QueryString).toBe(textOf(query));
+      expect(found?.QueryString).toBe(formatQuery(query));
       const groups = query.of.map((of) => {
         const path = `Pipeline${of.charAt(0).toUpperCase()}${of.slice(1)}LogGroup`;
         return expect.stringContaining(resourceAt(pipeline, 'AWS::Logs::LogGroup', path).id) as unknown;

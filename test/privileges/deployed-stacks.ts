@@ -5,7 +5,7 @@ import {
   paginateListStackResources,
   paginateListStacks,
 } from '@aws-sdk/client-cloudformation';
-import { clientOf, type LocalAccount } from '../../local/endpoints.ts';
+import { type LocalAccount, toClientOptions } from '../../local/endpoints.ts';
 import { localAws } from '../../local/local-aws.ts';
 import type { Account, DeployedStack } from './grants.ts';
 
@@ -14,7 +14,7 @@ export const deployedStacks = async (
   deployedIn: LocalAccount,
 ): Promise<{ account: Account; stacks: DeployedStack[] }> => {
   const { account, region } = localAws;
-  const client = new CloudFormationClient(clientOf(deployedIn));
+  const client = new CloudFormationClient(toClientOptions(deployedIn));
   const names: string[] = [];
   for await (const { StackSummaries = [] } of paginateListStacks({ client }, {})) {
     names.push(

@@ -1,6 +1,6 @@
 import { answerReceived, type PullAnswer } from '../../functions/api/pull/answer.ts';
 import { receiveDeliveries, type Received } from '../../functions/api/pull/receive.ts';
-import { absenceOf } from '../../shared/domain/subscription/subscription.ts';
+import { findAbsence } from '../../shared/domain/subscription/subscription.ts';
 import { deliveryName } from './history.ts';
 import { MINUTE, QUEUE, SECOND } from './scenario.ts';
 import type { SimulatedApi } from './simulated-api.ts';
@@ -39,7 +39,7 @@ export const pullConsumers = (world: SimulatedWorld, api: SimulatedApi): { lookF
     const leaseMs = LEASES_MS[Math.floor(faults.chance(`lease ${name}`) * LEASES_MS.length)] ?? MINUTE;
     api.requestOnce(`receive ${name}`, async (context) => {
       const subscription = await context.registry.findSubscription(QUEUE, id);
-      if (subscription === undefined || absenceOf(subscription, context.clock.now()) !== undefined) return;
+      if (subscription === undefined || findAbsence(subscription, context.clock.now()) !== undefined) return;
       const settings = { ...context.settings, userAgent: 'Posthaste/simulation' };
       const received = await receiveDeliveries({ ...context, settings }, subscription, { max: 3, leaseMs });
       if (faults.chance(`crash ${name}`) < 0.15) return;

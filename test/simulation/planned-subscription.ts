@@ -2,7 +2,7 @@ import { authFor } from './simulated-tokens.ts';
 import { parseDestination, withAuth } from '../../shared/domain/subscription/destination.ts';
 import type { Pressure, Selection, Subscription } from '../../shared/domain/subscription/subscription.ts';
 import { makeSecret, secretText } from '../../shared/domain/subscription/signing-secret.ts';
-import { tokenHashOf } from '../../shared/domain/subscription/confirmation.ts';
+import { hashToken } from '../../shared/domain/subscription/confirmation.ts';
 import { HOUR, QUEUE, SECOND, START, type PlannedInterests, type PlannedSubscription } from './scenario.ts';
 
 /** A subscription as it was created. If it has to confirm, its confirmation request is still pending. */
@@ -26,7 +26,7 @@ export function subscriptionOf(
     secrets: [{ sealed: secretText(makeSecret('v1', (bytes) => new Uint8Array(bytes))) }],
     ...(confirmation === undefined
       ? {}
-      : { unconfirmed: { tokenHash: tokenHashOf(id), at: createdAt, owed: true } }),
+      : { unconfirmed: { tokenHash: hashToken(id), at: createdAt, owed: true } }),
     ...(failures === 0 ? {} : { failing: { since: START - HOUR, failures } }),
     ...(pressed && { pressure: pressureOf(pressed, createdAt) }),
     ...(ttlSeconds === undefined ? {} : { expiresAt: createdAt + ttlSeconds * SECOND }),

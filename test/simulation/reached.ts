@@ -1,4 +1,4 @@
-import { subscriberOf } from '../../shared/domain/subscription/destination.ts';
+import { toSubscriber } from '../../shared/domain/subscription/destination.ts';
 import type { Subscription } from '../../shared/domain/subscription/subscription.ts';
 import { deliveryCases, recordAt, type DeliveryCase } from './invariants/delivery-case.ts';
 import { START } from './scenario.ts';
@@ -47,7 +47,7 @@ const changesReached = (world: SimulatedWorld, id: string, cases: readonly Deliv
 };
 
 const ASPECTS: Record<string, (subscription: Subscription) => unknown> = {
-  moved: ({ destination }) => subscriberOf(destination),
+  moved: ({ destination }) => toSubscriber(destination),
   'another policy': ({ options }) => options._retry_policy,
   'another limit': ({ options }) => options.max_per_second,
   'another secret': ({ secrets }) => secrets?.[0]?.sealed,

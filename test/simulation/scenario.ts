@@ -1,5 +1,5 @@
 import type { Message } from '../../shared/domain/message/message.ts';
-import { versionOf } from '../../shared/domain/message/version.ts';
+import { hashVersion } from '../../shared/domain/message/version.ts';
 import type { RetainedMessages } from '../../shared/domain/message/vocabulary.ts';
 import type { PartialRetryPolicy, RetryPolicy } from '../../shared/domain/retry/policy.ts';
 import type { ConnectionFault } from '../../shared/domain/retry/vocabulary.ts';
@@ -238,7 +238,7 @@ const published = (
       data,
       ...(ttl === undefined ? {} : { expiresAt: sentAt + ttl * SECOND }),
     },
-    version: versionOf({ type, timestamp: isTimed ? timestamp : undefined, ttl, delay, data }),
+    version: hashVersion({ type, timestamp: isTimed ? timestamp : undefined, ttl, delay, data }),
     delaySeconds: delay,
     sentAt,
   };

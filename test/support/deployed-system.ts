@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SetQueueAttributesCommand, SQSClient } from '@aws-sdk/client-sqs';
 import type { TestProject } from 'vitest/node';
-import { clientOf, writeEndpoints, type Endpoints } from '../../local/endpoints.ts';
+import { toClientOptions, writeEndpoints, type Endpoints } from '../../local/endpoints.ts';
 import { isRunning } from './run-folder.ts';
 import { localFolder } from '../../local/install/paths.mjs';
 import { type LocalSystem, startLocalSystem } from '../../local/local-system.ts';
@@ -68,7 +68,7 @@ const deploy = async (signal: AbortSignal): Promise<LocalSystem> => {
  * Shortens the visibility timeout (normally 45 s), so that operations of a killed operate function return soon.
  */
 const shortenOperationRedelivery = async (endpoints: Endpoints): Promise<void> => {
-  const sqs = new SQSClient(clientOf(endpoints));
+  const sqs = new SQSClient(toClientOptions(endpoints));
   const Attributes = { VisibilityTimeout: '10' };
   await sqs.send(new SetQueueAttributesCommand({ QueueUrl: endpoints.operationQueueUrl, Attributes }));
   sqs.destroy();

@@ -4,14 +4,14 @@ import { SchedulerClient } from '@aws-sdk/client-scheduler';
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { inject } from 'vitest';
-import { clientOf } from '../../local/endpoints.ts';
+import { toClientOptions } from '../../local/endpoints.ts';
 import { dynamoClient } from '../../shared/adapters/dynamodb/client.ts';
 import { kmsClient } from '../../shared/adapters/kms/signing-secrets.ts';
 import { sqsClient } from '../../shared/adapters/sqs/client.ts';
 import { deployedEndpoints } from './deployed-endpoints.ts';
 
 const endpoints = await deployedEndpoints(inject('folder'));
-const client = clientOf(endpoints);
+const client = toClientOptions(endpoints);
 
 /** The deployed system under test, and clients with the permissions of its account's root user. */
 export const deployment = {

@@ -8,7 +8,7 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import type { DynamoDBDocument, DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { onTestFinished } from 'vitest';
-import { clientOf, type LocalAccount } from '../../local/endpoints.ts';
+import { type LocalAccount, toClientOptions } from '../../local/endpoints.ts';
 import { dynamoClient } from '../../shared/adapters/dynamodb/client.ts';
 import { startRelay } from './relay.ts';
 
@@ -20,7 +20,7 @@ export const interruptedClient = (
   account: LocalAccount,
   before: (command: string, input: unknown) => Promise<void>,
 ): DynamoDBDocument => {
-  const client = dynamoClient(clientOf(account));
+  const client = dynamoClient(toClientOptions(account));
   client.middlewareStack.add(
     (next, { commandName }) =>
       async (args) => {
@@ -55,7 +55,7 @@ export const clientLosingAResponse = async (account: LocalAccount): Promise<Dyna
     return 'cut';
   });
   onTestFinished(relay.close);
-  return dynamoClient(clientOf({ ...account, endpoint: relay.origin }));
+  return dynamoClient(toClientOptions({ ...account, endpoint: relay.origin }));
 };
 
 /**

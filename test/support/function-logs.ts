@@ -1,6 +1,6 @@
 import { CloudWatchLogsClient, paginateFilterLogEvents } from '@aws-sdk/client-cloudwatch-logs';
 import { GetFunctionConfigurationCommand, LambdaClient } from '@aws-sdk/client-lambda';
-import type { clientOf } from '../../local/endpoints.ts';
+import type { toClientOptions } from '../../local/endpoints.ts';
 
 /**
  * The most events of one response (CloudWatch Logs API, FilterLogEvents). The emulator silently drops the rest.
@@ -8,7 +8,7 @@ import type { clientOf } from '../../local/endpoints.ts';
 const MAX_EVENTS = 10_000;
 
 /** Reads every line that functions have logged, including Lambda's lines. */
-export const functionLogs = (options: ReturnType<typeof clientOf>) => {
+export const functionLogs = (options: ReturnType<typeof toClientOptions>) => {
   const client = new CloudWatchLogsClient(options);
   const lambda = new LambdaClient(options);
 

@@ -7,7 +7,13 @@ import { timeText } from '../../../shared/wire/fields.ts';
 import { BOOKS_MEANINGS } from '../../../api-client/words.ts';
 import { resolveSubscription } from '../../api/find-subscription.ts';
 import { openApi } from '../../api/api-access.ts';
-import { queueOf, SUBSCRIPTION, subscriptionOf, TIME_FORMS, timeOf } from '../../options/arguments.ts';
+import {
+  parseQueue,
+  parseSubscription,
+  parseTime,
+  SUBSCRIPTION,
+  TIME_FORMS,
+} from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { progressBar, withProgress } from '../../output/progress-line.ts';
 import { tableLines, right } from '../../output/list.ts';
@@ -31,14 +37,18 @@ Exit status: 0 if the report balances, otherwise 1.
 /** `posthaste books` */
 export function addBooks(command: Command, terminal: Terminal): void {
   command
-    .argument('<queue>', 'name of the queue', queueOf)
+    .argument('<queue>', 'name of the queue', parseQueue)
     .option(
       '--since <TIME>',
       `count messages accepted since this time: ${TIME_FORMS} (default: 24 h before --until)`,
-      timeOf,
+      parseTime,
     )
-    .option('--until <TIME>', 'count messages accepted before this time (default: now)', timeOf)
-    .option('--subscription <ID>', `count only the deliveries to this one: ${SUBSCRIPTION}`, subscriptionOf)
+    .option('--until <TIME>', 'count messages accepted before this time (default: now)', parseTime)
+    .option(
+      '--subscription <ID>',
+      `count only the deliveries to this one: ${SUBSCRIPTION}`,
+      parseSubscription,
+    )
     .option('--deleted', 'report on a deleted queue or subscription')
     .action(async (queue: string, { until = Date.now(), deleted, ...options }: Options) => {
       const since = options.since ?? until - DAY_MS;

@@ -16,9 +16,9 @@ import {
   type Exchange,
   type LoopbackServer,
   startLoopbackServer,
-  hostRefusalOf,
+  findHostRefusal,
   type Refusal,
-  refusalOf,
+  findRefusal,
   refuse,
 } from '../../loopback/loopback-server.ts';
 import { refusalFromFailure, relay, sendSigned } from '../../loopback/signed-request.ts';
@@ -51,13 +51,13 @@ export async function startConsole({ page, target, port: wanted }: ConsoleOption
       return;
     }
     response.setHeader('cache-control', 'no-store');
-    const refusal = pageRefusalOf(exchange, port, token);
+    const refusal = findPageRefusal(exchange, port, token);
     if (refusal !== undefined) refuse(response, refusal);
     else if (url === INFO && request.method === 'HEAD') response.writeHead(200).end();
     else if (url === INFO) {
       const info = JSON.stringify(await consoleInfo(target));
       response.writeHead(200, { 'content-type': 'application/json' }).end(info);
-    } else await relay(await answerOf(exchange, target, deadLetters), response);
+    } else await relay(await answerRequest(exchange, target, deadLetters), response);
   }, wanted);
   return {
     ...server,
@@ -76,8 +76,8 @@ function isOfPage(url: string): boolean {
 /**
  * Refuses requests that are not from the page. Browsers send Origin with every request that changes data (Fetch §3.1).
  */
-function pageRefusalOf({ request }: Exchange, port: number, token: string): Refusal | undefined {
-  const refusal = refusalOf(request, port);
+function findPageRefusal({ request }: Exchange, port: number, token: string): Refusal | undefined {
+  const refusal = findRefusal(request, port);
   if (refusal !== undefined) return refusal;
   const { method = '', headers } = request;
   if (method !== 'GET' && method !== 'HEAD' && headers.origin === undefined)
@@ -99,7 +99,7 @@ function consoleRefusal(status: number, code: ConsoleFailureCode, message: strin
   return { status, code, message };
 }
 
-async function answerOf(
+async function answerRequest(
   { request }: Exchange,
   target: ConsoleTarget,
   deadLetters: Hono | undefined,
@@ -127,19 +127,19 @@ async function explainRefusal(request: string, answer: Response): Promise<Respon
   const body = jsonOrUndefined(text);
   if (body !== undefined && !gatewayMessage.safeParse(body).success)
     return new Response(text, { status, headers });
-  return meaningOf(new ApiRefusal(request, status, text), headers);
+  return toRefusal(new ApiRefusal(request, status, text), headers);
 }
 
 /** Detects expiry by the text: authorisers report it in WWW-Authenticate (RFC 6750 §3), IAM in its message. */
-function meaningOf(refusal: ApiRefusal, headers: Headers): Refusal {
+function toRefusal(refusal: ApiRefusal, headers: Headers): Refusal {
   const { status, message } = refusal;
   if (/expired/i.test(`${message} ${headers.get('www-authenticate') ?? ''}`))
     return { status, code: 'credentials_expired', message: EXPIRED };
   const said = `API Gateway returned ${status}${message === '' ? '' : `: ${message}`}`;
-  return { status, code: codeOf(status), message: adviceFor(refusal) ?? said };
+  return { status, code: classifyStatus(status), message: adviceFor(refusal) ?? said };
 }
 
-function codeOf(status: number): ConsoleFailureCode {
+function classifyStatus(status: number): ConsoleFailureCode {
   if (status === 401) return 'unauthorized';
   if (status === 429) return 'too_many_requests';
   return status < 500 ? 'forbidden' : 'unavailable';
@@ -208,7 +208,7 @@ export async function readPage(folder: string): Promise<PageFiles> {
 /** Serves the page without a token, since it contains no secret; only the host name is checked. */
 function servePage(page: PageFiles, { request, response, port }: Exchange): void {
   const { method = '', url = '/' } = request;
-  const refusal = hostRefusalOf(request, port);
+  const refusal = findHostRefusal(request, port);
   const file = page.get(url.split('?', 1)[0] ?? '/');
   if (refusal !== undefined) refuse(response, refusal);
   else if (method !== 'GET' && method !== 'HEAD') {
@@ -252,19 +252,19 @@ async function consoleInfo(target: ConsoleTarget): Promise<ConsoleInfo> {
     return { ...common, deployment: null, region: null, version: null, isLocal: false, problem };
   }
   const { name, region = null, apiUrl, isLocal } = target.access;
-  return { ...common, deployment: name, region, apiUrl, isLocal, ...(await versionOf(target.access)) };
+  return { ...common, deployment: name, region, apiUrl, isLocal, ...(await readVersion(target.access)) };
 }
 
 /** Reads the version from the API's OpenAPI document. */
-function versionOf(access: ApiAccess): Promise<Pick<ConsoleInfo, 'version' | 'problem'>> {
+function readVersion(access: ApiAccess): Promise<Pick<ConsoleInfo, 'version' | 'problem'>> {
   const asked = apiClient(access).call(describe, { signal: AbortSignal.timeout(VERSION_WITHIN_MS) });
   return asked.then(
     ({ info }) => ({ version: info.version }),
-    (failure: unknown) => ({ version: null, problem: problemOf(failure) }),
+    (failure: unknown) => ({ version: null, problem: describeProblem(failure) }),
   );
 }
 
-function problemOf(failure: unknown): NonNullable<ConsoleInfo['problem']> {
+function describeProblem(failure: unknown): NonNullable<ConsoleInfo['problem']> {
   if (failure instanceof ApiRefusal)
     return { code: failure.code ?? 'forbidden', message: adviceFor(failure) ?? failure.message };
   const code = failure instanceof CredentialsProblem ? failure.code : 'unreachable';

@@ -9,7 +9,7 @@ import { Problem } from '../../../local/install/problem.mjs';
 import type { DeploymentChoice } from '../../deployment.ts';
 import { failureText } from '../../failure-report.ts';
 import { untilAborted } from '../../interruption.ts';
-import { wholeNumberOf } from '../../options/arguments.ts';
+import { wholeNumber } from '../../options/arguments.ts';
 import { type DeploymentOptions, onDeployment } from '../../options/deployment-options.ts';
 import type { Terminal } from '../../terminal.ts';
 import { type ConsoleTarget, deploymentTarget, readPage, startConsole } from './console-server.ts';
@@ -28,7 +28,7 @@ works.
 export function addConsole(command: Command, terminal: Terminal): void {
   command
     .option('--open', 'open the console in the default browser')
-    .option('--port <N>', 'port on 127.0.0.1 (default: a free port)', wholeNumberOf(1, 65_535))
+    .option('--port <N>', 'port on 127.0.0.1 (default: a free port)', wholeNumber(1, 65_535))
     .action((options: Options) =>
       terminal.untilInterrupted((signal) => runConsole(options, signal, terminal)),
     );
@@ -44,7 +44,7 @@ async function runConsole(
     terminal.printError('Building the console. This takes a few seconds, and only the first time …');
     await work();
   };
-  const [target, page] = await Promise.all([targetOf(choice, terminal), builtPage({ signal, show })]);
+  const [target, page] = await Promise.all([findTarget(choice, terminal), builtPage({ signal, show })]);
   const server = await startConsole({ page: await readPage(page), target, port });
   let opening: BrowserLaunch | undefined;
   try {
@@ -68,7 +68,7 @@ async function runConsole(
 }
 
 /** Fails if a deployment was chosen and is missing; without a choice, the console still offers the policy designer. */
-async function targetOf(choice: DeploymentChoice, terminal: Terminal): Promise<ConsoleTarget> {
+async function findTarget(choice: DeploymentChoice, terminal: Terminal): Promise<ConsoleTarget> {
   try {
     return await deploymentTarget(choice, terminal);
   } catch (failure) {

@@ -15,7 +15,7 @@ import { deleteDeadLetters, redriveDeadLetters } from '../../dead-letters/change
 import { type DeadLetterAccess, DeploymentNotNamed } from '../../dead-letters/dead-letter-access.ts';
 import { lookAtDeadLetters, findDeadLetter, NoSuchDeadLetter } from '../../dead-letters/look.ts';
 import { RunFailedError } from '../../dead-letters/process-dead-letters.ts';
-import { hiddenFields, outcomeOf, type RunOutcome } from '../../dead-letters/run-text.ts';
+import { hiddenFields, type RunOutcome, toRunOutcome } from '../../dead-letters/run-text.ts';
 import { failureText } from '../../failure-report.ts';
 import { Problem } from '../../../local/install/problem.mjs';
 
@@ -37,7 +37,7 @@ const lookSchema = z.strictObject({
 /** The routes under `DEAD_LETTERS`. `signal` ends what is under way when the console stops. */
 export function deadLetterRoutes(open: () => Promise<DeadLetterAccess>, signal: AbortSignal): Hono {
   const routes = new Hono().basePath(DEAD_LETTERS);
-  routes.get('/', async (context) => context.json(await countsOf(await open())));
+  routes.get('/', async (context) => context.json(await countDeadLetters(await open())));
   routes.get('/:which', async (context) => {
     const filter = lookSchema.parse(context.req.query());
     return context.json(await look(await open(), whichIn(context), filter, signal));
@@ -53,10 +53,10 @@ export function deadLetterRoutes(open: () => Promise<DeadLetterAccess>, signal: 
       const filter = { id: ids };
       // The ids choose exactly; this clock may be behind that of SQS.
       const request = { filter, limit: ids.length, startedAt: Infinity, signal };
-      const outcome = outcomeOf(await change(await open(), whichIn(context), request), filter);
-      return context.json(resultOf(outcome));
+      const outcome = toRunOutcome(await change(await open(), whichIn(context), request), filter);
+      return context.json(toDeadLetterResult(outcome));
     });
-  routes.notFound(() => refusalOf(404, 'not_found', 'there is no such route'));
+  routes.notFound(() => buildRefusal(404, 'not_found', 'there is no such route'));
   routes.onError(answerToFailure);
   return routes;
 }
@@ -65,7 +65,7 @@ export function deadLetterRoutes(open: () => Promise<DeadLetterAccess>, signal: 
 export async function answerBy(routes: Hono, request: IncomingMessage): Promise<Response> {
   const { method = 'GET', url = '' } = request;
   const body = await boundedBody(request, MAX_BYTES);
-  if (body === undefined) return refusalOf(413, 'too_large', `the body exceeds ${MAX_BYTES} bytes`);
+  if (body === undefined) return buildRefusal(413, 'too_large', `the body exceeds ${MAX_BYTES} bytes`);
   return routes.request(url, { method, ...(body.length > 0 && { body }) });
 }
 
@@ -73,7 +73,7 @@ function whichIn({ req }: Context): RedrivenQueue {
   return whichSchema.parse(req.param('which'));
 }
 
-async function countsOf({ portsOf }: DeadLetterAccess): Promise<DeadLetterCounts> {
+async function countDeadLetters({ portsOf }: DeadLetterAccess): Promise<DeadLetterCounts> {
   const queues = REDRIVEN_QUEUES.map(async (which) => ({
     which,
     ...(await portsOf(which).deadLetters.counts()),
@@ -100,20 +100,20 @@ async function look(
   };
 }
 
-function resultOf(outcome: RunOutcome): DeadLetterResult {
+function toDeadLetterResult(outcome: RunOutcome): DeadLetterResult {
   const { handled, settled = {}, skipped, missing, hidden, hiddenUntil } = outcome;
   return { handled, settled, skipped, missing, hidden, ...(hiddenUntil !== undefined && { hiddenUntil }) };
 }
 
 function answerToFailure(error: Error): Response {
-  if (error instanceof z.ZodError) return refusalOf(400, 'invalid_request', z.prettifyError(error));
-  if (error instanceof SyntaxError) return refusalOf(400, 'invalid_request', error.message);
+  if (error instanceof z.ZodError) return buildRefusal(400, 'invalid_request', z.prettifyError(error));
+  if (error instanceof SyntaxError) return buildRefusal(400, 'invalid_request', error.message);
   const cause = error instanceof RunFailedError ? error.causes[0] : error;
-  const [status, code] = meaningOf(cause);
-  return refusalOf(status, code, failureText(cause));
+  const [status, code] = classifyCause(cause);
+  return buildRefusal(status, code, failureText(cause));
 }
 
-function meaningOf(cause: unknown): [status: number, code: Parameters<typeof refusalOf>[1]] {
+function classifyCause(cause: unknown): [status: number, code: Parameters<typeof buildRefusal>[1]] {
   if (cause instanceof NoSuchDeadLetter) return [404, 'not_found'];
   if (cause instanceof CredentialsProblem) return [502, cause.code];
   if (cause instanceof DeploymentNotNamed) return [503, 'deployment_not_named'];
@@ -122,7 +122,7 @@ function meaningOf(cause: unknown): [status: number, code: Parameters<typeof ref
   return isDenied ? [403, 'sqs_forbidden'] : [502, 'unavailable'];
 }
 
-function refusalOf(
+function buildRefusal(
   status: number,
   code: ConsoleFailureCode | 'not_found' | 'invalid_request' | 'too_large',
   message: string,

@@ -2,7 +2,7 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { isPackaged, localFolder, projectRoot } from '../../../local/install/paths.mjs';
 import { runToSuccess } from '../../../local/install/process-group.mjs';
-import { fingerprintOf, cachedBuild } from '../../../local/cached-builds.ts';
+import { computeFingerprint, cachedBuild } from '../../../local/cached-builds.ts';
 import { plainEnvironment } from '../../../local/local-aws.ts';
 
 /** The sources of the page; packages are covered by the lock file. */
@@ -26,7 +26,7 @@ type PageBuild = { signal: AbortSignal; show: (work: () => Promise<void>) => Pro
  */
 export async function builtPage({ signal, show }: PageBuild): Promise<string> {
   if (isPackaged) return join(projectRoot, 'assets/console');
-  return cachedBuild(builds, fingerprintOf(projectRoot, SOURCES, 'vite build'), (folder) =>
+  return cachedBuild(builds, computeFingerprint(projectRoot, SOURCES, 'vite build'), (folder) =>
     show(() => viteBuild(folder, signal)),
   );
 }

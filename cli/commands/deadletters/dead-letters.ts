@@ -23,17 +23,24 @@ import {
 import type { RunResult } from '../../dead-letters/process-dead-letters.ts';
 import {
   asJson,
+  chooseExitStatus,
+  describeOutcome,
   hiddenFields,
   hiddenSentence,
-  outcomeOf,
   progressText,
   type RunOutcome,
   runProblem,
-  sentenceOf,
-  statusOf,
+  toRunOutcome,
 } from '../../dead-letters/run-text.ts';
 import { INTERRUPTED } from '../../interruption.ts';
-import { collect, idOf, pastTimeOf, queueOf, TIME_FORMS, wholeNumberOf } from '../../options/arguments.ts';
+import {
+  collect,
+  parseId,
+  parsePastTime,
+  parseQueue,
+  TIME_FORMS,
+  wholeNumber,
+} from '../../options/arguments.ts';
 import { type DeploymentOptions, onDeployment } from '../../options/deployment-options.ts';
 import { fieldLines, tableLines, right } from '../../output/list.ts';
 import { printable, printableJson } from '../../output/printable.ts';
@@ -47,21 +54,21 @@ export type ChosenOptions = DeploymentOptions & DeadLetterFilter & { since?: num
 /** Adds the options that choose dead letters by what they say. */
 export function addDeadLetterFilter(command: Command): Command {
   return command
-    .option('--queue <QUEUE>', 'only messages of this queue', queueOf)
-    .option('--subscription <ID>', 'only messages for this subscription, by the beginning of its id', idOf)
-    .option('--reason <REASON>', 'only messages with this reason; none: SQS moved them here', idOf);
+    .option('--queue <QUEUE>', 'only messages of this queue', parseQueue)
+    .option('--subscription <ID>', 'only messages for this subscription, by the beginning of its id', parseId)
+    .option('--reason <REASON>', 'only messages with this reason; none: SQS moved them here', parseId);
 }
 
 export function addIdOption(command: Command): Command {
   return command.option(
     '--id <ID>',
     'only this message, by its SQS message id or the beginning of it; may be repeated',
-    collect(idOf),
+    collect(parseId),
   );
 }
 
 /** The filter among the options of a command. */
-export function filterOf({ queue, subscription, reason, id }: DeadLetterFilter): DeadLetterFilter {
+export function pickFilter({ queue, subscription, reason, id }: DeadLetterFilter): DeadLetterFilter {
   return { queue, subscription, reason, id };
 }
 
@@ -85,7 +92,7 @@ export function runOverChosen<Result extends RunResult>(
         progress.show(progressText(which, tally, done));
       },
     });
-    return outcomeOf(result, filter);
+    return toRunOutcome(result, filter);
   }).catch(runProblem(what, 'five minutes'));
 }
 
@@ -117,12 +124,8 @@ function addList(deadLetters: Command, terminal: Terminal): void {
     .description('List dead letters and undeliverable notices, with their reasons.')
     .addArgument(whichArgument('[which]'));
   addDeadLetterFilter(command)
-    .option('--since <TIME>', `only messages sent since this time: ${TIME_FORMS}`, pastTimeOf)
-    .option(
-      '--limit <N>',
-      'maximum number of messages of each queue (default: 100)',
-      wholeNumberOf(1, 10_000),
-    )
+    .option('--since <TIME>', `only messages sent since this time: ${TIME_FORMS}`, parsePastTime)
+    .option('--limit <N>', 'maximum number of messages of each queue (default: 100)', wholeNumber(1, 10_000))
     .action((which: RedrivenQueue | undefined, options: ListOptions) => list(which, options, terminal));
   onDeployment(command, {
     json: 'one dead letter per line',
@@ -143,7 +146,7 @@ async function list(
     return Promise.all(
       (which === undefined ? REDRIVEN_QUEUES : [which]).map(async (queue) => {
         const api = queue === 'undeliverable' ? await access.api() : undefined;
-        const request = { which: queue, filter: filterOf(options), since, limit, signal, api };
+        const request = { which: queue, filter: pickFilter(options), since, limit, signal, api };
         return { queue, ...(await lookAtDeadLetters(access.portsOf(queue), request)) };
       }),
     );
@@ -158,7 +161,7 @@ function printItems(looks: readonly Look[], json: boolean, { print, printJson }:
   const items = looks.flatMap((look) => look.items);
   const isEmpty = looks.every(({ result }) => result.total === 0);
   if (json) items.forEach(printJson);
-  else if (items.length > 0) tableLines(COLUMNS, items.map(rowOf)).forEach(print);
+  else if (items.length > 0) tableLines(COLUMNS, items.map(formatRow)).forEach(print);
   else print(isEmpty ? 'No dead letters.' : 'No matching dead letter is visible.');
 }
 
@@ -194,7 +197,7 @@ const COLUMNS = [
 const SHORT_ID = 8;
 const SHORT_EXCERPT = 48;
 
-function rowOf(deadLetter: DeadLetterView): string[] {
+function formatRow(deadLetter: DeadLetterView): string[] {
   const { which, id, sentAt, reason = NO_REASON, queue = '', messageId = '', subscriptionIds } = deadLetter;
   const { state = '', receives, excerpt } = deadLetter;
   return [
@@ -222,7 +225,7 @@ function addShow(deadLetters: Command, terminal: Terminal): void {
     .command('show')
     .description('Show a dead letter with its body and attributes. Credentials are redacted.')
     .addArgument(whichArgument('<which>'))
-    .argument('<id>', 'SQS message id, or the beginning of it', idOf)
+    .argument('<id>', 'SQS message id, or the beginning of it', parseId)
     .action(async (which: RedrivenQueue, id: string, options: DeploymentOptions) => {
       const access = await openDeadLetters(options, terminal);
       const found = await withProgress(terminal, (signal, progress) => {
@@ -230,7 +233,7 @@ function addShow(deadLetters: Command, terminal: Terminal): void {
         return findDeadLetter(access.portsOf(which), which, id, signal);
       }).catch(runProblem('The look', 'a minute'));
       const missing = options.json === true ? undefined : await missingQueue(access, found);
-      terminal.printResult(options, found, () => textOf(found));
+      terminal.printResult(options, found, () => formatDetail(found));
       if (missing !== undefined) terminal.print(`\n${printable(missing)}`);
     });
   onDeployment(command, {
@@ -255,7 +258,7 @@ async function missingQueue(
   }
 }
 
-function textOf(found: DeadLetterDetail): string {
+function formatDetail(found: DeadLetterDetail): string {
   const { id, sentAt, receives, reason, queue, messageId, subscriptionIds, attributes, body } = found;
   const fields = fieldLines([
     ['Id', printable(id)],
@@ -294,7 +297,7 @@ function addDelete(deadLetters: Command, terminal: Terminal): void {
     .description('Delete dead letters: chosen ones, settled notices, or all of a queue.')
     .addArgument(whichArgument('<which>'));
   addIdOption(addDeadLetterFilter(command))
-    .option('--since <TIME>', `only messages sent since this time: ${TIME_FORMS}`, pastTimeOf)
+    .option('--since <TIME>', `only messages sent since this time: ${TIME_FORMS}`, parsePastTime)
     .option('--settled', 'only undeliverable notices that need nothing more')
     .option('--all', 'all messages of the queue')
     .option('--dry-run', 'change nothing, and say what would be deleted')
@@ -331,7 +334,7 @@ async function deleteChosen(which: RedrivenQueue, options: DeleteOptions, termin
       deleteDeadLetters(access, which, { ...request, ...chosen, startedAt }),
     );
   };
-  const found = await deleteNow(filterOf(options), { settled, since, dryRun: dryRun || yes !== true });
+  const found = await deleteNow(pickFilter(options), { settled, since, dryRun: dryRun || yes !== true });
   const outcome =
     dryRun || yes === true ? found : await deleteAfterQuestion(found, deleteNow, { which, access, terminal });
   if (outcome === undefined) {
@@ -340,9 +343,9 @@ async function deleteChosen(which: RedrivenQueue, options: DeleteOptions, termin
     return;
   }
   terminal.printResult(options, { which, deleted: outcome.handled, ...asJson(outcome, dryRun) }, () =>
-    sentenceOf(which, outcome, { done: 'deleted', deployment: access.name, dryRun }),
+    describeOutcome(which, outcome, { done: 'deleted', deployment: access.name, dryRun }),
   );
-  terminal.exitStatus = statusOf(outcome);
+  terminal.exitStatus = chooseExitStatus(outcome);
 }
 
 /** `ids`: of the deleted dead letters; with `dryRun` of those that would be. */

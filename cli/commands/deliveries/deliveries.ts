@@ -4,7 +4,7 @@ import {
   type DeliveryFilter,
   deliveryPath,
   deliveryQuery,
-  summaryOf,
+  toSummary,
 } from '../../../api-client/deliveries.ts';
 import { showMessage } from '../../../api-client/messages.ts';
 import {
@@ -24,7 +24,7 @@ import { isOpenStatus } from '../../../shared/domain/delivery/vocabulary.ts';
 import { resolveSubscription } from '../../api/find-subscription.ts';
 import { openApi } from '../../api/api-access.ts';
 import { orAfter } from '../../interruption.ts';
-import { durationOf, idOf, queueOf, wholeNumberOf } from '../../options/arguments.ts';
+import { parseDuration, parseId, parseQueue, wholeNumber } from '../../options/arguments.ts';
 import { type DeploymentOptions, onDeployment, VERBOSE } from '../../options/deployment-options.ts';
 import { printList, right } from '../../output/list.ts';
 import { printable } from '../../output/printable.ts';
@@ -74,10 +74,10 @@ export function addDeliveriesList(deliveries: Command, terminal: Terminal): void
   const command = deliveries
     .command('list')
     .description('List open and failed deliveries, newest first, or all deliveries of a message.')
-    .argument('<queue>', 'name of the queue', queueOf)
+    .argument('<queue>', 'name of the queue', parseQueue)
     .addOption(
       new Option('--message <ID>', 'all deliveries of this message, including delivered ones')
-        .argParser(idOf)
+        .argParser(parseId)
         .conflicts(['status', 'subscription', 'since', 'until']),
     )
     .addOption(
@@ -90,7 +90,7 @@ export function addDeliveriesList(deliveries: Command, terminal: Terminal): void
     .option(
       '--limit <N>',
       'maximum number of deliveries (default: 100 for a queue, all for a message)',
-      wholeNumberOf(1),
+      wholeNumber(1),
     )
     .action(async (queue: string, { message, all, limit, json, ...options }: Options) => {
       if (all === true && options.subscription === undefined)
@@ -105,14 +105,14 @@ export function addDeliveriesList(deliveries: Command, terminal: Terminal): void
         },
         none: () => noneText({ message, all, status: options.status }),
       };
-      const rowOfListed = (delivery: ListedDelivery): string[] => rowOf(delivery, labels, terminal);
+      const rowOfListed = (delivery: ListedDelivery): string[] => formatRow(delivery, labels, terminal);
       if (message === undefined) {
         const filter = await filterFrom(api, queue, options);
         const listed = (all === true ? listAll : listUndelivered)(api, queue, filter, limit);
-        await printList(terminal, listed, { ...form, rowOf: rowOfListed });
+        await printList(terminal, listed, { ...form, formatRow: rowOfListed });
       } else {
         const found = api.list(listDeliveriesOfMessage, { path: { queue, message }, most: limit });
-        await printList(terminal, found, { ...form, rowOf: (view) => rowOfListed(summaryOf(view)) });
+        await printList(terminal, found, { ...form, formatRow: (view) => rowOfListed(toSummary(view)) });
       }
     });
   onDeployment(addDeliveryFilter(command), {
@@ -162,7 +162,7 @@ const COLUMNS = [
   'Next attempt',
 ];
 
-function rowOf(delivery: ListedDelivery, labels: SubscriptionLabels, terminal: Terminal): string[] {
+function formatRow(delivery: ListedDelivery, labels: SubscriptionLabels, terminal: Terminal): string[] {
   const { messageId, subscriptionId, attemptCount, lastAttempt, nextAttemptAt, waiting } = delivery;
   return [
     printable(messageId),
@@ -192,10 +192,10 @@ export function addDeliveriesWatch(deliveries: Command, terminal: Terminal): voi
   const command = deliveries
     .command('watch')
     .description('Print deliveries as they change.')
-    .argument('<queue>', 'name of the queue', queueOf)
-    .option('--message <ID>', 'only deliveries of this message', idOf)
+    .argument('<queue>', 'name of the queue', parseQueue)
+    .option('--message <ID>', 'only deliveries of this message', parseId)
     .option('--verbose', VERBOSE)
-    .option('--for <DURATION>', 'stop after this long: seconds, or 30m, 1h', durationOf)
+    .option('--for <DURATION>', 'stop after this long: seconds, or 30m, 1h', parseDuration)
     .action(async (queue: string, options: WatchOptions) => {
       const api = await openApi(options, terminal);
       const filter = await filterFrom(api, queue, options);
@@ -259,10 +259,12 @@ async function watchDeliveries(
     const found = await (message === undefined
       ? pollQueue(api, watched, known)
       : pollMessage(api, message, watched));
-    const changes = found.filter((seen) => JSON.stringify(known.get(keyOf(seen))) !== JSON.stringify(seen));
+    const changes = found.filter(
+      (seen) => JSON.stringify(known.get(buildKey(seen))) !== JSON.stringify(seen),
+    );
     for (const seen of changes) {
-      known.delete(keyOf(seen));
-      known.set(keyOf(seen), seen);
+      known.delete(buildKey(seen));
+      known.set(buildKey(seen), seen);
       onChange({ at: new Date().toISOString(), ...seen });
     }
     forgetOldest(known);
@@ -283,7 +285,7 @@ async function isFinished(
   return view.unfinished !== true && found.length >= view.matched;
 }
 
-function keyOf({ messageId, subscriptionId }: Snapshot): string {
+function buildKey({ messageId, subscriptionId }: Snapshot): string {
   return JSON.stringify([messageId, subscriptionId]);
 }
 
@@ -300,7 +302,7 @@ async function pollMessage(api: ApiClient, message: string, { queue, signal }: W
   const { items } = await api
     .items(listDeliveriesOfMessage, { path: { queue, message }, signal })
     .catch(orElse(isNotFound, { items: [], more: false }));
-  return items.map((delivery) => snapshotOf(summaryOf(delivery)));
+  return items.map((delivery) => takeSnapshot(toSummary(delivery)));
 }
 
 async function pollQueue(
@@ -310,10 +312,10 @@ async function pollQueue(
 ): Promise<Snapshot[]> {
   const query = deliveryQuery(filter);
   const { items } = await api.items(listDeliveries, { path: { queue }, query, most: NEWEST, signal });
-  const newest = items.map(snapshotOf);
-  const keys = new Set(newest.map(keyOf));
+  const newest = items.map(takeSnapshot);
+  const keys = new Set(newest.map(buildKey));
   // The queue's listing omits delivered ones, so a missing open delivery is fetched separately.
-  const gone = [...known.values()].filter((seen) => isOpenStatus(seen.status) && !keys.has(keyOf(seen)));
+  const gone = [...known.values()].filter((seen) => isOpenStatus(seen.status) && !keys.has(buildKey(seen)));
   const followed = await Promise.all(gone.slice(-MAX_FOLLOWED).map((seen) => refetch(api, seen, signal)));
   // Oldest first, so that lines are printed in chronological order.
   return [...newest.toReversed(), ...followed];
@@ -324,11 +326,11 @@ function refetch(api: ApiClient, seen: Snapshot, signal: AbortSignal): Promise<S
   const gone: Snapshot = { ...seen, status: 'cancelled', reason: 'gone' };
   return api
     .call(getDelivery, { ...deliveryPath(seen), signal })
-    .then((view) => snapshotOf(summaryOf(view)))
+    .then((view) => takeSnapshot(toSummary(view)))
     .catch(orElse(isNotFound, gone));
 }
 
-function snapshotOf(delivery: ListedDelivery): Snapshot {
+function takeSnapshot(delivery: ListedDelivery): Snapshot {
   const { queue, messageId, subscriptionId, status, reason, attemptCount, lastAttempt } = delivery;
   const last = lastAttempt?.statusCode?.toString() ?? lastAttempt?.error;
   const { nextAttemptAt } = delivery;

@@ -6,7 +6,14 @@ import { shortId } from '../../../api-client/subscription-labels.ts';
 import { LISTED_STATUSES } from '../../../shared/domain/delivery/vocabulary.ts';
 import { type DeliveryView, type Waiting, WAITS } from '../../../shared/wire/views/delivery.ts';
 import { NoSuchSubscription, resolveSubscription } from '../../api/find-subscription.ts';
-import { idOf, queueOf, SUBSCRIPTION, subscriptionOf, TIME_FORMS, timeOf } from '../../options/arguments.ts';
+import {
+  parseId,
+  parseQueue,
+  parseSubscription,
+  parseTime,
+  SUBSCRIPTION,
+  TIME_FORMS,
+} from '../../options/arguments.ts';
 import { printable } from '../../output/printable.ts';
 import { colouredStatus, clockTime } from '../../output/words.ts';
 import { fieldLines, right, tableLines } from '../../output/list.ts';
@@ -15,9 +22,9 @@ import type { Terminal } from '../../terminal.ts';
 /** Adds the three arguments that identify a delivery. */
 export function addDeliveryAddress(command: Command): Command {
   return command
-    .argument('<queue>', 'name of the queue', queueOf)
-    .argument('<message>', 'id of the message', idOf)
-    .argument('<subscription>', SUBSCRIPTION, subscriptionOf);
+    .argument('<queue>', 'name of the queue', parseQueue)
+    .argument('<message>', 'id of the message', parseId)
+    .argument('<subscription>', SUBSCRIPTION, parseSubscription);
 }
 
 /** The delivery that a user means, also one to a subscription that is deleted. @throws Problem if there is none */
@@ -45,9 +52,9 @@ export const EXAMPLE_ADDRESS = 'orders order-17 5b0c0f1e';
 export function addDeliveryFilter(command: Command): Command {
   return command
     .addOption(new Option('--status <STATUS>', 'only deliveries with this status').choices(LISTED_STATUSES))
-    .option('--subscription <ID>', `only deliveries to this subscription: ${SUBSCRIPTION}`, subscriptionOf)
-    .option('--since <TIME>', `only for messages accepted since this time: ${TIME_FORMS}`, timeOf)
-    .option('--until <TIME>', 'only for messages accepted before this time', timeOf);
+    .option('--subscription <ID>', `only deliveries to this subscription: ${SUBSCRIPTION}`, parseSubscription)
+    .option('--since <TIME>', `only for messages accepted since this time: ${TIME_FORMS}`, parseTime)
+    .option('--until <TIME>', 'only for messages accepted before this time', parseTime);
 }
 
 type Shown = DeliveryView & Partial<Pick<DeliveryDetail, 'planned'>>;
@@ -92,11 +99,11 @@ const ATTEMPTS = [right('Attempt'), 'Phase', 'Started', right('Duration'), 'Outc
 
 function attemptRow(attempt: Attempt): string[] {
   const { number, phase, startedAt, durationMs, outcome } = attempt;
-  return [String(number), phase, clockTime(startedAt), `${durationMs} ms`, outcome, answerOf(attempt)];
+  return [String(number), phase, clockTime(startedAt), `${durationMs} ms`, outcome, formatAnswer(attempt)];
 }
 
 /** Status or error, then the response text: it comes last because its length varies. */
-function answerOf({ statusCode, error, snippet, lost }: Attempt): string {
+function formatAnswer({ statusCode, error, snippet, lost }: Attempt): string {
   return [
     String(statusCode ?? error ?? ''),
     ...(lost === undefined ? [] : [`(${lost} lost)`]),

@@ -109,13 +109,13 @@ const attempt = async function* <Value>(
     yield { check, ok: true, detail: detailOf(value) };
     return value;
   } catch (error) {
-    yield { check, ok: false, ...reasonOf(error) };
+    yield { check, ok: false, ...describeFailure(error) };
     return undefined;
   }
 };
 
 /** Advice is separate only for refusals; the message of a Problem already contains it. */
-function reasonOf(error: unknown): Pick<Finding, 'detail' | 'advice'> {
+function describeFailure(error: unknown): Pick<Finding, 'detail' | 'advice'> {
   if (!(error instanceof ApiRefusal)) return { detail: failureText(error) };
   const advice = adviceFor(error);
   return {

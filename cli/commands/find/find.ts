@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
 import type { ApiClient, Listed } from '../../../api-client/api-client.ts';
-import { calendarTimeOf, windowAround } from '../../../api-client/calendar-time.ts';
+import { parseCalendarTime, windowAround } from '../../../api-client/calendar-time.ts';
 import { findMessage } from '../../../api-client/messages.ts';
 import { type ListedMessage, listMessages, listQueues, readHealth } from '../../../api-client/operations.ts';
 import { adviceFor, ApiRefusal, isRefusal, orElse } from '../../../api-client/refusal.ts';
 import { cutText, MAX_PER_QUEUE, searchQueue } from '../../../api-client/search.ts';
-import { labelOf, shortId } from '../../../api-client/subscription-labels.ts';
+import { formatLabel, shortId } from '../../../api-client/subscription-labels.ts';
 import { counted } from '../../../api-client/words.ts';
 import { commandText, shellWord } from '../../../local/command-name.ts';
 import { inParallel } from '../../../shared/adapters/in-parallel.ts';
@@ -13,12 +13,12 @@ import { timeText } from '../../../shared/wire/fields.ts';
 import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
 import { findApi, apiClient } from '../../api/api-access.ts';
 import { requireQueue } from '../../api/find-subscription.ts';
-import { ageOf, idOf, queueOf } from '../../options/arguments.ts';
+import { parseAge, parseId, parseQueue } from '../../options/arguments.ts';
 import { type DeploymentOptions, onDeployment } from '../../options/deployment-options.ts';
 import { printable } from '../../output/printable.ts';
 import { clockTime } from '../../output/words.ts';
 import type { Terminal } from '../../terminal.ts';
-import { stateOf } from '../subscription/change.ts';
+import { describeState } from '../subscription/change.ts';
 
 type Options = DeploymentOptions & { queue?: string };
 
@@ -38,15 +38,15 @@ export function addFind(command: Command, terminal: Terminal): void {
     .argument(
       '<what>',
       'a message id, a part of a URL or name, the start of a subscription id, or a time',
-      idOf,
+      parseId,
     )
-    .option('--queue <QUEUE>', 'look only in this queue', queueOf)
+    .option('--queue <QUEUE>', 'look only in this queue', parseQueue)
     .action(async (what: string, options: Options) => {
       const api = apiClient(await findApi(options, terminal.env), terminal.sleep);
       const { items: queues, more } = await queuesToSearch(api, options);
       const limit = { queues: queues.length, ...(more && { moreQueues: true as const }) };
       if (more) terminal.printError(`Looks only in ${queuesText(limit)}.`);
-      const window = windowOf(what);
+      const window = parseWindow(what);
       const { findings, cuts, refusals } = await search(api, queues, what, window);
       for (const finding of findings) {
         const { kind, id, text, next } = finding;
@@ -92,10 +92,10 @@ async function queuesToSearch(api: ApiClient, { queue }: Options): Promise<Liste
 }
 
 /** The window around a time, of a whole day, or since an age; undefined for other texts. */
-function windowOf(what: string, now = Date.now()): Window | undefined {
-  const age = ageOf(what);
+function parseWindow(what: string, now = Date.now()): Window | undefined {
+  const age = parseAge(what);
   if (age !== undefined) return { since: timeText(now - age * 1000), until: timeText(now) };
-  const time = calendarTimeOf(what);
+  const time = parseCalendarTime(what);
   if (time === undefined) return undefined;
   const { since, until } = windowAround(time);
   return { since: timeText(since), until: timeText(until) };
@@ -172,7 +172,7 @@ function subscriptionFinding(queue: string, view: SubscriptionView): Finding {
     kind: 'subscription',
     queue,
     id: view.id,
-    text: `${labelOf(view)}: ${stateOf(view)}`,
+    text: `${formatLabel(view)}: ${describeState(view)}`,
     next: commandText(`subscription show ${queue} ${shellWord(shortId(view.id))}`),
   };
 }

@@ -213,7 +213,7 @@ async function forwardOne(
   const result = await options.post(delivery);
   const isAcked = 'status' in result && result.status >= 200 && result.status < 300;
   const notRecorded = await answer(options, leaseEndsAt, () =>
-    isAcked ? options.pull.ack(delivery.receipt) : options.pull.nack(delivery.receipt, reasonOf(result)),
+    isAcked ? options.pull.ack(delivery.receipt) : options.pull.nack(delivery.receipt, formatReason(result)),
   );
   return {
     at,
@@ -225,7 +225,7 @@ async function forwardOne(
   };
 }
 
-function reasonOf(result: TargetResult): string {
+function formatReason(result: TargetResult): string {
   const text = 'status' in result ? `status ${result.status}` : printable(result.error);
   return text.slice(0, LONGEST_REASON).toWellFormed();
 }
@@ -281,11 +281,11 @@ export async function postToTarget(
       await boundedBody(Readable.fromWeb(response.body), MAX_READ).catch(() => undefined);
     return { status, durationMs: durationMs() };
   } catch (cause) {
-    return { error: failureOf(cause, timeoutSeconds), durationMs: durationMs() };
+    return { error: formatFailure(cause, timeoutSeconds), durationMs: durationMs() };
   }
 }
 
-function failureOf(cause: unknown, timeoutSeconds: number): string {
+function formatFailure(cause: unknown, timeoutSeconds: number): string {
   if (cause instanceof DOMException && cause.name === 'TimeoutError')
     return `no answer within ${timeoutSeconds} s`;
   return failureText(fetchFailure(cause));

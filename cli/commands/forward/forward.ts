@@ -6,7 +6,7 @@ import { accessByToken, apiClient, openApiToWrite } from '../../api/api-access.t
 import { resolveSubscription } from '../../api/find-subscription.ts';
 import { failureText, reportFailure } from '../../failure-report.ts';
 import { INTERRUPTED } from '../../interruption.ts';
-import { addSubscriptionAddress, wholeNumberOf } from '../../options/arguments.ts';
+import { addSubscriptionAddress, wholeNumber } from '../../options/arguments.ts';
 import {
   addPollOptions,
   type DeploymentOptions,
@@ -50,7 +50,7 @@ An API or network that fails does not end it.
 /** `posthaste forward` */
 export function addForward(command: Command, terminal: Terminal): void {
   addSubscriptionAddress(command)
-    .requiredOption('--to <URL>', 'where to post the deliveries', targetOf)
+    .requiredOption('--to <URL>', 'where to post the deliveries', parseTarget)
     .addOption(
       new Option('--token-file <FILE>', 'receive by the token of the subscription in this file').conflicts([
         'local',
@@ -60,11 +60,11 @@ export function addForward(command: Command, terminal: Terminal): void {
     .addOption(
       new Option('--url <URL>', 'address of the API, with a token').conflicts(['local', 'deployment']),
     )
-    .option('--concurrency <N>', 'deliveries posted at the same time', wholeNumberOf(1, 100), 10)
+    .option('--concurrency <N>', 'deliveries posted at the same time', wholeNumber(1, 100), 10)
     .option(
       '--timeout <SECONDS>',
       'how long the target may take for an answer',
-      wholeNumberOf(1, LONGEST_TIMEOUT),
+      wholeNumber(1, LONGEST_TIMEOUT),
       30,
     )
     .option('--verbose', VERBOSE)
@@ -88,7 +88,7 @@ export function addForward(command: Command, terminal: Terminal): void {
 /** Seconds: Node's fetch waits no longer for headers. */
 const LONGEST_TIMEOUT = 300;
 
-function targetOf(text: string): string {
+function parseTarget(text: string): string {
   const url = URL.parse(text);
   if (url === null || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '')
     throw new InvalidArgumentError('Expected an http or https URL without user and password.');
@@ -136,7 +136,7 @@ async function forward(
       signal,
       sleep: terminal.sleep,
       trace: options.verbose === true ? terminal.printError : undefined,
-      ...reportsOf(options, terminal),
+      ...createReports(options, terminal),
     });
   } catch (error) {
     const isDenied = error instanceof ApiRefusal && (error.status === 401 || error.status === 403);
@@ -184,7 +184,7 @@ async function openPull(
 }
 
 /** Prints what happens. Why nothing can be received is said once, and once when it can again. */
-function reportsOf(
+function createReports(
   options: DeploymentOptions,
   terminal: Terminal,
 ): Pick<ForwardOptions, 'onForwarded' | 'onReceived'> {

@@ -39,8 +39,8 @@ async function init(
   const plan = plannedFiles(folder);
   const { files, entry, next } = plan;
   const print = json === true ? terminal.printError : terminal.print;
-  for (const [path, text] of Object.entries(files)) print(patchOf({ path, before: '', after: text }));
-  const patch = entry && patchOf(entry);
+  for (const [path, text] of Object.entries(files)) print(formatPatch({ path, before: '', after: text }));
+  const patch = entry && formatPatch(entry);
   if (entry !== undefined) print(`Lines to add to ${entry.path}:\n\n${patch}`);
   if (yes !== true && !(await isConfirmed(command, folder, files, terminal)))
     throw new Problem('Nothing was written.');
@@ -53,7 +53,7 @@ async function init(
   );
 }
 
-function patchOf({ path, before, after }: Change): string {
+function formatPatch({ path, before, after }: Change): string {
   const from = before === '' ? '/dev/null' : `a/${path}`;
   const options = { headerOptions: FILE_HEADERS_ONLY };
   return createTwoFilesPatch(from, `b/${path}`, before, after, undefined, undefined, options);
@@ -127,7 +127,7 @@ function plannedStack(folder: string): Plan {
   const parsed = z.object({ app: z.string() }).safeParse(jsonIn(file));
   if (!parsed.success) throw new Problem(`${file} names no app.`);
   const { app } = parsed.data;
-  const entry = entryOf(folder, app);
+  const entry = findEntry(folder, app);
   const stack = addedStack(entry, entryAt(folder, 'lib')?.isDirectory() === true ? 'lib' : '');
   refuseExisting(folder, stack.path);
   return {
@@ -150,7 +150,7 @@ function refuseExisting(folder: string, path: string): void {
 }
 
 /** The entry file among the words of the app's command, such as `bin/shop.ts` of `npx ts-node bin/shop.ts`. */
-function entryOf(folder: string, app: string): Entry {
+function findEntry(folder: string, app: string): Entry {
   const path = app
     .split(/\s+/)
     // A compiled file is not the one to change.

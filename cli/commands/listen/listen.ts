@@ -3,15 +3,15 @@ import { subscribe, unsubscribe } from '../../../api-client/operations.ts';
 import { newQueueNotice } from '../../api/find-subscription.ts';
 import { openApiToWrite } from '../../api/api-access.ts';
 import { orAfter, untilAborted } from '../../interruption.ts';
-import { durationOf, objectText, queueOf, textOf, wholeNumberOf } from '../../options/arguments.ts';
+import { jsonText, objectText, parseDuration, parseQueue, wholeNumber } from '../../options/arguments.ts';
 import { type DeploymentOptions, onDeployment } from '../../options/deployment-options.ts';
-import { policyOf, readSecret } from '../../options/input.ts';
+import { parsePolicy, readSecret } from '../../options/input.ts';
 import { printable } from '../../output/printable.ts';
 import { clockTime } from '../../output/words.ts';
 import type { Terminal } from '../../terminal.ts';
 import {
   type AnswerScript,
-  answerScriptOf,
+  parseAnswerScript,
   SCRIPT_FORM,
   type ScriptedAnswer,
   startWebhookReceiver,
@@ -38,22 +38,22 @@ Exit status: 0 after Ctrl-C, --for or --count.
 /** `posthaste listen` */
 export function addListen(command: Command, terminal: Terminal): void {
   command
-    .option('--port <N>', 'port on 127.0.0.1 (default: a free port)', wholeNumberOf(1, 65_535))
-    .option('--path <PATH>', 'accept requests for this path', pathOf, '/')
+    .option('--port <N>', 'port on 127.0.0.1 (default: a free port)', wholeNumber(1, 65_535))
+    .option('--path <PATH>', 'accept requests for this path', parsePath, '/')
     .addOption(
       new Option('--answer <SCRIPT>', 'answer requests as this script says')
-        .argParser(answerScriptOf)
-        .default(answerScriptOf('200'), '200'),
+        .argParser(parseAnswerScript)
+        .default(parseAnswerScript('200'), '200'),
     )
     .option(
       '--secret-file <FILE>',
       'verify signatures with the secret (whsec_…) or public key (whpk_…) in this file; - for stdin',
     )
-    .option('--subscribe <QUEUE>', 'subscribe to this queue while running', queueOf)
+    .option('--subscribe <QUEUE>', 'subscribe to this queue while running', parseQueue)
     .option('--url <URL>', 'public URL of this receiver, for --subscribe')
-    .option('--policy <POLICY>', 'retry policy, as JSON or a preset; for --subscribe', policyOf)
-    .option('--count <N>', 'stop after this number of requests', wholeNumberOf(1))
-    .option('--for <DURATION>', 'stop after this long: seconds, or 30m, 1h', durationOf)
+    .option('--policy <POLICY>', 'retry policy, as JSON or a preset; for --subscribe', parsePolicy)
+    .option('--count <N>', 'stop after this number of requests', wholeNumber(1))
+    .option('--for <DURATION>', 'stop after this long: seconds, or 30m, 1h', parseDuration)
     .action((options: Options) => {
       if (options.subscribe === undefined && (options.url !== undefined || options.policy !== undefined))
         command.error("error: options '--url' and '--policy' require option '--subscribe'");
@@ -69,7 +69,7 @@ export function addListen(command: Command, terminal: Terminal): void {
   });
 }
 
-function pathOf(text: string): string {
+function parsePath(text: string): string {
   if (!/^\/[\w\-./~%]*$/.test(text)) throw new InvalidArgumentError('Expected a path such as /hook.');
   return text;
 }
@@ -129,7 +129,7 @@ async function subscribeReceiver(options: Options, url: string, terminal: Termin
   if (queue === undefined) return undefined;
   const api = await openApiToWrite(options, terminal);
   const body = objectText([
-    ['subscriber', textOf(url)],
+    ['subscriber', jsonText(url)],
     ['options', policy === undefined ? undefined : objectText([['_retry_policy', policy]])],
   ]);
   const sayIfNew = await newQueueNotice(api, queue, terminal);

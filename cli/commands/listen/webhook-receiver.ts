@@ -26,26 +26,26 @@ const ITEM =
   /^(?<what>[2-5]\d\d|hang|reset)(?:x(?<count>[1-9]\d{0,3}))?(?<settings>(?::[a-z-]+=\d{1,5}(?:\.\d{1,3})?)*)$/;
 
 /** Parses a script such as `500x3,200` or `503:retry-after=30:delay=0.5,200`. */
-export function answerScriptOf(text: string): AnswerScript {
-  const answers = text.split(',').flatMap((item) => answersOf(item.trim()));
+export function parseAnswerScript(text: string): AnswerScript {
+  const answers = text.split(',').flatMap((item) => parseAnswers(item.trim()));
   const [first, ...others] = answers;
   if (first === undefined || answers.length > MAX_ANSWERS)
     throw new InvalidArgumentError(`Expected answers separated by commas, each ${SCRIPT_FORM}.`);
   return [first, ...others];
 }
 
-function answersOf(item: string): ScriptedAnswer[] {
+function parseAnswers(item: string): ScriptedAnswer[] {
   const { what, count = '1', settings = '' } = ITEM.exec(item)?.groups ?? {};
   if (what === undefined) throw new InvalidArgumentError(`Expected ${SCRIPT_FORM}; not "${item}".`);
   const status = what === 'hang' || what === 'reset' ? what : Number(what);
   const answer = settings
     .split(':')
     .slice(1)
-    .reduce<ScriptedAnswer>((before, setting) => ({ ...before, ...settingOf(setting) }), { status });
+    .reduce<ScriptedAnswer>((before, setting) => ({ ...before, ...parseSetting(setting) }), { status });
   return Array.from({ length: Number(count) }, () => answer);
 }
 
-function settingOf(text: string): Partial<ScriptedAnswer> {
+function parseSetting(text: string): Partial<ScriptedAnswer> {
   const [name, value] = text.split('=');
   if (name === 'delay') return { delaySeconds: Number(value) };
   if (name === 'retry-after') return { retryAfterSeconds: Math.ceil(Number(value)) };
@@ -137,7 +137,7 @@ export async function startWebhookReceiver(options: ReceiverOptions): Promise<We
       response.writeHead(body === undefined ? 413 : 404, { connection: 'close' }).end();
       return;
     }
-    const headers = headersOf(request);
+    const headers = joinHeaders(request);
     const times = countRequest(seen, headers['webhook-id']);
     const answer = answerAt(options.script, times.count - 1);
     const verdict = options.verifier()?.(body, headers);
@@ -166,7 +166,7 @@ export async function startWebhookReceiver(options: ReceiverOptions): Promise<We
   };
 }
 
-function headersOf({ headers }: IncomingMessage): Record<string, string> {
+function joinHeaders({ headers }: IncomingMessage): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers).flatMap(([name, value]) =>
       value === undefined ? [] : [[name, Array.isArray(value) ? value.join(', ') : value]],

@@ -9,7 +9,13 @@ import { Problem } from '../../../local/install/problem.mjs';
 import type { ExplainVerdict } from '../../../shared/domain/delivery/vocabulary.ts';
 import { WAITS } from '../../../shared/wire/views/delivery.ts';
 import { openApi, openApiToWrite } from '../../api/api-access.ts';
-import { idOf, queueOf, SUBSCRIPTION, subscriptionOf, wholeNumberOf } from '../../options/arguments.ts';
+import {
+  parseId,
+  parseQueue,
+  parseSubscription,
+  SUBSCRIPTION,
+  wholeNumber,
+} from '../../options/arguments.ts';
 import { type DeploymentOptions, onDeployment } from '../../options/deployment-options.ts';
 import { fieldLines, printList } from '../../output/list.ts';
 import { printable, printableJson } from '../../output/printable.ts';
@@ -27,8 +33,8 @@ function addMessageShow(message: Command, terminal: Terminal): void {
   const command = message
     .command('show')
     .description('Show a message: its deliveries by status, and its data while it is kept.')
-    .argument('<queue>', 'name of the queue', queueOf)
-    .argument('<message>', 'id of the message', idOf)
+    .argument('<queue>', 'name of the queue', parseQueue)
+    .argument('<message>', 'id of the message', parseId)
     .addOption(
       new Option('--body', 'print only the data, byte for byte unless stdout is a terminal').conflicts(
         'json',
@@ -89,8 +95,8 @@ function addMessageErase(message: Command, terminal: Terminal): void {
   const command = message
     .command('erase')
     .description('Erase the data of a message before it expires.')
-    .argument('<queue>', 'name of the queue', queueOf)
-    .argument('<message>', 'id of the message', idOf)
+    .argument('<queue>', 'name of the queue', parseQueue)
+    .argument('<message>', 'id of the message', parseId)
     .action(async (queue: string, id: string, options: DeploymentOptions) => {
       const api = await openApiToWrite(options, terminal);
       await api.call(eraseBody, { path: { queue, message: id } });
@@ -116,10 +122,10 @@ subscription all the same, use posthaste send.
 /** `posthaste explain` */
 export function addExplain(command: Command, terminal: Terminal): void {
   command
-    .argument('<queue>', 'name of the queue', queueOf)
-    .argument('<message>', 'id of the message', idOf)
-    .argument('[subscription]', SUBSCRIPTION, subscriptionOf)
-    .option('--limit <N>', 'maximum number of subscriptions (default: 100)', wholeNumberOf(1))
+    .argument('<queue>', 'name of the queue', parseQueue)
+    .argument('<message>', 'id of the message', parseId)
+    .argument('[subscription]', SUBSCRIPTION, parseSubscription)
+    .option('--limit <N>', 'maximum number of subscriptions (default: 100)', wholeNumber(1))
     .action(
       async (queue: string, messageId: string, reference: string | undefined, options: ExplainOptions) => {
         const api = await openApi(options, terminal);
@@ -137,7 +143,7 @@ export function addExplain(command: Command, terminal: Terminal): void {
         await printList(terminal, explained, {
           ...options,
           columns: COLUMNS,
-          rowOf: (one) => rowOf(one, terminal),
+          formatRow: (one) => formatRow(one, terminal),
           none: () => noneLeftText(matched),
         }).catch((error: unknown) => {
           throw isNotFound(error) ? noSuchMessage(queue, messageId) : error;
@@ -160,13 +166,13 @@ function noSuchMessage(queue: string, messageId: string): Problem {
 
 const COLUMNS = ['Subscription', 'Subscriber', 'Verdict', 'Why'];
 
-function rowOf(explained: Explained, terminal: Terminal): string[] {
+function formatRow(explained: Explained, terminal: Terminal): string[] {
   const { subscriptionId, name, subscriber = '(deleted)', verdict, certain } = explained;
   return [
     printable(shortId(subscriptionId)),
     printable(name ?? subscriber),
     colouredStatus(certain ? verdict : `${verdict} ?`, terminal),
-    printable(reasonOf(explained)),
+    printable(formatReason(explained)),
   ];
 }
 
@@ -184,7 +190,7 @@ const MEANINGS: Record<ExplainVerdict, string> = {
   deleted: 'the subscription was deleted',
 };
 
-function reasonOf(explained: Explained): string {
+function formatReason(explained: Explained): string {
   const { verdict, delivery, detail } = explained;
   const attempts = attemptsText(verdict, delivery);
   const isKnown = verdict === 'deleted' && delivery !== undefined;
@@ -192,7 +198,7 @@ function reasonOf(explained: Explained): string {
   // The detail of these says the same with its time.
   if (said?.startsWith('It ') === true && DATED.has(verdict))
     return [`the subscription ${said.slice('It '.length)}`, ...attempts].join(', ');
-  const meaning = [meaningOf(explained), ...attempts].join(', ');
+  const meaning = [explainVerdict(explained), ...attempts].join(', ');
   return [meaning, ...(said === undefined ? adviceOn(explained) : [said])].join('. ');
 }
 
@@ -201,7 +207,7 @@ function inLocalTime(text: string): string {
   return text.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (time) => clockTime(time));
 }
 
-function meaningOf({ verdict, rule, delivery }: Explained): string {
+function explainVerdict({ verdict, rule, delivery }: Explained): string {
   const status = delivery?.lastAttempt?.statusCode;
   if (delivery?.reason === 'http_429') return 'the subscriber answered 429, which is not retried here';
   if (delivery?.reason === 'abort_requested')
@@ -248,7 +254,7 @@ function endText({ lastAttempt, reason }: Delivery): string[] {
   return [...(last === undefined ? [] : [`last ${last}`]), ...(isSaid ? [] : [reason])];
 }
 
-/** Reasons that `meaningOf` says in words, with the status. */
+/** Reasons that `explainVerdict` says in words, with the status. */
 const SAID_WITH_STATUS: ReadonlySet<string | undefined> = new Set(['http_429', 'abort_requested']);
 
 /** Reasons that the verdicts say in words. */

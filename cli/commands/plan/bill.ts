@@ -1,13 +1,13 @@
 import { metricNames, metricsOfWorkers } from '../../../shared/config/metrics.ts';
-import { durationOf, type Operations } from './operations.ts';
-import { costOf, REQUEST_UNIT, unitsOf, type Priced, type RegionPrices } from './prices.ts';
+import { computeDuration, type Operations } from './operations.ts';
+import { computeCost, REQUEST_UNIT, countUnits, type Priced, type RegionPrices } from './prices.ts';
 import { invocation, monitoring } from './quantities.ts';
 import { DAYS_A_MONTH, type Plan } from './work.ts';
 
 /** A line of the bill: the quantity of a month, and its cost. */
 export type Line = { what: Priced; quantity: number; usd: number };
 
-export type Bill = ReturnType<typeof billOf>;
+export type Bill = ReturnType<typeof computeBill>;
 
 /** The price of a comparable AWS service for a million deliveries of the same messages, without data out. */
 export type PeerCost = { peer: 'sns_http' | 'api_destinations'; perMillionDeliveries: number; note: string };
@@ -26,11 +26,11 @@ const IDLE_RECEIVES_A_MONTH = 4 * 5 * 3 * MINUTES_A_MONTH;
 const STANDING_METRICS = 2;
 
 /** The bill of a month. Custom metrics are charged as if each were written every hour, which is an upper bound. */
-export function billOf(plan: Plan, operations: Operations, prices: RegionPrices) {
+export function computeBill(plan: Plan, operations: Operations, prices: RegionPrices) {
   const line = ([what, quantity]: readonly [Priced, number]): Line => ({
     what,
     quantity,
-    usd: costOf(prices, what, quantity),
+    usd: computeCost(prices, what, quantity),
   });
   const month = (aDay: number): number => aDay * DAYS_A_MONTH;
   const { invocations, seconds, s3Puts } = operations;
@@ -55,7 +55,7 @@ export function billOf(plan: Plan, operations: Operations, prices: RegionPrices)
     ['metrics', Object.keys(metricNames).length - metricsOfWorkers.size - STANDING_METRICS],
   ];
   const { cpu, megabytes, log, reads, calls } = invocation.reconcile;
-  const reconciling = MINUTES_A_MONTH * durationOf(megabytes, cpu, calls);
+  const reconciling = MINUTES_A_MONTH * computeDuration(megabytes, cpu, calls);
   const fixed: (readonly [Priced, number])[] = [
     ['dynamodbReadUnits', MINUTES_A_MONTH * reads],
     ['sqsRequests', IDLE_RECEIVES_A_MONTH],
@@ -116,10 +116,10 @@ function total(lines: readonly Line[]): number {
 }
 
 /** Prices of comparable services, from the price lists. Neither list names a charge for retries. */
-export function peersOf({ fanOut, payloadBytes }: Plan, prices: RegionPrices): PeerCost[] {
-  const published = (unitsOf(payloadBytes, REQUEST_UNIT) * MILLION) / fanOut;
+export function pricePeers({ fanOut, payloadBytes }: Plan, prices: RegionPrices): PeerCost[] {
+  const published = (countUnits(payloadBytes, REQUEST_UNIT) * MILLION) / fanOut;
   const cost = (publish: Priced, deliver: Priced): number =>
-    costOf(prices, publish, published) + costOf(prices, deliver, MILLION);
+    computeCost(prices, publish, published) + computeCost(prices, deliver, MILLION);
   return [
     {
       peer: 'sns_http',

@@ -2,7 +2,7 @@ import { MAX_ON_A_LINE } from '../../../shared/adapters/log/first-successes.ts';
 import { MAX_SNIPPET_BYTES } from '../../../shared/domain/delivery/chunk.ts';
 import { bucketsFor, chunksFor } from '../../../shared/domain/delivery/fan-out.ts';
 import { MAX_BODY_IN_JOB, MAX_BODY_ON_RECORD } from '../../../shared/domain/message/body.ts';
-import { READ_UNIT, REQUEST_UNIT, unitsOf, WRITE_UNIT } from './prices.ts';
+import { countUnits, READ_UNIT, REQUEST_UNIT, WRITE_UNIT } from './prices.ts';
 import {
   envelopeBytes,
   firstLines,
@@ -30,13 +30,13 @@ const AWS_CALL_MS = 5;
 /** Each instance of deliver keeps an opened secret for an hour (shared/adapters/kms/signing-secrets.ts). */
 const SECRET_SECONDS = 3600;
 
-export type Operations = ReturnType<typeof operationsOf>;
+export type Operations = ReturnType<typeof countOperations>;
 
 /** The operations that AWS counts for some work: what each event takes, times the number of its occurrences. */
-export function operationsOf(work: Work) {
+export function countOperations(work: Work) {
   const { plan, seconds, messages, batches, groups, kept } = work;
   const { fanOut, payloadBytes, answerBytes, recordsPerChunk } = plan;
-  const { chunks, members, singles } = jobsOf(work);
+  const { chunks, members, singles } = countJobs(work);
   const jobs = chunks + singles;
   const [inBucket, isPutWhenFailing] = [payloadBytes > MAX_BODY_IN_JOB, payloadBytes > MAX_BODY_ON_RECORD];
   const single = (group: Group): number => group.deliveries * (chunks === 0 ? 1 : group.singleJobShare);
@@ -44,7 +44,7 @@ export function operationsOf(work: Work) {
     itemBytes.delivery(attempts) + Math.min(answerBytes, MAX_KEPT_OF_ANSWER);
   const recorded = (takes: Quantities, attempts: number): Quantities => ({
     ...takes,
-    recordWrites: (takes.recordWrites ?? 0) * unitsOf(recordBytes(attempts), WRITE_UNIT),
+    recordWrites: (takes.recordWrites ?? 0) * countUnits(recordBytes(attempts), WRITE_UNIT),
   });
 
   const ofDispatch: Row[] = [
@@ -103,7 +103,7 @@ export function operationsOf(work: Work) {
   // The jobs of a batch share send requests, as do the wake-ups of an invocation: of first attempts, of those that Scheduler
   // sent early, and of retries.
   const wakeUpsIn = (wakeUps: number, invocations: number): number =>
-    invocations === 0 ? 0 : invocations * sendsOf(wakeUps / invocations, 1);
+    invocations === 0 ? 0 : invocations * countSendUnits(wakeUps / invocations, 1);
   const early = all('schedules');
   const wokenRuns = all('wakeUps') / batches.retry;
   const ofFirst = sum(({ deliveries, failures, retries }) =>
@@ -116,7 +116,7 @@ export function operationsOf(work: Work) {
     wakeUpsIn(ofFirst, firstRuns) +
     wakeUpsIn(early, early / batches.retry) +
     wakeUpsIn(all('wakeUps') - early - ofFirst, wokenRuns);
-  const sends = runs.dispatch * sendsOf(batches.ingress, jobs, job) + all('sends') + wakeUpSends;
+  const sends = runs.dispatch * countSendUnits(batches.ingress, jobs, job) + all('sends') + wakeUpSends;
 
   const failedAttempts = sum(({ deliveries, failures }) => deliveries * failures);
   const attempts = failedAttempts + sum(({ deliveries, exhausted }) => (exhausted ? 0 : deliveries));
@@ -137,19 +137,19 @@ export function operationsOf(work: Work) {
     dispatch: dispatched('cpu') + runs.dispatch * invocation.dispatch.cpu,
     deliver: all('cpu') - dispatched('cpu') + runs.deliver * invocation.deliver.cpu,
   };
-  const secondsOf = (name: 'dispatch' | 'deliver', moreCalls = 0): number => {
-    const computed = durationOf(invocation[name].megabytes, cpuMs[name], waits[name] + moreCalls);
+  const computeSeconds = (name: 'dispatch' | 'deliver', moreCalls = 0): number => {
+    const computed = computeDuration(invocation[name].megabytes, cpuMs[name], waits[name] + moreCalls);
     return name === 'deliver' ? computed + subscribersMs / 1000 : computed;
   };
-  const instancesOf = (name: 'dispatch' | 'deliver'): number =>
-    Math.max(1, Math.ceil((secondsOf(name) * plan.peakFactor) / seconds));
+  const countInstances = (name: 'dispatch' | 'deliver'): number =>
+    Math.max(1, Math.ceil((computeSeconds(name) * plan.peakFactor) / seconds));
   const queues = Math.max(1, plan.subscriptions / fanOut);
 
   // Each is a call, and one write unit: the item of a minute is under 1 KB. An invocation writes the counters of its
   // queues; an instance writes those of a queue at most once a second (shared/steps/counting-journal.ts).
   const statisticsOf = (name: 'dispatch' | 'deliver', batch: number): number =>
     plan.statisticsPerInvocation === undefined
-      ? Math.min(runs[name] * Math.min(batch, queues), instancesOf(name) * queues * seconds)
+      ? Math.min(runs[name] * Math.min(batch, queues), countInstances(name) * queues * seconds)
       : runs[name] * plan.statisticsPerInvocation;
   const [countedByDispatch, countedByDeliver] = [
     statisticsOf('dispatch', batches.ingress),
@@ -161,7 +161,7 @@ export function operationsOf(work: Work) {
   const cached = (name: 'dispatch' | 'deliver', reads: number, items: number): number =>
     plan.cacheSeconds === 0
       ? reads
-      : Math.min(reads, (instancesOf(name) * items * seconds) / plan.cacheSeconds);
+      : Math.min(reads, (countInstances(name) * items * seconds) / plan.cacheSeconds);
   const listReads = cached('dispatch', runs.dispatch, queues);
   const queueReads = cached('deliver', firstRuns + wokenRuns * Math.min(batches.retry, queues), queues);
   // Strongly consistent, so never from the cache.
@@ -173,9 +173,9 @@ export function operationsOf(work: Work) {
     writeUnits:
       all('recordWrites') +
       all('writes') +
-      kept * unitsOf(messageBytes, WRITE_UNIT) +
-      messages * chunks * unitsOf(ofChunk(itemBytes.claimedChunk), WRITE_UNIT) +
-      messages * chunks * recordsPerChunk * unitsOf(chunkBytes, WRITE_UNIT) +
+      kept * countUnits(messageBytes, WRITE_UNIT) +
+      messages * chunks * countUnits(ofChunk(itemBytes.claimedChunk), WRITE_UNIT) +
+      messages * chunks * recordsPerChunk * countUnits(chunkBytes, WRITE_UNIT) +
       statistics,
     readUnits:
       listReads * (1 + LISTED_SUBSCRIPTION_UNITS * (fanOut - 1)) +
@@ -183,11 +183,11 @@ export function operationsOf(work: Work) {
       subscriptionReads +
       wokenReads +
       all('reads') +
-      all('messageReads') * unitsOf(messageBytes, READ_UNIT),
+      all('messageReads') * countUnits(messageBytes, READ_UNIT),
     sqsRequests:
       sends +
       all('schedules') +
-      messages * unitsOf(ingress, REQUEST_UNIT) +
+      messages * countUnits(ingress, REQUEST_UNIT) +
       pollRequests(messages, ingress, batches.ingress) +
       pollRequests(messages * jobs, job, batches.delivery) +
       pollRequests(retryRecords, envelopeBytes.wakeUp, batches.retry),
@@ -197,7 +197,7 @@ export function operationsOf(work: Work) {
     schedules: all('schedules'),
     kmsRequests: Math.min(
       attempts,
-      Math.max(1, seconds / SECRET_SECONDS) * plan.subscriptions * instancesOf('deliver'),
+      Math.max(1, seconds / SECRET_SECONDS) * plan.subscriptions * countInstances('deliver'),
     ),
     s3Puts: all('s3Puts'),
     s3Gets: all('s3Gets'),
@@ -215,7 +215,7 @@ export function operationsOf(work: Work) {
     awsCalls:
       all('calls') +
       chunkWrites +
-      runs.dispatch * sendsOf(batches.ingress, jobs) +
+      runs.dispatch * countSendUnits(batches.ingress, jobs) +
       (wakeUpSends - all('wakeUps')) +
       listReads +
       queueReads +
@@ -224,8 +224,8 @@ export function operationsOf(work: Work) {
       statistics,
     /** Of all invocations. The queue and the subscriptions are read in parallel. */
     seconds: {
-      dispatch: secondsOf('dispatch', countedByDispatch + listReads),
-      deliver: secondsOf('deliver', countedByDeliver + queueReads + wokenReads),
+      dispatch: computeSeconds('dispatch', countedByDispatch + listReads),
+      deliver: computeSeconds('deliver', countedByDeliver + queueReads + wokenReads),
     },
     /** Bytes of items that stay until they expire; a message also has an index entry. */
     storedBytes:
@@ -247,7 +247,7 @@ function totals(rows: readonly Row[]): (what: Counted) => number {
 }
 
 /** Average jobs for the first attempts of a message, divided as in dispatch (functions/dispatch/pages.ts). */
-export function jobsOf({ messages, plan: { fanOut, firstAttemptsPerJob }, groups }: Work) {
+export function countJobs({ messages, plan: { fanOut, firstAttemptsPerJob }, groups }: Work) {
   const singles =
     groups.reduce((total, group) => total + group.deliveries * group.singleJobShare, 0) / messages;
   const members = fanOut - singles;
@@ -261,7 +261,7 @@ export function jobsOf({ messages, plan: { fanOut, firstAttemptsPerJob }, groups
 
 /** Log bytes. First successes share lines in a chunk, and in an invocation with several jobs of their message. */
 function firstLogBytes(work: Work, successes: number, single: number): number {
-  const { chunks, members, singles } = jobsOf(work);
+  const { chunks, members, singles } = countJobs(work);
   const together = Math.min(chunks + singles, work.batches.delivery);
   const [runs, inRuns] =
     together >= 2 ? [(chunks + singles) / together, members + singles] : [chunks, members];
@@ -275,11 +275,11 @@ function firstLogBytes(work: Work, successes: number, single: number): number {
  * unless one record fills a request (shared/adapters/sqs/joined-sends.ts). `records` is their average number, `messages`
  * those of each, and `bytes` their size.
  */
-function sendsOf(records: number, messages: number, bytes = 0): number {
+function countSendUnits(records: number, messages: number, bytes = 0): number {
   const requests = (count: number): number => {
     const rest = count % FULL_BATCH;
-    const full = Math.floor(count / FULL_BATCH) * unitsOf(FULL_BATCH * bytes, REQUEST_UNIT);
-    return full + (rest === 0 ? 0 : unitsOf(rest * bytes, REQUEST_UNIT));
+    const full = Math.floor(count / FULL_BATCH) * countUnits(FULL_BATCH * bytes, REQUEST_UNIT);
+    return full + (rest === 0 ? 0 : countUnits(rest * bytes, REQUEST_UNIT));
   };
   if (messages >= FULL_BATCH) return records * requests(messages);
   const whole = (count: number): number =>
@@ -290,11 +290,11 @@ function sendsOf(records: number, messages: number, bytes = 0): number {
 
 /** SQS request units of the event source: Lambda receives a batch with one request and deletes it with another. */
 function pollRequests(records: number, bytes: number, batch: number): number {
-  return (records / batch) * (unitsOf(batch * bytes, REQUEST_UNIT) + 1);
+  return (records / batch) * (countUnits(batch * bytes, REQUEST_UNIT) + 1);
 }
 
 /** Seconds: processor time divided by the share of a vCPU that the memory buys, and the wait for calls in sequence. */
-export function durationOf(memoryMegabytes: number, busyMs: number, calls: number): number {
+export function computeDuration(memoryMegabytes: number, busyMs: number, calls: number): number {
   const share = Math.min(1, memoryMegabytes / MEGABYTES_OF_ONE_PROCESSOR);
   return (busyMs / share + calls * AWS_CALL_MS) / 1000;
 }

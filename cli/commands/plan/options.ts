@@ -6,7 +6,7 @@ import {
   type PartialRetryPolicy,
 } from '../../../shared/domain/retry/policy.ts';
 import { functionSettings } from '../../../shared/config/settings.ts';
-import { durationOf, wholeNumberOf } from '../../options/arguments.ts';
+import { parseDuration, wholeNumber } from '../../options/arguments.ts';
 import { FULL_BATCH, SECONDS_A_DAY, type Plan } from './work.ts';
 
 type Unlike = 'recordsPerChunk' | 'failingSeconds' | 'thresholdSeconds' | 'policy' | 'cacheSeconds';
@@ -27,59 +27,59 @@ export type PlanOptions = LoadOptions & {
 const MEBIBYTE = 1024 * 1024;
 
 /** The maximum is that of the setting (shared/config/settings.ts). */
-const inChunkOf = wholeNumberOf(1, 25);
-const daysOf = wholeNumberOf(RETENTION_DAYS.least, RETENTION_DAYS.most);
+const parseInChunk = wholeNumber(1, 25);
+const parseDays = wholeNumber(RETENTION_DAYS.least, RETENTION_DAYS.most);
 
 /** Adds the options of a plan: the load, and every assumption. */
 export function addPlanOptions(command: Command): Command {
   return command
-    .requiredOption('--messages-per-day <N>', 'messages published per day (required)', wholeNumberOf(1))
-    .option('--fan-out <F>', 'matching subscriptions per message', wholeNumberOf(1, 100_000), 1)
+    .requiredOption('--messages-per-day <N>', 'messages published per day (required)', wholeNumber(1))
+    .option('--fan-out <F>', 'matching subscriptions per message', wholeNumber(1, 100_000), 1)
     .option(
       '--subscriptions <N>',
       'subscriptions of all queues that receive messages (default: --fan-out)',
-      wholeNumberOf(1),
+      wholeNumber(1),
     )
-    .option('--failure-rate <P>', 'share of deliveries whose first attempt fails, 0 to 1', shareOf, 0)
+    .option('--failure-rate <P>', 'share of deliveries whose first attempt fails, 0 to 1', parseShare, 0)
     .option(
       '--failing-for <DURATION>',
       'how long a failing subscriber keeps failing: seconds, or 30m, 1h',
-      durationOf,
+      parseDuration,
       60,
     )
     .option('--policy <POLICY>', 'retry policy, as JSON or a preset; missing fields come from the defaults')
-    .option('--scheduler-threshold <SECONDS>', 'the setting schedulerThreshold', wholeNumberOf(0, 900), 90)
-    .option('--payload-bytes <B>', 'size of a message in bytes', wholeNumberOf(1, MEBIBYTE), 1024)
-    .option('--first-attempts-per-job <N>', 'the setting firstAttemptsPerJob', inChunkOf, 10)
+    .option('--scheduler-threshold <SECONDS>', 'the setting schedulerThreshold', wholeNumber(0, 900), 90)
+    .option('--payload-bytes <B>', 'size of a message in bytes', wholeNumber(1, MEBIBYTE), 1024)
+    .option('--first-attempts-per-job <N>', 'the setting firstAttemptsPerJob', parseInChunk, 10)
     .option(
       '--statistics-per-invocation <N>',
       'writes of queue statistics per invocation, 0 with queueStatistics=false (default: by the load)',
-      writesOf,
+      parseWrites,
     )
     .option(
       '--messages-per-batch <N>',
       'messages per Lambda batch, 1 to 10 (default: those that come within the batch window)',
-      batchOf,
+      parseBatch,
     )
-    .option('--batch-window-seconds <S>', 'the setting batchWindowSeconds', wholeNumberOf(0, 60), 0)
-    .option('--attempt-ms <MS>', 'response time of a subscriber in ms', wholeNumberOf(1, 30_000), 100)
+    .option('--batch-window-seconds <S>', 'the setting batchWindowSeconds', wholeNumber(0, 60), 0)
+    .option('--attempt-ms <MS>', 'response time of a subscriber in ms', wholeNumber(1, 30_000), 100)
     .option(
       '--failed-attempt-ms <MS>',
       'response time of a failing subscriber in ms (default: --attempt-ms)',
-      wholeNumberOf(1, 30_000),
+      wholeNumber(1, 30_000),
     )
-    .option('--answer-bytes <B>', 'size of a response in bytes', wholeNumberOf(0, MEBIBYTE), 0)
-    .option('--peak-factor <X>', 'ratio of the busiest second to the average', factorOf, 4)
-    .option('--retention-days <D>', 'the setting retentionDays', daysOf, 30)
+    .option('--answer-bytes <B>', 'size of a response in bytes', wholeNumber(0, MEBIBYTE), 0)
+    .option('--peak-factor <X>', 'ratio of the busiest second to the average', parseFactor, 4)
+    .option('--retention-days <D>', 'the setting retentionDays', parseDays, 30)
     .option(
       '--outage-hours <H>',
       'also show the effect of an outage of one subscriber for this long',
-      hoursOf,
+      parseHours,
     )
     .option(
       '--outage-share <S>',
       'share of that subscriber in all deliveries, 0 to 1 (default: 1 / fan-out)',
-      shareOf,
+      parseShare,
     )
     .option('--region <R>', 'AWS region for the prices', 'us-east-1')
     .option('--prices <FILE>', 'use the prices in this file instead of the built-in ones; - for stdin')
@@ -89,7 +89,7 @@ export function addPlanOptions(command: Command): Command {
     );
 }
 
-export function planOf(
+export function buildPlan(
   { failingFor, schedulerThreshold, ...load }: LoadOptions,
   policy: PartialRetryPolicy = {},
 ): Plan {
@@ -116,7 +116,7 @@ function gatheredIn(messagesPerDay: number, batchWindowSeconds: number): number 
   return Math.min(FULL_BATCH, 1 + perPoller * batchWindowSeconds);
 }
 
-function numberOf(rule: string, isAllowed: (value: number) => boolean) {
+function decimalNumber(rule: string, isAllowed: (value: number) => boolean) {
   return (text: string): number => {
     const value = Number(text);
     if (!/^\d{1,9}(\.\d{1,9})?$/.test(text) || !isAllowed(value))
@@ -125,8 +125,11 @@ function numberOf(rule: string, isAllowed: (value: number) => boolean) {
   };
 }
 
-const shareOf = numberOf('a number from 0 to 1', (value) => value <= 1);
-const writesOf = numberOf('a number from 0 to 10', (value) => value <= 10);
-const batchOf = numberOf('a number from 1 to 10', (value) => value >= 1 && value <= 10);
-const factorOf = numberOf('a number from 1 to 1000', (value) => value >= 1 && value <= 1000);
-const hoursOf = numberOf('a number of hours above 0, up to 336', (value) => value > 0 && value <= 336);
+const parseShare = decimalNumber('a number from 0 to 1', (value) => value <= 1);
+const parseWrites = decimalNumber('a number from 0 to 10', (value) => value <= 10);
+const parseBatch = decimalNumber('a number from 1 to 10', (value) => value >= 1 && value <= 10);
+const parseFactor = decimalNumber('a number from 1 to 1000', (value) => value >= 1 && value <= 1000);
+const parseHours = decimalNumber(
+  'a number of hours above 0, up to 336',
+  (value) => value > 0 && value <= 336,
+);

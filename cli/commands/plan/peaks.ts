@@ -1,7 +1,7 @@
 import type { Operations } from './operations.ts';
 import { plannedRetries, SECONDS_A_DAY, type Plan } from './work.ts';
 
-export type Peak = ReturnType<typeof peaksOf>[number];
+export type Peak = ReturnType<typeof computePeaks>[number];
 
 export const peakNames = {
   schedules: 'EventBridge Scheduler, schedules',
@@ -30,7 +30,7 @@ const LISTING_WRITES = 4 / 8;
  * (docs/operations.md#quotas; the developer guides of DynamoDB, SQS and Lambda) and of the project's
  * settings (infra/deployment-settings.ts).
  */
-export function peaksOf(plan: Plan, operations: Operations) {
+export function computePeaks(plan: Plan, operations: Operations) {
   const atPeak = (aDay: number): number => (aDay / SECONDS_A_DAY) * plan.peakFactor;
   const [dispatch, deliver] = [atPeak(operations.seconds.dispatch), atPeak(operations.seconds.deliver)];
   const schedules = atPeak(operations.schedules);

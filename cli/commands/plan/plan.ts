@@ -4,7 +4,7 @@ import { reportInvalid } from '../../failure-report.ts';
 import { examplesText } from '../../options/deployment-options.ts';
 import { readInput, givenPolicy } from '../../options/input.ts';
 import type { Terminal } from '../../terminal.ts';
-import { addPlanOptions, planOf, type PlanOptions } from './options.ts';
+import { addPlanOptions, buildPlan, type PlanOptions } from './options.ts';
 import { computePlan, type Outage } from './planned.ts';
 import { regionPrices } from './prices.ts';
 import { planText } from './text.ts';
@@ -39,8 +39,8 @@ async function plan(options: PlanOptions, terminal: Terminal): Promise<void> {
     reportInvalid('The plan', { code: 'invalid_request', fields }, json === true, terminal);
     return;
   }
-  const outage = outageOf(load.fanOut, outageHours, outageShare);
-  const result = computePlan(planOf(load, policy), prices.value.prices, outage);
+  const outage = buildOutage(load.fanOut, outageHours, outageShare);
+  const result = computePlan(buildPlan(load, policy), prices.value.prices, outage);
   const sources = { region, pricesAsOf: prices.value.asOf };
   terminal.print(json === true ? JSON.stringify({ ...result, ...sources }) : planText(result, sources));
 }
@@ -51,6 +51,6 @@ function outageFaults({ outageHours, outageShare }: PlanOptions): FieldError[] {
     : [];
 }
 
-function outageOf(fanOut: number, hours?: number, share = 1 / fanOut): Outage | undefined {
+function buildOutage(fanOut: number, hours?: number, share = 1 / fanOut): Outage | undefined {
   return hours === undefined ? undefined : { hours, share };
 }

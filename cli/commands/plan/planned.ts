@@ -1,7 +1,7 @@
 import type { RetryMechanism } from '../../../shared/domain/delivery/wake-up-plan.ts';
-import { billOf, peersOf, tableCosts } from './bill.ts';
-import { operationsOf } from './operations.ts';
-import { peaksOf } from './peaks.ts';
+import { computeBill, pricePeers, tableCosts } from './bill.ts';
+import { countOperations } from './operations.ts';
+import { computePeaks } from './peaks.ts';
 import type { RegionPrices } from './prices.ts';
 import {
   DAYS_A_MONTH,
@@ -23,19 +23,19 @@ export type PlanResult = ReturnType<typeof computePlan>;
 /** The result that the command prints. Operations are per day, bills per month. */
 export function computePlan(plan: Plan, prices: RegionPrices, outage?: Outage) {
   const full = { ...plan, messagesPerBatch: FULL_BATCH };
-  const operations = operationsOf(workOfDay(plan));
-  const bill = billOf(plan, operations, prices);
+  const operations = countOperations(workOfDay(plan));
+  const bill = computeBill(plan, operations, prices);
   return {
     plan,
     operations,
     bill,
     tables: tableCosts(bill, plan),
     // The real cost lies between these two bills.
-    fullBatches: billOf(full, operationsOf(workOfDay(full)), prices),
-    peers: peersOf(plan, prices),
-    peaks: peaksOf(plan, operations),
-    ...(plan.batchWindowSeconds === 0 ? {} : { gathering: gatheringOf(plan) }),
-    ...(outage === undefined ? {} : { outage: { ...outage, ...outageOf(plan, outage, prices) } }),
+    fullBatches: computeBill(full, countOperations(workOfDay(full)), prices),
+    peers: pricePeers(plan, prices),
+    peaks: computePeaks(plan, operations),
+    ...(plan.batchWindowSeconds === 0 ? {} : { gathering: computeBatchWaits(plan) }),
+    ...(outage === undefined ? {} : { outage: { ...outage, ...computeOutage(plan, outage, prices) } }),
   };
 }
 
@@ -46,7 +46,10 @@ export function computePlan(plan: Plan, prices: RegionPrices, outage?: Outage) {
 const QUIET_WAIT_SECONDS = 20;
 
 /** The longest wait for a batch, in seconds: of a message, and of its job again. Retries do not wait. */
-function gatheringOf({ messagesPerDay, batchWindowSeconds }: Plan): { seconds: number; isQuiet: boolean } {
+function computeBatchWaits({ messagesPerDay, batchWindowSeconds }: Plan): {
+  seconds: number;
+  isQuiet: boolean;
+} {
   const isQuiet = (messagesPerDay / SECONDS_A_DAY) * QUIET_WAIT_SECONDS < FULL_BATCH;
   return {
     seconds: isQuiet ? Math.max(batchWindowSeconds, QUIET_WAIT_SECONDS) : batchWindowSeconds,
@@ -55,7 +58,7 @@ function gatheringOf({ messagesPerDay, batchWindowSeconds }: Plan): { seconds: n
 }
 
 /** The effect of an outage, and its additional cost. */
-export function outageOf(plan: Plan, { hours, share }: Outage, prices: RegionPrices) {
+export function computeOutage(plan: Plan, { hours, share }: Outage, prices: RegionPrices) {
   const { outage, usual } = worksOfOutage(plan, hours * 3600, share);
   const perSecond = (plan.messagesPerDay * plan.fanOut * share) / SECONDS_A_DAY;
   const affected = outage.groups.filter(({ failures, deliveries }) => failures > 0 && deliveries > 0);
@@ -73,7 +76,7 @@ export function outageOf(plan: Plan, { hours, share }: Outage, prices: RegionPri
   const retriesAtEnd = plannedRetries(plan).filter(({ offsetSeconds }) => offsetSeconds <= hours * 3600);
   const rateAtEnd = (mechanism: RetryMechanism): number =>
     perSecond * retriesAtEnd.filter((retry) => retry.mechanism === mechanism).length;
-  const usd = (work: Work): number => billOf(plan, operationsOf(work), prices).usd;
+  const usd = (work: Work): number => computeBill(plan, countOperations(work), prices).usd;
   return {
     deliveries: total(() => 1),
     exhausted: total(({ exhausted }) => (exhausted ? 1 : 0)),

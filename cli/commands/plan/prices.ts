@@ -9,7 +9,7 @@ export const READ_UNIT = 4 * KILOBYTE;
 export const REQUEST_UNIT = 64 * KILOBYTE;
 
 /** The number of billing units, rounded up, at least one. */
-export function unitsOf(bytes: number, unit: number): number {
+export function countUnits(bytes: number, unit: number): number {
   return Math.max(1, Math.ceil(bytes / unit));
 }
 
@@ -85,7 +85,7 @@ export const builtInPrices = {
 };
 
 /** Cost in US dollars. */
-export function costOf(prices: RegionPrices, what: Priced, quantity: number): number {
+export function computeCost(prices: RegionPrices, what: Priced, quantity: number): number {
   return (quantity * prices[what].usd) / prices[what].per;
 }
 
@@ -100,8 +100,8 @@ export function regionPrices(
   if (!source.ok) return { ok: false, fields: [{ field: 'prices', message: source.message }] };
   const prices = pricesSchema.safeParse(source.value);
   if (!prices.success) {
-    const fieldOf = (path: readonly PropertyKey[]): string => ['prices', ...path.map(String)].join('.');
-    const fields = prices.error.issues.map(({ path, message }) => ({ field: fieldOf(path), message }));
+    const formatField = (path: readonly PropertyKey[]): string => ['prices', ...path.map(String)].join('.');
+    const fields = prices.error.issues.map(({ path, message }) => ({ field: formatField(path), message }));
     return { ok: false, fields };
   }
   const { asOf, regions } = prices.data;

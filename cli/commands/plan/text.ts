@@ -68,7 +68,7 @@ function bill({ traffic: lines, standing, dataOut, usd }: Bill): string[] {
 }
 
 function row({ what, quantity, usd }: Line, note = ''): string[] {
-  return [`${labels.get(what) ?? what}${note}`, quantityOf(quantity), dollars(usd)];
+  return [`${labels.get(what) ?? what}${note}`, formatQuantity(quantity), dollars(usd)];
 }
 
 function comparison({ plan, bill: planned, fullBatches, peers }: PlanResult): string[] {
@@ -98,7 +98,7 @@ function needs(peaks: readonly Peak[], peakFactor: number): string[] {
       [head, right('Needed'), right('Default quota'), ''],
       peaks.map((peak) => [
         peakNames[peak.what],
-        quantityOf(peak.needed),
+        formatQuantity(peak.needed),
         count(peak.quota),
         exceeded.includes(peak) ? 'exceeded' : '',
       ]),
@@ -130,7 +130,7 @@ function outage(effect: NonNullable<PlanResult['outage']>): string[] {
     `A subscriber with ${percent(effect.share)} of the deliveries fails for ${inWords(effect.hours * 3600)}:`,
     `  ${count(effect.deliveries)} deliveries are affected; ${count(effect.exhausted)} of them exhaust their retries, ${count(effect.deliveries - effect.exhausted)} succeed.`,
     `  Retries: ${count(effect.retries.same_invocation)} immediate, ${count(effect.retries.sqs_delay)} by SQS delay, ${count(effect.retries.scheduler)} by Scheduler.`,
-    `  At the end of the outage: ${quantityOf(effect.wakeUpsPerSecondAtEnd)} retries per second, ${quantityOf(effect.schedulesPerSecondAtEnd)} of them by Scheduler; ${count(effect.schedulesAtPeak)} schedules and ${count(effect.delayedMessagesAtPeak)} delayed messages are waiting.`,
+    `  At the end of the outage: ${formatQuantity(effect.wakeUpsPerSecondAtEnd)} retries per second, ${formatQuantity(effect.schedulesPerSecondAtEnd)} of them by Scheduler; ${count(effect.schedulesAtPeak)} schedules and ${count(effect.delayedMessagesAtPeak)} delayed messages are waiting.`,
     `  The last retry is made ${inWords(effect.drainSeconds)} after the outage. Additional cost: ${dollars(effect.extraUsd)} USD.`,
   ];
 }
@@ -156,7 +156,7 @@ function counted(value: number, what: string): string {
   return `${value.toLocaleString('en-US')} ${what}${value === 1 ? '' : 's'}`;
 }
 
-function quantityOf(value: number): string {
+function formatQuantity(value: number): string {
   return value >= 100 ? count(value) : value.toLocaleString('en-US', { maximumSignificantDigits: 3 });
 }
 

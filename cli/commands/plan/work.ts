@@ -84,7 +84,7 @@ export function workOfDay(plan: Plan): Work {
   const retries = plannedRetries(plan);
   const failing = messagesPerDay * fanOut * failureRate;
   const singleJobShare = knownFailingShare(plan, failingSeconds);
-  return workOf(plan, SECONDS_A_DAY, messagesPerDay * (1 - (1 - failureRate) ** fanOut), [
+  return buildWork(plan, SECONDS_A_DAY, messagesPerDay * (1 - (1 - failureRate) ** fanOut), [
     { ...SUCCESS, deliveries: messagesPerDay * fanOut - failing, retries },
     { deliveries: failing, singleJobShare, ...failuresWithin(retries, failingSeconds), retries },
   ]);
@@ -107,12 +107,12 @@ export function worksOfOutage(plan: Plan, seconds: number, share: number): { out
     return { deliveries: deliveries * part, singleJobShare, failures: 1 + failed, exhausted, retries };
   });
   return {
-    outage: workOf(plan, seconds, Math.min(messages, deliveries), [untouched, ...affected]),
-    usual: workOf(plan, seconds, 0, [untouched, { ...SUCCESS, deliveries, retries }]),
+    outage: buildWork(plan, seconds, Math.min(messages, deliveries), [untouched, ...affected]),
+    usual: buildWork(plan, seconds, 0, [untouched, { ...SUCCESS, deliveries, retries }]),
   };
 }
 
-function workOf(plan: Plan, seconds: number, kept: number, groups: readonly Group[]): Work {
+function buildWork(plan: Plan, seconds: number, kept: number, groups: readonly Group[]): Work {
   const { messagesPerBatch: batch, messagesPerDay, batchWindowSeconds } = plan;
   // The retry queue has no window.
   const batches = { ingress: batch, delivery: batch, retry: batchWindowSeconds > 0 ? 1 : batch };

@@ -65,7 +65,7 @@ export function addPolicyCommands(policy: Command, terminal: Terminal): void {
 function preview(options: PreviewOptions, terminal: Terminal): void {
   const subscription = givenPolicy(options.policy, '');
   const queue = givenPolicy(options.queuePolicy, 'queue.');
-  const refusal = refusalOf([subscription, queue]);
+  const refusal = combineRefusals([subscription, queue]);
   if (refusal !== undefined) {
     reportInvalid('The retry policy', refusal, options.json === true, terminal);
     return;
@@ -82,7 +82,7 @@ function preview(options: PreviewOptions, terminal: Terminal): void {
 }
 
 /** The faults of both policies under one code; invalid JSON takes precedence. */
-function refusalOf(policies: GivenPolicy[]): PolicyRefusal | undefined {
+function combineRefusals(policies: GivenPolicy[]): PolicyRefusal | undefined {
   const refusals = policies.flatMap(({ refusal }) => refusal ?? []);
   if (refusals.length === 0) return undefined;
   const code = refusals.some((refusal) => refusal.code === 'invalid_json')
@@ -129,7 +129,7 @@ export function describeSchedule({ source, policy }: PolicyInForce, overridden: 
   return [
     `Policy in force: ${SOURCES[source]}${override}.`,
     '',
-    ...(retries.length === 0 ? [] : [...tableOf(retries), '']),
+    ...(retries.length === 0 ? [] : [...formatTable(retries), '']),
     end,
     ...notes,
   ].join('\n');
@@ -137,7 +137,7 @@ export function describeSchedule({ source, policy }: PolicyInForce, overridden: 
 
 const SCHEDULE_COLUMNS = [right('Retry'), 'Phase', right('Delay'), right('Elapsed'), 'Mechanism'];
 
-function tableOf(retries: readonly Retry[]): string[] {
+function formatTable(retries: readonly Retry[]): string[] {
   const decimals = retries.every(({ delaySeconds }) => Number.isInteger(delaySeconds)) ? 0 : 3;
   let elapsed = 0;
   const rows = retries.map(({ retry, phase, delaySeconds }) => {

@@ -2,8 +2,8 @@ import type { Command } from 'commander';
 import { type ApiAccess, findApi } from '../../api/api-access.ts';
 import { untilAborted } from '../../interruption.ts';
 import { relay, sendSigned } from '../../loopback/signed-request.ts';
-import { type LoopbackServer, startLoopbackServer, refusalOf } from '../../loopback/loopback-server.ts';
-import { wholeNumberOf } from '../../options/arguments.ts';
+import { type LoopbackServer, startLoopbackServer, findRefusal } from '../../loopback/loopback-server.ts';
+import { wholeNumber } from '../../options/arguments.ts';
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import type { Terminal } from '../../terminal.ts';
 
@@ -17,7 +17,7 @@ when you are done.
 /** `posthaste proxy` */
 export function addProxy(command: Command, terminal: Terminal): void {
   command
-    .option('--port <N>', 'port on 127.0.0.1 (default: a free port)', wholeNumberOf(1, 65_535))
+    .option('--port <N>', 'port on 127.0.0.1 (default: a free port)', wholeNumber(1, 65_535))
     .action(async ({ port, json, ...choice }: DeploymentOptions & { port?: number }) => {
       const access = await findApi(choice, terminal.env);
       await terminal.untilInterrupted(async (signal) => {
@@ -45,7 +45,7 @@ export function addProxy(command: Command, terminal: Terminal): void {
  */
 export function startSigningProxy(access: ApiAccess, wanted?: number): Promise<LoopbackServer> {
   return startLoopbackServer(async ({ request, response, port }) => {
-    const answer = refusalOf(request, port) ?? (await sendSigned(access, request, request.url ?? '/'));
+    const answer = findRefusal(request, port) ?? (await sendSigned(access, request, request.url ?? '/'));
     await relay(answer, response);
   }, wanted);
 }

@@ -8,7 +8,7 @@ import { postMessages } from '../../../api-client/operations.ts';
 import { ApiRefusal } from '../../../api-client/refusal.ts';
 import { type Json, parseJson, propertySource, wholeSource } from '../../../shared/wire/json-slice.ts';
 import { decodedUtf8, type InputLine, inputLines, notReadable } from '../../options/input.ts';
-import { objectText, textOf } from '../../options/arguments.ts';
+import { jsonText, objectText } from '../../options/arguments.ts';
 import type { Terminal } from '../../terminal.ts';
 
 /** Concurrent requests. */
@@ -58,7 +58,7 @@ export async function publishLines(
   };
   try {
     const lines = linesIn(source.input, { ...options, signal }, end);
-    for await (const batch of batchesOf(lines, options.onRefused)) {
+    for await (const batch of splitIntoBatches(lines, options.onRefused)) {
       if (signal.aborted) {
         end.unpublished.push(...batch.map(({ line }) => line));
         break;
@@ -130,7 +130,7 @@ export function outgoingMessage(
   { data, id, type, ttl, delay }: MessageDefaults & { data: string; id?: string },
 ): OutgoingMessage {
   const text = objectText([
-    ['id', id ?? textOf(randomUUID())],
+    ['id', id ?? jsonText(randomUUID())],
     ['type', type],
     ['ttl', ttl],
     ['delay', delay],
@@ -232,7 +232,7 @@ const MAX_MESSAGES = 100;
 const IDLE_MS = 200;
 
 /** Groups messages in order into batches that fit one request. A pause in the input ends a batch early. */
-const batchesOf = async function* (
+const splitIntoBatches = async function* (
   lines: AsyncIterable<ReadLine>,
   onRefused: (refused: RefusedLine) => void,
 ): AsyncGenerator<OutgoingMessage[]> {

@@ -8,7 +8,7 @@ import { isQueue, noSuchQueue } from '../../api/find-subscription.ts';
 import { openApiToWrite } from '../../api/api-access.ts';
 import { reportFailure } from '../../failure-report.ts';
 import { INTERRUPTED } from '../../interruption.ts';
-import { jsonOf, queueOf, textOf, wholeNumberOf } from '../../options/arguments.ts';
+import { jsonText, parseJsonText, parseQueue, wholeNumber } from '../../options/arguments.ts';
 import { type DeploymentOptions, onDeployment } from '../../options/deployment-options.ts';
 import { printable } from '../../output/printable.ts';
 import { progressBar, progressLine } from '../../output/progress-line.ts';
@@ -44,8 +44,8 @@ Exit status: 0 if all were published, 1 if any was not, 130 if interrupted.
 /** `posthaste publish` */
 export function addPublish(command: Command, terminal: Terminal): void {
   command
-    .argument('<queue>', 'name of the queue', queueOf)
-    .option('--data <JSON>', 'publish one message with this data', jsonOf)
+    .argument('<queue>', 'name of the queue', parseQueue)
+    .option('--data <JSON>', 'publish one message with this data', parseJsonText)
     .addOption(new Option('--id <ID>', 'id of the message, with --data').conflicts(['file', 'bare']))
     .addOption(
       new Option('--file <FILE>', 'publish one message per line of this file; - for stdin').conflicts('data'),
@@ -55,13 +55,13 @@ export function addPublish(command: Command, terminal: Terminal): void {
     .option(
       '--ttl <SECONDS>',
       'seconds until a message expires: no attempts are made afterwards',
-      wholeNumberOf(1),
+      wholeNumber(1),
     )
-    .option('--delay <SECONDS>', 'seconds to wait before the first attempt', wholeNumberOf(0, 900))
+    .option('--delay <SECONDS>', 'seconds to wait before the first attempt', wholeNumber(0, 900))
     .option('--create', 'create the queue if there is none')
     .action(async (queue: string, options: Options) => {
       const { data, id, file, type, ttl, delay } = options;
-      const defaults = { type: textOf(type), ttl: textOf(ttl), delay: textOf(delay) };
+      const defaults = { type: jsonText(type), ttl: jsonText(ttl), delay: jsonText(delay) };
       if (data !== undefined) {
         const message = { ...defaults, data, ...(id !== undefined && { id: JSON.stringify(id) }) };
         await publishOne(queue, options, message, terminal);
@@ -178,12 +178,12 @@ function publishReport(queue: string, json: boolean, terminal: Terminal) {
 }
 
 function leftText({ read, unpublished }: PublishLinesResult): string {
-  const lines = unpublished.length === 0 ? '' : `lines ${rangesOf(unpublished)}, and `;
+  const lines = unpublished.length === 0 ? '' : `lines ${formatRanges(unpublished)}, and `;
   return `Not published: ${lines}all lines after line ${read}.`;
 }
 
 /** Line numbers as ranges, such as `3-5, 9`. */
-export function rangesOf(lines: readonly number[]): string {
+export function formatRanges(lines: readonly number[]): string {
   const ranges: { from: number; to: number }[] = [];
   for (const line of lines.toSorted((one, other) => one - other)) {
     const last = ranges.at(-1);

@@ -21,16 +21,16 @@ import { noSuchQueue, NoSuchQueue } from '../../api/find-subscription.ts';
 import { openApi, openApiToWrite } from '../../api/api-access.ts';
 import {
   collect,
-  jsonObjectOf,
-  jsonOf,
+  jsonText,
   objectText,
-  queueOf,
-  textOf,
-  wholeNumberOf,
+  parseJsonObjectText,
+  parseJsonText,
+  parseQueue,
+  wholeNumber,
   withMembers,
 } from '../../options/arguments.ts';
 import { type DeploymentOptions, onDeployment } from '../../options/deployment-options.ts';
-import { policyOf } from '../../options/input.ts';
+import { parsePolicy } from '../../options/input.ts';
 import { printList, right } from '../../output/list.ts';
 import { printable, printableJson } from '../../output/printable.ts';
 import type { Terminal } from '../../terminal.ts';
@@ -50,12 +50,12 @@ function addQueueCreate(queue: Command, terminal: Terminal): void {
   const command = queue
     .command('create')
     .description('Create a queue. Fails if it exists.')
-    .argument('<queue>', 'name of the queue', queueOf)
-    .option('--metadata <JSON>', 'metadata, as a JSON object', jsonObjectOf)
+    .argument('<queue>', 'name of the queue', parseQueue)
+    .option('--metadata <JSON>', 'metadata, as a JSON object', parseJsonObjectText)
     .option(
       '--policy <POLICY>',
       'retry policy, as JSON or a preset (_retry_policy in the metadata)',
-      policyOf,
+      parsePolicy,
     )
     .action(async (name: string, { metadata = '{}', policy, ...options }: Options) => {
       const api = await openApiToWrite(options, terminal);
@@ -86,7 +86,7 @@ function addQueueDelete(queue: Command, terminal: Terminal): void {
   const command = queue
     .command('delete')
     .description('Delete a queue and its subscriptions, and cancel their open deliveries.')
-    .argument('<queue>', 'name of the queue', queueOf)
+    .argument('<queue>', 'name of the queue', parseQueue)
     .option('--yes', 'delete the queue even if it has subscriptions, without a question')
     .action(async (name: string, options: DeploymentOptions & { yes?: true }) => {
       const api = await openApiToWrite(options, terminal);
@@ -130,12 +130,12 @@ function addQueueSet(queue: Command, terminal: Terminal): void {
   const command = queue
     .command('set')
     .description('Change the given metadata of a queue, and keep the rest.')
-    .argument('<queue>', 'name of the queue', queueOf)
-    .option('--policy <POLICY>', 'retry policy, as JSON or a preset', policyOf)
-    .option('--set <KEY=JSON>', 'set a metadata key; repeatable', collect(memberOf))
+    .argument('<queue>', 'name of the queue', parseQueue)
+    .option('--policy <POLICY>', 'retry policy, as JSON or a preset', parsePolicy)
+    .option('--set <KEY=JSON>', 'set a metadata key; repeatable', collect(parseMember))
     .option('--unset <KEY>', 'remove a metadata key; repeatable', collect(String))
     .action(async (name: string, options: SetOptions) => {
-      const changes = changesOf(options);
+      const changes = buildPatch(options);
       if (changes.length === 0)
         command.error('error: there is nothing to change; add --policy, --set or --unset');
       const api = await openApiToWrite(options, terminal);
@@ -153,20 +153,20 @@ function addQueueSet(queue: Command, terminal: Terminal): void {
   });
 }
 
-function memberOf(text: string): Member {
+function parseMember(text: string): Member {
   const at = text.indexOf('=');
   if (at < 1) throw new InvalidArgumentError('Expected KEY=JSON.');
-  return { key: text.slice(0, at), source: jsonOf(text.slice(at + 1)) };
+  return { key: text.slice(0, at), source: parseJsonText(text.slice(at + 1)) };
 }
 
 /** Operations of a JSON patch (RFC 6902). `add` replaces an existing member. */
-function changesOf({ policy, set = [], unset = [] }: SetOptions): string[] {
+function buildPatch({ policy, set = [], unset = [] }: SetOptions): string[] {
   const members = [...(policy === undefined ? [] : [{ key: '_retry_policy', source: policy }]), ...set];
   return [
     ...members.map(({ key, source }) =>
       objectText([
         ['op', '"add"'],
-        ['path', textOf(metadataPointer(key))],
+        ['path', jsonText(metadataPointer(key))],
         ['value', source],
       ]),
     ),
@@ -179,7 +179,7 @@ function addQueueShow(queue: Command, terminal: Terminal): void {
   const command = queue
     .command('show')
     .description('Show the metadata of a queue, including its retry policy.')
-    .argument('<queue>', 'name of the queue', queueOf)
+    .argument('<queue>', 'name of the queue', parseQueue)
     .action(async (name: string, options: DeploymentOptions) => {
       const api = await openApi(options, terminal);
       const metadata = await findQueue(api, name);
@@ -202,7 +202,7 @@ function addQueueList(queue: Command, terminal: Terminal): void {
     .description(
       'List the queues, with the numbers of their subscriptions, undelivered deliveries and messages.',
     )
-    .option('--limit <N>', 'maximum number of queues (default: all)', wholeNumberOf(1))
+    .option('--limit <N>', 'maximum number of queues (default: all)', wholeNumber(1))
     .action(async ({ limit, ...options }: DeploymentOptions & { limit?: number }) => {
       const api = await openApi(options, terminal);
       const counts = new Map<string, readonly string[]>();
@@ -214,7 +214,7 @@ function addQueueList(queue: Command, terminal: Terminal): void {
             counts.set(name, await countsOfQueue(api, name));
           });
         },
-        rowOf: ({ name, metadata }: ListedQueue) => [
+        formatRow: ({ name, metadata }: ListedQueue) => [
           name,
           ...(counts.get(name) ?? []),
           printable(JSON.stringify(metadata)),
@@ -241,13 +241,13 @@ const COLUMNS = ['Queue', right('Subscriptions'), right('Undelivered'), right('M
  */
 function countsOfQueue(api: ApiClient, queue: string): Promise<string[]> {
   return Promise.all([
-    countOf(api.items(listSubscriptions, { path: { queue }, most: MAX_COUNTED })),
-    countOf(api.items(listDeliveries, { path: { queue }, most: MAX_COUNTED })),
+    readCount(api.items(listSubscriptions, { path: { queue }, most: MAX_COUNTED })),
+    readCount(api.items(listDeliveries, { path: { queue }, most: MAX_COUNTED })),
     messagesOfToday(api, queue),
   ]);
 }
 
-async function countOf(counted: Promise<Listed<unknown>>): Promise<string> {
+async function readCount(counted: Promise<Listed<unknown>>): Promise<string> {
   const read = await readable(counted);
   return read === undefined ? '' : `${read.items.length}${read.more ? '+' : ''}`;
 }

@@ -5,8 +5,8 @@ import {
   lostText,
   OUTCOMES_UNKNOWN,
   readOutcomes,
+  sumOutcomes,
   timeLeft,
-  totalOf,
 } from '../../../api-client/recovery-progress.ts';
 import { orElse } from '../../../api-client/refusal.ts';
 import {
@@ -25,19 +25,19 @@ import { openApi, openApiToWrite } from '../../api/api-access.ts';
 import { removeSettledNotices } from '../../dead-letters/change.ts';
 import { INTERRUPTED } from '../../interruption.ts';
 import {
-  idOf,
-  queueOf,
+  parseId,
+  parseQueue,
+  parseSubscription,
+  parseTime,
   SUBSCRIPTION,
-  subscriptionOf,
   TIME_FORMS,
-  timeOf,
-  wholeNumberOf,
+  wholeNumber,
 } from '../../options/arguments.ts';
 import { type DeploymentOptions, onDeployment } from '../../options/deployment-options.ts';
 import { fieldLines, printList, tableLines, right } from '../../output/list.ts';
 import { printable } from '../../output/printable.ts';
 import { withProgress } from '../../output/progress-line.ts';
-import { clockTime, sumOf } from '../../output/words.ts';
+import { clockTime, sumCounts } from '../../output/words.ts';
 import type { Terminal } from '../../terminal.ts';
 
 type Options = DeploymentOptions &
@@ -60,10 +60,14 @@ function addRecoverStart(recover: Command, terminal: Terminal): void {
   const command = recover
     .command('start')
     .description('Recover the failed deliveries of a time window.')
-    .argument('<queue>', 'name of the queue', queueOf)
-    .requiredOption('--since <TIME>', `messages accepted since this time (required): ${TIME_FORMS}`, timeOf)
-    .option('--until <TIME>', 'messages accepted before this time (default: now)', timeOf)
-    .option('--subscription <ID>', `only deliveries to this subscription: ${SUBSCRIPTION}`, subscriptionOf)
+    .argument('<queue>', 'name of the queue', parseQueue)
+    .requiredOption(
+      '--since <TIME>',
+      `messages accepted since this time (required): ${TIME_FORMS}`,
+      parseTime,
+    )
+    .option('--until <TIME>', 'messages accepted before this time (default: now)', parseTime)
+    .option('--subscription <ID>', `only deliveries to this subscription: ${SUBSCRIPTION}`, parseSubscription)
     .addOption(
       new Option('--status <STATUS>', 'only deliveries with this status').choices(RECOVERABLE_STATUSES),
     )
@@ -106,14 +110,14 @@ function addRecoverList(recover: Command, terminal: Terminal): void {
   const command = recover
     .command('list')
     .description('List the recoveries of a queue, newest first.')
-    .argument('<queue>', 'name of the queue', queueOf)
-    .option('--limit <N>', 'maximum number of recoveries (default: all)', wholeNumberOf(1))
+    .argument('<queue>', 'name of the queue', parseQueue)
+    .option('--limit <N>', 'maximum number of recoveries (default: all)', wholeNumber(1))
     .action(async (queue: string, { limit, ...options }: DeploymentOptions & { limit?: number }) => {
       const api = await openApi(options, terminal);
       await printList(terminal, api.list(listRecoveries, { path: { queue }, most: limit }), {
         ...options,
         columns: COLUMNS,
-        rowOf,
+        formatRow,
         none: () => `No recovery yet. Start one with ${commandText('recover start')}`,
       });
     });
@@ -125,9 +129,9 @@ function addRecoverList(recover: Command, terminal: Terminal): void {
 
 const COLUMNS = ['Recovery', 'State', 'Accepted since', 'Accepted before', 'Deliveries'];
 
-function rowOf(recovery: RecoveryView): string[] {
+function formatRow(recovery: RecoveryView): string[] {
   const { id, state, since, until } = recovery;
-  return [printable(id), state, clockTime(since), clockTime(until), countsOf(recovery)];
+  return [printable(id), state, clockTime(since), clockTime(until), formatCounts(recovery)];
 }
 
 export function addRecoverCommands(recover: Command, terminal: Terminal): void {
@@ -147,8 +151,8 @@ function addRecoverStatus(recover: Command, terminal: Terminal): void {
   const command = recover
     .command('status')
     .description('Show the progress of a recovery, and what became of its deliveries.')
-    .argument('<queue>', 'name of the queue', queueOf)
-    .argument('<recovery>', 'id of the recovery', idOf)
+    .argument('<queue>', 'name of the queue', parseQueue)
+    .argument('<recovery>', 'id of the recovery', parseId)
     .option('--wait', 'wait until the recovery and its deliveries have ended, and show the progress')
     .action(async (queue: string, id: string, options: DeploymentOptions & { wait?: true }) => {
       const api = await openApi(options, terminal);
@@ -157,7 +161,7 @@ function addRecoverStatus(recover: Command, terminal: Terminal): void {
       else {
         const report = { recovery, outcomes: await readOutcomes(api, recovery) };
         await printReport(report, api, options, terminal);
-        terminal.exitStatus = exitStatusOf(report);
+        terminal.exitStatus = chooseExitStatus(report);
       }
     });
   onDeployment(command, {
@@ -172,8 +176,8 @@ function addRecoverStop(recover: Command, terminal: Terminal): void {
   const command = recover
     .command('stop')
     .description('Stop a recovery. Deliveries that it has reopened continue.')
-    .argument('<queue>', 'name of the queue', queueOf)
-    .argument('<recovery>', 'id of the recovery', idOf)
+    .argument('<queue>', 'name of the queue', parseQueue)
+    .argument('<recovery>', 'id of the recovery', parseId)
     .action(async (queue: string, id: string, options: DeploymentOptions) => {
       await (await openApiToWrite(options, terminal)).call(stopRecovery, { path: { queue, recovery: id } });
       terminal.printResult(options, { queue, recovery: id }, () => `Stopped recovery ${printable(id)}.`);
@@ -230,8 +234,8 @@ async function followRecovery(
     return follow().catch(orElse(() => signal.aborted, true));
   });
   await printReport(last, api, options, terminal);
-  if (!isInterrupted) return exitStatusOf(last);
-  const open = last.outcomes && totalOf(last.outcomes).open.toLocaleString('en');
+  if (!isInterrupted) return chooseExitStatus(last);
+  const open = last.outcomes && sumOutcomes(last.outcomes).open.toLocaleString('en');
   terminal.printError(
     `Stopped waiting: the recovery is ${last.recovery.state}, deliveries still open: ${open ?? 'unknown'}.`,
   );
@@ -239,19 +243,19 @@ async function followRecovery(
 }
 
 /** 1 if the recovery was stopped, a delivery failed again or was skipped, or what became of one is not known. */
-function exitStatusOf({ recovery, outcomes }: RecoveryReport): number {
+function chooseExitStatus({ recovery, outcomes }: RecoveryReport): number {
   const isProven =
     recovery.state !== 'stopped' &&
-    sumOf(recovery.skipped) === 0 &&
+    sumCounts(recovery.skipped) === 0 &&
     outcomes !== undefined &&
     lostText(recovery, outcomes) === undefined &&
-    totalOf(outcomes).failed === 0;
+    sumOutcomes(outcomes).failed === 0;
   return isProven ? 0 : 1;
 }
 
 /** Progress that makes the next look come sooner. */
 function endedIn({ recovery, outcomes }: RecoveryReport): number {
-  const { delivered, failed } = totalOf(outcomes ?? []);
+  const { delivered, failed } = sumOutcomes(outcomes ?? []);
   return recovery.found + delivered + failed;
 }
 
@@ -260,14 +264,14 @@ export type Look = RecoveryReport & { at: number };
 
 /** Whether nothing that a recovery reopened is open any more; where that is not known, whether the recovery has ended. */
 export function isOver({ recovery, outcomes }: RecoveryReport): boolean {
-  return recovery.state !== 'running' && totalOf(outcomes ?? []).open === 0;
+  return recovery.state !== 'running' && sumOutcomes(outcomes ?? []).open === 0;
 }
 
 /** A line such as `480 of 1,200 delivered, 20 failed again, about 3 min left`. */
 export function progressText(first: Look, last: Look): string {
   const { recovery, outcomes } = last;
-  if (outcomes === undefined) return countsOf(recovery);
-  const { total, delivered, failed } = totalOf(outcomes);
+  if (outcomes === undefined) return formatCounts(recovery);
+  const { total, delivered, failed } = sumOutcomes(outcomes);
   const left =
     recovery.state === 'running'
       ? 'looking for more'
@@ -317,13 +321,13 @@ function recoveryLines(recovery: RecoveryView): string[] {
     ['Subscription', subscription === undefined ? undefined : printable(subscription)],
     ['Status', status === undefined ? undefined : printable(status)],
     ['State', `${state}, updated ${clockTime(updatedAt)}`],
-    ['Deliveries', countsOf(recovery)],
+    ['Deliveries', formatCounts(recovery)],
     ['Skipped', reasons.length === 0 ? undefined : reasons.join(', ')],
   ]);
 }
 
-function countsOf({ found, reopened, skipped }: RecoveryView): string {
-  return `${found} found, ${reopened} reopened, ${sumOf(skipped)} skipped`;
+function formatCounts({ found, reopened, skipped }: RecoveryView): string {
+  return `${found} found, ${reopened} reopened, ${sumCounts(skipped)} skipped`;
 }
 
 const OUTCOME_COLUMNS = [

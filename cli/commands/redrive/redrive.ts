@@ -3,17 +3,17 @@ import { REDRIVEN_QUEUES, type RedrivenQueue } from '../../../shared/domain/work
 import { requireQueue } from '../../api/find-subscription.ts';
 import { redriveDeadLetters } from '../../dead-letters/change.ts';
 import { openDeadLetters } from '../../dead-letters/dead-letter-access.ts';
-import { asJson, sentenceOf, statusOf } from '../../dead-letters/run-text.ts';
-import { pastTimeOf, queueOf, TIME_FORMS, wholeNumberOf } from '../../options/arguments.ts';
+import { asJson, chooseExitStatus, describeOutcome } from '../../dead-letters/run-text.ts';
+import { parsePastTime, parseQueue, TIME_FORMS, wholeNumber } from '../../options/arguments.ts';
 import { onDeployment } from '../../options/deployment-options.ts';
 import { printable } from '../../output/printable.ts';
-import { sumOf } from '../../output/words.ts';
+import { sumCounts } from '../../output/words.ts';
 import type { Terminal } from '../../terminal.ts';
 import {
   addDeadLetterFilter,
   addIdOption,
   type ChosenOptions,
-  filterOf,
+  pickFilter,
   runOverChosen,
 } from '../deadletters/dead-letters.ts';
 
@@ -49,12 +49,12 @@ for a usage error, 130 if interrupted.
 export function addRedrive(command: Command, terminal: Terminal): void {
   command.addArgument(new Argument('<queue>', 'which dead letters to redrive').choices(REDRIVEN_QUEUES));
   addIdOption(addDeadLetterFilter(command))
-    .option('--since <TIME>', `only messages sent since this time: ${TIME_FORMS}`, pastTimeOf)
-    .option('--limit <N>', 'maximum number of messages to redrive (default: all)', wholeNumberOf(1))
+    .option('--since <TIME>', `only messages sent since this time: ${TIME_FORMS}`, parsePastTime)
+    .option('--limit <N>', 'maximum number of messages to redrive (default: all)', wholeNumber(1))
     .option(
       '--to-queue <QUEUE>',
       'ingress: send the messages to this queue instead, such as for a mistyped name',
-      queueOf,
+      parseQueue,
     )
     .option(
       '--even-unmatched',
@@ -85,13 +85,13 @@ async function redrive(which: RedrivenQueue, options: RedriveOptions, terminal: 
   if (toQueue !== undefined) await requireQueue(await access.api(), toQueue);
   const chosen = { startedAt, since, limit, dryRun, toQueue, evenUnmatched };
   const run = { which, access, what: 'The redrive', done: 'redriven' };
-  const outcome = await runOverChosen(run, filterOf(options), terminal, (request) =>
+  const outcome = await runOverChosen(run, pickFilter(options), terminal, (request) =>
     redriveDeadLetters(access, which, { ...request, ...chosen }),
   );
   const { handled: redriven, settled } = outcome;
-  const counts = { redriven, ...(which === 'undeliverable' && { settled: sumOf(settled) }) };
+  const counts = { redriven, ...(which === 'undeliverable' && { settled: sumCounts(settled) }) };
   terminal.printResult(options, { queue: which, ...counts, ...asJson(outcome, dryRun) }, () =>
-    sentenceOf(which, outcome, { done: 'redriven', deployment: access.name, dryRun }),
+    describeOutcome(which, outcome, { done: 'redriven', deployment: access.name, dryRun }),
   );
-  terminal.exitStatus = statusOf(outcome);
+  terminal.exitStatus = chooseExitStatus(outcome);
 }

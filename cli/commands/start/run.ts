@@ -3,7 +3,7 @@ import { orElse } from '../../../api-client/refusal.ts';
 import { endpointsFile, removeEndpoints, writeEndpoints } from '../../../local/endpoints.ts';
 import { localFolder, programFile } from '../../../local/install/paths.mjs';
 import { Problem } from '../../../local/install/problem.mjs';
-import { freshLog, startGroup, tailOf } from '../../../local/install/process-group.mjs';
+import { freshLog, readTail, startGroup } from '../../../local/install/process-group.mjs';
 import { inSeconds, step } from '../../../local/install/progress.mjs';
 import { plainEnvironment } from '../../../local/local-aws.ts';
 import { startLocalSystem, type LocalSystem } from '../../../local/local-system.ts';
@@ -83,7 +83,7 @@ async function show(
     ? await runDemo({ endpoints, startedAt, schedulerThreshold: Number(schedulerThreshold), signal })
     : undefined;
   try {
-    const status = statusOf(demo);
+    const status = reportVerdicts(demo);
     if (options.once) return status;
     console.log(
       options.app === undefined
@@ -100,7 +100,7 @@ async function show(
   }
 }
 
-function statusOf(demo: Demo | undefined): number {
+function reportVerdicts(demo: Demo | undefined): number {
   const wrong = demo?.verdicts.filter(({ faults }) => faults.length > 0) ?? [];
   for (const { subscriber, message, faults } of wrong) {
     console.error(`Unexpected result: the delivery of ${message} to ${subscriber} ${faults.join(', ')}.`);
@@ -116,7 +116,7 @@ async function withLocalWorker(work: () => Promise<number>): Promise<number> {
   const env = plainEnvironment();
   const worker = await startGroup(process.execPath, args, { env, cwd: process.cwd(), log });
   const early = worker.ended.then(() => {
-    throw new Problem(`The worker ended. The end of its output (full log: ${log}):\n${tailOf(log)}`);
+    throw new Problem(`The worker ended. The end of its output (full log: ${log}):\n${readTail(log)}`);
   });
   console.log(`A worker does the work of the functions. Its log: ${log}`);
   try {

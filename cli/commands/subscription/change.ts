@@ -13,23 +13,23 @@ import { openApiToWrite, openSubscription } from '../../api/api-access.ts';
 import {
   addSubscriptionAddress,
   collect,
-  durationOf,
-  jsonObjectOf,
+  jsonText,
   objectText,
-  queueOf,
-  textOf,
-  wholeNumberOf,
+  parseDuration,
+  parseJsonObjectText,
+  parseQueue,
+  wholeNumber,
   withMembers,
 } from '../../options/arguments.ts';
 import { type DeploymentOptions, onDeployment } from '../../options/deployment-options.ts';
-import { policyOf, readInput } from '../../options/input.ts';
+import { parsePolicy, readInput } from '../../options/input.ts';
 import { fieldLines } from '../../output/list.ts';
 import { printable, printableJson, shownOnce } from '../../output/printable.ts';
 import { clockTime, inWords } from '../../output/words.ts';
 import type { Terminal } from '../../terminal.ts';
 
 /** The state of a subscription in few words. */
-export function stateOf(view: SubscriptionView): string {
+export function describeState(view: SubscriptionView): string {
   const { disabled, failing, confirmed, confirmation, backPressure } = view;
   if (disabled !== undefined) return `disabled (${printable(disabled.reason)})`;
   if (!confirmed) return confirmation === 'owed' ? 'unconfirmed (request not sent)' : 'unconfirmed';
@@ -40,7 +40,7 @@ export function stateOf(view: SubscriptionView): string {
 /** The same, and under back-pressure what it means. */
 function stateText(view: SubscriptionView): string {
   const { disabled, confirmed, backPressure } = view;
-  if (disabled !== undefined || !confirmed || backPressure === undefined) return stateOf(view);
+  if (disabled !== undefined || !confirmed || backPressure === undefined) return describeState(view);
   const { reason, since, perSecond } = backPressure;
   const pace = perSecond === undefined ? 'one request at a time' : `at most ${perSecond} requests a second`;
   const cause =
@@ -85,19 +85,19 @@ export function addSubscriptionCreate(subscription: Command, terminal: Terminal)
   const command = subscription
     .command('create')
     .description('Subscribe a URL to a queue, and print the signing secret once. Creates a missing queue.')
-    .argument('<queue>', 'name of the queue', queueOf)
+    .argument('<queue>', 'name of the queue', parseQueue)
     .argument('<URL>', 'http or https URL of the subscriber; pull: or pull:NAME if it fetches its messages')
     .option('--name <NAME>', 'a name for people, such as that of the customer')
     .option(
       '--ttl <DURATION>',
       'the subscription expires after this long: seconds, or 30m, 1h, 2d (default: never)',
-      ttlOf,
+      parseTtl,
     )
     .action(async (queue: string, subscriber: string, { name, ttl, ...options }: Options) => {
       const body = objectText([
-        ['subscriber', textOf(subscriber)],
-        ['name', textOf(name)],
-        ['ttl', textOf(ttl)],
+        ['subscriber', jsonText(subscriber)],
+        ['name', jsonText(name)],
+        ['ttl', jsonText(ttl)],
         ['options', optionsText(await withAuth(options, terminal))],
       ]);
       const api = await openApiToWrite(options, terminal);
@@ -147,7 +147,7 @@ export function addSubscriptionUpdate(subscription: Command, terminal: Terminal)
     .option(
       '--ttl <DURATION>',
       'the subscription expires this long after the change: seconds, or 30m, 1h, 2d',
-      ttlOf,
+      parseTtl,
     )
     .action(async (queue: string, reference: string, given: UpdateOptions) => {
       const options = await withAuth(given, terminal);
@@ -157,11 +157,11 @@ export function addSubscriptionUpdate(subscription: Command, terminal: Terminal)
         command.error('error: there is nothing to change; add one of the options');
       const { api, path } = await openSubscription(queue, reference, options, terminal);
       const body = objectText([
-        ['name', name === '' ? 'null' : textOf(name)],
-        ['subscriber', textOf(url)],
-        ['ttl', textOf(ttl)],
+        ['name', name === '' ? 'null' : jsonText(name)],
+        ['subscriber', jsonText(url)],
+        ['ttl', jsonText(ttl)],
         ['options', await changedOptions(options, () => api.call(getSubscription, { path }))],
-        ['secret', keepSecret && textOf('keep')],
+        ['secret', keepSecret && jsonText('keep')],
       ]);
       const view = await api.call(updateSubscription, { path, body });
       terminal.printResult(options, view, () =>
@@ -200,28 +200,28 @@ type CallOptions = Partial<
 
 function addCallOptions(command: Command): Command {
   return command
-    .option('--policy <POLICY>', 'retry policy, as JSON or a preset (_retry_policy)', policyOf)
+    .option('--policy <POLICY>', 'retry policy, as JSON or a preset (_retry_policy)', parsePolicy)
     .option(
       '--header <NAME: VALUE>',
       'add this header to each request; repeatable. Other users see arguments: use --auth-file for credentials',
-      collect(headerOf),
+      collect(parseHeader),
     )
     .option('--post-data <TEXT>', 'request body; "$zaqar_message$" in it is replaced by the message')
     .option('--raw', 'send only the data, without the envelope')
-    .option('--attempt-timeout <SECONDS>', 'timeout of an attempt', wholeNumberOf(1, 30))
-    .option('--max-per-second <NUMBER>', 'maximum requests per second, 0.01 to 1000', rateOf)
+    .option('--attempt-timeout <SECONDS>', 'timeout of an attempt', wholeNumber(1, 30))
+    .option('--max-per-second <NUMBER>', 'maximum requests per second, 0.01 to 1000', parseRate)
     .option('--retry-throttled', 'retry a 429, even if the policy does not list it')
     .option('--adapt-to-throttling', 'slow down to what the subscriber takes; a 429 is retried')
     .option('--no-adapt-to-throttling', 'send at the times of the retry policy, also after refusals')
     .option('--hold-while-down', 'while the subscriber is down, send one probe at a time')
     .option('--no-hold-while-down', 'send at the times of the retry policy, even to one that is down')
     .option('--event-type <TYPE>', 'only messages of this type; repeatable', collect(String))
-    .option('--filter <JSON>', 'only messages whose data matches this filter', jsonObjectOf)
+    .option('--filter <JSON>', 'only messages whose data matches this filter', parseJsonObjectText)
     .option('--auth-file <FILE>', 'how requests authenticate (auth), as JSON in this file; - for stdin')
     .option(
       '--options <JSON>',
       'all options, in the form of the API; the options above override them',
-      jsonObjectOf,
+      parseJsonObjectText,
     );
 }
 
@@ -244,46 +244,46 @@ async function withAuth<Given extends CallOptions>(given: Given, terminal: Termi
 
 /** Whether any of these options was given, apart from `--options`. */
 function isAnyGiven(given: CallOptions): boolean {
-  return Object.values(membersOf(given)).some(([, text]) => text !== undefined);
+  return Object.values(buildMembers(given)).some(([, text]) => text !== undefined);
 }
 
 /** The source text of the API's `options`: those in `before`, overridden by the given options. */
 function optionsText(given: CallOptions, before = '{}'): string {
-  return withMembers(given.options ?? before, membersOf(given));
+  return withMembers(given.options ?? before, buildMembers(given));
 }
 
-function membersOf(given: CallOptions): [string, string | undefined][] {
+function buildMembers(given: CallOptions): [string, string | undefined][] {
   return Object.entries({
     _retry_policy: given.policy,
-    post_headers: given.header && textOf(Object.fromEntries(given.header)),
-    post_data: textOf(given.postData),
-    raw_delivery: textOf(given.raw),
-    attempt_timeout: textOf(given.attemptTimeout),
-    max_per_second: textOf(given.maxPerSecond),
-    retry_throttled: textOf(given.retryThrottled),
-    adapt_to_throttling: textOf(given.adaptToThrottling),
-    hold_while_down: textOf(given.holdWhileDown),
-    event_types: textOf(given.eventType),
+    post_headers: given.header && jsonText(Object.fromEntries(given.header)),
+    post_data: jsonText(given.postData),
+    raw_delivery: jsonText(given.raw),
+    attempt_timeout: jsonText(given.attemptTimeout),
+    max_per_second: jsonText(given.maxPerSecond),
+    retry_throttled: jsonText(given.retryThrottled),
+    adapt_to_throttling: jsonText(given.adaptToThrottling),
+    hold_while_down: jsonText(given.holdWhileDown),
+    event_types: jsonText(given.eventType),
     filter: given.filter,
     auth: given.auth,
   } satisfies Record<keyof SubscriptionOptions | 'auth', string | undefined>);
 }
 
-function rateOf(text: string): number {
+function parseRate(text: string): number {
   const rate = text.trim() === '' ? NaN : Number(text);
   if (rate >= MIN_PER_SECOND && rate <= MAX_PER_SECOND) return rate;
   throw new InvalidArgumentError(`Expected a number from ${MIN_PER_SECOND} to ${MAX_PER_SECOND}.`);
 }
 
-function headerOf(text: string): readonly [string, string] {
+function parseHeader(text: string): readonly [string, string] {
   const at = text.indexOf(':');
   if (at < 1) throw new InvalidArgumentError('Expected NAME: VALUE.');
   return [text.slice(0, at).trim(), text.slice(at + 1).trim()];
 }
 
 /** Parses a time to live, in seconds. */
-function ttlOf(text: string): number {
-  const seconds = durationOf(text);
+function parseTtl(text: string): number {
+  const seconds = parseDuration(text);
   if (!Number.isInteger(seconds) || seconds < 1)
     throw new InvalidArgumentError('Expected whole seconds, 1 or more.');
   return seconds;

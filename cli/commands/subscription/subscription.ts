@@ -9,7 +9,7 @@ import {
   unsubscribe,
 } from '../../../api-client/operations.ts';
 import { isForbidden, orElse } from '../../../api-client/refusal.ts';
-import { labelOf, shortId } from '../../../api-client/subscription-labels.ts';
+import { formatLabel, shortId } from '../../../api-client/subscription-labels.ts';
 import { sendTest } from '../../../api-client/test-subscription.ts';
 import { waitingText } from '../../../api-client/waiting.ts';
 import { commandText } from '../../../local/command-name.ts';
@@ -20,11 +20,11 @@ import { resolveSubscription } from '../../api/find-subscription.ts';
 import { openApi, openSubscription } from '../../api/api-access.ts';
 import {
   addSubscriptionAddress,
-  jsonOf,
+  jsonText,
   objectText,
-  queueOf,
-  textOf,
-  wholeNumberOf,
+  parseJsonText,
+  parseQueue,
+  wholeNumber,
 } from '../../options/arguments.ts';
 import { type DeploymentOptions, onDeployment } from '../../options/deployment-options.ts';
 import { readSecret } from '../../options/input.ts';
@@ -33,7 +33,12 @@ import { printable, shownOnce } from '../../output/printable.ts';
 import { clockTime, colouredStatus } from '../../output/words.ts';
 import type { Terminal } from '../../terminal.ts';
 import { describeDelivery } from '../deliveries/delivery-text.ts';
-import { addSubscriptionCreate, describeSubscription, stateOf, addSubscriptionUpdate } from './change.ts';
+import {
+  addSubscriptionCreate,
+  describeSubscription,
+  describeState,
+  addSubscriptionUpdate,
+} from './change.ts';
 import { addSubscriptionExport, addSubscriptionImport } from './transfer.ts';
 
 export function addSubscriptionCommands(subscription: Command, terminal: Terminal): void {
@@ -55,14 +60,14 @@ function addSubscriptionList(subscription: Command, terminal: Terminal): void {
   const command = subscription
     .command('list')
     .description('List the subscriptions of a queue.')
-    .argument('<queue>', 'name of the queue', queueOf)
-    .option('--limit <N>', 'maximum number of subscriptions (default: all)', wholeNumberOf(1))
+    .argument('<queue>', 'name of the queue', parseQueue)
+    .option('--limit <N>', 'maximum number of subscriptions (default: all)', wholeNumber(1))
     .action(async (queue: string, { limit, ...options }: DeploymentOptions & { limit?: number }) => {
       const api = await openApi(options, terminal);
       await printList(terminal, api.list(listSubscriptions, { path: { queue }, most: limit }), {
         ...options,
         columns: COLUMNS,
-        rowOf: (view) => rowOf(view, terminal),
+        formatRow: (view) => formatRow(view, terminal),
         none: () =>
           `No subscription yet. Create one with ${commandText(`subscription create ${queue} <URL>`)}`,
       });
@@ -75,8 +80,8 @@ function addSubscriptionList(subscription: Command, terminal: Terminal): void {
 
 const COLUMNS = ['Subscription', 'Name', 'State', 'Subscriber'];
 
-function rowOf(view: SubscriptionView, terminal: Terminal): string[] {
-  const state = colouredStatus(stateOf(view), terminal);
+function formatRow(view: SubscriptionView, terminal: Terminal): string[] {
+  const state = colouredStatus(describeState(view), terminal);
   return [printable(shortId(view.id)), printable(view.name ?? ''), state, printable(view.subscriber)];
 }
 
@@ -118,7 +123,7 @@ function addSubscriptionDelete(subscription: Command, terminal: Terminal): void 
       const { api, path } = await openSubscription(queue, reference, options, terminal);
       const view = await api.call(getSubscription, { path });
       const { id } = view;
-      const what = `subscription ${printable(id)}, ${printable(labelOf(view))}`;
+      const what = `subscription ${printable(id)}, ${printable(formatLabel(view))}`;
       if (options.yes !== true) {
         const isConfirmed = await terminal.confirm(`Delete ${what}, and cancel its open deliveries?`);
         if (isConfirmed === undefined) return command.error(`error: to delete ${what}, add --yes`);
@@ -141,8 +146,8 @@ const DESCRIPTIONS = {
     'Disable a subscription: no requests are sent. New deliveries are recorded as cancelled, and can be recovered.',
 };
 
-function saidOf(to: keyof typeof DESCRIPTIONS, queue: string, view: SubscriptionView): string {
-  const which = `subscription ${printable(view.id)}, ${printable(labelOf(view))}.`;
+function describeChange(to: keyof typeof DESCRIPTIONS, queue: string, view: SubscriptionView): string {
+  const which = `subscription ${printable(view.id)}, ${printable(formatLabel(view))}.`;
   if (to === 'disable') return `Disabled ${which}`;
   const recover = commandText(`recover start ${queue} --subscription ${shortId(view.id)} --since 1d`);
   return `Enabled ${which}\nTo recover what it missed in the last day: ${recover}`;
@@ -158,7 +163,7 @@ function addSubscriptionSwitches(subscription: Command, terminal: Terminal): voi
         const view = await (to === 'enable'
           ? api.call(enableSubscription, { path })
           : api.call(disableSubscription, { path }));
-        terminal.printResult(options, view, () => saidOf(to, queue, view));
+        terminal.printResult(options, view, () => describeChange(to, queue, view));
       });
     onDeployment(command, {
       json: 'the subscription after the change',
@@ -176,7 +181,7 @@ function addSubscriptionTest(subscription: Command, terminal: Terminal): void {
   const command = addSubscriptionAddress(subscription.command('test'))
     .description('Send a test message to one subscription, and show the result.')
     .option('--type <TYPE>', 'type of the message')
-    .option('--data <JSON>', 'data of the message', jsonOf)
+    .option('--data <JSON>', 'data of the message', parseJsonText)
     .action(
       async (
         queue: string,
@@ -184,7 +189,7 @@ function addSubscriptionTest(subscription: Command, terminal: Terminal): void {
         { type, data, ...options }: DeploymentOptions & { type?: string; data?: string },
       ) => {
         const body = objectText([
-          ['type', textOf(type)],
+          ['type', jsonText(type)],
           ['data', data],
         ]);
         const { api, path } = await openSubscription(queue, reference, options, terminal);
@@ -221,7 +226,7 @@ function addRotateSecret(subscription: Command, terminal: Terminal): void {
     .option(
       '--grace <SECONDS>',
       'seconds for which the old secret stays valid (default: 86400)',
-      wholeNumberOf(0),
+      wholeNumber(0),
     )
     .action(
       async (queue: string, reference: string, { type, secretFile, grace, ...options }: RotateOptions) => {
@@ -258,7 +263,7 @@ function addPullToken(subscription: Command, terminal: Terminal): void {
     .option(
       '--grace <SECONDS>',
       'seconds for which the previous token stays valid (default: 86400)',
-      wholeNumberOf(0),
+      wholeNumber(0),
     )
     .action(
       async (

@@ -1,6 +1,6 @@
 import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
-import { type ApiClient, markerIn, requestOf } from '../../../api-client/api-client.ts';
+import { type ApiClient, buildRequest, markerIn } from '../../../api-client/api-client.ts';
 import {
   exportCredentials,
   exportSubscriptions,
@@ -12,7 +12,7 @@ import { newQueueNotice } from '../../api/find-subscription.ts';
 import { openApi, openApiToWrite } from '../../api/api-access.ts';
 import { failureText } from '../../failure-report.ts';
 import { INTERRUPTED } from '../../interruption.ts';
-import { queueOf } from '../../options/arguments.ts';
+import { parseQueue } from '../../options/arguments.ts';
 import { type DeploymentOptions, onDeployment } from '../../options/deployment-options.ts';
 import { readInput } from '../../options/input.ts';
 import { printable, printableJson } from '../../output/printable.ts';
@@ -26,7 +26,7 @@ export function addSubscriptionExport(subscription: Command, terminal: Terminal)
   const command = subscription
     .command('export')
     .description('Print the subscriptions of a queue as JSON lines, without their secrets.')
-    .argument('<queue>', 'name of the queue', queueOf)
+    .argument('<queue>', 'name of the queue', parseQueue)
     .option(
       '--with-credentials',
       'include the credentials in headers and auth; without this option they are ***',
@@ -38,8 +38,8 @@ export function addSubscriptionExport(subscription: Command, terminal: Terminal)
         const given = { path: { queue }, query: { marker } };
         const { text, headers } = await api.send(
           withCredentials === true
-            ? requestOf(exportCredentials, given)
-            : requestOf(exportSubscriptions, given),
+            ? buildRequest(exportCredentials, given)
+            : buildRequest(exportSubscriptions, given),
         );
         if (terminal.readerLeft.aborted) return;
         terminal.stdout.write(printableJson(text));
@@ -80,7 +80,7 @@ export function addSubscriptionImport(subscription: Command, terminal: Terminal)
   const command = subscription
     .command('import')
     .description('Create subscriptions from JSON lines, and print their signing secrets once.')
-    .argument('<queue>', 'name of the queue', queueOf)
+    .argument('<queue>', 'name of the queue', parseQueue)
     .argument('[file]', 'file to import; - for stdin', '-')
     .option('--replace', 'change existing subscriptions to match their lines')
     .option('--output <FILE>', 'new file for the result of each line as JSON, including secrets')
@@ -128,7 +128,7 @@ async function importText(
     else if ('secret' in result) terminal.print(secretText(result));
     if (!json && 'error' in result) terminal.printError(refusalText(result));
   };
-  const requests = requestsOf(text);
+  const requests = splitIntoRequests(text);
   const linesInAll = text.trimEnd().split('\n').length;
   const progress = progressLine(terminal.stderr);
   const isWhole = await terminal
@@ -166,7 +166,7 @@ async function importText(
 }
 
 /** Divides the lines into requests within the API's limits. `firstLine` counts from 1 in the whole input. */
-function requestsOf(text: string): { firstLine: number; lines: string[] }[] {
+function splitIntoRequests(text: string): { firstLine: number; lines: string[] }[] {
   const requests: { firstLine: number; lines: string[] }[] = [];
   let room = 0;
   for (const [index, line] of text.split('\n').entries()) {

@@ -13,7 +13,7 @@ import { workerClock } from '../../../worker/timing.ts';
 import { type DeploymentChoice, findDeployment } from '../../deployment.ts';
 import { failureText } from '../../failure-report.ts';
 import { INTERRUPTED } from '../../interruption.ts';
-import { wholeNumberOf } from '../../options/arguments.ts';
+import { wholeNumber } from '../../options/arguments.ts';
 import { addPollOptions, onDeployment, type PollOptions } from '../../options/deployment-options.ts';
 import type { Terminal } from '../../terminal.ts';
 
@@ -34,16 +34,16 @@ export function addWorker(command: Command, terminal: Terminal): void {
   command
     .addOption(
       new Option('--steps <LIST>', `what to do, separated by commas: ${workerSteps.join(', ')}`)
-        .argParser(stepsOf)
+        .argParser(parseSteps)
         .default(workerSteps, 'all'),
     )
-    .option('--receivers <N>', 'receive loops for each queue', wholeNumberOf(1, 50), 2)
-    .option('--concurrency <N>', 'messages of each queue in flight at most', wholeNumberOf(1, 500), 40)
-    .option('--shutdown-seconds <N>', 'time from SIGTERM to the exit', wholeNumberOf(3, 3600), 25)
+    .option('--receivers <N>', 'receive loops for each queue', wholeNumber(1, 50), 2)
+    .option('--concurrency <N>', 'messages of each queue in flight at most', wholeNumber(1, 500), 40)
+    .option('--shutdown-seconds <N>', 'time from SIGTERM to the exit', wholeNumber(3, 3600), 25)
     .option(
       '--health-port <PORT>',
       'serve /health and /ready, 0: on a free port (default: not at all)',
-      wholeNumberOf(0, 65_535),
+      wholeNumber(0, 65_535),
     )
     .option('--health-host <HOST>', 'address to serve them on', '127.0.0.1')
     .option('--print-env', 'print the environment of a worker, for containers and systemd, and exit')
@@ -58,7 +58,7 @@ export function addWorker(command: Command, terminal: Terminal): void {
   });
 }
 
-function stepsOf(text: string): readonly WorkerStep[] {
+function parseSteps(text: string): readonly WorkerStep[] {
   const names = text.split(',').map((name) => name.trim());
   const steps = workerSteps.filter((step) => names.includes(step));
   if (steps.length !== new Set(names).size)
@@ -135,7 +135,7 @@ async function work(
     terminal.printError(
       `This is version ${packageJson.version}; the deployment has ${deployed}. Update the older one.`,
     );
-  const health = healthOf(options, terminal);
+  const health = createHealthRoutes(options, terminal);
   const { unfinished } = await terminal.untilInterrupted(
     async (signal) => {
       signal.addEventListener('abort', () => {
@@ -168,7 +168,7 @@ async function work(
 }
 
 /** The health routes, from the start of the worker to its end. */
-function healthOf({ healthPort: port, healthHost: host }: Options, terminal: Terminal) {
+function createHealthRoutes({ healthPort: port, healthHost: host }: Options, terminal: Terminal) {
   let server: ReturnType<typeof startHealthServer> | undefined;
   return {
     start: async (state: () => WorkerState): Promise<void> => {

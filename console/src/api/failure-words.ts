@@ -99,7 +99,9 @@ export function isTransient(failure: unknown): boolean {
 
 /** Whether each rejected field is one of `names`, so that its error is shown beside it. */
 export function areMarked(fields: readonly FieldError[], names: readonly string[]): boolean {
-  return fields.length > 0 && fields.every(({ field }) => nameOf(pathOf(field), names) !== undefined);
+  return (
+    fields.length > 0 && fields.every(({ field }) => findField(stripOptions(field), names) !== undefined)
+  );
 }
 
 /** Errors by the name of a form field. */
@@ -121,8 +123,8 @@ export function faultsByField(
 ): Faults {
   const faults = new Map<string, string>();
   for (const { field, message } of fields) {
-    const path = pathOf(field);
-    const name = nameOf(path, names);
+    const path = stripOptions(field);
+    const name = findField(path, names);
     const key = name ?? otherwise;
     if (key === undefined) continue;
     const below = name === undefined ? path : path.slice(name.length).replace(/^\./, '');
@@ -132,12 +134,12 @@ export function faultsByField(
   return faults;
 }
 
-function pathOf(field: string): string {
+function stripOptions(field: string): string {
   return field.replace(/^options\./, '');
 }
 
 /** The form field that a path names, or is below of. */
-function nameOf(path: string, names: readonly string[]): string | undefined {
+function findField(path: string, names: readonly string[]): string | undefined {
   return names.find(
     (one) => path === one || (/^[.[]/.test(path.slice(one.length, one.length + 1)) && path.startsWith(one)),
   );

@@ -1,7 +1,7 @@
 import type { Listed } from '../../../api-client/api-client.ts';
 
 /** Reads up to `most` items of a list that is filtered here, and one more to set `more`. */
-export async function firstOf<Item>(
+export async function readFirst<Item>(
   listing: AsyncIterable<Item>,
   most: number,
   /** Whether a failure only ends the reading. */
@@ -28,7 +28,7 @@ export const filtered = async function* <Item>(
   for await (const item of listing) if (isWanted(item)) yield item;
 };
 
-/** As `firstOf`, but stops after `milliseconds` with what it has read; `more` is then set. */
+/** As `readFirst`, but stops after `milliseconds` with what it has read; `more` is then set. */
 export function firstWithin<Item>(
   list: (signal: AbortSignal) => AsyncIterable<Item>,
   most: number,
@@ -36,5 +36,5 @@ export function firstWithin<Item>(
 ): Promise<Listed<Item>> {
   const outOfTime = AbortSignal.timeout(milliseconds);
   const listing = list(AbortSignal.any([signal, outOfTime]));
-  return firstOf(listing, most, () => outOfTime.aborted && !signal.aborted);
+  return readFirst(listing, most, () => outOfTime.aborted && !signal.aborted);
 }

@@ -37,7 +37,7 @@ type Staleness = { readAt: number; dueAt: number | undefined };
 const PATIENCE_MS = 10_000;
 
 /** The oldest value on the page whose polling fails or is behind, and the next poll; undefined for a current page. */
-export function stalenessOf(all: Iterable<Freshness>, now: number): Staleness | undefined {
+export function findStaleness(all: Iterable<Freshness>, now: number): Staleness | undefined {
   const stale = [...all].flatMap(({ readAt, failed, dueAt }) =>
     readAt !== undefined && (failed || (dueAt !== undefined && now - dueAt > PATIENCE_MS))
       ? [{ readAt, dueAt }]

@@ -31,24 +31,24 @@ export function scheduleText(policy: RetryPolicy): string {
 
 /** The phases of a complete retry policy. */
 export function PolicyFacts({ policy }: { policy: RetryPolicy }) {
-  const retriesOf = (count: number): string => counted(count, 'retry', 'retries');
+  const formatRetries = (count: number): string => counted(count, 'retry', 'retries');
   const seconds = (count: number): string => durationText(count * 1000);
   return (
     <Facts
       facts={[
         ['Total', scheduleText(policy)],
-        ['Immediately', retriesOf(policy.retries_with_no_delay)],
+        ['Immediately', formatRetries(policy.retries_with_no_delay)],
         [
           'Before backoff',
-          `${retriesOf(policy.minimum_delay_retries)}, every ${seconds(policy.minimum_delay)}`,
+          `${formatRetries(policy.minimum_delay_retries)}, every ${seconds(policy.minimum_delay)}`,
         ],
         [
           'Backoff',
-          `${retriesOf(policy.backoff_retries)}, ${policy.retry_backoff_function.replace('_', ' ')} from ${seconds(policy.minimum_delay)} to ${seconds(policy.maximum_delay)}`,
+          `${formatRetries(policy.backoff_retries)}, ${policy.retry_backoff_function.replace('_', ' ')} from ${seconds(policy.minimum_delay)} to ${seconds(policy.maximum_delay)}`,
         ],
         [
           'After backoff',
-          `${retriesOf(policy.maximum_delay_retries)}, every ${seconds(policy.maximum_delay)}`,
+          `${formatRetries(policy.maximum_delay_retries)}, every ${seconds(policy.maximum_delay)}`,
         ],
         ['Jitter', policy.jitter === 'none' ? undefined : policy.jitter],
         [

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';
 
 /** The text of a field for a stored value; empty for one that is no text, number or boolean. */
-export function textOf(value: unknown): string {
+export function toFieldText(value: unknown): string {
   return ['string', 'number', 'boolean'].includes(typeof value) ? String(value) : '';
 }
 

@@ -57,7 +57,7 @@ export function Sparkline({ sparks, places }: { sparks: readonly SparkStatus[]; 
     <svg
       class="sparkline"
       role="img"
-      aria-label={summaryOf(sparks)}
+      aria-label={describeSparks(sparks)}
       width={places * (WIDTH + 1)}
       height={HEIGHT}
       viewBox={`0 0 ${places * (WIDTH + 1)} ${HEIGHT}`}
@@ -81,7 +81,7 @@ export function Sparkline({ sparks, places }: { sparks: readonly SparkStatus[]; 
   );
 }
 
-function summaryOf(sparks: readonly SparkStatus[]): string {
+function describeSparks(sparks: readonly SparkStatus[]): string {
   const counts = Object.entries(Object.groupBy(sparks, (spark) => spark)).filter(
     ([spark]) => spark !== 'none',
   );

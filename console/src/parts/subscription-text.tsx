@@ -9,7 +9,7 @@ type State = { tone: string; glyph: ShownStatus; text: string; detail?: Componen
 
 /** Whether a subscription is enabled, unconfirmed, slowed, failing or disabled, and since when. */
 export function SubscriptionState({ of }: { of: SubscriptionView }) {
-  const { tone, glyph, text, detail } = stateOf(of);
+  const { tone, glyph, text, detail } = describeState(of);
   return (
     <span class={`status tone-${tone}`}>
       <Glyph of={glyph} />
@@ -19,7 +19,7 @@ export function SubscriptionState({ of }: { of: SubscriptionView }) {
   );
 }
 
-function stateOf({ disabled, confirmed, backPressure, failing }: SubscriptionView): State {
+function describeState({ disabled, confirmed, backPressure, failing }: SubscriptionView): State {
   if (disabled !== undefined) {
     const detail = (
       <>

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useMemo, useRef, useState } from 'preact/hooks';
 import type { ApiClient } from '../../../api-client/api-client.ts';
-import { calendarTimeOf, windowAround } from '../../../api-client/calendar-time.ts';
+import { parseCalendarTime, windowAround } from '../../../api-client/calendar-time.ts';
 import { listQueues } from '../../../api-client/operations.ts';
 import { cutText, searchQueue } from '../../../api-client/search.ts';
 import { counted } from '../../../api-client/words.ts';
@@ -188,7 +188,7 @@ function Groups({ text, found, time }: { text: string; found: Found; time: Sough
           <Failure of={failed.failure} />
         </>
       )}
-      {isDone && time === undefined && hitsOf(found) === 0 ? <WhyMissing /> : null}
+      {isDone && time === undefined && countHits(found) === 0 ? <WhyMissing /> : null}
     </>
   );
 }
@@ -238,14 +238,14 @@ function Group<Item>({
   );
 }
 
-function hitsOf({ queues, messages, subscriptions }: Found): number {
+function countHits({ queues, messages, subscriptions }: Found): number {
   return queues.length + messages.length + subscriptions.length;
 }
 
 function progressText(found: Found | undefined, time: SoughtTime | undefined): string {
   if (found === undefined) return 'Searching.';
   const { searched, isDone, lookedIn, more } = found;
-  const hits = hitsOf(found);
+  const hits = countHits(found);
   const nothing = time === undefined ? 'Nothing found' : 'A time. No other result';
   const result = hits > 0 ? counted(hits, 'result', 'results') : nothing;
   const all = counted(searched.length, 'queue', 'queues');
@@ -265,7 +265,7 @@ const CLOCK = /^\d{1,2}:\d{2}(?::\d{2})?$/;
  */
 export function soughtTime(text: string, now: number): SoughtTime | undefined {
   const at = clockTime(text, now);
-  const time = at === undefined ? calendarTimeOf(text) : { at, isDay: false };
+  const time = at === undefined ? parseCalendarTime(text) : { at, isDay: false };
   return time && windowAround(time);
 }
 

@@ -76,7 +76,7 @@ export function StatisticsCharts({
   window: WindowName;
   queues?: number;
 }) {
-  const series = useMemo(() => seriesOf(summary), [summary]);
+  const series = useMemo(() => buildSeries(summary), [summary]);
   const { total } = summary;
   if (total.messages + total.attempts === 0) return <Empty title="No message and no attempt in this time" />;
   return (
@@ -191,7 +191,7 @@ export const CHART_KINDS: readonly ChartKind[] = [
       colour: 'series-green',
       dash: [],
       value: successRate,
-      total: (total) => textOf(successRate(total), percentText),
+      total: (total) => formatValue(successRate(total), percentText),
     },
   ]),
   percentileChart('Time to delivery', ({ timeToDelivery }) => timeToDelivery),
@@ -229,7 +229,7 @@ function percentileChart(title: string, times: (counts: Counts) => Percentiles |
     colour,
     dash: [...dash],
     value: (step) => (step && times(step)?.[name]) ?? null,
-    total: (total) => textOf(times(total)?.[name] ?? null, durationText),
+    total: (total) => formatValue(times(total)?.[name] ?? null, durationText),
   }));
   // Percentiles of several queues are those of the slowest.
   return { ...chart(title, values, lines), aside: (_, queues) => (queues > 1 ? 'of the slowest queue' : '') };
@@ -248,7 +248,7 @@ function chart(
   return { title, aside: () => '', lines, options: timeChart({ ...values, series }) };
 }
 
-function textOf(value: number | null, text: (value: number) => string): string | undefined {
+function formatValue(value: number | null, text: (value: number) => string): string | undefined {
   return value === null ? undefined : text(value);
 }
 
@@ -302,7 +302,7 @@ export type Summary = Pick<Statistics, 'since' | 'until' | 'stepSeconds' | 'poin
 /** All steps of the window in order; undefined where nothing happened. `times`: seconds since the epoch, as in uPlot. */
 type Series = { times: number[]; steps: (Counts | undefined)[] };
 
-export function seriesOf({ since, until, stepSeconds, points }: Summary): Series {
+export function buildSeries({ since, until, stepSeconds, points }: Summary): Series {
   const begin = Date.parse(since) / 1000;
   const count = Math.ceil((Date.parse(until) / 1000 - begin) / stepSeconds);
   const times = Array.from({ length: count }, (_, step) => begin + step * stepSeconds);
@@ -342,8 +342,8 @@ export function sumOfStatistics(all: readonly Summary[]): Summary | undefined {
 }
 
 function sumOfCounts(all: readonly Counts[]): Counts {
-  const timeToDelivery = slowestOf(all.flatMap((counts) => counts.timeToDelivery ?? []));
-  const response = slowestOf(all.flatMap((counts) => counts.response ?? []));
+  const timeToDelivery = findSlowest(all.flatMap((counts) => counts.timeToDelivery ?? []));
+  const response = findSlowest(all.flatMap((counts) => counts.response ?? []));
   return {
     ...toRecord(STATISTICS_COUNTS, (name) => all.reduce((total, counts) => total + counts[name], 0)),
     ...(timeToDelivery && { timeToDelivery }),
@@ -351,6 +351,6 @@ function sumOfCounts(all: readonly Counts[]): Counts {
   };
 }
 
-function slowestOf(all: readonly Percentiles[]): Percentiles | undefined {
+function findSlowest(all: readonly Percentiles[]): Percentiles | undefined {
   return all.toSorted((one, other) => other.p99 - one.p99)[0];
 }

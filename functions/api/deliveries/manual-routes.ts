@@ -5,10 +5,10 @@ import { deliveryByHand } from '../../../shared/domain/delivery/interventions.ts
 import { isOfQueue } from '../../../shared/domain/delivery/recreated-queue.ts';
 import type { CancelRefusal, SendRefusal } from '../../../shared/domain/delivery/vocabulary.ts';
 import type { MessageKey } from '../../../shared/domain/message/message.ts';
-import { retentionOf } from '../../../shared/domain/retention.ts';
+import { computeRetention } from '../../../shared/domain/retention.ts';
 import { isConfirmationId } from '../../../shared/domain/subscription/confirmation.ts';
 import {
-  absenceOf,
+  findAbsence,
   type Subscription,
   type SubscriptionKey,
 } from '../../../shared/domain/subscription/subscription.ts';
@@ -39,7 +39,7 @@ type DeliveryPath = { queue: string; message: string; subscription: string };
 /** The routes that retry or cancel one delivery. */
 export function addManualRoutes(addRoute: AddRoute, dependencies: ApiDependencies): void {
   const { audit } = dependencies;
-  const byHand = interventionContextOf(dependencies);
+  const byHand = createInterventionContext(dependencies);
 
   addRoute(
     {
@@ -57,7 +57,11 @@ export function addManualRoutes(addRoute: AddRoute, dependencies: ApiDependencie
       const key = await deliveryKey(dependencies, context.req.param());
       const result = await retryDelivery(byHand, key);
       if (result.kind === 'refused') throw await retryRefused(dependencies, key, result.why);
-      audit(context.env.caller, { change: 'delivery_retried', ...idsOf(key), round: result.delivery.round });
+      audit(context.env.caller, {
+        change: 'delivery_retried',
+        ...pickIds(key),
+        round: result.delivery.round,
+      });
       return context.json(deliveryView(result.delivery), 202);
     },
   );
@@ -83,7 +87,7 @@ export function addManualRoutes(addRoute: AddRoute, dependencies: ApiDependencie
       if (result.kind === 'refused')
         throw await retryRefused(dependencies, { queue: message.queue, subscriptionId }, result.why);
       const { key, round } = result.delivery;
-      audit(context.env.caller, { change: 'delivery_sent', ...idsOf(key), round });
+      audit(context.env.caller, { change: 'delivery_sent', ...pickIds(key), round });
       return context.json(deliveryView(result.delivery), 202);
     },
   );
@@ -102,13 +106,13 @@ export function addManualRoutes(addRoute: AddRoute, dependencies: ApiDependencie
       const key = await deliveryKey(dependencies, context.req.param());
       const result = await cancelDelivery(byHand, key, 'manual');
       if (result.kind === 'refused') throw cancellationRefused(result.why);
-      audit(context.env.caller, { change: 'delivery_cancelled', ...idsOf(key) });
+      audit(context.env.caller, { change: 'delivery_cancelled', ...pickIds(key) });
       return context.json(deliveryView(result.delivery), 200);
     },
   );
 }
 
-function interventionContextOf(dependencies: ApiDependencies): SendContext {
+function createInterventionContext(dependencies: ApiDependencies): SendContext {
   const { registry, settings } = dependencies;
   const find: SendContext['ports']['subscriptions']['find'] = async (queue, subscriptionId) => {
     const [found, subscription] = await Promise.all([
@@ -128,7 +132,7 @@ async function deliveryKey(dependencies: ApiDependencies, path: DeliveryPath): P
   return key;
 }
 
-function idsOf({ queue, messageId, subscriptionId }: DeliveryKey) {
+function pickIds({ queue, messageId, subscriptionId }: DeliveryKey) {
   return { queue, messageId, subscriptionId };
 }
 
@@ -140,7 +144,7 @@ async function retryRefused(
   if (why === 'no_such_message') return noSuchMessage(settings);
   if (why === 'no_such_delivery') return notFound('such delivery');
   if (why !== 'subscription_absent') return new RefusedRequest('conflict', RETRY_REFUSALS[why]);
-  const absence = absenceOf(await registry.findSubscription(queue, subscriptionId), clock.now());
+  const absence = findAbsence(await registry.findSubscription(queue, subscriptionId), clock.now());
   return new RefusedRequest(
     'conflict',
     absence === undefined ? RETRY_REFUSALS.subscription_absent : ABSENCES[absence],
@@ -247,7 +251,7 @@ async function firstRefusal(
   const { queue: found, subscription } = await subscriptions.find(queue, subscriptionId, 'fresh');
   // The queue was deleted and created again: its subscribers must not see messages of the earlier one.
   if (found !== undefined && !isOfQueue(record, found.createdAt)) return 'no_such_message';
-  if (subscription === undefined || absenceOf(subscription, clock.now()) !== undefined)
+  if (subscription === undefined || findAbsence(subscription, clock.now()) !== undefined)
     return 'subscription_absent';
   return (await mayStillBeSent(context, record, subscription)) ? 'unfinished' : undefined;
 }
@@ -263,7 +267,7 @@ async function mayStillBeSent(
 ): Promise<boolean> {
   if (record.lastSubscriptionId !== undefined) return true;
   const isNewer = createdAt > partWith(record, id).listedAt;
-  const isOld = context.ports.clock.now() >= record.acceptedAt + retentionOf(record, context.settings);
+  const isOld = context.ports.clock.now() >= record.acceptedAt + computeRetention(record, context.settings);
   return !isNewer && !isOld && (await hasUnrecordedDeliveries(context, record));
 }
 

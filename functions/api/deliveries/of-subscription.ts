@@ -25,7 +25,7 @@ import { timeText } from '../../../shared/wire/fields.ts';
 import { subscriptionDeliverySchema, subscriptionDeliveryView } from '../../../shared/wire/views/delivery.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { deletedSubscriptionField, existingQueue, existingSubscription } from '../existing.ts';
-import { isOrderedWindow, WINDOW_ORDER_ERROR, windowFields, windowOf } from '../fields.ts';
+import { completeWindow, isOrderedWindow, WINDOW_ORDER_ERROR, windowFields } from '../fields.ts';
 import { linksSchema, nextLinks, pageFields } from '../paging.ts';
 import { queuePath, subscriptionKey } from '../paths.ts';
 import { parseWith } from '../request-json.ts';
@@ -61,7 +61,7 @@ export function addSubscriptionDeliveriesRoute(addRoute: AddRoute, dependencies:
       const { subscriptionId } = subscriptionKey(context.req.param());
       const queue = await existingQueue(dependencies, context.req.param('queue'), { deleted });
       await existingSubscription(dependencies, { queue, subscriptionId }, { deleted });
-      const window = { queue, ...windowOf(asked, dependencies.clock.now()) };
+      const window = { queue, ...completeWindow(asked, dependencies.clock.now()) };
       const page = await listOfSubscription(dependencies, window, subscriptionId, { limit, marker });
       const [since, until] = [timeText(window.since), timeText(window.until)];
       const path = `${queuePath(queue)}/subscriptions/${subscriptionId}/deliveries`;
@@ -201,7 +201,7 @@ async function createOnce(
   if (current !== undefined) return { kind: 'refused', current };
   const found = await readChunk(records, key);
   if (found?.delivery !== undefined) return { kind: 'refused', current: found.delivery };
-  const place = chunkKeyOf(key);
+  const place = toChunkKey(key);
   return create(
     place === undefined || found?.chunk.members !== undefined
       ? undefined
@@ -219,13 +219,13 @@ async function readChunk(
   { chunks }: Records,
   key: DeliveryKey,
 ): Promise<{ chunk: Chunk; delivery: Delivery | undefined } | undefined> {
-  const place = chunkKeyOf(key);
+  const place = toChunkKey(key);
   const chunk = place && (await chunks.find(place));
   if (chunk === undefined) return undefined;
   const delivery = deliveryIn(chunk, key.subscriptionId);
   return { chunk, delivery: delivery && { ...delivery, key } };
 }
 
-function chunkKeyOf({ queue, messageId, bucket, chunk }: DeliveryKey): ChunkKey | undefined {
+function toChunkKey({ queue, messageId, bucket, chunk }: DeliveryKey): ChunkKey | undefined {
   return chunk === undefined ? undefined : { queue, messageId, bucket, chunk };
 }

@@ -198,14 +198,14 @@ async function listUndelivered(
   const { items, ...rest } = await deliveryListings.newest(selection, request);
   const { deliveries, unreadable } = await deliveryListings.records(items.map(({ key }) => key));
   for (const { error } of unreadable) throw error;
-  const byKey = new Map(deliveries.map((delivery) => [nameOf(delivery.key), delivery]));
-  const listed = items.flatMap(({ key }) => byKey.get(nameOf(key)) ?? []);
+  const byKey = new Map(deliveries.map((delivery) => [buildKey(delivery.key), delivery]));
+  const listed = items.flatMap(({ key }) => byKey.get(buildKey(key)) ?? []);
   const isSelected = ({ status }: Delivery): boolean =>
     selection.status === undefined ? status !== 'delivered' : status === selection.status;
   return { ...rest, items: listed.filter(isSelected) };
 }
 
-function nameOf({ messageId, subscriptionId }: DeliveryKey): string {
+function buildKey({ messageId, subscriptionId }: DeliveryKey): string {
   return `${messageId}#${subscriptionId}`;
 }
 
@@ -244,12 +244,12 @@ async function deliveryDetail(
   const key = await deliveryKeyFor(context, message, subscriptionId);
   const delivery = key && (await context.deliveries.find(key));
   if (delivery === undefined) return undefined;
-  const { policy, policySource } = await policyOf(context, delivery);
+  const { policy, policySource } = await findPolicy(context, delivery);
   return { delivery, policy, policySource, planned: plannedAttempts(delivery, policy) };
 }
 
 /** The policy by which the next attempt is planned. */
-export async function policyOf(
+export async function findPolicy(
   {
     registry,
     settings,

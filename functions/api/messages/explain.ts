@@ -3,9 +3,9 @@ import { sumOfCounts } from '../../../shared/domain/delivery/books.ts';
 import { type Evidence, explain, type ExplainedPair } from '../../../shared/domain/delivery/explain.ts';
 import { deliveryKeyIn } from '../../../shared/domain/delivery/fan-out.ts';
 import type { MessageListItem } from '../../../shared/domain/delivery/message-detail.ts';
-import { filterBudget, matchContentOf } from '../../../shared/domain/message/matching.ts';
+import { filterBudget, toMatchContent } from '../../../shared/domain/message/matching.ts';
 import type { MessageKey } from '../../../shared/domain/message/message.ts';
-import { retentionOf } from '../../../shared/domain/retention.ts';
+import { computeRetention } from '../../../shared/domain/retention.ts';
 import type { MessageRecord } from '../../../shared/ports/messages.ts';
 import type { Page, PageRequest } from '../../../shared/ports/page.ts';
 import { readMessage } from '../../../shared/steps/keep-message.ts';
@@ -103,12 +103,12 @@ async function evidenceFor(
   const isNeeded = body !== undefined && pairs.some(({ delivery }) => delivery === undefined);
   const message = isNeeded ? await readMessage(payloads, body) : undefined;
   return {
-    content: message && matchContentOf({ ...(type !== undefined && { type }), data: message.data }),
+    content: message && toMatchContent({ ...(type !== undefined && { type }), data: message.data }),
     areAllRecorded:
       lastSubscriptionId === undefined ? deliveries && sumOfCounts(deliveries) >= matched : false,
     budget: filterBudget(),
     now: clock.now(),
-    retentionMs: retentionOf(record, settings),
+    retentionMs: computeRetention(record, settings),
   };
 }
 

@@ -3,10 +3,10 @@ import {
   type StatusCounts,
   sumOfStatusCounts,
 } from '../../../shared/domain/delivery/books.ts';
-import { bucketsOf } from '../../../shared/domain/delivery/fan-out.ts';
+import { toBucketRange } from '../../../shared/domain/delivery/fan-out.ts';
 import type { MessageDetail, MessageListItem } from '../../../shared/domain/delivery/message-detail.ts';
 import { withoutLink } from '../../../shared/domain/message/confirmation-request.ts';
-import { messageIdOf, type MessageKey } from '../../../shared/domain/message/message.ts';
+import { type MessageKey, toMessageId } from '../../../shared/domain/message/message.ts';
 import type { TraceContext } from '../../../shared/domain/message/trace-context.ts';
 import { isConfirmationId } from '../../../shared/domain/subscription/confirmation.ts';
 import type { DeliveryListings } from '../../../shared/ports/deliveries.ts';
@@ -16,7 +16,7 @@ import { readMessage } from '../../../shared/steps/keep-message.ts';
 import { spliceRaw } from '../../../shared/wire/json-slice.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { RefusedRequest } from '../errors.ts';
-import { postRulesOf } from '../queues/metadata.ts';
+import { toPostRules } from '../queues/metadata.ts';
 import { MAX_MESSAGE_BYTES } from '../request-json.ts';
 
 /** A checked message. `ttl` and `delay` are seconds. */
@@ -44,7 +44,7 @@ export async function publish(
     trace,
   }: { messages: readonly PostedMessage[]; bytes: number; trace?: TraceContext | undefined },
 ): Promise<string[]> {
-  const rules = postRulesOf((await context.registry.findQueue(queue))?.metadata ?? {});
+  const rules = toPostRules((await context.registry.findQueue(queue))?.metadata ?? {});
   const { _default_message_ttl: ttl, _default_message_delay: delay, _max_messages_post_size: most } = rules;
   if (most !== undefined && bytes > most)
     throw new RefusedRequest('too_large', `the queue accepts posts of at most ${most} bytes`);
@@ -66,7 +66,7 @@ export async function publish(
   await context.ingress.publish(
     bodies.map((body) => ({ body, group: queue, ...(trace && { attributes: trace }) })),
   );
-  return named.map((message) => messageIdOf(message).id);
+  return named.map((message) => toMessageId(message).id);
 }
 
 function tooLarge(index: number): RefusedRequest {
@@ -124,7 +124,7 @@ export async function messageItem(
   { deliveryListings }: ApiDependencies,
   record: MessageRecord,
 ): Promise<MessageListItem> {
-  const { first, end } = bucketsOf(record);
+  const { first, end } = toBucketRange(record);
   const isShort = end - first === 1;
   const deliveries = isShort ? await deliveryListings.tally(record) : undefined;
   return { ...record, deliveries, bodyKept: record.body !== undefined };
@@ -156,7 +156,7 @@ export async function countDeliveries(
   message: MessageRecord,
   from: { counts: StatusCounts; next: number } | undefined,
 ): Promise<DeliveryCount> {
-  const all = bucketsOf(message);
+  const all = toBucketRange(message);
   const first = Math.max(all.first, from?.next ?? 0);
   const end = Math.min(all.end, first + MAX_COUNTED_BUCKETS);
   const counts = sumOfStatusCounts(

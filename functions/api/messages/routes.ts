@@ -1,4 +1,4 @@
-import { traceContextOf } from '../../../shared/domain/message/trace-context.ts';
+import { parseTraceContext } from '../../../shared/domain/message/trace-context.ts';
 import * as z from 'zod';
 import { isConfirmationId } from '../../../shared/domain/subscription/confirmation.ts';
 import { MAX_DELAY_SECONDS } from '../../../shared/domain/delivery/wake-up-plan.ts';
@@ -22,7 +22,7 @@ import {
   publishedType,
   seconds,
   windowFields,
-  windowOf,
+  completeWindow,
 } from '../fields.ts';
 import { linksSchema, nextLinks, pageFields } from '../paging.ts';
 import { messageKey, queueName, queuePath } from '../paths.ts';
@@ -60,7 +60,7 @@ export function addMessageRoutes(addRoute: AddRoute, dependencies: ApiDependenci
       const ids = await publish(dependencies, queue, {
         messages: parseMessages(posted),
         bytes: Buffer.byteLength(posted.source),
-        trace: traceContextOf({
+        trace: parseTraceContext({
           traceparent: context.req.header('traceparent'),
           tracestate: context.req.header('tracestate'),
         }),
@@ -93,7 +93,7 @@ export function addMessageRoutes(addRoute: AddRoute, dependencies: ApiDependenci
     async (context) => {
       const { limit, marker, deleted, ...asked } = parseWith(messageListQuery, context.req.query());
       const queue = await existingQueue(dependencies, context.req.param('queue'), { deleted });
-      const window = { queue, ...windowOf(asked, dependencies.clock.now()) };
+      const window = { queue, ...completeWindow(asked, dependencies.clock.now()) };
       const page = await listMessages(dependencies, window, { limit, marker });
       const [since, until] = [timeText(window.since), timeText(window.until)];
       return context.json({

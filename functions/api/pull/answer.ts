@@ -9,7 +9,7 @@ import {
   nameOfDelivery,
 } from '../../../shared/domain/delivery/delivery.ts';
 import {
-  attemptOf,
+  buildAttempt,
   lateAcknowledgement,
   type PullResult,
   type ReceivedDelivery,
@@ -20,7 +20,7 @@ import type { RetryDefaults } from '../../../shared/domain/subscription/delivery
 import type { Registry } from '../../../shared/ports/subscriptions.ts';
 import { recordResult } from '../../../shared/steps/record-received.ts';
 import { writeTime } from '../../../shared/steps/retention.ts';
-import { policyOf } from '../deliveries/routes.ts';
+import { findPolicy } from '../deliveries/routes.ts';
 import type { ApiPorts, ApiSettings } from '../dependencies.ts';
 import { parsedJson } from '../request-json.ts';
 
@@ -50,7 +50,7 @@ export function answerReceived(
     const received = receivedBy(receipt, current);
     if (received === undefined) return recordAfterLease(context, current, receipt, answer);
     if (isOpen(current)) return record(context, received, answer);
-    return recordLate(context, received, attemptOf(received, answer, context.clock.now()));
+    return recordLate(context, received, buildAttempt(received, answer, context.clock.now()));
   };
   return withRetriedWrites(attempt, contended(nameOfDelivery(receipt.key)));
 }
@@ -88,7 +88,7 @@ async function record(
   const policy =
     answer.kind === 'acknowledged'
       ? (received.policy ?? settings.defaultRetryPolicy)
-      : (await policyOf(context, received)).policy;
+      : (await findPolicy(context, received)).policy;
   const at = writeTime({ ports: { clock }, settings }, retainedForPull(received, settings));
   const recorded = await recordResult(context, received, { result: answer, policy }, at);
   if (recorded === undefined) return 'again';

@@ -12,7 +12,7 @@ import type { WebhookRequest } from '../../../shared/domain/delivery/webhook-req
 import type { Message } from '../../../shared/domain/message/message.ts';
 import type { RenderFault } from '../../../shared/domain/message/payload.ts';
 import { withoutCredentials } from '../../../shared/domain/subscription/credential-headers.ts';
-import { absenceOf, type Subscription } from '../../../shared/domain/subscription/subscription.ts';
+import { findAbsence, type Subscription } from '../../../shared/domain/subscription/subscription.ts';
 import type { CancelReason } from '../../../shared/domain/delivery/vocabulary.ts';
 import type { MessageRecord } from '../../../shared/ports/messages.ts';
 import { readKept } from '../../../shared/steps/keep-message.ts';
@@ -20,7 +20,7 @@ import { recordRenderFault } from '../../../shared/steps/record-received.ts';
 import { type BodyRetention, writeTime } from '../../../shared/steps/retention.ts';
 import { openedSecrets, signedRequest, type OpenedSecret } from '../../../shared/steps/sign-request.ts';
 import type { ApiSettings, SecretDependencies } from '../dependencies.ts';
-import { answerBytesOf, MAX_ANSWER_BYTES } from '../paging.ts';
+import { countAnswerBytes, MAX_ANSWER_BYTES } from '../paging.ts';
 import { receiptText } from './answer.ts';
 import { timeText, timeView } from '../../../shared/wire/fields.ts';
 import { RefusedRequest } from '../errors.ts';
@@ -84,7 +84,7 @@ export function addReceiveRoute(
         // First: a stranger's body can have 1 MiB.
         const subscription = await subscriptionOf(context);
         const { max, lease_seconds } = parseWith(receiveRequest, (await readOptionalJson(context.req)).value);
-        const absence = absenceOf(subscription, dependencies.clock.now());
+        const absence = findAbsence(subscription, dependencies.clock.now());
         if (absence !== undefined)
           throw new RefusedRequest(
             'inactive',
@@ -175,7 +175,7 @@ async function readFitting(
   for (let start = 0; start < found.length; start += READ_TOGETHER) {
     const group = found.slice(start, start + READ_TOGETHER);
     for (const one of await Promise.all(group.map((each) => read(context, each, subscription, secrets)))) {
-      if (typeof one.content !== 'string') room -= bytesOf(one.content.request);
+      if (typeof one.content !== 'string') room -= countRequestBytes(one.content.request);
       if (room < 0 && fitting.length > 0) return fitting;
       fitting.push(one);
     }
@@ -183,10 +183,10 @@ async function readFitting(
   return fitting;
 }
 
-function bytesOf(request: WebhookRequest | RenderFault): number {
+function countRequestBytes(request: WebhookRequest | RenderFault): number {
   if ('kind' in request) return 0;
   const { headers, body } = request;
-  return answerBytesOf({ headers, body: body.toString() }) + OTHER_BYTES;
+  return countAnswerBytes({ headers, body: body.toString() }) + OTHER_BYTES;
 }
 
 async function read(

@@ -2,8 +2,8 @@ import type { Context } from 'hono';
 import { LRUCache } from 'lru-cache';
 import * as z from 'zod';
 import { isQueueName } from '../../../shared/domain/message/message.ts';
-import { tokenHashOf } from '../../../shared/domain/subscription/confirmation.ts';
-import { type Destination, pullOf } from '../../../shared/domain/subscription/destination.ts';
+import { hashToken } from '../../../shared/domain/subscription/confirmation.ts';
+import { asPull, type Destination } from '../../../shared/domain/subscription/destination.ts';
 import {
   hasPullTokenForm,
   isPullTokenOf,
@@ -96,7 +96,7 @@ async function rotateToken(
 }
 
 function currentHash(destination: Destination): string | undefined {
-  return pullOf(destination)?.tokens?.[0]?.tokenHash;
+  return asPull(destination)?.tokens?.[0]?.tokenHash;
 }
 
 /** For answers: also a subscription that was deleted or has expired, while its record stays. */
@@ -153,8 +153,8 @@ function unauthorized(): RefusedRequest {
 const NAMED_BY = 12;
 
 /** The holder of a token that was accepted. The hash does not give the token away. */
-function principalOf(authorization: string | undefined): string {
-  return `pull token ${tokenHashOf(tokenIn(authorization) ?? '').slice(0, NAMED_BY)}`;
+function namePrincipal(authorization: string | undefined): string {
+  return `pull token ${hashToken(tokenIn(authorization) ?? '').slice(0, NAMED_BY)}`;
 }
 
 /** The bearer token of an authorization header, if it can be one of a subscription. */
@@ -164,7 +164,7 @@ function tokenIn(authorization = ''): string | undefined {
 }
 
 function isHeldBy(found: Subscription, token: string, now: number): boolean {
-  return isPullTokenOf(pullOf(found.destination)?.tokens ?? [], token, now);
+  return isPullTokenOf(asPull(found.destination)?.tokens ?? [], token, now);
 }
 
 /** For operators, authorised as all other routes. */
@@ -192,7 +192,7 @@ export type Access = {
 
 /** How operators and holders of a token reach the routes of pull. */
 export function accesses(context: Pick<ApiPorts, 'registry' | 'clock'>): readonly Access[] {
-  const holderOf = holders(context);
+  const findHolder = holders(context);
   return [
     {
       base: OPERATED,
@@ -212,9 +212,9 @@ export function accesses(context: Pick<ApiPorts, 'registry' | 'clock'>): readonl
       base: BY_TOKEN,
       id: 'pull',
       authorisation: { open: 'pull_token' },
-      subscriptionOf: ({ req }) => holderOf(req.param(), req.header('authorization'), isPresent),
-      answererOf: ({ req }) => holderOf(req.param(), req.header('authorization'), isOnRecord),
-      callerOf: ({ env, req }) => ({ ...env.caller, principal: principalOf(req.header('authorization')) }),
+      subscriptionOf: ({ req }) => findHolder(req.param(), req.header('authorization'), isPresent),
+      answererOf: ({ req }) => findHolder(req.param(), req.header('authorization'), isOnRecord),
+      callerOf: ({ env, req }) => ({ ...env.caller, principal: namePrincipal(req.header('authorization')) }),
     },
   ];
 }

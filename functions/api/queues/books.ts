@@ -1,9 +1,9 @@
 import * as z from 'zod';
 import {
-  bucketsOf,
   DELIVERIES_PER_BUCKET,
   deliveryKeyIn,
   partWith,
+  toBucketRange,
 } from '../../../shared/domain/delivery/fan-out.ts';
 import {
   type Books,
@@ -17,7 +17,7 @@ import {
   sumOfCounts,
 } from '../../../shared/domain/delivery/books.ts';
 import { wasActiveAt } from '../../../shared/domain/message/matching.ts';
-import { retentionOf } from '../../../shared/domain/retention.ts';
+import { computeRetention } from '../../../shared/domain/retention.ts';
 import { STATUSES, toRecord } from '../../../shared/domain/delivery/vocabulary.ts';
 import type { Clock } from '../../../shared/ports/clock.ts';
 import type { DeliveryListings } from '../../../shared/ports/deliveries.ts';
@@ -36,7 +36,7 @@ import { type AddRoute, json } from '../route.ts';
 import { linksSchema, nextLinks, pageFields } from '../paging.ts';
 import { queuePath, subscriptionIdField } from '../paths.ts';
 import { parsedJson, parseWith } from '../request-json.ts';
-import { isOrderedWindow, WINDOW_ORDER_ERROR, windowFields, windowOf } from '../fields.ts';
+import { completeWindow, isOrderedWindow, WINDOW_ORDER_ERROR, windowFields } from '../fields.ts';
 import {
   deletedSubscriptionField,
   existingQueue,
@@ -66,7 +66,7 @@ export function addBooksRoutes(addRoute: AddRoute, dependencies: ApiDependencies
         ...asked
       } = parseWith(booksQuery, context.req.query());
       const queue = await existingQueue(dependencies, context.req.param('queue'), { deleted });
-      const window = { queue, ...windowOf(asked, dependencies.clock.now()) };
+      const window = { queue, ...completeWindow(asked, dependencies.clock.now()) };
       const subscription =
         subscriptionId === undefined
           ? undefined
@@ -171,11 +171,11 @@ async function countMessages(
   let unfinished: Begun | undefined;
   const countOne = async (record: MessageRecord): Promise<Books> => {
     // Some of the delivery records of an older message may have expired.
-    if (record.acceptedAt <= now - retentionOf(record, settings)) return EMPTY_BOOKS;
+    if (record.acceptedAt <= now - computeRetention(record, settings)) return EMPTY_BOOKS;
     const tally: Tally = async () => {
-      const counted = await countDeliveries(deliveryListings, record, begunOf(record, begun));
+      const counted = await countDeliveries(deliveryListings, record, findBegun(record, begun));
       const { counts, next } = counted;
-      cost += Math.max(sumOfCounts(counts), DELIVERIES_PER_BUCKET * (bucketCountOf(record) - 1));
+      cost += Math.max(sumOfCounts(counts), DELIVERIES_PER_BUCKET * (countBuckets(record) - 1));
       if (next !== undefined) unfinished = { counts, next, messageId: record.key.messageId };
       return counted;
     };
@@ -208,7 +208,7 @@ async function nextMessages(
     if (limit > 1 && first !== undefined && bucketsLeft(first, begun) > MAX_COUNTED_BUCKETS)
       return { records: [first] };
     let room = MAX_COUNTED_BUCKETS;
-    const beyond = found.findIndex((record) => record !== undefined && (room -= bucketCountOf(record)) < 0);
+    const beyond = found.findIndex((record) => record !== undefined && (room -= countBuckets(record)) < 0);
     // The listing is eventually consistent, so a record may be missing.
     if (beyond === -1 || limit === 1) {
       return { page, records: found.filter((record) => record !== undefined) };
@@ -217,17 +217,17 @@ async function nextMessages(
   }
 }
 
-function bucketCountOf(message: MessageRecord): number {
-  const { first, end } = bucketsOf(message);
+function countBuckets(message: MessageRecord): number {
+  const { first, end } = toBucketRange(message);
   return end - first;
 }
 
 function bucketsLeft(message: MessageRecord, begun: Begun | undefined): number {
-  const { first, end } = bucketsOf(message);
-  return end - (begunOf(message, begun)?.next ?? first);
+  const { first, end } = toBucketRange(message);
+  return end - (findBegun(message, begun)?.next ?? first);
 }
 
-function begunOf({ key }: MessageRecord, begun: Begun | undefined): Begun | undefined {
+function findBegun({ key }: MessageRecord, begun: Begun | undefined): Begun | undefined {
   return begun?.messageId === key.messageId ? begun : undefined;
 }
 
@@ -259,7 +259,7 @@ function placeIn(from: string | undefined): { marker: string | undefined; begun?
 /** Returns the reconciliation report of a message for one subscription. */
 function countFor(context: ApiDependencies, subscription: NamedSubscription): Count {
   return async (message, tally) => {
-    const match = await matchOf(context, message, subscription, tally);
+    const match = await findMatch(context, message, subscription, tally);
     return match && booksOfMatch(message, match);
   };
 }
@@ -268,7 +268,7 @@ function countFor(context: ApiDependencies, subscription: NamedSubscription): Co
  * Reads the other deliveries of a message only if the subscription has none of it: if all that matched are on record,
  * the subscription did not match.
  */
-async function matchOf(
+async function findMatch(
   { deliveries }: ApiDependencies,
   message: MessageRecord,
   { id, record: subscription }: NamedSubscription,

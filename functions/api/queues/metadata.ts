@@ -37,7 +37,7 @@ const postRulesSchema = z.object({
 type PostRules = z.output<typeof postRulesSchema>;
 
 /** The valid rules in a queue's metadata. Ignores invalid ones, which earlier versions stored unchecked. */
-export function postRulesOf(metadata: Record<string, unknown>): PostRules {
+export function toPostRules(metadata: Record<string, unknown>): PostRules {
   const valid = Object.entries(postRulesSchema.shape).filter(
     ([name, rule]) => rule.safeParse(metadata[name]).success,
   );
@@ -168,12 +168,12 @@ type QueuePatch = z.output<typeof queuePatchSchema>;
 /** @throws RefusedRequest */
 export function parseQueuePatch(value: unknown): QueuePatch {
   const patch = parseWith(queuePatchSchema, value);
-  const faults = patch.flatMap((operation, index) => faultsOf(operation, `[${index}]`));
+  const faults = patch.flatMap((operation, index) => findFaults(operation, `[${index}]`));
   if (faults.length > 0) throw invalidFields(faults);
   return patch;
 }
 
-function faultsOf(operation: QueuePatch[number], at: string): FieldError[] {
+function findFaults(operation: QueuePatch[number], at: string): FieldError[] {
   switch (operation.op) {
     case 'add':
     case 'replace':
@@ -224,8 +224,8 @@ function applyOperation(
     ).newDocument.metadata;
   } catch (error) {
     if (!(error instanceof jsonPatch.JsonPatchError)) throw error;
-    throw new RefusedRequest('conflict', `operation ${index} (${operation.op}): ${reasonOf(error.name)}`, [
-      { field: `[${index}].${operation.op === 'test' ? 'value' : 'path'}`, message: reasonOf(error.name) },
+    throw new RefusedRequest('conflict', `operation ${index} (${operation.op}): ${explain(error.name)}`, [
+      { field: `[${index}].${operation.op === 'test' ? 'value' : 'path'}`, message: explain(error.name) },
     ]);
   }
 }
@@ -237,6 +237,6 @@ function withoutPrototypes(metadata: Record<string, unknown>): unknown {
   );
 }
 
-function reasonOf(name: string): string {
+function explain(name: string): string {
   return name === 'TEST_OPERATION_FAILED' ? 'differs from the current value' : 'does not exist';
 }

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { Queue } from '../../../shared/domain/subscription/subscription.ts';
-import { errorOf } from '../../../shared/domain/errors.ts';
+import { toError } from '../../../shared/domain/errors.ts';
 import { type Registry, REMOVAL_BUDGET_MS } from '../../../shared/ports/subscriptions.ts';
 import { pageWithinAnswerSize, linksSchema, nextLinks, pageQuery } from '../paging.ts';
 import { queueDifference, queueDigest } from '../audit.ts';
@@ -153,7 +153,7 @@ export function addQueueRoutes(addRoute: AddRoute, dependencies: ApiDependencies
       await registry
         .removeDeletedQueue(name, () => clock.now() < until)
         .catch((error: unknown) => {
-          dependencies.reportFault(errorOf(error), { ...context.env.caller, queue: name });
+          dependencies.reportFault(toError(error), { ...context.env.caller, queue: name });
         });
       return context.body(null, 204);
     },

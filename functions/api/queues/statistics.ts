@@ -9,10 +9,10 @@ import { DAY_MS } from '../../../shared/domain/duration.ts';
 import type { MessageWindow } from '../../../shared/ports/messages.ts';
 import type { QueueStatistics } from '../../../shared/ports/statistics.ts';
 import { timeText } from '../../../shared/wire/fields.ts';
-import { countersViewOf, statisticsViewSchema } from '../../../shared/wire/views/statistics.ts';
+import { statisticsViewSchema, toCountersView } from '../../../shared/wire/views/statistics.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { invalidFields } from '../errors.ts';
-import { isOrderedWindow, WINDOW_ORDER_ERROR, windowFields, windowOf } from '../fields.ts';
+import { completeWindow, isOrderedWindow, WINDOW_ORDER_ERROR, windowFields } from '../fields.ts';
 import { parseWith } from '../request-json.ts';
 import { type AddRoute, json } from '../route.ts';
 import { existingQueue } from '../existing.ts';
@@ -37,7 +37,7 @@ export function addStatisticsRoute(addRoute: AddRoute, dependencies: ApiDependen
     async (context) => {
       const { step, ...asked } = parseWith(statisticsQuery, context.req.query());
       const queue = await existingQueue(dependencies, context.req.param('queue'));
-      const { stepMs, ...window } = inSteps(windowOf(asked, dependencies.clock.now()), step);
+      const { stepMs, ...window } = inSteps(completeWindow(asked, dependencies.clock.now()), step);
       const { queueStatistics: enabled } = dependencies.settings;
       const steps = enabled
         ? await countersByStep(dependencies.statistics, { queue, ...window }, stepMs)
@@ -50,8 +50,8 @@ export function addStatisticsRoute(addRoute: AddRoute, dependencies: ApiDependen
         since: timeText(window.since),
         until: timeText(window.until),
         stepSeconds: stepMs / 1000,
-        points: [...steps].map(([at, counters]) => ({ at: timeText(at), ...countersViewOf(counters) })),
-        total: countersViewOf(total),
+        points: [...steps].map(([at, counters]) => ({ at: timeText(at), ...toCountersView(counters) })),
+        total: toCountersView(total),
       } satisfies z.input<typeof statisticsViewSchema>);
     },
   );

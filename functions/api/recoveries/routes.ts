@@ -2,15 +2,15 @@ import * as z from 'zod';
 import { contended, withRetriedWrites } from '../../../shared/domain/contention.ts';
 import { RECOVERABLE_STATUSES } from '../../../shared/domain/delivery/vocabulary.ts';
 import {
-  outcomesOf,
+  countOutcomes,
   type RecoveryOutcomes,
   sumOfOutcomes,
 } from '../../../shared/domain/recovery/outcomes.ts';
 import {
+  buildRecoveryId,
   newRecovery,
   nextVersion,
   type Recovery,
-  recoveryIdOf,
   type RecoverySelection,
 } from '../../../shared/domain/recovery/recovery.ts';
 import { queueMember } from '../../../shared/domain/subscription/queue-metadata.ts';
@@ -236,7 +236,7 @@ async function readOutcomes(
   for (let reads = 0; reads < MAX_READS; reads += 1) {
     const page = await recoveries.keptPages(selection.queue, id, { limit: PAGES, marker });
     const read = await Promise.all(page.items.map(({ keys }) => deliveryListings.records(keys)));
-    outcomes = sumOfOutcomes([...outcomes, ...read.flatMap((part) => outcomesOf(id, part.deliveries))]);
+    outcomes = sumOfOutcomes([...outcomes, ...read.flatMap((part) => countOutcomes(id, part.deliveries))]);
     unreadable.push(...read.flatMap((part) => part.unreadable));
     ({ marker } = page);
     if (marker === undefined) break;
@@ -274,7 +274,7 @@ export async function startRecovery(
     throw invalidFields([{ field: 'since', message }]);
   }
   const at = { now, retentionMs: settings.retentionMs };
-  const recovery = newRecovery(recoveryIdOf(now, newId()), selection, at);
+  const recovery = newRecovery(buildRecoveryId(now, newId()), selection, at);
   const operation = { kind: 'recovery', queue, recoveryId: recovery.id, orderedAt: now } as const;
   await operations.send(operation, BEGIN_AFTER_SECONDS);
   await recoveries.create(recovery);

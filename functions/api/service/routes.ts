@@ -1,10 +1,10 @@
 import * as z from 'zod';
 import { DAY_MS } from '../../../shared/domain/duration.ts';
-import { errorOf } from '../../../shared/domain/errors.ts';
+import { toError } from '../../../shared/domain/errors.ts';
 import type { QueueDepth } from '../../../shared/ports/queues.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { gatewayErrorSchema } from '../errors.ts';
-import { templateOf } from '../paths.ts';
+import { toTemplate } from '../paths.ts';
 import { type AddRoute, json, noBody, type Route } from '../route.ts';
 
 const check = z.enum(['ok', 'failing']);
@@ -138,14 +138,14 @@ export function addServiceRoutes(
       answers: { 200: json('All resources.', homeSchema) },
       refuses: [],
     },
-    (context) => context.json(homeOf(routes)),
+    (context) => context.json(buildHome(routes)),
   );
 }
 
-function homeOf(routes: readonly Route[]): z.input<typeof homeSchema> {
+function buildHome(routes: readonly Route[]): z.input<typeof homeSchema> {
   return {
     resources: Object.fromEntries(
-      [...Map.groupBy(routes, ({ path }) => templateOf(path))].map(([template, served]) => [
+      [...Map.groupBy(routes, ({ path }) => toTemplate(path))].map(([template, served]) => [
         template,
         { 'href-template': template, hints: { allow: served.map(({ method }) => method) } },
       ]),
@@ -175,9 +175,9 @@ async function readHealth(context: ApiDependencies): Promise<Health> {
   ]);
   return {
     checks: {
-      subscriptionsTable: stateOf(subscriptionsTable),
-      deliveriesTable: stateOf(deliveriesTable),
-      queues: stateOf(queues),
+      subscriptionsTable: classifyResult(subscriptionsTable),
+      deliveriesTable: classifyResult(deliveriesTable),
+      queues: classifyResult(queues),
     },
     ...(queues.status === 'fulfilled' && {
       queues: countEach(queues.value, ({ waiting }) => waiting),
@@ -185,7 +185,7 @@ async function readHealth(context: ApiDependencies): Promise<Health> {
     }),
     ...(deliveriesTable.status === 'fulfilled' && { overdue: deliveriesTable.value[0].length }),
     faults: [subscriptionsTable, deliveriesTable, queues].flatMap((check) =>
-      check.status === 'fulfilled' ? [] : [errorOf(check.reason)],
+      check.status === 'fulfilled' ? [] : [toError(check.reason)],
     ),
   };
 }
@@ -197,6 +197,6 @@ function countEach(
   return Object.fromEntries(Object.entries(depths).map(([name, depth]) => [name, count(depth)]));
 }
 
-function stateOf({ status }: PromiseSettledResult<unknown>): 'ok' | 'failing' {
+function classifyResult({ status }: PromiseSettledResult<unknown>): 'ok' | 'failing' {
   return status === 'fulfilled' ? 'ok' : 'failing';
 }

@@ -1,6 +1,6 @@
-import { tokenHashOf } from '../../../shared/domain/subscription/confirmation.ts';
+import { hashToken } from '../../../shared/domain/subscription/confirmation.ts';
 import { confirmationMessage } from '../../../shared/domain/message/confirmation-request.ts';
-import { type Destination, webhookOf } from '../../../shared/domain/subscription/destination.ts';
+import { asWebhook, type Destination } from '../../../shared/domain/subscription/destination.ts';
 import { queueMember } from '../../../shared/domain/subscription/queue-metadata.ts';
 import {
   type Subscription,
@@ -32,7 +32,7 @@ export function newConfirmation({ randomBytes, clock }: NewConfirmationContext):
   unconfirmed: PendingConfirmation;
 } {
   const token = Buffer.from(randomBytes(TOKEN_BYTES)).toString('base64url');
-  return { token, unconfirmed: { tokenHash: tokenHashOf(token), at: clock.now(), owed: true } };
+  return { token, unconfirmed: { tokenHash: hashToken(token), at: clock.now(), owed: true } };
 }
 
 /** Whether new subscribers of this queue must confirm before they receive messages. */
@@ -45,7 +45,7 @@ export async function requiresConfirmation(context: ConfirmationContext, queue: 
 
 /** Whether a request can ask the receiver to confirm. One that fetches with credentials wants what it fetches. */
 export function canConfirm(destination: Destination): boolean {
-  return webhookOf(destination) !== undefined;
+  return asWebhook(destination) !== undefined;
 }
 
 /**

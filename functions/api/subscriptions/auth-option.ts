@@ -165,14 +165,14 @@ const KEY_RULE =
 /** The private key of a PEM text in any usual form, and the same as PKCS #8. */
 export function parsePrivateKey(text: string): Pem<KeyObject> {
   if (text.includes('ENCRYPTED')) return invalid('must not be encrypted: send the decrypted key');
-  const key = privateKeyOf(text);
+  const key = decodePrivateKey(text);
   if (key === undefined) return invalid('must be a private key in PEM');
   if (!isUsable(key)) return invalid(KEY_RULE);
   return { kind: 'valid', pem: key.export({ type: 'pkcs8', format: 'pem' }).toString(), content: key };
 }
 
 /** No message of OpenSSL is passed on: it could quote the key. */
-function privateKeyOf(text: string): KeyObject | undefined {
+function decodePrivateKey(text: string): KeyObject | undefined {
   try {
     return createPrivateKey({ key: text, format: 'pem' });
   } catch {
@@ -201,7 +201,7 @@ export function certificateFault(
   now: number,
 ): CertificateFault | undefined {
   const chain = certificatesIn(certificate);
-  const key = privateKeyOf(private_key);
+  const key = decodePrivateKey(private_key);
   if (key === undefined || chain[0]?.checkPrivateKey(key) !== true)
     return {
       field: 'private_key',
@@ -227,7 +227,7 @@ export function tlsFault({ certificate, private_key }: CertifiedKey): Certificat
 }
 
 /** When the first certificate of a chain expires. Milliseconds since the epoch. */
-export function endOf(certificate: string): number {
+export function findCertificateExpiry(certificate: string): number {
   return Math.min(...certificatesIn(certificate).map(({ validToDate }) => validToDate.getTime()));
 }
 

@@ -12,7 +12,7 @@ import {
   isPresent,
 } from '../../../shared/domain/subscription/subscription.ts';
 import type { Registry, RegistryChange } from '../../../shared/ports/subscriptions.ts';
-import { bytesOf } from '../../../shared/domain/subscription/room.ts';
+import { countBytes } from '../../../shared/domain/subscription/room.ts';
 import type { ApiPorts } from '../dependencies.ts';
 import { invalidFields } from '../errors.ts';
 import { type RoomContext, takeRoom, type SubscriptionRequest } from './subscribe.ts';
@@ -61,7 +61,7 @@ export async function updateSubscription(
   const prepared = await prepareUpdate(context, key, change);
   const { destination } = prepared;
   return destination === undefined
-    ? changePresent(context, key, editOf(prepared, context.clock.now()))
+    ? changePresent(context, key, createEdit(prepared, context.clock.now()))
     : changeDestination(context, key, { ...prepared, destination });
 }
 
@@ -75,7 +75,7 @@ async function changeDestination(
   const mustConfirmNew = await requiresConfirmation(context, key.queue);
   const secret = makeSecret('v1', context.randomBytes);
   const sealed = await context.secretSealer.seal(key, secret);
-  const edit = editOf(change, context.clock.now());
+  const edit = createEdit(change, context.clock.now());
   const result = await changePresent(context, key, (current) => {
     // Deliveries that wait to be received would have no job and no wake-up that sends them.
     if (current.destination.kind !== destination.kind) {
@@ -110,8 +110,8 @@ async function prepareUpdate(
   const current = await context.registry.findSubscription(queue, subscriptionId);
   if (current === undefined) return { ...change, auth: undefined };
   const prepared = { ...change, auth: await authChange(context, current, change) };
-  const after = editOf(prepared, context.clock.now())(current);
-  const growth = bytesOf(after) - bytesOf(current);
+  const after = createEdit(prepared, context.clock.now())(current);
+  const growth = countBytes(after) - countBytes(current);
   if (growth > 0) await takeRoom(context, queue, { subscriptions: 0, bytes: growth });
   // Sent before the change: a crash between the two must not leave deliveries waiting for the old pace.
   if (isRaised(current.options, after.options) || endsPressure(current, after))
@@ -165,7 +165,7 @@ export async function changePresent(
   return result.kind === 'left' && !isPresent(result.current, now) ? { kind: 'missing' } : result;
 }
 
-function editOf(change: PreparedChange, now: number) {
+function createEdit(change: PreparedChange, now: number) {
   return (current: Subscription): Subscription => {
     const { name, destination, ttl, options, auth, disabled } = change;
     const named = withName(name, current);

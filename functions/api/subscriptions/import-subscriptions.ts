@@ -1,8 +1,8 @@
 import { canonicalJson } from '../audit.ts';
-import { refusalOf, type RefusedRequest, subscriberTaken } from '../errors.ts';
-import { errorOf } from '../../../shared/domain/errors.ts';
+import { type RefusedRequest, subscriberTaken, toRefusal } from '../errors.ts';
+import { toError } from '../../../shared/domain/errors.ts';
 import { type Auth, redactedAuth } from '../../../shared/domain/subscription/auth.ts';
-import { authOf } from '../../../shared/domain/subscription/destination.ts';
+import { findAuth } from '../../../shared/domain/subscription/destination.ts';
 import { redacted } from '../../../shared/domain/subscription/credential-headers.ts';
 import { type Subscription, isPresent } from '../../../shared/domain/subscription/subscription.ts';
 import type { SigningSecret } from '../../../shared/domain/subscription/signing-secret.ts';
@@ -50,9 +50,9 @@ export async function importSubscriptions(
 
 /** The result of an import that threw. */
 export function importFailure(error: unknown): ImportResult {
-  const refusal = refusalOf(error);
+  const refusal = toRefusal(error);
   if (refusal !== undefined) return { kind: 'refused', refusal };
-  return { kind: 'failed', fault: errorOf(error) };
+  return { kind: 'failed', fault: toError(error) };
 }
 
 /** Adds the new subscriptions, except those that another request has added since. */
@@ -86,7 +86,7 @@ async function importExisting(
 ): Promise<ImportResult> {
   const { queue, id: subscriptionId } = current;
   const shown = shownKey(request, request.auth && redactedAuth(request.auth));
-  const isEqual = shown === shownKey(current, authOf(current.destination)?.shown);
+  const isEqual = shown === shownKey(current, findAuth(current.destination)?.shown);
   const hasCredentials = shown !== contentKey(request, request.auth);
   if (isEqual && !(replace && hasCredentials)) return { kind: 'unchanged', subscription: current };
   if (!replace) throw subscriberTaken(subscriptionId);

@@ -2,22 +2,22 @@ import { ContendedError } from '../../../shared/domain/contention.ts';
 import {
   type Auth,
   redactedAuth,
-  headerNameOf,
+  findHeaderName,
   redactedFields,
   type StoredAuth,
 } from '../../../shared/domain/subscription/auth.ts';
 import {
-  authOf,
+  asWebhook,
   type Destination,
+  findAuth,
   hasNewOrigin,
-  webhookOf,
   withAuth,
 } from '../../../shared/domain/subscription/destination.ts';
 import type { Subscription, SubscriptionOptions } from '../../../shared/domain/subscription/subscription.ts';
 import type { ApiPorts } from '../dependencies.ts';
 import { canonicalJson } from '../audit.ts';
 import { invalidFields, type RefusedRequest } from '../errors.ts';
-import { certificateFault, endOf, tlsFault } from './auth-option.ts';
+import { certificateFault, findCertificateExpiry, tlsFault } from './auth-option.ts';
 
 export type SealAuthContext = Pick<ApiPorts, 'clock' | 'secretSealer'>;
 
@@ -64,7 +64,7 @@ export async function authChange(
   }: { options?: SubscriptionOptions; auth?: Auth; destination?: Destination },
 ): Promise<AuthChange | undefined> {
   if (options === undefined) return undefined;
-  const before = authOf(current.destination);
+  const before = findAuth(current.destination);
   const kept = hasNewOrigin(current.destination, destination) ? undefined : before;
   const after = await sealAuth(context, { ...current, destination, options }, auth, kept);
   return after === before ? undefined : { before, after };
@@ -81,7 +81,7 @@ export function withAuthChange(
 ): Subscription {
   if (change === undefined) return edited;
   const { before, after } = change;
-  if (authOf(current.destination)?.sealed !== before?.sealed)
+  if (findAuth(current.destination)?.sealed !== before?.sealed)
     throw new ContendedError(`subscription ${current.queue}/${current.id}`);
   return { ...edited, destination: withAuth(edited.destination, after) };
 }
@@ -99,11 +99,11 @@ function requireSecrets(given: Auth, stored: StoredAuth | undefined): void {
 
 /** @throws RefusedRequest if these credentials cannot be sent to this subscriber */
 function requireFitting({ destination, options }: Target, auth: Auth): void {
-  const webhook = webhookOf(destination);
+  const webhook = asWebhook(destination);
   if (webhook === undefined) throw refused('', 'cannot be set: no requests are sent to pull: subscribers');
   if (needsTls(auth) && URL.parse(webhook.url)?.protocol !== 'https:')
     throw refused('', 'has certificates, which need an https subscriber');
-  const own = headerNameOf(auth);
+  const own = findHeaderName(auth);
   const name = Object.keys(options.post_headers ?? {}).find((header) => header.toLowerCase() === own);
   if (name !== undefined)
     throw invalidFields([
@@ -125,7 +125,7 @@ function requireValid(auth: Auth, now: number): Pick<StoredAuth, 'notAfter'> {
     certificateFault({ certificate, private_key }, now) ??
     (auth.type === 'mtls' ? tlsFault({ certificate, private_key }) : undefined);
   if (fault !== undefined) throw refused(`.${fault.field}`, fault.message);
-  return { notAfter: endOf(certificate) };
+  return { notAfter: findCertificateExpiry(certificate) };
 }
 
 function refused(field: string, message: string): RefusedRequest {

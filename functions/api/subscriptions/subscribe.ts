@@ -2,7 +2,7 @@ import type { Auth } from '../../../shared/domain/subscription/auth.ts';
 import { unredacted } from '../../../shared/domain/subscription/credential-headers.ts';
 import { withAuth } from '../../../shared/domain/subscription/destination.ts';
 import { queueMember } from '../../../shared/domain/subscription/queue-metadata.ts';
-import { type Amount, amountOf } from '../../../shared/domain/subscription/room.ts';
+import { type Amount, measureAmount } from '../../../shared/domain/subscription/room.ts';
 import { makeSecret, type SigningSecret } from '../../../shared/domain/subscription/signing-secret.ts';
 import type { Subscription } from '../../../shared/domain/subscription/subscription.ts';
 import { type AddResult, QueueMissingError, type Registry } from '../../../shared/ports/subscriptions.ts';
@@ -87,7 +87,7 @@ export async function addToQueue(
   if (first === undefined) return [];
   const queue = { name: first.queue, metadata: {}, createdAt: first.createdAt };
   await registry.ensureQueue(queue);
-  await takeRoom(context, queue.name, amountOf(subscriptions));
+  await takeRoom(context, queue.name, measureAmount(subscriptions));
   try {
     return await registry.addSubscriptions(subscriptions);
   } catch (error) {
@@ -104,7 +104,7 @@ export type RoomContext = {
 
 /** Reserves room for more subscriptions in a queue. @throws RefusedRequest where the queue is full */
 export async function takeRoom(context: RoomContext, queue: string, more: Amount): Promise<void> {
-  const limit = await limitOf(context, queue);
+  const limit = await readLimit(context, queue);
   if (await context.registry.takeRoom(queue, more, limit)) return;
   const { subscriptions, bytes } = limit;
   throw new RefusedRequest(
@@ -113,7 +113,7 @@ export async function takeRoom(context: RoomContext, queue: string, more: Amount
   );
 }
 
-async function limitOf({ registry, settings: { queueLimit } }: RoomContext, name: string): Promise<Amount> {
+async function readLimit({ registry, settings: { queueLimit } }: RoomContext, name: string): Promise<Amount> {
   const queue = await registry.findQueue(name);
   const most = queueMember('_max_subscriptions', queue?.metadata) ?? Infinity;
   return { ...queueLimit, subscriptions: Math.min(queueLimit.subscriptions, most) };

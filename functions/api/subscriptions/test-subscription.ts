@@ -5,10 +5,10 @@ import { isReceivable } from '../../../shared/domain/delivery/pull.ts';
 import { MAX_BODY_IN_JOB } from '../../../shared/domain/message/body.ts';
 import type { Message } from '../../../shared/domain/message/message.ts';
 import { acceptedVersion, VERSION_FOR_ONE } from '../../../shared/domain/message/version.ts';
-import { retainedFor, retentionOf } from '../../../shared/domain/retention.ts';
+import { computeRetention, retainedFor } from '../../../shared/domain/retention.ts';
 import { pollInterval } from '../../../shared/domain/retry/poll-interval.ts';
 import { queueMember } from '../../../shared/domain/subscription/queue-metadata.ts';
-import { absenceOf, type SubscriptionKey } from '../../../shared/domain/subscription/subscription.ts';
+import { findAbsence, type SubscriptionKey } from '../../../shared/domain/subscription/subscription.ts';
 import type { Registry } from '../../../shared/ports/subscriptions.ts';
 import { storeBody } from '../../../shared/steps/keep-message.ts';
 import { type BodyRetention, bodyRetentionMs } from '../../../shared/steps/retention.ts';
@@ -106,7 +106,7 @@ async function testSubscription(
   const { registry, clock, newId } = context;
   const { queue, subscriptionId, type = TEST_TYPE, data = TEST_DATA } = request;
   const startedAt = clock.now();
-  const absence = absenceOf(await registry.findSubscription(queue, subscriptionId), startedAt);
+  const absence = findAbsence(await registry.findSubscription(queue, subscriptionId), startedAt);
   if (absence === 'disabled' || absence === 'subscription_unconfirmed')
     throw new RefusedRequest('conflict', REFUSALS[absence]);
   if (absence !== undefined) throw notFound('such subscription');
@@ -182,7 +182,7 @@ export async function publishToOne(
     ...retention,
     expiresAt:
       now +
-      (body.kind === 'stored' ? bodyRetentionMs(settings, retention) : retentionOf(retention, settings)),
+      (body.kind === 'stored' ? bodyRetentionMs(settings, retention) : computeRetention(retention, settings)),
   });
   const key: DeliveryKey = { queue, messageId, subscriptionId, bucket: 0 };
   const { acceptedAt } = record;

@@ -6,14 +6,14 @@ import { parseJson } from '../../../shared/wire/json-slice.ts';
 import {
   subscribedSchema,
   confirmationView,
-  redactedExportLineOf,
-  exportLineOf,
+  toRedactedExportLine,
+  toExportLine,
 } from '../../../shared/wire/views/subscription.ts';
 import { type Caller, subscriptionDifference, subscriptionDigest } from '../audit.ts';
 import type { ApiDependencies, SecretDependencies } from '../dependencies.ts';
 import { errorBody, errorSchema, internalError, RefusedRequest } from '../errors.ts';
 import { flag } from '../fields.ts';
-import { answerBytesOf, MAX_ANSWER_BYTES, nextLinks, pageFields } from '../paging.ts';
+import { countAnswerBytes, MAX_ANSWER_BYTES, nextLinks, pageFields } from '../paging.ts';
 import { queueName, queuePath } from '../paths.ts';
 import { parseWith, readText, MAX_MESSAGE_BYTES } from '../request-json.ts';
 import { type AddRoute, json } from '../route.ts';
@@ -82,7 +82,7 @@ export function addImportRoute(addRoute: AddRoute, dependencies: ApiDependencies
       const { caller, publicUrl } = context.env;
       const lines = await readLines(context.req);
       const results: Results = new Map();
-      for (const chunk of chunksOf(readRequests(lines, queue, results))) {
+      for (const chunk of splitIntoChunks(readRequests(lines, queue, results))) {
         const requests = chunk.map(({ request }) => request);
         const imported = await importSubscriptions(dependencies, queue, { requests, replace }).catch(
           (error: unknown) => requests.map(() => importFailure(error)),
@@ -93,7 +93,7 @@ export function addImportRoute(addRoute: AddRoute, dependencies: ApiDependencies
         if (asked.some(({ kind }) => kind === 'failed')) break;
       }
       reportFailure(results, { queue, ...caller });
-      return context.json(answerOf(lines, results, caller));
+      return context.json(buildAnswer(lines, results, caller));
     },
   );
 
@@ -166,7 +166,7 @@ async function readLines(request: { arrayBuffer(): Promise<ArrayBuffer> }): Prom
 }
 
 /** Chunks for one transaction each, in order, with no destination twice. */
-function chunksOf(requested: readonly LineRequest[]): readonly LineRequest[][] {
+function splitIntoChunks(requested: readonly LineRequest[]): readonly LineRequest[][] {
   const chunks: LineRequest[][] = [];
   const identities = new Set<string>();
   for (const one of requested) {
@@ -183,7 +183,7 @@ function chunksOf(requested: readonly LineRequest[]): readonly LineRequest[][] {
   return chunks;
 }
 
-function answerOf(lines: readonly Line[], results: Results, { requestId }: Caller) {
+function buildAnswer(lines: readonly Line[], results: Results, { requestId }: Caller) {
   const answer: z.infer<typeof importAnswerSchema> = {
     imported: 0,
     replaced: 0,
@@ -206,7 +206,7 @@ function answerOf(lines: readonly Line[], results: Results, { requestId }: Calle
     } else {
       const refusal = result?.kind === 'refused' ? result.refusal : internalError(requestId);
       const fault = { line, ...errorBody(refusal) };
-      room -= answerBytesOf(fault);
+      room -= countAnswerBytes(fault);
       answer.failed.push(room < 0 ? { line, ...errorBody(withoutFieldErrors(refusal)) } : fault);
     }
   }
@@ -252,9 +252,9 @@ export function addExportRoute(addRoute: AddRoute, dependencies: ExportContext):
     },
     async (context) => {
       const queue = queueName(context.req.param('queue'));
-      const lineOf: LineOf = (subscription) => Promise.resolve(redactedExportLineOf(subscription));
+      const lineOf: LineOf = (subscription) => Promise.resolve(toRedactedExportLine(subscription));
       const part = await readExport(dependencies, queue, context.req.query(), lineOf);
-      return context.body(part.items.join(''), 200, headersOf(`${queuePath(queue)}/export`, part));
+      return context.body(part.items.join(''), 200, buildHeaders(`${queuePath(queue)}/export`, part));
     },
   );
 }
@@ -279,16 +279,20 @@ export function addCredentialsRoute(addRoute: AddRoute, secrets: SecretDependenc
       (async (context) => {
         const queue = queueName(context.req.param('queue'));
         const lineWithCredentials: LineOf = async (subscription) =>
-          exportLineOf(subscription, await openedAuth(secrets.secretOpener, subscription));
+          toExportLine(subscription, await openedAuth(secrets.secretOpener, subscription));
         const part = await readExport(secrets, queue, context.req.query(), lineWithCredentials);
         const subscriptions = part.items.length;
         secrets.audit(context.env.caller, { change: 'credentials_exported', queue, subscriptions });
-        return context.body(part.items.join(''), 200, headersOf(CREDENTIALS.replace(':queue', queue), part));
+        return context.body(
+          part.items.join(''),
+          200,
+          buildHeaders(CREDENTIALS.replace(':queue', queue), part),
+        );
       }),
   );
 }
 
-function headersOf(path: string, page: Page<string>): Record<string, string> {
+function buildHeaders(path: string, page: Page<string>): Record<string, string> {
   const [next] = nextLinks(path, page, {});
   return {
     'content-type': 'application/jsonl',

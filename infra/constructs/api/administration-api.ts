@@ -26,7 +26,7 @@ import {
 import { isQueueName, QUEUE_NAME_RULE } from '../../../shared/domain/message/message.ts';
 import { type ApiAuthorization, type DeploymentSettings, SettingsError, shownValue } from '../../settings.ts';
 import { acknowledge, LogGroupLogDestination } from '../newer-cdk.ts';
-import { removalOf } from '../state/protection.ts';
+import { chooseRemovalPolicy } from '../state/protection.ts';
 import type { ApiFunction, SecretsFunction } from './api-function.ts';
 
 export interface AdministerOptions {
@@ -70,13 +70,13 @@ function requireOptions(options: AdministerOptions): void {
   const problems = Object.keys(options)
     .filter((name) => !OPTIONS.includes(name))
     .map((name) => `${name} is not an option of grantAdminister. The options are: ${OPTIONS.join(', ')}`);
-  if (options.queues !== undefined) problems.push(...problemsOf(options.queues));
+  if (options.queues !== undefined) problems.push(...findProblems(options.queues));
   if (problems.length > 0) throw new SettingsError(problems);
 }
 
 const OPTIONS = ['queues', 'exportCredentials'];
 
-function problemsOf(queues: unknown): string[] {
+function findProblems(queues: unknown): string[] {
   if (!Array.isArray(queues) || queues.length === 0)
     return [`queues (${shownValue(queues)}) must have a name; leave it out for all queues`];
   return queues
@@ -132,7 +132,7 @@ export class AdministrationApi extends Construct {
     // Logs user guide). The account-wide resource policy, which may be full, is not needed.
     this.accessLog = new LogGroup(this, 'AccessLog', {
       retention: settings.logRetentionDays,
-      removalPolicy: removalOf(settings.local),
+      removalPolicy: chooseRemovalPolicy(settings.local),
     });
     const integration = new HttpLambdaIntegration('Handler', handler.lambda);
     const opening = new HttpLambdaIntegration('Secrets', secrets.lambda);
@@ -140,7 +140,7 @@ export class AdministrationApi extends Construct {
       description: 'Posthaste: administration API',
       createDefaultStage: false,
       defaultIntegration: integration,
-      defaultAuthorizer: authorizerOf(settings.apiAuthorization),
+      defaultAuthorizer: createAuthorizer(settings.apiAuthorization),
     });
     const open = openRoutes.flatMap(({ path, methods }) =>
       api.addRoutes({
@@ -233,7 +233,7 @@ function acknowledgeOpenRoutes(api: HttpApi, open: readonly HttpRoute[], setting
   });
 }
 
-function authorizerOf(authorization: ApiAuthorization): IHttpRouteAuthorizer {
+function createAuthorizer(authorization: ApiAuthorization): IHttpRouteAuthorizer {
   switch (authorization.kind) {
     case 'iam':
       return new HttpIamAuthorizer();

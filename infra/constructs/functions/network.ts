@@ -15,7 +15,7 @@ import { CfnFunction, type IFunction } from 'aws-cdk-lib/aws-lambda';
 import { Construct, type IDependable } from 'constructs';
 import { acknowledgeWildcard } from '../findings.ts';
 import { acknowledge } from '../newer-cdk.ts';
-import { removalOf } from '../state/protection.ts';
+import { chooseRemovalPolicy } from '../state/protection.ts';
 
 /** Private subnets of one VPC that reach the internet through NAT. */
 export interface Network {
@@ -111,7 +111,7 @@ export class StaticAddresses extends Construct {
     const addresses = Array.from({ length: count }, (_, index) => {
       const address = new CfnEIP(this, `Address${index + 1}`, { domain: 'vpc' });
       // Subscribers may have allowed this address, and a released one cannot be recovered.
-      address.applyRemovalPolicy(removalOf(disposable));
+      address.applyRemovalPolicy(chooseRemovalPolicy(disposable));
       return address;
     });
     const zones = Fn.getAzs();

@@ -18,10 +18,10 @@ import { Construct } from 'constructs';
 import { type ResourcesOf, variableRows } from '../../../shared/config/resources.ts';
 import type { FunctionName, Variable } from '../../../shared/config/rules.ts';
 import { functionCode } from '../../bundling.ts';
-import { product, userAgentOf } from '../../product.ts';
+import { buildUserAgent, product } from '../../product.ts';
 import { type DeploymentSettings, SettingsError } from '../../settings.ts';
 import { acknowledgeWildcard, joinSchema } from '../findings.ts';
-import { removalOf } from '../state/protection.ts';
+import { chooseRemovalPolicy } from '../state/protection.ts';
 import type { RetrySchedules } from '../queues/retry-schedules.ts';
 import type { PipelineQueues, SqsQueue, WorkQueue } from '../queues/sqs-queue.ts';
 import type { State } from '../state/state.ts';
@@ -87,13 +87,13 @@ export class NodeFunction extends Construct {
     this.#compute = settings.compute;
     const logGroup = new LogGroup(this, 'LogGroup', {
       retention: settings.logRetentionDays,
-      removalPolicy: removalOf(settings.local),
+      removalPolicy: chooseRemovalPolicy(settings.local),
     });
     this.role = new Role(this, 'Role', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
     logGroup.grantWrite(this.role);
     this.variables = withinSizeLimit(this, props.entry, {
       ...(props.threads === undefined ? {} : { UV_THREADPOOL_SIZE: String(props.threads) }),
-      ...environmentOf(props.entry, { ...settings, ...resourcesOf(Stack.of(this), props.parts) }),
+      ...buildEnvironment(props.entry, { ...settings, ...collectResources(Stack.of(this), props.parts) }),
     });
     this.function = new LambdaFunction(this, 'Function', {
       description: props.description,
@@ -162,7 +162,7 @@ export class NodeFunction extends Construct {
 }
 
 /** Batch size and window of the ingress and delivery queues. Retries are never gathered: they are due to the second. */
-export function batchesOf({ messagesPerBatch, batchWindowSeconds }: DeploymentSettings) {
+export function buildBatching({ messagesPerBatch, batchWindowSeconds }: DeploymentSettings) {
   return {
     batchSize: messagesPerBatch,
     ...(batchWindowSeconds === 0 ? {} : { window: Duration.seconds(batchWindowSeconds) }),
@@ -172,7 +172,7 @@ export function batchesOf({ messagesPerBatch, batchWindowSeconds }: DeploymentSe
 const rows: Readonly<Record<string, Variable>> = variableRows;
 
 /** Of all functions: each gets those whose rows name it. */
-function resourcesOf(stack: Stack, parts: PipelineParts): ResourcesOf<FunctionName> {
+function collectResources(stack: Stack, parts: PipelineParts): ResourcesOf<FunctionName> {
   const { settings, state, queues, schedules, operatorEvents } = parts;
   return {
     version: product.version,
@@ -192,7 +192,7 @@ function resourcesOf(stack: Stack, parts: PipelineParts): ResourcesOf<FunctionNa
     scheduleGroup: schedules.groupName,
     schedulerRoleArn: schedules.roleArn,
     schedulerDeadLetterArn: schedules.deadLetters.arn,
-    userAgent: userAgentOf(product, settings.userAgentContact),
+    userAgent: buildUserAgent(product, settings.userAgentContact),
     queueUrls: stack.toJsonString(
       Object.fromEntries(Object.entries(countedQueues(parts)).map(([name, { url }]) => [name, url])),
     ),
@@ -210,14 +210,14 @@ export function countedQueues({ queues, schedules }: PipelineParts): Record<stri
 }
 
 /** The variables of the rows that name this function. Omits those without a value. */
-function environmentOf(
+function buildEnvironment(
   name: FunctionName,
   values: Readonly<Record<string, unknown>>,
 ): Record<string, string> {
   return Object.fromEntries(
     Object.entries(rows)
       .filter(([key, { functions }]) => functions.includes(name) && values[key] !== undefined)
-      .map(([key, { variable }]) => [variable, textOf(values[key])]),
+      .map(([key, { variable }]) => [variable, toText(values[key])]),
   );
 }
 
@@ -238,7 +238,7 @@ function withinSizeLimit(
 ): Record<string, string> {
   const sizes = Object.entries(variables).map(([variable, value]): [string, number] => [
     variable,
-    variable.length + bytesOf(Stack.of(scope).resolve(value)),
+    variable.length + countBytes(Stack.of(scope).resolve(value)),
   ]);
   const total = sizes.reduce((sum, [, bytes]) => sum + bytes, 0);
   if (total <= MAX_BYTES) return variables;
@@ -250,14 +250,14 @@ function withinSizeLimit(
   ]);
 }
 
-function bytesOf(resolved: unknown): number {
+function countBytes(resolved: unknown): number {
   if (typeof resolved === 'string') return Buffer.byteLength(resolved);
   const join = joinSchema.safeParse(resolved);
   if (!join.success) return REFERENCE_BYTES;
   const [separator, parts] = join.data['Fn::Join'];
-  return parts.reduce<number>((sum, part) => sum + bytesOf(part), separator.length * parts.length);
+  return parts.reduce<number>((sum, part) => sum + countBytes(part), separator.length * parts.length);
 }
 
-function textOf(value: unknown): string {
+function toText(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }

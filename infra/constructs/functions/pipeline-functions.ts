@@ -11,7 +11,7 @@ import type { DeploymentSettings } from '../../settings.ts';
 import { acknowledgeWildcard } from '../findings.ts';
 import { RecursiveLoop } from '../newer-cdk.ts';
 import { NetworkPlacement } from './network.ts';
-import { batchesOf, NodeFunction, type PipelineParts } from './node-function.ts';
+import { buildBatching, NodeFunction, type PipelineParts } from './node-function.ts';
 
 /** Megabytes. Ten messages with 1 MiB of data each need up to 300 while filters read all of them. */
 const MEMORY_WITH_SOURCES = 1024;
@@ -47,7 +47,7 @@ export class DispatchFunction extends NodeFunction {
     this.consume('Ingress', {
       queue: ingress,
       maxConcurrency: settings.dispatchConcurrency,
-      ...batchesOf(settings),
+      ...buildBatching(settings),
     });
   }
 }
@@ -125,7 +125,7 @@ export class DeliverFunction extends NodeFunction {
     this.consume('FirstAttempts', {
       queue: delivery,
       maxConcurrency: settings.deliverConcurrency,
-      ...batchesOf(settings),
+      ...buildBatching(settings),
     });
     this.consume('Retries', { queue: retry, maxConcurrency: settings.retryConcurrency });
   }

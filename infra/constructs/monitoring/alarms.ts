@@ -19,7 +19,7 @@ import {
   deliveryAlarms,
   functionAlarms,
   createAlarm,
-  descriptionOf,
+  formatDescription,
   type PlannedAlarm,
   queueAlarms,
 } from './planned-alarms.ts';
@@ -82,7 +82,7 @@ export class Alarms extends Construct {
   ): CompositeAlarm {
     return new CompositeAlarm(this, id, {
       compositeAlarmName: `${deployment}-${id}`,
-      alarmDescription: descriptionOf(summary, id, runbookUrl),
+      alarmDescription: formatDescription(summary, id, runbookUrl),
       alarmRule: rule,
     });
   }

@@ -26,31 +26,33 @@ export type PosthasteMetrics = (name: MetricName, options?: MetricOptions) => Me
 export function posthasteMetrics(deployment: string): PosthasteMetrics {
   return (metricName, options) =>
     new Metric({
-      ...sumOf(metricNamespace, metricName, { [metricDimension]: deployment }),
+      ...buildSumProps(metricNamespace, metricName, { [metricDimension]: deployment }),
       ...options,
     });
 }
 
 /** A metric of the deployment's schedule group. */
 export function schedulerMetric({ schedules }: Pipeline, name: string): Metric {
-  return new Metric(sumOf('AWS/Scheduler', name, { ScheduleGroup: schedules.groupName }));
+  return new Metric(buildSumProps('AWS/Scheduler', name, { ScheduleGroup: schedules.groupName }));
 }
 
 export function tableMetric(tableName: string, name: string): Metric {
-  return new Metric(sumOf('AWS/DynamoDB', name, { TableName: tableName }));
+  return new Metric(buildSumProps('AWS/DynamoDB', name, { TableName: tableName }));
 }
 
 /** The sum over a table's indexes. The table's metrics exclude them (DynamoDB guide, "Metrics and dimensions"). */
 export function indexMetric(tableName: string, indexes: readonly string[], name: string): MathExpression {
   const each = indexes.map(
     (index) =>
-      new Metric(sumOf('AWS/DynamoDB', name, { TableName: tableName, GlobalSecondaryIndexName: index })),
+      new Metric(
+        buildSumProps('AWS/DynamoDB', name, { TableName: tableName, GlobalSecondaryIndexName: index }),
+      ),
   );
-  return totalOf(`of${name}`, each);
+  return sumMetrics(`of${name}`, each);
 }
 
 /** The sum of metrics. `id`: begins with a lower-case letter, and is unique in a graph. */
-export function totalOf(id: string, metrics: readonly Metric[], period?: Duration): MathExpression {
+export function sumMetrics(id: string, metrics: readonly Metric[], period?: Duration): MathExpression {
   const each = metrics.map((metric, at): [string, Metric] => [`${id}${at}`, metric]);
   return new MathExpression({
     expression: `SUM([${each.map(([name]) => name).join(', ')}])`,
@@ -60,19 +62,19 @@ export function totalOf(id: string, metrics: readonly Metric[], period?: Duratio
 }
 
 export function apiMetric({ administration }: Pipeline, name: string): Metric {
-  return new Metric(sumOf('AWS/ApiGateway', name, { ApiId: administration.apiId }));
+  return new Metric(buildSumProps('AWS/ApiGateway', name, { ApiId: administration.apiId }));
 }
 
 /** Bytes written to a log group. */
 export function logBytes(logGroupName: string): Metric {
-  return new Metric(sumOf('AWS/Logs', 'IncomingBytes', { LogGroupName: logGroupName }));
+  return new Metric(buildSumProps('AWS/Logs', 'IncomingBytes', { LogGroupName: logGroupName }));
 }
 
-function sumOf(namespace: string, metricName: string, dimensionsMap: Record<string, string>) {
+function buildSumProps(namespace: string, metricName: string, dimensionsMap: Record<string, string>) {
   return { namespace, metricName, dimensionsMap, statistic: 'sum' };
 }
 
-export function functionsOf({ dispatch, deliver, reconcile, operate, api, secrets }: Pipeline) {
+export function listFunctions({ dispatch, deliver, reconcile, operate, api, secrets }: Pipeline) {
   return {
     Dispatch: dispatch,
     Deliver: deliver,

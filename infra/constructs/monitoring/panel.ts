@@ -35,7 +35,10 @@ type Graph = {
   readonly limit?: { readonly value: number; readonly label: string };
 };
 
-function graphOf(title: string, { good, lines, unit = 'per minute', stacked = false, limit }: Graph): Widget {
+function createGraph(
+  title: string,
+  { good, lines, unit = 'per minute', stacked = false, limit }: Graph,
+): Widget {
   return {
     good,
     widget: new GraphWidget({
@@ -79,7 +82,7 @@ export function widgetLines(rows: Rows): IWidget[][] {
   return Object.entries(rows).flatMap(([question, panels]) => [
     [new TextWidget({ markdown: `## ${question}`, width: COLUMNS, height: 1 })],
     ...intoLines(
-      Object.entries(panels).map(([title, panel]) => ('widget' in panel ? panel : graphOf(title, panel))),
+      Object.entries(panels).map(([title, panel]) => ('widget' in panel ? panel : createGraph(title, panel))),
     ).map((line) => line.map(asColumn)),
   ]);
 }

@@ -5,8 +5,8 @@ import type { NodeFunction } from '../functions/node-function.ts';
 import type { WorkQueue } from '../queues/sqs-queue.ts';
 import {
   apiMetric,
-  functionsOf,
   indexMetric,
+  listFunctions,
   logBytes,
   type Monitored,
   type PosthasteMetrics,
@@ -14,13 +14,13 @@ import {
   tableMetric,
 } from './metrics.ts';
 import { PANEL_HEIGHT, PANEL_WIDTH, type Panels, type Rows } from './panel.ts';
-import { logGroupsOf, queries, textOf } from './saved-queries.ts';
+import { formatQuery, listLogGroups, queries } from './saved-queries.ts';
 
 const INDEXES = Object.values(deliveryIndexes).map(({ name }) => name);
 
 /** The panels on producers, deliveries and subscribers, then those on the machinery and on what drives its cost. */
 export function panels(props: Monitored, metricOf: PosthasteMetrics): Rows {
-  const lines = linesOf(metricOf);
+  const lines = createLines(metricOf);
   return {
     'Are messages coming in?': incoming(props, lines),
     'Are they delivered?': delivered(props, lines),
@@ -31,10 +31,10 @@ export function panels(props: Monitored, metricOf: PosthasteMetrics): Rows {
   };
 }
 
-type Lines = ReturnType<typeof linesOf>;
+type Lines = ReturnType<typeof createLines>;
 
 /** Lines of graphs by label: sums of metrics, or percentiles of one. */
-function linesOf(metricOf: PosthasteMetrics) {
+function createLines(metricOf: PosthasteMetrics) {
   return {
     metricOf,
     sums: (labels: Readonly<Record<string, keyof typeof metricNames>>): Record<string, Metric> =>
@@ -46,7 +46,7 @@ function linesOf(metricOf: PosthasteMetrics) {
   };
 }
 
-function backlogOf(queue: WorkQueue): Record<string, Metric> {
+function buildBacklog(queue: WorkQueue): Record<string, Metric> {
   return { waiting: queue.metricWaiting(), 'in flight': queue.metricInFlight() };
 }
 
@@ -97,7 +97,7 @@ function delivered({ pipeline }: Monitored, { sums, percentiles }: Lines): Panel
     'First attempts waiting': {
       good: 'near 0, with short peaks. Messages with a `delay` count only once they are due.',
       unit: 'messages',
-      lines: backlogOf(pipeline.queues.delivery),
+      lines: buildBacklog(pipeline.queues.delivery),
     },
     'Undeliverable queue': {
       good: 'only what you have not fetched yet. Each message is a delivery that was rejected or exhausted.',
@@ -117,8 +117,8 @@ function failing({ pipeline }: Monitored, { sums, percentiles }: Lines): Panels 
       good: 'empty, or known cases. Each refresh reads the log of deliver for the chosen period ($0.005 a GB).',
       widget: new LogQueryWidget({
         title: 'Failing subscriptions',
-        logGroupNames: logGroupsOf(queries.FailingSubscriptions, pipeline),
-        queryString: textOf(queries.FailingSubscriptions),
+        logGroupNames: listLogGroups(queries.FailingSubscriptions, pipeline),
+        queryString: formatQuery(queries.FailingSubscriptions),
         view: LogQueryVisualizationType.TABLE,
         width: 2 * PANEL_WIDTH,
         height: PANEL_HEIGHT,
@@ -159,7 +159,7 @@ function retries({ settings, pipeline }: Monitored, { metricOf, sums, percentile
     'Retries waiting': {
       good: 'near 0. Retries that are not due yet do not count.',
       unit: 'messages',
-      lines: backlogOf(pipeline.queues.retry),
+      lines: buildBacklog(pipeline.queues.retry),
     },
     'Attempts by phase': {
       good: 'mostly *initial*. A wave that moves through the phases is the outage of a subscriber.',
@@ -244,7 +244,7 @@ function machinery({ settings, state, pipeline }: Monitored, { metricOf, sums }:
     'Recoveries and cancellations': {
       good: '0, except while an operation runs.',
       unit: 'messages',
-      lines: backlogOf(pipeline.queues.operation),
+      lines: buildBacklog(pipeline.queues.operation),
     },
     'Messages dropped as loops by Lambda': {
       good: 'always 0. Lambda mistook a message for a runaway loop and dropped it.',
@@ -315,5 +315,5 @@ function costDrivers({ state, pipeline }: Monitored, { metricOf }: Lines): Panel
 /** Creates one line for each function, labelled by its name. */
 function linesOfFunctions(pipeline: Monitored['pipeline']) {
   return (metricOf: (one: NodeFunction) => Metric): Record<string, Metric> =>
-    Object.fromEntries(Object.entries(functionsOf(pipeline)).map(([name, one]) => [name, metricOf(one)]));
+    Object.fromEntries(Object.entries(listFunctions(pipeline)).map(([name, one]) => [name, metricOf(one)]));
 }

@@ -17,10 +17,10 @@ import {
   retryWorkers,
   zeroWhileBusy,
   zeroWhileSubscribersHang,
-  functionsOf,
+  listFunctions,
   type Monitored,
   type PosthasteMetrics,
-  totalOf,
+  sumMetrics,
 } from './metrics.ts';
 
 /** The longest `DelaySeconds` of SQS, used for a `delay` or a retry that is not due. */
@@ -244,7 +244,7 @@ const REPEATED = { when: { above: 0, in: 3, of: 5 } };
 export function functionAlarms({ settings, pipeline }: Monitored, metricOf: PosthasteMetrics): PlannedAlarms {
   const mostWorkers = settings.deliverConcurrency + settings.retryConcurrency;
   const running = pipeline.deliver.lambda.metric('ConcurrentExecutions', { statistic: 'max' });
-  const ofFunctions = Object.entries(functionsOf(pipeline)).flatMap(
+  const ofFunctions = Object.entries(listFunctions(pipeline)).flatMap(
     ([name, { lambda }]): [id: string, PlannedAlarm][] => [
       [
         `${name}Errors`,
@@ -276,7 +276,7 @@ export function functionAlarms({ settings, pipeline }: Monitored, metricOf: Post
     },
     RecursionDropped: {
       summary: 'Lambda mistook a message for a runaway loop and dropped it.',
-      metric: totalOf(
+      metric: sumMetrics(
         'dropped',
         [pipeline.dispatch, pipeline.deliver, pipeline.operate].map(({ lambda }) =>
           lambda.metric('RecursiveInvocationsDropped', { statistic: 'sum' }),
@@ -332,7 +332,7 @@ export type PlannedAlarm = {
 type PlannedAlarms = Readonly<Record<string, PlannedAlarm>>;
 
 /** What an alarm says. `runbookUrl`: the setting. */
-export function descriptionOf(summary: string, section: string, runbookUrl: string): string {
+export function formatDescription(summary: string, section: string, runbookUrl: string): string {
   return `${summary} Runbook: ${runbookUrl}#alarm-${section.replaceAll(/(?<=[a-z])(?=[A-Z])/g, '-').toLowerCase()}`;
 }
 
@@ -344,9 +344,9 @@ export function createAlarm(
 ): Alarm {
   return new Alarm(scope, id, {
     alarmName: `${deployment}-${id}`,
-    alarmDescription: descriptionOf(summary, section, runbookUrl),
+    alarmDescription: formatDescription(summary, section, runbookUrl),
     metric,
-    ...limitOf(when),
+    ...toThreshold(when),
     evaluationPeriods: when.of,
     datapointsToAlarm: when.in,
     treatMissingData:
@@ -354,7 +354,7 @@ export function createAlarm(
   });
 }
 
-function limitOf(limit: Threshold) {
+function toThreshold(limit: Threshold) {
   return 'above' in limit
     ? { threshold: limit.above, comparisonOperator: ComparisonOperator.GREATER_THAN_THRESHOLD }
     : { threshold: limit.below, comparisonOperator: ComparisonOperator.LESS_THAN_THRESHOLD };

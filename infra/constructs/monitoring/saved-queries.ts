@@ -109,17 +109,17 @@ export class SavedQueries extends Construct {
     for (const [name, query] of Object.entries(queries)) {
       new CfnQueryDefinition(this, name, {
         name: `${deployment}/${query.name}`,
-        logGroupNames: logGroupsOf(query, pipeline),
-        queryString: textOf(query),
+        logGroupNames: listLogGroups(query, pipeline),
+        queryString: formatQuery(query),
       });
     }
   }
 }
 
-export function logGroupsOf({ of }: LogQuery, pipeline: Pipeline): string[] {
+export function listLogGroups({ of }: LogQuery, pipeline: Pipeline): string[] {
   return of.map((name) => pipeline[name].logGroupName);
 }
 
-export function textOf({ lines }: LogQuery): string {
+export function formatQuery({ lines }: LogQuery): string {
   return lines.join('\n| ');
 }

@@ -6,7 +6,7 @@ import { S3_SERVER_ACCESS_LOGS_USE_BUCKET_POLICY } from 'aws-cdk-lib/cx-api';
 import { longestScheduleMs } from '../../../shared/domain/retry/policy-schema.ts';
 import type { DeploymentSettings } from '../../settings.ts';
 import { acknowledgeWildcard } from '../findings.ts';
-import { removalOf } from './protection.ts';
+import { chooseRemovalPolicy } from './protection.ts';
 
 const MS_A_DAY = 86_400_000;
 
@@ -25,7 +25,7 @@ export class PayloadBucket extends Construct {
       encryption: BucketEncryption.S3_MANAGED,
       enforceSSL: true,
       // No automatic emptying, because CDK would deploy another function for it.
-      removalPolicy: removalOf(settings.local),
+      removalPolicy: chooseRemovalPolicy(settings.local),
     };
     // Contains the names of objects and who accessed them, never their content.
     const accessLogs = new Bucket(this, 'AccessLogs', {

@@ -1,7 +1,7 @@
 import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
 import { Key } from 'aws-cdk-lib/aws-kms';
 import { Construct } from 'constructs';
-import { removalOf } from './protection.ts';
+import { chooseRemovalPolicy } from './protection.ts';
 
 /**
  * The KMS key that seals signing secrets and credentials of subscriptions. KMS rotates its material every year and keeps old material, so earlier
@@ -16,7 +16,7 @@ export class SecretsKey extends Construct {
     const key = new Key(this, 'Key', {
       description: 'Posthaste: seals the signing secrets of subscriptions',
       enableKeyRotation: true,
-      removalPolicy: removalOf(disposable),
+      removalPolicy: chooseRemovalPolicy(disposable),
     });
     this.arn = key.keyArn;
   }

@@ -15,7 +15,7 @@ import {
   subscriptionIndexes,
   ttlAttribute,
 } from '../../../shared/config/tables.ts';
-import { removalOf } from './protection.ts';
+import { chooseRemovalPolicy } from './protection.ts';
 
 type IndexKeys = { readonly name: string; readonly partition: string; readonly sort: string };
 
@@ -52,7 +52,7 @@ class Table extends Construct {
       timeToLiveAttribute: ttlAttribute,
       deletionProtection: !disposable,
       pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: !disposable },
-      removalPolicy: removalOf(disposable),
+      removalPolicy: chooseRemovalPolicy(disposable),
       globalSecondaryIndexes: indexes,
     });
     this.name = this.table.tableName;

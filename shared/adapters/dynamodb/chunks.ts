@@ -12,27 +12,27 @@ import type {
 import type { Delivery } from '../../domain/delivery/delivery.ts';
 import type { Chunks } from '../../ports/deliveries.ts';
 import type { Pacing } from '../lambda/invocation-deadline.ts';
-import { deliveryItemOf } from './delivery-item.ts';
-import { chunkItemKeyOf, chunkKeyOf } from './delivery-keys.ts';
+import { toDeliveryItem } from './delivery-item.ts';
+import { parseChunkKey, toChunkItemKey } from './delivery-keys.ts';
 import { readItem } from './queries.ts';
 import { matchCounted } from './message-records.ts';
-import { decode, decodeRecord, keySchema, RECORD_VERSION, ttlOf } from './record.ts';
-import { tableOf } from './table.ts';
+import { decode, decodeRecord, keySchema, RECORD_VERSION, toTtl } from './record.ts';
+import { openTable } from './table.ts';
 import { conditional, expression, type Expression, transactWrite } from './writes.ts';
 
 /** The CHUNK items of the deliveries table. */
 export function dynamoChunks(client: DynamoDBDocument, tableName: string): Pick<Chunks, 'write' | 'find'> {
-  const table = tableOf(client, tableName);
+  const table = openTable(client, tableName);
   return {
     write: async (transition: ChunkTransition) => {
       const result = await conditional(
-        table.update({ ...chunkUpdateOf(transition), ReturnValues: 'ALL_NEW' }),
+        table.update({ ...buildChunkUpdate(transition), ReturnValues: 'ALL_NEW' }),
       );
       if (result.kind === 'written') return { kind: 'written', chunk: chunkOfItem(result.output.Attributes) };
       return { kind: 'refused', current: result.item && chunkOfItem(result.item) };
     },
     find: async (key) => {
-      const item = await readItem(table, chunkItemKeyOf(key));
+      const item = await readItem(table, toChunkItemKey(key));
       return item && chunkOfItem(item);
     },
   };
@@ -45,12 +45,12 @@ export function dynamoSeparateRecords(
   pacing: Pacing,
 ): Pick<Chunks, 'takeOut' | 'add'> {
   const chunkUpdate = (transition: ChunkTransition) => ({
-    Update: { TableName: tableName, ...chunkUpdateOf(transition) },
+    Update: { TableName: tableName, ...buildChunkUpdate(transition) },
   });
   const creation = (delivery: Delivery) => ({
     Put: {
       TableName: tableName,
-      Item: deliveryItemOf(delivery),
+      Item: toDeliveryItem(delivery),
       ConditionExpression: `attribute_not_exists(${primaryKey.partition})`,
     },
   });
@@ -110,7 +110,7 @@ const chunkSchema = z.object({
   retentionDays: number.exactOptional(),
 });
 
-const chunkKeySchema = keySchema(chunkKeyOf, 'sk');
+const chunkKeySchema = keySchema(parseChunkKey, 'sk');
 
 /** @throws UnreadableRecordError */
 export function chunkOfItem(item: unknown): Chunk {
@@ -126,7 +126,7 @@ export function chunkOfItem(item: unknown): Chunk {
 }
 
 /** The state of a member in stored form. */
-export function stateItemOf(state: MemberState): unknown {
+export function toStateItem(state: MemberState): unknown {
   if (state === 'pending') return PENDING;
   if (state === 'separate') return SEPARATE;
   const { startedAt, durationMs, result } = state;
@@ -135,19 +135,19 @@ export function stateItemOf(state: MemberState): unknown {
 }
 
 /** A chunk's transition as an update request. If its condition fails, the response contains the current item. */
-export function chunkUpdateOf({ key, expect, change }: ChunkTransition) {
+export function buildChunkUpdate({ key, expect, change }: ChunkTransition) {
   const expr = expression();
   return {
-    Key: chunkItemKeyOf(key),
-    UpdateExpression: updateOf(change, expr),
-    ConditionExpression: conditionOf(expect, expr),
+    Key: toChunkItemKey(key),
+    UpdateExpression: buildUpdate(change, expr),
+    ConditionExpression: buildCondition(expect, expr),
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
     ...expr.attributes(),
   };
 }
 
 /** Domain `chunkHolds` as a condition expression. A comparison with a missing attribute is false. */
-function conditionOf(expect: ChunkExpectation, expr: Expression): string {
+function buildCondition(expect: ChunkExpectation, expr: Expression): string {
   switch (expect.kind) {
     case 'unclaimed':
       return expr.equal('members', undefined);
@@ -166,14 +166,14 @@ function conditionOf(expect: ChunkExpectation, expr: Expression): string {
 }
 
 function isPending(subscriptionId: string, expr: Expression): string {
-  return expr.equal(['members', subscriptionId], stateItemOf('pending'));
+  return expr.equal(['members', subscriptionId], toStateItem('pending'));
 }
 
 /**
  * Domain `applyToChunk` as an update expression, except that `expiresAt` may move by the difference between
  * clocks.
  */
-function updateOf(change: ChunkChange, expr: Expression): string {
+function buildUpdate(change: ChunkChange, expr: Expression): string {
   const { claim, states = [], exclude, lease, updatedAt, expiresAt } = change;
   const assigned = {
     v: RECORD_VERSION,
@@ -181,16 +181,16 @@ function updateOf(change: ChunkChange, expr: Expression): string {
       ? {}
       : {
           acceptedAt: claim.acceptedAt,
-          members: Object.fromEntries(claim.members.map((id) => [id, stateItemOf('pending')])),
+          members: Object.fromEntries(claim.members.map((id) => [id, toStateItem('pending')])),
           lease: claim.lease,
           ...(claim.retentionDays === undefined ? {} : { retentionDays: claim.retentionDays }),
         }),
     updatedAt,
     expiresAt,
-    [ttlAttribute]: ttlOf(expiresAt),
+    [ttlAttribute]: toTtl(expiresAt),
     ...(lease === null && { lease: undefined }),
   };
-  const newStates = [...states].map(([id, state]) => expr.equal(['members', id], stateItemOf(state)));
+  const newStates = [...states].map(([id, state]) => expr.equal(['members', id], toStateItem(state)));
   const excluded = exclude && ` ADD ${expr.name('early')} ${expr.value(new Set([exclude]))}`;
   return expr.update(assigned, ...newStates) + (excluded ?? '');
 }

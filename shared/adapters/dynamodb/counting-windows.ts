@@ -11,8 +11,8 @@ import {
 import type { SubscriptionKey } from '../../domain/subscription/subscription.ts';
 import type { CountingWindows } from '../../ports/pace.ts';
 import { countsItemKey } from './delivery-keys.ts';
-import { decode, RECORD_VERSION, ttlOf } from './record.ts';
-import { tableOf } from './table.ts';
+import { decode, RECORD_VERSION, toTtl } from './record.ts';
+import { openTable } from './table.ts';
 import { expression, ifConditionHolds } from './writes.ts';
 
 const windowSchema = z.object(
@@ -21,7 +21,7 @@ const windowSchema = z.object(
 
 /** One item of the deliveries table for each watched subscription. Its window belongs to one version of the pressure. */
 export function dynamoCountingWindows(client: DynamoDBDocument, tableName: string): CountingWindows {
-  const table = tableOf(client, tableName);
+  const table = openTable(client, tableName);
   /** Returns whether the stored window has the version. */
   const addTo = async (key: SubscriptionKey, version: number, counts: ReceiverCounts): Promise<boolean> => {
     const expr = expression();
@@ -50,7 +50,7 @@ export function dynamoCountingWindows(client: DynamoDBDocument, tableName: strin
           version,
           writes: 1,
           ...counts,
-          [ttlAttribute]: ttlOf(version + DAY_MS),
+          [ttlAttribute]: toTtl(version + DAY_MS),
         },
         ConditionExpression: `attribute_not_exists(${pk}) OR ${stored} < ${expr.value(version)}`,
         ...expr.attributes(),

@@ -10,19 +10,19 @@ import {
 } from '../../domain/delivery/delivery.ts';
 import type { OverdueDelivery } from '../../domain/delivery/transitions.ts';
 import type { Deliveries, DeliveryRecords, WriteResult } from '../../ports/deliveries.ts';
-import { deliveryKeySchema, deliveryItemOf, deliveryOf } from './delivery-item.ts';
+import { deliveryKeySchema, toDeliveryItem, toDelivery } from './delivery-item.ts';
 import {
-  itemKeyOf,
   overduePartition,
   pullPartition,
   shards,
+  toItemKey,
   undividedPullPartition,
 } from './delivery-keys.ts';
-import { conditionOf, updateOf } from './delivery-write.ts';
+import { buildCondition, buildUpdate } from './delivery-write.ts';
 import { conditional, expression, putIfAbsent, updateReturningItem } from './writes.ts';
 import { type BatchReading, itemsByKey, type Query, readItem } from './queries.ts';
-import { type Table, tableOf } from './table.ts';
-import { decode, ttlOf, UnreadableRecordError } from './record.ts';
+import { openTable, type Table } from './table.ts';
+import { decode, toTtl, UnreadableRecordError } from './record.ts';
 import type { DynamoDBDocument, QueryCommandOutput } from '@aws-sdk/lib-dynamodb';
 import { randomBytes } from 'node:crypto';
 
@@ -45,7 +45,7 @@ function writeTokens(): () => string {
 
 /** The deliveries table. AWS errors pass through, except failed conditions, which are results. */
 export function dynamoDeliveries(client: DynamoDBDocument, tableName: string): Deliveries {
-  const table = tableOf(client, tableName);
+  const table = openTable(client, tableName);
   const newToken = writeTokens();
   return {
     write: async (transition) => {
@@ -55,8 +55,8 @@ export function dynamoDeliveries(client: DynamoDBDocument, tableName: string): D
         : await updateRecord(table, transition, token);
     },
     find: async (key) => {
-      const item = await readItem(table, itemKeyOf(key));
-      return item && deliveryOf(item);
+      const item = await readItem(table, toItemKey(key));
+      return item && toDelivery(item);
     },
     overdue: (before, limit) => overdueDeliveries(table, before, limit),
     waiting: waitingDeliveries(table),
@@ -72,7 +72,7 @@ function waitingDeliveries(table: Table): Deliveries['waiting'] {
   return async (subscription, before, limit) => {
     const read = async (partition: string): Promise<OverdueDelivery[]> => {
       const { Items = [] } = await table.query(overdueQuery(before, { partition }, limit));
-      return Items.map(overdueOf);
+      return Items.map(toOverdueDelivery);
     };
     const undivided = async (): Promise<OverdueDelivery[]> => {
       const partition = undividedPullPartition(subscription);
@@ -91,7 +91,7 @@ function waitingDeliveries(table: Table): Deliveries['waiting'] {
 
 async function createRecord(table: Table, { create }: Creation, token: string): Promise<WriteResult> {
   return await writeResult(token, async () => {
-    await table.put(putIfAbsent({ ...deliveryItemOf(create), [TOKEN]: token }));
+    await table.put(putIfAbsent({ ...toDeliveryItem(create), [TOKEN]: token }));
     return create;
   });
 }
@@ -104,7 +104,7 @@ async function createRecord(table: Table, { create }: Creation, token: string): 
 async function updateRecord(table: Table, transition: Revision, token: string): Promise<WriteResult> {
   const write = (renewal: Renewal) =>
     writeResult(token, async () =>
-      deliveryOf((await table.update(updateRequest(transition, renewal, token))).Attributes),
+      toDelivery((await table.update(updateRequest(transition, renewal, token))).Attributes),
     );
   const result = await write('renews_expiry');
   return result.kind === 'refused' && expiresLater(result.current, transition)
@@ -121,19 +121,19 @@ function expiresLater(current: Delivery | undefined, { expect, change }: Revisio
 
 function updateRequest({ key, expect, change }: Revision, renewal: Renewal, token: string) {
   const expr = expression();
-  const condition = conditionOf(expect, expr);
+  const condition = buildCondition(expect, expr);
   const expiresAt = renewal === 'renews_expiry' ? change.expiresAt : undefined;
   if (expiresAt === undefined)
     return updateReturningItem(
-      itemKeyOf(key),
-      updateOf(key, change, { [TOKEN]: token }, expr),
+      toItemKey(key),
+      buildUpdate(key, change, { [TOKEN]: token }, expr),
       condition,
       expr,
     );
-  const more = { [TOKEN]: token, expiresAt, [ttlAttribute]: ttlOf(expiresAt) };
-  const update = updateOf(key, change, more, expr);
+  const more = { [TOKEN]: token, expiresAt, [ttlAttribute]: toTtl(expiresAt) };
+  const update = buildUpdate(key, change, more, expr);
   const isNoEarlier = `${expr.name('expiresAt')} <= ${expr.value(expiresAt)}`;
-  return updateReturningItem(itemKeyOf(key), update, `${condition} AND ${isNoEarlier}`, expr);
+  return updateReturningItem(toItemKey(key), update, `${condition} AND ${isNoEarlier}`, expr);
 }
 
 /** The result of a conditional write. A refusal by our own write, sent twice, counts as written. */
@@ -141,7 +141,7 @@ async function writeResult(token: string, write: () => Promise<Delivery>): Promi
   const result = await conditional(write());
   if (result.kind === 'written') return { kind: 'written', delivery: result.output };
   const { item } = result;
-  const current = item && deliveryOf(item);
+  const current = item && toDelivery(item);
   const isOwn = current !== undefined && item?.[TOKEN] === token;
   return isOwn ? { kind: 'written', delivery: current } : { kind: 'refused', current };
 }
@@ -166,7 +166,7 @@ async function overdueDeliveries(table: Table, before: number, limit: number): P
         return { shard: cursor.shard, from: page.LastEvaluatedKey, items: page.Items };
       }),
     );
-    found.push(...pages.flatMap(({ items }) => items).map(overdueOf));
+    found.push(...pages.flatMap(({ items }) => items).map(toOverdueDelivery));
     cursors = pages.filter(({ from }) => from !== undefined);
   }
   return found.sort((one, other) => one.overdueAt - other.overdueAt).slice(0, limit);
@@ -189,7 +189,7 @@ function overdueQuery(
 /** The index projects keys only. */
 const overdueSchema = z.object({ overdueAt: z.number() });
 
-function overdueOf(item: unknown): OverdueDelivery {
+function toOverdueDelivery(item: unknown): OverdueDelivery {
   return {
     key: decode(deliveryKeySchema, item),
     overdueAt: decode(overdueSchema, item).overdueAt,
@@ -200,12 +200,12 @@ function overdueOf(item: unknown): OverdueDelivery {
  * Up to 100 records; strongly consistent.
  * @throws ItemsNotReadError
  */
-export async function recordsOf(
+export async function readRecords(
   table: Table,
   keys: readonly DeliveryKey[],
   reading: BatchReading,
 ): Promise<DeliveryRecords> {
-  const found = (await itemsByKey(table, keys.map(itemKeyOf), reading)).map(readingOf);
+  const found = (await itemsByKey(table, keys.map(toItemKey), reading)).map(toReading);
   return {
     deliveries: found.flatMap((read) => ('delivery' in read ? [read.delivery] : [])),
     unreadable: found.filter((read) => 'error' in read),
@@ -215,9 +215,9 @@ export async function recordsOf(
 type RecordReading = { delivery: Delivery } | { key: DeliveryKey; error: UnreadableRecordError };
 
 /** An unreadable record must not fail the whole batch. */
-function readingOf(item: unknown): RecordReading {
+function toReading(item: unknown): RecordReading {
   try {
-    return { delivery: deliveryOf(item) };
+    return { delivery: toDelivery(item) };
   } catch (error) {
     if (!(error instanceof UnreadableRecordError)) throw error;
     return { key: decode(deliveryKeySchema, item), error };

@@ -26,12 +26,12 @@ import {
   type UnknownReason,
 } from '../../domain/delivery/vocabulary.ts';
 import {
-  deliveryKeyOf,
   isListed,
-  itemKeyOf,
-  listingPartitionsOf,
-  notDeliveredSortOf,
-  overduePartitionOf,
+  parseDeliveryKey,
+  toItemKey,
+  toListingPartitions,
+  toNotDeliveredSort,
+  toOverduePartition,
 } from './delivery-keys.ts';
 import {
   decode,
@@ -40,7 +40,7 @@ import {
   withLongNames,
   RECORD_VERSION,
   withShortNames,
-  ttlOf,
+  toTtl,
 } from './record.ts';
 
 const names = {
@@ -109,7 +109,7 @@ const attemptFields = {
  * An attempt in stored form, about 60 bytes without texts: the whole default policy then takes one or two
  * kilobytes.
  */
-export function attemptItemOf(
+export function toAttemptItem(
   { round, result, ...attempt }: Attempt,
   subscriptionChangedAt?: number,
 ): Record<string, unknown> {
@@ -173,14 +173,14 @@ const policyNames = {
 } as const satisfies Record<keyof RetryPolicy, string>;
 
 /** The policy of a round, as stored on its delivery. */
-export function policyItemOf(policy: RetryPolicy): Record<string, unknown> {
+export function toPolicyItem(policy: RetryPolicy): Record<string, unknown> {
   return withShortNames(policyNames, policy);
 }
 
 const policyItemSchema = withLongNames(policyNames).pipe(completePolicySchema);
 
 /** A next attempt in stored form. Versions before pull read it as one that SQS delays. */
-export function nextItemOf({ by, ...next }: NextAttempt): Record<string, unknown> {
+export function toNextItem({ by, ...next }: NextAttempt): Record<string, unknown> {
   return by === 'pull' ? { ...next, by: 'sqs_delay', pull: true } : { ...next, by };
 }
 
@@ -207,7 +207,7 @@ const STEP_NAMES = [
   'exhausted_event',
 ] as const satisfies PendingStep['kind'][];
 
-export function namesOf(steps: readonly PendingStep[]): string[] {
+export function toStepNames(steps: readonly PendingStep[]): string[] {
   return steps.map(({ kind }) => kind);
 }
 
@@ -255,7 +255,7 @@ const openFields = {
 const endedFields = { ...recordedFields, owed: z.array(z.enum(STEP_NAMES)).default([]) };
 
 /** The key attributes of an item, which every index projects. */
-export const deliveryKeySchema = keySchema(deliveryKeyOf, 'pk');
+export const deliveryKeySchema = keySchema(parseDeliveryKey, 'pk');
 
 /** Ignores what a record of an earlier version has beyond its status, such as the slot of a cancelled delivery. */
 const deliverySchema = z.discriminatedUnion('status', [
@@ -268,7 +268,7 @@ const deliverySchema = z.discriminatedUnion('status', [
 ]);
 
 /** @throws UnreadableRecordError */
-export function deliveryOf(item: unknown): Delivery {
+export function toDelivery(item: unknown): Delivery {
   const key = decode(deliveryKeySchema, item);
   const record = decodeRecord(deliverySchema, item);
   const attempts = record.attempts.map(attemptFrom);
@@ -296,27 +296,27 @@ function stepFrom(
 }
 
 /** The complete item of a new record. */
-export function deliveryItemOf(delivery: Delivery): Record<string, unknown> {
+export function toDeliveryItem(delivery: Delivery): Record<string, unknown> {
   const { key, attempts, lateResults, next, policy, pendingSteps, ...fields } = delivery;
   return {
-    ...itemKeyOf(key),
+    ...toItemKey(key),
     v: RECORD_VERSION,
-    [deliveryIndexes.byQueue.sort]: notDeliveredSortOf(key, delivery.acceptedAt),
-    ...(isListed(delivery) ? listingPartitionsOf(key) : {}),
+    [deliveryIndexes.byQueue.sort]: toNotDeliveredSort(key, delivery.acceptedAt),
+    ...(isListed(delivery) ? toListingPartitions(key) : {}),
     ...(delivery.overdueAt === undefined
       ? {}
-      : { [deliveryIndexes.overdue.partition]: overduePartitionOf(key, delivery) }),
+      : { [deliveryIndexes.overdue.partition]: toOverduePartition(key, delivery) }),
     ...withoutDefaults({
       ...fields,
       attempts: attempts.map((attempt, index, { length }) =>
-        attemptItemOf(attempt, index === length - 1 ? disabledVersion(pendingSteps) : undefined),
+        toAttemptItem(attempt, index === length - 1 ? disabledVersion(pendingSteps) : undefined),
       ),
-      lateResults: lateResults.map((attempt) => attemptItemOf(attempt)),
-      next: next && nextItemOf(next),
-      policy: policy && policyItemOf(policy),
-      owed: namesOf(pendingSteps),
+      lateResults: lateResults.map((attempt) => toAttemptItem(attempt)),
+      next: next && toNextItem(next),
+      policy: policy && toPolicyItem(policy),
+      owed: toStepNames(pendingSteps),
     }),
-    [ttlAttribute]: ttlOf(delivery.expiresAt),
+    [ttlAttribute]: toTtl(delivery.expiresAt),
   };
 }
 

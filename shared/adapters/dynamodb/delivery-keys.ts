@@ -22,20 +22,20 @@ export const chunkPrefix = 'CHUNK#';
 export const MESSAGE = 'MESSAGE';
 
 /** Unambiguous, because queue names and message ids contain no `#`. */
-export function partitionOf({ queue, messageId }: MessageKey, bucket: number): string {
+export function toPartition({ queue, messageId }: MessageKey, bucket: number): string {
   return `${queue}#${messageId}#${bucket}`;
 }
 
-export function itemKeyOf(key: DeliveryKey): ItemKey {
-  return { pk: partitionOf(key, key.bucket), sk: `${deliveryPrefix}${key.subscriptionId}` };
+export function toItemKey(key: DeliveryKey): ItemKey {
+  return { pk: toPartition(key, key.bucket), sk: `${deliveryPrefix}${key.subscriptionId}` };
 }
 
-export function chunkItemKeyOf(key: ChunkKey): ItemKey {
-  return { pk: partitionOf(key, key.bucket), sk: `${chunkPrefix}${key.chunk}` };
+export function toChunkItemKey(key: ChunkKey): ItemKey {
+  return { pk: toPartition(key, key.bucket), sk: `${chunkPrefix}${key.chunk}` };
 }
 
 /** The chunk that an item key belongs to. Undefined: not the key of a chunk. */
-export function chunkKeyOf({ pk, sk }: ItemKey): ChunkKey | undefined {
+export function parseChunkKey({ pk, sk }: ItemKey): ChunkKey | undefined {
   const place = partitionParts(pk);
   const chunk = sk.startsWith(chunkPrefix) ? sk.slice(chunkPrefix.length) : '';
   return place === undefined || !isNumber(chunk) ? undefined : { ...place, chunk: Number(chunk) };
@@ -62,14 +62,14 @@ export function statisticsItemKey(queue: string, at: number): ItemKey {
 }
 
 /** The delivery that an item key belongs to; indexes project keys only. Undefined: not the key of a delivery. */
-export function deliveryKeyOf({ pk, sk }: ItemKey): DeliveryKey | undefined {
+export function parseDeliveryKey({ pk, sk }: ItemKey): DeliveryKey | undefined {
   const place = partitionParts(pk);
   if (place === undefined || !sk.startsWith(deliveryPrefix)) return undefined;
   return { ...place, subscriptionId: sk.slice(deliveryPrefix.length) };
 }
 
 /** Undefined: not the key of a message. */
-export function messageKeyOf({ pk, sk }: ItemKey): MessageKey | undefined {
+export function parseMessageKey({ pk, sk }: ItemKey): MessageKey | undefined {
   const place = partitionParts(pk);
   if (place?.bucket !== 0 || sk !== MESSAGE) return undefined;
   return { queue: place.queue, messageId: place.messageId };
@@ -95,7 +95,7 @@ export function sortableTime(time: number): string {
 }
 
 /** Immutable, so it is written at creation. Without the partition keys the item is in neither index. */
-export function notDeliveredSortOf(key: DeliveryKey, acceptedAt: number): string {
+export function toNotDeliveredSort(key: DeliveryKey, acceptedAt: number): string {
   return `${sortableTime(acceptedAt)}#${key.messageId}#${key.subscriptionId}`;
 }
 
@@ -108,15 +108,15 @@ export function isListed(of: { status: Status; next?: NextAttempt | null | undef
   return status === 'pending' ? next !== undefined && next !== null : status !== 'delivered';
 }
 
-export function listingPartitionsOf(key: DeliveryKey): Record<string, string> {
+export function toListingPartitions(key: DeliveryKey): Record<string, string> {
   return {
     [deliveryIndexes.byQueue.partition]: byQueuePartition(
       key.queue,
-      shardOf(identityOf(key), shards.byQueue),
+      hashToShard(buildKey(key), shards.byQueue),
     ),
     [deliveryIndexes.bySubscription.partition]: bySubscriptionPartition(
       key,
-      shardOf(key.messageId, shards.bySubscription),
+      hashToShard(key.messageId, shards.bySubscription),
     ),
   };
 }
@@ -139,10 +139,10 @@ export function overduePartition(shard: number): string {
 }
 
 /** The part of the index of a record or a change that has an `overdueAt`. */
-export function overduePartitionOf(key: DeliveryKey, of: Parameters<typeof isReceivable>[0]): string {
+export function toOverduePartition(key: DeliveryKey, of: Parameters<typeof isReceivable>[0]): string {
   return isReceivable(of)
-    ? pullPartition(key, shardOf(key.messageId, shards.pull))
-    : overduePartition(shardOf(identityOf(key), shards.overdue));
+    ? pullPartition(key, hashToShard(key.messageId, shards.pull))
+    : overduePartition(hashToShard(buildKey(key), shards.overdue));
 }
 
 /** A part of the overdue index with the deliveries that wait until their subscriber receives them. */
@@ -155,11 +155,11 @@ export function undividedPullPartition({ queue, subscriptionId }: SubscriptionKe
   return `PULL#${queue}#${subscriptionId}`;
 }
 
-function identityOf({ messageId, subscriptionId }: DeliveryKey): string {
+function buildKey({ messageId, subscriptionId }: DeliveryKey): string {
   return `${messageId}#${subscriptionId}`;
 }
 
 /** 0 ≤ shard < count, evenly distributed for any format of ids. */
-export function shardOf(text: string, count: number): number {
+export function hashToShard(text: string, count: number): number {
   return hash('sha256', text, 'buffer').readUInt32BE(0) % count;
 }

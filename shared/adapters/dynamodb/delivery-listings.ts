@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { deliveryIndexes, listedAttribute, primaryKey } from '../../config/tables.ts';
 import { type Chunk, deliveryIn } from '../../domain/delivery/chunk.ts';
 import type { Delivery, DeliveryKey } from '../../domain/delivery/delivery.ts';
-import { type BucketRange, bucketsOf, endOfBuckets, type FanOut } from '../../domain/delivery/fan-out.ts';
+import { type BucketRange, endOfBuckets, type FanOut, toBucketRange } from '../../domain/delivery/fan-out.ts';
 import { NO_DELIVERIES, type StatusCounts } from '../../domain/delivery/books.ts';
 import type { MessageKey } from '../../domain/message/message.ts';
 import { type Status, STATUSES } from '../../domain/delivery/vocabulary.ts';
@@ -11,26 +11,26 @@ import type { DeliveryListings, DeliverySelection, ListedDelivery } from '../../
 import { InvalidMarkerError, type Page, type PageRequest } from '../../ports/page.ts';
 import { chunkOfItem } from './chunks.ts';
 import { inParallel } from '../in-parallel.ts';
-import { recordsOf } from './deliveries.ts';
-import { deliveryKeySchema, deliveryOf } from './delivery-item.ts';
+import { readRecords } from './deliveries.ts';
+import { deliveryKeySchema, toDelivery } from './delivery-item.ts';
 import {
   byQueuePartition,
   bySubscriptionPartition,
   chunkPrefix,
   deliveryPrefix,
-  itemKeyOf,
-  partitionOf,
   shards,
   sortableTime,
+  toItemKey,
+  toPartition,
 } from './delivery-keys.ts';
 import {
+  buildPage,
   type Direction,
-  lastOf,
-  listingOf,
   mergedPage,
-  pageOf,
+  nameListing,
   pageUpTo,
-  startPlaceOf,
+  parseMarker,
+  parseStartPlace,
   timeOfPlace,
 } from './pages.ts';
 import {
@@ -42,7 +42,7 @@ import {
   readIndexPart,
 } from './queries.ts';
 import { decode } from './record.ts';
-import { type Table, tableOf } from './table.ts';
+import { openTable, type Table } from './table.ts';
 
 /** Listings of deliveries by the indexes of the deliveries table. AWS errors pass through. */
 export function dynamoDeliveryListings(
@@ -50,16 +50,16 @@ export function dynamoDeliveryListings(
   tableName: string,
   reading: BatchReading,
 ): DeliveryListings {
-  const table = tableOf(client, tableName);
+  const table = openTable(client, tableName);
   const listPage = async (
     direction: Direction,
     selection: DeliverySelection,
     request: PageRequest,
   ): Promise<Page<ListedDelivery>> => {
-    const listing = listingOf(`deliveries ${direction}`, selection);
-    const after = startPlaceOf(listing, request);
-    const parts = partsOf(selection, direction).map((part) =>
-      readIndexPart(table, { ...part, after }, listedDeliveryOf),
+    const listing = nameListing(`deliveries ${direction}`, selection);
+    const after = parseStartPlace(listing, request);
+    const parts = buildParts(selection, direction).map((part) =>
+      readIndexPart(table, { ...part, after }, toListedDelivery),
     );
     const { found, readTo } = await mergedPage(parts, direction, request.limit);
     return pageUpTo(
@@ -72,14 +72,14 @@ export function dynamoDeliveryListings(
   return {
     newest: (selection, request) => listPage('descending', selection, request),
     oldest: (selection, request) => listPage('ascending', selection, request),
-    records: (keys) => recordsOf(table, keys, reading),
+    records: (keys) => readRecords(table, keys, reading),
     ofMessage: (message, request) => pageOfMessage(table, message, request),
-    tally: ({ key, ...message }, buckets = bucketsOf(message)) => tallyOfMessage(table, key, buckets),
+    tally: ({ key, ...message }, buckets = toBucketRange(message)) => tallyOfMessage(table, key, buckets),
   };
 }
 
 /** One part for every shard of the index that serves the selection. */
-function partsOf(
+function buildParts(
   { queue, subscriptionId, status, since = 0, until = Infinity }: DeliverySelection,
   direction: Direction,
 ): IndexPart[] {
@@ -99,7 +99,7 @@ const entrySchema = z.object({
   status: z.enum(STATUSES),
 });
 
-function listedDeliveryOf(entry: unknown): ListedDelivery {
+function toListedDelivery(entry: unknown): ListedDelivery {
   const { notDeliveredSk, status } = decode(entrySchema, entry);
   return {
     key: decode(deliveryKeySchema, entry),
@@ -118,16 +118,16 @@ async function pageOfMessage(
   { key: message, firstBucket = 0, ...rest }: FanOut,
   request: PageRequest,
 ): Promise<Page<Delivery>> {
-  const listing = listingOf('message', message);
-  const last = lastKeyOf(message, lastOf(listing, request));
+  const listing = nameListing('message', message);
+  const last = parseLastKey(message, parseMarker(listing, request));
   const wanted = request.limit + 1;
   const found: Delivery[] = [];
   const pageOfBucket = async (bucket: number, atMost: number): Promise<Delivery[]> => {
     const from = last?.bucket === bucket ? last : undefined;
-    const chunks = await queryItems(table, queryOf(message, bucket, chunkPrefix));
-    const query = queryOf(message, bucket, deliveryPrefix);
-    const records = await queryItems(table, { ...query, ExclusiveStartKey: from && itemKeyOf(from) }, atMost);
-    return mergedInOrder(chunks.map(chunkOfItem), records.map(deliveryOf), from?.subscriptionId).slice(
+    const chunks = await queryItems(table, buildQuery(message, bucket, chunkPrefix));
+    const query = buildQuery(message, bucket, deliveryPrefix);
+    const records = await queryItems(table, { ...query, ExclusiveStartKey: from && toItemKey(from) }, atMost);
+    return mergedInOrder(chunks.map(chunkOfItem), records.map(toDelivery), from?.subscriptionId).slice(
       0,
       atMost,
     );
@@ -135,7 +135,7 @@ async function pageOfMessage(
   const end = endOfBuckets({ firstBucket, ...rest });
   for (let bucket = last?.bucket ?? firstBucket; bucket < end && found.length < wanted; bucket += 1)
     found.push(...(await pageOfBucket(bucket, wanted - found.length)));
-  return pageOf(listing, found, request.limit, placeInMessage);
+  return buildPage(listing, found, request.limit, placeInMessage);
 }
 
 /**
@@ -167,7 +167,7 @@ export function placeInMessage({ key }: Delivery): string {
 
 const PLACE = /^(?<bucket>\d{1,6})#(?<subscriptionId>[A-Za-z0-9_-]{1,64})$/;
 
-function lastKeyOf(message: MessageKey, place: string | undefined): DeliveryKey | undefined {
+function parseLastKey(message: MessageKey, place: string | undefined): DeliveryKey | undefined {
   if (place === undefined) return undefined;
   const { bucket, subscriptionId } = PLACE.exec(place)?.groups ?? {};
   if (bucket === undefined || subscriptionId === undefined) throw new InvalidMarkerError();
@@ -198,10 +198,10 @@ async function tallyOfMessage(
 
 async function statusesIn(table: Table, message: MessageKey, bucket: number): Promise<Iterable<Status>> {
   const statuses = new Map<string, Status>();
-  for (const item of await queryItems(table, queryOf(message, bucket, chunkPrefix)))
+  for (const item of await queryItems(table, buildQuery(message, bucket, chunkPrefix)))
     for (const { key, status } of deliveriesIn(chunkOfItem(item))) statuses.set(key.subscriptionId, status);
   const query = {
-    ...queryOf(message, bucket, deliveryPrefix),
+    ...buildQuery(message, bucket, deliveryPrefix),
     ProjectionExpression: `${primaryKey.sort}, #status`,
     ExpressionAttributeNames: { '#status': listedAttribute },
   };
@@ -214,6 +214,6 @@ async function statusesIn(table: Table, message: MessageKey, bucket: number): Pr
   return statuses.values();
 }
 
-function queryOf(message: MessageKey, bucket: number, prefix: string) {
-  return { ConsistentRead: true, ...queryOfPrefix(partitionOf(message, bucket), prefix) };
+function buildQuery(message: MessageKey, bucket: number, prefix: string) {
+  return { ConsistentRead: true, ...queryOfPrefix(toPartition(message, bucket), prefix) };
 }

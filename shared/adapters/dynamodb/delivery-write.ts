@@ -8,22 +8,22 @@ import type {
 } from '../../domain/delivery/delivery.ts';
 import { OPEN_STATUSES } from '../../domain/delivery/vocabulary.ts';
 import {
-  attemptItemOf,
   disabledVersion,
   isDefault,
-  namesOf,
-  nextItemOf,
-  policyItemOf,
+  toAttemptItem,
+  toNextItem,
+  toPolicyItem,
+  toStepNames,
 } from './delivery-item.ts';
-import { isListed, listingPartitionsOf, overduePartitionOf } from './delivery-keys.ts';
-import { ttlOf } from './record.ts';
+import { isListed, toListingPartitions, toOverduePartition } from './delivery-keys.ts';
+import { toTtl } from './record.ts';
 import type { Expression } from './writes.ts';
 
 /**
  * Domain `holds` as a condition expression. Attempts are counted by `size`: a separate counter could disagree
  * with the list. A comparison with a missing attribute is false, except `<>`.
  */
-export function conditionOf(expect: Revision['expect'], expr: Expression): string {
+export function buildCondition(expect: Revision['expect'], expr: Expression): string {
   switch (expect.kind) {
     case 'claimable':
       return `${openWithAttempts(expect.recorded, expr)} AND ${expr.equal('lease', undefined)} AND ${nextIsDue(expect.now, expr)}`;
@@ -42,7 +42,7 @@ export function conditionOf(expect: Revision['expect'], expr: Expression): strin
     case 'steps_as_read':
       return expect.pendingSteps.length === 0
         ? `${exists(expr)} AND ${expr.equal('owed', undefined)}`
-        : expr.equal('owed', namesOf(expect.pendingSteps));
+        : expr.equal('owed', toStepNames(expect.pendingSteps));
     case 'overdue_at':
       return expr.equal('overdueAt', expect.overdueAt);
   }
@@ -85,13 +85,13 @@ type Assignments = Record<string, unknown>;
 /**
  * Domain `apply`, except for a new `expiresAt`, as an update expression. `more` are attributes that only the adapter uses.
  */
-export function updateOf(
+export function buildUpdate(
   key: DeliveryKey,
   change: DeliveryChange,
   more: Assignments,
   expr: Expression,
 ): string {
-  const assigned = Object.entries({ ...fieldsOf(change), ...indexKeysOf(key, change), ...more })
+  const assigned = Object.entries({ ...buildFields(change), ...buildIndexKeys(key, change), ...more })
     .filter(([, value]) => value !== undefined)
     .map(([name, value]): [string, unknown] => [
       name,
@@ -99,17 +99,17 @@ export function updateOf(
     ]);
   return expr.update(
     Object.fromEntries(assigned),
-    ...appendsOf(change, expr),
-    ...laterExpiryOf(change, expr),
+    ...buildAppends(change, expr),
+    ...buildLaterExpiry(change, expr),
   );
 }
 
-function fieldsOf(change: DeliveryChange): Assignments {
+function buildFields(change: DeliveryChange): Assignments {
   return {
-    ...stateOf(change),
+    ...buildState(change),
     round: change.round,
     lost: change.lost,
-    policy: change.policy && policyItemOf(change.policy),
+    policy: change.policy && toPolicyItem(change.policy),
     recoveries: change.recoveries,
     lease: change.lease,
     lapsed: change.lapsed,
@@ -124,35 +124,35 @@ function fieldsOf(change: DeliveryChange): Assignments {
   >;
 }
 
-function stateOf(change: DeliveryChange): Assignments {
+function buildState(change: DeliveryChange): Assignments {
   switch (change.status) {
     case undefined:
-      return { owed: change.pendingSteps && namesOf(change.pendingSteps) };
+      return { owed: change.pendingSteps && toStepNames(change.pendingSteps) };
     case 'pending':
     case 'retrying': {
       const { status, next, slot } = change;
-      return { status, reason: null, owed: [], next: nextItemOf(next), slot };
+      return { status, reason: null, owed: [], next: toNextItem(next), slot };
     }
     case 'delivered':
     case 'rejected':
     case 'exhausted':
     case 'cancelled': {
       const { status, reason = null, pendingSteps = [] } = change;
-      return { status, reason, next: null, slot: null, owed: namesOf(pendingSteps) };
+      return { status, reason, next: null, slot: null, owed: toStepNames(pendingSteps) };
     }
   }
 }
 
-function indexKeysOf(key: DeliveryKey, change: DeliveryChange): Assignments {
+function buildIndexKeys(key: DeliveryKey, change: DeliveryChange): Assignments {
   const { status, overdueAt } = change;
   const next = 'next' in change ? change.next : undefined;
   return {
-    ...(status === undefined ? {} : isListed({ status, next }) ? listingPartitionsOf(key) : UNLISTED),
+    ...(status === undefined ? {} : isListed({ status, next }) ? toListingPartitions(key) : UNLISTED),
     ...(overdueAt === undefined
       ? {}
       : {
           [deliveryIndexes.overdue.partition]:
-            overdueAt === null ? null : overduePartitionOf(key, { next, lease: change.lease }),
+            overdueAt === null ? null : toOverduePartition(key, { next, lease: change.lease }),
         }),
   };
 }
@@ -162,24 +162,24 @@ const UNLISTED: Assignments = {
   [deliveryIndexes.bySubscription.partition]: null,
 };
 
-function laterExpiryOf({ expiresLaterBy = 0 }: DeliveryChange, expr: Expression): string[] {
+function buildLaterExpiry({ expiresLaterBy = 0 }: DeliveryChange, expr: Expression): string[] {
   if (expiresLaterBy === 0) return [];
   const moved = (name: string, by: number) => `${expr.name(name)} = ${expr.name(name)} + ${expr.value(by)}`;
-  return [moved('expiresAt', expiresLaterBy), moved(ttlAttribute, ttlOf(expiresLaterBy))];
+  return [moved('expiresAt', expiresLaterBy), moved(ttlAttribute, toTtl(expiresLaterBy))];
 }
 
-function appendsOf(change: DeliveryChange, expr: Expression): string[] {
+function buildAppends(change: DeliveryChange, expr: Expression): string[] {
   const { appendAttempt, appendLateResult } = change;
   return [
     ...(appendAttempt === undefined
       ? []
       : [
-          `${expr.name('attempts')} = list_append(${expr.name('attempts')}, ${expr.value([attemptItemOf(appendAttempt, 'pendingSteps' in change ? disabledVersion(change.pendingSteps) : undefined)])})`,
+          `${expr.name('attempts')} = list_append(${expr.name('attempts')}, ${expr.value([toAttemptItem(appendAttempt, 'pendingSteps' in change ? disabledVersion(change.pendingSteps) : undefined)])})`,
         ]),
     ...(appendLateResult === undefined
       ? []
       : [
-          `${expr.name('lateResults')} = list_append(if_not_exists(${expr.name('lateResults')}, ${expr.value([])}), ${expr.value([attemptItemOf(appendLateResult)])})`,
+          `${expr.name('lateResults')} = list_append(if_not_exists(${expr.name('lateResults')}, ${expr.value([])}), ${expr.value([toAttemptItem(appendLateResult)])})`,
         ]),
   ];
 }

@@ -3,19 +3,19 @@ import * as z from 'zod';
 import { deliveryIndexes } from '../../config/tables.ts';
 import type { ListedMessage, MessageListings, MessageWindow } from '../../ports/messages.ts';
 import type { Page, PageRequest } from '../../ports/page.ts';
-import { byHourPartition, LAST_TIME, messageKeyOf, shards, sortableTime } from './delivery-keys.ts';
+import { byHourPartition, LAST_TIME, parseMessageKey, shards, sortableTime } from './delivery-keys.ts';
 import { readIndexPart } from './queries.ts';
 import {
   type Direction,
-  listingOf,
+  nameListing,
   mergedPage,
   pageUpTo,
-  startPlaceOf,
+  parseStartPlace,
   type ReadPart,
   timeOfPlace,
 } from './pages.ts';
 import { decode, keySchema } from './record.ts';
-import { type Table, tableOf } from './table.ts';
+import { openTable, type Table } from './table.ts';
 
 const HOUR_MS = 60 * 60 * 1000;
 
@@ -24,23 +24,23 @@ const MAX_HOURS = 31;
 
 /** Listings of messages by the index by hour. AWS errors pass through. */
 export function dynamoMessageListings(client: DynamoDBDocument, tableName: string): MessageListings {
-  const table = tableOf(client, tableName);
+  const table = openTable(client, tableName);
   const listPage = async (
     direction: Direction,
     window: MessageWindow,
     request: PageRequest,
   ): Promise<Page<ListedMessage>> => {
-    const listing = listingOf(`messages ${direction}`, window);
-    const after = startPlaceOf(listing, request);
+    const listing = nameListing(`messages ${direction}`, window);
+    const after = parseStartPlace(listing, request);
     const items: ListedMessage[] = [];
-    let left = hoursOf(window, direction, after);
+    let left = computeHours(window, direction, after);
     // One hour at a time while messages are found; after an empty step the number of hours doubles.
     for (
       let hoursTogether = 1, looked = 0;
       !isOver(left) && looked < MAX_HOURS && items.length < request.limit;
     ) {
       const { hours, rest } = splitHours(left, direction, Math.min(hoursTogether, MAX_HOURS - looked));
-      const parts = partsOf(table, { window, after, direction, hours });
+      const parts = buildParts(table, { window, after, direction, hours });
       const { found, readTo } = await mergedPage(parts, direction, request.limit - items.length);
       items.push(...found.map(({ item }) => item));
       if (readTo !== undefined) return pageUpTo(listing, items, readTo);
@@ -48,7 +48,7 @@ export function dynamoMessageListings(client: DynamoDBDocument, tableName: strin
       looked += hours.end - hours.first;
       left = rest;
     }
-    return pageUpTo(listing, items, isOver(left) ? undefined : borderOf(left, direction));
+    return pageUpTo(listing, items, isOver(left) ? undefined : buildBorder(left, direction));
   };
 
   return {
@@ -65,7 +65,11 @@ function isOver({ first, end }: Hours): boolean {
 }
 
 /** The hours of the window that remain after a position. */
-function hoursOf({ since, until }: MessageWindow, direction: Direction, after: string | undefined): Hours {
+function computeHours(
+  { since, until }: MessageWindow,
+  direction: Direction,
+  after: string | undefined,
+): Hours {
   const hours = {
     first: Math.floor(Math.max(since, 0) / HOUR_MS),
     end: Math.ceil(Math.min(until, LAST_TIME) / HOUR_MS),
@@ -90,11 +94,11 @@ function splitHours(
 }
 
 /** The position between the hours already listed and the remaining ones. */
-function borderOf({ first, end }: Hours, direction: Direction): string {
+function buildBorder({ first, end }: Hours, direction: Direction): string {
   return sortableTime((direction === 'ascending' ? first : end) * HOUR_MS);
 }
 
-function partsOf(
+function buildParts(
   table: Table,
   {
     window,
@@ -113,17 +117,17 @@ function partsOf(
           index: deliveryIndexes.byHour,
           partition: byHourPartition(window.queue, hour * HOUR_MS, shard),
         },
-        listedMessageOf,
+        toListedMessage,
       ),
     ),
   );
 }
 
-const messageKeySchema = keySchema(messageKeyOf, 'pk');
+const messageKeySchema = keySchema(parseMessageKey, 'pk');
 
 const entrySchema = z.object({ [deliveryIndexes.byHour.sort]: z.string().regex(/^\d{13}#/) });
 
-function listedMessageOf(entry: unknown): ListedMessage {
+function toListedMessage(entry: unknown): ListedMessage {
   const { [deliveryIndexes.byHour.sort]: place } = decode(entrySchema, entry);
   return { key: decode(messageKeySchema, entry), acceptedAt: timeOfPlace(place) };
 }

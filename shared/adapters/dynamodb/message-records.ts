@@ -14,10 +14,10 @@ import type {
   MessageRecords,
   NextPart,
 } from '../../ports/messages.ts';
-import { byHourPartition, MESSAGE, partitionOf, shardOf, shards, sortableTime } from './delivery-keys.ts';
+import { byHourPartition, hashToShard, MESSAGE, shards, sortableTime, toPartition } from './delivery-keys.ts';
 import { readItem } from './queries.ts';
-import { decodeRecord, type ItemKey, RECORD_VERSION, type Renamed, renamed, ttlOf } from './record.ts';
-import { tableOf } from './table.ts';
+import { decodeRecord, type ItemKey, RECORD_VERSION, type Renamed, renamed, toTtl } from './record.ts';
+import { openTable } from './table.ts';
 import {
   conditional,
   expression,
@@ -29,14 +29,14 @@ import {
 
 /** The MESSAGE items of the deliveries table. */
 export function dynamoMessageRecords(client: DynamoDBDocument, tableName: string): MessageRecords {
-  const table = tableOf(client, tableName);
+  const table = openTable(client, tableName);
   const accept: MessageRecords['accept'] = async (record, sentAt) => {
-    const put = await conditional(table.put(putIfAbsent(messageItemOf(record))));
+    const put = await conditional(table.put(putIfAbsent(toMessageItem(record))));
     if (put.kind === 'written') return { kind: 'accepted', record };
-    const earlier = put.item && messageRecordOf(record.key, put.item);
+    const earlier = put.item && toMessageRecord(record.key, put.item);
     if (earlier !== undefined && isFromEarlierQueue(earlier, record, sentAt)) {
       const replacement = replacementFor(earlier, record);
-      const replaced = await ifConditionHolds(table.put(putInPlaceOf(earlier, replacement)));
+      const replaced = await ifConditionHolds(table.put(buildReplacement(earlier, replacement)));
       return replaced === undefined
         ? await accept(record, sentAt)
         : { kind: 'accepted', record: replacement };
@@ -44,12 +44,12 @@ export function dynamoMessageRecords(client: DynamoDBDocument, tableName: string
     const counted = await ifConditionHolds(table.update(countDuplicate(record.key)));
     // The record expired between the two requests, so the message counts as new.
     if (counted === undefined) return await accept(record, sentAt);
-    return { kind: 'duplicate', record: messageRecordOf(record.key, counted.Attributes) };
+    return { kind: 'duplicate', record: toMessageRecord(record.key, counted.Attributes) };
   };
 
   const find = async (key: MessageKey): Promise<MessageRecord | undefined> => {
-    const item = await readItem(table, messageItemKeyOf(key));
-    return item && messageRecordOf(key, item);
+    const item = await readItem(table, toMessageItemKey(key));
+    return item && toMessageRecord(key, item);
   };
 
   return {
@@ -57,8 +57,8 @@ export function dynamoMessageRecords(client: DynamoDBDocument, tableName: string
     addPart: async (record, next) => {
       const added = await conditional(table.update(addPart(record, next)));
       if (added.kind === 'written')
-        return { kind: 'added', record: messageRecordOf(record.key, added.output.Attributes) };
-      const current = added.item && messageRecordOf(record.key, added.item);
+        return { kind: 'added', record: toMessageRecord(record.key, added.output.Attributes) };
+      const current = added.item && toMessageRecord(record.key, added.item);
       return { kind: 'refused', current: current?.acceptedAt === record.acceptedAt ? current : undefined };
     },
     find,
@@ -69,29 +69,29 @@ export function dynamoMessageRecords(client: DynamoDBDocument, tableName: string
       const current = await find(key);
       if (current?.acceptedAt !== acceptedAt) return 'forgotten';
       const isDecided = current.body !== undefined || current.erasedAt !== undefined;
-      if (isDecided && current.expiresAt >= until) return bodyStateOf(current, acceptedAt);
+      if (isDecided && current.expiresAt >= until) return classifyBody(current, acceptedAt);
       const kept = { key, acceptedAt, body, expiresAt: Math.max(until, current.expiresAt) };
       const written = await ifConditionHolds(table.update(keep(kept)));
       // Refused: the record is gone, or a concurrent write stored or erased the body, with a later expiry.
-      const found = written === undefined ? await find(key) : messageRecordOf(key, written.Attributes);
-      return bodyStateOf(found, acceptedAt);
+      const found = written === undefined ? await find(key) : toMessageRecord(key, written.Attributes);
+      return classifyBody(found, acceptedAt);
     },
     eraseBody: async (key, at) => {
       const erased = await ifConditionHolds(table.update(erase(key, at)));
       // Refused: the record is gone, or the body was already erased.
-      return erased === undefined ? find(key) : messageRecordOf(key, erased.Attributes);
+      return erased === undefined ? find(key) : toMessageRecord(key, erased.Attributes);
     },
   };
 }
 
-function bodyStateOf(record: MessageRecord | undefined, acceptedAt: number): BodyState {
+function classifyBody(record: MessageRecord | undefined, acceptedAt: number): BodyState {
   if (record?.acceptedAt !== acceptedAt) return 'forgotten';
   return record.erasedAt === undefined ? 'kept' : 'erased';
 }
 
-function putInPlaceOf(earlier: MessageRecord, record: MessageRecord) {
+function buildReplacement(earlier: MessageRecord, record: MessageRecord) {
   return {
-    Item: messageItemOf(record),
+    Item: toMessageItem(record),
     ConditionExpression: 'acceptedAt = :earlier',
     ExpressionAttributeValues: { ':earlier': earlier.acceptedAt },
   };
@@ -99,7 +99,7 @@ function putInPlaceOf(earlier: MessageRecord, record: MessageRecord) {
 
 function countDuplicate(key: MessageKey) {
   return {
-    Key: messageItemKeyOf(key),
+    Key: toMessageItemKey(key),
     UpdateExpression: 'ADD duplicates :one',
     ConditionExpression: `attribute_exists(${primaryKey.partition})`,
     ExpressionAttributeValues: { ':one': 1 },
@@ -114,7 +114,7 @@ function countDuplicate(key: MessageKey) {
 export function matchCounted(tableName: string, { key, acceptedAt }: AcceptedMessage) {
   return {
     TableName: tableName,
-    Key: messageItemKeyOf(key),
+    Key: toMessageItemKey(key),
     UpdateExpression: 'ADD matched :one',
     ConditionExpression: 'acceptedAt = :acceptedAt AND attribute_not_exists(#until)',
     ExpressionAttributeNames: { '#until': 'until' },
@@ -127,7 +127,7 @@ function addPart(
   { part, lastSubscriptionId, matched, filtered, unchunked }: NextPart,
 ) {
   const expr = expression();
-  const appends = [appended(expr, 'parts', [partItemOf(part)])];
+  const appends = [appended(expr, 'parts', [toPartItem(part)])];
   if (unchunked.length > 0) appends.push(appended(expr, 'apart', unchunked));
   const asRead =
     parts === undefined
@@ -136,7 +136,7 @@ function addPart(
   const counted = `${expr.name('matched')} ${expr.value(matched)}, ${expr.name('filtered')} ${expr.value(filtered)}`;
   const update = `${expr.update({ until: lastSubscriptionId }, ...appends)} ADD ${counted}`;
   const condition = `${expr.equal('acceptedAt', acceptedAt)} AND ${asRead}`;
-  return updateReturningItem(messageItemKeyOf(key), update, condition, expr);
+  return updateReturningItem(toMessageItemKey(key), update, condition, expr);
 }
 
 function appended(expr: Expression, name: string, values: readonly unknown[]): string {
@@ -146,15 +146,15 @@ function appended(expr: Expression, name: string, values: readonly unknown[]): s
 
 function keep(kept: AcceptedMessage & { body: BodyLocation; expiresAt: number }) {
   return {
-    Key: messageItemKeyOf(kept.key),
+    Key: toMessageItemKey(kept.key),
     UpdateExpression: 'SET #body = if_not_exists(#body, :body), #expiresAt = :expiresAt, #ttl = :ttl',
     ConditionExpression: 'acceptedAt = :acceptedAt AND #expiresAt <= :expiresAt',
     ExpressionAttributeNames: { '#body': 'body', '#expiresAt': 'expiresAt', '#ttl': ttlAttribute },
     ExpressionAttributeValues: {
-      ':body': bodyItemOf(kept.body),
+      ':body': toBodyItem(kept.body),
       ':acceptedAt': kept.acceptedAt,
       ':expiresAt': kept.expiresAt,
-      ':ttl': ttlOf(kept.expiresAt),
+      ':ttl': toTtl(kept.expiresAt),
     },
     ReturnValues: 'ALL_NEW' as const,
   };
@@ -162,7 +162,7 @@ function keep(kept: AcceptedMessage & { body: BodyLocation; expiresAt: number })
 
 function erase(key: MessageKey, at: number) {
   return {
-    Key: messageItemKeyOf(key),
+    Key: toMessageItemKey(key),
     UpdateExpression: 'SET #body = :erased',
     ConditionExpression: `attribute_exists(${primaryKey.partition}) AND attribute_not_exists(#body.#erasedAt)`,
     ExpressionAttributeNames: { '#body': 'body', '#erasedAt': 'erasedAt' },
@@ -224,30 +224,30 @@ const recordSchema = z.object({
   expiresAt: z.number(),
 } satisfies Record<keyof Renamed<Omit<MessageRecord, 'key' | 'erasedAt'>, typeof ATTRIBUTES>, z.ZodType>);
 
-export function messageItemKeyOf(key: MessageKey): ItemKey {
-  return { pk: partitionOf(key, 0), sk: MESSAGE };
+export function toMessageItemKey(key: MessageKey): ItemKey {
+  return { pk: toPartition(key, 0), sk: MESSAGE };
 }
 
 /** @throws UnreadableRecordError */
-export function messageRecordOf(key: MessageKey, item: unknown): MessageRecord {
+export function toMessageRecord(key: MessageKey, item: unknown): MessageRecord {
   const { body, parts, ...record } = decodeRecord(recordSchema, item);
   return {
     key,
     ...renamed(record, FIELDS),
-    ...(parts === undefined ? {} : { parts: parts.map(partOf) }),
-    ...(body === undefined ? {} : fieldsOf(key, body)),
+    ...(parts === undefined ? {} : { parts: parts.map(toPart) }),
+    ...(body === undefined ? {} : toBodyFields(key, body)),
   };
 }
 
-function partOf([after, listedAt, firstBucket, buckets, chunks]: PartItem): LaterPart {
+function toPart([after, listedAt, firstBucket, buckets, chunks]: PartItem): LaterPart {
   return { after, listedAt, firstBucket, buckets, ...(chunks === undefined ? {} : { chunks }) };
 }
 
-function partItemOf({ after, listedAt, firstBucket = 0, buckets, chunks }: LaterPart): PartItem {
+function toPartItem({ after, listedAt, firstBucket = 0, buckets, chunks }: LaterPart): PartItem {
   return [after, listedAt, firstBucket, buckets, ...(chunks === undefined ? [] : [chunks])];
 }
 
-function fieldsOf(
+function toBodyFields(
   key: MessageKey,
   body: z.output<typeof bodySchema>,
 ): Pick<MessageRecord, 'body' | 'erasedAt'> {
@@ -257,7 +257,7 @@ function fieldsOf(
 }
 
 /** The stored form of a body, without undefined values and without what the record already contains. */
-function bodyItemOf(body: BodyLocation): Record<string, unknown> {
+function toBodyItem(body: BodyLocation): Record<string, unknown> {
   switch (body.kind) {
     case 'stored':
       return { payloadKey: body.payloadKey };
@@ -269,19 +269,19 @@ function bodyItemOf(body: BodyLocation): Record<string, unknown> {
 // Created once: zod compiles a schema at its first use, which costs more than all other work on a message.
 const writtenSchema = recordSchema.omit({ body: true, parts: true });
 
-export function messageItemOf({ key, body, parts, ...record }: MessageRecord): Record<string, unknown> {
+export function toMessageItem({ key, body, parts, ...record }: MessageRecord): Record<string, unknown> {
   return {
-    ...messageItemKeyOf(key),
+    ...toMessageItemKey(key),
     v: RECORD_VERSION,
     ...writtenSchema.parse(renamed(record, ATTRIBUTES)),
-    ...(parts === undefined ? {} : { parts: parts.map(partItemOf) }),
-    ...(body === undefined ? {} : { body: bodyItemOf(body) }),
+    ...(parts === undefined ? {} : { parts: parts.map(toPartItem) }),
+    ...(body === undefined ? {} : { body: toBodyItem(body) }),
     [deliveryIndexes.byHour.partition]: byHourPartition(
       key.queue,
       record.acceptedAt,
-      shardOf(key.messageId, shards.byHour),
+      hashToShard(key.messageId, shards.byHour),
     ),
     [deliveryIndexes.byHour.sort]: `${sortableTime(record.acceptedAt)}#${key.messageId}`,
-    [ttlAttribute]: ttlOf(record.expiresAt),
+    [ttlAttribute]: toTtl(record.expiresAt),
   };
 }

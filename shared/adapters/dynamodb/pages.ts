@@ -12,7 +12,7 @@ const markerSchema = z.tuple([z.string(), z.string().min(1).max(256)]);
 export const QUEUE_LISTING = '#queues';
 
 /** An opaque marker: a digest that is valid for this listing only, and the last item returned. */
-function markerOf(listing: string, last: string): string {
+function createMarker(listing: string, last: string): string {
   const digest = hash('sha256', JSON.stringify([listing, last]), 'base64url').slice(0, 16);
   return Buffer.from(JSON.stringify([digest, last])).toString('base64url');
 }
@@ -22,13 +22,13 @@ function markerOf(listing: string, last: string): string {
  * so a forged one reveals nothing that the listing would not show.
  * @throws InvalidMarkerError
  */
-export function lastOf(listing: string, { marker }: PageRequest): string | undefined {
+export function parseMarker(listing: string, { marker }: PageRequest): string | undefined {
   if (marker === undefined) return undefined;
   const parsed = markerSchema.safeParse(jsonOrUndefined(Buffer.from(marker, 'base64url').toString()));
   if (!parsed.success) throw new InvalidMarkerError();
   const [, last] = parsed.data;
   // Decoding base64url ignores unknown characters; only the exact text that we issued is accepted.
-  if (markerOf(listing, last) !== marker) throw new InvalidMarkerError();
+  if (createMarker(listing, last) !== marker) throw new InvalidMarkerError();
   return last;
 }
 
@@ -41,7 +41,7 @@ function jsonOrUndefined(text: string): unknown {
 }
 
 /** A page from one item more than its limit: the extra item shows that there is a next page. */
-export function pageOf<T>(
+export function buildPage<T>(
   listing: string,
   found: readonly T[],
   limit: number,
@@ -50,7 +50,7 @@ export function pageOf<T>(
   const items = found.slice(0, limit);
   const last = items.at(-1);
   return found.length > limit && last !== undefined
-    ? { items, marker: markerOf(listing, nameOf(last)) }
+    ? { items, marker: createMarker(listing, nameOf(last)) }
     : { items };
 }
 
@@ -61,7 +61,7 @@ const PLACE = /^\d{13}(?:#[A-Za-z0-9_-]{1,64}){0,2}$/;
  * The name of a listing with its selection. Markers are valid for this name only. The `#` distinguishes it from
  * listings named after a queue.
  */
-export function listingOf(kind: string, selection: object): string {
+export function nameListing(kind: string, selection: object): string {
   const sorted = Object.entries(selection)
     .filter(([, value]) => value !== undefined)
     .sort(([one], [other]) => (one < other ? -1 : 1));
@@ -73,8 +73,8 @@ export function listingOf(kind: string, selection: object): string {
  * The position after which a page starts; undefined for the first page.
  * @throws InvalidMarkerError
  */
-export function startPlaceOf(listing: string, request: PageRequest): string | undefined {
-  const place = lastOf(listing, request);
+export function parseStartPlace(listing: string, request: PageRequest): string | undefined {
+  const place = parseMarker(listing, request);
   if (place !== undefined && !PLACE.test(place)) throw new InvalidMarkerError();
   return place;
 }
@@ -86,7 +86,7 @@ export function timeOfPlace(place: string): number {
 
 /** A page that continues after `place`, or the last page if there is none. */
 export function pageUpTo<T>(listing: string, items: readonly T[], place: string | undefined): Page<T> {
-  return place === undefined ? { items } : { items, marker: markerOf(listing, place) };
+  return place === undefined ? { items } : { items, marker: createMarker(listing, place) };
 }
 
 /** An item and its position in a listing. Positions are unique and compared as text. */

@@ -126,9 +126,9 @@ export function readIndexPart<Item>(
   part: IndexPart,
   itemOf: (entry: unknown) => Item,
 ): ReadPart<Item> {
-  const range = rangeOf(part);
+  const range = narrowRange(part);
   if (range.first > range.last) return () => Promise.resolve({ found: [] });
-  const query = queryOf(part, range);
+  const query = buildQuery(part, range);
   const placeSchema = z.object({ [part.index.sort]: z.string() });
   const placeIn = (entry: unknown): string => decode(placeSchema, entry)[part.index.sort] ?? '';
   const isBefore = orderIn(part.direction);
@@ -153,14 +153,14 @@ export function readIndexPart<Item>(
 
 type Range = Pick<IndexPart, 'first' | 'last'>;
 
-function rangeOf({ first, last, after, direction }: IndexPart): Range {
+function narrowRange({ first, last, after, direction }: IndexPart): Range {
   if (after === undefined) return { first, last };
   return direction === 'ascending'
     ? { first: after > first ? after : first, last }
     : { first, last: after < last ? after : last };
 }
 
-function queryOf({ index, direction, partition, status }: IndexPart, range: Range) {
+function buildQuery({ index, direction, partition, status }: IndexPart, range: Range) {
   return {
     IndexName: index.name,
     KeyConditionExpression: `${index.partition} = :partition AND ${index.sort} BETWEEN :first AND :last`,

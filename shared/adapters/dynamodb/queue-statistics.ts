@@ -13,8 +13,8 @@ import type { MessageWindow } from '../../ports/messages.ts';
 import type { MinuteCounters, QueueStatistics } from '../../ports/statistics.ts';
 import { statisticsItemKey } from './delivery-keys.ts';
 import { pagesOf } from './queries.ts';
-import { tableOf } from './table.ts';
-import { decodeRecord, RECORD_VERSION, ttlOf } from './record.ts';
+import { openTable } from './table.ts';
+import { decodeRecord, RECORD_VERSION, toTtl } from './record.ts';
 import { expression } from './writes.ts';
 import { DynamoDBServiceException } from '@aws-sdk/client-dynamodb';
 import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
@@ -25,12 +25,12 @@ import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
  * Counters are added by a client without retries: a request that is refused may follow one whose answer was lost.
  */
 export function dynamoQueueStatistics(client: DynamoDBDocument, tableName: string): QueueStatistics {
-  const table = tableOf(client, tableName);
+  const table = openTable(client, tableName);
   return {
     add: async ({ queue, at, counters, expiresAt }) => {
       const expr = expression();
-      const added = attributesOf(counters).map(([name, count]) => `${expr.name(name)} ${expr.value(count)}`);
-      const set = expr.update({ v: RECORD_VERSION, [ttlAttribute]: ttlOf(expiresAt) });
+      const added = toAttributes(counters).map(([name, count]) => `${expr.name(name)} ${expr.value(count)}`);
+      const set = expr.update({ v: RECORD_VERSION, [ttlAttribute]: toTtl(expiresAt) });
       const update = {
         Key: statisticsItemKey(queue, at),
         UpdateExpression: `ADD ${added.join(', ')} ${set}`,
@@ -45,13 +45,13 @@ export function dynamoQueueStatistics(client: DynamoDBDocument, tableName: strin
       }
     },
     minutes: async function* (window) {
-      for (const { since, until } of daysOf(window)) {
+      for (const { since, until } of splitIntoDays(window)) {
         const [first, last] = [since, until - MINUTE_MS].map((at) => statisticsItemKey(window.queue, at));
         const pages = pagesOf(table, {
           KeyConditionExpression: `${primaryKey.partition} = :partition AND ${primaryKey.sort} BETWEEN :first AND :last`,
           ExpressionAttributeValues: { ':partition': first?.pk, ':first': first?.sk, ':last': last?.sk },
         });
-        for await (const items of pages) yield* items.map(minuteOf);
+        for await (const items of pages) yield* items.map(toMinuteCounters);
       }
     },
   };
@@ -65,7 +65,7 @@ function isRefusal(error: unknown): error is DynamoDBServiceException {
 }
 
 /** The window, divided at midnight UTC. */
-function daysOf({ since, until }: Omit<MessageWindow, 'queue'>): Omit<MessageWindow, 'queue'>[] {
+function splitIntoDays({ since, until }: Omit<MessageWindow, 'queue'>): Omit<MessageWindow, 'queue'>[] {
   const first = Math.floor(since / DAY_MS);
   return Array.from({ length: Math.ceil(until / DAY_MS) - first }, (_, index) => ({
     since: Math.max(since, (first + index) * DAY_MS),
@@ -89,7 +89,7 @@ const countAttributes: Record<StatisticsCount, string> = {
 /** Followed by the number of the bucket, as in `t24`. */
 const bucketPrefixes: Record<StatisticsTime, string> = { timeToDelivery: 't', response: 'r' };
 
-function attributesOf(counters: Counters): [attribute: string, count: number][] {
+function toAttributes(counters: Counters): [attribute: string, count: number][] {
   const counts = STATISTICS_COUNTS.map((name): [string, number] => [
     countAttributes[name],
     counters.counts[name],
@@ -119,7 +119,7 @@ const buckets = new Map<string, { time: StatisticsTime; bucket: number }>(
 const minuteSchema = z.object({ pk: z.string(), sk: z.string().regex(/^\d\d:\d\d$/) });
 
 /** @throws UnreadableRecordError */
-function minuteOf(item: Record<string, unknown>): Omit<MinuteCounters, 'queue'> {
+function toMinuteCounters(item: Record<string, unknown>): Omit<MinuteCounters, 'queue'> {
   const { pk, sk } = decodeRecord(minuteSchema, item);
   const counters = noCounters();
   for (const [attribute, value] of Object.entries(item)) {

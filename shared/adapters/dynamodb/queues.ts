@@ -11,27 +11,27 @@ import {
   REMOVAL_BUDGET_MS,
 } from '../../ports/subscriptions.ts';
 import {
+  buildUpdate,
   conditional,
-  editsOf,
   expression,
+  findEdits,
   ifConditionHolds,
   ifNoConflict,
   putIfAbsent,
   type RegistryTable,
   retryOptions,
   transactWrite,
-  updateOf,
 } from './writes.ts';
 import { queryItems, queryOfPrefix, readItem } from './queries.ts';
 import {
   isDeletedQueue,
-  queueAttributesOf,
   queueItemKey,
-  queueItemOf,
-  queueOf,
   queuePartition,
   subscriberItemKey,
   subscriptionPrefix,
+  toQueue,
+  toQueueAttributes,
+  toQueueItem,
 } from './subscription-item.ts';
 
 /** The queue exists, or never existed. */
@@ -48,7 +48,7 @@ export async function putQueue(table: RegistryTable, queue: Queue): ReturnType<R
   const firstCreated = `${createdAt} = if_not_exists(${createdAt}, ${expr.value(queue.createdAt)})`;
   const update = {
     Key: queueItemKey(queue.name),
-    UpdateExpression: expr.update({ retryPolicy: undefined, ...queueAttributesOf(queue) }, firstCreated),
+    UpdateExpression: expr.update({ retryPolicy: undefined, ...toQueueAttributes(queue) }, firstCreated),
     ConditionExpression: NOT_DELETED,
     ReturnValues: 'ALL_OLD' as const,
     ...expr.attributes(),
@@ -56,13 +56,13 @@ export async function putQueue(table: RegistryTable, queue: Queue): ReturnType<R
   const { Attributes } = await writeAfterRemoval(table, queue.name, () =>
     ifConditionHolds(table.update(update)),
   );
-  return Attributes === undefined ? { kind: 'created' } : { kind: 'replaced', before: queueOf(Attributes) };
+  return Attributes === undefined ? { kind: 'created' } : { kind: 'replaced', before: toQueue(Attributes) };
 }
 
 /** @throws QueueBeingDeletedError */
 export async function ensureQueue(table: RegistryTable, queue: Queue): Promise<void> {
   await writeAfterRemoval(table, queue.name, async () => {
-    const result = await conditional(table.put(putIfAbsent(queueItemOf(queue))));
+    const result = await conditional(table.put(putIfAbsent(toQueueItem(queue))));
     return result.kind === 'refused' && isDeletedQueue(result.item) ? undefined : 'there';
   });
 }
@@ -116,7 +116,7 @@ export async function removeDeletedQueue(
     else
       await transactWrite(table, [
         { ConditionCheck: { TableName: table.name, ...isDeleted } },
-        ...deletionsOf(table, name, items),
+        ...buildDeletions(table, name, items),
       ]);
   } while (hasTime());
   return false;
@@ -130,7 +130,7 @@ export function queryOfSubscriptions(queue: string) {
 /** The fields that a deletion needs, so that items that are otherwise unreadable are removed too. */
 const removable = z.object({ pk: z.string(), sk: z.string(), subscriber: z.string() });
 
-function deletionsOf({ name: TableName }: RegistryTable, queue: string, items: readonly unknown[]) {
+function buildDeletions({ name: TableName }: RegistryTable, queue: string, items: readonly unknown[]) {
   const subscriptions = items.map((item) => removable.parse(item));
   // An expired subscription and its successor share a subscriber, and a transaction may contain an item only
   // once.
@@ -161,13 +161,13 @@ export function changeQueue(
   const attempt = async (): Promise<RegistryChange<Queue> | 'again'> => {
     const item = await readItem(table, Key);
     if (item === undefined || isDeletedQueue(item)) return { kind: 'missing' };
-    const before = queueOf(item);
+    const before = toQueue(item);
     const after = change(before);
-    const edits = editsOf(item, queueAttributesOf(before), queueAttributesOf(after));
+    const edits = findEdits(item, toQueueAttributes(before), toQueueAttributes(after));
     if (edits.length === 0) return { kind: 'left', current: before };
     // All metadata as read, and the same incarnation of the queue: a patch applies to the metadata as a whole.
     const guards = { createdAt: item['createdAt'], metadata: item['metadata'], deletedAt: undefined };
-    const write = table.update({ Key, ...updateOf(edits, guards) });
+    const write = table.update({ Key, ...buildUpdate(edits, guards) });
     return (await ifNoConflict(write)) === undefined ? 'again' : { kind: 'changed', before, after };
   };
   return withRetriedWrites(attempt, contended(`queue ${name}`), retryOptions(table));

@@ -21,9 +21,9 @@ import type { Clock } from '../../ports/clock.ts';
 import type { RateLimits } from '../../ports/pace.ts';
 import { slotsItemKey } from './delivery-keys.ts';
 import { combineCalls } from '../combine-calls.ts';
-import { type Table, tableOf } from './table.ts';
+import { openTable, type Table } from './table.ts';
 import { conditional, expression, ifConditionHolds, updateReturningItem } from './writes.ts';
-import { decode, RECORD_VERSION, ttlOf } from './record.ts';
+import { decode, RECORD_VERSION, toTtl } from './record.ts';
 import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 
 /**
@@ -71,7 +71,7 @@ export function dynamoRateLimits(
   tableName: string,
   clock: Pick<Clock, 'now'>,
 ): RateLimits {
-  const table = tableOf(client, tableName);
+  const table = openTable(client, tableName);
   const ends = new Map<string, number>();
   const reserve = combineCalls<SlotRequest & { line: string }, Slot>(
     GATHER_MS,
@@ -207,7 +207,7 @@ function returnSlotUpdate(limited: SubscriptionKey, { at, epoch }: Slot, now: nu
 
 /** Longer than any line, so that TTL never removes an active one. */
 function lifetimeFrom(now: number): Record<string, number> {
-  return { [ttlAttribute]: ttlOf(now + MAX_LINE_MS + DAY_MS) };
+  return { [ttlAttribute]: toTtl(now + MAX_LINE_MS + DAY_MS) };
 }
 
 const lineSchema = z

@@ -14,7 +14,7 @@ export class UnreadableRecordError extends Error {
 
   constructor(item: unknown, cause: z.ZodError) {
     const fields = cause.issues.map(({ path }) => path.join('.')).join(', ');
-    super(`The record ${nameOf(item)} cannot be read: ${fields}.`, { cause });
+    super(`The record ${describeItem(item)} cannot be read: ${fields}.`, { cause });
   }
 }
 
@@ -36,7 +36,7 @@ export function keySchema<Key>(keyOf: (item: ItemKey) => Key | undefined, decisi
   });
 }
 
-function nameOf(item: unknown): string {
+function describeItem(item: unknown): string {
   const parsed = itemKeySchema.safeParse(item);
   return parsed.success ? `${parsed.data.pk} ${parsed.data.sk}` : 'without keys';
 }
@@ -61,7 +61,7 @@ export function decodeRecord<Schema extends z.ZodType>(schema: Schema, item: unk
 }
 
 /** DynamoDB TTL in seconds, rounded up so that it is never before `expiresAt`. */
-export function ttlOf(expiresAt: number): number {
+export function toTtl(expiresAt: number): number {
   return Math.ceil(expiresAt / 1000);
 }
 

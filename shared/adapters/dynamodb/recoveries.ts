@@ -4,11 +4,11 @@ import type { DeliveryKey } from '../../domain/delivery/delivery.ts';
 import { type Recovery, recoverySchema, recoverySelectionSchema } from '../../domain/recovery/recovery.ts';
 import type { Recoveries, RecoveryPage } from '../../ports/deliveries.ts';
 import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
-import { tableOf } from './table.ts';
+import { openTable } from './table.ts';
 import { conditional, putIfAbsent } from './writes.ts';
-import { lastOf, pageOf } from './pages.ts';
+import { buildPage, parseMarker } from './pages.ts';
 import { queryItems, queryOfPrefix, readItem } from './queries.ts';
-import { decode, decodeRecord, type ItemKey, RECORD_VERSION, ttlOf } from './record.ts';
+import { decode, decodeRecord, type ItemKey, RECORD_VERSION, toTtl } from './record.ts';
 import { randomBytes } from 'node:crypto';
 
 /**
@@ -19,63 +19,63 @@ const TOKEN = 'w';
 
 /** The recoveries of a queue, in the deliveries table. */
 export function dynamoRecoveries(client: DynamoDBDocument, tableName: string): Recoveries {
-  const table = tableOf(client, tableName);
+  const table = openTable(client, tableName);
   return {
     create: async (recovery) => {
-      const { put, token } = putOf(recovery);
-      const refusal = await refusalOf(table.put(putIfAbsent(put.Item)), token);
+      const { put, token } = buildPut(recovery);
+      const refusal = await findRefusal(table.put(putIfAbsent(put.Item)), token);
       if (refusal !== undefined) throw refusal.error;
     },
     find: async (queue, id) => {
-      const item = await readItem(table, recoveryKeyOf(queue, id));
-      return item && recoveryOf(item);
+      const item = await readItem(table, toRecoveryItemKey(queue, id));
+      return item && toRecovery(item);
     },
     list: async (queue, page) => {
       const listing = `${queue}#recoveries`;
-      const last = lastOf(listing, page);
-      const ExclusiveStartKey = last === undefined ? undefined : recoveryKeyOf(queue, last);
-      const query = { ...queryOfPrefix(jobsPartitionOf(queue), RECOVERY), ScanIndexForward: false };
+      const last = parseMarker(listing, page);
+      const ExclusiveStartKey = last === undefined ? undefined : toRecoveryItemKey(queue, last);
+      const query = { ...queryOfPrefix(toJobsPartition(queue), RECOVERY), ScanIndexForward: false };
       const items = await queryItems(table, { ...query, ExclusiveStartKey }, page.limit + 1);
-      return pageOf(listing, items.map(recoveryOf), page.limit, ({ id }) => id);
+      return buildPage(listing, items.map(toRecovery), page.limit, ({ id }) => id);
     },
     save: async (recovery) => {
-      const { put, token } = putOf(recovery);
+      const { put, token } = buildPut(recovery);
       const unchanged = {
         ...put,
         ConditionExpression: '#version = :before',
         ExpressionAttributeNames: { '#version': 'version' },
         ExpressionAttributeValues: { ':before': recovery.version - 1 },
       };
-      const refusal = await refusalOf(table.put(unchanged), token);
+      const refusal = await findRefusal(table.put(unchanged), token);
       if (refusal === undefined) return { kind: 'saved' };
-      return { kind: 'refused', current: refusal.item && recoveryOf(refusal.item) };
+      return { kind: 'refused', current: refusal.item && toRecovery(refusal.item) };
     },
     keepPage: async (recovery) => {
-      await conditional(table.put(putIfAbsent(pageItemOf(recovery))));
+      await conditional(table.put(putIfAbsent(toPageItem(recovery))));
     },
     keptPages: async (queue, id, page) => {
       const listing = `${queue}#recovery#${id}`;
-      const last = lastOf(listing, page);
-      const ExclusiveStartKey = last === undefined ? undefined : pageKeyOf(queue, id, Number(last));
-      const query = { ...queryOfPrefix(jobsPartitionOf(queue), pagePrefixOf(id)), ConsistentRead: true };
+      const last = parseMarker(listing, page);
+      const ExclusiveStartKey = last === undefined ? undefined : toPageItemKey(queue, id, Number(last));
+      const query = { ...queryOfPrefix(toJobsPartition(queue), toPagePrefix(id)), ConsistentRead: true };
       const items = await queryItems(table, { ...query, ExclusiveStartKey }, page.limit + 1);
-      const pages = items.map((item) => recoveryPageOf(queue, item));
-      return pageOf(listing, pages, page.limit, ({ number }) => String(number));
+      const pages = items.map((item) => toRecoveryPage(queue, item));
+      return buildPage(listing, pages, page.limit, ({ number }) => String(number));
     },
   };
 }
 
-function putOf(recovery: Recovery) {
+function buildPut(recovery: Recovery) {
   const token = randomBytes(9).toString('base64url');
   const put = {
-    Item: { ...recoveryItemOf(recovery), [TOKEN]: token },
+    Item: { ...toRecoveryItem(recovery), [TOKEN]: token },
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
   };
   return { put, token };
 }
 
 /** Undefined: it was written, now or by the request that this one repeats. */
-async function refusalOf(write: Promise<unknown>, token: string) {
+async function findRefusal(write: Promise<unknown>, token: string) {
   const result = await conditional(write);
   return result.kind === 'written' || result.item?.[TOKEN] === token ? undefined : result;
 }
@@ -84,21 +84,21 @@ async function refusalOf(write: Promise<unknown>, token: string) {
 const JOB = 'JOB#';
 const RECOVERY = 'RECOVERY#';
 
-function jobsPartitionOf(queue: string): string {
+function toJobsPartition(queue: string): string {
   return `${JOB}${queue}`;
 }
 
-function recoveryKeyOf(queue: string, id: string): ItemKey {
-  return { pk: jobsPartitionOf(queue), sk: `${RECOVERY}${id}` };
+function toRecoveryItemKey(queue: string, id: string): ItemKey {
+  return { pk: toJobsPartition(queue), sk: `${RECOVERY}${id}` };
 }
 
 /** Not the prefix of a recovery, so that listings of recoveries do not contain the pages. */
-function pagePrefixOf(id: string): string {
+function toPagePrefix(id: string): string {
   return `PAGE#${id}#`;
 }
 
-function pageKeyOf(queue: string, id: string, number: number): ItemKey {
-  return { pk: jobsPartitionOf(queue), sk: pagePrefixOf(id) + String(number).padStart(8, '0') };
+function toPageItemKey(queue: string, id: string, number: number): ItemKey {
+  return { pk: toJobsPartition(queue), sk: toPagePrefix(id) + String(number).padStart(8, '0') };
 }
 
 /** Without the queue, which is that of the recovery. Absent if there is none. */
@@ -110,40 +110,40 @@ const recoveryItemSchema = recoverySchema
   .extend({ batch: deliveryKeys, deferred: deliveryKeys });
 
 /** @throws UnreadableRecordError */
-function recoveryOf(item: unknown): Recovery {
+function toRecovery(item: unknown): Recovery {
   const { batch, deferred, ...rest } = decodeRecord(recoveryItemSchema, item);
   const selection = decode(recoverySelectionSchema, item);
   const ofQueue = (key: Omit<DeliveryKey, 'queue'>): DeliveryKey => ({ queue: selection.queue, ...key });
   return { selection, batch: batch.map(ofQueue), deferred: deferred.map(ofQueue), ...rest };
 }
 
-function recoveryItemOf({ selection, batch, deferred, ...rest }: Recovery): Record<string, unknown> {
+function toRecoveryItem({ selection, batch, deferred, ...rest }: Recovery): Record<string, unknown> {
   return {
-    ...recoveryKeyOf(selection.queue, rest.id),
+    ...toRecoveryItemKey(selection.queue, rest.id),
     v: RECORD_VERSION,
     ...selection,
     ...rest,
     ...(batch.length > 0 && { batch: batch.map(withoutQueue) }),
     ...(deferred.length > 0 && { deferred: deferred.map(withoutQueue) }),
-    [ttlAttribute]: ttlOf(rest.expiresAt),
+    [ttlAttribute]: toTtl(rest.expiresAt),
   };
 }
 
 const pageSchema = z.object({ number: z.number(), keys: deliveryKeys });
 
 /** @throws UnreadableRecordError */
-function recoveryPageOf(queue: string, item: unknown): RecoveryPage {
+function toRecoveryPage(queue: string, item: unknown): RecoveryPage {
   const { number, keys } = decodeRecord(pageSchema, item);
   return { number, keys: keys.map((key) => ({ queue, ...key })) };
 }
 
-function pageItemOf({ selection, id, pages, batch, expiresAt }: Recovery & { pages: number }) {
+function toPageItem({ selection, id, pages, batch, expiresAt }: Recovery & { pages: number }) {
   return {
-    ...pageKeyOf(selection.queue, id, pages),
+    ...toPageItemKey(selection.queue, id, pages),
     v: RECORD_VERSION,
     number: pages,
     keys: batch.map(withoutQueue),
-    [ttlAttribute]: ttlOf(expiresAt),
+    [ttlAttribute]: toTtl(expiresAt),
   };
 }
 

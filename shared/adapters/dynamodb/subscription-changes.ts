@@ -3,7 +3,8 @@ import type { TransactWriteCommandInput } from '@aws-sdk/lib-dynamodb';
 import type { Subscription, SubscriptionKey } from '../../domain/subscription/subscription.ts';
 import type { SubscriptionAt, Registry } from '../../ports/subscriptions.ts';
 import {
-  editsOf,
+  buildUpdate,
+  findEdits,
   ifConditionHolds,
   ifNoConflict,
   type ItemEdit,
@@ -11,19 +12,18 @@ import {
   type RegistryTable,
   retryOptions,
   transactWrite,
-  updateOf,
 } from './writes.ts';
 import { readItem } from './queries.ts';
 import { releaseSubscriber } from './subscription-writes.ts';
 import {
-  holderOf,
   isDeletedQueue,
   queueItemKey,
   subscriberItemKey,
-  subscriberItemOf,
   subscriptionItemKey,
-  subscriptionItemOf,
-  subscriptionOf,
+  toHolder,
+  toSubscriberItem,
+  toSubscription,
+  toSubscriptionItem,
 } from './subscription-item.ts';
 
 type Write = NonNullable<TransactWriteCommandInput['TransactItems']>[number];
@@ -42,7 +42,7 @@ export function changeSubscription(
     if (found === undefined || isMarked(found)) return { kind: 'missing' };
     const before = found.subscription;
     const after = change(before) ?? before;
-    const edits = editsOf(found.item, subscriptionItemOf(before), subscriptionItemOf(after));
+    const edits = findEdits(found.item, toSubscriptionItem(before), toSubscriptionItem(after));
     if (edits.length === 0) return { kind: 'left', current: before };
     return writeChange(table, target, { found, after, edits });
   };
@@ -86,9 +86,9 @@ async function mark(
 ): Promise<Subscription | 'again'> {
   const before = found.subscription;
   const after = { ...before, deletedAt: now };
-  const edits = editsOf(found.item, subscriptionItemOf(before), subscriptionItemOf(after));
+  const edits = findEdits(found.item, toSubscriptionItem(before), toSubscriptionItem(after));
   const update = updateOfSubscription(table, found, edits, ['subscriber']);
-  const result = await transactWrite(table, [update, releaseOf(table, before)]);
+  const result = await transactWrite(table, [update, buildRelease(table, before)]);
   if (result.kind === 'written') return after;
   if (result.writes[0]?.failed === true) return 'again';
   // It had expired, and another subscription now holds its subscriber.
@@ -111,7 +111,7 @@ export async function findStored(
   ]);
   return item === undefined || isDeletedQueue(queueItem)
     ? undefined
-    : { item, subscription: subscriptionOf(item) };
+    : { item, subscription: toSubscription(item) };
 }
 
 async function writeChange(
@@ -145,7 +145,7 @@ const FIELDS_OF_SUBSCRIBER = ['disabled', 'failing', 'pressure', 'options', 'aut
 
 function afterRefusal([update, claim]: readonly RefusedWrite[]): ChangeResult | 'again' {
   return update?.failed !== true && claim?.failed === true
-    ? { kind: 'conflict', subscriptionId: holderOf(claim.item) }
+    ? { kind: 'conflict', subscriptionId: toHolder(claim.item) }
     : 'again';
 }
 
@@ -164,17 +164,17 @@ function claimsFor(
   const claim = {
     Put: {
       TableName: table.name,
-      Item: subscriberItemOf(after),
+      Item: toSubscriberItem(after),
       ConditionExpression:
         'attribute_not_exists(subscriptionId) OR subscriptionId = :id OR expiresAt <= :now',
       ExpressionAttributeValues: { ':id': after.id, ':now': now },
       ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
     },
   };
-  return moves ? [claim, releaseOf(table, before)] : [claim];
+  return moves ? [claim, buildRelease(table, before)] : [claim];
 }
 
-function releaseOf({ name: TableName }: RegistryTable, subscription: Subscription) {
+function buildRelease({ name: TableName }: RegistryTable, subscription: Subscription) {
   return {
     Delete: {
       TableName,
@@ -196,7 +196,7 @@ function updateOfSubscription(
       TableName,
       Key: subscriptionItemKey(subscription.queue, subscription.id),
       // The condition fails if the subscription is gone or marked deleted, so that an edit cannot restore it.
-      ...updateOf(edits, { id: item['id'], deletedAt: undefined, ...pick(item, guards) }),
+      ...buildUpdate(edits, { id: item['id'], deletedAt: undefined, ...pick(item, guards) }),
     },
   };
 }

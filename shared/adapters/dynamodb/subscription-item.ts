@@ -18,15 +18,15 @@ import {
   subscriptionSchema,
 } from '../../domain/subscription/subscription.ts';
 import {
+  asPull,
   type Destination,
   destinationIdentity,
   parseDestination,
-  pullOf,
   pullSchema,
-  subscriberOf,
+  toSubscriber,
   webhookSchema,
 } from '../../domain/subscription/destination.ts';
-import { decodeRecord, type ItemKey, RECORD_VERSION, renamed, ttlOf } from './record.ts';
+import { decodeRecord, type ItemKey, RECORD_VERSION, renamed, toTtl } from './record.ts';
 import { PRESSURE_REASONS } from '../../domain/subscription/vocabulary.ts';
 import { partialPolicySchema } from '../../domain/retry/policy.ts';
 import { DAY_MS } from '../../domain/duration.ts';
@@ -86,12 +86,12 @@ export const queueItemSchema = queueSchema.extend({
 });
 
 /** @throws UnreadableRecordError */
-export function queueOf(item: unknown): Queue {
+export function toQueue(item: unknown): Queue {
   return decodeRecord(queueItemSchema, item);
 }
 
 /** The attributes besides the keys that a replacement overwrites: all except `createdAt`. */
-export function queueAttributesOf(queue: Queue): Record<string, unknown> {
+export function toQueueAttributes(queue: Queue): Record<string, unknown> {
   const { createdAt: _, metadata, retryPolicy, ...others } = queue;
   return {
     v: RECORD_VERSION,
@@ -104,8 +104,8 @@ export function queueAttributesOf(queue: Queue): Record<string, unknown> {
 }
 
 /** The complete item of a new queue. */
-export function queueItemOf(queue: Queue): Record<string, unknown> {
-  return { ...queueItemKey(queue.name), ...queueAttributesOf(queue), createdAt: queue.createdAt };
+export function toQueueItem(queue: Queue): Record<string, unknown> {
+  return { ...queueItemKey(queue.name), ...toQueueAttributes(queue), createdAt: queue.createdAt };
 }
 
 /** `asked`: the reason is `disable_requested`. */
@@ -116,7 +116,7 @@ const storedDisabledSchema = disabledSchema
   );
 
 /** Version 0.1.0 refuses records with the reason `disable_requested`, so it reads `gone`. */
-export function disabledItemOf({ reason, at }: Disabled): Disabled & { asked?: true } {
+export function toDisabledItem({ reason, at }: Disabled): Disabled & { asked?: true } {
   return reason === 'disable_requested' ? { reason: 'gone', at, asked: true } : { reason, at };
 }
 
@@ -164,7 +164,7 @@ export const subscriptionItemSchema = sameSchema.extend({
 });
 
 /** @throws UnreadableRecordError */
-export function subscriptionOf(item: unknown): Subscription {
+export function toSubscription(item: unknown): Subscription {
   const { subscriber, auth, pullTokens, lifetime, unsent, unsentEvent, pressure, ...subscription } =
     decodeRecord(subscriptionItemSchema, item);
   // Of two events, the older version's comes first.
@@ -195,7 +195,7 @@ function destinationFields(
   destination: Destination,
   of: Pick<Subscription, 'queue' | 'id'>,
 ): Record<string, unknown> {
-  const subscriber = subscriberOf(destination);
+  const subscriber = toSubscriber(destination);
   switch (destination.kind) {
     case 'webhook':
       return { subscriber, ...(destination.auth && { auth: destination.auth }) };
@@ -204,12 +204,12 @@ function destinationFields(
         subscriber,
         ...(destination.tokens && { pullTokens: destination.tokens }),
         [subscriptionIndexes.queues.partition]: PULLS,
-        [subscriptionIndexes.queues.sort]: pullSortOf({ queue: of.queue, subscriptionId: of.id }),
+        [subscriptionIndexes.queues.sort]: toPullSort({ queue: of.queue, subscriptionId: of.id }),
       };
   }
 }
 
-export function subscriptionItemOf(of: Subscription): Record<string, unknown> {
+export function toSubscriptionItem(of: Subscription): Record<string, unknown> {
   const { destination, ttl, options, previousSelection, disabled, unsent, ...subscription } = of;
   return {
     ...subscriptionItemKey(subscription.queue, subscription.id),
@@ -217,11 +217,11 @@ export function subscriptionItemOf(of: Subscription): Record<string, unknown> {
     ...renamed(subscription, ATTRIBUTES),
     options: JSON.stringify(options),
     ...(previousSelection === undefined ? {} : { formerly: JSON.stringify(previousSelection) }),
-    ...(disabled === undefined ? {} : { disabled: disabledItemOf(disabled) }),
-    ...unsentItemOf(unsent),
+    ...(disabled === undefined ? {} : { disabled: toDisabledItem(disabled) }),
+    ...toUnsentItem(unsent),
     ...(ttl === undefined ? {} : { lifetime: ttl }),
     ...destinationFields(destination, subscription),
-    ...timeToLiveOf(of),
+    ...buildTimeToLive(of),
   };
 }
 
@@ -231,7 +231,7 @@ export function subscriptionItemOf(of: Subscription): Record<string, unknown> {
  */
 export const UNSENT_ATTRIBUTES = ['unsent', 'unsentEvent'] as const;
 
-export function unsentAttributeOf({ event }: PendingEvent): (typeof UNSENT_ATTRIBUTES)[number] {
+export function chooseUnsentAttribute({ event }: PendingEvent): (typeof UNSENT_ATTRIBUTES)[number] {
   switch (event.type) {
     case 'subscription.slowed':
     case 'subscription.resumed':
@@ -245,22 +245,22 @@ export function unsentAttributeOf({ event }: PendingEvent): (typeof UNSENT_ATTRI
 }
 
 /** `unsent` under the name of its attribute. */
-export function unsentItemOf(unsent: PendingEvent | undefined): Record<string, PendingEvent> {
-  return unsent === undefined ? {} : { [unsentAttributeOf(unsent)]: unsent };
+export function toUnsentItem(unsent: PendingEvent | undefined): Record<string, PendingEvent> {
+  return unsent === undefined ? {} : { [chooseUnsentAttribute(unsent)]: unsent };
 }
 
 /** Neither queue names nor ids of subscriptions contain `#`. */
-export function pullSortOf({ queue, subscriptionId }: SubscriptionKey): string {
+export function toPullSort({ queue, subscriptionId }: SubscriptionKey): string {
   return `${queue}#${subscriptionId}`;
 }
 
-export function subscriberItemOf(subscription: Subscription): Record<string, unknown> {
+export function toSubscriberItem(subscription: Subscription): Record<string, unknown> {
   return {
     ...subscriberItemKey(subscription),
     v: RECORD_VERSION,
     subscriptionId: subscription.id,
     ...(subscription.expiresAt === undefined ? {} : { expiresAt: subscription.expiresAt }),
-    ...timeToLiveOf(subscription),
+    ...buildTimeToLive(subscription),
   };
 }
 
@@ -270,7 +270,7 @@ const holderSchema = z.object({ subscriptionId: z.string() });
  * The subscription that holds a claim.
  * @throws UnreadableRecordError
  */
-export function holderOf(item: unknown): string {
+export function toHolder(item: unknown): string {
   return decodeRecord(holderSchema, item).subscriptionId;
 }
 
@@ -280,8 +280,8 @@ export function holderOf(item: unknown): string {
  */
 const MARKED_FOR_MS = 7 * DAY_MS;
 
-function timeToLiveOf({ destination, expiresAt, deletedAt }: Subscription): Record<string, number> {
-  const keptMs = pullOf(destination) === undefined ? 0 : MARKED_FOR_MS;
+function buildTimeToLive({ destination, expiresAt, deletedAt }: Subscription): Record<string, number> {
+  const keptMs = asPull(destination) === undefined ? 0 : MARKED_FOR_MS;
   const until = deletedAt === undefined ? expiresAt && expiresAt + keptMs : deletedAt + MARKED_FOR_MS;
-  return until === undefined ? {} : { [ttlAttribute]: ttlOf(until) };
+  return until === undefined ? {} : { [ttlAttribute]: toTtl(until) };
 }

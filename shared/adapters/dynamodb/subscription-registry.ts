@@ -15,25 +15,25 @@ import {
   removeDeletedQueue,
 } from './queues.ts';
 import { itemsByKey, type Query, queryItems, readItem, responsesOf } from './queries.ts';
-import { type Table, tableOf } from './table.ts';
+import { openTable, type Table } from './table.ts';
 import { changeSubscription, findStored, markDeleted, removeMarked } from './subscription-changes.ts';
 import { addSubscriptions, takeRoom } from './subscription-writes.ts';
 import type { RegistryTable } from './writes.ts';
 import type { Pacing } from '../lambda/invocation-deadline.ts';
-import { lastOf, pageOf, pageUpTo, QUEUE_LISTING } from './pages.ts';
+import { buildPage, pageUpTo, parseMarker, QUEUE_LISTING } from './pages.ts';
 import { decode, type ItemKey } from './record.ts';
 import {
-  holderOf,
   isDeletedQueue,
   PULLS,
-  pullSortOf,
   queueItemKey,
-  queueOf,
   QUEUES,
   subscriberItemKey,
   subscriptionItemKey,
-  subscriptionOf,
   subscriptionPrefix,
+  toHolder,
+  toPullSort,
+  toQueue,
+  toSubscription,
 } from './subscription-item.ts';
 
 /**
@@ -41,7 +41,7 @@ import {
  * results.
  */
 export function dynamoRegistry(client: DynamoDBDocument, tableName: string, clock: Clock & Pacing): Registry {
-  const table: RegistryTable = { ...tableOf(client, tableName), clock };
+  const table: RegistryTable = { ...openTable(client, tableName), clock };
 
   return {
     putQueue: (queue) => putQueue(table, queue),
@@ -49,10 +49,10 @@ export function dynamoRegistry(client: DynamoDBDocument, tableName: string, cloc
     ensureQueue: (queue) => ensureQueue(table, queue),
     findQueue: async (name) => {
       const item = await readItem(table, queueItemKey(name));
-      return item === undefined || isDeletedQueue(item) ? undefined : queueOf(item);
+      return item === undefined || isDeletedQueue(item) ? undefined : toQueue(item);
     },
     listQueues: async (page, part) => {
-      const last = lastOf(QUEUE_LISTING, page);
+      const last = parseMarker(QUEUE_LISTING, page);
       const { partition, sort } = subscriptionIndexes.queues;
       const items = await queryItems(
         table,
@@ -63,7 +63,7 @@ export function dynamoRegistry(client: DynamoDBDocument, tableName: string, cloc
         },
         page.limit + 1,
       );
-      return pageOf(QUEUE_LISTING, items.map(queueOf), page.limit, (queue) => queue.name);
+      return buildPage(QUEUE_LISTING, items.map(toQueue), page.limit, (queue) => queue.name);
     },
     countQueues: async (part) => {
       let count = 0;
@@ -86,7 +86,7 @@ export function dynamoRegistry(client: DynamoDBDocument, tableName: string, cloc
       (await findStored(table, { queue, subscriptionId }))?.subscription,
     findByDestinations: (queue, destinations) => findByDestinations(table, queue, destinations),
     listSubscriptions: async (queue, page, match) => {
-      const last = lastOf(queue, page);
+      const last = parseMarker(queue, page);
       const query = {
         ...queryOfSubscriptions(queue),
         ExclusiveStartKey: last === undefined ? undefined : subscriptionItemKey(queue, last),
@@ -94,7 +94,7 @@ export function dynamoRegistry(client: DynamoDBDocument, tableName: string, cloc
       if (match !== undefined)
         return findMatching(table, matching(query, match), { queue, limit: page.limit });
       const items = await queryItems(table, query, page.limit + 1);
-      return pageOf(queue, items.map(subscriptionOf), page.limit, ({ id }) => id);
+      return buildPage(queue, items.map(toSubscription), page.limit, ({ id }) => id);
     },
     changeSubscription: (target, change) => changeSubscription(table, target, change),
     markDeleted: (target) => markDeleted(table, target),
@@ -108,21 +108,21 @@ async function findByDestinations(
   queue: string,
   destinations: readonly Destination[],
 ): Promise<(Subscription | undefined)[]> {
-  const itemsOf = async (keys: readonly ItemKey[]): Promise<Map<string, unknown>> => {
+  const readItems = async (keys: readonly ItemKey[]): Promise<Map<string, unknown>> => {
     const items = await itemsByKey(table, keys, { ...table.clock, random: Math.random });
     return new Map(items.map((item) => [keySchema.parse(item).sk, item]));
   };
   const claimKeys = destinations.map((destination) => subscriberItemKey({ queue, destination }));
-  const claims = await itemsOf(claimKeys);
+  const claims = await readItems(claimKeys);
   if (claims.size === 0) return destinations.map(() => undefined);
   const holderKeys = new Map(
-    [...claims].map(([sk, claim]) => [sk, subscriptionItemKey(queue, holderOf(claim))]),
+    [...claims].map(([sk, claim]) => [sk, subscriptionItemKey(queue, toHolder(claim))]),
   );
-  const found = await itemsOf([queueItemKey(queue), ...holderKeys.values()]);
+  const found = await readItems([queueItemKey(queue), ...holderKeys.values()]);
   if (isDeletedQueue(found.get(queueItemKey(queue).sk))) return destinations.map(() => undefined);
   return claimKeys.map(({ sk }) => {
     const holder = found.get(holderKeys.get(sk)?.sk ?? '');
-    return holder === undefined ? undefined : subscriptionOf(holder);
+    return holder === undefined ? undefined : toSubscription(holder);
   });
 }
 
@@ -149,14 +149,14 @@ async function findMatching(
   const found: Subscription[] = [];
   let requests = 0;
   for await (const { Items = [], LastEvaluatedKey } of responsesOf(table, query)) {
-    found.push(...Items.map(subscriptionOf));
+    found.push(...Items.map(toSubscription));
     requests += 1;
     if (found.length > limit) break;
     if (requests < MAX_REQUESTS_PER_PAGE || LastEvaluatedKey === undefined) continue;
     const last = keySchema.parse(LastEvaluatedKey).sk.slice(subscriptionPrefix.length);
     return pageUpTo(queue, found, last);
   }
-  return pageOf(queue, found, limit, ({ id }) => id);
+  return buildPage(queue, found, limit, ({ id }) => id);
 }
 
 /**
@@ -183,7 +183,7 @@ const PULLS_ON_A_PAGE = 1000;
 
 /** The pull subscriptions in the index of the queues. AWS errors pass through. */
 export function dynamoPullSubscriptions(client: DynamoDBDocument, tableName: string): PullSubscriptions {
-  const table = tableOf(client, tableName);
+  const table = openTable(client, tableName);
   const { name, partition, sort } = subscriptionIndexes.queues;
   const listedSchema = z
     .object({ queue: z.string(), id: z.string(), expiresAt: z.number().exactOptional() })
@@ -196,7 +196,7 @@ export function dynamoPullSubscriptions(client: DynamoDBDocument, tableName: str
         ProjectionExpression: '#queue, id, expiresAt',
         ExpressionAttributeNames: { '#queue': 'queue' },
         // The lowest sort key sorts after a blank.
-        ExpressionAttributeValues: { ':pulls': PULLS, ':last': last === undefined ? ' ' : pullSortOf(last) },
+        ExpressionAttributeValues: { ':pulls': PULLS, ':last': last === undefined ? ' ' : toPullSort(last) },
         Limit: PULLS_ON_A_PAGE,
       });
       return Items.map((item) => decode(listedSchema, item));

@@ -2,17 +2,17 @@ import { TransactionConflictException } from '@aws-sdk/client-dynamodb';
 import * as z from 'zod';
 import { primaryKey } from '../../config/tables.ts';
 import { contended, withRetriedWrites } from '../../domain/contention.ts';
-import { type Amount, amountOf } from '../../domain/subscription/room.ts';
+import { type Amount, measureAmount } from '../../domain/subscription/room.ts';
 import type { Subscription } from '../../domain/subscription/subscription.ts';
 import { type AddResult, QueueMissingError } from '../../ports/subscriptions.ts';
 import {
-  holderOf,
   isDeletedQueue,
   queueItemKey,
   subscriberItemKey,
-  subscriberItemOf,
   subscriptionItemKey,
-  subscriptionItemOf,
+  toHolder,
+  toSubscriberItem,
+  toSubscriptionItem,
 } from './subscription-item.ts';
 import { pagesOf, readItem } from './queries.ts';
 import { NOT_DELETED, queryOfSubscriptions } from './queues.ts';
@@ -76,7 +76,7 @@ async function add(
     ...subscriptions.map((subscription) => ({
       Put: {
         TableName,
-        Item: subscriberItemOf(subscription),
+        Item: toSubscriberItem(subscription),
         // TTL may leave an expired claim in the table for days; the next subscription takes it over.
         ConditionExpression: `${ABSENT} OR expiresAt <= :now`,
         ExpressionAttributeValues: { ':now': subscription.createdAt },
@@ -84,7 +84,7 @@ async function add(
       },
     })),
     ...subscriptions.map((subscription) => ({
-      Put: { TableName, Item: subscriptionItemOf(subscription), ConditionExpression: ABSENT },
+      Put: { TableName, Item: toSubscriptionItem(subscription), ConditionExpression: ABSENT },
     })),
   ]);
   if (result.kind === 'written') return [];
@@ -92,7 +92,7 @@ async function add(
   if (queueWrite?.failed === true) throw new QueueMissingError(queue);
   const refused = subscriptions.flatMap((subscription, index) => {
     const claim = writes[index];
-    return claim?.failed === true ? [{ subscription, holder: holderOf(claim.item) }] : [];
+    return claim?.failed === true ? [{ subscription, holder: toHolder(claim.item) }] : [];
   });
   if (refused.length === 0) throw result.error;
   return refused;
@@ -221,7 +221,7 @@ async function recount(table: RegistryTable, queue: string, bound: Amount): Prom
 async function countStored(table: RegistryTable, queue: string): Promise<Amount> {
   const stored: Amount = { subscriptions: 0, bytes: 0 };
   for await (const items of pagesOf(table, queryOfSubscriptions(queue))) {
-    const { subscriptions, bytes } = amountOf(items);
+    const { subscriptions, bytes } = measureAmount(items);
     stored.subscriptions += subscriptions;
     stored.bytes += bytes;
   }

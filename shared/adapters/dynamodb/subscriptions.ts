@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { primaryKey } from '../../config/tables.ts';
-import { retainedMessagesOf } from '../../domain/message/body.ts';
+import { findRetainedMessages } from '../../domain/message/body.ts';
 import { queueMember } from '../../domain/subscription/queue-metadata.ts';
 import { FAILURES_TO_DISABLE, type HealthChange } from '../../domain/subscription/health.ts';
 import {
@@ -14,27 +14,27 @@ import {
 } from '../../domain/subscription/subscription.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { HealthResult, SubscriptionPage, Subscriptions } from '../../ports/subscriptions.ts';
-import { heapBytesOf, readCache } from '../read-cache.ts';
+import { estimateHeapBytes, readCache } from '../read-cache.ts';
 import { type Query, readItem } from './queries.ts';
-import { type Table, tableOf } from './table.ts';
+import { openTable, type Table } from './table.ts';
 import { decode, decodeRecord, renamed } from './record.ts';
 import {
-  disabledItemOf,
+  chooseUnsentAttribute,
   isDeletedQueue,
   isQueueItem,
   json,
   queueItemKey,
   queueItemSchema,
-  queueOf,
   queuePartition,
   subscriberPrefix,
   subscriptionItemKey,
   subscriptionItemSchema,
-  subscriptionOf,
   subscriptionPrefix,
+  toDisabledItem,
+  toQueue,
+  toSubscription,
+  toUnsentItem,
   UNSENT_ATTRIBUTES,
-  unsentAttributeOf,
-  unsentItemOf,
 } from './subscription-item.ts';
 import { conditional, expression, type Expression, updateReturningItem } from './writes.ts';
 import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
@@ -51,58 +51,58 @@ export function dynamoSubscriptions(
   tableName: string,
   options: { clock: Pick<Clock, 'now'>; cacheSeconds: number },
 ): Subscriptions {
-  const table = tableOf(client, tableName);
+  const table = openTable(client, tableName);
   const age = { clock: options.clock, maxAgeMs: options.cacheSeconds * 1000 };
   const pages = readCache<SubscriptionPage>({
     ...age,
     maxWeight: MAX_CACHED,
-    weightOf: (page) => (page.subscriptions.length === 0 ? 0 : heapBytesOf(page)),
+    weightOf: (page) => (page.subscriptions.length === 0 ? 0 : estimateHeapBytes(page)),
   });
-  const queues = readCache<Queue>({ ...age, maxWeight: MAX_CACHED, weightOf: heapBytesOf });
+  const queues = readCache<Queue>({ ...age, maxWeight: MAX_CACHED, weightOf: estimateHeapBytes });
   const subscriptions = readCache<Subscription>({
     ...age,
     maxWeight: MAX_CACHED,
-    weightOf: heapBytesOf,
+    weightOf: estimateHeapBytes,
   });
 
   return {
     page: (queue, freshness, after = '') =>
-      pages[freshness](nameOf(queue, after), () => readPage(table, { queue, after }, options.clock)),
+      pages[freshness](buildKey(queue, after), () => readPage(table, { queue, after }, options.clock)),
     find: async (queue, subscriptionId, freshness) => {
       const [foundQueue, subscription] = await Promise.all([
         // Cached even for a fresh subscription: one item allows only 3,000 such reads a second
         // (docs/cost-and-performance.md#ceilings).
         queues.cached(queue, () => readQueue(table, queue)),
-        subscriptions[freshness](nameOf(queue, subscriptionId), async () => {
+        subscriptions[freshness](buildKey(queue, subscriptionId), async () => {
           const item = await readItem(table, subscriptionItemKey(queue, subscriptionId));
-          return item && subscriptionOf(item);
+          return item && toSubscription(item);
         }),
       ]);
       return { queue: foundQueue, subscription: foundQueue && subscription };
     },
     disable: async (queue, subscriptionId, disabled, version) => {
       const inForce = await disable(table, { queue, subscriptionId }, disabled, version);
-      pages.forgetAll(nameOf(queue, ''));
-      subscriptions.forget(nameOf(queue, subscriptionId));
+      pages.forgetAll(buildKey(queue, ''));
+      subscriptions.forget(buildKey(queue, subscriptionId));
       return inForce;
     },
     changeHealth: async (queue, subscriptionId, change) => {
       const result = await changeHealth(table, { queue, subscriptionId }, change);
       // The cached values are outdated whether the change was written or refused.
-      pages.forgetAll(nameOf(queue, ''));
-      subscriptions.forget(nameOf(queue, subscriptionId));
+      pages.forgetAll(buildKey(queue, ''));
+      subscriptions.forget(buildKey(queue, subscriptionId));
       return result;
     },
   };
 }
 
-function nameOf(queue: string, subscriptionId: string): string {
+function buildKey(queue: string, subscriptionId: string): string {
   return `${queue}#${subscriptionId}`;
 }
 
 async function readQueue(table: Table, queue: string): Promise<Queue | undefined> {
   const item = await readItem(table, queueItemKey(queue));
-  return item === undefined || isDeletedQueue(item) ? undefined : queueOf(item);
+  return item === undefined || isDeletedQueue(item) ? undefined : toQueue(item);
 }
 
 /**
@@ -121,15 +121,15 @@ const listedAttributes: readonly string[] = [
   ...Object.keys(listedSchema.shape),
 ];
 
-function listedSubscriptionOf(item: unknown): ListedSubscription {
+function toListedSubscription(item: unknown): ListedSubscription {
   return renamed(decodeRecord(listedSchema, item), { formerly: 'previousSelection' });
 }
 
 const listedQueueSchema = queueItemSchema.pick({ createdAt: true, metadata: true });
 
-function listedQueueOf(item: unknown) {
+function toListedQueue(item: unknown) {
   const { createdAt, metadata } = decodeRecord(listedQueueSchema, item);
-  const retainMessages = retainedMessagesOf(metadata);
+  const retainMessages = findRetainedMessages(metadata);
   const retentionDays = queueMember('_retention_days', metadata);
   return {
     queueCreatedAt: createdAt,
@@ -170,9 +170,9 @@ async function readPage(
     ExpressionAttributeValues: { ':queue': queuePartition(queue), ':subscribers': subscriberPrefix },
     ExclusiveStartKey: after === '' ? undefined : subscriptionItemKey(queue, after),
   });
-  const [first, ...rest] = after === '' ? Items : [await readQueueOf(table, query, queue), ...Items];
+  const [first, ...rest] = after === '' ? Items : [await readQueueItem(table, query, queue), ...Items];
   if (!isQueueItem(first) || isDeletedQueue(first)) return undefined;
-  const page = { ...listedQueueOf(first), subscriptions: rest.map(listedSubscriptionOf), readAt };
+  const page = { ...toListedQueue(first), subscriptions: rest.map(toListedSubscription), readAt };
   return more === undefined ? page : { ...page, lastSubscriptionId: subscriptionIdIn(more) };
 }
 
@@ -180,7 +180,7 @@ async function readPage(
  * Reads the queue after its subscriptions: if it is the queue that accepted the message, the subscriptions
  * belonged to it. Uses Query, because dispatch has no other permission on the table.
  */
-async function readQueueOf(table: Table, query: Query, queue: string): Promise<unknown> {
+async function readQueueItem(table: Table, query: Query, queue: string): Promise<unknown> {
   const { pk, sk } = queueItemKey(queue);
   const { Items = [] } = await table.query({
     ...query,
@@ -194,8 +194,12 @@ async function readQueueOf(table: Table, query: Query, queue: string): Promise<u
 function changeHealth(table: Table, key: SubscriptionKey, change: HealthChange): Promise<HealthResult> {
   const expr = expression();
   return writeHealth(table, key, {
-    conditions: [...decisionOf(change, expr), ...noUnsentEvent(change, expr), ...stateOf(change, expr)],
-    update: healthUpdateOf(change, expr),
+    conditions: [
+      ...buildDecisionConditions(change, expr),
+      ...noUnsentEvent(change, expr),
+      ...buildStateConditions(change, expr),
+    ],
+    update: buildHealthUpdate(change, expr),
     expr,
   });
 }
@@ -210,7 +214,7 @@ async function disable(
   const expr = expression();
   const result = await writeHealth(table, key, {
     conditions: [isEnabled(expr), expr.equal('changedAt', version)],
-    update: expr.update({ disabled: disabledItemOf(disabled) }),
+    update: expr.update({ disabled: toDisabledItem(disabled) }),
     expr,
   });
   return result.kind === 'written' ? result.subscription.disabled : result.current?.disabled;
@@ -226,15 +230,15 @@ async function writeHealth(
   const condition = [exists, ...conditions].join(' AND ');
   const result = await conditional(table.update(updateReturningItem(key, update, condition, expr)));
   if (result.kind === 'written')
-    return { kind: 'written', subscription: subscriptionOf(result.output.Attributes) };
-  return { kind: 'refused', current: result.item && subscriptionOf(result.item) };
+    return { kind: 'written', subscription: toSubscription(result.output.Attributes) };
+  return { kind: 'refused', current: result.item && toSubscription(result.item) };
 }
 
 /**
  * The part of domain `healthChangeHolds` about the streak and the event. A comparison with a missing attribute is
  * false.
  */
-function decisionOf(change: HealthChange, expr: Expression): string[] {
+function buildDecisionConditions(change: HealthChange, expr: Expression): string[] {
   switch (change.kind) {
     case 'pressure':
       return [expr.equal(change.from === undefined ? 'pressure' : ['pressure', 'at'], change.from)];
@@ -258,7 +262,7 @@ function decisionOf(change: HealthChange, expr: Expression): string[] {
       return [isSameStreak(change.since, expr), failures, isEnabled(expr)];
     }
     case 'sent': {
-      const attribute = unsentAttributeOf(change.unsent);
+      const attribute = chooseUnsentAttribute(change.unsent);
       const { at, event } = change.unsent;
       return [expr.equal([attribute, 'at'], at), expr.equal([attribute, 'event', 'type'], event.type)];
     }
@@ -271,7 +275,7 @@ function noUnsentEvent(change: HealthChange, expr: Expression): string[] {
     : [];
 }
 
-function stateOf(change: HealthChange, expr: Expression): string[] {
+function buildStateConditions(change: HealthChange, expr: Expression): string[] {
   return change.kind === 'sent' ? [] : [expr.equal('changedAt', change.version)];
 }
 
@@ -284,8 +288,8 @@ function isSameStreak(since: number, expr: Expression): string {
 }
 
 /** Domain `applyHealthChange` as an update expression. */
-function healthUpdateOf(change: HealthChange, expr: Expression): string {
-  const eventToSend = 'unsent' in change ? unsentItemOf(change.unsent) : {};
+function buildHealthUpdate(change: HealthChange, expr: Expression): string {
+  const eventToSend = 'unsent' in change ? toUnsentItem(change.unsent) : {};
   switch (change.kind) {
     case 'pressure':
       return expr.update({ pressure: change.pressure, ...eventToSend });
@@ -300,6 +304,6 @@ function healthUpdateOf(change: HealthChange, expr: Expression): string {
     case 'disable':
       return expr.update({ disabled: change.disabled, ...eventToSend });
     case 'sent':
-      return expr.update({ [unsentAttributeOf(change.unsent)]: undefined });
+      return expr.update({ [chooseUnsentAttribute(change.unsent)]: undefined });
   }
 }

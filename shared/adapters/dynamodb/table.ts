@@ -10,9 +10,9 @@ import type {
 type OfTable<Input> = Omit<Input, 'TableName'>;
 
 /** One table: the requests of the document client without its name. Transactions name the table in each of their writes. */
-export type Table = ReturnType<typeof tableOf>;
+export type Table = ReturnType<typeof openTable>;
 
-export function tableOf(client: DynamoDBDocument, name: string) {
+export function openTable(client: DynamoDBDocument, name: string) {
   const TableName = name;
   return {
     name,

@@ -35,8 +35,8 @@ export function expression() {
     names[reference] = part;
     return reference;
   };
-  const nameOf = (path: readonly string[]): string => path.map(referenceTo).join('.');
-  const valueOf = (value: unknown): string => {
+  const addName = (path: readonly string[]): string => path.map(referenceTo).join('.');
+  const addValue = (value: unknown): string => {
     const reference = `:v${count}`;
     count += 1;
     values[reference] = value;
@@ -44,19 +44,19 @@ export function expression() {
   };
   return {
     /** The reference for a path: `name('lease', 'owner')` is `#lease.#owner`. */
-    name: (...path: readonly string[]): string => nameOf(path),
-    value: valueOf,
+    name: (...path: readonly string[]): string => addName(path),
+    value: addValue,
     /** `#path = :value`: a condition, or an assignment. Undefined: the condition that the attribute is absent. */
     equal: (path: string | readonly string[], value: unknown): string => {
-      const name = typeof path === 'string' ? referenceTo(path) : nameOf(path);
-      return value === undefined ? `attribute_not_exists(${name})` : `${name} = ${valueOf(value)}`;
+      const name = typeof path === 'string' ? referenceTo(path) : addName(path);
+      return value === undefined ? `attribute_not_exists(${name})` : `${name} = ${addValue(value)}`;
     },
     /** Sets attributes, after them `more`, and removes those that are undefined. */
     update: (values: Record<string, unknown>, ...more: readonly string[]): string => {
       const [sets, removals]: [string[], string[]] = [[], []];
       for (const [name, value] of Object.entries(values)) {
         if (value === undefined) removals.push(referenceTo(name));
-        else sets.push(`${referenceTo(name)} = ${valueOf(value)}`);
+        else sets.push(`${referenceTo(name)} = ${addValue(value)}`);
       }
       const clauses = [
         ['SET', [...sets, ...more]],
@@ -74,7 +74,7 @@ export function expression() {
 export type ItemEdit = { name: string; from: unknown; to: unknown };
 
 /** The edits between two stored forms. The old values are from `item`, the item as it is in the table. */
-export function editsOf(
+export function findEdits(
   item: Record<string, unknown>,
   before: Record<string, unknown>,
   after: Record<string, unknown>,
@@ -85,7 +85,7 @@ export function editsOf(
 }
 
 /** An update with these edits, on condition that each attribute has its old value and the guards hold. */
-export function updateOf(edits: readonly ItemEdit[], guards: Record<string, unknown>) {
+export function buildUpdate(edits: readonly ItemEdit[], guards: Record<string, unknown>) {
   const expr = expression();
   const expected = { ...guards, ...Object.fromEntries(edits.map(({ name, from }) => [name, from])) };
   return {
@@ -186,7 +186,7 @@ export async function transactWrite(
       return { kind: 'written' };
     } catch (error) {
       if (!(error instanceof TransactionCanceledException)) throw error;
-      const { writes, isTransient } = cancellationOf(error);
+      const { writes, isTransient } = toCancellation(error);
       if (writes.some(({ failed }) => failed)) return { kind: 'refused', writes, error };
       const pauseMs = Math.random() * FIRST_PAUSE_MS * 2 ** tried;
       if (!isTransient || tried === MAX_TRIES || !hasTimeAfter(pauseMs, clock.deadline)) throw error;
@@ -195,7 +195,7 @@ export async function transactWrite(
   }
 }
 
-function cancellationOf({ CancellationReasons: reasons = [] }: TransactionCanceledException) {
+function toCancellation({ CancellationReasons: reasons = [] }: TransactionCanceledException) {
   return {
     writes: reasons.map(({ Code, Item }) => ({
       failed: Code === 'ConditionalCheckFailed',

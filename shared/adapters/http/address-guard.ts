@@ -48,14 +48,14 @@ export class InvalidPortRange extends Error {
  * @throws InvalidPortRange
  */
 export function addressGuard(places: AllowedPlaces): AddressGuard {
-  const ranges = places.allowedAddresses.map(addressRangeOf);
-  const ports = (places.allowedPorts ?? []).map(portRangeOf);
+  const ranges = places.allowedAddresses.map(requireAddressRange);
+  const ports = (places.allowedPorts ?? []).map(requirePortRange);
   const isRuntimeApi = runtimeApiAt(places.runtimeApi);
 
   const isAllowed = (address: Address): boolean => {
     if (isGlobalUnicast(address)) return true;
     if (isNeverAllowed(address) || !ranges.some((range) => contains(range, address))) return false;
-    const translated = translatedOf(address);
+    const translated = translateNat64(address);
     return translated === undefined || isAllowed(translated);
   };
   const allowsPort = (port: number): boolean =>
@@ -64,7 +64,7 @@ export function addressGuard(places: AllowedPlaces): AddressGuard {
   return {
     allowsPort,
     allows: (text, port) => {
-      const address = addressOf(text);
+      const address = parseAddress(text);
       return address !== undefined && allowsPort(port) && isAllowed(address) && !isRuntimeApi(address, port);
     },
   };
@@ -80,11 +80,11 @@ export function subscriberUrlFault(text: string, places: AllowedPlaces): string 
   const parsed = parseSubscriberUrl(text);
   if (parsed.kind === 'invalid') return parsed.fault;
   const guard = addressGuard(places);
-  const port = portOf(parsed.url);
+  const port = getPort(parsed.url);
   if (!guard.allowsPort(port)) {
     return `must not lead to port ${port}; allowed are ${(places.allowedPorts ?? []).join(', ')}`;
   }
-  const literal = literalAddressOf(parsed.url.hostname);
+  const literal = findLiteralAddress(parsed.url.hostname);
   if (literal === undefined || guard.allows(literal, port)) return undefined;
   return 'must not lead to a private or reserved address';
 }
@@ -101,13 +101,13 @@ export function subscriberFault(subscriber: string, places: AllowedPlaces): stri
 }
 
 /** The port of a URL, explicit or default. */
-export function portOf({ port, protocol }: Pick<URL, 'port' | 'protocol'>): number {
+export function getPort({ port, protocol }: Pick<URL, 'port' | 'protocol'>): number {
   if (port !== '') return Number(port);
   return protocol === 'https:' ? 443 : 80;
 }
 
 /** The address in a URL's host, if it is one. The URL parser has normalised every spelling of it. */
-function literalAddressOf(hostname: string): string | undefined {
+function findLiteralAddress(hostname: string): string | undefined {
   const bare = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
   if (isIP(bare) !== 0) return bare;
   return isLocalhost(bare) ? '127.0.0.1' : undefined;
@@ -119,14 +119,14 @@ export function isLocalhost(hostname: string): boolean {
 }
 
 /** A CIDR range with an address in canonical form. */
-function addressRangeOf(text: string): AddressRange {
+function requireAddressRange(text: string): AddressRange {
   const [address = '', bits] = text.split('/');
   const isRange = isIP(address) !== 0 && bits !== undefined && ipaddr.isValidCIDR(text);
   if (!isRange) throw new InvalidAddressRange(text);
   return ipaddr.parseCIDR(text);
 }
 
-function portRangeOf(text: string): PortRange {
+function requirePortRange(text: string): PortRange {
   const range = parsePortRange(text);
   if (range === undefined) throw new InvalidPortRange(text);
   return range;
@@ -139,9 +139,9 @@ function portRangeOf(text: string): PortRange {
 function runtimeApiAt(runtimeApi: string | undefined): (address: Address, port: number) => boolean {
   if (runtimeApi === undefined) return () => false;
   const url = new URL(`http://${runtimeApi}`);
-  const api = addressOf(literalAddressOf(url.hostname) ?? '');
+  const api = parseAddress(findLiteralAddress(url.hostname) ?? '');
   return (address, port) => {
-    if (port !== portOf(url)) return false;
+    if (port !== getPort(url)) return false;
     if (api === undefined) return !isGlobalUnicast(address);
     return isLoopback(api) ? isLoopback(address) : api.toString() === address.toString();
   };
@@ -154,7 +154,7 @@ type AddressRange = [Address, number];
  * Parses an IP address. IPv4 only in its canonical form, which resolvers and the URL parser produce. The zone is
  * ignored.
  */
-function addressOf(text: string): Address | undefined {
+function parseAddress(text: string): Address | undefined {
   return isIP(text) === 0 ? undefined : ipaddr.parse(text.replace(/%.*$/, ''));
 }
 
@@ -188,7 +188,7 @@ function isNeverAllowed(address: Address): boolean {
  * The IPv4 address that a NAT64 gateway with the well-known prefix connects to (RFC 6052 §2.4). DNS64 synthesises
  * such addresses for IPv4-only hosts, so this form is useful.
  */
-function translatedOf(address: Address): ipaddr.IPv4 | undefined {
+function translateNat64(address: Address): ipaddr.IPv4 | undefined {
   return address instanceof ipaddr.IPv6 && contains(NAT64, address)
     ? new ipaddr.IPv4(address.toByteArray().slice(-4))
     : undefined;

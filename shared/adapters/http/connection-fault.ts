@@ -46,7 +46,7 @@ const LOCAL_CODES: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE', 'ENOBUFS',
 export function requestNotSentError(error: unknown): RequestNotSentError | undefined {
   if (error instanceof RequestNotSentError) return error;
   const errors: readonly unknown[] = error instanceof AggregateError ? error.errors : [error];
-  const code = errors.map(codeOf).find((one) => LOCAL_CODES.has(one));
+  const code = errors.map(findErrorCode).find((one) => LOCAL_CODES.has(one));
   return code === undefined ? undefined : new RequestNotSentError(code);
 }
 
@@ -56,13 +56,13 @@ type Fault = { error: ConnectionFault; detail: string };
  * Names the fault that occurred before a response. Details consist of our texts and of error codes, never of
  * error messages, because those contain addresses.
  */
-export function faultOf(error: unknown, stage: ConnectionStage): Fault {
-  if (error instanceof NameNotResolved) return { error: 'dns_failed', detail: codeOf(error.cause) };
+export function classifyFault(error: unknown, stage: ConnectionStage): Fault {
+  if (error instanceof NameNotResolved) return { error: 'dns_failed', detail: findErrorCode(error.cause) };
   if (error instanceof UnusableCertificate)
     return { error: 'tls_failed', detail: 'client certificate or key unusable' };
   if (error instanceof TlsFlood) return { error: 'tls_failed', detail: 'no end of TLS messages' };
   if (error instanceof AggregateError) return mostInformative(error.errors, stage);
-  const code = codeOf(error);
+  const code = findErrorCode(error);
   return (
     socketFault(code, error, stage) ??
     tlsFault(code, stage) ??
@@ -87,7 +87,7 @@ export function timeoutFault(stage: ConnectionStage): Fault {
  * route.
  */
 function mostInformative(failures: readonly unknown[], stage: ConnectionStage): Fault {
-  const faults = failures.map((error) => faultOf(error, stage));
+  const faults = failures.map((error) => classifyFault(error, stage));
   return (
     faults.find((fault) => fault.error !== 'connection_failed') ??
     faults[0] ?? { error: 'connection_failed', detail: DURING[stage] }
@@ -151,6 +151,6 @@ function parserFault(code: string): Fault | undefined {
   return { error: 'invalid_response', detail: code === 'HPE_HEADER_OVERFLOW' ? code : 'not HTTP/1.1' };
 }
 
-export function codeOf(error: unknown): string {
+export function findErrorCode(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'unknown';
 }

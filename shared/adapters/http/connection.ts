@@ -10,7 +10,7 @@ import {
 } from 'node:tls';
 import { LRUCache } from 'lru-cache';
 import type { ClientTls } from '../../ports/subscriber.ts';
-import { type AddressGuard, portOf } from './address-guard.ts';
+import { type AddressGuard, getPort } from './address-guard.ts';
 import {
   type ConnectionStage,
   ForbiddenAddress,
@@ -35,11 +35,11 @@ type ConnectionControl = { signal: AbortSignal; reached: (stage: ConnectionStage
 export async function connect(url: URL, connector: Connector, control: ConnectionControl): Promise<Socket> {
   const { guard, resolve, secureContext } = connector;
   const hostname = url.hostname.replace(/^\[|\]$/g, '');
-  const port = portOf(url);
+  const port = getPort(url);
   control.signal.throwIfAborted();
   control.reached('resolving');
   if (!guard.allowsPort(port)) throw new ForbiddenAddress();
-  const addresses = await addressesOf(hostname, resolve, control.signal);
+  const addresses = await resolveAddresses(hostname, resolve, control.signal);
   // A name with one forbidden address may be set up to reach it in some of the attempts.
   if (!addresses.every(({ address }) => guard.allows(address, port))) throw new ForbiddenAddress();
   control.signal.throwIfAborted();
@@ -60,7 +60,7 @@ export async function connect(url: URL, connector: Connector, control: Connectio
   return waitUntilReady(secured, 'secureConnect', control);
 }
 
-async function addressesOf(
+async function resolveAddresses(
   hostname: string,
   resolve: Resolve,
   signal: AbortSignal,
@@ -173,8 +173,8 @@ export function clientCertificates(
 
   return (tls) => {
     if (tls === undefined) return anonymous;
-    const name = nameOf(tls);
-    const identity = known.get(name) ?? { name, secureContext: secureContextOf(tls, ca) };
+    const name = hashIdentity(tls);
+    const identity = known.get(name) ?? { name, secureContext: buildSecureContext(tls, ca) };
     known.set(name, identity);
     return identity;
   };
@@ -184,7 +184,7 @@ export function clientCertificates(
 const PROTOCOL = { minVersion: 'TLSv1.2', ciphers: `${DEFAULT_CIPHERS}:!DHE` } as const;
 
 /** `ca` takes the place of the public authorities: none of them can vouch for a private receiver. */
-function secureContextOf({ identity, ca }: ClientTls, trusted: { ca?: string[] }): SecureContext {
+function buildSecureContext({ identity, ca }: ClientTls, trusted: { ca?: string[] }): SecureContext {
   try {
     return createSecureContext({
       ...PROTOCOL,
@@ -197,6 +197,6 @@ function secureContextOf({ identity, ca }: ClientTls, trusted: { ca?: string[] }
   }
 }
 
-function nameOf({ identity, ca }: ClientTls): string {
+function hashIdentity({ identity, ca }: ClientTls): string {
   return hash('sha256', JSON.stringify([identity?.certificate, identity?.privateKey, ca]), 'base64');
 }

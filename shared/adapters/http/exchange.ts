@@ -9,7 +9,7 @@ import type { Socket } from 'node:net';
 import type { WebhookRequest } from '../../domain/delivery/webhook-request.ts';
 import type { Reply } from '../../domain/retry/outcome.ts';
 import { DELIVERY_REQUESTS, type DeliveryRequest } from '../../domain/retry/vocabulary.ts';
-import { faultOf, timeoutFault } from './connection-fault.ts';
+import { classifyFault, timeoutFault } from './connection-fault.ts';
 import { REUSABLE_FOR_MS } from './idle-connections.ts';
 
 /** An amount of incoming data. Lines matter because each costs the parser time and memory. */
@@ -113,7 +113,7 @@ export function exchange(
       });
       if (hasEnded) return;
       const { statusCode = 0, rawHeaders } = response;
-      const head = { bytes: sizeOf(rawHeaders), lines: rawHeaders.length / 2 };
+      const head = { bytes: countBytes(rawHeaders), lines: rawHeaders.length / 2 };
       if (statusCode < 100) end({ kind: 'unanswered', error: 'invalid_response', detail: 'not HTTP/1.1' });
       else if (isOver(head, beforeStatus())) end(FLOODED_REPLY);
       else if (reading.start(statusCode, rawHeaders) === 'dropped') cutShort();
@@ -146,7 +146,7 @@ export function exchange(
       end({ kind: 'unanswered', error: 'invalid_response', detail: 'bad upgrade' });
     });
     outgoing.on('error', (error) => {
-      endEarly({ kind: 'unanswered', ...faultOf(error, 'connected') });
+      endEarly({ kind: 'unanswered', ...classifyFault(error, 'connected') });
     });
     outgoing.end(body);
     if (signal.aborted) cutShort();
@@ -217,8 +217,11 @@ export function readReply(): ReplyReading {
 
   return {
     start: (statusCode, headers) => {
-      const isTooLong = sizeOf(headers) > MAX_HEADERS;
-      answered = { statusCode, ...(isTooLong ? {} : { ...retryAfterOf(headers), ...requestOf(headers) }) };
+      const isTooLong = countBytes(headers) > MAX_HEADERS;
+      answered = {
+        statusCode,
+        ...(isTooLong ? {} : { ...findRetryAfter(headers), ...findRequest(headers) }),
+      };
       return isTooLong ? 'dropped' : 'going_on';
     },
     add: (chunk) => {
@@ -230,7 +233,7 @@ export function readReply(): ReplyReading {
     },
     reply: () => {
       if (answered === undefined) return undefined;
-      const snippet = snippetOf(beginning);
+      const snippet = toSnippet(beginning);
       return { kind: 'answered', ...answered, ...(snippet === '' ? {} : { snippet }) };
     },
   };
@@ -246,7 +249,7 @@ export function readWhole() {
   return {
     ...reading,
     start: (statusCode: number, headers: RawHeaders) => {
-      [contentType] = valuesOf(headers, 'content-type');
+      [contentType] = findValues(headers, 'content-type');
       return reading.start(statusCode, headers);
     },
     add: (chunk: Buffer) => {
@@ -266,16 +269,16 @@ const UNPRINTABLE = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu;
  * At most 256 bytes of printable UTF-8, cut between characters. Invalid bytes become U+FFFD, which takes three
  * bytes, so the text is cut again after cleaning.
  */
-export function snippetOf(bytes: Uint8Array): string {
+export function toSnippet(bytes: Uint8Array): string {
   if (bytes.length === 0) return '';
-  const clean = textOf(bytes.subarray(0, MAX_SNIPPET)).replaceAll(UNPRINTABLE, ' ');
+  const clean = decodeText(bytes.subarray(0, MAX_SNIPPET)).replaceAll(UNPRINTABLE, ' ');
   if (Buffer.byteLength(clean) <= MAX_SNIPPET) return clean;
   const { read } = new TextEncoder().encodeInto(clean, new Uint8Array(MAX_SNIPPET));
   return clean.slice(0, read);
 }
 
 /** Most responses are ASCII, which needs no decoder. */
-function textOf(bytes: Uint8Array): string {
+function decodeText(bytes: Uint8Array): string {
   return isAscii(bytes)
     ? Buffer.from(bytes).toString('latin1')
     : // `stream` omits a character that the cut left incomplete.
@@ -283,25 +286,25 @@ function textOf(bytes: Uint8Array): string {
 }
 
 /** Header text has one character for each byte received; 4 more bytes are ": " and the line end. */
-function sizeOf(headers: RawHeaders): number {
+function countBytes(headers: RawHeaders): number {
   return headers.reduce((total, text) => total + text.length + 2, 0);
 }
 
 /** The first value, if there are several. */
-function retryAfterOf(headers: RawHeaders): { retryAfter?: string } {
-  const [value = ''] = valuesOf(headers, 'retry-after');
+function findRetryAfter(headers: RawHeaders): { retryAfter?: string } {
+  const [value = ''] = findValues(headers, 'retry-after');
   return value === '' || value.length > MAX_RETRY_AFTER ? {} : { retryAfter: value };
 }
 
 /** Only one known word counts: what several lines or a list ask for is unclear, and disabling is drastic. */
-function requestOf(headers: RawHeaders): { asks?: DeliveryRequest } {
-  const [value, ...others] = valuesOf(headers, 'webhook-delivery');
+function findRequest(headers: RawHeaders): { asks?: DeliveryRequest } {
+  const [value, ...others] = findValues(headers, 'webhook-delivery');
   const asks = DELIVERY_REQUESTS.find((word) => word === value?.toLowerCase());
   return asks === undefined || others.length > 0 ? {} : { asks };
 }
 
 /** `wanted`: in lower case. */
-function valuesOf(headers: RawHeaders, wanted: string): readonly string[] {
+function findValues(headers: RawHeaders, wanted: string): readonly string[] {
   return headers.flatMap((text, index) =>
     index % 2 === 0 && text.length === wanted.length && text.toLowerCase() === wanted
       ? [headers[index + 1]?.trim() ?? '']

@@ -46,13 +46,13 @@ export function guardedFetch(send: Send): GuardedFetch {
         throw new NoResponse([reply.error, reply.detail].filter((text) => text !== undefined).join(': '));
       case 'answered':
         if (!isWhole) throw new NoResponse('invalid_response: too long or broken off');
-        return responseOf(reply.statusCode, reading.contentType(), reading.body());
+        return buildResponse(reply.statusCode, reading.contentType(), reading.body());
     }
   };
 }
 
 /** A `Response` has a status of 200 to 599, and some statuses have no body (Fetch Standard §2.2.3). */
-function responseOf(status: number, contentType: string | undefined, body: Buffer): Response {
+function buildResponse(status: number, contentType: string | undefined, body: Buffer): Response {
   if (status < 200 || status > 599) throw new NoResponse(`status ${status}`);
   return new Response(NULL_BODY.has(status) ? null : new Uint8Array(body), {
     status,

@@ -40,14 +40,14 @@ export function idleConnections(now: () => number) {
     }
   };
 
-  const newestOf = (peer: string): Socket | undefined =>
+  const findNewest = (peer: string): Socket | undefined =>
     [...idle].findLast(([, entry]) => entry.peer === peer)?.[0];
 
   return {
     /** An open connection, if there is one. The caller owns it from then on. */
     take: async (peer: string): Promise<Socket | undefined> => {
       dropExpired();
-      for (let socket = newestOf(peer); socket !== undefined; socket = newestOf(peer)) {
+      for (let socket = findNewest(peer); socket !== undefined; socket = findNewest(peer)) {
         idle.delete(socket);
         // A close by the server may have arrived but not been read; after one turn of the event loop it has.
         await nextTurn();

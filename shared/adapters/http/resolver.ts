@@ -5,7 +5,7 @@ import { isIP } from 'node:net';
 import { LRUCache } from 'lru-cache';
 import { RequestNotSentError } from '../../ports/subscriber.ts';
 import { isLocalhost } from './address-guard.ts';
-import { codeOf } from './connection-fault.ts';
+import { findErrorCode } from './connection-fault.ts';
 
 /**
  * All addresses of a name. Rejects as soon as the signal aborts.
@@ -165,7 +165,7 @@ async function reachesServer(resolver: Resolver): Promise<boolean> {
     await resolver.resolve4(NONEXISTENT_NAME);
     return true;
   } catch (error) {
-    return codeOf(error) !== 'ECONNREFUSED';
+    return findErrorCode(error) !== 'ECONNREFUSED';
   }
 }
 
@@ -194,7 +194,7 @@ async function askDns(resolver: Resolver, name: string): Promise<Answer> {
     addresses: addresses
       .toSorted((one, other) => one.place - other.place)
       .map(({ address }) => ({ address, family: isIP(address) })),
-    failures: answers.flatMap((one) => (one.status === 'rejected' ? [codeOf(one.reason)] : [])),
+    failures: answers.flatMap((one) => (one.status === 'rejected' ? [findErrorCode(one.reason)] : [])),
   };
 }
 

@@ -4,7 +4,7 @@ import type { ClientTls } from '../../ports/subscriber.ts';
 import { addressGuard, type AddressGuard, type AllowedPlaces } from './address-guard.ts';
 import { clientCertificates, type TlsIdentity, connect } from './connection.ts';
 import {
-  faultOf,
+  classifyFault,
   ForbiddenAddress,
   requestNotSentError,
   type ConnectionStage,
@@ -115,7 +115,7 @@ async function sendOnce(
     if (error instanceof ForbiddenAddress) return { reply: { kind: 'forbidden' }, isWhole: false };
     const notSent = requestNotSentError(error);
     if (notSent !== undefined) throw notSent;
-    const fault = signal.aborted ? timeoutFault(stage) : faultOf(error, stage);
+    const fault = signal.aborted ? timeoutFault(stage) : classifyFault(error, stage);
     return { reply: { kind: 'unanswered', ...fault }, isWhole: false };
   } finally {
     clearTimeout(deadline);

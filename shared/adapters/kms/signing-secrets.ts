@@ -47,7 +47,7 @@ export function kmsSecretSealer(kms: KMSClient, keyArn: string): SecretSealer {
       new GenerateDataKeyCommand({
         KeyId: keyArn,
         KeySpec: 'AES_256',
-        EncryptionContext: contextOf(owner),
+        EncryptionContext: buildContext(owner),
       }),
     );
     if (Plaintext === undefined || CiphertextBlob === undefined) throw new NoKeyError();
@@ -69,12 +69,12 @@ export function kmsSecretOpener(
   options: { keyArn: string; clock: Pick<Clock, 'now'> },
 ): SecretOpener {
   const decrypted = async (owner: SubscriptionKey, sealed: string): Promise<string> => {
-    const { dataKey, box } = partsOf(sealed);
+    const { dataKey, box } = parseSealed(sealed);
     const { Plaintext } = await kms.send(
       new DecryptCommand({
         KeyId: options.keyArn,
         CiphertextBlob: Buffer.from(dataKey, 'base64url'),
-        EncryptionContext: contextOf(owner),
+        EncryptionContext: buildContext(owner),
       }),
     );
     if (Plaintext === undefined) throw new NoKeyError();
@@ -107,7 +107,7 @@ export function kmsSecretOpener(
 }
 
 /** Visible in CloudTrail, and usable as a condition in a key policy. */
-function contextOf({ queue, subscriptionId }: SubscriptionKey) {
+function buildContext({ queue, subscriptionId }: SubscriptionKey) {
   return { queue, subscription: subscriptionId };
 }
 
@@ -119,7 +119,7 @@ function ownerText({ queue, subscriptionId }: SubscriptionKey): string {
   return JSON.stringify([queue, subscriptionId]);
 }
 
-function partsOf(sealed: string): { dataKey: string; box: Buffer } {
+function parseSealed(sealed: string): { dataKey: string; box: Buffer } {
   const [version, dataKey, box, ...rest] = sealed.split('.');
   if (version !== VERSION || dataKey === undefined || box === undefined || rest.length > 0) {
     throw new UnreadableSecretError('The sealed secret has an unknown version');

@@ -64,7 +64,7 @@ export function invocationDeadline() {
 }
 
 /** Waits, randomness and deadline for retries in a function. */
-export function pacingOf(deadline: CallDeadline) {
+export function createPacing(deadline: CallDeadline) {
   return {
     sleep: (milliseconds: number) => systemClock.sleep(milliseconds),
     random: Math.random,

@@ -30,23 +30,23 @@ const MAX_CAUSES = 4;
  * the item, SDK errors the response, Node's URL errors the URL. Messages of SyntaxError are replaced, because
  * JSON.parse quotes its input.
  */
-export function errorLineOf(thrown: unknown, causes = 0): ErrorLine {
+export function toErrorLine(thrown: unknown, causes = 0): ErrorLine {
   const error = thrown instanceof Error ? thrown : new Error(String(thrown));
   return {
     name: error.name,
-    message: messageOf(error),
-    ...factsOf(error),
-    ...framesOf(error),
+    message: redactMessage(error),
+    ...pickFacts(error),
+    ...pickFrames(error),
     ...(error.cause === undefined || causes === MAX_CAUSES
       ? {}
-      : { cause: errorLineOf(error.cause, causes + 1) }),
+      : { cause: toErrorLine(error.cause, causes + 1) }),
     ...(error instanceof AggregateError && causes < MAX_CAUSES
-      ? { errors: error.errors.slice(0, MAX_ERRORS).map((one) => errorLineOf(one, causes + 1)) }
+      ? { errors: error.errors.slice(0, MAX_ERRORS).map((one) => toErrorLine(one, causes + 1)) }
       : {}),
   };
 }
 
-function messageOf(error: Error): string {
+function redactMessage(error: Error): string {
   return error instanceof SyntaxError
     ? 'invalid syntax; the message is omitted because it may quote data'
     : error.message.slice(0, MAX_MESSAGE);
@@ -60,7 +60,7 @@ const known = z.object({
     .catch(undefined),
 });
 
-function factsOf(error: Error): Pick<ErrorLine, 'code' | 'httpStatus' | 'awsRequestId'> {
+function pickFacts(error: Error): Pick<ErrorLine, 'code' | 'httpStatus' | 'awsRequestId'> {
   const { code, $metadata: { httpStatusCode, requestId } = {} } = known.parse(error);
   return {
     ...(code === undefined ? {} : { code }),
@@ -73,7 +73,7 @@ function factsOf(error: Error): Pick<ErrorLine, 'code' | 'httpStatus' | 'awsRequ
 const toSourcePositions = sourcePositions(new URL('.', import.meta.url).href);
 
 /** The `at` lines only: the lines before them repeat the message. */
-function framesOf({ stack = '' }: Error): Pick<ErrorLine, 'stack'> {
+function pickFrames({ stack = '' }: Error): Pick<ErrorLine, 'stack'> {
   const frames = stack.split('\n').filter((line) => /^\s+at /.test(line));
   return frames.length === 0 ? {} : { stack: toSourcePositions(frames.slice(0, MAX_FRAMES).join('\n')) };
 }
@@ -87,7 +87,7 @@ function framesOf({ stack = '' }: Error): Pick<ErrorLine, 'stack'> {
 export function sourcePositions(folder: string): (frames: string) => string {
   const maps = new Map<string, SourceMap | 'none'>();
   const mapFor = (file: string): SourceMap | 'none' => {
-    const map = maps.get(file) ?? mapOf(`${folder}${file}`) ?? 'none';
+    const map = maps.get(file) ?? readSourceMap(`${folder}${file}`) ?? 'none';
     maps.set(file, map);
     return map;
   };
@@ -104,7 +104,7 @@ const mapSchema = z.object({
   mappings: z.string(),
 });
 
-function mapOf(file: string): SourceMap | undefined {
+function readSourceMap(file: string): SourceMap | undefined {
   try {
     const map = mapSchema.parse(JSON.parse(readFileSync(new URL(`${file}.map`), 'utf8')));
     return new SourceMap({ ...map, file: '', sourceRoot: '', sourcesContent: [] });

@@ -1,5 +1,5 @@
 import type { Fact } from '../../ports/journal.ts';
-import { lineOf } from './journal-lines.ts';
+import { toLine } from './journal-lines.ts';
 
 /**
  * The fields that attempts share, the line that the first attempt would have alone, and the values of each
@@ -33,7 +33,7 @@ export function firstSuccesses(write: (message: string, line: Record<string, unk
   return {
     /** Holds an attempt back for the combined line of its message. */
     add: (made: Extract<Fact, { fact: 'attempt_made' }>): void => {
-      const alone = lineOf(made);
+      const alone = toLine(made);
       const { subscriptionId, statusCode, durationMs, startedAt, latenessMs, ...rest } = alone;
       const shared = { ...rest, dueAt: undefined };
       const name = JSON.stringify(shared);

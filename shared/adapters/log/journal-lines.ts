@@ -4,7 +4,7 @@ import type { DeliveryKey } from '../../domain/delivery/delivery.ts';
 import type { MessageKey } from '../../domain/message/message.ts';
 import type { OperatorEvent } from '../../domain/delivery/operator-event.ts';
 import type { Fact } from '../../ports/journal.ts';
-import { errorLineOf } from './error-line.ts';
+import { toErrorLine } from './error-line.ts';
 
 export type Level = 'debug' | 'info' | 'warn' | 'error';
 
@@ -50,7 +50,7 @@ const LEVELS: Record<Fact['fact'], Level> = {
   polled: 'debug',
 };
 
-export function levelOf(fact: Fact): Level {
+export function chooseLevel(fact: Fact): Level {
   if (fact.fact === 'aws_call_failed' && fact.throttled) return 'warn';
   // The producer believes that it published a different message.
   if (fact.fact === 'message_accepted' && isDropped(fact)) return 'warn';
@@ -61,7 +61,7 @@ export function levelOf(fact: Fact): Level {
  * The message whose first-try success this fact reports, so that it can be sampled. Undefined: the fact is always
  * logged. A success after a failure is always logged, because it completes the history of the failure.
  */
-export function successOf(fact: Fact): MessageKey | undefined {
+export function findSuccess(fact: Fact): MessageKey | undefined {
   if (fact.fact === 'message_accepted') return isDropped(fact) ? undefined : fact.message;
   if (fact.fact === 'slot_awaited') return fact.attempt === 1 ? fact.key : undefined;
   return fact.fact === 'attempt_made' && isPlainSuccess(fact.attempt) ? fact.key : undefined;
@@ -82,15 +82,15 @@ export function isSampled({ queue, messageId }: MessageKey, rate: number): boole
  * A fact as the keys of a log line, ids at the top level. Response snippets are left out: a subscriber may echo
  * what it was sent.
  */
-export function lineOf(fact: Fact): Record<string, unknown> {
+export function toLine(fact: Fact): Record<string, unknown> {
   switch (fact.fact) {
     case 'attempt_made': {
       const { key, attempt, acceptedAt: _, ...rest } = fact;
-      return { ...idsOf(key), ...attemptOf(attempt), ...rest };
+      return { ...pickIds(key), ...toAttemptFields(attempt), ...rest };
     }
     case 'late_result': {
       const { key, attempt, acceptedAt: _, ...rest } = fact;
-      return { ...rest, ...idsOf(key), ...attemptOf(attempt) };
+      return { ...rest, ...pickIds(key), ...toAttemptFields(attempt) };
     }
     case 'message_accepted':
     case 'message_refused':
@@ -114,14 +114,14 @@ export function lineOf(fact: Fact): Record<string, unknown> {
     case 'confirmation_not_sent':
     case 'statistics_not_written':
     case 'attempt_events_lost':
-      return { ...fact, error: errorLineOf(fact.error) };
+      return { ...fact, error: toErrorLine(fact.error) };
     case 'slot_not_reserved':
     case 'operation_failed_for': {
       const { key, error, ...rest } = fact;
-      return { ...rest, ...idsOf(key), error: errorLineOf(error) };
+      return { ...rest, ...pickIds(key), error: toErrorLine(error) };
     }
     case 'operator_event_sent':
-      return { fact: fact.fact, ...eventFieldsOf(fact.event) };
+      return { fact: fact.fact, ...toEventFields(fact.event) };
     case 'dead_lettered':
     case 'delivery_cancelled':
     case 'retried_manually':
@@ -134,21 +134,21 @@ export function lineOf(fact: Fact): Record<string, unknown> {
     case 'sent_again':
     case 'reconciled': {
       const { key, ...rest } = fact;
-      return key === undefined ? rest : { ...rest, ...idsOf(key) };
+      return key === undefined ? rest : { ...rest, ...pickIds(key) };
     }
   }
 }
 
-function eventFieldsOf(event: OperatorEvent): Record<string, unknown> {
+function toEventFields(event: OperatorEvent): Record<string, unknown> {
   const { type, key, ...rest } = { key: undefined, ...event };
-  return { event: type, ...(key && idsOf(key)), ...rest };
+  return { event: type, ...(key && pickIds(key)), ...rest };
 }
 
-function idsOf({ queue, messageId, subscriptionId }: DeliveryKey) {
+function pickIds({ queue, messageId, subscriptionId }: DeliveryKey) {
   return { queue, messageId, subscriptionId };
 }
 
-function attemptOf({ number, result, ...attempt }: Attempt) {
+function toAttemptFields({ number, result, ...attempt }: Attempt) {
   return { ...attempt, attempt: number, ...shownResult(result), snippet: undefined };
 }
 

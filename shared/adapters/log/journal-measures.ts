@@ -10,14 +10,14 @@ import type { Fact } from '../../ports/journal.ts';
 export type Measure = { name: MetricName; value: number };
 
 /** The metrics of a fact. Ids are never dimensions: CloudWatch charges for every set of dimensions. */
-export function measuresOf(fact: Fact): readonly Measure[] {
+export function toMeasures(fact: Fact): readonly Measure[] {
   switch (fact.fact) {
     case 'message_accepted':
-      return fact.duplicate ? [] : acceptedOf(fact);
+      return fact.duplicate ? [] : measureAccepted(fact);
     case 'message_refused':
       return [one(metricNames.messagesRefused)];
     case 'attempt_made':
-      return attemptOf(fact);
+      return measureAttempt(fact);
     case 'late_result':
       return fact.decisive ? [one(metricNames.deliveriesDelivered)] : [];
     case 'delivery_cancelled':
@@ -95,7 +95,7 @@ export function one(name: MetricName): Measure {
   return { name, value: 1 };
 }
 
-function acceptedOf(fact: Extract<Fact, { fact: 'message_accepted' }>): readonly Measure[] {
+function measureAccepted(fact: Extract<Fact, { fact: 'message_accepted' }>): readonly Measure[] {
   const isUnmatched = fact.matched === 0 && fact.unfinished === undefined;
   return [
     one(metricNames.messagesAccepted),
@@ -112,7 +112,7 @@ function subscriptionMeasures(of: { matched: number; filtered: number }): readon
   ];
 }
 
-function attemptOf(made: Extract<Fact, { fact: 'attempt_made' }>): readonly Measure[] {
+function measureAttempt(made: Extract<Fact, { fact: 'attempt_made' }>): readonly Measure[] {
   const { attempt, status, latenessMs } = made;
   return [
     one(outcomeNames[attempt.outcome]),
@@ -122,7 +122,7 @@ function attemptOf(made: Extract<Fact, { fact: 'attempt_made' }>): readonly Meas
       ? []
       : [
           { name: metricNames.attemptDuration, value: attempt.durationMs },
-          punctualityOf(attempt, latenessMs),
+          measurePunctuality(attempt, latenessMs),
         ]),
     ...statusMeasures[status],
   ];
@@ -132,7 +132,7 @@ function attemptOf(made: Extract<Fact, { fact: 'attempt_made' }>): readonly Meas
  * Never negative: the clocks of SQS and of the function differ a little, so an attempt may seem to precede its
  * message.
  */
-function punctualityOf({ number }: Attempt, latenessMs: number): Measure {
+function measurePunctuality({ number }: Attempt, latenessMs: number): Measure {
   return {
     name: number === 1 ? metricNames.firstAttemptAge : metricNames.retryLateness,
     value: Math.max(0, latenessMs),

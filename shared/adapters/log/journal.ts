@@ -9,10 +9,10 @@ import {
   type MetricName,
 } from '../../config/metrics.ts';
 import type { Journal } from '../../ports/journal.ts';
-import { errorLineOf } from './error-line.ts';
+import { toErrorLine } from './error-line.ts';
 import { firstSuccesses } from './first-successes.ts';
-import { isSampled, levelOf, lineOf, successOf, type Level } from './journal-lines.ts';
-import { measuresOf, one, type Measure } from './journal-measures.ts';
+import { isSampled, chooseLevel, toLine, findSuccess, type Level } from './journal-lines.ts';
+import { toMeasures, one, type Measure } from './journal-measures.ts';
 
 export type LambdaJournal = Journal & {
   /** Logs an unexpected exception. `ids` name the delivery or message it happened at. */
@@ -40,7 +40,7 @@ export type LogSettings = {
  * operate or api.
  */
 export function powertoolsJournal(service: string, settings: LogSettings): LambdaJournal {
-  const logger = loggerOf(service, settings);
+  const logger = createLogger(service, settings);
   const isLogged = (level: Level): boolean => LEVELS.indexOf(level) >= LEVELS.indexOf(settings.logLevel);
   const tally = metricTally(service, settings.deployment);
   tally.add(one(metricNames.coldStarts));
@@ -49,17 +49,17 @@ export function powertoolsJournal(service: string, settings: LogSettings): Lambd
   });
   return {
     note: (fact) => {
-      for (const measure of measuresOf(fact)) tally.add(measure);
-      const success = successOf(fact);
+      for (const measure of toMeasures(fact)) tally.add(measure);
+      const success = findSuccess(fact);
       if (success !== undefined && !isSampled(success, settings.logSuccessSampling)) return;
-      const level = levelOf(fact);
+      const level = chooseLevel(fact);
       if (!isLogged(level)) return;
       if (success !== undefined && fact.fact === 'attempt_made') successes.add(fact);
-      else logger[level](fact.fact, lineOf(fact));
+      else logger[level](fact.fact, toLine(fact));
     },
     fault: (error, ids) => {
       tally.add(one(metricNames.faults));
-      logger.error('fault', { ...ids, error: errorLineOf(error) });
+      logger.error('fault', { ...ids, error: toErrorLine(error) });
     },
     flush: () => {
       successes.flush();
@@ -76,7 +76,7 @@ const LEVELS: readonly Level[] = ['debug', 'info', 'warn', 'error'];
  * Writes every line. Powertools would take the level from `AWS_LAMBDA_LOG_LEVEL` in place of the setting, and Lambda
  * sets that (infra/constructs/functions/node-function.ts).
  */
-function loggerOf(serviceName: string, { deployment, version }: LogSettings): Logger {
+function createLogger(serviceName: string, { deployment, version }: LogSettings): Logger {
   return new Logger({
     serviceName,
     logLevel: 'TRACE',

@@ -57,7 +57,7 @@ export function oauthAccessTokens({ clock, ...sender }: AccessTokenOptions): Acc
 
   return {
     tokenFor: async (subscription, auth, { timeoutMs, refused }) => {
-      const name = nameOf(subscription, auth);
+      const name = hashCredentials(subscription, auth);
       const kept = results.get(name);
       if (kept !== undefined && isUsable(kept, clock.now(), refused)) return kept.result;
       results.delete(name);
@@ -72,7 +72,7 @@ export function oauthAccessTokens({ clock, ...sender }: AccessTokenOptions): Acc
 }
 
 /** Different for each subscription, and for each change of its credentials. */
-function nameOf(subscription: { queue: string; subscriptionId: string }, auth: OAuth2Auth): string {
+function hashCredentials(subscription: { queue: string; subscriptionId: string }, auth: OAuth2Auth): string {
   const { queue, subscriptionId } = subscription;
   return hash('sha256', JSON.stringify([queue, subscriptionId, auth]), 'base64');
 }
@@ -129,11 +129,11 @@ async function requestToken(
     response = await oauth.clientCredentialsGrantRequest(
       server,
       client,
-      await authenticationOf(auth),
-      parametersOf(auth),
+      await createAuthentication(auth),
+      buildParameters(auth),
       {
         headers: { 'user-agent': userAgent },
-        [oauth.customFetch]: async (url, init) => usedPartOf(await fetch(url, init, sending)),
+        [oauth.customFetch]: async (url, init) => keepUsedFields(await fetch(url, init, sending)),
       },
     );
   } catch (error) {
@@ -152,7 +152,7 @@ const usedFields = z
   .partial();
 
 /** Without the other fields, such as an unwanted ID token: the library would refuse the token for a fault in them. */
-async function usedPartOf(response: Response): Promise<Response> {
+async function keepUsedFields(response: Response): Promise<Response> {
   const answer: unknown = await response
     .clone()
     .json()
@@ -165,11 +165,15 @@ async function usedPartOf(response: Response): Promise<Response> {
  * `client_secret_basic`, which every server supports (RFC 6749 §2.3.1), or `private_key_jwt` (RFC 7523 §2.2).
  * @throws UnusableKey
  */
-async function authenticationOf(auth: OAuth2Auth): Promise<oauth.ClientAuth> {
+async function createAuthentication(auth: OAuth2Auth): Promise<oauth.ClientAuth> {
   const { client_secret, private_key, key_id, certificate } = auth;
   if (private_key === undefined) return oauth.ClientSecretBasic(client_secret ?? '');
   const key = await signingKey(private_key);
-  const known = { typ: 'JWT', kid: key_id, ...(certificate !== undefined && thumbprintsOf(certificate)) };
+  const known = {
+    typ: 'JWT',
+    kid: key_id,
+    ...(certificate !== undefined && computeThumbprints(certificate)),
+  };
   return oauth.PrivateKeyJwt(key, {
     [oauth.modifyAssertion]: (header) => {
       Object.assign(header, known);
@@ -180,13 +184,13 @@ async function authenticationOf(auth: OAuth2Auth): Promise<oauth.ClientAuth> {
 }
 
 /** RFC 7515 §4.1.7 and §4.1.8. Microsoft Entra ID documents the second; AD FS and older servers know the first only. */
-function thumbprintsOf(certificate: string): { x5t: string; 'x5t#S256': string } {
+function computeThumbprints(certificate: string): { x5t: string; 'x5t#S256': string } {
   const { raw } = new X509Certificate(certificate);
   const digest = (algorithm: string): string => hash(algorithm, raw, 'base64url');
   return { x5t: digest('sha1'), 'x5t#S256': digest('sha256') };
 }
 
-function parametersOf({ scope, audience }: OAuth2Auth): Record<string, string> {
+function buildParameters({ scope, audience }: OAuth2Auth): Record<string, string> {
   return { ...(scope === undefined ? {} : { scope }), ...(audience === undefined ? {} : { audience }) };
 }
 
@@ -199,7 +203,7 @@ async function signingKey(pem: string): Promise<webcrypto.CryptoKey> {
   try {
     const key = createPrivateKey(pem);
     const der = key.export({ type: 'pkcs8', format: 'der' });
-    return await subtle.importKey('pkcs8', der, algorithmOf(key), false, ['sign']);
+    return await subtle.importKey('pkcs8', der, chooseAlgorithm(key), false, ['sign']);
   } catch {
     // No cause: messages of OpenSSL may quote the input.
     throw new UnusableKey();
@@ -207,7 +211,7 @@ async function signingKey(pem: string): Promise<webcrypto.CryptoKey> {
 }
 
 /** For RS256, ES256, ES384, ES512 and EdDSA. */
-function algorithmOf({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject) {
+function chooseAlgorithm({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject) {
   const namedCurve = CURVES.get(asymmetricKeyDetails?.namedCurve ?? '');
   if (asymmetricKeyType === 'rsa') return { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' };
   if (asymmetricKeyType === 'ed25519') return { name: 'Ed25519' };

@@ -7,7 +7,7 @@ import {
   S3Client,
   type S3ClientConfig,
 } from '@aws-sdk/client-s3';
-import { payloadPrefixOf } from '../../domain/message/body.ts';
+import { toPayloadPrefix } from '../../domain/message/body.ts';
 import { decodeMessage, encodeMessage } from '../../wire/jobs/message-body.ts';
 import type { Payloads } from '../../ports/bodies.ts';
 import { clientOptions, type ClientOptions } from '../aws/client-options.ts';
@@ -44,7 +44,7 @@ export function s3Payloads(s3: S3Client, bucket: string): Payloads {
     },
     remove: (payloadKey) => removeObject(s3, bucket, payloadKey),
     removeAll: async (message) => {
-      const Prefix = payloadPrefixOf(message);
+      const Prefix = toPayloadPrefix(message);
       for await (const { Contents = [] } of paginateListObjectsV2(
         { client: s3 },
         { Bucket: bucket, Prefix },

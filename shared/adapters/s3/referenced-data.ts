@@ -36,7 +36,7 @@ export function s3ReferencedData(s3: S3Client): ReferencedData {
       });
       try {
         const { Body } = await s3.send(request);
-        return readingOf((await Body?.transformToByteArray()) ?? new Uint8Array());
+        return toReadResult((await Body?.transformToByteArray()) ?? new Uint8Array());
       } catch (error) {
         const reason = error instanceof S3ServiceException ? PERMANENT_ERRORS.get(error.name) : undefined;
         if (reason === undefined) throw error;
@@ -46,9 +46,9 @@ export function s3ReferencedData(s3: S3Client): ReferencedData {
   };
 }
 
-function readingOf(bytes: Uint8Array): ReadDataResult {
+function toReadResult(bytes: Uint8Array): ReadDataResult {
   if (bytes.length > MAX_REFERENCED_BYTES) return { ok: false, reason: 'data_ref_too_large' };
-  const text = textOf(bytes);
+  const text = decodeText(bytes);
   const json = text === undefined ? undefined : parseJson(text);
   return json === undefined
     ? { ok: false, reason: 'data_ref_not_json' }
@@ -56,7 +56,7 @@ function readingOf(bytes: Uint8Array): ReadDataResult {
 }
 
 /** Strict UTF-8 without a byte order mark (RFC 8259 §8.1); undefined for anything else. */
-function textOf(bytes: Uint8Array): string | undefined {
+function decodeText(bytes: Uint8Array): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch (error) {

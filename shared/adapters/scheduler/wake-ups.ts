@@ -60,7 +60,7 @@ export function schedulerWakeUps(
   return {
     schedule: async (name, at, wakeUp) => {
       try {
-        await scheduler.send(new CreateScheduleCommand(scheduleOf(name, at, wakeUp, settings)));
+        await scheduler.send(new CreateScheduleCommand(buildSchedule(name, at, wakeUp, settings)));
         return 'scheduled';
       } catch (error) {
         // The name identifies this wake-up, so another request has already created it.
@@ -72,7 +72,7 @@ export function schedulerWakeUps(
   };
 }
 
-function scheduleOf(
+function buildSchedule(
   name: string,
   at: number,
   wakeUp: WakeUp,
@@ -90,7 +90,7 @@ function scheduleOf(
       // In the partition of the role: aws, aws-us-gov, aws-cn.
       Arn: `arn:${settings.roleArn.split(':')[1]}:scheduler:::aws-sdk:sqs:sendMessage`,
       RoleArn: settings.roleArn,
-      Input: JSON.stringify(sendRequestOf(wakeUp, settings)),
+      Input: JSON.stringify(buildSendRequest(wakeUp, settings)),
       DeadLetterConfig: { Arn: settings.deadLetterArn },
       RetryPolicy: TARGET_RETRIES,
     },
@@ -102,7 +102,7 @@ function scheduleOf(
  * universal target does (EventBridge Scheduler user guide, "Using universal targets"). So all wake-ups of a
  * subscription are in one group.
  */
-function sendRequestOf(wakeUp: WakeUp, { retryQueueUrl }: ScheduleSettings) {
+function buildSendRequest(wakeUp: WakeUp, { retryQueueUrl }: ScheduleSettings) {
   return { QueueUrl: retryQueueUrl, MessageBody: encodeWakeUp(wakeUp), MessageGroupId: groupOf(wakeUp) };
 }
 
@@ -122,14 +122,14 @@ const NO_RESPONSE = /^(?:ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUN
  */
 function isRefusal(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  const status = statusOf(error);
+  const status = findStatus(error);
   return status === undefined
     ? wasUnanswered(error)
     : status >= 500 || status === 429 || REFUSALS.has(error.name);
 }
 
 /** HTTP status of the response, if there was one. The SDK sets it even if it cannot parse the response. */
-function statusOf(error: Error): number | undefined {
+function findStatus(error: Error): number | undefined {
   return responseSchema.safeParse(error).data?.$metadata.httpStatusCode;
 }
 

@@ -97,7 +97,7 @@ export async function sendEach(
   for (let round = 1; pending.length > 0; round += 1) {
     const waitMs = target.random() * FIRST_WAIT_MS * 2 ** (round - 1);
     const again: Entry[] = [];
-    await inParallel(batchesOf(pending), CONCURRENT_REQUESTS, async (batch) => {
+    await inParallel(splitIntoBatches(pending), CONCURRENT_REQUESTS, async (batch) => {
       const failures = await send(target, batch);
       const isLast = round === MAX_ROUNDS || !hasTimeAfter(waitMs, target.deadline);
       for (const entry of batch) {
@@ -132,12 +132,12 @@ async function send({ sqs, queueUrl }: BatchTarget, batch: readonly Entry[]): Pr
   }
 }
 
-function batchesOf(entries: readonly Entry[]): Entry[][] {
+function splitIntoBatches(entries: readonly Entry[]): Entry[][] {
   const batches: Entry[][] = [];
   let batch: Entry[] = [];
   let bytes = 0;
   for (const entry of entries) {
-    const size = bytesOf(entry);
+    const size = countBytes(entry);
     if (batch.length === MAX_ENTRIES || bytes + size > MAX_BYTES) {
       batches.push(batch);
       batch = [];
@@ -151,7 +151,7 @@ function batchesOf(entries: readonly Entry[]): Entry[][] {
 }
 
 /** The name, type and value of attributes count too (SQS developer guide, "Message attribute components"). */
-function bytesOf({ MessageBody = '', MessageAttributes = {} }: Entry): number {
+function countBytes({ MessageBody = '', MessageAttributes = {} }: Entry): number {
   return Object.entries(MessageAttributes).reduce(
     (sum, [name, { DataType = '', StringValue = '', BinaryValue }]) =>
       sum + Buffer.byteLength(name + DataType + StringValue) + (BinaryValue?.byteLength ?? 0),

@@ -34,15 +34,15 @@ export function sqsDeadLetterQueue(source: ReceivingQueue): DeadLetterQueue {
   return {
     receive: async (most, hiddenSeconds) => {
       const ask = (share: number) => receive(source, share, hiddenSeconds);
-      return (await inParallel(sharesOf(most), CONCURRENT_REQUESTS, ask)).flat();
+      return (await inParallel(splitIntoShares(most), CONCURRENT_REQUESTS, ask)).flat();
     },
     remove: async (deadLetters) => {
-      const failed = await deleteReceived(source, receiptsOf(deadLetters));
+      const failed = await deleteReceived(source, listReceipts(deadLetters));
       if (failed.length > 0) throw new DeadLettersNotRemovedError(source.queueUrl, failed);
     },
     release: async (deadLetters) => {
       // Entries that still fail become visible again when their visibility timeout ends.
-      await hideReceived(source, receiptsOf(deadLetters), 0);
+      await hideReceived(source, listReceipts(deadLetters), 0);
     },
     counts: async () => {
       const { Attributes } = await source.sqs.send(
@@ -58,13 +58,13 @@ export function sqsDeadLetterQueue(source: ReceivingQueue): DeadLetterQueue {
   };
 }
 
-function sharesOf(most: number): number[] {
+function splitIntoShares(most: number): number[] {
   return Array.from({ length: Math.ceil(most / MAX_ENTRIES) }, (_, index) =>
     Math.min(MAX_ENTRIES, most - index * MAX_ENTRIES),
   );
 }
 
-function receiptsOf(deadLetters: readonly ReceivedDeadLetter[]): string[] {
+function listReceipts(deadLetters: readonly ReceivedDeadLetter[]): string[] {
   return deadLetters.map(({ receipt }) => receipt);
 }
 

@@ -1,5 +1,5 @@
 import type { UndeliverableNotice } from '../../domain/delivery/dead-letter.ts';
-import { payloadKeyOf } from '../../domain/message/body.ts';
+import { toPayloadKey } from '../../domain/message/body.ts';
 import type { Payloads } from '../../ports/bodies.ts';
 import type { DeadLetters, Undeliverables } from '../../ports/queues.ts';
 import { ID_ATTRIBUTE } from '../../wire/ingress/message.ts';
@@ -41,13 +41,13 @@ export function sqsUndeliverables(
 ): Undeliverables {
   return {
     send: async (notice) => {
-      const body = await bodyOf(notice, payloads, payloadBucket);
+      const body = await buildBody(notice, payloads, payloadBucket);
       await sendMessage({ sqs, queueUrl }, { body });
     },
   };
 }
 
-async function bodyOf(
+async function buildBody(
   { delivery, body }: UndeliverableNotice,
   payloads: Pick<Payloads, 'put' | 'get'>,
   bucket: string,
@@ -57,7 +57,7 @@ async function bodyOf(
   if (message === undefined) return encodeUndeliverableNotice(delivery);
   const whole = encodeUndeliverableNotice(delivery, { data: message.data });
   if (Buffer.byteLength(whole) <= MAX_NOTICE_BYTES) return whole;
-  const payloadKey = body.kind === 'stored' ? body.payloadKey : payloadKeyOf(message);
+  const payloadKey = body.kind === 'stored' ? body.payloadKey : toPayloadKey(message);
   if (body.kind === 'inline') await payloads.put(payloadKey, message);
   return encodeUndeliverableNotice(delivery, { dataRef: `s3://${bucket}/${payloadKey}` });
 }

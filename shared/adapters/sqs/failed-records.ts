@@ -132,7 +132,7 @@ export function receivedRecords({
   queues,
   random,
 }: QueueAccess): Required<Pick<RecordHandling, 'returnSooner' | 'acknowledge'>> {
-  const receiptOf = ({ eventSourceARN, receiptHandle }: SQSRecord) => {
+  const toReceipt = ({ eventSourceARN, receiptHandle }: SQSRecord) => {
     const name = eventSourceARN.slice(eventSourceARN.lastIndexOf(':') + 1);
     return {
       QueueUrl: queues.find(({ url }) => url.endsWith(`/${name}`))?.url,
@@ -143,12 +143,12 @@ export function receivedRecords({
     returnSooner: async (record, error) => {
       const receiveCount = Number(record.attributes.ApproximateReceiveCount);
       await sqs.changeMessageVisibility({
-        ...receiptOf(record),
+        ...toReceipt(record),
         VisibilityTimeout: error instanceof UnfinishedError ? 0 : returnDelaySeconds(receiveCount, random),
       });
     },
     acknowledge: async (record) => {
-      await sqs.deleteMessage(receiptOf(record));
+      await sqs.deleteMessage(toReceipt(record));
     },
   };
 }

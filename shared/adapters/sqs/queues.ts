@@ -77,12 +77,12 @@ export function sqsWorkQueues(
 function outgoingMessage({ body, attributes, group }: RedrivenMessage) {
   return {
     body,
-    ...(Object.keys(attributes).length === 0 ? {} : { attributes: valuesOf(attributes) }),
+    ...(Object.keys(attributes).length === 0 ? {} : { attributes: toAttributeValues(attributes) }),
     ...(group === undefined ? {} : { group }),
   };
 }
 
-function valuesOf(attributes: DeadLetterAttributes): Record<string, MessageAttributeValue> {
+function toAttributeValues(attributes: DeadLetterAttributes): Record<string, MessageAttributeValue> {
   return Object.fromEntries(
     Object.entries(attributes).map(([name, { type, ...value }]) => [
       name,

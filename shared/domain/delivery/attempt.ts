@@ -36,7 +36,7 @@ export type AttemptResult =
 export type Answered = { kind: 'answered'; statusCode: number; snippet?: string };
 
 /** What an attempt records of a reply. */
-export function resultOf(reply: Sent): AttemptResult {
+export function toAttemptResult(reply: Sent): AttemptResult {
   if (reply.kind !== 'answered') return reply;
   const { kind, statusCode, snippet } = reply;
   return { kind, statusCode, ...(snippet === undefined ? {} : { snippet }) };

@@ -4,7 +4,7 @@ import {
   type ChunkKey,
   type Delivery,
   type Lease,
-  memberKeyOf,
+  toMemberKey,
   type Transition,
   type WriteTime,
 } from './delivery.ts';
@@ -135,7 +135,7 @@ export function deliveryIn(chunk: Chunk, subscriptionId: string): Delivery | und
   const state = excluded.has(subscriptionId) ? 'separate' : members?.get(subscriptionId);
   if (state === undefined || state === 'separate') return undefined;
   const recorded = {
-    key: memberKeyOf(key, subscriptionId),
+    key: toMemberKey(key, subscriptionId),
     acceptedAt,
     round: 1,
     lateResults: [],
@@ -153,8 +153,8 @@ export function deliveryIn(chunk: Chunk, subscriptionId: string): Delivery | und
 const FIRST_DELIVERED = { number: 1, round: 1, phase: 'initial', outcome: 'delivered' } as const;
 
 /** The first success that a transition of a pending member records; undefined: it needs a separate record. */
-export function firstSuccessOf(transition: Transition): FirstSuccess | undefined {
-  const attempt = onlyAttemptOf(transition);
+export function findFirstSuccess(transition: Transition): FirstSuccess | undefined {
+  const attempt = findOnlyAttempt(transition);
   if (attempt === undefined || !isPlain(attempt)) return undefined;
   const { startedAt, durationMs, result } = attempt;
   if (result.kind !== 'answered') return undefined;
@@ -167,7 +167,7 @@ export function firstSuccessOf(transition: Transition): FirstSuccess | undefined
 }
 
 /** The attempt that a transition records; undefined: it also leaves pending steps, or records none. */
-function onlyAttemptOf(transition: Transition): Attempt | undefined {
+function findOnlyAttempt(transition: Transition): Attempt | undefined {
   if (!('change' in transition)) return undefined;
   const { change } = transition;
   const leavesSteps = 'pendingSteps' in change && change.pendingSteps.length > 0;

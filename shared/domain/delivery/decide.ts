@@ -89,7 +89,7 @@ function afterFailure(
 function followingByRequest(attempted: RequestAttempted): NextAttempt | undefined {
   const { attempt, reply, retryLease, schedulerThresholdSeconds, retryAfterCapMs } = attempted;
   return nextAfterFailure({
-    ...failureOf(attempted),
+    ...buildFailure(attempted),
     retryAfterMs: requestedDelayMs(reply, endOfAttempt(attempt), retryAfterCapMs),
     thresholdSeconds: schedulerThresholdSeconds,
     canContinue: retryLease !== undefined,
@@ -97,11 +97,11 @@ function followingByRequest(attempted: RequestAttempted): NextAttempt | undefine
 }
 
 function followingByPull(attempted: PullAttempted): NextAttempt | undefined {
-  const next = followingAttempt({ ...failureOf(attempted), retryAfterMs: 0 });
+  const next = followingAttempt({ ...buildFailure(attempted), retryAfterMs: 0 });
   return next && { ...next, by: 'pull' };
 }
 
-function failureOf({ delivery, attempt, policy }: RequestAttempted | PullAttempted) {
+function buildFailure({ delivery, attempt, policy }: RequestAttempted | PullAttempted) {
   return { key: delivery.key, policy, failed: attempt, attemptsInRound: attemptsInRound(delivery) + 1 };
 }
 

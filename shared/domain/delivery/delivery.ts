@@ -32,7 +32,7 @@ export type DeliveryKey = {
 export type ChunkKey = { queue: string; messageId: string; bucket: number; chunk: number };
 
 /** Key of one delivery in a chunk. */
-export function memberKeyOf({ queue, messageId, bucket }: ChunkKey, subscriptionId: string): DeliveryKey {
+export function toMemberKey({ queue, messageId, bucket }: ChunkKey, subscriptionId: string): DeliveryKey {
   return { queue, messageId, subscriptionId, bucket };
 }
 
@@ -55,7 +55,7 @@ export type Lease = { owner: string; until: number; receivedAt?: number };
 export type NextAttempt = { number: number; phase: Phase; dueAt: number; by: Mechanism };
 
 /** When the next request starts. */
-export function startOf({ slot }: Pick<Delivery, 'slot'>, { dueAt }: NextAttempt): number {
+export function computeStart({ slot }: Pick<Delivery, 'slot'>, { dueAt }: NextAttempt): number {
   return Math.max(dueAt, slot?.at ?? dueAt);
 }
 
@@ -178,7 +178,7 @@ export type StatusChange =
 
 export type Ending = End & { pendingSteps?: readonly PendingStep[] };
 
-/** Time of a write and retention of the record from then on (`retentionOf`). Milliseconds. */
+/** Time of a write and retention of the record from then on (`computeRetention`). Milliseconds. */
 export type WriteTime = { now: number; retentionMs: number };
 
 /** Every write renews a record: it expires after its retention from now, or from `dueAt` if that is later. */
@@ -226,7 +226,7 @@ export function holds(expect: Expectation, current: Delivery | undefined): boole
     case 'undelivered':
       return current.status !== 'delivered';
     case 'steps_as_read':
-      return namesOf(current.pendingSteps) === namesOf(expect.pendingSteps);
+      return joinStepNames(current.pendingSteps) === joinStepNames(expect.pendingSteps);
     case 'overdue_at':
       return current.overdueAt === expect.overdueAt;
   }
@@ -257,7 +257,7 @@ function isOver(current: Delivery, expect: Extract<Expectation, { kind: 'over' }
   );
 }
 
-function namesOf(steps: readonly PendingStep[]): string {
+function joinStepNames(steps: readonly PendingStep[]): string {
   return steps.map(({ kind }) => kind).join();
 }
 

@@ -10,10 +10,10 @@ import {
 } from '../message/matching.ts';
 import type { RetryPolicy } from '../retry/policy.ts';
 import type { PolicySource } from '../retry/vocabulary.ts';
-import { waitingReasonOf } from '../subscription/rate-limit.ts';
+import { toWaitingReason } from '../subscription/rate-limit.ts';
 import type { Subscription } from '../subscription/subscription.ts';
 import { attemptsInRound } from './attempt.ts';
-import { type Delivery, isOpen, startOf } from './delivery.ts';
+import { computeStart, type Delivery, isOpen } from './delivery.ts';
 import { type FanOut, isAhead, partWith } from './fan-out.ts';
 import { followingAttempt, type PlannedAttempt } from './next-attempt.ts';
 import { isReceivable } from './pull.ts';
@@ -51,18 +51,21 @@ export function explain(
 ): Explanation | undefined {
   return delivery === undefined
     ? subscription && explainAbsence(message, subscription, evidence)
-    : { verdict: verdictOf(delivery), certain: true, ...detailOf(delivery, subscription) };
+    : { verdict: toVerdict(delivery), certain: true, ...explainWait(delivery, subscription) };
 }
 
-function detailOf(delivery: Delivery, subscription: Subscription | undefined): Pick<Explanation, 'detail'> {
+function explainWait(
+  delivery: Delivery,
+  subscription: Subscription | undefined,
+): Pick<Explanation, 'detail'> {
   if (subscription === undefined || subscription.deletedAt !== undefined)
     return { detail: 'The subscription has been deleted.' };
   return isReceivable(delivery) ? { detail: 'It waits until its subscriber receives it.' } : {};
 }
 
-function verdictOf(delivery: Delivery): ExplainVerdict {
+function toVerdict(delivery: Delivery): ExplainVerdict {
   const { status, reason, slot, lease } = delivery;
-  if (isOpen(delivery)) return slot !== undefined && lease === undefined ? waitingReasonOf(slot) : status;
+  if (isOpen(delivery)) return slot !== undefined && lease === undefined ? toWaitingReason(slot) : status;
   return status === 'cancelled' ? (VERDICT_BY_REASON.get(reason) ?? 'cancelled') : status;
 }
 
@@ -208,7 +211,7 @@ export function plannedAttempts(
   if (!isOpenStatus(delivery.status)) return [];
   const made = attemptsInRound(delivery);
   const planned: PlannedAttempt[] = [];
-  let attempt: PlannedAttempt | undefined = firstOf(delivery);
+  let attempt: PlannedAttempt | undefined = planFirst(delivery);
   while (attempt !== undefined) {
     planned.push(attempt);
     attempt = followingAttempt({
@@ -223,11 +226,11 @@ export function plannedAttempts(
 }
 
 /** A first attempt has no recorded due time; it starts when its record is written. */
-function firstOf(delivery: Pick<Delivery, 'attempts' | 'next' | 'slot' | 'updatedAt'>): PlannedAttempt {
+function planFirst(delivery: Pick<Delivery, 'attempts' | 'next' | 'slot' | 'updatedAt'>): PlannedAttempt {
   const { attempts, next, slot, updatedAt } = delivery;
   return next === undefined
     ? { number: attempts.length + 1, phase: 'initial', dueAt: updatedAt }
-    : { number: next.number, phase: next.phase, dueAt: startOf({ slot }, next) };
+    : { number: next.number, phase: next.phase, dueAt: computeStart({ slot }, next) };
 }
 
 /** A delivery with its policy and its planned attempts. */

@@ -42,13 +42,13 @@ export function bucketsFor(matched: number): number {
 }
 
 /** Bucket index of a subscription's delivery. Must never change: a repeat has to find the same record. */
-export function bucketOf(subscriptionId: string, buckets: number): number {
+export function hashToBucket(subscriptionId: string, buckets: number): number {
   return buckets === 1 ? 0 : createHash('sha256').update(subscriptionId).digest().readUInt32BE(0) % buckets;
 }
 
 /** Bucket of a subscription's delivery in its part of the message. */
 export function bucketIn({ buckets, firstBucket = 0 }: Buckets, subscriptionId: string): number {
-  return firstBucket + bucketOf(subscriptionId, buckets);
+  return firstBucket + hashToBucket(subscriptionId, buckets);
 }
 
 /** The part that contains a subscription id, or would contain it. */
@@ -64,7 +64,7 @@ export function deliveryKeyIn(message: FanOut, subscriptionId: string): Delivery
     ...message.key,
     subscriptionId,
     bucket: bucketIn(part, subscriptionId),
-    ...(chunks === undefined ? {} : { chunk: chunkOf(subscriptionId, chunks) }),
+    ...(chunks === undefined ? {} : { chunk: hashToChunk(subscriptionId, chunks) }),
   };
 }
 
@@ -84,7 +84,7 @@ export function endOfBuckets({ parts = [], ...first }: Omit<FanOut, 'key'>): num
 /** Some buckets of a message. `end`: the first one after them. */
 export type BucketRange = { first: number; end: number };
 
-export function bucketsOf(message: Omit<FanOut, 'key'>): BucketRange {
+export function toBucketRange(message: Omit<FanOut, 'key'>): BucketRange {
   return { first: message.firstBucket ?? 0, end: endOfBuckets(message) };
 }
 
@@ -95,8 +95,8 @@ export function chunksFor(deliveries: number, buckets: number, perChunk: number)
 
 /**
  * Chunk of a subscription's delivery in its bucket; independent of other matches and constant. Uses other digits of
- * the hash than `bucketOf`.
+ * the hash than `hashToBucket`.
  */
-export function chunkOf(subscriptionId: string, chunks: number): number {
+export function hashToChunk(subscriptionId: string, chunks: number): number {
   return chunks === 1 ? 0 : createHash('sha256').update(subscriptionId).digest().readUInt32BE(4) % chunks;
 }

@@ -1,5 +1,5 @@
 import type { AttemptTrigger } from './vocabulary.ts';
-import { memberKeyOf, type ChunkKey, type DeliveryKey } from './delivery.ts';
+import { toMemberKey, type ChunkKey, type DeliveryKey } from './delivery.ts';
 import type { BodyLocation } from '../message/body.ts';
 import type { Retained } from '../retention.ts';
 
@@ -33,7 +33,7 @@ export function jobOfMember(
 ): DeliveryJob {
   return {
     kind: 'job',
-    key: memberKeyOf(key, subscriptionId),
+    key: toMemberKey(key, subscriptionId),
     attempt: 1,
     acceptedAt,
     ...(sentAt === undefined ? {} : { sentAt }),

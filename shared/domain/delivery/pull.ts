@@ -1,5 +1,5 @@
 import { DAY_MS } from '../duration.ts';
-import { type Retained, retentionOf } from '../retention.ts';
+import { computeRetention, type Retained } from '../retention.ts';
 import type { RenderFault } from '../message/payload.ts';
 import type { RetryPolicy } from '../retry/policy.ts';
 import type { Outcome } from '../retry/vocabulary.ts';
@@ -92,7 +92,7 @@ export function longestWaitMs(retentionMs: number): number {
  */
 export function retainedForPull(of: Retained, deployment: Pick<WriteTime, 'retentionMs'>): Retained {
   if (of.retentionDays === undefined) return of;
-  const ms = longestWaitMs(deployment.retentionMs) + longestWaitMs(retentionOf(of, deployment));
+  const ms = longestWaitMs(deployment.retentionMs) + longestWaitMs(computeRetention(of, deployment));
   return { retentionDays: ms / DAY_MS };
 }
 
@@ -155,7 +155,7 @@ const OUTCOMES = {
  * The attempt that ends with this result. It began when the delivery was received, and has no due time: its subscriber
  * is never late.
  */
-export function attemptOf(delivery: ReceivedDelivery, result: ReceiveResult, now: number): Attempt {
+export function buildAttempt(delivery: ReceivedDelivery, result: ReceiveResult, now: number): Attempt {
   const { attempts, round, next, lost, lease, updatedAt } = delivery;
   const startedAt = lease.receivedAt ?? updatedAt;
   const endedAt = result.kind === 'lapsed' ? lease.until : now;
@@ -219,7 +219,7 @@ export type PullStep =
   | { kind: 'await'; delivery: OpenDelivery; next: NextAttempt }
   | { kind: 'lapsed'; delivery: ReceivedDelivery };
 
-export function pullStepOf(current: Delivery | undefined, now: number): PullStep {
+export function decidePullStep(current: Delivery | undefined, now: number): PullStep {
   if (current === undefined) return { kind: 'none', dropped: 'no_record' };
   if (!isOpen(current))
     return current.pendingSteps.length === 0

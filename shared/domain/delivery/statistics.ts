@@ -58,14 +58,14 @@ export function addDuration(histogram: Map<number, number>, milliseconds: number
 export type Percentiles = { count: number; p50: number; p95: number; p99: number };
 
 /** Percentiles by the nearest rank; undefined without durations. */
-export function percentilesOf(histogram: Histogram): Percentiles | undefined {
+export function computePercentiles(histogram: Histogram): Percentiles | undefined {
   const buckets = [...histogram].sort(([one], [other]) => one - other);
   const count = buckets.reduce((sum, [, some]) => sum + some, 0);
   if (count === 0) return undefined;
   const percentile = (share: number): number => {
     let rank = Math.ceil(share * count);
     const [bucket = 0] = buckets.find(([, some]) => (rank -= some) <= 0) ?? [];
-    return Math.round(durationOf(bucket));
+    return Math.round(estimateDuration(bucket));
   };
   return { count, p50: percentile(0.5), p95: percentile(0.95), p99: percentile(0.99) };
 }
@@ -74,7 +74,7 @@ export function percentilesOf(histogram: Histogram): Percentiles | undefined {
  * The duration that is relatively as far from both ends of its bucket: with γ = 2^(1/3), by (γ − 1) / (γ + 1) = 11.5 %
  * (Masson et al., "DDSketch", VLDB 2019).
  */
-function durationOf(bucket: number): number {
+function estimateDuration(bucket: number): number {
   const upper = 2 ** (bucket / PER_OCTAVE);
   return bucket === 0 ? upper : (2 * upper) / (1 + 2 ** (1 / PER_OCTAVE));
 }

@@ -185,13 +185,13 @@ export const UNSENT_MS = 4 * 60 * 1000;
  * this far from the due time.
  */
 export function wasAlreadyPostponed(delivery: Delivery, overdueAt: number): boolean {
-  return overdueAt - dueOf(delivery) >= POSTPONED_MS;
+  return overdueAt - computeOverdueAt(delivery) >= POSTPONED_MS;
 }
 
 /**
  * Time of a delivery in the overdue index: its next attempt, the lease of a first or of a received attempt, or its end.
  */
-function dueOf(delivery: Delivery): number {
+function computeOverdueAt(delivery: Delivery): number {
   if (delivery.lease?.receivedAt !== undefined) return delivery.lease.until;
   return (
     delivery.next?.dueAt ??

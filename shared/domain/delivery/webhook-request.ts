@@ -1,6 +1,6 @@
 import type { Message } from '../message/message.ts';
 import type { Payload } from '../message/payload.ts';
-import { subscriberOf } from '../subscription/destination.ts';
+import { toSubscriber } from '../subscription/destination.ts';
 import type { SigningSecret } from '../subscription/signing-secret.ts';
 import type { Subscription } from '../subscription/subscription.ts';
 import { createHmac, sign } from 'node:crypto';
@@ -56,7 +56,7 @@ export function webhookRequest(
 ): WebhookRequest {
   const timestamp = Math.floor(startedAt / 1000);
   return {
-    url: subscriberOf(subscription.destination),
+    url: toSubscriber(subscription.destination),
     headers: {
       'content-type': 'application/json',
       'user-agent': userAgent,
@@ -82,7 +82,7 @@ function lowerCased(headers: Record<string, string>): Record<string, string> {
 }
 
 type SignedContent = {
-  /** `webhook-id`. Message ids contain no full stop (`messageIdOf`), so the three signed parts are unambiguous. */
+  /** `webhook-id`. Message ids contain no full stop (`toMessageId`), so the three signed parts are unambiguous. */
   id: string;
   /** `webhook-timestamp`: start of the attempt, in whole seconds since the epoch. */
   timestamp: number;
@@ -95,10 +95,10 @@ type SignedContent = {
  * that a receiver that knows any of them can verify the request during a rotation.
  */
 export function signatureHeader(secrets: readonly SigningSecret[], content: SignedContent): string {
-  return secrets.map((secret) => `${secret.scheme},${signatureOf(secret, content)}`).join(' ');
+  return secrets.map((secret) => `${secret.scheme},${computeSignature(secret, content)}`).join(' ');
 }
 
-function signatureOf({ scheme, key }: SigningSecret, { id, timestamp, body }: SignedContent): string {
+function computeSignature({ scheme, key }: SigningSecret, { id, timestamp, body }: SignedContent): string {
   const head = `${id}.${timestamp}.`;
   switch (scheme) {
     case 'v1':

@@ -16,7 +16,7 @@ export const MAX_BODY_ON_RECORD = 8 * 1024;
 export const RETAIN_MESSAGES = '_retain_messages';
 
 /** Which bodies the metadata of a queue keeps. Undefined: the deployment decides, also where the value is invalid. */
-export function retainedMessagesOf(metadata: Record<string, unknown>): RetainedMessages | undefined {
+export function findRetainedMessages(metadata: Record<string, unknown>): RetainedMessages | undefined {
   return RETAINED_MESSAGES.find((kept) => kept === metadata[RETAIN_MESSAGES]);
 }
 
@@ -29,13 +29,13 @@ export function bodyBytes(message: Message): number {
  * Key of a message in the payload bucket. Contains a digest of the stored content, so that another message with the
  * same id cannot overwrite what retries of the accepted one read.
  */
-export function payloadKeyOf({ queue, id, originalId, type, timestamp, expiresAt, data }: Message): string {
+export function toPayloadKey({ queue, id, originalId, type, timestamp, expiresAt, data }: Message): string {
   const stored = JSON.stringify([originalId, type, timestamp, expiresAt, data]);
   const digest = hash('sha256', stored, 'base64url').slice(0, 16);
-  return `${payloadPrefixOf({ queue, messageId: id })}${digest}`;
+  return `${toPayloadPrefix({ queue, messageId: id })}${digest}`;
 }
 
 /** Common prefix of all keys of a message, and of no others. */
-export function payloadPrefixOf({ queue, messageId }: MessageKey): string {
+export function toPayloadPrefix({ queue, messageId }: MessageKey): string {
   return `${queue}/${messageId}/`;
 }

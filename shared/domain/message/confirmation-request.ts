@@ -1,4 +1,4 @@
-import { CONFIRMATION_TYPE, confirmationIdOf } from '../subscription/confirmation.ts';
+import { buildConfirmationId, CONFIRMATION_TYPE } from '../subscription/confirmation.ts';
 import { REDACTED } from '../subscription/credential-headers.ts';
 import type { Message } from './message.ts';
 
@@ -15,7 +15,7 @@ export function confirmationMessage(
 ): Message {
   return {
     queue: subscription.queue,
-    id: confirmationIdOf(link),
+    id: buildConfirmationId(link),
     type: CONFIRMATION_TYPE,
     timestamp: new Date(askedAt).toISOString(),
     data: JSON.stringify({

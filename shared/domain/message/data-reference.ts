@@ -11,7 +11,7 @@ export type PayloadSource = { bucket: string; prefix: string; owner: string };
 export const MAX_REFERENCED_BYTES = 1024 * 1024;
 
 /** The allowed source of a reference; undefined: none matches, so the object must not be read. */
-export function sourceOf(
+export function findSource(
   { bucket, key }: DataReference,
   sources: readonly PayloadSource[],
 ): PayloadSource | undefined {

@@ -32,7 +32,7 @@ export class UnreadableFilterError extends Error {
 export type MatchContent = { type?: string; data: () => unknown };
 
 /** The match content of a message; its data (up to 1 MiB) is parsed once, on first use. */
-export function matchContentOf({ type, data }: Pick<Message, 'type' | 'data'>): MatchContent {
+export function toMatchContent({ type, data }: Pick<Message, 'type' | 'data'>): MatchContent {
   let parsed: { value: unknown } | undefined;
   return {
     ...(type === undefined ? {} : { type }),
@@ -136,12 +136,12 @@ export function withOptions(
   options: SubscriptionOptions,
   now: number,
 ): Subscription {
-  const before = selectionOf(subscription.options);
-  const isSame = JSON.stringify(before) === JSON.stringify(selectionOf(options));
+  const before = pickSelection(subscription.options);
+  const isSame = JSON.stringify(before) === JSON.stringify(pickSelection(options));
   return { ...subscription, options, ...(isSame ? {} : { previousSelection: { ...before, until: now } }) };
 }
 
-function selectionOf({ event_types, filter }: SubscriptionOptions): Selection {
+function pickSelection({ event_types, filter }: SubscriptionOptions): Selection {
   return {
     ...(event_types === undefined ? {} : { event_types }),
     ...(filter === undefined ? {} : { filter }),

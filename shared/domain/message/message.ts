@@ -4,7 +4,7 @@ import type { TraceContext } from './trace-context.ts';
 /** A published message in normalised form. */
 export type Message = {
   queue: string;
-  /** Safe in keys and headers; see `messageIdOf`. */
+  /** Safe in keys and headers; see `toMessageId`. */
   id: string;
   /** The producer's id, if `id` is a hash of it. */
   originalId?: string;
@@ -40,7 +40,7 @@ export function isQueueName(name: string): boolean {
   return QUEUE_NAME.test(name);
 }
 
-/** Whether a text can be the id of a message, as `messageIdOf` makes them. */
+/** Whether a text can be the id of a message, as `toMessageId` makes them. */
 export function isMessageId(id: string): boolean {
   return MESSAGE_ID.test(id);
 }
@@ -49,7 +49,7 @@ export function isMessageId(id: string): boolean {
  * The message id for a producer's id (docs/ingress.md#ids): the same id if it is safe as a key and unique, else a
  * hash. A CloudEvents id is unique only together with its `source`, so it is always hashed.
  */
-export function messageIdOf(given: { id: string; source?: string }): { id: string; originalId?: string } {
+export function toMessageId(given: { id: string; source?: string }): { id: string; originalId?: string } {
   if (given.source === undefined && isMessageId(given.id)) return { id: given.id };
   const digest = createHash('sha256')
     .update(JSON.stringify([given.source ?? '', given.id]))

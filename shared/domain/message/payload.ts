@@ -1,4 +1,4 @@
-import { confirmationIdOf } from '../subscription/confirmation.ts';
+import { buildConfirmationId } from '../subscription/confirmation.ts';
 import type { Subscription } from '../subscription/subscription.ts';
 import type { Message } from './message.ts';
 
@@ -20,7 +20,7 @@ export const render: Render = (message, subscription) =>
 
 function bodyFor(message: Message, { options, unconfirmed }: Subscription): Buffer {
   // A subscriber must be able to read the confirmation request, even if its options ask for another body.
-  if (unconfirmed !== undefined && message.id === confirmationIdOf(unconfirmed))
+  if (unconfirmed !== undefined && message.id === buildConfirmationId(unconfirmed))
     return standardBytes(message);
   if (options.raw_delivery === true) return rawBytes(message);
   if (options.post_data === undefined) return standardBytes(message);

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-/** As it is stored: `traceContextOf` has checked it. */
+/** As it is stored: `parseTraceContext` has checked it. */
 export const traceContextSchema = z.object({
   traceparent: z.string(),
   tracestate: z.string().exactOptional(),
@@ -34,17 +34,17 @@ const SAMPLED = 0x01;
  * The trace of a message; undefined without a valid `traceparent`. An invalid `tracestate` is dropped alone. A later
  * version is passed on as version 00, as §3.2 demands of those who do not know it.
  */
-export function traceContextOf(given: {
+export function parseTraceContext(given: {
   traceparent?: unknown;
   tracestate?: unknown;
 }): TraceContext | undefined {
-  const traceparent = parentOf(given.traceparent);
+  const traceparent = parseTraceparent(given.traceparent);
   if (traceparent === undefined) return undefined;
   const { tracestate } = given;
   return { traceparent, ...(isState(tracestate) ? { tracestate } : {}) };
 }
 
-function parentOf(given: unknown): string | undefined {
+function parseTraceparent(given: unknown): string | undefined {
   const groups = typeof given === 'string' ? PARENT.exec(given)?.groups : undefined;
   if (groups === undefined) return undefined;
   const { version, trace, span, flags, later } = groups;

@@ -16,7 +16,7 @@ type PublishedContent = {
  * Digest that distinguishes versions published under one id. Independent of the send time, so that a repeat by a
  * producer or a redrive is the same version.
  */
-export function versionOf({ type, timestamp, ttl, delay, data }: PublishedContent): string {
+export function hashVersion({ type, timestamp, ttl, delay, data }: PublishedContent): string {
   const source = typeof data === 'string' ? data : [data.bucket, data.key, data.versionId];
   // 96 bits: no accidental collisions between versions, and small, because every message record stores it.
   return hash('sha256', JSON.stringify([type, timestamp, ttl, delay, source]), 'base64url').slice(0, 16);

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { startOf, type Delivery } from '../delivery/delivery.ts';
+import { computeStart, type Delivery } from '../delivery/delivery.ts';
 import { isOpenStatus } from '../delivery/vocabulary.ts';
 
 const count = z.int().nonnegative();
@@ -23,11 +23,13 @@ export type RecoveryOutcomes = z.infer<typeof recoveryOutcomesSchema>;
  * The present state of the deliveries that a recovery reopened, per subscription. Other deliveries do not count: the
  * recovery listed them, and skipped them.
  */
-export function outcomesOf(recoveryId: string, deliveries: readonly Delivery[]): RecoveryOutcomes[] {
-  return sumOfOutcomes(deliveries.filter(({ recoveries }) => recoveries.includes(recoveryId)).map(outcomeOf));
+export function countOutcomes(recoveryId: string, deliveries: readonly Delivery[]): RecoveryOutcomes[] {
+  return sumOfOutcomes(
+    deliveries.filter(({ recoveries }) => recoveries.includes(recoveryId)).map(toOutcomes),
+  );
 }
 
-function outcomeOf(delivery: Delivery): RecoveryOutcomes {
+function toOutcomes(delivery: Delivery): RecoveryOutcomes {
   const { key, status, next } = delivery;
   const open = isOpenStatus(status);
   const delivered = status === 'delivered';
@@ -37,7 +39,7 @@ function outcomeOf(delivery: Delivery): RecoveryOutcomes {
     delivered: delivered ? 1 : 0,
     failed: open || delivered ? 0 : 1,
     open: open ? 1 : 0,
-    ...(open && next !== undefined && { nextAttemptAt: startOf(delivery, next) }),
+    ...(open && next !== undefined && { nextAttemptAt: computeStart(delivery, next) }),
   };
 }
 
@@ -46,12 +48,12 @@ export function sumOfOutcomes(parts: Iterable<RecoveryOutcomes>): RecoveryOutcom
   const sums = new Map<string, RecoveryOutcomes>();
   for (const part of parts) {
     const sum = sums.get(part.subscriptionId);
-    sums.set(part.subscriptionId, sum === undefined ? part : sumOf(sum, part));
+    sums.set(part.subscriptionId, sum === undefined ? part : addOutcomes(sum, part));
   }
   return [...sums.values()];
 }
 
-function sumOf(one: RecoveryOutcomes, other: RecoveryOutcomes): RecoveryOutcomes {
+function addOutcomes(one: RecoveryOutcomes, other: RecoveryOutcomes): RecoveryOutcomes {
   const nextAttemptAt = Math.min(one.nextAttemptAt ?? Infinity, other.nextAttemptAt ?? Infinity);
   return {
     subscriptionId: one.subscriptionId,

@@ -74,7 +74,7 @@ export type Recovery = z.infer<typeof recoverySchema>;
  * The id of a recovery; ids sort by creation time (13 digits suffice until the year 2286). `unique`: a value of
  * `newId`, which is safe in ids.
  */
-export function recoveryIdOf(createdAt: number, unique: string): string {
+export function buildRecoveryId(createdAt: number, unique: string): string {
   return `${String(createdAt).padStart(13, '0')}-${unique}`;
 }
 

@@ -20,7 +20,7 @@ const GONE = 410;
 export const TOO_MANY_REQUESTS = 429;
 
 /** Classifies a reply (docs/retry-policy.md#what-is-retried). `retryOnStatus`: 3xx and 4xx to retry. */
-export function outcomeOf(reply: Sent, retryOnStatus: readonly number[]): Outcome {
+export function classifyReply(reply: Sent, retryOnStatus: readonly number[]): Outcome {
   switch (reply.kind) {
     case 'forbidden':
     case 'unrendered':
@@ -95,12 +95,12 @@ const FORMS = [
 function httpDate(value: string, now: number): number | undefined {
   for (const form of FORMS) {
     const groups = form.exec(value)?.groups;
-    if (groups) return dateOf(groups, now);
+    if (groups) return parseDateParts(groups, now);
   }
   return undefined;
 }
 
-function dateOf(groups: Record<string, string>, now: number): number | undefined {
+function parseDateParts(groups: Record<string, string>, now: number): number | undefined {
   const part = (name: string): number => Number(groups[name]);
   const [hours, minutes, seconds] = [part('hours'), part('minutes'), part('seconds')];
   // A leap second is written as :60.

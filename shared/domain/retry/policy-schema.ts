@@ -157,9 +157,9 @@ export function parseRetryPolicy(
 ): { ok: true; policy: PartialRetryPolicy } | Refused {
   if (typeof input === 'string') return parsePreset(input);
   const parsed = retryPolicySchema.safeParse(input);
-  const wrong = parsed.success ? [] : fieldErrorsOf(parsed.error);
+  const wrong = parsed.success ? [] : toFieldErrors(parsed.error);
   const names = new Set(wrong.map(({ field }) => field));
-  const right = parsed.success ? parsed.data : rightFieldsOf(input, names);
+  const right = parsed.success ? parsed.data : parseValidFields(input, names);
   const fields = [...wrong, ...limitErrors(right, defaults, names)];
   return fields.length === 0 ? { ok: true, policy: right } : { ok: false, fields };
 }
@@ -177,7 +177,7 @@ export function parseDefaultRetryPolicy(input: unknown): { ok: true; policy: Ret
     : parsed;
 }
 
-function rightFieldsOf(input: unknown, wrong: ReadonlySet<string>): PartialRetryPolicy {
+function parseValidFields(input: unknown, wrong: ReadonlySet<string>): PartialRetryPolicy {
   if (typeof input !== 'object' || input === null) return {};
   const right = retryPolicySchema.safeParse(
     Object.fromEntries(Object.entries(input).filter(([field]) => !wrong.has(field))),
@@ -185,7 +185,7 @@ function rightFieldsOf(input: unknown, wrong: ReadonlySet<string>): PartialRetry
   return right.success ? right.data : {};
 }
 
-function fieldErrorsOf(error: z.ZodError): FieldError[] {
+function toFieldErrors(error: z.ZodError): FieldError[] {
   const messages = new Map<string, Set<string>>();
   for (const { field, message } of error.issues.flatMap(errorsOfIssue)) {
     messages.set(field, (messages.get(field) ?? new Set()).add(message));

@@ -34,7 +34,7 @@ export function retrySchedule(policy: RetryPolicy): Retry[] {
   return [
     ...inPhase('immediate', repeated(0, policy.retries_with_no_delay)),
     ...inPhase('pre_backoff', repeated(policy.minimum_delay, policy.minimum_delay_retries)),
-    ...inPhase('backoff', backoffOf(policy)),
+    ...inPhase('backoff', computeBackoff(policy)),
     ...inPhase('post_backoff', repeated(policy.maximum_delay, policy.maximum_delay_retries)),
   ].map((retry, index) => ({ retry: index + 1, ...retry }));
 }
@@ -43,7 +43,7 @@ function repeated(delaySeconds: number, times: number): number[] {
   return Array.from({ length: times }, () => delaySeconds);
 }
 
-function backoffOf(policy: RetryPolicy): number[] {
+function computeBackoff(policy: RetryPolicy): number[] {
   return backoffDelays({
     function: policy.retry_backoff_function,
     minimum: policy.minimum_delay,

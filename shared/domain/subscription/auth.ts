@@ -55,7 +55,7 @@ export function parseAuth(text: string): Auth | undefined {
 }
 
 /** The name of the header that carries the credentials, in lower case; undefined: none does. */
-export function headerNameOf(auth: Auth): string | undefined {
+export function findHeaderName(auth: Auth): string | undefined {
   switch (auth.type) {
     case 'header':
       return auth.name.toLowerCase();

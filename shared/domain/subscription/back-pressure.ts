@@ -2,12 +2,12 @@ import { isPaced } from './destination.ts';
 import { ATTEMPT_TIMEOUT_SECONDS } from '../retry/attempt-duration.ts';
 import { type Sent, TOO_MANY_REQUESTS } from '../retry/outcome.ts';
 import {
-  epochOf,
+  buildEpoch,
+  computeRateLimit,
   epochTime,
   type Limited,
   MAX_PER_SECOND,
   type RateLimit,
-  rateLimitOf,
   SLOT_VALID_MS,
   slotIntervalMs,
 } from './rate-limit.ts';
@@ -44,7 +44,7 @@ export type PressureSignal = 'answered' | 'refused' | 'down' | 'closed';
 const DOWN_STATUSES: readonly number[] = [502, 503, 504];
 
 /** Undefined: the reply says nothing, such as a DNS or TLS fault. */
-export function pressureSignalOf(reply: Sent): PressureSignal | undefined {
+export function toPressureSignal(reply: Sent): PressureSignal | undefined {
   switch (reply.kind) {
     case 'forbidden':
     case 'unrendered':
@@ -59,9 +59,9 @@ export function pressureSignalOf(reply: Sent): PressureSignal | undefined {
 }
 
 /** Why deliveries wait. Undefined: they do not. */
-export function reasonOf(pressure: PressureInForce): PressureReason;
-export function reasonOf(pressure: PressureState): PressureReason | undefined;
-export function reasonOf(pressure: PressureState): PressureReason | undefined {
+export function findPressureReason(pressure: PressureInForce): PressureReason;
+export function findPressureReason(pressure: PressureState): PressureReason | undefined;
+export function findPressureReason(pressure: PressureState): PressureReason | undefined {
   switch (pressure.state) {
     case 'slowed':
       return 'receiver_throttled';
@@ -118,12 +118,12 @@ function rampRate(sinceMs: number): number {
  * The pace of a subscription's requests: its `max_per_second` and its pressure in one. Undefined: unlimited.
  * `attemptTimeoutMs`: the longest time that a probe takes.
  */
-export function paceOf(
+export function computePace(
   subscription: Limited,
   now: number,
   attemptTimeoutMs = ATTEMPT_TIMEOUT_SECONDS.most * SECOND,
 ): RateLimit | undefined {
-  const limit = rateLimitOf(subscription);
+  const limit = computeRateLimit(subscription);
   const pressure = pressureAt(subscription, now);
   return pressure === undefined ? limit : paceUnder(pressure, subscription, { limit, now, attemptTimeoutMs });
 }
@@ -136,8 +136,8 @@ function paceUnder(
   const line = pressure.state === 'held' ? pressure.at : pressure.line;
   const limitMs = limit?.intervalMs ?? 0;
   // The line does not know the last request before it.
-  const common = { reason: reasonOf(pressure), opensAt: line + limitMs };
-  const epoch = epochOf(epochTime({ ...subscription, pressure: { ...pressure, at: line } }), 0);
+  const common = { reason: findPressureReason(pressure), opensAt: line + limitMs };
+  const epoch = buildEpoch(epochTime({ ...subscription, pressure: { ...pressure, at: line } }), 0);
   const intervalMs = Math.max(intervalAt(pressure, now, attemptTimeoutMs), limitMs);
   switch (pressure.state) {
     case 'slowed':
@@ -147,7 +147,7 @@ function paceUnder(
     case 'held': {
       const askAgainMs = between(SHORTEST_ASK_AGAIN_MS, (now - pressure.since) / 2, LONGEST_ASK_AGAIN_MS);
       // A new `max_per_second` does not begin a new line, which would start another probe beside the one in flight.
-      return { ...common, epoch: epochOf(line, 0), intervalMs, longestMs: 0, askAgainMs };
+      return { ...common, epoch: buildEpoch(line, 0), intervalMs, longestMs: 0, askAgainMs };
     }
   }
 }

@@ -1,5 +1,5 @@
 import { DAY_MS } from '../duration.ts';
-import { authOf, type Destination, withAuth } from './destination.ts';
+import { type Destination, findAuth, withAuth } from './destination.ts';
 import type { PendingEvent, Subscription } from './subscription.ts';
 
 /** Days before its client certificate expires on which operators are warned, once each. */
@@ -19,7 +19,7 @@ export function certificateWarning(
   { destination, version }: Subscription,
   now: number,
 ): CertificateWarning | undefined {
-  const auth = authOf(destination);
+  const auth = findAuth(destination);
   if (auth?.notAfter === undefined) return undefined;
   const { at, notAfter, warnedDays = Infinity } = auth;
   const days = WARNING_DAYS.findLast((left) => notAfter - now <= left * DAY_MS);
@@ -36,12 +36,12 @@ export function certificateWarning(
 
 /** Whether the subscription still has this certificate, and no warning as close as this one was written. */
 export function isWarningWanted({ destination }: Subscription, { at, days }: CertificateWarning): boolean {
-  const auth = authOf(destination);
+  const auth = findAuth(destination);
   return auth?.at === at && (auth.warnedDays ?? Infinity) > days;
 }
 
 /** The destination after the warning: no later one is as close. */
 export function withWarning(destination: Destination, { days }: CertificateWarning): Destination {
-  const auth = authOf(destination);
+  const auth = findAuth(destination);
   return auth === undefined ? destination : withAuth(destination, { ...auth, warnedDays: days });
 }

@@ -1,4 +1,4 @@
-import { reasonOf } from './back-pressure.ts';
+import { findPressureReason } from './back-pressure.ts';
 import { timeOfNewEpoch } from './rate-limit.ts';
 import { type Destination, destinationIdentity, movedTo } from './destination.ts';
 import type { Subscription } from './subscription.ts';
@@ -26,7 +26,9 @@ export function hasMoved(before: Subscription, after: Subscription): boolean {
 /** Whether deliveries that wait under back-pressure need not wait after the change. */
 export function endsPressure(before: Subscription, after: Subscription): boolean {
   const { pressure } = before;
-  return pressure !== undefined && reasonOf(pressure) !== undefined && after.pressure?.at !== pressure.at;
+  return (
+    pressure !== undefined && findPressureReason(pressure) !== undefined && after.pressure?.at !== pressure.at
+  );
 }
 
 /** Identified by `version`. Slots of the line so far become invalid. */
@@ -34,7 +36,7 @@ function withoutHistory(subscription: Subscription, now: number): Subscription {
   const version = timeOfNewEpoch(subscription, now);
   const { pressure, ...fresh } = { ...subscription, version };
   delete fresh.failing;
-  const reason = pressure && reasonOf(pressure);
+  const reason = pressure && findPressureReason(pressure);
   if (pressure === undefined || reason === undefined) return fresh;
   return { ...fresh, pressure: { state: 'ending', reason, at: version, since: pressure.since } };
 }

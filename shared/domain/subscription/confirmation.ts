@@ -6,13 +6,13 @@ export const CONFIRMATION_TYPE = 'posthaste.subscription_confirmation';
 const CONFIRMATION_PREFIX = 'confirm_';
 
 /** The stored hash of the token in a confirmation link. */
-export function tokenHashOf(token: string): string {
+export function hashToken(token: string): string {
   return createHash('sha256').update(token).digest('base64url');
 }
 
 /** Compares in constant time. */
 export function isTokenOf({ tokenHash }: { tokenHash: string }, token: string): boolean {
-  const [kept, given] = [Buffer.from(tokenHash), Buffer.from(tokenHashOf(token))];
+  const [kept, given] = [Buffer.from(tokenHash), Buffer.from(hashToken(token))];
   return kept.length === given.length && timingSafeEqual(kept, given);
 }
 
@@ -20,7 +20,7 @@ export function isTokenOf({ tokenHash }: { tokenHash: string }, token: string): 
  * Id of the message with the token. It identifies a confirmation request, including its retries, which is delivered
  * despite the missing confirmation until a new token replaces it.
  */
-export function confirmationIdOf({ tokenHash }: { tokenHash: string }): string {
+export function buildConfirmationId({ tokenHash }: { tokenHash: string }): string {
   return `${CONFIRMATION_PREFIX}${tokenHash}`;
 }
 

@@ -229,11 +229,11 @@ function readComparison(reading: ParseState, item: object, path: FilterFault['pa
   }
   const rules = readWith<Rule>(reading, comparisons[operator], operand, [...path, operator]);
   // The item itself already counts as one.
-  for (const rule of rules) reading.rules += sizeOf(rule) - 1;
+  for (const rule of rules) reading.rules += countValues(rule) - 1;
   return rules;
 }
 
-function sizeOf(rule: Rule): number {
+function countValues(rule: Rule): number {
   switch (rule.kind) {
     case 'equals':
       return rule.values.size;

@@ -50,7 +50,7 @@ export function evaluateFilter(filter: ContentFilter, data: unknown, budget: Fil
   const work: StepCounter = { left: budget.steps, listsRead: budget.listsRead };
   const mismatch = mismatchWithin(filter, data, work);
   return {
-    mismatch: mismatch && pathOf(mismatch),
+    mismatch: mismatch && formatPath(mismatch),
     steps: budget.steps - Math.max(0, work.left),
     isUndecided: work.left < 0,
   };
@@ -65,33 +65,33 @@ function spend(work: StepCounter, steps: number): boolean {
 /** A field that does not match; `within`: the field inside its objects. */
 type Mismatch = { name: string; within: Mismatch | undefined };
 
-function pathOf({ name, within }: Mismatch): string {
-  return within === undefined ? name : `${name}.${pathOf(within)}`;
+function formatPath({ name, within }: Mismatch): string {
+  return within === undefined ? name : `${name}.${formatPath(within)}`;
 }
 
 /** Undefined: one of the elements matches. Otherwise the mismatch of the first. */
 function mismatchWithin(filter: ContentFilter, value: unknown, work: StepCounter): Mismatch | undefined {
-  const { objects, isFieldless } = elementsOf(value, work.listsRead);
-  let first = isFieldless ? mismatchOf(filter, undefined, work) : undefined;
+  const { objects, isFieldless } = flattenElements(value, work.listsRead);
+  let first = isFieldless ? findMismatch(filter, undefined, work) : undefined;
   if (isFieldless && first === undefined) return undefined;
   for (const element of objects) {
-    const mismatch = mismatchOf(filter, element, work);
+    const mismatch = findMismatch(filter, element, work);
     if (mismatch === undefined) return undefined;
     first ??= mismatch;
   }
   return first;
 }
 
-function mismatchOf(
+function findMismatch(
   { fields, alternatives }: ContentFilter,
   element: object | undefined,
   work: StepCounter,
 ): Mismatch | undefined {
   for (const { name, condition } of fields) {
-    const mismatch = fieldMismatch(name, condition, fieldOf(element, name), work);
+    const mismatch = fieldMismatch(name, condition, findField(element, name), work);
     if (mismatch !== undefined) return mismatch;
   }
-  const isMatch = alternatives?.some((alternative) => mismatchOf(alternative, element, work) === undefined);
+  const isMatch = alternatives?.some((alternative) => findMismatch(alternative, element, work) === undefined);
   return isMatch === false ? { name: OR, within: undefined } : undefined;
 }
 
@@ -106,7 +106,7 @@ function fieldMismatch(
     const within = mismatchWithin(condition.filter, value, work);
     return within && { name, within };
   }
-  const isMatch = hasValueFor(condition.rules, elementsOf(value, work.listsRead), work);
+  const isMatch = hasValueFor(condition.rules, flattenElements(value, work.listsRead), work);
   return isMatch ? undefined : { name, within: undefined };
 }
 
@@ -119,7 +119,7 @@ function hasValueFor(rules: readonly Rule[], { scalars }: Elements, work: StepCo
 
 function acceptsOneOf(rule: Rule, scalars: ReadonlySet<Scalar>, work: StepCounter): boolean {
   if (rule.kind === 'equals' && rule.expected) return hasCommonValue(rule.values, scalars, work);
-  const steps = stepsOf(rule);
+  const steps = countSteps(rule);
   for (const value of scalars) if (!spend(work, steps) || accepts(rule, value)) return true;
   return false;
 }
@@ -132,7 +132,7 @@ function hasCommonValue(asked: ReadonlySet<Scalar>, given: ReadonlySet<Scalar>, 
 }
 
 /** Steps per compared value. */
-function stepsOf(rule: Rule): number {
+function countSteps(rule: Rule): number {
   switch (rule.kind) {
     case 'prefix':
     case 'suffix':
@@ -177,7 +177,7 @@ function isWithin({ operator, limit }: Bound, value: number): boolean {
 }
 
 /** Own properties only: inherited ones are not part of the published data. */
-function fieldOf(element: object | undefined, name: string): unknown {
+function findField(element: object | undefined, name: string): unknown {
   return element !== undefined && Object.hasOwn(element, name) ? Reflect.get(element, name) : undefined;
 }
 
@@ -199,7 +199,7 @@ type Elements = {
 /** Cache of the flattened lists of one message's data, shared by all filters. */
 type FlattenedLists = WeakMap<readonly unknown[], Elements>;
 
-function elementsOf(value: unknown, listsRead: FlattenedLists): Elements {
+function flattenElements(value: unknown, listsRead: FlattenedLists): Elements {
   if (!Array.isArray(value)) return elementsOfOne(value);
   const list: readonly unknown[] = value;
   const known = listsRead.get(list);

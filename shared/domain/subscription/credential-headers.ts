@@ -52,9 +52,11 @@ export function unredacted<Options extends WithHeaders>(options: Options, before
     const kept = new Map(
       Object.entries(before.post_headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]),
     );
-    const valueOf = (name: string, value: string) =>
+    const restoreValue = (name: string, value: string) =>
       value === REDACTED ? kept.get(name.toLowerCase()) : value;
-    const restored = Object.entries(headers).map(([name, value]) => [name, valueOf(name, value)] as const);
+    const restored = Object.entries(headers).map(
+      ([name, value]) => [name, restoreValue(name, value)] as const,
+    );
     const unknown = restored.flatMap(([name, value]) =>
       value === undefined ? [`post_headers.${name}`] : [],
     );

@@ -6,7 +6,7 @@ import {
 } from '../retry/policy.ts';
 import { TOO_MANY_REQUESTS } from '../retry/outcome.ts';
 import type { Queue, SubscriptionOptions } from './subscription.ts';
-import { paceSwitchesOf, type PaceSwitches } from './switches.ts';
+import { choosePaceSwitches, type PaceSwitches } from './switches.ts';
 
 /** What applies where neither the subscription nor its queue says anything. */
 export type RetryDefaults = PaceSwitches & {
@@ -57,7 +57,8 @@ function withThrottled(
   defaults: RetryDefaults,
 ): RetryPolicy {
   const { retry_throttled = defaults.retryThrottled } = subscription.options;
-  const isRetried = retry_throttled || paceSwitchesOf({ queue, subscription }, defaults).adaptToThrottling;
+  const isRetried =
+    retry_throttled || choosePaceSwitches({ queue, subscription }, defaults).adaptToThrottling;
   const { retry_on_status } = policy;
   return !isRetried || retry_on_status.includes(TOO_MANY_REQUESTS)
     ? policy

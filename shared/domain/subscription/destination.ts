@@ -44,7 +44,7 @@ export function parseDestination(subscriber: string): Destination {
 }
 
 /** Zaqar's `subscriber`. */
-export function subscriberOf(destination: Destination): string {
+export function toSubscriber(destination: Destination): string {
   switch (destination.kind) {
     case 'webhook':
       return destination.url;
@@ -54,7 +54,7 @@ export function subscriberOf(destination: Destination): string {
 }
 
 /** The destination, if it is called by HTTP. */
-export function webhookOf(destination: Destination): WebhookDestination | undefined {
+export function asWebhook(destination: Destination): WebhookDestination | undefined {
   switch (destination.kind) {
     case 'webhook':
       return destination;
@@ -64,7 +64,7 @@ export function webhookOf(destination: Destination): WebhookDestination | undefi
 }
 
 /** The destination, if its receiver fetches the deliveries. */
-export function pullOf(destination: Destination): PullDestination | undefined {
+export function asPull(destination: Destination): PullDestination | undefined {
   switch (destination.kind) {
     case 'webhook':
       return undefined;
@@ -83,13 +83,13 @@ export function isPaced({ kind }: Destination): boolean {
   }
 }
 
-/** What logs may show of `subscriberOf`: paths of URLs can contain tokens. */
-export function publicNameOf(destination: Destination): string {
+/** What logs may show of `toSubscriber`: paths of URLs can contain tokens. */
+export function formatPublicName(destination: Destination): string {
   switch (destination.kind) {
     case 'webhook':
-      return originOf(destination) ?? 'unknown';
+      return findOrigin(destination) ?? 'unknown';
     case 'pull':
-      return subscriberOf(destination);
+      return toSubscriber(destination);
   }
 }
 
@@ -99,7 +99,7 @@ export function destinationIdentity(destination: Destination): string {
     case 'webhook':
       return urlIdentity(destination.url);
     case 'pull':
-      return subscriberOf(destination);
+      return toSubscriber(destination);
   }
 }
 
@@ -111,8 +111,8 @@ function urlIdentity(text: string): string {
 }
 
 /** How requests to the destination authenticate; undefined: they do not, or there are none. */
-export function authOf(destination: Destination): StoredAuth | undefined {
-  return webhookOf(destination)?.auth;
+export function findAuth(destination: Destination): StoredAuth | undefined {
+  return asWebhook(destination)?.auth;
 }
 
 /** The destination with these credentials in place of the earlier ones. */
@@ -140,11 +140,11 @@ export function movedTo(wanted: Destination, current: Destination): Destination 
  * sent to it.
  */
 export function hasNewOrigin(before: Destination, after: Destination): boolean {
-  return originOf(before) !== originOf(after);
+  return findOrigin(before) !== findOrigin(after);
 }
 
 /** Scheme, host and port; undefined: nothing is called. */
-export function originOf(destination: Destination): string | undefined {
-  const url = webhookOf(destination)?.url;
+export function findOrigin(destination: Destination): string | undefined {
+  const url = asWebhook(destination)?.url;
   return url === undefined ? undefined : URL.parse(url)?.origin;
 }

@@ -123,10 +123,10 @@ function withVersion({ version }: Subscription, change: StreakChange | undefined
  */
 export function healthChangeName(change: HealthChange): string {
   if (change.kind === 'sent') return `sent ${change.unsent.event.type} ${change.unsent.at}`;
-  return [change.kind, ...basisOf(change), `by ${change.version ?? 'none'}`].join(' ');
+  return [change.kind, ...pickBasis(change), `by ${change.version ?? 'none'}`].join(' ');
 }
 
-function basisOf(change: StreakChange | PressureChange | CertificateWarning): readonly (number | string)[] {
+function pickBasis(change: StreakChange | PressureChange | CertificateWarning): readonly (number | string)[] {
   switch (change.kind) {
     case 'pressure':
       return [change.from ?? 'none'];

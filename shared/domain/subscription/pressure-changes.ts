@@ -4,7 +4,7 @@ import {
   pressureAt,
   type PressureSignal,
   RAMP_MS,
-  reasonOf,
+  findPressureReason,
   SHORTEST_ASK_AGAIN_MS,
   type ReceiverCounts,
 } from './back-pressure.ts';
@@ -203,10 +203,10 @@ export function endOfPressure(subscription: Subscription, now: number): Pressure
 /** Operators hear when deliveries begin to wait for a reason, and when it is over. */
 function changeTo(next: PressureState, subscription: Subscription, now: number): PressureChange {
   const { version, pressure: before } = subscription;
-  const reason = reasonOf(next);
-  const reasonBefore = before && reasonOf(before);
+  const reason = findPressureReason(next);
+  const reasonBefore = before && findPressureReason(before);
   const since = before !== undefined && reason === reasonBefore ? before.since : now;
-  const event = reason === reasonBefore ? undefined : eventOf(reason, before, now);
+  const event = reason === reasonBefore ? undefined : buildEvent(reason, before, now);
   return {
     kind: 'pressure',
     from: before?.at,
@@ -216,13 +216,13 @@ function changeTo(next: PressureState, subscription: Subscription, now: number):
   };
 }
 
-function eventOf(
+function buildEvent(
   reason: PressureReason | undefined,
   before: Pressure | undefined,
   now: number,
 ): PendingEvent['event'] | undefined {
   if (reason !== undefined) return { type: 'subscription.slowed', reason, since: now, until: now };
-  const over = before && reasonOf(before);
+  const over = before && findPressureReason(before);
   return before && over && { type: 'subscription.resumed', reason: over, since: before.since, at: now };
 }
 

@@ -1,4 +1,4 @@
-import { isTokenOf, tokenHashOf } from './confirmation.ts';
+import { hashToken, isTokenOf } from './confirmation.ts';
 import type { PullDestination } from './destination.ts';
 import { secretsInForce } from './secret-rotation.ts';
 
@@ -15,7 +15,7 @@ export function makePullToken(randomBytes: (bytes: number) => Uint8Array): {
   stored: PullToken;
 } {
   const token = `${PREFIX}${Buffer.from(randomBytes(TOKEN_BYTES)).toString('base64url')}`;
-  return { token, stored: { tokenHash: tokenHashOf(token) } };
+  return { token, stored: { tokenHash: hashToken(token) } };
 }
 
 /** Whether a text has the form of a token; another cannot be one, so nothing needs to be read for it. */

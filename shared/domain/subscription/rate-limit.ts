@@ -36,7 +36,7 @@ export type Slot = {
 };
 
 /** Why the delivery with this slot waits. */
-export function waitingReasonOf({ reason }: Slot): WaitingReason {
+export function toWaitingReason({ reason }: Slot): WaitingReason {
   return reason ?? 'rate_limited';
 }
 
@@ -78,11 +78,11 @@ export type Limited = Pick<
   'destination' | 'options' | 'createdAt' | 'version' | 'rateChangedAt' | 'pressure'
 >;
 
-/** The limit that `max_per_second` sets; undefined: unlimited. `paceOf` (back-pressure.ts) adds the pressure. */
-export function rateLimitOf(subscription: Limited): RateLimit | undefined {
+/** The limit that `max_per_second` sets; undefined: unlimited. `computePace` (back-pressure.ts) adds the pressure. */
+export function computeRateLimit(subscription: Limited): RateLimit | undefined {
   const { max_per_second: rate } = subscription.options;
   if (rate === undefined || !isPaced(subscription.destination)) return undefined;
-  return { intervalMs: slotIntervalMs(rate), epoch: epochOf(timeWithoutPressure(subscription), rate) };
+  return { intervalMs: slotIntervalMs(rate), epoch: buildEpoch(timeWithoutPressure(subscription), rate) };
 }
 
 /** The time of a change that begins a new line: later than in every epoch so far, even if clocks differ. */
@@ -126,7 +126,7 @@ export function isFromLowerLimit({ epoch }: Slot, limit: RateLimit | undefined):
  * The epoch of a line that began at `time`. Earlier versions wrote `/` in place of `@`: their slots are invalid, because
  * their lines are not continued.
  */
-export function epochOf(time: number, perSecond: number): string {
+export function buildEpoch(time: number, perSecond: number): string {
   return `${time}@${perSecond}`;
 }
 
@@ -135,7 +135,7 @@ function rateIn(epoch: string): number {
 }
 
 /** Whether a slot may be used now, later, or not at all. */
-export function slotStateOf(
+export function classifySlot(
   slot: Slot | undefined,
   limit: RateLimit,
   now: number,

@@ -2,14 +2,14 @@
 export type Amount = { subscriptions: number; bytes: number };
 
 /** The amount of these subscriptions or stored items. */
-export function amountOf(subscriptions: readonly object[]): Amount {
+export function measureAmount(subscriptions: readonly object[]): Amount {
   return {
     subscriptions: subscriptions.length,
-    bytes: subscriptions.reduce((sum, subscription) => sum + bytesOf(subscription), 0),
+    bytes: subscriptions.reduce((sum, subscription) => sum + countBytes(subscription), 0),
   };
 }
 
-export function bytesOf(subscription: object): number {
+export function countBytes(subscription: object): number {
   return Buffer.byteLength(JSON.stringify(subscription));
 }
 

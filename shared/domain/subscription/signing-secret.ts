@@ -38,13 +38,13 @@ export function parseSecret(text: string): SigningSecret | undefined {
 /** The secret as text: `whsec_…`, or `whsk_…` with the seed and the public key, the usual form. */
 export function secretText({ scheme, key }: SigningSecret): string {
   if (scheme === 'v1') return `${SECRET_PREFIX}${key.export().toString('base64')}`;
-  const { d, x } = jwkOf(key);
-  return `${PRIVATE_PREFIX}${Buffer.concat([bytesOf(d), bytesOf(x)]).toString('base64')}`;
+  const { d, x } = toJwk(key);
+  return `${PRIVATE_PREFIX}${Buffer.concat([decodeBase64url(d), decodeBase64url(x)]).toString('base64')}`;
 }
 
 /** The public key as text (`whpk_…`, not secret); undefined for `v1`, which has none. */
 export function publicKeyText({ scheme, key }: SigningSecret): string | undefined {
-  return scheme === 'v1' ? undefined : `${PUBLIC_PREFIX}${bytesOf(jwkOf(key).x).toString('base64')}`;
+  return scheme === 'v1' ? undefined : `${PUBLIC_PREFIX}${decodeBase64url(toJwk(key).x).toString('base64')}`;
 }
 
 /** A public key (`whpk_…`) as a JWK (RFC 8037 §2). `kid` is its thumbprint (RFC 7638 §3). */
@@ -67,7 +67,7 @@ function parsePrivate(base64: string): SigningSecret | undefined {
   const secret = privateKey(bytes.subarray(0, ED25519_BYTES));
   const given = bytes.subarray(ED25519_BYTES);
   // With a mismatched public key every receiver would reject the signatures.
-  return given.length === 0 || given.equals(bytesOf(jwkOf(secret.key).x)) ? secret : undefined;
+  return given.length === 0 || given.equals(decodeBase64url(toJwk(secret.key).x)) ? secret : undefined;
 }
 
 function sharedSecret(bytes: Uint8Array): SigningSecret {
@@ -88,10 +88,10 @@ function decoded(base64: string): Buffer | undefined {
 }
 
 /** RFC 8037: `d` is the seed, `x` the public key. */
-function jwkOf(key: KeyObject): JsonWebKey {
+function toJwk(key: KeyObject): JsonWebKey {
   return key.export({ format: 'jwk' });
 }
 
-function bytesOf(base64url = ''): Buffer {
+function decodeBase64url(base64url = ''): Buffer {
   return Buffer.from(base64url, 'base64url');
 }

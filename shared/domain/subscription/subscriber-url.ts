@@ -28,11 +28,11 @@ export function parseSubscriberUrl(text: string): SubscriberUrl {
   if (BLANK_OR_CONTROL.test(text)) return invalid('must not contain blanks or control characters');
   const url = URL.parse(text);
   if (url === null) return invalid('must be an absolute URL');
-  const fault = faultOf(url, text);
+  const fault = findFault(url, text);
   return fault === undefined ? { kind: 'valid', url } : invalid(fault);
 }
 
-function faultOf(url: URL, text: string): string | undefined {
+function findFault(url: URL, text: string): string | undefined {
   if (!SCHEMES.has(url.protocol)) return 'must be an http or https URL';
   // The URL parser also accepts `http:host` as absolute.
   if (!/^https?:\/\//i.test(text)) return 'must be an absolute URL';

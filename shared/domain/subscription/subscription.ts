@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { confirmationIdOf } from './confirmation.ts';
+import { buildConfirmationId } from './confirmation.ts';
 import { destinationSchema } from './destination.ts';
 import { queueMember } from './queue-metadata.ts';
 import { partialPolicySchema } from '../retry/policy.ts';
@@ -206,7 +206,7 @@ export const listedSubscriptionSchema = subscriptionSchema
 export type ListedSubscription = z.infer<typeof listedSubscriptionSchema>;
 
 /** Timeout of an attempt in milliseconds: the least of the deployment's, the queue's and the subscription's. */
-export function attemptTimeoutOf(
+export function computeAttemptTimeout(
   { queue, subscription }: { queue: Pick<Queue, 'metadata'> | undefined; subscription: Subscription },
   deploymentMs: number,
 ): number {
@@ -219,14 +219,14 @@ export function attemptTimeoutOf(
  * Why a subscription gets no requests; undefined if it does. `messageId`: the message to send; an unconfirmed
  * subscription only gets its confirmation request.
  */
-export function absenceOf(
+export function findAbsence(
   subscription: Subscription | undefined,
   now: number,
   messageId?: string,
 ): AbsenceReason | undefined {
   if (!isPresent(subscription, now)) return absenceReason(subscription);
   const { unconfirmed } = subscription;
-  if (unconfirmed !== undefined && messageId !== confirmationIdOf(unconfirmed))
+  if (unconfirmed !== undefined && messageId !== buildConfirmationId(unconfirmed))
     return 'subscription_unconfirmed';
   return subscription.disabled === undefined ? undefined : 'disabled';
 }

@@ -23,7 +23,7 @@ export function switchesOfDeployment({
 }
 
 /** The nearest switch that is set: the subscription's, then the queue's, then the deployment's. */
-export function paceSwitchesOf(
+export function choosePaceSwitches(
   {
     queue,
     subscription,

@@ -14,7 +14,7 @@ const subscriptionDetail = {
   subscriptionId: z.string(),
 };
 
-function eventOf<Type extends OperatorEvent['type'], Detail extends z.ZodRawShape>(
+function buildEventSchema<Type extends OperatorEvent['type'], Detail extends z.ZodRawShape>(
   type: Type,
   detail: Detail,
 ) {
@@ -30,21 +30,21 @@ function eventOf<Type extends OperatorEvent['type'], Detail extends z.ZodRawShap
  * `region`, `resources`.
  */
 export const operatorEventSchema = z.discriminatedUnion('detail-type', [
-  eventOf('subscription.disabled', {
+  buildEventSchema('subscription.disabled', {
     reason: z.enum(DISABLE_REASONS),
     at: timeView,
   }),
-  eventOf('subscription.failing', {
+  buildEventSchema('subscription.failing', {
     /** Start of the failure streak, and its failures so far. */
     since: timeView,
     failures: z.int().positive(),
   }),
-  eventOf('subscription.recovered', {
+  buildEventSchema('subscription.recovered', {
     /** `since` of the `subscription.failing` event that it ends. */
     since: timeView,
     at: timeView,
   }),
-  eventOf('attempt.failed', {
+  buildEventSchema('attempt.failed', {
     messageId: z.string(),
     attempt: z.int().positive(),
     outcome: z.enum(OUTCOMES).exclude(['delivered']),
@@ -55,24 +55,24 @@ export const operatorEventSchema = z.discriminatedUnion('detail-type', [
     /** Absent if there is no retry. */
     nextAt: timeView.exactOptional(),
   }),
-  eventOf('subscription.slowed', {
+  buildEventSchema('subscription.slowed', {
     reason: z.enum(PRESSURE_REASONS),
     /** Start of the episode, and when the next request may start. */
     since: timeView,
     until: timeView,
   }),
-  eventOf('subscription.resumed', {
+  buildEventSchema('subscription.resumed', {
     /** `reason` and `since` of the last `subscription.slowed` event of the episode. */
     reason: z.enum(PRESSURE_REASONS),
     since: timeView,
     at: timeView,
   }),
-  eventOf('subscription.certificate_expiring', {
+  buildEventSchema('subscription.certificate_expiring', {
     expiresAt: timeView,
     /** Which warning it is: 30, 7 or 1 days ahead. */
     days: z.int().positive(),
   }),
-  eventOf('delivery.exhausted', {
+  buildEventSchema('delivery.exhausted', {
     messageId: z.string(),
     /** In all rounds. */
     attempts: z.int().nonnegative(),

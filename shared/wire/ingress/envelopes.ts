@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { MAX_DELAY_SECONDS } from '../../domain/delivery/wake-up-plan.ts';
 import { type DataReference, MAX_S3_NAME_BYTES } from '../../domain/message/data-reference.ts';
 import { MAX_TTL_SECONDS, MAX_TYPE_LENGTH } from '../../domain/message/message.ts';
-import { type TraceContext, traceContextOf } from '../../domain/message/trace-context.ts';
+import { parseTraceContext, type TraceContext } from '../../domain/message/trace-context.ts';
 import { type Reading, readWith, unreadable } from '../fields.ts';
 import { type Json, parseJson, propertySource, wholeSource } from '../json-slice.ts';
 
@@ -149,7 +149,7 @@ function readAttributes(value: unknown, data: string): Reading<IngressContent> {
   const parsed = readWith(attributesSchema, value);
   if (!parsed.ok) return parsed;
   const { id, source, type, time, queue, ...tracing } = parsed.value;
-  const trace = traceContextOf(tracing);
+  const trace = parseTraceContext(tracing);
   const content: IngressContent = {
     identity: { id, source },
     type,

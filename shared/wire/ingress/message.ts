@@ -1,9 +1,9 @@
 import type { UnreadableReason } from '../../domain/message/vocabulary.ts';
 import type { DataReference } from '../../domain/message/data-reference.ts';
-import { versionOf } from '../../domain/message/version.ts';
+import { hashVersion } from '../../domain/message/version.ts';
 import { CONFIRMATION_TYPE, isConfirmationId } from '../../domain/subscription/confirmation.ts';
-import { TRACE_FIELDS, traceContextOf } from '../../domain/message/trace-context.ts';
-import { isQueueName, messageIdOf, type Message, type MessageHead } from '../../domain/message/message.ts';
+import { parseTraceContext, TRACE_FIELDS } from '../../domain/message/trace-context.ts';
+import { isQueueName, toMessageId, type Message, type MessageHead } from '../../domain/message/message.ts';
 import { isCloudEventAttribute, readContent, type IngressContent, unwrapNotification } from './envelopes.ts';
 import { parseJson } from '../json-slice.ts';
 import { timeText, unreadable } from '../fields.ts';
@@ -57,7 +57,7 @@ export function parseIngress(received: ReceivedMessage, routes: IngressRoutes): 
   if (queue === undefined) return unreadable('queue_missing');
   const fault = faultOfQueue(queue, topic, routes);
   if (fault !== undefined) return unreadable(fault);
-  return acceptedMessage({ queue, ...identityOf(content, received) }, content, { ...received, version });
+  return acceptedMessage({ queue, ...chooseIdentity(content, received) }, content, { ...received, version });
 }
 
 /** `topic`: ARN and name of its SNS topic; empty for other messages. */
@@ -76,10 +76,10 @@ function unwrap(received: ReceivedMessage) {
   if (!read.ok) return read;
   const routedBy = [...read.value.routedBy, ...outerContent.routedBy];
   // The attributes come from the sender's last hop; those of an event, from where it began.
-  const trace = traceContextOf(all);
+  const trace = parseTraceContext(all);
   const content: IngressContent = { ...outerContent, ...read.value, routedBy, ...(trace && { trace }) };
   // SNS sets a new time on each publish, so it cannot distinguish versions.
-  const version = versionOf({ ...content, timestamp: read.value.timestamp });
+  const version = hashVersion({ ...content, timestamp: read.value.timestamp });
   return { ok: true, content, topic: outerContent.routedBy, attributes: all, version } as const;
 }
 
@@ -92,14 +92,14 @@ function acceptedMessage(
   // Reserved for Posthaste: a forged confirmation request would reach unconfirmed subscribers.
   if (type === CONFIRMATION_TYPE) return unreadable('invalid_field:type');
   if (isConfirmationId(named.id)) return unreadable('invalid_field:id');
-  const head: MessageHead = { ...named, ...headOf(content, sentAt) };
+  const head: MessageHead = { ...named, ...buildHead(content, sentAt) };
   const rest = { version, ...(delay !== undefined && { delaySeconds: delay }) };
   return typeof data === 'string'
     ? { ok: true, message: { ...head, data }, ...rest }
     : { ok: true, message: head, dataRef: data, ...rest };
 }
 
-function headOf({ type, timestamp, ttl, trace }: IngressContent, sentAt: number) {
+function buildHead({ type, timestamp, ttl, trace }: IngressContent, sentAt: number) {
   return {
     ...(type === undefined ? {} : { type }),
     timestamp: timestamp ?? timeText(sentAt),
@@ -133,9 +133,9 @@ function faultOfQueue(
  * The producer's id if given, else the SQS message id. A redriven message, which has a new SQS id, keeps its
  * original one and is therefore counted as the same message.
  */
-function identityOf(
+function chooseIdentity(
   { identity }: IngressContent,
   { attributes, sqsMessageId }: ReceivedMessage,
 ): { id: string; originalId?: string } {
-  return messageIdOf(identity ?? { id: attributes[ID_ATTRIBUTE] ?? sqsMessageId });
+  return toMessageId(identity ?? { id: attributes[ID_ATTRIBUTE] ?? sqsMessageId });
 }

@@ -32,11 +32,11 @@ export function encodeUndeliverableNotice(
   delivery: Delivery,
   { data, dataRef }: { data?: string; dataRef?: string } = {},
 ): string {
-  const fields = { ...deliveryView(delivery), lastStatus: lastStatusOf(delivery), dataRef };
+  const fields = { ...deliveryView(delivery), lastStatus: findLastStatus(delivery), dataRef };
   return data === undefined ? JSON.stringify(fields) : spliceRaw(fields, 'data', data);
 }
 
-function lastStatusOf({ attempts }: Delivery): number | null {
+function findLastStatus({ attempts }: Delivery): number | null {
   const last = attempts.at(-1)?.result;
   return last?.kind === 'answered' ? last.statusCode : null;
 }
@@ -157,13 +157,13 @@ export function isTooLarge(
   attributes: Readonly<Record<string, DeadLetterAttribute | string>>,
 ): boolean {
   const bytes = Object.entries(attributes).reduce(
-    (sum, [name, given]) => sum + Buffer.byteLength(name) + bytesOf(given),
+    (sum, [name, given]) => sum + Buffer.byteLength(name) + countBytes(given),
     Buffer.byteLength(body),
   );
   return bytes > MAX_BYTES;
 }
 
-function bytesOf(given: DeadLetterAttribute | string): number {
+function countBytes(given: DeadLetterAttribute | string): number {
   const attribute = typeof given === 'string' ? { type: 'String', text: given } : given;
   const value = 'text' in attribute ? Buffer.byteLength(attribute.text) : attribute.bytes.byteLength;
   return Buffer.byteLength(attribute.type) + value;

@@ -19,13 +19,13 @@ import {
 export function encodeFirstJob(job: FirstJob): string {
   const { kind, key, body, acceptedAt, sentAt, dueAt, retentionDays } = job;
   const times = { acceptedAt, sentAt, dueAt, retentionDays };
-  const fields = { v: WIRE_VERSION, kind, ...key, ...attemptFieldsOf(job), ...times };
+  const fields = { v: WIRE_VERSION, kind, ...key, ...toAttemptFields(job), ...times };
   return body.kind === 'inline'
     ? spliceRaw(fields, 'message', encodeMessage(body.message))
     : JSON.stringify({ ...fields, payloadKey: body.payloadKey });
 }
 
-function attemptFieldsOf(job: FirstJob) {
+function toAttemptFields(job: FirstJob) {
   return job.kind === 'chunk'
     ? { subscriptionIds: job.subscriptionIds }
     : { attempt: job.attempt, lost: job.lost };

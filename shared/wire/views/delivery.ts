@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { type Attempt, endOfAttempt, shownResult } from '../../domain/delivery/attempt.ts';
-import { type Delivery, type NextAttempt, startOf } from '../../domain/delivery/delivery.ts';
+import { computeStart, type Delivery, type NextAttempt } from '../../domain/delivery/delivery.ts';
 import type { DeliveryDetail } from '../../domain/delivery/explain.ts';
 import { isReceivable } from '../../domain/delivery/pull.ts';
 import {
@@ -12,7 +12,7 @@ import {
 } from '../../domain/delivery/vocabulary.ts';
 import { completePolicySchema } from '../../domain/retry/policy.ts';
 import { OUTCOMES, PHASES, POLICY_SOURCES } from '../../domain/retry/vocabulary.ts';
-import { waitingReasonOf } from '../../domain/subscription/rate-limit.ts';
+import { toWaitingReason } from '../../domain/subscription/rate-limit.ts';
 import { WAITING_REASONS, type WaitingReason } from '../../domain/subscription/vocabulary.ts';
 import { timeText, timeView } from '../fields.ts';
 
@@ -92,21 +92,21 @@ export function deliveryView(delivery: Delivery): DeliveryView {
     status,
     ...(reason === undefined ? {} : { reason }),
     attempts: attempts.map(viewOfAttempt),
-    ...(next === undefined ? {} : nextFieldsOf(delivery, next)),
+    ...(next === undefined ? {} : toNextFields(delivery, next)),
     ...(lateResults.length === 0 ? {} : { lateResults: lateResults.map(viewOfAttempt) }),
     policy: policy ?? null,
   };
 }
 
-function nextFieldsOf(delivery: Delivery, next: NextAttempt) {
-  const dueAt = timeText(startOf(delivery, next));
-  return { nextAttemptAt: dueAt, nextAttempt: { ...next, dueAt, ...waitOf(delivery) } };
+function toNextFields(delivery: Delivery, next: NextAttempt) {
+  const dueAt = timeText(computeStart(delivery, next));
+  return { nextAttemptAt: dueAt, nextAttempt: { ...next, dueAt, ...toWaiting(delivery) } };
 }
 
 /** Why a delivery waits besides its due time. */
-function waitOf(delivery: Delivery): { waiting?: Waiting } {
+function toWaiting(delivery: Delivery): { waiting?: Waiting } {
   if (isReceivable(delivery)) return { waiting: 'pull' };
-  return delivery.slot === undefined ? {} : { waiting: waitingReasonOf(delivery.slot) };
+  return delivery.slot === undefined ? {} : { waiting: toWaitingReason(delivery.slot) };
 }
 
 function viewOfAttempt(attempt: Attempt): DeliveryView['attempts'][number] {
@@ -149,12 +149,14 @@ export function deliverySummary(delivery: Delivery): DeliverySummary {
     ...(reason === undefined ? {} : { reason }),
     acceptedAt: timeText(acceptedAt),
     attemptCount: attempts.length,
-    ...(last === undefined ? {} : { lastAttempt: lastAttemptOf(last) }),
-    ...(next === undefined ? {} : { nextAttemptAt: timeText(startOf(delivery, next)), ...waitOf(delivery) }),
+    ...(last === undefined ? {} : { lastAttempt: toLastAttempt(last) }),
+    ...(next === undefined
+      ? {}
+      : { nextAttemptAt: timeText(computeStart(delivery, next)), ...toWaiting(delivery) }),
   };
 }
 
-function lastAttemptOf(attempt: Attempt): NonNullable<DeliverySummary['lastAttempt']> {
+function toLastAttempt(attempt: Attempt): NonNullable<DeliverySummary['lastAttempt']> {
   const { number, startedAt, outcome, result } = attempt;
   const { snippet: _, ...shown } = shownResult(result);
   return { number, startedAt: timeText(startedAt), outcome, ...shown };

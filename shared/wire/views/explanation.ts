@@ -1,4 +1,4 @@
-import { subscriberOf } from '../../domain/subscription/destination.ts';
+import { toSubscriber } from '../../domain/subscription/destination.ts';
 import * as z from 'zod';
 import type { ExplainedPair, Explanation } from '../../domain/delivery/explain.ts';
 import { EXCLUDING_OPTIONS } from '../../domain/subscription/vocabulary.ts';
@@ -30,7 +30,7 @@ export function explainedView({
   return {
     ...explained,
     ...(subscription?.name === undefined ? {} : { name: subscription.name }),
-    ...(subscription === undefined ? {} : { subscriber: subscriberOf(subscription.destination) }),
+    ...(subscription === undefined ? {} : { subscriber: toSubscriber(subscription.destination) }),
     ...(delivery === undefined ? {} : { delivery: deliverySummary(delivery) }),
   };
 }

@@ -49,7 +49,7 @@ export const recoveryOutcomesViewSchema = recoveryOutcomesSchema.extend({
 
 export type RecoveryOutcomesView = z.infer<typeof recoveryOutcomesViewSchema>;
 
-export function recoveryOutcomesOf({ nextAttemptAt, ...counts }: RecoveryOutcomesView): RecoveryOutcomes {
+export function toRecoveryOutcomes({ nextAttemptAt, ...counts }: RecoveryOutcomesView): RecoveryOutcomes {
   return { ...counts, ...(nextAttemptAt !== undefined && { nextAttemptAt: Date.parse(nextAttemptAt) }) };
 }
 

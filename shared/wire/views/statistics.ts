@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { type Counters, percentilesOf, STATISTICS_COUNTS } from '../../domain/delivery/statistics.ts';
+import { computePercentiles, type Counters, STATISTICS_COUNTS } from '../../domain/delivery/statistics.ts';
 import { toRecord } from '../../domain/delivery/vocabulary.ts';
 import { timeView } from '../fields.ts';
 
@@ -30,9 +30,9 @@ export const statisticsViewSchema = z.object({
 });
 
 /** Counts, and percentiles where there are durations. */
-export function countersViewOf({ counts, ...times }: Counters) {
-  const timeToDelivery = percentilesOf(times.timeToDelivery);
-  const response = percentilesOf(times.response);
+export function toCountersView({ counts, ...times }: Counters) {
+  const timeToDelivery = computePercentiles(times.timeToDelivery);
+  const response = computePercentiles(times.response);
   return {
     ...counts,
     ...(timeToDelivery === undefined ? {} : { timeToDelivery }),

@@ -5,8 +5,8 @@ import {
   PRESSURE_REASONS,
 } from '../../domain/subscription/vocabulary.ts';
 import type { Auth } from '../../domain/subscription/auth.ts';
-import { authOf, subscriberOf } from '../../domain/subscription/destination.ts';
-import { pressureAt, paceOf, reasonOf } from '../../domain/subscription/back-pressure.ts';
+import { findAuth, toSubscriber } from '../../domain/subscription/destination.ts';
+import { pressureAt, computePace, findPressureReason } from '../../domain/subscription/back-pressure.ts';
 import { redacted } from '../../domain/subscription/credential-headers.ts';
 import { retryPolicySchema } from '../../domain/retry/policy-schema.ts';
 import {
@@ -75,12 +75,12 @@ export type SubscriptionView = z.infer<typeof subscriptionViewSchema>;
 export function subscriptionView(subscription: Subscription, now: number): SubscriptionView {
   const { id, queue, name, destination, ttl, options, createdAt, disabled, failing, unconfirmed } =
     subscription;
-  const auth = authOf(destination);
+  const auth = findAuth(destination);
   return {
     id,
     source: queue,
     ...(name !== undefined && { name }),
-    subscriber: subscriberOf(destination),
+    subscriber: toSubscriber(destination),
     ttl: ttl ?? null,
     age: Math.max(0, Math.floor((now - createdAt) / 1000)),
     options: { ...redacted(options), ...(auth && { auth: auth.shown }) },
@@ -96,10 +96,10 @@ export function subscriptionView(subscription: Subscription, now: number): Subsc
 function backPressureView(subscription: Subscription, now: number): Pick<SubscriptionView, 'backPressure'> {
   const pressure = pressureAt(subscription, now);
   if (pressure === undefined) return {};
-  const { intervalMs = Infinity } = paceOf(subscription, now) ?? {};
+  const { intervalMs = Infinity } = computePace(subscription, now) ?? {};
   return {
     backPressure: {
-      reason: reasonOf(pressure),
+      reason: findPressureReason(pressure),
       since: timeText(pressure.since),
       ...(pressure.state !== 'held' && { perSecond: Math.round(100_000 / intervalMs) / 100 }),
     },
@@ -113,20 +113,20 @@ export function confirmationView(subscription: Subscription): Pick<SubscriptionV
 }
 
 /** One line of an export, in the form that an import takes: without id, secrets, health and credentials. */
-export function redactedExportLineOf(subscription: Subscription): string {
-  return exportLineOf(
+export function toRedactedExportLine(subscription: Subscription): string {
+  return toExportLine(
     { ...subscription, options: redacted(subscription.options) },
-    authOf(subscription.destination)?.shown,
+    findAuth(subscription.destination)?.shown,
   );
 }
 
 /** One line of an export, including credentials. `auth`: opened. */
-export function exportLineOf(
+export function toExportLine(
   { name, destination, ttl, options, disabled }: Subscription,
   auth: Auth | undefined,
 ): string {
   return JSON.stringify({
-    subscriber: subscriberOf(destination),
+    subscriber: toSubscriber(destination),
     ...(name !== undefined && { name }),
     ...(ttl !== undefined && { ttl }),
     options: { ...options, ...(auth && { auth }) },

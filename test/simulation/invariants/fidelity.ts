@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import type { Message } from '../../../shared/domain/message/message.ts';
-import { subscriberOf } from '../../../shared/domain/subscription/destination.ts';
+import { toSubscriber } from '../../../shared/domain/subscription/destination.ts';
 import type { Subscription } from '../../../shared/domain/subscription/subscription.ts';
 import type { Acceptance, SeenRequest } from '../history.ts';
 import { SECOND } from '../scenario.ts';
@@ -67,7 +67,7 @@ const mayBeCalled = (
   { destination, deletedAt, disabled, expiresAt, unconfirmed }: Subscription,
   { url, at, actor, webhookId }: SeenRequest,
 ): boolean =>
-  subscriberOf(destination) === url &&
+  toSubscriber(destination) === url &&
   deletedAt === undefined &&
   disabled === undefined &&
   (expiresAt ?? Infinity) > at + actor.clockOffset &&

@@ -1,4 +1,4 @@
-import { authOf, subscriberOf } from '../../../shared/domain/subscription/destination.ts';
+import { findAuth, toSubscriber } from '../../../shared/domain/subscription/destination.ts';
 import { MAX_INVOCATION_MS } from '../../../shared/domain/retry/attempt-duration.ts';
 import { FAILURES_TO_DISABLE, FAILURES_TO_NOTIFY } from '../../../shared/domain/subscription/health.ts';
 import type { Subscription, PendingEvent } from '../../../shared/domain/subscription/subscription.ts';
@@ -91,11 +91,11 @@ const hasResponseFor = (
   said: 'gone' | 'failing',
 ): boolean => {
   // An attempt without a token fails without a request.
-  if (said === 'failing' && authOf(destination) !== undefined) return true;
+  if (said === 'failing' && findAuth(destination) !== undefined) return true;
   const since = subscriptions.versionsOf(id).find(({ value }) => value?.version === version)?.from ?? 0;
   return history.requests.some(
     ({ url, at, reply }) =>
-      url === subscriberOf(destination) &&
+      url === toSubscriber(destination) &&
       at >= since &&
       (said === 'failing' || (reply.kind === 'answered' && reply.statusCode === 410)),
   );

@@ -1,5 +1,5 @@
 import { MAX_INVOCATION_MS } from '../../../shared/domain/retry/attempt-duration.ts';
-import { type PressureSignal, pressureSignalOf } from '../../../shared/domain/subscription/back-pressure.ts';
+import { type PressureSignal, toPressureSignal } from '../../../shared/domain/subscription/back-pressure.ts';
 import type { Pressure, Subscription } from '../../../shared/domain/subscription/subscription.ts';
 import { isSwitchedOn } from '../../../shared/domain/subscription/switches.ts';
 import type { SeenRequest } from '../history.ts';
@@ -68,7 +68,7 @@ export const refusalsAreHeard: Invariant = (one) =>
 /** After the record of an answered probe its subscriber is no longer held, unless a fault or a change intervened. */
 export const answersAreHeard: Invariant = (one) =>
   one.requests
-    .filter(({ reply }) => pressureSignalOf(reply) === 'answered')
+    .filter(({ reply }) => toPressureSignal(reply) === 'answered')
     .filter((request) => {
       const known = versionsAround(one, request);
       return known.length === 1 && known[0]?.pressure?.state === 'held';
@@ -103,13 +103,13 @@ const isCaused = ({ requests }: Case, pressure: Pressure, from: number): boolean
   requests.some(({ reply, answeredAt = Infinity }) => answeredAt <= from && isCause(pressure, reply));
 
 const isRefused = (reply: SeenRequest['reply']): boolean => {
-  const signal = pressureSignalOf(reply);
+  const signal = toPressureSignal(reply);
   return signal === 'refused' || signal === 'closed';
 };
 
 const isCause = ({ state }: Pressure, reply: SeenRequest['reply'] | undefined): boolean => {
   const signals = CAUSES[state];
-  const signal = reply && pressureSignalOf(reply);
+  const signal = reply && toPressureSignal(reply);
   return signals === undefined || (signal !== undefined && signals.includes(signal));
 };
 

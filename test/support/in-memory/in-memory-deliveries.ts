@@ -1,13 +1,13 @@
-import { isListed, notDeliveredSortOf } from '../../../shared/adapters/dynamodb/delivery-keys.ts';
+import { isListed, toNotDeliveredSort } from '../../../shared/adapters/dynamodb/delivery-keys.ts';
 import { placeInMessage } from '../../../shared/adapters/dynamodb/delivery-listings.ts';
 import {
+  buildPage,
   type Direction,
-  lastOf,
-  listingOf,
+  nameListing,
   orderIn,
-  pageOf,
   pageUpTo,
-  startPlaceOf,
+  parseMarker,
+  parseStartPlace,
 } from '../../../shared/adapters/dynamodb/pages.ts';
 import { NO_DELIVERIES } from '../../../shared/domain/delivery/books.ts';
 import {
@@ -24,7 +24,7 @@ import {
   holds,
   type Transition,
 } from '../../../shared/domain/delivery/delivery.ts';
-import { bucketsOf, type FanOut } from '../../../shared/domain/delivery/fan-out.ts';
+import { type FanOut, toBucketRange } from '../../../shared/domain/delivery/fan-out.ts';
 import { isReceivable } from '../../../shared/domain/delivery/pull.ts';
 import type { OverdueDelivery } from '../../../shared/domain/delivery/transitions.ts';
 import type {
@@ -183,12 +183,12 @@ export const inMemoryDeliveryListings = (
   chunks?: Pick<InMemoryChunks, 'deliveries'>,
 ): DeliveryListings => {
   const listed = (direction: Direction, selection: DeliverySelection, request: PageRequest) => {
-    const listing = listingOf(`deliveries ${direction}`, selection);
-    const after = startPlaceOf(listing, request);
+    const listing = nameListing(`deliveries ${direction}`, selection);
+    const after = parseStartPlace(listing, request);
     const isBefore = orderIn(direction);
     const placed = [...records.values()]
       .filter((delivery) => isSelected(selection, delivery))
-      .map((delivery) => ({ delivery, place: notDeliveredSortOf(delivery.key, delivery.acceptedAt) }))
+      .map((delivery) => ({ delivery, place: toNotDeliveredSort(delivery.key, delivery.acceptedAt) }))
       .filter(({ place }) => after === undefined || isBefore(after, place))
       .sort((one, other) => (isBefore(one.place, other.place) ? -1 : 1));
     const page = placed.slice(0, request.limit);
@@ -196,7 +196,7 @@ export const inMemoryDeliveryListings = (
     return pageUpTo(listing, items, placed.length > page.length ? page.at(-1)?.place : undefined);
   };
 
-  const ofMessage = ({ key: message, ...rest }: FanOut, { first, end } = bucketsOf(rest)): Delivery[] =>
+  const ofMessage = ({ key: message, ...rest }: FanOut, { first, end } = toBucketRange(rest)): Delivery[] =>
     [...records.values(), ...(chunks?.deliveries() ?? [])].filter(
       ({ key }) =>
         key.queue === message.queue &&
@@ -206,11 +206,11 @@ export const inMemoryDeliveryListings = (
     );
 
   const pageOfMessage = (message: FanOut, request: PageRequest): Page<Delivery> => {
-    const listing = listingOf('message', message.key);
+    const listing = nameListing('message', message.key);
     const sorted = ofMessage(message).sort(inMessage);
-    const last = lastOf(listing, request);
+    const last = parseMarker(listing, request);
     const start = last === undefined ? 0 : 1 + sorted.findIndex((one) => placeInMessage(one) === last);
-    return pageOf(listing, sorted.slice(start), request.limit, placeInMessage);
+    return buildPage(listing, sorted.slice(start), request.limit, placeInMessage);
   };
 
   return {

@@ -1,13 +1,13 @@
 import { sortableTime } from '../../../shared/adapters/dynamodb/delivery-keys.ts';
 import {
   type Direction,
-  listingOf,
+  nameListing,
   orderIn,
   pageUpTo,
-  startPlaceOf,
+  parseStartPlace,
 } from '../../../shared/adapters/dynamodb/pages.ts';
 import { isFromEarlierQueue } from '../../../shared/domain/delivery/recreated-queue.ts';
-import { payloadPrefixOf } from '../../../shared/domain/message/body.ts';
+import { toPayloadPrefix } from '../../../shared/domain/message/body.ts';
 import type { Message, MessageKey } from '../../../shared/domain/message/message.ts';
 import type { Payloads } from '../../../shared/ports/bodies.ts';
 import type {
@@ -119,8 +119,8 @@ export const inMemoryMessageListings = ({
   records,
 }: Pick<InMemoryMessageRecords, 'records'>): MessageListings => {
   const listed = (direction: Direction, window: MessageWindow, request: PageRequest): Page<ListedMessage> => {
-    const listing = listingOf(`messages ${direction}`, window);
-    const after = startPlaceOf(listing, request);
+    const listing = nameListing(`messages ${direction}`, window);
+    const after = parseStartPlace(listing, request);
     const isBefore = orderIn(direction);
     const placed = [...records.values()]
       .filter(({ key, acceptedAt }) => key.queue === window.queue && isWithin(window, acceptedAt))
@@ -167,7 +167,7 @@ export const inMemoryPayloads = (): InMemoryPayloads => {
     },
     removeAll: (message) => {
       for (const payloadKey of stored.keys())
-        if (payloadKey.startsWith(payloadPrefixOf(message))) stored.delete(payloadKey);
+        if (payloadKey.startsWith(toPayloadPrefix(message))) stored.delete(payloadKey);
       return Promise.resolve();
     },
   };

@@ -1,4 +1,4 @@
-import { lastOf, pageOf } from '../../../shared/adapters/dynamodb/pages.ts';
+import { buildPage, parseMarker } from '../../../shared/adapters/dynamodb/pages.ts';
 import type { Recovery } from '../../../shared/domain/recovery/recovery.ts';
 import type { Recoveries, RecoveryPage } from '../../../shared/ports/deliveries.ts';
 import { answer, frozen } from './frozen.ts';
@@ -18,11 +18,11 @@ export const inMemoryRecoveries = (
     find: (queue, id) => answer(records.get(identityOf(queue, id))),
     list: async (queue, page) => {
       const listing = `${queue}#recoveries`;
-      const last = lastOf(listing, page);
+      const last = parseMarker(listing, page);
       const rest = [...records.values()]
         .filter(({ selection, id }) => selection.queue === queue && (last === undefined || id < last))
         .sort((one, other) => (one.id < other.id ? 1 : -1));
-      return await answer(pageOf(listing, rest, page.limit, ({ id }) => id));
+      return await answer(buildPage(listing, rest, page.limit, ({ id }) => id));
     },
     save: (recovery) => {
       const id = identityOf(recovery.selection.queue, recovery.id);
@@ -40,11 +40,11 @@ export const inMemoryRecoveries = (
     },
     keptPages: async (queue, id, page) => {
       const listing = `${queue}#recovery#${id}`;
-      const last = Number(lastOf(listing, page) ?? 0);
+      const last = Number(parseMarker(listing, page) ?? 0);
       const rest = [...(pages.get(identityOf(queue, id))?.values() ?? [])]
         .filter(({ number }) => number > last)
         .sort((one, other) => one.number - other.number);
-      return await answer(pageOf(listing, rest, page.limit, ({ number }) => String(number)));
+      return await answer(buildPage(listing, rest, page.limit, ({ number }) => String(number)));
     },
   };
 };

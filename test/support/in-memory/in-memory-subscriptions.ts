@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
-import { lastOf, pageOf, QUEUE_LISTING } from '../../../shared/adapters/dynamodb/pages.ts';
-import { retainedMessagesOf } from '../../../shared/domain/message/body.ts';
+import { buildPage, parseMarker, QUEUE_LISTING } from '../../../shared/adapters/dynamodb/pages.ts';
+import { findRetainedMessages } from '../../../shared/domain/message/body.ts';
 import {
   type Destination,
   destinationIdentity,
-  subscriberOf,
+  toSubscriber,
 } from '../../../shared/domain/subscription/destination.ts';
 import {
   applyHealthChange,
@@ -12,7 +12,7 @@ import {
   mayDisable,
 } from '../../../shared/domain/subscription/health.ts';
 import { queueMember } from '../../../shared/domain/subscription/queue-metadata.ts';
-import { amountOf, hasRoom } from '../../../shared/domain/subscription/room.ts';
+import { hasRoom, measureAmount } from '../../../shared/domain/subscription/room.ts';
 import {
   isPresent,
   type ListedSubscription,
@@ -144,7 +144,7 @@ type SubscriptionMethods = Omit<Registry, keyof QueueMethods>;
 const subscriptionsOf = (entries: Map<string, QueueEntry>): SubscriptionMethods => ({
   takeRoom: (queue, more, most) => {
     const entry = entries.get(queue);
-    return answer(entry === undefined || hasRoom(amountOf(byId(entry)), more, most));
+    return answer(entry === undefined || hasRoom(measureAmount(byId(entry)), more, most));
   },
   addSubscription: async (subscription) => {
     const [added = { kind: 'added' }] = await addAll(entries, [subscription]);
@@ -158,7 +158,7 @@ const subscriptionsOf = (entries: Map<string, QueueEntry>): SubscriptionMethods 
     const entry = entries.get(queue);
     const found = (entry === undefined ? [] : byId(entry)).filter(
       ({ id, name, destination }) =>
-        id.startsWith(match) || name?.includes(match) === true || subscriberOf(destination).includes(match),
+        id.startsWith(match) || name?.includes(match) === true || toSubscriber(destination).includes(match),
     );
     return pageFor(queue, found, page, ({ id }) => id);
   },
@@ -227,9 +227,9 @@ const pageFor = async <T>(
   page: PageRequest,
   nameOf: (item: T) => string,
 ): Promise<Page<T>> => {
-  const last = lastOf(listing, page);
+  const last = parseMarker(listing, page);
   const after = last === undefined ? sorted : sorted.filter((item) => nameOf(item) > last);
-  return await answer(pageOf(listing, after, page.limit, nameOf));
+  return await answer(buildPage(listing, after, page.limit, nameOf));
 };
 
 /** A page of at most `size` subscriptions of a queue, sorted by id, with only the fields that a page contains. */
@@ -241,7 +241,7 @@ const pageOfSubscriptions = (
   const rest = sorted.filter(({ id }) => id > after);
   const subscriptions = rest.slice(0, size).map(listed);
   const lastSubscriptionId = rest.length > size ? subscriptions.at(-1)?.id : undefined;
-  const retainMessages = retainedMessagesOf(queue.metadata);
+  const retainMessages = findRetainedMessages(queue.metadata);
   const retentionDays = queueMember('_retention_days', queue.metadata);
   return {
     queueCreatedAt: queue.createdAt,

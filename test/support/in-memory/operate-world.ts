@@ -4,7 +4,7 @@ import { OPERATE_TIMEOUT_SECONDS, type Operation } from '../../../shared/domain/
 import { visibilityTimeout } from '../../../shared/domain/receives.ts';
 import {
   newRecovery,
-  recoveryIdOf,
+  buildRecoveryId,
   type Recovery,
   type RecoverySelection,
 } from '../../../shared/domain/recovery/recovery.ts';
@@ -108,7 +108,7 @@ export const operateWorld = () => {
   const startRecovery = async (selection: Partial<RecoverySelection> = {}) => {
     const selected = { queue: 'orders', since: SOME_TIME - DAY_MS, until: time.now, ...selection };
     recoveryCount += 1;
-    const recovery = newRecovery(recoveryIdOf(time.now, `r-${recoveryCount}`), selected, {
+    const recovery = newRecovery(buildRecoveryId(time.now, `r-${recoveryCount}`), selected, {
       now: time.now,
       retentionMs: settings.retentionMs,
     });

@@ -11,7 +11,7 @@ import { reconcile, type Reconciliation } from '../../../functions/reconcile/rec
 import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
 import type { FirstJob, WakeUp } from '../../../shared/domain/delivery/job.ts';
 import { render } from '../../../shared/domain/message/payload.ts';
-import { versionOf } from '../../../shared/domain/message/version.ts';
+import { hashVersion } from '../../../shared/domain/message/version.ts';
 import type { RetainedMessages } from '../../../shared/domain/message/vocabulary.ts';
 import { visibilityTimeout } from '../../../shared/domain/receives.ts';
 import { OPERATE_TIMEOUT_SECONDS, type Operation } from '../../../shared/domain/recovery/operation.ts';
@@ -49,7 +49,7 @@ type Published =
 const withVersion = (reading: Published): IngressResult => {
   if (!reading.ok) return reading;
   const { type, timestamp, expiresAt: ttl, data } = reading.message;
-  return { version: versionOf({ type, timestamp, ttl, delay: reading.delaySeconds, data }), ...reading };
+  return { version: hashVersion({ type, timestamp, ttl, delay: reading.delaySeconds, data }), ...reading };
 };
 
 /** The real steps on in-memory ports and virtual time, wired like the deployed functions. */

@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { httpSubscriber } from '../../../shared/adapters/http/subscriber.ts';
-import { messageItemOf, messageRecordOf } from '../../../shared/adapters/dynamodb/message-records.ts';
+import { toMessageItem, toMessageRecord } from '../../../shared/adapters/dynamodb/message-records.ts';
 import type { DeliveryJob } from '../../../shared/domain/delivery/job.ts';
 import type { Message } from '../../../shared/domain/message/message.ts';
 import type { SubscriptionOptions } from '../../../shared/domain/subscription/subscription.ts';
@@ -83,9 +83,9 @@ const throughItsRecord = (message: Message): Message => {
   const key = { queue: message.queue, messageId: message.id };
   const counts = { matched: 1, filtered: 0, duplicates: 0, buckets: 1 };
   const times = { acceptedAt: 0, listedAt: 0, expiresAt: 0 };
-  const item = messageItemOf({ key, ...counts, ...times, body: { kind: 'inline', message } });
+  const item = toMessageItem({ key, ...counts, ...times, body: { kind: 'inline', message } });
   const stored = marshall(item, { removeUndefinedValues: true });
-  const { body } = messageRecordOf(key, unmarshall(stored));
+  const { body } = toMessageRecord(key, unmarshall(stored));
   if (body?.kind !== 'inline') throw new Error('This record has no inline message.');
   return body.message;
 };

@@ -4,9 +4,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { dynamoClient, singleRequestClient } from '../../../shared/adapters/dynamodb/client.ts';
-import { dynamoDeliveries, recordsOf } from '../../../shared/adapters/dynamodb/deliveries.ts';
-import { deliveryItemOf } from '../../../shared/adapters/dynamodb/delivery-item.ts';
-import { itemKeyOf } from '../../../shared/adapters/dynamodb/delivery-keys.ts';
+import { dynamoDeliveries, readRecords } from '../../../shared/adapters/dynamodb/deliveries.ts';
+import { toDeliveryItem } from '../../../shared/adapters/dynamodb/delivery-item.ts';
+import { toItemKey } from '../../../shared/adapters/dynamodb/delivery-keys.ts';
 import { dynamoDeliveryListings } from '../../../shared/adapters/dynamodb/delivery-listings.ts';
 import { dynamoMessageRecords } from '../../../shared/adapters/dynamodb/message-records.ts';
 import {
@@ -17,10 +17,10 @@ import {
 } from '../../../shared/adapters/dynamodb/pages.ts';
 import type { BatchReading } from '../../../shared/adapters/dynamodb/queries.ts';
 import { dynamoQueueStatistics } from '../../../shared/adapters/dynamodb/queue-statistics.ts';
-import { queueItemOf, subscriptionItemOf } from '../../../shared/adapters/dynamodb/subscription-item.ts';
+import { toQueueItem, toSubscriptionItem } from '../../../shared/adapters/dynamodb/subscription-item.ts';
 import { dynamoRegistry } from '../../../shared/adapters/dynamodb/subscription-registry.ts';
 import { dynamoSubscriptions } from '../../../shared/adapters/dynamodb/subscriptions.ts';
-import { tableOf as tableNamed } from '../../../shared/adapters/dynamodb/table.ts';
+import { openTable as tableNamed } from '../../../shared/adapters/dynamodb/table.ts';
 import { transactWrite } from '../../../shared/adapters/dynamodb/writes.ts';
 import type { CallDeadline } from '../../../shared/adapters/lambda/invocation-deadline.ts';
 import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
@@ -163,8 +163,8 @@ const tableOf = async (
 ) => {
   const items = new Map(
     deliveries.map((delivery) => {
-      const { pk, sk } = itemKeyOf(delivery.key);
-      const item = change(deliveryItemOf(delivery));
+      const { pk, sk } = toItemKey(delivery.key);
+      const item = change(toDeliveryItem(delivery));
       return [`${pk} ${sk}`, marshall(item, { removeUndefinedValues: true })] as const;
     }),
   );
@@ -183,7 +183,7 @@ const tableOf = async (
   };
   const keys = deliveries.map(({ key }) => key);
   const read = (more: Partial<BatchReading> = {}) =>
-    recordsOf(tableNamed(dynamoClient(options), 'table'), keys, { ...reading, ...more });
+    readRecords(tableNamed(dynamoClient(options), 'table'), keys, { ...reading, ...more });
   return { read, waits, requests };
 };
 
@@ -277,8 +277,8 @@ const MORE_THAN_FIT = 520;
 
 const itemOf = (sk: string) =>
   sk === 'META'
-    ? queueItemOf(aQueue())
-    : subscriptionItemOf(aSubscription({ id: sk.slice('SUB#'.length), options: { post_data } }));
+    ? toQueueItem(aQueue())
+    : toSubscriptionItem(aSubscription({ id: sk.slice('SUB#'.length), options: { post_data } }));
 
 describe('the cache of the subscriptions table', () => {
   it('is limited by memory and evicts the oldest entries first', async () => {

@@ -4,16 +4,16 @@ import { marshall, unmarshall } from '@aws-sdk/util-dynamodb';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { chunkOfItem, chunkUpdateOf, stateItemOf } from '../../../shared/adapters/dynamodb/chunks.ts';
-import { deliveryItemOf, deliveryOf } from '../../../shared/adapters/dynamodb/delivery-item.ts';
-import { chunkItemKeyOf } from '../../../shared/adapters/dynamodb/delivery-keys.ts';
-import { RECORD_VERSION, ttlOf, UnreadableRecordError } from '../../../shared/adapters/dynamodb/record.ts';
+import { buildChunkUpdate, chunkOfItem, toStateItem } from '../../../shared/adapters/dynamodb/chunks.ts';
+import { toDelivery, toDeliveryItem } from '../../../shared/adapters/dynamodb/delivery-item.ts';
+import { toChunkItemKey } from '../../../shared/adapters/dynamodb/delivery-keys.ts';
+import { RECORD_VERSION, toTtl, UnreadableRecordError } from '../../../shared/adapters/dynamodb/record.ts';
 import {
-  queueItemOf,
-  queueOf,
-  subscriberItemOf,
-  subscriptionItemOf,
-  subscriptionOf,
+  toQueue,
+  toQueueItem,
+  toSubscriberItem,
+  toSubscription,
+  toSubscriptionItem,
 } from '../../../shared/adapters/dynamodb/subscription-item.ts';
 import { ttlAttribute } from '../../../shared/config/tables.ts';
 import { type Chunk, claimChunk, recordSuccesses } from '../../../shared/domain/delivery/chunk.ts';
@@ -30,7 +30,7 @@ describe('the items of queues and subscriptions', () => {
     fc.assert(
       fc.property(metadata, (given) => {
         const plain = aQueue({ metadata: asJson.parse(JSON.parse(JSON.stringify(given))) });
-        expect(queueOf(queueItemOf(plain))).toEqual(plain);
+        expect(toQueue(toQueueItem(plain))).toEqual(plain);
       }),
     );
   });
@@ -38,7 +38,7 @@ describe('the items of queues and subscriptions', () => {
   it('keep the previous filter with any property names', () => {
     const filter: unknown = JSON.parse('{"": [1.5e300], "__proto__": {"deep": [{"exists": false}]}}');
     const previousSelection = { event_types: ['a'], filter, until: 7 };
-    const read = subscriptionOf(subscriptionItemOf(aSubscription({ previousSelection, confirmedAt: 5 })));
+    const read = toSubscription(toSubscriptionItem(aSubscription({ previousSelection, confirmedAt: 5 })));
     expect(JSON.stringify(read.previousSelection)).toBe(JSON.stringify(previousSelection));
     expect(read.confirmedAt).toBe(5);
   });
@@ -57,7 +57,7 @@ describe('the items of queues and subscriptions', () => {
     ],
   ])('keep %s', (_what, overrides) => {
     const subscription = aSubscription(overrides);
-    expect(subscriptionOf(subscriptionItemOf(subscription))).toEqual(subscription);
+    expect(toSubscription(toSubscriptionItem(subscription))).toEqual(subscription);
   });
 
   it.each([
@@ -68,34 +68,34 @@ describe('the items of queues and subscriptions', () => {
     ],
     [{ state: 'of a later version' }, ended],
   ])('read the pressure of other versions: %o', (more, expected) => {
-    const item = { ...subscriptionItemOf(aSubscription()), pressure: { since: 1, at: 2, ...more } };
-    expect(subscriptionOf(item).pressure).toEqual(expected);
+    const item = { ...toSubscriptionItem(aSubscription()), pressure: { since: 1, at: 2, ...more } };
+    expect(toSubscription(item).pressure).toEqual(expected);
   });
 
   it('have the events that version 0.1.0 does not know in an attribute that it ignores, and send its own first', () => {
-    const item = subscriptionItemOf(aSubscription({ unsent }));
+    const item = toSubscriptionItem(aSubscription({ unsent }));
     expect(item).toMatchObject({ unsentEvent: { event: slowed } });
     expect(item).not.toHaveProperty('unsent');
     const earlier = { event: { type: 'subscription.recovered', since: 1, at: 2 }, at: 2 } as const;
-    expect(subscriptionOf({ ...item, unsent: earlier }).unsent).toEqual(earlier);
+    expect(toSubscription({ ...item, unsent: earlier }).unsent).toEqual(earlier);
   });
 
   it('have the reason that version 0.1.0 does not know under one that it can read', () => {
     const subscription = aSubscription({ disabled: { reason: 'disable_requested', at: 4 } });
-    const item = subscriptionItemOf(subscription);
+    const item = toSubscriptionItem(subscription);
     expect(item).toMatchObject({ disabled: { reason: 'gone', at: 4 } });
-    expect(subscriptionOf(item)).toEqual(subscription);
+    expect(toSubscription(item)).toEqual(subscription);
   });
 
   it('are read without the reason and the event that a later version wrote', () => {
     const pressure = { reason: 'later', since: 1, at: 2, opensAt: 3 };
     const unsentEvent = { event: { ...slowed, reason: 'later' }, at: 4 };
     const subscription = aSubscription();
-    const item = { ...subscriptionItemOf(subscription), pressure, unsentEvent };
-    expect(subscriptionOf(item)).toStrictEqual({ ...subscription, pressure: ended });
+    const item = { ...toSubscriptionItem(subscription), pressure, unsentEvent };
+    expect(toSubscription(item)).toStrictEqual({ ...subscription, pressure: ended });
   });
 
-  it.each([subscriptionItemOf, subscriberItemOf])(
+  it.each([toSubscriptionItem, toSubscriberItem])(
     'have a TTL only if a subscription expires: $name',
     (itemOf) => {
       expect(itemOf(aSubscription({ ttl: 60, expiresAt: 60_001 }))['ttl']).toBe(61);
@@ -104,7 +104,7 @@ describe('the items of queues and subscriptions', () => {
   );
 
   it('do not contain the URL of a subscriber in a key', () => {
-    const { pk, sk } = subscriberItemOf(aSubscription({ subscriber: 'https://user:secret@s.test/' }));
+    const { pk, sk } = toSubscriberItem(aSubscription({ subscriber: 'https://user:secret@s.test/' }));
     expect(pk).toBe('QUEUE#orders');
     expect(sk).toMatch(/^URL#[A-Za-z0-9_-]{43}$/);
   });
@@ -114,7 +114,7 @@ describe('the items of queues and subscriptions', () => {
     ['with metadata that is not JSON', { metadata: '{' }],
     ['with metadata that is not an object', { metadata: '[1]' }],
   ])('are rejected %s', (_, change) => {
-    expect(() => queueOf({ ...queueItemOf(aQueue()), ...change })).toThrow(UnreadableRecordError);
+    expect(() => toQueue({ ...toQueueItem(aQueue()), ...change })).toThrow(UnreadableRecordError);
   });
 });
 
@@ -124,22 +124,22 @@ const stored = (item: Record<string, unknown>) => unmarshall(marshall(item));
 describe('the item of a delivery', () => {
   it('is readable with unknown attributes of a later version', () => {
     const delivery = aDelivery({ attempts: [anAttempt()] });
-    const item = deliveryItemOf(delivery);
+    const item = toDeliveryItem(delivery);
     const [attempt] = [item['attempts']].flat();
     const later = { ...item, attempts: [{ ...Object(attempt), zz: 1 }], later: { any: 'thing' } };
-    expect(deliveryOf(stored(later))).toEqual(delivery);
+    expect(toDelivery(stored(later))).toEqual(delivery);
   });
 
   it('is readable with a slot whose reason a later version added', () => {
     const slot = { at: SOME_TIME, epoch: '7/2' };
-    const item = deliveryItemOf(aDelivery({ slot: { ...slot, reason: 'circuit_open' } }));
+    const item = toDeliveryItem(aDelivery({ slot: { ...slot, reason: 'circuit_open' } }));
     const later = { ...item, slot: { ...slot, reason: 'of_a_later_version' } };
-    expect(deliveryOf(stored(later)).slot).toEqual(slot);
+    expect(toDelivery(stored(later)).slot).toEqual(slot);
   });
 
   it('reads to versions before pull as an attempt that SQS delays, and is found by its subscription only', () => {
     const next = { number: 1, phase: 'initial', dueAt: 7, by: 'pull' } as const;
-    const item = deliveryItemOf(
+    const item = toDeliveryItem(
       aDelivery({ key: aDeliveryKey({ subscriptionId: 's-1' }), next, overdueAt: 7 }),
     );
     expect(item).toMatchObject({
@@ -157,23 +157,23 @@ describe('the item of a delivery', () => {
     ['under a key without a bucket', { pk: 'orders#m' }, 'pk'],
   ])('is rejected %s by an error that names its key and the field, but no values', (_, change, field) => {
     const attempts = [anAttempt({ result: answered(503, 'secret') })];
-    const cancelled = deliveryItemOf(aDelivery({ status: 'cancelled', attempts }));
+    const cancelled = toDeliveryItem(aDelivery({ status: 'cancelled', attempts }));
     const item: Record<string, unknown> = { ...cancelled, ...change };
     const place = `${String(item['pk'])} ${String(item['sk'])}`;
-    const reading = () => deliveryOf(item);
+    const reading = () => toDelivery(item);
     expect(reading).toThrow(UnreadableRecordError);
     expect(reading).toThrow(`The record ${place} cannot be read: ${field}.`);
     expect(reading).not.toThrow('secret');
   });
 
   it('has a TTL in whole seconds, never before the expiry itself', () => {
-    expect(deliveryItemOf(aDelivery({ expiresAt: 1_001 }))['ttl']).toBe(2);
-    expect(deliveryItemOf(aDelivery({ expiresAt: 2_000 }))['ttl']).toBe(2);
+    expect(toDeliveryItem(aDelivery({ expiresAt: 1_001 }))['ttl']).toBe(2);
+    expect(toDeliveryItem(aDelivery({ expiresAt: 2_000 }))['ttl']).toBe(2);
   });
 
   it('is spread over all shards of its queue', () => {
     const items = Array.from({ length: 200 }, () =>
-      deliveryItemOf(aDelivery({ status: 'retrying', overdueAt: 1 })),
+      toDeliveryItem(aDelivery({ status: 'retrying', overdueAt: 1 })),
     );
     expect(new Set(items.map((item) => item['byQueuePk'])).size).toBe(8);
     expect(new Set(items.map((item) => item['overduePk'])).size).toBe(8);
@@ -189,12 +189,12 @@ describe('the item of a delivery', () => {
       lease: { owner, until: SOME_TIME },
       overdueAt: SOME_TIME,
     });
-    expect(itemBytes(deliveryItemOf(failed))).toBeLessThan(1024);
+    expect(itemBytes(toDeliveryItem(failed))).toBeLessThan(1024);
     const succeeded = aDelivery({
       status: 'delivered',
       attempts: [anAttempt({ outcome: 'delivered', result: answered(200) })],
     });
-    expect(itemBytes(deliveryItemOf(succeeded))).toBeLessThan(512);
+    expect(itemBytes(toDeliveryItem(succeeded))).toBeLessThan(512);
   });
 });
 
@@ -206,14 +206,14 @@ const itemOf = ({
   updatedAt,
   expiresAt,
 }: Chunk): Record<string, unknown> => ({
-  ...chunkItemKeyOf(key),
+  ...toChunkItemKey(key),
   v: RECORD_VERSION,
-  members: Object.fromEntries([...members].map(([id, state]) => [id, stateItemOf(state)])),
+  members: Object.fromEntries([...members].map(([id, state]) => [id, toStateItem(state)])),
   lease,
   acceptedAt,
   updatedAt,
   expiresAt,
-  [ttlAttribute]: ttlOf(expiresAt),
+  [ttlAttribute]: toTtl(expiresAt),
 });
 
 /**
@@ -271,7 +271,7 @@ describe('a write to a chunk', () => {
     ['claim', claimChunk(key, { acceptedAt: SOME_TIME, members: ids, lease: HOLDER }, at)],
     ['record', recordSuccesses(key, HOLDER.owner, { successes, separate: [], ends: true }, at)],
   ])('is within the limits of an expression with sixty members: a %s', (_, transition) => {
-    const { UpdateExpression, ConditionExpression, ...update } = chunkUpdateOf(transition);
+    const { UpdateExpression, ConditionExpression, ...update } = buildChunkUpdate(transition);
     // 4 KB for a text, 300 operators, 255 bytes for a reference ("Constraints in DynamoDB", developer guide).
     for (const text of [UpdateExpression, ConditionExpression]) {
       expect(Buffer.byteLength(text)).toBeLessThanOrEqual(4096);
@@ -286,7 +286,7 @@ describe('a write to a chunk', () => {
     const odd = ['-a', '_a', 'a', '0', 'a-b', 'a_b', 'members', 'lease'];
     const delivered = new Map(odd.map((id) => [id, aFirstSuccess()]));
     const recorded = { successes: delivered, separate: [], ends: false };
-    const names = chunkUpdateOf(recordSuccesses(key, HOLDER.owner, recorded, at)).ExpressionAttributeNames;
+    const names = buildChunkUpdate(recordSuccesses(key, HOLDER.owner, recorded, at)).ExpressionAttributeNames;
     for (const reference of Object.keys(names)) expect(reference).toMatch(/^#[A-Za-z0-9_]{1,254}$/);
     expect(new Set(Object.values(names)).size).toBe(Object.keys(names).length);
     expect(Object.values(names)).toEqual(expect.arrayContaining(odd));

@@ -8,7 +8,7 @@ import { ConditionalCheckFailedException, TransactionCanceledException } from '@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { errorLineOf, sourcePositions } from '../../../shared/adapters/log/error-line.ts';
+import { sourcePositions, toErrorLine } from '../../../shared/adapters/log/error-line.ts';
 import { bundle } from '../../support/bundle.ts';
 
 const SECRET = 'planted-secret';
@@ -31,7 +31,7 @@ const cancellation = new TransactionCanceledException({ ...response, Cancellatio
 describe('an error in the log', () => {
   it('has its name, message, code, stack and cause', () => {
     const cause = Object.assign(new Error('reset'), { code: 'ECONNRESET' });
-    const line = errorLineOf(new TypeError('broken', { cause }));
+    const line = toErrorLine(new TypeError('broken', { cause }));
     expect(line).toMatchObject({
       name: 'TypeError',
       message: 'broken',
@@ -41,7 +41,7 @@ describe('an error in the log', () => {
   });
 
   it('from AWS has the status and the id of the request', () => {
-    expect(errorLineOf(refusal)).toMatchObject({
+    expect(toErrorLine(refusal)).toMatchObject({
       name: 'ConditionalCheckFailedException',
       message: 'refused',
       httpStatus: 400,
@@ -60,37 +60,37 @@ describe('an error in the log', () => {
     ['a cause', new Error('outer', { cause: thrownBy(() => JSON.parse(SECRET)) })],
     ['one of several errors', new AggregateError([Object.assign(new Error('b'), { body: SECRET })])],
   ])('contains no processed data: %s', (_, error) => {
-    expect(JSON.stringify(errorLineOf(error))).not.toContain(SECRET);
+    expect(JSON.stringify(toErrorLine(error))).not.toContain(SECRET);
   });
 
   it('contains the first of several errors', () => {
-    const line = errorLineOf(new AggregateError(Array.from({ length: 9 }, (_, n) => new Error(`no. ${n}`))));
+    const line = toErrorLine(new AggregateError(Array.from({ length: 9 }, (_, n) => new Error(`no. ${n}`))));
     expect(line.errors?.map(({ message }) => message)).toEqual(['no. 0', 'no. 1', 'no. 2']);
   });
 
   it('is limited in size for any message and any depth of causes', () => {
     let error = new Error('x'.repeat(100_000));
     for (let depth = 0; depth < 100; depth += 1) error = new Error('y'.repeat(100_000), { cause: error });
-    expect(JSON.stringify(errorLineOf(error)).length).toBeLessThan(20_000);
+    expect(JSON.stringify(toErrorLine(error)).length).toBeLessThan(20_000);
     const wide = new AggregateError(Array.from({ length: 1_000 }, () => error));
-    expect(JSON.stringify(errorLineOf(wide)).length).toBeLessThan(100_000);
+    expect(JSON.stringify(toErrorLine(wide)).length).toBeLessThan(100_000);
   });
 
   it('may be of a value that is not an Error, or whose fields have unexpected types', () => {
-    expect(errorLineOf('just text')).toMatchObject({ name: 'Error', message: 'just text' });
+    expect(toErrorLine('just text')).toMatchObject({ name: 'Error', message: 'just text' });
     const odd = Object.assign(new Error('odd'), { code: 7, $metadata: 'none' });
-    expect(errorLineOf(odd)).toMatchObject({ name: 'Error', message: 'odd' });
+    expect(toErrorLine(odd)).toMatchObject({ name: 'Error', message: 'odd' });
   });
 });
 
 const errorLine = new URL('../../../shared/adapters/log/error-line.ts', import.meta.url).pathname;
 
 /** Its third line calls code that throws, in line 2 of a file that is loaded on demand. */
-const PROGRAM = `import { errorLineOf } from '${errorLine}';
+const PROGRAM = `import { toErrorLine } from '${errorLine}';
 try {
   (await import('./failing.ts')).failing({});
 } catch (error) {
-  process.stdout.write(JSON.stringify(errorLineOf(error)));
+  process.stdout.write(JSON.stringify(toErrorLine(error)));
 }
 `;
 

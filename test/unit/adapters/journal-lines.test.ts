@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { isSampled, levelOf, lineOf, successOf } from '../../../shared/adapters/log/journal-lines.ts';
-import { measuresOf } from '../../../shared/adapters/log/journal-measures.ts';
+import { chooseLevel, findSuccess, isSampled, toLine } from '../../../shared/adapters/log/journal-lines.ts';
+import { toMeasures } from '../../../shared/adapters/log/journal-measures.ts';
 import { metricNames, metricsOfWorkers } from '../../../shared/config/metrics.ts';
 import type { Status } from '../../../shared/domain/delivery/vocabulary.ts';
 import { PHASES } from '../../../shared/domain/retry/vocabulary.ts';
@@ -12,7 +12,7 @@ const ids = { queue: 'orders', messageId: 'm-1', subscriptionId: 's-1' };
 
 describe('the line of a fact', () => {
   it.each(everyFact)('has its ids at the top level, and no key of the logger: $fact', (fact) => {
-    const line = lineOf(fact);
+    const line = toLine(fact);
     expect(line).toMatchObject({ fact: fact.fact });
     if ('key' in fact) expect(line).toMatchObject(ids);
     if ('message' in fact) expect(line).toMatchObject({ queue: 'orders', messageId: 'm-1' });
@@ -24,7 +24,7 @@ describe('the line of a fact', () => {
   it('of an attempt and of a late result contains all of it except the response snippet', () => {
     const result = answered(503, 'card 4111');
     const attempt = anAttempt({ number: 4, phase: 'backoff', result, lost: 1 });
-    const line = lineOf(aFact('attempt_made', { attempt, nextAt: 9, nextBy: 'sqs_delay' }));
+    const line = toLine(aFact('attempt_made', { attempt, nextAt: 9, nextBy: 'sqs_delay' }));
     expect(line).toMatchObject({
       ...ids,
       attempt: 4,
@@ -41,11 +41,11 @@ describe('the line of a fact', () => {
       nextAt: 9,
       nextBy: 'sqs_delay',
     });
-    expect(JSON.stringify([line, lineOf(aFact('late_result', { attempt }))])).not.toContain('4111');
+    expect(JSON.stringify([line, toLine(aFact('late_result', { attempt }))])).not.toContain('4111');
   });
 
   it.each(everyOperatorEvent)('of an operator event contains its type and ids: $type', (event) => {
-    const line = lineOf(aFact('operator_event_sent', { event }));
+    const line = toLine(aFact('operator_event_sent', { event }));
     expect(line).toMatchObject({ event: event.type, queue: 'orders', subscriptionId: 's-1' });
     expect(line).not.toHaveProperty('bucket');
   });
@@ -57,13 +57,14 @@ describe('the line of a fact', () => {
     'confirmation_not_sent',
     'operation_failed_for',
   ] as const)('of %s contains the error', (name) => {
-    expect(lineOf(aFact(name))).toMatchObject({ error: { name: 'TypeError' } });
+    expect(toLine(aFact(name))).toMatchObject({ error: { name: 'TypeError' } });
   });
 });
 
 describe('the level of a fact', () => {
   it('is a warning if an operator should look, and an error after an exception', () => {
-    const at = (level: string) => everyFact.filter((fact) => levelOf(fact) === level).map(({ fact }) => fact);
+    const at = (level: string) =>
+      everyFact.filter((fact) => chooseLevel(fact) === level).map(({ fact }) => fact);
     expect(at('warn')).toEqual([
       'message_refused',
       'filter_too_costly',
@@ -89,8 +90,8 @@ describe('the level of a fact', () => {
   });
 
   it('of a failed AWS call is a warning only if it was throttled, of a duplicate only if it differs', () => {
-    expect(levelOf(aFact('aws_call_failed', { throttled: false }))).toBe('info');
-    expect(levelOf(aFact('message_accepted', { duplicate: true, differs: true }))).toBe('warn');
+    expect(chooseLevel(aFact('aws_call_failed', { throttled: false }))).toBe('info');
+    expect(chooseLevel(aFact('message_accepted', { duplicate: true, differs: true }))).toBe('warn');
   });
 });
 
@@ -110,11 +111,11 @@ describe('a fact that can be sampled', () => {
     ['the wait of a retry', false, aFact('slot_awaited', { attempt: 2 })],
   ])('belongs to a message that succeeds at the first attempt: %s (%s)', (_what, isSampled, fact) => {
     const key = { queue: factKey.queue, messageId: factKey.messageId };
-    expect(successOf(fact)).toEqual(isSampled ? expect.objectContaining(key) : undefined);
+    expect(findSuccess(fact)).toEqual(isSampled ? expect.objectContaining(key) : undefined);
   });
 
   it('is one of two kinds, or a first success', () => {
-    const sampled = everyFact.filter((fact) => successOf(fact) !== undefined);
+    const sampled = everyFact.filter((fact) => findSuccess(fact) !== undefined);
     expect(sampled.map(({ fact }) => fact)).toEqual(['message_accepted', 'slot_awaited']);
   });
 });
@@ -144,7 +145,7 @@ describe('the sample of messages', () => {
 /** Sums, as CloudWatch computes them for counts. */
 const sumsOf = (...facts: Fact[]): Record<string, number> => {
   const sums: Record<string, number> = {};
-  for (const { name, value } of facts.flatMap(measuresOf)) sums[name] = (sums[name] ?? 0) + value;
+  for (const { name, value } of facts.flatMap(toMeasures)) sums[name] = (sums[name] ?? 0) + value;
   return sums;
 };
 

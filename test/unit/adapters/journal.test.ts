@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { MAX_ON_A_LINE } from '../../../shared/adapters/log/first-successes.ts';
-import { lineOf } from '../../../shared/adapters/log/journal-lines.ts';
+import { toLine } from '../../../shared/adapters/log/journal-lines.ts';
 import { type LogSettings, powertoolsJournal } from '../../../shared/adapters/log/journal.ts';
 import { metricsInMilliseconds } from '../../../shared/config/metrics.ts';
 import type { Attempt } from '../../../shared/domain/delivery/attempt.ts';
@@ -192,7 +192,7 @@ describe('a first success', () => {
     expect(more).toEqual([]);
     expect(timestamp).toBeTypeOf('string');
     const usual = { level: 'INFO', message: 'attempt_made', xray_trace_id: TRACE_ID, ...origin };
-    expect(line).toEqual({ ...usual, ...defined(lineOf(success('s-1'))) });
+    expect(line).toEqual({ ...usual, ...defined(toLine(success('s-1'))) });
   });
 
   it('shares a line with others of its message: common fields once, then the values of each attempt', () => {
@@ -228,7 +228,7 @@ describe('a first success', () => {
     ['another trigger', success('s-2', 'm-1', { by: 'reconcile' })],
   ])('does not share a line with one of %s', (_, other) => {
     noteAll([success('s-1'), other]);
-    expect(written()).toMatchObject([{ subscriptionId: 's-1' }, defined(lineOf(other))]);
+    expect(written()).toMatchObject([{ subscriptionId: 's-1' }, defined(toLine(other))]);
   });
 
   it('is written once, and a later one starts a new line', () => {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
 import { combineCalls } from '../../../shared/adapters/combine-calls.ts';
 import { inParallel } from '../../../shared/adapters/in-parallel.ts';
-import { heapBytesOf, readCache } from '../../../shared/adapters/read-cache.ts';
+import { estimateHeapBytes, readCache } from '../../../shared/adapters/read-cache.ts';
 import { turnsUntil } from '../../support/eventually.ts';
 
 const aCache = ({ maxAgeMs = 5000, maxWeight = 100 } = {}) => {
@@ -154,18 +154,18 @@ describe('the estimated size of a value in memory', () => {
     ['many numbers', Array.from({ length: 10_000 }, (_, n) => n), 10_000 * 8],
     ['many short texts', { list: Array.from({ length: 10_000 }, (_, n) => `${n}`) }, 10_000 * 32],
   ])('is at least what %s needs, and less than five times that', (_name, value, bytes) => {
-    expect(heapBytesOf(value)).toBeGreaterThanOrEqual(bytes);
-    expect(heapBytesOf(value)).toBeLessThan(5 * bytes);
+    expect(estimateHeapBytes(value)).toBeGreaterThanOrEqual(bytes);
+    expect(estimateHeapBytes(value)).toBeLessThan(5 * bytes);
   });
 
   it('is greater than zero for empty values', () => {
-    for (const value of [null, true, 0, '', [], {}]) expect(heapBytesOf(value)).toBeGreaterThan(0);
+    for (const value of [null, true, 0, '', [], {}]) expect(estimateHeapBytes(value)).toBeGreaterThan(0);
   });
 
   it('is computed for values nested deeper than the stack', () => {
     let nested: unknown = 1;
     for (let depth = 0; depth < 100_000; depth += 1) nested = [nested];
-    expect(heapBytesOf(nested)).toBeGreaterThan(100_000 * 64);
+    expect(estimateHeapBytes(nested)).toBeGreaterThan(100_000 * 64);
   });
 });
 

@@ -1,15 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { readReply, snippetOf } from '../../../shared/adapters/http/exchange.ts';
+import { readReply, toSnippet } from '../../../shared/adapters/http/exchange.ts';
 
 const bytesOf = (text: string): number => Buffer.byteLength(text);
 
-describe('snippetOf', () => {
+describe('toSnippet', () => {
   it('is at most 256 bytes of valid text without control characters, for any bytes', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 600 }), (bytes) => {
-        const snippet = snippetOf(bytes);
+        const snippet = toSnippet(bytes);
         expect(bytesOf(snippet)).toBeLessThanOrEqual(256);
         expect(snippet.isWellFormed()).toBe(true);
         expect(snippet).not.toMatch(/\p{Cc}/u);
@@ -20,24 +20,24 @@ describe('snippetOf', () => {
   it('returns short and clean text unchanged', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme-ascii', maxLength: 256 }), (text) => {
-        expect(snippetOf(Buffer.from(text))).toBe(text);
+        expect(toSnippet(Buffer.from(text))).toBe(text);
       }),
     );
   });
 
   it('cuts between characters', () => {
-    expect(snippetOf(Buffer.from('é'.repeat(200)))).toBe('é'.repeat(128));
-    expect(snippetOf(Buffer.from(`x${'é'.repeat(200)}`))).toBe(`x${'é'.repeat(127)}`);
-    expect(snippetOf(Buffer.from('😀'.repeat(100)).subarray(0, 15))).toBe('😀'.repeat(3));
+    expect(toSnippet(Buffer.from('é'.repeat(200)))).toBe('é'.repeat(128));
+    expect(toSnippet(Buffer.from(`x${'é'.repeat(200)}`))).toBe(`x${'é'.repeat(127)}`);
+    expect(toSnippet(Buffer.from('😀'.repeat(100)).subarray(0, 15))).toBe('😀'.repeat(3));
   });
 
   it('shows invalid UTF-8 as U+FFFD, within the limit', () => {
-    expect(snippetOf(Buffer.of(0x61, 0xff, 0x62))).toBe('a\ufffdb');
-    expect(bytesOf(snippetOf(Buffer.alloc(256, 0xff)))).toBe(255);
+    expect(toSnippet(Buffer.of(0x61, 0xff, 0x62))).toBe('a\ufffdb');
+    expect(bytesOf(toSnippet(Buffer.alloc(256, 0xff)))).toBe(255);
   });
 
   it('replaces characters that break lines, control a terminal or change the text direction by spaces', () => {
-    expect(snippetOf(Buffer.from('a\r\nb\tc\u0007d\u001b[31me\u007ff\u0085g\u202eh\u2066i\u2028j'))).toBe(
+    expect(toSnippet(Buffer.from('a\r\nb\tc\u0007d\u001b[31me\u007ff\u0085g\u202eh\u2066i\u2028j'))).toBe(
       'a  b c d [31me f g h i j',
     );
   });

@@ -10,7 +10,7 @@ import { receivedRecords, reportingFailures } from '../../../shared/adapters/sqs
 import { sqsWorkQueues } from '../../../shared/adapters/sqs/queues.ts';
 import { ContendedError } from '../../../shared/domain/contention.ts';
 import type { RedrivenMessage } from '../../../shared/domain/delivery/dead-letter.ts';
-import { type BodyLocation, payloadKeyOf } from '../../../shared/domain/message/body.ts';
+import { type BodyLocation, toPayloadKey } from '../../../shared/domain/message/body.ts';
 import type { Message } from '../../../shared/domain/message/message.ts';
 import { UnfinishedError } from '../../../shared/domain/receives.ts';
 import { aMessage } from '../../support/builders.ts';
@@ -84,7 +84,7 @@ describe('a dead letter', () => {
 describe('an undeliverable message', () => {
   const delivery = aDelivery({ status: 'exhausted' });
   const [small, large] = [aMessage(), aMessage({ data: JSON.stringify('x'.repeat(256 * 1024)) })];
-  const key = payloadKeyOf(large);
+  const key = toPayloadKey(large);
   const inline = (message: Message) => ({ kind: 'inline', message }) as const;
   const stored = { kind: 'stored', payloadKey: key } as const;
   const referenced = { dataRef: `s3://payloads/${key}` };

@@ -3,18 +3,18 @@ import { marshall } from '@aws-sdk/util-dynamodb';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import * as z from 'zod';
 import { parseReceipt, receiptText } from '../../../functions/api/pull/answer.ts';
-import { chunkOfItem, stateItemOf } from '../../../shared/adapters/dynamodb/chunks.ts';
+import { chunkOfItem, toStateItem } from '../../../shared/adapters/dynamodb/chunks.ts';
 import { dynamoClient } from '../../../shared/adapters/dynamodb/client.ts';
-import { deliveryItemOf, deliveryOf } from '../../../shared/adapters/dynamodb/delivery-item.ts';
-import { messageKeyOf } from '../../../shared/adapters/dynamodb/delivery-keys.ts';
-import { messageItemOf, messageRecordOf } from '../../../shared/adapters/dynamodb/message-records.ts';
+import { toDelivery, toDeliveryItem } from '../../../shared/adapters/dynamodb/delivery-item.ts';
+import { parseMessageKey } from '../../../shared/adapters/dynamodb/delivery-keys.ts';
+import { toMessageItem, toMessageRecord } from '../../../shared/adapters/dynamodb/message-records.ts';
 import { dynamoRecoveries } from '../../../shared/adapters/dynamodb/recoveries.ts';
 import {
-  queueItemOf,
-  queueOf,
-  subscriberItemOf,
-  subscriptionItemOf,
-  subscriptionOf,
+  toQueue,
+  toQueueItem,
+  toSubscriberItem,
+  toSubscription,
+  toSubscriptionItem,
 } from '../../../shared/adapters/dynamodb/subscription-item.ts';
 import { deliveryIn } from '../../../shared/domain/delivery/chunk.ts';
 import { readUndeliverableNotice } from '../../../shared/wire/jobs/dead-letter.ts';
@@ -31,14 +31,14 @@ type Read = { written: Record<string, unknown>; views?: readonly unknown[] };
 
 /** By the beginning of the sort key. */
 const readers: Readonly<Record<string, (item: StoredItem, now: number) => Read>> = {
-  META: (item) => ({ written: queueItemOf(queueOf(item)) }),
+  META: (item) => ({ written: toQueueItem(toQueue(item)) }),
   'SUB#': (item, now) => {
-    const subscription = subscriptionOf(item);
-    return { written: subscriptionItemOf(subscription), views: [subscriptionView(subscription, now)] };
+    const subscription = toSubscription(item);
+    return { written: toSubscriptionItem(subscription), views: [subscriptionView(subscription, now)] };
   },
   'DELIVERY#': (item) => {
-    const delivery = deliveryOf(item);
-    return { written: deliveryItemOf(delivery), views: [deliveryView(delivery)] };
+    const delivery = toDelivery(item);
+    return { written: toDeliveryItem(delivery), views: [deliveryView(delivery)] };
   },
   'CHUNK#': (item) => {
     const chunk = chunkOfItem(item);
@@ -46,16 +46,16 @@ const readers: Readonly<Record<string, (item: StoredItem, now: number) => Read>>
     return {
       written: {
         ...item,
-        members: chunk.members && Object.fromEntries(members.map(([id, state]) => [id, stateItemOf(state)])),
+        members: chunk.members && Object.fromEntries(members.map(([id, state]) => [id, toStateItem(state)])),
         early: chunk.excluded.size > 0 ? chunk.excluded : undefined,
       },
       views: members.flatMap(([id]) => deliveryIn(chunk, id) ?? []).map(deliveryView),
     };
   },
   MESSAGE: (item) => {
-    const key = messageKeyOf(item);
+    const key = parseMessageKey(item);
     if (key === undefined) throw new Error(item.pk);
-    return { written: messageItemOf(messageRecordOf(key, item)) };
+    return { written: toMessageItem(toMessageRecord(key, item)) };
   },
 };
 
@@ -204,7 +204,7 @@ describe.each(['556ba158', '12df063c'] as const)('of every kind, what version %s
     const claims = new Map(itemsAt('URL#').map((item) => [item['subscriptionId'], item]));
     const claimed = itemsAt('SUB#').filter(({ id }) => claims.has(id));
     expect(claimed.length).toBeGreaterThan(10);
-    expect(claimed.map((item) => subscriberItemOf(subscriptionOf(item)))).toEqual(
+    expect(claimed.map((item) => toSubscriberItem(toSubscription(item)))).toEqual(
       claimed.map(({ id }) => claims.get(id)),
     );
   });

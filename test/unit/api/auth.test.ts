@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect } from 'vitest';
 import { tokenUrlFault } from '../../../shared/adapters/http/guarded-fetch.ts';
 import type { Auth } from '../../../shared/domain/subscription/auth.ts';
-import { authOf } from '../../../shared/domain/subscription/destination.ts';
+import { findAuth } from '../../../shared/domain/subscription/destination.ts';
 import { certificateAuthority } from '../../support/certificates.ts';
 import { spellingsOf } from '../../support/planted-secrets.ts';
 import {
@@ -162,7 +162,7 @@ describe('options.auth', () => {
     await subscribe({ options: { auth: { ...mtls, private_key: key } } });
     const subscription = await stored();
     expect(await openedAuth(secrets, subscription)).toEqual(mtls);
-    expect(authOf(subscription.destination)).toMatchObject({ at: NOON, notAfter: NOON + 90 * DAY_MS });
+    expect(findAuth(subscription.destination)).toMatchObject({ at: NOON, notAfter: NOON + 90 * DAY_MS });
   });
 });
 
@@ -170,7 +170,7 @@ const subscribed = async (auth: Auth) => {
   const api = await apiWithSubscription({ options: { auth, raw_delivery: true } });
   const held = async () => {
     const found = await api.stored();
-    return { auth: authOf(found.destination), opened: await openedAuth(api.secrets, found) };
+    return { auth: findAuth(found.destination), opened: await openedAuth(api.secrets, found) };
   };
   return { ...api, held };
 };

@@ -2,7 +2,7 @@ import { describe, expect, vi } from 'vitest';
 import * as z from 'zod';
 import { countBooks } from '../../../functions/api/queues/books.ts';
 import { type Books, EMPTY_BOOKS, isBalanced, sumOfBooks } from '../../../shared/domain/delivery/books.ts';
-import { bucketsOf } from '../../../shared/domain/delivery/fan-out.ts';
+import { toBucketRange } from '../../../shared/domain/delivery/fan-out.ts';
 import type { Status } from '../../../shared/domain/delivery/vocabulary.ts';
 import { InvalidMarkerError } from '../../../shared/ports/page.ts';
 import { booksViewSchema } from '../../../shared/wire/views/books.ts';
@@ -190,7 +190,7 @@ const allParts = async ({ dependencies }: Api, from?: string): Promise<Books[]> 
   do {
     tally.mockClear();
     const { books, next } = await countBooks(dependencies, WINDOW, marker);
-    const ranges = tally.mock.calls.map(([message, range = bucketsOf(message)]) => range);
+    const ranges = tally.mock.calls.map(([message, range = toBucketRange(message)]) => range);
     const buckets = ranges.reduce((sum, { first, end }) => sum + end - first, 0);
     expect(buckets).toBeLessThanOrEqual(2 * MAX_COUNTED_BUCKETS);
     parts.push(books);

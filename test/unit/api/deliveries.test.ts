@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest';
 import * as z from 'zod';
-import { bucketOf } from '../../../shared/domain/delivery/fan-out.ts';
-import { messageIdOf } from '../../../shared/domain/message/message.ts';
+import { hashToBucket } from '../../../shared/domain/delivery/fan-out.ts';
+import { toMessageId } from '../../../shared/domain/message/message.ts';
 import { DEFAULT_RETRY_POLICY, type PartialRetryPolicy } from '../../../shared/domain/retry/policy.ts';
 import {
   deliveryDetailSchema,
@@ -174,7 +174,7 @@ describe('GET /v2/queues/{queue}/messages/{id}/deliveries', () => {
   });
 
   it("accepts the producer's message id", async ({ api }) => {
-    await recordMessage(api, { messageId: messageIdOf({ id: 'order 7 ü' }).id });
+    await recordMessage(api, { messageId: toMessageId({ id: 'order 7 ü' }).id });
     await api.get(`${MESSAGES}/${encodeURIComponent('order 7 ü')}/deliveries`);
   });
 });
@@ -297,7 +297,7 @@ describe('GET /v2/queues/{queue}/messages/{id}/deliveries/{subscription}', () =>
     await recordMessage(api, { messageId: 'order-7', buckets: 7 });
     return api;
   });
-  const of = { ...place, bucket: bucketOf('s-1', 7) };
+  const of = { ...place, bucket: hashToBucket('s-1', 7) };
 
   it('shows all attempts, the policy and the planned attempts', async ({ api }) => {
     const policy = aBarePolicy({ minimum_delay_retries: 3, minimum_delay: 60, maximum_delay: 60 });

@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, vi } from 'vitest';
 import * as z from 'zod';
 import { eraseBody } from '../../../functions/api/messages/messages.ts';
-import { type BodyLocation, payloadKeyOf } from '../../../shared/domain/message/body.ts';
+import { type BodyLocation, toPayloadKey } from '../../../shared/domain/message/body.ts';
 import { confirmationMessage } from '../../../shared/domain/message/confirmation-request.ts';
-import { type Message, messageIdOf } from '../../../shared/domain/message/message.ts';
-import { tokenHashOf } from '../../../shared/domain/subscription/confirmation.ts';
+import { type Message, toMessageId } from '../../../shared/domain/message/message.ts';
+import { hashToken } from '../../../shared/domain/subscription/confirmation.ts';
 import type { SubscriptionOptions } from '../../../shared/domain/subscription/subscription.ts';
 import { retryDelivery } from '../../../shared/steps/retry-delivery.ts';
 import { messageSummarySchema, messageViewSchema } from '../../../shared/wire/views/message.ts';
@@ -24,7 +24,7 @@ const inline = aMessage({ id: 'order-7', data: DATA });
 /** A body where messages keep theirs, written there if that is the bucket. */
 const keptIn = async (api: Api, place: string): Promise<BodyLocation> => {
   if (place === 'in the record') return { kind: 'inline', message: inline };
-  const payloadKey = payloadKeyOf(inline);
+  const payloadKey = toPayloadKey(inline);
   await api.payloads.put(payloadKey, inline);
   return { kind: 'stored', payloadKey };
 };
@@ -91,7 +91,7 @@ describe('GET /v2/queues/{queue}/messages/{id}', () => {
   });
 
   it("accepts the producer's message id", async ({ api }) => {
-    const { id } = messageIdOf({ id: 'order 7 ü' });
+    const { id } = toMessageId({ id: 'order 7 ü' });
     await recordMessage(api, { messageId: id });
     expect(await api.get(`${LIST}/${encodeURIComponent('order 7 ü')}`)).toMatchObject({ id });
   });
@@ -220,7 +220,7 @@ describe('GET …/deliveries/{subscription}/payload', () => {
 
   it('does not show the link of a confirmation request', async ({ api }) => {
     await subscribed(api);
-    const link = { tokenHash: tokenHashOf('token'), confirmUrl: 'https://api.example/confirm?token=secret' };
+    const link = { tokenHash: hashToken('token'), confirmUrl: 'https://api.example/confirm?token=secret' };
     const message = confirmationMessage({ queue: 'orders', id: ID }, link, NOON);
     await recorded(api, message);
     const shown = JSON.stringify(await api.get(payloadOf(message.id)));
@@ -348,7 +348,7 @@ describe('erasing a body', () => {
     const message = ofBytes(20_000);
     await publish(message);
     await erase();
-    await world.payloads.put(payloadKeyOf(message), message);
+    await world.payloads.put(toPayloadKey(message), message);
     await world.clock.run();
 
     expect(world.payloads.stored.size).toBe(0);

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, vi } from 'vitest';
-import { messageIdOf } from '../../../shared/domain/message/message.ts';
+import { toMessageId } from '../../../shared/domain/message/message.ts';
 import {
+  buildConfirmationId,
   CONFIRMATION_TYPE,
-  confirmationIdOf,
-  tokenHashOf,
+  hashToken,
 } from '../../../shared/domain/subscription/confirmation.ts';
 import { parseIngress } from '../../../shared/wire/ingress/message.ts';
 import { apiUnderTest, invalid, it, NOON, NOTHING, QUEUE, refusal } from './api-test.ts';
@@ -85,7 +85,7 @@ describe('POST /v2/queues/{queue}/messages', () => {
     const message = { id: 'order/7', type: 'order.created', body: { specversion: '1.0' }, ttl: 60, delay: 5 };
     const { body } = await call('POST', PATH, { messages: [message] });
     const received = { body: published[0] ?? '', sqsMessageId: 'sqs-1', sentAt: NOON, attributes: {} };
-    const { id } = messageIdOf({ id: 'order/7' });
+    const { id } = toMessageId({ id: 'order/7' });
     expect(body).toMatchObject({ ids: [id] });
     const sent = { queue: 'orders', id, originalId: 'order/7', type: 'order.created' };
     expect(parseIngress(received, {})).toMatchObject({
@@ -111,7 +111,7 @@ describe('POST /v2/queues/{queue}/messages', () => {
   it.for(['order/7', 'ü', 'a b', 'x'.repeat(65), '{"$ne":1}'])(
     'sends the id %s unchanged, and returns the id of the record',
     async (id, { call, published }) => {
-      const known = messageIdOf({ id }).id;
+      const known = toMessageId({ id }).id;
       expect(await call('POST', PATH, { messages: [{ id, body: 1 }] })).toMatchObject({
         body: { resources: [`${PATH}/${known}`], ids: [known] },
       });
@@ -137,7 +137,7 @@ describe('POST /v2/queues/{queue}/messages', () => {
   });
 });
 
-const confirmationId = confirmationIdOf({ tokenHash: tokenHashOf('a token') });
+const confirmationId = buildConfirmationId({ tokenHash: hashToken('a token') });
 
 describe('POST /v2/queues/{queue}/messages refuses', () => {
   const second = (message: unknown) => ({ messages: [{ body: 'good' }, message] });

@@ -2,12 +2,12 @@ import { describe, expect, vi } from 'vitest';
 import * as z from 'zod';
 import type { DeliveryKey } from '../../../shared/domain/delivery/delivery.ts';
 import { sumOfOutcomes } from '../../../shared/domain/recovery/outcomes.ts';
-import { newRecovery, recoveryIdOf } from '../../../shared/domain/recovery/recovery.ts';
+import { buildRecoveryId, newRecovery } from '../../../shared/domain/recovery/recovery.ts';
 import {
-  recoveryOutcomesOf,
   recoveryOutcomesViewSchema,
   type RecoveryView,
   recoveryViewSchema,
+  toRecoveryOutcomes,
 } from '../../../shared/wire/views/recovery.ts';
 import {
   type Api,
@@ -186,7 +186,7 @@ describe('the audit trail of recoveries', () => {
   });
 });
 
-const ID = recoveryIdOf(NOON, 'r-1');
+const ID = buildRecoveryId(NOON, 'r-1');
 const OUTCOMES = `/v2/queues/orders/recoveries/${ID}/outcomes`;
 
 const page = z.object({
@@ -266,7 +266,7 @@ describe('GET /v2/queues/{queue}/recoveries/{id}/outcomes', () => {
     const read = async (path: string) => page.parse(await api.get(path));
     const pages = await pagesFrom(read, OUTCOMES);
     expect(pages.length).toBeGreaterThan(1);
-    const found = pages.flatMap(({ subscriptions }) => subscriptions.map(recoveryOutcomesOf));
+    const found = pages.flatMap(({ subscriptions }) => subscriptions.map(toRecoveryOutcomes));
     expect(sumOfOutcomes(found)).toMatchObject([
       { subscriptionId: 's-0', total: 23, delivered: 23 },
       { subscriptionId: 's-1', total: 22, delivered: 22 },

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { booksOfMessage, isBalanced } from '../../../shared/domain/delivery/books.ts';
-import { confirmationIdOf } from '../../../shared/domain/subscription/confirmation.ts';
+import { buildConfirmationId } from '../../../shared/domain/subscription/confirmation.ts';
 import type { Subscription } from '../../../shared/domain/subscription/subscription.ts';
 import { aMessage, aQueue } from '../../support/builders.ts';
 import { chunkedWorld, type ChunkedWorld } from '../../support/in-memory/chunked-world.ts';
@@ -232,7 +232,7 @@ describe('sending a message by hand is refused', () => {
   });
 
   it("for the confirmation request of another subscription, which has that one's link", async () => {
-    const id = confirmationIdOf({ tokenHash: 'x' });
+    const id = buildConfirmationId({ tokenHash: 'x' });
     await world.dispatch({ ok: true, message: aMessage({ id }) });
     await world.clock.run();
     await refusedAs('no_such_delivery', 'picky', { ...MESSAGE, messageId: id });

@@ -3,8 +3,8 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { isAnswer } from '../../../api-client/refusal.ts';
-import { apiOf } from '../../../cli/api/api-access.ts';
-import { clientOf } from '../../../local/endpoints.ts';
+import { resolveApi } from '../../../cli/api/api-access.ts';
+import { toClientOptions } from '../../../local/endpoints.ts';
 import { localEndpoints } from '../../support/local-endpoints.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { json, runOn } from './stub-api.ts';
@@ -16,9 +16,13 @@ describe('POSTHASTE_TOKEN', () => {
     ['iam', /^AWS4-HMAC-SHA256 /],
     ['jwt', /^Bearer a\.b\.c$/],
   ])('at a local deployment with apiAuthorization %s', async (apiAuthorization, sent) => {
-    const local = { ...localEndpoints, name: 'the local deployment', client: clientOf(localEndpoints) };
+    const local = {
+      ...localEndpoints,
+      name: 'the local deployment',
+      client: toClientOptions(localEndpoints),
+    };
     const deployment = { ...local, ...(apiAuthorization !== undefined && { apiAuthorization }) };
-    const { apiUrl, authorize } = await apiOf(deployment, { POSTHASTE_TOKEN: 'a.b.c' });
+    const { apiUrl, authorize } = await resolveApi(deployment, { POSTHASTE_TOKEN: 'a.b.c' });
     const headers = await authorize({ method: 'GET', url: `${apiUrl}/v2/ping`, headers: new Headers() });
     expect(headers.get('authorization')).toMatch(sent);
   });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { describeDeadLetter, detailOf } from '../../../cli/dead-letters/describe.ts';
-import { matcherOf } from '../../../cli/dead-letters/look.ts';
+import { describeDeadLetter, toDeadLetterDetail } from '../../../cli/dead-letters/describe.ts';
+import { createMatcher } from '../../../cli/dead-letters/look.ts';
 import type { DeadLetter, DeadLetterAttributes } from '../../../shared/domain/delivery/dead-letter.ts';
 import { REDRIVEN_QUEUES } from '../../../shared/domain/work-queues.ts';
 import { encodeFirstJob } from '../../../shared/wire/jobs/delivery-job.ts';
@@ -247,7 +247,7 @@ describe('credentials in a dead letter', () => {
     ['with escaped slashes', data.replaceAll('/', '\\/')],
     ['of SNS', JSON.stringify({ note: 'kept', UnsubscribeURL: link })],
   ])('are redacted: a link that confirms, %s', (_, given) => {
-    const detail = detailOf('delivery', aDeadLetter(given));
+    const detail = toDeadLetterDetail('delivery', aDeadLetter(given));
     expect(JSON.stringify(detail)).not.toContain('geheim');
     expect(detail.body).toContain('***');
     expect(detail.body).toContain('kept');
@@ -260,7 +260,7 @@ describe('credentials in a dead letter', () => {
       reason: text('not_json'),
       picture: { type: 'Binary', bytes: Uint8Array.of(1, 2) },
     };
-    expect(detailOf('ingress', aDeadLetter('{', attributes)).attributes).toEqual({
+    expect(toDeadLetterDetail('ingress', aDeadLetter('{', attributes)).attributes).toEqual({
       'x-api-key': '***',
       note: '***',
       reason: 'not_json',
@@ -287,14 +287,14 @@ describe('the filter of dead letters', () => {
     [{ id: ['b8d4c4e'] }, false],
     [{ id: ['0b8d4c4e'], queue: 'others' }, false],
   ])('%j passes: %s', (filter, passes) => {
-    expect(matcherOf('undeliverable', filter)?.(notice('invalid_field:data'))).toBe(passes);
+    expect(createMatcher('undeliverable', filter)?.(notice('invalid_field:data'))).toBe(passes);
   });
 
   it('finds messages without a reason as none', () => {
-    expect(matcherOf('undeliverable', { reason: 'none' })?.(notice(undefined))).toBe(true);
+    expect(createMatcher('undeliverable', { reason: 'none' })?.(notice(undefined))).toBe(true);
   });
 
   it('is absent if nothing was given', () => {
-    expect(matcherOf('ingress', {})).toBeUndefined();
+    expect(createMatcher('ingress', {})).toBeUndefined();
   });
 });

@@ -1,7 +1,7 @@
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import {
-  answerScriptOf,
+  parseAnswerScript,
   startWebhookReceiver,
   verifierFor,
   type Webhook as Received,
@@ -21,7 +21,7 @@ const signed = (secret: string, id = 'm1', at = new Date()) => ({
 
 describe('an answer script', () => {
   it('lists statuses in order, with counts, delays and Retry-After', () => {
-    expect(answerScriptOf('500x2,503:delay=0.5:retry-after=30, hang,reset,200')).toEqual([
+    expect(parseAnswerScript('500x2,503:delay=0.5:retry-after=30, hang,reset,200')).toEqual([
       { status: 500 },
       { status: 500 },
       { status: 503, delaySeconds: 0.5, retryAfterSeconds: 30 },
@@ -34,7 +34,7 @@ describe('an answer script', () => {
   it.each(['', '200,', '700', '100', '200x0', '200:wait=1', '200x9999,200x9999', '200:delay'])(
     'cannot be %j',
     (text) => {
-      expect(() => answerScriptOf(text)).toThrow('Expected');
+      expect(() => parseAnswerScript(text)).toThrow('Expected');
     },
   );
 });
@@ -59,7 +59,7 @@ const receiving = async (script: string) => {
   const seen: Received[] = [];
   const { url, close } = await startWebhookReceiver({
     path: '/hook',
-    script: answerScriptOf(script),
+    script: parseAnswerScript(script),
     verifier: () => undefined,
     onWebhook: (webhook) => seen.push(webhook),
     onAnswered: () => undefined,

@@ -2,10 +2,10 @@ import { EventEmitter } from 'node:events';
 import { Readable } from 'node:stream';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { rangesOf } from '../../../cli/commands/publish/publish.ts';
+import { formatRanges } from '../../../cli/commands/publish/publish.ts';
 import { untilInterrupted } from '../../../cli/interruption.ts';
 import { inputLines } from '../../../cli/options/input.ts';
-import { withMembers, timeOf } from '../../../cli/options/arguments.ts';
+import { withMembers, parseTime } from '../../../cli/options/arguments.ts';
 import { printable, printableJson } from '../../../cli/output/printable.ts';
 import { progressBar, progressLine } from '../../../cli/output/progress-line.ts';
 import { fieldLines, tableLines } from '../../../cli/output/list.ts';
@@ -99,7 +99,7 @@ it('JSON text keeps the source text of its members', () => {
 });
 
 it('line ranges combine consecutive line numbers', () => {
-  expect(rangesOf([5, 1, 3, 2, 9])).toBe('1-3, 5, 9');
+  expect(formatRanges([5, 1, 3, 2, 9])).toBe('1-3, 5, 9');
 });
 
 describe('progress', () => {
@@ -145,18 +145,18 @@ describe('the time of an option', () => {
     ['in UTC', '2026-11-23T03:05:52Z', Date.UTC(2026, 10, 23, 3, 5, 52)],
     ['with an offset', '2026-11-23 03:05:52.5+02:00', Date.UTC(2026, 10, 23, 1, 5, 52, 500)],
   ])('is accepted %s', (_, text, at) => {
-    expect(timeOf(text)).toBe(at);
+    expect(parseTime(text)).toBe(at);
   });
 
   it('is accepted as the command prints it', () => {
     const at = local(17, 4, 9);
-    expect(timeOf(clockTime(new Date(at).toISOString()))).toBe(at);
+    expect(parseTime(clockTime(new Date(at).toISOString()))).toBe(at);
   });
 
   it.each(['2026-02-30', '2026-11-23 25:00', '2026-11-23T03', '23.11.2026', '2026-11-23 03:05 CET', ''])(
     'is refused if it is %j',
     (text) => {
-      expect(() => timeOf(text)).toThrow('Expected a time such as');
+      expect(() => parseTime(text)).toThrow('Expected a time such as');
     },
   );
 });

@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { BACKOFF_FUNCTIONS, POLICY_PRESETS } from '../../../shared/domain/retry/vocabulary.ts';
 import {
-  draftOf,
+  toDraft,
   EMPTY_DRAFT,
-  faultsOf,
-  presetOf,
+  indexFaults,
+  findPreset,
   validateDraft,
   SNS_EXAMPLE,
   type Draft,
 } from '../../../console/src/pages/designer/policy-controls.tsx';
-import { delaysOf, runningTotal } from '../../../console/src/pages/designer/schedule-charts.tsx';
+import { computeDelays, runningTotal } from '../../../console/src/pages/designer/schedule-charts.tsx';
 import { backoffDelays } from '../../../shared/domain/retry/schedule.ts';
 import {
   DEFAULT_RETRY_POLICY,
@@ -39,7 +39,7 @@ describe('a policy draft', () => {
       jitter: 'equal',
       retry_on_status: [408, 429],
     } satisfies RetryPolicy;
-    expect(validateDraft(draftOf(policy))).toMatchObject({ ok: true, policy });
+    expect(validateDraft(toDraft(policy))).toMatchObject({ ok: true, policy });
   });
 
   it.each<[Partial<Draft>, string]>([
@@ -59,20 +59,20 @@ describe('a policy draft', () => {
 
   it('finds the field that the API rejected, in options and in patches', () => {
     const refused = ['options._retry_policy.minimum_delay', '[0].value.jitter', 'something.else'];
-    const faults = faultsOf(refused.map((field) => ({ field, message: 'must be more' })));
+    const faults = indexFaults(refused.map((field) => ({ field, message: 'must be more' })));
     expect([...faults.keys()]).toEqual(['minimum_delay', 'jitter', '_retry_policy']);
   });
 });
 
 describe('a preset', () => {
   it.each(POLICY_PRESETS)('makes a draft that is recognised again: %s', (name) => {
-    const validation = validateDraft(draftOf(RETRY_POLICY_PRESETS[name]));
+    const validation = validateDraft(toDraft(RETRY_POLICY_PRESETS[name]));
     expect(validation).toMatchObject({ ok: true, complete: RETRY_POLICY_PRESETS[name] });
-    expect(validation.ok && presetOf(validation.complete)).toBe(name);
+    expect(validation.ok && findPreset(validation.complete)).toBe(name);
   });
 
   it('is not recognised once a field differs', () => {
-    expect(presetOf({ ...RETRY_POLICY_PRESETS.patient, jitter: 'full' })).toBeUndefined();
+    expect(findPreset({ ...RETRY_POLICY_PRESETS.patient, jitter: 'full' })).toBeUndefined();
   });
 });
 
@@ -83,9 +83,9 @@ describe('the schedule of the designer', () => {
     const backoff = { minimum: 5, maximum: 260, retries: 10, exponent: 2 };
     for (const name of BACKOFF_FUNCTIONS) {
       const delays = backoffDelays({ function: name, ...backoff });
-      expect(delaysOf(validation.complete, name)).toEqual(delays);
+      expect(computeDelays(validation.complete, name)).toEqual(delays);
     }
-    const linear = delaysOf(validation.complete, 'linear');
+    const linear = computeDelays(validation.complete, 'linear');
     expect([linear[0], linear[9]]).toEqual([5, 260]);
   });
 

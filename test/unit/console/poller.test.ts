@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { limitConcurrency } from '../../../console/src/api/page-client.ts';
-import { type Freshness, stalenessOf } from '../../../console/src/live/console-context.tsx';
+import { findStaleness, type Freshness } from '../../../console/src/live/console-context.tsx';
 import { startPoller } from '../../../console/src/live/use-live.ts';
 import { pollInterval } from '../../../shared/domain/retry/poll-interval.ts';
 
@@ -73,7 +73,7 @@ describe('startPoller', () => {
   });
 });
 
-describe('stalenessOf', () => {
+describe('findStaleness', () => {
   const milliseconds = (seconds: number | undefined) => seconds && seconds * 1_000;
   /** Times of a value, in seconds from now. */
   const times = (readAt: number | undefined, dueAt: number | undefined) => ({
@@ -95,7 +95,7 @@ describe('stalenessOf', () => {
     ['no retry after a failure that none follows', [failed(-2, undefined)], times(-2, undefined)],
     ['nothing that was never read: its failure says it all', [failed(undefined, 6)], undefined],
   ])('tells %s', (_, values, stale) => {
-    expect(stalenessOf(values, 0)).toEqual(stale);
+    expect(findStaleness(values, 0)).toEqual(stale);
   });
 });
 

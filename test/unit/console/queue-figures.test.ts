@@ -5,11 +5,11 @@ import { describe, expect, it } from 'vitest';
 import { firstWithin } from '../../../console/src/api/listed.ts';
 import {
   byUrgency,
-  figuresOf,
+  computeFigures,
+  listWarnings,
   type QueueReading,
-  totalOf,
+  sumFigures,
   waitingIn,
-  warningsOf,
 } from '../../../console/src/pages/overview/queue-table.tsx';
 import { queueDraft, queueFaults, queuePatch } from '../../../console/src/pages/queue/edit-queue.tsx';
 import { subscriptionView } from '../../../shared/wire/views/subscription.ts';
@@ -62,7 +62,7 @@ it.each([
 });
 
 describe('the figures of a queue', () => {
-  const warningsIn = (more: Partial<QueueReading>) => warningsOf(figuresOf(reading(more)));
+  const warningsIn = (more: Partial<QueueReading>) => listWarnings(computeFigures(reading(more)));
 
   it.each([
     [false, '2 deliveries rejected or exhausted'],
@@ -81,17 +81,17 @@ describe('the figures of a queue', () => {
   });
 
   it('have no counts where the deployment keeps no statistics', () => {
-    const figures = figuresOf(reading({ statistics: null }));
+    const figures = computeFigures(reading({ statistics: null }));
     expect(figures.statistics).toBeUndefined();
-    expect(totalOf([figures]).summary).toBeUndefined();
-    expect(warningsOf(figures)).toEqual([]);
+    expect(sumFigures([figures]).summary).toBeUndefined();
+    expect(listWarnings(figures)).toEqual([]);
   });
 
   it.each([
     [30_000, [due(5000), due(-30_000), retrying(), due(-9000), due(-99_000, { waiting: 'pull' })]],
     [0, [due(5000)]],
   ])('take the lateness of the most overdue retry: %i ms', (latenessMs, items) => {
-    expect(figuresOf(reading({ retrying: { items, more: false } }))).toMatchObject({ latenessMs });
+    expect(computeFigures(reading({ retrying: { items, more: false } }))).toMatchObject({ latenessMs });
   });
 
   it('report failing subscriptions, but not those that an operator disabled', () => {
@@ -102,9 +102,9 @@ describe('the figures of a queue', () => {
       aSubscription({ disabled: { reason: 'gone', at: NOW }, failing }),
       aSubscription({ disabled: { reason: 'manual', at: NOW } }),
     ].map((subscription) => subscriptionView(subscription, NOW));
-    const figures = figuresOf(reading({ subscriptions: { items, more: false } }));
+    const figures = computeFigures(reading({ subscriptions: { items, more: false } }));
     expect(figures.subscriptions).toEqual({ count: 4, more: false, failing: 1, off: 1 });
-    expect(warningsOf(figures).map(({ text }) => text)).toEqual([
+    expect(listWarnings(figures).map(({ text }) => text)).toEqual([
       '1 subscription disabled after failures',
       '1 subscription is failing',
     ]);
@@ -125,7 +125,7 @@ describe('the figures of a queue', () => {
       reading({ statistics: statisticsOf({ messages: 5 }) }),
       reading({ statistics: statisticsOf({ messages: 7 }), retrying: late }),
     ];
-    expect(totalOf(all.map(figuresOf))).toMatchObject({
+    expect(sumFigures(all.map(computeFigures))).toMatchObject({
       summary: { total: { messages: 12 } },
       retrying: { count: 1, more: true },
       latenessMs: 7000,

@@ -5,10 +5,10 @@ import { readQueue } from '../../../console/src/pages/overview/queue-table.tsx';
 import { quantile, responseTimes } from '../../../console/src/pages/subscription/response-times.tsx';
 import { loneIn, timeRange } from '../../../console/src/parts/chart.tsx';
 import {
+  buildSeries,
   CHART_KINDS,
   percentText,
   readStatistics,
-  seriesOf,
   successRate,
   sumOfStatistics,
 } from '../../../console/src/statistics/statistics-charts.tsx';
@@ -17,11 +17,11 @@ const [NOON, ONE_PAST] = ['2026-11-21T12:00:00.000Z', '2026-11-21T12:01:00.000Z'
 
 const times = (p99: number, count = 1) => ({ count, p50: 1, p95: 2, p99 });
 
-describe('seriesOf', () => {
+describe('buildSeries', () => {
   it('has every step of the window, also those in which nothing happened', () => {
     const point = { at: ONE_PAST, ...countsOf({ messages: 4 }) };
     const noon = Date.parse(NOON) / 1000;
-    expect(seriesOf(statisticsOf({}, [point]))).toEqual({
+    expect(buildSeries(statisticsOf({}, [point]))).toEqual({
       times: [noon, noon + 60, noon + 120],
       steps: [undefined, point, undefined],
     });

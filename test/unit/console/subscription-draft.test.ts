@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { pressureState } from '../../../api-client/words.ts';
 import { faultsByField } from '../../../console/src/api/failure-words.ts';
-import { choiceOf, withChosen } from '../../../console/src/pages/designer/policy-controls.tsx';
+import { toChoice, withChosen } from '../../../console/src/pages/designer/policy-controls.tsx';
 import {
   AUTH_FORMS,
   authDraft,
@@ -13,11 +13,11 @@ import {
 } from '../../../console/src/pages/subscription/auth-fields.tsx';
 import { testFilter } from '../../../console/src/pages/subscription/filter-tester.tsx';
 import {
-  creationOf,
+  buildCreation,
+  buildPatch,
   draftFaults,
   EMPTY_SUBSCRIPTION,
   headerField,
-  patchOf,
   subscriptionDraft,
 } from '../../../console/src/pages/subscription/subscription-draft.ts';
 import { pressureWords } from '../../../console/src/pages/subscription/subscription-facts.tsx';
@@ -54,11 +54,11 @@ describe('the PATCH of an edited subscription', () => {
     ['no name', { name: ' ' }, { name: null }],
     [
       'options without those that are emptied',
-      { event_types: ' \n', filter: '', headers: [], max_per_second: '', policy: choiceOf(undefined) },
+      { event_types: ' \n', filter: '', headers: [], max_per_second: '', policy: toChoice(undefined) },
       { options: { option_of_a_later_version: 1, raw_delivery: true } },
     ],
   ])('contains %s', (_, change, patch) => {
-    expect(patchOf(stored, { ...draft, ...change })).toEqual(patch);
+    expect(buildPatch(stored, { ...draft, ...change })).toEqual(patch);
   });
 
   it.each<[string, Partial<typeof draft>, object]>([
@@ -67,7 +67,7 @@ describe('the PATCH of an edited subscription', () => {
     ['the name of a preset', { policy: patient }, { _retry_policy: 'patient' }],
     ['the fields of a changed preset', { policy: sooner }, { _retry_policy: soonerPolicy }],
   ])('contains %s, beside options that the form does not show, and redacted headers', (_, change, option) => {
-    expect(patchOf(stored, { ...draft, ...change })).toEqual({ options: { ...options, ...option } });
+    expect(buildPatch(stored, { ...draft, ...change })).toEqual({ options: { ...options, ...option } });
   });
 
   const faster = { ...draft, max_per_second: '2' };
@@ -75,15 +75,15 @@ describe('the PATCH of an edited subscription', () => {
   it('sends credentials back as they were shown, but not with another origin', () => {
     const auth = { type: 'basic', username: 'ada', password: '***' };
     const current = { ...stored, options: { ...options, auth } };
-    expect(patchOf(stored, faster, current)).toMatchObject({ options: { auth } });
+    expect(buildPatch(stored, faster, current)).toMatchObject({ options: { auth } });
     const moved = { ...faster, subscriber: 'https://other.example/' };
-    expect(patchOf(stored, moved, current)?.['options']).not.toHaveProperty('auth');
+    expect(buildPatch(stored, moved, current)?.['options']).not.toHaveProperty('auth');
   });
 
   it('keeps what another operator changed in the meantime', () => {
     const current = { ...stored, options: { ...options, attempt_timeout: 9, event_types: ['a'] } };
     const expected = { options: { ...current.options, max_per_second: 2 } };
-    expect(patchOf(stored, faster, current)).toEqual(expected);
+    expect(buildPatch(stored, faster, current)).toEqual(expected);
   });
 
   it.each([
@@ -91,14 +91,14 @@ describe('the PATCH of an edited subscription', () => {
     ['custom', { maximum_delay: 60 }],
     ['custom', {}],
   ])('recognises a stored policy as %s', (chosen, policy) => {
-    expect(choiceOf(policy).chosen).toBe(chosen);
+    expect(toChoice(policy).chosen).toBe(chosen);
   });
 });
 
 it('a new subscription contains only the fields that are filled in', () => {
   const subscriber = 'https://example.com/';
-  expect(creationOf({ ...EMPTY_SUBSCRIPTION, subscriber })).toEqual({ subscriber, options: {} });
-  expect(creationOf(draft)).toMatchObject({
+  expect(buildCreation({ ...EMPTY_SUBSCRIPTION, subscriber })).toEqual({ subscriber, options: {} });
+  expect(buildCreation(draft)).toMatchObject({
     name: 'Billing',
     options: { event_types: ['order.created'], max_per_second: 5, _retry_policy: { maximum_delay: 60 } },
   });
@@ -190,8 +190,8 @@ describe('the credentials in the form of a subscription', () => {
   it('are sent with an empty password, and not at all without a choice', () => {
     const auth = typed(withChoice(NONE, 'basic', NONE), { username: 'ada' });
     const sent = { type: 'basic', username: 'ada', password: '' };
-    expect(creationOf({ ...EMPTY_SUBSCRIPTION, auth })).toMatchObject({ options: { auth: sent } });
-    expect(creationOf(EMPTY_SUBSCRIPTION)['options']).toEqual({});
+    expect(buildCreation({ ...EMPTY_SUBSCRIPTION, auth })).toMatchObject({ options: { auth: sent } });
+    expect(buildCreation(EMPTY_SUBSCRIPTION)['options']).toEqual({});
   });
 
   it('never take a stored secret to another choice, but other fields', () => {
@@ -251,7 +251,7 @@ describe('the credentials in the form of a subscription', () => {
     ],
   ])('when they are changed send %s beside the other options', (_, change, patch) => {
     const before = { subscriber: 'https://example.com/hook', options: { raw_delivery, auth: oauth2 } };
-    expect(patchOf(before, { ...subscriptionDraft(before), ...change }, before)).toEqual(patch);
+    expect(buildPatch(before, { ...subscriptionDraft(before), ...change }, before)).toEqual(patch);
   });
 });
 

@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { curlCommand, knownRequest } from '../../../console/src/pages/delivery/request-section.tsx';
 import {
+  computeSpan,
   moved,
-  spanOf,
   timelineLayout,
   type Times,
   timeTicks,
@@ -64,14 +64,17 @@ describe('the timeline of a delivery', () => {
       attempts: Array.from({ length: 100 }, (_, index) => attempt(index + 1, index * 60_000)),
       planned: [{ number: 101, phase: 'post_backoff', dueAt: at(86_400_000) }],
     };
-    const { marks } = timelineLayout(times, spanOf(times, 'all', START), 800);
+    const { marks } = timelineLayout(times, computeSpan(times, 'all', START), 800);
     expect(marks).toHaveLength(101);
     for (const { x } of marks) expect(x >= 0 && x <= 800).toBe(true);
-    expect(spanOf(times, 'made', START).to).toBeLessThan(START + 110 * 60_000);
+    expect(computeSpan(times, 'made', START).to).toBeLessThan(START + 110 * 60_000);
   });
 
   it('is centred on now without attempts', () => {
-    expect(spanOf({ attempts: [], planned: [] }, 'all', START)).toEqual({ from: START - 50, to: START + 50 });
+    expect(computeSpan({ attempts: [], planned: [] }, 'all', START)).toEqual({
+      from: START - 50,
+      to: START + 50,
+    });
   });
 
   it('zooms around its middle, and moves', () => {

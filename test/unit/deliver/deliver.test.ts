@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { measuresOf } from '../../../shared/adapters/log/journal-measures.ts';
+import { toMeasures } from '../../../shared/adapters/log/journal-measures.ts';
 import { cancelDelivery } from '../../../shared/steps/cancel-delivery.ts';
 import { aBarePolicy, aMessage } from '../../support/builders.ts';
 import { answered } from '../../support/delivery-builders.ts';
@@ -18,7 +18,7 @@ beforeEach(() => {
 /** How often each final status was counted by the metrics derived from the logged facts. */
 const finalCounts = (): Record<string, number> => {
   const counted: Record<string, number> = {};
-  for (const { name, value } of world.journal.facts.flatMap(measuresOf))
+  for (const { name, value } of world.journal.facts.flatMap(toMeasures))
     if (/^Deliveries(Delivered|Rejected|Exhausted|Cancelled)$/.test(name))
       counted[name] = (counted[name] ?? 0) + value;
   return counted;

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { dispatchRecord, withReferencedData } from '../../../functions/dispatch/ingress-record.ts';
 import type { DataReference } from '../../../shared/domain/message/data-reference.ts';
-import { versionOf } from '../../../shared/domain/message/version.ts';
+import { hashVersion } from '../../../shared/domain/message/version.ts';
 import type { ParsedIngress } from '../../../shared/wire/ingress/message.ts';
 import { aBarePolicy, aMessage } from '../../support/builders.ts';
 import { inMemoryReferencedData } from '../../support/in-memory/in-memory-referenced-data.ts';
@@ -39,7 +39,7 @@ const read = (reading: ParsedIngress) =>
 
 /** Like dispatch's handler. */
 const accept = async (reference: DataReference = dataRef): Promise<void> => {
-  const version = versionOf({ data: reference });
+  const version = hashVersion({ data: reference });
   await world.dispatch(
     await read({ ok: true, message: head, dataRef: reference, version }),
     'the very bytes',

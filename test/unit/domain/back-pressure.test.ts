@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
+  computePace,
   countingStep,
   type CountingWindow,
   isOutdated,
   NO_COUNTS,
-  paceOf,
   pressureAt,
-  pressureSignalOf,
   RAMP_MS,
+  toPressureSignal,
 } from '../../../shared/domain/subscription/back-pressure.ts';
 import { asEnabled, moveTo } from '../../../shared/domain/subscription/change.ts';
 import { parseDestination } from '../../../shared/domain/subscription/destination.ts';
@@ -21,24 +21,24 @@ import {
 } from '../../../shared/domain/subscription/pressure-changes.ts';
 import {
   canReturnSlot,
+  classifySlot,
+  computeRateLimit,
   findSlots,
   isActiveLine,
   type Line,
   lineStart,
   mostTogether,
   type RateLimit,
-  rateLimitOf,
   SLOT_VALID_MS,
   slotIntervalMs,
   slotsFrom,
-  slotStateOf,
   spreadOut,
   withLimitDated,
 } from '../../../shared/domain/subscription/rate-limit.ts';
 import type { PressureState, Subscription } from '../../../shared/domain/subscription/subscription.ts';
 import {
+  choosePaceSwitches,
   isSwitchedOn,
-  paceSwitchesOf,
   switchesOfDeployment,
 } from '../../../shared/domain/subscription/switches.ts';
 import { aQueue, aSubscription } from '../../support/builders.ts';
@@ -85,7 +85,7 @@ describe('a reply', () => {
     ['a name that is not found', { kind: 'unanswered', error: 'dns_failed' }, undefined],
     ['a forbidden address', { kind: 'forbidden' }, undefined],
   ] as const)('%s says %s', (_, reply, signal) => {
-    expect(pressureSignalOf(reply)).toBe(signal);
+    expect(toPressureSignal(reply)).toBe(signal);
   });
 });
 
@@ -220,17 +220,17 @@ describe('a window', () => {
 describe('the pace under pressure', () => {
   it('is that of the state, and never above max_per_second', () => {
     const limited = { options: { max_per_second: 2 } };
-    expect(paceOf(under(aSlowed()), NOW)?.intervalMs).toBe(250);
-    expect(paceOf(under(aSlowed(), limited), NOW)?.intervalMs).toBe(500);
+    expect(computePace(under(aSlowed()), NOW)?.intervalMs).toBe(250);
+    expect(computePace(under(aSlowed(), limited), NOW)?.intervalMs).toBe(500);
     const ramping = under({ state: 'ramping', line: SOME_TIME });
-    const rates = [0, 2, 4].map((seconds) => paceOf(ramping, SOME_TIME + seconds * SECOND)?.intervalMs);
+    const rates = [0, 2, 4].map((seconds) => computePace(ramping, SOME_TIME + seconds * SECOND)?.intervalMs);
     expect(rates.map((ms = 0) => Math.round(SECOND / ms))).toEqual([10, 20, 40]);
-    expect(paceOf(ramping, Math.ceil(SOME_TIME + RAMP_MS))).toBeUndefined();
+    expect(computePace(ramping, Math.ceil(SOME_TIME + RAMP_MS))).toBeUndefined();
   });
 
   it('has one slot for a probe, and the next one after the time that its request may take', () => {
     const timeouts = [undefined, 15 * SECOND, 5 * SECOND];
-    expect(timeouts.map((timeout) => paceOf(under({ state: 'held' }), NOW, timeout))).toMatchObject([
+    expect(timeouts.map((timeout) => computePace(under({ state: 'held' }), NOW, timeout))).toMatchObject([
       { intervalMs: 30_400, longestMs: 0 },
       { intervalMs: 15_400, longestMs: 0 },
       { intervalMs: 10_400, longestMs: 0 },
@@ -238,14 +238,16 @@ describe('the pace under pressure', () => {
   });
 
   it.each(['watched', 'ended'] as const)('is free while it is %s, and for a pull subscription', (state) => {
-    expect(paceOf(under({ state }), NOW)).toBeUndefined();
-    expect(paceOf(under({ state: 'held' }, { destination: parseDestination('pull:') }), NOW)).toBeUndefined();
+    expect(computePace(under({ state }), NOW)).toBeUndefined();
+    expect(
+      computePace(under({ state: 'held' }, { destination: parseDestination('pull:') }), NOW),
+    ).toBeUndefined();
   });
 
   it('lets deliveries ask for a probe the more seldom, the longer it lasts', () => {
     const held = under({ state: 'held' });
     const asked = [0, 30 * SECOND, 10 * MINUTE, 60 * MINUTE].map(
-      (ms) => paceOf(held, SOME_TIME + ms)?.askAgainMs,
+      (ms) => computePace(held, SOME_TIME + ms)?.askAgainMs,
     );
     expect(asked).toEqual([10 * SECOND, 15 * SECOND, 5 * MINUTE, 15 * MINUTE]);
   });
@@ -259,7 +261,7 @@ describe('the pace under pressure', () => {
         for (const what of happenings) {
           now += 1;
           subscription = afterHappening(what, subscription, now);
-          const epoch = paceOf(subscription, now)?.epoch ?? last;
+          const epoch = computePace(subscription, now)?.epoch ?? last;
           expect(epoch >= last).toBe(true);
           last = epoch;
         }
@@ -313,7 +315,7 @@ const afterJudging = (
 type Given = { options?: object; metadata?: Record<string, unknown>; deployment: typeof OFF };
 
 const switchesOf = ({ options = {}, metadata = {}, deployment }: Given) =>
-  paceSwitchesOf({ subscription: aSubscription({ options }), queue: aQueue({ metadata }) }, deployment);
+  choosePaceSwitches({ subscription: aSubscription({ options }), queue: aQueue({ metadata }) }, deployment);
 
 describe('the switches of back-pressure', () => {
   it.each<[string, Given, typeof OFF]>([
@@ -347,7 +349,7 @@ describe('the switches of back-pressure', () => {
 
   it('are those of the deployment where the queue is unknown', () => {
     const subscription = aSubscription();
-    expect(paceSwitchesOf({ subscription, queue: undefined }, BOTH)).toEqual(BOTH);
+    expect(choosePaceSwitches({ subscription, queue: undefined }, BOTH)).toEqual(BOTH);
   });
 
   it.each([
@@ -363,7 +365,7 @@ describe('the switches of back-pressure', () => {
 });
 
 const limited = (max_per_second: number, more = {}) =>
-  rateLimitOf(aSubscription({ options: { max_per_second }, ...more }));
+  computeRateLimit(aSubscription({ options: { max_per_second }, ...more }));
 
 const rate = fc.oneof(
   fc.integer({ min: 1, max: 1000 }),
@@ -414,7 +416,7 @@ describe('the interval between two slots', () => {
 
 describe('the rate limit of a subscription', () => {
   it('is undefined without max_per_second', () => {
-    expect(rateLimitOf(aSubscription())).toBeUndefined();
+    expect(computeRateLimit(aSubscription())).toBeUndefined();
   });
 
   it('gets a new epoch when its rate or the subscription changes', () => {
@@ -430,7 +432,7 @@ it('a limit that returns to an earlier value begins a new line', () => {
     const [last = aSubscription()] = before;
     return [withLimitDated(last, { ...last, options: { max_per_second } }, NOW), ...before];
   }, []);
-  expect(new Set(lines.map((one) => rateLimitOf(one)?.epoch)).size).toBe(3);
+  expect(new Set(lines.map((one) => computeRateLimit(one)?.epoch)).size).toBe(3);
 });
 
 describe('a slot', () => {
@@ -447,13 +449,13 @@ describe('a slot', () => {
     [1400, 'good'],
     [1401, 'none'],
   ])('due at 1000 has at %d the state %s', (now, state) => {
-    expect(slotStateOf({ at: 1000, epoch: 'e' }, limit, now)).toBe(state);
+    expect(classifySlot({ at: 1000, epoch: 'e' }, limit, now)).toBe(state);
   });
 
   it.each([[undefined], [{ at: 1000, epoch: 'other' }], [{ at: 1000 }]])(
     '%j is unusable at any time',
     (slot) => {
-      for (const now of [900, 1000, 1100]) expect(slotStateOf(slot, limit, now)).toBe('none');
+      for (const now of [900, 1000, 1100]) expect(classifySlot(slot, limit, now)).toBe('none');
     },
   );
 });

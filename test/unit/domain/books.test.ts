@@ -11,9 +11,14 @@ import {
   sumOfBooks,
 } from '../../../shared/domain/delivery/books.ts';
 import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
-import { addDuration, addTo, noCounters, percentilesOf } from '../../../shared/domain/delivery/statistics.ts';
+import {
+  addDuration,
+  addTo,
+  computePercentiles,
+  noCounters,
+} from '../../../shared/domain/delivery/statistics.ts';
 import type { Status } from '../../../shared/domain/delivery/vocabulary.ts';
-import { outcomesOf, sumOfOutcomes } from '../../../shared/domain/recovery/outcomes.ts';
+import { countOutcomes, sumOfOutcomes } from '../../../shared/domain/recovery/outcomes.ts';
 import { aDelivery, aDeliveryKey, type DeliveryFields, SOME_TIME } from '../../support/delivery-builders.ts';
 
 const count = fc.nat({ max: 1000 });
@@ -128,7 +133,7 @@ describe('percentiles of durations', () => {
     fc.assert(
       fc.property(durations, (given) => {
         const sorted = given.map((duration) => Math.max(1, duration)).sort((one, other) => one - other);
-        const found = percentilesOf(histogramOf(given));
+        const found = computePercentiles(histogramOf(given));
         expect(found?.count).toBe(given.length);
         for (const [share, percentile] of [
           [0.5, found?.p50],
@@ -144,16 +149,16 @@ describe('percentiles of durations', () => {
 
   it('do not depend on the order of the durations', () => {
     const [slowFirst, slowLast] = [histogramOf([5000, 20, 20]), histogramOf([20, 20, 5000])];
-    expect(percentilesOf(slowFirst)).toEqual(percentilesOf(slowLast));
-    expect(percentilesOf(slowFirst)?.p50).toBeLessThan(23);
+    expect(computePercentiles(slowFirst)).toEqual(computePercentiles(slowLast));
+    expect(computePercentiles(slowFirst)?.p50).toBeLessThan(23);
   });
 
   it('count a duration below zero, by clocks that differ, as one millisecond', () => {
-    expect(percentilesOf(histogramOf([-40, 0, 1]))).toEqual({ count: 3, p50: 1, p95: 1, p99: 1 });
+    expect(computePercentiles(histogramOf([-40, 0, 1]))).toEqual({ count: 3, p50: 1, p95: 1, p99: 1 });
   });
 
   it('are undefined without durations', () => {
-    expect(percentilesOf(new Map())).toBeUndefined();
+    expect(computePercentiles(new Map())).toBeUndefined();
   });
 
   it('need at most 60 buckets from a millisecond to ten minutes', () => {
@@ -205,7 +210,7 @@ describe('the outcomes of a recovery', () => {
     ['retrying', { open: 1, nextAttemptAt: SOME_TIME }],
     ['pending', { open: 1 }],
   ] as const)('count a reopened delivery that is %s as %j', (status, counted) => {
-    expect(outcomesOf('r-1', [reopened(status)])).toEqual([
+    expect(countOutcomes('r-1', [reopened(status)])).toEqual([
       { subscriptionId: 's-1', ...NONE, total: 1, ...counted },
     ]);
   });
@@ -213,8 +218,8 @@ describe('the outcomes of a recovery', () => {
   it('leave out deliveries that another recovery reopened, or none', () => {
     const skipped = reopened('exhausted', { recoveries: [] });
     const later = reopened('delivered', { recoveries: ['r-0', 'r-2'] });
-    expect(outcomesOf('r-1', [skipped, later])).toEqual([]);
-    expect(outcomesOf('r-0', [skipped, later])).toMatchObject([{ total: 1, delivered: 1 }]);
+    expect(countOutcomes('r-1', [skipped, later])).toEqual([]);
+    expect(countOutcomes('r-0', [skipped, later])).toMatchObject([{ total: 1, delivered: 1 }]);
   });
 
   it('show the earliest next attempt of the open ones, when its request starts', () => {
@@ -225,19 +230,19 @@ describe('the outcomes of a recovery', () => {
       // An ended delivery has no next attempt.
       reopened('cancelled'),
     ];
-    expect(outcomesOf('r-1', all)).toEqual([
+    expect(countOutcomes('r-1', all)).toEqual([
       { subscriptionId: 's-1', ...NONE, total: 4, failed: 1, open: 3, nextAttemptAt: SOME_TIME + 5 },
     ]);
-    expect(outcomesOf('r-1', all.slice(2))).toMatchObject([{ nextAttemptAt: SOME_TIME + 7 }]);
+    expect(countOutcomes('r-1', all.slice(2))).toMatchObject([{ nextAttemptAt: SOME_TIME + 7 }]);
   });
 
   it('are counted per subscription, and add up over pages', () => {
-    const page = outcomesOf('r-1', [
+    const page = countOutcomes('r-1', [
       reopened('delivered'),
       reopened('delivered', {}, 's-2'),
       reopened('exhausted'),
     ]);
-    const next = outcomesOf('r-1', [retrying(SOME_TIME), reopened('delivered')]);
+    const next = countOutcomes('r-1', [retrying(SOME_TIME), reopened('delivered')]);
     expect(sumOfOutcomes([...page, ...next])).toEqual([
       { subscriptionId: 's-1', total: 4, delivered: 2, failed: 1, open: 1, nextAttemptAt: SOME_TIME },
       { subscriptionId: 's-2', ...NONE, total: 1, delivered: 1 },

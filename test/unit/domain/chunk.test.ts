@@ -9,7 +9,7 @@ import {
   claimChunk,
   deliveryIn,
   dissolveChunk,
-  firstSuccessOf,
+  findFirstSuccess,
   MAX_SNIPPET_BYTES,
   pendingIn,
   recordSuccesses,
@@ -231,7 +231,7 @@ describe('the first success in a chunk', () => {
   );
 
   it('contains the fields of the attempt that its chunk stores', () => {
-    expect(firstSuccessOf(recordOf({ ...plain, result: answered(200, 'ok') }))).toEqual({
+    expect(findFirstSuccess(recordOf({ ...plain, result: answered(200, 'ok') }))).toEqual({
       startedAt: plain.startedAt,
       durationMs: plain.durationMs,
       result: answered(200, 'ok'),
@@ -240,7 +240,7 @@ describe('the first success in a chunk', () => {
 
   it('contains the start of a long response, up to the last whole character', () => {
     const snippetOf = (snippet: string) =>
-      firstSuccessOf(recordOf({ ...plain, result: answered(200, snippet) }))?.result.snippet;
+      findFirstSuccess(recordOf({ ...plain, result: answered(200, snippet) }))?.result.snippet;
     expect(snippetOf('x'.repeat(100))).toBe('x'.repeat(24));
     expect(snippetOf(`${'x'.repeat(23)}é`)).toBe('x'.repeat(23));
     expect(snippetOf('😀'.repeat(7))).toBe('😀'.repeat(6));
@@ -250,7 +250,7 @@ describe('the first success in a chunk', () => {
     fc.assert(
       fc.property(success, (one) => {
         const transition = recordOf({ number: 1, round: 1, phase: 'initial', outcome: 'delivered', ...one });
-        const recorded = firstSuccessOf(transition);
+        const recorded = findFirstSuccess(transition);
         expect(recorded).toEqual(one);
         if (recorded === undefined || 'create' in transition) throw new RangeError('not recorded');
         const write = recordSuccesses(
@@ -273,7 +273,7 @@ describe('the first success in a chunk', () => {
     ['with another number', { number: 2 }],
     ['in another phase', { phase: 'manual' }],
   ])('is undefined for an attempt %s', (_, more) => {
-    expect(firstSuccessOf(recordOf({ ...plain, ...more }))).toBeUndefined();
+    expect(findFirstSuccess(recordOf({ ...plain, ...more }))).toBeUndefined();
   });
 
   it.each<[string, Transition]>([
@@ -308,6 +308,6 @@ describe('the first success in a chunk', () => {
       { name: 'open', key: aDelivery().key, expect: { kind: 'absent' }, create: aDelivery() },
     ],
   ])('is undefined for %s', (_, transition) => {
-    expect(firstSuccessOf(transition)).toBeUndefined();
+    expect(findFirstSuccess(transition)).toBeUndefined();
   });
 });

@@ -13,7 +13,7 @@ import type {
   OpenDelivery,
   Recorded,
 } from '../../../shared/domain/delivery/delivery.ts';
-import { pullStepOf } from '../../../shared/domain/delivery/pull.ts';
+import { decidePullStep } from '../../../shared/domain/delivery/pull.ts';
 import { recordLateResult } from '../../../shared/domain/delivery/transitions.ts';
 import type { Reply } from '../../../shared/domain/retry/outcome.ts';
 import {
@@ -266,12 +266,12 @@ describe('what deliver does with a delivery that its subscriber fetches', () => 
       'unfinished',
     ],
   ])('%s', (_name, current, kind) => {
-    expect(pullStepOf(current, NOW).kind).toBe(kind);
+    expect(decidePullStep(current, NOW).kind).toBe(kind);
   });
 
   it('gives the lease that lapsed to what records its failure', () => {
     const delivery = aDelivery({ next: pulled, lease: held });
-    expect(pullStepOf(delivery, NOW)).toEqual({ kind: 'lapsed', delivery });
+    expect(decidePullStep(delivery, NOW)).toEqual({ kind: 'lapsed', delivery });
   });
 });
 

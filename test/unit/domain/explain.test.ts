@@ -5,7 +5,7 @@ import {
   type ExplainedMessage,
   type Explanation,
 } from '../../../shared/domain/delivery/explain.ts';
-import { filterBudget, matchContentOf } from '../../../shared/domain/message/matching.ts';
+import { filterBudget, toMatchContent } from '../../../shared/domain/message/matching.ts';
 import type { Subscription } from '../../../shared/domain/subscription/subscription.ts';
 import { aSubscription } from '../../support/builders.ts';
 import { aDelivery, SOME_TIME, type DeliveryFields } from '../../support/delivery-builders.ts';
@@ -22,7 +22,7 @@ const message: ExplainedMessage = {
 };
 
 const evidence = (more: Partial<Evidence> = {}): Evidence => ({
-  content: matchContentOf({ type: 'order.created', data: '{"order": {"total": 5}}' }),
+  content: toMatchContent({ type: 'order.created', data: '{"order": {"total": 5}}' }),
   areAllRecorded: true,
   budget: filterBudget(),
   now: SOME_TIME + HOUR,

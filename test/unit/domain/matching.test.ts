@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
-import { bucketOf, bucketsFor, chunkOf, chunksFor } from '../../../shared/domain/delivery/fan-out.ts';
+import { bucketsFor, chunksFor, hashToBucket, hashToChunk } from '../../../shared/domain/delivery/fan-out.ts';
 import {
   listedAt,
-  matchContentOf,
   matchSubscriptions,
+  toMatchContent,
   UnreadableFilterError,
   withOptions,
 } from '../../../shared/domain/message/matching.ts';
@@ -13,7 +13,7 @@ import { evaluateFilter, type FilterResult } from '../../../shared/domain/subscr
 import type { Subscription, SubscriptionOptions } from '../../../shared/domain/subscription/subscription.ts';
 import { aSubscription } from '../../support/builders.ts';
 
-const content = matchContentOf({ type: 'order.created', data: '{"total": 5}' });
+const content = toMatchContent({ type: 'order.created', data: '{"total": 5}' });
 const acceptance = { acceptedAt: 1000, listedAt: 990 };
 
 const isAddressed = (more: Partial<Subscription>, of = content): boolean =>
@@ -47,7 +47,7 @@ describe('matching subscriptions', () => {
   });
 
   it('excludes subscriptions with event types from a message without a type', () => {
-    const untyped = matchContentOf({ data: '{"total": 5}' });
+    const untyped = toMatchContent({ data: '{"total": 5}' });
     expect(isWanted({ event_types: ['order.created'] }, untyped)).toBe(false);
     expect(isWanted({ filter: { total: [5] } }, untyped)).toBe(true);
   });
@@ -90,7 +90,7 @@ describe('matching subscriptions', () => {
     const parse = vi.spyOn(JSON, 'parse');
     try {
       const data = '{"total": 7}';
-      const message = matchContentOf({ data });
+      const message = toMatchContent({ data });
       const timesParsed = () => parse.mock.calls.filter(([text]) => text === data).length;
       matchSubscriptions(
         [aSubscription(), aSubscription({ options: { event_types: ['x'] } })],
@@ -239,7 +239,7 @@ describe('the subscriptions of a message', () => {
   const heavy = JSON.stringify({ total: 5, ...listOf(120_000, () => ({ b: 1 })) });
   const asking = (id: string, filter: unknown): Subscription => aSubscription({ id, options: { filter } });
   const matched = (list: readonly Subscription[], data = heavy) =>
-    matchSubscriptions(list, matchContentOf({ data }), acceptance);
+    matchSubscriptions(list, toMatchContent({ data }), acceptance);
   const idsOf = (list: readonly { id: string }[]): string[] => list.map(({ id }) => id);
 
   it('match and are reported if their filter is too expensive to evaluate', () => {
@@ -328,14 +328,14 @@ describe('the chunk count of a bucket', () => {
 
 describe('the bucket and chunk of a subscription', () => {
   it.each([
-    ['buckets', 40, (one: string) => bucketOf(one, 40)],
-    ['chunks', 25, (one: string) => chunkOf(one, 25)],
+    ['buckets', 40, (one: string) => hashToBucket(one, 40)],
+    ['chunks', 25, (one: string) => hashToChunk(one, 25)],
     ...[2, 4, 6].map(
       (count) =>
         [
           `${count} buckets with as many chunks`,
           count * count,
-          (one: string) => bucketOf(one, count) * count + chunkOf(one, count),
+          (one: string) => hashToBucket(one, count) * count + hashToChunk(one, count),
         ] as const,
     ),
   ] as const)('spread deliveries about evenly over %s', (_what, among, placeOf) => {
@@ -353,13 +353,13 @@ describe('the bucket and chunk of a subscription', () => {
         fc.integer({ min: 1, max: 400 }),
         fc.integer({ min: 1, max: 125 }),
         (one, buckets, chunks) => {
-          const place = [bucketOf(one, buckets), chunkOf(one, chunks)];
+          const place = [hashToBucket(one, buckets), hashToChunk(one, chunks)];
           expect(place.every(Number.isInteger)).toBe(true);
           expect(place[0]).toBeGreaterThanOrEqual(0);
           expect(place[0]).toBeLessThan(buckets);
           expect(place[1]).toBeGreaterThanOrEqual(0);
           expect(place[1]).toBeLessThan(chunks);
-          expect([bucketOf(one, buckets), chunkOf(one, chunks)]).toEqual(place);
+          expect([hashToBucket(one, buckets), hashToChunk(one, chunks)]).toEqual(place);
         },
       ),
     );
@@ -367,7 +367,7 @@ describe('the bucket and chunk of a subscription', () => {
 
   it('are the same as in earlier releases, because stored records depend on them', () => {
     const known = ['0c', 'b6e1e5b2-3b66-4a43-9f2b-0a8c9a1d7e55', '_x-'];
-    expect(known.map((one) => [bucketOf(one, 40), chunkOf(one, 25)])).toEqual([
+    expect(known.map((one) => [hashToBucket(one, 40), hashToChunk(one, 25)])).toEqual([
       [11, 16],
       [37, 2],
       [27, 13],

@@ -7,8 +7,8 @@ import { nextAfterFailure } from '../../../shared/domain/delivery/next-attempt.t
 import { TERMINAL_STATUSES } from '../../../shared/domain/delivery/vocabulary.ts';
 import { planSqsDelay, planWakeUp, scheduleName } from '../../../shared/domain/delivery/wake-up-plan.ts';
 import {
+  classifyReply,
   disablingReason,
-  outcomeOf,
   rejectionReason,
   type Reply,
   retryAfterMs,
@@ -30,7 +30,7 @@ const answered = (statusCode: number, asks?: DeliveryRequest): Reply => ({
   ...(asks === undefined ? {} : { asks }),
 });
 
-describe('outcomeOf', () => {
+describe('classifyReply', () => {
   const ranges: [string, number, number, Outcome][] = [
     ['2xx', 200, 299, 'delivered'],
     ['3xx and 4xx', 300, 499, 'rejected'],
@@ -41,16 +41,16 @@ describe('outcomeOf', () => {
 
   it.each(ranges)('classifies %s (%i to %i) as %s', (_what, first, last, outcome) => {
     for (let status = first; status <= last; status += 1)
-      expect(outcomeOf(answered(status), [])).toBe(outcome);
+      expect(classifyReply(answered(status), [])).toBe(outcome);
   });
 
   it('classifies a missing response as failed for every connection fault', () => {
     for (const error of CONNECTION_FAULTS)
-      expect(outcomeOf({ kind: 'unanswered', error }, [])).toBe('failed');
+      expect(classifyReply({ kind: 'unanswered', error }, [])).toBe('failed');
   });
 
   it('classifies a forbidden address as rejected, so that it is not retried', () => {
-    expect(outcomeOf({ kind: 'forbidden' }, [])).toBe('rejected');
+    expect(classifyReply({ kind: 'forbidden' }, [])).toBe('rejected');
   });
 
   it.each<[string, number[], Outcome]>([
@@ -60,7 +60,7 @@ describe('outcomeOf', () => {
     ['a 2xx as delivered, listed or not', [200], 'delivered'],
   ])('classifies %s', (_what, statuses, outcome) => {
     const listed = [200, 302, 408, 410, 425, 429];
-    for (const status of statuses) expect(outcomeOf(answered(status), listed)).toBe(outcome);
+    for (const status of statuses) expect(classifyReply(answered(status), listed)).toBe(outcome);
   });
 
   it('ignores the list outside 3xx and 4xx', () => {
@@ -70,7 +70,9 @@ describe('outcomeOf', () => {
         fc.array(fc.integer({ min: 100, max: 999 })),
         (status, list) => {
           fc.pre(status < 300 || status > 499);
-          expect(outcomeOf(answered(status), [...list, status])).toBe(outcomeOf(answered(status), []));
+          expect(classifyReply(answered(status), [...list, status])).toBe(
+            classifyReply(answered(status), []),
+          );
         },
       ),
     );
@@ -79,10 +81,10 @@ describe('outcomeOf', () => {
 
 describe('the header webhook-delivery', () => {
   it.each(DELIVERY_REQUESTS)('%s: no answer is retried, and a 2xx is delivered all the same', (asks) => {
-    expect([500, 599, 429, 404, 302].map((status) => outcomeOf(answered(status, asks), [429]))).toEqual(
+    expect([500, 599, 429, 404, 302].map((status) => classifyReply(answered(status, asks), [429]))).toEqual(
       Array(5).fill('rejected'),
     );
-    expect(outcomeOf(answered(204, asks), [])).toBe('delivered');
+    expect(classifyReply(answered(204, asks), [])).toBe('delivered');
   });
 
   it('is the reason of the rejection, unless a 410 is', () => {

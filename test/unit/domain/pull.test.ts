@@ -8,7 +8,7 @@ import {
   type Revision,
 } from '../../../shared/domain/delivery/delivery.ts';
 import {
-  attemptOf,
+  buildAttempt,
   isReceivable,
   lateAcknowledgement,
   openForPull,
@@ -56,7 +56,7 @@ const afterReceive = (delivery: Delivery, result: PullResult): Delivery => {
   const received = { ...writtenTo(delivery, receive({ key, overdueAt }, lease, { now })), lease };
   expect(isReceivable(received)).toBe(false);
   const at = { now: now + 10, retentionMs };
-  const attempt = attemptOf(received, result, at.now);
+  const attempt = buildAttempt(received, result, at.now);
   expect([attempt.startedAt, attempt.durationMs]).toEqual([now, result.kind === 'lapsed' ? LEASE_MS : 10]);
   const after = writtenTo(received, recordReceived(received, { attempt, policy: POLICY }, at));
   expect(after.next?.dueAt ?? Infinity).toBeGreaterThanOrEqual(now + attempt.durationMs);

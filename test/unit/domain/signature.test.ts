@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, it } from 'vitest';
 import { signatureHeader } from '../../../shared/domain/delivery/webhook-request.ts';
-import { messageIdOf } from '../../../shared/domain/message/message.ts';
+import { toMessageId } from '../../../shared/domain/message/message.ts';
 import {
   makeSecret,
   parseSecret,
@@ -109,7 +109,7 @@ describe('the official library and a signed request', () => {
 it('the signed content is unambiguous: message ids contain no full stop', () => {
   fc.assert(
     fc.property(fc.string(), fc.option(fc.string(), { nil: undefined }), (id, source) => {
-      const safe = messageIdOf({ id, ...(source === undefined ? {} : { source }) });
+      const safe = toMessageId({ id, ...(source === undefined ? {} : { source }) });
       expect(safe.id).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
     }),
   );

@@ -7,16 +7,16 @@ import type {
   queueItemSchema,
   subscriptionItemSchema,
 } from '../../../shared/adapters/dynamodb/subscription-item.ts';
-import { messageIdOf } from '../../../shared/domain/message/message.ts';
+import { toMessageId } from '../../../shared/domain/message/message.ts';
 import type { Recovery } from '../../../shared/domain/recovery/recovery.ts';
 import type { Auth } from '../../../shared/domain/subscription/auth.ts';
 import {
-  confirmationIdOf,
+  buildConfirmationId,
+  hashToken,
   isTokenOf,
-  tokenHashOf,
 } from '../../../shared/domain/subscription/confirmation.ts';
 import {
-  absenceOf,
+  findAbsence,
   type Queue,
   type Subscription,
   type SubscriptionOptions,
@@ -79,8 +79,8 @@ describe('a new field does not compile until each form has it, or a reason why i
   });
 });
 
-const unconfirmed = { tokenHash: tokenHashOf('token'), at: 1 };
-const asked = confirmationIdOf(unconfirmed);
+const unconfirmed = { tokenHash: hashToken('token'), at: 1 };
+const asked = buildConfirmationId(unconfirmed);
 
 describe('a confirmation token', () => {
   it('matches its hash, and no other text does', () => {
@@ -94,34 +94,34 @@ describe('a confirmation token', () => {
 
   it('does not match a malformed hash', () => {
     expect(isTokenOf({ tokenHash: '' }, '')).toBe(false);
-    expect(isTokenOf({ tokenHash: tokenHashOf('token').slice(1) }, 'token')).toBe(false);
-    expect(isTokenOf({ tokenHash: `${tokenHashOf('token')}A` }, 'token')).toBe(false);
+    expect(isTokenOf({ tokenHash: hashToken('token').slice(1) }, 'token')).toBe(false);
+    expect(isTokenOf({ tokenHash: `${hashToken('token')}A` }, 'token')).toBe(false);
   });
 });
 
 describe('an unconfirmed subscription', () => {
   it('receives only its confirmation request', () => {
     const subscription = aSubscription({ unconfirmed });
-    expect(absenceOf(subscription, 5, asked)).toBeUndefined();
-    expect(absenceOf(subscription, 5, 'message-1')).toBe('subscription_unconfirmed');
-    expect(absenceOf(subscription, 5)).toBe('subscription_unconfirmed');
+    expect(findAbsence(subscription, 5, asked)).toBeUndefined();
+    expect(findAbsence(subscription, 5, 'message-1')).toBe('subscription_unconfirmed');
+    expect(findAbsence(subscription, 5)).toBe('subscription_unconfirmed');
   });
 
   it('does not receive an outdated confirmation request', () => {
-    const subscription = aSubscription({ unconfirmed: { ...unconfirmed, tokenHash: tokenHashOf('newer') } });
-    expect(absenceOf(subscription, 5, asked)).toBe('subscription_unconfirmed');
+    const subscription = aSubscription({ unconfirmed: { ...unconfirmed, tokenHash: hashToken('newer') } });
+    expect(findAbsence(subscription, 5, asked)).toBe('subscription_unconfirmed');
   });
 
   it('does not receive its confirmation request if it is disabled, expired or deleted', () => {
     const disabled = { reason: 'manual', at: 1 } as const;
-    expect(absenceOf(aSubscription({ unconfirmed, disabled }), 5, asked)).toBe('disabled');
-    expect(absenceOf(aSubscription({ unconfirmed, expiresAt: 5 }), 5, asked)).toBe('subscription_expired');
-    expect(absenceOf(aSubscription({ unconfirmed, deletedAt: 5 }), 5, asked)).toBe('subscription_deleted');
-    expect(absenceOf(undefined, 5, asked)).toBe('subscription_deleted');
+    expect(findAbsence(aSubscription({ unconfirmed, disabled }), 5, asked)).toBe('disabled');
+    expect(findAbsence(aSubscription({ unconfirmed, expiresAt: 5 }), 5, asked)).toBe('subscription_expired');
+    expect(findAbsence(aSubscription({ unconfirmed, deletedAt: 5 }), 5, asked)).toBe('subscription_deleted');
+    expect(findAbsence(undefined, 5, asked)).toBe('subscription_deleted');
   });
 
   it('gets a confirmation request with a valid message id', () => {
-    expect(messageIdOf({ id: asked })).toEqual({ id: asked });
+    expect(toMessageId({ id: asked })).toEqual({ id: asked });
   });
 
   it.each([{ raw_delivery: true }, { post_data: 'no placeholder' }])(

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { RESERVED_HEADERS, signatureHeader } from '../../../shared/domain/delivery/webhook-request.ts';
 import type { Message } from '../../../shared/domain/message/message.ts';
 import { standardBody } from '../../../shared/domain/message/payload.ts';
-import { traceContextOf } from '../../../shared/domain/message/trace-context.ts';
+import { parseTraceContext } from '../../../shared/domain/message/trace-context.ts';
 import { makeSecret, type SigningSecret } from '../../../shared/domain/subscription/signing-secret.ts';
 import {
   MAX_SUBSCRIBER_URL_LENGTH,
@@ -182,8 +182,8 @@ const traceparent = `00-${TRACE}-${SPAN}-01`;
 describe('the trace of a message', () => {
   it('is what its traceparent and tracestate say', () => {
     const tracestate = 'rojo=00f067aa0ba902b7, fw529a3039@dt=FfFfFfFf';
-    expect(traceContextOf({ traceparent, tracestate })).toEqual({ traceparent, tracestate });
-    expect(traceContextOf({ traceparent })).toEqual({ traceparent });
+    expect(parseTraceContext({ traceparent, tracestate })).toEqual({ traceparent, tracestate });
+    expect(parseTraceContext({ traceparent })).toEqual({ traceparent });
   });
 
   it('is passed on in version 00 if it has a later one', () => {
@@ -191,8 +191,8 @@ describe('the trace of a message', () => {
       `cc-${TRACE}-${SPAN}-03`,
       `cc-${TRACE}-${SPAN}-01-what the future will be`.replaceAll(' ', '-'),
     ])
-      expect(traceContextOf({ traceparent: later })).toEqual({ traceparent });
-    expect(traceContextOf({ traceparent: `cc-${TRACE}-${SPAN}-02` })).toEqual({
+      expect(parseTraceContext({ traceparent: later })).toEqual({ traceparent });
+    expect(parseTraceContext({ traceparent: `cc-${TRACE}-${SPAN}-02` })).toEqual({
       traceparent: `00-${TRACE}-${SPAN}-00`,
     });
   });
@@ -213,7 +213,7 @@ describe('the trace of a message', () => {
     `cc-${TRACE}-${SPAN}-01.more`,
     `cc-${TRACE}-${SPAN}-01-é`,
   ])('is dropped with the traceparent %j', (invalid) => {
-    expect(traceContextOf({ traceparent: invalid, tracestate: 'a=1' })).toBeUndefined();
+    expect(parseTraceContext({ traceparent: invalid, tracestate: 'a=1' })).toBeUndefined();
   });
 
   it.each([
@@ -233,7 +233,7 @@ describe('the trace of a message', () => {
     'a=1,\r\nb=2',
     'a=1\u00a0,b=2',
   ])('loses the tracestate %j alone', (tracestate) => {
-    expect(traceContextOf({ traceparent, tracestate })).toEqual({ traceparent });
+    expect(parseTraceContext({ traceparent, tracestate })).toEqual({ traceparent });
   });
 });
 

@@ -5,7 +5,7 @@ import { commandName } from '../../../local/command-name.ts';
 import {
   deploymentsIn,
   outputsOfApp,
-  endpointsOf,
+  buildEndpoints,
   removeEndpoints,
   writeEndpoints,
 } from '../../../local/endpoints.ts';
@@ -24,7 +24,7 @@ const outputs: Record<string, string | undefined> = {
   ApiUrl: 'http://abc123.execute-api.127.0.0.1:4566',
 };
 const emulator = { endpoint, keys: { accessKeyId, secretAccessKey } };
-const endpoints = endpointsOf(emulator, outputs);
+const endpoints = buildEndpoints(emulator, outputs);
 
 describe('the endpoints of a deployed system', () => {
   it('contain the stack outputs, with an API address that resolves locally', () => {
@@ -32,7 +32,7 @@ describe('the endpoints of a deployed system', () => {
   });
 
   it('cannot be built without a stack output, which the error names', () => {
-    expect(() => endpointsOf(emulator, { ...outputs, ScheduleGroup: undefined })).toThrow(/ScheduleGroup/);
+    expect(() => buildEndpoints(emulator, { ...outputs, ScheduleGroup: undefined })).toThrow(/ScheduleGroup/);
   });
 
   it('are written atomically for their owner only, even after an interrupted write, and can be removed', () => {

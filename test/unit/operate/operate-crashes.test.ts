@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { outcomesOf, sumOfOutcomes } from '../../../shared/domain/recovery/outcomes.ts';
+import { countOutcomes, sumOfOutcomes } from '../../../shared/domain/recovery/outcomes.ts';
 import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
 import { anAttempt, SOME_TIME } from '../../support/delivery-builders.ts';
 import {
@@ -96,7 +96,7 @@ const worldWith = async (all: readonly Delivery[]): Promise<OperateWorld> => {
 const provenDeliveries = async ({ ports }: OperateWorld, id: string) => {
   const { items } = await ports.recoveries.keptPages('orders', id, { limit: 100 });
   const pages = await Promise.all(items.map(({ keys }) => ports.deliveryListings.records(keys)));
-  return sumOfOutcomes(pages.flatMap(({ deliveries }) => outcomesOf(id, deliveries)));
+  return sumOfOutcomes(pages.flatMap(({ deliveries }) => countOutcomes(id, deliveries)));
 };
 
 const failedLater = anAttempt({ startedAt: REQUESTED_AT, durationMs: 1 });

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { licencesOf } from '../../../package/licences.ts';
+import { collectLicences } from '../../../package/licences.ts';
 import { packageManifest } from '../../../package/manifest.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
@@ -63,5 +63,7 @@ describe('the package.json of the package', () => {
 it.each(['LICENSE', 'license', 'Licence.md'])('the text of a licence is found in a file %s', (file) => {
   write('node_modules/one/package.json', { name: 'one', version: '1.0.0', license: 'MIT' });
   write(`node_modules/one/${file}`, 'Copyright One\n');
-  expect(licencesOf(root, ['node_modules/one/index.js'])).toContain('one 1.0.0 (MIT)\n\nCopyright One\n');
+  expect(collectLicences(root, ['node_modules/one/index.js'])).toContain(
+    'one 1.0.0 (MIT)\n\nCopyright One\n',
+  );
 });

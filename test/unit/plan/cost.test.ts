@@ -1,10 +1,10 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Bill, billOf, peersOf, tableCosts } from '../../../cli/commands/plan/bill.ts';
-import { jobsOf, type Operations, operationsOf } from '../../../cli/commands/plan/operations.ts';
-import { peaksOf } from '../../../cli/commands/plan/peaks.ts';
-import { type Outage, outageOf } from '../../../cli/commands/plan/planned.ts';
-import { builtInPrices, unitsOf, WRITE_UNIT } from '../../../cli/commands/plan/prices.ts';
+import { type Bill, computeBill, pricePeers, tableCosts } from '../../../cli/commands/plan/bill.ts';
+import { countJobs, countOperations, type Operations } from '../../../cli/commands/plan/operations.ts';
+import { computePeaks } from '../../../cli/commands/plan/peaks.ts';
+import { computeOutage, type Outage } from '../../../cli/commands/plan/planned.ts';
+import { builtInPrices, countUnits, WRITE_UNIT } from '../../../cli/commands/plan/prices.ts';
 import { firstLines, invocation, itemBytes } from '../../../cli/commands/plan/quantities.ts';
 import {
   failuresWithin,
@@ -14,7 +14,7 @@ import {
   workOfDay,
   worksOfOutage,
 } from '../../../cli/commands/plan/work.ts';
-import { bucketOf, bucketsFor, chunkOf, chunksFor } from '../../../shared/domain/delivery/fan-out.ts';
+import { bucketsFor, chunksFor, hashToBucket, hashToChunk } from '../../../shared/domain/delivery/fan-out.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry/policy.ts';
 
 /** A million small messages per day, each for one subscriber that succeeds, without queue statistics and caches. */
@@ -76,14 +76,14 @@ const plans: fc.Arbitrary<Plan> = fc.record({
 
 const prices = builtInPrices.regions['us-east-1'];
 
-const operations = (plan: Plan): Operations => operationsOf(workOfDay(plan));
+const operations = (plan: Plan): Operations => countOperations(workOfDay(plan));
 
-const jobs = (plan: Plan) => jobsOf(workOfDay(plan));
+const jobs = (plan: Plan) => countJobs(workOfDay(plan));
 
 const perMessage = (plan: Plan, of: (operations: Operations) => number): number =>
   of(operations(plan)) / plan.messagesPerDay;
 
-const bill = (plan: Plan): Bill => billOf(plan, operations(plan), prices);
+const bill = (plan: Plan): Bill => computeBill(plan, operations(plan), prices);
 
 describe('the bill', () => {
   it('is the sum of its lines, each a quantity times its price', () => {
@@ -112,14 +112,15 @@ describe('the price of comparable services', () => {
     { fanOut: 1, sns: 1.1, destinations: 1.2 },
     { fanOut: 10, sns: 0.65, destinations: 0.3 },
   ])('matches the price lists of us-east-1 at a fan-out of $fanOut', ({ fanOut, sns, destinations }) => {
-    const [first, second] = peersOf({ ...plain, fanOut }, prices);
+    const [first, second] = pricePeers({ ...plain, fanOut }, prices);
     expect(first?.perMillionDeliveries).toBeCloseTo(sns, 10);
     expect(second?.perMillionDeliveries).toBeCloseTo(destinations, 10);
   });
 });
 
 describe('the busiest second', () => {
-  const peaks = (plan: Plan) => new Map(peaksOf(plan, operations(plan)).map((peak) => [peak.what, peak]));
+  const peaks = (plan: Plan) =>
+    new Map(computePeaks(plan, operations(plan)).map((peak) => [peak.what, peak]));
 
   it('names exactly the exceeded quotas', () => {
     const over = (plan: Plan) =>
@@ -156,7 +157,7 @@ describe('the busiest second', () => {
 });
 
 describe('an outage', () => {
-  const outageEffect = (plan: Plan, outage: Outage) => outageOf(plan, outage, prices);
+  const outageEffect = (plan: Plan, outage: Outage) => computeOutage(plan, outage, prices);
   const hours = fc.double({ min: 0.01, max: 300, noNaN: true });
   const share = fc.double({ min: 0.01, max: 1, noNaN: true });
 
@@ -200,7 +201,7 @@ describe('an outage', () => {
   it('adds the attempts of its retries, and more writes', () => {
     const effect = outageEffect(plain, { hours: 2, share: 0.5 });
     const works = worksOfOutage(plain, 2 * 3600, 0.5);
-    const [outage, usual] = [operationsOf(works.outage), operationsOf(works.usual)];
+    const [outage, usual] = [countOperations(works.outage), countOperations(works.usual)];
     const retries = effect.retries.same_invocation + effect.retries.sqs_delay + effect.retries.scheduler;
     expect((outage.attempts - usual.attempts) / retries).toBeCloseTo(1, 1);
     expect(outage.writeUnits).toBeGreaterThan(usual.writeUnits);
@@ -214,7 +215,8 @@ describe('the jobs of a message', () => {
     const perBucket = chunksFor(fanOut, buckets, 10) ?? 0;
     const made = Array.from({ length: trials }, (_, trial) => {
       const ids = Array.from({ length: fanOut }, (__, index) => `s-${trial}-${index}`);
-      return new Set(ids.map((id) => bucketOf(id, buckets) * perBucket + chunkOf(id, perBucket))).size;
+      return new Set(ids.map((id) => hashToBucket(id, buckets) * perBucket + hashToChunk(id, perBucket)))
+        .size;
     });
     const mean = made.reduce((total, count) => total + count, 0) / trials;
     expect(jobs({ ...plain, fanOut }).chunks).toBeCloseTo(mean, 0);
@@ -245,7 +247,7 @@ describe('a fan-out in chunks', () => {
 
   it('includes the members in the size of a record', () => {
     const [claimed, recorded] = [itemBytes.claimedChunk(25), itemBytes.chunk(25)].map((bytes) =>
-      unitsOf(bytes, WRITE_UNIT),
+      countUnits(bytes, WRITE_UNIT),
     );
     expect([claimed, recorded]).toEqual([2, 2]);
     const plan = { ...plain, fanOut: 25, firstAttemptsPerJob: 25 };

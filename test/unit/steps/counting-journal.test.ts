@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it, type MockInstance, vi } from 'vitest';
 import type { OperatorEvent } from '../../../shared/domain/delivery/operator-event.ts';
-import { noCounters, percentilesOf } from '../../../shared/domain/delivery/statistics.ts';
+import { computePercentiles, noCounters } from '../../../shared/domain/delivery/statistics.ts';
 import { TERMINAL_STATUSES } from '../../../shared/domain/delivery/vocabulary.ts';
 import { PHASES } from '../../../shared/domain/retry/vocabulary.ts';
 import type { Fact } from '../../../shared/ports/journal.ts';
@@ -261,8 +261,8 @@ describe('the counters of a fact', () => {
     );
     const found = counted(...attempts);
     expect(found.counts).toEqual(counts({ attempts: 4, attemptsFailed: 2, attemptsRejected: 1 }));
-    expect(percentilesOf(found.response)?.count).toBe(4);
-    expect(Math.abs((percentilesOf(found.response)?.p50 ?? 0) - 120)).toBeLessThan(15);
+    expect(computePercentiles(found.response)?.count).toBe(4);
+    expect(Math.abs((computePercentiles(found.response)?.p50 ?? 0) - 120)).toBeLessThan(15);
     expect(found.timeToDelivery.size).toBe(0);
   });
 
@@ -276,7 +276,7 @@ describe('the counters of a fact', () => {
     const { timeToDelivery } = counted(
       aFact('attempt_made', { attempt, status: 'delivered', acceptedAt: SOME_TIME - 9_500 }),
     );
-    expect(Math.abs((percentilesOf(timeToDelivery)?.p99 ?? 0) - 10_000)).toBeLessThan(1200);
+    expect(Math.abs((computePercentiles(timeToDelivery)?.p99 ?? 0) - 10_000)).toBeLessThan(1200);
   });
 
   it.each([

@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
+  buildConfirmationId,
   CONFIRMATION_TYPE,
-  confirmationIdOf,
-  tokenHashOf,
+  hashToken,
 } from '../../../shared/domain/subscription/confirmation.ts';
 import { cloudEvent, eventBridgeEvent, notification, parse, TOPIC } from './ingress-samples.ts';
 import { jsonText } from './json-text.ts';
 
-const confirmationId = confirmationIdOf({ tokenHash: tokenHashOf('a token') });
+const confirmationId = buildConfirmationId({ tokenHash: hashToken('a token') });
 
 describe('a malformed message is refused', () => {
   const own = { queue: 'orders', data: 1 };

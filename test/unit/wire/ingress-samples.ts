@@ -1,4 +1,4 @@
-import { messageIdOf } from '../../../shared/domain/message/message.ts';
+import { toMessageId } from '../../../shared/domain/message/message.ts';
 import {
   type IngressRoutes,
   parseIngress,
@@ -35,7 +35,7 @@ export const dataless = {
 
 export const cloudEvent = { ...dataless, data: { n: 1 } };
 
-export const cloudEventIdentity = messageIdOf({ id: cloudEvent.id, source: cloudEvent.source });
+export const cloudEventIdentity = toMessageId({ id: cloudEvent.id, source: cloudEvent.source });
 
 export const eventBridgeEvent = {
   version: '0',

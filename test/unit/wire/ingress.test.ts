@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { messageIdOf } from '../../../shared/domain/message/message.ts';
+import { toMessageId } from '../../../shared/domain/message/message.ts';
 import { parseIngress } from '../../../shared/wire/ingress/message.ts';
 import {
   cloudEvent,
@@ -191,7 +191,7 @@ describe("Posthaste's envelope", () => {
   it('has an unsafe id hashed and kept as originalId', () => {
     const id = 'order/1#é';
     expect(messageIn({ queue: 'orders', id, data: 1 })).toMatchObject({
-      id: messageIdOf({ id }).id,
+      id: toMessageId({ id }).id,
       originalId: id,
     });
   });
@@ -230,7 +230,7 @@ describe('a message with the SQS attribute queue', () => {
 describe('a redriven message', () => {
   it.each([
     ['keeps its original SQS id', 'first-life', { id: 'first-life' }],
-    ['has an unsafe id hashed', 'a#b', messageIdOf({ id: 'a#b' })],
+    ['has an unsafe id hashed', 'a#b', toMessageId({ id: 'a#b' })],
   ])('%s', (_what, id, expected) => {
     expect(messageIn({ queue: 'orders', data: 1 }, { 'posthaste-id': id })).toMatchObject(expected);
   });
@@ -298,7 +298,7 @@ it('a CloudEvent as in its specification is parsed, and unknown extensions are i
     ok: true,
     message: {
       queue: 'orders',
-      ...messageIdOf({ id: 'C234-1234-1234', source: '/shop/7' }),
+      ...toMessageId({ id: 'C234-1234-1234', source: '/shop/7' }),
       type: 'com.example.order.created',
       timestamp: '2026-04-05T17:31:00.000Z',
       data: '{"total":44445555666634567890}',

@@ -4,7 +4,7 @@ import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { type ApiClient, clientBy } from '../../../../api-client/api-client.ts';
 import { putQueue, subscribe } from '../../../../api-client/operations.ts';
-import { clientOf, type Endpoints } from '../../../../local/endpoints.ts';
+import { type Endpoints, toClientOptions } from '../../../../local/endpoints.ts';
 import { inSeconds } from '../../../../local/install/progress.mjs';
 import { openOperatorInbox } from '../../../../local/operator-inbox.ts';
 import { isOpenStatus } from '../../../../shared/domain/delivery/vocabulary.ts';
@@ -39,7 +39,7 @@ export type Demo = Awaited<ReturnType<typeof runDemo>>;
  */
 export async function runDemo({ endpoints, startedAt, schedulerThreshold, signal }: DemoOptions) {
   const api = unsignedClient(endpoints.apiUrl, signal);
-  const config = clientOf(endpoints);
+  const config = toClientOptions(endpoints);
   const clients = { sqs: new SQSClient(config), eventBridge: new EventBridgeClient(config) };
   const inbox = await openOperatorInbox(clients, endpoints.operatorEventBus);
   const names = new Map<string, string>();
@@ -59,7 +59,7 @@ export async function runDemo({ endpoints, startedAt, schedulerThreshold, signal
     await publish(clients.sqs, endpoints.ingressQueueUrl, feed);
     const deadline = Date.now() + OVER_WITHIN_MS;
     await feed.runUntil(() => Date.now() > deadline || demoMessages.every(({ id }) => isSettled(feed, id)));
-    const verdicts = deliveriesOf(feed, receiver, names, schedulerThreshold).map(judge);
+    const verdicts = listDemoDeliveries(feed, receiver, names, schedulerThreshold).map(judge);
     console.log(`\n${verdictTable(verdicts)}\n`);
     /** Continues to show attempts on the demo's queue, until the signal. */
     const showMore = (): Promise<void> => feed.runUntil(() => false);
@@ -125,7 +125,7 @@ function isSettled(feed: Feed, messageId: string): boolean {
   );
 }
 
-function deliveriesOf(
+function listDemoDeliveries(
   feed: Feed,
   receiver: DemoReceiver,
   names: ReadonlyMap<string, string>,
@@ -161,7 +161,7 @@ export async function startDemoReceiver(
     const subscriber = subscribers.find(({ name }) => url === `/${name}`);
     const messageId = headers['webhook-id'];
     if (subscriber === undefined || typeof messageId !== 'string') return 404;
-    const key = keyOf(subscriber, messageId);
+    const key = buildKey(subscriber, messageId);
     const before = addOne(counts, key);
     if (verifiers.get(subscriber.name)?.(body, headers).verified !== true) addOne(unverified, key);
     events.onRequest(messageId);
@@ -181,10 +181,10 @@ export async function startDemoReceiver(
     trust: ({ name }: DemoSubscriber, secret: string): void => void verifiers.set(name, verifierFor(secret)),
     /** Number of requests for a message. */
     requests: (subscriber: DemoSubscriber, messageId: string): number =>
-      counts.get(keyOf(subscriber, messageId)) ?? 0,
+      counts.get(buildKey(subscriber, messageId)) ?? 0,
     /** Number of those requests without a valid signature. */
     unverified: (subscriber: DemoSubscriber, messageId: string): number =>
-      unverified.get(keyOf(subscriber, messageId)) ?? 0,
+      unverified.get(buildKey(subscriber, messageId)) ?? 0,
     close: server.close,
   };
 }
@@ -196,6 +196,6 @@ function addOne(counts: Map<string, number>, key: string): number {
   return before;
 }
 
-function keyOf(subscriber: DemoSubscriber, messageId: string): string {
+function buildKey(subscriber: DemoSubscriber, messageId: string): string {
   return `${subscriber.name} ${messageId}`;
 }

@@ -38,9 +38,9 @@ export function createFeed(
 ) {
   const followed = new Map<string, Followed>();
   const reportedExhausted = new Set<string>();
-  const subscriberOf = (subscriptionId: string): string =>
+  const findSubscriber = (subscriptionId: string): string =>
     names.get(subscriptionId) ?? subscriptionId.slice(0, 8);
-  const labelOf = (messageId: string): string => followed.get(messageId)?.label ?? messageId;
+  const findLabel = (messageId: string): string => followed.get(messageId)?.label ?? messageId;
   const print = (line: string): void => {
     console.log(`  ${line}`);
   };
@@ -51,7 +51,7 @@ export function createFeed(
       shown.set(view.subscriptionId, view.attempts.length);
       return view.attempts.flatMap((attempt) => {
         const step = attempt.number > before ? nextStep(view, attempt.number) : undefined;
-        const subscriber = subscriberOf(view.subscriptionId);
+        const subscriber = findSubscriber(view.subscriptionId);
         return step === undefined ? [] : [{ message: label, subscriber, attempt, step }];
       });
     });
@@ -73,8 +73,8 @@ export function createFeed(
     for (const line of lines) print(feedLine(line));
     const events = await inbox.take();
     for (const event of events) {
-      print(eventLine(event, { subscriber: subscriberOf, message: labelOf }, new Date()));
-      if (event['detail-type'] === 'delivery.exhausted') reportedExhausted.add(nameOf(event.detail));
+      print(eventLine(event, { subscriber: findSubscriber, message: findLabel }, new Date()));
+      if (event['detail-type'] === 'delivery.exhausted') reportedExhausted.add(buildKey(event.detail));
     }
     return lines.length + events.length;
   };
@@ -94,7 +94,7 @@ export function createFeed(
     /** The deliveries of a message at the last poll. */
     seen: (messageId: string): readonly DeliveryView[] => followed.get(messageId)?.views ?? [],
     /** Whether a delivery.exhausted event has arrived for this delivery. */
-    hasExhaustedEvent: (delivery: DeliveryView): boolean => reportedExhausted.has(nameOf(delivery)),
+    hasExhaustedEvent: (delivery: DeliveryView): boolean => reportedExhausted.has(buildKey(delivery)),
     /** Polls and prints until the condition holds or the signal aborts. */
     runUntil: (isDone: () => boolean): Promise<void> => {
       const sleep = (milliseconds: number): Promise<void> => pause(milliseconds, undefined, { signal });
@@ -108,7 +108,7 @@ export function createFeed(
   };
 }
 
-function nameOf({ messageId, subscriptionId }: { messageId: string; subscriptionId: string }): string {
+function buildKey({ messageId, subscriptionId }: { messageId: string; subscriptionId: string }): string {
   return `${messageId}/${subscriptionId}`;
 }
 

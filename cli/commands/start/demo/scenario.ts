@@ -122,11 +122,11 @@ export function judge(delivery: DemoDelivery): Verdict {
     status: view?.status ?? 'not recorded',
     attempts: attempts.length,
     seconds: secondsFrom(attempts),
-    faults: view === undefined ? ['was never recorded'] : faultsOf(view, delivery),
+    faults: view === undefined ? ['was never recorded'] : findFaults(view, delivery),
   };
 }
 
-function faultsOf(
+function findFaults(
   view: DeliveryView,
   { subscriber, requests, unverified, schedulerThreshold }: DemoDelivery,
 ): string[] {

@@ -131,7 +131,7 @@ function FlowPicture({ books, links }: { books: Books; links: FlowLinks }) {
   const { ref, width } = useWidth<HTMLDivElement>();
   const flow = flowLayout(books, ROOM);
   const step = Math.max(100, (width - LABEL - BAR) / 2);
-  const placeOf = (name: FlowName): number =>
+  const findPlace = (name: FlowName): number =>
     (flow.nodes.find((node) => node.name === name)?.column ?? 0) * step;
   return (
     <div ref={ref} class="flow">
@@ -145,7 +145,7 @@ function FlowPicture({ books, links }: { books: Books; links: FlowLinks }) {
           <path
             key={`${band.from} ${band.to}`}
             class={`band tone-${band.to}`}
-            d={bandPath(band, placeOf(band.from) + BAR, placeOf(band.to))}
+            d={bandPath(band, findPlace(band.from) + BAR, findPlace(band.to))}
           />
         ))}
         {flow.nodes.map((node) => (

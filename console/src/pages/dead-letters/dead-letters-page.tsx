@@ -1,4 +1,4 @@
-import { searchOf } from '../../../../api-client/api-client.ts';
+import { formatSearch } from '../../../../api-client/api-client.ts';
 import { useEffect, useState } from 'preact/hooks';
 import { REDRIVEN_QUEUES, type RedrivenQueue } from '../../../../shared/domain/work-queues.ts';
 import {
@@ -34,7 +34,7 @@ export function DeadLettersPage({ query }: { query: Query }) {
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const counts = useAction(() => api.local('/dead-letters', deadLetterCountsSchema));
   // A look gets up to 100 dead letters.
-  const search = searchOf({ queue, subscription, reason });
+  const search = formatSearch({ queue, subscription, reason });
   const look = useAction(() => api.local(`/dead-letters/${which}`, deadLetterLookSchema, { search }));
   const lookAgain = (): void => {
     setChosen(new Set());

@@ -6,7 +6,7 @@ import {
   getSubscription,
   retryDelivery,
 } from '../../../../api-client/operations.ts';
-import { labelOf } from '../../../../api-client/subscription-labels.ts';
+import { formatLabel } from '../../../../api-client/subscription-labels.ts';
 import { isOpenStatus } from '../../../../shared/domain/delivery/vocabulary.ts';
 import { STARTED_BY, WAITS } from '../../../../shared/wire/views/delivery.ts';
 import { useConsole } from '../../live/console-context.tsx';
@@ -73,7 +73,7 @@ function Receiver({ address: { queue, subscriptionId } }: { address: DeliveryAdd
     <p>
       to{' '}
       <a class="url strong" href={href}>
-        {labelOf(value)}
+        {formatLabel(value)}
       </a>{' '}
       <span class="muted id">{subscriptionId}</span> <SubscriptionState of={value} />
     </p>

@@ -1,7 +1,7 @@
 import type { DeliveryAddress } from '../../../../api-client/deliveries.ts';
 import { getPayload, getSubscription } from '../../../../api-client/operations.ts';
 import { isNotFound } from '../../../../api-client/refusal.ts';
-import { authSchema, headerNameOf } from '../../../../shared/domain/subscription/auth.ts';
+import { authSchema, findHeaderName } from '../../../../shared/domain/subscription/auth.ts';
 import { REDACTED } from '../../../../shared/domain/subscription/credential-headers.ts';
 import { parseDestination } from '../../../../shared/domain/subscription/destination.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
@@ -109,10 +109,10 @@ const ESCAPED = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\\'!]/gu;
 /** One word of bash or zsh. Text with invisible characters is quoted as `$'…'`, which names their bytes. */
 function shellWord(text: string): string {
   if (!INVISIBLE.test(text)) return `'${text.replaceAll("'", `'\\''`)}'`;
-  return `$'${text.replaceAll(ESCAPED, bytesOf)}'`;
+  return `$'${text.replaceAll(ESCAPED, escapeCharacter)}'`;
 }
 
-function bytesOf(character: string): string {
+function escapeCharacter(character: string): string {
   if (character === '\n') return '\\n';
   return [...new TextEncoder().encode(character)]
     .map((byte) => `\\x${byte.toString(16).padStart(2, '0')}`)
@@ -159,7 +159,7 @@ export function knownRequest(
 
 function authHeader(auth: SubscriptionView['options']['auth']): RequestHeader[] {
   const known = authSchema.safeParse(auth).data;
-  const name = known && headerNameOf(known);
+  const name = known && findHeaderName(known);
   return name === undefined ? [] : [[name, REDACTED]];
 }
 

@@ -31,7 +31,7 @@ export function Timeline({ delivery }: { delivery: DeliveryDetail }) {
   const { ref, width } = useWidth<HTMLDivElement>();
   const now = useNow();
   const [view, setView] = useState<View>({ part: 'all' });
-  const span = 'span' in view ? view.span : spanOf(delivery, view.part, now);
+  const span = 'span' in view ? view.span : computeSpan(delivery, view.part, now);
   const isNarrow = width < 560;
   const [names, laneHeight] = isNarrow ? [0, LANE.narrow] : [NAMES, LANE.wide];
   const room = Math.max(1, width - names - 12);
@@ -267,7 +267,7 @@ function attemptMark(
 }
 
 /** The span of all attempts, or of those `made` so far. */
-export function spanOf({ attempts, planned }: Times, part: 'all' | 'made', now: number): Span {
+export function computeSpan({ attempts, planned }: Times, part: 'all' | 'made', now: number): Span {
   const made = attempts.flatMap(({ startedAt, durationMs, dueAt = startedAt }) => [
     Date.parse(dueAt),
     Date.parse(startedAt),

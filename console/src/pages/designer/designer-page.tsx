@@ -34,10 +34,10 @@ import type { Query } from '../../route.ts';
 import { queuePolicy } from '../queue/edit-queue.tsx';
 import {
   type Draft,
-  draftOf,
+  toDraft,
   EMPTY_DRAFT,
-  faultsOf,
-  presetOf,
+  indexFaults,
+  findPreset,
   SNS_EXAMPLE,
   validateDraft,
   type Validation,
@@ -64,7 +64,7 @@ export function DesignerPage({ query: { queue = '', subscription } }: { query: Q
   };
   const { action, run } = useAction(async () => {
     const policy = await storedPolicy(api, { queue, subscription });
-    if (policy !== undefined) change(draftOf(policy));
+    if (policy !== undefined) change(toDraft(policy));
   });
   // The page is mounted anew for another owner.
   useEffect(() => {
@@ -73,7 +73,10 @@ export function DesignerPage({ query: { queue = '', subscription } }: { query: Q
   return (
     <>
       <PageHeading title="Policy designer">
-        <PresetChoice chosen={validation.ok ? presetOf(validation.complete) : undefined} onChoose={change} />
+        <PresetChoice
+          chosen={validation.ok ? findPreset(validation.complete) : undefined}
+          onChoose={change}
+        />
         {STARTS.map(([text, start]) => (
           <button
             key={text}
@@ -104,7 +107,7 @@ export function DesignerPage({ query: { queue = '', subscription } }: { query: Q
       <div class="columns">
         <Section title="JSON">
           <p class="muted">For the metadata of a queue or the options of a subscription.</p>
-          <SourceText text={jsonOf(validation)} what="the policy" />
+          <SourceText text={formatPolicy(validation)} what="the policy" />
         </Section>
         <Section title="Apply the policy">
           {info?.deployment === null ? (
@@ -125,7 +128,7 @@ const STARTS = [
   ['Reset to the defaults', EMPTY_DRAFT],
 ] as const;
 
-function jsonOf(validation: Validation): string {
+function formatPolicy(validation: Validation): string {
   return validation.ok ? JSON.stringify({ _retry_policy: validation.policy }, null, 2) : '–';
 }
 
@@ -142,7 +145,7 @@ function PresetChoice({
       <select
         value={chosen ?? ''}
         onChange={({ currentTarget: { value } }) => {
-          if (isPresetName(value)) onChoose(draftOf(RETRY_POLICY_PRESETS[value]));
+          if (isPresetName(value)) onChoose(toDraft(RETRY_POLICY_PRESETS[value]));
         }}
       >
         <option value="" disabled>
@@ -236,7 +239,7 @@ function ApplyPolicy({
     try {
       await storePolicy(api, owner, given);
     } catch (error) {
-      if (error instanceof ApiRefusal) onRefused(faultsOf(error.fields));
+      if (error instanceof ApiRefusal) onRefused(indexFaults(error.fields));
       throw error;
     }
   });

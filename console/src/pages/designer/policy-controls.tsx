@@ -34,7 +34,7 @@ export function PolicyField({
 }) {
   const checked = policyIn(choice);
   const faults = checked.ok
-    ? faultsOf(rejected.filter(({ field }) => field.includes('_retry_policy')))
+    ? indexFaults(rejected.filter(({ field }) => field.includes('_retry_policy')))
     : checked.faults;
   return (
     <>
@@ -177,7 +177,7 @@ export const SNS_EXAMPLE: Draft = {
 };
 
 /** The draft of a stored policy. */
-export function draftOf(policy: PartialRetryPolicy): Draft {
+export function toDraft(policy: PartialRetryPolicy): Draft {
   return {
     ...EMPTY_DRAFT,
     ...Object.fromEntries(
@@ -190,12 +190,12 @@ export function draftOf(policy: PartialRetryPolicy): Draft {
 }
 
 /** The preset with the same effect. */
-export function presetOf(policy: PartialRetryPolicy): PresetName | undefined {
-  const text = textOf(policy);
-  return POLICY_PRESETS.find((name) => textOf(RETRY_POLICY_PRESETS[name]) === text);
+export function findPreset(policy: PartialRetryPolicy): PresetName | undefined {
+  const text = toComparableText(policy);
+  return POLICY_PRESETS.find((name) => toComparableText(RETRY_POLICY_PRESETS[name]) === text);
 }
 
-function textOf(policy: PartialRetryPolicy): string {
+function toComparableText(policy: PartialRetryPolicy): string {
   return JSON.stringify({ ...EMPTY_DRAFT, ...policy });
 }
 
@@ -207,7 +207,7 @@ export type Validation =
 export function validateDraft(draft: Draft): Validation {
   const given = Object.entries(draft).filter(([, text]) => text.trim() !== '');
   const parsed = parseRetryPolicy(
-    Object.fromEntries(given.map(([field, text]) => [field, valueOf(field, text.trim())])),
+    Object.fromEntries(given.map(([field, text]) => [field, parseValue(field, text.trim())])),
   );
   return parsed.ok
     ? {
@@ -215,22 +215,24 @@ export function validateDraft(draft: Draft): Validation {
         policy: parsed.policy,
         complete: completeRetryPolicy(parsed.policy, DEFAULT_RETRY_POLICY).policy,
       }
-    : { ok: false, faults: faultsOf(parsed.fields) };
+    : { ok: false, faults: indexFaults(parsed.fields) };
 }
 
-export function faultsOf(fields: readonly { field: string; message: string }[]): ReadonlyMap<string, string> {
-  return new Map(fields.map(({ field, message }) => [fieldOf(field), message]));
+export function indexFaults(
+  fields: readonly { field: string; message: string }[],
+): ReadonlyMap<string, string> {
+  return new Map(fields.map(({ field, message }) => [findControl(field), message]));
 }
 
 /** The control of a field path: `options._retry_policy.jitter` and `[0].value.jitter` both mean `jitter`. */
-function fieldOf(path: string): string {
+function findControl(path: string): string {
   const last = path.split('.').at(-1) ?? path;
   return Object.hasOwn(EMPTY_DRAFT, last) ? last : '_retry_policy';
 }
 
 const WORDS: ReadonlySet<string> = new Set(['retry_backoff_function', 'jitter']);
 
-function valueOf(field: string, text: string): unknown {
+function parseValue(field: string, text: string): unknown {
   if (WORDS.has(field)) return text;
   if (field === 'ignore_subscription_override') return text === 'true';
   if (field === 'retry_on_status')
@@ -244,15 +246,15 @@ function valueOf(field: string, text: string): unknown {
 /** A retry policy in a form: none, a preset, or the controls of the designer (`draft`). */
 export type PolicyChoice = { chosen: 'none' | 'custom' | PresetName; draft: Draft };
 
-export function choiceOf(policy: PartialRetryPolicy | undefined): PolicyChoice {
+export function toChoice(policy: PartialRetryPolicy | undefined): PolicyChoice {
   return policy === undefined
     ? { chosen: 'none', draft: EMPTY_DRAFT }
-    : { chosen: presetOf(policy) ?? 'custom', draft: draftOf(policy) };
+    : { chosen: findPreset(policy) ?? 'custom', draft: toDraft(policy) };
 }
 
 /** The choice after another one of the list. The controls begin with the preset that was chosen before. */
 export function withChosen({ chosen, draft }: PolicyChoice, text: string): PolicyChoice {
-  if (isPresetName(text)) return { chosen: text, draft: draftOf(RETRY_POLICY_PRESETS[text]) };
+  if (isPresetName(text)) return { chosen: text, draft: toDraft(RETRY_POLICY_PRESETS[text]) };
   return { chosen: text === 'none' ? 'none' : 'custom', draft: chosen === 'none' ? EMPTY_DRAFT : draft };
 }
 

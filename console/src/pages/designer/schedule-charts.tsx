@@ -21,13 +21,13 @@ export function ScheduleCharts({ policy }: { policy: RetryPolicy }) {
   const retries = useMemo(() => retrySchedule(policy).map(({ retry }) => retry), [policy]);
   const delayOptions = useMemo(() => delayChart(chosen), [chosen]);
   const delays = useMemo(
-    (): uPlot.AlignedData => [retries, ...BACKOFF_FUNCTIONS.map((name) => delaysOf(policy, name))],
+    (): uPlot.AlignedData => [retries, ...BACKOFF_FUNCTIONS.map((name) => computeDelays(policy, name))],
     [policy, retries],
   );
   const totals = useMemo(
     (): uPlot.AlignedData => [
       [0, ...retries],
-      [0, ...runningTotal(delaysOf(policy, chosen))],
+      [0, ...runningTotal(computeDelays(policy, chosen))],
     ],
     [policy, retries, chosen],
   );
@@ -115,7 +115,7 @@ const totalChart = plainChart({
 });
 
 /** The delay in seconds before each retry of the policy with this backoff function. */
-export function delaysOf(policy: RetryPolicy, retry_backoff_function: BackoffFunction): number[] {
+export function computeDelays(policy: RetryPolicy, retry_backoff_function: BackoffFunction): number[] {
   return retrySchedule({ ...policy, retry_backoff_function }).map(({ delaySeconds }) => delaySeconds);
 }
 

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { type ListedMessage, listMessages } from '../../../../api-client/operations.ts';
 import { OPEN_STATUSES, RECOVERABLE_STATUSES } from '../../../../shared/domain/delivery/vocabulary.ts';
-import { filtered, firstOf } from '../../api/listed.ts';
+import { filtered, readFirst } from '../../api/listed.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useLive } from '../../live/use-live.ts';
 import { Moment } from '../../parts/facts.tsx';
@@ -98,7 +98,7 @@ export function MessagesPage({ queue, query }: { queue: string; query: Query }) 
   const [, isWanted] = CHOICES[choice];
   const messages = useLive(`messages/${queue}/${choice}/${most}/${since ?? ''}/${until ?? ''}`, (signal) => {
     const listed = api.list(listMessages, { path: { queue }, query: { since, until }, signal });
-    return firstOf(filtered(listed, isWanted), most);
+    return readFirst(filtered(listed, isWanted), most);
   });
   return (
     <PageOfQueue title="Messages" queue={queue} live={messages}>

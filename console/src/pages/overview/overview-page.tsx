@@ -25,14 +25,14 @@ import {
 } from '../../statistics/statistics-charts.tsx';
 import { CreateQueue } from '../queue/edit-queue.tsx';
 import {
-  figureOf,
-  figuresOf,
+  computeFigures,
   LATE_MS,
   type QueueFigures,
   QueueTable,
   readQueue,
+  renderFigure,
   type ShownQueue,
-  totalOf,
+  sumFigures,
   waitingIn,
 } from './queue-table.tsx';
 
@@ -140,7 +140,7 @@ function OverTime({
 }) {
   if (queues.length === 0) return null;
   const known = queues.flatMap(({ value }) => value ?? []);
-  const { summary } = totalOf(known);
+  const { summary } = sumFigures(known);
   const uncounted = known.length === 0 ? <p class="muted">Not counted yet.</p> : <NotCounted />;
   return (
     <Section title="Over time" aside={<WindowChoice window={window} onChange={onWindow} />}>
@@ -206,7 +206,7 @@ function QueueWatch({
   const { api } = useConsole();
   const key = `${queue}/${window}`;
   const { value, failure } = useLive(`figures/${key}`, async (signal) =>
-    figuresOf(await readQueue(api, queue, { window, now: Date.now(), signal })),
+    computeFigures(await readQueue(api, queue, { window, now: Date.now(), signal })),
   );
   useEffect(() => {
     onFigures(key, { value, failure });
@@ -228,9 +228,9 @@ function Totals({
 }) {
   const known = (queues?.shown ?? []).flatMap(({ value }) => value ?? []);
   const isWhole = known.length === queues?.shown.length;
-  const tiles = isWhole || known.length > 0 ? tilesOf(totalOf(known)) : LOADING_TILES;
+  const tiles = isWhole || known.length > 0 ? buildTiles(sumFigures(known)) : LOADING_TILES;
   // Messages and deliveries that still wait in SQS have no record yet, so no other figure includes them.
-  const waiting = figureOf(health, (value) => waitingIn(value)?.toLocaleString('en') ?? 'unknown');
+  const waiting = renderFigure(health, (value) => waitingIn(value)?.toLocaleString('en') ?? 'unknown');
   return (
     <div class="totals">
       <dl class={isWhole ? 'tiles' : 'tiles tiles-incomplete'}>
@@ -262,7 +262,7 @@ function soFarText(known: number, queues: { shown: readonly unknown[] } | undefi
     : `Incomplete: ${known} of ${counted(queues.shown.length, 'queue', 'queues')} counted so far.`;
 }
 
-function tilesOf({ summary, retrying, latenessMs }: ReturnType<typeof totalOf>): Tile[] {
+function buildTiles({ summary, retrying, latenessMs }: ReturnType<typeof sumFigures>): Tile[] {
   const count = (of: (total: Counts) => number): string =>
     summary === undefined ? 'not counted' : of(summary.total).toLocaleString('en');
   const rate = successRate(summary?.total);
@@ -278,7 +278,7 @@ function tilesOf({ summary, retrying, latenessMs }: ReturnType<typeof totalOf>):
   ];
 }
 
-const LOADING_TILES = tilesOf(totalOf([])).map(([name]): Tile => [name, <LoadingFigure />]);
+const LOADING_TILES = buildTiles(sumFigures([])).map(([name]): Tile => [name, <LoadingFigure />]);
 
 /** The health of the deployment: failed checks, overdue retries and dead letters. */
 function ServiceHealth({ health }: { health: Live<Health> }) {

@@ -32,7 +32,7 @@ type Row = ShownQueue & { warnings: readonly Warning[] };
 /** The queues, those that need attention first. `window`: that of their statistics. */
 export function QueueTable({ queues, window }: { queues: readonly ShownQueue[]; window: WindowName }) {
   const rows = queues.map((queue): Row => {
-    return { ...queue, warnings: queue.value === undefined ? [] : warningsOf(queue.value) };
+    return { ...queue, warnings: queue.value === undefined ? [] : listWarnings(queue.value) };
   });
   return (
     <Table
@@ -46,11 +46,11 @@ export function QueueTable({ queues, window }: { queues: readonly ShownQueue[]; 
 }
 
 function figure(text: (figures: QueueFigures) => JSX.Element | string) {
-  return (row: Row) => figureOf(row, text);
+  return (row: Row) => renderFigure(row, text);
 }
 
 /** A figure of what was read: loading until then, unknown after a failure. */
-export function figureOf<Value>(
+export function renderFigure<Value>(
   { value, failure }: Pick<Live<Value>, 'value' | 'failure'>,
   text: (value: Value) => JSX.Element | string,
 ): JSX.Element | string {
@@ -123,7 +123,7 @@ export type QueueFigures = {
   latenessMs: number;
 };
 
-export function figuresOf(reading: QueueReading): QueueFigures {
+export function computeFigures(reading: QueueReading): QueueFigures {
   const { since, at, subscriptions, statistics, retrying } = reading;
   const { items } = subscriptions;
   return {
@@ -155,7 +155,7 @@ function lateness({ nextAttemptAt, waiting }: ListedDelivery, at: number): numbe
 }
 
 /** The totals of several queues; the lateness is the maximum. `summary`: undefined where nothing is counted. */
-export function totalOf(all: readonly QueueFigures[]): Pick<QueueFigures, 'retrying' | 'latenessMs'> & {
+export function sumFigures(all: readonly QueueFigures[]): Pick<QueueFigures, 'retrying' | 'latenessMs'> & {
   summary: Summary | undefined;
 } {
   return {
@@ -179,7 +179,7 @@ export const LATE_MS = 5_000;
 type Warning = { weight: number; text: string };
 
 /** What needs attention, worst first. */
-export function warningsOf({
+export function listWarnings({
   subscriptions: { off, failing },
   undelivered,
   latenessMs,
@@ -201,10 +201,12 @@ function undeliveredText({ count, more }: QueueFigures['undelivered']): string {
 export function byUrgency<Row extends { name: string; warnings: readonly Warning[] }>(
   rows: readonly Row[],
 ): Row[] {
-  return rows.toSorted((one, other) => weightOf(other) - weightOf(one) || (one.name < other.name ? -1 : 1));
+  return rows.toSorted(
+    (one, other) => worstWeight(other) - worstWeight(one) || (one.name < other.name ? -1 : 1),
+  );
 }
 
-function weightOf({ warnings }: { warnings: readonly Warning[] }): number {
+function worstWeight({ warnings }: { warnings: readonly Warning[] }): number {
   return warnings[0]?.weight ?? 0;
 }
 

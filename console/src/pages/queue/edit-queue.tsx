@@ -17,12 +17,12 @@ import {
   numberIn,
   SelectField,
   SwitchFields,
-  textOf,
+  toFieldText,
 } from '../../parts/fields.tsx';
 import { Form, FormActions } from '../../parts/form.tsx';
 import { ActionFailure } from '../../parts/loaded.tsx';
 import { hrefTo } from '../../route.ts';
-import { choiceOf, type PolicyChoice, policyIn, PolicyField } from '../designer/policy-controls.tsx';
+import { toChoice, type PolicyChoice, policyIn, PolicyField } from '../designer/policy-controls.tsx';
 
 /** The form that changes the metadata of a queue. */
 export function EditQueue({
@@ -127,7 +127,7 @@ export function CreateQueue({
 }) {
   const { api } = useConsole();
   const [name, setName] = useState('');
-  const [policy, setPolicy] = useState(() => choiceOf(undefined));
+  const [policy, setPolicy] = useState(() => toChoice(undefined));
   const { action, run, reset } = useAction(async () => {
     // PUT would replace the metadata of an existing queue.
     if ((await findQueue(api, name)) !== undefined) return 'exists';
@@ -204,8 +204,8 @@ const OWN_CONTROLS: readonly string[] = [POLICY, ...TEXT_FIELDS];
 export function queueDraft(metadata: Metadata): QueueDraft {
   const others = Object.entries(metadata).filter(([name]) => !OWN_CONTROLS.includes(name));
   return {
-    ...toRecord(TEXT_FIELDS, (name) => textOf(metadata[name])),
-    policy: choiceOf(queuePolicy(metadata)),
+    ...toRecord(TEXT_FIELDS, (name) => toFieldText(metadata[name])),
+    policy: toChoice(queuePolicy(metadata)),
     others: others.length === 0 ? '' : JSON.stringify(Object.fromEntries(others), null, 2),
   };
 }

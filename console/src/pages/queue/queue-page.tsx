@@ -193,7 +193,7 @@ function SubscriptionTable({ queue, listed, recent }: Listing & { queue: string 
     {
       head: `Last ${PLACES} messages`,
       cell: ({ id }) => (
-        <Sparkline places={PLACES} sparks={recent === undefined ? [] : sparksOf(recent, id)} />
+        <Sparkline places={PLACES} sparks={recent === undefined ? [] : buildSparks(recent, id)} />
       ),
     },
   ];
@@ -212,7 +212,7 @@ function SubscriptionTable({ queue, listed, recent }: Listing & { queue: string 
 }
 
 /** The delivery statuses of one subscription, newest on the right. */
-function sparksOf(recent: readonly RecentMessage[], id: string): SparkStatus[] {
+function buildSparks(recent: readonly RecentMessage[], id: string): SparkStatus[] {
   return recent
     .slice(0, PLACES)
     .map(
@@ -300,7 +300,7 @@ type CachedDeliveries = { at: number; counts: string; deliveries: DeliveryView[]
 function recentReader(api: PageClient, queue: string) {
   const cache = new Map<string, CachedDeliveries>();
 
-  const deliveriesOf = async (message: ListedMessage, signal: AbortSignal): Promise<DeliveryView[]> => {
+  const readDeliveries = async (message: ListedMessage, signal: AbortSignal): Promise<DeliveryView[]> => {
     const counts = JSON.stringify([message.deliveries, message.duplicates]);
     const before = cache.get(message.id);
     if (before?.counts === counts && Date.now() - before.at < FRESH_MS) return before.deliveries;
@@ -314,7 +314,7 @@ function recentReader(api: PageClient, queue: string) {
   return async (most: number, signal: AbortSignal): Promise<RecentMessage[]> => {
     const { items } = await api.items(listMessages, { path: { queue }, most, signal });
     return Promise.all(
-      items.map(async (message) => ({ message, deliveries: await deliveriesOf(message, signal) })),
+      items.map(async (message) => ({ message, deliveries: await readDeliveries(message, signal) })),
     );
   };
 }

@@ -98,7 +98,7 @@ export function RecoveryForm({
         <WorkButton action={count.action} submit>
           Count matching deliveries
         </WorkButton>
-        {found === undefined || sumOf(found.failed) === 0 ? null : (
+        {found === undefined || sumFailures(found.failed) === 0 ? null : (
           <WorkButton
             action={start.action}
             kind="primary"
@@ -134,11 +134,11 @@ function subscriptionOptions(
 }
 
 function recoverable(failed: FailedCount): string {
-  return failed.more ? 'all' : counted(sumOf(failed), 'delivery', 'deliveries');
+  return failed.more ? 'all' : counted(sumFailures(failed), 'delivery', 'deliveries');
 }
 
 function CountResult({ failed }: { failed: FailedCount }) {
-  return sumOf(failed) === 0 ? (
+  return sumFailures(failed) === 0 ? (
     <Notice title="No failed deliveries match" />
   ) : (
     <Notice title={failed.more ? `More than ${MAX_COUNTED} deliveries` : recoverable(failed)}>
@@ -190,6 +190,6 @@ function isManuallyCancelled({ status, reason }: ListedDelivery): boolean {
   return status === 'cancelled' && reason === 'manual';
 }
 
-export function sumOf({ by }: FailedCount): number {
+export function sumFailures({ by }: FailedCount): number {
   return by.rejected + by.exhausted + by.cancelled;
 }

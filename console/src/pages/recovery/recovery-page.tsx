@@ -5,8 +5,8 @@ import {
   lostText,
   OUTCOMES_UNKNOWN,
   readOutcomes,
+  sumOutcomes,
   timeLeft,
-  totalOf,
 } from '../../../../api-client/recovery-progress.ts';
 import { counted } from '../../../../api-client/words.ts';
 import type { RecoveryOutcomes } from '../../../../shared/domain/recovery/outcomes.ts';
@@ -65,7 +65,7 @@ function Outcomes({
   const { queue, state } = recovery;
   const last: Look = { at: Date.now(), outcomes };
   const first = useRef(last);
-  const { total, delivered, failed, open } = totalOf(outcomes);
+  const { total, delivered, failed, open } = sumOutcomes(outcomes);
   const left = state === 'running' ? 'looking for more' : timeLeft(first.current, last);
   const sums = [
     `${delivered.toLocaleString('en')} of ${counted(total, 'delivery', 'deliveries')} delivered`,
@@ -82,7 +82,7 @@ function Outcomes({
       </label>
       <Table
         caption="What became of the deliveries of this recovery"
-        columns={columnsOf(queue, names)}
+        columns={buildColumns(queue, names)}
         rows={outcomes}
         keyOf={({ subscriptionId }) => subscriptionId}
         empty={null}
@@ -92,7 +92,7 @@ function Outcomes({
   );
 }
 
-function columnsOf(queue: string, names: ReadonlyMap<string, string>): Column<RecoveryOutcomes>[] {
+function buildColumns(queue: string, names: ReadonlyMap<string, string>): Column<RecoveryOutcomes>[] {
   return [
     {
       head: 'Subscription',

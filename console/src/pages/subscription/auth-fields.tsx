@@ -178,10 +178,10 @@ export function authDraft(auth: ShownAuth): AuthDraft {
   const texts = Object.entries(auth ?? {}).filter(
     (member): member is [string, string] => typeof member[1] === 'string',
   );
-  return { choice: choiceOf(auth), values: Object.fromEntries(texts) };
+  return { choice: toChoice(auth), values: Object.fromEntries(texts) };
 }
 
-function choiceOf(auth: ShownAuth): AuthDraft['choice'] {
+function toChoice(auth: ShownAuth): AuthDraft['choice'] {
   if (auth === undefined) return 'none';
   if (auth.type === 'oauth2_client_credentials')
     return auth['private_key'] === undefined ? 'oauth2_secret' : 'oauth2_key';
@@ -216,14 +216,14 @@ function isStored({ values }: AuthDraft, { name, secret }: AuthField): boolean {
 
 /** Stored secrets that must be typed again, because they could go to another server. `moves`: to another subscriber. */
 export function authFaults(draft: AuthDraft, stored: AuthDraft, moves: boolean): [string, string][] {
-  const isLost = moves || serversOf(draft) !== serversOf(stored);
+  const isLost = moves || identifyServers(draft) !== identifyServers(stored);
   return authFields(draft)
     .filter((field) => isLost && isStored(draft, field))
     .map(({ name }) => [authPath(name), 'The stored value is not sent to another server: type it again.']);
 }
 
 /** Other authorities could vouch for another server. */
-function serversOf({ values: { token_url = '', ca = '' } }: AuthDraft): string {
+function identifyServers({ values: { token_url = '', ca = '' } }: AuthDraft): string {
   return `${URL.parse(token_url)?.origin ?? ''} ${ca}`;
 }
 

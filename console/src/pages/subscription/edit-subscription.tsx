@@ -14,7 +14,7 @@ import { SelectField } from '../../parts/fields.tsx';
 import { CopyButton, Form, FormActions } from '../../parts/form.tsx';
 import { ActionFailure, Notice } from '../../parts/loaded.tsx';
 import { hrefTo } from '../../route.ts';
-import { creationOf, patchOf } from './subscription-draft.ts';
+import { buildCreation, buildPatch } from './subscription-draft.ts';
 import { type SubscriptionEdit, SubscriptionForm } from './subscription-form.tsx';
 
 /** The form that subscribes a URL to a queue. The signing secret is shown once. */
@@ -29,7 +29,10 @@ export function CreateSubscription({
 }) {
   const { api } = useConsole();
   const saving = useAction(async ({ draft }: SubscriptionEdit) => {
-    const created = await api.call(subscribe, { path: { queue }, body: JSON.stringify(creationOf(draft)) });
+    const created = await api.call(subscribe, {
+      path: { queue },
+      body: JSON.stringify(buildCreation(draft)),
+    });
     onCreated();
     return created;
   });
@@ -75,7 +78,7 @@ export function EditSubscription({
   const saving = useAction(async ({ draft, keepSecret }: SubscriptionEdit) => {
     const path = { queue, subscription: id };
     // Other options may have changed meanwhile.
-    const patch = patchOf(before, draft, await api.call(getSubscription, { path }));
+    const patch = buildPatch(before, draft, await api.call(getSubscription, { path }));
     const body = JSON.stringify({ ...patch, ...(keepSecret && { secret: 'keep' }) });
     // A new one, if the subscriber moved to another origin.
     const { secret } = patch === undefined ? {} : await api.call(updateSubscription, { path, body });

@@ -3,7 +3,7 @@ import { dataIn, showMessage } from '../../../../api-client/messages.ts';
 import { type ListedMessage, listMessages } from '../../../../api-client/operations.ts';
 import { parseContentFilter } from '../../../../shared/domain/subscription/content-filter-schema.ts';
 import { evaluateFilter } from '../../../../shared/domain/subscription/content-filter.ts';
-import { filtered, firstOf } from '../../api/listed.ts';
+import { filtered, readFirst } from '../../api/listed.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/hooks.ts';
 import { WorkButton } from '../../parts/form.tsx';
@@ -31,7 +31,7 @@ export function FilterTester({
   const recent = useAction(() => {
     const all = api.list(listMessages, { path: { queue }, most: MAX_READ });
     const withData = filtered(all, ({ bodyKept }) => bodyKept);
-    return firstOf(withData, MOST);
+    return readFirst(withData, MOST);
   });
   const chosen = useAction(async (id: string) => {
     const message = await showMessage(api, queue, id);

@@ -3,8 +3,8 @@ import { REDACTED } from '../../../../shared/domain/subscription/credential-head
 import { hasNewOrigin, parseDestination } from '../../../../shared/domain/subscription/destination.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 import type { Faults } from '../../api/failure-words.ts';
-import { jsonFault, jsonIn, numberIn, textOf } from '../../parts/fields.tsx';
-import { choiceOf, policyIn, type PolicyChoice } from '../designer/policy-controls.tsx';
+import { jsonFault, jsonIn, numberIn, toFieldText } from '../../parts/fields.tsx';
+import { toChoice, policyIn, type PolicyChoice } from '../designer/policy-controls.tsx';
 import { authDraft, authFaults, authIn, type AuthDraft } from './auth-fields.tsx';
 
 export type Header = { name: string; value: string };
@@ -48,12 +48,12 @@ export function subscriptionDraft({ subscriber, name = '', options }: Shown): Su
   return {
     subscriber,
     name,
-    ...toRecord(TEXT_OPTIONS, (option) => textOf(options[option])),
+    ...toRecord(TEXT_OPTIONS, (option) => toFieldText(options[option])),
     event_types: event_types.join('\n'),
     filter: filter === undefined ? '' : JSON.stringify(filter, null, 2),
     headers: Object.entries(post_headers).map(([header, value]) => ({ name: header, value })),
     auth: authDraft(options.auth),
-    policy: choiceOf(options._retry_policy),
+    policy: toChoice(options._retry_policy),
   };
 }
 
@@ -99,7 +99,7 @@ export function headerField(name: string): string {
 }
 
 /** The body that creates a subscription. The draft has no errors. */
-export function creationOf(draft: SubscriptionDraft): Record<string, unknown> {
+export function buildCreation(draft: SubscriptionDraft): Record<string, unknown> {
   const name = draft.name.trim();
   return {
     subscriber: draft.subscriber.trim(),
@@ -112,7 +112,7 @@ export function creationOf(draft: SubscriptionDraft): Record<string, unknown> {
  * The PATCH that makes the changes of the form; undefined if there are none. The API replaces all options, so they are
  * `current` with the changed members: those that the form does not show stay, and so do redacted headers.
  */
-export function patchOf(
+export function buildPatch(
   before: Shown,
   draft: SubscriptionDraft,
   current: Shown = before,

@@ -44,8 +44,8 @@ export function SubscriptionForm({
   const [keepSecret, setKeepSecret] = useState(false);
   const own = draftFaults(draft, before);
   const rejected = rejectedFields(action);
-  const faults = new Map([...faultsByField(rejected, fieldsOf(draft)), ...own]);
-  const isMarked = areMarked(rejected, [...fieldsOf(draft), '_retry_policy']);
+  const faults = new Map([...faultsByField(rejected, listFields(draft)), ...own]);
+  const isMarked = areMarked(rejected, [...listFields(draft), '_retry_policy']);
   const change = (changed: Partial<SubscriptionDraft>): void => {
     setDraft({ ...draft, ...changed });
     reset();
@@ -140,7 +140,7 @@ export function SubscriptionForm({
   );
 }
 
-function fieldsOf({ headers, auth }: SubscriptionDraft): string[] {
+function listFields({ headers, auth }: SubscriptionDraft): string[] {
   return [
     ...TEXT_FIELDS,
     ...headers.map(({ name }) => headerField(name)),

@@ -8,7 +8,7 @@ import {
 } from '../../../../api-client/operations.ts';
 import { findQueue } from '../../../../api-client/queues.ts';
 import { isNotFound } from '../../../../api-client/refusal.ts';
-import { labelOf } from '../../../../api-client/subscription-labels.ts';
+import { formatLabel } from '../../../../api-client/subscription-labels.ts';
 import { sendTest } from '../../../../api-client/test-subscription.ts';
 import { waitingText } from '../../../../api-client/waiting.ts';
 import { timeText } from '../../../../shared/wire/fields.ts';
@@ -61,7 +61,7 @@ export function SubscriptionPage({ queue, id }: { queue: string; id: string }) {
   );
   const { value } = subscription;
   const heading = {
-    title: value === undefined ? id : labelOf(value),
+    title: value === undefined ? id : formatLabel(value),
     id: value === undefined ? undefined : id,
     kind: 'Subscription',
     crumbs: [crumbTo(queue)],
@@ -247,11 +247,15 @@ const COLUMNS: readonly Column<SubscriptionDeliveryView>[] = [
   { head: 'Status', cell: ({ status, reason }) => <Status of={status} reason={reason} /> },
   { head: 'Attempts', numeric: true, cell: ({ attemptCount }) => attemptCount },
   { head: 'Last response', cell: lastResponse },
-  { head: 'Response time', numeric: true, cell: ({ durationMs }) => textOf(durationMs) },
-  { head: 'Delivered after', numeric: true, cell: ({ deliveredAfterMs }) => textOf(deliveredAfterMs) },
+  { head: 'Response time', numeric: true, cell: ({ durationMs }) => formatDuration(durationMs) },
+  {
+    head: 'Delivered after',
+    numeric: true,
+    cell: ({ deliveredAfterMs }) => formatDuration(deliveredAfterMs),
+  },
 ];
 
-function textOf(milliseconds: number | undefined): string {
+function formatDuration(milliseconds: number | undefined): string {
   return milliseconds === undefined ? '' : durationText(milliseconds);
 }
 
