@@ -259,12 +259,10 @@ async function watchDeliveries(
     const found = await (message === undefined
       ? pollQueue(api, watched, known)
       : pollMessage(api, message, watched));
-    const changes = found.filter(
-      (seen) => JSON.stringify(known.get(buildKey(seen))) !== JSON.stringify(seen),
-    );
+    const changes = found.filter((seen) => JSON.stringify(known.get(toKey(seen))) !== JSON.stringify(seen));
     for (const seen of changes) {
-      known.delete(buildKey(seen));
-      known.set(buildKey(seen), seen);
+      known.delete(toKey(seen));
+      known.set(toKey(seen), seen);
       onChange({ at: new Date().toISOString(), ...seen });
     }
     forgetOldest(known);
@@ -285,7 +283,7 @@ async function isFinished(
   return view.unfinished !== true && found.length >= view.matched;
 }
 
-function buildKey({ messageId, subscriptionId }: Snapshot): string {
+function toKey({ messageId, subscriptionId }: Snapshot): string {
   return JSON.stringify([messageId, subscriptionId]);
 }
 
@@ -313,9 +311,9 @@ async function pollQueue(
   const query = deliveryQuery(filter);
   const { items } = await api.items(listDeliveries, { path: { queue }, query, most: NEWEST, signal });
   const newest = items.map(takeSnapshot);
-  const keys = new Set(newest.map(buildKey));
+  const keys = new Set(newest.map(toKey));
   // The queue's listing omits delivered ones, so a missing open delivery is fetched separately.
-  const gone = [...known.values()].filter((seen) => isOpenStatus(seen.status) && !keys.has(buildKey(seen)));
+  const gone = [...known.values()].filter((seen) => isOpenStatus(seen.status) && !keys.has(toKey(seen)));
   const followed = await Promise.all(gone.slice(-MAX_FOLLOWED).map((seen) => refetch(api, seen, signal)));
   // Oldest first, so that lines are printed in chronological order.
   return [...newest.toReversed(), ...followed];

@@ -116,7 +116,7 @@ function gatheredIn(messagesPerDay: number, batchWindowSeconds: number): number 
   return Math.min(FULL_BATCH, 1 + perPoller * batchWindowSeconds);
 }
 
-function decimalNumber(rule: string, isAllowed: (value: number) => boolean) {
+function decimal(rule: string, isAllowed: (value: number) => boolean) {
   return (text: string): number => {
     const value = Number(text);
     if (!/^\d{1,9}(\.\d{1,9})?$/.test(text) || !isAllowed(value))
@@ -125,11 +125,8 @@ function decimalNumber(rule: string, isAllowed: (value: number) => boolean) {
   };
 }
 
-const parseShare = decimalNumber('a number from 0 to 1', (value) => value <= 1);
-const parseWrites = decimalNumber('a number from 0 to 10', (value) => value <= 10);
-const parseBatch = decimalNumber('a number from 1 to 10', (value) => value >= 1 && value <= 10);
-const parseFactor = decimalNumber('a number from 1 to 1000', (value) => value >= 1 && value <= 1000);
-const parseHours = decimalNumber(
-  'a number of hours above 0, up to 336',
-  (value) => value > 0 && value <= 336,
-);
+const parseShare = decimal('a number from 0 to 1', (value) => value <= 1);
+const parseWrites = decimal('a number from 0 to 10', (value) => value <= 10);
+const parseBatch = decimal('a number from 1 to 10', (value) => value >= 1 && value <= 10);
+const parseFactor = decimal('a number from 1 to 1000', (value) => value >= 1 && value <= 1000);
+const parseHours = decimal('a number of hours above 0, up to 336', (value) => value > 0 && value <= 336);

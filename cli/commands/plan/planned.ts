@@ -46,10 +46,7 @@ export function computePlan(plan: Plan, prices: RegionPrices, outage?: Outage) {
 const QUIET_WAIT_SECONDS = 20;
 
 /** The longest wait for a batch, in seconds: of a message, and of its job again. Retries do not wait. */
-function computeBatchWaits({ messagesPerDay, batchWindowSeconds }: Plan): {
-  seconds: number;
-  isQuiet: boolean;
-} {
+function computeBatchWaits({ messagesPerDay, batchWindowSeconds }: Plan) {
   const isQuiet = (messagesPerDay / SECONDS_A_DAY) * QUIET_WAIT_SECONDS < FULL_BATCH;
   return {
     seconds: isQuiet ? Math.max(batchWindowSeconds, QUIET_WAIT_SECONDS) : batchWindowSeconds,

@@ -57,11 +57,8 @@ export function addManualRoutes(addRoute: AddRoute, dependencies: ApiDependencie
       const key = await deliveryKey(dependencies, context.req.param());
       const result = await retryDelivery(byHand, key);
       if (result.kind === 'refused') throw await retryRefused(dependencies, key, result.why);
-      audit(context.env.caller, {
-        change: 'delivery_retried',
-        ...pickIds(key),
-        round: result.delivery.round,
-      });
+      const { round } = result.delivery;
+      audit(context.env.caller, { change: 'delivery_retried', ...pickIds(key), round });
       return context.json(deliveryView(result.delivery), 202);
     },
   );

@@ -283,11 +283,8 @@ export function addCredentialsRoute(addRoute: AddRoute, secrets: SecretDependenc
         const part = await readExport(secrets, queue, context.req.query(), lineWithCredentials);
         const subscriptions = part.items.length;
         secrets.audit(context.env.caller, { change: 'credentials_exported', queue, subscriptions });
-        return context.body(
-          part.items.join(''),
-          200,
-          buildHeaders(CREDENTIALS.replace(':queue', queue), part),
-        );
+        const path = CREDENTIALS.replace(':queue', queue);
+        return context.body(part.items.join(''), 200, buildHeaders(path, part));
       }),
   );
 }

@@ -26,27 +26,25 @@ export type PosthasteMetrics = (name: MetricName, options?: MetricOptions) => Me
 export function posthasteMetrics(deployment: string): PosthasteMetrics {
   return (metricName, options) =>
     new Metric({
-      ...buildSumProps(metricNamespace, metricName, { [metricDimension]: deployment }),
+      ...sumProps(metricNamespace, metricName, { [metricDimension]: deployment }),
       ...options,
     });
 }
 
 /** A metric of the deployment's schedule group. */
 export function schedulerMetric({ schedules }: Pipeline, name: string): Metric {
-  return new Metric(buildSumProps('AWS/Scheduler', name, { ScheduleGroup: schedules.groupName }));
+  return new Metric(sumProps('AWS/Scheduler', name, { ScheduleGroup: schedules.groupName }));
 }
 
 export function tableMetric(tableName: string, name: string): Metric {
-  return new Metric(buildSumProps('AWS/DynamoDB', name, { TableName: tableName }));
+  return new Metric(sumProps('AWS/DynamoDB', name, { TableName: tableName }));
 }
 
 /** The sum over a table's indexes. The table's metrics exclude them (DynamoDB guide, "Metrics and dimensions"). */
 export function indexMetric(tableName: string, indexes: readonly string[], name: string): MathExpression {
   const each = indexes.map(
     (index) =>
-      new Metric(
-        buildSumProps('AWS/DynamoDB', name, { TableName: tableName, GlobalSecondaryIndexName: index }),
-      ),
+      new Metric(sumProps('AWS/DynamoDB', name, { TableName: tableName, GlobalSecondaryIndexName: index })),
   );
   return sumMetrics(`of${name}`, each);
 }
@@ -62,15 +60,15 @@ export function sumMetrics(id: string, metrics: readonly Metric[], period?: Dura
 }
 
 export function apiMetric({ administration }: Pipeline, name: string): Metric {
-  return new Metric(buildSumProps('AWS/ApiGateway', name, { ApiId: administration.apiId }));
+  return new Metric(sumProps('AWS/ApiGateway', name, { ApiId: administration.apiId }));
 }
 
 /** Bytes written to a log group. */
 export function logBytes(logGroupName: string): Metric {
-  return new Metric(buildSumProps('AWS/Logs', 'IncomingBytes', { LogGroupName: logGroupName }));
+  return new Metric(sumProps('AWS/Logs', 'IncomingBytes', { LogGroupName: logGroupName }));
 }
 
-function buildSumProps(namespace: string, metricName: string, dimensionsMap: Record<string, string>) {
+function sumProps(namespace: string, metricName: string, dimensionsMap: Record<string, string>) {
   return { namespace, metricName, dimensionsMap, statistic: 'sum' };
 }
 

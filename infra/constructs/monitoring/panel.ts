@@ -35,10 +35,7 @@ type Graph = {
   readonly limit?: { readonly value: number; readonly label: string };
 };
 
-function createGraph(
-  title: string,
-  { good, lines, unit = 'per minute', stacked = false, limit }: Graph,
-): Widget {
+function toGraph(title: string, { good, lines, unit = 'per minute', stacked = false, limit }: Graph): Widget {
   return {
     good,
     widget: new GraphWidget({
@@ -82,7 +79,7 @@ export function widgetLines(rows: Rows): IWidget[][] {
   return Object.entries(rows).flatMap(([question, panels]) => [
     [new TextWidget({ markdown: `## ${question}`, width: COLUMNS, height: 1 })],
     ...intoLines(
-      Object.entries(panels).map(([title, panel]) => ('widget' in panel ? panel : createGraph(title, panel))),
+      Object.entries(panels).map(([title, panel]) => ('widget' in panel ? panel : toGraph(title, panel))),
     ).map((line) => line.map(asColumn)),
   ]);
 }

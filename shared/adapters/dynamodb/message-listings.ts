@@ -33,7 +33,7 @@ export function dynamoMessageListings(client: DynamoDBDocument, tableName: strin
     const listing = nameListing(`messages ${direction}`, window);
     const after = parseStartPlace(listing, request);
     const items: ListedMessage[] = [];
-    let left = computeHours(window, direction, after);
+    let left = toHours(window, direction, after);
     // One hour at a time while messages are found; after an empty step the number of hours doubles.
     for (
       let hoursTogether = 1, looked = 0;
@@ -65,11 +65,7 @@ function isOver({ first, end }: Hours): boolean {
 }
 
 /** The hours of the window that remain after a position. */
-function computeHours(
-  { since, until }: MessageWindow,
-  direction: Direction,
-  after: string | undefined,
-): Hours {
+function toHours({ since, until }: MessageWindow, direction: Direction, after: string | undefined): Hours {
   const hours = {
     first: Math.floor(Math.max(since, 0) / HOUR_MS),
     end: Math.ceil(Math.min(until, LAST_TIME) / HOUR_MS),

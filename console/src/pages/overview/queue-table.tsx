@@ -201,12 +201,10 @@ function undeliveredText({ count, more }: QueueFigures['undelivered']): string {
 export function byUrgency<Row extends { name: string; warnings: readonly Warning[] }>(
   rows: readonly Row[],
 ): Row[] {
-  return rows.toSorted(
-    (one, other) => worstWeight(other) - worstWeight(one) || (one.name < other.name ? -1 : 1),
-  );
+  return rows.toSorted((one, other) => weigh(other) - weigh(one) || (one.name < other.name ? -1 : 1));
 }
 
-function worstWeight({ warnings }: { warnings: readonly Warning[] }): number {
+function weigh({ warnings }: { warnings: readonly Warning[] }): number {
   return warnings[0]?.weight ?? 0;
 }
 

@@ -29,10 +29,8 @@ export function CreateSubscription({
 }) {
   const { api } = useConsole();
   const saving = useAction(async ({ draft }: SubscriptionEdit) => {
-    const created = await api.call(subscribe, {
-      path: { queue },
-      body: JSON.stringify(buildCreation(draft)),
-    });
+    const body = JSON.stringify(buildCreation(draft));
+    const created = await api.call(subscribe, { path: { queue }, body });
     onCreated();
     return created;
   });

@@ -247,15 +247,11 @@ const COLUMNS: readonly Column<SubscriptionDeliveryView>[] = [
   { head: 'Status', cell: ({ status, reason }) => <Status of={status} reason={reason} /> },
   { head: 'Attempts', numeric: true, cell: ({ attemptCount }) => attemptCount },
   { head: 'Last response', cell: lastResponse },
-  { head: 'Response time', numeric: true, cell: ({ durationMs }) => formatDuration(durationMs) },
-  {
-    head: 'Delivered after',
-    numeric: true,
-    cell: ({ deliveredAfterMs }) => formatDuration(deliveredAfterMs),
-  },
+  { head: 'Response time', numeric: true, cell: ({ durationMs }) => formatMs(durationMs) },
+  { head: 'Delivered after', numeric: true, cell: ({ deliveredAfterMs }) => formatMs(deliveredAfterMs) },
 ];
 
-function formatDuration(milliseconds: number | undefined): string {
+function formatMs(milliseconds: number | undefined): string {
   return milliseconds === undefined ? '' : durationText(milliseconds);
 }
 
