@@ -20,13 +20,7 @@ const absent = 'attribute_not_exists(pk)';
 
 export async function dispatch({ Records }: SQSEvent): Promise<void> {
   for (const { messageId, body } of Records) {
-    const { Items = [] } = await dynamo.send(
-      new QueryCommand({
-        TableName: process.env['SUBSCRIPTIONS_TABLE'],
-        KeyConditionExpression: 'pk = :queue',
-        ExpressionAttributeValues: { ':queue': 'QUEUE#orders' },
-      }),
-    );
+    const { Items = [] } = await listSubscriptions();
     const Item = { pk: `orders#${messageId}#0`, sk: 'MESSAGE', matched: Items.length };
     await put('DELIVERIES_TABLE', Item);
     await send('DELIVERY_QUEUE_URL', body);
@@ -99,6 +93,23 @@ export async function api({ body }: { body: string }): Promise<{ statusCode: num
   await put('SUBSCRIPTIONS_TABLE', { pk: 'QUEUE#orders', sk: 'META' });
   await send('INGRESS_QUEUE_URL', body);
   return { statusCode: 201 };
+}
+
+/** Credentials are exported: the queue and its subscriptions, which have none. */
+export async function secrets(): Promise<{ statusCode: number }> {
+  await get('META');
+  await listSubscriptions();
+  return { statusCode: 200 };
+}
+
+function listSubscriptions() {
+  return dynamo.send(
+    new QueryCommand({
+      TableName: process.env['SUBSCRIPTIONS_TABLE'],
+      KeyConditionExpression: 'pk = :queue',
+      ExpressionAttributeValues: { ':queue': 'QUEUE#orders' },
+    }),
+  );
 }
 
 function get(sk: string, ConsistentRead = false) {
