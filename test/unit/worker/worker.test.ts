@@ -304,10 +304,10 @@ describe('a worker that receives', () => {
     expect(new Set(seen.map(({ id }) => id)).size).toBe(2);
   });
 
-  it('writes its metrics and counters every second', async () => {
+  it('writes its metrics and counters every second, and at its end', async () => {
     const worker = aWorker();
-    await worker.run(10.5);
-    expect(worker.flush).toHaveBeenCalledTimes(10);
+    await worker.end(10.5, 2);
+    expect(worker.flush).toHaveBeenCalledTimes(12);
   });
 });
 
