@@ -49,6 +49,18 @@ describe('the cold start of a function', () => {
     ]);
   });
 
+  it.each(functionNames)(
+    'of %s imports no node:http, for whose export WebSocket Node loads undici',
+    (name) => {
+      const imported = [...filesAtStart(outputs, `${name}.mjs`)].flatMap(
+        (file) => outputs[file]?.imports ?? [],
+      );
+      const atStart = imported.filter(({ kind }) => kind === 'import-statement').map(({ path }) => path);
+      expect(atStart).toContain('node:https');
+      expect(atStart).not.toContain('node:http');
+    },
+  );
+
   it('leaves those clients in separate files', () => {
     expect(packagesIn(outputs, Object.keys(outputs), ON_DEMAND)).toEqual(ON_DEMAND);
   });
