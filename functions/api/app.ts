@@ -1,4 +1,5 @@
 import { Hono } from 'hono';
+import { TrieRouter } from 'hono/router/trie-router';
 import { isQueueName, toMessageId } from '../../shared/domain/message/message.ts';
 import type { Api, ApiDependencies, ApiEnvironment, SecretDependencies } from './dependencies.ts';
 import { errorAnswer, notFound, internalError, toRefusal, RefusedRequest } from './errors.ts';
@@ -63,7 +64,8 @@ export function createSecretsApi(dependencies: SecretDependencies): Api {
 }
 
 function emptyApi({ settings }: { settings: TokenRules }): { api: Api; routes: Route[]; addRoute: AddRoute } {
-  const api: Api = new Hono<ApiEnvironment>();
+  // Ready at once: Hono's default router compiles all routes before the first request.
+  const api: Api = new Hono<ApiEnvironment>({ router: new TrieRouter() });
   const routes: Route[] = [];
   const addRoute: AddRoute = (route, handle) => {
     routes.push(route);
