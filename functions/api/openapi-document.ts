@@ -120,7 +120,6 @@ function buildPaths(routes: readonly Route[]): Record<string, ZodOpenApiPathItem
 
 function buildOperation(route: Route): ZodOpenApiOperationObject {
   const { id, tag, summary, description, path, query, body, answers, open = false } = route;
-  const { refuses = body ? [400, 404, 409, 413] : [400, 404] } = route;
   const parameters = pathParameters(path);
   return {
     operationId: id,
@@ -129,9 +128,15 @@ function buildOperation(route: Route): ZodOpenApiOperationObject {
     ...(description !== undefined && { description }),
     requestParams: { ...(parameters && { path: parameters }), ...(query && { query }) },
     ...(body && { requestBody: body }),
-    responses: { ...commonAnswers(refuses, open), ...answers },
+    responses: { ...commonAnswers(listRefusals(route), open), ...answers },
     ...buildSecurity(open),
   };
+}
+
+function listRefusals({ method, body, refuses }: Route): readonly Refusal[] {
+  if (refuses !== undefined) return refuses;
+  if (method === 'GET') return [400, 404];
+  return body === undefined ? [400, 404, 409] : [400, 404, 409, 413];
 }
 
 /** The security of a route that differs from that of the document. */

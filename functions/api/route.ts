@@ -18,7 +18,7 @@ export type Route<Path extends string = string> = {
   body?: ZodOpenApiRequestBodyObject;
   /** By status. The responses for `refuses` are added. */
   answers: Readonly<Record<string, ZodOpenApiResponseObject>>;
-  /** @default 400 and 404, with a body also 409 and 413 */
+  /** @default 400 and 404; 409 unless it only reads; 413 with a body */
   refuses?: readonly Refusal[];
   /** What the token must allow. @default `read` for a GET, else `manage` */
   permission?: Permission;

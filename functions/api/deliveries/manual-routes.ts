@@ -51,7 +51,6 @@ export function addManualRoutes(addRoute: AddRoute, dependencies: ApiDependencie
       description:
         'Makes the next attempt of an open delivery now. Reopens a failed delivery for another round of attempts.',
       answers: { 202: json('The delivery.', deliveryViewSchema) },
-      refuses: [400, 404, 409],
     },
     async (context) => {
       const key = await deliveryKey(dependencies, context.req.param());
@@ -74,7 +73,6 @@ export function addManualRoutes(addRoute: AddRoute, dependencies: ApiDependencie
         'Gives an ended delivery another round of attempts, also a delivered one. Makes a delivery where the message was ' +
         'filtered or is older than the subscription. Needs the body of the message.',
       answers: { 202: json('The delivery.', deliveryViewSchema) },
-      refuses: [400, 404, 409],
     },
     async (context) => {
       const path = context.req.param();
@@ -97,7 +95,6 @@ export function addManualRoutes(addRoute: AddRoute, dependencies: ApiDependencie
       tag: 'deliveries',
       summary: 'Cancels a delivery: no further attempt is made',
       answers: { 200: json('The delivery.', deliveryViewSchema) },
-      refuses: [400, 404, 409],
     },
     async (context) => {
       const key = await deliveryKey(dependencies, context.req.param());

@@ -128,6 +128,7 @@ export function addMessageRoutes(addRoute: AddRoute, dependencies: ApiDependenci
       summary: 'Erases the data of a message',
       description: 'Permanent. Pending retries of the message are cancelled.',
       answers: { 204: noBody('The data is erased.') },
+      refuses: [400, 404],
     },
     async (context) => {
       const message = messageKey(context.req.param());

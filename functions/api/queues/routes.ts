@@ -142,7 +142,6 @@ export function addQueueRoutes(addRoute: AddRoute, dependencies: ApiDependencies
       summary: 'Deletes a queue with its subscriptions',
       description: 'Cancels its pending deliveries.',
       answers: { 204: noBody('The queue is deleted, or did not exist.') },
-      refuses: [400, 404, 409],
     },
     async (context) => {
       const name = queueName(context.req.param('queue'));

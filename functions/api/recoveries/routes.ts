@@ -133,7 +133,6 @@ export function addRecoveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
       tag: 'recoveries',
       summary: 'Stops a recovery; deliveries that it has already replayed continue',
       answers: { 204: noBody('The recovery is stopped, or had already ended.') },
-      refuses: [400, 404, 409],
     },
     async (context) => {
       const recovery = await existingRecovery(dependencies, context.req.param());

@@ -65,7 +65,6 @@ export function addSubscriptionChangeRoutes(addRoute: AddRoute, dependencies: Ap
       tag: 'subscriptions',
       summary: 'Enables a subscription: it receives messages again',
       answers: { 200: currentSubscription },
-      refuses: [400, 404, 409],
     },
     async (context) => {
       const result = await updateSubscription(dependencies, subscriptionKey(context.req.param()), {
@@ -84,7 +83,6 @@ export function addSubscriptionChangeRoutes(addRoute: AddRoute, dependencies: Ap
       tag: 'subscriptions',
       summary: 'Disables a subscription: it receives nothing until it is enabled',
       answers: { 200: currentSubscription },
-      refuses: [400, 404, 409],
     },
     async (context) => {
       const result = await disableManually(dependencies, subscriptionKey(context.req.param()));
@@ -102,7 +100,6 @@ export function addSubscriptionChangeRoutes(addRoute: AddRoute, dependencies: Ap
       tag: 'subscriptions',
       summary: 'Deletes a subscription, and cancels its pending deliveries',
       answers: { 204: noBody('The subscription is deleted, or did not exist.') },
-      refuses: [400, 404, 409],
     },
     async (context) => {
       const queue = queueName(context.req.param('queue'));

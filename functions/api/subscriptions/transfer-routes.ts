@@ -274,6 +274,7 @@ export function addCredentialsRoute(addRoute: AddRoute, secrets: SecretDependenc
         'Outside `/v2/queues`, so that it needs a separate permission. Each call is in the audit trail.',
       query: exportQuery,
       answers: { 200: exportedLines },
+      refuses: [400, 404],
     },
     secrets &&
       (async (context) => {
