@@ -29,6 +29,15 @@ export function numberIn(text: string): number | string | undefined {
   return /^-?\d+(\.\d+)?$/.test(trimmed) ? Number(trimmed) : trimmed;
 }
 
+/** Returns a setter for each field of a form's draft. `onChange`: called after each change. */
+export function draftSetter<Draft>(draft: Draft, setDraft: (draft: Draft) => void, onChange: () => void) {
+  return <Name extends keyof Draft>(name: Name) =>
+    (value: Draft[Name]): void => {
+      setDraft({ ...draft, [name]: value });
+      onChange();
+    };
+}
+
 type Labelled = { label: string; hint?: ComponentChildren; fault?: string | undefined };
 
 type FieldParts = { id: string; 'aria-describedby': string | undefined; 'aria-invalid': boolean };

@@ -74,19 +74,11 @@ export function useMost(): { most: number; showMore: () => void } {
 }
 
 /** A button below a list that has more items. */
-export function LoadMore({
-  more,
-  onMore,
-  children,
-}: {
-  more: boolean;
-  onMore: () => void;
-  children: string;
-}) {
+export function LoadMore({ what, more, onMore }: { what: string; more: boolean; onMore: () => void }) {
   return more ? (
     <p class="load-more">
       <button type="button" class="button" onClick={onMore}>
-        {children}
+        Show more {what}
       </button>
     </p>
   ) : null;

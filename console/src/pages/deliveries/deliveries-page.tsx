@@ -54,9 +54,7 @@ export function DeliveriesPage({ queue, query }: { queue: string; query: Query }
                   </Empty>
                 }
               />
-              <LoadMore more={more} onMore={showMore}>
-                Show more deliveries
-              </LoadMore>
+              <LoadMore what="deliveries" more={more} onMore={showMore} />
             </>
           )}
         </Loaded>

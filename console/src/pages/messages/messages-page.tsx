@@ -126,9 +126,7 @@ export function MessagesPage({ queue, query }: { queue: string; query: Query }) 
                   )
                 }
               />
-              <LoadMore more={more} onMore={showMore}>
-                Show more messages
-              </LoadMore>
+              <LoadMore what="messages" more={more} onMore={showMore} />
             </>
           )}
         </Loaded>

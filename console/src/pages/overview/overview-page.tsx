@@ -85,9 +85,7 @@ export function OverviewPage() {
                 </p>
                 <Unread queues={shown} listFailure={queues.failure} />
                 <QueueTable queues={shown} window={window} />
-                <LoadMore more={more} onMore={showMore}>
-                  Show more queues
-                </LoadMore>
+                <LoadMore what="queues" more={more} onMore={showMore} />
               </>
             )
           }

@@ -11,6 +11,7 @@ import { type Faults, faultsByField, rejectedFields } from '../../api/failure-wo
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/hooks.ts';
 import {
+  draftSetter,
   InputField,
   jsonFault,
   jsonIn,
@@ -49,16 +50,11 @@ export function EditQueue({
   const own = queueFaults(draft);
   const rejected = rejectedFields(action);
   const faults = new Map([...faultsByField(rejected, OWN_CONTROLS, 'others'), ...own]);
-  const change = (changed: Partial<QueueDraft>): void => {
-    setDraft({ ...draft, ...changed });
-    reset();
-  };
+  const change = draftSetter(draft, setDraft, reset);
   const field = (name: TextField | 'others') => ({
     value: draft[name],
     fault: faults.get(name),
-    onValue: (value: string) => {
-      change({ [name]: value });
-    },
+    onValue: change(name),
   });
   return (
     <Form action={action} ready={own.size === 0} onSubmit={run}>
@@ -66,9 +62,7 @@ export function EditQueue({
         none="none: the deployment’s defaults apply"
         choice={draft.policy}
         rejected={rejected}
-        onChoice={(policy) => {
-          change({ policy });
-        }}
+        onChoice={change('policy')}
       />
       <SelectField
         {...field('_retain_messages')}

@@ -11,7 +11,7 @@ import { useConsole } from '../../live/console-context.tsx';
 import { loadedBy, useAction } from '../../live/hooks.ts';
 import { Form, WorkButton } from '../../parts/form.tsx';
 import { ActionFailure, Notice } from '../../parts/loaded.tsx';
-import { SelectField } from '../../parts/fields.tsx';
+import { draftSetter, SelectField } from '../../parts/fields.tsx';
 import { subscriberText } from '../../parts/subscription-text.tsx';
 import { type TimeWindow, WindowFields, windowIn } from '../../parts/windows.tsx';
 import type { Query } from '../../route.ts';
@@ -52,11 +52,10 @@ export function RecoveryForm({
     onStarted();
   });
   const { value: found } = loadedBy(count.action);
-  const change = (changed: Partial<Filter>): void => {
-    setFilter({ ...filter, ...changed });
+  const change = draftSetter(filter, setFilter, () => {
     count.reset();
     start.reset();
-  };
+  });
   return (
     <Form
       action={count.action}
@@ -65,19 +64,12 @@ export function RecoveryForm({
         count.run();
       }}
     >
-      <WindowFields
-        window={window}
-        onChange={(next) => {
-          change({ window: next });
-        }}
-      />
+      <WindowFields window={window} onChange={change('window')} />
       <div class="window-fields">
         <SelectField
           label="Subscription"
           value={subscription}
-          onValue={(id) => {
-            change({ subscription: id });
-          }}
+          onValue={change('subscription')}
           options={[['', 'all subscriptions'], ...subscriptionOptions(subscriptions, subscription)]}
         />
         <SelectField
@@ -89,7 +81,7 @@ export function RecoveryForm({
           }
           value={status ?? ''}
           onValue={(text) => {
-            change({ status: RECOVERABLE_STATUSES.find((one) => one === text) });
+            change('status')(RECOVERABLE_STATUSES.find((one) => one === text));
           }}
           options={[['', 'all failed deliveries'], ...RECOVERABLE_STATUSES.map((one) => [one, one] as const)]}
         />

@@ -4,7 +4,7 @@ import { hasNewOrigin, parseDestination } from '../../../../shared/domain/subscr
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 import { areMarked, type Faults, faultsByField, rejectedFields } from '../../api/failure-words.ts';
 import type { useAction } from '../../live/hooks.ts';
-import { InputField, SwitchFields } from '../../parts/fields.tsx';
+import { draftSetter, InputField, SwitchFields } from '../../parts/fields.tsx';
 import { Form, FormActions, SmallButton } from '../../parts/form.tsx';
 import { Failure, Notice } from '../../parts/loaded.tsx';
 import { PolicyField } from '../designer/policy-controls.tsx';
@@ -46,16 +46,11 @@ export function SubscriptionForm({
   const rejected = rejectedFields(action);
   const faults = new Map([...faultsByField(rejected, listFields(draft)), ...own]);
   const isMarked = areMarked(rejected, [...listFields(draft), '_retry_policy']);
-  const change = (changed: Partial<SubscriptionDraft>): void => {
-    setDraft({ ...draft, ...changed });
-    reset();
-  };
+  const change = draftSetter(draft, setDraft, reset);
   const field = (name: (typeof TEXT_FIELDS)[number]) => ({
     value: draft[name],
     fault: faults.get(name),
-    onValue: (value: string) => {
-      change({ [name]: value });
-    },
+    onValue: change(name),
   });
   return (
     <Form
@@ -91,21 +86,8 @@ export function SubscriptionForm({
         code
       />
       <FilterTester queue={queue} eventTypes={eventTypesIn(draft.event_types)} filter={draft.filter} />
-      <HeaderFields
-        headers={draft.headers}
-        faults={faults}
-        onHeaders={(headers) => {
-          change({ headers });
-        }}
-      />
-      <AuthFields
-        auth={draft.auth}
-        stored={stored.auth}
-        faults={faults}
-        onAuth={(auth) => {
-          change({ auth });
-        }}
-      />
+      <HeaderFields headers={draft.headers} faults={faults} onHeaders={change('headers')} />
+      <AuthFields auth={draft.auth} stored={stored.auth} faults={faults} onAuth={change('auth')} />
       <div class="window-fields">
         <InputField
           {...field('max_per_second')}
@@ -129,9 +111,7 @@ export function SubscriptionForm({
         none="none: the queue’s policy or the defaults"
         choice={draft.policy}
         rejected={rejected}
-        onChoice={(policy) => {
-          change({ policy });
-        }}
+        onChoice={change('policy')}
       />
       {action.state === 'failed' && !isMarked ? <Failure of={action.failure} /> : null}
       {own.size > 0 || isMarked ? <p class="field-fault">Correct the marked fields first.</p> : null}

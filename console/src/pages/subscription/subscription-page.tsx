@@ -141,9 +141,7 @@ export function SubscriptionPage({ queue, id }: { queue: string; id: string }) {
                   </Empty>
                 }
               />
-              <LoadMore more={more} onMore={showMore}>
-                Show more deliveries
-              </LoadMore>
+              <LoadMore what="deliveries" more={more} onMore={showMore} />
             </>
           )}
         </Loaded>
