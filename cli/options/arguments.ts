@@ -27,6 +27,13 @@ export function parseSubscription(text: string): string {
   return text;
 }
 
+/** Adds the two arguments that name a message. */
+export function addMessageAddress(command: Command): Command {
+  return command
+    .argument('<queue>', 'name of the queue', parseQueue)
+    .argument('<message>', 'id of the message', parseId);
+}
+
 /** Adds the two arguments that name a subscription. */
 export function addSubscriptionAddress(command: Command): Command {
   return command

@@ -7,8 +7,7 @@ import { LISTED_STATUSES } from '../../../shared/domain/delivery/vocabulary.ts';
 import { type DeliveryView, type Waiting, WAITS } from '../../../shared/wire/views/delivery.ts';
 import { NoSuchSubscription, resolveSubscription } from '../../api/find-subscription.ts';
 import {
-  parseId,
-  parseQueue,
+  addMessageAddress,
   parseSubscription,
   parseTime,
   SUBSCRIPTION,
@@ -21,10 +20,7 @@ import type { Terminal } from '../../terminal.ts';
 
 /** Adds the three arguments that identify a delivery. */
 export function addDeliveryAddress(command: Command): Command {
-  return command
-    .argument('<queue>', 'name of the queue', parseQueue)
-    .argument('<message>', 'id of the message', parseId)
-    .argument('<subscription>', SUBSCRIPTION, parseSubscription);
+  return addMessageAddress(command).argument('<subscription>', SUBSCRIPTION, parseSubscription);
 }
 
 /** The delivery that a user means, also one to a subscription that is deleted. @throws Problem if there is none */

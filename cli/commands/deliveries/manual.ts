@@ -9,7 +9,7 @@ import { isOpenStatus } from '../../../shared/domain/delivery/vocabulary.ts';
 import type { DeliveryView } from '../../../shared/wire/views/delivery.ts';
 import { openApiToWrite, openSubscription } from '../../api/api-access.ts';
 import { INTERRUPTED } from '../../interruption.ts';
-import { parseId, parseQueue, parseSubscription, SUBSCRIPTION } from '../../options/arguments.ts';
+import { addMessageAddress, parseSubscription, SUBSCRIPTION } from '../../options/arguments.ts';
 import { type DeploymentOptions, onDeployment, VERBOSE } from '../../options/deployment-options.ts';
 import { printable } from '../../output/printable.ts';
 import { withProgress } from '../../output/progress-line.ts';
@@ -35,10 +35,11 @@ Exit status with --wait: 0 if it was delivered, 1 if not, 130 if interrupted.
 /** `posthaste send` */
 export function addSend(command: Command, terminal: Terminal): void {
   addWaiting(
-    command
-      .argument('<queue>', 'name of the queue', parseQueue)
-      .argument('<message>', 'id of the message', parseId)
-      .requiredOption('--to <SUBSCRIPTION>', `${SUBSCRIPTION} (required)`, parseSubscription),
+    addMessageAddress(command).requiredOption(
+      '--to <SUBSCRIPTION>',
+      `${SUBSCRIPTION} (required)`,
+      parseSubscription,
+    ),
   ).action(async (queue: string, messageId: string, options: FollowOptions & { to: string }) => {
     const { api, path } = await openSubscription(queue, options.to, options, terminal);
     const started = await api.call(sendDelivery, { path: { ...path, message: messageId } });

@@ -9,13 +9,7 @@ import { Problem } from '../../../local/install/problem.mjs';
 import type { ExplainVerdict } from '../../../shared/domain/delivery/vocabulary.ts';
 import { WAITS } from '../../../shared/wire/views/delivery.ts';
 import { openApi, openApiToWrite } from '../../api/api-access.ts';
-import {
-  parseId,
-  parseQueue,
-  parseSubscription,
-  SUBSCRIPTION,
-  wholeNumber,
-} from '../../options/arguments.ts';
+import { addMessageAddress, parseSubscription, SUBSCRIPTION, wholeNumber } from '../../options/arguments.ts';
 import { type DeploymentOptions, onDeployment } from '../../options/deployment-options.ts';
 import { fieldLines, printList } from '../../output/list.ts';
 import { printable, printableJson } from '../../output/printable.ts';
@@ -30,11 +24,8 @@ export function addMessageCommands(message: Command, terminal: Terminal): void {
 
 /** `posthaste message show` */
 function addMessageShow(message: Command, terminal: Terminal): void {
-  const command = message
-    .command('show')
+  const command = addMessageAddress(message.command('show'))
     .description('Show a message: its deliveries by status, and its data while it is kept.')
-    .argument('<queue>', 'name of the queue', parseQueue)
-    .argument('<message>', 'id of the message', parseId)
     .addOption(
       new Option('--body', 'print only the data, byte for byte unless stdout is a terminal').conflicts(
         'json',
@@ -92,11 +83,8 @@ delivery of the message can be retried.
 
 /** `posthaste message erase` */
 function addMessageErase(message: Command, terminal: Terminal): void {
-  const command = message
-    .command('erase')
+  const command = addMessageAddress(message.command('erase'))
     .description('Erase the data of a message before it expires.')
-    .argument('<queue>', 'name of the queue', parseQueue)
-    .argument('<message>', 'id of the message', parseId)
     .action(async (queue: string, id: string, options: DeploymentOptions) => {
       const api = await openApiToWrite(options, terminal);
       await api.call(eraseBody, { path: { queue, message: id } });
@@ -121,9 +109,7 @@ subscription all the same, use posthaste send.
 
 /** `posthaste explain` */
 export function addExplain(command: Command, terminal: Terminal): void {
-  command
-    .argument('<queue>', 'name of the queue', parseQueue)
-    .argument('<message>', 'id of the message', parseId)
+  addMessageAddress(command)
     .argument('[subscription]', SUBSCRIPTION, parseSubscription)
     .option('--limit <N>', 'maximum number of subscriptions (default: 100)', wholeNumber(1))
     .action(
