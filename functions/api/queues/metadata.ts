@@ -88,7 +88,7 @@ export function parseQueueFields(
  * Accepts any JSON object that can be returned exactly as sent.
  * @throws RefusedRequest `invalid_request` naming the member, or `too_large`.
  */
-export function checkMetadata(value: unknown): Record<string, unknown> {
+function checkMetadata(value: unknown): Record<string, unknown> {
   if (!isObject(value)) throw invalidFields([{ field: 'metadata', message: 'must be a JSON object' }]);
   if (Object.hasOwn(value, '__proto__')) {
     throw invalidFields([{ field: '__proto__', message: 'is a name that cannot be stored' }]);
@@ -196,18 +196,13 @@ function valueFaults(value: unknown, field: string): FieldError[] {
 }
 
 /**
- * A copy of the metadata with the whole patch applied.
- * @param validate validates the result of each operation before the next operation reads it
+ * A copy of the metadata with the whole patch applied. Checks the result of each operation before the next one reads it.
  * @throws RefusedRequest `conflict` if a path does not exist or a test fails, as in Zaqar
  */
-export function applyPatch(
-  metadata: Record<string, unknown>,
-  patch: QueuePatch,
-  validate: (metadata: unknown) => Record<string, unknown>,
-): Record<string, unknown> {
+export function applyPatch(metadata: Record<string, unknown>, patch: QueuePatch): Record<string, unknown> {
   let current = metadata;
   for (const [index, operation] of patch.entries())
-    current = validate(applyOperation(current, operation, index));
+    current = checkMetadata(applyOperation(current, operation, index));
   return current;
 }
 

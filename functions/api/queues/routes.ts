@@ -11,7 +11,6 @@ import { flag } from '../fields.ts';
 import { queueName, queuePath, QUEUES } from '../paths.ts';
 import {
   parseQueueFields,
-  checkMetadata,
   describedMetadata,
   shownMetadata,
   applyPatch,
@@ -107,7 +106,7 @@ export function addQueueRoutes(addRoute: AddRoute, dependencies: ApiDependencies
       const result = await registry.changeQueue(name, ({ name: same, createdAt, metadata }) => ({
         name: same,
         createdAt,
-        ...parseQueueFields(applyPatch(metadata, patch, checkMetadata), settings),
+        ...parseQueueFields(applyPatch(metadata, patch), settings),
       }));
       if (result.kind === 'missing') throw notFound('such queue');
       if (result.kind === 'left') return context.json(result.current.metadata);
