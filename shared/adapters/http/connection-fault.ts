@@ -20,20 +20,9 @@ export class NameNotResolved extends Error {
   }
 }
 
-/** TLS messages without data, and no end of them. */
-export class TlsFlood extends Error {
-  override readonly name = 'TlsFlood';
-  constructor() {
-    super('The peer floods the connection with TLS messages.');
-  }
-}
-
-/** The client's certificate and key cannot be used. */
-export class UnusableCertificate extends Error {
-  override readonly name = 'UnusableCertificate';
-  constructor() {
-    super('The client certificate or its key cannot be used.');
-  }
+/** Our side ended TLS. The message is the detail of the fault, so it names nothing of the input. */
+export class TlsFailed extends Error {
+  override readonly name = 'TlsFailed';
 }
 
 /**
@@ -58,9 +47,7 @@ type Fault = { error: ConnectionFault; detail: string };
  */
 export function classifyFault(error: unknown, stage: ConnectionStage): Fault {
   if (error instanceof NameNotResolved) return { error: 'dns_failed', detail: findErrorCode(error.cause) };
-  if (error instanceof UnusableCertificate)
-    return { error: 'tls_failed', detail: 'client certificate or key unusable' };
-  if (error instanceof TlsFlood) return { error: 'tls_failed', detail: 'no end of TLS messages' };
+  if (error instanceof TlsFailed) return { error: 'tls_failed', detail: error.message };
   if (error instanceof AggregateError) return mostInformative(error.errors, stage);
   const code = findErrorCode(error);
   return (

@@ -16,8 +16,7 @@ import {
   ForbiddenAddress,
   NameNotResolved,
   requestNotSentError,
-  TlsFlood,
-  UnusableCertificate,
+  TlsFailed,
 } from './connection-fault.ts';
 import type { Resolve } from './resolver.ts';
 
@@ -107,7 +106,8 @@ const TLS_CHECK_MS = 50;
  */
 function destroyOnTlsFlood(secured: Socket, tcp: Socket): void {
   const timer = setInterval(() => {
-    if (tcp.bytesRead > MAX_TLS_OVERHEAD + 2 * secured.bytesRead) secured.destroy(new TlsFlood());
+    if (tcp.bytesRead > MAX_TLS_OVERHEAD + 2 * secured.bytesRead)
+      secured.destroy(new TlsFailed('no end of TLS messages'));
   }, TLS_CHECK_MS).unref();
   secured.once('close', () => {
     clearInterval(timer);
@@ -160,7 +160,7 @@ const MAX_LARGE_CONTEXTS = 50;
 
 /**
  * The identities of a process, the least recently used one forgotten first.
- * @throws UnusableCertificate from the returned function
+ * @throws TlsFailed from the returned function, if a certificate or its key cannot be used
  */
 export function clientCertificates(
   trustedCertificates: readonly string[],
@@ -193,7 +193,7 @@ function buildSecureContext({ identity, ca }: ClientTls, trusted: { ca?: string[
     });
   } catch {
     // No cause: messages of OpenSSL may quote the input.
-    throw new UnusableCertificate();
+    throw new TlsFailed('client certificate or key unusable');
   }
 }
 
