@@ -1,17 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { pollInterval, type PollIntervalOptions } from '../shared/domain/retry/poll-interval.ts';
 
-export type PollOptions = {
-  /** Timeout in milliseconds. */
-  withinMs: number;
-  interval: PollIntervalOptions;
-  signal: AbortSignal;
-};
-
 /** Polls until `look` returns a value; undefined after the timeout. */
 export async function pollUntil<T>(
   look: () => Promise<T | undefined>,
-  { withinMs, interval, signal }: PollOptions,
+  { withinMs, interval, signal }: { withinMs: number; interval: PollIntervalOptions; signal: AbortSignal },
 ): Promise<T | undefined> {
   const deadline = Date.now() + withinMs;
   for (let next = pollInterval(interval); ; next = next.afterEmpty()) {
