@@ -164,11 +164,6 @@ function isStillApt(subscription: Subscription, change: HealthChange): boolean {
   );
 }
 
-/** Whether a 410 disables a subscription: it is enabled, and unchanged since the attempt. */
-export function mayDisable(subscription: Subscription, version: number | undefined): boolean {
-  return isEnabled(subscription) && isUnchanged(subscription, version);
-}
-
 /**
  * Whether the subscription still has the subscriber of the attempt and was not re-enabled. Compares for equality,
  * because clocks differ and first attempts use cached subscriptions.

@@ -6,11 +6,7 @@ import {
   destinationIdentity,
   toSubscriber,
 } from '../../../shared/domain/subscription/destination.ts';
-import {
-  applyHealthChange,
-  healthChangeHolds,
-  mayDisable,
-} from '../../../shared/domain/subscription/health.ts';
+import { applyHealthChange, healthChangeHolds } from '../../../shared/domain/subscription/health.ts';
 import { queueMember } from '../../../shared/domain/subscription/queue-metadata.ts';
 import { hasRoom, measureAmount } from '../../../shared/domain/subscription/room.ts';
 import {
@@ -68,8 +64,9 @@ const readerOf = (
   },
   disable: (name, id, disabled, version) => {
     const subscription = entries.get(name)?.subscriptions.get(id);
-    if (subscription === undefined || !mayDisable(subscription, version))
-      return answer(subscription?.disabled);
+    if (subscription === undefined) return answer(undefined);
+    if (subscription.disabled !== undefined || subscription.version !== version)
+      return answer(subscription.disabled);
     entries.get(name)?.subscriptions.set(id, frozen({ ...subscription, disabled }));
     return answer(disabled);
   },

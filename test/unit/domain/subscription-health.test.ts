@@ -11,7 +11,6 @@ import {
   healthChangeHolds,
   healthChangeName,
   isEventUnsent,
-  mayDisable,
 } from '../../../shared/domain/subscription/health.ts';
 import type { PendingEvent, Subscription } from '../../../shared/domain/subscription/subscription.ts';
 import { aSubscription, SUBSCRIBER_URL } from '../../support/builders.ts';
@@ -278,14 +277,6 @@ describe('the health change of an attempt', () => {
     );
     expect(allowed).toEqual([false, true, false]);
     expect(begin && healthChangeHolds(aSubscription(), begin)).toBe(false);
-  });
-
-  it('disables after a 410 only an enabled, unchanged subscription', () => {
-    const repaired = aSubscription({ version: SOME_TIME });
-    const versions = [undefined, SOME_TIME, SOME_TIME + 1];
-    expect(versions.map((read) => mayDisable(aSubscription(), read))).toEqual([true, false, false]);
-    expect(versions.map((read) => mayDisable(repaired, read))).toEqual([false, true, false]);
-    expect(mayDisable({ ...repaired, disabled: { reason: 'manual', at: 1 } }, SOME_TIME)).toBe(false);
   });
 });
 
