@@ -3,7 +3,8 @@ import {
   MAX_RECHECKS,
   recheckDelaySeconds,
 } from '../../shared/domain/recovery/operation.ts';
-import { type DeliveryKey, contendedDelivery } from '../../shared/domain/delivery/delivery.ts';
+import { ContendedError } from '../../shared/domain/contention.ts';
+import { type DeliveryKey, nameOfDelivery } from '../../shared/domain/delivery/delivery.ts';
 import { isOpenStatus } from '../../shared/domain/delivery/vocabulary.ts';
 import { MAX_LEASE_MS } from '../../shared/domain/retry/attempt-duration.ts';
 import { MAX_DELAY_SECONDS } from '../../shared/domain/delivery/wake-up-plan.ts';
@@ -104,7 +105,7 @@ async function cancelOne(
   const reason = subscriptionId === undefined ? 'queue_deleted' : 'subscription_deleted';
   const result = await cancelDelivery(context, key, reason);
   // Counts as failed; another pass repeats it.
-  if (result.kind === 'refused' && result.why === 'contended') throw contendedDelivery(key);
+  if (result.kind === 'refused' && result.why === 'contended') throw new ContendedError(nameOfDelivery(key));
 }
 
 async function endPass(context: OperateContext, operation: CancellationOperation): Promise<void> {

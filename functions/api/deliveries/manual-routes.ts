@@ -1,5 +1,10 @@
 import { withRetriedWrites } from '../../../shared/domain/contention.ts';
-import { type Delivery, type DeliveryKey, isOpen } from '../../../shared/domain/delivery/delivery.ts';
+import {
+  type Delivery,
+  type DeliveryKey,
+  isOpen,
+  pickIds,
+} from '../../../shared/domain/delivery/delivery.ts';
 import { deliveryKeyIn, partWith } from '../../../shared/domain/delivery/fan-out.ts';
 import { deliveryByHand } from '../../../shared/domain/delivery/interventions.ts';
 import { isOfQueue } from '../../../shared/domain/delivery/recreated-queue.ts';
@@ -124,10 +129,6 @@ async function deliveryKey(dependencies: ApiDependencies, path: DeliveryPath): P
   const key = await deliveryKeyFor(dependencies, messageKey(path), subscriptionId);
   if (key === undefined) throw noSuchMessage(dependencies.settings);
   return key;
-}
-
-function pickIds({ queue, messageId, subscriptionId }: DeliveryKey) {
-  return { queue, messageId, subscriptionId };
 }
 
 async function retryRefused(

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { contended, withRetriedWrites } from '../../../shared/domain/contention.ts';
+import { pickIds } from '../../../shared/domain/delivery/delivery.ts';
 import { RECOVERABLE_STATUSES } from '../../../shared/domain/delivery/vocabulary.ts';
 import {
   countOutcomes,
@@ -162,12 +163,7 @@ export function addRecoveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
       const recovery = await existingRecovery(dependencies, context.req.param());
       const { outcomes, unreadable, ...rest } = await readOutcomes(dependencies, recovery, marker);
       for (const { key, error } of unreadable)
-        dependencies.reportFault(error, {
-          ...context.env.caller,
-          queue: key.queue,
-          messageId: key.messageId,
-          subscriptionId: key.subscriptionId,
-        });
+        dependencies.reportFault(error, { ...context.env.caller, ...pickIds(key) });
       const path = `${queuePath(recovery.selection.queue)}/recoveries/${recovery.id}/outcomes`;
       return context.json({
         known: recovery.pages !== undefined,

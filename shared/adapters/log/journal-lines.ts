@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { type Attempt, shownResult } from '../../domain/delivery/attempt.ts';
-import type { DeliveryKey } from '../../domain/delivery/delivery.ts';
+import { pickIds } from '../../domain/delivery/delivery.ts';
 import type { MessageKey } from '../../domain/message/message.ts';
 import type { OperatorEvent } from '../../domain/delivery/operator-event.ts';
 import type { Fact } from '../../ports/journal.ts';
@@ -142,10 +142,6 @@ export function toLine(fact: Fact): Record<string, unknown> {
 function toEventFields(event: OperatorEvent): Record<string, unknown> {
   const { type, key, ...rest } = { key: undefined, ...event };
   return { event: type, ...(key && pickIds(key)), ...rest };
-}
-
-function pickIds({ queue, messageId, subscriptionId }: DeliveryKey) {
-  return { queue, messageId, subscriptionId };
 }
 
 function toAttemptFields({ number, result, ...attempt }: Attempt) {

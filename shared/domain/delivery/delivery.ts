@@ -1,4 +1,3 @@
-import { ContendedError } from '../contention.ts';
 import type { Attempt } from './attempt.ts';
 import type { DisablingReason } from '../retry/outcome.ts';
 import type { Phase, RejectReason } from '../retry/vocabulary.ts';
@@ -36,13 +35,14 @@ export function toMemberKey({ queue, messageId, bucket }: ChunkKey, subscription
   return { queue, messageId, subscriptionId, bucket };
 }
 
+/** What names a delivery outside: in logs, answers and the audit trail. */
+export function pickIds({ queue, messageId, subscriptionId }: DeliveryKey) {
+  return { queue, messageId, subscriptionId };
+}
+
 /** As errors name it. */
 export function nameOfDelivery({ queue, messageId, subscriptionId }: DeliveryKey): string {
   return `delivery ${queue}/${messageId}/${subscriptionId}`;
-}
-
-export function contendedDelivery(key: DeliveryKey): ContendedError {
-  return new ContendedError(nameOfDelivery(key));
 }
 
 /**

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { type Attempt, endOfAttempt, shownResult } from '../../domain/delivery/attempt.ts';
-import { computeStart, type Delivery, type NextAttempt } from '../../domain/delivery/delivery.ts';
+import { computeStart, type Delivery, type NextAttempt, pickIds } from '../../domain/delivery/delivery.ts';
 import type { DeliveryDetail } from '../../domain/delivery/explain.ts';
 import { isReceivable } from '../../domain/delivery/pull.ts';
 import {
@@ -86,9 +86,7 @@ export const STARTED_BY: Readonly<Record<AttemptTrigger | Mechanism, string>> = 
 export function deliveryView(delivery: Delivery): DeliveryView {
   const { key, status, reason, next, policy, attempts, lateResults } = delivery;
   return {
-    queue: key.queue,
-    messageId: key.messageId,
-    subscriptionId: key.subscriptionId,
+    ...pickIds(key),
     status,
     ...(reason === undefined ? {} : { reason }),
     attempts: attempts.map(viewOfAttempt),
@@ -142,9 +140,7 @@ export function deliverySummary(delivery: Delivery): DeliverySummary {
   const { key, status, reason, acceptedAt, attempts, next } = delivery;
   const last = attempts.at(-1);
   return {
-    queue: key.queue,
-    messageId: key.messageId,
-    subscriptionId: key.subscriptionId,
+    ...pickIds(key),
     status,
     ...(reason === undefined ? {} : { reason }),
     acceptedAt: timeText(acceptedAt),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { contended, ContendedError, withRetriedWrites } from '../../../shared/domain/contention.ts';
-import { contendedDelivery } from '../../../shared/domain/delivery/delivery.ts';
+import { nameOfDelivery } from '../../../shared/domain/delivery/delivery.ts';
 import {
   isPoison,
   MAX_RECEIVES,
@@ -133,6 +133,6 @@ describe('a ContendedError', () => {
       'The queue orders kept being changed by concurrent writes.',
     );
     const key = { queue: 'orders', messageId: 'm-1', subscriptionId: 's-1', bucket: 0 };
-    expect(contendedDelivery(key).message).toContain('delivery orders/m-1/s-1');
+    expect(new ContendedError(nameOfDelivery(key)).message).toContain('delivery orders/m-1/s-1');
   });
 });
