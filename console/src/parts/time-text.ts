@@ -1,16 +1,9 @@
 import { DAY_MS, inUnits } from '../../../shared/domain/duration.ts';
 
-/** The time of day in `zone` (default: the browser's), with the date unless it is today. `exact`: with milliseconds. */
-export function clockText(
-  time: number,
-  { now, exact }: { now: number; exact: boolean },
-  zone?: string,
-): string {
+/** The time of day in the browser's zone, with the date unless it is today. `exact`: with milliseconds. */
+export function clockText(time: number, { now, exact }: { now: number; exact: boolean }): string {
   const format = (options: Intl.DateTimeFormatOptions, at: number): string =>
-    new Intl.DateTimeFormat('en-GB', {
-      ...options,
-      ...(zone === undefined ? {} : { timeZone: zone }),
-    }).format(at);
+    new Intl.DateTimeFormat('en-GB', options).format(at);
   const clock = format(
     { hour: '2-digit', minute: '2-digit', second: '2-digit', ...(exact && { fractionalSecondDigits: 3 }) },
     time,

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { ApiClient } from '../../../api-client/api-client.ts';
 import {
   axisTime,
@@ -123,6 +123,10 @@ describe('soughtTime', () => {
 describe('times in the console', () => {
   const NOON = Date.UTC(2026, 10, 21, 12);
 
+  afterEach(() => {
+    vi.unstubAllEnvs();
+  });
+
   it.each([
     [NOON + 1234, false, 'UTC', '12:00:01'],
     [NOON + 1234, true, 'UTC', '12:00:01.234'],
@@ -130,8 +134,9 @@ describe('times in the console', () => {
     [NOON - 86_400_000, false, 'UTC', '20 Nov, 12:00:00'],
     [NOON + 14 * 3_600_000, false, 'UTC', '22 Nov, 02:00:00'],
     [NOON - 400 * 86_400_000, false, 'UTC', '17 Oct 2025, 12:00:00'],
-  ])('are shown in the given time zone, with the date unless it is today', (time, exact, zone, text) => {
-    expect(clockText(time, { now: NOON, exact }, zone)).toBe(text);
+  ])('are shown in the browser’s zone, with the date unless it is today', (time, exact, zone, text) => {
+    vi.stubEnv('TZ', zone);
+    expect(clockText(time, { now: NOON, exact })).toBe(text);
   });
 
   it('are shown in UTC in the tooltip', () => {
