@@ -45,8 +45,9 @@ describe('the package.json of the package', () => {
     expect(manifest().dependencies).toEqual({ '@smithy/core': '^3.41.0', zod: '^4.6.7' });
   });
 
-  it('names the compiled entry points', () => {
-    expect(manifest().exports).toMatchObject({ './client': './client/index.js' });
+  it('names the compiled entry points, and itself for the tools that read it', () => {
+    const itself = { './package.json': './package.json' };
+    expect(manifest().exports).toEqual({ './client': './client/index.js', ...itself });
   });
 
   it('refuses an import of a package that is not among the dependencies, and names the file', () => {
@@ -60,10 +61,17 @@ describe('the package.json of the package', () => {
   });
 });
 
-it.each(['LICENSE', 'license', 'Licence.md'])('the text of a licence is found in a file %s', (file) => {
-  write('node_modules/one/package.json', { name: 'one', version: '1.0.0', license: 'MIT' });
-  write(`node_modules/one/${file}`, 'Copyright One\n');
-  expect(collectLicences(root, ['node_modules/one/index.js'])).toContain(
-    'one 1.0.0 (MIT)\n\nCopyright One\n',
-  );
-});
+it.each(['LICENSE', 'license', 'Licence.md'])(
+  'the text of a licence is found in a file %s, with a notice, once for the packages that share it',
+  (file) => {
+    for (const name of ['one', '@scope/two']) {
+      write(`node_modules/${name}/package.json`, { name, version: '1.0.0', license: 'MIT' });
+      write(`node_modules/${name}/${file}`, 'Copyright One\n');
+      write(`node_modules/${name}/notice`, 'By Us\n');
+    }
+    const bundled = ['node_modules/one/index.js', 'node_modules/@scope/two/index.js'];
+    expect(collectLicences(root, bundled)).toContain(
+      '@scope/two 1.0.0 (MIT)\none 1.0.0 (MIT)\n\nCopyright One\n\nBy Us\n',
+    );
+  },
+);
