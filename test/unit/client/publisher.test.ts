@@ -214,7 +214,7 @@ describe('a wrong message is refused before anything is sent', () => {
 
   it('also if it is larger than SQS takes, with the way out', async () => {
     const { publisher, batches } = await publisherTo();
-    const big = (length: number) => ({ ...right, id: 'big', data: 'x'.repeat(length) });
+    const big = (length: number) => ({ ...right, id: 'big', data: 'é'.padEnd(length - 1) });
     const envelope = '{"queue":"orders","id":"big","data":""}'.length;
     await publisher.publish(big(1_048_576 - envelope));
     expect(batches).toHaveLength(1);
