@@ -1,10 +1,11 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { applyPatch } from 'diff';
 import { beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
+import packageJson from '../../../package.json' with { type: 'json' };
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { posthaste, answering } from './run-command.ts';
 
@@ -36,6 +37,7 @@ describe('posthaste init in an empty folder', () => {
     expect(status).toBe(0);
     expect(files()).toEqual(['.gitignore', 'app.mjs', 'cdk.json', 'package.json']);
     expect(textOf('app.mjs').trimEnd().split('\n').length).toBeLessThanOrEqual(15);
+    expect(textOf('package.json')).toContain(`"posthaste": "^${packageJson.version}"`);
     expect(stdout).toContain('--- /dev/null\n+++ b/app.mjs\n');
     expect(stdout).toContain("\n+new Posthaste(stack, 'Posthaste');\n");
     expect(stdout).toMatch(
@@ -65,13 +67,6 @@ describe('posthaste init in an empty folder', () => {
     expect(stderr).toMatch(/app\.mjs exists already, .* Nothing was written\.\n$/);
   });
 
-  it('does not run the program that the configuration of git names', async () => {
-    execFileSync('git', ['init', '--quiet', folder]);
-    execFileSync('git', ['-C', folder, 'config', 'core.fsmonitor', 'touch ran; :']);
-    await init();
-    expect(files()).toEqual(['.git']);
-  });
-
   it('writes nothing without a terminal to ask on, and says what to add', async () => {
     const { status, stderr } = await init();
     expect({ status, files: files() }).toEqual({ status: 2, files: [] });
@@ -87,11 +82,24 @@ describe('posthaste init in an empty folder', () => {
     expect(run.stderr).toContain('Write 4 files? [y/N] ');
   });
 
-  it('names changes that are not committed when it asks', async () => {
-    execFileSync('git', ['init', '-q'], { cwd: folder });
+  it('keeps a file that comes to exist after the question', async () => {
+    const { status } = await posthaste(['init', folder], {
+      onStart: (command) => {
+        command.stderr.once('data', () => {
+          existing({ 'app.mjs': 'mine' });
+        });
+        answering('y').onStart?.(command);
+      },
+    });
+    expect({ status, app: textOf('app.mjs') }).toEqual({ status: 1, app: 'mine' });
+  });
+
+  it('counts changes that are not committed, without the program that the configuration of git names', async () => {
+    execFileSync('git', ['init', '--quiet', folder]);
+    execFileSync('git', ['-C', folder, 'config', 'core.fsmonitor', 'touch ran; :']);
     existing({ 'notes.md': 'new' });
     const { status, stderr } = await init();
-    expect({ status, isWritten: existsSync(inFolder('cdk.json')) }).toEqual({ status: 2, isWritten: false });
+    expect({ status, files: files() }).toEqual({ status: 2, files: ['.git', 'notes.md'] });
     expect(stderr).toContain('The folder has 1 change not committed to git. Write 4 files?');
   });
 });
