@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { commandName } from '../../../local/command-name.ts';
 import {
   deploymentsIn,
@@ -9,6 +9,7 @@ import {
   removeEndpoints,
   writeEndpoints,
 } from '../../../local/endpoints.ts';
+import { environmentWithoutAws, plainEnvironment } from '../../../local/local-aws.ts';
 import { localEndpoints } from '../../support/local-endpoints.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
@@ -85,4 +86,13 @@ describe('the command in advice', () => {
   ])('is one that can be pasted: %s for %s', (command, program, packaged) => {
     expect(commandName(program, packaged)).toBe(command);
   });
+});
+
+it.each([
+  ['the CDK and the functions', plainEnvironment],
+  ['a CDK app', environmentWithoutAws],
+])('the AWS profile of the user does not reach %s of a start', (_, environment) => {
+  onTestFinished(() => void vi.unstubAllEnvs());
+  vi.stubEnv('AWS_PROFILE', 'production');
+  expect(environment()).not.toHaveProperty('AWS_PROFILE');
 });

@@ -58,22 +58,12 @@ describe('the command line of npm start', () => {
   });
 });
 
-describe('the message of a second start', () => {
-  it.each([
-    [
-      'where to find the running system',
-      true,
-      /already running .* \(process 4711, .*\.local\/endpoints\.json/,
-    ],
-    [
-      'to wait for one without endpoints yet',
-      false,
-      /^(?!.*endpoints\.json).*is starting .*4711, .*Wait for it/s,
-    ],
-  ])('says %s', (_, hasEndpoints, sentence) => {
-    const holder = { pid: 4711, since: '2026-01-01T00:00:00.000Z' };
-    expect(alreadyRunningText(holder, hasEndpoints)).toMatch(sentence);
-  });
+it('a second start says where the running system is, or to wait for one without endpoints yet', () => {
+  const holder = { pid: 4711, since: '2026-01-01T00:00:00.000Z' };
+  const [running, starting] = [alreadyRunningText(holder, true), alreadyRunningText(holder, false)];
+  expect(running).toMatch(/already running .* \(process 4711, .*\.local\/endpoints\.json/);
+  expect(starting).toMatch(/is starting .*4711, .*Wait for it/s);
+  expect(starting).not.toContain('endpoints.json');
 });
 
 describe('the folder of a start', () => {
