@@ -148,12 +148,23 @@ inBrowser('an operator in the console', () => {
     });
   });
 
-  it('counts failed deliveries, starts a recovery and stops it', async () => {
+  it('counts failed deliveries, anew after a change of the filter, starts a recovery and stops it', async () => {
+    await record(there().api, {
+      queue: 'invoices',
+      messageId: 'invoice-8',
+      acceptedAt: Date.now() - 60_000,
+      deliveries: [{ subscriptionId: 'ledger', status: 'cancelled', reason: 'manual' }],
+    });
     const page = await there().openAt('#/queues/invoices/recovery');
     await page.getByText('Manually cancelled deliveries are left alone.').waitFor();
     await page.getByRole('button', { name: 'Count matching deliveries' }).click();
     await page.getByText('1 cancelled').waitFor();
-    await page.getByRole('button', { name: 'Recover 1 delivery' }).click();
+    const recover = page.getByRole('button', { name: 'Recover 1 delivery' });
+    await recover.waitFor();
+    await page.getByLabel('Status').selectOption('cancelled');
+    await recover.waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Count matching deliveries' }).click();
+    await page.getByRole('button', { name: 'Recover 2 deliveries' }).click();
     await page.getByRole('button', { name: 'Stop' }).click();
     await page.getByText('stopped', { exact: true }).waitFor();
   });
