@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { describeDeadLetter, toDeadLetterDetail } from '../../../cli/dead-letters/describe.ts';
 import { createMatcher } from '../../../cli/dead-letters/look.ts';
 import type { DeadLetter, DeadLetterAttributes } from '../../../shared/domain/delivery/dead-letter.ts';
@@ -49,6 +49,9 @@ describe('posthaste deadletters list', () => {
   });
 
   it('prints a table, in which a message that SQS moved has the reason none', async () => {
+    // The age is exact to the second, however slow the machine is.
+    vi.useFakeTimers({ toFake: ['Date'] });
+    onTestFinished(() => void vi.useRealTimers());
     const { stdout } = await (await deployed()).run('deadletters list ingress');
     const [head, first, second] = stdout.split('\n');
     expect(head).toMatch(/^Of +Id +Age +Reason +Queue +Message +Subscription +State +Received +Excerpt$/);
