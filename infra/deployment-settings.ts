@@ -1,10 +1,12 @@
 import { Token } from 'aws-cdk-lib';
 import { Dependable, type IDependable } from 'constructs';
 import { z } from 'zod';
+import { functionMemory } from '../shared/config/function-memory.ts';
 import {
   flag,
   listOfEach,
   matching,
+  MEMORY_MEGABYTES,
   oneOf,
   parseValue,
   type Setting,
@@ -132,6 +134,15 @@ export const deploymentSettings = {
     default: 0,
     description:
       'How long Lambda gathers messages, and then jobs, for a batch: fewer invocations, later deliveries. With any value over 0, a quiet queue can add up to 20 s to each of the two steps; `posthaste plan --batch-window-seconds` warns of this. Retries are never gathered.',
+  },
+  memoryMegabytes: {
+    rule: functionMemory,
+    default: {},
+    unset: Object.entries(MEMORY_MEGABYTES)
+      .map(([name, size]) => `${name} ${size}`)
+      .join(', '),
+    description:
+      'Memory of functions, and with it [their share of a processor](cost-and-performance.md#memory). With `payloadSources` dispatch has 1024 by default.',
   },
   apiRateLimit: {
     // The upper bound is API Gateway's quota for an account.

@@ -236,6 +236,13 @@ export interface PosthasteProps {
    */
   readonly batchWindow?: Duration;
   /**
+   * Memory of functions, and with it their share of a processor. With `payloadSources` dispatch has 1024 by default.
+   * @default dispatch 512, deliver 512, reconcile 256, operate 512, api 1769, secrets 1769
+   */
+  readonly memoryMegabytes?: Readonly<
+    Partial<Record<'dispatch' | 'deliver' | 'reconcile' | 'operate' | 'api' | 'secrets', number>>
+  >;
+  /**
    * Requests a second that the API accepts, with bursts of twice as many. Keeps API callers from using up the
    * concurrency of the account: 100 requests a second use about ten concurrent functions. Must be a whole number of
    * requests a second from 1 to 10000.

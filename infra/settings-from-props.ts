@@ -70,6 +70,9 @@ export const propBySetting: Readonly<Record<keyof typeof settings, Prop>> = {
   retryConcurrency: same,
   messagesPerBatch: same,
   batchWindowSeconds: duration('batchWindow', 'seconds'),
+  memoryMegabytes: {
+    type: "Readonly<Partial<Record<'dispatch' | 'deliver' | 'reconcile' | 'operate' | 'api' | 'secrets', number>>>",
+  },
   apiRateLimit: same,
   apiConcurrency: same,
   apiAuthorization: same,

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { z } from 'zod';
-import { parseValue, type Setting } from '../shared/config/rules.ts';
+import { type FunctionName, MEMORY_MEGABYTES, parseValue, type Setting } from '../shared/config/rules.ts';
 import { functionSettings } from '../shared/config/settings.ts';
 import { MAX_CONCURRENT_ATTEMPTS } from '../shared/domain/delivery/fan-out.ts';
 import { deploymentSettings } from './deployment-settings.ts';
@@ -21,8 +21,12 @@ export type ApiAuthorization =
   { kind: 'iam' } | { kind: 'jwt'; issuer: string; audience: readonly string[] } | { kind: 'none' };
 
 /** The settings of a deployment, from the CDK context: `-c key=value`, or `context` in cdk.json. */
-export type DeploymentSettings = Omit<Parsed, 'apiAuthorization' | 'jwtIssuer' | 'jwtAudience'> & {
+export type DeploymentSettings = Omit<
+  Parsed,
+  'apiAuthorization' | 'jwtIssuer' | 'jwtAudience' | 'memoryMegabytes'
+> & {
   readonly apiAuthorization: ApiAuthorization;
+  readonly memoryMegabytes: Readonly<Record<FunctionName, number>>;
 };
 
 /** Settings that cannot be deployed. Each problem starts with the context key, or the property of the construct. */
@@ -41,6 +45,9 @@ const LOOPBACK = ['127.0.0.0/8', '::1/128'] as const;
 
 /** Lambda's largest batch from SQS without a batch window. */
 const MAX_BATCH_WITHOUT_WINDOW = 10;
+
+/** Megabytes. Ten messages with 1 MiB of data each need up to 300 while filters read all of them. */
+const MEMORY_WITH_SOURCES = 1_024;
 
 /**
  * Validates and completes settings.
@@ -61,7 +68,12 @@ export function parseSettings(given: Readonly<Record<string, unknown>>): Deploym
       `firstAttemptsPerJob × messagesPerBatch is ${attemptsAtOnce}, but must be at most ${MAX_CONCURRENT_ATTEMPTS}, the connections of one function`,
     ]);
   const allowedAddresses = parsed.local ? [...parsed.allowedAddresses, ...LOOPBACK] : parsed.allowedAddresses;
-  return { ...parsed, allowedAddresses, apiAuthorization };
+  return { ...parsed, allowedAddresses, apiAuthorization, memoryMegabytes: completeMemory(parsed) };
+}
+
+function completeMemory({ memoryMegabytes, payloadSources }: Parsed): DeploymentSettings['memoryMegabytes'] {
+  const usual = payloadSources.length > 0 ? MEMORY_WITH_SOURCES : MEMORY_MEGABYTES.dispatch;
+  return { ...memoryMegabytes, dispatch: memoryMegabytes.dispatch ?? usual };
 }
 
 /**

@@ -22,7 +22,7 @@ import { type AwsWithEvents, composeAws, withOperatorEvents } from '../compose.t
 import type { DeliverContext } from './context.ts';
 import { deliverRecord, deliveryIdsIn } from './deliver.ts';
 import { healthWrites } from './health.ts';
-import { memoryBudget } from './memory-budget.ts';
+import { largeMessageMegabytes, memoryBudget } from './memory-budget.ts';
 import { pendingCounts } from './pressure.ts';
 import type { SQSRecord } from 'aws-lambda';
 
@@ -62,7 +62,7 @@ function createDeliverContext(environment: Environment<'deliver'>, aws: AwsWithE
     ports: createPorts(environment, aws),
     healthWrites: healthWrites(clock),
     pendingCounts: pendingCounts(),
-    memory: memoryBudget(clock),
+    memory: memoryBudget(clock, largeMessageMegabytes(environment.memoryMegabytes)),
     settings: {
       attemptTimeoutMs: environment.attemptTimeoutSeconds * 1000,
       schedulerThresholdSeconds: environment.schedulerThreshold,

@@ -1,13 +1,22 @@
+import { MEMORY_MEGABYTES } from '../../shared/config/rules.ts';
 import { leaseMs } from '../../shared/domain/retry/attempt-duration.ts';
 import type { FirstJob, WakeUp } from '../../shared/domain/delivery/job.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
 import type { DeliverContext, MemoryBudget, SqsReceipt } from './context.ts';
 
+/** Megabytes that a function instance needs without large messages. */
+const OWN_MEGABYTES = 112;
+
+/** Of the rest. What V8 has not collected yet takes the remainder. */
+const SHARE_OF_LARGE_MESSAGES = 0.6;
+
 /**
- * Megabytes for large messages in one function instance. Of its 512 MB the function needs about 120 itself. Ten
- * chunks of ten subscribers fit: the usual batch.
+ * Megabytes for large messages in a function instance, or a worker, with so much memory. By default ten chunks of ten
+ * subscribers fit: the usual batch.
  */
-const MAX_MEGABYTES = 240;
+export function largeMessageMegabytes(memoryMegabytes: number = MEMORY_MEGABYTES.deliver): number {
+  return Math.max(0, (memoryMegabytes - OWN_MEGABYTES) * SHARE_OF_LARGE_MESSAGES);
+}
 
 /**
  * Worst case of a 1 MiB message: fetched and decoded, with garbage not yet collected; and per subscriber a templated
@@ -22,7 +31,7 @@ const READING_MS = 2_000;
  * A first-come, first-served budget of `limit` megabytes. A single request for more is granted when it is
  * alone.
  */
-export function memoryBudget(clock: Pick<Clock, 'sleep'>, limit = MAX_MEGABYTES): MemoryBudget {
+export function memoryBudget(clock: Pick<Clock, 'sleep'>, limit = largeMessageMegabytes()): MemoryBudget {
   type Waiter = { megabytes: number; enter: (entered: true) => void };
   const waiting = new Set<Waiter>();
   let taken = 0;

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { type VariableValues, variableRows } from './resources.ts';
-import type { FunctionName, Variable } from './rules.ts';
+import { type FunctionName, type Variable, wholeNumber } from './rules.ts';
 
 /** Missing or invalid environment variables of a function. Names variables and rules, never values. */
 export class EnvironmentError extends Error {
@@ -25,6 +25,12 @@ const setByLambda = {
       .refine((host) => URL.canParse(`http://${host}`), 'is not a host')
       .optional(),
   },
+  memoryMegabytes: {
+    variable: 'AWS_LAMBDA_FUNCTION_MEMORY_SIZE',
+    functions: ['deliver'],
+    // Not the bounds of the setting: Lambda may raise its own.
+    rule: wholeNumber('megabytes', 1, 1_000_000).optional(),
+  },
 } satisfies Record<string, Variable>;
 
 const everyRow: Readonly<Record<string, Variable>> = { ...variableRows, ...setByLambda };
@@ -32,6 +38,7 @@ const everyRow: Readonly<Record<string, Variable>> = { ...variableRows, ...setBy
 /** The environment of a function, by row keys. */
 export type Environment<F extends FunctionName> = VariableValues<F> & {
   readonly runtimeApi?: string | undefined;
+  readonly memoryMegabytes?: number | undefined;
 };
 
 /** The values of the rows that list the function. @throws EnvironmentError with every invalid variable */

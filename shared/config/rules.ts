@@ -14,6 +14,21 @@ export const everyFunction = [...workerSteps, 'api', 'secrets'] as const;
 
 export type FunctionName = (typeof everyFunction)[number];
 
+/** Megabytes of memory of each function (docs/cost-and-performance.md#memory), unless `memoryMegabytes` has others. */
+export const MEMORY_MEGABYTES = {
+  // A batch has up to 6 MB of messages (Lambda's payload quota), each parsed and copied into jobs.
+  dispatch: 512,
+  // Sized for CPU: ten concurrent TLS handshakes and bodies need more CPU than memory.
+  deliver: 512,
+  // Reads keys and sends wake-ups, page by page.
+  reconcile: 256,
+  // A page of records, and up to ten messages of 1 MiB that are stored again.
+  operate: 512,
+  // One processor: a page takes some 200 calls, and the processor most of that time (docs/operations.md#limits-of-the-api).
+  api: 1_769,
+  secrets: 1_769,
+} as const satisfies Record<FunctionName, number>;
+
 /**
  * One setting. `rule` validates the operator's value; its description completes the error "must be …" and is the
  * value column of docs/settings.md.

@@ -271,14 +271,6 @@ describe('payload sources', () => {
       ],
     });
   });
-
-  it('give dispatch more memory, so that ten of the largest messages fit', () => {
-    const memory = [pipeline, tuned].map(
-      (template) =>
-        resourceAt(template, 'AWS::Lambda::Function', 'PipelineDispatchFunction').Properties['MemorySize'],
-    );
-    expect(memory).toEqual([512, 1024]);
-  });
 });
 
 describe('the policy of the ingress queue', () => {

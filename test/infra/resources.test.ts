@@ -172,6 +172,13 @@ describe('each function', () => {
     expect(at(LOGS, `${path}LogGroup`, local).DeletionPolicy).toBe('Delete');
   });
 
+  it('has its memory: of dispatch more with payload sources, of deliver what is set', () => {
+    const memory = (templates = standard) =>
+      functions.map((name) => at(FUNCTION, `Pipeline${name}Function`, templates).Properties['MemorySize']);
+    expect(memory()).toEqual([512, 512, 256, 512, 1_769, 1_769]);
+    expect(memory(tuned)).toEqual([1_024, 384, 256, 512, 1_769, 1_769]);
+  });
+
   it('is stopped by loop detection, except deliver and operate, which send to queues that they consume', () => {
     const allowed = [...resourcesOf(pipeline, FUNCTION)]
       .filter(([, { Properties }]) => Properties['RecursiveLoop'] === 'Allow')

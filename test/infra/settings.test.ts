@@ -9,6 +9,7 @@ import type { PosthasteProps } from '../../infra/posthaste-props.ts';
 import { propsFile, propsText, settingsFile, settingsPage } from '../../infra/settings-docs.ts';
 import { propNames, settingsFromProps } from '../../infra/settings-from-props.ts';
 import { parseSettings, SettingsError, settingsInContext } from '../../infra/settings.ts';
+import { MEMORY_MEGABYTES } from '../../shared/config/rules.ts';
 import { RETRY_POLICY_PRESETS } from '../../shared/domain/retry/policy.ts';
 
 const problemsIn = (parse: () => unknown): readonly string[] => {
@@ -111,6 +112,11 @@ describe('settings', () => {
     ['retryAfterCapSeconds', 86_401],
     ['overdueAfterSeconds', 4],
     ['defaultRetryPolicy', 'fast'],
+    ['memoryMegabytes', 512],
+    ['memoryMegabytes', { worker: 512 }],
+    ['memoryMegabytes', { deliver: 127 }],
+    ['memoryMegabytes', { deliver: 10_241 }],
+    ['memoryMegabytes', '{"deliver": 384.5}'],
   ])('%s cannot be %j, and the error names the key', (key, value) => {
     const problems = problemsWith({ [key]: value });
     expect(problems).toHaveLength(1);
@@ -129,6 +135,17 @@ describe('settings', () => {
     ['logLevel', 'error'],
   ])('%s can be %j', (key, value) => {
     expect(parseSettings({ [key]: value })).toMatchObject({ [key]: value });
+  });
+
+  it('give each function its memory, dispatch more with payload sources, and yield to what is given', () => {
+    const memory = (given: Record<string, unknown>) => parseSettings(given).memoryMegabytes;
+    expect(memory({})).toEqual(MEMORY_MEGABYTES);
+    const payloadSources = [{ bucket: 'producer' }];
+    expect(memory({ payloadSources })).toEqual({ ...MEMORY_MEGABYTES, dispatch: 1024 });
+    const memoryMegabytes = '{"dispatch": 768, "deliver": 10240, "api": 128}';
+    const given = { ...MEMORY_MEGABYTES, dispatch: 768, deliver: 10_240, api: 128 };
+    expect(memory({ payloadSources, memoryMegabytes })).toEqual(given);
+    expect(memory({ memoryMegabytes: { deliver: undefined } })).toEqual(MEMORY_MEGABYTES);
   });
 
   it('can name a preset as the default retry policy', () => {
@@ -283,6 +300,7 @@ const sameAsSettings = {
   deliverConcurrency: 3,
   retryConcurrency: 4,
   messagesPerBatch: 20,
+  memoryMegabytes: { dispatch: 256, deliver: 384, reconcile: 128, operate: 640, api: 512, secrets: 1024 },
   apiRateLimit: 9,
   apiConcurrency: 10,
   apiAuthorization: 'jwt',

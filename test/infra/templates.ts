@@ -64,6 +64,7 @@ export const TUNED = {
   retryConcurrency: 100,
   messagesPerBatch: 50,
   batchWindowSeconds: 3,
+  memoryMegabytes: { deliver: 384 },
   apiRateLimit: 4,
   apiConcurrency: 20,
   logLevel: 'warn',

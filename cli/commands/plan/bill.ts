@@ -34,6 +34,8 @@ export function computeBill(plan: Plan, operations: Operations, prices: RegionPr
   });
   const month = (aDay: number): number => aDay * DAYS_A_MONTH;
   const { invocations, seconds, s3Puts } = operations;
+  const gigabyteSeconds = (name: keyof typeof invocation, takenSeconds: number): number =>
+    (takenSeconds * plan.memoryMegabytes[name]) / 1024;
   const compute = gigabyteSeconds('dispatch', seconds.dispatch) + gigabyteSeconds('deliver', seconds.deliver);
   const stored = (operations.storedBytes * plan.retentionDays) / GIGABYTE;
   const ofTraffic: (readonly [Priced, number])[] = [
@@ -54,8 +56,8 @@ export function computeBill(plan: Plan, operations: Operations, prices: RegionPr
     ['logs', month(operations.logBytes) / GIGABYTE],
     ['metrics', Object.keys(metricNames).length - metricsOfWorkers.size - STANDING_METRICS],
   ];
-  const { cpu, megabytes, log, reads, calls } = invocation.reconcile;
-  const reconciling = MINUTES_A_MONTH * computeDuration(megabytes, cpu, calls);
+  const { cpu, log, reads, calls } = invocation.reconcile;
+  const reconciling = MINUTES_A_MONTH * computeDuration(plan.memoryMegabytes.reconcile, cpu, calls);
   const fixed: (readonly [Priced, number])[] = [
     ['dynamodbReadUnits', MINUTES_A_MONTH * reads],
     ['sqsRequests', IDLE_RECEIVES_A_MONTH],
@@ -105,10 +107,6 @@ export function tableCosts({ traffic }: Bill, { peakFactor }: Plan) {
     { choice: 'Standard-IA', usd: infrequentAccess + backup },
     { choice: 'provisioned for the busiest second', usd: provisioned + storage + backup },
   ];
-}
-
-function gigabyteSeconds(name: keyof typeof invocation, seconds: number): number {
-  return (seconds * invocation[name].megabytes) / 1024;
 }
 
 function total(lines: readonly Line[]): number {

@@ -25,7 +25,7 @@ const MAX_KEPT_OF_ANSWER = 256;
 const MEGABYTES_OF_ONE_PROCESSOR = 1769;
 
 /** Duration of an AWS call within a region. An assumption: the local AWS cannot measure it. */
-const AWS_CALL_MS = 5;
+export const AWS_CALL_MS = 5;
 
 /** Each instance of deliver keeps an opened secret for an hour (shared/adapters/kms/signing-secrets.ts). */
 const SECRET_SECONDS = 3600;
@@ -138,7 +138,7 @@ export function countOperations(work: Work) {
     deliver: all('cpu') - dispatched('cpu') + runs.deliver * invocation.deliver.cpu,
   };
   const computeSeconds = (name: 'dispatch' | 'deliver', moreCalls = 0): number => {
-    const computed = computeDuration(invocation[name].megabytes, cpuMs[name], waits[name] + moreCalls);
+    const computed = computeDuration(plan.memoryMegabytes[name], cpuMs[name], waits[name] + moreCalls);
     return name === 'deliver' ? computed + subscribersMs / 1000 : computed;
   };
   const countInstances = (name: 'dispatch' | 'deliver'): number =>

@@ -5,12 +5,15 @@ import {
   DEFAULT_RETRY_POLICY,
   type PartialRetryPolicy,
 } from '../../../shared/domain/retry/policy.ts';
+import { functionMemory } from '../../../shared/config/function-memory.ts';
+import { MEMORY_MEGABYTES } from '../../../shared/config/rules.ts';
 import { functionSettings } from '../../../shared/config/settings.ts';
 import { parseDuration, wholeNumber } from '../../options/arguments.ts';
 import { FULL_BATCH, SECONDS_A_DAY, type Plan } from './work.ts';
 
 type Unlike = 'recordsPerChunk' | 'failingSeconds' | 'thresholdSeconds' | 'policy' | 'cacheSeconds';
-type Defaulted = 'subscriptions' | 'messagesPerBatch' | 'statisticsPerInvocation' | 'failedAttemptMs';
+type Defaulted =
+  'subscriptions' | 'messagesPerBatch' | 'statisticsPerInvocation' | 'failedAttemptMs' | 'memoryMegabytes';
 
 export type LoadOptions = Omit<Plan, Unlike | Defaulted> &
   Partial<Pick<Plan, Defaulted>> & { failingFor: number; schedulerThreshold: number };
@@ -70,6 +73,11 @@ export function addPlanOptions(command: Command): Command {
     )
     .option('--answer-bytes <B>', 'size of a response in bytes', wholeNumber(0, MEBIBYTE), 0)
     .option('--peak-factor <X>', 'ratio of the busiest second to the average', parseFactor, 4)
+    .option(
+      '--memory-megabytes <JSON>',
+      'the setting memoryMegabytes, such as {"deliver": 384} (default: that of the setting)',
+      parseMemory,
+    )
     .option('--retention-days <D>', 'the setting retentionDays', parseDays, 30)
     .option(
       '--outage-hours <H>',
@@ -99,6 +107,7 @@ export function buildPlan(
     statisticsPerInvocation: undefined,
     messagesPerBatch: gatheredIn(load.messagesPerDay, load.batchWindowSeconds),
     failedAttemptMs: load.attemptMs,
+    memoryMegabytes: MEMORY_MEGABYTES,
     ...load,
     failingSeconds: failingFor,
     thresholdSeconds: schedulerThreshold,
@@ -114,6 +123,12 @@ const POLLERS = 5;
 function gatheredIn(messagesPerDay: number, batchWindowSeconds: number): number {
   const perPoller = messagesPerDay / SECONDS_A_DAY / POLLERS;
   return Math.min(FULL_BATCH, 1 + perPoller * batchWindowSeconds);
+}
+
+function parseMemory(text: string): Plan['memoryMegabytes'] {
+  const { data, error } = functionMemory.safeParse(text);
+  if (error !== undefined) throw new InvalidArgumentError(`It ${error.issues[0]?.message ?? 'is invalid'}.`);
+  return { ...data, dispatch: data.dispatch ?? MEMORY_MEGABYTES.dispatch };
 }
 
 function decimal(rule: string, isAllowed: (value: number) => boolean) {

@@ -65,12 +65,12 @@ export const quantities = {
   bodyGet: { s3Gets: 1, calls: 1 },
 } as const satisfies Record<string, Quantities>;
 
-/** The start of an invocation, its line of metrics in the log, and its memory. */
+/** The start of an invocation, and its line of metrics in the log. */
 export const invocation = {
-  dispatch: { log: 304, cpu: 0.8, megabytes: 512 },
-  deliver: { log: 504, cpu: 0.8, megabytes: 512 },
+  dispatch: { log: 304, cpu: 0.8 },
+  deliver: { log: 504, cpu: 0.8 },
   /** With nothing overdue: a read of each of the 8 shards, half a unit each. */
-  reconcile: { log: 304, cpu: 15, megabytes: 256, reads: 4, calls: 8 },
+  reconcile: { log: 304, cpu: 15, reads: 4, calls: 8 },
 } as const;
 
 /**

@@ -1,3 +1,4 @@
+import type { FunctionName } from '../../../shared/config/rules.ts';
 import { type RetryMechanism, planWakeUp } from '../../../shared/domain/delivery/wake-up-plan.ts';
 import type { RetryPolicy } from '../../../shared/domain/retry/policy.ts';
 import { retrySchedule } from '../../../shared/domain/retry/schedule.ts';
@@ -27,6 +28,8 @@ export type Plan = {
   batchWindowSeconds: number;
   /** The setting subscriptionCacheSeconds. */
   cacheSeconds: number;
+  /** Of each function. */
+  memoryMegabytes: Readonly<Record<FunctionName, number>>;
   attemptMs: number;
   failedAttemptMs: number;
   answerBytes: number;

@@ -2,12 +2,6 @@ import { Duration } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import { countedQueues, NodeFunction, type PipelineParts } from '../functions/node-function.ts';
 
-/**
- * With one processor (AWS Lambda developer guide, "Configure Lambda function memory"): a page takes some 200 calls, and the
- * processor most of that time (docs/operations.md#limits-of-the-api).
- */
-const API_MEGABYTES = 1_769;
-
 /** An HTTP API times out after 30 s (API Gateway quotas). */
 const API_TIMEOUT = Duration.seconds(29);
 
@@ -20,7 +14,6 @@ export class ApiFunction extends NodeFunction {
       parts,
       entry: 'api',
       description: 'Posthaste: serves the administration API',
-      memoryMegabytes: API_MEGABYTES,
       timeout: API_TIMEOUT,
       reservedConcurrency: parts.settings.apiConcurrency,
     });
@@ -53,7 +46,6 @@ export class SecretsFunction extends NodeFunction {
       parts,
       entry: 'secrets',
       description: 'Posthaste: serves receives by pull and exports of credentials',
-      memoryMegabytes: API_MEGABYTES,
       timeout: API_TIMEOUT,
       reservedConcurrency: parts.settings.apiConcurrency,
     });

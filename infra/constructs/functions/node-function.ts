@@ -47,7 +47,6 @@ export interface NodeFunctionProps {
   /** Folder under `functions/`. */
   readonly entry: FunctionName;
   readonly description: string;
-  readonly memoryMegabytes: number;
   readonly timeout: Duration;
   /** Threads of libuv, which look up the names of AWS endpoints. @default 4, by libuv */
   readonly threads?: number;
@@ -101,7 +100,7 @@ export class NodeFunction extends Construct {
       handler: 'index.handler',
       runtime: NODE_24,
       architecture: Architecture.ARM_64,
-      memorySize: props.memoryMegabytes,
+      memorySize: settings.memoryMegabytes[props.entry],
       timeout: props.timeout,
       role: this.role,
       logGroup,

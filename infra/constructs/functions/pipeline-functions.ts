@@ -13,9 +13,6 @@ import { RecursiveLoop } from '../newer-cdk.ts';
 import { NetworkPlacement } from './network.ts';
 import { buildBatching, NodeFunction, type PipelineParts } from './node-function.ts';
 
-/** Megabytes. Ten messages with 1 MiB of data each need up to 300 while filters read all of them. */
-const MEMORY_WITH_SOURCES = 1024;
-
 /** Ingress message → delivery jobs, each for one or several of the matching subscriptions. */
 export class DispatchFunction extends NodeFunction {
   static readonly timeout = Duration.seconds(DISPATCH_TIMEOUT_SECONDS);
@@ -27,8 +24,6 @@ export class DispatchFunction extends NodeFunction {
       parts,
       entry: 'dispatch',
       description: 'Posthaste: matches messages with subscriptions',
-      // A batch has up to 6 MB of messages (Lambda's payload quota), each parsed and copied into jobs.
-      memoryMegabytes: settings.payloadSources.length > 0 ? MEMORY_WITH_SOURCES : 512,
       timeout: DispatchFunction.timeout,
     });
     this.grant((grantee) => {
@@ -95,8 +90,6 @@ export class DeliverFunction extends NodeFunction {
       parts,
       entry: 'deliver',
       description: 'Posthaste: sends requests to subscribers and records the results',
-      // Sized for CPU: ten concurrent TLS handshakes and bodies need more CPU than memory.
-      memoryMegabytes: 512,
       timeout: DeliverFunction.timeout(settings),
       threads: THREADS,
       // The function sends retries to a queue that it consumes. Lambda would treat that as a runaway loop and drop the
@@ -141,8 +134,6 @@ export class ReconcileFunction extends NodeFunction {
       parts,
       entry: 'reconcile',
       description: 'Posthaste: sends wake-ups for overdue deliveries',
-      // Reads keys and sends wake-ups, page by page.
-      memoryMegabytes: 256,
       timeout: INTERVAL,
     });
     this.grant((grantee) => {
@@ -182,8 +173,6 @@ export class OperateFunction extends NodeFunction {
       parts,
       entry: 'operate',
       description: 'Posthaste: runs recoveries and cancellations',
-      // A page of records, and up to ten messages of 1 MiB that are stored again.
-      memoryMegabytes: 512,
       timeout: OperateFunction.timeout,
       // A long operation continues by messages to the queue that the function consumes, more often than Lambda allows.
       recursiveLoop: RecursiveLoop.ALLOW,

@@ -63,6 +63,19 @@ describe('posthaste plan', () => {
     expect(await usd('--subscriptions', '10000')).toBeGreaterThan(usual);
   });
 
+  it('charges the memory of the functions, those of the deployment if they are given', async () => {
+    const usd = async (...args: string[]): Promise<number> =>
+      result.parse(JSON.parse((await plan('--messages-per-day', '1000000', '--json', ...args)).stdout)).bill
+        .usd;
+    const usual = await usd();
+    expect(await usd('--memory-megabytes', '{"deliver": 512}')).toBe(usual);
+    expect(await usd('--memory-megabytes', '{"deliver": 384}')).toBeLessThan(usual);
+    expect(await usd('--memory-megabytes', '{"reconcile": 1024}')).toBeGreaterThan(usual);
+    const { status, stderr } = await plan('--messages-per-day', '10', '--memory-megabytes', '{"deliver": 1}');
+    expect(status).toBe(2);
+    expect(stderr).toContain('must be a whole number of megabytes from 128 to 10240');
+  });
+
   it('shows how long first attempts wait for a batch window, and warns at low traffic', async () => {
     const of = async (messagesPerDay: number, window: number, ...args: string[]) =>
       (await plan('--messages-per-day', `${messagesPerDay}`, '--batch-window-seconds', `${window}`, ...args))

@@ -88,6 +88,12 @@ describe('the environment of a function', () => {
     }
   });
 
+  it('contains the memory of deliver if Lambda sets it', () => {
+    const onLambda = { ...complete, AWS_LAMBDA_FUNCTION_MEMORY_SIZE: '384' };
+    expect(readEnvironment('deliver', onLambda).memoryMegabytes).toBe(384);
+    expect(readEnvironment('deliver', complete).memoryMegabytes).toBeUndefined();
+  });
+
   it("does not require other functions' variables", () => {
     const some = {
       ...complete,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { memoryBudget } from '../../../functions/deliver/memory-budget.ts';
+import { largeMessageMegabytes, memoryBudget } from '../../../functions/deliver/memory-budget.ts';
 import { chunkedWorld, type ChunkedWorld } from '../../support/in-memory/chunked-world.ts';
 import { virtualClock } from '../../support/in-memory/virtual-clock.ts';
 
@@ -34,6 +34,22 @@ describe('the memory budget of a function instance', () => {
     const seen = await taken(['a', 1], ['b', 11], ['c', 1]);
     expect(seen).toEqual(['a began at 0', 'b began at 2000', 'c began at 4000']);
   });
+});
+
+it.each([
+  ['128 MB', 128, 0],
+  ['256 MB', 256, 3],
+  ['512 MB', 512, 10],
+  ['1,024 MB', 1_024, 22],
+])(
+  'a function instance of %s has room for so many large messages to ten subscribers',
+  (_, memory, chunks) => {
+    expect(Math.floor(largeMessageMegabytes(memory) / 24)).toBe(chunks);
+  },
+);
+
+it('a worker has the room of a function of the usual size', () => {
+  expect(largeMessageMegabytes(undefined)).toBe(largeMessageMegabytes(512));
 });
 
 describe('large messages beyond the memory budget of a function instance', () => {

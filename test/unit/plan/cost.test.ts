@@ -14,6 +14,7 @@ import {
   workOfDay,
   worksOfOutage,
 } from '../../../cli/commands/plan/work.ts';
+import { MEMORY_MEGABYTES } from '../../../shared/config/rules.ts';
 import { bucketsFor, chunksFor, hashToBucket, hashToChunk } from '../../../shared/domain/delivery/fan-out.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry/policy.ts';
 
@@ -38,6 +39,7 @@ const plain: Plan = {
   answerBytes: 0,
   peakFactor: 4,
   retentionDays: 30,
+  memoryMegabytes: MEMORY_MEGABYTES,
 };
 
 /** Policies with delays on both sides of most thresholds. */
@@ -72,6 +74,7 @@ const plans: fc.Arbitrary<Plan> = fc.record({
   answerBytes: fc.integer({ min: 0, max: 1024 }),
   peakFactor: fc.integer({ min: 1, max: 100 }),
   retentionDays: fc.integer({ min: 15, max: 365 }),
+  memoryMegabytes: fc.constant(MEMORY_MEGABYTES),
 });
 
 const prices = builtInPrices.regions['us-east-1'];
