@@ -6,16 +6,12 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import * as z from 'zod';
 import { Problem } from '../../local/install/problem.mjs';
-import { encodeFirstJob } from '../../shared/wire/jobs/delivery-job.ts';
-import { encodeOperation } from '../../shared/wire/jobs/operation.ts';
 import { bundle, functionNames, type BundleSize, type FunctionName } from '../../test/support/bundle.ts';
 import { certificateAuthority } from '../../test/support/certificates.ts';
-import { anSqsRecord } from '../../test/support/sqs-event.ts';
 import { type BenchMeans, type Length, runBench } from '../harness/command.ts';
 import { median, type Ratio } from '../harness/figures.ts';
-import { startStubAws, type StubAws, subscriptionIdAt } from '../harness/stub-aws.ts';
-
-const QUEUE = 'orders';
+import { failedAnswer, QUEUE, smallestEvents } from '../harness/smallest-events.ts';
+import { startStubAws, type StubAws } from '../harness/stub-aws.ts';
 
 const taken = z.object({ cpuMs: z.number(), wallMs: z.number() });
 const report = z.object({ load: taken, first: taken, answer: z.unknown() });
@@ -90,7 +86,7 @@ async function measure(length: Length, { stack, signal, say }: BenchMeans): Prom
 
 async function contestOf(name: FunctionName, folder: string, env: Environment): Promise<Contest> {
   const event = join(folder, `${name}.json`);
-  await writeFile(event, JSON.stringify(eventsAt(Date.now())[name]));
+  await writeFile(event, JSON.stringify(smallestEvents(Date.now())[name]));
   const program = async (kind: Kind, entry: URL, substitutes = {}): Promise<Program> => {
     const file = join(folder, `${name}-${kind}`, 'index.mjs');
     const size = await bundle(entry, file, substitutes);
@@ -157,12 +153,6 @@ const PATIENCE_MS = 60_000;
 
 const script = fileURLToPath(new URL('one-start.mjs', import.meta.url));
 
-/** Records that were not acknowledged, or an error of the API. */
-const failure = z.union([
-  z.object({ batchItemFailures: z.array(z.unknown()).min(1) }),
-  z.object({ statusCode: z.number().min(400) }),
-]);
-
 const failedProcess = z.object({ stderr: z.string() });
 
 /** Runs one program in a separate process. @throws Problem when it failed */
@@ -177,43 +167,8 @@ async function startOnce({ name, bundle, event, env }: Program, signal: AbortSig
     },
   );
   const { answer, ...start } = report.parse(JSON.parse(await readFile(said, 'utf8')));
-  if (failure.safeParse(answer).success) throw new Problem(`${name} failed: ${JSON.stringify(answer)}`);
+  if (failedAnswer.safeParse(answer).success) throw new Problem(`${name} failed: ${JSON.stringify(answer)}`);
   return start;
-}
-
-/** Long enough ago for operate to finish. */
-const DELETED_MS_AGO = 120_000;
-
-/** The smallest usual work of each function. `now`: milliseconds since the epoch. */
-function eventsAt(now: number): Record<FunctionName, unknown> {
-  const data = JSON.stringify({ text: 'x'.repeat(1_024) });
-  const id = 'message-1';
-  const timestamp = new Date(now).toISOString();
-  const message = { queue: QUEUE, id, type: 'order.created', timestamp, data };
-  const job = encodeFirstJob({
-    kind: 'job',
-    key: { queue: QUEUE, messageId: id, subscriptionId: subscriptionIdAt(0), bucket: 0 },
-    attempt: 1,
-    acceptedAt: now,
-    sentAt: now,
-    body: { kind: 'inline', message },
-  });
-  const deletedAt = now - DELETED_MS_AGO;
-  return {
-    dispatch: { Records: [anSqsRecord(JSON.stringify({ queue: QUEUE, id, data: { text: data } }))] },
-    deliver: { Records: [anSqsRecord(job)] },
-    reconcile: {},
-    operate: { Records: [anSqsRecord(encodeOperation({ kind: 'cancellation', queue: QUEUE, deletedAt }))] },
-    api: {
-      rawPath: `/v2/queues/${QUEUE}/messages`,
-      body: `{"messages":[{"body":${data}}]}`,
-      requestContext: { requestId: 'request-1', http: { method: 'POST' } },
-    },
-    secrets: {
-      rawPath: `/v2/credentials/${QUEUE}`,
-      requestContext: { requestId: 'request-1', http: { method: 'POST' } },
-    },
-  };
 }
 
 process.exitCode = await runBench({ name: 'cold', measure }, process.argv.slice(2));

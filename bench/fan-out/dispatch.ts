@@ -1,10 +1,11 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { MEMORY_MEGABYTES } from '../../shared/config/rules.ts';
 import { bundle } from '../../test/support/bundle.ts';
 
 /** The memory of dispatch in a deployment. */
-export const MEGABYTES = 512;
+export const MEGABYTES = MEMORY_MEGABYTES.dispatch;
 
 /** The bundle of dispatch, as a deployment makes it. It is removed with the stack. */
 export async function bundledDispatch(stack: AsyncDisposableStack): Promise<string> {

@@ -1,6 +1,6 @@
-import { fork, type ChildProcess } from 'node:child_process';
-import { setTimeout } from 'node:timers/promises';
+import { fork } from 'node:child_process';
 import * as z from 'zod';
+import { stopInTurns } from './processor.ts';
 
 /** One run of a function. All figures are of its process alone. */
 const run = z.object({
@@ -56,7 +56,7 @@ export function startFunction(
   const ended = new Promise((resolve) => child.once('exit', resolve)).then(() => undefined);
   // Messages to a process that has just ended.
   child.on('error', () => undefined);
-  if (megabytes !== undefined) void limitProcessor(child, megabytes / WHOLE_PROCESSOR_MB);
+  if (megabytes !== undefined) void stopInTurns(child, megabytes);
   stack.defer(async () => {
     if (megabytes !== undefined) child.kill('SIGKILL');
     // Exits by itself, after its profile is written.
@@ -73,21 +73,6 @@ export function startFunction(
     kill: () => child.kill('SIGKILL'),
     complaint: () => complaint,
   };
-}
-
-/** Lambda gives a whole processor at 1,769 MB, and less in proportion (developer guide, "Configure Lambda function memory"). */
-const WHOLE_PROCESSOR_MB = 1_769;
-
-const PERIOD_MS = 50;
-
-/** Runs the process for `part` of each period, and stops it for the rest. */
-async function limitProcessor(child: ChildProcess, part: number): Promise<void> {
-  while (child.exitCode === null && child.signalCode === null) {
-    child.kill('SIGCONT');
-    await setTimeout(PERIOD_MS * part);
-    child.kill('SIGSTOP');
-    await setTimeout(PERIOD_MS * (1 - part));
-  }
 }
 
 /** `BENCH_PROFILE=<folder>` writes a profile of each process there, for Chrome's developer tools. */

@@ -7,7 +7,7 @@ import { sealBox } from '../../shared/adapters/kms/signing-secrets.ts';
 import { variables } from '../../shared/config/resources.ts';
 import type { PartialRetryPolicy } from '../../shared/domain/retry/policy.ts';
 import { makeSecret, secretText } from '../../shared/domain/subscription/signing-secret.ts';
-import { awsStub } from '../../test/support/aws-stub.ts';
+import { awsStub, type StubAnswer, type StubRequest } from '../../test/support/aws-stub.ts';
 import { stubQueues } from './stub-queues.ts';
 import { updated } from './updated-item.ts';
 import { completeEnvironment, QUEUE as QUEUE_URL } from '../../test/support/complete-environment.ts';
@@ -52,6 +52,8 @@ type StubOptions = {
   tls?: { cert: string; key: string };
   /** Holds receives of empty queues, as SQS does. @default false: it answers them at once */
   longPolls?: boolean;
+  /** Milliseconds until AWS answers, and until a subscriber does. @default at once */
+  delays?: { aws: number; subscriber: number };
 };
 
 /** `urlOf`: of a subscriber, by its index. @default one of the stub's, and the policy of the deployment */
@@ -63,11 +65,12 @@ type QueueOptions = { urlOf?: (index: number) => string; policy?: PartialRetryPo
  */
 export async function startStubAws(
   stack: AsyncDisposableStack,
-  { subscribers: count, tls, longPolls = false }: StubOptions,
+  { subscribers: count, tls, longPolls = false, delays }: StubOptions,
 ) {
   const lists = new Map<string, readonly Item[]>();
   const subscriptions = new Map<string, Item>();
   const deliveries = new Map<string, Item>();
+  const objects = new Map<string, string>();
   let notify: (messageId: string) => void = () => undefined;
   const last = { claim: {}, record: {}, chunkClaim: {}, chunkRecord: {}, headers: {} };
   const queues = stubQueues({ longPolls });
@@ -137,16 +140,23 @@ export async function startStubAws(
     stack.defer(server.close);
     return server.config.endpoint;
   };
-  const endpoint = await started(({ headers, body }) => {
-    const answer = answerTo(String(headers['x-amz-target']), anyRequest.parse(JSON.parse(body)));
-    return answer instanceof Promise ? answer.then(asBody) : asBody(answer);
+  /** S3 alone names no operation. */
+  const objectAt = ({ method, path, body }: StubRequest): StubAnswer => {
+    if (method === 'PUT') objects.set(pathname(path), body);
+    return { body: objects.get(pathname(path)) ?? '', afterMs: delays?.aws };
+  };
+  const endpoint = await started((request) => {
+    const target = request.headers['x-amz-target'];
+    if (target === undefined) return objectAt(request);
+    const answer = answerTo(String(target), anyRequest.parse(JSON.parse(request.body)));
+    return answer instanceof Promise ? answer.then(asBody) : { ...asBody(answer), afterMs: delays?.aws };
   });
   const subscriber = () =>
     started(({ headers }) => {
       counts['POST'] = (counts['POST'] ?? 0) + 1;
       last.headers = headers;
       notify(String(headers['webhook-id']));
-      return { body: 'ok' };
+      return { body: 'ok', afterMs: delays?.subscriber };
     });
   const subscribers = await Promise.all(Array.from({ length: count }, subscriber));
   const subscriberAt = (index: number): string => `${subscribers[index % count] ?? ''}/hook/${index}`;
@@ -191,6 +201,11 @@ export async function startStubAws(
     /** The last claim and record of a delivery and of a chunk, and the headers of the last POST. */
     lastRequests: (): Readonly<Record<keyof typeof last, object>> => last,
   };
+}
+
+/** Without the query, which names the SDK's operation. */
+function pathname(path: string): string {
+  return new URL(path, 'http://stub').pathname;
 }
 
 function asBody(answer: object): { body: string } {

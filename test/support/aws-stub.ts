@@ -10,7 +10,13 @@ export type StubRequest = { method: string; path: string; headers: IncomingHttpH
  * `cut_off`: the connection breaks in the middle of an answer; `stall`: the answer stops there.
  */
 export type StubAnswer =
-  | { status?: number; headers?: Record<string, string>; body?: string; pieces?: number; afterMs?: number }
+  | {
+      status?: number;
+      headers?: Record<string, string>;
+      body?: string;
+      pieces?: number;
+      afterMs?: number | undefined;
+    }
   | 'hang_up'
   | 'silence'
   | 'cut_off'
