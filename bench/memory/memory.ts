@@ -37,7 +37,8 @@ type Row = {
 
 /**
  * `cheapest`: at the smallest load, of the sizes that keep p99 of each load within `SLOWER` and have memory for the
- * largest.
+ * largest. Lists, for which the API has a whole processor, are not among the loads
+ * (docs/operations.md#limits-of-the-api).
  */
 type Choice = { function: FunctionName; today: number; cheapest: number; usd: number; usdToday: number };
 
