@@ -1,4 +1,5 @@
 import { SendMessageBatchCommand, SQSClient } from '@aws-sdk/client-sqs';
+import * as z from 'zod';
 import type { Settings } from '../../local/cached-builds.ts';
 import { type Endpoints, toClientOptions } from '../../local/endpoints.ts';
 import { startLocalSystem } from '../../local/local-system.ts';
@@ -12,8 +13,11 @@ export type Deployed = {
   endpoints: Endpoints;
   /** The process of the local AWS (local/emulator.ts). */
   pid: number;
+  /** A request to the API. Returns the JSON of its answer. @throws Error if it is refused */
+  request: (method: string, path: string, body?: unknown) => Promise<unknown>;
   makeQueue: (queue: string, policy: PartialRetryPolicy) => Promise<void>;
-  subscribe: (queue: string, subscriber: string, options?: Record<string, unknown>) => Promise<void>;
+  /** Returns the id of the subscription. */
+  subscribe: (queue: string, subscriber: string, options?: Record<string, unknown>) => Promise<string>;
   publish: (bodies: readonly string[]) => Promise<void>;
 };
 
@@ -26,6 +30,8 @@ export type DeployedOptions = {
   callLog?: string;
   signal: AbortSignal;
 };
+
+const subscribed = z.object({ subscription_id: z.string() });
 
 /** Ends with the stack. @throws Problem when it cannot be started */
 export async function startDeployed(
@@ -40,19 +46,25 @@ export async function startDeployed(
   });
   stack.defer(() => emulator.stop());
   const sqs = new SQSClient(toClientOptions(endpoints));
-  const call = async (method: string, path: string, body: unknown): Promise<void> => {
-    const headers = { 'content-type': 'application/json' };
+  const request = async (method: string, path: string, body?: unknown): Promise<unknown> => {
     const url = `${endpoints.apiUrl}${path}`;
-    const response = await fetch(url, { method, headers, body: JSON.stringify(body), signal });
+    const json = { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
+    const response = await fetch(url, { method, signal, ...(body === undefined ? {} : json) });
     const text = await response.text();
     if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
+    return text === '' ? undefined : JSON.parse(text);
   };
   return {
     endpoints,
     pid: emulator.pid,
-    makeQueue: (queue, policy) => call('PUT', `/v2/queues/${queue}`, { _retry_policy: policy }),
-    subscribe: (queue, subscriber, options = {}) =>
-      call('POST', `/v2/queues/${queue}/subscriptions`, { subscriber, options }),
+    request,
+    makeQueue: async (queue, policy) => {
+      await request('PUT', `/v2/queues/${queue}`, { _retry_policy: policy });
+    },
+    subscribe: async (queue, subscriber, options = {}) => {
+      const body = await request('POST', `/v2/queues/${queue}/subscriptions`, { subscriber, options });
+      return subscribed.parse(body).subscription_id;
+    },
     publish: async (bodies) => {
       for (let start = 0; start < bodies.length; start += MAX_IN_BATCH) {
         const Entries = bodies

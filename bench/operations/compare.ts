@@ -2,6 +2,8 @@ import { Command } from 'commander';
 import { countOperations } from '../../cli/commands/plan/operations.ts';
 import { addPlanOptions, buildPlan, type PlanOptions } from '../../cli/commands/plan/options.ts';
 import { countUnits, REQUEST_UNIT } from '../../cli/commands/plan/prices.ts';
+import { invocation } from '../../cli/commands/plan/quantities.ts';
+import { RECEIVE_MAX } from '../../shared/domain/delivery/pull.ts';
 import { SECONDS_A_DAY, type Work } from '../../cli/commands/plan/work.ts';
 import type { Call, CallLogEntry, Invocation } from '../../test/support/call-log.ts';
 import type { Endpoints } from '../../local/endpoints.ts';
@@ -12,32 +14,31 @@ import { groupsOf, keptOf, requestsOf, type Load } from './loads.ts';
 /** Bytes of START, END and REPORT, which the local AWS writes for each invocation, and AWS for those that fail. */
 const LINES_OF_LAMBDA = 336;
 
+/** Bytes of the line of a call that failed, which the SDK repeats. */
+const LINE_OF_REPEAT = 279;
+
 /** How far the plan may be from the counts, and from how many on: a single refused write is no fault. */
 const TOLERANCE = 0.1;
 const LEAST = 10;
 
-export type Compared = {
-  load: string;
-  what: string;
-  planned: number;
-  counted: number;
-  off: string;
-  isFault: boolean;
-};
+export type Compared = ReturnType<typeof compare>[number];
 
-type Log = { calls: readonly Call[]; runs: readonly Invocation[]; schedules: number };
+type Log = { calls: readonly Call[]; repeats: number; runs: readonly Invocation[]; schedules: number };
 
 /**
  * The counts of a load from the call log, without any part of the plan, beside those of the plan. Not processor time: these
  * instances are too young (`npm run bench:deliver`).
  */
-export function compare(load: Load, entries: readonly CallLogEntry[], endpoints: Endpoints): Compared[] {
-  const names = [endpoints.functions.dispatch, endpoints.functions.deliver];
+export function compare(load: Load, entries: readonly CallLogEntry[], endpoints: Endpoints) {
+  const { dispatch, deliver, api, secrets = api } = endpoints.functions;
+  const names = [dispatch, deliver, api, secrets];
+  const made = entries
+    .filter((entry) => entry.kind === 'call')
+    .filter(({ caller }) => names.some((name) => caller.endsWith(`/${name}`)));
   const log: Log = {
     // Repeats by the SDK, made because this machine was slow, do not count.
-    calls: entries
-      .filter((entry) => entry.kind === 'call')
-      .filter(({ caller, repeat }) => !repeat && names.some((name) => caller.endsWith(`/${name}`))),
+    calls: made.filter(({ repeat }) => !repeat),
+    repeats: made.filter(({ repeat }) => repeat).length,
     runs: entries
       .filter((entry) => entry.kind === 'invocation')
       .filter((entry) => names.includes(entry.function)),
@@ -47,10 +48,16 @@ export function compare(load: Load, entries: readonly CallLogEntry[], endpoints:
   const { calls, runs, schedules } = log;
   const units = calls.map(unitsOfCall);
   const total = (what: keyof CallUnits): number => sumOf(units, (one) => one[what] ?? 0);
-  const polled = sumOf(runs, ({ recordBytes }) => countUnits(recordBytes, REQUEST_UNIT) + 1);
-  const logged = sumOf(runs, ({ logBytes }) => logBytes - LINES_OF_LAMBDA);
+  const polled = sumOf(runs, ({ queue, recordBytes }) =>
+    queue === undefined ? 0 : countUnits(recordBytes, REQUEST_UNIT) + 1,
+  );
+  const asked = runs.filter((run) => [api, secrets].includes(run.function)).length;
+  const logged =
+    sumOf(runs, ({ logBytes }) => logBytes - LINES_OF_LAMBDA) -
+    LINE_OF_REPEAT * log.repeats +
+    asked * invocation.api.log;
   const called = calls.filter(({ service }) => service !== 'kms').length;
-  const compared = (what: string, plan: number, counted: number): Compared => {
+  const compared = (what: string, plan: number, counted: number) => {
     const off = plan === counted ? 0 : plan / counted - 1;
     return {
       load: load.name,
@@ -73,7 +80,7 @@ export function compare(load: Load, entries: readonly CallLogEntry[], endpoints:
     compared('Events', planned.events, total('events')),
     compared('S3 puts', planned.s3Puts, total('puts')),
     compared('S3 gets', planned.s3Gets, total('gets')),
-    compared('Lambda invocations', invocations.dispatch + invocations.deliver, runs.length),
+    compared('Lambda invocations', invocations.dispatch + invocations.deliver + invocations.api, runs.length),
     compared('Log bytes', planned.logBytes, logged),
     compared('Calls of AWS', planned.awsCalls, called),
     compared('Requests to subscribers', planned.attempts, requestsOf(load)),
@@ -113,7 +120,7 @@ export function unitsOfCall(call: Call): CallUnits {
 
 /** The load, and the facts of the run that the plan has to assume. */
 function workOf(load: Load, { calls, runs }: Log, endpoints: Endpoints): Work {
-  const { messages, payloadBytes, subscribers } = load;
+  const { messages, payloadBytes, subscribers, apiRequests = 0 } = load;
   const fedBy = (queueUrl: string): Invocation[] =>
     runs.filter(({ queue }) => queue?.endsWith(`:${queueUrl.slice(queueUrl.lastIndexOf('/') + 1)}`));
   const batch = (queueUrl: string): number => {
@@ -124,6 +131,8 @@ function workOf(load: Load, { calls, runs }: Log, endpoints: Endpoints): Work {
     calls
       .filter(({ item, writeUnits }) => item?.includes(part) === true && writeUnits !== undefined)
       .map(({ item = '' }) => item);
+  // Receives and requests for deliveries count nothing.
+  const counting = runs.filter((run) => run.function !== endpoints.functions.secrets).length - apiRequests;
   const chunkWrites = written(' CHUNK#');
   const chunks = new Set(chunkWrites).size;
   const jobs = sumOf(fedBy(endpoints.deliveryQueueUrl), ({ records }) => records);
@@ -134,17 +143,20 @@ function workOf(load: Load, { calls, runs }: Log, endpoints: Endpoints): Work {
       ...buildPlan(options),
       payloadBytes,
       recordsPerChunk: chunks === 0 ? 1 : chunkWrites.length / chunks - 1,
-      statisticsPerInvocation: written('#statistics ').length / runs.length,
+      statisticsPerInvocation: written('#statistics ').length / counting,
+      apiRequestsPerDay: apiRequests,
       cacheSeconds: 0,
     },
     seconds: SECONDS_A_DAY,
     messages,
+    pulled: load.isPulled === true ? messages * subscribers.length : 0,
     groups: groupsOf(load, chunks === 0 ? 0 : jobs - chunks),
     kept: keptOf(load),
     batches: {
       ingress: batch(endpoints.ingressQueueUrl),
       delivery: batch(endpoints.deliveryQueueUrl),
       retry: batch(endpoints.retryQueueUrl),
+      pull: RECEIVE_MAX.default,
     },
   };
 }

@@ -14,6 +14,10 @@ export type Load = {
   messages: number;
   payloadBytes: number;
   subscribers: readonly Subscriber[];
+  /** Subscribers pull, and acknowledge what they receive. */
+  isPulled?: true;
+  /** Requests to the API, each for a delivery. */
+  apiRequests?: number;
 };
 
 /** Short delays, and a threshold between them. */
@@ -45,8 +49,9 @@ const DEFAULT_SHAPE: PartialRetryPolicy = {
   maximum_delay: 2 * SHORT_SECONDS,
 };
 
-const reliable = (count: number): Subscriber[] =>
-  Array.from({ length: count }, () => ({ every: 1, failures: 0, policy: noRetries }));
+const reliable: Subscriber = { every: 1, failures: 0, policy: noRetries };
+
+const many = (count: number): Subscriber[] => Array.from({ length: count }, () => reliable);
 
 const small = { messages: 30, payloadBytes: KILOBYTE };
 
@@ -59,26 +64,29 @@ const mixed = [
   { every: 5, failures: 1, policy: retriesAfter(SHORT_SECONDS, 2) },
   { every: 10, failures: 2, policy: retriesAfter(LONG_SECONDS, 3) },
   { every: 20, failures: 7, policy: DEFAULT_SHAPE },
-  ...reliable(9),
+  ...many(9),
 ];
 
 export const loads: readonly Load[] = [
   { name: 'mixed', messages: 120, payloadBytes: 700, subscribers: mixed },
-  { name: 'one', ...small, subscribers: reliable(1) },
-  { name: 'ten', ...small, subscribers: reliable(10) },
-  { name: 'hundred', ...small, messages: 10, subscribers: reliable(100) },
-  { name: 'from-bucket', ...small, payloadBytes: 100 * KILOBYTE, subscribers: reliable(1) },
+  { name: 'one', ...small, subscribers: [reliable] },
+  { name: 'ten', ...small, subscribers: many(10) },
+  { name: 'hundred', ...small, messages: 10, subscribers: many(100) },
+  { name: 'from-bucket', ...small, payloadBytes: 100 * KILOBYTE, subscribers: [reliable] },
   { name: 'retried-from-bucket', ...small, payloadBytes: 20 * KILOBYTE, subscribers: [sqsOnce] },
   { name: 'retried-by-scheduler', ...small, subscribers: [schedulerOnce] },
   { name: 'exhausted', ...small, subscribers: [always] },
+  { name: 'pulled', ...small, subscribers: [reliable], isPulled: true },
+  { name: 'api', ...small, subscribers: [reliable], apiRequests: 300 },
 ];
 
 export function failuresOf({ every, failures }: Subscriber, number: number): number {
   return number % every === 0 ? failures : 0;
 }
 
-/** The deliveries of a load. `single`: those in single jobs, all to subscribers that fail. */
-export function groupsOf({ messages, subscribers }: Load, single: number): Group[] {
+/** The deliveries of a load, without those by pull. `single`: those in single jobs, all to subscribers that fail. */
+export function groupsOf({ messages, subscribers, isPulled }: Load, single: number): Group[] {
+  if (isPulled === true) return [];
   const failing = subscribers.filter(({ failures }) => failures > 0).length;
   return subscribers.flatMap(({ every, failures, policy }): Group[] => {
     const complete = completeRetryPolicy(policy, DEFAULT_RETRY_POLICY);
@@ -100,8 +108,9 @@ export function requestsOf(load: Load): number {
   return sumOf(groupsOf(load, 0), (group) => group.deliveries * attempts(group));
 }
 
-/** Messages with a failed delivery. */
-export function keptOf({ messages, subscribers }: Load): number {
+/** Messages with a failed or pulled delivery. */
+export function keptOf({ messages, subscribers, isPulled }: Load): number {
+  if (isPulled === true) return messages;
   const numbers = Array.from({ length: messages }, (_, number) => number);
   return numbers.filter((number) => subscribers.some((one) => failuresOf(one, number) > 0)).length;
 }

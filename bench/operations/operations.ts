@@ -1,7 +1,16 @@
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import * as z from 'zod';
+import { Problem } from '../../local/install/problem.mjs';
+import { RECEIVE_MAX } from '../../shared/domain/delivery/pull.ts';
+import { readCallLog, type CallLogEntry } from '../../test/support/call-log.ts';
+import { startReceiver } from '../../test/support/receiver.ts';
+import { runFolder } from '../../test/support/run-folder.ts';
 import { type Bench, runBench } from '../harness/command.ts';
+import { sumOf } from '../harness/figures.ts';
+import { startDeployed } from '../harness/deployed.ts';
 import { type Compared, compare } from './compare.ts';
-import { loads } from './loads.ts';
-import { runLoad, startSystem } from './run.ts';
+import { failuresOf, loads, requestsOf, THRESHOLD_SECONDS, type Load } from './loads.ts';
 
 /**
  * The quantities of `posthaste plan` (cli/commands/plan/quantities.ts) beside those that the functions take. With --short
@@ -24,5 +33,108 @@ const operations: Bench<{ lines: readonly Compared[] }> = {
       .map(({ load, what, off }) => `${load}: ${what}: the plan is ${off} off.`),
   keptIn: 'nowhere',
 };
+
+/** Without a cache the reads of lists do not depend on the traffic. */
+const settings = { subscriptionCacheSeconds: '0', schedulerThreshold: String(THRESHOLD_SECONDS) };
+
+type System = Awaited<ReturnType<typeof startSystem>>;
+
+/** The deployed system on a separate local AWS, and a receiver. Both end with the stack. */
+async function startSystem(stack: AsyncDisposableStack, signal: AbortSignal) {
+  const folder = runFolder('operations');
+  const callLog = join(folder, 'calls.jsonl');
+  const deployed = await startDeployed(stack, { folder, settings, callLog, signal });
+  const receiver = await startReceiver();
+  stack.defer(() => receiver.close());
+  return { ...deployed, receiver, signal, log: () => readCallLog(callLog) };
+}
+
+/** The calls of the functions for one load, while the system does nothing else. */
+async function runLoad(system: System, load: Load): Promise<CallLogEntry[]> {
+  const { name, messages, payloadBytes, subscribers, isPulled = false } = load;
+  const queue = `operations-${name}`;
+  await system.makeQueue(queue, {});
+  const ids: string[] = [];
+  for (const [index, subscriber] of subscribers.entries()) {
+    const path = `/${queue}/${index}`;
+    const requests = new Map<string, number>();
+    system.receiver.script(path, ({ headers }) => {
+      const id = String(headers['webhook-id']);
+      const before = requests.get(id) ?? 0;
+      requests.set(id, before + 1);
+      const failures = id.startsWith('m-') ? failuresOf(subscriber, Number(id.slice(2))) : 0;
+      return before < failures ? { status: 503, body: 'unavailable' } : {};
+    });
+    const url = isPulled ? `pull:${index}` : system.receiver.url(path);
+    ids.push(await system.subscribe(queue, url, { _retry_policy: subscriber.policy }));
+  }
+  const publish = (prefix: string, count: number) => () =>
+    system.publish(
+      Array.from({ length: count }, (_, index) =>
+        // The quotes count as payload.
+        JSON.stringify({ queue, id: `${prefix}-${index}`, data: 'x'.repeat(payloadBytes - 2) }),
+      ),
+    );
+  // Functions read secrets and the like only once, so they do it before the count.
+  await observed(system, load, 10 * subscribers.length, publish('first', 10));
+  const ask = () => askApi(system, load, ids);
+  await ask();
+  const attempts = isPulled ? messages * subscribers.length : requestsOf(load);
+  const entries = await observed(system, load, attempts, publish('m', messages));
+  return [...entries, ...(await observed(system, load, 0, ask))];
+}
+
+const received = z.object({ deliveries: z.array(z.object({ receipt: z.string() })) });
+
+/** Receives and acknowledges what waits, and makes the requests of a load to the API. */
+async function askApi({ request }: System, load: Load, ids: readonly string[]): Promise<void> {
+  const { name, messages, isPulled, apiRequests = 0 } = load;
+  const queue = `/v2/queues/operations-${name}`;
+  for (const id of isPulled === true ? ids : [])
+    for (let waiting = messages; waiting > 0; waiting -= RECEIVE_MAX.default) {
+      const path = `${queue}/subscriptions/${id}`;
+      const { deliveries } = received.parse(await request('POST', `${path}/receive`));
+      for (const { receipt } of deliveries) await request('POST', `${path}/ack`, { receipt });
+    }
+  for (let asked = 0; asked < apiRequests; asked += 1)
+    await request('GET', `${queue}/messages/first-0/deliveries/${ids[0]}`);
+}
+
+/** The log is complete when nothing was added for this long, longer than any step of a load. */
+const QUIET_MS = 2_500;
+
+const PATIENCE_MS = 120_000;
+
+/**
+ * The calls of the functions from the start of `work` until there were so many requests to subscribers, or jobs by pull, and
+ * the log is complete.
+ * @throws Problem when there are fewer in time, or more
+ */
+async function observed(system: System, { isPulled }: Load, attempts: number, work: () => Promise<void>) {
+  const { receiver, signal, log, endpoints } = system;
+  const { dispatch, deliver } = endpoints.functions;
+  const [before, from] = [receiver.received().length, log().length];
+  // Without reconcile, which runs each minute.
+  const runsOf = (...names: string[]) =>
+    log()
+      .slice(from)
+      .filter((entry) => entry.kind === 'invocation')
+      .filter((run) => names.includes(run.function));
+  const came = (): number =>
+    isPulled === true
+      ? sumOf(runsOf(deliver), ({ records }) => records)
+      : receiver.received().length - before;
+  await work();
+  const until = Date.now() + PATIENCE_MS;
+  for (
+    let last = -1;
+    last !== runsOf(dispatch, deliver).length || (came() < attempts && Date.now() < until);
+  ) {
+    last = runsOf(dispatch, deliver).length;
+    await pause(QUIET_MS, undefined, { signal });
+  }
+  if (came() !== attempts) throw new Problem(`Subscribers got ${came()} requests in place of ${attempts}.`);
+  return log().slice(from);
+}
 
 process.exitCode = await runBench(operations, process.argv.slice(2));

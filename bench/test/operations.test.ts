@@ -44,6 +44,7 @@ it.each([
   // 1,440 first attempts, 24 retries, 12 twice, and 6 seven times.
   { name: 'mixed', requests: 1_440 + 24 + 24 + 42, kept: 24 },
   { name: 'exhausted', requests: 30 * 20, kept: 30 },
+  { name: 'pulled', requests: 0, kept: 30 },
 ])('the load $name makes $requests requests, and keeps the bodies of $kept messages', (expected) => {
   const load = loads.find(({ name }) => name === expected.name);
   if (load === undefined) throw new Error(`no load ${expected.name}`);

@@ -1,7 +1,7 @@
 import { metricNames, metricsOfWorkers } from '../../../shared/config/metrics.ts';
 import { computeDuration, type Operations } from './operations.ts';
 import { computeCost, REQUEST_UNIT, countUnits, type Priced, type RegionPrices } from './prices.ts';
-import { invocation, monitoring } from './quantities.ts';
+import { invocation, monitoring, worker } from './quantities.ts';
 import { DAYS_A_MONTH, type Plan } from './work.ts';
 
 /** A line of the bill: the quantity of a month, and its cost. */
@@ -36,7 +36,9 @@ export function computeBill(plan: Plan, operations: Operations, prices: RegionPr
   const { invocations, seconds, s3Puts } = operations;
   const gigabyteSeconds = (name: keyof typeof invocation, takenSeconds: number): number =>
     (takenSeconds * plan.memoryMegabytes[name]) / 1024;
+  const { workers } = plan;
   const compute = gigabyteSeconds('dispatch', seconds.dispatch) + gigabyteSeconds('deliver', seconds.deliver);
+  const onFunctions = (quantity: number): number => (workers > 0 ? 0 : quantity);
   const stored = (operations.storedBytes * plan.retentionDays) / GIGABYTE;
   const ofTraffic: (readonly [Priced, number])[] = [
     ['dynamodbWriteUnits', month(operations.writeUnits)],
@@ -45,8 +47,9 @@ export function computeBill(plan: Plan, operations: Operations, prices: RegionPr
     ['dynamodbBackup', stored],
     ['sqsRequests', month(operations.sqsRequests)],
     ['sqsGroupedRequests', month(operations.sqsGroupedRequests)],
-    ['lambdaRequests', month(invocations.dispatch + invocations.deliver)],
-    ['lambdaCompute', month(compute)],
+    ['lambdaRequests', month(onFunctions(invocations.dispatch + invocations.deliver) + invocations.api)],
+    ['lambdaCompute', month(onFunctions(compute) + gigabyteSeconds('api', seconds.api))],
+    ['apiRequests', month(invocations.api)],
     ['schedulerInvocations', month(operations.schedules)],
     ['events', month(operations.events)],
     ['s3Puts', month(s3Puts)],
@@ -58,14 +61,19 @@ export function computeBill(plan: Plan, operations: Operations, prices: RegionPr
   ];
   const { cpu, log, reads, calls } = invocation.reconcile;
   const reconciling = MINUTES_A_MONTH * computeDuration(plan.memoryMegabytes.reconcile, cpu, calls);
+  const workerHours = (MINUTES_A_MONTH / 60) * workers;
+  // Each worker reconciles, too.
+  const runs = MINUTES_A_MONTH * Math.max(1, workers);
   const fixed: (readonly [Priced, number])[] = [
-    ['dynamodbReadUnits', MINUTES_A_MONTH * reads],
-    ['sqsRequests', IDLE_RECEIVES_A_MONTH],
-    ['lambdaRequests', MINUTES_A_MONTH],
-    ['lambdaCompute', gigabyteSeconds('reconcile', reconciling)],
-    ['logs', (MINUTES_A_MONTH * log) / GIGABYTE],
+    ['dynamodbReadUnits', runs * reads],
+    ['sqsRequests', workers > 0 ? workerHours * 3600 * worker.receivesPerSecond : IDLE_RECEIVES_A_MONTH],
+    ['lambdaRequests', onFunctions(MINUTES_A_MONTH)],
+    ['lambdaCompute', onFunctions(gigabyteSeconds('reconcile', reconciling))],
+    ['fargateProcessorHours', workerHours * worker.processors],
+    ['fargateGigabyteHours', workerHours * worker.gigabytes],
+    ['logs', (runs * log) / GIGABYTE],
     ['kmsKeys', monitoring.keys],
-    ['metrics', STANDING_METRICS],
+    ['metrics', STANDING_METRICS + (workers > 0 ? metricsOfWorkers.size : 0)],
     ['alarmMetrics', monitoring.alarmMetrics],
     ['compositeAlarms', monitoring.compositeAlarms],
     ['dashboards', monitoring.dashboards],

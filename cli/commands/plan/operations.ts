@@ -10,10 +10,12 @@ import {
   itemBytes,
   LISTED_SUBSCRIPTION_UNITS,
   quantities,
+  REFRESH_SECONDS,
+  REQUESTS_PER_REFRESH,
   type Counted,
   type Quantities,
 } from './quantities.ts';
-import { FULL_BATCH, type Group, type Work } from './work.ts';
+import { FULL_BATCH, SECONDS_A_DAY, type Group, type Work } from './work.ts';
 
 /** Bytes that DynamoDB adds to each stored item and index entry (developer guide, "Item sizes"). */
 const STORED_OVERHEAD = 100;
@@ -34,10 +36,11 @@ export type Operations = ReturnType<typeof countOperations>;
 
 /** The operations that AWS counts for some work: what each event takes, times the number of its occurrences. */
 export function countOperations(work: Work) {
-  const { plan, seconds, messages, batches, groups, kept } = work;
+  const { plan, seconds, messages, pulled, batches, groups, kept } = work;
   const { fanOut, payloadBytes, answerBytes, recordsPerChunk } = plan;
   const { chunks, members, singles } = countJobs(work);
   const jobs = chunks + singles;
+  const sum = (of: (group: Group) => number): number => groups.reduce((total, group) => total + of(group), 0);
   const [inBucket, isPutWhenFailing] = [payloadBytes > MAX_BODY_IN_JOB, payloadBytes > MAX_BODY_ON_RECORD];
   const single = (group: Group): number => group.deliveries * (chunks === 0 ? 1 : group.singleJobShare);
   const recordBytes = (attempts: number): number =>
@@ -46,11 +49,22 @@ export function countOperations(work: Work) {
     ...takes,
     recordWrites: (takes.recordWrites ?? 0) * countUnits(recordBytes(attempts), WRITE_UNIT),
   });
+  const queues = Math.max(1, plan.subscriptions / fanOut);
+  const receives = pulled / batches.pull;
+  const refreshes = (queues * plan.consoleHours * (seconds / 24)) / REFRESH_SECONDS;
+  const asked = (plan.apiRequestsPerDay * seconds) / SECONDS_A_DAY;
 
   const ofDispatch: Row[] = [
     [quantities.message, messages],
     [quantities.job, messages * jobs],
     [quantities.bodyPut, inBucket ? messages : 0],
+  ];
+  const ofApi: Row[] = [
+    [quantities.apiRequest, asked],
+    [quantities.receive, receives],
+    [recorded(quantities.pulled, 1), pulled],
+    [quantities.bodyGet, isPutWhenFailing ? pulled : 0],
+    [quantities.refresh, refreshes],
   ];
   // Successes of a chunk's members run in parallel, so together they take as long as one.
   const ofSuccesses = groups
@@ -62,6 +76,7 @@ export function countOperations(work: Work) {
   const inSequence: Row[] = [
     [quantities.chunk, messages * chunks],
     [quantities.bodyPutLater, isPutWhenFailing && !inBucket ? kept : 0],
+    [recorded(quantities.leftToPull, 1), pulled],
     ...groups.flatMap((group): Row[] => {
       const { deliveries, failures, exhausted, retries } = group;
       const fails = failures > 0;
@@ -78,9 +93,8 @@ export function countOperations(work: Work) {
       ];
     }),
   ];
-  const sum = (of: (group: Group) => number): number => groups.reduce((total, group) => total + of(group), 0);
-  const all = totals([...ofDispatch, ...ofSuccesses, ...inSequence]);
-  const [dispatched, sequential] = [totals(ofDispatch), totals(inSequence)];
+  const all = totals([...ofDispatch, ...ofApi, ...ofSuccesses, ...inSequence]);
+  const [dispatched, sequential, byApi] = [totals(ofDispatch), totals(inSequence), totals(ofApi)];
 
   // A schedule sends a wake-up that deliver sends again.
   const retryRecords = all('wakeUps') + all('schedules');
@@ -88,6 +102,7 @@ export function countOperations(work: Work) {
   const runs = {
     dispatch: messages / batches.ingress,
     deliver: firstRuns + retryRecords / batches.retry,
+    api: asked + receives + pulled + REQUESTS_PER_REFRESH * refreshes,
   };
   const ofChunk = (bytes: (members: number) => number): number =>
     chunks === 0 ? 0 : bytes(members / chunks);
@@ -121,41 +136,45 @@ export function countOperations(work: Work) {
   const failedAttempts = sum(({ deliveries, failures }) => deliveries * failures);
   const attempts = failedAttempts + sum(({ deliveries, exhausted }) => (exhausted ? 0 : deliveries));
   // All attempts wait but first successes in chunks, which take as long as one.
-  const inChunks = sum((group) => (group.failures === 0 ? group.deliveries - single(group) : 0));
-  const successes = attempts - failedAttempts - inChunks + messages * chunks;
-
   const firstSuccesses = sum(({ failures, deliveries }) => (failures === 0 ? deliveries : 0));
+  const alone = sum((group) => (group.failures === 0 ? single(group) : 0));
+  const successes = attempts - failedAttempts - firstSuccesses + alone + messages * chunks;
 
-  // Calls and milliseconds in sequence, over all invocations. The records of a batch run in parallel.
+  // Milliseconds of the processor, and calls and milliseconds in sequence, over all invocations. The records of a batch run
+  // in parallel.
+  const cpuMs = {
+    dispatch: dispatched('cpu') + runs.dispatch * invocation.dispatch.cpu,
+    deliver: all('cpu') - dispatched('cpu') - byApi('cpu') + runs.deliver * invocation.deliver.cpu,
+    api: byApi('cpu') + runs.api * invocation.api.cpu,
+  };
   const waits = {
     dispatch: (dispatched('calls') + messages * Math.ceil(jobs / FULL_BATCH)) / batches.ingress,
     deliver: (sequential('calls') + chunkWrites) / batches.delivery,
+    api: runs.api * invocation.api.calls,
   };
   const subscribersMs =
     (successes * plan.attemptMs + failedAttempts * plan.failedAttemptMs) / batches.delivery;
-  const cpuMs = {
-    dispatch: dispatched('cpu') + runs.dispatch * invocation.dispatch.cpu,
-    deliver: all('cpu') - dispatched('cpu') + runs.deliver * invocation.deliver.cpu,
-  };
-  const computeSeconds = (name: 'dispatch' | 'deliver', moreCalls = 0): number => {
-    const computed = computeDuration(plan.memoryMegabytes[name], cpuMs[name], waits[name] + moreCalls);
+  const computeSeconds = (name: keyof typeof runs, moreCalls = 0): number => {
+    const busy = cpuMs[name] + runs[name] * plan.coldStartShare * invocation[name].coldCpu;
+    const computed = computeDuration(plan.memoryMegabytes[name], busy, waits[name] + moreCalls);
     return name === 'deliver' ? computed + subscribersMs / 1000 : computed;
   };
   const countInstances = (name: 'dispatch' | 'deliver'): number =>
-    Math.max(1, Math.ceil((computeSeconds(name) * plan.peakFactor) / seconds));
-  const queues = Math.max(1, plan.subscriptions / fanOut);
+    plan.workers || Math.max(1, Math.ceil((computeSeconds(name) * plan.peakFactor) / seconds));
 
   // Each is a call, and one write unit: the item of a minute is under 1 KB. An invocation writes the counters of its
   // queues; an instance writes those of a queue at most once a second (shared/steps/counting-journal.ts).
-  const statisticsOf = (name: 'dispatch' | 'deliver', batch: number): number =>
+  const countWrites = (runCount: number, batch: number, instances: number): number =>
     plan.statisticsPerInvocation === undefined
-      ? Math.min(runs[name] * Math.min(batch, queues), countInstances(name) * queues * seconds)
-      : runs[name] * plan.statisticsPerInvocation;
-  const [countedByDispatch, countedByDeliver] = [
-    statisticsOf('dispatch', batches.ingress),
-    statisticsOf('deliver', batches.delivery),
-  ];
-  const statistics = countedByDispatch + countedByDeliver;
+      ? Math.min(runCount * Math.min(batch, queues), instances * queues * seconds)
+      : runCount * plan.statisticsPerInvocation;
+  const countedByDispatch = countWrites(runs.dispatch, batches.ingress, countInstances('dispatch'));
+  const countedByDeliver = countWrites(runs.deliver, batches.delivery, countInstances('deliver'));
+  const statistics = countedByDispatch + countedByDeliver + countWrites(pulled, 1, 1);
+  // Without a request to a subscriber deliver has no metrics. A worker writes those of a second together.
+  const countLines = (runCount: number): number =>
+    plan.workers > 0 ? Math.min(runCount, plan.workers * seconds) : runCount;
+  const withRequests = runs.deliver - (firstRuns * pulled) / (messages * fanOut);
 
   // An instance reads the list of a queue and a subscription at most once in cacheSeconds.
   const cached = (name: 'dispatch' | 'deliver', reads: number, items: number): number =>
@@ -167,7 +186,7 @@ export function countOperations(work: Work) {
   // Strongly consistent, so never from the cache.
   const wokenReads = wokenRuns * Math.min(batches.retry, plan.subscriptions);
   const perRun = Math.min(fanOut, (batches.delivery * fanOut) / jobs);
-  const subscriptionReads = cached('deliver', firstRuns * perRun, plan.subscriptions);
+  const otherReads = queueReads + wokenReads + cached('deliver', firstRuns * perRun, plan.subscriptions);
 
   return {
     writeUnits:
@@ -179,9 +198,7 @@ export function countOperations(work: Work) {
       statistics,
     readUnits:
       listReads * (1 + LISTED_SUBSCRIPTION_UNITS * (fanOut - 1)) +
-      queueReads +
-      subscriptionReads +
-      wokenReads +
+      otherReads +
       all('reads') +
       all('messageReads') * countUnits(messageBytes, READ_UNIT),
     sqsRequests:
@@ -196,7 +213,7 @@ export function countOperations(work: Work) {
     invocations: runs,
     schedules: all('schedules'),
     kmsRequests: Math.min(
-      attempts,
+      attempts + receives,
       Math.max(1, seconds / SECRET_SECONDS) * plan.subscriptions * countInstances('deliver'),
     ),
     s3Puts: all('s3Puts'),
@@ -204,11 +221,12 @@ export function countOperations(work: Work) {
     events: all('events'),
     logBytes:
       all('log') +
-      firstLogBytes(work, firstSuccesses, firstSuccesses - inChunks) +
-      runs.dispatch * invocation.dispatch.log +
-      runs.deliver * invocation.deliver.log,
+      countLogOfSuccesses(work, firstSuccesses, alone) +
+      countLines(runs.dispatch) * invocation.dispatch.log +
+      countLines(withRequests) * invocation.deliver.log +
+      runs.api * invocation.api.log,
     /** Bytes sent to subscribers. */
-    bytesOut: attempts * (payloadBytes + envelopeBytes.request),
+    bytesOut: (attempts + pulled) * (payloadBytes + envelopeBytes.request),
     attempts,
     failedAttempts,
     /** Without those to KMS. */
@@ -218,20 +236,20 @@ export function countOperations(work: Work) {
       runs.dispatch * countSendUnits(batches.ingress, jobs) +
       (wakeUpSends - all('wakeUps')) +
       listReads +
-      queueReads +
-      subscriptionReads +
-      wokenReads +
+      otherReads +
       statistics,
     /** Of all invocations. The queue and the subscriptions are read in parallel. */
     seconds: {
       dispatch: computeSeconds('dispatch', countedByDispatch + listReads),
       deliver: computeSeconds('deliver', countedByDeliver + queueReads + wokenReads),
+      api: computeSeconds('api'),
     },
     /** Bytes of items that stay until they expire; a message also has an index entry. */
     storedBytes:
       messages * (itemBytes.message + 2 * STORED_OVERHEAD) +
       kept * (messageBytes - itemBytes.message) +
       messages * chunks * (STORED_OVERHEAD + chunkBytes) +
+      pulled * (STORED_OVERHEAD + recordBytes(1)) +
       sum((group) => {
         const { failures, exhausted, deliveries } = group;
         const bytes = recordBytes(failures + (exhausted ? 0 : 1)) + STORED_OVERHEAD;
@@ -260,7 +278,7 @@ export function countJobs({ messages, plan: { fanOut, firstAttemptsPerJob }, gro
 }
 
 /** Log bytes. First successes share lines in a chunk, and in an invocation with several jobs of their message. */
-function firstLogBytes(work: Work, successes: number, single: number): number {
+function countLogOfSuccesses(work: Work, successes: number, single: number): number {
   const { chunks, members, singles } = countJobs(work);
   const together = Math.min(chunks + singles, work.batches.delivery);
   const [runs, inRuns] =
@@ -279,13 +297,10 @@ function countSendUnits(records: number, messages: number, bytes = 0): number {
   const requests = (count: number): number => {
     const rest = count % FULL_BATCH;
     const full = Math.floor(count / FULL_BATCH) * countUnits(FULL_BATCH * bytes, REQUEST_UNIT);
-    return full + (rest === 0 ? 0 : countUnits(rest * bytes, REQUEST_UNIT));
+    return full + Math.min(1, rest) * countUnits(rest * bytes, REQUEST_UNIT);
   };
   if (messages >= FULL_BATCH) return records * requests(messages);
-  const whole = (count: number): number =>
-    count <= 0 ? 0 : requests(messages) + requests((count - 1) * messages);
-  const below = Math.floor(records);
-  return whole(below) + (records - below) * (whole(below + 1) - whole(below));
+  return Math.min(1, records) * requests(messages) + requests(Math.max(0, records - 1) * messages);
 }
 
 /** SQS request units of the event source: Lambda receives a batch with one request and deletes it with another. */

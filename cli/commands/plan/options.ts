@@ -31,6 +31,7 @@ const MEBIBYTE = 1024 * 1024;
 
 /** The maximum is that of the setting (shared/config/settings.ts). */
 const parseInChunk = wholeNumber(1, 25);
+const parseResponseTime = wholeNumber(1, 30_000);
 const parseDays = wholeNumber(RETENTION_DAYS.least, RETENTION_DAYS.most);
 
 /** Adds the options of a plan: the load, and every assumption. */
@@ -38,18 +39,10 @@ export function addPlanOptions(command: Command): Command {
   return command
     .requiredOption('--messages-per-day <N>', 'messages published per day (required)', wholeNumber(1))
     .option('--fan-out <F>', 'matching subscriptions per message', wholeNumber(1, 100_000), 1)
-    .option(
-      '--subscriptions <N>',
-      'subscriptions of all queues that receive messages (default: --fan-out)',
-      wholeNumber(1),
-    )
+    .option('--subscriptions <N>', 'those of all queues with messages (default: --fan-out)', wholeNumber(1))
+    .option('--pull-share <P>', 'share of deliveries that subscribers pull, 0 to 1', parseShare, 0)
     .option('--failure-rate <P>', 'share of deliveries whose first attempt fails, 0 to 1', parseShare, 0)
-    .option(
-      '--failing-for <DURATION>',
-      'how long a failing subscriber keeps failing: seconds, or 30m, 1h',
-      parseDuration,
-      60,
-    )
+    .option('--failing-for <DURATION>', 'how long its subscriber fails: 90, 30m, 1h', parseDuration, 60)
     .option('--policy <POLICY>', 'retry policy, as JSON or a preset; missing fields come from the defaults')
     .option('--scheduler-threshold <SECONDS>', 'the setting schedulerThreshold', wholeNumber(0, 900), 90)
     .option('--payload-bytes <B>', 'size of a message in bytes', wholeNumber(1, MEBIBYTE), 1024)
@@ -59,18 +52,10 @@ export function addPlanOptions(command: Command): Command {
       'writes of queue statistics per invocation, 0 with queueStatistics=false (default: by the load)',
       parseWrites,
     )
-    .option(
-      '--messages-per-batch <N>',
-      'messages per Lambda batch, 1 to 10 (default: those that come within the batch window)',
-      parseBatch,
-    )
+    .option('--messages-per-batch <N>', 'in a Lambda batch (default: those of its window)', parseBatch)
     .option('--batch-window-seconds <S>', 'the setting batchWindowSeconds', wholeNumber(0, 60), 0)
-    .option('--attempt-ms <MS>', 'response time of a subscriber in ms', wholeNumber(1, 30_000), 100)
-    .option(
-      '--failed-attempt-ms <MS>',
-      'response time of a failing subscriber in ms (default: --attempt-ms)',
-      wholeNumber(1, 30_000),
-    )
+    .option('--attempt-ms <MS>', 'response time of a subscriber in ms', parseResponseTime, 100)
+    .option('--failed-attempt-ms <MS>', 'the same if it fails (default: --attempt-ms)', parseResponseTime)
     .option('--answer-bytes <B>', 'size of a response in bytes', wholeNumber(0, MEBIBYTE), 0)
     .option('--peak-factor <X>', 'ratio of the busiest second to the average', parseFactor, 4)
     .option(
@@ -79,16 +64,12 @@ export function addPlanOptions(command: Command): Command {
       parseMemory,
     )
     .option('--retention-days <D>', 'the setting retentionDays', parseDays, 30)
-    .option(
-      '--outage-hours <H>',
-      'also show the effect of an outage of one subscriber for this long',
-      parseHours,
-    )
-    .option(
-      '--outage-share <S>',
-      'share of that subscriber in all deliveries, 0 to 1 (default: 1 / fan-out)',
-      parseShare,
-    )
+    .option('--outage-hours <H>', 'also show an outage of one subscriber for this long', parseHours)
+    .option('--outage-share <S>', 'its share of all deliveries, 0 to 1 (default: 1 / fan-out)', parseShare)
+    .option('--api-requests-per-day <N>', 'requests to the API, and empty receives', wholeNumber(0), 0)
+    .option('--console-hours <H>', 'hours a day for which its overview is open', parseHoursADay, 0)
+    .option('--cold-start-share <P>', 'share of invocations, usually below 0.01', parseShare, 0)
+    .option('--workers <N>', 'tasks of WorkerService, in place of the functions', wholeNumber(0, 1000), 0)
     .option('--region <R>', 'AWS region for the prices', 'us-east-1')
     .option('--prices <FILE>', 'use the prices in this file instead of the built-in ones; - for stdin')
     .option(
@@ -144,4 +125,5 @@ const parseShare = decimal('a number from 0 to 1', (value) => value <= 1);
 const parseWrites = decimal('a number from 0 to 10', (value) => value <= 10);
 const parseBatch = decimal('a number from 1 to 10', (value) => value >= 1 && value <= 10);
 const parseFactor = decimal('a number from 1 to 1000', (value) => value >= 1 && value <= 1000);
+const parseHoursADay = decimal('a number of hours up to 24', (value) => value <= 24);
 const parseHours = decimal('a number of hours above 0, up to 336', (value) => value > 0 && value <= 336);

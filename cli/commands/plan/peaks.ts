@@ -33,6 +33,8 @@ const LISTING_WRITES = 4 / 8;
 export function computePeaks(plan: Plan, operations: Operations) {
   const atPeak = (aDay: number): number => (aDay / SECONDS_A_DAY) * plan.peakFactor;
   const [dispatch, deliver] = [atPeak(operations.seconds.dispatch), atPeak(operations.seconds.deliver)];
+  const [byDispatch, byDeliver] = plan.workers > 0 ? [0, 0] : [dispatch, deliver];
+  const byApi = atPeak(operations.seconds.api);
   const schedules = atPeak(operations.schedules);
   const [writes, reads] = [atPeak(operations.writeUnits), atPeak(operations.readUnits)];
   const scheduled = plannedRetries(plan).filter(({ mechanism }) => mechanism === 'scheduler');
@@ -44,9 +46,9 @@ export function computePeaks(plan: Plan, operations: Operations) {
     ['schedules', schedules * longest, 10_000_000, 'EventBridge Scheduler, number of schedules'],
     ['create_schedule_rate', schedules, 5_000, 'EventBridge Scheduler, CreateSchedule request rate'],
     ['schedule_invocation_rate', schedules, 1_000, 'EventBridge Scheduler, invocations throttle limit'],
-    ['lambda_concurrency', dispatch + deliver, 1_000, 'Lambda, concurrent executions'],
-    ['dispatch_concurrency', dispatch, 50, 'the setting dispatchConcurrency'],
-    ['deliver_concurrency', deliver, 100, 'the settings deliverConcurrency and retryConcurrency'],
+    ['lambda_concurrency', byDispatch + byDeliver + byApi, 1_000, 'Lambda, concurrent executions'],
+    ['dispatch_concurrency', byDispatch, 50, 'the setting dispatchConcurrency'],
+    ['deliver_concurrency', byDeliver, 100, 'the settings deliverConcurrency and retryConcurrency'],
     ['table_write_rate', writes, 40_000, 'DynamoDB, table-level write throughput'],
     ['table_read_rate', reads, 40_000, 'DynamoDB, table-level read throughput'],
     ['new_table_write_rate', writes, 4_000, 'the warm throughput of the table for its first day'],

@@ -16,6 +16,7 @@ the method and the assumptions.`;
 
 const EXAMPLES = [
   'plan --messages-per-day 1000000 --fan-out 3 --failure-rate 0.01',
+  'plan --messages-per-day 1000000 --pull-share 0.2 --api-requests-per-day 50000 --console-hours 8',
   'plan --messages-per-day 5000000 --policy \'{"maximum_delay": 3600}\' --outage-hours 6 --outage-share 0.5',
 ];
 

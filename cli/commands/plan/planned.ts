@@ -61,18 +61,16 @@ export function computeOutage(plan: Plan, { hours, share }: Outage, prices: Regi
   const affected = outage.groups.filter(({ failures, deliveries }) => failures > 0 && deliveries > 0);
   const total = (of: (group: Group) => number): number =>
     affected.reduce((sum, group) => sum + group.deliveries * of(group), 0);
+  const of = (mechanism: RetryMechanism) => (retry: { mechanism: RetryMechanism } | undefined) =>
+    retry?.mechanism === mechanism;
   const made = (mechanism: RetryMechanism): number =>
-    total(
-      ({ retries, failures }) =>
-        retries.slice(0, failures).filter((one) => one.mechanism === mechanism).length,
-    );
+    total(({ retries, failures }) => retries.slice(0, failures).filter(of(mechanism)).length);
   /** At the end of the outage each delivery waits for its next retry. */
   const next = ({ retries, failures }: Group) => retries[failures - 1];
   const waiting = (mechanism: RetryMechanism): number =>
-    total((group) => (next(group)?.mechanism === mechanism ? 1 : 0));
-  const retriesAtEnd = plannedRetries(plan).filter(({ offsetSeconds }) => offsetSeconds <= hours * 3600);
-  const rateAtEnd = (mechanism: RetryMechanism): number =>
-    perSecond * retriesAtEnd.filter((retry) => retry.mechanism === mechanism).length;
+    total((group) => (of(mechanism)(next(group)) ? 1 : 0));
+  const atEnd = plannedRetries(plan).filter(({ offsetSeconds }) => offsetSeconds <= hours * 3600);
+  const rateAtEnd = (mechanism: RetryMechanism): number => perSecond * atEnd.filter(of(mechanism)).length;
   const usd = (work: Work): number => computeBill(plan, countOperations(work), prices).usd;
   return {
     deliveries: total(() => 1),

@@ -28,6 +28,11 @@ const listPrices = [
   // https://aws.amazon.com/lambda/pricing/
   ['lambdaRequests', 'Lambda, invocations', 0.2, MILLION],
   ['lambdaCompute', 'Lambda, GB-seconds', 1.333_34e-5, 1], // arm64, first tier
+  // https://aws.amazon.com/fargate/pricing/
+  ['fargateProcessorHours', 'Fargate, vCPU-hours', 0.032_38, 1], // Linux on ARM
+  ['fargateGigabyteHours', 'Fargate, GB-hours', 0.003_56, 1], // Linux on ARM
+  // https://aws.amazon.com/api-gateway/pricing/
+  ['apiRequests', 'API Gateway, requests', 1, MILLION], // of 512 KB, HTTP APIs, first tier
   // https://aws.amazon.com/eventbridge/pricing/
   ['schedulerInvocations', 'EventBridge Scheduler, schedules', 1, MILLION], // carried out
   ['events', 'EventBridge, events', 1, MILLION], // of 64 KB, custom

@@ -38,12 +38,13 @@ export const quantities = {
   message: { writes: 2, calls: 1, log: 292, cpu: 0.9 },
   // A job of a single delivery or of a chunk is built and joined with others.
   job: { cpu: 0.1 },
-  // The claim, and the result with the end of its pending steps. The line of its success may be shared (`firstLines`).
-  single: { recordWrites: 2, calls: 2, cpu: 1.8 },
+  // The claim, and the result with the end of its pending steps. The line of its success may be shared (`firstLines`); its
+  // durations are values on the line of metrics, which has a hundred of each at most.
+  single: { recordWrites: 2, calls: 2, log: 11, cpu: 1.8 },
   // Its claim and its results are counted by the size of its item.
   chunk: { cpu: 1.5 },
   // A request, recorded with those of the others.
-  member: { cpu: 0.3 },
+  member: { log: 11, cpu: 0.3 },
   // Beside `single`: four entries of indexes (listings and overdue deliveries) and every other time the subscription's
   // health; the message is read, and its body kept.
   firstFailure: { messageReads: 1, writes: 4.5, calls: 2.5, log: 464, cpu: 2 },
@@ -63,15 +64,41 @@ export const quantities = {
   bodyPut: { s3Puts: 1, calls: 1 },
   bodyPutLater: { s3Puts: 1, messageReads: 1, calls: 2 },
   bodyGet: { s3Gets: 1, calls: 1 },
+  // By pull, deliver keeps the body and writes a record with three entries of indexes (functions/deliver/pull.ts).
+  leftToPull: { recordWrites: 1, messageReads: 1, writes: 3, calls: 3, cpu: 1.5 },
+  // A receive of several: the queue, the subscription, and four shards of the index, half a unit each; a line of the audit
+  // trail. Of each delivery the message, the lease, and the answer with its lines (functions/api/pull/).
+  receive: { reads: 4, calls: 6, log: 368 },
+  pulled: { recordWrites: 2, messageReads: 1, writes: 5, reads: 3, calls: 6, log: 1194, cpu: 1 },
+  // A request for a delivery: its queue twice, its subscription, its message and its record (functions/api/deliveries/).
+  apiRequest: { reads: 5, calls: 5 },
+  // Charts and figures of a queue by three requests: the queue each time, its subscriptions, the minutes of an hour, and
+  // eight shards of those that are retried (readQueue, console/src/pages/overview/queue-table.tsx).
+  refresh: { reads: 11, calls: 13 },
 } as const satisfies Record<string, Quantities>;
 
-/** The start of an invocation, and its line of metrics in the log. */
+/**
+ * The start of an invocation, and its line of metrics in the log. `coldCpu`: more processor time at a cold
+ * start (`npm run bench:cold`).
+ */
 export const invocation = {
-  dispatch: { log: 304, cpu: 0.8 },
-  deliver: { log: 504, cpu: 0.8 },
-  /** With nothing overdue: a read of each of the 8 shards, half a unit each. */
-  reconcile: { log: 304, cpu: 15, reads: 4, calls: 8 },
+  dispatch: { log: 304, cpu: 0.8, coldCpu: 126 },
+  deliver: { log: 493, cpu: 0.8, coldCpu: 180 },
+  /** A request, with its line in the access log. `calls`: about as many in sequence. */
+  api: { log: 270, cpu: 3.5, coldCpu: 185, calls: 4 },
+  /** With nothing overdue: a read of each of the 8 shards, and of the pull subscriptions, half a unit each. */
+  reconcile: { log: 304, cpu: 15, reads: 4.5, calls: 9 },
 } as const;
+
+/**
+ * A task of `WorkerService`, idle: two loops on each of four queues, each with a request in the 20 s of a long poll and
+ * the 5 s of the longest pause (infra/constructs/worker-service.ts).
+ */
+export const worker = { processors: 0.5, gigabytes: 1, receivesPerSecond: (2 * 4) / 25 } as const;
+
+/** The console reads each queue so often while its figures change (console/src/live/use-live.ts). */
+export const REFRESH_SECONDS = 1;
+export const REQUESTS_PER_REFRESH = 3;
 
 /**
  * A line of first successes (`line`, and `success` for each), and that of one alone. Of a message that has several in an

@@ -36,11 +36,12 @@ export function planText(result: PlanResult, sources: Sources): string {
 }
 
 function traffic({ plan, operations }: PlanResult): string[] {
+  const deliveries = plan.messagesPerDay * plan.fanOut;
   return [
-    `${count(plan.messagesPerDay * plan.fanOut * DAYS_A_MONTH)} deliveries per month: ${counted(plan.messagesPerDay, 'message')} per day, each with ${counted(plan.payloadBytes, 'byte')} and for ${counted(plan.fanOut, 'subscription')}.`,
-    plan.failureRate === 0
+    `${count(deliveries * DAYS_A_MONTH)} deliveries per month: ${counted(plan.messagesPerDay, 'message')} per day, each with ${counted(plan.payloadBytes, 'byte')} and for ${counted(plan.fanOut, 'subscription')}.`,
+    plan.failureRate === 0 || plan.pullShare === 1
       ? 'Every first attempt succeeds.'
-      : `The first attempt fails for ${percent(plan.failureRate)}, and the subscriber keeps failing for ${inWords(plan.failingSeconds)}: ${(operations.attempts / (plan.messagesPerDay * plan.fanOut)).toFixed(2)} attempts per delivery.`,
+      : `The first attempt fails for ${percent(plan.failureRate)}, and the subscriber keeps failing for ${inWords(plan.failingSeconds)}: ${(operations.attempts / (deliveries * (1 - plan.pullShare))).toFixed(2)} attempts per delivery.`,
   ];
 }
 
@@ -48,16 +49,15 @@ function traffic({ plan, operations }: PlanResult): string[] {
 const MONITORING: readonly Priced[] = ['alarmMetrics', 'compositeAlarms', 'dashboards'];
 
 function bill({ traffic: lines, standing, dataOut, usd }: Bill): string[] {
+  const used = ({ quantity }: Line): boolean => quantity > 0;
   const monitoring = standing.filter(({ what }) => MONITORING.includes(what));
   const saved = monitoring.reduce((total, line) => total + line.usd, 0);
   return [
     ...tableLines(
       ['Per month', right('Quantity'), right('USD')],
       [
-        ...lines
-          .filter(({ quantity }) => quantity > 0)
-          .map((line) => row(line, line.what === 'metrics' ? ' (at most)' : '')),
-        ...standing.map((line) => row(line, ' (fixed)')),
+        ...lines.filter(used).map((line) => row(line, line.what === 'metrics' ? ' (at most)' : '')),
+        ...standing.filter(used).map((line) => row(line, ' (fixed)')),
         row(dataOut),
         ['Total', '', dollars(usd)],
       ],
@@ -143,7 +143,8 @@ function assumptions({ plan }: PlanResult, { region, pricesAsOf }: Sources): str
           `First attempts share jobs of about ${plan.firstAttemptsPerJob} subscriptions; their successes are recorded with one write per job.`,
         ]),
     `Assumptions: ${counted(plan.messagesPerBatch, 'message')} per invocation, subscribers that respond in ${plan.attemptMs} ms (failing ones in ${plan.failedAttemptMs} ms), records kept for ${plan.retentionDays} days.`,
-    `Not included: the API, cold starts, the first two yearly rotations of the KMS key (each adds 1 USD per month), data transfer within the region.`,
+    'Counted only if given: --pull-share, --api-requests-per-day, --console-hours, --cold-start-share, --workers.',
+    `Not included: recoveries, networks of workers, the first two yearly rotations of the KMS key (each adds 1 USD per month), data transfer within the region.`,
     `List prices of ${region} as of ${pricesAsOf}, without free tier. docs/cost-and-performance.md describes the method.`,
   ];
 }

@@ -15,6 +15,8 @@ export type Plan = {
   messagesPerDay: number;
   fanOut: number;
   subscriptions: number;
+  /** Share of the deliveries that subscribers pull, 0 to 1. */
+  pullShare: number;
   failureRate: number;
   failingSeconds: number;
   policy: RetryPolicy;
@@ -35,6 +37,14 @@ export type Plan = {
   answerBytes: number;
   peakFactor: number;
   retentionDays: number;
+  /** Without those of pull and of the console. */
+  apiRequestsPerDay: number;
+  /** Hours a day for which the overview of the console is open. */
+  consoleHours: number;
+  /** Share of the invocations that begin with a cold start, 0 to 1. */
+  coldStartShare: number;
+  /** Tasks that work in place of the functions; 0: the functions work. */
+  workers: number;
 };
 
 /** A retry of a policy: its mechanism, its delay, and its time after the first attempt. */
@@ -55,10 +65,12 @@ export type Work = {
   plan: Plan;
   seconds: number;
   messages: number;
-  /** Messages per invocation, by queue. */
-  batches: { ingress: number; delivery: number; retry: number };
+  /** Deliveries by pull, which are in no group. Each is acknowledged at its first receive. */
+  pulled: number;
+  /** Messages per invocation, by queue, and deliveries per receive by pull. */
+  batches: { ingress: number; delivery: number; retry: number; pull: number };
   groups: readonly Group[];
-  /** Messages with a failed delivery: the body of each is stored once. */
+  /** Messages with a failed or pulled delivery: the body of each is stored once. */
   kept: number;
 };
 
@@ -83,14 +95,19 @@ const SUCCESS = { singleJobShare: 0, failures: 0, exhausted: false };
 
 /** The work of a day. All failing deliveries have the same course. */
 export function workOfDay(plan: Plan): Work {
-  const { messagesPerDay, fanOut, failureRate, failingSeconds } = plan;
+  const { messagesPerDay, fanOut, pullShare, failureRate, failingSeconds } = plan;
   const retries = plannedRetries(plan);
-  const failing = messagesPerDay * fanOut * failureRate;
+  const deliveries = messagesPerDay * fanOut;
+  const failing = deliveries * (1 - pullShare) * failureRate;
   const singleJobShare = knownFailingShare(plan, failingSeconds);
-  return buildWork(plan, SECONDS_A_DAY, messagesPerDay * (1 - (1 - failureRate) ** fanOut), [
-    { ...SUCCESS, deliveries: messagesPerDay * fanOut - failing, retries },
+  // A message has as many pull subscriptions as the next one.
+  const unkept = Math.max(0, 1 - pullShare * fanOut) * (1 - failureRate) ** fanOut;
+  const groups = [
+    { ...SUCCESS, deliveries: deliveries * (1 - pullShare) - failing, retries },
     { deliveries: failing, singleJobShare, ...failuresWithin(retries, failingSeconds), retries },
-  ]);
+  ];
+  const pulled = deliveries * pullShare;
+  return { ...buildWork(plan, SECONDS_A_DAY, messagesPerDay * (1 - unkept), groups), pulled };
 }
 
 /**
@@ -118,8 +135,10 @@ export function worksOfOutage(plan: Plan, seconds: number, share: number): { out
 function buildWork(plan: Plan, seconds: number, kept: number, groups: readonly Group[]): Work {
   const { messagesPerBatch: batch, messagesPerDay, batchWindowSeconds } = plan;
   // The retry queue has no window.
-  const batches = { ingress: batch, delivery: batch, retry: batchWindowSeconds > 0 ? 1 : batch };
-  return { plan, seconds, messages: (messagesPerDay * seconds) / SECONDS_A_DAY, batches, groups, kept };
+  const retry = batchWindowSeconds > 0 ? 1 : batch;
+  const batches = { ingress: batch, delivery: batch, retry, pull: batch };
+  const messages = (messagesPerDay * seconds) / SECONDS_A_DAY;
+  return { plan, seconds, messages, pulled: 0, batches, groups, kept };
 }
 
 /** Share of the deliveries to a failing subscription for which dispatch, which caches lists, already knows that it fails. */

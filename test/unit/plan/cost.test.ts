@@ -23,6 +23,7 @@ const plain: Plan = {
   messagesPerDay: 1_000_000,
   fanOut: 1,
   subscriptions: 1,
+  pullShare: 0,
   failureRate: 0,
   failingSeconds: 60,
   policy: DEFAULT_RETRY_POLICY,
@@ -40,6 +41,10 @@ const plain: Plan = {
   peakFactor: 4,
   retentionDays: 30,
   memoryMegabytes: MEMORY_MEGABYTES,
+  apiRequestsPerDay: 0,
+  consoleHours: 0,
+  coldStartShare: 0,
+  workers: 0,
 };
 
 /** Policies with delays on both sides of most thresholds. */
@@ -54,11 +59,14 @@ const policies = fc
   })
   .map((policy) => ({ ...DEFAULT_RETRY_POLICY, ...policy }));
 
+const shares = fc.integer({ min: 0, max: 1_000 }).map((thousandths) => thousandths / 1_000);
+
 const plans: fc.Arbitrary<Plan> = fc.record({
   messagesPerDay: fc.integer({ min: 1, max: 1_000_000_000 }),
   fanOut: fc.integer({ min: 1, max: 1_000 }),
   subscriptions: fc.integer({ min: 1, max: 10_000 }),
-  failureRate: fc.integer({ min: 0, max: 1_000 }).map((thousandths) => thousandths / 1_000),
+  pullShare: shares,
+  failureRate: shares,
   failingSeconds: fc.integer({ min: 0, max: 100_000 }),
   policy: policies,
   thresholdSeconds: fc.integer({ min: 0, max: 900 }),
@@ -75,6 +83,11 @@ const plans: fc.Arbitrary<Plan> = fc.record({
   peakFactor: fc.integer({ min: 1, max: 100 }),
   retentionDays: fc.integer({ min: 15, max: 365 }),
   memoryMegabytes: fc.constant(MEMORY_MEGABYTES),
+  // Not of the messages.
+  apiRequestsPerDay: fc.constant(0),
+  consoleHours: fc.constant(0),
+  coldStartShare: shares,
+  workers: fc.constant(0),
 });
 
 const prices = builtInPrices.regions['us-east-1'];
@@ -107,6 +120,111 @@ describe('the bill', () => {
     const quantities = ({ traffic, standing }: Bill): (number | undefined)[] =>
       [traffic, standing].map((lines) => lines.find(({ what }) => what === 'metrics')?.quantity);
     expect(quantities(bill(plain))).toEqual([33, 2]);
+  });
+});
+
+/** What a plan takes in a month more than another, by line of the bill, in thousandths. */
+const added = (plan: Plan, without: Plan): Record<string, number> => {
+  const linesOf = ({ traffic, standing }: Bill) => [...traffic, ...standing];
+  const all: Record<string, number> = {};
+  for (const { what, quantity } of linesOf(bill(plan))) all[what] = (all[what] ?? 0) + quantity;
+  for (const { what, quantity } of linesOf(bill(without))) all[what] = (all[what] ?? 0) - quantity;
+  return Object.fromEntries(
+    Object.entries(all)
+      .map(([what, quantity]): [string, number] => [what, Math.round(quantity * 1000) / 1000])
+      .filter(([, quantity]) => quantity !== 0),
+  );
+};
+
+const MONTH = 365 / 12;
+
+describe('a deployment without traffic', () => {
+  it('pays for what runs, polls, watches and is kept in any case', () => {
+    const { standing } = bill(plain);
+    expect(Object.fromEntries(standing.map(({ what, quantity }) => [what, Math.round(quantity)]))).toEqual({
+      // Reconcile in each minute: eight shards and the pull subscriptions by half a unit each.
+      dynamodbReadUnits: 43_800 * 4.5,
+      // Five pollers on each of four queues, every 20 s.
+      sqsRequests: 4 * 5 * 3 * 43_800,
+      lambdaRequests: 43_800,
+      // 15 ms at a seventh of a processor and nine calls of 5 ms, with 256 MB.
+      lambdaCompute: Math.round((43_800 * (15 / (256 / 1769) + 45)) / 1000 / 4),
+      fargateProcessorHours: 0,
+      fargateGigabyteHours: 0,
+      logs: 0,
+      kmsKeys: 1,
+      metrics: 2,
+      alarmMetrics: 63,
+      compositeAlarms: 2,
+      dashboards: 1,
+    });
+    const usd = standing.reduce((total, line) => total + line.usd, 0);
+    expect(usd).toBeCloseTo(0.025 + 1.051 + 0.009 + 0.022 + 0.007 + 1 + 0.6 + 6.3 + 1 + 3, 2);
+  });
+});
+
+describe('what is counted only if it is given', () => {
+  const few = { ...plain, messagesPerDay: 100_000 };
+
+  it('pull: thirteen write units of a delivery, and a request for each answer and for each receive', () => {
+    const pulled = { ...few, pullShare: 1, messagesPerBatch: 10 };
+    // The message, its body, and three writes of the record with two or three entries of indexes each.
+    expect(perMessage(pulled, ({ writeUnits }) => writeUnits)).toBeCloseTo(2 + 2 + 3 + 3 + 2 + 3, 6);
+    expect(perMessage(pulled, ({ invocations }) => invocations.api)).toBeCloseTo(1.1, 6);
+    const { attempts, logBytes, invocations } = operations(pulled);
+    expect(attempts).toBe(0);
+    // Accepted, received and acknowledged, and what API Gateway and dispatch write.
+    expect(logBytes / 100_000).toBeCloseTo(292 + 1194 + 36.8 + 1.1 * 270 + 30.4, 6);
+    expect(invocations.deliver).toBeCloseTo(10_000, 6);
+  });
+
+  it('pull: a message with several pull subscriptions keeps its body once', () => {
+    const kept = (given: Partial<Plan>): number => workOfDay({ ...few, ...given }).kept;
+    expect(kept({ pullShare: 0.1 })).toBeCloseTo(10_000, 6);
+    expect(kept({ pullShare: 0.1, fanOut: 10 })).toBeCloseTo(100_000, 6);
+    expect(kept({ pullShare: 0.1, fanOut: 5, failureRate: 1 })).toBeCloseTo(100_000, 6);
+  });
+
+  it('the API: API Gateway, an invocation, five reads and a line of the access log for each request', () => {
+    const million = added({ ...few, apiRequestsPerDay: 1_000_000 / MONTH }, few);
+    expect(million).toEqual({
+      apiRequests: 1e6,
+      lambdaRequests: 1e6,
+      // 3.5 ms and four calls of 5 ms, with 1,769 MB.
+      lambdaCompute: Math.round(1e6 * 23.5 * (1769 / 1024)) / 1000,
+      dynamodbReadUnits: 5e6,
+      logs: 0.27,
+    });
+  });
+
+  it('cold starts: their processor time, at the share of a processor that the memory has', () => {
+    const { lambdaCompute, ...others } = added({ ...few, coldStartShare: 0.01 }, few);
+    expect(others).toEqual({});
+    // A thousand of each function in a day, with 512 MB.
+    expect(lambdaCompute).toBeCloseTo((MONTH * 1000 * ((126 + 180) / 1000) * 1769) / 512 / 2, 3);
+  });
+
+  it('the console: three requests in each second for each queue', () => {
+    const open = added({ ...few, consoleHours: 1, subscriptions: 2 }, { ...few, subscriptions: 2 });
+    expect(open['apiRequests']).toBeCloseTo(MONTH * 2 * 3600 * 3, 3);
+    expect(open['dynamodbReadUnits']).toBeCloseTo(MONTH * 2 * 3600 * 11, 3);
+  });
+
+  it('workers: tasks and their polls, and neither invocations nor pollers of Lambda', () => {
+    const [worked, pushed] = [bill({ ...few, workers: 2 }), bill(few)];
+    const quantity = ({ traffic, standing }: Bill, what: string): number =>
+      [...traffic, ...standing].reduce((total, line) => total + (line.what === what ? line.quantity : 0), 0);
+    expect(quantity(worked, 'fargateProcessorHours')).toBeCloseTo(2 * 730 * 0.5, 6);
+    expect(quantity(worked, 'fargateGigabyteHours')).toBeCloseTo(2 * 730, 6);
+    expect(quantity(worked, 'lambdaRequests') + quantity(worked, 'lambdaCompute')).toBe(0);
+    // Two loops on four queues, every 25 s.
+    expect(quantity(worked, 'sqsRequests') - quantity(pushed, 'sqsRequests')).toBeCloseTo(
+      2 * 8 * 2.4 * 43_800 - 4 * 5 * 3 * 43_800,
+      3,
+    );
+    expect(quantity(worked, 'metrics')).toBe(quantity(pushed, 'metrics') + 1);
+    const peaks = computePeaks({ ...few, workers: 2 }, operations(few));
+    expect(peaks.find(({ what }) => what === 'deliver_concurrency')?.needed).toBe(0);
   });
 });
 
