@@ -1,7 +1,7 @@
 import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises';
 import { pollInterval } from '../../shared/domain/retry/poll-interval.ts';
 
-const INTERVAL = { floor: 0.1, ceiling: 1, exponent: 1.5 };
+const INTERVAL = { floor: 0.2, ceiling: 1, exponent: 1.5 };
 
 /**
  * For events that must come, on a slow machine as well: it judges nothing. A test of the deployed system may take as long
@@ -20,10 +20,13 @@ export const eventually = async <T>(
 ): Promise<T> => {
   const deadline = Date.now() + withinMs;
   for (let interval = pollInterval(INTERVAL); ; interval = interval.afterEmpty()) {
+    const lookedAt = Date.now();
     const found = await look();
     if (found !== undefined) return found;
-    if (Date.now() > deadline) throw new Error(`${what}: not within ${withinMs} ms`);
-    await pause(interval.wait * 1000);
+    const now = Date.now();
+    if (now > deadline) throw new Error(`${what}: not within ${withinMs} ms`);
+    // At least as long as the look: all tests share the processors.
+    await pause(Math.max(interval.wait * 1000, now - lookedAt));
   }
 };
 
