@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { encodeWakeUp } from '../../shared/wire/jobs/delivery-job.ts';
 import { deliveryViewSchema, type DeliveryView } from '../../shared/wire/views/delivery.ts';
 import {
@@ -19,15 +19,14 @@ import {
 import { aBarePolicy } from '../support/builders.ts';
 import { deployment } from '../support/deployment.ts';
 import { eventually } from '../support/eventually.ts';
-import { startReceiver } from '../support/receiver.ts';
+import { receiverOfTests } from '../support/receiver-of-tests.ts';
 import { publish, send } from '../support/sqs-messages.ts';
 import { subscribedQueue } from '../support/subscribed-queue.ts';
 
 const retries = (count: number, seconds: number) =>
   aBarePolicy({ minimum_delay_retries: count, minimum_delay: seconds, maximum_delay: seconds });
 
-const receiver = await startReceiver();
-afterAll(receiver.close);
+const receiver = await receiverOfTests();
 
 const callAction = async (delivery: DeliveryView, action: 'retry' | 'cancel') => {
   const response = await callApi('POST', `${deliveryPath(delivery)}/${action}`);

@@ -1,18 +1,17 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { createInterface } from 'node:readline';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { projectNode, projectRoot } from '../../local/install/paths.mjs';
 import { booksViewSchema } from '../../shared/wire/views/books.ts';
 import { deliveryViewSchema } from '../../shared/wire/views/delivery.ts';
 import { finishedDelivery } from '../support/api-client.ts';
 import { commandEnvironment, onDeployment } from '../support/deployed-command.ts';
-import { startReceiver } from '../support/receiver.ts';
+import { receiverOfTests } from '../support/receiver-of-tests.ts';
 import { jsonLines } from '../unit/cli/run-command.ts';
 
-const receiver = await startReceiver();
-afterAll(receiver.close);
+const receiver = await receiverOfTests();
 
 /** Runs the command with `--json` and returns its lines. */
 const posthaste = async (...args: string[]): Promise<unknown[]> => {

@@ -6,7 +6,7 @@ import { callApi } from '../support/api-client.ts';
 import { commandEnvironment } from '../support/deployed-command.ts';
 import { deployment } from '../support/deployment.ts';
 import { eventually } from '../support/eventually.ts';
-import { startReceiver } from '../support/receiver.ts';
+import { receiverOfTests } from '../support/receiver-of-tests.ts';
 import { send } from '../support/sqs-messages.ts';
 import { inBrowser, launchChromium } from '../browser/chromium.ts';
 import { startConsoleCommand, type RunningConsole } from '../browser/console-command.ts';
@@ -20,8 +20,7 @@ const DATA = '{"total": 12345678901234567890}';
 
 let browser: Browser;
 let served: RunningConsole;
-const receiver = await startReceiver();
-afterAll(receiver.close);
+const receiver = await receiverOfTests();
 
 inBrowser('the console on the deployed system', () => {
   beforeAll(async () => {

@@ -1,13 +1,13 @@
 import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { randomUUID } from 'node:crypto';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { toItemKey } from '../../shared/adapters/dynamodb/delivery-keys.ts';
 import { callApi, deleteSubscription, deliveriesOf, finishedDelivery } from '../support/api-client.ts';
 import { encodeFirstJob } from '../../shared/wire/jobs/delivery-job.ts';
 import { aMessage } from '../support/builders.ts';
 import { deployment, invoke } from '../support/deployment.ts';
 import { eventually } from '../support/eventually.ts';
-import { startReceiver } from '../support/receiver.ts';
+import { receiverOfTests } from '../support/receiver-of-tests.ts';
 import { publish, send, taken } from '../support/sqs-messages.ts';
 import { subscribedQueue } from '../support/subscribed-queue.ts';
 
@@ -20,8 +20,7 @@ const {
   retryQueueUrl,
 } = deployment.endpoints;
 
-const receiver = await startReceiver();
-afterAll(receiver.close);
+const receiver = await receiverOfTests();
 
 describe('a webhook from the deployed system', () => {
   it('carries the data byte for byte, in the documented envelope with the documented headers', async () => {

@@ -2,7 +2,7 @@ import { GetFunctionConfigurationCommand } from '@aws-sdk/client-lambda';
 import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
 import { randomBytes } from 'node:crypto';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { pullByToken } from '../../cli/commands/forward/forward-deliveries.ts';
 import { subscriptionItemKey } from '../../shared/adapters/dynamodb/subscription-item.ts';
@@ -19,7 +19,7 @@ import {
 } from '../support/api-client.ts';
 import { deployment } from '../support/deployment.ts';
 import { eventually } from '../support/eventually.ts';
-import { startReceiver } from '../support/receiver.ts';
+import { receiverOfTests } from '../support/receiver-of-tests.ts';
 import { sendAll, taken } from '../support/sqs-messages.ts';
 import {
   asRead,
@@ -33,8 +33,7 @@ import {
 const HOUR_MS = 60 * 60 * 1000;
 
 const { endpoints, client } = deployment;
-const receiver = await startReceiver();
-afterAll(receiver.close);
+const receiver = await receiverOfTests();
 const deliver = new GetFunctionConfigurationCommand({ FunctionName: endpoints.functions.deliver });
 const { Environment } = await deployment.lambda.send(deliver);
 const { SECRETS_KEY_ARN = '', PAYLOAD_BUCKET = '' } = Environment?.Variables ?? {};

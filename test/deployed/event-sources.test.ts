@@ -13,19 +13,18 @@ import {
   type PublishCommandInput,
 } from '@aws-sdk/client-sns';
 import { GetQueueAttributesCommand } from '@aws-sdk/client-sqs';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { putQueue, subscribe } from '../support/api-client.ts';
 import { deployment } from '../support/deployment.ts';
 import { eventSources } from '../support/event-sources.ts';
-import { startReceiver } from '../support/receiver.ts';
+import { receiverOfTests } from '../support/receiver-of-tests.ts';
 
 const { raw, rule, shopQueue, shopSource, wrapped } = eventSources;
 const events = new EventBridgeClient(deployment.client);
 const sns = new SNSClient(deployment.client);
 
-const receiver = await startReceiver();
-afterAll(receiver.close);
+const receiver = await receiverOfTests();
 const { Attributes } = await deployment.sqs.send(
   new GetQueueAttributesCommand({
     QueueUrl: deployment.endpoints.ingressQueueUrl,

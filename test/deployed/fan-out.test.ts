@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { bucketsFor } from '../../shared/domain/delivery/fan-out.ts';
 import { finishedDeliveries, finishedDelivery, putQueue, subscribeAll } from '../support/api-client.ts';
 import { deployment } from '../support/deployment.ts';
-import { startReceiver } from '../support/receiver.ts';
+import { receiverOfTests } from '../support/receiver-of-tests.ts';
 import { publish, send, sendTogether, taken } from '../support/sqs-messages.ts';
 
-const receiver = await startReceiver();
-afterAll(receiver.close);
+const receiver = await receiverOfTests();
 
 const queueWith = async (subscribers: number): Promise<{ queue: string; paths: string[] }> => {
   const queue = `fan-out-${randomUUID()}`;

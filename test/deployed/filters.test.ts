@@ -1,14 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { deliveryViewSchema } from '../../shared/wire/views/delivery.ts';
 import { callApi, finishedDeliveries, putQueue, subscribe } from '../support/api-client.ts';
 import { explanationSchema } from '../../functions/api/messages/explain.ts';
-import { startReceiver } from '../support/receiver.ts';
+import { receiverOfTests } from '../support/receiver-of-tests.ts';
 import { publish } from '../support/sqs-messages.ts';
 
-const receiver = await startReceiver();
-afterAll(receiver.close);
+const receiver = await receiverOfTests();
 
 const idsAt = (path: string): unknown[] =>
   receiver.received(path).map(({ headers }) => headers['webhook-id']);

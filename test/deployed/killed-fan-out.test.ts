@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
-import { afterAll, expect, inject, it } from 'vitest';
+import { expect, inject, it } from 'vitest';
 import { dynamoMessageRecords } from '../../shared/adapters/dynamodb/message-records.ts';
 import { toSubscriptionItem } from '../../shared/adapters/dynamodb/subscription-item.ts';
 import { putQueue } from '../support/api-client.ts';
@@ -8,7 +8,7 @@ import { aSubscription } from '../support/builders.ts';
 import { deployment } from '../support/deployment.ts';
 import { eventually } from '../support/eventually.ts';
 import { killWorkersIn } from '../support/processes.ts';
-import { startReceiver } from '../support/receiver.ts';
+import { receiverOfTests } from '../support/receiver-of-tests.ts';
 import { publish } from '../support/sqs-messages.ts';
 
 const SUBSCRIBERS = 10_000;
@@ -22,8 +22,7 @@ const PADDING = 'x'.repeat(1_000);
 const { endpoints, documents } = deployment;
 const records = dynamoMessageRecords(documents, endpoints.deliveriesTable);
 
-const receiver = await startReceiver();
-afterAll(receiver.close);
+const receiver = await receiverOfTests();
 
 /** Writes the subscriptions directly to the table, because the API would take longer than the rest of the test. */
 const subscribeMany = async (queue: string): Promise<void> => {

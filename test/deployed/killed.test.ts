@@ -13,7 +13,7 @@ import { seededChance, type Chance } from '../support/chance.ts';
 import { deployment } from '../support/deployment.ts';
 import { eventually } from '../support/eventually.ts';
 import { killWorkersIn } from '../support/processes.ts';
-import { startReceiver } from '../support/receiver.ts';
+import { receiverOfTests } from '../support/receiver-of-tests.ts';
 import { publishMany } from '../support/sqs-messages.ts';
 import { subscribedQueue } from '../support/subscribed-queue.ts';
 
@@ -35,8 +35,7 @@ const seed = Number(process.env['POSTHASTE_KILL_SEED'] ?? randomInt(2 ** 31));
 const since = new Date().toISOString();
 const figures: string[] = [];
 
-const receiver = await startReceiver();
-afterAll(receiver.close);
+const receiver = await receiverOfTests();
 
 beforeAll(async () => {
   const { deliveryQueueUrl, retryQueueUrl, operationQueueUrl } = deployment.endpoints;

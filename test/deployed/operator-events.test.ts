@@ -1,18 +1,17 @@
 import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { subscriptionItemKey } from '../../shared/adapters/dynamodb/subscription-item.ts';
 import { callApi, finishedDelivery } from '../support/api-client.ts';
 import { aBarePolicy } from '../support/builders.ts';
 import { deployment } from '../support/deployment.ts';
 import { operatorEvents } from '../support/operator-events.ts';
-import { startReceiver } from '../support/receiver.ts';
+import { receiverOfTests } from '../support/receiver-of-tests.ts';
 import { publish } from '../support/sqs-messages.ts';
 import { type SubscribedQueue, subscribedQueue } from '../support/subscribed-queue.ts';
 
 const DAY = 24 * 60 * 60 * 1000;
 
-const receiver = await startReceiver();
-afterAll(receiver.close);
+const receiver = await receiverOfTests();
 const eventOf = operatorEvents();
 
 /** A queue without retries, with one subscriber that responds with this status. */

@@ -1,17 +1,16 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 
 import { bodyBytes, MAX_BODY_IN_JOB, MAX_BODY_ON_RECORD } from '../../shared/domain/message/body.ts';
 import { finishedDeliveries, putQueue, subscribe } from '../support/api-client.ts';
 import { deployment } from '../support/deployment.ts';
-import { startReceiver } from '../support/receiver.ts';
+import { receiverOfTests } from '../support/receiver-of-tests.ts';
 import { send } from '../support/sqs-messages.ts';
 
 /** The maximum size of an SQS message in bytes. */
 const MAX_SQS_MESSAGE = 1024 * 1024;
 
-const receiver = await startReceiver();
-afterAll(receiver.close);
+const receiver = await receiverOfTests();
 const queue = `sizes-${randomUUID()}`;
 
 const ingressBody = (id: string, data: string): string => `{"queue":"${queue}","id":"${id}","data":${data}}`;

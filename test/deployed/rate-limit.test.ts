@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { MIN_PER_SECOND } from '../../shared/domain/subscription/rate-limit.ts';
 import { answerOf, putQueue, subscribe } from '../support/api-client.ts';
-import { startReceiver, type ReceivedRequest } from '../support/receiver.ts';
+import type { ReceivedRequest } from '../support/receiver.ts';
+import { receiverOfTests } from '../support/receiver-of-tests.ts';
 import { publishMany } from '../support/sqs-messages.ts';
 
 const WINDOW_SECONDS = 10;
 const MESSAGES = 120;
 
-const receiver = await startReceiver();
-afterAll(receiver.close);
+const receiver = await receiverOfTests();
 
 /** The maximum of attempts that start within any ten seconds. Each request says when its attempt started. */
 const mostInAWindow = (requests: readonly ReceivedRequest[]): number => {

@@ -5,7 +5,7 @@ import {
   ReceiveMessageCommand,
   type Message,
 } from '@aws-sdk/client-sqs';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { encodeFirstJob } from '../../shared/wire/jobs/delivery-job.ts';
 import { finishedDelivery, putQueue, subscribe } from '../support/api-client.ts';
@@ -13,15 +13,14 @@ import { aMessage } from '../support/builders.ts';
 import { onDeployment } from '../support/deployed-command.ts';
 import { deployment } from '../support/deployment.ts';
 import { eventually } from '../support/eventually.ts';
-import { startReceiver } from '../support/receiver.ts';
+import { receiverOfTests } from '../support/receiver-of-tests.ts';
 import { publish, send, taken } from '../support/sqs-messages.ts';
 import { subscribedQueue } from '../support/subscribed-queue.ts';
 
 const { ingressQueueUrl, ingressDeadLetterUrl, deliveryDeadLetterUrl, operationDeadLetterUrl } =
   deployment.endpoints;
 
-const receiver = await startReceiver();
-afterAll(receiver.close);
+const receiver = await receiverOfTests();
 
 beforeAll(async () => {
   // Removes dead letters of earlier tests. No other test uses these queues at the same time (vitest.config.ts).

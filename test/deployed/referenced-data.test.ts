@@ -6,21 +6,20 @@ import {
   PutObjectCommand,
   S3Client,
 } from '@aws-sdk/client-s3';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { answerOf, finishedDelivery } from '../support/api-client.ts';
 import { deployment } from '../support/deployment.ts';
 import { eventSources } from '../support/event-sources.ts';
 import { eventually } from '../support/eventually.ts';
-import { startReceiver } from '../support/receiver.ts';
+import { receiverOfTests } from '../support/receiver-of-tests.ts';
 import { send, taken } from '../support/sqs-messages.ts';
 import { subscribedQueue } from '../support/subscribed-queue.ts';
 
 const { ingressDeadLetterUrl, ingressQueueUrl } = deployment.endpoints;
 const { bucket, prefix } = eventSources.producer;
 const s3 = new S3Client({ ...deployment.client, forcePathStyle: true });
-const receiver = await startReceiver();
-afterAll(receiver.close);
+const receiver = await receiverOfTests();
 const { queue, path } = await subscribedQueue(receiver);
 
 beforeAll(async () => {

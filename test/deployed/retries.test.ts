@@ -1,15 +1,15 @@
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { PartialRetryPolicy } from '../../shared/domain/retry/policy.ts';
 import { encodeWakeUp } from '../../shared/wire/jobs/delivery-job.ts';
 import { finishedDelivery } from '../support/api-client.ts';
 import { NO_RETRIES } from '../support/builders.ts';
 import { deployment } from '../support/deployment.ts';
-import { startReceiver, type Answer } from '../support/receiver.ts';
+import type { Answer } from '../support/receiver.ts';
+import { receiverOfTests } from '../support/receiver-of-tests.ts';
 import { publish, send, taken } from '../support/sqs-messages.ts';
 import { subscribedQueue } from '../support/subscribed-queue.ts';
 
-const receiver = await startReceiver();
-afterAll(receiver.close);
+const receiver = await receiverOfTests();
 
 type Scenario = {
   answers: readonly [Answer, ...Answer[]];

@@ -1,16 +1,16 @@
 import { createPublicKey, type KeyObject, randomBytes, randomUUID, verify } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { answerOf, finishedDelivery } from '../support/api-client.ts';
 import { deployment } from '../support/deployment.ts';
-import { startReceiver, type ReceivedRequest } from '../support/receiver.ts';
+import type { ReceivedRequest } from '../support/receiver.ts';
+import { receiverOfTests } from '../support/receiver-of-tests.ts';
 import { publish } from '../support/sqs-messages.ts';
 
 const { apiUrl } = deployment.endpoints;
 
-const receiver = await startReceiver();
-afterAll(receiver.close);
+const receiver = await receiverOfTests();
 
 const subscribedSchema = z.object({ subscription_id: z.string(), secret: z.string() });
 const rotatedSchema = z.object({ secret: z.string().optional() });

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { healthSchema } from '../../functions/api/service/routes.ts';
 import { subscriptionViewSchema } from '../../shared/wire/views/subscription.ts';
@@ -14,12 +14,12 @@ import {
 import { deployment } from '../support/deployment.ts';
 import { eventually } from '../support/eventually.ts';
 import { userWith } from '../support/iam-user.ts';
-import { startReceiver, type ReceivedRequest } from '../support/receiver.ts';
+import type { ReceivedRequest } from '../support/receiver.ts';
+import { receiverOfTests } from '../support/receiver-of-tests.ts';
 
 const { apiUrl } = deployment.endpoints;
 
-const receiver = await startReceiver();
-afterAll(receiver.close);
+const receiver = await receiverOfTests();
 
 /** The received requests with their bodies as text. */
 const received = (path: string) =>

@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import packageJson from '../../package.json' with { type: 'json' };
 import { metricNames, metricsInMilliseconds, metricsOfWorkers } from '../../shared/config/metrics.ts';
@@ -16,7 +16,7 @@ import { metricsOf } from '../support/emitted-metrics.ts';
 import { eventually } from '../support/eventually.ts';
 import { logLines } from '../support/log-lines.ts';
 import { plantedSecrets, spellingsOf } from '../support/planted-secrets.ts';
-import { startReceiver } from '../support/receiver.ts';
+import { receiverOfTests } from '../support/receiver-of-tests.ts';
 import { publish, send } from '../support/sqs-messages.ts';
 import { monitoredMetrics } from '../support/monitored-metrics.ts';
 
@@ -28,8 +28,7 @@ const secrets = plantedSecrets();
 const { plant } = secrets;
 const signingSecret = randomBytes(32);
 
-const receiver = await startReceiver();
-afterAll(receiver.close);
+const receiver = await receiverOfTests();
 let subscriptionId: string;
 /** Everything that the functions logged in this test file. */
 let lines: readonly string[];

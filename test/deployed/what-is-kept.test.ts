@@ -1,5 +1,5 @@
 import { DeleteCommand, GetCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { toMessageItemKey } from '../../shared/adapters/dynamodb/message-records.ts';
 import { subscriptionItemKey } from '../../shared/adapters/dynamodb/subscription-item.ts';
@@ -14,7 +14,7 @@ import {
 import { NO_RETRIES } from '../support/builders.ts';
 import { deployment } from '../support/deployment.ts';
 import { eventually } from '../support/eventually.ts';
-import { startReceiver } from '../support/receiver.ts';
+import { receiverOfTests } from '../support/receiver-of-tests.ts';
 import { publish, send } from '../support/sqs-messages.ts';
 import { subscribedQueue } from '../support/subscribed-queue.ts';
 
@@ -22,8 +22,7 @@ const { endpoints, dynamo } = deployment;
 
 const hour = 60 * 60 * 1000;
 
-const receiver = await startReceiver();
-afterAll(receiver.close);
+const receiver = await receiverOfTests();
 
 const erase = (queue: string): Promise<unknown> => answerOf('DELETE', `/v2/queues/${queue}/messages/m/body`);
 

@@ -1,8 +1,8 @@
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { finishedDelivery } from '../support/api-client.ts';
 import { metricsOf } from '../support/emitted-metrics.ts';
 import { eventually } from '../support/eventually.ts';
-import { startReceiver } from '../support/receiver.ts';
+import { receiverOfTests } from '../support/receiver-of-tests.ts';
 import { publishMany } from '../support/sqs-messages.ts';
 import { subscribedQueue } from '../support/subscribed-queue.ts';
 import { privateWorkerEnvironment, startWorker, type WorkerProcess } from '../support/worker-process.ts';
@@ -11,8 +11,7 @@ const MESSAGES = 60;
 /** Of each request, so that many are in flight at the stop. Milliseconds. */
 const SLOW_MS = 300;
 
-const receiver = await startReceiver();
-afterAll(receiver.close);
+const receiver = await receiverOfTests();
 let own: Awaited<ReturnType<typeof privateWorkerEnvironment>>;
 const workers: WorkerProcess[] = [];
 
