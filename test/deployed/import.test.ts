@@ -2,20 +2,19 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Webhook } from 'standardwebhooks';
-import { afterAll, describe, expect, inject, it } from 'vitest';
+import { describe, expect, inject, it } from 'vitest';
 import * as z from 'zod';
 import { onDeployment } from '../support/deployed-command.ts';
 import { deployment } from '../support/deployment.ts';
 import { logLines } from '../support/log-lines.ts';
 import { spellingsOf } from '../support/planted-secrets.ts';
-import { startReceiver } from '../support/receiver.ts';
+import { receiverOfTests } from '../support/receiver-of-tests.ts';
 import { publish } from '../support/sqs-messages.ts';
 
-const receiver = await startReceiver();
-afterAll(receiver.close);
+const receiver = await receiverOfTests();
 
 /** Makes the command send two requests: the API accepts 500 lines in one. */
-const COUNT = 600;
+const COUNT = 501;
 /** Lines whose subscriptions get the message. */
 const LISTENING = [0, 499, 500];
 
