@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { QueryCommand } from '@aws-sdk/lib-dynamodb';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { chunkOfItem } from '../../shared/adapters/dynamodb/chunks.ts';
 import { chunkPrefix } from '../../shared/adapters/dynamodb/delivery-keys.ts';
@@ -20,11 +20,10 @@ import {
 import { aBarePolicy } from '../support/builders.ts';
 import { deployment } from '../support/deployment.ts';
 import { eventually } from '../support/eventually.ts';
-import { startReceiver } from '../support/receiver.ts';
+import { receiverOfTests } from '../support/receiver-of-tests.ts';
 import { publish } from '../support/sqs-messages.ts';
 
-const receiver = await startReceiver();
-afterAll(receiver.close);
+const receiver = await receiverOfTests();
 
 const itemSchema = z.looseObject({ sk: z.string() });
 
@@ -121,7 +120,9 @@ describe.concurrent('a fan-out of ten on the deployed system', () => {
         books: { accepted: 1, matched: 1, delivered: 1, unfinished: 0 },
         balances: true,
       });
-      expect(await answerOf('GET', `/v2/queues/${queue}/subscriptions/${id}/deliveries`)).toMatchObject({
+      expect(
+        await answerOf('GET', `/v2/queues/${queue}/subscriptions/${id}/deliveries?since=${since}`),
+      ).toMatchObject({
         deliveries: [{ messageId: 'm', subscriptionId: id, attemptCount: id === failingId ? 2 : 1 }],
       });
     }
