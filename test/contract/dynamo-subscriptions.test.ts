@@ -182,17 +182,6 @@ describe('the cache of the subscriptions table', () => {
     expect(await subscriptions.find(queue.name, subscription.id, 'cached')).toEqual({});
   });
 
-  it('is updated by a fresh read', async () => {
-    const { subscriptions, registry, requests, queue, subscription } = await kept();
-    await subscriptions.page(queue.name, 'cached');
-    await removeSubscription(registry, queue.name, subscription.id);
-    const other = { ...subscription, id: 'other' };
-    await registry.addSubscription(other);
-    await subscriptions.page(queue.name, 'fresh');
-    expect((await subscriptions.page(queue.name, 'cached'))?.subscriptions).toMatchObject([{ id: 'other' }]);
-    expect(requests()).toBe(2);
-  });
-
   it('holds the queue even when its subscription is read fresh, as for every retry', async () => {
     const { subscriptions, requests, time, queue, subscription } = await kept();
     for (let retry = 0; retry < 10; retry += 1)
@@ -201,29 +190,6 @@ describe('the cache of the subscriptions table', () => {
     time.now += 5_000;
     await subscriptions.find(queue.name, subscription.id, 'fresh');
     expect(requests()).toBe(2 + 11);
-  });
-
-  it('holds neither empty pages nor missing items', async () => {
-    const { subscriptions, requests } = await kept();
-    const queue = aQueue({ name: randomUUID() });
-    await registryOf().putQueue(queue);
-    for (const name of [queue.name, 'none', queue.name, 'none']) await subscriptions.page(name, 'cached');
-    expect(requests()).toBe(4);
-    for (const id of ['none', 'none']) await subscriptions.find('none', id, 'cached');
-    expect(requests()).toBe(8);
-  });
-
-  it('shares one read between concurrent callers, and reads again for a later fresh request', async () => {
-    const { subscriptions, requests, queue, subscription } = await kept();
-    const asked = Array.from({ length: 10 }, () => subscription.id);
-    await Promise.all(asked.map((id) => subscriptions.find(queue.name, id, 'cached')));
-    expect(requests()).toBe(2);
-    await Promise.all(asked.map(() => subscriptions.page(queue.name, 'cached')));
-    expect(requests()).toBe(3);
-    await Promise.all(asked.map(() => subscriptions.page(queue.name, 'fresh')));
-    expect(requests()).toBe(4);
-    await subscriptions.page(queue.name, 'fresh');
-    expect(requests()).toBe(5);
   });
 });
 
