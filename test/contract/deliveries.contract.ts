@@ -43,11 +43,11 @@ const revision = ({ key, expiresAt }: Delivery, expect: Standing, change: Change
   change: { updatedAt: SOME_TIME + 1, expiresAt, ...change },
 });
 
-/** One of fifty callers has written the record, which the others got. */
+/** One of twenty callers has written the record, which the others got. */
 const expectOneWriter = (results: readonly WriteResult[], record: Delivery | undefined): void => {
   expect(results.filter(({ kind }) => kind === 'written')).toEqual([{ kind: 'written', delivery: record }]);
   expect(results.filter(({ kind }) => kind === 'refused')).toEqual(
-    Array.from({ length: 49 }, () => ({ kind: 'refused', current: record })),
+    Array.from({ length: 19 }, () => ({ kind: 'refused', current: record })),
   );
 };
 
@@ -82,17 +82,17 @@ const describeWrites = (name: string, make: () => Deliveries): void => {
 
     it('creates a record once and returns it to all other callers', async () => {
       const key = aDeliveryKey();
-      const racers = Array.from({ length: 50 }, (_, racer) =>
+      const racers = Array.from({ length: 20 }, (_, racer) =>
         aDelivery({ key, lease: { owner: `racer-${racer}`, until: SOME_TIME } }),
       );
       const results = await Promise.all(racers.map((racer) => deliveries.write(creation(racer))));
       expectOneWriter(results, await deliveries.find(key));
     });
 
-    it('gives the lease to one of fifty claimers and returns the refusing record to the others', async () => {
+    it('gives the lease to one of twenty claimers and returns the refusing record to the others', async () => {
       const delivery = await kept({ status: 'retrying', attempts: [anAttempt()] });
       const claimable = { kind: 'claimable', recorded: 1, now: SOME_TIME } as const;
-      const claims = Array.from({ length: 50 }, (_, claimer) => {
+      const claims = Array.from({ length: 20 }, (_, claimer) => {
         const lease = { owner: `claimer-${claimer}`, until: SOME_TIME + 60_000 };
         return deliveries.write(revision(delivery, claimable, { lease }));
       });

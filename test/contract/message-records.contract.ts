@@ -70,16 +70,16 @@ const describeRecords = (name: string, make: () => MessageRecords): void => {
       expect(await records.find(record.key)).toEqual({ ...record, duplicates: 2 });
     });
 
-    it('accept one of fifty concurrent copies, and count the others', async () => {
+    it('accept one of twenty concurrent copies, and count the others', async () => {
       const key = aKey();
       const answers = await Promise.all(
-        Array.from({ length: 50 }, (_, matched) => records.accept(aRecord({ key, matched }))),
+        Array.from({ length: 20 }, (_, matched) => records.accept(aRecord({ key, matched }))),
       );
       const [first, ...more] = answers.filter(({ kind }) => kind === 'accepted');
       expect(more).toEqual([]);
       for (const { record } of answers) expect(record.matched).toBe(first?.record.matched);
       expect(answers.map(({ record }) => record.duplicates).sort((one, other) => one - other)).toEqual(
-        Array.from({ length: 50 }, (_, index) => index),
+        Array.from({ length: 20 }, (_, index) => index),
       );
     });
 
@@ -116,10 +116,10 @@ const describeRecords = (name: string, make: () => MessageRecords): void => {
       expect(await records.find(record.key)).toEqual({ ...record, body: stored });
     });
 
-    it('keep one of fifty concurrent bodies', async () => {
+    it('keep one of twenty concurrent bodies', async () => {
       const record = await accepted();
       await Promise.all(
-        Array.from({ length: 50 }, (_, index) =>
+        Array.from({ length: 20 }, (_, index) =>
           records.keepBody(record, inline(record.key, String(index)), SOME_TIME + index),
         ),
       );
@@ -221,10 +221,10 @@ const describeParts = (name: string, make: () => MessageRecords): void => {
       expect(await records.addPart(record, next)).toMatchObject({ record: { unchunked: ['s-7'] } });
     });
 
-    it('succeeds for one of fifty concurrent callers, and returns the record to the others', async () => {
+    it('succeeds for one of twenty concurrent callers, and returns the record to the others', async () => {
       const record = await accepted({ lastSubscriptionId: 's-5' });
       const results = await Promise.all(
-        Array.from({ length: 50 }, (_, matched) => records.addPart(record, { ...next, matched })),
+        Array.from({ length: 20 }, (_, matched) => records.addPart(record, { ...next, matched })),
       );
       const [added, ...more] = results.filter(({ kind }) => kind === 'added');
       expect(more).toEqual([]);
