@@ -109,7 +109,13 @@ export async function pipInstallWith(python, packages, folder, signal) {
  * @throws {Problem} saying what to install
  */
 export function findPython() {
-  return choosePython(COMMANDS.flatMap(inspectPython));
+  /** @type {Python[]} */
+  const found = [];
+  for (const command of COMMANDS) {
+    found.push(...inspectPython(command));
+    if (found.some(isSuitable)) break;
+  }
+  return choosePython(found);
 }
 
 /**
@@ -118,9 +124,9 @@ export function findPython() {
  * @throws {Problem} saying what to install
  */
 export function choosePython(found) {
-  const recent = found.filter(({ version }) => isRecent(version));
-  const chosen = recent.find(({ pip }) => pip);
+  const chosen = found.find(isSuitable);
   if (chosen !== undefined) return chosen;
+  const recent = found.filter(({ version }) => isRecent(version));
   const [first] = recent.length > 0 ? recent : found;
   const cause =
     first === undefined
@@ -131,6 +137,11 @@ export function choosePython(found) {
   throw new Problem(
     `${cause}: the local AWS needs Python 3.${OLDEST_MINOR} or newer, with pip. Install it ("apt-get install python3 python3-pip" on Debian and Ubuntu, "brew install python" on a Mac, or from https://www.python.org), then start again.`,
   );
+}
+
+/** @param {Python} python */
+function isSuitable({ version, pip }) {
+  return pip && isRecent(version);
 }
 
 /** @param {string} version */
