@@ -174,9 +174,17 @@ export const deliveryStore = (world: {
       indexed = callback;
     },
     earliest: (of) => {
-      const keys = present().flatMap((one) => indexKeyOf(one) ?? []);
-      const times = keys.flatMap((key) => (key.isWaiting === (of === 'waiting') ? key.overdueAt : []));
-      return times.length === 0 ? undefined : Math.min(...times);
+      let earliest: number | undefined;
+      // Called after each write, so it builds no lists.
+      for (const one of records.records.values())
+        if (
+          one.overdueAt !== undefined &&
+          one.overdueAt < (earliest ?? Infinity) &&
+          one.expiresAt > time.now() &&
+          isReceivable(one) === (of === 'waiting')
+        )
+          earliest = one.overdueAt;
+      return earliest;
     },
   };
 };

@@ -2,7 +2,11 @@ import { render } from '../../shared/domain/message/payload.ts';
 import type { DeliverPorts, PendingCounts } from '../../functions/deliver/context.ts';
 import { pendingCounts } from '../../functions/deliver/pressure.ts';
 import { authSchema } from '../../shared/domain/subscription/auth.ts';
-import { parseSecret, secretText } from '../../shared/domain/subscription/signing-secret.ts';
+import {
+  parseSecret,
+  secretText,
+  type SigningSecret,
+} from '../../shared/domain/subscription/signing-secret.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
 import type { DeliveryQueue, Operations } from '../../shared/ports/queues.ts';
 import type { SecretOpener, SecretSealer, Subscriptions } from '../../shared/ports/subscriptions.ts';
@@ -75,13 +79,17 @@ export const portsOf = (
   return sabotage.ports?.(ports, context) ?? ports;
 };
 
+/** A key takes longer to read than to sign with. */
+const OPENED = new Map<string, SigningSecret>();
+
 /** Secrets are stored as plain text; only failures of opening them are simulated. */
 const SECRETS: SecretOpener & SecretSealer = {
   seal: (_owner, secret) => Promise.resolve(secretText(secret)),
   sealAuth: (_owner, auth) => Promise.resolve(JSON.stringify(auth)),
   openAuth: (_owner, sealed) => Promise.resolve(authSchema.parse(JSON.parse(sealed))),
   open: (owner, sealed) => {
-    const secret = parseSecret(sealed);
+    const secret = OPENED.get(sealed) ?? parseSecret(sealed);
+    if (secret !== undefined) OPENED.set(sealed, secret);
     return secret === undefined
       ? Promise.reject(new Error(`no secret of ${owner.subscriptionId}`))
       : Promise.resolve(secret);
