@@ -16,7 +16,15 @@ const simulate = async (...args: string[]): Promise<{ code: unknown; stdout: str
 };
 
 it('npm run simulate prints one line of JSON', async () => {
-  const { code, stdout, stderr } = await simulate('--seed', '3', '--faults', '500', '--json');
+  const { code, stdout, stderr } = await simulate(
+    '--seed',
+    '3',
+    '--faults',
+    '100',
+    '--workers',
+    '1',
+    '--json',
+  );
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   expect(stdout.trimEnd().split('\n')).toHaveLength(1);
   const { scenarios, faults, attempts, duplicates, ...rest } = JSON.parse(stdout) as Record<string, unknown>;
