@@ -62,9 +62,9 @@ const down = toSubscribersThat(() => ({
 
 const quietly = (scenario: Scenario): Scenario => withoutFaults(withNoisySubscriber(scenario));
 
-itAccepts(40, { 'if subscribers refuse requests, with any faults': refusing });
+itAccepts(20, { 'if subscribers refuse requests, with any faults': refusing });
 
-itAccepts(15, {
+itAccepts(10, {
   'if subscribers wait beside one with a backlog, on few concurrent invocations, with any faults': (
     scenario,
   ) => ({ ...withNoisySubscriber(scenario), rates: scenario.rates }),

@@ -23,7 +23,7 @@ const slotsNotSpaced: Sabotage = replacing('rateLimits', (_port, { clock }) => (
 
 const RATES = [0.1, 0.5, 1, 3, 7, 10];
 
-/** Sixty messages at once to rate-limited subscribers that sometimes fail; no other faults than the seed's. */
+/** Thirty messages at once to rate-limited subscribers that sometimes fail; no other faults than the seed's. */
 const inBursts = (scenario: Scenario): Scenario => ({
   ...scenario,
   settings: { ...scenario.settings, attemptTimeoutMs: 15_000, disableFailingAfterMs: 0 },
@@ -45,7 +45,7 @@ const inBursts = (scenario: Scenario): Scenario => ({
       then: answering(200, 50),
     },
   })),
-  messages: Array.from({ length: 60 }, (_, index) => plainMessage(`m${index}`, index % 3)),
+  messages: Array.from({ length: 30 }, (_, index) => plainMessage(`m${index}`, index % 3)),
   changes: [],
   interventions: [],
   throttles: [],
@@ -102,10 +102,10 @@ it('a backlog for a rate-limited subscriber drains as fast as the limit allows w
   const only = subscription === undefined ? [] : [{ ...subscription, maxPerSecond: 10 }];
   const { world } = await runScenario({ ...scenario, subscriptions: only });
   const times = world.history.requests.map(({ at }) => at);
-  expect(times).toHaveLength(60);
+  expect(times).toHaveLength(30);
   const tookMs = Math.max(...times) - Math.min(...times);
-  expect(tookMs).toBeGreaterThan(5_500);
-  expect(tookMs).toBeLessThan(6_500);
+  expect(tookMs).toBeGreaterThan(2_500);
+  expect(tookMs).toBeLessThan(3_500);
 });
 
 itCatches({
@@ -128,7 +128,8 @@ itCatches({
 
   'that moves all waiting deliveries to the front when the limit rises': {
     by: 'rates_are_kept',
-    within: 10,
+    from: 10,
+    within: 50,
     among: withChangingLimits,
     ports: (ports, context) =>
       context.actor.name.includes('moving up') ? (slotsNotSpaced.ports?.(ports, context) ?? ports) : ports,
