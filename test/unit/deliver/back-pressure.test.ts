@@ -147,9 +147,9 @@ describe('a subscriber that is down', () => {
     expect(pressureEvents()[0]).toBe('subscription.slowed');
   });
 
-  it('is well again within a minute for messages that come days after its last failure', async () => {
+  it('is well again within a minute for messages that come more than a day after its last failure', async () => {
     await holdDown();
-    await world.runFor(48 * 60 * MINUTE);
+    await world.runFor(25 * 60 * MINUTE);
     world.subscriber.script(world.url, [status(200)]);
     await world.publish(...waiting(50));
     await world.runFor(MINUTE);
