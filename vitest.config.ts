@@ -49,8 +49,8 @@ export default defineConfig({
           ...patient,
           // The files of a worker share the loaded modules: loading takes longer than most tests.
           isolate: false,
-          // One more than the processors: some files mostly wait.
-          maxWorkers: 3,
+          // Each loads the modules once more, which takes two seconds of a processor.
+          maxWorkers: 2,
           // Most tests take milliseconds; a busy machine needs more.
           testTimeout: 20_000,
           // First: meanwhile the system for the deployed tests is deployed.
@@ -152,6 +152,8 @@ export default defineConfig({
           include: ['test/browser/**/*.test.ts'],
           exclude: everyPage,
           ...inBrowser,
+          // A second browser would start slower than these files run.
+          maxWorkers: 1,
           sequence: { groupOrder: 7 },
         },
       },
