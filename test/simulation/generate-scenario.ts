@@ -74,13 +74,13 @@ const generateOneLife = (chance: Chance, seed: number, isLarge: boolean): Scenar
 };
 
 /**
- * One or two messages. Some scenarios have up to twenty, which are two batches of SQS; that is drawn apart, so that the
- * others keep theirs. Never with long lists: filtering so many of those takes too long.
+ * One or two messages. Some scenarios have up to fifty; that is drawn apart, so that the others keep theirs. Never with
+ * long lists: filtering fifty of those takes as long as a hundred scenarios.
  */
 const generateCount = (chance: Chance, seed: number, { isExpensive }: Traits): number => {
   const few = chance.int(1, 2);
   const apart = seededChance(seed + 2_000_000_000);
-  return !isExpensive && apart.happens(0.02) ? apart.int(10, 20) : few;
+  return !isExpensive && apart.happens(0.006) ? apart.int(10, 50) : few;
 };
 
 /** Most scenarios have no traits, so that faults without them are found too. */
