@@ -3,7 +3,7 @@ import type { LambdaJournal } from '../shared/adapters/log/journal.ts';
 import { type RecordHandling, reportingFailures } from '../shared/adapters/sqs/failed-records.ts';
 import { MAX_ENTRIES } from '../shared/adapters/sqs/receipts.ts';
 import type { InvocationContext } from '../shared/domain/receives.ts';
-import { pollInterval, type PollIntervalOptions } from '../shared/domain/retry/poll-interval.ts';
+import type { PollIntervalOptions } from '../shared/domain/retry/poll-interval.ts';
 import { poll } from '../shared/steps/poll.ts';
 import type { Bell, Stop, WorkerClock } from './timing.ts';
 import { HIDDEN_SECONDS, LONG_POLL_SECONDS, type WorkQueue } from './work-queue.ts';
@@ -30,7 +30,6 @@ export type Consumer = ReturnType<typeof startConsumer>;
 /** Receives and handles the records of a queue, acknowledging each separately, until the worker stops. */
 export function startConsumer(options: ConsumerOptions) {
   const { queue, limits, stop, journal } = options;
-  pollInterval(limits.interval);
   const slots = countingSlots(limits.concurrency, options.clock);
   const inFlight = inFlightRecords(options);
   const handle = recordHandler(options, inFlight);

@@ -25,18 +25,12 @@ export type PollInterval = {
   afterMessage: () => PollInterval;
 };
 
-export class InvalidPollInterval extends Error {
-  override readonly name = 'InvalidPollInterval';
-}
-
 /**
  * Capped exponential back-off of a poller, starting at its floor: without messages it waits 1, 2, 4, 8, 16, 32, 60,
- * 60 s and so on by default.
- * @throws InvalidPollInterval unless the options are finite numbers with 0 < floor ≤ ceiling and exponent ≥ 1.
+ * 60 s and so on by default. The options are finite, with 0 < floor ≤ ceiling and exponent ≥ 1.
  */
 export function pollInterval(options: PollIntervalOptions = {}): PollInterval {
   const { floor = 1, ceiling = 60, exponent = 2, decrease = 'reset' } = options;
-  validateOptions({ floor, ceiling, exponent });
   const at = (wait: number): PollInterval => ({
     wait,
     afterEmpty: () => at(Math.min(ceiling, wait * exponent)),
@@ -56,25 +50,4 @@ export function pollTrace(found: PollResult, before: PollInterval, after: PollIn
   return found === 'empty' || found === 'failed'
     ? `${found}: slept ${before.wait} s, next ${after.wait} s`
     : `${found}: interval ${after.wait} s`;
-}
-
-function validateOptions({
-  floor,
-  ceiling,
-  exponent,
-}: {
-  floor: number;
-  ceiling: number;
-  exponent: number;
-}): void {
-  // NaN fails these comparisons.
-  if (!(floor > 0)) throw new InvalidPollInterval(`floor must be a positive number of seconds, not ${floor}`);
-  if (!(ceiling >= floor && ceiling < Infinity)) {
-    throw new InvalidPollInterval(
-      `ceiling must be a finite number of seconds, at least the floor ${floor}, not ${ceiling}`,
-    );
-  }
-  if (!(exponent >= 1 && exponent < Infinity)) {
-    throw new InvalidPollInterval(`exponent must be a finite number, at least 1, not ${exponent}`);
-  }
 }
