@@ -233,9 +233,6 @@ export async function deploymentTarget(
   return { kind: 'deployment', access, deadLetters: () => openDeadLetters(choice, terminal) };
 }
 
-/** The same poll interval as in `deliveries watch`. */
-const POLLING = { floorSeconds: 1, ceilingSeconds: 10, exponent: 2 };
-
 /** The page waits for this response, so the lookup gives up before the API times out. */
 const VERSION_WITHIN_MS = 5_000;
 
@@ -246,7 +243,7 @@ const describe = {
 
 /** The page's description of its deployment. Never fails: `problem` says what could not be determined. */
 async function consoleInfo(target: ConsoleTarget): Promise<ConsoleInfo> {
-  const common = { commandVersion: packageJson.version, command: COMMAND, pollInterval: POLLING };
+  const common = { commandVersion: packageJson.version, command: COMMAND };
   if (target.kind === 'none') {
     const problem = { code: 'no_deployment', message: target.reason };
     return { ...common, deployment: null, region: null, version: null, isLocal: false, problem };

@@ -12,8 +12,8 @@ export type Live<Value> = {
   refresh: () => void;
 };
 
-/** Used until the console info has loaded. */
-const DEFAULT_POLL_INTERVAL = { floorSeconds: 1, ceilingSeconds: 10, exponent: 2 };
+/** Seconds. The same as in `deliveries watch`. */
+const POLLING = { floor: 1, ceiling: 10 };
 
 const NOTHING = { value: undefined, failure: undefined };
 
@@ -27,16 +27,11 @@ export function useLive<Value>(
   load: (signal: AbortSignal) => Promise<Value>,
   { untilFound = false }: { untilFound?: boolean } = {},
 ): Live<Value> {
-  const { info, freshness } = useConsole();
+  const { freshness } = useConsole();
   const [shown, setShown] = useState<{ key: string; value: Value | undefined; failure: unknown }>();
   const latest = useRef(load);
   latest.current = load;
   const wake = useRef<() => void>(() => undefined);
-  const {
-    floorSeconds: floor,
-    ceilingSeconds: ceiling,
-    exponent,
-  } = info?.pollInterval ?? DEFAULT_POLL_INTERVAL;
 
   useEffect(() => {
     let known: string | undefined;
@@ -46,7 +41,7 @@ export function useLive<Value>(
       freshness.set(poll, { ...before, ...news });
     };
     const poller = startPoller({
-      interval: pollInterval({ floor, ceiling, exponent }),
+      interval: pollInterval(POLLING),
       poll: async (signal) => {
         const value = await latest.current(signal);
         const before = known;
@@ -77,7 +72,7 @@ export function useLive<Value>(
       freshness.delete(poll);
       document.removeEventListener('visibilitychange', onVisible);
     };
-  }, [key, floor, ceiling, exponent, freshness, untilFound]);
+  }, [key, freshness, untilFound]);
 
   const refresh = useCallback(() => {
     wake.current();

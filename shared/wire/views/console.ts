@@ -41,12 +41,6 @@ export const consoleInfoSchema = z.object({
   apiUrl: z.string().exactOptional(),
   /** Whether this is a local deployment. */
   isLocal: z.boolean(),
-  /** How often to poll (docs/retry-policy.md#the-poll-interval). */
-  pollInterval: z.object({
-    floorSeconds: z.number().positive(),
-    ceilingSeconds: z.number().positive(),
-    exponent: z.number().min(1),
-  }),
   /** Why the deployment or its version is unknown. */
   problem: z.object({ code: z.string(), message: z.string() }).exactOptional(),
 });

@@ -281,7 +281,6 @@ describe('the console', () => {
         command: 'npm run -s posthaste --',
         apiUrl: api.url,
         isLocal: true,
-        pollInterval: { floorSeconds: 1, ceilingSeconds: 10, exponent: 2 },
       });
       expect(api.requests.at(-1)).toMatchObject({ method: 'GET', path: '/v2/openapi.json' });
       const { headers } = await asPage(served, { path: INFO });
