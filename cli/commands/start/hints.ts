@@ -1,22 +1,18 @@
 import { commandText } from '../../../local/command-name.ts';
 import type { Endpoints } from '../../../local/endpoints.ts';
+import { demoQueue } from './demo/scenario.ts';
 
 /** The port of the receiver at `/hook`. `listen` has 8080 in its examples. */
 const RECEIVER_PORT = 9000;
 
-export type HintOptions = {
-  /** Queue of the examples. */
-  queue: string;
-  apiAuthorization: string;
-  /** Undefined without a console. */
-  consoleUrl: string | undefined;
-};
+/** `consoleUrl`: undefined without a console. */
+type HintOptions = { apiAuthorization: string; consoleUrl: string | undefined };
 
 /** Example commands to paste into a shell. Single quotes, because the API's URL contains a `$`. */
-export function hints(endpoints: Endpoints, { queue, apiAuthorization, consoleUrl }: HintOptions): string {
+export function hints(endpoints: Endpoints, { apiAuthorization, consoleUrl }: HintOptions): string {
   const { endpoint, region, apiUrl, ingressQueueUrl } = endpoints;
   const keys = keyVariables(endpoints);
-  const message = JSON.stringify({ queue, type: 'order.created', data: { order: 1002 } });
+  const message = JSON.stringify({ queue: demoQueue, type: 'order.created', data: { order: 1002 } });
   const posted = JSON.stringify({ messages: [{ type: 'order.created', body: { order: 1002 } }] });
   const subscription = JSON.stringify({ subscriber: `http://127.0.0.1:${RECEIVER_PORT}/hook` });
   const json = `-H 'content-type: application/json'`;
@@ -31,13 +27,13 @@ Receive webhooks (in a separate terminal):
   ${receiverCommand(RECEIVER_PORT)}
 
 Subscribe that receiver:
-  curl '${apiUrl}/v2/queues/${queue}/subscriptions' ${json} -d '${subscription}'
+  curl '${apiUrl}/v2/queues/${demoQueue}/subscriptions' ${json} -d '${subscription}'
 
 Publish with the AWS CLI:
   ${keys} aws sqs send-message --endpoint-url '${endpoint}' --region ${region} --queue-url '${ingressQueueUrl}' --message-body '${message}'
 
 Publish through the API:
-  curl '${apiUrl}/v2/queues/${queue}/messages' ${json} -d '${posted}'
+  curl '${apiUrl}/v2/queues/${demoQueue}/messages' ${json} -d '${posted}'
 `;
 }
 

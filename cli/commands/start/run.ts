@@ -87,7 +87,7 @@ async function show(
     if (options.once) return status;
     console.log(
       options.app === undefined
-        ? hints(endpoints, { queue: demoQueue, apiAuthorization, consoleUrl })
+        ? hints(endpoints, { apiAuthorization, consoleUrl })
         : appHints(endpoints, consoleUrl),
     );
     if (demo !== undefined) console.log(`Attempts on queue ${demoQueue} are shown here as they are made.`);

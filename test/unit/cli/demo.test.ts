@@ -203,7 +203,6 @@ it("the demo's receiver counts all requests, and those not signed with a secret 
 });
 
 const options = {
-  queue: 'demo',
   apiAuthorization: 'none',
   consoleUrl: 'http://127.0.0.1:8900/#token=secret',
 };
