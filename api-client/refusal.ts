@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { FieldError } from '../shared/domain/errors.ts';
+import { jsonOrUndefined } from '../shared/domain/json.ts';
 
 /** An error of the API (docs/api.md#errors). */
 export const refusalSchema = z.object({
@@ -76,16 +77,6 @@ function parseRefusal(text: string): RefusalDetails {
   const parsed = errorBody.safeParse(jsonOrUndefined(text));
   if (!parsed.success) return { message: text.slice(0, 200), fields: [] };
   return { fields: [], ...('error' in parsed.data ? parsed.data.error : parsed.data) };
-}
-
-/** The parsed text; undefined if it is not JSON. */
-export function jsonOrUndefined(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
 }
 
 /** The response does not match the schema that this version knows. */

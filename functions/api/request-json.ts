@@ -79,12 +79,3 @@ function fieldName(path: readonly PropertyKey[]): string {
     ) || 'body'
   );
 }
-
-/** Undefined: the text is no JSON. */
-export function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}

@@ -1,10 +1,9 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import * as z from 'zod';
 import { getSubscription, subscribe, updateSubscription } from '../../../api-client/operations.ts';
-import { jsonOrUndefined } from '../../../api-client/refusal.ts';
 import { counted, pressureState } from '../../../api-client/words.ts';
 import { commandText } from '../../../local/command-name.ts';
 import { Problem } from '../../../local/install/problem.mjs';
+import { isJsonObject, jsonOrUndefined } from '../../../shared/domain/json.ts';
 import { MAX_PER_SECOND, MIN_PER_SECOND } from '../../../shared/domain/subscription/rate-limit.ts';
 import type { SubscriptionOptions } from '../../../shared/domain/subscription/subscription.ts';
 import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
@@ -237,7 +236,7 @@ async function withAuth<Given extends CallOptions>(given: Given, terminal: Termi
   const { authFile } = given;
   if (authFile === undefined) return given;
   const auth = await readInput(authFile, MAX_AUTH_FILE, terminal);
-  if (!z.record(z.string(), z.unknown()).safeParse(jsonOrUndefined(auth)).success)
+  if (!isJsonObject(jsonOrUndefined(auth)))
     throw new Problem('The file for --auth-file must contain a JSON object.');
   return { ...given, auth };
 }

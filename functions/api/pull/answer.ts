@@ -17,12 +17,12 @@ import {
 } from '../../../shared/domain/delivery/pull.ts';
 import { isMessageId } from '../../../shared/domain/message/message.ts';
 import type { RetryDefaults } from '../../../shared/domain/subscription/delivery-policy.ts';
+import { jsonOrUndefined } from '../../../shared/domain/json.ts';
 import type { Registry } from '../../../shared/ports/subscriptions.ts';
 import { recordResult } from '../../../shared/steps/record-received.ts';
 import { writeTime } from '../../../shared/steps/retention.ts';
 import { findPolicy } from '../deliveries/routes.ts';
 import type { ApiPorts, ApiSettings } from '../dependencies.ts';
-import { parsedJson } from '../request-json.ts';
 
 type AnswerContext = Pick<ApiPorts, 'clock' | 'deliveries' | 'wakeUps' | 'journal'> & {
   registry: Pick<Registry, 'findQueue' | 'findSubscription'>;
@@ -144,7 +144,7 @@ export function receiptText({ key, attempt, owner }: Receipt): string {
 
 /** Undefined: no receipt of this version. */
 export function parseReceipt(text: string): Receipt | undefined {
-  const parsed = receiptSchema.safeParse(parsedJson(Buffer.from(text, 'base64url').toString()));
+  const parsed = receiptSchema.safeParse(jsonOrUndefined(Buffer.from(text, 'base64url').toString()));
   if (!parsed.success) return undefined;
   const [, queue, messageId, subscriptionId, bucket, attempt, owner] = parsed.data;
   return { key: { queue, messageId, subscriptionId, bucket }, attempt, owner };

@@ -16,6 +16,7 @@ import {
   sumOfBooks,
   sumOfCounts,
 } from '../../../shared/domain/delivery/books.ts';
+import { jsonOrUndefined } from '../../../shared/domain/json.ts';
 import { wasActiveAt } from '../../../shared/domain/message/matching.ts';
 import { computeRetention } from '../../../shared/domain/retention.ts';
 import { STATUSES, toRecord } from '../../../shared/domain/delivery/vocabulary.ts';
@@ -35,7 +36,7 @@ import { countDeliveries, type DeliveryCount, MAX_COUNTED_BUCKETS } from '../mes
 import { type AddRoute, json } from '../route.ts';
 import { linksSchema, nextLinks, pageFields } from '../paging.ts';
 import { queuePath, subscriptionIdField } from '../paths.ts';
-import { parsedJson, parseWith } from '../request-json.ts';
+import { parseWith } from '../request-json.ts';
 import { completeWindow, isOrderedWindow, WINDOW_ORDER_ERROR, windowFields } from '../fields.ts';
 import {
   deletedSubscriptionField,
@@ -251,7 +252,7 @@ function markerAt(marker: string | undefined, begun: Begun): string {
 function placeIn(from: string | undefined): { marker: string | undefined; begun?: Begun | undefined } {
   const [marker, text] = from?.split('.') ?? [];
   if (text === undefined) return { marker };
-  const begun = begunSchema.safeParse(parsedJson(Buffer.from(text, 'base64url').toString()));
+  const begun = begunSchema.safeParse(jsonOrUndefined(Buffer.from(text, 'base64url').toString()));
   if (!begun.success) throw new InvalidMarkerError();
   return { marker: marker === '' ? undefined : marker, begun: begun.data };
 }

@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { MAX_DELAY_SECONDS } from '../../../shared/domain/delivery/wake-up-plan.ts';
 import { DAY_MS } from '../../../shared/domain/duration.ts';
 import type { FieldError } from '../../../shared/domain/errors.ts';
+import { isJsonObject } from '../../../shared/domain/json.ts';
 import { RETAIN_MESSAGES } from '../../../shared/domain/message/body.ts';
 import { RETAINED_MESSAGES } from '../../../shared/domain/message/vocabulary.ts';
 import { policyOrPresetSchema, retryPolicySchema } from '../../../shared/domain/retry/policy-schema.ts';
@@ -89,7 +90,7 @@ export function parseQueueFields(
  * @throws RefusedRequest `invalid_request` naming the member, or `too_large`.
  */
 function checkMetadata(value: unknown): Record<string, unknown> {
-  if (!isObject(value)) throw invalidFields([{ field: 'metadata', message: 'must be a JSON object' }]);
+  if (!isJsonObject(value)) throw invalidFields([{ field: 'metadata', message: 'must be a JSON object' }]);
   if (Object.hasOwn(value, '__proto__')) {
     throw invalidFields([{ field: '__proto__', message: 'is a name that cannot be stored' }]);
   }
@@ -100,10 +101,6 @@ function checkMetadata(value: unknown): Record<string, unknown> {
     throw new RefusedRequest('too_large', `the metadata is over ${MAX_METADATA_BYTES} bytes`);
   }
   return value;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** The first value that cannot be stored, named by its outermost member. Not recursive: values can be very deep. */
@@ -228,7 +225,7 @@ function applyOperation(
 /** A copy without inherited names: `/metadata/toString` exists only if a caller has set it. */
 function withoutPrototypes(metadata: Record<string, unknown>): unknown {
   return JSON.parse(JSON.stringify(metadata), (_, value: unknown): unknown =>
-    isObject(value) ? Object.setPrototypeOf(value, null) : value,
+    isJsonObject(value) ? Object.setPrototypeOf(value, null) : value,
   );
 }
 

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { jsonOrUndefined } from '../../domain/json.ts';
 import { InvalidMarkerError, type Page, type PageRequest } from '../../ports/page.ts';
 import { inParallel } from '../in-parallel.ts';
 import { hash } from 'node:crypto';
@@ -30,14 +31,6 @@ export function parseMarker(listing: string, { marker }: PageRequest): string | 
   // Decoding base64url ignores unknown characters; only the exact text that we issued is accepted.
   if (createMarker(listing, last) !== marker) throw new InvalidMarkerError();
   return last;
-}
-
-function jsonOrUndefined(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** A page from one item more than its limit: the extra item shows that there is a next page. */

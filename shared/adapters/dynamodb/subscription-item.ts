@@ -26,6 +26,7 @@ import {
   toSubscriber,
   webhookSchema,
 } from '../../domain/subscription/destination.ts';
+import { jsonOrUndefined } from '../../domain/json.ts';
 import { decodeRecord, type ItemKey, RECORD_VERSION, renamed, toTtl } from './record.ts';
 import { PRESSURE_REASONS } from '../../domain/subscription/vocabulary.ts';
 import { partialPolicySchema } from '../../domain/retry/policy.ts';
@@ -71,14 +72,10 @@ export function isQueueItem(item: unknown): boolean {
 }
 
 /** User input is stored as JSON, because it may have empty keys, numbers beyond DynamoDB's range and deep nesting. */
-export const json = z.string().transform((text, context): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    context.addIssue({ code: 'custom', message: 'is not JSON' });
-    return z.NEVER;
-  }
-});
+export const json = z
+  .string()
+  .transform(jsonOrUndefined)
+  .refine((value) => value !== undefined, 'is not JSON');
 
 export const queueItemSchema = queueSchema.extend({
   metadata: json.pipe(queueSchema.shape.metadata),

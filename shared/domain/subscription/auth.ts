@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { jsonOrUndefined } from '../json.ts';
 import { REDACTED } from './credential-headers.ts';
 
 /** Authorities that are trusted in place of the public ones, for all connections of the subscription. */
@@ -47,11 +48,7 @@ export type StoredAuth = z.infer<typeof storedAuthSchema>;
 
 /** The stored text; undefined if it is none. */
 export function parseAuth(text: string): Auth | undefined {
-  try {
-    return authSchema.safeParse(JSON.parse(text)).data;
-  } catch {
-    return undefined;
-  }
+  return authSchema.safeParse(jsonOrUndefined(text)).data;
 }
 
 /** The name of the header that carries the credentials, in lower case; undefined: none does. */

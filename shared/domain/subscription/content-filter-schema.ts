@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { isJsonObject } from '../json.ts';
 import {
   type Scalar,
   isDeeperThan,
@@ -113,7 +114,7 @@ type ParseState = { faults: FilterFault[]; rules: number };
 export function parseContentFilter(
   input: unknown,
 ): { ok: true; filter: ContentFilter } | { ok: false; faults: readonly FilterFault[] } {
-  if (isObject(input) && isTooLong(input)) {
+  if (isJsonObject(input) && isTooLong(input)) {
     return {
       ok: false,
       faults: [{ path: [], message: `must be at most ${MAX_FILTER_BYTES} bytes as JSON` }],
@@ -157,8 +158,8 @@ function within({ path, depth }: Place, ...steps: (string | number)[]): Place {
 }
 
 function readFilter(reading: ParseState, input: unknown, at: Place): ContentFilter {
-  const entries = isObject(input) ? Object.entries(input) : [];
-  if (!isObject(input)) addFault(reading, at.path, 'must be an object');
+  const entries = isJsonObject(input) ? Object.entries(input) : [];
+  if (!isJsonObject(input)) addFault(reading, at.path, 'must be an object');
   else if (at.depth > MAX_DEPTH)
     addFault(reading, at.path, `must not nest objects more than ${MAX_DEPTH} levels deep`);
   else if (entries.length === 0) addFault(reading, at.path, 'must not be empty');
@@ -192,7 +193,7 @@ function readAlternatives(reading: ParseState, input: unknown, at: Place): reado
 
 function readCondition(reading: ParseState, input: unknown, at: Place): Condition {
   if (Array.isArray(input)) return { kind: 'values', rules: readRules(reading, input, at) };
-  if (isObject(input)) return { kind: 'object', filter: readFilter(reading, input, at) };
+  if (isJsonObject(input)) return { kind: 'object', filter: readFilter(reading, input, at) };
   addFault(reading, at.path, 'must be a list of values and comparisons, or an object for nested fields');
   return { kind: 'values', rules: [] };
 }
@@ -204,7 +205,7 @@ function readRules(reading: ParseState, items: readonly unknown[], at: Place): r
   for (const [index, item] of items.entries()) {
     if (isOver(reading)) break;
     const path = [...at.path, index];
-    if (isObject(item)) comparisons.push(...readComparison(reading, item, path));
+    if (isJsonObject(item)) comparisons.push(...readComparison(reading, item, path));
     else for (const value of readWith(reading, scalar, item, path)) values.add(value);
     reading.rules += 1;
   }
@@ -257,8 +258,4 @@ function readWith<T>(
   if (result.success) return [result.data];
   for (const issue of result.error.issues) addFault(reading, [...path, ...issue.path], issue.message);
   return [];
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { MAX_DELAY_SECONDS } from '../../domain/delivery/wake-up-plan.ts';
+import { isJsonObject } from '../../domain/json.ts';
 import { type DataReference, MAX_S3_NAME_BYTES } from '../../domain/message/data-reference.ts';
 import { MAX_TTL_SECONDS, MAX_TYPE_LENGTH } from '../../domain/message/message.ts';
 import { parseTraceContext, type TraceContext } from '../../domain/message/trace-context.ts';
@@ -44,11 +45,6 @@ const eventTime = z
     context.addIssue({ code: 'custom', message: 'no such time' });
     return z.NEVER;
   });
-
-/** Whether a parsed JSON value is an object. */
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 const s3Name = text.refine((name) => Buffer.byteLength(name) <= MAX_S3_NAME_BYTES);
 
@@ -110,7 +106,7 @@ function readStructuredCloudEvent(json: Json): Reading<IngressContent> {
  * base64 text as a JSON string. Both together are invalid (JSON format §3.1).
  */
 function structuredData(json: Json): Reading<string> {
-  const encoded = isObject(json.value) ? json.value['data_base64'] : undefined;
+  const encoded = isJsonObject(json.value) ? json.value['data_base64'] : undefined;
   const source = propertySource(json, 'data');
   if (encoded === undefined || encoded === null) return { ok: true, value: source ?? 'null' };
   const isBytes = source === undefined && z.base64().safeParse(encoded).success;
@@ -213,7 +209,7 @@ const notification = z.object({
 });
 
 function isNotification(value: unknown): boolean {
-  return isObject(value) && value['Type'] === 'Notification' && Object.hasOwn(value, 'TopicArn');
+  return isJsonObject(value) && value['Type'] === 'Notification' && Object.hasOwn(value, 'TopicArn');
 }
 
 /**
@@ -247,7 +243,7 @@ export function readContent(json: Json, attributes: Record<string, string>): Rea
   const binary = readBinaryCloudEvent(json, attributes);
   if (binary !== undefined) return binary;
   const { value } = json;
-  if (!isObject(value)) return whole(json);
+  if (!isJsonObject(value)) return whole(json);
   if (Object.hasOwn(value, 'specversion')) return readStructuredCloudEvent(json);
   if (isEventBridgeEvent(value)) return readEventBridgeEvent(json);
   return isOwnEnvelope(value) ? readOwnEnvelope(json) : whole(json);
