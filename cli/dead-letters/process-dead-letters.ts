@@ -1,3 +1,4 @@
+import { sumOfCounts } from '../../shared/domain/delivery/books.ts';
 import type {
   DeadLetter,
   DeadLetterReading,
@@ -7,7 +8,6 @@ import type {
 import { pollInterval } from '../../shared/domain/retry/poll-interval.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
 import type { DeadLetterCounts, DeadLetterQueue } from '../../shared/ports/queues.ts';
-import { sumCounts } from '../output/words.ts';
 
 export type Tally = {
   handled: number;
@@ -261,7 +261,7 @@ function count(reasons: Record<string, number>, reason: string): void {
 
 function tallyRun<Message>({ request, handled, held, ...run }: Run<Message>): Tally {
   const [skipped, settled] = [{ ...run.skipped }, { ...run.settled }];
-  const kept = request.keep === true ? handled + sumCounts(settled) : 0;
-  const left = held.size - sumCounts(skipped) - kept;
-  return { handled, skipped, ...(sumCounts(settled) > 0 && { settled }), left };
+  const kept = request.keep === true ? handled + sumOfCounts(settled) : 0;
+  const left = held.size - sumOfCounts(skipped) - kept;
+  return { handled, skipped, ...(sumOfCounts(settled) > 0 && { settled }), left };
 }

@@ -1,10 +1,11 @@
 import { counted } from '../../api-client/words.ts';
 import { Problem } from '../../local/install/problem.mjs';
+import { sumOfCounts } from '../../shared/domain/delivery/books.ts';
 import type { RedrivenQueue } from '../../shared/domain/work-queues.ts';
 import { timeText } from '../../shared/wire/fields.ts';
 import { failureText } from '../failure-report.ts';
 import { INTERRUPTED } from '../interruption.ts';
-import { clockTime, countsText, sumCounts } from '../output/words.ts';
+import { clockTime, countsText } from '../output/words.ts';
 import { DEAD_LETTERS_OF } from './dead-letter-access.ts';
 import {
   HIDDEN_SECONDS,
@@ -27,7 +28,7 @@ export function toRunOutcome<Result extends RunResult>(
   const { handled, settled, skipped, hidden } = result;
   const isComplete = result.end === 'emptied';
   const missing = isComplete
-    ? Math.max(0, new Set(id).size - handled - sumCounts(settled) - sumCounts(skipped))
+    ? Math.max(0, new Set(id).size - handled - sumOfCounts(settled) - sumOfCounts(skipped))
     : 0;
   // What others hold matters to a run that looked for something else only if it missed something.
   const unseen = id.length > 0 && missing === 0 ? 0 : hidden;
@@ -79,7 +80,7 @@ const STATUS: Record<RunEnd, number> = {
 export function asJson(outcome: RunOutcome, dryRun: boolean): object {
   const { skipped, left, hidden, hiddenUntil, missing } = outcome;
   return {
-    skipped: sumCounts(skipped),
+    skipped: sumOfCounts(skipped),
     left,
     hidden,
     ...(hiddenUntil !== undefined && { hiddenUntil }),
@@ -105,8 +106,8 @@ export function describeOutcome(
   const { end, handled, settled, skipped, left, hidden, missing } = outcome;
   const counts = [
     `${handled} ${dryRun ? `would be ${done}` : done}`,
-    ...(settled === undefined ? [] : [`${sumCounts(settled)} settled${formatReasons(settled)}`]),
-    `${sumCounts(skipped)} skipped${formatReasons(skipped)}`,
+    ...(settled === undefined ? [] : [`${sumOfCounts(settled)} settled${formatReasons(settled)}`]),
+    `${sumOfCounts(skipped)} skipped${formatReasons(skipped)}`,
     ...(left === 0 && hidden > 0 ? [] : [`${end === 'emptied' ? '' : 'about '}${left} left`]),
   ];
   const subject = DEAD_LETTERS_OF[which].replace(/^./, (first) => first.toUpperCase());
@@ -120,7 +121,7 @@ export function describeOutcome(
 }
 
 export function progressText(which: RedrivenQueue, { handled, skipped, left }: Tally, done: string): string {
-  return `${which}: ${handled} ${done}, ${sumCounts(skipped)} skipped, ${left} left`;
+  return `${which}: ${handled} ${done}, ${sumOfCounts(skipped)} skipped, ${left} left`;
 }
 
 function formatReasons(reasons: Tally['skipped']): string {

@@ -2,10 +2,6 @@ import { inUnits } from '../../shared/domain/duration.ts';
 import type { Terminal } from '../terminal.ts';
 import { printable } from './printable.ts';
 
-export function sumCounts(counts: Readonly<Record<string, number>> = {}): number {
-  return Object.values(counts).reduce((sum, count) => sum + count, 0);
-}
-
 /** `not_json 2, none 1`, the most frequent first */
 export function countsText(counts: Readonly<Record<string, number>>): string {
   return Object.entries(counts)

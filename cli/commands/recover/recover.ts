@@ -15,6 +15,7 @@ import {
   type SubscriptionLabels,
 } from '../../../api-client/subscription-labels.ts';
 import { commandText } from '../../../local/command-name.ts';
+import { sumOfCounts } from '../../../shared/domain/delivery/books.ts';
 import { RECOVERABLE_STATUSES } from '../../../shared/domain/delivery/vocabulary.ts';
 import type { RecoveryOutcomes } from '../../../shared/domain/recovery/outcomes.ts';
 import { pollInterval } from '../../../shared/domain/retry/poll-interval.ts';
@@ -37,7 +38,7 @@ import { type DeploymentOptions, onDeployment } from '../../options/deployment-o
 import { fieldLines, printList, tableLines, right } from '../../output/list.ts';
 import { printable } from '../../output/printable.ts';
 import { withProgress } from '../../output/progress-line.ts';
-import { clockTime, sumCounts } from '../../output/words.ts';
+import { clockTime } from '../../output/words.ts';
 import type { Terminal } from '../../terminal.ts';
 
 type Options = DeploymentOptions &
@@ -246,7 +247,7 @@ async function followRecovery(
 function chooseExitStatus({ recovery, outcomes }: RecoveryReport): number {
   const isProven =
     recovery.state !== 'stopped' &&
-    sumCounts(recovery.skipped) === 0 &&
+    sumOfCounts(recovery.skipped) === 0 &&
     outcomes !== undefined &&
     lostText(recovery, outcomes) === undefined &&
     sumOutcomes(outcomes).failed === 0;
@@ -327,7 +328,7 @@ function recoveryLines(recovery: RecoveryView): string[] {
 }
 
 function formatCounts({ found, reopened, skipped }: RecoveryView): string {
-  return `${found} found, ${reopened} reopened, ${sumCounts(skipped)} skipped`;
+  return `${found} found, ${reopened} reopened, ${sumOfCounts(skipped)} skipped`;
 }
 
 const OUTCOME_COLUMNS = [

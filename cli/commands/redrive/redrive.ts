@@ -1,4 +1,5 @@
 import { Argument, type Command } from 'commander';
+import { sumOfCounts } from '../../../shared/domain/delivery/books.ts';
 import { REDRIVEN_QUEUES, type RedrivenQueue } from '../../../shared/domain/work-queues.ts';
 import { requireQueue } from '../../api/find-subscription.ts';
 import { redriveDeadLetters } from '../../dead-letters/change.ts';
@@ -7,7 +8,6 @@ import { asJson, chooseExitStatus, describeOutcome } from '../../dead-letters/ru
 import { parsePastTime, parseQueue, TIME_FORMS, wholeNumber } from '../../options/arguments.ts';
 import { onDeployment } from '../../options/deployment-options.ts';
 import { printable } from '../../output/printable.ts';
-import { sumCounts } from '../../output/words.ts';
 import type { Terminal } from '../../terminal.ts';
 import {
   addDeadLetterFilter,
@@ -89,7 +89,7 @@ async function redrive(which: RedrivenQueue, options: RedriveOptions, terminal: 
     redriveDeadLetters(access, which, { ...request, ...chosen }),
   );
   const { handled: redriven, settled } = outcome;
-  const counts = { redriven, ...(which === 'undeliverable' && { settled: sumCounts(settled) }) };
+  const counts = { redriven, ...(which === 'undeliverable' && { settled: sumOfCounts(settled) }) };
   terminal.printResult(options, { queue: which, ...counts, ...asJson(outcome, dryRun) }, () =>
     describeOutcome(which, outcome, { done: 'redriven', deployment: access.name, dryRun }),
   );

@@ -9,8 +9,8 @@ export function sumOfStatusCounts(one: StatusCounts, other: StatusCounts): Statu
   return toRecord(STATUSES, (status) => one[status] + other[status]);
 }
 
-/** Number of deliveries in all states. */
-export function sumOfCounts(counts: StatusCounts): number {
+/** The total of counts, such as those of deliveries by status. */
+export function sumOfCounts(counts: Readonly<Record<string, number>> = {}): number {
   return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }
 

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { shortId } from '../../../../api-client/subscription-labels.ts';
 import { counted } from '../../../../api-client/words.ts';
+import { sumOfCounts } from '../../../../shared/domain/delivery/books.ts';
 import type { RedrivenQueue } from '../../../../shared/domain/work-queues.ts';
 import {
   type DeadLetterDetail,
@@ -255,6 +256,7 @@ function resultText({ handled, settled, skipped, missing }: DeadLetterResult, pa
 function countedBy(word: string, counts: Readonly<Record<string, number>>): string[] {
   const entries = Object.entries(counts);
   if (entries.length === 0) return [];
-  const sum = entries.reduce((total, [, count]) => total + count, 0);
-  return [`${sum} ${word} (${entries.map(([reason, count]) => `${reason} ${count}`).join(', ')})`];
+  return [
+    `${sumOfCounts(counts)} ${word} (${entries.map(([reason, count]) => `${reason} ${count}`).join(', ')})`,
+  ];
 }

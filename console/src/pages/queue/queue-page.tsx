@@ -11,6 +11,7 @@ import {
 } from '../../../../api-client/operations.ts';
 import { isNotFound } from '../../../../api-client/refusal.ts';
 import { counted } from '../../../../api-client/words.ts';
+import { sumOfCounts } from '../../../../shared/domain/delivery/books.ts';
 import { completeRetryPolicy, DEFAULT_RETRY_POLICY } from '../../../../shared/domain/retry/policy.ts';
 import type { DeliveryView } from '../../../../shared/wire/views/delivery.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
@@ -322,5 +323,5 @@ function recentReader(api: PageClient, queue: string) {
 function isFinished({ matched, deliveries, unfinished }: ListedMessage): boolean {
   if (deliveries === undefined || unfinished === true) return false;
   const { pending, retrying, ...ends } = deliveries;
-  return pending + retrying === 0 && Object.values(ends).reduce((sum, count) => sum + count, 0) >= matched;
+  return pending + retrying === 0 && sumOfCounts(ends) >= matched;
 }
