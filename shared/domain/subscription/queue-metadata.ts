@@ -2,9 +2,10 @@ import * as z from 'zod';
 import { ATTEMPT_TIMEOUT_SECONDS } from '../retry/attempt-duration.ts';
 import { RETENTION_DAYS } from '../retention.ts';
 
-const SECONDS_RULE = `must be an integer number of seconds from ${ATTEMPT_TIMEOUT_SECONDS.least} to ${ATTEMPT_TIMEOUT_SECONDS.most}`;
-const DAYS_RULE = `must be an integer number of days from ${RETENTION_DAYS.least} to ${RETENTION_DAYS.most}`;
-const COUNT_RULE = 'must be an integer number of subscriptions from 1 to 1000000';
+function integer(what: string, { least, most }: { least: number; most: number }) {
+  const rule = `must be an integer number of ${what} from ${least} to ${most}`;
+  return z.int(rule).min(least, rule).max(most, rule);
+}
 
 /**
  * Metadata of a queue that has a meaning for its subscriptions: limits by which it narrows what the deployment allows (one
@@ -15,22 +16,13 @@ export const queueMetadataSchema = z.object({
     .boolean('must be true or false')
     .describe('Whether new subscribers must confirm before they receive messages.')
     .exactOptional(),
-  _attempt_timeout: z
-    .int(SECONDS_RULE)
-    .min(ATTEMPT_TIMEOUT_SECONDS.least, SECONDS_RULE)
-    .max(ATTEMPT_TIMEOUT_SECONDS.most, SECONDS_RULE)
+  _attempt_timeout: integer('seconds', ATTEMPT_TIMEOUT_SECONDS)
     .describe('The timeout of an attempt in seconds, if less than the setting `attemptTimeoutSeconds`.')
     .exactOptional(),
-  _max_subscriptions: z
-    .int(COUNT_RULE)
-    .min(1, COUNT_RULE)
-    .max(1_000_000, COUNT_RULE)
+  _max_subscriptions: integer('subscriptions', { least: 1, most: 1_000_000 })
     .describe('The most subscriptions, if less than the setting `maxSubscriptionsPerQueue`.')
     .exactOptional(),
-  _retention_days: z
-    .int(DAYS_RULE)
-    .min(RETENTION_DAYS.least, DAYS_RULE)
-    .max(RETENTION_DAYS.most, DAYS_RULE)
+  _retention_days: integer('days', RETENTION_DAYS)
     .describe('How long messages and deliveries stay on record, at most the setting `retentionDays`.')
     .exactOptional(),
   _adapt_to_throttling: z
