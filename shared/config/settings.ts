@@ -100,27 +100,9 @@ export const functionSettings = {
     variable: 'BACK_PRESSURE',
     functions: ['deliver', 'api'],
   },
-  circuitRequests: {
-    rule: wholeNumber('deliveries', 1, 1_000),
-    default: 10,
-    description: 'Without effect. Earlier versions opened circuits by it.',
-    variable: 'CIRCUIT_REQUESTS',
-    functions: ['deliver'],
-  },
-  circuitFailurePercent: {
-    rule: wholeNumber('percent', 1, 100),
-    default: 70,
-    description: 'Without effect. Earlier versions opened circuits by it.',
-    variable: 'CIRCUIT_FAILURE_PERCENT',
-    functions: ['deliver'],
-  },
-  circuitWindowSeconds: {
-    rule: wholeNumber('seconds', 1, 300),
-    default: 30,
-    description: 'Without effect. Earlier versions opened circuits by it.',
-    variable: 'CIRCUIT_WINDOW_SECONDS',
-    functions: ['deliver'],
-  },
+  circuitRequests: formerCircuitSetting('CIRCUIT_REQUESTS', wholeNumber('deliveries', 1, 1_000), 10),
+  circuitFailurePercent: formerCircuitSetting('CIRCUIT_FAILURE_PERCENT', wholeNumber('percent', 1, 100), 70),
+  circuitWindowSeconds: formerCircuitSetting('CIRCUIT_WINDOW_SECONDS', wholeNumber('seconds', 1, 300), 30),
   retryThrottled: {
     rule: flag(),
     default: false,
@@ -287,3 +269,9 @@ export const functionSettings = {
     functions: ['dispatch'],
   },
 } satisfies Record<string, Setting & Variable>;
+
+/** A setting that stays, so that what was configured for earlier versions can still be deployed. */
+function formerCircuitSetting<Rule extends z.ZodType>(variable: string, rule: Rule, value: number) {
+  const description = 'Without effect. Earlier versions opened circuits by it.';
+  return { rule, default: value, description, variable, functions: ['deliver' as const] };
+}
