@@ -10,13 +10,7 @@ import { localFolder, programFile, projectNode, projectRoot } from './install/pa
 import { Problem } from './install/problem.mjs';
 import { runToSuccess } from './install/process-group.mjs';
 import { step } from './install/progress.mjs';
-import {
-  awsEnvironment,
-  environmentWithoutAws,
-  localAws,
-  plainEnvironment,
-  type RootKeys,
-} from './local-aws.ts';
+import { awsEnvironment, environmentWithoutAws, localAws, plainEnvironment } from './local-aws.ts';
 
 type LocalSystemOptions = {
   /** Folder for logs, outputs and temporary files; must not be shared. */
@@ -53,8 +47,7 @@ export async function startLocalSystem(options: LocalSystemOptions): Promise<Loc
   try {
     const all = { ...LAPTOP, ...settings, local: 'true' };
     const outputs = await deploy({
-      endpoint: emulator.endpoint,
-      keys: emulator.keys,
+      emulator,
       folder,
       signal,
       ...(app === undefined ? { context: all } : { app, context: { posthaste: JSON.stringify(all) } }),
@@ -67,8 +60,7 @@ export async function startLocalSystem(options: LocalSystemOptions): Promise<Loc
 }
 
 type DeployRequest = {
-  endpoint: string;
-  keys: RootKeys;
+  emulator: Emulator;
   /** CDK context: the settings, or for an app of the user its key `posthaste` with them. */
   context: Settings;
   /** Command of the user's CDK app in the current folder. @default the built-in app */
@@ -137,7 +129,7 @@ async function synthesised(deployment: DeployRequest): Promise<string> {
 
 /** Runs the CDK; by default in a folder without an app, which it would run, and lock `cdk.out`. */
 async function cdk(
-  { endpoint, keys, folder, signal }: DeployRequest,
+  { emulator, folder, signal }: DeployRequest,
   name: string,
   args: string[],
   { cwd = folder, env = plainEnvironment() } = {},
@@ -147,7 +139,7 @@ async function cdk(
   const program = cdkProgram();
   if (program === undefined) throw new Problem('The CDK command is not installed: npm install aws-cdk');
   await runToSuccess(projectNode, [program, ...args, '--no-notices'], {
-    env: { ...env, ...awsEnvironment(endpoint, keys), ...QUIET_CDK, ...COMPILE_CACHE },
+    env: { ...env, ...awsEnvironment(emulator.endpoint, emulator.keys), ...QUIET_CDK, ...COMPILE_CACHE },
     cwd,
     log,
     signal,
