@@ -1,11 +1,11 @@
-import type { ComponentChildren, RefObject } from 'preact';
+import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { useAction } from '../live/hooks.ts';
 import { InputField } from './fields.tsx';
 import { Form, FormActions } from './form.tsx';
 import { ActionFailure } from './loaded.tsx';
 
-/** A button that opens a modal dialog. `children` gets a function that closes the dialog. */
+/** A button that opens a modal dialog. */
 export function DialogButton({
   text,
   title = text,
@@ -23,7 +23,6 @@ export function DialogButton({
   children: (close: () => void) => ComponentChildren;
 }) {
   const [open, setOpen] = useState(false);
-  const element = useRef<HTMLDialogElement>(null);
   return (
     <>
       <button
@@ -39,40 +38,38 @@ export function DialogButton({
         <Dialog
           title={title}
           wide={wide}
-          element={element}
           onClose={() => {
             setOpen(false);
             onClose?.();
           }}
         >
-          {children(() => element.current?.close())}
+          {children}
         </Dialog>
       ) : null}
     </>
   );
 }
 
-/** A modal dialog. The browser's dialog element traps the focus, closes on Escape and restores the focus. */
+/**
+ * A modal dialog. The browser's dialog element traps the focus, closes on Escape and restores the focus. `children` gets
+ * a function that closes it.
+ */
 export function Dialog({
   title,
   wide = false,
-  element,
   onClose,
   children,
 }: {
   title: string;
   wide?: boolean;
-  /** Gets the element, so that the owner can close it. */
-  element?: RefObject<HTMLDialogElement | null>;
   onClose: () => void;
-  children: ComponentChildren;
+  children: (close: () => void) => ComponentChildren;
 }) {
-  const own = useRef<HTMLDialogElement>(null);
-  const dialog = element ?? own;
+  const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
   useEffect(() => {
     dialog.current?.showModal();
-  }, [dialog]);
+  }, []);
   return (
     <dialog
       ref={dialog}
@@ -81,7 +78,7 @@ export function Dialog({
       onClose={onClose}
     >
       <h2 id={id}>{title}</h2>
-      {children}
+      {children(() => dialog.current?.close())}
     </dialog>
   );
 }

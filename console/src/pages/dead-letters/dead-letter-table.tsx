@@ -150,15 +150,17 @@ function ShowDeadLetter({ which, id, place }: { which: RedrivenQueue; id: string
             setOpen(false);
           }}
         >
-          <div class="stack">
-            <ActionFailure of={action} />
-            {action.state === 'done' ? <Whole deadLetter={action.result} place={place} /> : null}
-            <form method="dialog" class="actions">
-              <button type="submit" class="button">
-                Close
-              </button>
-            </form>
-          </div>
+          {() => (
+            <div class="stack">
+              <ActionFailure of={action} />
+              {action.state === 'done' ? <Whole deadLetter={action.result} place={place} /> : null}
+              <form method="dialog" class="actions">
+                <button type="submit" class="button">
+                  Close
+                </button>
+              </form>
+            </div>
+          )}
         </Dialog>
       ) : null}
     </>

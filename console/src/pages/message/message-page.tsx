@@ -266,7 +266,7 @@ function SendMessage(props: SendTo) {
             setAsked(undefined);
           }}
         >
-          <Question {...props} consequence={asked} />
+          {() => <Question {...props} consequence={asked} />}
         </Dialog>
       )}
     </>
