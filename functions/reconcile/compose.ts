@@ -11,8 +11,7 @@ import { readEnvironment, type Source } from '../../shared/config/environment.ts
 import { DAY_MS } from '../../shared/domain/duration.ts';
 import type { InvocationContext } from '../../shared/domain/receives.ts';
 import type { EndWaitsContext } from './end-waits.ts';
-import type { ReconcileContext } from './reconcile.ts';
-import { runReconcile } from './run.ts';
+import { type ReconcileContext, runReconcile } from './reconcile.ts';
 
 /**
  * Ports and settings of reconcile from an environment: the function's by default, a worker's otherwise.

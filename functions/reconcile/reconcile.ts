@@ -10,11 +10,36 @@ import type { Clock } from '../../shared/ports/clock.ts';
 import type { Deliveries } from '../../shared/ports/deliveries.ts';
 import type { Journal } from '../../shared/ports/journal.ts';
 import type { WakeUps } from '../../shared/ports/wake-ups.ts';
+import { endLongWaits, type EndWaitsContext } from './end-waits.ts';
 
 export type ReconcileContext = {
   ports: { clock: Clock; deliveries: Deliveries; wakeUps: Pick<WakeUps, 'sendDelayed'>; journal: Journal };
   settings: { overdueAfterMs: number };
 };
+
+/**
+ * Milliseconds of a run for ending waits: what wake-ups leave in any case, and the most. Without the first, a backlog of
+ * overdue deliveries ends no wait for its whole length; without the second, waits keep the next run from starting.
+ */
+const LEAST_FOR_WAITS_MS = 12_000;
+const MAX_FOR_WAITS_MS = 20_000;
+
+/**
+ * A run: wakes overdue deliveries, then ends long waits for pull.
+ * @throws AggregateError if some could not be woken, after waits were ended
+ */
+export async function runReconcile(
+  context: ReconcileContext & EndWaitsContext,
+  remainingMs: () => number,
+): Promise<Reconciliation> {
+  try {
+    return await reconcile(context, () => remainingMs() - LEAST_FOR_WAITS_MS);
+  } finally {
+    const { clock } = context.ports;
+    const end = clock.now() + MAX_FOR_WAITS_MS;
+    await endLongWaits(context, () => Math.min(remainingMs(), end - clock.now()));
+  }
+}
 
 /** Deliveries read per page, and woken concurrently. */
 const PAGE = 200;

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { endLongWaits } from '../../../functions/reconcile/end-waits.ts';
-import { runReconcile } from '../../../functions/reconcile/run.ts';
+import { runReconcile } from '../../../functions/reconcile/reconcile.ts';
 import { apply, type Delivery, type Transition } from '../../../shared/domain/delivery/delivery.ts';
 import { aBarePolicy, aQueue, aSubscription } from '../../support/builders.ts';
 import { aDelivery, aDeliveryKey } from '../../support/delivery-builders.ts';
