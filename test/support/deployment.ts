@@ -1,7 +1,7 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { SchedulerClient } from '@aws-sdk/client-scheduler';
-import { SQSClient } from '@aws-sdk/client-sqs';
+import { SQS } from '@aws-sdk/client-sqs';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { inject } from 'vitest';
 import { toClientOptions } from '../../local/endpoints.ts';
@@ -18,7 +18,7 @@ export const deployment = {
   endpoints,
   /** Options for a separate client. */
   client,
-  sqs: new SQSClient(client),
+  sqs: new SQS(client),
   lambda: new LambdaClient(client),
   scheduler: new SchedulerClient(client),
   dynamo: DynamoDBDocumentClient.from(new DynamoDBClient(client)),

@@ -6,12 +6,7 @@ import type {
 } from '../../domain/delivery/dead-letter.ts';
 import type { DeadLetterQueue } from '../../ports/queues.ts';
 import { inParallel } from '../in-parallel.ts';
-import {
-  type BatchResultErrorEntry,
-  GetQueueAttributesCommand,
-  type Message,
-  ReceiveMessageCommand,
-} from '@aws-sdk/client-sqs';
+import type { BatchResultErrorEntry, Message } from '@aws-sdk/client-sqs';
 import { deleteReceived, hideReceived, MAX_ENTRIES, type ReceivingQueue } from './receipts.ts';
 
 /** Dead letters that could not be deleted from the dead-letter queue, though they are done with. */
@@ -45,12 +40,10 @@ export function sqsDeadLetterQueue(source: ReceivingQueue): DeadLetterQueue {
       await hideReceived(source, listReceipts(deadLetters), 0);
     },
     counts: async () => {
-      const { Attributes } = await source.sqs.send(
-        new GetQueueAttributesCommand({
-          QueueUrl: source.queueUrl,
-          AttributeNames: ['ApproximateNumberOfMessages', 'ApproximateNumberOfMessagesNotVisible'],
-        }),
-      );
+      const { Attributes } = await source.sqs.getQueueAttributes({
+        QueueUrl: source.queueUrl,
+        AttributeNames: ['ApproximateNumberOfMessages', 'ApproximateNumberOfMessagesNotVisible'],
+      });
       const { ApproximateNumberOfMessages: visible, ApproximateNumberOfMessagesNotVisible: hidden } =
         Attributes ?? {};
       return { visible: Number(visible ?? 0), hidden: Number(hidden ?? 0) };
@@ -73,16 +66,14 @@ async function receive(
   most: number,
   hiddenSeconds: number,
 ): Promise<DeadLetter[]> {
-  const { Messages = [] } = await sqs.send(
-    new ReceiveMessageCommand({
-      QueueUrl: queueUrl,
-      MaxNumberOfMessages: most,
-      VisibilityTimeout: hiddenSeconds,
-      WaitTimeSeconds: LONG_POLL_SECONDS,
-      MessageAttributeNames: ['All'],
-      MessageSystemAttributeNames: ['SentTimestamp', 'MessageGroupId', 'ApproximateReceiveCount'],
-    }),
-  );
+  const { Messages = [] } = await sqs.receiveMessage({
+    QueueUrl: queueUrl,
+    MaxNumberOfMessages: most,
+    VisibilityTimeout: hiddenSeconds,
+    WaitTimeSeconds: LONG_POLL_SECONDS,
+    MessageAttributeNames: ['All'],
+    MessageSystemAttributeNames: ['SentTimestamp', 'MessageGroupId', 'ApproximateReceiveCount'],
+  });
   return Messages.map(parseDeadLetter);
 }
 

@@ -1,14 +1,9 @@
-import {
-  type BatchResultErrorEntry,
-  ChangeMessageVisibilityBatchCommand,
-  DeleteMessageBatchCommand,
-  type SQSClient,
-} from '@aws-sdk/client-sqs';
+import type { BatchResultErrorEntry, SQS } from '@aws-sdk/client-sqs';
 import { inParallel } from '../in-parallel.ts';
 
 /** A queue whose received messages are deleted or made visible here, outside of Lambda. */
 export type ReceivingQueue = {
-  sqs: SQSClient;
+  sqs: SQS;
   queueUrl: string;
   sleep: (milliseconds: number) => Promise<void>;
 };
@@ -27,7 +22,7 @@ export function deleteReceived(
   receipts: readonly string[],
 ): Promise<BatchResultErrorEntry[]> {
   return changeAll(queue, receipts, (Entries) =>
-    queue.sqs.send(new DeleteMessageBatchCommand({ QueueUrl: queue.queueUrl, Entries })),
+    queue.sqs.deleteMessageBatch({ QueueUrl: queue.queueUrl, Entries }),
   );
 }
 
@@ -38,12 +33,10 @@ export function hideReceived(
   seconds: number,
 ): Promise<BatchResultErrorEntry[]> {
   return changeAll(queue, receipts, (entries) =>
-    queue.sqs.send(
-      new ChangeMessageVisibilityBatchCommand({
-        QueueUrl: queue.queueUrl,
-        Entries: entries.map((entry) => ({ ...entry, VisibilityTimeout: seconds })),
-      }),
-    ),
+    queue.sqs.changeMessageVisibilityBatch({
+      QueueUrl: queue.queueUrl,
+      Entries: entries.map((entry) => ({ ...entry, VisibilityTimeout: seconds })),
+    }),
   );
 }
 
