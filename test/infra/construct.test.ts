@@ -47,21 +47,19 @@ const PIPELINE_OUTPUTS = `ApiAuthorization ApiFunction ApiId ApiUrl DeliverFunct
   OperationDeadLetterUrl OperationQueueUrl OperatorEventBus PosthasteDeployment ReconcileFunction RetryQueueUrl
   ScheduleGroup SchedulerDeadLetterUrl SecretsFunction SubscriptionsTable UndeliverableQueueUrl WorkerEnvironment`;
 
-describe('the app', () => {
-  it('runs on the Node.js from its packages, also under a globally installed CDK CLI', () => {
-    const PATH = (process.env['PATH'] ?? '')
-      .split(':')
-      .filter((folder) => !folder.includes('node_modules'))
-      .join(':');
-    const command = cdkJson.app.replace('infra/app.ts', '--version');
-    const cwd = fileURLToPath(new URL('../..', import.meta.url));
-    const version = execFileSync('sh', ['-c', command], {
-      cwd,
-      env: { ...process.env, PATH },
-      encoding: 'utf8',
-    });
-    expect(version.trim()).toBe(`v${packageJson.dependencies.node}`);
+it('the app runs on the Node.js from its packages, also under a globally installed CDK CLI', () => {
+  const PATH = (process.env['PATH'] ?? '')
+    .split(':')
+    .filter((folder) => !folder.includes('node_modules'))
+    .join(':');
+  const command = cdkJson.app.replace('infra/app.ts', '--version');
+  const cwd = fileURLToPath(new URL('../..', import.meta.url));
+  const version = execFileSync('sh', ['-c', command], {
+    cwd,
+    env: { ...process.env, PATH },
+    encoding: 'utf8',
   });
+  expect(version.trim()).toBe(`v${packageJson.dependencies.node}`);
 });
 
 describe('the stacks', () => {
@@ -160,12 +158,10 @@ describe('Posthaste in a stack of another app', () => {
 
 const SNS = new ServicePrincipal('sns.amazonaws.com');
 
-describe('grantPublish', () => {
-  it('allows sending to the ingress queue, and nothing else', () => {
-    expect(statementsAt(template, 'ProducerDefaultPolicy')).toEqual([
-      { effect: 'Allow', actions: ['sqs:SendMessage'], resources: [arnOf(ingress)], condition: undefined },
-    ]);
-  });
+it('grantPublish allows sending to the ingress queue, and nothing else', () => {
+  expect(statementsAt(template, 'ProducerDefaultPolicy')).toEqual([
+    { effect: 'Allow', actions: ['sqs:SendMessage'], resources: [arnOf(ingress)], condition: undefined },
+  ]);
 });
 
 describe('grantPublish of another stack', () => {

@@ -53,14 +53,12 @@ const readers: Record<string, string> = {
   UV_THREADPOOL_SIZE: 'Deliver',
 };
 
-describe('settings that are too large for the environment of a function', () => {
-  it('are refused at synthesis, with the largest variables in the error', () => {
-    const allowedAddresses = Array.from({ length: 20 }, (_, at) => `2001:db8:${100 + at}::/48`);
-    const retry_on_status = Array.from({ length: 89 }, (_, at) => 411 + at);
-    expect(() => templatesFor({ allowedAddresses, defaultRetryPolicy: { retry_on_status } })).toThrow(
-      /environment of the function api: \d+ bytes of at most 4096. The largest are QUEUE_URLS \d+, DEFAULT_RETRY_POLICY \d+/,
-    );
-  });
+it('settings too large for an environment are refused at synthesis, with the largest variables in the error', () => {
+  const allowedAddresses = Array.from({ length: 20 }, (_, at) => `2001:db8:${100 + at}::/48`);
+  const retry_on_status = Array.from({ length: 89 }, (_, at) => 411 + at);
+  expect(() => templatesFor({ allowedAddresses, defaultRetryPolicy: { retry_on_status } })).toThrow(
+    /environment of the function api: \d+ bytes of at most 4096. The largest are QUEUE_URLS \d+, DEFAULT_RETRY_POLICY \d+/,
+  );
 });
 
 describe('the environment', () => {

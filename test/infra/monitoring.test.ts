@@ -130,20 +130,18 @@ const isOfTheAccount = ({ namespace, metricName, dimensionNames }: Monitored): b
   ['ClaimedAccountConcurrency', 'ConcurrentExecutions'].includes(metricName) &&
   dimensionNames.length === 0;
 
-describe('the metrics of alarms and graphs', () => {
-  it('exist with these names and dimensions', () => {
-    const watched = [
-      ...alarms.flatMap(({ metrics }) => metrics),
-      ...graphedIn(monitoring.toJSON()['Resources']),
-    ];
-    const unknown = watched.filter((one) => {
-      const documented = DIMENSIONS[one.namespace]?.[one.metricName];
-      const isKnown = isOfTheAccount(one) || isOfAnIndex(one) || isComputed(one);
-      return !isKnown && JSON.stringify(documented) !== JSON.stringify(one.dimensionNames);
-    });
-    expect(unknown).toEqual([]);
-    expect(watched.length).toBeGreaterThan(100);
+it('the metrics of alarms and graphs exist with these names and dimensions', () => {
+  const watched = [
+    ...alarms.flatMap(({ metrics }) => metrics),
+    ...graphedIn(monitoring.toJSON()['Resources']),
+  ];
+  const unknown = watched.filter((one) => {
+    const documented = DIMENSIONS[one.namespace]?.[one.metricName];
+    const isKnown = isOfTheAccount(one) || isOfAnIndex(one) || isComputed(one);
+    return !isKnown && JSON.stringify(documented) !== JSON.stringify(one.dimensionNames);
   });
+  expect(unknown).toEqual([]);
+  expect(watched.length).toBeGreaterThan(100);
 });
 
 describe('the threshold', () => {
@@ -223,23 +221,21 @@ describe('one subscriber that is down raises no alarm', () => {
   });
 });
 
-describe('"deliveries do not flow"', () => {
-  it('is raised by each alarm that means a standstill', () => {
-    const rule = JSON.stringify(alarmOf('DeliveriesDoNotFlow').properties['AlarmRule']);
-    const named = [...rule.matchAll(/MonitoringAlarms([A-Za-z]+)[0-9A-F]{8}/g)].map(([, id]) => id);
-    expect(named).toEqual([
-      'IngressAge',
-      'DeliveryAge',
-      'RetryAge',
-      'IngressStalled',
-      'DeliveryStalled',
-      'RetryStalled',
-      'AttemptsStopped',
-      'DeliveriesStuck',
-      'SeveralFailing',
-      'FewDelivered',
-    ]);
-  });
+it('"deliveries do not flow" is raised by each alarm that means a standstill', () => {
+  const rule = JSON.stringify(alarmOf('DeliveriesDoNotFlow').properties['AlarmRule']);
+  const named = [...rule.matchAll(/MonitoringAlarms([A-Za-z]+)[0-9A-F]{8}/g)].map(([, id]) => id);
+  expect(named).toEqual([
+    'IngressAge',
+    'DeliveryAge',
+    'RetryAge',
+    'IngressStalled',
+    'DeliveryStalled',
+    'RetryStalled',
+    'AttemptsStopped',
+    'DeliveriesStuck',
+    'SeveralFailing',
+    'FewDelivered',
+  ]);
 });
 
 describe('the monthly cost of monitoring', () => {
@@ -332,15 +328,13 @@ describe.each(['IngressStalled', 'DeliveryStalled', 'RetryStalled'])('%s', (alar
   });
 });
 
-describe('AttemptsStopped', () => {
-  it.each<[raised: boolean, when: string, minute: Period]>([
-    [true, 'while calls to AWS fail and no attempt is made', { faults: 4, matched: 2 }],
-    [false, 'while attempts are made, with any outcome', { faults: 4, matched: 2, attempts: 1 }],
-    [false, 'if there are no deliveries, even if calls to AWS fail', { faults: 1 }],
-    [false, 'while no call to AWS fails', { matched: 2 }],
-  ])('is raised (%j) %s', (raised, _when, minute) => {
-    expect(isRaised('AttemptsStopped', Array(5).fill(minute))).toBe(raised);
-  });
+it.each<[raised: boolean, when: string, minute: Period]>([
+  [true, 'while calls to AWS fail and no attempt is made', { faults: 4, matched: 2 }],
+  [false, 'while attempts are made, with any outcome', { faults: 4, matched: 2, attempts: 1 }],
+  [false, 'if there are no deliveries, even if calls to AWS fail', { faults: 1 }],
+  [false, 'while no call to AWS fails', { matched: 2 }],
+])('AttemptsStopped is raised (%j) %s', (raised, _when, minute) => {
+  expect(isRaised('AttemptsStopped', Array(5).fill(minute))).toBe(raised);
 });
 
 const TOPIC = 'arn:aws:sns:us-east-1:123456789012:on-call';

@@ -320,18 +320,16 @@ const unacknowledged = (settings: Readonly<Record<string, unknown>>) => {
   return { findings, acknowledged: acknowledged.filter(({ id }) => id.startsWith('AwsSolutions-')) };
 };
 
-describe('the stacks, checked by cdk-nag', () => {
-  // `npm run check:templates` shows that there are no others.
-  it.each(Object.entries(checkedVariants))(
-    'acknowledge only real findings, each with a reason: %s',
-    (_, settings) => {
-      const { findings, acknowledged } = unacknowledged(settings);
-      const unused = acknowledged.filter(
-        ({ path, id }) =>
-          !findings.some((finding) => finding.startsWith(`${path}/`) && finding.includes(`: ${id},`)),
-      );
-      expect(unused).toEqual([]);
-      for (const { reason } of acknowledged) expect(reason).toMatch(/^[A-Z].{30,}\.$/);
-    },
-  );
-});
+// `npm run check:templates` shows that there are no others.
+it.each(Object.entries(checkedVariants))(
+  'the stacks acknowledge only real findings of cdk-nag, each with a reason: %s',
+  (_, settings) => {
+    const { findings, acknowledged } = unacknowledged(settings);
+    const unused = acknowledged.filter(
+      ({ path, id }) =>
+        !findings.some((finding) => finding.startsWith(`${path}/`) && finding.includes(`: ${id},`)),
+    );
+    expect(unused).toEqual([]);
+    for (const { reason } of acknowledged) expect(reason).toMatch(/^[A-Z].{30,}\.$/);
+  },
+);

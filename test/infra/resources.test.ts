@@ -199,20 +199,18 @@ describe('each function', () => {
   });
 });
 
-describe('reconcile', () => {
-  it('runs every minute and ends before its next run; failed or late runs are not repeated', () => {
-    const { id, Properties } = at(FUNCTION, 'PipelineReconcileFunction');
-    expect(Properties['Timeout']).toBe(60);
-    pipeline.hasResourceProperties('AWS::Events::Rule', {
-      ScheduleExpression: 'rate(1 minute)',
-      State: 'ENABLED',
-      Targets: [{ Arn: arnOf(id), RetryPolicy: { MaximumEventAgeInSeconds: 60, MaximumRetryAttempts: 0 } }],
-    });
-    pipeline.hasResourceProperties('AWS::Lambda::EventInvokeConfig', {
-      FunctionName: { Ref: id },
-      MaximumEventAgeInSeconds: 60,
-      MaximumRetryAttempts: 0,
-    });
+it('reconcile runs every minute and ends before its next run; failed or late runs are not repeated', () => {
+  const { id, Properties } = at(FUNCTION, 'PipelineReconcileFunction');
+  expect(Properties['Timeout']).toBe(60);
+  pipeline.hasResourceProperties('AWS::Events::Rule', {
+    ScheduleExpression: 'rate(1 minute)',
+    State: 'ENABLED',
+    Targets: [{ Arn: arnOf(id), RetryPolicy: { MaximumEventAgeInSeconds: 60, MaximumRetryAttempts: 0 } }],
+  });
+  pipeline.hasResourceProperties('AWS::Lambda::EventInvokeConfig', {
+    FunctionName: { Ref: id },
+    MaximumEventAgeInSeconds: 60,
+    MaximumRetryAttempts: 0,
   });
 });
 
@@ -273,34 +271,32 @@ describe('SQS queues', () => {
   );
 });
 
-describe('event source mappings', () => {
-  const gathered = { BatchSize: 50, MaximumBatchingWindowInSeconds: 3 };
+const gathered = { BatchSize: 50, MaximumBatchingWindowInSeconds: 3 };
 
-  it.each([
-    { path: 'DispatchIngress', from: 'Ingress', to: 'Dispatch', most: [50, 11], size: 10, inTuned: gathered },
-    {
-      path: 'DeliverFirstAttempts',
-      from: 'Delivery',
-      to: 'Deliver',
-      most: [100, 400],
-      size: 10,
-      inTuned: gathered,
-    },
-    { path: 'DeliverRetries', from: 'Retry', to: 'Deliver', most: [50, 100], size: 10, inTuned: {} },
-    { path: 'OperateOperations', from: 'Operation', to: 'Operate', most: [5, 5], size: 1, inTuned: {} },
-  ])(
-    '$path has batches of $size, reports failures for each message, and limits concurrency by its setting',
-    ({ path, from, to, most, size, inTuned }) => {
-      const mappingIn = (templates = standard) => at(MAPPING, `Pipeline${path}`, templates).Properties;
-      const mapping = {
-        BatchSize: size,
-        EventSourceArn: arnOf(at(QUEUE, `Pipeline${from}Queue`).id),
-        FunctionName: { Ref: at(FUNCTION, `Pipeline${to}Function`).id },
-        FunctionResponseTypes: ['ReportBatchItemFailures'],
-      };
-      expect(mappingIn()).toEqual({ ...mapping, ScalingConfig: { MaximumConcurrency: most[0] } });
-      const ScalingConfig = { MaximumConcurrency: most[1] };
-      expect(mappingIn(tuned)).toEqual({ ...mapping, ...inTuned, ScalingConfig });
-    },
-  );
-});
+it.each([
+  { path: 'DispatchIngress', from: 'Ingress', to: 'Dispatch', most: [50, 11], size: 10, inTuned: gathered },
+  {
+    path: 'DeliverFirstAttempts',
+    from: 'Delivery',
+    to: 'Deliver',
+    most: [100, 400],
+    size: 10,
+    inTuned: gathered,
+  },
+  { path: 'DeliverRetries', from: 'Retry', to: 'Deliver', most: [50, 100], size: 10, inTuned: {} },
+  { path: 'OperateOperations', from: 'Operation', to: 'Operate', most: [5, 5], size: 1, inTuned: {} },
+])(
+  'the event source mapping $path has batches of $size, reports failures for each message, and limits concurrency by its setting',
+  ({ path, from, to, most, size, inTuned }) => {
+    const mappingIn = (templates = standard) => at(MAPPING, `Pipeline${path}`, templates).Properties;
+    const mapping = {
+      BatchSize: size,
+      EventSourceArn: arnOf(at(QUEUE, `Pipeline${from}Queue`).id),
+      FunctionName: { Ref: at(FUNCTION, `Pipeline${to}Function`).id },
+      FunctionResponseTypes: ['ReportBatchItemFailures'],
+    };
+    expect(mappingIn()).toEqual({ ...mapping, ScalingConfig: { MaximumConcurrency: most[0] } });
+    const ScalingConfig = { MaximumConcurrency: most[1] };
+    expect(mappingIn(tuned)).toEqual({ ...mapping, ...inTuned, ScalingConfig });
+  },
+);

@@ -322,15 +322,13 @@ it('the setting compute, with worker, keeps the functions, which nothing invokes
     expect(Object.keys(template.findOutputs('WorkerPolicyArns'))).toHaveLength(1);
 });
 
-describe('the policy of a worker', () => {
-  const actionsOf = (policy: Resource): string[] =>
-    [...new Set(statementsIn(policy).flatMap(({ actions }) => actions))].toSorted();
+const actionsOf = (policy: Resource): string[] =>
+  [...new Set(statementsIn(policy).flatMap(({ actions }) => actions))].toSorted();
 
-  it.each(WORKING)('for %s allows what the role of the function does, apart from its log', (name) => {
-    const role = resourceAt(both, 'AWS::IAM::Policy', `Pipeline${name}RoleDefaultPolicy`);
-    const policy = resourceAt(both, 'AWS::IAM::ManagedPolicy', `PipelineWorkerPolicies${name.toLowerCase()}`);
-    expect(actionsOf(policy)).toEqual(actionsOf(role).filter((action) => !action.startsWith('logs:')));
-    // A managed policy has up to 6,144 characters. A reference is about as long as the longest ARN or name in its place.
-    expect(JSON.stringify(policy.Properties['PolicyDocument']).length).toBeLessThan(6_144);
-  });
+it.each(WORKING)('a worker policy allows what the role of %s does, apart from its log', (name) => {
+  const role = resourceAt(both, 'AWS::IAM::Policy', `Pipeline${name}RoleDefaultPolicy`);
+  const policy = resourceAt(both, 'AWS::IAM::ManagedPolicy', `PipelineWorkerPolicies${name.toLowerCase()}`);
+  expect(actionsOf(policy)).toEqual(actionsOf(role).filter((action) => !action.startsWith('logs:')));
+  // A managed policy has up to 6,144 characters. A reference is about as long as the longest ARN or name in its place.
+  expect(JSON.stringify(policy.Properties['PolicyDocument']).length).toBeLessThan(6_144);
 });

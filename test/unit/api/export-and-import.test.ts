@@ -61,25 +61,23 @@ const RICH = {
   },
 };
 
-describe('GET /v2/queues/{queue}/export', () => {
-  it('contains a line for each present subscription, and no credentials', async ({ api }) => {
-    const { call, subscribe, registry, time } = api;
-    for (const one of [A, B, { subscriber: hook('c') }, RICH]) await subscribe(one);
-    await subscribe({ subscriber: hook('expired'), ttl: 1 });
-    await registry.disable('orders', 'id-2', { reason: 'gone', at: NOON });
-    await call('DELETE', `${SUBSCRIPTIONS}/id-3`);
-    time.now += 1000;
-    const answer = await call('GET', EXPORT);
-    expect(answer.headers.get('content-type')).toBe('application/jsonl');
-    expect(answer.headers.get('link')).toBeNull();
-    const post_headers = { ...RICH.options.post_headers, authorization: '***' };
-    expect(parsedLines(answer.body)).toEqual([
-      { ...A, options: {} },
-      { ...B, options: {}, disabled: { reason: 'gone', at: '2026-11-21T12:00:00.000Z' } },
-      { ...RICH, options: { ...RICH.options, post_headers } },
-    ]);
-    expect(answer.body).not.toContain('s3cret');
-  });
+it('an export has a line for each present subscription, and no credentials', async ({ api }) => {
+  const { call, subscribe, registry, time } = api;
+  for (const one of [A, B, { subscriber: hook('c') }, RICH]) await subscribe(one);
+  await subscribe({ subscriber: hook('expired'), ttl: 1 });
+  await registry.disable('orders', 'id-2', { reason: 'gone', at: NOON });
+  await call('DELETE', `${SUBSCRIPTIONS}/id-3`);
+  time.now += 1000;
+  const answer = await call('GET', EXPORT);
+  expect(answer.headers.get('content-type')).toBe('application/jsonl');
+  expect(answer.headers.get('link')).toBeNull();
+  const post_headers = { ...RICH.options.post_headers, authorization: '***' };
+  expect(parsedLines(answer.body)).toEqual([
+    { ...A, options: {} },
+    { ...B, options: {}, disabled: { reason: 'gone', at: '2026-11-21T12:00:00.000Z' } },
+    { ...RICH, options: { ...RICH.options, post_headers } },
+  ]);
+  expect(answer.body).not.toContain('s3cret');
 });
 
 describe('POST /v2/credentials/{queue}', () => {

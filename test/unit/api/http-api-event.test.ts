@@ -109,15 +109,13 @@ describe('an answer to an HTTP API', () => {
   });
 });
 
-describe('the authorization of a request', () => {
-  it.each([
-    ['/v2/pull/orders/s-1/receive', 'Bearer phpull_x'],
-    ['/v2/queues/orders', null],
-  ])('reaches the function only where it checks that itself: %s', (rawPath, seen) => {
-    const headers = { authorization: 'Bearer phpull_x' };
-    const { request } = parseHttpApiEvent(event({ method: 'POST', rawPath, headers }));
-    expect(request.headers.get('authorization')).toBe(seen);
-  });
+it.each([
+  ['/v2/pull/orders/s-1/receive', 'Bearer phpull_x'],
+  ['/v2/queues/orders', null],
+])('authorization reaches the function only where it checks that itself: %s', (rawPath, seen) => {
+  const headers = { authorization: 'Bearer phpull_x' };
+  const { request } = parseHttpApiEvent(event({ method: 'POST', rawPath, headers }));
+  expect(request.headers.get('authorization')).toBe(seen);
 });
 
 describe('the headers of a request', () => {
@@ -172,26 +170,24 @@ describe('a request by a route that has a name', () => {
 
 const DOMAIN = 'abc123.execute-api.us-east-1.amazonaws.com';
 
-describe('the public URL of the API', () => {
-  const from = {
-    headers: { host: 'hooks.example:8443' },
-    requestContext: {
-      requestId: 'request-1',
-      apiId: 'abc123',
-      domainName: DOMAIN,
-      http: { method: 'GET' },
-    },
-  };
+const from = {
+  headers: { host: 'hooks.example:8443' },
+  requestContext: {
+    requestId: 'request-1',
+    apiId: 'abc123',
+    domainName: DOMAIN,
+    http: { method: 'GET' },
+  },
+};
 
-  it.each([
-    ['the domain of API Gateway, regardless of the Host header', undefined, `https://${DOMAIN}`],
-    ['the configured URL', 'https://api.example/hooks', 'https://api.example/hooks'],
-    [
-      'one with the host and the id of the API in the place of both',
-      'http://{host}/apis/{apiId}/$default',
-      'http://hooks.example:8443/apis/abc123/$default',
-    ],
-  ])('is %s', (_what, configured, publicUrl) => {
-    expect(parseHttpApiEvent(event(from), configured)).toMatchObject({ publicUrl });
-  });
+it.each([
+  ['the domain of API Gateway, regardless of the Host header', undefined, `https://${DOMAIN}`],
+  ['the configured URL', 'https://api.example/hooks', 'https://api.example/hooks'],
+  [
+    'one with the host and the id of the API in the place of both',
+    'http://{host}/apis/{apiId}/$default',
+    'http://hooks.example:8443/apis/abc123/$default',
+  ],
+])('the public URL of the API is %s', (_what, configured, publicUrl) => {
+  expect(parseHttpApiEvent(event(from), configured)).toMatchObject({ publicUrl });
 });

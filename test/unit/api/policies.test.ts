@@ -157,32 +157,28 @@ describe('the documented policy for one queue', () => {
   });
 });
 
-describe('the id of a subscription of another queue', () => {
-  it('finds nothing below the own queue, and changes nothing', async ({ call, registry }) => {
-    await call('PUT', '/v2/queues/orders', {});
-    await call('POST', '/v2/queues/victim/subscriptions', { subscriber: 'https://victim.example/' });
-    const { items: before } = await registry.listSubscriptions('victim', { limit: 1 });
-    const own = (await pathsOf('orders')).filter((path) => path.includes('/orders/subscriptions/id-1'));
-    const statuses = new Set<number>();
-    for (const path of own)
-      for (const method of METHODS.filter((one) => one !== 'HEAD')) {
-        const { status, body } = await call(method, path, method === 'GET' ? undefined : {});
-        statuses.add(status);
-        expect(JSON.stringify(body ?? '')).not.toContain('victim.example');
-      }
-    // 204: a deletion is idempotent.
-    expect(statuses).toEqual(new Set([204, 400, 404, 405]));
-    expect((await registry.listSubscriptions('victim', { limit: 1 })).items).toEqual(before);
-  });
+it('the id of a subscription of another queue finds and changes nothing', async ({ call, registry }) => {
+  await call('PUT', '/v2/queues/orders', {});
+  await call('POST', '/v2/queues/victim/subscriptions', { subscriber: 'https://victim.example/' });
+  const { items: before } = await registry.listSubscriptions('victim', { limit: 1 });
+  const own = (await pathsOf('orders')).filter((path) => path.includes('/orders/subscriptions/id-1'));
+  const statuses = new Set<number>();
+  for (const path of own)
+    for (const method of METHODS.filter((one) => one !== 'HEAD')) {
+      const { status, body } = await call(method, path, method === 'GET' ? undefined : {});
+      statuses.add(status);
+      expect(JSON.stringify(body ?? '')).not.toContain('victim.example');
+    }
+  // 204: a deletion is idempotent.
+  expect(statuses).toEqual(new Set([204, 400, 404, 405]));
+  expect((await registry.listSubscriptions('victim', { limit: 1 })).items).toEqual(before);
 });
 
-describe('a grant for paths below a queue', () => {
-  it('does not allow deleting the queue with a trailing slash', async () => {
-    const { touchedBy } = await observedApi('victim');
-    expect(await touchedBy('DELETE', '/v2/queues/victim')).toContain('deleteQueue');
-    expect(await touchedBy('DELETE', '/v2/queues/victim/')).toEqual([]);
-    expect(await touchedBy('DELETE', '/v2/queues/victim%2f')).toEqual([]);
-  });
+it('a grant for paths below a queue does not allow deleting the queue with a trailing slash', async () => {
+  const { touchedBy } = await observedApi('victim');
+  expect(await touchedBy('DELETE', '/v2/queues/victim')).toContain('deleteQueue');
+  expect(await touchedBy('DELETE', '/v2/queues/victim/')).toEqual([]);
+  expect(await touchedBy('DELETE', '/v2/queues/victim%2f')).toEqual([]);
 });
 
 const SCOPES = {

@@ -22,14 +22,12 @@ import { RETRY_POLICY_PRESETS } from '../../../shared/domain/retry/policy.ts';
 
 const POLICY = { minimum_delay: 10, maximum_delay: 60 };
 
-describe('HEAD /v2/queues/{queue}', () => {
-  it('shows whether the queue exists, as python-zaqarclient checks it', async ({ dependencies, call }) => {
-    const head = () =>
-      wholeApi(dependencies).request(QUEUE, { method: 'HEAD' }, { caller: CALLER, publicUrl: PUBLIC_URL });
-    expect((await head()).status).toBe(404);
-    await call('PUT', QUEUE);
-    expect((await head()).status).toBe(200);
-  });
+it('HEAD shows whether a queue exists, as python-zaqarclient checks it', async ({ dependencies, call }) => {
+  const head = () =>
+    wholeApi(dependencies).request(QUEUE, { method: 'HEAD' }, { caller: CALLER, publicUrl: PUBLIC_URL });
+  expect((await head()).status).toBe(404);
+  await call('PUT', QUEUE);
+  expect((await head()).status).toBe(200);
 });
 
 describe('PUT /v2/queues/{queue}', () => {

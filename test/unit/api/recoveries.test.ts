@@ -101,16 +101,14 @@ describe('POST /v2/queues/{queue}/recoveries', () => {
   });
 });
 
-describe('GET /v2/queues/{queue}/recoveries', () => {
-  it('lists recoveries newest first, page by page', async ({ pages, start, time }) => {
-    const ids: string[] = [];
-    for (let index = 0; index < 5; index += 1) {
-      time.now += 1;
-      ids.unshift((await start()).id);
-    }
-    const seen = (await pages(`${PATH}?limit=2`, 'recoveries', 'id')).flat();
-    expect(seen).toEqual(ids);
-  });
+it('recoveries are listed newest first, page by page', async ({ pages, start, time }) => {
+  const ids: string[] = [];
+  for (let index = 0; index < 5; index += 1) {
+    time.now += 1;
+    ids.unshift((await start()).id);
+  }
+  const seen = (await pages(`${PATH}?limit=2`, 'recoveries', 'id')).flat();
+  expect(seen).toEqual(ids);
 });
 
 describe('GET /v2/queues/{queue}/recoveries/{id}', () => {
@@ -164,26 +162,24 @@ describe('DELETE /v2/queues/{queue}/recoveries/{id}', () => {
   });
 });
 
-describe('the audit trail of recoveries', () => {
-  it('contains who started and stopped a recovery', async ({ call, start, changes }) => {
-    const { id } = await start({ ...WINDOW, subscription: 's-1' });
-    await call('DELETE', `${PATH}/${id}`);
-    await call('DELETE', `${PATH}/${id}`);
-    expect(changes).toEqual([
-      {
-        ...CALLER,
-        change: 'recovery_started',
-        queue: 'orders',
-        recoveryId: id,
-        selection: {
-          since: '2026-11-21T10:00:00.000Z',
-          until: '2026-11-21T11:30:00.000Z',
-          subscription: 's-1',
-        },
+it('the audit trail says who started and stopped a recovery', async ({ call, start, changes }) => {
+  const { id } = await start({ ...WINDOW, subscription: 's-1' });
+  await call('DELETE', `${PATH}/${id}`);
+  await call('DELETE', `${PATH}/${id}`);
+  expect(changes).toEqual([
+    {
+      ...CALLER,
+      change: 'recovery_started',
+      queue: 'orders',
+      recoveryId: id,
+      selection: {
+        since: '2026-11-21T10:00:00.000Z',
+        until: '2026-11-21T11:30:00.000Z',
+        subscription: 's-1',
       },
-      { ...CALLER, change: 'recovery_stopped', queue: 'orders', recoveryId: id },
-    ]);
-  });
+    },
+    { ...CALLER, change: 'recovery_stopped', queue: 'orders', recoveryId: id },
+  ]);
 });
 
 const ID = buildRecoveryId(NOON, 'r-1');

@@ -163,22 +163,20 @@ describe('a rotation is refused', () => {
   });
 });
 
-describe('concurrent rotations', () => {
-  it('end with one new secret and 409 for the other callers', async ({ first, rotate, inForce, secrets }) => {
-    const seal = secrets.seal.bind(secrets);
-    const all = Promise.withResolvers<undefined>();
-    let begun = 0;
-    vi.spyOn(secrets, 'seal').mockImplementation(async (...sealing) => {
-      begun += 1;
-      if (begun === 3) all.resolve(undefined);
-      await all.promise;
-      return seal(...sealing);
-    });
-    const answers = await Promise.all([rotate(), rotate(), rotate()]);
-    const won = answers.filter(({ status }) => status === 200);
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409]);
-    expect(await inForce()).toEqual([shown.parse(won[0]?.body).secret, first]);
+it('of concurrent rotations one succeeds, others get 409', async ({ first, rotate, inForce, secrets }) => {
+  const seal = secrets.seal.bind(secrets);
+  const all = Promise.withResolvers<undefined>();
+  let begun = 0;
+  vi.spyOn(secrets, 'seal').mockImplementation(async (...sealing) => {
+    begun += 1;
+    if (begun === 3) all.resolve(undefined);
+    await all.promise;
+    return seal(...sealing);
   });
+  const answers = await Promise.all([rotate(), rotate(), rotate()]);
+  const won = answers.filter(({ status }) => status === 200);
+  expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409]);
+  expect(await inForce()).toEqual([shown.parse(won[0]?.body).secret, first]);
 });
 
 describe('GET …/jwks.json', () => {

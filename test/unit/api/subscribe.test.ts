@@ -292,20 +292,18 @@ describe('POST …/disable and …/enable', () => {
   });
 });
 
-describe('the failure count', () => {
-  it.for<[string, (api: Api) => Promise<Answer>]>([
-    ['the subscriber changes', ({ patch }) => patch({ subscriber: `${HOOK}/2` })],
-    ['the subscription is enabled', ({ call }) => call('POST', `${ONE}/enable`)],
-  ])('is reset if %s, and by no other change', async ([, change], { api }) => {
-    await api.subscribe();
-    await api.registry.changeSubscription(KEY, (current) => ({
-      ...current,
-      failing: { since: NOON, failures: 20 },
-      disabled: { reason: 'failing', at: NOON },
-    }));
-    expect((await api.patch({ ttl: 5 })).body).toMatchObject({ failing: { failures: 20 } });
-    expect((await change(api)).body).not.toHaveProperty('failing');
-  });
+it.for<[string, (api: Api) => Promise<Answer>]>([
+  ['the subscriber changes', ({ patch }) => patch({ subscriber: `${HOOK}/2` })],
+  ['the subscription is enabled', ({ call }) => call('POST', `${ONE}/enable`)],
+])('the failure count is reset if %s, and by no other change', async ([, change], { api }) => {
+  await api.subscribe();
+  await api.registry.changeSubscription(KEY, (current) => ({
+    ...current,
+    failing: { since: NOON, failures: 20 },
+    disabled: { reason: 'failing', at: NOON },
+  }));
+  expect((await api.patch({ ttl: 5 })).body).toMatchObject({ failing: { failures: 20 } });
+  expect((await change(api)).body).not.toHaveProperty('failing');
 });
 
 describe('DELETE /v2/queues/{queue}/subscriptions/{id}', () => {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { isAnswer } from '../../../api-client/refusal.ts';
 import { resolveApi } from '../../../cli/api/api-access.ts';
 import { toClientOptions } from '../../../local/endpoints.ts';
@@ -9,23 +9,21 @@ import { localEndpoints } from '../../support/local-endpoints.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { json, runOn } from './stub-api.ts';
 
-describe('POSTHASTE_TOKEN', () => {
-  it.each([
-    [undefined, /^AWS4-HMAC-SHA256 /],
-    ['none', /^AWS4-HMAC-SHA256 /],
-    ['iam', /^AWS4-HMAC-SHA256 /],
-    ['jwt', /^Bearer a\.b\.c$/],
-  ])('at a local deployment with apiAuthorization %s', async (apiAuthorization, sent) => {
-    const local = {
-      ...localEndpoints,
-      name: 'the local deployment',
-      client: toClientOptions(localEndpoints),
-    };
-    const deployment = { ...local, ...(apiAuthorization !== undefined && { apiAuthorization }) };
-    const { apiUrl, authorize } = await resolveApi(deployment, { POSTHASTE_TOKEN: 'a.b.c' });
-    const headers = await authorize({ method: 'GET', url: `${apiUrl}/v2/ping`, headers: new Headers() });
-    expect(headers.get('authorization')).toMatch(sent);
-  });
+it.each([
+  [undefined, /^AWS4-HMAC-SHA256 /],
+  ['none', /^AWS4-HMAC-SHA256 /],
+  ['iam', /^AWS4-HMAC-SHA256 /],
+  ['jwt', /^Bearer a\.b\.c$/],
+])('POSTHASTE_TOKEN at a local deployment with apiAuthorization %s', async (apiAuthorization, sent) => {
+  const local = {
+    ...localEndpoints,
+    name: 'the local deployment',
+    client: toClientOptions(localEndpoints),
+  };
+  const deployment = { ...local, ...(apiAuthorization !== undefined && { apiAuthorization }) };
+  const { apiUrl, authorize } = await resolveApi(deployment, { POSTHASTE_TOKEN: 'a.b.c' });
+  const headers = await authorize({ method: 'GET', url: `${apiUrl}/v2/ping`, headers: new Headers() });
+  expect(headers.get('authorization')).toMatch(sent);
 });
 
 /** A home with a profile `over`, whose SSO session has expired. */
@@ -66,22 +64,20 @@ it.each([
   },
 );
 
-describe('a response', () => {
-  const unwell = JSON.stringify({ status: 'failing', checks: { queues: 'failing' } });
-  const refused = JSON.stringify({ error: { code: 'no_deployment', message: 'no stack' } });
-  const atTheDoor = JSON.stringify({ message: 'Service Unavailable' });
+const unwell = JSON.stringify({ status: 'failing', checks: { queues: 'failing' } });
+const refused = JSON.stringify({ error: { code: 'no_deployment', message: 'no stack' } });
+const atTheDoor = JSON.stringify({ message: 'Service Unavailable' });
 
-  it.each<[string, boolean, { accept?: number }, { status: number; text: string }]>([
-    ['of any 2xx', true, {}, { status: 204, text: '' }],
-    ['of any 2xx beside another status', true, { accept: 503 }, { status: 200, text: '{}' }],
-    ['of the additional status', true, { accept: 503 }, { status: 503, text: unwell }],
-    ['of another status', false, { accept: 503 }, { status: 502, text: unwell }],
-    ['of a status that the request does not accept', false, {}, { status: 503, text: unwell }],
-    ['of a redirect', false, {}, { status: 304, text: '' }],
-    ['of the console, with the additional status', false, { accept: 503 }, { status: 503, text: refused }],
-    ['of API Gateway, with the additional status', false, { accept: 503 }, { status: 503, text: atTheDoor }],
-    ['of an intermediary, with that status', false, { accept: 503 }, { status: 503, text: '<html></html>' }],
-  ])('%s is an answer: %s', (_, expected, request, response) => {
-    expect(isAnswer(request, response)).toBe(expected);
-  });
+it.each<[string, boolean, { accept?: number }, { status: number; text: string }]>([
+  ['of any 2xx', true, {}, { status: 204, text: '' }],
+  ['of any 2xx beside another status', true, { accept: 503 }, { status: 200, text: '{}' }],
+  ['of the additional status', true, { accept: 503 }, { status: 503, text: unwell }],
+  ['of another status', false, { accept: 503 }, { status: 502, text: unwell }],
+  ['of a status that the request does not accept', false, {}, { status: 503, text: unwell }],
+  ['of a redirect', false, {}, { status: 304, text: '' }],
+  ['of the console, with the additional status', false, { accept: 503 }, { status: 503, text: refused }],
+  ['of API Gateway, with the additional status', false, { accept: 503 }, { status: 503, text: atTheDoor }],
+  ['of an intermediary, with that status', false, { accept: 503 }, { status: 503, text: '<html></html>' }],
+])('a response %s is an answer: %s', (_, expected, request, response) => {
+  expect(isAnswer(request, response)).toBe(expected);
 });

@@ -357,17 +357,15 @@ describe('the forwarder', () => {
   });
 });
 
-describe('the request to the target', () => {
-  it('fails at its deadline, and takes the status of an answer that does not end', async () => {
-    const target = await startReceiver();
-    onTestFinished(target.close);
-    target.script('/slow', [{ delayMs: 500 }]);
-    const unfinished = 'HTTP/1.1 202 Accepted\r\ncontent-length: 9\r\n\r\nx';
-    target.script('/endless', [{ raw: unfinished, behaviour: 'hang' }]);
-    const post = (path: string) => postToTarget(target.url(path), aDelivery('a'), 0.1);
-    expect(await Promise.all([post('/slow'), post('/endless')])).toMatchObject([
-      { error: 'no answer within 0.1 s' },
-      { status: 202 },
-    ]);
-  });
+it('a request to the target fails at its deadline, and takes the status of an answer that does not end', async () => {
+  const target = await startReceiver();
+  onTestFinished(target.close);
+  target.script('/slow', [{ delayMs: 500 }]);
+  const unfinished = 'HTTP/1.1 202 Accepted\r\ncontent-length: 9\r\n\r\nx';
+  target.script('/endless', [{ raw: unfinished, behaviour: 'hang' }]);
+  const post = (path: string) => postToTarget(target.url(path), aDelivery('a'), 0.1);
+  expect(await Promise.all([post('/slow'), post('/endless')])).toMatchObject([
+    { error: 'no answer within 0.1 s' },
+    { status: 202 },
+  ]);
 });

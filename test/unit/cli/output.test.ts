@@ -54,14 +54,12 @@ describe('a table', () => {
   });
 });
 
-describe('a progress bar', () => {
-  it.each([
-    [0, '[------------------------------]   0%'],
-    [0.5, '[###############---------------]  50%'],
-    [1, '[##############################] 100%'],
-  ])('shows %f', (part, bar) => {
-    expect(progressBar(part)).toBe(bar);
-  });
+it.each([
+  [0, '[------------------------------]   0%'],
+  [0.5, '[###############---------------]  50%'],
+  [1, '[##############################] 100%'],
+])('a progress bar shows %f', (part, bar) => {
+  expect(progressBar(part)).toBe(bar);
 });
 
 describe('lines of an input', () => {

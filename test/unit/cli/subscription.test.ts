@@ -58,26 +58,24 @@ describe('posthaste subscription create', () => {
   });
 });
 
-describe('posthaste subscription list', () => {
-  it('lists subscriptions with their state', async () => {
-    const subscriptions = [
-      view,
-      { ...disabled, id: 's2', name: 'ACME' },
-      { ...view, id: 's3', backPressure: { reason: 'circuit_open', since: AT } },
-      { ...view, id: 's4', confirmed: false, confirmation: 'asked' },
-      { ...view, id: 's5', confirmed: false, confirmation: 'owed' },
-    ];
-    const api = await stubApi({ [`GET ${LIST}`]: json({ subscriptions, links: [] }) });
-    expect((await api.run('subscription list orders')).stdout).toBe(
-      'Subscription  Name  State                           Subscriber\n' +
-        '5b0c0f1e            enabled                         https://example.com/hook\n' +
-        's2            ACME  disabled (gone)                 https://example.com/hook\n' +
-        's3                  circuit open                    https://example.com/hook\n' +
-        's4                  unconfirmed                     https://example.com/hook\n' +
-        's5                  unconfirmed (request not sent)  https://example.com/hook\n',
-    );
-    expect((await api.run('subscription list orders --json')).lines).toEqual(subscriptions);
-  });
+it('posthaste subscription list shows subscriptions with their state', async () => {
+  const subscriptions = [
+    view,
+    { ...disabled, id: 's2', name: 'ACME' },
+    { ...view, id: 's3', backPressure: { reason: 'circuit_open', since: AT } },
+    { ...view, id: 's4', confirmed: false, confirmation: 'asked' },
+    { ...view, id: 's5', confirmed: false, confirmation: 'owed' },
+  ];
+  const api = await stubApi({ [`GET ${LIST}`]: json({ subscriptions, links: [] }) });
+  expect((await api.run('subscription list orders')).stdout).toBe(
+    'Subscription  Name  State                           Subscriber\n' +
+      '5b0c0f1e            enabled                         https://example.com/hook\n' +
+      's2            ACME  disabled (gone)                 https://example.com/hook\n' +
+      's3                  circuit open                    https://example.com/hook\n' +
+      's4                  unconfirmed                     https://example.com/hook\n' +
+      's5                  unconfirmed (request not sent)  https://example.com/hook\n',
+  );
+  expect((await api.run('subscription list orders --json')).lines).toEqual(subscriptions);
 });
 
 describe('posthaste subscription update', () => {

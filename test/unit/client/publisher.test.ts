@@ -116,30 +116,28 @@ describe('a batch of any length', () => {
   });
 });
 
-describe('a publisher of typed events', () => {
-  // An interface, because it has no index signature.
-  interface Events {
-    'order.created': { total: number };
-    'order.closed': null;
-  }
+// An interface, because it has no index signature.
+interface Events {
+  'order.created': { total: number };
+  'order.closed': null;
+}
 
-  it('takes the data of each type only', async () => {
-    const { publisher, batches } = await publisherTo<Events>();
-    await publisher.publishBatch([
-      { queue: 'orders', type: 'order.created', data: { total: 1 } },
-      { queue: 'orders', type: 'order.closed', data: null, ttl: undefined },
-      { queue: 'orders', type: 'order.created', dataRef: { bucket: 'shop', key: 'a', versionId: undefined } },
-      // @ts-expect-error: the data of another type
-      { queue: 'orders', type: 'order.created', data: null },
-      // @ts-expect-error: no such type
-      { queue: 'orders', type: 'order.lost', data: null },
-      // @ts-expect-error: the type is missing
-      { queue: 'orders', data: null },
-      // @ts-expect-error: no such field
-      { queue: 'orders', type: 'order.closed', data: null, delaySeconds: 60 },
-    ]);
-    expect(batches.flat()).toHaveLength(7);
-  });
+it('a publisher of typed events takes the data of each type only', async () => {
+  const { publisher, batches } = await publisherTo<Events>();
+  await publisher.publishBatch([
+    { queue: 'orders', type: 'order.created', data: { total: 1 } },
+    { queue: 'orders', type: 'order.closed', data: null, ttl: undefined },
+    { queue: 'orders', type: 'order.created', dataRef: { bucket: 'shop', key: 'a', versionId: undefined } },
+    // @ts-expect-error: the data of another type
+    { queue: 'orders', type: 'order.created', data: null },
+    // @ts-expect-error: no such type
+    { queue: 'orders', type: 'order.lost', data: null },
+    // @ts-expect-error: the type is missing
+    { queue: 'orders', data: null },
+    // @ts-expect-error: no such field
+    { queue: 'orders', type: 'order.closed', data: null, delaySeconds: 60 },
+  ]);
+  expect(batches.flat()).toHaveLength(7);
 });
 
 describe('an abort', () => {

@@ -17,14 +17,12 @@ const [NOON, ONE_PAST] = ['2026-11-21T12:00:00.000Z', '2026-11-21T12:01:00.000Z'
 
 const times = (p99: number, count = 1) => ({ count, p50: 1, p95: 2, p99 });
 
-describe('buildSeries', () => {
-  it('has every step of the window, also those in which nothing happened', () => {
-    const point = { at: ONE_PAST, ...countsOf({ messages: 4 }) };
-    const noon = Date.parse(NOON) / 1000;
-    expect(buildSeries(statisticsOf({}, [point]))).toEqual({
-      times: [noon, noon + 60, noon + 120],
-      steps: [undefined, point, undefined],
-    });
+it('buildSeries has every step of the window, also those in which nothing happened', () => {
+  const point = { at: ONE_PAST, ...countsOf({ messages: 4 }) };
+  const noon = Date.parse(NOON) / 1000;
+  expect(buildSeries(statisticsOf({}, [point]))).toEqual({
+    times: [noon, noon + 60, noon + 120],
+    steps: [undefined, point, undefined],
   });
 });
 
@@ -138,16 +136,14 @@ describe('readStatistics', () => {
   });
 });
 
-describe('readQueue', () => {
-  it.each([
-    ['nothing is counted', 404, 2],
-    ['deliveries failed', statisticsOf({ exhausted: 1 }), 2],
-    ['none failed', statisticsOf(), 0],
-  ])('lists failed deliveries only where there may be some: %s', async (_, statistics, lists) => {
-    const { api, asked } = apiWith(statistics);
-    await readQueue(api, 'orders', HOUR);
-    expect(asked.filter((path) => /status=(rejected|exhausted)/.test(path))).toHaveLength(lists);
-  });
+it.each([
+  ['nothing is counted', 404, 2],
+  ['deliveries failed', statisticsOf({ exhausted: 1 }), 2],
+  ['none failed', statisticsOf(), 0],
+])('readQueue lists failed deliveries only where there may be some: %s', async (_, statistics, lists) => {
+  const { api, asked } = apiWith(statistics);
+  await readQueue(api, 'orders', HOUR);
+  expect(asked.filter((path) => /status=(rejected|exhausted)/.test(path))).toHaveLength(lists);
 });
 
 describe('the response times of deliveries', () => {

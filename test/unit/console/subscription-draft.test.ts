@@ -255,39 +255,31 @@ describe('the credentials in the form of a subscription', () => {
   });
 });
 
-describe('the words for back-pressure', () => {
-  const since = '2026-11-21T12:00:00.000Z';
+const since = '2026-11-21T12:00:00.000Z';
 
-  it.each([
-    ['circuit open', { since, reason: 'circuit_open' }, 'one request at a time'],
-    ['slowed', { since, reason: 'circuit_open', perSecond: 4 }, 'at most 4 requests a second'],
-    [
-      'throttled',
-      { since, reason: 'receiver_throttled', perSecond: 0.5 },
-      'Retry-After. It gets at most 0.5',
-    ],
-  ] as const)('call a subscription %s, and say what it means', (state, pressure, meaning) => {
-    const { detail } = pressureWords(pressure);
-    expect(pressureState(pressure)).toBe(state);
-    expect(detail).toContain(meaning);
-    expect(detail).toContain('uses none of their attempts');
-  });
+it.each([
+  ['circuit open', { since, reason: 'circuit_open' }, 'one request at a time'],
+  ['slowed', { since, reason: 'circuit_open', perSecond: 4 }, 'at most 4 requests a second'],
+  ['throttled', { since, reason: 'receiver_throttled', perSecond: 0.5 }, 'Retry-After. It gets at most 0.5'],
+] as const)('the words for back-pressure call it %s, and say what it means', (state, pressure, meaning) => {
+  const { detail } = pressureWords(pressure);
+  expect(pressureState(pressure)).toBe(state);
+  expect(detail).toContain(meaning);
+  expect(detail).toContain('uses none of their attempts');
 });
 
-describe('the filter tester', () => {
-  const filter = '{"total": [{"numeric": [">", 100]}]}';
+const filter = '{"total": [{"numeric": [">", 100]}]}';
 
-  it.each<[string, Partial<Parameters<typeof testFilter>[0]>, object]>([
-    ['matches', {}, { kind: 'matches' }],
-    ['matches without a filter', { filter: ' ' }, { kind: 'matches' }],
-    ['matches one of the types', { eventTypes: ['a', 'b'], type: 'b' }, { kind: 'matches' }],
-    ['is filtered', { data: '{"total": 100}' }, { kind: 'filtered', by: 'filter', path: 'total' }],
-    ['has another type', { eventTypes: ['a'], type: 'A' }, { kind: 'filtered', by: 'event_types' }],
-    ['cannot be read', { data: '{' }, { kind: 'invalid', what: 'data' }],
-    ['meets a filter that is no JSON', { filter: '{' }, { kind: 'invalid', what: 'filter' }],
-    ['meets a wrong filter', { filter: '{"total": 100}' }, { kind: 'invalid', what: 'filter' }],
-  ])('says that a message %s', (_, changed, result) => {
-    const given = { eventTypes: [], filter, type: '', data: '{"total": 101}', ...changed };
-    expect(testFilter(given)).toMatchObject(result);
-  });
+it.each<[string, Partial<Parameters<typeof testFilter>[0]>, object]>([
+  ['matches', {}, { kind: 'matches' }],
+  ['matches without a filter', { filter: ' ' }, { kind: 'matches' }],
+  ['matches one of the types', { eventTypes: ['a', 'b'], type: 'b' }, { kind: 'matches' }],
+  ['is filtered', { data: '{"total": 100}' }, { kind: 'filtered', by: 'filter', path: 'total' }],
+  ['has another type', { eventTypes: ['a'], type: 'A' }, { kind: 'filtered', by: 'event_types' }],
+  ['cannot be read', { data: '{' }, { kind: 'invalid', what: 'data' }],
+  ['meets a filter that is no JSON', { filter: '{' }, { kind: 'invalid', what: 'filter' }],
+  ['meets a wrong filter', { filter: '{"total": 100}' }, { kind: 'invalid', what: 'filter' }],
+])('the filter tester says that a message %s', (_, changed, result) => {
+  const given = { eventTypes: [], filter, type: '', data: '{"total": 101}', ...changed };
+  expect(testFilter(given)).toMatchObject(result);
 });

@@ -82,15 +82,11 @@ describe('references to a page in code', () => {
   });
 });
 
-describe('paths of files in a page', () => {
-  it.each(pages.filter(({ page }) => page !== 'CHANGELOG.md'))('exist: $page', ({ page }) => {
-    expect(matchesIn([page], PATH, (_, path = '') => !existsSync(join(root, path)))).toEqual([]);
-  });
+it.each(pages.filter(({ page }) => page !== 'CHANGELOG.md'))('paths of files exist: $page', ({ page }) => {
+  expect(matchesIn([page], PATH, (_, path = '') => !existsSync(join(root, path)))).toEqual([]);
 });
 
-describe('links of a page', () => {
-  it.each(pages)('lead to files and headings that exist: $page', ({ page }) => {
-    const local = linksOf(page).filter((target) => !/^[a-z]+:/.test(target));
-    expect(local.filter((target) => isBroken(page, target))).toEqual([]);
-  });
+it.each(pages)('links of a page lead to files and headings that exist: $page', ({ page }) => {
+  const local = linksOf(page).filter((target) => !/^[a-z]+:/.test(target));
+  expect(local.filter((target) => isBroken(page, target))).toEqual([]);
 });

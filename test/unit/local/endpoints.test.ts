@@ -76,16 +76,14 @@ describe('the outputs of the app of a start', () => {
   });
 });
 
-describe('the command in advice', () => {
-  it.each([
-    ['posthaste', '/usr/local/bin/posthaste', false],
-    ['posthaste', '/usr/local/bin/posthaste', true],
-    ['npm run -s posthaste --', '/home/me/posthaste/cli/posthaste.mjs', false],
-    ['npx posthaste', '/home/me/app/node_modules/.bin/posthaste', true],
-    ['npx posthaste', undefined, true],
-  ])('is one that can be pasted: %s for %s', (command, program, packaged) => {
-    expect(commandName(program, packaged)).toBe(command);
-  });
+it.each([
+  ['posthaste', '/usr/local/bin/posthaste', false],
+  ['posthaste', '/usr/local/bin/posthaste', true],
+  ['npm run -s posthaste --', '/home/me/posthaste/cli/posthaste.mjs', false],
+  ['npx posthaste', '/home/me/app/node_modules/.bin/posthaste', true],
+  ['npx posthaste', undefined, true],
+])('the command in advice is one that can be pasted: %s for %s', (command, program, packaged) => {
+  expect(commandName(program, packaged)).toBe(command);
 });
 
 it.each([
