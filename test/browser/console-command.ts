@@ -6,20 +6,8 @@ import { projectNode, projectRoot } from '../../local/install/paths.mjs';
 
 const printed = z.object({ url: z.string() });
 
-export type RunningConsole = {
-  /** The link with the session token, as the command prints it. */
-  url: string;
-  /** The output on stderr so far. */
-  stderr: () => string;
-  /** Stops it with SIGINT and returns the exit status. */
-  stop: () => Promise<number | null>;
-};
-
 /** Runs the `console` command, which builds the page if needed and serves it. */
-export const startConsoleCommand = async (
-  env: NodeJS.ProcessEnv,
-  args: readonly string[] = [],
-): Promise<RunningConsole> => {
+export const startConsoleCommand = async (env: NodeJS.ProcessEnv, args: readonly string[] = []) => {
   const child = spawn(projectNode, ['cli/posthaste.mjs', 'console', '--json', ...args], {
     cwd: projectRoot,
     env,
@@ -31,8 +19,11 @@ export const startConsoleCommand = async (
   const line = await createInterface(child.stdout)[Symbol.asyncIterator]().next();
   if (line.done === true) throw new Error(`the console command has exited: ${errors.join('')}`);
   return {
+    /** The link with the session token, as the command prints it. */
     url: printed.parse(JSON.parse(line.value)).url,
+    /** The output on stderr so far. */
     stderr: () => errors.join(''),
+    /** Stops it with SIGINT and returns the exit status. */
     stop: async () => {
       child.kill('SIGINT');
       await ended;
@@ -40,3 +31,5 @@ export const startConsoleCommand = async (
     },
   };
 };
+
+export type RunningConsole = Awaited<ReturnType<typeof startConsoleCommand>>;

@@ -1,20 +1,9 @@
 import { MAX_ATTEMPTS } from '../../shared/adapters/aws/client-options.ts';
 import type { Chance } from '../support/chance.ts';
-import { type Relay, type RelayedRequest, startRelay } from '../support/relay.ts';
+import { type RelayedRequest, startRelay } from '../support/relay.ts';
 
 /** The faults that a run injected. Times are milliseconds since the epoch. */
-export type FaultLog = {
-  count: (kind: string, times?: number) => void;
-  counts: () => Record<string, number>;
-  /** Notes that a worker of a function was killed now. */
-  killed: () => void;
-  /** Notes that a call about these messages failed now. */
-  failed: (messageIds: Iterable<string>) => void;
-  wasKilledBetween: (from: number, to: number) => boolean;
-  hasFailedBetween: (messageId: string, from: number, to: number) => boolean;
-};
-
-export const faultLog = (now = Date.now): FaultLog => {
+export const faultLog = (now = Date.now) => {
   const counts = new Map<string, number>();
   const kills: number[] = [];
   const failures = new Map<string, number[]>();
@@ -22,16 +11,22 @@ export const faultLog = (now = Date.now): FaultLog => {
     times.some((time) => time >= from && time <= to);
 
   return {
-    count: (kind, times = 1) => void counts.set(kind, (counts.get(kind) ?? 0) + times),
-    counts: () => Object.fromEntries([...counts].sort(([one], [other]) => one.localeCompare(other))),
-    killed: () => void kills.push(now()),
-    failed: (messageIds) => {
+    count: (kind: string, times = 1): void => void counts.set(kind, (counts.get(kind) ?? 0) + times),
+    counts: (): Record<string, number> =>
+      Object.fromEntries([...counts].sort(([one], [other]) => one.localeCompare(other))),
+    /** Notes that a worker of a function was killed now. */
+    killed: (): void => void kills.push(now()),
+    /** Notes that a call about these messages failed now. */
+    failed: (messageIds: Iterable<string>): void => {
       for (const id of messageIds) failures.set(id, [...(failures.get(id) ?? []), now()]);
     },
-    wasKilledBetween: (from, to) => isBetween(kills, from, to),
-    hasFailedBetween: (messageId, from, to) => isBetween(failures.get(messageId) ?? [], from, to),
+    wasKilledBetween: (from: number, to: number) => isBetween(kills, from, to),
+    hasFailedBetween: (messageId: string, from: number, to: number) =>
+      isBetween(failures.get(messageId) ?? [], from, to),
   };
 };
+
+export type FaultLog = ReturnType<typeof faultLog>;
 
 /** The probability that a call to AWS fails. */
 const PROBABILITY = 0.06;
@@ -42,20 +37,11 @@ const PERSISTENT = 0.4;
 const FAULTS = ['call_failed_before', 'call_cut_before', 'call_failed_after', 'call_cut_after'] as const;
 type Fault = (typeof FAULTS)[number];
 
-type FaultProxy = Relay & {
-  /** `false` forwards every call. */
-  setFaulty: (isFaulty: boolean) => void;
-};
-
 /**
  * Starts a proxy between the functions and AWS. A share of the calls fails with status 500 or a closed connection,
  * either before it takes effect or after it, so that only the response is lost.
  */
-export const startFaultProxy = async (
-  target: string,
-  chance: Chance,
-  faults: FaultLog,
-): Promise<FaultProxy> => {
+export const startFaultProxy = async (target: string, chance: Chance, faults: FaultLog) => {
   /** For each call that failed: whether its next retries fail. */
   const planned = new Map<string, boolean[]>();
   let isFaulty = false;
@@ -81,7 +67,8 @@ export const startFaultProxy = async (
   });
   return {
     ...relay,
-    setFaulty: (value) => {
+    /** `false` forwards every call. */
+    setFaulty: (value: boolean): void => {
       isFaulty = value;
     },
   };

@@ -16,19 +16,12 @@ const MAX_AT_ONCE = 150;
 /** A pair with a name for error messages. */
 export type NamedPair = Pair & { name: string };
 
-export type Ledger = {
-  /** Checks some of the unfinished messages. Returns how many are unfinished. */
-  open: () => Promise<number>;
-  /** Reads all records again. */
-  pairs: () => Promise<NamedPair[]>;
-};
-
 /** The records of the published messages, from consistent reads of the deliveries table. */
 export const ledgerOf = (
   { dynamo, endpoints }: System,
   { messages, listeners }: { messages: readonly Published[]; listeners: readonly Listener[] },
   log: ReceiversLog,
-): Ledger => {
+) => {
   const context = {
     messageRecords: dynamoMessageRecords(dynamo, endpoints.deliveriesTable),
     deliveryListings: dynamoDeliveryListings(dynamo, endpoints.deliveriesTable, {
@@ -53,7 +46,8 @@ export const ledgerOf = (
 
   let unfinished = [...messages];
   return {
-    open: async () => {
+    /** Checks some of the unfinished messages. Returns how many are unfinished. */
+    open: async (): Promise<number> => {
       const looked = unfinished.slice(0, MAX_AT_ONCE);
       const found = await inParallel(looked, CONCURRENT_READS, async (message) => ({
         message,
@@ -63,6 +57,9 @@ export const ledgerOf = (
       unfinished = [...unfinished.slice(MAX_AT_ONCE), ...still];
       return unfinished.length;
     },
-    pairs: async () => (await inParallel(messages, CONCURRENT_READS, pairsOf)).flat(),
+    /** Reads all records again. */
+    pairs: async (): Promise<NamedPair[]> => (await inParallel(messages, CONCURRENT_READS, pairsOf)).flat(),
   };
 };
+
+export type Ledger = ReturnType<typeof ledgerOf>;

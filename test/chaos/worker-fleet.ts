@@ -54,17 +54,11 @@ const FLEET_INTERVAL = { least: 3_000, most: 8_000 };
 
 const variables = z.record(z.string(), z.string());
 
-type Fleet = {
-  /** Ends a worker at a time until `signal` aborts: SIGKILL or SIGTERM. Another starts in its place. */
-  disturb: (chance: Chance, faults: FaultLog, signal: AbortSignal) => Promise<void>;
-  stop: () => Promise<void>;
-};
-
 /** Workers beside the functions, which call AWS through `proxy`. Their output is in `folder`. */
 export const startFleet = (
   count: number,
   { endpoints, proxy, folder }: { endpoints: Endpoints; proxy: string; folder: string },
-): Fleet => {
+) => {
   const deployed = variables.parse(JSON.parse(endpoints.workerEnvironment ?? '{}'));
   const text = JSON.stringify(deployed).replaceAll(endpoints.endpoint, proxy);
   const env = {
@@ -80,7 +74,8 @@ export const startFleet = (
     });
   const workers = Array.from({ length: count }, start);
   return {
-    disturb: async (chance, faults, signal) => {
+    /** Ends a worker at a time until `signal` aborts: SIGKILL or SIGTERM. Another starts in its place. */
+    disturb: async (chance: Chance, faults: FaultLog, signal: AbortSignal): Promise<void> => {
       while (!signal.aborted) {
         await pause(chance.int(FLEET_INTERVAL.least, FLEET_INTERVAL.most), undefined, { signal }).catch(
           () => undefined,
@@ -93,7 +88,7 @@ export const startFleet = (
         workers[place] = start();
       }
     },
-    stop: async () => {
+    stop: async (): Promise<void> => {
       const running = workers.filter(({ exitCode, signalCode }) => exitCode === null && signalCode === null);
       await Promise.all(
         running.map(async (worker) => {

@@ -8,7 +8,7 @@ import { startLocalSystem } from '../../local/local-system.ts';
 import { messagesOn, systemAt } from '../chaos/deployed-system.ts';
 import { functionLogs } from '../support/function-logs.ts';
 import { isWorkerIn, type Process, processes } from '../support/processes.ts';
-import { type Receiver, startReceiver } from '../support/receiver.ts';
+import { startReceiver } from '../support/receiver.ts';
 import { runFolder } from '../support/run-folder.ts';
 import { HANG_MS, HangError } from './target.ts';
 
@@ -22,21 +22,8 @@ const settings = {
 
 const DRAINED_WITHIN_MS = 60_000;
 
-export type FuzzedAws = {
-  apiUrl: string;
-  system: ReturnType<typeof systemAt>;
-  receiver: Receiver;
-  /** Waits until the messages on these queues are processed. */
-  drained: (queueUrls: readonly string[]) => Promise<void>;
-  /**
-   * What the functions did since this time (milliseconds since the epoch).
-   * @throws AssertionError if one failed, logged a secret, or uses more than its memory; HangError
-   */
-  checkFunctions: (since: number, secret: string) => Promise<void>;
-};
-
 /** The deployed system on a separate local AWS, with a receiver on loopback. */
-export const startFuzzedAws = async (): Promise<FuzzedAws & AsyncDisposable> => {
+export const startFuzzedAws = async () => {
   const folder = runFolder('fuzz');
   const callLog = join(folder, 'calls.jsonl');
   const signal = new AbortController().signal;
@@ -52,6 +39,7 @@ export const startFuzzedAws = async (): Promise<FuzzedAws & AsyncDisposable> => 
   const logsOf = functionLogs(toClientOptions(endpoints));
   const functions = Object.values(endpoints.functions);
 
+  /** Waits until the messages on these queues are processed. */
   const drained = async (queueUrls: readonly string[]): Promise<void> => {
     const deadline = Date.now() + DRAINED_WITHIN_MS;
     for (;;) {
@@ -63,6 +51,10 @@ export const startFuzzedAws = async (): Promise<FuzzedAws & AsyncDisposable> => 
     }
   };
 
+  /**
+   * What the functions did since this time (milliseconds since the epoch).
+   * @throws AssertionError if one failed, logged a secret, or uses more than its memory; HangError
+   */
   const checkFunctions = async (since: number, secret: string): Promise<void> => {
     for (const line of await logsOf(functions, since)) {
       assert(!line.includes(secret), `a secret is in the log line ${line}`);
@@ -88,6 +80,8 @@ export const startFuzzedAws = async (): Promise<FuzzedAws & AsyncDisposable> => 
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 };
+
+export type FuzzedAws = Awaited<ReturnType<typeof startFuzzedAws>>;
 
 /** AWS ends a function that uses more memory than it has. `limits`: megabytes by function. */
 const checkMemory = (limits: ReadonlyMap<string, number>, workers: readonly Process[]): void => {

@@ -1,7 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
 import type { KindName } from './kinds/all-kinds.ts';
-import type { AttemptSeen } from './messages.ts';
 import { BATCH } from './modelled-queue.ts';
 import {
   HEALTHY,
@@ -27,18 +26,7 @@ export const model = {
 /** The target of a job: a subscription of a receiver, by its number. */
 export type Addressee = { name: KindName | typeof HEALTHY; number: number };
 
-export type ModelledPipeline = {
-  /** Sends a job for each target, evenly over time. Resolves when all first attempts have finished. */
-  deliver: (addressees: readonly Addressee[]) => Promise<void>;
-  /** The attempts at a receiver, without those of the warm-up. */
-  attemptsAt: (name: Addressee['name']) => AttemptSeen[];
-  /** How many messages were not acknowledged. */
-  failed: () => number;
-  /** The maximum of environments of the delivery queue that were busy at the same time. */
-  mostBusy: () => Promise<number>;
-};
-
-export type PipelineSettings = {
+type PipelineSettings = {
   attemptTimeoutMs: number;
   /** The number of subscriptions of each receiver. */
   subscriptions: ReadonlyMap<Addressee['name'], number>;
@@ -51,7 +39,7 @@ export const startPipeline = async (
   processes: Processes,
   receivers: Receivers,
   { attemptTimeoutMs, subscriptions }: PipelineSettings,
-): Promise<ModelledPipeline> => {
+) => {
   const share = (all: number): number => Math.ceil(all / model.processes);
   const settings = {
     attemptTimeoutMs,
@@ -65,7 +53,8 @@ export const startPipeline = async (
   await Promise.all(functions.map(warmUp));
 
   return {
-    deliver: async (addressees) => {
+    /** Sends a job for each target, evenly over time. Resolves when all first attempts have finished. */
+    deliver: async (addressees: readonly Addressee[]): Promise<void> => {
       const handed = await handOver(functions, addressees, processes.signal);
       await Promise.all(
         functions.map(async ({ seen }, index) => {
@@ -76,12 +65,15 @@ export const startPipeline = async (
         }),
       );
     },
-    attemptsAt: (name) =>
+    /** The attempts at a receiver, without those of the warm-up. */
+    attemptsAt: (name: Addressee['name']) =>
       functions.flatMap(({ seen }) => seen.of(name).slice(name === HEALTHY ? WARM_UP : 0)),
+    /** How many messages were not acknowledged. */
     failed: () =>
       functions
         .flatMap(({ invocations }) => invocations)
         .reduce((sum, invocation) => sum + invocation.failed, 0),
+    /** The maximum of environments of the delivery queue that were busy at the same time. */
     mostBusy: async () => {
       const memories = await Promise.all(functions.map(({ memory }) => memory()));
       return memories.reduce((sum, { mostBusy }) => sum + mostBusy, 0);

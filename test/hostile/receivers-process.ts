@@ -17,11 +17,9 @@ let hostile: HostileReceivers | undefined;
 
 const follow = async (message: ToReceivers): Promise<void> => {
   switch (message.kind) {
-    case 'start_healthy': {
-      const { origin } = await startHealthyReceiver();
-      report({ kind: 'listening', origins: { healthy: origin }, trustedCertificate });
+    case 'start_healthy':
+      report({ kind: 'listening', origins: { healthy: await startHealthyReceiver() }, trustedCertificate });
       return;
-    }
     case 'start_hostile':
       hostile = await startHostileReceivers(message.names.filter(isKindName));
       report({ kind: 'listening', origins: Object.fromEntries(hostile.origins), trustedCertificate });

@@ -27,42 +27,30 @@ const certificates: Record<Certificate, () => TlsOptions> = {
   tls_1_1: () => ({ ...trusted.issue(here), minVersion: 'TLSv1', maxVersion: 'TLSv1.1' }),
 };
 
-export type HostileReceivers = {
-  /** The origin of each kind, without a path. */
-  origins: ReadonlyMap<KindName, string>;
-  /** The number of connections to each kind. */
-  connections: () => ReadonlyMap<KindName, number>;
-  close: () => void;
-};
-
 /** Starts one receiver of each kind, each on an ephemeral loopback port. */
-export const startHostileReceivers = async (names: readonly KindName[]): Promise<HostileReceivers> => {
+export const startHostileReceivers = async (names: readonly KindName[]) => {
   const connections = new Map<KindName, number>();
-  const open = new Set<Socket>();
-  const servers: Server[] = [];
   const start = async (name: KindName): Promise<[KindName, string]> => {
     const kind: Kind = allKinds[name];
     const server = serverOf(kind);
     server.on('connection', (socket: Socket) => {
       connections.set(name, (connections.get(name) ?? 0) + 1);
-      open.add(socket);
       // The client may reset any connection; that is not an error of the test.
-      socket.on('error', () => socket.destroy()).once('close', () => open.delete(socket));
+      socket.on('error', () => socket.destroy());
     });
     const origin = `${isSecure(kind) ? 'https' : 'http'}://${HOST}:${await listen(server)}`;
     if (kind.when === 'never') server.close();
-    else servers.push(server);
     return [name, origin];
   };
   return {
+    /** The origin of each kind, without a path. */
     origins: new Map(await Promise.all(names.map(start))),
+    /** The number of connections to each kind. */
     connections: () => connections,
-    close: () => {
-      for (const server of servers) server.close();
-      for (const socket of open) socket.destroy();
-    },
   };
 };
+
+export type HostileReceivers = Awaited<ReturnType<typeof startHostileReceivers>>;
 
 const isSecure = (kind: Kind): boolean =>
   (kind.when === 'connected' && kind.isSecure === true) ||
@@ -123,17 +111,10 @@ const listen = (server: Server): Promise<number> =>
 /** Response time of a healthy receiver in milliseconds. */
 export const HEALTHY_ANSWER_MS = 100;
 
-/** Starts a receiver that responds with 200 to every request. */
-export const startHealthyReceiver = async (): Promise<{ origin: string; close: () => void }> => {
+/** Starts a receiver that responds with 200 to every request, and returns its origin. */
+export const startHealthyReceiver = async (): Promise<string> => {
   const server = createHttpServer({ keepAliveTimeout: 60_000 }, (request, response) => {
     request.resume().once('end', () => setTimeout(() => response.end('ok'), HEALTHY_ANSWER_MS));
   });
-  const origin = `http://${HOST}:${await listen(server)}`;
-  return {
-    origin,
-    close: () => {
-      server.close();
-      server.closeAllConnections();
-    },
-  };
+  return `http://${HOST}:${await listen(server)}`;
 };

@@ -25,33 +25,13 @@ export const HEALTHY = 'healthy' as const;
 
 const DATA_BYTES = 100;
 
-export type Receivers = {
-  origins: ReadonlyMap<string, string>;
-  trustedCertificate: string;
-  /** The number of connections to each receiver so far. */
-  connections: () => Promise<Readonly<Record<string, number>>>;
-};
-
-export type FunctionUnderTest = {
-  hand: (bodies: readonly string[]) => void;
-  seen: AttemptsSeen;
-  invocations: readonly Extract<FromFunction, { kind: 'invocation' }>[];
-  /** Takes the current memory as the idle memory. */
-  rest: () => Promise<void>;
-  memory: () => Promise<Memory>;
-  stop: () => Promise<void>;
-};
-
 type FunctionSettings = Omit<Extract<ToFunction, { kind: 'start' }>, 'kind' | 'trustedCertificates'>;
 
 /** Child processes stop with `stack`, or when `signal` aborts. */
 export type Processes = { stack: AsyncDisposableStack; signal: AbortSignal };
 
 /** Starts hostile receivers of these kinds in one process, and a healthy one in another. */
-export const startReceivers = async (
-  processes: Processes,
-  names: readonly KindName[],
-): Promise<Receivers> => {
+export const startReceivers = async (processes: Processes, names: readonly KindName[]) => {
   const start = () =>
     startChild<ToReceivers, FromReceivers>(processes, 'receivers-process.ts', fromReceivers);
   const [hostile, healthy] = [start(), start()];
@@ -61,6 +41,7 @@ export const startReceivers = async (
   return {
     origins: new Map(Object.entries({ ...listening.origins, ...well.origins })),
     trustedCertificate: listening.trustedCertificate,
+    /** The number of connections to each receiver so far. */
     connections: async () => {
       hostile.send({ kind: 'count' });
       return (await hostile.next('connections')).counts;
@@ -68,11 +49,13 @@ export const startReceivers = async (
   };
 };
 
+export type Receivers = Awaited<ReturnType<typeof startReceivers>>;
+
 export const startFunction = async (
   processes: Processes,
   settings: FunctionSettings,
   { trustedCertificate }: Receivers,
-): Promise<FunctionUnderTest> => {
+) => {
   const child = startChild<ToFunction, FromFunction>(processes, 'function-process.ts', fromFunction);
   const seen = attemptsSeen();
   const invocations: Extract<FromFunction, { kind: 'invocation' }>[] = [];
@@ -87,18 +70,20 @@ export const startFunction = async (
     return child.next('memory');
   };
   return {
-    hand: (bodies) => {
+    hand: (bodies: readonly string[]): void => {
       child.send({ kind: 'jobs', bodies: [...bodies] });
     },
     seen,
     invocations,
-    rest: async () => {
+    /** Takes the current memory as the idle memory. */
+    rest: async (): Promise<void> => {
       await measured(true);
     },
     memory: () => measured(false),
-    stop: () => child.stop(),
   };
 };
+
+export type FunctionUnderTest = Awaited<ReturnType<typeof startFunction>>;
 
 /** `count` subscriptions of one receiver, `name-1`, `name-2` …, each with a different path. */
 export const subscriptionsAt = (receivers: Receivers, name: KindName | typeof HEALTHY, count: number) =>
@@ -131,30 +116,24 @@ export const jobFor = (subscriptionId: string, name: KindName | typeof HEALTHY):
   });
 };
 
-/** The reported attempts of a run by receiver. */
-type AttemptsSeen = {
-  add: (attempt: AttemptSeen) => void;
-  of: (name: string) => readonly AttemptSeen[];
-  /** Resolves after `count` first attempts. @throws when they have not finished within `withinMs` */
-  firstOf: (name: string, count: number, withinMs: number) => Promise<void>;
-};
-
 /** The receiver of a subscription id such as `name-1`. */
 const nameOf = (subscriptionId: string): string => subscriptionId.replace(/-\d+$/, '');
 
-const attemptsSeen = (): AttemptsSeen => {
+/** The reported attempts of a run by receiver. */
+const attemptsSeen = () => {
   const byName = new Map<string, AttemptSeen[]>();
   const added = new EventEmitter();
-  const of = (name: string): AttemptSeen[] => byName.get(name) ?? [];
+  const of = (name: string): readonly AttemptSeen[] => byName.get(name) ?? [];
 
   return {
     of,
-    add: (attempt) => {
+    add: (attempt: AttemptSeen): void => {
       const name = nameOf(attempt.subscriptionId);
       byName.set(name, [...of(name), attempt]);
       added.emit(name);
     },
-    firstOf: async (name, count, withinMs) => {
+    /** Resolves after `count` first attempts. @throws when they have not finished within `withinMs` */
+    firstOf: async (name: string, count: number, withinMs: number): Promise<void> => {
       const ended = () => of(name).filter(({ number }) => number === 1).length;
       const signal = AbortSignal.timeout(withinMs);
       while (ended() < count) {
@@ -174,7 +153,6 @@ type Child<To, From extends { kind: string }> = {
   next: <Kind extends From['kind']>(kind: Kind) => Promise<Extract<From, { kind: Kind }>>;
   /** Calls the listener for every message from now on. */
   onMessage: (listener: (message: From) => void) => void;
-  stop: () => Promise<void>;
 };
 
 /** Characters of stderr that are kept for the error message. */
@@ -222,7 +200,6 @@ const startChild = <To extends object, From extends { kind: string }>(
         });
       }),
     onMessage: (listener) => void listeners.add(listener),
-    stop,
   };
 };
 
