@@ -1,4 +1,15 @@
-import { closed, drip, flood, say, timedOut, type Kind, onSecureRequest, onConnection } from './kind.ts';
+import {
+  closed,
+  drip,
+  flood,
+  say,
+  timedOut,
+  type Act,
+  type Expected,
+  type Kind,
+  onSecureConnection,
+  onSecureRequest,
+} from './kind.ts';
 
 const OK = 'HTTP/1.1 200 OK\r\n';
 const MB = 1024 * 1024;
@@ -10,6 +21,9 @@ const tooLong = noToken('invalid_response: too long or broken off');
 
 /** Fatal: bad_certificate (RFC 8446 §6). */
 const ALERT = Buffer.of(0x15, 3, 3, 0, 2, 2, 42);
+
+const tokenEndpoint = (what: string, expected: Expected, act: Act): Kind =>
+  onSecureRequest('good', `token endpoint: ${what}`, expected, act, { auth: 'token' });
 
 /** Receivers that ask for a client certificate, and token endpoints of subscribers. */
 export const authentication = {
@@ -26,13 +40,13 @@ export const authentication = {
     answer,
     { auth: 'certificate' },
   ),
-  certificate_refused: onConnection(
+  certificate_refused: onSecureConnection(
     'mTLS: an alert about the certificate',
     refused('client certificate refused (bad certificate)'),
     (socket) => {
       socket.once('data', () => socket.end(ALERT));
     },
-    { auth: 'certificate', isSecure: true },
+    { auth: 'certificate' },
   ),
   certificate_hang: onSecureRequest(
     'client_wanted',
@@ -41,59 +55,41 @@ export const authentication = {
     () => undefined,
     { auth: 'certificate' },
   ),
-  token_mute_tls: onConnection(
+  token_mute_tls: onSecureConnection(
     'token endpoint: accepts, and writes nothing',
     noToken('timeout: during the TLS handshake'),
     (socket) => socket.resume(),
-    { auth: 'token', isSecure: true },
+    { auth: 'token' },
   ),
-  token_hang: onSecureRequest(
-    'good',
-    'token endpoint: reads, and never responds',
+  token_hang: tokenEndpoint(
+    'reads, and never responds',
     noToken('timeout: before an answer'),
     () => undefined,
-    { auth: 'token' },
   ),
-  token_drip: onSecureRequest(
-    'good',
-    'token endpoint: 200, then one byte a second',
-    tooLong,
-    drip(`${OK}\r\n`, '{', 1_000),
-    { auth: 'token' },
-  ),
-  token_endless: onSecureRequest(
-    'good',
-    'token endpoint: 200, then a body without end, in chunks of one byte',
+  token_drip: tokenEndpoint('200, then one byte a second', tooLong, drip(`${OK}\r\n`, '{', 1_000)),
+  token_endless: tokenEndpoint(
+    '200, then a body without end, in chunks of one byte',
     tooLong,
     flood(`${OK}transfer-encoding: chunked\r\n\r\n`, '1\r\n \r\n'.repeat(5_000)),
-    { auth: 'token' },
   ),
-  token_large: onSecureRequest(
-    'good',
-    'token endpoint: 200 with a body of 50 MB',
+  token_large: tokenEndpoint(
+    '200 with a body of 50 MB',
     tooLong,
     flood(`${OK}content-length: ${50 * MB}\r\n\r\n`, Buffer.alloc(MB, ' '), 50),
-    { auth: 'token' },
   ),
-  token_headers: onSecureRequest(
-    'good',
-    'token endpoint: headers without end',
+  token_headers: tokenEndpoint(
+    'headers without end',
     noToken('invalid_response: no end before an answer'),
     flood(OK, 'x-more: and more\r\n'.repeat(1_000)),
-    { auth: 'token' },
   ),
-  token_redirect: onSecureRequest(
-    'good',
-    'token endpoint: redirects to a private address',
+  token_redirect: tokenEndpoint(
+    'redirects to a private address',
     noToken('status 307'),
     say('HTTP/1.1 307 Here\r\nlocation: https://169.254.169.254/\r\ncontent-length: 0\r\n\r\n'),
-    { auth: 'token' },
   ),
-  token_html: onSecureRequest(
-    'good',
-    'token endpoint: 200 with HTML',
+  token_html: tokenEndpoint(
+    '200 with HTML',
     noToken('invalid token response'),
     say(`${OK}content-type: text/html\r\ncontent-length: 13\r\n\r\n<p>Log in</p>`),
-    { auth: 'token' },
   ),
 } as const satisfies Record<string, Kind>;

@@ -35,7 +35,7 @@ export type Kind = {
 
 type More = Pick<Kind, 'dataBytes' | 'auth'>;
 
-type Act = (socket: Socket) => void;
+export type Act = (socket: Socket) => void;
 
 export const onConnection = (
   what: string,
@@ -56,6 +56,9 @@ export const onSecureRequest = (
   certificate: Certificate,
   ...[what, expected, act, more]: Parameters<typeof onRequest>
 ): Kind => ({ ...onRequest(what, expected, act, more), when: 'requested', certificate, act });
+
+export const onSecureConnection = (what: string, expected: Expected, act: Act, more: More = {}): Kind =>
+  onConnection(what, expected, act, { ...more, isSecure: true });
 
 export const delivered = { outcome: 'delivered', statusCode: 200 } as const;
 export const timedOut = { outcome: 'failed', error: 'timeout', detail: 'before an answer' } as const;

@@ -1,6 +1,8 @@
 import type { Socket } from 'node:net';
 
 import {
+  type Certificate,
+  closed,
   delivered,
   drip,
   flood,
@@ -8,8 +10,8 @@ import {
   sayAndClose,
   timedOut,
   type Kind,
+  onSecureConnection,
   onSecureRequest,
-  onConnection,
 } from './kind.ts';
 
 const inHandshake = { outcome: 'failed', error: 'timeout', detail: 'during the TLS handshake' } as const;
@@ -23,6 +25,9 @@ const RECORD = Buffer.from('1603034000', 'hex');
 /** The header of a ServerHello that fills this record (RFC 8446 §4). */
 const SERVER_HELLO = Buffer.from('02003ffc', 'hex');
 
+const untrusted = (certificate: Certificate, what: string, fault: string): Kind =>
+  onSecureRequest(certificate, `a certificate ${what}`, failed(`certificate ${fault}`), answer);
+
 /** Sends the beginning of a ServerHello and no more. */
 const halfHandshake = (socket: Socket): void => {
   socket.once('data', () => socket.write(Buffer.concat([RECORD, SERVER_HELLO, Buffer.from('0303', 'hex')])));
@@ -30,66 +35,32 @@ const halfHandshake = (socket: Socket): void => {
 
 /** Receivers that are hostile over TLS. */
 export const tls = {
-  expired_certificate: onSecureRequest(
-    'expired',
-    'a certificate that has expired',
-    failed('certificate expired'),
-    answer,
-  ),
-  future_certificate: onSecureRequest(
-    'not_yet_valid',
-    'a certificate that is not valid yet',
-    failed('certificate not yet valid'),
-    answer,
-  ),
-  unknown_issuer: onSecureRequest(
-    'unknown_issuer',
-    'a certificate of an unknown issuer',
-    failed('certificate issuer unknown'),
-    answer,
-  ),
-  wrong_name: onSecureRequest(
-    'wrong_name',
-    'a certificate for another name',
-    failed('certificate is for another name'),
-    answer,
-  ),
+  expired_certificate: untrusted('expired', 'that has expired', 'expired'),
+  future_certificate: untrusted('not_yet_valid', 'that is not valid yet', 'not yet valid'),
+  unknown_issuer: untrusted('unknown_issuer', 'of an unknown issuer', 'issuer unknown'),
+  wrong_name: untrusted('wrong_name', 'for another name', 'is for another name'),
   old_tls: onSecureRequest('tls_1_1', 'TLS 1.1', failed(), answer),
-  mute_tls: onConnection('TLS: accepts, and writes nothing', inHandshake, (socket) => socket.resume(), {
-    isSecure: true,
+  mute_tls: onSecureConnection('TLS: accepts, and writes nothing', inHandshake, (socket) => socket.resume()),
+  half_handshake: onSecureConnection('TLS: half a ServerHello', inHandshake, halfHandshake),
+  handshake_drip: onSecureConnection('TLS: a handshake, one byte a second', inHandshake, (socket) => {
+    const bytes = [...RECORD, ...SERVER_HELLO, 3, 3];
+    const timer = setInterval(() => socket.write(Buffer.of(bytes.shift() ?? 0)), 1_000);
+    socket.resume().once('close', () => {
+      clearInterval(timer);
+    });
   }),
-  half_handshake: onConnection('TLS: half a ServerHello', inHandshake, halfHandshake, { isSecure: true }),
-  handshake_drip: onConnection(
-    'TLS: a handshake, one byte a second',
-    inHandshake,
-    (socket) => {
-      const bytes = [...RECORD, ...SERVER_HELLO, 3, 3];
-      const timer = setInterval(() => socket.write(Buffer.of(bytes.shift() ?? 0)), 1_000);
-      socket.resume().once('close', () => {
-        clearInterval(timer);
-      });
-    },
-    { isSecure: true },
-  ),
-  plain_at_tls: onConnection(
+  plain_at_tls: onSecureConnection(
     'plain HTTP instead of TLS',
     failed(),
     sayAndClose('HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n'),
-    { isSecure: true },
   ),
-  handshake_reset: onConnection(
-    'TLS: resets during the handshake',
-    { outcome: 'failed', error: 'connection_reset' },
-    (socket) => {
-      socket.once('data', () => socket.resetAndDestroy());
-    },
-    { isSecure: true },
-  ),
-  handshake_flood: onConnection(
+  handshake_reset: onSecureConnection('TLS: resets during the handshake', closed, (socket) => {
+    socket.once('data', () => socket.resetAndDestroy());
+  }),
+  handshake_flood: onSecureConnection(
     'TLS: random bytes without end',
     failed(),
     flood('', Buffer.alloc(64 * 1024, 'x')),
-    { isSecure: true },
   ),
   hang_over_tls: onSecureRequest('good', 'TLS: reads, and never responds', timedOut, () => undefined),
   drip_over_tls: onSecureRequest(
