@@ -1,7 +1,7 @@
 import { inParallel } from '../../shared/adapters/in-parallel.ts';
 import { bounds } from './bounds.ts';
 import { kindNames } from './kinds/all-kinds.ts';
-import { measureKinds, type KindResult } from './measure-kinds.ts';
+import { measureKinds } from './measure-kinds.ts';
 import { model } from './modelled-pipeline.ts';
 import { neighbours, runNeighbours, type NeighboursResult } from './neighbours.ts';
 import { startReceivers, type Processes } from './run.ts';
@@ -11,37 +11,27 @@ export type HostileRequest = { seed: number; attemptTimeoutMs: number };
 /** `slowdown`: the p99 as a multiple of the control run; `atMost`: its limit. */
 export type NeighbourRun = NeighboursResult & { slowdown: number; atMost: number };
 
-export type HostileResult = {
-  /** `memory`: the peak in bytes beyond the idle memory of the function. */
-  kinds: readonly (KindResult & { memory: number })[];
-  model: typeof model & { kinds: readonly string[] };
-  beside: readonly NeighbourRun[];
-  /** The violated limits, one sentence each. */
-  broken: readonly string[];
-  seconds: number;
-};
-
 type Say = (line: string) => void;
 
 /** Measures every kind alone, then some of each kind beside healthy deliveries. */
-export const runHostile = async (
-  request: HostileRequest,
-  say: Say,
-  signal: AbortSignal,
-): Promise<HostileResult> => {
+export const runHostile = async (request: HostileRequest, say: Say, signal: AbortSignal) => {
   const startedAt = performance.now();
   await using stack = new AsyncDisposableStack();
   const processes = { stack, signal };
   const kinds = await everyKind(processes, request, say);
   const { beside, broken } = await besideHealthyDeliveries(processes, request, say);
   return {
+    /** `memory`: the peak in bytes beyond the idle memory of the function. */
     kinds: kinds.map(({ result }) => result),
     model: { ...model, kinds: neighbours },
     beside,
+    /** The violated limits, one sentence each. */
     broken: [...kinds.flatMap((kind) => kind.broken), ...broken],
     seconds: Math.round((performance.now() - startedAt) / 1000),
   };
 };
+
+export type HostileResult = Awaited<ReturnType<typeof runHostile>>;
 
 /** More at once would slow each other down. */
 const CONCURRENT_KINDS = 4;

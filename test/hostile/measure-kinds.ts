@@ -13,7 +13,7 @@ import {
 } from './run.ts';
 
 /** The results of batches to receivers of one kind. Times in milliseconds. */
-export type KindResult = {
+type KindResult = {
   kind: KindName;
   what: string;
   /** The texts of the different outcomes. */

@@ -8,12 +8,6 @@ export const BATCH = 10;
 /** `failed`: messages that were not acknowledged. */
 export type Invocation = { milliseconds: number; failed: number };
 
-export type ModelledQueue = {
-  send: (body: string, delaySeconds?: number) => void;
-  /** The maximum of concurrent invocations so far. */
-  mostBusy: () => number;
-};
-
 /** A real-time clock. setImmediate makes messages that are sent together visible together. */
 const realTime = {
   now: () => Date.now(),
@@ -24,10 +18,7 @@ const realTime = {
 };
 
 /** A queue with all execution environments from the start. Failed messages are counted and not redelivered. */
-export function modelledQueue(
-  environments: readonly Environment[],
-  ended: (invocation: Invocation) => void,
-): ModelledQueue {
+export function modelledQueue(environments: readonly Environment[], ended: (invocation: Invocation) => void) {
   let [busy, mostBusy] = [0, 0];
   const queue = modelledSqs<string>({
     name: 'message',
@@ -46,5 +37,9 @@ export function modelledQueue(
       ended({ milliseconds: performance.now() - startedAt, failed });
     },
   });
-  return { send: queue.send, mostBusy: () => mostBusy };
+  return {
+    send: queue.send,
+    /** The maximum of concurrent invocations so far. */
+    mostBusy: () => mostBusy,
+  };
 }

@@ -48,19 +48,6 @@ type NeighboursRequest = {
   seed: number;
 };
 
-export type NeighboursResult = {
-  ofEach: number;
-  /** Latencies of the healthy deliveries beside the hostile ones. */
-  beside: Latencies;
-  /** Latencies of the control run: the same healthy deliveries on a separate pipeline. */
-  control: Latencies;
-  /** Attempts at hostile receivers, including retries. */
-  hostileAttempts: number;
-  /** The maximum of environments of the delivery queue that were busy at the same time. */
-  mostBusy: number;
-  broken: string[];
-};
-
 /**
  * Runs healthy deliveries beside hostile ones, in an order that the seed determines. The control run takes place at
  * the same time in separate processes, so that other load on the machine slows both.
@@ -69,7 +56,7 @@ export const runNeighbours = async (
   processes: Processes,
   receivers: Receivers,
   { ofEach, attemptTimeoutMs, seed }: NeighboursRequest,
-): Promise<NeighboursResult> => {
+) => {
   const healthy: [Addressee['name'], number] = [HEALTHY, model.healthySubscribers];
   const subscriptions = new Map([healthy]);
   const control = await startPipeline(processes, receivers, { attemptTimeoutMs, subscriptions });
@@ -85,8 +72,11 @@ export const runNeighbours = async (
   const failed = crowded.failed() + control.failed();
   return {
     ofEach,
+    /** Latencies of the healthy deliveries beside the hostile ones. */
     beside: latenciesOf(besideHostile),
+    /** Latencies of the control run: the same healthy deliveries on a separate pipeline. */
     control: latenciesOf(alone),
+    /** Attempts at hostile receivers, including retries. */
     hostileAttempts: neighbours.reduce((sum, name) => sum + crowded.attemptsAt(name).length, 0),
     mostBusy: await crowded.mostBusy(),
     broken: [
@@ -96,6 +86,8 @@ export const runNeighbours = async (
     ],
   };
 };
+
+export type NeighboursResult = Awaited<ReturnType<typeof runNeighbours>>;
 
 const shuffled = (ofEach: number, seed: number): Addressee[] => {
   const chance = seededChance(seed);

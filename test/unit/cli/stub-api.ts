@@ -1,14 +1,7 @@
 import { AwsV4Signer } from 'aws4fetch';
 import { onTestFinished } from 'vitest';
 import { awsStub, type StubAnswer, type StubRequest } from '../../support/aws-stub.ts';
-import { apiEnvironment, posthaste, type Line, type Run, type RunOptions } from './run-command.ts';
-
-export type StubApi = {
-  url: string;
-  requests: StubRequest[];
-  close: () => Promise<void>;
-  run: (line: Line, options?: RunOptions) => Promise<Run>;
-};
+import { apiEnvironment, posthaste, type Line, type RunOptions } from './run-command.ts';
 
 /** Answers by method and path without the query, such as `GET /v2/queues`. `index`: of the request among those. */
 export type StubRoutes = Record<string, StubAnswer | ((request: StubRequest, index: number) => StubAnswer)>;
@@ -17,7 +10,7 @@ export type StubRoutes = Record<string, StubAnswer | ((request: StubRequest, ind
  * An administration API on loopback, and a function that runs the command against it, until the end of the test. There
  * is a queue `orders`; unknown routes answer 404.
  */
-export const stubApi = async (given: StubRoutes = {}): Promise<StubApi> => {
+export const stubApi = async (given: StubRoutes = {}) => {
   const api = await startStubApi(given);
   onTestFinished(api.close);
   return api;
@@ -30,7 +23,7 @@ export const runOn = async (given: StubRoutes, line: Line, options?: RunOptions)
 };
 
 /** The same, for several tests: they must close it. */
-export const startStubApi = async (given: StubRoutes): Promise<StubApi> => {
+export const startStubApi = async (given: StubRoutes) => {
   const routes: StubRoutes = { 'GET /v2/queues/orders': json({}), ...given };
   const counts = new Map<string, number>();
   const stub = await awsStub((request) => {
@@ -46,7 +39,7 @@ export const startStubApi = async (given: StubRoutes): Promise<StubApi> => {
     url,
     requests: stub.requests,
     close: stub.close,
-    run: (line, { env, ...options } = {}) =>
+    run: (line: Line, { env, ...options }: RunOptions = {}) =>
       posthaste(line, { ...options, env: { ...apiEnvironment(url), ...env } }),
   };
 };
