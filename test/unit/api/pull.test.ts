@@ -381,14 +381,14 @@ const keepingWorld = async (): Promise<void> => {
   withExpiringBodies(world);
 };
 
-describe('the data of a delivery that waits for its subscriber', () => {
+describe('a delivery that waits long for its subscriber', () => {
   beforeEach(keepingWorld);
 
   it.each([
     ['small', 10, {}],
     ['of 70 KB', 70 * 1024, {}],
     ['in a queue that keeps less', 10, { _retention_days: 15 }],
-  ])('is there after many long waits: %s', async (_what, bytes, metadata) => {
+  ])('keeps its data after many long waits: %s', async (_what, bytes, metadata) => {
     await world.subscriptions.putQueue(aQueue({ metadata }));
     await world.publish({ data: JSON.stringify('x'.repeat(bytes)) });
     for (let attempt = 1; attempt < 9; attempt += 1) {
@@ -400,7 +400,7 @@ describe('the data of a delivery that waits for its subscriber', () => {
     }
   });
 
-  it('outlives the wait of a delivery that is retried by hand', async () => {
+  it('keeps its data while it is retried by hand', async () => {
     world.settings.retentionMs = 90 * DAY_MS;
     await world.subscriptions.putQueue(aQueue({ metadata: { _retention_days: 15 } }));
     await world.publish();
@@ -414,12 +414,8 @@ describe('the data of a delivery that waits for its subscriber', () => {
     expect(await world.delivery()).toMatchObject({ status: 'retrying', next: { by: 'pull' } });
     expect(record?.expiresAt).toBeGreaterThan((await world.delivery()).expiresAt);
   });
-});
 
-describe('a delivery by pull in a queue that keeps less', () => {
-  beforeEach(keepingWorld);
-
-  it('waits for half of the setting, and stays for half of the days of its queue', async () => {
+  it('waits for half of the setting, and stays for half of the days of its queue, if that is less', async () => {
     await world.subscriptions.putQueue(aQueue({ metadata: { _retention_days: 16 } }));
     await world.publish();
     expect(await daysLeft()).toBe(15 + 8);
