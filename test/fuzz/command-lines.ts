@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
-import type { Command } from 'commander';
 import * as fc from 'fast-check';
 import { wholeProgram } from '../../cli/run-command.ts';
 import { terminalIn } from '../../cli/terminal.ts';
 import { awsStub } from '../support/aws-stub.ts';
-import { ANY_KEYS, captured, posthaste } from '../unit/cli/run-command.ts';
+import { ANY_KEYS, captured, leavesOf, posthaste } from '../unit/cli/run-command.ts';
 import { awsEnvironment, plainEnvironment } from '../../local/local-aws.ts';
 import { nasty, nearly } from './input.ts';
 import { subscription } from './requests.ts';
@@ -20,13 +19,6 @@ const NOT_RUN: ReadonlySet<string> = new Set(['start', 'console', 'worker', 'sub
 /** These write files, or look for the deployment of this machine. */
 const NOT_GIVEN: ReadonlySet<string> = new Set(['--local', '--output', '--yes']);
 
-type Words = { words: readonly string[]; command: Command };
-
-const leavesOf = (command: Command, words: readonly string[] = []): Words[] =>
-  command.commands.length === 0
-    ? [{ words, command }]
-    : command.commands.flatMap((inner) => leavesOf(inner, [...words, inner.name()]));
-
 const value = fc.oneof(
   {
     weight: 3,
@@ -40,7 +32,7 @@ const value = fc.oneof(
   { weight: 2, arbitrary: nasty },
 );
 
-const argumentsOf = ({ words, command }: Words): fc.Arbitrary<string[]> => {
+const argumentsOf = ({ words, command }: ReturnType<typeof leavesOf>[number]): fc.Arbitrary<string[]> => {
   const flags = command.options.flatMap(({ long, flags: form }) =>
     typeof long !== 'string' || NOT_GIVEN.has(long) ? [] : [{ long, takesValue: /[<[]/.test(form) }],
   );

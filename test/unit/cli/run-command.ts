@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { EventEmitter } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
+import type { Command } from 'commander';
 import { awsEnvironment, plainEnvironment, type RootKeys } from '../../../local/local-aws.ts';
 import { runCommand } from '../../../cli/run-command.ts';
 import { systemSleep, type Sleep } from '../../../cli/terminal.ts';
@@ -121,6 +122,15 @@ const sdkVariables = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
 
 /** Shortens all waits: the stubs are on loopback and respond at once. */
 const sleepBriefly: Sleep = (milliseconds, signal) => systemSleep(milliseconds / 100, signal);
+
+/** Every command without subcommands, such as `queue list`, by its words. */
+export const leavesOf = (
+  command: Command,
+  words: readonly string[] = [],
+): { words: readonly string[]; command: Command }[] =>
+  command.commands.length === 0
+    ? [{ words, command }]
+    : command.commands.flatMap((inner) => leavesOf(inner, [...words, inner.name()]));
 
 /** A substitute for `process` that captures the output. */
 export const captured = (env: NodeJS.ProcessEnv = {}) =>

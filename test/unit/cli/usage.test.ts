@@ -4,13 +4,7 @@ import type { Command } from 'commander';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { wholeProgram } from '../../../cli/run-command.ts';
 import { terminalIn } from '../../../cli/terminal.ts';
-import { captured, type Line, posthaste } from './run-command.ts';
-
-/** Every command without subcommands, such as `queue list`. */
-const leavesOf = (command: Command, name = ''): { name: string; command: Command }[] =>
-  command.commands.length === 0
-    ? [{ name, command }]
-    : command.commands.flatMap((inner) => leavesOf(inner, `${name} ${inner.name()}`.trim()));
+import { captured, leavesOf, type Line, posthaste } from './run-command.ts';
 
 const helpOf = (command: Command): string => {
   let text = '';
@@ -23,9 +17,10 @@ const helpOf = (command: Command): string => {
   return text;
 };
 
-let leaves: ReturnType<typeof leavesOf>;
+let leaves: { name: string; command: Command }[];
 beforeAll(async () => {
-  leaves = leavesOf(await wholeProgram(terminalIn(captured())));
+  const all = leavesOf(await wholeProgram(terminalIn(captured())));
+  leaves = all.map(({ words, command }) => ({ name: words.join(' '), command }));
 });
 
 const optionsIn = (example: string) => [...example.matchAll(/ (--[a-z-]+)/g)].map(([, name]) => name);
