@@ -142,13 +142,6 @@ describe('GET /v2/queues/{queue}/messages/{id}/deliveries', () => {
     lease: { owner: 'internal', until: NOON },
   });
 
-  it('is 404 for a message that is not yet dispatched, or of another queue', async ({ api }) => {
-    await api.call('POST', MESSAGES, { messages: [{ id: 'order-8', body: 1 }] });
-    await recordMessage(api, { messageId: 'order-7' });
-    for (const path of [`${MESSAGES}/order-8/deliveries`, OF_MESSAGE.replace('orders', 'bills')])
-      expect(await api.call('GET', path)).toMatchObject(refusal('not_found'));
-  });
-
   it('is empty until the first delivery is recorded', async ({ api }) => {
     await recordMessage(api, { messageId: 'order-7' });
     expect(await api.get(OF_MESSAGE)).toEqual({ deliveries: [], links: [] });

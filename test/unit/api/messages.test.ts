@@ -83,13 +83,6 @@ describe('GET /v2/queues/{queue}/messages/{id}', () => {
     expect(body).not.toHaveProperty('erasedAt');
   });
 
-  it('is 404 for a message that is not yet dispatched, or in another queue', async ({ api }) => {
-    await api.call('POST', LIST, { messages: [{ id: 'order-8', body: 1 }] });
-    await recordMessage(api, { messageId: 'order-7' });
-    for (const path of ['orders/messages/order-8', 'bills/messages/order-7'])
-      expect(await api.call('GET', `/v2/queues/${path}`)).toMatchObject(refusal('not_found'));
-  });
-
   it("accepts the producer's message id", async ({ api }) => {
     const { id } = toMessageId({ id: 'order 7 ü' });
     await recordMessage(api, { messageId: id });
