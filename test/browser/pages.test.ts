@@ -1,4 +1,3 @@
-import { gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
 import {
   consoleInfoSchema,
@@ -187,21 +186,6 @@ inBrowser('the pages of the console', () => {
       .waitFor();
     await goTo(page, '#/queues/stock.eu-1');
     await page.getByText('No message and no attempt in this time').waitFor();
-  });
-
-  it('load less than 150 KB, compressed, in total', async () => {
-    const { page } = await openPage(there().browser, 'about:blank');
-    const files: Promise<Buffer>[] = [];
-    page.on('response', (response) => {
-      if (!response.url().includes('/api')) files.push(response.body());
-    });
-    await page.goto(there().url);
-    await goTo(page, '#/designer');
-    await page.locator('.chart canvas').first().waitFor();
-    const bytes = (await Promise.all(files)).map((file) => gzipSync(file).length);
-    // The page, its script and style, and the script and style of the chart library.
-    expect(bytes).toHaveLength(5);
-    expect(bytes.reduce((sum, length) => sum + length, 0)).toBeLessThan(150_000);
   });
 
   it('do not shift their layout while they load', async () => {
