@@ -301,11 +301,9 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-type Acknowledged = { path: string; id: string; reason: string };
-
 /** The findings without acknowledgements, and the acknowledgements. */
 const unacknowledged = (settings: Readonly<Record<string, unknown>>) => {
-  const acknowledged: Acknowledged[] = [];
+  const acknowledged: { path: string; id: string; reason: string }[] = [];
   const of = Validations.of.bind(Validations);
   vi.spyOn(Validations, 'of').mockImplementation((scope) => {
     const validations = of(scope);
@@ -315,7 +313,6 @@ const unacknowledged = (settings: Readonly<Record<string, unknown>>) => {
     return validations;
   });
   const findings = securityFindings(settings, cdkContext);
-  vi.restoreAllMocks();
   // Leaves out acknowledgements of CDK's warnings.
   return { findings, acknowledged: acknowledged.filter(({ id }) => id.startsWith('AwsSolutions-')) };
 };

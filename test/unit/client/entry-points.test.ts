@@ -1,5 +1,5 @@
 import { build } from 'esbuild';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 
 const root = new URL('../../../', import.meta.url).pathname;
 
@@ -25,11 +25,9 @@ const importing = async (entry: string) => {
   };
 };
 
-describe.each([
+it.each([
   ['client', '@aws-sdk/client-sqs'],
   ['verify', 'standardwebhooks'],
-])('posthaste/%s', (entry, name) => {
-  it(`imports no package but ${name}, and does nothing when it is imported`, async () => {
-    expect(await importing(entry)).toEqual({ packages: [name], statements: [] });
-  });
+])('posthaste/%s imports no package but %s, and does nothing when it is imported', async (entry, name) => {
+  expect(await importing(entry)).toEqual({ packages: [name], statements: [] });
 });

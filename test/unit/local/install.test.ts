@@ -89,20 +89,18 @@ describe('the installation', () => {
     });
   });
 
-  describe('a program that must succeed', () => {
-    it.each([
-      ['is missing', 'no-such-program', 'It is missing.'],
-      ['fails', 'sh', /^It failed\. The end of its output \(full log: .*log\):\n {4}no room$/],
-    ])('gives the reason if it %s, without control characters', async (_, program, reason) => {
-      const { signal } = new AbortController();
-      const how = { env: process.env, cwd: folder, log: join(folder, 'log'), signal };
-      const texts = { failure: 'It failed.', missing: 'It is missing.' };
-      const args = ['-c', "printf '\\033[31mno room\\n'; exit 3"];
-      const running = runToSuccess(program, args, { ...how, ...texts });
-      await expect(running).rejects.toMatchObject({
-        name: 'Problem',
-        message: expect.stringMatching(reason) as unknown,
-      });
+  it.each([
+    ['is missing', 'no-such-program', 'It is missing.'],
+    ['fails', 'sh', /^It failed\. The end of its output \(full log: .*log\):\n {4}no room$/],
+  ])('tells why a program that must succeed %s, without control characters', async (_, program, reason) => {
+    const { signal } = new AbortController();
+    const how = { env: process.env, cwd: folder, log: join(folder, 'log'), signal };
+    const texts = { failure: 'It failed.', missing: 'It is missing.' };
+    const args = ['-c', "printf '\\033[31mno room\\n'; exit 3"];
+    const running = runToSuccess(program, args, { ...how, ...texts });
+    await expect(running).rejects.toMatchObject({
+      name: 'Problem',
+      message: expect.stringMatching(reason) as unknown,
     });
   });
 
