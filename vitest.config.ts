@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config';
 /** Unit tests that measure how long something takes: away from those that take all of the processor. They mostly wait. */
 const timed = [
   'test/unit/adapters/{http-subscriber*,name-resolver*,rebinding-dns,invocation-deadline,aws/connections}.test.ts',
-  'test/unit/functions/{batch-with-a-hang,out-of-time}.test.ts',
+  'test/unit/functions/out-of-time.test.ts',
   'test/unit/cli/{listen,entry-point}.test.ts',
 ];
 

@@ -65,8 +65,6 @@ export type Receiver = {
   forget: () => void;
   /** Number of connections accepted so far, including those without a request. */
   connections: () => number;
-  /** Number of open connections. */
-  openConnections: () => Promise<number>;
   close: () => Promise<void>;
 };
 
@@ -165,13 +163,6 @@ export const startReceiver = async (options: ReceiverOptions = {}): Promise<Rece
       }),
     forget: () => void requests.splice(0),
     connections: () => connections,
-    openConnections: () =>
-      new Promise((resolve, reject) => {
-        server.getConnections((error, count) => {
-          if (error) reject(error);
-          else resolve(count);
-        });
-      }),
     close: () => closeServer(server),
   };
 };

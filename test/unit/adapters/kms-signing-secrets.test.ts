@@ -9,7 +9,8 @@ import {
   type SecretSealer,
   UnopenedSecretError,
 } from '../../../shared/ports/subscriptions.ts';
-import { awsStub, type AwsStub, type StubAnswer, type StubRequest } from '../../support/aws-stub.ts';
+import type { StubAnswer } from '../../support/aws-stub.ts';
+import { fault, ok, operationOf, serviceThat } from './service.ts';
 
 const KEY_ARN = 'arn:aws:kms:us-east-1:000000000000:key/secrets';
 const OWNER = { queue: 'orders', subscriptionId: 'subscription-1' };
@@ -22,13 +23,6 @@ const request = z.object({
   EncryptionContext: z.record(z.string(), z.string()),
 });
 
-const json = (status: number, body: object): StubAnswer => ({
-  status,
-  headers: { 'content-type': 'application/x-amz-json-1.1' },
-  body: JSON.stringify(body),
-});
-const fault = (name: string): StubAnswer => json(400, { __type: name, message: 'from the test' });
-
 /** A partial KMS: issues data keys, and decrypts them for the context they were made with. */
 const keyService = () => {
   const made = new Map<string, { plaintext: string; context: string }>();
@@ -37,16 +31,16 @@ const keyService = () => {
     if (operation === 'GenerateDataKey') {
       const [plaintext, blob] = [randomBytes(32).toString('base64'), randomBytes(160).toString('base64')];
       made.set(blob, { plaintext, context });
-      return json(200, { KeyId: KEY_ARN, Plaintext: plaintext, CiphertextBlob: blob });
+      return ok({ KeyId: KEY_ARN, Plaintext: plaintext, CiphertextBlob: blob });
     }
     const found = made.get(asked.CiphertextBlob ?? '');
     return found !== undefined && (isCareless || found.context === context)
-      ? json(200, { KeyId: KEY_ARN, Plaintext: found.plaintext })
-      : fault('InvalidCiphertextException');
+      ? ok({ KeyId: KEY_ARN, Plaintext: found.plaintext })
+      : fault(400, 'InvalidCiphertextException');
   };
 };
 
-let stub: AwsStub;
+let stub: Awaited<ReturnType<typeof serviceThat>>;
 /** A fixed response of KMS to every request. */
 let answer: StubAnswer | undefined;
 /** KMS ignores the encryption context. */
@@ -63,7 +57,7 @@ beforeEach(async () => {
   isCareless = false;
   clock = { time: 0, now: () => clock.time };
   const serve = keyService();
-  stub = await awsStub(
+  stub = await serviceThat(
     (received) => answer ?? serve(operationOf(received), request.parse(JSON.parse(received.body))),
   );
   const kms = kmsClient(stub.config);
@@ -71,13 +65,10 @@ beforeEach(async () => {
   sealed = await secrets.seal(OWNER, secret);
 });
 
-afterEach(async () => {
+afterEach(() => {
   vi.restoreAllMocks();
-  await stub.close();
 });
 
-const operationOf = ({ headers }: StubRequest): string =>
-  String(headers['x-amz-target']).replace('TrentService.', '');
 const operations = (): string[] => stub.requests.map(operationOf);
 
 const open = (text = sealed, owner = OWNER) => secrets.open(owner, text);
@@ -93,7 +84,7 @@ const faultOf = async (opening: Promise<unknown>): Promise<unknown[]> => {
 describe('sealing a secret', () => {
   it('requests a separate data key from KMS, with the owner as encryption context', async () => {
     await secrets.seal(OWNER, secret);
-    expect(stub.requests.map(({ body }) => JSON.parse(body) as unknown)).toEqual(
+    expect(stub.sent()).toEqual(
       Array.from({ length: 2 }, () => ({
         KeyId: KEY_ARN,
         KeySpec: 'AES_256',
@@ -110,8 +101,8 @@ describe('sealing a secret', () => {
   });
 
   it.each([
-    ['KMS refuses', fault('DisabledException'), 'from the test'],
-    ['KMS returns no key', json(200, { KeyId: KEY_ARN, CiphertextBlob: 'AA==' }), 'contains no key'],
+    ['KMS refuses', fault(400, 'DisabledException'), 'from the test'],
+    ['KMS returns no key', ok({ KeyId: KEY_ARN, CiphertextBlob: 'AA==' }), 'contains no key'],
   ])('fails if %s', async (_what, given, message) => {
     answer = given;
     await expect(secrets.seal(OWNER, secret)).rejects.toThrow(message);
@@ -131,7 +122,7 @@ describe('opening a secret', () => {
 
   it('works for an hour while KMS is down, no longer, and again as soon as KMS does', async () => {
     await open();
-    answer = fault('KMSInternalException');
+    answer = fault(400, 'KMSInternalException');
     clock.time += 60 * MINUTE - 1;
     await open();
     clock.time += 1;
@@ -176,9 +167,9 @@ describe('opening a secret', () => {
   );
 
   it('fails without a key from KMS, and does not quote an unreadable one', async () => {
-    answer = json(200, { KeyId: KEY_ARN });
+    answer = ok({ KeyId: KEY_ARN });
     expect(await faultOf(open())).toContain('NoKeyError');
-    answer = json(200, { KeyId: KEY_ARN, Plaintext: 'planted secret' });
+    answer = ok({ KeyId: KEY_ARN, Plaintext: 'planted secret' });
     const printed = inspect(await open().catch((thrown: unknown) => thrown), { depth: 20 });
     expect(printed).toContain('could not be opened');
     expect(printed).not.toContain('planted secret');

@@ -5,14 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { afterAll, afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
 import { nameResolver, type Resolve } from '../../../shared/adapters/http/resolver.ts';
 import { httpSubscriber } from '../../../shared/adapters/http/subscriber.ts';
 import type { Reply } from '../../../shared/domain/retry/outcome.ts';
 import { type DnsAnswer, type DnsRecord, type DnsServer, startDnsServer } from '../../support/dns-server.ts';
 import { turnsUntil } from '../../support/eventually.ts';
-import { startReceiver } from '../../support/receiver.ts';
-import { OK } from './raw-server.ts';
 
 const NAME = 'hooks.example';
 const PATIENT = new AbortController().signal;
@@ -356,18 +354,6 @@ const startDns = async () => {
 };
 
 describe('names whose name servers are mute', () => {
-  it('do not hold up requests to other names: 40 mute names beside 60 others', async () => {
-    const { resolve, post } = await startDns();
-    const receiver = await startReceiver();
-    onTestFinished(receiver.close);
-    const { port } = new URL(receiver.url());
-    const mute = asking(resolve, NAMES);
-    const posts = numbered('healthy', 60).map((name) => post(`${name}:${port}`, 15_000));
-    // They would time out, if they waited for the mute names.
-    for (const reply of await Promise.all(posts)) expect(reply).toEqual(OK);
-    await mute.giveUp();
-  });
-
   it(`are looked up ${MAX_LOOKUPS} at a time, the next as soon as one is aborted`, async () => {
     const { dns, resolve } = await startDns();
     const names = numbered('mute', MAX_LOOKUPS + 44);

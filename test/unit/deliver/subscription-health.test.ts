@@ -72,24 +72,6 @@ describe('a subscription', () => {
     ]);
   });
 
-  it('is disabled by the first failure after five days without a success; later messages are cancelled', async () => {
-    await subscribe({ failing: world.failing(5 * DAY - 1, 30) });
-    await world.answer();
-    expect(await world.subscription()).not.toHaveProperty('disabled');
-    await world.runFor(1);
-    const disabled = { reason: 'failing', at: world.clock.now() };
-    await world.answer();
-    expect((await world.subscription()).disabled).toEqual(disabled);
-    await world.answer(status(200));
-    expect(await world.deliveryOf('message-3')).toMatchObject({ status: 'cancelled' });
-    expect(world.events()).toEqual(['subscription.disabled']);
-    expect(world.operatorEvents.published).toContainEqual({
-      type: 'subscription.disabled',
-      ...world.name,
-      ...disabled,
-    });
-  });
-
   it('that succeeded since is not disabled by an attempt with a stale cache', async () => {
     await subscribe({ failing: world.failing(6 * DAY, 30) });
     await freezeCache();

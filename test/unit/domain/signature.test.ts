@@ -89,10 +89,6 @@ describe('the official library and a signed request', () => {
   const headers = headersOf([secret]);
   const { body } = content();
 
-  it('accepts an unchanged request', () => {
-    expect(accepts(secret, body, headers)).toBe(true);
-  });
-
   it.each<[string, string, Partial<Headers>]>([
     ['the id', body, { 'webhook-id': 'order-18' }],
     ['the timestamp', body, { 'webhook-timestamp': String(now + 1) }],
