@@ -4,8 +4,7 @@ import { type Bill, computeBill, pricePeers, tableCosts } from '../../../cli/com
 import { countJobs, countOperations, type Operations } from '../../../cli/commands/plan/operations.ts';
 import { computePeaks } from '../../../cli/commands/plan/peaks.ts';
 import { computeOutage, type Outage } from '../../../cli/commands/plan/planned.ts';
-import { builtInPrices, countUnits, WRITE_UNIT } from '../../../cli/commands/plan/prices.ts';
-import { firstLines, invocation, itemBytes } from '../../../cli/commands/plan/quantities.ts';
+import { builtInPrices } from '../../../cli/commands/plan/prices.ts';
 import {
   failuresWithin,
   knownFailingShare,
@@ -356,26 +355,6 @@ describe('the jobs of a message', () => {
 });
 
 describe('a fan-out in chunks', () => {
-  const written = ({ writeUnits }: Operations): number => writeUnits;
-
-  it('takes two record writes for all members together, if they fit into a kilobyte', () => {
-    // The message, its hourly index entry, the claim and the record.
-    expect(perMessage({ ...plain, fanOut: 10 }, written)).toBeCloseTo(4, 6);
-    expect(perMessage({ ...plain, fanOut: 10, firstAttemptsPerJob: 1 }, written)).toBeCloseTo(22, 6);
-    // Little of each response is kept.
-    expect(perMessage({ ...plain, fanOut: 10, answerBytes: 5_000 }, written)).toBeCloseTo(4, 6);
-  });
-
-  it('includes the members in the size of a record', () => {
-    const [claimed, recorded] = [itemBytes.claimedChunk(25), itemBytes.chunk(25)].map((bytes) =>
-      countUnits(bytes, WRITE_UNIT),
-    );
-    expect([claimed, recorded]).toEqual([2, 2]);
-    const plan = { ...plain, fanOut: 25, firstAttemptsPerJob: 25 };
-    expect(perMessage(plan, written)).toBeCloseTo(2 + 2 + 2, 6);
-    expect(perMessage({ ...plan, recordsPerChunk: 3 }, written)).toBeCloseTo(2 + 2 + 3 * 2, 6);
-  });
-
   it('waits for its subscribers in parallel, if they do not fail', () => {
     const waited = (given: Partial<Plan>): number => {
       const secondsAt = (attemptMs: number): number =>
@@ -389,85 +368,9 @@ describe('a fan-out in chunks', () => {
       perMessage({ ...failing, failedAttemptMs }, ({ seconds }) => seconds.deliver);
     expect(failedFor(2_000) - failedFor(1_000)).toBeCloseTo(10, 6);
   });
-
-  it('logs up to thirty first successes of a message per invocation on one line', () => {
-    const bytes = (given: Partial<Plan>): number => {
-      const { logBytes, invocations } = operations({ ...plain, ...given });
-      const ofRuns =
-        invocations.dispatch * invocation.dispatch.log + invocations.deliver * invocation.deliver.log;
-      return (logBytes - ofRuns) / plain.messagesPerDay;
-    };
-    // Ten chunks of ten: ten lines, or four lines for a hundred successes.
-    const chunks = { fanOut: 100 };
-    const { chunks: made } = jobs({ ...plain, ...chunks });
-    expect(bytes(chunks) - bytes({ ...chunks, messagesPerBatch: 10 })).toBeCloseTo(
-      (made - 4) * firstLines.line,
-      0,
-    );
-    const singles = { fanOut: 10, firstAttemptsPerJob: 1 };
-    expect(bytes({ ...singles, messagesPerBatch: 10 })).toBeLessThan(bytes(singles) / 2);
-  });
-});
-
-describe('wake-ups', () => {
-  const policy = {
-    ...DEFAULT_RETRY_POLICY,
-    retries_with_no_delay: 0,
-    minimum_delay_retries: 4,
-    minimum_delay: 10,
-    backoff_retries: 0,
-    maximum_delay_retries: 0,
-  };
-
-  it('of full batches share requests', () => {
-    const made = (messagesPerBatch: number): number =>
-      perMessage(
-        { ...plain, policy, failureRate: 1, failingSeconds: 1e6, messagesPerBatch },
-        ({ sqsRequests }) => sqsRequests,
-      );
-    // Six requests of a successful delivery, three of each retry, and one to the undeliverable queue.
-    expect(made(1)).toBeCloseTo(6 + 4 * 3 + 1, 6);
-    // For ten deliveries: 16, two to receive and delete for each retry, two in each of the five invocations, and ten.
-    expect(made(10)).toBeCloseTo((16 + 4 * 2 + 5 * 2 + 10) / 10, 6);
-  });
-
-  it('do not share requests if they are rare', () => {
-    const rare = (messagesPerBatch: number): number => {
-      const one = { ...plain, policy, failingSeconds: 0, messagesPerBatch };
-      const made = (failureRate: number): number =>
-        perMessage({ ...one, failureRate }, ({ sqsRequests }) => sqsRequests);
-      return (made(0.01) - made(0)) / 0.01;
-    };
-    expect(rare(1)).toBeCloseTo(3, 6);
-    expect(rare(10)).toBeCloseTo(1.2, 6);
-  });
-});
-
-const counted = ({ invocations, writeUnits, readUnits, sqsRequests, schedules, logBytes }: Operations) => ({
-  ...invocations,
-  writeUnits,
-  readUnits,
-  sqsRequests,
-  schedules,
-  logBytes,
 });
 
 describe('the operations of a plan', () => {
-  it('are proportional to the messages, and never negative', () => {
-    fc.assert(
-      fc.property(plans, (given) => {
-        // The share of deliveries with a known failing subscription depends on the number of messages.
-        const plan = given.failureRate > 0 ? { ...given, firstAttemptsPerJob: 1 } : given;
-        const one = counted(operations({ ...plan, messagesPerDay: 1 }));
-        for (const [name, value] of Object.entries(counted(operations(plan)))) {
-          expect(value, name).toBeGreaterThanOrEqual(0);
-          const expected = (new Map(Object.entries(one)).get(name) ?? 0) * plan.messagesPerDay;
-          expect(Math.abs(value - expected), name).toBeLessThanOrEqual(1e-9 * expected);
-        }
-      }),
-    );
-  });
-
   it('are fewer in full batches, which share receive, delete and send requests', () => {
     const full = { ...plain, messagesPerBatch: 10 };
     expect(perMessage(full, ({ invocations }) => invocations.deliver)).toBeCloseTo(0.1, 6);
