@@ -4,6 +4,7 @@ import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import type { Construct } from 'constructs';
 import { VpcNetwork } from './constructs/functions/network.ts';
+import { everyFunction } from '../shared/config/rules.ts';
 import type { PosthasteProps } from './posthaste-props.ts';
 import {
   type DeploymentSettings,
@@ -71,7 +72,7 @@ export const propBySetting: Readonly<Record<keyof typeof settings, Prop>> = {
   messagesPerBatch: same,
   batchWindowSeconds: duration('batchWindow', 'seconds'),
   memoryMegabytes: {
-    type: "Readonly<Partial<Record<'dispatch' | 'deliver' | 'reconcile' | 'operate' | 'api' | 'secrets', number>>>",
+    type: `Readonly<Partial<Record<${everyFunction.map((name) => `'${name}'`).join(' | ')}, number>>>`,
   },
   apiRateLimit: same,
   apiConcurrency: same,

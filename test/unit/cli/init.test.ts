@@ -82,7 +82,7 @@ describe('posthaste init in an empty folder', () => {
     expect(run.stderr).toContain('Write 4 files? [y/N] ');
   });
 
-  it('keeps a file that comes to exist after the question', async () => {
+  it('keeps a file that was made after the question', async () => {
     const { status } = await posthaste(['init', folder], {
       onStart: (command) => {
         command.stderr.once('data', () => {
