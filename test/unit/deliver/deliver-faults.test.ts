@@ -1,10 +1,12 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { eraseBody } from '../../../functions/api/messages/messages.ts';
-import { deliverRecord } from '../../../functions/deliver/deliver.ts';
+import { deliverRecord, deliveryIdsIn } from '../../../functions/deliver/deliver.ts';
 import { asEnabled, moveTo } from '../../../shared/domain/subscription/change.ts';
 import { parseDestination } from '../../../shared/domain/subscription/destination.ts';
 import { RequestNotSentError } from '../../../shared/ports/subscriber.ts';
+import { encodeFirstJob } from '../../../shared/wire/jobs/delivery-job.ts';
 import { aMessage } from '../../support/builders.ts';
+import { aChunkKey } from '../../support/chunk-builders.ts';
 import { oneSubscriberWorld, type OneSubscriberWorld } from '../../support/in-memory/one-subscriber-world.ts';
 import { status } from '../../support/in-memory/scripted-subscriber.ts';
 import { anInvocation, anSqsRecord } from '../../support/sqs-event.ts';
@@ -342,6 +344,15 @@ describe('a request that cannot be sent because of an internal fault', () => {
 it('a message that cannot be read is dead-lettered with the reason, and acknowledged', async () => {
   await deliverRecord(world.deliverContext, anSqsRecord('{'), anInvocation(30_000));
   expect(world.deadLetters.sent).toMatchObject([{ reason: 'not_json' }]);
+});
+
+it('the log names the delivery of a record, the message of a chunk, and nothing of an unreadable record', () => {
+  const { queue, messageId, subscriptionId } = world.key;
+  const chunk = { ...world.job(), kind: 'chunk', key: aChunkKey(), subscriptionIds: ['a'] } as const;
+  const idsIn = (body: string) => deliveryIdsIn(anSqsRecord(body));
+  expect(idsIn(encodeFirstJob(world.job()))).toEqual({ queue, messageId, subscriptionId });
+  expect(idsIn(encodeFirstJob(chunk))).toEqual({ queue: chunk.key.queue, messageId: chunk.key.messageId });
+  expect(idsIn('{')).toEqual({});
 });
 
 const unrendered = () => Promise.resolve({ kind: 'unrendered', detail: 'no such field' } as const);

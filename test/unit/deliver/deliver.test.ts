@@ -74,6 +74,9 @@ describe('a delivery', () => {
     const phases = ['initial', 'immediate', 'pre_backoff', 'backoff', 'post_backoff'];
     const expected = [1, 2, 2, 3, 2].flatMap((count, index) => Array<unknown>(count).fill(phases[index]));
     expect(attempts).toMatchObject(expected.map((phase, index) => ({ number: index + 1, phase })));
+    const [first, ...retries] = attempts;
+    expect(first).not.toHaveProperty('dueAt');
+    expect(retries.map(({ dueAt }) => dueAt)).toEqual(retries.map(({ startedAt }) => startedAt));
     expect(world.undeliverables.sent).toMatchObject([
       { delivery: { status: 'exhausted' }, body: { kind: 'inline', message: { data: aMessage().data } } },
     ]);

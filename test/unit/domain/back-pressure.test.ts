@@ -494,6 +494,16 @@ describe('a line', () => {
     expect(instead).toEqual({ at: NOW + 10_000, spreadMs: 5_000, reason: 'circuit_open' });
   });
 
+  it('gives the slots that others left, earliest first, if they are to come and within the given time', () => {
+    const left = [NOW + 900, NOW, NOW + 300, NOW + 700, NOW + 100];
+    const line = { reservedUpTo: NOW + 5_000, epoch: 'e', left };
+    const request = { limit: pace(), now: NOW, from: NOW + 300, until: NOW + 700 };
+    expect(findSlots(line, 2, request)).toMatchObject({
+      slots: [{ at: NOW + 300 }, { at: NOW + 700 }],
+      left: [NOW + 100, NOW + 900],
+    });
+  });
+
   it('does not let a delivery ask again long after its message has expired', () => {
     const limit = pace({ longestMs: 0, askAgainMs: 60_000 });
     const line = { reservedUpTo: NOW + 100, epoch: 'e' };

@@ -9,6 +9,7 @@ import {
   NO_DELIVERIES,
   type StatusCounts,
   sumOfBooks,
+  sumOfStatusCounts,
 } from '../../../shared/domain/delivery/books.ts';
 import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
 import {
@@ -168,6 +169,14 @@ describe('percentiles of durations', () => {
 });
 
 describe('counters', () => {
+  it('of statuses add up status by status', () => {
+    const sum = sumOfStatusCounts(
+      { ...NO_DELIVERIES, pending: 1, delivered: 2 },
+      { ...NO_DELIVERIES, delivered: 3 },
+    );
+    expect(sum).toEqual({ ...NO_DELIVERIES, pending: 1, delivered: 5 });
+  });
+
   it('add up as if everything had been counted at once', () => {
     fc.assert(
       fc.property(durations, durations, (some, others) => {

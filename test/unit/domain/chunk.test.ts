@@ -17,6 +17,7 @@ import {
   removeMemberBeforeClaim,
   separateMembers,
 } from '../../../shared/domain/delivery/chunk.ts';
+import { jobOfMember } from '../../../shared/domain/delivery/job.ts';
 import { apply, type Delivery, type Transition } from '../../../shared/domain/delivery/delivery.ts';
 import {
   cancelLeased,
@@ -25,7 +26,7 @@ import {
   recordRetry,
   release,
 } from '../../../shared/domain/delivery/transitions.ts';
-import { aPolicy } from '../../support/builders.ts';
+import { aMessage, aPolicy } from '../../support/builders.ts';
 import { aChunk, aChunkKey, aFirstSuccess, HOLDER, RETENTION_MS } from '../../support/chunk-builders.ts';
 import { arbitrarySuccess } from '../../support/delivery-arbitraries.ts';
 import { aDelivery, anAttempt, answered, SOME_TIME } from '../../support/delivery-builders.ts';
@@ -171,6 +172,20 @@ describe('removing a member from a chunk', () => {
     expect(chunkHolds(early.expect, chunk)).toBe(false);
   });
 });
+
+it.each([{}, { sentAt: SOME_TIME - 2 }, { dueAt: SOME_TIME + 2 }])(
+  'the job of a member has the times of its chunk, and no others: %o',
+  (times) => {
+    const fields = {
+      acceptedAt: SOME_TIME,
+      retentionDays: 15,
+      body: { kind: 'inline', message: aMessage() },
+    } as const;
+    const job = jobOfMember({ kind: 'chunk', key, subscriptionIds: ['a'], ...fields, ...times }, 'a');
+    const member = { queue: key.queue, messageId: key.messageId, bucket: key.bucket, subscriptionId: 'a' };
+    expect(job).toStrictEqual({ kind: 'job', key: member, attempt: 1, ...fields, ...times });
+  },
+);
 
 describe('a delivery in its chunk', () => {
   const place = { queue: key.queue, messageId: key.messageId, bucket: key.bucket };

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Attempt } from '../../../shared/domain/delivery/attempt.ts';
+import { type Attempt, type AttemptResult, shownResult } from '../../../shared/domain/delivery/attempt.ts';
 import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
 import { plannedAttempts } from '../../../shared/domain/delivery/explain.ts';
 import { nextAfterFailure } from '../../../shared/domain/delivery/next-attempt.ts';
@@ -77,6 +77,22 @@ describe('classifyReply', () => {
       ),
     );
   });
+});
+
+it.each<[AttemptResult, object]>([
+  [
+    { kind: 'answered', statusCode: 500, snippet: 'no' },
+    { statusCode: 500, snippet: 'no' },
+  ],
+  [{ kind: 'unanswered', error: 'timeout' }, { error: 'timeout' }],
+  [{ kind: 'unanswered', error: 'tls_error', detail: 'expired' }, { error: 'tls_error: expired' }],
+  [{ kind: 'forbidden' }, { error: 'address_forbidden' }],
+  [{ kind: 'unrendered', detail: 'no data' }, { error: 'payload_failed: no data' }],
+  [{ kind: 'acknowledged' }, {}],
+  [{ kind: 'refused' }, { error: 'nacked' }],
+  [{ kind: 'lapsed' }, { error: 'lease_expired' }],
+])('the result %o is shown as %o', (result, shown) => {
+  expect(shownResult(result)).toEqual(shown);
 });
 
 describe('the header webhook-delivery', () => {

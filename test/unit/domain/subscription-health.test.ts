@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { asEnabled, moveTo } from '../../../shared/domain/subscription/change.ts';
-import { parseDestination } from '../../../shared/domain/subscription/destination.ts';
+import { hasNewOrigin, parseDestination } from '../../../shared/domain/subscription/destination.ts';
 import {
   afterFailure,
   afterSuccess,
@@ -239,6 +239,15 @@ describe('a subscription', () => {
   it('keeps its history with another spelling of the same subscriber', () => {
     const destination = parseDestination(SUBSCRIBER_URL.toUpperCase().replace('/HOOK', '/hook'));
     expect(moveTo(destination, unhealthy, SOME_TIME)).toEqual({ ...unhealthy, destination });
+  });
+
+  it.each([
+    ['https://a.test/other?path', false],
+    ['https://a.test:444/', true],
+    ['http://a.test/', true],
+    ['https://b.test/', true],
+  ])('at https://a.test/ has another origin by %s: %s', (url, isNew) => {
+    expect(hasNewOrigin(parseDestination('https://a.test/'), parseDestination(url))).toBe(isNew);
   });
 
   it('keeps its pull tokens under another name', () => {
