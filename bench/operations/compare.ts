@@ -1,10 +1,10 @@
 import { Command } from 'commander';
 import { countOperations } from '../../cli/commands/plan/operations.ts';
-import { addPlanOptions, buildPlan, type PlanOptions } from '../../cli/commands/plan/options.ts';
+import { addPlanOptions, buildPlan, type PlanOptions } from '../../cli/commands/plan/load.ts';
 import { countUnits, REQUEST_UNIT } from '../../cli/commands/plan/prices.ts';
 import { invocation } from '../../cli/commands/plan/quantities.ts';
 import { RECEIVE_MAX } from '../../shared/domain/delivery/pull.ts';
-import { SECONDS_A_DAY, type Work } from '../../cli/commands/plan/work.ts';
+import { SECONDS_A_DAY, type Work } from '../../cli/commands/plan/load.ts';
 import type { Call, CallLogEntry, Invocation } from '../../test/support/call-log.ts';
 import type { Endpoints } from '../../local/endpoints.ts';
 import { Problem } from '../../local/install/problem.mjs';

@@ -1,4 +1,4 @@
-import { plannedRetries, type Group } from '../../cli/commands/plan/work.ts';
+import { planCourse, plannedRetries, type Group } from '../../cli/commands/plan/load.ts';
 import {
   completeRetryPolicy,
   DEFAULT_RETRY_POLICY,
@@ -93,19 +93,16 @@ export function groupsOf({ messages, subscribers, isPulled }: Load, single: numb
     const retries = plannedRetries({ policy: complete.policy, thresholdSeconds: THRESHOLD_SECONDS });
     const failed = failures === 0 ? 0 : Math.ceil(messages / every);
     const singleJobShare = failures === 0 ? 0 : single / (failing * messages);
-    const group = { singleJobShare, retries };
-    const course = { failures: Math.min(failures, retries.length + 1), exhausted: failures > retries.length };
     return [
-      { ...group, deliveries: messages - failed, failures: 0, exhausted: false },
-      { ...group, deliveries: failed, ...course },
+      { ...planCourse(retries, 0), deliveries: messages - failed, singleJobShare },
+      { ...planCourse(retries, failures), deliveries: failed, singleJobShare },
     ];
   });
 }
 
 /** Requests to subscribers. */
 export function requestsOf(load: Load): number {
-  const attempts = ({ failures, exhausted }: Group): number => failures + (exhausted ? 0 : 1);
-  return sumOf(groupsOf(load, 0), (group) => group.deliveries * attempts(group));
+  return sumOf(groupsOf(load, 0), ({ deliveries, retries }) => deliveries * (1 + retries.length));
 }
 
 /** Messages with a failed or pulled delivery. */

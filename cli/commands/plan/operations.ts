@@ -15,7 +15,7 @@ import {
   type Counted,
   type Quantities,
 } from './quantities.ts';
-import { FULL_BATCH, SECONDS_A_DAY, type Group, type Work } from './work.ts';
+import { FULL_BATCH, SECONDS_A_DAY, type Group, type Work } from './load.ts';
 
 /** Bytes that DynamoDB adds to each stored item and index entry (developer guide, "Item sizes"). */
 const STORED_OVERHEAD = 100;
@@ -45,71 +45,79 @@ export function countOperations(work: Work) {
   const single = (group: Group): number => group.deliveries * (chunks === 0 ? 1 : group.singleJobShare);
   const recordBytes = (attempts: number): number =>
     itemBytes.delivery(attempts) + Math.min(answerBytes, MAX_KEPT_OF_ANSWER);
-  const recorded = (takes: Quantities, attempts: number): Quantities => ({
-    ...takes,
-    recordWrites: (takes.recordWrites ?? 0) * countUnits(recordBytes(attempts), WRITE_UNIT),
-  });
+  const messageBytes = itemBytes.message + (isPutWhenFailing ? 0 : payloadBytes);
+  const ofChunk = (bytes: (members: number) => number): number =>
+    chunks === 0 ? 0 : bytes(members / chunks);
+  const snippets = (count: number): number => count * Math.min(answerBytes, MAX_SNIPPET_BYTES);
+  const chunkBytes = ofChunk((count) => itemBytes.chunk(count) + snippets(count));
+  const row = (takes: Quantities, times: number, attempts = 1): Row => {
+    const { recordWrites = 0, messageReads = 0, writes = 0, reads = 0 } = takes;
+    const written = writes + recordWrites * countUnits(recordBytes(attempts), WRITE_UNIT);
+    const read = reads + messageReads * countUnits(messageBytes, READ_UNIT);
+    return [{ ...takes, writes: written, reads: read }, times];
+  };
   const queues = Math.max(1, plan.subscriptions / fanOut);
   const receives = pulled / batches.pull;
   const refreshes = (queues * plan.consoleHours * (seconds / 24)) / REFRESH_SECONDS;
   const asked = (plan.apiRequestsPerDay * seconds) / SECONDS_A_DAY;
 
-  const ofDispatch: Row[] = [
-    [quantities.message, messages],
-    [quantities.job, messages * jobs],
-    [quantities.bodyPut, inBucket ? messages : 0],
+  const ofDispatch = [
+    row(quantities.message, messages),
+    row(quantities.job, messages * jobs),
+    row(quantities.bodyPut, inBucket ? messages : 0),
   ];
-  const ofApi: Row[] = [
-    [quantities.apiRequest, asked],
-    [quantities.receive, receives],
-    [recorded(quantities.pulled, 1), pulled],
-    [quantities.bodyGet, isPutWhenFailing ? pulled : 0],
-    [quantities.refresh, refreshes],
+  const ofApi = [
+    row(quantities.apiRequest, asked),
+    row(quantities.receive, receives),
+    row(quantities.pulled, pulled),
+    row(quantities.bodyGet, isPutWhenFailing ? pulled : 0),
+    row(quantities.refresh, refreshes),
   ];
   // Successes of a chunk's members run in parallel, so together they take as long as one.
-  const ofSuccesses = groups
+  const inParallel = groups
     .filter(({ failures }) => failures === 0)
-    .flatMap((group): Row[] => [
-      [quantities.member, group.deliveries - single(group)],
-      [quantities.bodyGet, inBucket ? group.deliveries - single(group) : 0],
+    .flatMap((group) => [
+      row(quantities.member, group.deliveries - single(group)),
+      row(quantities.bodyGet, inBucket ? group.deliveries - single(group) : 0),
     ]);
-  const inSequence: Row[] = [
-    [quantities.chunk, messages * chunks],
-    [quantities.bodyPutLater, isPutWhenFailing && !inBucket ? kept : 0],
-    [recorded(quantities.leftToPull, 1), pulled],
-    ...groups.flatMap((group): Row[] => {
+  const chunkWrites = {
+    writes:
+      countUnits(ofChunk(itemBytes.claimedChunk), WRITE_UNIT) +
+      recordsPerChunk * countUnits(chunkBytes, WRITE_UNIT),
+    calls: 1 + recordsPerChunk,
+  };
+  const inSequence = [
+    row({ ...quantities.chunk, ...chunkWrites }, messages * chunks),
+    row(quantities.bodyPutLater, isPutWhenFailing && !inBucket ? kept : 0),
+    row(quantities.leftToPull, pulled),
+    ...groups.flatMap((group) => {
       const { deliveries, failures, exhausted, retries } = group;
       const fails = failures > 0;
       return [
-        [recorded(quantities.single, 1), single(group)],
-        [quantities.firstFailure, fails ? single(group) : 0],
-        [recorded(quantities.failedMember, 1), fails ? deliveries - single(group) : 0],
-        [quantities.bodyGet, inBucket ? (fails ? deliveries : single(group)) : 0],
-        ...retries.slice(0, failures).flatMap(({ mechanism }, index): Row[] => [
-          [recorded(quantities[mechanism], index + 2), deliveries],
-          [quantities.bodyGet, isPutWhenFailing && mechanism !== 'same_invocation' ? deliveries : 0],
+        row(quantities.single, single(group)),
+        row(quantities.firstFailure, fails ? single(group) : 0),
+        row(quantities.failedMember, fails ? deliveries - single(group) : 0),
+        row(quantities.bodyGet, inBucket ? (fails ? deliveries : single(group)) : 0),
+        ...retries.flatMap(({ mechanism }, index) => [
+          row(quantities[mechanism], deliveries, index + 2),
+          row(quantities.bodyGet, isPutWhenFailing && mechanism !== 'same_invocation' ? deliveries : 0),
         ]),
-        [recorded(quantities.exhaustion, failures), exhausted ? deliveries : 0],
+        row(quantities.exhaustion, exhausted ? deliveries : 0, failures),
       ];
     }),
   ];
-  const all = totals([...ofDispatch, ...ofApi, ...ofSuccesses, ...inSequence]);
-  const [dispatched, sequential, byApi] = [totals(ofDispatch), totals(inSequence), totals(ofApi)];
+  const rows = { dispatch: ofDispatch, deliver: [...inSequence, ...inParallel], api: ofApi };
+  const made = totals(Object.values(rows).flat());
+  const [schedules, wakeUps] = [made('schedules'), made('wakeUps')];
 
   // A schedule sends a wake-up that deliver sends again.
-  const retryRecords = all('wakeUps') + all('schedules');
+  const retryRecords = wakeUps + schedules;
   const firstRuns = (messages * jobs) / batches.delivery;
   const runs = {
     dispatch: messages / batches.ingress,
     deliver: firstRuns + retryRecords / batches.retry,
     api: asked + receives + pulled + REQUESTS_PER_REFRESH * refreshes,
   };
-  const ofChunk = (bytes: (members: number) => number): number =>
-    chunks === 0 ? 0 : bytes(members / chunks);
-  const snippets = (members: number): number => members * Math.min(answerBytes, MAX_SNIPPET_BYTES);
-  const chunkBytes = ofChunk((count) => itemBytes.chunk(count) + snippets(count));
-  const chunkWrites = messages * chunks * (1 + recordsPerChunk);
-  const messageBytes = itemBytes.message + (isPutWhenFailing ? 0 : payloadBytes);
   const ingress = envelopeBytes.ingress + payloadBytes;
   const job =
     (chunks * ofChunk(envelopeBytes.chunkJob) + singles * envelopeBytes.job) / jobs +
@@ -117,60 +125,51 @@ export function countOperations(work: Work) {
 
   // The jobs of a batch share send requests, as do the wake-ups of an invocation: of first attempts, of those that Scheduler
   // sent early, and of retries.
-  const wakeUpsIn = (wakeUps: number, invocations: number): number =>
-    invocations === 0 ? 0 : invocations * countSendUnits(wakeUps / invocations, 1);
-  const early = all('schedules');
-  const wokenRuns = all('wakeUps') / batches.retry;
-  const ofFirst = sum(({ deliveries, failures, retries }) =>
-    retries.slice(0, failures).find(({ mechanism }) => mechanism !== 'same_invocation')?.mechanism ===
-    'sqs_delay'
+  const wakeUpsIn = (sent: number, invocations: number): number =>
+    invocations === 0 ? 0 : invocations * countSendUnits(sent / invocations, 1);
+  const wokenRuns = wakeUps / batches.retry;
+  const ofFirst = sum(({ deliveries, retries }) =>
+    retries.find(({ mechanism }) => mechanism !== 'same_invocation')?.mechanism === 'sqs_delay'
       ? deliveries
       : 0,
   );
   const wakeUpSends =
     wakeUpsIn(ofFirst, firstRuns) +
-    wakeUpsIn(early, early / batches.retry) +
-    wakeUpsIn(all('wakeUps') - early - ofFirst, wokenRuns);
-  const sends = runs.dispatch * countSendUnits(batches.ingress, jobs, job) + all('sends') + wakeUpSends;
+    wakeUpsIn(schedules, schedules / batches.retry) +
+    wakeUpsIn(wakeUps - schedules - ofFirst, wokenRuns);
 
+  const attempts = sum(({ deliveries, retries }) => deliveries * (retries.length + 1));
   const failedAttempts = sum(({ deliveries, failures }) => deliveries * failures);
-  const attempts = failedAttempts + sum(({ deliveries, exhausted }) => (exhausted ? 0 : deliveries));
-  // All attempts wait but first successes in chunks, which take as long as one.
   const firstSuccesses = sum(({ failures, deliveries }) => (failures === 0 ? deliveries : 0));
   const alone = sum((group) => (group.failures === 0 ? single(group) : 0));
+  // All attempts wait but first successes in chunks, which take as long as one.
   const successes = attempts - failedAttempts - firstSuccesses + alone + messages * chunks;
 
-  // Milliseconds of the processor, and calls and milliseconds in sequence, over all invocations. The records of a batch run
-  // in parallel.
-  const cpuMs = {
-    dispatch: dispatched('cpu') + runs.dispatch * invocation.dispatch.cpu,
-    deliver: all('cpu') - dispatched('cpu') - byApi('cpu') + runs.deliver * invocation.deliver.cpu,
-    api: byApi('cpu') + runs.api * invocation.api.cpu,
-  };
-  const waits = {
-    dispatch: (dispatched('calls') + messages * Math.ceil(jobs / FULL_BATCH)) / batches.ingress,
-    deliver: (sequential('calls') + chunkWrites) / batches.delivery,
+  // Calls in sequence over all invocations. The records of a batch run in parallel.
+  const calls = {
+    dispatch: (totals(ofDispatch)('calls') + messages * Math.ceil(jobs / FULL_BATCH)) / batches.ingress,
+    deliver: totals(inSequence)('calls') / batches.delivery,
     api: runs.api * invocation.api.calls,
   };
   const subscribersMs =
     (successes * plan.attemptMs + failedAttempts * plan.failedAttemptMs) / batches.delivery;
   const computeSeconds = (name: keyof typeof runs, moreCalls = 0): number => {
-    const busy = cpuMs[name] + runs[name] * plan.coldStartShare * invocation[name].coldCpu;
-    const computed = computeDuration(plan.memoryMegabytes[name], busy, waits[name] + moreCalls);
+    const { cpu, coldCpu } = invocation[name];
+    const busyMs = totals(rows[name])('cpu') + runs[name] * (cpu + plan.coldStartShare * coldCpu);
+    const computed = computeDuration(plan.memoryMegabytes[name], busyMs, calls[name] + moreCalls);
     return name === 'deliver' ? computed + subscribersMs / 1000 : computed;
   };
   const countInstances = (name: 'dispatch' | 'deliver'): number =>
     plan.workers || Math.max(1, Math.ceil((computeSeconds(name) * plan.peakFactor) / seconds));
 
-  // Each is a call, and one write unit: the item of a minute is under 1 KB. An invocation writes the counters of its
-  // queues; an instance writes those of a queue at most once a second (shared/steps/counting-journal.ts).
+  // The item of a minute is under 1 KB. An invocation writes the counters of its queues; an instance writes those of a queue at
+  // most once a second (shared/steps/counting-journal.ts).
   const countWrites = (runCount: number, batch: number, instances: number): number =>
     plan.statisticsPerInvocation === undefined
       ? Math.min(runCount * Math.min(batch, queues), instances * queues * seconds)
       : runCount * plan.statisticsPerInvocation;
   const countedByDispatch = countWrites(runs.dispatch, batches.ingress, countInstances('dispatch'));
   const countedByDeliver = countWrites(runs.deliver, batches.delivery, countInstances('deliver'));
-  const statistics = countedByDispatch + countedByDeliver + countWrites(pulled, 1, 1);
   // Without a request to a subscriber deliver has no metrics. A worker writes those of a second together.
   const countLines = (runCount: number): number =>
     plan.workers > 0 ? Math.min(runCount, plan.workers * seconds) : runCount;
@@ -186,32 +185,35 @@ export function countOperations(work: Work) {
   // Strongly consistent, so never from the cache.
   const wokenReads = wokenRuns * Math.min(batches.retry, plan.subscriptions);
   const perRun = Math.min(fanOut, (batches.delivery * fanOut) / jobs);
-  const otherReads = queueReads + wokenReads + cached('deliver', firstRuns * perRun, plan.subscriptions);
+  const firstReads = cached('deliver', firstRuns * perRun, plan.subscriptions);
 
+  const all = totals([
+    ...Object.values(rows).flat(),
+    row({ writes: countUnits(messageBytes, WRITE_UNIT) }, kept),
+    row({ writes: 1, calls: 1 }, countedByDispatch + countedByDeliver + countWrites(pulled, 1, 1)),
+    row({ reads: 1 + LISTED_SUBSCRIPTION_UNITS * (fanOut - 1), calls: 1 }, listReads),
+    row({ reads: 1, calls: 1 }, queueReads + wokenReads + firstReads),
+    row({ sends: countSendUnits(batches.ingress, jobs, job) }, runs.dispatch),
+    row({ calls: countSendUnits(batches.ingress, jobs) }, runs.dispatch),
+    row({ sends: 1, calls: 1 }, wakeUpSends),
+    row({ log: invocation.dispatch.log }, countLines(runs.dispatch)),
+    row({ log: invocation.deliver.log }, countLines(withRequests)),
+    row({ log: invocation.api.log }, runs.api),
+  ]);
   return {
-    writeUnits:
-      all('recordWrites') +
-      all('writes') +
-      kept * countUnits(messageBytes, WRITE_UNIT) +
-      messages * chunks * countUnits(ofChunk(itemBytes.claimedChunk), WRITE_UNIT) +
-      messages * chunks * recordsPerChunk * countUnits(chunkBytes, WRITE_UNIT) +
-      statistics,
-    readUnits:
-      listReads * (1 + LISTED_SUBSCRIPTION_UNITS * (fanOut - 1)) +
-      otherReads +
-      all('reads') +
-      all('messageReads') * countUnits(messageBytes, READ_UNIT),
+    writeUnits: all('writes'),
+    readUnits: all('reads'),
     sqsRequests:
-      sends +
-      all('schedules') +
+      all('sends') +
+      schedules +
       messages * countUnits(ingress, REQUEST_UNIT) +
       pollRequests(messages, ingress, batches.ingress) +
       pollRequests(messages * jobs, job, batches.delivery) +
       pollRequests(retryRecords, envelopeBytes.wakeUp, batches.retry),
     /** Those that carry a message group (fair queues): jobs and wake-ups, including those of Scheduler. */
-    sqsGroupedRequests: sends + all('schedules'),
+    sqsGroupedRequests: all('sends') + schedules,
     invocations: runs,
-    schedules: all('schedules'),
+    schedules,
     kmsRequests: Math.min(
       attempts + receives,
       Math.max(1, seconds / SECRET_SECONDS) * plan.subscriptions * countInstances('deliver'),
@@ -219,25 +221,13 @@ export function countOperations(work: Work) {
     s3Puts: all('s3Puts'),
     s3Gets: all('s3Gets'),
     events: all('events'),
-    logBytes:
-      all('log') +
-      countLogOfSuccesses(work, firstSuccesses, alone) +
-      countLines(runs.dispatch) * invocation.dispatch.log +
-      countLines(withRequests) * invocation.deliver.log +
-      runs.api * invocation.api.log,
+    logBytes: all('log') + countLogOfSuccesses(work, firstSuccesses, alone),
     /** Bytes sent to subscribers. */
     bytesOut: (attempts + pulled) * (payloadBytes + envelopeBytes.request),
     attempts,
     failedAttempts,
-    /** Without those to KMS. */
-    awsCalls:
-      all('calls') +
-      chunkWrites +
-      runs.dispatch * countSendUnits(batches.ingress, jobs) +
-      (wakeUpSends - all('wakeUps')) +
-      listReads +
-      otherReads +
-      statistics,
+    /** Without those to KMS. Wake-ups of an invocation share those of their sends. */
+    awsCalls: all('calls') - wakeUps,
     /** Of all invocations. The queue and the subscriptions are read in parallel. */
     seconds: {
       dispatch: computeSeconds('dispatch', countedByDispatch + listReads),
@@ -251,8 +241,8 @@ export function countOperations(work: Work) {
       messages * chunks * (STORED_OVERHEAD + chunkBytes) +
       pulled * (STORED_OVERHEAD + recordBytes(1)) +
       sum((group) => {
-        const { failures, exhausted, deliveries } = group;
-        const bytes = recordBytes(failures + (exhausted ? 0 : 1)) + STORED_OVERHEAD;
+        const { failures, retries, deliveries } = group;
+        const bytes = recordBytes(retries.length + 1) + STORED_OVERHEAD;
         return (failures > 0 ? deliveries : single(group)) * bytes;
       }),
   };

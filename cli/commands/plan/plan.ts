@@ -4,7 +4,7 @@ import { reportInvalid } from '../../failure-report.ts';
 import { examplesText } from '../../options/deployment-options.ts';
 import { readInput, givenPolicy } from '../../options/input.ts';
 import type { Terminal } from '../../terminal.ts';
-import { addPlanOptions, buildPlan, type PlanOptions } from './options.ts';
+import { addPlanOptions, buildPlan, type PlanOptions } from './load.ts';
 import { computePlan, type Outage } from './planned.ts';
 import { regionPrices } from './prices.ts';
 import { planText } from './text.ts';

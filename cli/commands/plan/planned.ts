@@ -1,8 +1,5 @@
+import { metricNames, metricsOfWorkers } from '../../../shared/config/metrics.ts';
 import type { RetryMechanism } from '../../../shared/domain/delivery/wake-up-plan.ts';
-import { computeBill, pricePeers, tableCosts } from './bill.ts';
-import { countOperations } from './operations.ts';
-import { computePeaks } from './peaks.ts';
-import type { RegionPrices } from './prices.ts';
 import {
   DAYS_A_MONTH,
   FULL_BATCH,
@@ -13,7 +10,10 @@ import {
   type Group,
   type Plan,
   type Work,
-} from './work.ts';
+} from './load.ts';
+import { computeDuration, countOperations, type Operations } from './operations.ts';
+import { computeCost, countUnits, REQUEST_UNIT, type Priced, type RegionPrices } from './prices.ts';
+import { invocation, monitoring, worker } from './quantities.ts';
 
 /** An outage of one subscriber. `share`: its part of all deliveries, 0 to 1. */
 export type Outage = { hours: number; share: number };
@@ -39,6 +39,197 @@ export function computePlan(plan: Plan, prices: RegionPrices, outage?: Outage) {
   };
 }
 
+/** A line of the bill: the quantity of a month, and its cost. */
+export type Line = { what: Priced; quantity: number; usd: number };
+
+export type Bill = ReturnType<typeof computeBill>;
+
+const GIGABYTE = 1e9;
+const MILLION = 1e6;
+const MINUTES_A_MONTH = 24 * 60 * DAYS_A_MONTH;
+
+/**
+ * Lambda keeps five long polls of 20 s on each of the four queues (developer guide, "Configuring scaling behavior for
+ * SQS event source mappings").
+ */
+const IDLE_RECEIVES_A_MONTH = 4 * 5 * 3 * MINUTES_A_MONTH;
+
+/** Reconcile writes two gauges at each run; functions write all other metrics only with traffic. */
+const STANDING_METRICS = 2;
+
+/** The bill of a month. Custom metrics are charged as if each were written every hour, which is an upper bound. */
+export function computeBill(plan: Plan, operations: Operations, prices: RegionPrices) {
+  const line = ([what, quantity]: readonly [Priced, number]): Line => ({
+    what,
+    quantity,
+    usd: computeCost(prices, what, quantity),
+  });
+  const month = (aDay: number): number => aDay * DAYS_A_MONTH;
+  const { invocations, seconds, s3Puts } = operations;
+  const { workers, memoryMegabytes, retentionDays } = plan;
+  const onFunctions = (quantity: number): number => (workers > 0 ? 0 : quantity);
+  const gigabyteSeconds = (name: keyof typeof invocation, takenSeconds: number): number =>
+    (takenSeconds * memoryMegabytes[name]) / 1024;
+  const compute = gigabyteSeconds('dispatch', seconds.dispatch) + gigabyteSeconds('deliver', seconds.deliver);
+  const stored = (operations.storedBytes * retentionDays) / GIGABYTE;
+  const ofTraffic: (readonly [Priced, number])[] = [
+    ['dynamodbWriteUnits', month(operations.writeUnits)],
+    ['dynamodbReadUnits', month(operations.readUnits)],
+    ['dynamodbStorage', stored],
+    ['dynamodbBackup', stored],
+    ['sqsRequests', month(operations.sqsRequests)],
+    ['sqsGroupedRequests', month(operations.sqsGroupedRequests)],
+    ['lambdaRequests', month(onFunctions(invocations.dispatch + invocations.deliver) + invocations.api)],
+    ['lambdaCompute', month(onFunctions(compute) + gigabyteSeconds('api', seconds.api))],
+    ['apiRequests', month(invocations.api)],
+    ['schedulerInvocations', month(operations.schedules)],
+    ['events', month(operations.events)],
+    ['s3Puts', month(s3Puts)],
+    ['s3Gets', month(operations.s3Gets)],
+    ['s3Storage', (s3Puts * plan.payloadBytes * retentionDays) / GIGABYTE],
+    ['kmsRequests', month(operations.kmsRequests)],
+    ['logs', month(operations.logBytes) / GIGABYTE],
+    ['metrics', Object.keys(metricNames).length - metricsOfWorkers.size - STANDING_METRICS],
+  ];
+  const { cpu, log, reads, calls } = invocation.reconcile;
+  const reconciling = MINUTES_A_MONTH * computeDuration(memoryMegabytes.reconcile, cpu, calls);
+  const workerHours = (MINUTES_A_MONTH / 60) * workers;
+  // Each worker reconciles, too.
+  const runs = MINUTES_A_MONTH * Math.max(1, workers);
+  const fixed: (readonly [Priced, number])[] = [
+    ['dynamodbReadUnits', runs * reads],
+    ['sqsRequests', workers > 0 ? workerHours * 3600 * worker.receivesPerSecond : IDLE_RECEIVES_A_MONTH],
+    ['lambdaRequests', onFunctions(MINUTES_A_MONTH)],
+    ['lambdaCompute', onFunctions(gigabyteSeconds('reconcile', reconciling))],
+    ['fargateProcessorHours', workerHours * worker.processors],
+    ['fargateGigabyteHours', workerHours * worker.gigabytes],
+    ['logs', (runs * log) / GIGABYTE],
+    ['kmsKeys', monitoring.keys],
+    ['metrics', STANDING_METRICS + (workers > 0 ? metricsOfWorkers.size : 0)],
+    ['alarmMetrics', monitoring.alarmMetrics],
+    ['compositeAlarms', monitoring.compositeAlarms],
+    ['dashboards', monitoring.dashboards],
+  ];
+  const [traffic, standing] = [ofTraffic.map(line), fixed.map(line)];
+  const dataOut = line(['dataOut', month(operations.bytesOut) / GIGABYTE]);
+  const [trafficUsd, standingUsd] = [total(traffic), total(standing)];
+  const millions = month(plan.messagesPerDay * plan.fanOut) / MILLION;
+  return {
+    /** Costs that grow with the traffic, and those without any. */
+    traffic,
+    standing,
+    /** Data transfer to the internet. Every service charges it, so comparisons exclude it. */
+    dataOut,
+    usd: trafficUsd + standingUsd + dataOut.usd,
+    /** Without data out: all costs, and those of the traffic alone. */
+    perMillionDeliveries: { all: (trafficUsd + standingUsd) / millions, traffic: trafficUsd / millions },
+  };
+}
+
+function total(lines: readonly Line[]): number {
+  return lines.reduce((all, { usd }) => all + usd, 0);
+}
+
+/**
+ * How Standard-IA and provisioned capacity compare with Standard on demand: list prices of us-east-1. An hour of a
+ * capacity unit costs as much as 1,040 request units. Auto scaling keeps 70 % in use, its default.
+ */
+const INFREQUENT_ACCESS = { requests: 1.25, storage: 0.4 };
+const CAPACITY_HOUR_IN_REQUESTS = 1_040;
+const TARGET_UTILIZATION = 0.7;
+
+/** What the tables cost in a month as deployed, and otherwise. */
+export function tableCosts({ traffic }: Bill, { peakFactor }: Plan) {
+  const usd = (...of: Priced[]): number => total(traffic.filter(({ what }) => of.includes(what)));
+  const requests = usd('dynamodbWriteUnits', 'dynamodbReadUnits');
+  const [storage, backup] = [usd('dynamodbStorage'), usd('dynamodbBackup')];
+  const provisioned = (requests * peakFactor * CAPACITY_HOUR_IN_REQUESTS) / 3600 / TARGET_UTILIZATION;
+  const infrequentAccess = INFREQUENT_ACCESS.requests * requests + INFREQUENT_ACCESS.storage * storage;
+  return [
+    { choice: 'on demand, Standard, point-in-time recovery (as deployed)', usd: requests + storage + backup },
+    { choice: 'without point-in-time recovery', usd: requests + storage },
+    { choice: 'Standard-IA', usd: infrequentAccess + backup },
+    { choice: 'provisioned for the busiest second', usd: provisioned + storage + backup },
+  ];
+}
+
+/**
+ * The prices of comparable AWS services for a million deliveries of the same messages, without data out, from the price
+ * lists. Neither list names a charge for retries.
+ */
+export function pricePeers({ fanOut, payloadBytes }: Plan, prices: RegionPrices) {
+  const published = (countUnits(payloadBytes, REQUEST_UNIT) * MILLION) / fanOut;
+  const cost = (publish: Priced, deliver: Priced): number =>
+    computeCost(prices, publish, published) + computeCost(prices, deliver, MILLION);
+  return [
+    {
+      peer: 'sns_http' as const,
+      perMillionDeliveries: cost('snsPublishes', 'snsHttpDeliveries'),
+      note: 'messages up to 256 KB, retries for at most an hour, no queryable record of deliveries',
+    },
+    {
+      peer: 'api_destinations' as const,
+      perMillionDeliveries: cost('events', 'apiDestinations'),
+      note: 'one rule per subscriber, five targets per rule, at most 24 hours and 185 retries, timeout 5 s, no queryable record of deliveries',
+    },
+  ];
+}
+
+export type Peak = ReturnType<typeof computePeaks>[number];
+
+export const peakNames = {
+  schedules: 'EventBridge Scheduler, schedules',
+  create_schedule_rate: 'EventBridge Scheduler, CreateSchedule per second',
+  schedule_invocation_rate: 'EventBridge Scheduler, invocations per second',
+  lambda_concurrency: 'Lambda, concurrent executions',
+  dispatch_concurrency: 'dispatch, concurrent executions',
+  deliver_concurrency: 'deliver, concurrent executions',
+  table_write_rate: 'DynamoDB, write units per second on the deliveries table',
+  table_read_rate: 'DynamoDB, read units per second on the deliveries table',
+  new_table_write_rate: 'DynamoDB, write units per second on a table created today',
+  index_partition_write_rate: 'DynamoDB, write units per second on one index key of a listing',
+  in_flight_messages: 'SQS, messages in flight on one queue',
+};
+
+/**
+ * The listing of a queue has the hottest index keys: each failing delivery is added and later removed, in two indexes, on
+ * one of 8 shards (delivery-keys.ts).
+ */
+const LISTING_WRITES = 4 / 8;
+
+/**
+ * The quotas that the planned traffic needs, if it all went to one queue. Quotas are the defaults of large regions
+ * (docs/operations.md#quotas; the developer guides of DynamoDB, SQS and Lambda) and of the project's
+ * settings (infra/deployment-settings.ts).
+ */
+export function computePeaks(plan: Plan, operations: Operations) {
+  const atPeak = (aDay: number): number => (aDay / SECONDS_A_DAY) * plan.peakFactor;
+  const [dispatch, deliver] = [atPeak(operations.seconds.dispatch), atPeak(operations.seconds.deliver)];
+  const [byDispatch, byDeliver] = plan.workers > 0 ? [0, 0] : [dispatch, deliver];
+  const byApi = atPeak(operations.seconds.api);
+  const schedules = atPeak(operations.schedules);
+  const [writes, reads] = [atPeak(operations.writeUnits), atPeak(operations.readUnits)];
+  const scheduled = plannedRetries(plan).filter(({ mechanism }) => mechanism === 'scheduler');
+  const longest = Math.max(0, ...scheduled.map(({ delaySeconds }) => delaySeconds));
+  const failing = Math.min(plan.messagesPerDay * plan.fanOut * plan.failureRate, operations.failedAttempts);
+  const listed = atPeak(failing) * LISTING_WRITES;
+  // `raise`: what to raise; absent if AWS does not raise this quota.
+  const peaks: [what: keyof typeof peakNames, needed: number, quota: number, raise?: string][] = [
+    ['schedules', schedules * longest, 10_000_000, 'EventBridge Scheduler, number of schedules'],
+    ['create_schedule_rate', schedules, 5_000, 'EventBridge Scheduler, CreateSchedule request rate'],
+    ['schedule_invocation_rate', schedules, 1_000, 'EventBridge Scheduler, invocations throttle limit'],
+    ['lambda_concurrency', byDispatch + byDeliver + byApi, 1_000, 'Lambda, concurrent executions'],
+    ['dispatch_concurrency', byDispatch, 50, 'the setting dispatchConcurrency'],
+    ['deliver_concurrency', byDeliver, 100, 'the settings deliverConcurrency and retryConcurrency'],
+    ['table_write_rate', writes, 40_000, 'DynamoDB, table-level write throughput'],
+    ['table_read_rate', reads, 40_000, 'DynamoDB, table-level read throughput'],
+    ['new_table_write_rate', writes, 4_000, 'the warm throughput of the table for its first day'],
+    ['index_partition_write_rate', listed, 1_000],
+    ['in_flight_messages', deliver * plan.messagesPerBatch, 120_000, 'SQS, in-flight messages of a queue'],
+  ];
+  return peaks.map(([what, needed, quota, raise]) => ({ what, needed, quota, raise }));
+}
+
 /**
  * At very low traffic Lambda may wait this long for a batch, even with a shorter window (Lambda developer guide, "Using
  * Lambda with Amazon SQS"). AWS gives no threshold; this estimate uses less than a full batch in that time.
@@ -57,20 +248,17 @@ function computeBatchWaits({ messagesPerDay, batchWindowSeconds }: Plan) {
 /** The effect of an outage, and its additional cost. */
 export function computeOutage(plan: Plan, { hours, share }: Outage, prices: RegionPrices) {
   const { outage, usual } = worksOfOutage(plan, hours * 3600, share);
-  const perSecond = (plan.messagesPerDay * plan.fanOut * share) / SECONDS_A_DAY;
   const affected = outage.groups.filter(({ failures, deliveries }) => failures > 0 && deliveries > 0);
   const total = (of: (group: Group) => number): number =>
     affected.reduce((sum, group) => sum + group.deliveries * of(group), 0);
-  const of = (mechanism: RetryMechanism) => (retry: { mechanism: RetryMechanism } | undefined) =>
-    retry?.mechanism === mechanism;
-  const made = (mechanism: RetryMechanism): number =>
-    total(({ retries, failures }) => retries.slice(0, failures).filter(of(mechanism)).length);
+  const count = (retries: readonly { mechanism: RetryMechanism }[], by: RetryMechanism): number =>
+    retries.filter(({ mechanism }) => mechanism === by).length;
+  const made = (by: RetryMechanism): number => total(({ retries }) => count(retries, by));
   /** At the end of the outage each delivery waits for its next retry. */
-  const next = ({ retries, failures }: Group) => retries[failures - 1];
-  const waiting = (mechanism: RetryMechanism): number =>
-    total((group) => (of(mechanism)(next(group)) ? 1 : 0));
+  const next = ({ exhausted, retries }: Group) => (exhausted ? [] : retries.slice(-1));
+  const waiting = (by: RetryMechanism): number => total((group) => count(next(group), by));
+  const perSecond = (plan.messagesPerDay * plan.fanOut * share) / SECONDS_A_DAY;
   const atEnd = plannedRetries(plan).filter(({ offsetSeconds }) => offsetSeconds <= hours * 3600);
-  const rateAtEnd = (mechanism: RetryMechanism): number => perSecond * atEnd.filter(of(mechanism)).length;
   const usd = (work: Work): number => computeBill(plan, countOperations(work), prices).usd;
   return {
     deliveries: total(() => 1),
@@ -80,12 +268,12 @@ export function computeOutage(plan: Plan, { hours, share }: Outage, prices: Regi
       sqs_delay: made('sqs_delay'),
       scheduler: made('scheduler'),
     },
-    wakeUpsPerSecondAtEnd: rateAtEnd('sqs_delay') + rateAtEnd('scheduler'),
-    schedulesPerSecondAtEnd: rateAtEnd('scheduler'),
+    wakeUpsPerSecondAtEnd: perSecond * (count(atEnd, 'sqs_delay') + count(atEnd, 'scheduler')),
+    schedulesPerSecondAtEnd: perSecond * count(atEnd, 'scheduler'),
     schedulesAtPeak: waiting('scheduler'),
     delayedMessagesAtPeak: waiting('sqs_delay'),
     /** From the end of the outage to the last retry. */
-    drainSeconds: Math.max(0, ...affected.map((group) => next(group)?.delaySeconds ?? 0)),
+    drainSeconds: Math.max(0, ...affected.flatMap(next).map(({ delaySeconds }) => delaySeconds)),
     /** A bill multiplies by the days of a month, but the outage happens once. */
     extraUsd: (usd(outage) - usd(usual)) / DAYS_A_MONTH,
   };

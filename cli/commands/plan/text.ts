@@ -1,38 +1,32 @@
 import { inWords } from '../../output/words.ts';
 import { right, tableLines } from '../../output/list.ts';
-import type { Bill, Line, PeerCost } from './bill.ts';
-import { peakNames, type Peak } from './peaks.ts';
-import type { PlanResult } from './planned.ts';
+import { DAYS_A_MONTH } from './load.ts';
+import { peakNames, type Bill, type Line, type PlanResult } from './planned.ts';
 import { labels, type Priced } from './prices.ts';
-import { DAYS_A_MONTH } from './work.ts';
 
-const peerNames: Readonly<Record<PeerCost['peer'], string>> = {
-  sns_http: 'Amazon SNS over HTTP',
-  api_destinations: 'EventBridge API Destinations',
-};
+const peerNames = { sns_http: 'Amazon SNS over HTTP', api_destinations: 'EventBridge API Destinations' };
 
 export type Sources = { region: string; pricesAsOf: string };
 
 /** A plan as text. */
 export function planText(result: PlanResult, sources: Sources): string {
-  return [
-    ...traffic(result),
-    '',
-    ...bill(result.bill),
-    '',
-    ...comparison(result),
-    '',
-    ...tableLines(
+  const sections = [
+    traffic(result),
+    bill(result.bill),
+    comparison(result),
+    tableLines(
       ['DynamoDB tables, per month', right('USD')],
       result.tables.map(({ choice, usd }) => [choice, dollars(usd)]),
     ),
-    '',
-    ...needs(result.peaks, result.plan.peakFactor),
-    ...(result.gathering === undefined ? [] : ['', ...gathering(result.plan, result.gathering)]),
-    ...(result.outage === undefined ? [] : ['', ...outage(result.outage)]),
-    '',
-    ...assumptions(result, sources),
-  ].join('\n');
+    needs(result),
+    gathering(result),
+    outage(result),
+    assumptions(result, sources),
+  ];
+  return sections
+    .filter((lines) => lines.length > 0)
+    .map((lines) => lines.join('\n'))
+    .join('\n\n');
 }
 
 function traffic({ plan, operations }: PlanResult): string[] {
@@ -90,42 +84,42 @@ function comparison({ plan, bill: planned, fullBatches, peers }: PlanResult): st
   ];
 }
 
-function needs(peaks: readonly Peak[], peakFactor: number): string[] {
-  const head = `In the busiest second (${peakFactor} × the average)`;
-  const exceeded = peaks.filter(({ needed, quota }) => needed > quota);
+function needs({ peaks, plan: { peakFactor } }: PlanResult): string[] {
   return [
     ...tableLines(
-      [head, right('Needed'), right('Default quota'), ''],
-      peaks.map((peak) => [
-        peakNames[peak.what],
-        formatQuantity(peak.needed),
-        count(peak.quota),
-        exceeded.includes(peak) ? 'exceeded' : '',
+      [`In the busiest second (${peakFactor} × the average)`, right('Needed'), right('Default quota'), ''],
+      peaks.map(({ what, needed, quota }) => [
+        peakNames[what],
+        formatQuantity(needed),
+        count(quota),
+        needed > quota ? 'exceeded' : '',
       ]),
     ),
-    ...exceeded.map(({ what, raise }) =>
-      raise === undefined
-        ? `${peakNames[what]}: AWS does not raise this quota; spread the traffic over more queues.`
-        : `${peakNames[what]}: raise ${raise}.`,
-    ),
+    ...peaks
+      .filter(({ needed, quota }) => needed > quota)
+      .map(({ what, raise }) =>
+        raise === undefined
+          ? `${peakNames[what]}: AWS does not raise this quota; spread the traffic over more queues.`
+          : `${peakNames[what]}: raise ${raise}.`,
+      ),
   ];
 }
 
-function gathering(
-  { messagesPerDay, batchWindowSeconds }: PlanResult['plan'],
-  { seconds, isQuiet }: NonNullable<PlanResult['gathering']>,
-): string[] {
-  return [
+function gathering({ plan: { messagesPerDay, batchWindowSeconds }, gathering: waits }: PlanResult): string[] {
+  if (waits === undefined) return [];
+  const { seconds, isQuiet } = waits;
+  const lines = [
     `With a batch window of ${batchWindowSeconds} s, a first attempt waits up to ${2 * seconds} s for full batches: ${seconds} s as a message, and again as a job. Retries do not wait.`,
-    ...(isQuiet
-      ? [
-          `Warning: at ${counted(messagesPerDay, 'message')} per day, Lambda may wait 20 s for each batch, even with a shorter window. With batchWindowSeconds 0 it does not wait.`,
-        ]
-      : []),
   ];
+  if (isQuiet)
+    lines.push(
+      `Warning: at ${counted(messagesPerDay, 'message')} per day, Lambda may wait 20 s for each batch, even with a shorter window. With batchWindowSeconds 0 it does not wait.`,
+    );
+  return lines;
 }
 
-function outage(effect: NonNullable<PlanResult['outage']>): string[] {
+function outage({ outage: effect }: PlanResult): string[] {
+  if (effect === undefined) return [];
   return [
     `A subscriber with ${percent(effect.share)} of the deliveries fails for ${inWords(effect.hours * 3600)}:`,
     `  ${count(effect.deliveries)} deliveries are affected; ${count(effect.exhausted)} of them exhaust their retries, ${count(effect.deliveries - effect.exhausted)} succeed.`,
