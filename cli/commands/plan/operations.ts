@@ -182,8 +182,10 @@ export function countOperations(work: Work) {
       : Math.min(reads, (countInstances(name) * items * seconds) / plan.cacheSeconds);
   const listReads = cached('dispatch', runs.dispatch, queues);
   const queueReads = cached('deliver', firstRuns + wokenRuns * Math.min(batches.retry, queues), queues);
-  // Strongly consistent, so never from the cache.
-  const wokenReads = wokenRuns * Math.min(batches.retry, plan.subscriptions);
+  // Strongly consistent, so never from the cache. Those of a batch share it, but not the half of the schedules' wake-ups that
+  // SQS, whose delays are whole seconds, delivers early: each waits until it is due.
+  const early = schedules / 2;
+  const wokenReads = early + Math.min(wakeUps - early, wokenRuns * plan.subscriptions);
   const perRun = Math.min(fanOut, (batches.delivery * fanOut) / jobs);
   const firstReads = cached('deliver', firstRuns * perRun, plan.subscriptions);
 
@@ -254,17 +256,26 @@ function totals(rows: readonly Row[]): (what: Counted) => number {
   return (what) => rows.reduce((total, [takes, times]) => total + times * (takes[what] ?? 0), 0);
 }
 
-/** Average jobs for the first attempts of a message, divided as in dispatch (functions/dispatch/pages.ts). */
+/**
+ * Average jobs for the first attempts of a message, divided as in dispatch (functions/dispatch/pages.ts). Dispatch knows of
+ * failing subscriptions for some of the messages, and only those have fewer members in chunks.
+ */
 export function countJobs({ messages, plan: { fanOut, firstAttemptsPerJob }, groups }: Work) {
-  const singles =
-    groups.reduce((total, group) => total + group.deliveries * group.singleJobShare, 0) / messages;
-  const members = fanOut - singles;
   const buckets = bucketsFor(fanOut);
-  const inBucket = chunksFor(members, buckets, firstAttemptsPerJob);
-  if (inBucket === undefined) return { chunks: 0, members: 0, singles: fanOut };
+  if (chunksFor(fanOut, buckets, firstAttemptsPerJob) === undefined)
+    return { chunks: 0, members: 0, singles: fanOut };
+  const perMessage = (of: (group: Group) => number): number =>
+    groups.reduce((total, group) => total + group.deliveries * of(group), 0) / messages;
+  const singles = perMessage(({ singleJobShare }) => singleJobShare);
+  const failing = perMessage(({ singleJobShare }) => (singleJobShare > 0 ? 1 : 0));
+  const knownShare = failing === 0 ? 0 : singles / failing;
   // Members are placed by a hash, so some chunks stay empty.
-  const places = buckets * inBucket;
-  return { chunks: places === 1 ? 1 : places * (1 - (1 - 1 / places) ** members), members, singles };
+  const countChunks = (members: number): number => {
+    const places = buckets * (chunksFor(members, buckets, firstAttemptsPerJob) ?? 1);
+    return places === 1 ? Math.min(1, members) : places * (1 - (1 - 1 / places) ** members);
+  };
+  const chunks = knownShare * countChunks(fanOut - failing) + (1 - knownShare) * countChunks(fanOut);
+  return { chunks, members: fanOut - singles, singles };
 }
 
 /** Log bytes. First successes share lines in a chunk, and in an invocation with several jobs of their message. */

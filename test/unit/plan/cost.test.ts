@@ -355,6 +355,12 @@ describe('the jobs of a message', () => {
     expect(chunks).toBe(1);
     expect(singles).toBeGreaterThan(0.99);
     expect(singles).toBeLessThan(1);
+    // Chunks without failing subscriptions are smaller, but only those of messages for which these are known.
+    expect(jobs({ ...failing, fanOut: 12, failureRate: 0.25 }).chunks).toBeCloseTo(1, 1);
+    expect(jobs({ ...failing, fanOut: 12, failureRate: 0.25, messagesPerDay: 24 }).chunks).toBeCloseTo(
+      1.5,
+      2,
+    );
     // Too few messages: the subscription is not known to be failing when the next one arrives.
     expect(jobs({ ...failing, messagesPerDay: 1 }).singles).toBeLessThan(0.1);
     expect(knownFailingShare({ ...plain, cacheSeconds: 5 }, 5)).toBe(0);
