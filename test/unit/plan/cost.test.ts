@@ -20,6 +20,7 @@ import {
   tableCosts,
 } from '../../../cli/commands/plan/planned.ts';
 import { builtInPrices } from '../../../cli/commands/plan/prices.ts';
+import { firstLines, invocation } from '../../../cli/commands/plan/quantities.ts';
 import { MEMORY_MEGABYTES } from '../../../shared/config/rules.ts';
 import { bucketsFor, chunksFor, hashToBucket, hashToChunk } from '../../../shared/domain/delivery/fan-out.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry/policy.ts';
@@ -368,6 +369,30 @@ describe('the jobs of a message', () => {
 });
 
 describe('a fan-out in chunks', () => {
+  it('writes a record by the size of its members, and keeps little of each response', () => {
+    const written = (given: Partial<Plan>): number =>
+      perMessage({ ...plain, ...given }, ({ writeUnits }) => writeUnits);
+    // The message, its hourly index entry, the claim and the record.
+    expect(written({ answerBytes: 5_000 })).toBeCloseTo(4, 6);
+    expect(written({ fanOut: 10, answerBytes: 5_000 })).toBeCloseTo(4, 6);
+    // With 25 members the claim and each record have two units.
+    const large = { fanOut: 25, firstAttemptsPerJob: 25 };
+    expect(written(large)).toBeCloseTo(2 + 2 + 2, 6);
+    expect(written({ ...large, recordsPerChunk: 3 })).toBeCloseTo(2 + 2 + 3 * 2, 6);
+  });
+
+  it('logs up to thirty first successes of a message per invocation on one line', () => {
+    const bytes = (messagesPerBatch: number): number => {
+      const { logBytes, invocations } = operations({ ...plain, fanOut: 100, messagesPerBatch });
+      const ofRuns =
+        invocations.dispatch * invocation.dispatch.log + invocations.deliver * invocation.deliver.log;
+      return (logBytes - ofRuns) / plain.messagesPerDay;
+    };
+    // A line for each of some ten chunks, or four lines for a hundred successes.
+    const { chunks } = jobs({ ...plain, fanOut: 100 });
+    expect(bytes(1) - bytes(10)).toBeCloseTo((chunks - 4) * firstLines.line, 0);
+  });
+
   it('waits for its subscribers in parallel, if they do not fail', () => {
     const waited = (given: Partial<Plan>): number => {
       const secondsAt = (attemptMs: number): number =>
