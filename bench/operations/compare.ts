@@ -1,10 +1,15 @@
 import { Command } from 'commander';
+import {
+  addPlanOptions,
+  buildPlan,
+  type PlanOptions,
+  SECONDS_A_DAY,
+  type Work,
+} from '../../cli/commands/plan/load.ts';
 import { countOperations } from '../../cli/commands/plan/operations.ts';
-import { addPlanOptions, buildPlan, type PlanOptions } from '../../cli/commands/plan/load.ts';
 import { countUnits, REQUEST_UNIT } from '../../cli/commands/plan/prices.ts';
 import { invocation } from '../../cli/commands/plan/quantities.ts';
 import { RECEIVE_MAX } from '../../shared/domain/delivery/pull.ts';
-import { SECONDS_A_DAY, type Work } from '../../cli/commands/plan/load.ts';
 import type { Call, CallLogEntry, Invocation } from '../../test/support/call-log.ts';
 import type { Endpoints } from '../../local/endpoints.ts';
 import { Problem } from '../../local/install/problem.mjs';
@@ -23,8 +28,6 @@ const LEAST = 10;
 
 export type Compared = ReturnType<typeof compare>[number];
 
-type Log = { calls: readonly Call[]; repeats: number; runs: readonly Invocation[]; schedules: number };
-
 /**
  * The counts of a load from the call log, without any part of the plan, beside those of the plan. Not processor time: these
  * instances are too young (`npm run bench:deliver`).
@@ -35,26 +38,23 @@ export function compare(load: Load, entries: readonly CallLogEntry[], endpoints:
   const made = entries
     .filter((entry) => entry.kind === 'call')
     .filter(({ caller }) => names.some((name) => caller.endsWith(`/${name}`)));
-  const log: Log = {
-    // Repeats by the SDK, made because this machine was slow, do not count.
-    calls: made.filter(({ repeat }) => !repeat),
-    repeats: made.filter(({ repeat }) => repeat).length,
-    runs: entries
-      .filter((entry) => entry.kind === 'invocation')
-      .filter((entry) => names.includes(entry.function)),
-    schedules: entries.filter(({ kind }) => kind === 'fired').length,
-  };
-  const { invocations, ...planned } = countOperations(workOf(load, log, endpoints));
-  const { calls, runs, schedules } = log;
+  // Repeats by the SDK, made because this machine was slow, do not count.
+  const calls = made.filter(({ repeat }) => !repeat);
+  const runs = entries
+    .filter((entry) => entry.kind === 'invocation')
+    .filter((entry) => names.includes(entry.function));
+  const schedules = entries.filter(({ kind }) => kind === 'fired').length;
+  const { invocations, ...planned } = countOperations(workOf(load, calls, runs, endpoints));
   const units = calls.map(unitsOfCall);
   const total = (what: keyof CallUnits): number => sumOf(units, (one) => one[what] ?? 0);
+  const published = load.messages * countUnits(load.payloadBytes, REQUEST_UNIT);
   const polled = sumOf(runs, ({ queue, recordBytes }) =>
     queue === undefined ? 0 : countUnits(recordBytes, REQUEST_UNIT) + 1,
   );
   const asked = runs.filter((run) => [api, secrets].includes(run.function)).length;
   const logged =
     sumOf(runs, ({ logBytes }) => logBytes - LINES_OF_LAMBDA) -
-    LINE_OF_REPEAT * log.repeats +
+    LINE_OF_REPEAT * (made.length - calls.length) +
     asked * invocation.api.log;
   const called = calls.filter(({ service }) => service !== 'kms').length;
   const compared = (what: string, plan: number, counted: number) => {
@@ -71,11 +71,7 @@ export function compare(load: Load, entries: readonly CallLogEntry[], endpoints:
   return [
     compared('DynamoDB write units', planned.writeUnits, total('writeUnits')),
     compared('DynamoDB read units', planned.readUnits, total('readUnits')),
-    compared(
-      'SQS requests',
-      planned.sqsRequests,
-      load.messages * countUnits(load.payloadBytes, REQUEST_UNIT) + total('sends') + schedules + polled,
-    ),
+    compared('SQS requests', planned.sqsRequests, published + total('sends') + schedules + polled),
     compared('Schedules', planned.schedules, schedules),
     compared('Events', planned.events, total('events')),
     compared('S3 puts', planned.s3Puts, total('puts')),
@@ -89,53 +85,49 @@ export function compare(load: Load, entries: readonly CallLogEntry[], endpoints:
 
 type CallUnits = Partial<Record<'writeUnits' | 'readUnits' | 'sends' | 'events' | 'puts' | 'gets', number>>;
 
-/** Amazon S3 pricing: deletions are free. */
-const bucketUnits: Readonly<Record<string, CallUnits>> = {
-  PutObject: { puts: 1 },
-  GetObject: { gets: 1 },
-  DeleteObject: {},
-};
-
-const callUnits: Readonly<Record<string, (call: Call) => CallUnits | undefined>> = {
-  dynamodb: ({ readUnits, writeUnits, indexWriteUnits = {} }) => {
-    if (readUnits !== undefined) return { readUnits };
-    if (writeUnits === undefined) return undefined;
-    return { writeUnits: writeUnits + sumOf(Object.values(indexWriteUnits), (units) => units) };
-  },
-  sqs: ({ messageBytes = 0 }) => ({ sends: countUnits(messageBytes, REQUEST_UNIT) }),
-  events: ({ requestBytes }) => ({ events: countUnits(requestBytes, REQUEST_UNIT) }),
-  s3: ({ operation }) => bucketUnits[operation],
-  kms: () => ({}),
-  // Billed when it fires, which is an entry of the log.
-  scheduler: () => ({}),
-};
-
 /** In the units of AWS. @throws Problem where they are unknown */
 export function unitsOfCall(call: Call): CallUnits {
-  const { service, operation, status } = call;
-  const units = callUnits[service]?.(call);
+  const { service, operation, status, readUnits, writeUnits, indexWriteUnits = {}, messageBytes = 0 } = call;
+  if (readUnits !== undefined) return { readUnits };
+  if (writeUnits !== undefined)
+    return { writeUnits: writeUnits + sumOf(Object.values(indexWriteUnits), (units) => units) };
+  const others: Readonly<Record<string, CallUnits>> = {
+    sqs: { sends: countUnits(messageBytes, REQUEST_UNIT) },
+    events: { events: countUnits(call.requestBytes, REQUEST_UNIT) },
+    's3 PutObject': { puts: 1 },
+    's3 GetObject': { gets: 1 },
+    // Amazon S3 pricing: deletions are free.
+    's3 DeleteObject': {},
+    kms: {},
+    // Billed when it fires, which is an entry of the log.
+    scheduler: {},
+  };
+  const units = others[service] ?? others[`${service} ${operation}`];
   if (units === undefined) throw new Problem(`The units of ${service} ${operation} (${status}) are unknown.`);
   return units;
 }
 
 /** The load, and the facts of the run that the plan has to assume. */
-function workOf(load: Load, { calls, runs }: Log, endpoints: Endpoints): Work {
+function workOf(
+  load: Load,
+  calls: readonly Call[],
+  runs: readonly Invocation[],
+  { functions, ingressQueueUrl, deliveryQueueUrl, retryQueueUrl }: Endpoints,
+): Work {
   const { messages, payloadBytes, subscribers, apiRequests = 0 } = load;
-  const fedBy = (queueUrl: string): Invocation[] =>
-    runs.filter(({ queue }) => queue?.endsWith(`:${queueUrl.slice(queueUrl.lastIndexOf('/') + 1)}`));
-  const batch = (queueUrl: string): number => {
-    const fed = fedBy(queueUrl);
-    return fed.length === 0 ? 1 : meanOf(fed, ({ records }) => records);
-  };
-  const written = (part: string): string[] =>
-    calls
-      .filter(({ item, writeUnits }) => item?.includes(part) === true && writeUnits !== undefined)
-      .map(({ item = '' }) => item);
-  // Receives and requests for deliveries count nothing.
-  const counting = runs.filter((run) => run.function !== endpoints.functions.secrets).length - apiRequests;
-  const chunkWrites = written(' CHUNK#');
+  const batchesFrom = (queueUrl: string): number[] =>
+    runs
+      .filter(({ queue }) => queue?.endsWith(`:${queueUrl.slice(queueUrl.lastIndexOf('/') + 1)}`))
+      .map(({ records }) => records);
+  const mean = (batches: readonly number[]): number =>
+    batches.length === 0 ? 1 : meanOf(batches, (records) => records);
+  const written = calls.flatMap(({ item = '', writeUnits }) => (writeUnits === undefined ? [] : [item]));
+  const chunkWrites = written.filter((item) => item.includes(' CHUNK#'));
   const chunks = new Set(chunkWrites).size;
-  const jobs = sumOf(fedBy(endpoints.deliveryQueueUrl), ({ records }) => records);
+  const statistics = written.filter((item) => item.includes('#statistics ')).length;
+  // Receives and requests for deliveries count nothing.
+  const counting = runs.filter((run) => run.function !== functions.secrets).length - apiRequests;
+  const jobs = sumOf(batchesFrom(deliveryQueueUrl), (records) => records);
   const args = ['--messages-per-day', `${messages}`, '--fan-out', `${subscribers.length}`];
   const options = addPlanOptions(new Command()).parse(args, { from: 'user' }).opts<PlanOptions>();
   return {
@@ -143,7 +135,7 @@ function workOf(load: Load, { calls, runs }: Log, endpoints: Endpoints): Work {
       ...buildPlan(options),
       payloadBytes,
       recordsPerChunk: chunks === 0 ? 1 : chunkWrites.length / chunks - 1,
-      statisticsPerInvocation: written('#statistics ').length / counting,
+      statisticsPerInvocation: statistics / counting,
       apiRequestsPerDay: apiRequests,
       cacheSeconds: 0,
     },
@@ -153,9 +145,9 @@ function workOf(load: Load, { calls, runs }: Log, endpoints: Endpoints): Work {
     groups: groupsOf(load, chunks === 0 ? 0 : jobs - chunks),
     kept: keptOf(load),
     batches: {
-      ingress: batch(endpoints.ingressQueueUrl),
-      delivery: batch(endpoints.deliveryQueueUrl),
-      retry: batch(endpoints.retryQueueUrl),
+      ingress: mean(batchesFrom(ingressQueueUrl)),
+      delivery: mean(batchesFrom(deliveryQueueUrl)),
+      retry: mean(batchesFrom(retryQueueUrl)),
       pull: RECEIVE_MAX.default,
     },
   };

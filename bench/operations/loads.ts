@@ -1,10 +1,9 @@
-import { planCourse, plannedRetries, type Group } from '../../cli/commands/plan/load.ts';
+import { planCourse, plannedRetries, sumOver, type Group } from '../../cli/commands/plan/load.ts';
 import {
   completeRetryPolicy,
   DEFAULT_RETRY_POLICY,
   type PartialRetryPolicy,
 } from '../../shared/domain/retry/policy.ts';
-import { sumOf } from '../harness/figures.ts';
 
 /** It answers the first `failures` requests for each `every`th message with 503. */
 type Subscriber = { every: number; failures: number; policy: PartialRetryPolicy };
@@ -102,7 +101,7 @@ export function groupsOf({ messages, subscribers, isPulled }: Load, single: numb
 
 /** Requests to subscribers. */
 export function requestsOf(load: Load): number {
-  return sumOf(groupsOf(load, 0), ({ deliveries, retries }) => deliveries * (1 + retries.length));
+  return sumOver(groupsOf(load, 0), ({ retries }) => 1 + retries.length);
 }
 
 /** Messages with a failed or pulled delivery. */

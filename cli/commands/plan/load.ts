@@ -34,7 +34,7 @@ const parseHours = decimal('a number of hours above 0, up to 336', (value) => va
 
 type Option = readonly [value: string, meaning: string, parse: (text: string) => unknown, preset?: unknown];
 
-/** The load, and every assumption: an option is its name in kebab-case. Without a preset it may stay undefined. */
+/** The load, and every assumption: an option is its name in kebab-case. Without a preset it may be absent. */
 const planOptions = {
   fanOut: ['F', 'matching subscriptions per message', wholeNumber(1, 100_000), 1],
   subscriptions: ['N', 'those of all queues with messages (default: --fan-out)', wholeNumber(1)],
@@ -72,12 +72,13 @@ const planOptions = {
   prices: ['FILE', 'use the prices in this file instead of the built-in ones; - for stdin', String],
 } as const satisfies Record<string, Option>;
 
-type Value<Row extends Option> = ReturnType<Row[2]> | (Row extends { length: 4 } ? never : undefined);
+type Values = { [Name in keyof typeof planOptions]: ReturnType<(typeof planOptions)[Name][2]> };
+type Preset = {
+  [Name in keyof Values]: (typeof planOptions)[Name] extends { length: 4 } ? Name : never;
+}[keyof Values];
 
-export type PlanOptions = { [Name in keyof typeof planOptions]: Value<(typeof planOptions)[Name]> } & {
-  messagesPerDay: number;
-  json?: true;
-};
+export type PlanOptions = { messagesPerDay: number; json?: true } & Pick<Values, Preset> &
+  Partial<Omit<Values, Preset>>;
 
 export function addPlanOptions(command: Command): Command {
   command.requiredOption('--messages-per-day <N>', 'messages published per day (required)', wholeNumber(1));
@@ -97,28 +98,19 @@ type LoadOptions = Omit<PlanOptions, 'policy' | 'outageHours' | 'outageShare' | 
 export type Plan = ReturnType<typeof buildPlan>;
 
 export function buildPlan(
-  {
-    failingFor: failingSeconds,
-    schedulerThreshold: thresholdSeconds,
-    subscriptions,
-    statisticsPerInvocation,
-    messagesPerBatch,
-    failedAttemptMs,
-    memoryMegabytes = MEMORY_MEGABYTES,
-    ...load
-  }: LoadOptions,
+  { failingFor, schedulerThreshold, ...load }: LoadOptions,
   policy: PartialRetryPolicy = {},
 ) {
   return {
-    subscriptions: subscriptions ?? load.fanOut,
+    subscriptions: load.fanOut,
     recordsPerChunk: 1,
-    statisticsPerInvocation,
-    messagesPerBatch: messagesPerBatch ?? gatheredIn(load),
-    failedAttemptMs: failedAttemptMs ?? load.attemptMs,
-    memoryMegabytes,
+    statisticsPerInvocation: undefined,
+    messagesPerBatch: gatheredIn(load.messagesPerDay, load.batchWindowSeconds),
+    failedAttemptMs: load.attemptMs,
+    memoryMegabytes: MEMORY_MEGABYTES,
     ...load,
-    failingSeconds,
-    thresholdSeconds,
+    failingSeconds: failingFor,
+    thresholdSeconds: schedulerThreshold,
     policy: completeRetryPolicy(policy, DEFAULT_RETRY_POLICY).policy,
     /** The setting subscriptionCacheSeconds. */
     cacheSeconds: functionSettings.subscriptionCacheSeconds.default,
@@ -129,10 +121,7 @@ export function buildPlan(
 const POLLERS = 5;
 
 /** A poller that has a message waits for the window, and takes those that come meanwhile. Assumed: all get as many. */
-function gatheredIn({
-  messagesPerDay,
-  batchWindowSeconds,
-}: Pick<LoadOptions, 'messagesPerDay' | 'batchWindowSeconds'>): number {
+function gatheredIn(messagesPerDay: number, batchWindowSeconds: number): number {
   const perPoller = messagesPerDay / SECONDS_A_DAY / POLLERS;
   return Math.min(FULL_BATCH, 1 + perPoller * batchWindowSeconds);
 }
@@ -161,6 +150,11 @@ export type Group = ReturnType<typeof planCourse> & {
   /** Share of deliveries in single jobs, because dispatch already knew that the subscription was failing. */
   singleJobShare: number;
 };
+
+/** The sum over all deliveries of these groups, with the same summand for those of a group. */
+export function sumOver(groups: readonly Group[], summand: (group: Group) => number): number {
+  return groups.reduce((total, group) => total + group.deliveries * summand(group), 0);
+}
 
 /** The messages of some time, and the groups of their deliveries. */
 export type Work = {

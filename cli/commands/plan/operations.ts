@@ -15,7 +15,7 @@ import {
   type Counted,
   type Quantities,
 } from './quantities.ts';
-import { FULL_BATCH, SECONDS_A_DAY, type Group, type Work } from './load.ts';
+import { FULL_BATCH, SECONDS_A_DAY, sumOver, type Group, type Work } from './load.ts';
 
 /** Bytes that DynamoDB adds to each stored item and index entry (developer guide, "Item sizes"). */
 const STORED_OVERHEAD = 100;
@@ -40,12 +40,17 @@ export function countOperations(work: Work) {
   const { fanOut, payloadBytes, answerBytes, recordsPerChunk } = plan;
   const { chunks, members, singles } = countJobs(work);
   const jobs = chunks + singles;
-  const sum = (of: (group: Group) => number): number => groups.reduce((total, group) => total + of(group), 0);
-  const [inBucket, isPutWhenFailing] = [payloadBytes > MAX_BODY_IN_JOB, payloadBytes > MAX_BODY_ON_RECORD];
-  const single = (group: Group): number => group.deliveries * (chunks === 0 ? 1 : group.singleJobShare);
+  // 1 where the bucket has the body: from the start, or from a first failure on.
+  const inBucket = Number(payloadBytes > MAX_BODY_IN_JOB);
+  const inBucketWhenFailing = Number(payloadBytes > MAX_BODY_ON_RECORD);
+  const singleShare = (group: Group): number => (chunks === 0 ? 1 : group.singleJobShare);
+  const failing = groups.filter(({ failures }) => failures > 0);
+  const succeeding = groups.filter(({ failures }) => failures === 0);
+  const firstSuccesses = sumOver(succeeding, () => 1);
+  const alone = sumOver(succeeding, singleShare);
   const recordBytes = (attempts: number): number =>
     itemBytes.delivery(attempts) + Math.min(answerBytes, MAX_KEPT_OF_ANSWER);
-  const messageBytes = itemBytes.message + (isPutWhenFailing ? 0 : payloadBytes);
+  const messageBytes = itemBytes.message + (1 - inBucketWhenFailing) * payloadBytes;
   const ofChunk = (bytes: (members: number) => number): number =>
     chunks === 0 ? 0 : bytes(members / chunks);
   const snippets = (count: number): number => count * Math.min(answerBytes, MAX_SNIPPET_BYTES);
@@ -64,22 +69,15 @@ export function countOperations(work: Work) {
   const ofDispatch = [
     row(quantities.message, messages),
     row(quantities.job, messages * jobs),
-    row(quantities.bodyPut, inBucket ? messages : 0),
+    row(quantities.bodyPut, inBucket * messages),
   ];
   const ofApi = [
     row(quantities.apiRequest, asked),
     row(quantities.receive, receives),
     row(quantities.pulled, pulled),
-    row(quantities.bodyGet, isPutWhenFailing ? pulled : 0),
+    row(quantities.bodyGet, inBucketWhenFailing * pulled),
     row(quantities.refresh, refreshes),
   ];
-  // Successes of a chunk's members run in parallel, so together they take as long as one.
-  const inParallel = groups
-    .filter(({ failures }) => failures === 0)
-    .flatMap((group) => [
-      row(quantities.member, group.deliveries - single(group)),
-      row(quantities.bodyGet, inBucket ? group.deliveries - single(group) : 0),
-    ]);
   const chunkWrites = {
     writes:
       countUnits(ofChunk(itemBytes.claimedChunk), WRITE_UNIT) +
@@ -88,23 +86,30 @@ export function countOperations(work: Work) {
   };
   const inSequence = [
     row({ ...quantities.chunk, ...chunkWrites }, messages * chunks),
-    row(quantities.bodyPutLater, isPutWhenFailing && !inBucket ? kept : 0),
+    row(quantities.bodyPutLater, (inBucketWhenFailing - inBucket) * kept),
     row(quantities.leftToPull, pulled),
-    ...groups.flatMap((group) => {
+    row(quantities.single, alone),
+    row(quantities.bodyGet, inBucket * alone),
+    ...failing.flatMap((group) => {
       const { deliveries, failures, exhausted, retries } = group;
-      const fails = failures > 0;
+      const single = deliveries * singleShare(group);
       return [
-        row(quantities.single, single(group)),
-        row(quantities.firstFailure, fails ? single(group) : 0),
-        row(quantities.failedMember, fails ? deliveries - single(group) : 0),
-        row(quantities.bodyGet, inBucket ? (fails ? deliveries : single(group)) : 0),
+        row(quantities.single, single),
+        row(quantities.firstFailure, single),
+        row(quantities.failedMember, deliveries - single),
+        row(quantities.bodyGet, inBucket * deliveries),
         ...retries.flatMap(({ mechanism }, index) => [
           row(quantities[mechanism], deliveries, index + 2),
-          row(quantities.bodyGet, isPutWhenFailing && mechanism !== 'same_invocation' ? deliveries : 0),
+          row(quantities.bodyGet, mechanism === 'same_invocation' ? 0 : inBucketWhenFailing * deliveries),
         ]),
         row(quantities.exhaustion, exhausted ? deliveries : 0, failures),
       ];
     }),
+  ];
+  // They run in parallel, so together they take as long as one.
+  const inParallel = [
+    row(quantities.member, firstSuccesses - alone),
+    row(quantities.bodyGet, inBucket * (firstSuccesses - alone)),
   ];
   const rows = { dispatch: ofDispatch, deliver: [...inSequence, ...inParallel], api: ofApi };
   const made = totals(Object.values(rows).flat());
@@ -121,27 +126,23 @@ export function countOperations(work: Work) {
   const ingress = envelopeBytes.ingress + payloadBytes;
   const job =
     (chunks * ofChunk(envelopeBytes.chunkJob) + singles * envelopeBytes.job) / jobs +
-    (inBucket ? 0 : payloadBytes);
+    (1 - inBucket) * payloadBytes;
 
   // The jobs of a batch share send requests, as do the wake-ups of an invocation: of first attempts, of those that Scheduler
   // sent early, and of retries.
   const wakeUpsIn = (sent: number, invocations: number): number =>
     invocations === 0 ? 0 : invocations * countSendUnits(sent / invocations, 1);
   const wokenRuns = wakeUps / batches.retry;
-  const ofFirst = sum(({ deliveries, retries }) =>
-    retries.find(({ mechanism }) => mechanism !== 'same_invocation')?.mechanism === 'sqs_delay'
-      ? deliveries
-      : 0,
+  const ofFirst = sumOver(groups, ({ retries }) =>
+    retries.find(({ mechanism }) => mechanism !== 'same_invocation')?.mechanism === 'sqs_delay' ? 1 : 0,
   );
   const wakeUpSends =
     wakeUpsIn(ofFirst, firstRuns) +
     wakeUpsIn(schedules, schedules / batches.retry) +
     wakeUpsIn(wakeUps - schedules - ofFirst, wokenRuns);
 
-  const attempts = sum(({ deliveries, retries }) => deliveries * (retries.length + 1));
-  const failedAttempts = sum(({ deliveries, failures }) => deliveries * failures);
-  const firstSuccesses = sum(({ failures, deliveries }) => (failures === 0 ? deliveries : 0));
-  const alone = sum((group) => (group.failures === 0 ? single(group) : 0));
+  const attempts = sumOver(groups, ({ retries }) => retries.length + 1);
+  const failedAttempts = sumOver(failing, ({ failures }) => failures);
   // All attempts wait but first successes in chunks, which take as long as one.
   const successes = attempts - failedAttempts - firstSuccesses + alone + messages * chunks;
 
@@ -177,9 +178,7 @@ export function countOperations(work: Work) {
 
   // An instance reads the list of a queue and a subscription at most once in cacheSeconds.
   const cached = (name: 'dispatch' | 'deliver', reads: number, items: number): number =>
-    plan.cacheSeconds === 0
-      ? reads
-      : Math.min(reads, (countInstances(name) * items * seconds) / plan.cacheSeconds);
+    Math.min(reads, (countInstances(name) * items * seconds) / plan.cacheSeconds);
   const listReads = cached('dispatch', runs.dispatch, queues);
   const queueReads = cached('deliver', firstRuns + wokenRuns * Math.min(batches.retry, queues), queues);
   // Strongly consistent, so never from the cache. Those of a batch share it, but not the half of the schedules' wake-ups that
@@ -241,12 +240,8 @@ export function countOperations(work: Work) {
       messages * (itemBytes.message + 2 * STORED_OVERHEAD) +
       kept * (messageBytes - itemBytes.message) +
       messages * chunks * (STORED_OVERHEAD + chunkBytes) +
-      pulled * (STORED_OVERHEAD + recordBytes(1)) +
-      sum((group) => {
-        const { failures, retries, deliveries } = group;
-        const bytes = recordBytes(retries.length + 1) + STORED_OVERHEAD;
-        return (failures > 0 ? deliveries : single(group)) * bytes;
-      }),
+      (pulled + alone) * (STORED_OVERHEAD + recordBytes(1)) +
+      sumOver(failing, ({ retries }) => STORED_OVERHEAD + recordBytes(retries.length + 1)),
   };
 }
 
@@ -264,10 +259,8 @@ export function countJobs({ messages, plan: { fanOut, firstAttemptsPerJob }, gro
   const buckets = bucketsFor(fanOut);
   if (chunksFor(fanOut, buckets, firstAttemptsPerJob) === undefined)
     return { chunks: 0, members: 0, singles: fanOut };
-  const perMessage = (of: (group: Group) => number): number =>
-    groups.reduce((total, group) => total + group.deliveries * of(group), 0) / messages;
-  const singles = perMessage(({ singleJobShare }) => singleJobShare);
-  const failing = perMessage(({ singleJobShare }) => (singleJobShare > 0 ? 1 : 0));
+  const singles = sumOver(groups, ({ singleJobShare }) => singleJobShare) / messages;
+  const failing = sumOver(groups, ({ singleJobShare }) => (singleJobShare > 0 ? 1 : 0)) / messages;
   const knownShare = failing === 0 ? 0 : singles / failing;
   // Members are placed by a hash, so some chunks stay empty.
   const countChunks = (members: number): number => {

@@ -5,6 +5,7 @@ import {
   FULL_BATCH,
   plannedRetries,
   SECONDS_A_DAY,
+  sumOver,
   workOfDay,
   worksOfOutage,
   type Group,
@@ -175,8 +176,6 @@ export function pricePeers({ fanOut, payloadBytes }: Plan, prices: RegionPrices)
   ];
 }
 
-export type Peak = ReturnType<typeof computePeaks>[number];
-
 export const peakNames = {
   schedules: 'EventBridge Scheduler, schedules',
   create_schedule_rate: 'EventBridge Scheduler, CreateSchedule per second',
@@ -249,8 +248,7 @@ function computeBatchWaits({ messagesPerDay, batchWindowSeconds }: Plan) {
 export function computeOutage(plan: Plan, { hours, share }: Outage, prices: RegionPrices) {
   const { outage, usual } = worksOfOutage(plan, hours * 3600, share);
   const affected = outage.groups.filter(({ failures, deliveries }) => failures > 0 && deliveries > 0);
-  const total = (of: (group: Group) => number): number =>
-    affected.reduce((sum, group) => sum + group.deliveries * of(group), 0);
+  const total = (summand: (group: Group) => number): number => sumOver(affected, summand);
   const count = (retries: readonly { mechanism: RetryMechanism }[], by: RetryMechanism): number =>
     retries.filter(({ mechanism }) => mechanism === by).length;
   const made = (by: RetryMechanism): number => total(({ retries }) => count(retries, by));
