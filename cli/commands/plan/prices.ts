@@ -94,24 +94,21 @@ export function computeCost(prices: RegionPrices, what: Priced, quantity: number
   return (quantity * prices[what].usd) / prices[what].per;
 }
 
-type Validated<Value> = { ok: true; value: Value } | { ok: false; fields: FieldError[] };
-
 /** The prices of a region, from `given` (JSON of the same form) or the built-in ones. */
-export function regionPrices(
-  region: string,
-  given?: string,
-): Validated<{ asOf: string; prices: RegionPrices }> {
+export function regionPrices(region: string, given?: string) {
+  const refused = (...fields: FieldError[]) => ({ ok: false as const, fields });
   const source = given === undefined ? { ok: true as const, value: builtInPrices } : parsedJson(given);
-  if (!source.ok) return { ok: false, fields: [{ field: 'prices', message: source.message }] };
+  if (!source.ok) return refused({ field: 'prices', message: source.message });
   const prices = pricesSchema.safeParse(source.value);
   if (!prices.success) {
     const formatField = (path: readonly PropertyKey[]): string => ['prices', ...path.map(String)].join('.');
-    const fields = prices.error.issues.map(({ path, message }) => ({ field: formatField(path), message }));
-    return { ok: false, fields };
+    return refused(
+      ...prices.error.issues.map(({ path, message }) => ({ field: formatField(path), message })),
+    );
   }
   const { asOf, regions } = prices.data;
   const found = regions[region];
-  if (found !== undefined) return { ok: true, value: { asOf, prices: found } };
+  if (found !== undefined) return { ok: true as const, value: { asOf, prices: found } };
   const message = `has no prices: ${region}. Known regions: ${Object.keys(regions).join(', ')}. Give prices of other regions with --prices`;
-  return { ok: false, fields: [{ field: 'region', message }] };
+  return refused({ field: 'region', message });
 }

@@ -8,7 +8,7 @@ const peerNames = { sns_http: 'Amazon SNS over HTTP', api_destinations: 'EventBr
 
 export type Sources = { region: string; pricesAsOf: string };
 
-/** A plan as text. */
+/** A plan as text. A section leaves out empty lines, and the text a section without lines. */
 export function planText(result: PlanResult, sources: Sources): string {
   const sections = [
     traffic(result),
@@ -24,8 +24,8 @@ export function planText(result: PlanResult, sources: Sources): string {
     assumptions(result, sources),
   ];
   return sections
-    .filter((lines) => lines.length > 0)
-    .map((lines) => lines.join('\n'))
+    .map((lines) => lines.filter((line) => line !== '').join('\n'))
+    .filter((section) => section !== '')
     .join('\n\n');
 }
 
@@ -108,14 +108,12 @@ function needs({ peaks, plan: { peakFactor } }: PlanResult): string[] {
 function gathering({ plan: { messagesPerDay, batchWindowSeconds }, gathering: waits }: PlanResult): string[] {
   if (waits === undefined) return [];
   const { seconds, isQuiet } = waits;
-  const lines = [
+  return [
     `With a batch window of ${batchWindowSeconds} s, a first attempt waits up to ${2 * seconds} s for full batches: ${seconds} s as a message, and again as a job. Retries do not wait.`,
+    isQuiet
+      ? `Warning: at ${counted(messagesPerDay, 'message')} per day, Lambda may wait 20 s for each batch, even with a shorter window. With batchWindowSeconds 0 it does not wait.`
+      : '',
   ];
-  if (isQuiet)
-    lines.push(
-      `Warning: at ${counted(messagesPerDay, 'message')} per day, Lambda may wait 20 s for each batch, even with a shorter window. With batchWindowSeconds 0 it does not wait.`,
-    );
-  return lines;
 }
 
 function outage({ outage: effect }: PlanResult): string[] {
@@ -131,11 +129,9 @@ function outage({ outage: effect }: PlanResult): string[] {
 
 function assumptions({ plan }: PlanResult, { region, pricesAsOf }: Sources): string[] {
   return [
-    ...(plan.fanOut === 1 || plan.firstAttemptsPerJob === 1
-      ? []
-      : [
-          `First attempts share jobs of about ${plan.firstAttemptsPerJob} subscriptions; their successes are recorded with one write per job.`,
-        ]),
+    plan.fanOut === 1 || plan.firstAttemptsPerJob === 1
+      ? ''
+      : `First attempts share jobs of about ${plan.firstAttemptsPerJob} subscriptions; their successes are recorded with one write per job.`,
     `Assumptions: ${counted(plan.messagesPerBatch, 'message')} per invocation, subscribers that respond in ${plan.attemptMs} ms (failing ones in ${plan.failedAttemptMs} ms), records kept for ${plan.retentionDays} days.`,
     'Counted only if given: --pull-share, --api-requests-per-day, --console-hours, --cold-start-share, --workers.',
     `Not included: recoveries, networks of workers, the first two yearly rotations of the KMS key (each adds 1 USD per month), data transfer within the region.`,
