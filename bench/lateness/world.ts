@@ -11,7 +11,8 @@ import type { Attempt } from '../../shared/domain/delivery/attempt.ts';
 import { type Receiver, startReceiver } from '../../test/support/receiver.ts';
 import { runFolder } from '../../test/support/run-folder.ts';
 import { startDeployed } from '../harness/deployed.ts';
-import { noRetries, retriesAfter } from '../operations/loads.ts';
+import { NO_RETRIES } from '../../test/support/builders.ts';
+import { retriesAfter } from '../operations/loads.ts';
 import {
   type SendBare,
   startBareRetries,
@@ -72,7 +73,7 @@ export async function startWorld(stack: AsyncDisposableStack, options: WorldOpti
   });
   for (const cell of cells) {
     const delay = { minimum_delay: cell.delaySeconds, maximum_delay: cell.delaySeconds };
-    await makeQueue(nameOf(cell), { ...noRetries, minimum_delay_retries: 1, ...delay });
+    await makeQueue(nameOf(cell), { ...NO_RETRIES, minimum_delay_retries: 1, ...delay });
     await subscribe(nameOf(cell), subscriber.url(nameOf(cell)));
   }
   await makeQueue(WARM_UP, retriesAfter(1, 1));

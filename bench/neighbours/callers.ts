@@ -6,10 +6,9 @@ import { toDeliveryItem } from '../../shared/adapters/dynamodb/delivery-item.ts'
 import { toMessageItem } from '../../shared/adapters/dynamodb/message-records.ts';
 import { toSubscriptionItem } from '../../shared/adapters/dynamodb/subscription-item.ts';
 import { DAY_MS, MINUTE_MS } from '../../shared/domain/duration.ts';
-import { aSubscription } from '../../test/support/builders.ts';
+import { aSubscription, NO_RETRIES } from '../../test/support/builders.ts';
 import { aDelivery, anAttempt } from '../../test/support/delivery-builders.ts';
 import { median, sumOf } from '../harness/figures.ts';
-import { noRetries } from '../operations/loads.ts';
 import { type ApiWorld, mostAtOnce, RESERVED } from './api-world.ts';
 
 /**
@@ -71,7 +70,7 @@ const BATCH = 25;
 /** Three exhausted deliveries of each message of the last hours, and of an earlier message the buckets that a request counts. */
 export async function seedDeep({ endpoints, makeQueue, say }: ApiWorld, messages: number): Promise<void> {
   say(`Storing ${messages} messages with ${SUBSCRIPTIONS.length} deliveries each`);
-  await makeQueue(QUEUE, noRetries);
+  await makeQueue(QUEUE, NO_RETRIES);
   const documents = dynamoClient(toClientOptions(endpoints));
   const now = SEEDED_AT;
   const expiresAt = now + DAY_MS;

@@ -3,13 +3,12 @@ import { setTimeout } from 'node:timers/promises';
 import { toClientOptions } from '../../local/endpoints.ts';
 import { dynamoClient } from '../../shared/adapters/dynamodb/client.ts';
 import { toSubscriptionItem } from '../../shared/adapters/dynamodb/subscription-item.ts';
-import { aSubscription } from '../../test/support/builders.ts';
+import { aSubscription, NO_RETRIES } from '../../test/support/builders.ts';
 import { startReceiver } from '../../test/support/receiver.ts';
 import { runFolder } from '../../test/support/run-folder.ts';
 import type { BenchMeans, Length } from '../harness/command.ts';
 import { startDeployed } from '../harness/deployed.ts';
 import { type Quantiles, quantilesOf } from '../harness/figures.ts';
-import { noRetries } from '../operations/loads.ts';
 
 /** Waits of small messages on the local AWS, in ms from publish to request, alone and while a fan-out runs. */
 export type DeployedFigures = {
@@ -40,9 +39,9 @@ export async function measureDeployed(
     settings: {},
     signal,
   });
-  await makeQueue('quiet', noRetries);
+  await makeQueue('quiet', NO_RETRIES);
   await subscribe('quiet', receiver.url('/quiet'));
-  await makeQueue('large', noRetries);
+  await makeQueue('large', NO_RETRIES);
   const items = Array.from({ length: subscriptions }, (_, index) =>
     toSubscriptionItem(
       aSubscription({

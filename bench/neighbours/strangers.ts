@@ -5,7 +5,7 @@ import { BURST_SECONDS, PULL_RATE_LIMIT } from '../../shared/config/open-routes.
 import { subscriptionPrefix } from '../../shared/adapters/dynamodb/subscription-item.ts';
 import { tokenBucket } from '../harness/token-bucket.ts';
 import { quantile } from '../harness/figures.ts';
-import { noRetries } from '../operations/loads.ts';
+import { NO_RETRIES } from '../../test/support/builders.ts';
 import { type ApiWorld, mostAtOnce } from './api-world.ts';
 
 /**
@@ -210,7 +210,7 @@ function gateOfRoute() {
 
 /** A queue with a pull subscription, whose deliveries fail at the end of their first lease. */
 async function pullSubscription({ makeQueue, call }: ApiWorld, queue: string): Promise<Holder> {
-  await makeQueue(queue, noRetries);
+  await makeQueue(queue, NO_RETRIES);
   const subscriptions = `/v2/queues/${queue}/subscriptions`;
   const subscribed = await call('POST', subscriptions, { subscriber: 'pull:' });
   const { subscription_id } = z.object({ subscription_id: z.string() }).parse(JSON.parse(subscribed.text));

@@ -1,9 +1,6 @@
 import { planCourse, plannedRetries, sumOver, type Group } from '../../cli/commands/plan/load.ts';
-import {
-  completeRetryPolicy,
-  DEFAULT_RETRY_POLICY,
-  type PartialRetryPolicy,
-} from '../../shared/domain/retry/policy.ts';
+import type { PartialRetryPolicy } from '../../shared/domain/retry/policy.ts';
+import { aPolicy, NO_RETRIES } from '../../test/support/builders.ts';
 
 /** It answers the first `failures` requests for each `every`th message with 503. */
 type Subscriber = { every: number; failures: number; policy: PartialRetryPolicy };
@@ -26,16 +23,9 @@ const LONG_SECONDS = 9;
 
 const KILOBYTE = 1024;
 
-export const noRetries: PartialRetryPolicy = {
-  retries_with_no_delay: 0,
-  minimum_delay_retries: 0,
-  backoff_retries: 0,
-  maximum_delay_retries: 0,
-};
-
 export function retriesAfter(seconds: number, retries: number): PartialRetryPolicy {
   const delay = { minimum_delay: seconds, maximum_delay: seconds };
-  return { ...noRetries, minimum_delay_retries: retries, ...delay };
+  return { ...NO_RETRIES, minimum_delay_retries: retries, ...delay };
 }
 
 /** The phases of the default policy with short delays. */
@@ -48,7 +38,7 @@ const DEFAULT_SHAPE: PartialRetryPolicy = {
   maximum_delay: 2 * SHORT_SECONDS,
 };
 
-const reliable: Subscriber = { every: 1, failures: 0, policy: noRetries };
+const reliable: Subscriber = { every: 1, failures: 0, policy: NO_RETRIES };
 
 const many = (count: number): Subscriber[] => Array.from({ length: count }, () => reliable);
 
@@ -88,8 +78,7 @@ export function groupsOf({ messages, subscribers, isPulled }: Load, single: numb
   if (isPulled === true) return [];
   const failing = subscribers.filter(({ failures }) => failures > 0).length;
   return subscribers.flatMap(({ every, failures, policy }): Group[] => {
-    const complete = completeRetryPolicy(policy, DEFAULT_RETRY_POLICY);
-    const retries = plannedRetries({ policy: complete.policy, thresholdSeconds: THRESHOLD_SECONDS });
+    const retries = plannedRetries({ policy: aPolicy(policy), thresholdSeconds: THRESHOLD_SECONDS });
     const failed = failures === 0 ? 0 : Math.ceil(messages / every);
     const singleJobShare = failures === 0 ? 0 : single / (failing * messages);
     return [
