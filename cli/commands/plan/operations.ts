@@ -181,10 +181,8 @@ export function countOperations(work: Work) {
     Math.min(reads, (countInstances(name) * items * seconds) / plan.cacheSeconds);
   const listReads = cached('dispatch', runs.dispatch, queues);
   const queueReads = cached('deliver', firstRuns + wokenRuns * Math.min(batches.retry, queues), queues);
-  // Strongly consistent, so never from the cache. Those of a batch share it, but not the half of the schedules' wake-ups that
-  // SQS, whose delays are whole seconds, delivers early: each waits until it is due.
-  const early = schedules / 2;
-  const wokenReads = early + Math.min(wakeUps - early, wokenRuns * plan.subscriptions);
+  // Strongly consistent, so never from the cache.
+  const wokenReads = wokenRuns * Math.min(batches.retry, plan.subscriptions);
   const perRun = Math.min(fanOut, (batches.delivery * fanOut) / jobs);
   const firstReads = cached('deliver', firstRuns * perRun, plan.subscriptions);
 
