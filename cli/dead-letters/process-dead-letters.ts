@@ -94,6 +94,8 @@ type Run<Message> = {
   held: Map<string, ReceivedDeadLetter>;
   /** Ids of all received dead letters. */
   seen: Set<string>;
+  /** How many of these were sent before the start. */
+  earlier: number;
   /** Identities of handled messages. One that fails again is left, even if this clock and the one of SQS differ. */
   identities: Set<string>;
 };
@@ -117,6 +119,7 @@ export async function processDeadLetters<Message>(
     settled: {},
     held: new Map(),
     seen: new Set(),
+    earlier: 0,
     identities: new Set(),
   };
   const failures: unknown[] = [];
@@ -195,7 +198,10 @@ async function isCountedEmpty<Message>({ ports, before, seen, held }: Run<Messag
   return visible === 0 && hidden <= held.size;
 }
 
-/** Handles the new dead letters of a batch. True if there were any. */
+/**
+ * Handles the new dead letters of a batch. True if there may be more. Those that arrive meanwhile do not count once the run
+ * has seen as many as there were: while deliveries keep failing, it would not end.
+ */
 async function processBatch<Message>(run: Run<Message>, received: readonly DeadLetter[]): Promise<boolean> {
   const fresh = received.filter(({ id }) => !run.seen.has(id));
   for (const { id, receipt } of received) {
@@ -204,10 +210,12 @@ async function processBatch<Message>(run: Run<Message>, received: readonly DeadL
     run.held.set(id, { id, receipt });
   }
   if (fresh.length === 0) return false;
+  const earlier = fresh.filter(({ sentAt }) => sentAt <= run.request.startedAt).length;
+  run.earlier += earlier;
   const taken = takeFrom(run, fresh);
   if (taken.length > 0) await handleBatch(run, taken);
   run.request.onProgress?.(tallyRun(run));
-  return true;
+  return earlier > 0 || run.earlier < run.before.visible + run.before.hidden;
 }
 
 type Taken<Message> = { deadLetter: DeadLetter; message: Message };

@@ -121,6 +121,18 @@ describe('a redrive', () => {
   });
 });
 
+it('a redrive ends although a dead letter arrives whenever it looks', async () => {
+  const { run, deadLetters } = redriveWorld(letters(60));
+  let looks = 0;
+  const receive = (most: number, hiddenSeconds: number) => {
+    if (++looks > 100) throw new Error('still looking');
+    deadLetters.put(aLetter(1000 + looks, START + 1));
+    return deadLetters.receive(most, hiddenSeconds);
+  };
+  expect(await run({}, { receive })).toMatchObject({ handled: 60, skipped: {}, end: 'emptied' });
+  expect(deadLetters.visible).toHaveLength(looks);
+});
+
 describe('a run while another program holds dead letters', () => {
   it('counts those that it could not see', async () => {
     const { run, deadLetters } = redriveWorld(letters(12));
