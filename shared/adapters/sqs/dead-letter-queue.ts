@@ -23,13 +23,22 @@ class DeadLettersNotRemovedError extends Error {
 /** Seconds. Long polling asks all SQS servers, short polling only a sample of them. */
 const LONG_POLL_SECONDS = 1;
 
+/**
+ * Seconds. Longer than a receive and the request that hides its messages for the time that the caller wants. If the
+ * answer is lost or late, the caller holds none of its messages and cannot release them: they are hidden only for this.
+ */
+const HIDDEN_UNTIL_ANSWERED_SECONDS = 20;
+
 const CONCURRENT_REQUESTS = 5;
 
 export function sqsDeadLetterQueue(source: ReceivingQueue): DeadLetterQueue {
   return {
     receive: async (most, hiddenSeconds) => {
-      const ask = (share: number) => receive(source, share, hiddenSeconds);
-      return (await inParallel(splitIntoShares(most), CONCURRENT_REQUESTS, ask)).flat();
+      const ask = (share: number) => receive(source, share);
+      const received = (await inParallel(splitIntoShares(most), CONCURRENT_REQUESTS, ask)).flat();
+      // Entries that still fail become visible again soon, and are received once more.
+      await hideReceived(source, listReceipts(received), hiddenSeconds);
+      return received;
     },
     remove: async (deadLetters) => {
       const failed = await deleteReceived(source, listReceipts(deadLetters));
@@ -61,15 +70,11 @@ function listReceipts(deadLetters: readonly ReceivedDeadLetter[]): string[] {
   return deadLetters.map(({ receipt }) => receipt);
 }
 
-async function receive(
-  { sqs, queueUrl }: ReceivingQueue,
-  most: number,
-  hiddenSeconds: number,
-): Promise<DeadLetter[]> {
+async function receive({ sqs, queueUrl }: ReceivingQueue, most: number): Promise<DeadLetter[]> {
   const { Messages = [] } = await sqs.receiveMessage({
     QueueUrl: queueUrl,
     MaxNumberOfMessages: most,
-    VisibilityTimeout: hiddenSeconds,
+    VisibilityTimeout: HIDDEN_UNTIL_ANSWERED_SECONDS,
     WaitTimeSeconds: LONG_POLL_SECONDS,
     MessageAttributeNames: ['All'],
     MessageSystemAttributeNames: ['SentTimestamp', 'MessageGroupId', 'ApproximateReceiveCount'],

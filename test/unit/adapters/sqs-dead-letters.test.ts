@@ -234,17 +234,34 @@ const letters = (count: number) =>
 const failing = (Id: string, Code: string, SenderFault: boolean) => ({ Id, Code, SenderFault });
 
 describe('receiving dead letters', () => {
-  it('requests ten at a time with all attributes, and hides them for the given time', async () => {
+  it('requests ten at a time with all attributes', async () => {
     const { queue, requests } = await sqsThat(() => ({}));
     expect(await queue.receive(23, 60)).toEqual([]);
     expect(requests.map(({ MaxNumberOfMessages }) => MaxNumberOfMessages)).toEqual([10, 10, 3]);
     expect(requests[0]).toMatchObject({
       action: 'ReceiveMessage',
-      VisibilityTimeout: 60,
       WaitTimeSeconds: 1,
       MessageAttributeNames: ['All'],
       MessageSystemAttributeNames: ['SentTimestamp', 'MessageGroupId', 'ApproximateReceiveCount'],
     });
+  });
+
+  it('hides them for the given time once they are here, and for seconds if the answer is lost', async () => {
+    const letter = (n: number) => ({ MessageId: `${n}`, ReceiptHandle: `receipt-${n}`, Body: '' });
+    const { queue, requests } = await sqsThat(({ action }, index) =>
+      action === 'ReceiveMessage'
+        ? { Messages: [{ ...letter(index), Attributes: { SentTimestamp: '1' } }] }
+        : {},
+    );
+    await queue.receive(20, 300);
+    const [first, second, hide, ...more] = requests;
+    expect([first, second]).toMatchObject([{ VisibilityTimeout: 20 }, { VisibilityTimeout: 20 }]);
+    expect(hide).toMatchObject({ action: 'ChangeMessageVisibilityBatch' });
+    expect(hide?.Entries).toMatchObject([
+      { ReceiptHandle: 'receipt-0', VisibilityTimeout: 300 },
+      { ReceiptHandle: 'receipt-1', VisibilityTimeout: 300 },
+    ]);
+    expect(more).toEqual([]);
   });
 
   it('returns them with their group and their receives', async () => {
