@@ -137,6 +137,16 @@ describe('a recovery', () => {
     expect(await recovery.found()).toMatchObject(completed(75));
   });
 
+  it('leaves out none for which the time ran out while their records were read', async () => {
+    await world.keepMany(20);
+    const read = world.ports.deliveryListings.records;
+    vi.spyOn(world.ports.deliveryListings, 'records').mockImplementationOnce((keys) => {
+      world.time.now += 25_000;
+      return read(keys);
+    });
+    expect(await world.recover()).toMatchObject(completed(20));
+  });
+
   it('does not reopen a delivery that fails again during the recovery, even if a page is repeated', async () => {
     const delivery = await keepOne();
     let saves = 0;
