@@ -15,9 +15,11 @@ beforeEach(async () => {
   world = await pullWorld();
 });
 
+const tokenSchema = z.object({ token: z.string() });
+
 const newToken = async (body: object = {}, path = PATH): Promise<string> => {
   const { body: answer } = await world.call('POST', `${path}/pull-token`, body);
-  return z.object({ token: z.string() }).parse(answer).token;
+  return tokenSchema.parse(answer).token;
 };
 
 /** A request of the holder of a token. */
@@ -72,6 +74,14 @@ describe('a pull token', () => {
     expect(await statuses()).toEqual([401, 200]);
     await newToken({ graceSeconds: 0 });
     expect(await statuses()).toEqual([401, 401]);
+  });
+
+  it('is given to one of two concurrent callers, so that each token that was given works', async () => {
+    const ask = () => world.call('POST', `${PATH}/pull-token`, { graceSeconds: 0 });
+    const answers = await Promise.all([ask(), ask()]);
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 409]);
+    const given = answers.find(({ status }) => status === 200)?.body;
+    expect(await by(tokenSchema.parse(given).token)).toMatchObject({ status: 200 });
   });
 
   it('is one of five at most', async () => {
