@@ -58,11 +58,7 @@ def check_every_request(root_key):
     inner = gateway.app
 
     async def app(scope, receive, send):
-        if scope["type"] == "websocket":  # Posthaste uses none
-            await receive()
-            await send({"type": "websocket.close", "code": 1008})
-            return
-        if scope["type"] != "http":
+        if scope["type"] != "http":  # the start and the end: the server opens no WebSocket
             await inner(scope, receive, send)
             return
         refused = refusal(scope, root_key)
