@@ -31,6 +31,8 @@ REPLACED = [
 
 # Refuses DNS rebinding: a web page whose host name resolves to 127.0.0.1.
 LOCAL_HOST = re.compile(r"(127\.0\.0\.1|([a-z0-9._-]+\.)?localhost)(:\d+)?")
+# In lower case, as ASGI passes them.
+JUDGED = (b"host", b"origin", b"sec-fetch-site", b"authorization")
 CONTROL_ROUTES = ("/_ministack/", "/_localstack/")
 # Policies that require TLS would deny every request.
 PASS_FOR_TLS = (b"x-forwarded-proto", b"https")
@@ -74,8 +76,9 @@ def refusal(scope, root_key):
     """Error code and message of a refused request; None for an allowed one."""
     headers = {}  # joined in the same way as in ministack
     for name, value in scope["headers"]:
-        key, text = name.decode("latin-1").lower(), decode_header_value(value)
-        headers[key] = f"{headers[key]}, {text}" if key in headers else text
+        if name in JUDGED:
+            key, text = name.decode(), decode_header_value(value)
+            headers[key] = f"{headers[key]}, {text}" if key in headers else text
     if not LOCAL_HOST.fullmatch(headers.get("host", "")):
         return "AccessDeniedException", "The host name of the local AWS must be 127.0.0.1 or localhost."
     if "origin" in headers or headers.get("sec-fetch-site", "none") != "none":

@@ -1,8 +1,9 @@
-"""Keeps ministack usable on a busy machine: serves with uvicorn, caches parsed texts, waits for a free instance of a
+"""Keeps ministack usable on a busy machine: serves with uvicorn, does the same work once, waits for a free instance of a
 function before it starts another, and collects all log lines of a function."""
 
 import copy
 import functools
+import json
 import queue
 import sys
 import threading
@@ -11,6 +12,7 @@ import types
 
 import hypercorn.asyncio as hypercorn
 import ministack.app as gateway
+import ministack.core.iam_actions as iam_actions
 import ministack.core.iam_evaluator as iam_evaluator
 import ministack.core.lambda_runtime as lambda_runtime
 import ministack.core.sigv4 as sigv4
@@ -20,11 +22,12 @@ import uvicorn
 
 REPLACED = [
     (hypercorn, ("serve",)),
-    (gateway, ("_with_date_header",)),
-    (dynamodb, ("_tokenize", "_condition_syntax_error", "copy")),
+    (gateway, ("_with_date_header", "extract_access_key_id")),
+    (iam_actions, ("json",)),
+    (dynamodb, ("_tokenize", "_condition_syntax_error", "_number_error", "_ddb_canonicalize_number", "copy")),
     (sigv4, ("_amz_datetime",)),
     (functions, ("acquire_worker", "release_worker")),
-    (iam_evaluator, ("parse_policy_document",)),
+    (iam_evaluator, ("parse_policy_document", "fnmatch_iam", "request_caller_arn", "resolve_credential")),
     (lambda_runtime, ("Worker", "_NODEJS_WORKER_SCRIPT", "_workers", "_worker_key")),
     (getattr(lambda_runtime, "Worker", lambda_runtime), ("_drain_stderr_bounded",)),
 ]
@@ -33,6 +36,7 @@ REPLACED = [
 def apply_corrections():
     serve_with_uvicorn()
     cache_parsed_texts()
+    check_callers_once()
     copy_items_fast()
     prefer_free_instances()
     collect_all_log_lines()
@@ -63,10 +67,32 @@ cached = functools.lru_cache(maxsize=1024)
 def cache_parsed_texts():
     dynamodb._tokenize = cached(dynamodb._tokenize)
     dynamodb._condition_syntax_error = cached(dynamodb._condition_syntax_error)
+    dynamodb._number_error = cached_for_texts(dynamodb._number_error)
+    dynamodb._ddb_canonicalize_number = cached_for_texts(dynamodb._ddb_canonicalize_number)
     sigv4._amz_datetime = cached(sigv4._amz_datetime)
-    parse = iam_evaluator.parse_policy_document
-    parse_text = cached(parse)
-    iam_evaluator.parse_policy_document = lambda policy: (parse_text if isinstance(policy, str) else parse)(policy)
+    iam_evaluator.fnmatch_iam = cached(iam_evaluator.fnmatch_iam)
+    iam_evaluator.parse_policy_document = cached_for_texts(iam_evaluator.parse_policy_document)
+
+
+def cached_for_texts(read):
+    """Other values may be unhashable."""
+    read_text = cached(read)
+    return lambda value: (read_text if isinstance(value, str) else read)(value)
+
+
+# --- Permission checks: ministack gathers the caller's policies twice, and parses a request up to four times -----------
+
+
+def check_callers_once():
+    def caller_arn(headers, query_params=None):
+        """Policies of resources name the caller; enforce() gathers its own policies afterwards."""
+        credential = iam_evaluator.resolve_credential(gateway.extract_access_key_id(headers, query_params))
+        return getattr(credential, "principal_arn", "")
+
+    iam_evaluator.request_caller_arn = caller_arn
+    # The checks of a request only read, and none of another request comes between them.
+    parse_last = functools.lru_cache(maxsize=1)(json.loads)
+    iam_actions.json = types.SimpleNamespace(**{**vars(json), "loads": parse_last})
 
 
 # --- DynamoDB items: copying them takes a twentieth of ministack's time ---------------------------------------
