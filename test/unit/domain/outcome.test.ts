@@ -85,7 +85,7 @@ it.each<[AttemptResult, object]>([
     { statusCode: 500, snippet: 'no' },
   ],
   [{ kind: 'unanswered', error: 'timeout' }, { error: 'timeout' }],
-  [{ kind: 'unanswered', error: 'tls_error', detail: 'expired' }, { error: 'tls_error: expired' }],
+  [{ kind: 'unanswered', error: 'tls_failed', detail: 'expired' }, { error: 'tls_failed: expired' }],
   [{ kind: 'forbidden' }, { error: 'address_forbidden' }],
   [{ kind: 'unrendered', detail: 'no data' }, { error: 'payload_failed: no data' }],
   [{ kind: 'acknowledged' }, {}],

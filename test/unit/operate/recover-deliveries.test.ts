@@ -139,8 +139,9 @@ describe('a recovery', () => {
 
   it('leaves out none for which the time ran out while their records were read', async () => {
     await world.keepMany(20);
-    const read = world.ports.deliveryListings.records;
-    vi.spyOn(world.ports.deliveryListings, 'records').mockImplementationOnce((keys) => {
+    const { deliveryListings } = world.ports;
+    const read = deliveryListings.records.bind(deliveryListings);
+    vi.spyOn(deliveryListings, 'records').mockImplementationOnce((keys) => {
       world.time.now += 25_000;
       return read(keys);
     });
