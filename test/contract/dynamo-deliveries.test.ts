@@ -178,12 +178,6 @@ describe('the deliveries table', () => {
     expect(await listed(delivery)).toEqual([]);
   });
 
-  it('lists a delivery that was cancelled before its first attempt', async () => {
-    const delivery = aDelivery({ status: 'cancelled' });
-    await deliveries.write(creation(delivery));
-    expect(await listed(delivery)).toHaveLength(2);
-  });
-
   it('renews the TTL with the expiry, and removes the keys of the overdue index', async () => {
     const delivery = aDelivery({ overdueAt: SOME_TIME });
     await deliveries.write(creation(delivery));

@@ -135,13 +135,6 @@ const describeListings = (name: string, make: () => ListedDeliveries): void => {
       }
     });
 
-    it('list nothing for a queue without deliveries', async () => {
-      const { listings } = make();
-      const queue = randomUUID();
-      expect(await listings.newest({ queue }, { limit: 3 })).toEqual({ items: [] });
-      expect(await listings.oldest({ queue, subscriptionId: 's' }, { limit: 3 })).toEqual({ items: [] });
-    });
-
     it('continue after the last item even if deliveries changed in the meantime', async () => {
       const { deliveries, listings, queue, newest } = await withDeliveries((of) => spread(of, 20));
       const { items, marker = '' } = await listings.newest({ queue }, { limit: 8 });

@@ -41,14 +41,6 @@ const describeRecords = (name: string, make: () => MessageRecords): void => {
   describe(`message records ${name}`, () => {
     const records = make();
     const accepted = acceptedBy(records);
-    it('find nothing for an unknown message', async () => {
-      expect(await records.find(aKey())).toBeUndefined();
-    });
-
-    it('accept a message and find its record', async () => {
-      const record = await accepted();
-      expect(await records.find(record.key)).toEqual(record);
-    });
 
     it('keep a record without a type or version, and one with its body', async () => {
       const key = aKey();

@@ -280,14 +280,6 @@ describe('an answer', () => {
     expect(await world.delivery()).toEqual(before);
   });
 
-  it('with a receipt of another subscription is a conflict', async () => {
-    await withOther();
-    await world.publish();
-    const { receipt } = await world.receiveOne();
-    expect(await world.call('POST', `${OTHER}/ack`, { receipt })).toMatchObject({ status: 409 });
-    expect((await world.delivery()).status).toBe('pending');
-  });
-
   it('by nack has a text that is bounded and printable', async () => {
     await world.publish();
     const received = await world.receiveOne();
