@@ -15,12 +15,6 @@ export const LOOKS: readonly Look[] = [
   { width: 375, theme: 'dark' },
 ];
 
-export type OpenedPage = {
-  page: Page;
-  /** Errors in the page, including violations of its Content-Security-Policy. */
-  faults: string[];
-};
-
 const HEIGHT = { 375: 812, 1280: 800 } as const;
 
 /** Opens a page in a new browser context, without state from other tests, until the end of the test. */
@@ -28,7 +22,7 @@ export const openPage = async (
   browser: Browser,
   url: string,
   { width, theme, ...more }: Look & BrowserContextOptions = { width: 1280, theme: 'light' },
-): Promise<OpenedPage> => {
+) => {
   const context = await browser.newContext({
     viewport: { width, height: HEIGHT[width] },
     colorScheme: theme,
@@ -39,6 +33,7 @@ export const openPage = async (
   });
   onTestFinished(() => context.close());
   const page = await context.newPage();
+  /** Errors in the page, including violations of its Content-Security-Policy. */
   const faults: string[] = [];
   page.on('pageerror', (error) => faults.push(error.message));
   page.on('console', (message) => {

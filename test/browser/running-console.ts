@@ -4,7 +4,7 @@ import { apiEnvironment } from '../unit/cli/run-command.ts';
 import { busyDeployment } from './busy-deployment.ts';
 import { launchChromium } from './chromium.ts';
 import { startConsoleCommand } from './console-command.ts';
-import { goTo, type Look, openPage, type OpenedPage } from './console-page.ts';
+import { goTo, type Look, openPage } from './console-page.ts';
 import { servedApi } from './served-api.ts';
 
 type Running<There> = There & {
@@ -12,7 +12,7 @@ type Running<There> = There & {
   /** The link with the session token, as the command prints it. */
   url: string;
   /** Opens the first page in a separate browser context. */
-  open: (look?: Look) => Promise<OpenedPage>;
+  open: (look?: Look) => ReturnType<typeof openPage>;
   openAt: (hash: string, look?: Look) => Promise<Page>;
 };
 

@@ -15,26 +15,21 @@ import { messagesOn, type System } from './deployed-system.ts';
 import type { FaultLog } from './fault-proxy.ts';
 import type { Reply } from './subscribers.ts';
 
-export type Books = Record<TerminalStatus, number> & {
-  deliveries: number;
-  /** Deliveries that did not finish, or are recorded as delivered although no attempt can have received a 2xx. */
-  lost: number;
-  /** Requests without a recorded attempt. */
-  duplicates: number;
-  /** Duplicates explained neither by a kill of the process that sent them nor by a failed call about their message. */
-  unexplainedDuplicates: number;
-};
+export type Books = ReturnType<typeof booksOf>;
 
 /** Compares the records of the accepted messages with the requests that the subscribers logged. */
-export const booksOf = (pairs: readonly Pair[], faults: FaultLog): Books => {
-  const books: Books = {
+export const booksOf = (pairs: readonly Pair[], faults: FaultLog) => {
+  const books = {
     deliveries: pairs.length,
     delivered: 0,
     rejected: 0,
     exhausted: 0,
     cancelled: 0,
+    /** Deliveries that did not finish, or are recorded as delivered although no attempt can have received a 2xx. */
     lost: 0,
+    /** Requests without a recorded attempt. */
     duplicates: 0,
+    /** Duplicates explained neither by a kill of the process that sent them nor by a failed call about their message. */
     unexplainedDuplicates: 0,
   };
   for (const pair of pairs) {

@@ -3,13 +3,7 @@ import { claimFor } from '../../shared/domain/delivery/claim.ts';
 import type { Delivery, DeliveryKey, Transition } from '../../shared/domain/delivery/delivery.ts';
 import { isReceivable } from '../../shared/domain/delivery/pull.ts';
 import { type OverdueDelivery, recordDelivered } from '../../shared/domain/delivery/transitions.ts';
-import type {
-  ChunkResult,
-  Chunks,
-  Deliveries,
-  DeliveryListings,
-  WriteResult,
-} from '../../shared/ports/deliveries.ts';
+import type { ChunkResult, Chunks, Deliveries, WriteResult } from '../../shared/ports/deliveries.ts';
 import {
   inMemoryChunks,
   inMemoryDeliveries,
@@ -21,19 +15,7 @@ import { type Actor, deliveryName, type Grant, type History } from './history.ts
 import type { MessageStore } from './message-store.ts';
 import { MINUTE } from './scenario.ts';
 
-export type DeliveryStore = {
-  /** The port for one actor. */
-  portFor(actor: Actor): Deliveries;
-  chunksFor(actor: Actor): Chunks;
-  listings: DeliveryListings;
-  find(key: DeliveryKey): Delivery | undefined;
-  /** The actor's right to make one request for a delivery, from its last claim. */
-  grantOf(owner: string, delivery: string): Grant | undefined;
-  /** The earliest key in the overdue index: for reconcile, or for the consumers of pull subscriptions. */
-  earliest(of: 'overdue' | 'waiting'): number | undefined;
-  /** Calls back after each change of the index. */
-  onIndexed(callback: () => void): void;
-};
+export type DeliveryStore = ReturnType<typeof deliveryStore>;
 
 /** An index key. `isWaiting`: in the part of the index of its subscription. */
 type IndexKey = { overdueAt: number; isWaiting: boolean };
@@ -47,7 +29,7 @@ export const deliveryStore = (world: {
   faults: Faults;
   history: History;
   messages: Pick<MessageStore, 'countMatch'>;
-}): DeliveryStore => {
+}) => {
   const { time, faults, history } = world;
   const records = inMemoryDeliveries(time);
   const chunks = inMemoryChunks(records, world.messages, time);
@@ -142,7 +124,8 @@ export const deliveryStore = (world: {
   };
 
   return {
-    portFor: (actor) => ({
+    /** The port for one actor. */
+    portFor: (actor: Actor): Deliveries => ({
       ...records,
       write: (transition) => Promise.resolve(write(actor, transition)),
       overdue: (before, limit) => Promise.resolve(due(false, before).slice(0, limit)),
@@ -153,7 +136,7 @@ export const deliveryStore = (world: {
             .slice(0, limit),
         ),
     }),
-    chunksFor: (actor) => ({
+    chunksFor: (actor: Actor): Chunks => ({
       ...chunks,
       write: (transition) => Promise.resolve(writeChunk(actor, transition)),
       takeOut: async (transition, delivery) => {
@@ -168,12 +151,15 @@ export const deliveryStore = (world: {
       },
     }),
     listings: inMemoryDeliveryListings(records, chunks),
-    find: (key) => records.findNow(key) ?? inChunks.get(deliveryName(key)),
-    grantOf: (owner, delivery) => grants.get(`${owner} ${delivery}`),
-    onIndexed: (callback) => {
+    find: (key: DeliveryKey) => records.findNow(key) ?? inChunks.get(deliveryName(key)),
+    /** The actor's right to make one request for a delivery, from its last claim. */
+    grantOf: (owner: string, delivery: string) => grants.get(`${owner} ${delivery}`),
+    /** Calls back after each change of the index. */
+    onIndexed: (callback: () => void): void => {
       indexed = callback;
     },
-    earliest: (of) => {
+    /** The earliest key in the overdue index: for reconcile, or for the consumers of pull subscriptions. */
+    earliest: (of: 'overdue' | 'waiting') => {
       let earliest: number | undefined;
       // Called after each write, so it builds no lists.
       for (const one of records.records.values())

@@ -36,29 +36,10 @@ export type FaultKind = CallFault | MessageFault;
 /** An injected fault. `partition`: the throttled partition. */
 export type Fault = { name: string; kind: FaultKind; at: number; partition?: string };
 
-export type Faults = {
-  /** Everything injected so far, in order. */
-  readonly injected: readonly Fault[];
-  /**
-   * The fault at this place, if any. A place is named once per run. `partition`: what the call accesses; called only
-   * during throttling.
-   */
-  strikeCall(
-    name: string,
-    kinds: readonly CallFault[],
-    partition: () => string | undefined,
-  ): (Fault & { kind: CallFault }) | undefined;
-  strikeMessage(name: string, kinds: readonly MessageFault[]): (Fault & { kind: MessageFault }) | undefined;
-  /** A number uniform in [0, 1), fixed by the name and the seed. */
-  chance(name: string): number;
-};
+export type Faults = ReturnType<typeof injectFaults>;
 
-/** The faults of a scenario. `spared`: places without faults in this run. */
-export const injectFaults = (
-  scenario: Scenario,
-  time: VirtualClock,
-  excluded: ReadonlySet<string>,
-): Faults => {
+/** The faults of a scenario. `excluded`: places without faults in this run. */
+export const injectFaults = (scenario: Scenario, time: VirtualClock, excluded: ReadonlySet<string>) => {
   const injected: Fault[] = [];
   const calmAt = time.now() + scenario.calmAt;
   const throttles = scenario.throttles.map(({ partition, from, to }) => ({
@@ -88,11 +69,18 @@ export const injectFaults = (
   };
 
   return {
+    /** Everything injected so far, in order. */
     injected,
-    strikeCall: (name, kinds, partition) =>
+    /**
+     * The fault at this place, if any. A place is named once per run. `partition`: what the call accesses; called only
+     * during throttling.
+     */
+    strikeCall: (name: string, kinds: readonly CallFault[], partition: () => string | undefined) =>
       throttled(name, partition) ?? strike(name, kinds, scenario.rates.calls),
-    strikeMessage: (name, kinds) => strike(name, kinds, scenario.rates.messages),
-    chance: (name) => chanceAt(scenario.seed + 2, name),
+    strikeMessage: (name: string, kinds: readonly MessageFault[]) =>
+      strike(name, kinds, scenario.rates.messages),
+    /** A number uniform in [0, 1), fixed by the name and the seed. */
+    chance: (name: string): number => chanceAt(scenario.seed + 2, name),
   };
 };
 

@@ -96,39 +96,26 @@ export type PullAnswered = {
 };
 
 /** What happened in a run, collected at the receivers, stores and queues. */
-export type History = {
-  requests: SeenRequest[];
-  /** Attempts without a request: their address is forbidden, or they got no token. */
-  refused: Pick<SeenRequest, 'actor' | 'grant'>[];
-  grants: Granted[];
-  /** Answers of the consumers of pull subscriptions. */
-  pullAnswers: PullAnswered[];
-  writes: Write[];
-  wakeUps: SentWakeUp[];
-  acceptances: Acceptance[];
-  erasures: Erasure[];
-  /** Messages on the undeliverable queue, by delivery and ended round. */
-  notices: { delivery: string; round: number }[];
-  /** Published operator events. */
-  events: OperatorEvent[];
-  deadLetters: { reason: string; name: string; at: number }[];
-  /** One line per event, if tracing was requested. */
-  trace: string[] | undefined;
-};
+export type History = ReturnType<typeof emptyHistory>;
 
-export const emptyHistory = (traced: boolean): History => ({
-  requests: [],
-  refused: [],
-  grants: [],
-  pullAnswers: [],
-  writes: [],
-  wakeUps: [],
-  acceptances: [],
-  erasures: [],
-  notices: [],
-  events: [],
-  deadLetters: [],
-  trace: traced ? [] : undefined,
+export const emptyHistory = (traced: boolean) => ({
+  requests: [] as SeenRequest[],
+  /** Attempts without a request: their address is forbidden, or they got no token. */
+  refused: [] as Pick<SeenRequest, 'actor' | 'grant'>[],
+  grants: [] as Granted[],
+  /** Answers of the consumers of pull subscriptions. */
+  pullAnswers: [] as PullAnswered[],
+  writes: [] as Write[],
+  wakeUps: [] as SentWakeUp[],
+  acceptances: [] as Acceptance[],
+  erasures: [] as Erasure[],
+  /** Messages on the undeliverable queue, by delivery and ended round. */
+  notices: [] as { delivery: string; round: number }[],
+  /** Published operator events. */
+  events: [] as OperatorEvent[],
+  deadLetters: [] as { reason: string; name: string; at: number }[],
+  /** One line per event, if tracing was requested. */
+  trace: traced ? ([] as string[]) : undefined,
 });
 
 export const deliveryName = ({ messageId, subscriptionId }: DeliveryKey): string =>

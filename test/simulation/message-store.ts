@@ -1,32 +1,24 @@
-import type { Message } from '../../shared/domain/message/message.ts';
-import type { AcceptedMessage, MessageRecord, MessageRecords } from '../../shared/ports/messages.ts';
-import type { Payloads } from '../../shared/ports/bodies.ts';
+import type { MessageRecords } from '../../shared/ports/messages.ts';
 import { inMemoryMessageRecords, inMemoryPayloads } from '../support/in-memory/in-memory-messages.ts';
 import { QUEUE } from './scenario.ts';
 import type { Actor, History } from './history.ts';
 import type { VirtualClock } from '../support/in-memory/virtual-clock.ts';
 
-export type MessageStore = {
-  recordsFor(actor: Actor): MessageRecords;
-  payloads: Payloads;
-  /** The current record. */
-  find(messageId: string): MessageRecord | undefined;
-  /** Counts one more match, unless the message is still being sent. */
-  countMatch: (message: AcceptedMessage) => boolean;
-  /** The objects in the bucket, by key. */
-  objects: ReadonlyMap<string, Message>;
-};
+export type MessageStore = ReturnType<typeof messageStore>;
 
 /** The message records, which disappear when they expire, and the payload bucket. */
-export const messageStore = (time: VirtualClock, history: History): MessageStore => {
+export const messageStore = (time: VirtualClock, history: History) => {
   const records = inMemoryMessageRecords(time);
   const payloads = inMemoryPayloads();
   const find = (messageId: string) => records.findNow({ queue: QUEUE, messageId });
   return {
+    /** The current record. */
     find,
+    /** Counts one more match, unless the message is still being sent. */
     countMatch: records.countMatch,
+    /** The objects in the bucket, by key. */
     objects: payloads.stored,
-    recordsFor: (actor) => ({
+    recordsFor: (actor: Actor): MessageRecords => ({
       ...records,
       accept: async (offered, sentAt) => {
         const result = await records.accept(offered, sentAt);

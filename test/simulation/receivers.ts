@@ -6,13 +6,7 @@ import type { DeliveryStore } from './delivery-store.ts';
 import { SECOND, START, type Answer, type Answers, type PlannedRefusals } from './scenario.ts';
 import type { VirtualClock } from '../support/in-memory/virtual-clock.ts';
 
-export type Receivers = {
-  /** A new address for the receiver, on the same server unless `server` is given. */
-  newAddressOf(subscriptionId: string, server?: 'new server'): string;
-  /** Calls back with the token of each confirmation request that a receiver accepted. */
-  onConfirmationRequest(callback: (subscriptionId: string, token: string) => void): void;
-  portFor(actor: Actor): Subscriber;
-};
+export type Receivers = ReturnType<typeof simulatedReceivers>;
 
 const HEALTHY: Answers = { first: [], then: { takesMs: 0, response: { status: 200 } } };
 
@@ -22,7 +16,7 @@ const subscriptionAt = (url: string): string => url.split('/')[3] ?? '';
 export const simulatedReceivers = (
   world: { time: VirtualClock; history: History; deliveries: DeliveryStore },
   planned: ReadonlyMap<string, Answers>,
-): Receivers => {
+) => {
   const { time, history, deliveries } = world;
   const counts = new Map<string, number>();
   const taken = new Map<string, readonly number[]>();
@@ -90,15 +84,19 @@ export const simulatedReceivers = (
   };
 
   return {
-    newAddressOf: (subscriptionId, server) => {
+    /** A new address for the receiver, on the same server unless `server` is given. */
+    newAddressOf: (subscriptionId: string, server?: 'new server'): string => {
       addresses += 1;
       const host = server === undefined ? 'receiver.test' : `r${addresses}.receiver.test`;
       return `https://${host}/${subscriptionId}/${addresses}`;
     },
-    onConfirmationRequest: (callback) => {
+    /** Calls back with the token of each confirmation request that a receiver accepted. */
+    onConfirmationRequest: (callback: typeof onRequest): void => {
       onRequest = callback;
     },
-    portFor: (actor) => ({ post: (request, timeoutMs) => post(actor, request, timeoutMs) }),
+    portFor: (actor: Actor): Subscriber => ({
+      post: (request, timeoutMs) => post(actor, request, timeoutMs),
+    }),
   };
 };
 

@@ -3,16 +3,10 @@ import { parseArgs } from 'node:util';
 import { wholeNumber } from '../support/whole-number.ts';
 
 /** The parsed arguments of `npm run simulate`. */
-export type SimulationRequest = {
-  seed: number;
-  faults: number;
-  workers: number;
-  json: boolean;
-  replay: number | undefined;
-};
+export type SimulationRequest = NonNullable<ReturnType<typeof simulationRequestOf>>;
 
 /** Parses the arguments. Undefined: they are invalid. */
-export const simulationRequestOf = (args: readonly string[]): SimulationRequest | undefined => {
+export const simulationRequestOf = (args: readonly string[]) => {
   try {
     const { values } = parseArgs({
       args: [...args],

@@ -20,12 +20,7 @@ export type ApiContext = ApiPorts & {
 
 export type ApiStep = (context: ApiContext) => Promise<unknown>;
 
-export type SimulatedApi = {
-  /** Makes a request once, regardless of its result. */
-  requestOnce(what: string, step: ApiStep): void;
-  /** Repeats a request until it is answered. */
-  retryUntilAnswered(what: string, step: ApiStep): void;
-};
+export type SimulatedApi = ReturnType<typeof simulatedApi>;
 
 /** The timeout of the API function (API Gateway gives up after 30 s). */
 const INVOCATION_MS = 29 * SECOND;
@@ -37,7 +32,7 @@ const PATIENCE_MS = 30 * SECOND;
 const MAX_TRIES = 500;
 
 /** The simulated API. Each request is a separate invocation that can fail or crash. */
-export function simulatedApi(world: SimulatedWorld): SimulatedApi {
+export function simulatedApi(world: SimulatedWorld) {
   const { time, history, scenario } = world;
   const machineFor = machinesOf(world);
   let requests = 0;
@@ -91,10 +86,12 @@ export function simulatedApi(world: SimulatedWorld): SimulatedApi {
   };
 
   return {
-    requestOnce: (what, step) => {
+    /** Makes a request once, regardless of its result. */
+    requestOnce: (what: string, step: ApiStep): void => {
       request(what, step, 1);
     },
-    retryUntilAnswered: (what, step) => {
+    /** Repeats a request until it is answered. */
+    retryUntilAnswered: (what: string, step: ApiStep): void => {
       request(what, step, MAX_TRIES);
     },
   };

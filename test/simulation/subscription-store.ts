@@ -13,18 +13,10 @@ import { QUEUE } from './scenario.ts';
 /** A value that is current from `from` until the next version. */
 export type Version<T> = { from: number; value: T };
 
-export type SubscriptionStore = {
-  /** The port for one machine, with its clock and cache. */
-  portFor(clock: { now: () => number }, cacheSeconds: number): Subscriptions;
-  registry: Registry;
-  find(id: string): Subscription | undefined;
-  /** All versions; undefined while it did not exist. */
-  queueVersions: readonly Version<Queue | undefined>[];
-  versionsOf(id: string): readonly Version<Subscription | undefined>[];
-};
+export type SubscriptionStore = ReturnType<typeof subscriptionStore>;
 
 /** The subscriptions table with its history, so that a step can be checked against what it may have read. */
-export const subscriptionStore = (time: VirtualClock, pageSize: number): SubscriptionStore => {
+export const subscriptionStore = (time: VirtualClock, pageSize: number) => {
   const entries = new Map<string, QueueEntry>();
   const table = inMemorySubscriptions(time, () => pageSize, entries);
   const queueVersions: Version<Queue | undefined>[] = [];
@@ -46,6 +38,7 @@ export const subscriptionStore = (time: VirtualClock, pageSize: number): Subscri
     if (versions.at(-1)?.value !== value) versions.push({ from: time.now(), value });
   };
 
+  /** The port for one machine, with its clock and cache. */
   const portFor = (clock: { now: () => number }, cacheSeconds: number): Subscriptions => {
     const options = { clock, maxAgeMs: cacheSeconds * 1000, maxWeight: 10_000, weightOf: () => 1 };
     const pages = readCache<SubscriptionPage>(options);
@@ -83,28 +76,31 @@ export const subscriptionStore = (time: VirtualClock, pageSize: number): Subscri
     return left === 0;
   };
 
+  const registry: Registry = {
+    ...table,
+    putQueue: (queue) =>
+      removeHalf() ? noted(table.putQueue(queue)) : Promise.reject(new QueueBeingDeletedError(queue.name)),
+    deleteQueue: (queue, now) => {
+      left += entries.get(queue)?.subscriptions.size ?? 0;
+      return noted(table.deleteQueue(queue, now));
+    },
+    removeDeletedQueue: () => Promise.resolve(removeHalf()),
+    addSubscription: (subscription) =>
+      // A repeated request does not bring back what was removed meanwhile.
+      entries.has(subscription.queue) && subscriptions.has(subscription.id)
+        ? Promise.resolve({ kind: 'added' })
+        : noted(table.addSubscription(subscription)),
+    changeSubscription: (request, change) => noted(table.changeSubscription(request, change)),
+    markDeleted: (request) => noted(table.markDeleted(request)),
+    removeMarked: (queue, id) => noted(table.removeMarked(queue, id)),
+  };
+
   return {
     portFor,
-    registry: {
-      ...table,
-      putQueue: (queue) =>
-        removeHalf() ? noted(table.putQueue(queue)) : Promise.reject(new QueueBeingDeletedError(queue.name)),
-      deleteQueue: (queue, now) => {
-        left += entries.get(queue)?.subscriptions.size ?? 0;
-        return noted(table.deleteQueue(queue, now));
-      },
-      removeDeletedQueue: () => Promise.resolve(removeHalf()),
-      addSubscription: (subscription) =>
-        // A repeated request does not bring back what was removed meanwhile.
-        entries.has(subscription.queue) && subscriptions.has(subscription.id)
-          ? Promise.resolve({ kind: 'added' })
-          : noted(table.addSubscription(subscription)),
-      changeSubscription: (request, change) => noted(table.changeSubscription(request, change)),
-      markDeleted: (request) => noted(table.markDeleted(request)),
-      removeMarked: (queue, id) => noted(table.removeMarked(queue, id)),
-    },
-    find: (id) => entries.get(QUEUE)?.subscriptions.get(id),
+    registry,
+    find: (id: string) => entries.get(QUEUE)?.subscriptions.get(id),
+    /** All versions; undefined while it did not exist. */
     queueVersions,
-    versionsOf: (id) => subscriptions.get(id) ?? [],
+    versionsOf: (id: string) => subscriptions.get(id) ?? [],
   };
 };

@@ -3,18 +3,10 @@ import { duplicatesOf } from './invariants/duplicates.ts';
 import type { Outcome } from './run-scenario.ts';
 
 /** The totals of one or more runs. */
-export type Summary = {
-  scenarios: number;
-  /** By kind. */
-  faults: Readonly<Record<string, number>>;
-  /** Requests that reached a receiver. */
-  attempts: number;
-  /** Requests without a numbered attempt, each explained by a fault. */
-  duplicates: number;
-  unexplainedDuplicates: number;
-  lost: number;
-  violations: number;
-};
+export type Summary = ReturnType<typeof summaryOf>;
+
+/** By kind. */
+type FaultCounts = Readonly<Record<string, number>>;
 
 export const emptySummary = (): Summary => ({
   scenarios: 0,
@@ -26,12 +18,14 @@ export const emptySummary = (): Summary => ({
   violations: 0,
 });
 
-export const summaryOf = ({ world, findings }: Outcome): Summary => {
+export const summaryOf = ({ world, findings }: Outcome) => {
   const count = (kind: string): number => findings.filter((finding) => finding.kind === kind).length;
   return {
     scenarios: 1,
-    faults: world.faults.injected.reduce((sum, { kind }) => addFaults(sum, { [kind]: 1 }), {}),
+    faults: world.faults.injected.reduce<FaultCounts>((sum, { kind }) => addFaults(sum, { [kind]: 1 }), {}),
+    /** Requests that reached a receiver. */
     attempts: world.history.requests.length,
+    /** Requests without a numbered attempt, each explained by a fault. */
     duplicates: deliveryCases(world).reduce((sum, one) => sum + duplicatesOf(one).length, 0),
     unexplainedDuplicates: count('unexplained_duplicate'),
     lost: count('lost'),
@@ -39,7 +33,7 @@ export const summaryOf = ({ world, findings }: Outcome): Summary => {
   };
 };
 
-const addFaults = (one: Summary['faults'], other: Summary['faults']): Summary['faults'] => ({
+const addFaults = (one: FaultCounts, other: FaultCounts): FaultCounts => ({
   ...one,
   ...Object.fromEntries(Object.entries(other).map(([kind, count]) => [kind, count + (one[kind] ?? 0)])),
 });

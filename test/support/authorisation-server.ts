@@ -15,21 +15,13 @@ type Client = { id: string } & (
   | { publicKeys: Readonly<Record<string, KeyObject>>; algorithm: (typeof ALGORITHMS)[number] }
 );
 
-export type AuthorisationServer = {
-  issuer: string;
-  tokenUrl: string;
-  /** Number of requests so far. */
-  requests: () => number;
-  /** What was issued, if the token is valid. */
-  issued: (token: string) => Promise<{ clientId: string; scope?: string } | undefined>;
-  close: () => Promise<void>;
-};
+export type AuthorisationServer = Awaited<ReturnType<typeof startAuthorisationServer>>;
 
 /** A certified OAuth 2 server on loopback. It checks secrets and signed assertions of its clients. */
 export const startAuthorisationServer = async (
   tls: { cert: string; key: string },
   clients: readonly Client[],
-): Promise<AuthorisationServer> => {
+) => {
   let requests = 0;
   const server = createServer(tls);
   const issuer = `https://${HOST}:${await listen(server, HOST)}`;
@@ -47,8 +39,10 @@ export const startAuthorisationServer = async (
   return {
     issuer,
     tokenUrl: `${issuer}/token`,
+    /** Number of requests so far. */
     requests: () => requests,
-    issued: (token) => provider.ClientCredentials.find(token),
+    /** What was issued, if the token is valid. */
+    issued: (token: string) => provider.ClientCredentials.find(token),
     close: () => closeServer(server),
   };
 };

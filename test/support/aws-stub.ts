@@ -22,24 +22,7 @@ export type StubAnswer =
   | 'cut_off'
   | 'stall';
 
-export type AwsStub = {
-  /** Options for an SDK client, or for one of the project's clients, that talks to the stub. */
-  config: {
-    endpoint: string;
-    region: string;
-    credentials: { accessKeyId: string; secretAccessKey: string };
-    maxAttempts: number;
-  };
-  /** The requests kept so far. */
-  requests: StubRequest[];
-  /** Number of connections accepted so far. */
-  connections: () => number;
-  /** Number of open connections. */
-  openConnections: () => Promise<number>;
-  /** Closes the connections; the stub keeps listening. */
-  closeConnections: () => void;
-  close: () => Promise<void>;
-};
+export type AwsStub = Awaited<ReturnType<typeof awsStub>>;
 
 type StubOptions = {
   /** Certificate for 127.0.0.1, to be called by TLS. */
@@ -55,7 +38,7 @@ type StubOptions = {
 export const awsStub = async (
   answer: (request: StubRequest, index: number) => StubAnswer | Promise<StubAnswer>,
   { tls, keepsRequests = true }: StubOptions = {},
-): Promise<AwsStub> => {
+) => {
   const requests: StubRequest[] = [];
   let asked = 0;
   const listener: RequestListener = (incoming, outgoing) => {
@@ -78,15 +61,19 @@ export const awsStub = async (
   server.on('connection', () => (connections += 1));
   const port = await listen(server, '127.0.0.1');
   return {
+    /** Options for an SDK client, or for one of the project's clients, that talks to the stub. */
     config: {
       endpoint: `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`,
       region: 'us-east-1',
       credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
       maxAttempts: 1,
     },
+    /** The requests kept so far. */
     requests,
+    /** Number of connections accepted so far. */
     connections: () => connections,
-    openConnections: promisify(server.getConnections.bind(server)),
+    openConnections: promisify<number>(server.getConnections.bind(server)),
+    /** Closes the connections; the stub keeps listening. */
     closeConnections: () => {
       server.closeAllConnections();
     },

@@ -1,14 +1,6 @@
 import { generateKeyPairSync, randomBytes, sign, type KeyObject } from 'node:crypto';
 import { isIP } from 'node:net';
 
-/** X.509 certificates generated for one test run, so that no key is stored and no certificate expires. */
-type Authority = {
-  cert: string;
-  issue: (request: CertificateRequest) => { cert: string; key: string };
-  /** A certificate of a key that exists. */
-  certify: (request: CertificateRequest & { publicKey: KeyObject }) => { cert: string };
-};
-
 type CertificateRequest = {
   /** DNS names and IPv4 addresses. */
   names: readonly string[];
@@ -18,7 +10,8 @@ type CertificateRequest = {
 
 const DAY_MS = 86_400_000;
 
-export const certificateAuthority = (commonName: string): Authority => {
+/** X.509 certificates generated for one test run, so that no key is stored and no certificate expires. */
+export const certificateAuthority = (commonName: string) => {
   const keys = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const issuer = nameOf(commonName);
   const root = certificate({
@@ -29,7 +22,8 @@ export const certificateAuthority = (commonName: string): Authority => {
     validity: validityOf({}),
     extensions: [extension(OID.basicConstraints, sequence(TRUE))],
   });
-  const certify: Authority['certify'] = ({ publicKey, ...request }) => ({
+  /** A certificate of a key that exists. */
+  const certify = ({ publicKey, ...request }: CertificateRequest & { publicKey: KeyObject }) => ({
     cert: certificate({
       issuer,
       subject: nameOf(request.names[0] ?? 'unnamed'),
@@ -42,7 +36,7 @@ export const certificateAuthority = (commonName: string): Authority => {
   return {
     cert: root,
     certify,
-    issue: (request) => {
+    issue: (request: CertificateRequest) => {
       const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
       const key = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
       return { ...certify({ ...request, publicKey }), key };

@@ -1,27 +1,22 @@
 /** Randomness from a seed: the same seed gives the same sequence on every machine. */
-export type Chance = {
-  /** Uniform in [0, 1). */
-  next(): number;
-  /** An integer from `least` to `most`, both inclusive. */
-  int(least: number, most: number): number;
-  happens(probability: number): boolean;
-  pick<T>(items: readonly T[]): T;
-};
+export type Chance = ReturnType<typeof seededChance>;
 
 const RANGE = 2 ** 32;
 
-export const seededChance = (seed: number): Chance => {
+export const seededChance = (seed: number) => {
   let state = mixed(seed ^ 0x9e3779b9);
+  /** Uniform in [0, 1). */
   const next = (): number => {
     state = (state + 0x6d2b79f5) >>> 0;
     return mixed(state) / RANGE;
   };
+  /** An integer from `least` to `most`, both inclusive. */
   const int = (least: number, most: number): number => least + Math.floor(next() * (most - least + 1));
   return {
     next,
     int,
-    happens: (probability) => next() < probability,
-    pick: (items) => {
+    happens: (probability: number): boolean => next() < probability,
+    pick: <T>(items: readonly T[]): T => {
       const item = items[int(0, items.length - 1)];
       if (item === undefined) throw new RangeError('Nothing to pick from.');
       return item;

@@ -15,22 +15,13 @@ export type DnsAnswer = (question: DnsQuestion, time: number) => DnsResult | Pro
 
 type DnsResult = readonly DnsRecord[] | DnsRefusal | undefined;
 
-export type DnsServer = {
-  /** In the form that `setServers` takes. */
-  address: string;
-  /** In order of arrival. */
-  questions: () => readonly DnsQuestion[];
-  close: () => Promise<void>;
-};
+export type DnsServer = Awaited<ReturnType<typeof startDnsServer>>;
 
 /**
  * A name server on loopback with scripted answers. It answers over UDP, and over TCP if the answer is too long
  * (RFC 1035 §4) and `takesTcp` is set.
  */
-export const startDnsServer = async (
-  answer: DnsAnswer,
-  { takesTcp = true }: { takesTcp?: boolean } = {},
-): Promise<DnsServer> => {
+export const startDnsServer = async (answer: DnsAnswer, { takesTcp = true }: { takesTcp?: boolean } = {}) => {
   const asked: DnsQuestion[] = [];
   const respondTo = async (query: Buffer, send: (answered: Buffer) => void): Promise<void> => {
     const question = questionOf(query);
@@ -66,9 +57,11 @@ export const startDnsServer = async (
   const tcpClosed = once(overTcp, 'close');
   if (!takesTcp) overTcp.close();
   return {
+    /** In the form that `setServers` takes. */
     address: `127.0.0.1:${bound.port}`,
+    /** In order of arrival. */
     questions: () => [...asked],
-    close: async () => {
+    close: async (): Promise<void> => {
       socket.close();
       if (overTcp.listening) overTcp.close();
       await Promise.all([once(socket, 'close'), tcpClosed]);

@@ -3,13 +3,7 @@ import type { VirtualClock } from './in-memory/virtual-clock.ts';
 /** Requests per second for an account in a region. */
 export type SchedulerQuotas = { createPerSecond: number; invokePerSecond: number };
 
-export type ModelledScheduler<T> = {
-  /** `at`: milliseconds since the epoch. A name can be used again once its schedule has fired or been deleted. */
-  create: (name: string, at: number, input: T) => 'created' | 'conflict' | 'throttled';
-  /** The input of a schedule that has not fired. */
-  find: (name: string) => T | undefined;
-  delete: (name: string) => 'removed' | 'absent';
-};
+export type ModelledScheduler<T> = ReturnType<typeof modelledScheduler<T>>;
 
 type SchedulerOptions<T> = {
   timeline: Pick<VirtualClock, 'now' | 'at'>;
@@ -30,7 +24,7 @@ const SECOND = 1_000;
  * - Requests beyond the quota are throttled, and invocations beyond it are delayed:
  *   https://docs.aws.amazon.com/scheduler/latest/UserGuide/scheduler-quotas.html
  */
-export function modelledScheduler<T>(options: SchedulerOptions<T>): ModelledScheduler<T> {
+export function modelledScheduler<T>(options: SchedulerOptions<T>) {
   const { timeline, quotas } = options;
   const pending = new Map<string, { input: T }>();
   const isWithinQuota = quotaOf(quotas?.createPerSecond ?? Infinity);
@@ -49,7 +43,8 @@ export function modelledScheduler<T>(options: SchedulerOptions<T>): ModelledSche
   };
 
   return {
-    create: (name, at, input) => {
+    /** `at`: milliseconds since the epoch. A name can be used again once its schedule has fired or been deleted. */
+    create: (name: string, at: number, input: T) => {
       if (!isWithinQuota(timeline.now())) return 'throttled';
       if (pending.has(name)) return 'conflict';
       const schedule = { input };
@@ -62,8 +57,9 @@ export function modelledScheduler<T>(options: SchedulerOptions<T>): ModelledSche
       });
       return 'created';
     },
-    find: (name) => pending.get(name)?.input,
-    delete: (name) => (pending.delete(name) ? 'removed' : 'absent'),
+    /** The input of a schedule that has not fired. */
+    find: (name: string) => pending.get(name)?.input,
+    delete: (name: string): 'removed' | 'absent' => (pending.delete(name) ? 'removed' : 'absent'),
   };
 }
 

@@ -17,15 +17,7 @@ export type Receipt<T> = {
   returnSooner: () => void;
 };
 
-export type ModelledSqs<T> = {
-  /** `label`: identifies the message for fault injection. */
-  send: (value: T, delaySeconds?: number, label?: string) => void;
-  /** Moves the dead letters back as new messages. */
-  redrive: () => void;
-  readonly deadLetters: number;
-  /** Messages sent that are neither deleted nor dead letters. */
-  readonly waiting: number;
-};
+export type ModelledSqs<T> = ReturnType<typeof modelledSqs<T>>;
 
 /** Faults that AWS permits or may have. Each is queried once per place, which the label identifies. */
 export type QueueFaults = {
@@ -85,7 +77,7 @@ const SCALE_UP_MS = 60_000 / 300;
  * - Visible messages are received in batches; an execution environment handles one batch at a time:
  *   https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html
  */
-export function modelledSqs<T>(options: SqsOptions<T>): ModelledSqs<T> {
+export function modelledSqs<T>(options: SqsOptions<T>) {
   const { name, timeline, faults = {}, batchSize = 10 } = options;
   const { first, most } = options.scaling ?? { first: Infinity, most: Infinity };
   const visible = visibleMessages<Message<T>>(timeline.now, ({ value }) => options.groupOf?.(value));
@@ -203,11 +195,13 @@ export function modelledSqs<T>(options: SqsOptions<T>): ModelledSqs<T> {
   };
 
   return {
-    send: (value, delaySeconds = 0, label = '') => {
+    /** `label`: identifies the message for fault injection. */
+    send: (value: T, delaySeconds = 0, label = ''): void => {
       const copies = faults.copiesOf?.(label) ?? [{ label, laterMs: 0 }];
       for (const copy of copies) store(copy.label, value, delaySeconds * SECOND + copy.laterMs);
     },
-    redrive: () => {
+    /** Moves the dead letters back as new messages. */
+    redrive: (): void => {
       const redriven = deadLetters;
       deadLetters = [];
       for (const { label, value } of redriven) store(`${label}!`, value, 0);
@@ -215,6 +209,7 @@ export function modelledSqs<T>(options: SqsOptions<T>): ModelledSqs<T> {
     get deadLetters() {
       return deadLetters.length;
     },
+    /** Messages sent that are neither deleted nor dead letters. */
     get waiting() {
       return waiting;
     },

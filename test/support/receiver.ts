@@ -49,24 +49,7 @@ export type ReceivedRequest = {
 export type Script =
   readonly [Answer, ...Answer[]] | ((request: ReceivedRequest) => Answer | Promise<Answer>);
 
-export type Receiver = {
-  /** The URL of a path, such as `url('/orders')`. */
-  url: (path?: string) => string;
-  /** Sets the answers of a path from now on. A path without a script answers 200 with an empty body. */
-  script: (path: string, script: Script) => void;
-  /** The requests of a path (default: all) in the order in which they were completely read. */
-  received: (path?: string) => readonly ReceivedRequest[];
-  /**
-   * Waits for the first `count` requests of a path.
-   * @throws if they do not arrive within `deadlineMs`, by default `PATIENCE_MS`
-   */
-  waitFor: (path: string, count: number, deadlineMs?: number) => Promise<readonly ReceivedRequest[]>;
-  /** Drops the requests that came so far. */
-  forget: () => void;
-  /** Number of connections accepted so far, including those without a request. */
-  connections: () => number;
-  close: () => Promise<void>;
-};
+export type Receiver = Awaited<ReturnType<typeof startReceiver>>;
 
 export type ReceiverOptions = {
   /** A loopback address; default 127.0.0.1. */
@@ -86,13 +69,14 @@ export type ReceiverOptions = {
 type Waiter = { path: string; count: number; done: (requests: readonly ReceivedRequest[]) => void };
 
 /** A real HTTP server on loopback with scripted answers, which keeps its requests. */
-export const startReceiver = async (options: ReceiverOptions = {}): Promise<Receiver> => {
+export const startReceiver = async (options: ReceiverOptions = {}) => {
   const host = options.host ?? '127.0.0.1';
   const requests: ReceivedRequest[] = [];
   const scripts = new Map<string, { script: Script; used: number }>();
   const waiters = new Set<Waiter>();
   let connections = 0;
 
+  /** The requests of a path (default: all) in the order in which they were completely read. */
   const received = (path?: string): readonly ReceivedRequest[] =>
     path === undefined ? [...requests] : requests.filter((request) => request.path === path);
 
@@ -134,12 +118,18 @@ export const startReceiver = async (options: ReceiverOptions = {}): Promise<Rece
   const port = await listen(server, host, options.port ?? 0);
 
   return {
+    /** The URL of a path, such as `url('/orders')`. */
     url: (path = '/') =>
       `${options.tls ? 'https' : 'http'}://${isIPv6(host) ? `[${host}]` : host}:${port}${path}`,
-    script: (path, script) => void scripts.set(path, { script, used: 0 }),
+    /** Sets the answers of a path from now on. A path without a script answers 200 with an empty body. */
+    script: (path: string, script: Script) => void scripts.set(path, { script, used: 0 }),
     received,
-    waitFor: (path, count, deadlineMs = PATIENCE_MS) =>
-      new Promise((resolve, reject) => {
+    /**
+     * Waits for the first `count` requests of a path.
+     * @throws if they do not arrive within `deadlineMs`
+     */
+    waitFor: (path: string, count: number, deadlineMs = PATIENCE_MS) =>
+      new Promise<readonly ReceivedRequest[]>((resolve, reject) => {
         const found = received(path);
         if (found.length >= count) {
           resolve(found.slice(0, count));
@@ -161,7 +151,9 @@ export const startReceiver = async (options: ReceiverOptions = {}): Promise<Rece
         };
         waiters.add(waiter);
       }),
+    /** Drops the requests that came so far. */
     forget: () => void requests.splice(0),
+    /** Number of connections accepted so far, including those without a request. */
     connections: () => connections,
     close: () => closeServer(server),
   };

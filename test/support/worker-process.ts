@@ -8,11 +8,7 @@ import { deployment } from './deployment.ts';
 import { privateQueues } from './private-queues.ts';
 
 /** The variables of the deployment's worker, with queues that no function and no other worker consumes. */
-export const privateWorkerEnvironment = async (): Promise<{
-  variables: Record<string, string>;
-  ingressQueueUrl: string;
-  deleteQueues: () => Promise<void>;
-}> => {
+export const privateWorkerEnvironment = async () => {
   const queues = privateQueues(deployment.sqs);
   const ingressQueueUrl = await queues.create();
   const deployed = JSON.parse(deployment.endpoints.workerEnvironment ?? '{}') as Record<string, string>;
@@ -29,23 +25,14 @@ export const privateWorkerEnvironment = async (): Promise<{
   };
 };
 
-export type WorkerProcess = {
-  kill: (signal: 'SIGTERM' | 'SIGKILL') => void;
-  /** Its exit status; null after SIGKILL. */
-  ended: Promise<number | null>;
-  /** What it has printed so far. */
-  stdout: () => string;
-  stderr: () => string;
-  /** The URL of the health routes, once it serves them. */
-  healthUrl: () => string | undefined;
-};
+export type WorkerProcess = ReturnType<typeof startWorker>;
 
 /** `posthaste worker` as a process on the run's local AWS. */
 export const startWorker = (
   environment: Readonly<Record<string, string>>,
   args: readonly string[] = [],
   keys: RootKeys = deployment.client.credentials,
-): WorkerProcess => {
+) => {
   const command = join(projectRoot, 'cli/posthaste.mjs');
   const child: ChildProcess = spawn(process.execPath, [command, 'worker', '--health-port', '0', ...args], {
     env: { ...plainEnvironment(), ...environment, ...awsEnvironment(deployment.client.endpoint, keys) },
@@ -55,10 +42,13 @@ export const startWorker = (
   child.stdout?.setEncoding('utf8').on('data', (text: string) => (stdout += text));
   child.stderr?.setEncoding('utf8').on('data', (text: string) => (stderr += text));
   return {
-    kill: (signal) => child.kill(signal),
+    kill: (signal: 'SIGTERM' | 'SIGKILL') => child.kill(signal),
+    /** Its exit status; null after SIGKILL. */
     ended: once(child, 'close').then(([status]: (number | null)[]) => status ?? null),
+    /** What it has printed so far. */
     stdout: () => stdout,
     stderr: () => stderr,
+    /** The URL of the health routes, once it serves them. */
     healthUrl: () => /Health: (\S+)\/health/.exec(stderr)?.[1],
   };
 };

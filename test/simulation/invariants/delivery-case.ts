@@ -1,5 +1,5 @@
 import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
-import type { Acceptance, Granted, SeenRequest, SentWakeUp, Write } from '../history.ts';
+import type { Acceptance, SeenRequest, Write } from '../history.ts';
 import { isNeededBy } from '../partition.ts';
 import { START } from '../scenario.ts';
 import type { SimulatedWorld } from '../simulated-world.ts';
@@ -13,23 +13,11 @@ export type Finding = {
 };
 
 /** Everything recorded about one delivery after a run. */
-export type DeliveryCase = {
-  world: SimulatedWorld;
-  name: string;
-  messageId: string;
-  subscriptionId: string;
-  /** The last written record. */
-  record: Delivery | undefined;
-  writes: readonly Write[];
-  requests: readonly SeenRequest[];
-  /** Every granted right to make one request. */
-  grants: readonly Granted[];
-  wakeUps: readonly SentWakeUp[];
-};
+export type DeliveryCase = ReturnType<typeof deliveryCases>[number];
 
 export type Invariant = (one: DeliveryCase) => Finding[];
 
-export const deliveryCases = (world: SimulatedWorld): DeliveryCase[] => {
+export const deliveryCases = (world: SimulatedWorld) => {
   const { history } = world;
   const writes = Map.groupBy(history.writes, ({ delivery }) => delivery);
   const requests = Map.groupBy(history.requests, ({ delivery }) => delivery);
@@ -43,9 +31,11 @@ export const deliveryCases = (world: SimulatedWorld): DeliveryCase[] => {
       name,
       messageId,
       subscriptionId,
+      /** The last written record. */
       record: written.at(-1)?.after,
       writes: written,
       requests: requests.get(name) ?? [],
+      /** Every granted right to make one request. */
       grants: grants.get(name) ?? [],
       wakeUps: wakeUps.get(name) ?? [],
     };

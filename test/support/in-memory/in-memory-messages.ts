@@ -6,7 +6,7 @@ import {
   pageUpTo,
   parseStartPlace,
 } from '../../../shared/adapters/dynamodb/pages.ts';
-import { isFromEarlierQueue } from '../../../shared/domain/delivery/recreated-queue.ts';
+import { isFromEarlierQueue, replacementFor } from '../../../shared/domain/delivery/recreated-queue.ts';
 import { toPayloadPrefix } from '../../../shared/domain/message/body.ts';
 import type { Message, MessageKey } from '../../../shared/domain/message/message.ts';
 import type { Payloads } from '../../../shared/ports/bodies.ts';
@@ -22,7 +22,6 @@ import type {
 } from '../../../shared/ports/messages.ts';
 import type { Page, PageRequest } from '../../../shared/ports/page.ts';
 import { answer, frozen } from './frozen.ts';
-import { replacementFor } from '../../../shared/domain/delivery/recreated-queue.ts';
 
 /** `records` is for the listings, which read the same store. */
 export type InMemoryMessageRecords = MessageRecords & {

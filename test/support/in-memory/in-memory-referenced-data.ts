@@ -4,17 +4,9 @@ import type { ReadDataResult, ReferencedData } from '../../../shared/ports/bodie
 
 type Stored = { reference: DataReference; bytes: Uint8Array };
 
-export type InMemoryReferencedData = ReferencedData & {
-  readonly owner: string;
-  /** Stores an object. It replaces one with the same key, unless each has a version. */
-  put: (reference: DataReference, bytes: Uint8Array) => void;
-  remove: (reference: DataReference) => void;
-  /** All references that were read. */
-  readonly asked: DataReference[];
-};
-
 /** Objects in memory. All buckets belong to one account. */
-export const inMemoryReferencedData = (owner = '111122223333'): InMemoryReferencedData => {
+export const inMemoryReferencedData = () => {
+  const owner = '111122223333';
   let objects: Stored[] = [];
   const asked: DataReference[] = [];
   const isMeant = ({ bucket, key, versionId }: DataReference, { reference }: Stored): boolean =>
@@ -24,21 +16,24 @@ export const inMemoryReferencedData = (owner = '111122223333'): InMemoryReferenc
   const remove = (reference: DataReference): void => {
     objects = objects.filter((object) => !isMeant(reference, object));
   };
+  const read: ReferencedData['read'] = (reference, expectedOwner) => {
+    asked.push(reference);
+    if (expectedOwner !== owner) return Promise.resolve({ ok: false, reason: 'data_ref_denied' });
+    const found = objects.findLast((object) => isMeant(reference, object));
+    return Promise.resolve(
+      found === undefined ? { ok: false, reason: 'data_ref_missing' } : readingOf(found.bytes),
+    );
+  };
   return {
     owner,
+    /** All references that were read. */
     asked,
     remove,
-    put: (reference, bytes) => {
+    /** Stores an object. It replaces one with the same key, unless each has a version. */
+    put: (reference: DataReference, bytes: Uint8Array): void => {
       objects.push({ reference, bytes });
     },
-    read: (reference, expectedOwner) => {
-      asked.push(reference);
-      if (expectedOwner !== owner) return Promise.resolve({ ok: false, reason: 'data_ref_denied' });
-      const found = objects.findLast((object) => isMeant(reference, object));
-      return Promise.resolve(
-        found === undefined ? { ok: false, reason: 'data_ref_missing' } : readingOf(found.bytes),
-      );
-    },
+    read,
   };
 };
 

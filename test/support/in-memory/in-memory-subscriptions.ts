@@ -80,17 +80,7 @@ const readerOf = (
   },
 });
 
-type QueueMethods = Pick<
-  Registry,
-  | 'putQueue'
-  | 'changeQueue'
-  | 'ensureQueue'
-  | 'findQueue'
-  | 'listQueues'
-  | 'countQueues'
-  | 'deleteQueue'
-  | 'removeDeletedQueue'
->;
+type QueueMethods = Pick<Registry, Extract<keyof Registry, `${string}Queue` | `${string}Queues`>>;
 
 const queuesOf = (entries: Map<string, QueueEntry>): QueueMethods => ({
   putQueue: (queue) => {

@@ -19,7 +19,7 @@ import { invocationMs } from '../../../shared/domain/retry/attempt-duration.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry/policy.ts';
 import type { Fact } from '../../../shared/ports/journal.ts';
 import type { Operations } from '../../../shared/ports/queues.ts';
-import { modelledSqs, type Receipt, sideBySide } from '../modelled-sqs.ts';
+import { modelledSqs, type ModelledSqs, type Receipt, sideBySide } from '../modelled-sqs.ts';
 import { inMemoryChunks, inMemoryDeliveries, inMemoryDeliveryListings } from './in-memory-deliveries.ts';
 import { inMemoryJournal, inMemoryOperatorEvents } from './in-memory-journal.ts';
 import { inMemoryMessageRecords, inMemoryPayloads } from './in-memory-messages.ts';
@@ -105,7 +105,7 @@ export const pipelineWorld = (clock = virtualClock()) => {
     const received = { id, text: JSON.stringify(value), receiveCount, owner, remainingMs };
     await deliver(deliverContext, value, received);
   };
-  const queue = <T extends FirstJob | WakeUp>() =>
+  const queue = <T extends FirstJob | WakeUp>(): ModelledSqs<T> =>
     modelledSqs<T>({
       name: 'message',
       timeline: clock,

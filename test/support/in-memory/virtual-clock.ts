@@ -1,31 +1,24 @@
-import type { Clock } from '../../../shared/ports/clock.ts';
-
 /** Virtual time, which advances when all work waits for it. Milliseconds since the epoch. */
-export type VirtualClock = Clock & {
-  /** Calls back at a time. Callbacks run in order of time, then of registration. */
-  at(time: number, callback: () => void): void;
-  /** Runs callbacks until none is left, or until `deadline`. */
-  run(deadline?: number): Promise<void>;
-  /** Runs until nothing is pending. `endless`: callbacks remain after `limit`, or there are far too many. */
-  runOut(limit: number): Promise<'quiet' | 'endless'>;
-};
+export type VirtualClock = ReturnType<typeof virtualClock>;
 
 type Entry = { time: number; order: number; callback: () => void };
 
 /** More callbacks than any scenario has unless its wake-ups multiply. */
 const MAX_CALLBACKS = 2_000_000;
 
-export const virtualClock = (start = Date.UTC(2026, 0, 1), mostCallbacks = MAX_CALLBACKS): VirtualClock => {
+export const virtualClock = (start = Date.UTC(2026, 0, 1), mostCallbacks = MAX_CALLBACKS) => {
   const pending: Entry[] = [];
   let now = start;
   let order = 0;
   let called = 0;
 
+  /** Calls back at a time. Callbacks run in order of time, then of registration. */
   const at = (time: number, callback: () => void): void => {
     order += 1;
     push(pending, { time: Math.max(time, now), order, callback });
   };
 
+  /** Runs until nothing is pending. `endless`: callbacks remain after `limit`, or there are far too many. */
   const runOut = (limit: number): Promise<'quiet' | 'endless'> =>
     new Promise((resolve, reject) => {
       const step = (): void => {
@@ -54,11 +47,12 @@ export const virtualClock = (start = Date.UTC(2026, 0, 1), mostCallbacks = MAX_C
 
   return {
     now: () => now,
-    sleep: (milliseconds) =>
-      new Promise((resolve) => {
+    sleep: (milliseconds: number) =>
+      new Promise<void>((resolve) => {
         at(now + milliseconds, resolve);
       }),
     at,
+    /** Runs callbacks until none is left, or until `deadline`. */
     run: async (deadline = Number.POSITIVE_INFINITY) => {
       await runOut(deadline);
       if (called === mostCallbacks) throw new Error('There are too many callbacks.');

@@ -14,23 +14,12 @@ export const unanswered = (error: ConnectionFault, detail: string): Reply => ({
 });
 
 /** A TCP server on loopback whose behaviour a test defines. */
-export type RawServer = {
-  url: string;
-  port: number;
-  /** All connections so far, including closed ones. */
-  connections: readonly Socket[];
-  /** Number of open connections. */
-  open: () => number;
-  /** Bytes written that the other side or the system has accepted. */
-  taken: () => number;
-  /** Request lines received so far. */
-  requests: () => readonly string[];
-};
+export type RawServer = Awaited<ReturnType<typeof startRawServer>>;
 
 type Behaviour = (socket: Socket, connection: number) => void;
 
 /** Starts the server, which ends with the test. `behave` is called for each connection, counted from 1. Socket errors are ignored. */
-export const startRawServer = async (behave: Behaviour): Promise<RawServer> => {
+export const startRawServer = async (behave: Behaviour) => {
   const connections: Socket[] = [];
   let received = '';
   const server = createServer((socket) => {
@@ -51,13 +40,17 @@ export const startRawServer = async (behave: Behaviour): Promise<RawServer> => {
   return {
     url: `http://127.0.0.1:${address.port}/`,
     port: address.port,
+    /** All connections so far, including closed ones. */
     connections,
+    /** Number of open connections. */
     open: () => connections.filter(({ destroyed }) => !destroyed).length,
+    /** Bytes written that the other side or the system has accepted. */
     taken: () =>
       connections.reduce(
         (total, { bytesWritten, writableLength }) => total + bytesWritten - writableLength,
         0,
       ),
+    /** Request lines received so far. */
     requests: () => received.match(/POST \S+ HTTP\/1\.1/g) ?? [],
   };
 };

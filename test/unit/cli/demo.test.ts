@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { eventLine, feedLine } from '../../../cli/commands/start/demo/feed.ts';
-import { demoSubscribers } from '../../../cli/commands/start/demo/scenario.ts';
+import { demoSubscribers, nextStep, judge, verdictTable } from '../../../cli/commands/start/demo/scenario.ts';
 import { appHints, hints, receiverCommand } from '../../../cli/commands/start/hints.ts';
 import { loopbackPort } from '../../../local/loopback-port.ts';
 import { requestFor } from '../../support/request-for.ts';
@@ -20,7 +20,6 @@ import type { DeliveryView } from '../../../shared/wire/views/delivery.ts';
 import { aMessage, aSubscription } from '../../support/builders.ts';
 import { localEndpoints as endpoints } from '../../support/local-endpoints.ts';
 import { shellWords } from './run-command.ts';
-import { nextStep, judge, verdictTable } from '../../../cli/commands/start/demo/scenario.ts';
 import { startDemoReceiver } from '../../../cli/commands/start/demo/demo.ts';
 
 type AttemptView = DeliveryView['attempts'][number];
