@@ -4,38 +4,19 @@ import { anAttempt, SOME_TIME } from './delivery-builders.ts';
 
 export const factKey = { queue: 'orders', messageId: 'm-1', subscriptionId: 's-1', bucket: 3 };
 
+const message = { queue: factKey.queue, messageId: factKey.messageId };
+
 const ofSubscription = { queue: factKey.queue, subscriptionId: factKey.subscriptionId };
 
 export type FactNamed<Name extends Fact['fact']> = Extract<Fact, { fact: Name }>;
 
 /** One sample of each fact. A new fact fails to compile until it is added here. */
 const samples: { [Name in Fact['fact']]: FactNamed<Name> } = {
-  message_accepted: {
-    fact: 'message_accepted',
-    message: { queue: 'orders', messageId: 'm-1' },
-    matched: 2,
-    filtered: 3,
-    duplicate: false,
-  },
-  page_sent: {
-    fact: 'page_sent',
-    message: { queue: 'orders', messageId: 'm-1' },
-    matched: 5,
-    filtered: 0,
-  },
-  message_unfinished: { fact: 'message_unfinished', message: { queue: 'orders', messageId: 'm-1' } },
-  message_refused: {
-    fact: 'message_refused',
-    id: 'sqs-1',
-    reason: 'unknown_queue',
-    message: { queue: 'orders', messageId: 'm-1' },
-  },
-  filter_too_costly: {
-    fact: 'filter_too_costly',
-    message: { queue: 'orders', messageId: 'm-1' },
-    subscriptions: 1,
-    subscriptionIds: ['s-1'],
-  },
+  message_accepted: { fact: 'message_accepted', message, matched: 2, filtered: 3, duplicate: false },
+  page_sent: { fact: 'page_sent', message, matched: 5, filtered: 0 },
+  message_unfinished: { fact: 'message_unfinished', message },
+  message_refused: { fact: 'message_refused', id: 'sqs-1', reason: 'unknown_queue', message },
+  filter_too_costly: { fact: 'filter_too_costly', message, subscriptions: 1, subscriptionIds: ['s-1'] },
   attempt_made: {
     fact: 'attempt_made',
     key: factKey,
