@@ -3,7 +3,7 @@ import type { MessageRecord } from '../../shared/ports/messages.ts';
 import { generateScenario } from './generate-scenario.ts';
 import { runScenario } from './run-scenario.ts';
 import { FIRST_SEED, itAccepts, itCatches, replacing } from './sabotage.ts';
-import { answering, CALM, DAY, NO_FAULTS, type Scenario, SECOND } from './scenario.ts';
+import { answering, CALM, DAY, NO_FAULTS, plainPair, type Scenario, SECOND } from './scenario.ts';
 import type { Sabotage } from './simulated-world.ts';
 
 /** Changes the record of each accepted message. */
@@ -11,18 +11,6 @@ const accepting = (changed: (record: MessageRecord) => MessageRecord): Sabotage 
   replacing('messageRecords', (records) => ({
     accept: (record, sentAt) => records.accept(changed(record), sentAt),
   }));
-
-/** One subscription and one message that match and do not expire. */
-const plainPair = ({ subscriptions, messages }: Scenario) => {
-  const [subscription] = subscriptions;
-  const [message] = messages;
-  if (subscription === undefined || message === undefined)
-    throw new RangeError('the scenario has no subscription or no message');
-  return {
-    subscription: { ...subscription, interests: {}, confirmation: undefined, ttlSeconds: undefined },
-    message: { ...message, ttlSeconds: undefined },
-  };
-};
 
 /** A first attempt fails slowly while the queue is recreated and receives a message with the same id. */
 const recreatedDuringAttempt = (scenario: Scenario): Scenario => {

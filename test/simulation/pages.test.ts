@@ -6,6 +6,7 @@ import {
   CALM,
   HOUR,
   MINUTE,
+  plainPair,
   type PlannedSubscription,
   type Scenario,
   SECOND,
@@ -17,16 +18,12 @@ import {
  * arrives.
  */
 const crashingBetweenPages = (scenario: Scenario): Scenario => {
-  const [template] = scenario.subscriptions;
-  const [message] = scenario.messages;
-  if (template === undefined || message === undefined)
-    throw new RangeError('the scenario has no subscription or no message');
+  const { subscription: template, message } = plainPair(scenario);
   const subscription = (index: number, at: number): PlannedSubscription => ({
     ...template,
     ...UNSELECTIVE,
     id: `p${index}`,
     at,
-    ttlSeconds: undefined,
     failures: 0,
     answers: { first: [], then: answering(200) },
   });
@@ -43,7 +40,6 @@ const crashingBetweenPages = (scenario: Scenario): Scenario => {
       {
         ...message,
         at: MINUTE,
-        ttlSeconds: undefined,
         delaySeconds: undefined,
         repeats: [{ at: MINUTE + SECOND }, { at: MINUTE + 20 * SECOND }],
       },

@@ -152,6 +152,18 @@ export const plainSubscription = (id: string): PlannedSubscription => ({
   answers: { first: [], then: answering(200) },
 });
 
+/** Of a scenario: one subscription and one message that match and do not expire. */
+export const plainPair = ({ subscriptions, messages }: Scenario) => {
+  const [subscription] = subscriptions;
+  const [message] = messages;
+  if (subscription === undefined || message === undefined)
+    throw new RangeError('the scenario has no subscription or no message');
+  return {
+    subscription: { ...subscription, interests: {}, confirmation: undefined, ttlSeconds: undefined },
+    message: { ...message, ttlSeconds: undefined },
+  };
+};
+
 export const answering = (status: number, takesMs = 100): Answer => ({ takesMs, response: { status } });
 
 export type PlannedChange = { at: number } & (

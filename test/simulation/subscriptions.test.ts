@@ -3,7 +3,16 @@ import type { Subscriptions } from '../../shared/ports/subscriptions.ts';
 import { bucketOf } from './partition.ts';
 import type { StepPorts } from './ports.ts';
 import { itAccepts, itCatches, onlyWith, replaced, replacing, withoutFaults, writing } from './sabotage.ts';
-import { answering, CALM, HOUR, type PlannedChange, type Scenario, SECOND, UNSELECTIVE } from './scenario.ts';
+import {
+  answering,
+  CALM,
+  HOUR,
+  plainPair,
+  type PlannedChange,
+  type Scenario,
+  SECOND,
+  UNSELECTIVE,
+} from './scenario.ts';
 import type { Sabotage } from './simulated-world.ts';
 
 type HiddenFields = Pick<Subscription, 'previousSelection' | 'unconfirmed' | 'deletedAt'>;
@@ -40,9 +49,8 @@ const guarding = (ports: StepPorts, guard: <Of>(call: () => Promise<Of>) => Prom
 
 /** Two messages whose retries coincide in one invocation; the partition of one is throttled for a while. */
 const withOneThrottledPartition = (scenario: Scenario): Scenario => {
-  const [message] = scenario.messages;
-  if (message === undefined) throw new RangeError('the scenario has no message');
-  const plain = { ...message, at: 0, ttlSeconds: undefined, delaySeconds: undefined, repeats: [] };
+  const { message } = plainPair(scenario);
+  const plain = { ...message, at: 0, delaySeconds: undefined, repeats: [] };
   return {
     ...withoutFaults(scenario),
     ...CALM,
