@@ -1,7 +1,6 @@
-import { Hono } from 'hono';
-import { TrieRouter } from 'hono/router/trie-router';
+import { toError } from '../../shared/domain/errors.ts';
 import { isQueueName, toMessageId } from '../../shared/domain/message/message.ts';
-import type { Api, ApiDependencies, ApiEnvironment, SecretDependencies } from './dependencies.ts';
+import type { ApiDependencies, SecretDependencies } from './dependencies.ts';
 import { errorAnswer, notFound, internalError, toRefusal, RefusedRequest } from './errors.ts';
 import { addManualRoutes } from './deliveries/manual-routes.ts';
 import { addBooksRoutes } from './queues/books.ts';
@@ -12,9 +11,9 @@ import { addDeliveryRoutes } from './deliveries/routes.ts';
 import { addExplainRoute } from './messages/explain.ts';
 import { addSubscriptionDeliveriesRoute } from './deliveries/of-subscription.ts';
 import { addMessageRoutes } from './messages/routes.ts';
-import { isSubscriptionId } from './paths.ts';
+import { isPathOf, isSubscriptionId, readPath } from './paths.ts';
 import { checkToken, type TokenRules } from './permission.ts';
-import type { AddRoute, Route } from './route.ts';
+import type { AddRoute, Answer, ApiRequest, Route } from './route.ts';
 import { accesses, addPullTokenRoute } from './pull/token.ts';
 import { addReceiveRoute } from './pull/receive.ts';
 import { addPullRoutes } from './pull/routes.ts';
@@ -26,12 +25,15 @@ import { addSubscriptionTestRoute } from './subscriptions/test-subscription.ts';
 import { addSubscriptionRoutes } from './subscriptions/routes.ts';
 import { addCredentialsRoute, addExportRoute, addImportRoute } from './subscriptions/transfer-routes.ts';
 
+/** `answer`: never throws, as internal errors are responses too. */
+export type Api = { routes: readonly Route[]; answer: (request: ApiRequest) => Promise<Answer> };
+
 /**
  * The administration API (docs/api.md). API Gateway authenticates the caller. `secrets`: undefined where another function
  * serves the routes that open secrets.
  */
 export function createApi(dependencies: ApiDependencies, secrets?: SecretDependencies): Api {
-  const { api, routes, addRoute } = emptyApi(dependencies);
+  const { routes, addRoute } = noRoutes();
   addQueueRoutes(addRoute, dependencies);
   addSubscriptionRoutes(addRoute, dependencies);
   addSubscriptionChangeRoutes(addRoute, dependencies);
@@ -52,59 +54,72 @@ export function createApi(dependencies: ApiDependencies, secrets?: SecretDepende
   addStatisticsRoute(addRoute, dependencies);
   addRecoveryRoutes(addRoute, dependencies);
   addServiceRoutes(addRoute, dependencies, routes);
-  return withRefusals(api, routes, dependencies);
+  return serve(routes, dependencies);
 }
 
 /** The routes that open secrets, and nothing else. */
 export function createSecretsApi(dependencies: SecretDependencies): Api {
-  const { api, routes, addRoute } = emptyApi(dependencies);
+  const { routes, addRoute } = noRoutes();
   for (const access of accesses(dependencies)) addReceiveRoute(addRoute, access, dependencies);
   addCredentialsRoute(addRoute, dependencies);
-  return withRefusals(api, routes, dependencies);
+  return serve(routes, dependencies);
 }
 
-function emptyApi({ settings }: { settings: TokenRules }): { api: Api; routes: Route[]; addRoute: AddRoute } {
-  // Ready at once: Hono's default router compiles all routes before the first request.
-  const api: Api = new Hono<ApiEnvironment>({ router: new TrieRouter() });
-  const routes: Route[] = [];
+/** A route with its handler; undefined: it is only described. */
+type ServedRoute = Route & { handle: ((request: ApiRequest) => Answer | Promise<Answer>) | undefined };
+
+function noRoutes(): { routes: ServedRoute[]; addRoute: AddRoute } {
+  const routes: ServedRoute[] = [];
   const addRoute: AddRoute = (route, handle) => {
-    routes.push(route);
-    if (handle === undefined) return;
-    const { open = false, permission = route.method === 'GET' ? 'read' : 'manage' } = route;
-    api.on(route.method, route.path, (context) => {
-      // The queue in the path; undefined if the request is not about one queue.
-      const queue = context.req.param('queue');
-      if (open === false) checkToken(settings, context.env.claims, { permission, queue });
-      return handle(context);
+    routes.push({
+      ...route,
+      handle: handle && ((request) => handle({ ...request, params: readPath(route.path, request.path) })),
     });
   };
-  return { api, routes, addRoute };
+  return { routes, addRoute };
 }
 
-/** Answers other methods of the routes, other paths, and errors. */
-function withRefusals(
-  api: Api,
-  routes: readonly Route[],
-  { reportFault }: Pick<ApiDependencies, 'reportFault'>,
-): Api {
-  for (const [path, served] of Map.groupBy(routes, (route) => route.path)) {
-    const allow = served.map((route) => route.method).join(', ');
-    const refusal = new RefusedRequest('method_not_allowed', `this path supports only ${allow}`);
-    api.all(path, () => errorAnswer(refusal, { allow }));
-  }
-  api.notFound(() => errorAnswer(notFound('such route')));
-  api.onError((error, context) => {
-    const refused = toRefusal(error);
-    if (refused !== undefined) return errorAnswer(refused);
-    const { caller } = context.env;
-    reportFault(error, { ...idsIn(context.req.param()), ...caller });
-    return errorAnswer(internalError(caller.requestId));
-  });
-  return api;
+type Serving = Pick<ApiDependencies, 'reportFault'> & { settings: TokenRules };
+
+function serve(routes: readonly ServedRoute[], { settings, reportFault }: Serving): Api {
+  const answer = async (request: ApiRequest): Promise<Answer> => {
+    const { caller } = request;
+    const found = routes.filter(({ path }) => isPathOf(path, request.path));
+    const method = request.method === 'HEAD' ? 'GET' : request.method;
+    const route = found.find((one) => one.method === method && one.handle !== undefined);
+    if (route?.handle === undefined) return refuseMethod(found.filter(({ path }) => path === found[0]?.path));
+    const ids: PathIds = readPath(route.path, request.path);
+    try {
+      checkAccess(route, settings, request, ids.queue);
+      return await route.handle(request);
+    } catch (error) {
+      const refused = toRefusal(error);
+      if (refused !== undefined) return errorAnswer(refused);
+      reportFault(toError(error), { ...idsIn(ids), ...caller });
+      return errorAnswer(internalError(caller.requestId));
+    }
+  };
+  return { routes, answer };
 }
+
+/** `queue`: undefined if the path has none. @throws RefusedRequest */
+function checkAccess(route: Route, rules: TokenRules, { claims }: ApiRequest, queue: string | undefined) {
+  const { open = false, permission = route.method === 'GET' ? 'read' : 'manage' } = route;
+  if (open === false) checkToken(rules, claims, { permission, queue });
+}
+
+/** `served`: the routes of the path. */
+function refuseMethod(served: readonly Route[]): Answer {
+  if (served.length === 0) return errorAnswer(notFound('such route'));
+  const allow = served.map(({ method }) => method).join(', ');
+  const refusal = new RefusedRequest('method_not_allowed', `this path supports only ${allow}`);
+  return errorAnswer(refusal, { allow });
+}
+
+type PathIds = Partial<Record<'queue' | 'message' | 'subscription' | 'recovery', string>>;
 
 /** The ids in the path, under their log keys. A log line repeats nothing of a caller that cannot be an id. */
-function idsIn({ queue, message, subscription, recovery }: Record<string, string>): Record<string, string> {
+function idsIn({ queue, message, subscription, recovery }: PathIds): Record<string, string> {
   return {
     ...(queue !== undefined && isQueueName(queue) && { queue }),
     ...(message !== undefined && { messageId: toMessageId({ id: message }).id }),

@@ -1,4 +1,3 @@
-import type { Hono } from 'hono';
 import type { DeliveryJob } from '../../shared/domain/delivery/job.ts';
 import type { Render } from '../../shared/domain/message/payload.ts';
 import type { RetryDefaults } from '../../shared/domain/subscription/delivery-policy.ts';
@@ -14,7 +13,7 @@ import type { RateLimits } from '../../shared/ports/pace.ts';
 import type { Registry, SecretOpener, SecretSealer } from '../../shared/ports/subscriptions.ts';
 import type { WakeUps } from '../../shared/ports/wake-ups.ts';
 import type { Audit, Caller } from './audit.ts';
-import type { Claims, TokenRules } from './permission.ts';
+import type { TokenRules } from './permission.ts';
 
 export type ApiDependencies = ApiPorts & { settings: ApiSettings };
 
@@ -85,8 +84,3 @@ export type ApiSettings = TokenRules &
     /** The most subscriptions, and bytes of subscriptions, that a queue can have: dispatch reads all for each message. */
     queueLimit: Amount;
   };
-
-/** What each Hono request carries. `claims`: of its token. `publicUrl`: of the API. */
-export type ApiEnvironment = { Bindings: { caller: Caller; claims?: Claims; publicUrl: string } };
-
-export type Api = Hono<ApiEnvironment>;

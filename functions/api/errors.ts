@@ -111,11 +111,14 @@ export function errorBody({ code, message, fields }: RefusedRequest): z.infer<ty
   };
 }
 
-export function errorAnswer(refused: RefusedRequest, headers: Record<string, string> = {}): Response {
+export function errorAnswer(refused: RefusedRequest, headers: Record<string, string> = {}) {
   // RFC 9110 §15.5.2 requires it.
   const challenge = refused.code === 'unauthorized' ? { 'www-authenticate': 'Bearer' } : {};
-  const status = statusOfCode[refused.code];
-  return Response.json(errorBody(refused), { status, headers: { ...challenge, ...headers } });
+  return {
+    status: statusOfCode[refused.code],
+    headers: { ...challenge, ...headers },
+    json: errorBody(refused),
+  };
 }
 
 export function internalError(requestId: string): RefusedRequest {

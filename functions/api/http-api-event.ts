@@ -1,9 +1,8 @@
 import * as z from 'zod';
 import { DEFAULT_ROUTE, isOpenPath, isServedBy } from '../../shared/config/open-routes.ts';
 import { parseTraceContext } from '../../shared/domain/message/trace-context.ts';
-import type { Caller } from './audit.ts';
-import type { Api } from './dependencies.ts';
-import type { Claims } from './permission.ts';
+import type { Api } from './app.ts';
+import type { ApiRequest } from './route.ts';
 
 /**
  * The fields that are read of an HTTP API event, payload format 2.0. Zaqar's `Client-ID` and `X-Project-ID` are
@@ -42,16 +41,17 @@ type HttpApiEvent = z.infer<typeof httpApiEvent>;
 /** Payload format 2.0. */
 type HttpApiAnswer = { statusCode: number; headers: Record<string, string>; body: string };
 
-type ApiRequest = { request: Request; caller: Caller; claims?: Claims; publicUrl: string };
-
 /**
  * The API's response to an event. Internal errors are responses too.
  * @param publicApiUrl where callers reach the API, if not at its API Gateway domain
  * @throws ZodError for an event that is not from an HTTP API; the invocation fails
  */
 export async function answerHttpApi(api: Api, event: unknown, publicApiUrl?: string): Promise<HttpApiAnswer> {
-  const { request, ...bindings } = parseHttpApiEvent(event, publicApiUrl);
-  return httpApiAnswer(await api.fetch(request, bindings));
+  const request = parseHttpApiEvent(event, publicApiUrl);
+  const { status = 200, json, ...answer } = await api.answer(request);
+  const headers = { ...(json !== undefined && { 'content-type': 'application/json' }), ...answer.headers };
+  const body = json === undefined ? answer.text : JSON.stringify(json);
+  return { statusCode: status, headers, body: request.method === 'HEAD' || body === undefined ? '' : body };
 }
 
 /**
@@ -61,10 +61,14 @@ export async function answerHttpApi(api: Api, event: unknown, publicApiUrl?: str
  */
 export function parseHttpApiEvent(event: unknown, publicApiUrl?: string): ApiRequest {
   const parsed = httpApiEvent.parse(event);
-  const { requestId, authorizer } = parsed.requestContext;
+  const { requestId, authorizer, http } = parsed.requestContext;
   const claims = authorizer?.jwt?.claims;
   return {
-    request: toRequest(parsed),
+    method: http.method,
+    path: routedPath(parsed),
+    query: parseQuery(parsed.rawQueryString),
+    headers: { ...pickAuthorization(parsed), ...parseTraceContext(parsed.headers) },
+    body: Buffer.from(parsed.body ?? '', parsed.isBase64Encoded ? 'base64' : 'utf8'),
     caller: { principal: namePrincipal(parsed), requestId },
     ...(claims && { claims }),
     publicUrl: buildPublicUrl(parsed, publicApiUrl),
@@ -78,48 +82,24 @@ function buildPublicUrl({ headers, requestContext }: HttpApiEvent, publicApiUrl?
   return publicApiUrl.replaceAll('{host}', () => host).replaceAll('{apiId}', () => apiId);
 }
 
-export async function httpApiAnswer(response: Response): Promise<HttpApiAnswer> {
-  return {
-    statusCode: response.status,
-    headers: Object.fromEntries(response.headers),
-    body: await response.text(),
-  };
+/** API Gateway does not authorise callers of open routes, so their events may reach only their paths. */
+function routedPath({ routeKey, rawPath }: HttpApiEvent): string {
+  const path = rawPath === ZAQAR_HOME ? HOME : rawPath.toWellFormed();
+  return isCanonical(path) && isServedBy(routeKey, path) ? path : UNROUTED_PATH;
 }
 
-/** The Request constructor refuses these (Fetch §2.2.1). They become OPTIONS, which no route has either. */
-const FORBIDDEN_METHODS: ReadonlySet<string> = new Set(['CONNECT', 'TRACE', 'TRACK']);
-
-/** Drops the body of a GET, because Request does not allow one. */
-function toRequest(parsed: HttpApiEvent): Request {
-  const { routeKey, rawQueryString, requestContext, ...event } = parsed;
-  const rawPath = parsed.rawPath === ZAQAR_HOME ? HOME : parsed.rawPath;
-  const { method: asked } = requestContext.http;
-  const method = FORBIDDEN_METHODS.has(asked) ? 'OPTIONS' : asked;
-  // API Gateway does not authorise callers of open routes, so their events may reach only their paths.
-  // In the decoded path these are part of a segment. In a URL they would end the path or be decoded again.
-  const path =
-    !isCanonical(rawPath) || !isServedBy(routeKey, rawPath)
-      ? UNROUTED_PATH
-      : rawPath.replace(/[%?#\\]/g, encodeURIComponent);
-  const body = method === 'GET' || method === 'HEAD' ? undefined : decodeBody(event);
-  const headers = { ...pickAuthorization(parsed.headers, rawPath), ...parseTraceContext(parsed.headers) };
-  return new Request(`https://api.invalid${path}?${rawQueryString}`, {
-    method,
-    headers,
-    ...(body && { body }),
-  });
+function parseQuery(text: string): Record<string, string> {
+  const query = new Map<string, string>();
+  for (const [name, value] of new URLSearchParams(text))
+    if (name !== '' && !query.has(name)) query.set(name, value);
+  return Object.fromEntries(query);
 }
 
 /** Only a token of a subscription concerns the function; API Gateway checks all others. */
-function pickAuthorization(
-  { authorization = '' }: HttpApiEvent['headers'],
-  path: string,
-): { authorization?: string } {
-  return HEADER_TEXT.test(authorization) && isOpenPath(path) ? { authorization } : {};
+function pickAuthorization({ headers, rawPath }: HttpApiEvent): { authorization?: string } {
+  const { authorization } = headers;
+  return authorization !== undefined && isOpenPath(rawPath) ? { authorization } : {};
 }
-
-/** Printable ASCII: Request throws for text that is no header. */
-const HEADER_TEXT = /^[\x20-\x7e]+$/;
 
 /**
  * Whether the path is spelled in the only accepted way. API Gateway authorised the caller for the path as sent, so
@@ -136,10 +116,6 @@ const HOME = '/v2';
 
 /** No route leads here. */
 const UNROUTED_PATH = '/unrouted';
-
-function decodeBody({ body, isBase64Encoded }: Pick<HttpApiEvent, 'body' | 'isBase64Encoded'>) {
-  return Buffer.from(body ?? '', isBase64Encoded ? 'base64' : 'utf8');
-}
 
 function namePrincipal({ requestContext: { authorizer } }: HttpApiEvent): string {
   return authorizer?.iam?.userArn ?? authorizer?.jwt?.claims?.['sub'] ?? 'anonymous';

@@ -1,3 +1,4 @@
+import type { ParamKeys } from 'hono/types';
 import * as z from 'zod';
 import {
   isQueueName,
@@ -53,6 +54,27 @@ export const subscriptionIdField = z.string().refine(isSubscriptionId, 'must be 
 /** OpenAPI's form of a path: `/v2/queues/:queue` → `/v2/queues/{queue}`. */
 export function toTemplate(path: string): string {
   return path.replaceAll(/:(\w+)/g, '{$1}');
+}
+
+/** Whether a path is one of this template. */
+export function isPathOf(template: string, path: string): boolean {
+  const names = template.split('/');
+  const segments = path.split('/');
+  const isSame = (name: string, index: number) => name.startsWith(':') || name === segments[index];
+  return names.length === segments.length && names.every(isSame);
+}
+
+/** The parameters in a path of this template. */
+export function readPath<Template extends string>(
+  template: Template,
+  path: string,
+): Record<ParamKeys<Template>, string>;
+export function readPath(template: string, path: string): Record<string, string> {
+  const segments = path.split('/');
+  const names = template.split('/');
+  return Object.fromEntries(
+    names.flatMap((name, index) => (name.startsWith(':') ? [[name.slice(1), segments[index] ?? '']] : [])),
+  );
 }
 
 /** A segment of a path is never empty. */

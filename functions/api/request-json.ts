@@ -6,24 +6,21 @@ import { invalidFields, RefusedRequest } from './errors.ts';
 /** The maximum size of an SQS message, and so of a request (Amazon SQS developer guide, "Message quotas"). */
 export const MAX_MESSAGE_BYTES = 1_048_576;
 
-type RequestBody = { arrayBuffer(): Promise<ArrayBuffer> };
-
 /** @throws RefusedRequest `too_large` over 1 MiB, `invalid_json` if the body is not one JSON value in UTF-8 */
-export async function readJson(request: RequestBody): Promise<Json> {
-  const json = parseJson(await readText(request));
+export function readJson(body: Uint8Array): Json {
+  const json = parseJson(readText(body));
   if (json === undefined) throw notJson();
   return json;
 }
 
 /** @throws RefusedRequest `too_large` over 1 MiB, `invalid_json` if the body is not UTF-8 */
-export async function readText(request: RequestBody): Promise<string> {
-  const bytes = await request.arrayBuffer();
-  if (bytes.byteLength > MAX_MESSAGE_BYTES) {
+export function readText(body: Uint8Array): string {
+  if (body.byteLength > MAX_MESSAGE_BYTES) {
     throw new RefusedRequest('too_large', `the request body is over ${MAX_MESSAGE_BYTES} bytes`);
   }
   try {
     // Invalid bytes are not replaced, because published data must stay unchanged.
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    return new TextDecoder('utf-8', { fatal: true }).decode(body);
   } catch (error) {
     throw error instanceof TypeError ? notJson() : error;
   }
@@ -34,8 +31,8 @@ function notJson(): RefusedRequest {
 }
 
 /** Like `readJson`, but an empty body counts as `{}`. */
-export async function readOptionalJson(request: RequestBody): Promise<Json> {
-  return (await request.arrayBuffer()).byteLength === 0 ? { source: '{}', value: {} } : readJson(request);
+export function readOptionalJson(body: Uint8Array): Json {
+  return body.byteLength === 0 ? { source: '{}', value: {} } : readJson(body);
 }
 
 /** @throws RefusedRequest `invalid_request`, which names each invalid field by its path */

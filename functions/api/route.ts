@@ -1,13 +1,13 @@
-import type { Context } from 'hono';
+import type { ParamKeys } from 'hono/types';
 import * as z from 'zod';
 import type { ZodOpenApiRequestBodyObject, ZodOpenApiResponseObject } from 'zod-openapi';
-import type { ApiEnvironment } from './dependencies.ts';
-import type { Permission } from './permission.ts';
+import type { Caller } from './audit.ts';
+import type { Claims, Permission } from './permission.ts';
 
 /** A route as the OpenAPI document describes it. */
 export type Route<Path extends string = string> = {
   method: 'GET' | 'PUT' | 'POST' | 'PATCH' | 'DELETE';
-  /** In Hono's form, such as `/v2/queues/:queue`; the parameters are those of paths.ts. */
+  /** Such as `/v2/queues/:queue`; the parameters are those of paths.ts. */
   path: Path;
   /** The operation's name in generated clients. */
   id: string;
@@ -31,13 +31,33 @@ export type Tag = 'service' | 'queues' | 'subscriptions' | 'pull' | 'messages' |
 /** The statuses with which a route can refuse a request. */
 export type Refusal = 400 | 404 | 409 | 413;
 
+/** A request to the API. Its path and query are decoded. */
+export type ApiRequest = {
+  method: string;
+  path: string;
+  /** The first value of each name. */
+  query: Readonly<Record<string, string>>;
+  headers: { authorization?: string; traceparent?: string; tracestate?: string };
+  body: Uint8Array;
+  caller: Caller;
+  claims?: Claims;
+  /** The API's. */
+  publicUrl: string;
+};
+
+/** A request to a route, with the parameters in its path. */
+export type RequestContext<Path extends string> = ApiRequest & { params: Record<ParamKeys<Path>, string> };
+
+/** A response: JSON, another text, or neither. `status`: @default 200 */
+export type Answer = { status?: number; headers?: Record<string, string>; json?: unknown; text?: string };
+
 /**
  * Registers a handler. This is the only way to add a route, so every route has a description. Without a handler it is
  * described here, and another function serves it.
  */
 export type AddRoute = <Path extends string>(
   route: Route<Path>,
-  handle: ((context: Context<ApiEnvironment, Path>) => Response | Promise<Response>) | undefined,
+  handle: ((context: RequestContext<Path>) => Answer | Promise<Answer>) | undefined,
 ) => void;
 
 export function jsonBody(schema: z.ZodType): ZodOpenApiRequestBodyObject {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import type { AddressInfo } from 'node:net';
-import { wholeApi } from '../support/whole-api.ts';
+import { requestApi, wholeApi } from '../support/whole-api.ts';
 import { systemClock } from '../../shared/adapters/system-clock.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { apiUnderTest, CALLER, PUBLIC_URL } from '../unit/api/api-under-test.ts';
@@ -34,7 +34,7 @@ export const servedApi = async (overrides: Parameters<typeof apiUnderTest>[0] = 
     const body = await buffer(request);
     const given = instead({ method, path: url });
     const init = { method, ...(body.length > 0 && { body: new Uint8Array(body) }) };
-    return given ?? (await api.request(url, init, { caller: CALLER, publicUrl: PUBLIC_URL }));
+    return given ?? (await requestApi(api, url, init, { caller: CALLER, publicUrl: PUBLIC_URL }));
   };
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const answer = await answerTo(request);

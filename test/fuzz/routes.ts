@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import * as z from 'zod';
 import { apiUnderTest, NOON, PUBLIC_URL } from '../unit/api/api-under-test.ts';
-import { wholeApi } from '../support/whole-api.ts';
+import { requestApi, wholeApi } from '../support/whole-api.ts';
 import { nearly } from './input.ts';
 import {
   checkAnswer,
@@ -37,7 +37,7 @@ export const apiWithCredentials = async () => {
   return {
     api,
     fetch: async (url: URL, init: RequestInit): Promise<Response> =>
-      whole.fetch(new Request(url, init), { caller, publicUrl: PUBLIC_URL }),
+      requestApi(whole, url, init, { caller, publicUrl: PUBLIC_URL }),
   };
 };
 

@@ -1,7 +1,36 @@
-import { createApi } from '../../functions/api/app.ts';
-import type { Api, ApiDependencies, SecretDependencies } from '../../functions/api/dependencies.ts';
+import { unescape } from 'node:querystring';
+import { type Api, createApi } from '../../functions/api/app.ts';
+import type { Caller } from '../../functions/api/audit.ts';
+import type { ApiDependencies, SecretDependencies } from '../../functions/api/dependencies.ts';
+import { answerHttpApi } from '../../functions/api/http-api-event.ts';
 
 export type WholeDependencies = ApiDependencies & SecretDependencies;
 
 /** All routes of the API, which two functions serve in AWS. */
 export const wholeApi = (dependencies: WholeDependencies): Api => createApi(dependencies, dependencies);
+
+/** The response to a request, which reaches the API as an event of API Gateway. */
+export const requestApi = async (
+  api: Api,
+  path: string | URL,
+  init: RequestInit,
+  { caller, publicUrl }: { caller: Caller; publicUrl: string },
+): Promise<Response> => {
+  const request = new Request(new URL(path, publicUrl), init);
+  const { pathname, search } = new URL(request.url);
+  const event = {
+    // An encoded slash stays in its segment.
+    rawPath: unescape(pathname.replaceAll(/%(?=2f)/gi, '%25')),
+    rawQueryString: search.slice(1),
+    headers: Object.fromEntries(request.headers),
+    body: Buffer.from(await request.arrayBuffer()).toString('base64'),
+    isBase64Encoded: true,
+    requestContext: {
+      requestId: caller.requestId,
+      http: { method: request.method },
+      authorizer: { iam: { userArn: caller.principal } },
+    },
+  };
+  const { statusCode: status, headers, body } = await answerHttpApi(api, event, publicUrl);
+  return new Response(body === '' ? null : body, { status, headers });
+};

@@ -58,12 +58,12 @@ export function addManualRoutes(addRoute: AddRoute, dependencies: ApiDependencie
       answers: { 202: json('The delivery.', deliveryViewSchema) },
     },
     async (context) => {
-      const key = await deliveryKey(dependencies, context.req.param());
+      const key = await deliveryKey(dependencies, context.params);
       const result = await retryDelivery(byHand, key);
       if (result.kind === 'refused') throw await retryRefused(dependencies, key, result.why);
       const { round } = result.delivery;
-      audit(context.env.caller, { change: 'delivery_retried', ...pickIds(key), round });
-      return context.json(deliveryView(result.delivery), 202);
+      audit(context.caller, { change: 'delivery_retried', ...pickIds(key), round });
+      return { json: deliveryView(result.delivery), status: 202 };
     },
   );
 
@@ -80,15 +80,15 @@ export function addManualRoutes(addRoute: AddRoute, dependencies: ApiDependencie
       answers: { 202: json('The delivery.', deliveryViewSchema) },
     },
     async (context) => {
-      const path = context.req.param();
+      const path = context.params;
       const { subscriptionId } = subscriptionKey(path);
       const message = messageKey(path);
       const result = await sendDelivery(byHand, message, subscriptionId);
       if (result.kind === 'refused')
         throw await retryRefused(dependencies, { queue: message.queue, subscriptionId }, result.why);
       const { key, round } = result.delivery;
-      audit(context.env.caller, { change: 'delivery_sent', ...pickIds(key), round });
-      return context.json(deliveryView(result.delivery), 202);
+      audit(context.caller, { change: 'delivery_sent', ...pickIds(key), round });
+      return { json: deliveryView(result.delivery), status: 202 };
     },
   );
 
@@ -102,11 +102,11 @@ export function addManualRoutes(addRoute: AddRoute, dependencies: ApiDependencie
       answers: { 200: json('The delivery.', deliveryViewSchema) },
     },
     async (context) => {
-      const key = await deliveryKey(dependencies, context.req.param());
+      const key = await deliveryKey(dependencies, context.params);
       const result = await cancelDelivery(byHand, key, 'manual');
       if (result.kind === 'refused') throw cancellationRefused(result.why);
-      audit(context.env.caller, { change: 'delivery_cancelled', ...pickIds(key) });
-      return context.json(deliveryView(result.delivery), 200);
+      audit(context.caller, { change: 'delivery_cancelled', ...pickIds(key) });
+      return { json: deliveryView(result.delivery) };
     },
   );
 }

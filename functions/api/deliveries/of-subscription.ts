@@ -54,21 +54,20 @@ export function addSubscriptionDeliveriesRoute(addRoute: AddRoute, dependencies:
       },
     },
     async (context) => {
-      const { limit, marker, deleted, ...asked } = parseWith(
-        subscriptionDeliveriesQuery,
-        context.req.query(),
-      );
-      const { subscriptionId } = subscriptionKey(context.req.param());
-      const queue = await existingQueue(dependencies, context.req.param('queue'), { deleted });
+      const { limit, marker, deleted, ...asked } = parseWith(subscriptionDeliveriesQuery, context.query);
+      const { subscriptionId } = subscriptionKey(context.params);
+      const queue = await existingQueue(dependencies, context.params.queue, { deleted });
       await existingSubscription(dependencies, { queue, subscriptionId }, { deleted });
       const window = { queue, ...completeWindow(asked, dependencies.clock.now()) };
       const page = await listOfSubscription(dependencies, window, subscriptionId, { limit, marker });
       const [since, until] = [timeText(window.since), timeText(window.until)];
       const path = `${queuePath(queue)}/subscriptions/${subscriptionId}/deliveries`;
-      return context.json({
-        deliveries: page.items.map(({ delivery, type }) => subscriptionDeliveryView(delivery, type)),
-        links: nextLinks(path, page, { limit, since, until, deleted }),
-      } satisfies z.input<typeof subscriptionDeliveriesSchema>);
+      return {
+        json: {
+          deliveries: page.items.map(({ delivery, type }) => subscriptionDeliveryView(delivery, type)),
+          links: nextLinks(path, page, { limit, since, until, deleted }),
+        } satisfies z.input<typeof subscriptionDeliveriesSchema>,
+      };
     },
   );
 }

@@ -54,19 +54,21 @@ export function addDeliveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
       },
     },
     async (context) => {
-      const query = context.req.query();
+      const query = context.query;
       const { limit, marker, deleted, subscription, ...selection } = parseWith(undeliveredQuery, query);
-      const queue = await existingQueue(dependencies, context.req.param('queue'), { deleted });
+      const queue = await existingQueue(dependencies, context.params.queue, { deleted });
       const page = await pageWithinAnswerSize(
         { limit, marker },
         (asked) =>
           listUndelivered(dependencies, { queue, subscriptionId: subscription, ...selection }, asked),
         deliverySummary,
       );
-      return context.json({
-        deliveries: page.items,
-        links: nextLinks(`${queuePath(queue)}/deliveries`, page, query),
-      } satisfies z.input<typeof undeliveredListSchema>);
+      return {
+        json: {
+          deliveries: page.items,
+          links: nextLinks(`${queuePath(queue)}/deliveries`, page, query),
+        } satisfies z.input<typeof undeliveredListSchema>,
+      };
     },
   );
 
@@ -87,8 +89,8 @@ export function addDeliveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
       },
     },
     async (context) => {
-      const message = messageKey(context.req.param());
-      const request = parseWith(pageQuery, context.req.query());
+      const message = messageKey(context.params);
+      const request = parseWith(pageQuery, context.query);
       const page = await pageWithinAnswerSize(
         request,
         async (asked) => {
@@ -99,10 +101,12 @@ export function addDeliveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
         deliveryView,
       );
       const path = `${queuePath(message.queue)}/messages/${message.messageId}/deliveries`;
-      return context.json({
-        deliveries: page.items,
-        links: nextLinks(path, page, { limit: request.limit }),
-      } satisfies z.input<typeof deliveryListSchema>);
+      return {
+        json: {
+          deliveries: page.items,
+          links: nextLinks(path, page, { limit: request.limit }),
+        } satisfies z.input<typeof deliveryListSchema>,
+      };
     },
   );
 
@@ -116,11 +120,11 @@ export function addDeliveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
       answers: { 200: json('The delivery.', deliveryDetailSchema) },
     },
     async (context) => {
-      const message = messageKey(context.req.param());
-      const id = context.req.param('subscription');
+      const message = messageKey(context.params);
+      const id = context.params.subscription;
       const detail = isSubscriptionId(id) ? await deliveryDetail(dependencies, message, id) : undefined;
       if (detail === undefined) throw notFound('such delivery');
-      return context.json(deliveryDetailView(detail));
+      return { json: deliveryDetailView(detail) };
     },
   );
 
@@ -136,11 +140,11 @@ export function addDeliveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
       answers: { 200: json('The payload.', payloadSchema) },
     },
     async (context) => {
-      const message = messageKey(context.req.param());
-      const id = context.req.param('subscription');
+      const message = messageKey(context.params);
+      const id = context.params.subscription;
       const payload = isSubscriptionId(id) ? await payloadFor(dependencies, message, id) : undefined;
       if (payload === undefined) throw notFound('such message or subscription');
-      return context.json(payload);
+      return { json: payload };
     },
   );
 }

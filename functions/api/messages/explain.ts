@@ -37,17 +37,19 @@ export function addExplainRoute(addRoute: AddRoute, dependencies: ApiDependencie
       answers: { 200: json('A page of subscriptions.', explanationSchema) },
     },
     async (context) => {
-      const message = messageKey(context.req.param());
-      const request = parseWith(explainQuery, context.req.query());
+      const message = messageKey(context.params);
+      const request = parseWith(explainQuery, context.query);
       const explained = await explainMessage(dependencies, message, request);
       if (request.subscription !== undefined && explained.page.items.length === 0)
         throw notFound('such subscription');
       const path = `${queuePath(message.queue)}/messages/${message.messageId}/explain`;
-      return context.json({
-        message: messageSummary(explained.message),
-        subscriptions: explained.page.items.map(explainedView),
-        links: nextLinks(path, explained.page, { limit: request.limit }),
-      } satisfies z.input<typeof explanationSchema>);
+      return {
+        json: {
+          message: messageSummary(explained.message),
+          subscriptions: explained.page.items.map(explainedView),
+          links: nextLinks(path, explained.page, { limit: request.limit }),
+        } satisfies z.input<typeof explanationSchema>,
+      };
     },
   );
 }

@@ -55,22 +55,19 @@ export function addMessageRoutes(addRoute: AddRoute, dependencies: ApiDependenci
       },
     },
     async (context) => {
-      const queue = queueName(context.req.param('queue'));
-      const posted = await readJson(context.req);
+      const queue = queueName(context.params.queue);
+      const posted = readJson(context.body);
       const ids = await publish(dependencies, queue, {
         messages: parseMessages(posted),
         bytes: Buffer.byteLength(posted.source),
-        trace: parseTraceContext({
-          traceparent: context.req.header('traceparent'),
-          tracestate: context.req.header('tracestate'),
-        }),
+        trace: parseTraceContext(context.headers),
       });
-      audit(context.env.caller, { change: 'messages_posted', queue, messageIds: ids });
+      audit(context.caller, { change: 'messages_posted', queue, messageIds: ids });
       const answer: z.input<typeof publishedSchema> = {
         resources: ids.map((id) => `${queuePath(queue)}/messages/${id}`),
         ids,
       };
-      return context.json(answer, 201);
+      return { json: answer, status: 201 };
     },
   );
 
@@ -91,15 +88,17 @@ export function addMessageRoutes(addRoute: AddRoute, dependencies: ApiDependenci
       },
     },
     async (context) => {
-      const { limit, marker, deleted, ...asked } = parseWith(messageListQuery, context.req.query());
-      const queue = await existingQueue(dependencies, context.req.param('queue'), { deleted });
+      const { limit, marker, deleted, ...asked } = parseWith(messageListQuery, context.query);
+      const queue = await existingQueue(dependencies, context.params.queue, { deleted });
       const window = { queue, ...completeWindow(asked, dependencies.clock.now()) };
       const page = await listMessages(dependencies, window, { limit, marker });
       const [since, until] = [timeText(window.since), timeText(window.until)];
-      return context.json({
-        messages: page.items.map(messageSummary),
-        links: nextLinks(`${queuePath(queue)}/messages`, page, { limit, since, until, deleted }),
-      } satisfies z.input<typeof messageListSchema>);
+      return {
+        json: {
+          messages: page.items.map(messageSummary),
+          links: nextLinks(`${queuePath(queue)}/messages`, page, { limit, since, until, deleted }),
+        } satisfies z.input<typeof messageListSchema>,
+      };
     },
   );
 
@@ -113,9 +112,9 @@ export function addMessageRoutes(addRoute: AddRoute, dependencies: ApiDependenci
       answers: { 200: json('The message.', messageViewSchema) },
     },
     async (context) => {
-      const detail = await messageDetail(dependencies, messageKey(context.req.param()));
+      const detail = await messageDetail(dependencies, messageKey(context.params));
       if (detail === undefined) throw noSuchMessage(dependencies.settings);
-      return context.body(encodeMessageView(detail), 200, { 'content-type': 'application/json' });
+      return { text: encodeMessageView(detail), headers: { 'content-type': 'application/json' } };
     },
   );
 
@@ -131,11 +130,11 @@ export function addMessageRoutes(addRoute: AddRoute, dependencies: ApiDependenci
       refuses: [400, 404],
     },
     async (context) => {
-      const message = messageKey(context.req.param());
+      const message = messageKey(context.params);
       if ((await eraseBody(dependencies, message)) === 'no_such_message')
         throw noSuchMessage(dependencies.settings);
-      audit(context.env.caller, { change: 'body_erased', ...message });
-      return context.body(null, 204);
+      audit(context.caller, { change: 'body_erased', ...message });
+      return { status: 204 };
     },
   );
 }

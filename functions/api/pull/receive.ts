@@ -83,7 +83,7 @@ export function addReceiveRoute(
       (async (context) => {
         // First: a stranger's body can have 1 MiB.
         const subscription = await subscriptionOf(context);
-        const { max, lease_seconds } = parseWith(receiveRequest, (await readOptionalJson(context.req)).value);
+        const { max, lease_seconds } = parseWith(receiveRequest, readOptionalJson(context.body).value);
         const absence = findAbsence(subscription, dependencies.clock.now());
         if (absence !== undefined)
           throw new RefusedRequest(
@@ -104,9 +104,11 @@ export function addReceiveRoute(
             deliveries,
           });
         }
-        return context.json({
-          deliveries: received.map((one) => ({ ...one, leaseUntil: timeText(one.leaseUntil) })),
-        } satisfies z.input<typeof receivedSchema>);
+        return {
+          json: {
+            deliveries: received.map((one) => ({ ...one, leaseUntil: timeText(one.leaseUntil) })),
+          } satisfies z.input<typeof receivedSchema>,
+        };
       }),
   );
 }

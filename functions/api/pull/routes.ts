@@ -53,10 +53,10 @@ function addAnswerRoutes(
     },
     async (context) => {
       const subscription = await answererOf(context);
-      const { receipt: given } = parseWith(ackRequest, (await readJson(context.req)).value);
+      const { receipt: given } = parseWith(ackRequest, readJson(context.body).value);
       const answered = await recordAnswer(dependencies, subscription, given, { kind: 'acknowledged' });
       dependencies.audit(callerOf(context), { change: 'delivery_acknowledged', ...answered });
-      return context.body(null, 204);
+      return { status: 204 };
     },
   );
 
@@ -73,11 +73,11 @@ function addAnswerRoutes(
     },
     async (context) => {
       const subscription = await answererOf(context);
-      const { receipt: given, error } = parseWith(nackRequest, (await readJson(context.req)).value);
+      const { receipt: given, error } = parseWith(nackRequest, readJson(context.body).value);
       const refused = { kind: 'refused', ...(error !== undefined && { detail: error }) } as const;
       const answered = await recordAnswer(dependencies, subscription, given, refused);
       dependencies.audit(callerOf(context), { change: 'delivery_refused', ...answered });
-      return context.body(null, 204);
+      return { status: 204 };
     },
   );
 }

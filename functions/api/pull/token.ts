@@ -1,4 +1,3 @@
-import type { Context } from 'hono';
 import { LRUCache } from 'lru-cache';
 import * as z from 'zod';
 import { isQueueName } from '../../../shared/domain/message/message.ts';
@@ -16,13 +15,13 @@ import {
 } from '../../../shared/domain/subscription/subscription.ts';
 import { timeText, timeView } from '../../../shared/wire/fields.ts';
 import type { Caller } from '../audit.ts';
-import type { ApiDependencies, ApiEnvironment, ApiPorts } from '../dependencies.ts';
+import type { ApiDependencies, ApiPorts } from '../dependencies.ts';
 import { notFound, RefusedRequest } from '../errors.ts';
 import { presentSubscription, requirePull } from '../existing.ts';
 import { seconds } from '../fields.ts';
 import { isSubscriptionId, subscriptionKey } from '../paths.ts';
 import { parseWith, readOptionalJson } from '../request-json.ts';
-import { type AddRoute, json, optionalJsonBody } from '../route.ts';
+import { type AddRoute, json, optionalJsonBody, type RequestContext } from '../route.ts';
 import {
   DEFAULT_GRACE_SECONDS,
   MAX_GRACE_SECONDS,
@@ -58,12 +57,12 @@ export function addPullTokenRoute(addRoute: AddRoute, dependencies: ApiDependenc
       answers: { 200: json('The token. No later response contains it.', tokenSchema) },
     },
     async (context) => {
-      const { graceSeconds } = parseWith(rotationRequest, (await readOptionalJson(context.req)).value);
-      const key = subscriptionKey(context.req.param());
+      const { graceSeconds } = parseWith(rotationRequest, readOptionalJson(context.body).value);
+      const key = subscriptionKey(context.params);
       const { token, previousExpiresAt } = await rotateToken(dependencies, key, graceSeconds * 1000);
       const end = previousExpiresAt === undefined ? {} : { previousExpiresAt: timeText(previousExpiresAt) };
-      dependencies.audit(context.env.caller, { change: 'pull_token_rotated', ...key, ...end });
-      return context.json({ token, ...end } satisfies z.input<typeof tokenSchema>);
+      dependencies.audit(context.caller, { change: 'pull_token_rotated', ...key, ...end });
+      return { json: { token, ...end } satisfies z.input<typeof tokenSchema> };
     },
   );
 }
@@ -173,7 +172,7 @@ const OPERATED = '/v2/queues/:queue/subscriptions/:subscription';
 /** For subscribers, authorised by the token of the subscription. API Gateway lets these paths through. */
 const BY_TOKEN = '/v2/pull/:queue/:subscription';
 
-type RouteContext = Context<ApiEnvironment, `/${string}/:queue/${string}/:subscription/${string}`>;
+type RouteContext = RequestContext<typeof BY_TOKEN>;
 
 /**
  * Who may use a route, and where it is. `subscriptionOf` returns the subscription that the caller may act for;
@@ -198,23 +197,23 @@ export function accesses(context: Pick<ApiPorts, 'registry' | 'clock'>): readonl
       base: OPERATED,
       id: 'operatePull',
       authorisation: {},
-      subscriptionOf: async ({ req }) =>
-        requirePull(await presentSubscription(context, subscriptionKey(req.param()))),
-      answererOf: async ({ req }) => {
-        const { queue, subscriptionId } = subscriptionKey(req.param());
+      subscriptionOf: async ({ params }) =>
+        requirePull(await presentSubscription(context, subscriptionKey(params))),
+      answererOf: async ({ params }) => {
+        const { queue, subscriptionId } = subscriptionKey(params);
         const found = await context.registry.findSubscription(queue, subscriptionId);
         if (!isOnRecord(found)) throw notFound('such subscription');
         return requirePull(found);
       },
-      callerOf: ({ env }) => env.caller,
+      callerOf: ({ caller }) => caller,
     },
     {
       base: BY_TOKEN,
       id: 'pull',
       authorisation: { open: 'pull_token' },
-      subscriptionOf: ({ req }) => findHolder(req.param(), req.header('authorization'), isPresent),
-      answererOf: ({ req }) => findHolder(req.param(), req.header('authorization'), isOnRecord),
-      callerOf: ({ env, req }) => ({ ...env.caller, principal: namePrincipal(req.header('authorization')) }),
+      subscriptionOf: ({ params, headers }) => findHolder(params, headers.authorization, isPresent),
+      answererOf: ({ params, headers }) => findHolder(params, headers.authorization, isOnRecord),
+      callerOf: ({ caller, headers }) => ({ ...caller, principal: namePrincipal(headers.authorization) }),
     },
   ];
 }

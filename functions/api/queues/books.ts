@@ -65,8 +65,8 @@ export function addBooksRoutes(addRoute: AddRoute, dependencies: ApiDependencies
         deleted,
         subscription: subscriptionId,
         ...asked
-      } = parseWith(booksQuery, context.req.query());
-      const queue = await existingQueue(dependencies, context.req.param('queue'), { deleted });
+      } = parseWith(booksQuery, context.query);
+      const queue = await existingQueue(dependencies, context.params.queue, { deleted });
       const window = { queue, ...completeWindow(asked, dependencies.clock.now()) };
       const subscription =
         subscriptionId === undefined
@@ -82,7 +82,7 @@ export function addBooksRoutes(addRoute: AddRoute, dependencies: ApiDependencies
       const { since, until } = view;
       const shown = { since, until, deleted, subscription: subscriptionId };
       const links = nextLinks(`${queuePath(queue)}/books`, { marker: next?.marker }, shown);
-      return context.json({ ...view, links } satisfies z.input<typeof booksAnswerSchema>);
+      return { json: { ...view, links } satisfies z.input<typeof booksAnswerSchema> };
     },
   );
 }

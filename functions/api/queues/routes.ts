@@ -41,7 +41,7 @@ export function addQueueRoutes(addRoute: AddRoute, dependencies: ApiDependencies
       refuses: [400],
     },
     async (context) => {
-      const { detailed, with_count, name, ...request } = parseWith(queueListQuery, context.req.query());
+      const { detailed, with_count, name, ...request } = parseWith(queueListQuery, context.query);
       const [page, count] = await Promise.all([
         pageWithinAnswerSize(
           request,
@@ -54,11 +54,13 @@ export function addQueueRoutes(addRoute: AddRoute, dependencies: ApiDependencies
         ),
         with_count && request.marker === undefined ? registry.countQueues(name) : undefined,
       ]);
-      return context.json({
-        queues: page.items,
-        links: nextLinks(QUEUES, page, { limit: request.limit, detailed, with_count, name }),
-        ...(count === undefined ? {} : { count }),
-      } satisfies z.input<typeof queueListSchema>);
+      return {
+        json: {
+          queues: page.items,
+          links: nextLinks(QUEUES, page, { limit: request.limit, detailed, with_count, name }),
+          ...(count === undefined ? {} : { count }),
+        } satisfies z.input<typeof queueListSchema>,
+      };
     },
   );
 
@@ -76,17 +78,17 @@ export function addQueueRoutes(addRoute: AddRoute, dependencies: ApiDependencies
       },
     },
     async (context) => {
-      const name = queueName(context.req.param('queue'));
-      const fields = parseQueueFields((await readOptionalJson(context.req)).value, settings);
+      const name = queueName(context.params.queue);
+      const fields = parseQueueFields(readOptionalJson(context.body).value, settings);
       const queue: Queue = { name, createdAt: clock.now(), ...fields };
       const result = await registry.putQueue(queue);
-      audit(context.env.caller, {
+      audit(context.caller, {
         queue: name,
         ...(result.kind === 'created'
           ? { change: 'queue_created', after: queueDigest(queue) }
           : { change: 'queue_replaced', ...queueDifference(result.before, queue) }),
       });
-      return context.body(null, result.kind === 'created' ? 201 : 204, { location: queuePath(name) });
+      return { status: result.kind === 'created' ? 201 : 204, headers: { location: queuePath(name) } };
     },
   );
 
@@ -101,18 +103,18 @@ export function addQueueRoutes(addRoute: AddRoute, dependencies: ApiDependencies
       answers: { 200: json('The metadata after the patch.', shownMetadata) },
     },
     async (context) => {
-      const name = queueName(context.req.param('queue'));
-      const patch = parseQueuePatch((await readJson(context.req)).value);
+      const name = queueName(context.params.queue);
+      const patch = parseQueuePatch(readJson(context.body).value);
       const result = await registry.changeQueue(name, ({ name: same, createdAt, metadata }) => ({
         name: same,
         createdAt,
         ...parseQueueFields(applyPatch(metadata, patch), settings),
       }));
       if (result.kind === 'missing') throw notFound('such queue');
-      if (result.kind === 'left') return context.json(result.current.metadata);
+      if (result.kind === 'left') return { json: result.current.metadata };
       const { before, after } = result;
-      audit(context.env.caller, { change: 'queue_changed', queue: name, ...queueDifference(before, after) });
-      return context.json(after.metadata);
+      audit(context.caller, { change: 'queue_changed', queue: name, ...queueDifference(before, after) });
+      return { json: after.metadata };
     },
   );
 
@@ -126,9 +128,9 @@ export function addQueueRoutes(addRoute: AddRoute, dependencies: ApiDependencies
       answers: { 200: json('The metadata.', shownMetadata) },
     },
     async (context) => {
-      const queue = await registry.findQueue(queueName(context.req.param('queue')));
+      const queue = await registry.findQueue(queueName(context.params.queue));
       if (queue === undefined) throw notFound('such queue');
-      return context.json(queue.metadata);
+      return { json: queue.metadata };
     },
   );
 
@@ -143,17 +145,17 @@ export function addQueueRoutes(addRoute: AddRoute, dependencies: ApiDependencies
       answers: { 204: noBody('The queue is deleted, or did not exist.') },
     },
     async (context) => {
-      const name = queueName(context.req.param('queue'));
+      const name = queueName(context.params.queue);
       await deleteQueue(dependencies, name);
-      audit(context.env.caller, { change: 'queue_deleted', queue: name });
+      audit(context.caller, { change: 'queue_deleted', queue: name });
       // So that a small queue can be created again at once. If this fails, operate removes the rest.
       const until = clock.now() + REMOVAL_BUDGET_MS;
       await registry
         .removeDeletedQueue(name, () => clock.now() < until)
         .catch((error: unknown) => {
-          dependencies.reportFault(toError(error), { ...context.env.caller, queue: name });
+          dependencies.reportFault(toError(error), { ...context.caller, queue: name });
         });
-      return context.body(null, 204);
+      return { status: 204 };
     },
   );
 }

@@ -35,8 +35,8 @@ export function addStatisticsRoute(addRoute: AddRoute, dependencies: ApiDependen
       answers: { 200: json('The steps of the window, and its total.', statisticsViewSchema) },
     },
     async (context) => {
-      const { step, ...asked } = parseWith(statisticsQuery, context.req.query());
-      const queue = await existingQueue(dependencies, context.req.param('queue'));
+      const { step, ...asked } = parseWith(statisticsQuery, context.query);
+      const queue = await existingQueue(dependencies, context.params.queue);
       const { stepMs, ...window } = inSteps(completeWindow(asked, dependencies.clock.now()), step);
       const { queueStatistics: enabled } = dependencies.settings;
       const steps = enabled
@@ -44,15 +44,17 @@ export function addStatisticsRoute(addRoute: AddRoute, dependencies: ApiDependen
         : new Map<number, RunningCounters>();
       const total = noCounters();
       for (const counters of steps.values()) addTo(total, counters);
-      return context.json({
-        queue,
-        enabled,
-        since: timeText(window.since),
-        until: timeText(window.until),
-        stepSeconds: stepMs / 1000,
-        points: [...steps].map(([at, counters]) => ({ at: timeText(at), ...toCountersView(counters) })),
-        total: toCountersView(total),
-      } satisfies z.input<typeof statisticsViewSchema>);
+      return {
+        json: {
+          queue,
+          enabled,
+          since: timeText(window.since),
+          until: timeText(window.until),
+          stepSeconds: stepMs / 1000,
+          points: [...steps].map(([at, counters]) => ({ at: timeText(at), ...toCountersView(counters) })),
+          total: toCountersView(total),
+        } satisfies z.input<typeof statisticsViewSchema>,
+      };
     },
   );
 }

@@ -74,11 +74,11 @@ export function addRecoveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
       refuses: [400, 404, 413],
     },
     async (context) => {
-      const queue = queueName(context.req.param('queue'));
-      const selection = recoverySelection(queue, (await readJson(context.req)).value);
+      const queue = queueName(context.params.queue);
+      const selection = recoverySelection(queue, readJson(context.body).value);
       const view = recoveryView(await startRecovery(dependencies, selection));
       const { id, since, until, subscription, status } = view;
-      audit(context.env.caller, {
+      audit(context.caller, {
         change: 'recovery_started',
         queue,
         recoveryId: id,
@@ -89,7 +89,7 @@ export function addRecoveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
           ...(status !== undefined && { status }),
         },
       });
-      return context.json(view, 202, { location: `${queuePath(queue)}/recoveries/${id}` });
+      return { json: view, status: 202, headers: { location: `${queuePath(queue)}/recoveries/${id}` } };
     },
   );
 
@@ -104,13 +104,15 @@ export function addRecoveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
       answers: { 200: json('A page of recoveries.', recoveryPageSchema) },
     },
     async (context) => {
-      const request = parseWith(pageQuery, context.req.query());
-      const queue = await existingQueue(dependencies, context.req.param('queue'));
+      const request = parseWith(pageQuery, context.query);
+      const queue = await existingQueue(dependencies, context.params.queue);
       const page = await recoveries.list(queue, request);
-      return context.json({
-        recoveries: page.items.map(recoveryView),
-        links: nextLinks(`${queuePath(queue)}/recoveries`, page, { limit: request.limit }),
-      } satisfies z.input<typeof recoveryPageSchema>);
+      return {
+        json: {
+          recoveries: page.items.map(recoveryView),
+          links: nextLinks(`${queuePath(queue)}/recoveries`, page, { limit: request.limit }),
+        } satisfies z.input<typeof recoveryPageSchema>,
+      };
     },
   );
 
@@ -123,7 +125,7 @@ export function addRecoveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
       summary: 'Shows the progress of a recovery',
       answers: { 200: json('The recovery.', recoveryViewSchema) },
     },
-    async (context) => context.json(recoveryView(await existingRecovery(dependencies, context.req.param()))),
+    async (context) => ({ json: recoveryView(await existingRecovery(dependencies, context.params)) }),
   );
 
   addRoute(
@@ -136,11 +138,11 @@ export function addRecoveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
       answers: { 204: noBody('The recovery is stopped, or had already ended.') },
     },
     async (context) => {
-      const recovery = await existingRecovery(dependencies, context.req.param());
+      const recovery = await existingRecovery(dependencies, context.params);
       const { id: recoveryId, selection } = recovery;
       if ((await stopRecovery(dependencies, recovery)) === 'stopped')
-        audit(context.env.caller, { change: 'recovery_stopped', queue: selection.queue, recoveryId });
-      return context.body(null, 204);
+        audit(context.caller, { change: 'recovery_stopped', queue: selection.queue, recoveryId });
+      return { status: 204 };
     },
   );
 
@@ -159,17 +161,19 @@ export function addRecoveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
       answers: { 200: json('The counts, or one page of them.', outcomesAnswerSchema) },
     },
     async (context) => {
-      const { marker } = parseWith(outcomesQuery, context.req.query());
-      const recovery = await existingRecovery(dependencies, context.req.param());
+      const { marker } = parseWith(outcomesQuery, context.query);
+      const recovery = await existingRecovery(dependencies, context.params);
       const { outcomes, unreadable, ...rest } = await readOutcomes(dependencies, recovery, marker);
       for (const { key, error } of unreadable)
-        dependencies.reportFault(error, { ...context.env.caller, ...pickIds(key) });
+        dependencies.reportFault(error, { ...context.caller, ...pickIds(key) });
       const path = `${queuePath(recovery.selection.queue)}/recoveries/${recovery.id}/outcomes`;
-      return context.json({
-        known: recovery.pages !== undefined,
-        subscriptions: outcomes.map(recoveryOutcomesView),
-        links: nextLinks(path, rest, {}),
-      } satisfies z.input<typeof outcomesAnswerSchema>);
+      return {
+        json: {
+          known: recovery.pages !== undefined,
+          subscriptions: outcomes.map(recoveryOutcomesView),
+          links: nextLinks(path, rest, {}),
+        } satisfies z.input<typeof outcomesAnswerSchema>,
+      };
     },
   );
 }

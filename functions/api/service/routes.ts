@@ -67,14 +67,14 @@ export function addServiceRoutes(
       refuses: [],
     },
     async (context) => {
-      const url = context.env.publicUrl;
+      const url = context.publicUrl;
       if (cachedDocument?.url !== url) {
         // Imported on demand, so that other requests do not wait for it after a cold start.
         const { openApiDocument } = await import('../openapi-document.ts');
         const document = openApiDocument({ routes, version: dependencies.settings.version, url });
         cachedDocument = { url, text: JSON.stringify(document) };
       }
-      return context.body(cachedDocument.text, 200, { 'content-type': 'application/json' });
+      return { text: cachedDocument.text, headers: { 'content-type': 'application/json' } };
     },
   );
 
@@ -88,7 +88,7 @@ export function addServiceRoutes(
       answers: { 300: json('The only version.', versionsSchema) },
       refuses: [],
     },
-    (context) => context.json(VERSIONS, 300),
+    () => ({ json: VERSIONS, status: 300 }),
   );
 
   addRoute(
@@ -102,7 +102,7 @@ export function addServiceRoutes(
       refuses: [],
       open: true,
     },
-    (context) => context.body(null, 204),
+    () => ({ status: 204 }),
   );
 
   addRoute(
@@ -120,11 +120,11 @@ export function addServiceRoutes(
     },
     async (context) => {
       const { faults, checks, ...counts } = await readHealth(dependencies);
-      for (const fault of faults) dependencies.reportFault(fault, context.env.caller);
+      for (const fault of faults) dependencies.reportFault(fault, context.caller);
       const status = faults.length === 0 ? 'ok' : 'failing';
       const retentionDays = dependencies.settings.retentionMs / DAY_MS;
       const answer: z.input<typeof healthSchema> = { status, checks, ...counts, retentionDays };
-      return context.json(answer, status === 'ok' ? 200 : 503);
+      return { json: answer, status: status === 'ok' ? 200 : 503 };
     },
   );
 
@@ -138,7 +138,7 @@ export function addServiceRoutes(
       answers: { 200: json('All resources.', homeSchema) },
       refuses: [],
     },
-    (context) => context.json(buildHome(routes)),
+    () => ({ json: buildHome(routes) }),
   );
 }
 

@@ -44,16 +44,16 @@ export function addSubscriptionChangeRoutes(addRoute: AddRoute, dependencies: Ap
       },
     },
     async (context) => {
-      const { caller, publicUrl } = context.env;
-      const patch = subscriptionPatch((await readJson(context.req)).value, dependencies);
-      const key = subscriptionKey(context.req.param());
+      const { caller, publicUrl } = context;
+      const patch = subscriptionPatch(readJson(context.body).value, dependencies);
+      const key = subscriptionKey(context.params);
       const result = await updateSubscription(dependencies, key, patch);
       const after = auditChange(caller, 'subscription_changed', result);
       const { secret } = result;
       if (secret !== undefined) audit(caller, { change: 'secret_rotated', ...key, scheme: secret.scheme });
       const asked = await sendOwedConfirmation(dependencies, after, publicUrl);
       const view = subscriptionView(asked, clock.now());
-      return context.json({ ...view, ...(secret && { secret: secretText(secret) }) });
+      return { json: { ...view, ...(secret && { secret: secretText(secret) }) } };
     },
   );
 
@@ -67,11 +67,11 @@ export function addSubscriptionChangeRoutes(addRoute: AddRoute, dependencies: Ap
       answers: { 200: currentSubscription },
     },
     async (context) => {
-      const result = await updateSubscription(dependencies, subscriptionKey(context.req.param()), {
+      const result = await updateSubscription(dependencies, subscriptionKey(context.params), {
         disabled: null,
       });
-      const after = auditChange(context.env.caller, 'subscription_enabled', result);
-      return context.json(subscriptionView(after, clock.now()));
+      const after = auditChange(context.caller, 'subscription_enabled', result);
+      return { json: subscriptionView(after, clock.now()) };
     },
   );
 
@@ -85,10 +85,10 @@ export function addSubscriptionChangeRoutes(addRoute: AddRoute, dependencies: Ap
       answers: { 200: currentSubscription },
     },
     async (context) => {
-      const result = await disableManually(dependencies, subscriptionKey(context.req.param()));
-      const after = auditChange(context.env.caller, 'subscription_disabled', result);
+      const result = await disableManually(dependencies, subscriptionKey(context.params));
+      const after = auditChange(context.caller, 'subscription_disabled', result);
       await notifyManuallyDisabled(dependencies, after);
-      return context.json(subscriptionView(after, clock.now()));
+      return { json: subscriptionView(after, clock.now()) };
     },
   );
 
@@ -102,16 +102,16 @@ export function addSubscriptionChangeRoutes(addRoute: AddRoute, dependencies: Ap
       answers: { 204: noBody('The subscription is deleted, or did not exist.') },
     },
     async (context) => {
-      const queue = queueName(context.req.param('queue'));
-      const subscriptionId = context.req.param('subscription');
+      const queue = queueName(context.params.queue);
+      const subscriptionId = context.params.subscription;
       const before = isSubscriptionId(subscriptionId)
         ? await unsubscribe(dependencies, { queue, subscriptionId })
         : undefined;
       if (before !== undefined) {
         const change = { change: 'subscription_deleted', queue, subscriptionId } as const;
-        audit(context.env.caller, { ...change, before: subscriptionDigest(before) });
+        audit(context.caller, { ...change, before: subscriptionDigest(before) });
       }
-      return context.body(null, 204);
+      return { status: 204 };
     },
   );
 

@@ -49,16 +49,16 @@ export function addConfirmationRoutes(addRoute: AddRoute, dependencies: ApiDepen
       answers: { 204: noBody('The subscription is in the requested state.') },
     },
     async (context) => {
-      const key = subscriptionKey(context.req.param());
-      const { confirmed } = parseWith(confirmationSchema, (await readJson(context.req)).value);
+      const key = subscriptionKey(context.params);
+      const { confirmed } = parseWith(confirmationSchema, readJson(context.body).value);
       const result = await setConfirmed(dependencies, key, confirmed);
       if (result.kind === 'missing') throw notFound('such subscription');
       if (result.kind === 'changed')
-        dependencies.audit(context.env.caller, {
+        dependencies.audit(context.caller, {
           change: confirmed ? 'subscription_confirmed' : 'subscription_unconfirmed',
           ...key,
         });
-      return context.body(null, 204);
+      return { status: 204 };
     },
   );
 
@@ -75,16 +75,16 @@ export function addConfirmationRoutes(addRoute: AddRoute, dependencies: ApiDepen
         open: true,
       },
       async (context) => {
-        const { queue, subscription: subscriptionId } = context.req.param();
-        const query = confirmationQuery.safeParse(context.req.query());
+        const { queue, subscription: subscriptionId } = context.params;
+        const query = confirmationQuery.safeParse(context.query);
         const isConfirmed =
           query.success &&
           isQueueName(queue) &&
           isSubscriptionId(subscriptionId) &&
           (await confirm(dependencies, { queue, subscriptionId }, query.data.token));
         if (!isConfirmed) throw notFound('subscription that waits for this confirmation');
-        dependencies.audit(context.env.caller, { change: 'subscription_confirmed', queue, subscriptionId });
-        return context.json({ confirmed: true } satisfies z.input<typeof confirmedSchema>);
+        dependencies.audit(context.caller, { change: 'subscription_confirmed', queue, subscriptionId });
+        return { json: { confirmed: true } satisfies z.input<typeof confirmedSchema> };
       },
     );
   }

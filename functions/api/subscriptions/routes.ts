@@ -74,9 +74,9 @@ export function addSubscriptionRoutes(addRoute: AddRoute, dependencies: ApiDepen
       },
     },
     async (context) => {
-      const queue = queueName(context.req.param('queue'));
-      const fields = subscriptionFields((await readJson(context.req)).value, dependencies);
-      const { caller, publicUrl } = context.env;
+      const queue = queueName(context.params.queue);
+      const fields = subscriptionFields(readJson(context.body).value, dependencies);
+      const { caller, publicUrl } = context;
       const result = await subscribe(dependencies, { queue, ...fields });
       if (result.kind === 'conflict') {
         const holder = await registry.findSubscription(queue, result.subscriptionId);
@@ -96,7 +96,7 @@ export function addSubscriptionRoutes(addRoute: AddRoute, dependencies: ApiDepen
         secret: secretText(secret),
         ...confirmationView(await sendOwedConfirmation(dependencies, subscription, publicUrl)),
       };
-      return context.json(answer, 201, { location: `${queuePath(queue)}/subscriptions/${id}` });
+      return { json: answer, status: 201, headers: { location: `${queuePath(queue)}/subscriptions/${id}` } };
     },
   );
 
@@ -117,8 +117,8 @@ export function addSubscriptionRoutes(addRoute: AddRoute, dependencies: ApiDepen
       },
     },
     async (context) => {
-      const { match, ...request } = parseWith(subscriptionListQuery, context.req.query());
-      const queue = await existingQueue(dependencies, context.req.param('queue'));
+      const { match, ...request } = parseWith(subscriptionListQuery, context.query);
+      const queue = await existingQueue(dependencies, context.params.queue);
       const now = clock.now();
       const page = await pageWithinAnswerSize(
         request,
@@ -128,10 +128,12 @@ export function addSubscriptionRoutes(addRoute: AddRoute, dependencies: ApiDepen
         },
         (item) => subscriptionView(item, now),
       );
-      return context.json({
-        subscriptions: page.items,
-        links: nextLinks(`${queuePath(queue)}/subscriptions`, page, { limit: request.limit, match }),
-      } satisfies z.input<typeof subscriptionListSchema>);
+      return {
+        json: {
+          subscriptions: page.items,
+          links: nextLinks(`${queuePath(queue)}/subscriptions`, page, { limit: request.limit, match }),
+        } satisfies z.input<typeof subscriptionListSchema>,
+      };
     },
   );
 
@@ -145,8 +147,8 @@ export function addSubscriptionRoutes(addRoute: AddRoute, dependencies: ApiDepen
       answers: { 200: json('The current subscription.', subscriptionViewSchema) },
     },
     async (context) => {
-      const found = await presentSubscription(dependencies, subscriptionKey(context.req.param()));
-      return context.json(subscriptionView(found, clock.now()));
+      const found = await presentSubscription(dependencies, subscriptionKey(context.params));
+      return { json: subscriptionView(found, clock.now()) };
     },
   );
 }

@@ -54,16 +54,16 @@ export function addSecretRoutes(addRoute: AddRoute, dependencies: ApiDependencie
       },
     },
     async (context) => {
-      const fields = rotationFields((await readOptionalJson(context.req)).value);
-      const key = subscriptionKey(context.req.param());
+      const fields = rotationFields(readOptionalJson(context.body).value);
+      const key = subscriptionKey(context.params);
       const { secret, previousExpiresAt } = requireRotated(
         await rotateSecret(dependencies, { ...key, ...fields }),
       );
       const end = previousExpiresAt === undefined ? {} : { previousExpiresAt: timeText(previousExpiresAt) };
-      audit(context.env.caller, { change: 'secret_rotated', ...key, scheme: secret.scheme, ...end });
+      audit(context.caller, { change: 'secret_rotated', ...key, scheme: secret.scheme, ...end });
       const publicKey = publicKeyText(secret);
       const shown = publicKey === undefined ? { secret: secretText(secret) } : { publicKey };
-      return context.json({ ...shown, ...end } satisfies z.input<typeof rotationAnswerSchema>);
+      return { json: { ...shown, ...end } satisfies z.input<typeof rotationAnswerSchema> };
     },
   );
 
@@ -83,7 +83,7 @@ export function addSecretRoutes(addRoute: AddRoute, dependencies: ApiDependencie
       open: true,
     },
     async (context) => {
-      const { queue, subscription: id } = context.req.param();
+      const { queue, subscription: id } = context.params;
       const isName = isQueueName(queue) && isSubscriptionId(id);
       const found = isName ? await registry.findSubscription(queue, id) : undefined;
       const secrets = isPresent(found, clock.now()) ? secretsInForce(found.secrets ?? [], clock.now()) : [];
@@ -91,8 +91,12 @@ export function addSecretRoutes(addRoute: AddRoute, dependencies: ApiDependencie
         publicKey === undefined ? [] : [publicJwk(publicKey)],
       );
       if (keys.length === 0) throw notFound('subscription with public keys');
-      context.header('cache-control', `public, max-age=${MAX_AGE}`);
-      return context.json({ keys } satisfies z.input<typeof jwksSchema>);
+      return {
+        json: { keys } satisfies z.input<typeof jwksSchema>,
+        headers: {
+          'cache-control': `public, max-age=${MAX_AGE}`,
+        },
+      };
     },
   );
 }

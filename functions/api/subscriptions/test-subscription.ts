@@ -41,17 +41,17 @@ export function addSubscriptionTestRoute(addRoute: AddRoute, dependencies: ApiDe
       },
     },
     async (context) => {
-      queueName(context.req.param('queue'));
-      const fields = testFields(await readOptionalJson(context.req));
-      const key = subscriptionKey(context.req.param());
+      queueName(context.params.queue);
+      const fields = testFields(readOptionalJson(context.body));
+      const key = subscriptionKey(context.params);
       const { isTried, delivery } = await testSubscription(dependencies, { ...key, ...fields });
-      audit(context.env.caller, {
+      audit(context.caller, {
         change: 'subscription_tested',
         ...key,
         messageId: delivery.key.messageId,
       });
       const answer: z.input<typeof testAnswerSchema> = { delivery: deliveryView(delivery) };
-      return context.json(answer, isTried ? 200 : 202);
+      return { json: answer, status: isTried ? 200 : 202 };
     },
   );
 }

@@ -77,10 +77,10 @@ export function addImportRoute(addRoute: AddRoute, dependencies: ApiDependencies
       answers: { 200: json('The result of each line.', importAnswerSchema) },
     },
     async (context) => {
-      const queue = queueName(context.req.param('queue'));
-      const { replace } = parseWith(importQuery, context.req.query());
-      const { caller, publicUrl } = context.env;
-      const lines = await readLines(context.req);
+      const queue = queueName(context.params.queue);
+      const { replace } = parseWith(importQuery, context.query);
+      const { caller, publicUrl } = context;
+      const lines = readLines(context.body);
       const results: Results = new Map();
       for (const chunk of splitIntoChunks(readRequests(lines, queue, results))) {
         const requests = chunk.map(({ request }) => request);
@@ -93,7 +93,7 @@ export function addImportRoute(addRoute: AddRoute, dependencies: ApiDependencies
         if (asked.some(({ kind }) => kind === 'failed')) break;
       }
       reportFailure(results, { queue, ...caller });
-      return context.json(buildAnswer(lines, results, caller));
+      return { json: buildAnswer(lines, results, caller) };
     },
   );
 
@@ -155,9 +155,8 @@ function isSuccess(result: ImportResult): result is Extract<ImportResult, { subs
  * The lines that are not blank.
  * @throws RefusedRequest for more than 1 MiB or 500 lines, and for text that is not UTF-8
  */
-async function readLines(request: { arrayBuffer(): Promise<ArrayBuffer> }): Promise<readonly Line[]> {
-  const text = await readText(request);
-  const lines = text
+function readLines(body: Uint8Array): readonly Line[] {
+  const lines = readText(body)
     .split('\n')
     .map((line, index) => ({ number: index + 1, text: line.trim() }))
     .filter((line) => line.text !== '');
@@ -251,10 +250,10 @@ export function addExportRoute(addRoute: AddRoute, dependencies: ExportContext):
       answers: { 200: exportedLines },
     },
     async (context) => {
-      const queue = queueName(context.req.param('queue'));
+      const queue = queueName(context.params.queue);
       const lineOf: LineOf = (subscription) => Promise.resolve(toRedactedExportLine(subscription));
-      const part = await readExport(dependencies, queue, context.req.query(), lineOf);
-      return context.body(part.items.join(''), 200, buildHeaders(`${queuePath(queue)}/export`, part));
+      const part = await readExport(dependencies, queue, context.query, lineOf);
+      return { text: part.items.join(''), headers: buildHeaders(`${queuePath(queue)}/export`, part) };
     },
   );
 }
@@ -278,14 +277,14 @@ export function addCredentialsRoute(addRoute: AddRoute, secrets: SecretDependenc
     },
     secrets &&
       (async (context) => {
-        const queue = queueName(context.req.param('queue'));
+        const queue = queueName(context.params.queue);
         const lineWithCredentials: LineOf = async (subscription) =>
           toExportLine(subscription, await openedAuth(secrets.secretOpener, subscription));
-        const part = await readExport(secrets, queue, context.req.query(), lineWithCredentials);
+        const part = await readExport(secrets, queue, context.query, lineWithCredentials);
         const subscriptions = part.items.length;
-        secrets.audit(context.env.caller, { change: 'credentials_exported', queue, subscriptions });
+        secrets.audit(context.caller, { change: 'credentials_exported', queue, subscriptions });
         const path = CREDENTIALS.replace(':queue', queue);
-        return context.body(part.items.join(''), 200, buildHeaders(path, part));
+        return { text: part.items.join(''), headers: buildHeaders(path, part) };
       }),
   );
 }

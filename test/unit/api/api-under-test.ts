@@ -19,7 +19,7 @@ import { inMemoryOperations, type QueuedOperation } from '../../support/in-memor
 import { inMemoryRecoveries } from '../../support/in-memory/in-memory-recoveries.ts';
 import { inMemorySecrets } from '../../support/in-memory/in-memory-secrets.ts';
 import { inMemorySubscriptions } from '../../support/in-memory/in-memory-subscriptions.ts';
-import { wholeApi, type WholeDependencies } from '../../support/whole-api.ts';
+import { requestApi, wholeApi, type WholeDependencies } from '../../support/whole-api.ts';
 import { chunkedDeliveries } from '../../../functions/api/deliveries/of-subscription.ts';
 import { inMemoryChunks, inMemoryDeliveryListings } from '../../support/in-memory/in-memory-deliveries.ts';
 import {
@@ -164,7 +164,7 @@ export const apiUnderTest = (overrides: Partial<WholeDependencies> = {}) => {
     headers: Record<string, string> = {},
   ): Promise<Answer> => {
     const init = { method, headers, ...(body === undefined ? {} : { body: sendable(body) }) };
-    const response = await api.request(path, init, { caller: CALLER, publicUrl: PUBLIC_URL });
+    const response = await requestApi(api, path, init, { caller: CALLER, publicUrl: PUBLIC_URL });
     const text = await response.text();
     const sent = body === undefined ? undefined : jsonOf(body);
     if (path !== DOCUMENT) {
@@ -178,7 +178,7 @@ export const apiUnderTest = (overrides: Partial<WholeDependencies> = {}) => {
 
   /** The body of the response as text. */
   const text = async (method: string, path: string): Promise<string> => {
-    const response = await api.request(path, { method }, { caller: CALLER, publicUrl: PUBLIC_URL });
+    const response = await requestApi(api, path, { method }, { caller: CALLER, publicUrl: PUBLIC_URL });
     return response.text();
   };
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { httpApiAnswer, parseHttpApiEvent } from '../../../functions/api/http-api-event.ts';
+import { answerHttpApi, parseHttpApiEvent } from '../../../functions/api/http-api-event.ts';
 
 const event = (changes: { method?: string; authorizer?: unknown; [field: string]: unknown } = {}) => {
   const { method = 'GET', authorizer, ...fields } = changes;
@@ -14,16 +14,21 @@ const event = (changes: { method?: string; authorizer?: unknown; [field: string]
   };
 };
 
-const pathOf = (changes: Parameters<typeof event>[0]): string =>
-  new URL(parseHttpApiEvent(event(changes)).request.url).pathname;
+const pathOf = (changes: Parameters<typeof event>[0]): string => parseHttpApiEvent(event(changes)).path;
 
 describe('an event of an HTTP API', () => {
-  it('becomes a request with its method, path, query and body', async () => {
-    const fields = { rawPath: '/v2/queues/a', rawQueryString: 'limit=1&marker=a%3D', body: '{"a":"ü"}' };
-    const { request } = parseHttpApiEvent(event({ method: 'PUT', ...fields }));
-    const { pathname, search } = new URL(request.url);
-    expect([request.method, pathname, search]).toEqual(['PUT', '/v2/queues/a', '?limit=1&marker=a%3D']);
-    expect(await request.text()).toBe('{"a":"ü"}');
+  it('becomes a request with its method, path, query and body', () => {
+    const fields = {
+      rawPath: '/v2/queues/a',
+      rawQueryString: 'limit=1&marker=a%3D+b&limit=2&=&&x',
+      body: 'ü',
+    };
+    expect(parseHttpApiEvent(event({ method: 'PUT', ...fields }))).toMatchObject({
+      method: 'PUT',
+      path: '/v2/queues/a',
+      query: { limit: '1', marker: 'a= b', x: '' },
+      body: Buffer.from('ü'),
+    });
   });
 
   it.each([
@@ -48,33 +53,17 @@ describe('an event of an HTTP API', () => {
     expect(pathOf({ rawPath })).toBe(rawPath);
   });
 
-  it('has its base64 body decoded', async () => {
+  it('has its base64 body decoded', () => {
     const body = Buffer.from([0, 255, 10]);
     const encoded = { body: body.toString('base64'), isBase64Encoded: true };
-    const { request } = parseHttpApiEvent(event({ method: 'POST', ...encoded }));
-    expect(Buffer.from(await request.arrayBuffer())).toEqual(body);
+    expect(parseHttpApiEvent(event({ method: 'POST', ...encoded })).body).toEqual(body);
   });
 
-  it('can be a GET with a body, which is ignored', () => {
-    expect(parseHttpApiEvent(event({ body: '{}' })).request.method).toBe('GET');
-  });
-
-  it.each(['CONNECT', 'TRACE', 'TRACK'])('can have the method %s, which no route has', (method) => {
-    expect(parseHttpApiEvent(event({ method })).request.method).toBe('OPTIONS');
-  });
-
-  it.each(['?', '#', '\\', ' ', '%25', 'ü'])('keeps a decoded %s inside its segment', (character) => {
-    const { request } = parseHttpApiEvent(event({ rawPath: `/v2/queues/a${character}b/messages` }));
-    const { pathname, search } = new URL(request.url);
-    expect(pathname.split('/')).toHaveLength(5);
-    expect(pathname.endsWith('b/messages')).toBe(true);
-    expect(search).toBe('');
-  });
-
-  it.each(['/v2/queues/%6frders', '/v2/queues/orders/messages/50%/deliveries', '/v2/%71ueues/orders'])(
-    'is not decoded twice: %s is the path that the caller was authorised for',
-    (rawPath) => {
-      expect(decodeURIComponent(pathOf({ rawPath }))).toBe(rawPath);
+  it.each(['?', '#', '\\', ' ', '%25', 'ü', '%6f', '50%', ':'])(
+    'is not decoded twice: a segment with %s is the one that the caller was authorised for',
+    (text) => {
+      const rawPath = `/v2/queues/a${text}b/messages`;
+      expect(pathOf({ rawPath })).toBe(rawPath);
     },
   );
 
@@ -94,28 +83,31 @@ describe('an event of an HTTP API', () => {
 });
 
 describe('an answer to an HTTP API', () => {
-  it('has status, headers and text', async () => {
-    const response = Response.json({ a: 1 }, { status: 201, headers: { location: '/x' } });
-    expect(await httpApiAnswer(response)).toEqual({
-      statusCode: 201,
-      headers: { 'content-type': 'application/json', location: '/x' },
-      body: '{"a":1}',
-    });
-  });
-
-  it('can have no body', async () => {
-    const nothing = { statusCode: 204, headers: {}, body: '' };
-    expect(await httpApiAnswer(new Response(null, { status: 204 }))).toEqual(nothing);
+  it.each([
+    [
+      'GET',
+      { json: { a: 1 }, status: 201, headers: { location: '/x' } },
+      { statusCode: 201, headers: { 'content-type': 'application/json', location: '/x' }, body: '{"a":1}' },
+    ],
+    [
+      'HEAD',
+      { text: 'a', headers: { 'content-type': 'text/plain' } },
+      { statusCode: 200, headers: { 'content-type': 'text/plain' }, body: '' },
+    ],
+    ['GET', { status: 204 }, { statusCode: 204, headers: {}, body: '' }],
+  ])('has status, headers and text; none for HEAD: %s %o', async (method, answer, sent) => {
+    const api = { routes: [], answer: () => Promise.resolve(answer) };
+    expect(await answerHttpApi(api, event({ method }))).toEqual(sent);
   });
 });
 
 it.each([
   ['/v2/pull/orders/s-1/receive', 'Bearer phpull_x'],
-  ['/v2/queues/orders', null],
+  ['/v2/queues/orders', undefined],
 ])('authorization reaches the function only where it checks that itself: %s', (rawPath, seen) => {
   const headers = { authorization: 'Bearer phpull_x' };
-  const { request } = parseHttpApiEvent(event({ method: 'POST', rawPath, headers }));
-  expect(request.headers.get('authorization')).toBe(seen);
+  const request = parseHttpApiEvent(event({ method: 'POST', rawPath, headers }));
+  expect(request.headers.authorization).toBe(seen);
 });
 
 describe('the headers of a request', () => {
@@ -123,16 +115,7 @@ describe('the headers of a request', () => {
 
   it('contain its trace, which messages pass on, and nothing else of the caller', () => {
     const headers = { ...trace, 'x-forwarded-host': 'evil.example' };
-    const { request } = parseHttpApiEvent(event({ headers }));
-    expect(Object.fromEntries(request.headers)).toEqual(trace);
-  });
-
-  it.each([
-    ['/v2/pull/orders/s-1/receive', { authorization: 'Bearer \u0100' }],
-    ['/v2/queues/orders/messages', { ...trace, traceparent: '\u0100' }],
-  ])('do not fail the invocation if they are no header at all: %s', (rawPath, headers) => {
-    const { request } = parseHttpApiEvent(event({ method: 'POST', rawPath, headers }));
-    expect(Object.fromEntries(request.headers)).toEqual({});
+    expect(parseHttpApiEvent(event({ headers })).headers).toEqual(trace);
   });
 });
 

@@ -1,7 +1,7 @@
 import { describe, expect, vi } from 'vitest';
 import { DAY_MS } from '../../../shared/domain/duration.ts';
 import { QueueBeingDeletedError } from '../../../shared/ports/subscriptions.ts';
-import { wholeApi } from '../../support/whole-api.ts';
+import { requestApi, wholeApi } from '../../support/whole-api.ts';
 import {
   type Api,
   apiUnderTest,
@@ -24,7 +24,7 @@ const POLICY = { minimum_delay: 10, maximum_delay: 60 };
 
 it('HEAD shows whether a queue exists, as python-zaqarclient checks it', async ({ dependencies, call }) => {
   const head = () =>
-    wholeApi(dependencies).request(QUEUE, { method: 'HEAD' }, { caller: CALLER, publicUrl: PUBLIC_URL });
+    requestApi(wholeApi(dependencies), QUEUE, { method: 'HEAD' }, { caller: CALLER, publicUrl: PUBLIC_URL });
   expect((await head()).status).toBe(404);
   await call('PUT', QUEUE);
   expect((await head()).status).toBe(200);

@@ -8,7 +8,7 @@ import { secretRoutes } from '../../../shared/config/open-routes.ts';
 import { secretText } from '../../../shared/domain/subscription/signing-secret.ts';
 import { openedSecrets, signedRequest } from '../../../shared/steps/sign-request.ts';
 import { aMessage } from '../../support/builders.ts';
-import { wholeApi } from '../../support/whole-api.ts';
+import { requestApi, wholeApi } from '../../support/whole-api.ts';
 import { spellingsOf } from '../../support/planted-secrets.ts';
 import {
   apiUnderTest,
@@ -270,7 +270,7 @@ const { dependencies } = apiUnderTest();
 
 const statusOf = async (api: ReturnType<typeof createApi>, method: string, path: string): Promise<number> => {
   const bindings = { caller: CALLER, publicUrl: PUBLIC_URL };
-  return (await api.fetch(new Request(`https://api.invalid${path}`, { method }), bindings)).status;
+  return (await requestApi(api, path, { method }, bindings)).status;
 };
 
 const PATHS = secretRoutes.map(({ path }) => path.replaceAll(/\{\w+\}/g, 'orders'));

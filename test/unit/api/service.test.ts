@@ -3,7 +3,7 @@ import { describe, expect, vi } from 'vitest';
 import * as z from 'zod';
 import { healthSchema, homeSchema } from '../../../functions/api/service/routes.ts';
 import { openRoutes } from '../../../shared/config/open-routes.ts';
-import { wholeApi } from '../../support/whole-api.ts';
+import { requestApi, wholeApi } from '../../support/whole-api.ts';
 import {
   type Api,
   apiUnderTest,
@@ -115,9 +115,7 @@ describe('the OpenAPI document', () => {
 
   it('describes exactly the routes of the API', async () => {
     const { routes } = wholeApi(apiUnderTest().dependencies);
-    const names = routes
-      .filter(({ method }) => method !== 'ALL')
-      .map(({ method, path }) => `${method} ${path.replaceAll(/:(\w+)/g, '{$1}')}`);
+    const names = routes.map(({ method, path }) => `${method} ${path.replaceAll(/:(\w+)/g, '{$1}')}`);
     expect(
       operationsOf(await served())
         .map(({ name }) => name)
@@ -141,7 +139,7 @@ describe('the OpenAPI document', () => {
   it('contains the version of the API, and the public URL of each request', async ({ dependencies }) => {
     const api = wholeApi(dependencies);
     for (const url of ['https://a.example', 'https://b.example', 'https://a.example']) {
-      const response = await api.request('/v2/openapi.json', {}, { caller: CALLER, publicUrl: url });
+      const response = await requestApi(api, '/v2/openapi.json', {}, { caller: CALLER, publicUrl: url });
       const { info, servers } = schema.parse(await response.json());
       expect([info.version, servers]).toEqual(['1.2.3', [{ url }]]);
     }
@@ -175,7 +173,7 @@ const VALID_BODIES: Record<string, unknown> = {
 const ROUTES = wholeApi(apiUnderTest().dependencies).routes.flatMap(({ method, path }) => {
   const isOpen = openRoutes.some((open) => open.path.replaceAll(/\{(\w+)\}/g, ':$1') === path);
   const route = path.replace(':queue', '{queue}').replaceAll(/:\w+/g, 'id-1');
-  return method === 'ALL' || isOpen || route === path
+  return isOpen || route === path
     ? []
     : [[method, route, VALID_BODIES[`${method} ${route}`] ?? (method === 'GET' ? undefined : {})] as const];
 });
@@ -192,7 +190,7 @@ const BODIES = [
   ['PUT', '/v2/queues/orders/subscriptions/id-1/confirm'],
 ] as const;
 
-const BAD_NAMES = ['x'.repeat(65), 'a%20b', 'a%2Fb', 'a%00', '%F0%9F%98%80', 'a:b', '%ff', 'a%2525'];
+const BAD_NAMES = ['x'.repeat(65), 'a%20b', 'a%2Fb', 'a%E2%80%8B', '%F0%9F%98%80', 'a:b', '%ff', 'a%2525'];
 
 it.for(ROUTES)(
   '%s %s refuses each name that no queue can have',
