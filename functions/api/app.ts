@@ -1,7 +1,8 @@
+import { toPattern } from '../../shared/config/open-routes.ts';
 import { toError } from '../../shared/domain/errors.ts';
 import { isQueueName, toMessageId } from '../../shared/domain/message/message.ts';
 import type { ApiDependencies, SecretDependencies } from './dependencies.ts';
-import { errorAnswer, notFound, internalError, toRefusal, RefusedRequest } from './errors.ts';
+import { errorBody, internalError, notFound, RefusedRequest, statusOfCode, toRefusal } from './errors.ts';
 import { addManualRoutes } from './deliveries/manual-routes.ts';
 import { addBooksRoutes } from './queues/books.ts';
 import { addStatisticsRoute } from './queues/statistics.ts';
@@ -11,9 +12,9 @@ import { addDeliveryRoutes } from './deliveries/routes.ts';
 import { addExplainRoute } from './messages/explain.ts';
 import { addSubscriptionDeliveriesRoute } from './deliveries/of-subscription.ts';
 import { addMessageRoutes } from './messages/routes.ts';
-import { isPathOf, isSubscriptionId, readPath } from './paths.ts';
-import { checkToken, type TokenRules } from './permission.ts';
-import type { AddRoute, Answer, ApiRequest, Route } from './route.ts';
+import { isSubscriptionId } from './paths.ts';
+import { checkToken, type Claims, type TokenRules } from './permission.ts';
+import { type AddRoute, type Answer, type ApiRequest, type Handle, jsonAnswer, type Route } from './route.ts';
 import { accesses, addPullTokenRoute } from './pull/token.ts';
 import { addReceiveRoute } from './pull/receive.ts';
 import { addPullRoutes } from './pull/routes.ts';
@@ -33,7 +34,7 @@ export type Api = { routes: readonly Route[]; answer: (request: ApiRequest) => P
  * serves the routes that open secrets.
  */
 export function createApi(dependencies: ApiDependencies, secrets?: SecretDependencies): Api {
-  const { routes, addRoute } = noRoutes();
+  const { routes, addRoute } = collectRoutes();
   addQueueRoutes(addRoute, dependencies);
   addSubscriptionRoutes(addRoute, dependencies);
   addSubscriptionChangeRoutes(addRoute, dependencies);
@@ -54,72 +55,75 @@ export function createApi(dependencies: ApiDependencies, secrets?: SecretDepende
   addStatisticsRoute(addRoute, dependencies);
   addRecoveryRoutes(addRoute, dependencies);
   addServiceRoutes(addRoute, dependencies, routes);
-  return serve(routes, dependencies);
+  return buildApi(routes, dependencies);
 }
 
 /** The routes that open secrets, and nothing else. */
 export function createSecretsApi(dependencies: SecretDependencies): Api {
-  const { routes, addRoute } = noRoutes();
+  const { routes, addRoute } = collectRoutes();
   for (const access of accesses(dependencies)) addReceiveRoute(addRoute, access, dependencies);
   addCredentialsRoute(addRoute, dependencies);
-  return serve(routes, dependencies);
+  return buildApi(routes, dependencies);
 }
 
-/** A route with its handler; undefined: it is only described. */
-type ServedRoute = Route & { handle: ((request: ApiRequest) => Answer | Promise<Answer>) | undefined };
+/** `handle`: undefined where another function serves the route. */
+type ServedRoute = Route & { pattern: RegExp; handle: Handle<string> | undefined };
 
-function noRoutes(): { routes: ServedRoute[]; addRoute: AddRoute } {
+function collectRoutes(): { routes: ServedRoute[]; addRoute: AddRoute } {
   const routes: ServedRoute[] = [];
-  const addRoute: AddRoute = (route, handle) => {
-    routes.push({
-      ...route,
-      handle: handle && ((request) => handle({ ...request, params: readPath(route.path, request.path) })),
-    });
-  };
+  function addRoute<Path extends string>(route: Route<Path>, handle: Handle<Path> | undefined): void;
+  function addRoute(route: Route, handle: Handle<string> | undefined): void {
+    routes.push({ ...route, pattern: toPattern(route.path), handle });
+  }
   return { routes, addRoute };
 }
 
 type Serving = Pick<ApiDependencies, 'reportFault'> & { settings: TokenRules };
 
-function serve(routes: readonly ServedRoute[], { settings, reportFault }: Serving): Api {
+function buildApi(routes: readonly ServedRoute[], { settings, reportFault }: Serving): Api {
   const answer = async (request: ApiRequest): Promise<Answer> => {
-    const { caller } = request;
-    const found = routes.filter(({ path }) => isPathOf(path, request.path));
+    const matches = routes.flatMap((route) => {
+      const match = route.pattern.exec(request.path);
+      return match === null ? [] : [{ ...route, params: { ...match.groups } }];
+    });
     const method = request.method === 'HEAD' ? 'GET' : request.method;
-    const route = found.find((one) => one.method === method && one.handle !== undefined);
-    if (route?.handle === undefined) return refuseMethod(found.filter(({ path }) => path === found[0]?.path));
-    const ids: PathIds = readPath(route.path, request.path);
+    const route = matches.find((one) => one.method === method);
+    if (route?.handle === undefined) return refuse(matches);
+    const { params } = route;
     try {
-      checkAccess(route, settings, request, ids.queue);
-      return await route.handle(request);
+      checkAccess(route, settings, request.claims, params['queue']);
+      return await route.handle({ ...request, params });
     } catch (error) {
       const refused = toRefusal(error);
       if (refused !== undefined) return errorAnswer(refused);
-      reportFault(toError(error), { ...idsIn(ids), ...caller });
-      return errorAnswer(internalError(caller.requestId));
+      reportFault(toError(error), { ...idsIn(params), ...request.caller });
+      return errorAnswer(internalError(request.caller.requestId));
     }
   };
   return { routes, answer };
 }
 
-/** `queue`: undefined if the path has none. @throws RefusedRequest */
-function checkAccess(route: Route, rules: TokenRules, { claims }: ApiRequest, queue: string | undefined) {
+/** `queue`: undefined if the request is not about one queue. */
+function checkAccess(route: Route, rules: TokenRules, claims: Claims | undefined, queue: string | undefined) {
   const { open = false, permission = route.method === 'GET' ? 'read' : 'manage' } = route;
   if (open === false) checkToken(rules, claims, { permission, queue });
 }
 
-/** `served`: the routes of the path. */
-function refuseMethod(served: readonly Route[]): Answer {
-  if (served.length === 0) return errorAnswer(notFound('such route'));
-  const allow = served.map(({ method }) => method).join(', ');
-  const refusal = new RefusedRequest('method_not_allowed', `this path supports only ${allow}`);
-  return errorAnswer(refusal, { allow });
+/** `routes`: all of the path. */
+function refuse(routes: readonly Route[]): Answer {
+  if (routes.length === 0) return errorAnswer(notFound('such route'));
+  const allow = routes.map(({ method }) => method).join(', ');
+  return errorAnswer(new RefusedRequest('method_not_allowed', `this path supports only ${allow}`), { allow });
 }
 
-type PathIds = Partial<Record<'queue' | 'message' | 'subscription' | 'recovery', string>>;
+function errorAnswer(refused: RefusedRequest, headers: Record<string, string> = {}): Answer {
+  // RFC 9110 §15.5.2 requires it.
+  const challenge = refused.code === 'unauthorized' ? { 'www-authenticate': 'Bearer' } : {};
+  return jsonAnswer(errorBody(refused), statusOfCode[refused.code], { ...challenge, ...headers });
+}
 
 /** The ids in the path, under their log keys. A log line repeats nothing of a caller that cannot be an id. */
-function idsIn({ queue, message, subscription, recovery }: PathIds): Record<string, string> {
+function idsIn({ queue, message, subscription, recovery }: Record<string, string>): Record<string, string> {
   return {
     ...(queue !== undefined && isQueueName(queue) && { queue }),
     ...(message !== undefined && { messageId: toMessageId({ id: message }).id }),

@@ -22,7 +22,7 @@ const ERROR_CODES = [
 
 type ErrorCode = (typeof ERROR_CODES)[number];
 
-const statusOfCode = {
+export const statusOfCode = {
   invalid_request: 400,
   invalid_json: 400,
   invalid_retry_policy: 400,
@@ -108,16 +108,6 @@ export const gatewayErrorSchema = z.object({ message: z.string() });
 export function errorBody({ code, message, fields }: RefusedRequest): z.infer<typeof errorSchema> {
   return {
     error: { code, message, ...(fields.length > 0 && { fields: [...fields] }) },
-  };
-}
-
-export function errorAnswer(refused: RefusedRequest, headers: Record<string, string> = {}) {
-  // RFC 9110 §15.5.2 requires it.
-  const challenge = refused.code === 'unauthorized' ? { 'www-authenticate': 'Bearer' } : {};
-  return {
-    status: statusOfCode[refused.code],
-    headers: { ...challenge, ...headers },
-    json: errorBody(refused),
   };
 }
 

@@ -48,10 +48,8 @@ type HttpApiAnswer = { statusCode: number; headers: Record<string, string>; body
  */
 export async function answerHttpApi(api: Api, event: unknown, publicApiUrl?: string): Promise<HttpApiAnswer> {
   const request = parseHttpApiEvent(event, publicApiUrl);
-  const { status = 200, json, ...answer } = await api.answer(request);
-  const headers = { ...(json !== undefined && { 'content-type': 'application/json' }), ...answer.headers };
-  const body = json === undefined ? answer.text : JSON.stringify(json);
-  return { statusCode: status, headers, body: request.method === 'HEAD' || body === undefined ? '' : body };
+  const { status = 200, headers = {}, body = '' } = await api.answer(request);
+  return { statusCode: status, headers, body: request.method === 'HEAD' ? '' : body };
 }
 
 /**

@@ -20,7 +20,7 @@ import { recoveryViewSchema } from '../../shared/wire/views/recovery.ts';
 import { subscriptionViewSchema } from '../../shared/wire/views/subscription.ts';
 import { errorSchema, gatewayErrorSchema } from './errors.ts';
 import { linksSchema } from './paging.ts';
-import { pathParameters, toTemplate } from './paths.ts';
+import { pathParameters } from './paths.ts';
 import type { Refusal, Route, Tag } from './route.ts';
 import { contentFilterSchema, describedOptions } from './subscriptions/options.ts';
 
@@ -112,8 +112,7 @@ const omitNoise: NonNullable<CreateDocumentOptions['override']> = ({ jsonSchema 
 function buildPaths(routes: readonly Route[]): Record<string, ZodOpenApiPathItemObject> {
   const paths: Record<string, ZodOpenApiPathItemObject> = {};
   for (const route of routes) {
-    const template = toTemplate(route.path);
-    paths[template] = { ...paths[template], [route.method.toLowerCase()]: buildOperation(route) };
+    paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: buildOperation(route) };
   }
   return paths;
 }

@@ -1,4 +1,3 @@
-import type { ParamKeys } from 'hono/types';
 import * as z from 'zod';
 import {
   isQueueName,
@@ -51,32 +50,6 @@ export function isSubscriptionId(id: string): boolean {
 /** A subscription's id in a query. */
 export const subscriptionIdField = z.string().refine(isSubscriptionId, 'must be the id of a subscription');
 
-/** OpenAPI's form of a path: `/v2/queues/:queue` → `/v2/queues/{queue}`. */
-export function toTemplate(path: string): string {
-  return path.replaceAll(/:(\w+)/g, '{$1}');
-}
-
-/** Whether a path is one of this template. */
-export function isPathOf(template: string, path: string): boolean {
-  const names = template.split('/');
-  const segments = path.split('/');
-  const isSame = (name: string, index: number) => name.startsWith(':') || name === segments[index];
-  return names.length === segments.length && names.every(isSame);
-}
-
-/** The parameters in a path of this template. */
-export function readPath<Template extends string>(
-  template: Template,
-  path: string,
-): Record<ParamKeys<Template>, string>;
-export function readPath(template: string, path: string): Record<string, string> {
-  const segments = path.split('/');
-  const names = template.split('/');
-  return Object.fromEntries(
-    names.flatMap((name, index) => (name.startsWith(':') ? [[name.slice(1), segments[index] ?? '']] : [])),
-  );
-}
-
 /** A segment of a path is never empty. */
 const segment = z.string().min(1);
 
@@ -91,7 +64,7 @@ const PARAMETERS: Readonly<Record<string, z.ZodType>> = {
 
 /** The schema of a path's parameters; undefined if it has none. */
 export function pathParameters(path: string): z.ZodObject | undefined {
-  const names = [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name);
+  const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
   if (names.length === 0) return undefined;
   return z.object(
     Object.fromEntries(

@@ -1,4 +1,3 @@
-import type { ParamKeys } from 'hono/types';
 import * as z from 'zod';
 import type { ZodOpenApiRequestBodyObject, ZodOpenApiResponseObject } from 'zod-openapi';
 import type { Caller } from './audit.ts';
@@ -7,7 +6,7 @@ import type { Claims, Permission } from './permission.ts';
 /** A route as the OpenAPI document describes it. */
 export type Route<Path extends string = string> = {
   method: 'GET' | 'PUT' | 'POST' | 'PATCH' | 'DELETE';
-  /** Such as `/v2/queues/:queue`; the parameters are those of paths.ts. */
+  /** Such as `/v2/queues/{queue}`; the parameters are those of paths.ts. */
   path: Path;
   /** The operation's name in generated clients. */
   id: string;
@@ -46,19 +45,29 @@ export type ApiRequest = {
 };
 
 /** A request to a route, with the parameters in its path. */
-export type RequestContext<Path extends string> = ApiRequest & { params: Record<ParamKeys<Path>, string> };
+export type RequestContext<Path extends string> = ApiRequest & {
+  params: Record<ParameterName<Path>, string>;
+};
 
-/** A response: JSON, another text, or neither. `status`: @default 200 */
-export type Answer = { status?: number; headers?: Record<string, string>; json?: unknown; text?: string };
+/** Of `/v2/queues/{queue}` it is `queue`. */
+type ParameterName<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | ParameterName<Rest>
+  : never;
+
+export type Handle<Path extends string> = (context: RequestContext<Path>) => Answer | Promise<Answer>;
 
 /**
  * Registers a handler. This is the only way to add a route, so every route has a description. Without a handler it is
  * described here, and another function serves it.
  */
-export type AddRoute = <Path extends string>(
-  route: Route<Path>,
-  handle: ((context: RequestContext<Path>) => Answer | Promise<Answer>) | undefined,
-) => void;
+export type AddRoute = <Path extends string>(route: Route<Path>, handle: Handle<Path> | undefined) => void;
+
+/** `status`: @default 200 */
+export type Answer = { status?: number; headers?: Record<string, string>; body?: string };
+
+export function jsonAnswer(value: unknown, status = 200, headers: Record<string, string> = {}): Answer {
+  return { status, headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(value) };
+}
 
 export function jsonBody(schema: z.ZodType): ZodOpenApiRequestBodyObject {
   return { required: true, content: { 'application/json': { schema } } };

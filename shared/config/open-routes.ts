@@ -34,8 +34,9 @@ export const secretRoutes = [
 /** API Gateway's route for all other requests, which it authorizes. */
 export const DEFAULT_ROUTE = '$default';
 
-function toPattern(path: string): RegExp {
-  return new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`);
+/** Matches the paths of a route. The groups are the parameters: `queue` of `/v2/queues/{queue}`. */
+export function toPattern(path: string): RegExp {
+  return new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`);
 }
 
 const patterns = openRoutes.map(({ path }) => toPattern(path));

@@ -34,10 +34,10 @@ import { deliveryView, deliveryViewSchema } from '../../../shared/wire/views/del
 import type { ApiDependencies } from '../dependencies.ts';
 import { noSuchMessage, notFound, RefusedRequest } from '../errors.ts';
 import { messageKey, subscriptionKey } from '../paths.ts';
-import { type AddRoute, json } from '../route.ts';
+import { type AddRoute, json, jsonAnswer } from '../route.ts';
 import { deliveryKeyFor } from './routes.ts';
 
-const DELIVERY = '/v2/queues/:queue/messages/:message/deliveries/:subscription';
+const DELIVERY = '/v2/queues/{queue}/messages/{message}/deliveries/{subscription}';
 
 type DeliveryPath = { queue: string; message: string; subscription: string };
 
@@ -63,7 +63,7 @@ export function addManualRoutes(addRoute: AddRoute, dependencies: ApiDependencie
       if (result.kind === 'refused') throw await retryRefused(dependencies, key, result.why);
       const { round } = result.delivery;
       audit(context.caller, { change: 'delivery_retried', ...pickIds(key), round });
-      return { json: deliveryView(result.delivery), status: 202 };
+      return jsonAnswer(deliveryView(result.delivery), 202);
     },
   );
 
@@ -88,7 +88,7 @@ export function addManualRoutes(addRoute: AddRoute, dependencies: ApiDependencie
         throw await retryRefused(dependencies, { queue: message.queue, subscriptionId }, result.why);
       const { key, round } = result.delivery;
       audit(context.caller, { change: 'delivery_sent', ...pickIds(key), round });
-      return { json: deliveryView(result.delivery), status: 202 };
+      return jsonAnswer(deliveryView(result.delivery), 202);
     },
   );
 
@@ -106,7 +106,7 @@ export function addManualRoutes(addRoute: AddRoute, dependencies: ApiDependencie
       const result = await cancelDelivery(byHand, key, 'manual');
       if (result.kind === 'refused') throw cancellationRefused(result.why);
       audit(context.caller, { change: 'delivery_cancelled', ...pickIds(key) });
-      return { json: deliveryView(result.delivery) };
+      return jsonAnswer(deliveryView(result.delivery));
     },
   );
 }

@@ -29,13 +29,13 @@ import { completeWindow, isOrderedWindow, WINDOW_ORDER_ERROR, windowFields } fro
 import { linksSchema, nextLinks, pageFields } from '../paging.ts';
 import { queuePath, subscriptionKey } from '../paths.ts';
 import { parseWith } from '../request-json.ts';
-import { type AddRoute, json, withLinks } from '../route.ts';
+import { type AddRoute, json, jsonAnswer, withLinks } from '../route.ts';
 
 export function addSubscriptionDeliveriesRoute(addRoute: AddRoute, dependencies: ApiDependencies): void {
   addRoute(
     {
       method: 'GET',
-      path: '/v2/queues/:queue/subscriptions/:subscription/deliveries',
+      path: '/v2/queues/{queue}/subscriptions/{subscription}/deliveries',
       id: 'listDeliveriesOfSubscription',
       tag: 'deliveries',
       summary: 'Lists all deliveries of a subscription, delivered ones too, newest message first',
@@ -62,12 +62,10 @@ export function addSubscriptionDeliveriesRoute(addRoute: AddRoute, dependencies:
       const page = await listOfSubscription(dependencies, window, subscriptionId, { limit, marker });
       const [since, until] = [timeText(window.since), timeText(window.until)];
       const path = `${queuePath(queue)}/subscriptions/${subscriptionId}/deliveries`;
-      return {
-        json: {
-          deliveries: page.items.map(({ delivery, type }) => subscriptionDeliveryView(delivery, type)),
-          links: nextLinks(path, page, { limit, since, until, deleted }),
-        } satisfies z.input<typeof subscriptionDeliveriesSchema>,
-      };
+      return jsonAnswer({
+        deliveries: page.items.map(({ delivery, type }) => subscriptionDeliveryView(delivery, type)),
+        links: nextLinks(path, page, { limit, since, until, deleted }),
+      } satisfies z.input<typeof subscriptionDeliveriesSchema>);
     },
   );
 }

@@ -27,9 +27,9 @@ import { isOrderedWindow, WINDOW_ORDER_ERROR, windowFields } from '../fields.ts'
 import { linksSchema, nextLinks, pageFields, pageQuery, pageWithinAnswerSize } from '../paging.ts';
 import { isSubscriptionId, messageKey, queuePath, subscriptionIdField } from '../paths.ts';
 import { parseWith } from '../request-json.ts';
-import { type AddRoute, json, withLinks } from '../route.ts';
+import { type AddRoute, json, jsonAnswer, withLinks } from '../route.ts';
 
-const MESSAGE_DELIVERIES = '/v2/queues/:queue/messages/:message/deliveries';
+const MESSAGE_DELIVERIES = '/v2/queues/{queue}/messages/{message}/deliveries';
 
 const DELIVERY_OPERATIONS = ['getDelivery', 'retryDelivery', 'sendDelivery', 'cancelDelivery'];
 
@@ -37,7 +37,7 @@ export function addDeliveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
   addRoute(
     {
       method: 'GET',
-      path: '/v2/queues/:queue/deliveries',
+      path: '/v2/queues/{queue}/deliveries',
       id: 'listDeliveries',
       tag: 'deliveries',
       summary: 'Lists the deliveries of a queue that have not succeeded, newest first',
@@ -63,12 +63,10 @@ export function addDeliveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
           listUndelivered(dependencies, { queue, subscriptionId: subscription, ...selection }, asked),
         deliverySummary,
       );
-      return {
-        json: {
-          deliveries: page.items,
-          links: nextLinks(`${queuePath(queue)}/deliveries`, page, query),
-        } satisfies z.input<typeof undeliveredListSchema>,
-      };
+      return jsonAnswer({
+        deliveries: page.items,
+        links: nextLinks(`${queuePath(queue)}/deliveries`, page, query),
+      } satisfies z.input<typeof undeliveredListSchema>);
     },
   );
 
@@ -101,19 +99,17 @@ export function addDeliveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
         deliveryView,
       );
       const path = `${queuePath(message.queue)}/messages/${message.messageId}/deliveries`;
-      return {
-        json: {
-          deliveries: page.items,
-          links: nextLinks(path, page, { limit: request.limit }),
-        } satisfies z.input<typeof deliveryListSchema>,
-      };
+      return jsonAnswer({
+        deliveries: page.items,
+        links: nextLinks(path, page, { limit: request.limit }),
+      } satisfies z.input<typeof deliveryListSchema>);
     },
   );
 
   addRoute(
     {
       method: 'GET',
-      path: `${MESSAGE_DELIVERIES}/:subscription`,
+      path: `${MESSAGE_DELIVERIES}/{subscription}`,
       id: 'getDelivery',
       tag: 'deliveries',
       summary: 'Shows one delivery with its attempts, past and planned',
@@ -124,14 +120,14 @@ export function addDeliveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
       const id = context.params.subscription;
       const detail = isSubscriptionId(id) ? await deliveryDetail(dependencies, message, id) : undefined;
       if (detail === undefined) throw notFound('such delivery');
-      return { json: deliveryDetailView(detail) };
+      return jsonAnswer(deliveryDetailView(detail));
     },
   );
 
   addRoute(
     {
       method: 'GET',
-      path: `${MESSAGE_DELIVERIES}/:subscription/payload`,
+      path: `${MESSAGE_DELIVERIES}/{subscription}/payload`,
       id: 'getPayload',
       tag: 'deliveries',
       summary: 'Shows what a subscription gets of a message',
@@ -144,7 +140,7 @@ export function addDeliveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
       const id = context.params.subscription;
       const payload = isSubscriptionId(id) ? await payloadFor(dependencies, message, id) : undefined;
       if (payload === undefined) throw notFound('such message or subscription');
-      return { json: payload };
+      return jsonAnswer(payload);
     },
   );
 }

@@ -20,14 +20,14 @@ import { noSuchMessage, notFound } from '../errors.ts';
 import { linksSchema, nextLinks, pageFields } from '../paging.ts';
 import { messageKey, queuePath, subscriptionIdField } from '../paths.ts';
 import { parseWith } from '../request-json.ts';
-import { type AddRoute, json } from '../route.ts';
+import { type AddRoute, json, jsonAnswer } from '../route.ts';
 import { messageItem } from './messages.ts';
 
 export function addExplainRoute(addRoute: AddRoute, dependencies: ApiDependencies): void {
   addRoute(
     {
       method: 'GET',
-      path: '/v2/queues/:queue/messages/:message/explain',
+      path: '/v2/queues/{queue}/messages/{message}/explain',
       id: 'explainMessage',
       tag: 'messages',
       summary: 'Explains for each subscription of the queue what became of a message',
@@ -43,13 +43,11 @@ export function addExplainRoute(addRoute: AddRoute, dependencies: ApiDependencie
       if (request.subscription !== undefined && explained.page.items.length === 0)
         throw notFound('such subscription');
       const path = `${queuePath(message.queue)}/messages/${message.messageId}/explain`;
-      return {
-        json: {
-          message: messageSummary(explained.message),
-          subscriptions: explained.page.items.map(explainedView),
-          links: nextLinks(path, explained.page, { limit: request.limit }),
-        } satisfies z.input<typeof explanationSchema>,
-      };
+      return jsonAnswer({
+        message: messageSummary(explained.message),
+        subscriptions: explained.page.items.map(explainedView),
+        links: nextLinks(path, explained.page, { limit: request.limit }),
+      } satisfies z.input<typeof explanationSchema>);
     },
   );
 }

@@ -11,7 +11,7 @@ import {
   messageViewSchema,
 } from '../../../shared/wire/views/message.ts';
 import type { ApiDependencies } from '../dependencies.ts';
-import { type AddRoute, json, noBody, withLinks, jsonBody } from '../route.ts';
+import { type AddRoute, json, jsonAnswer, jsonBody, noBody, withLinks } from '../route.ts';
 import { invalidFields, noSuchMessage } from '../errors.ts';
 import {
   bodyFault,
@@ -30,7 +30,7 @@ import { deletedField, existingQueue } from '../existing.ts';
 import { parseWith, readJson } from '../request-json.ts';
 import { eraseBody, listMessages, messageDetail, type PostedMessage, publish } from './messages.ts';
 
-const MESSAGE = '/v2/queues/:queue/messages/:message';
+const MESSAGE = '/v2/queues/{queue}/messages/{message}';
 
 export function addMessageRoutes(addRoute: AddRoute, dependencies: ApiDependencies): void {
   const { audit } = dependencies;
@@ -38,7 +38,7 @@ export function addMessageRoutes(addRoute: AddRoute, dependencies: ApiDependenci
   addRoute(
     {
       method: 'POST',
-      path: '/v2/queues/:queue/messages',
+      path: '/v2/queues/{queue}/messages',
       id: 'postMessages',
       tag: 'messages',
       summary: 'Publishes messages',
@@ -67,14 +67,14 @@ export function addMessageRoutes(addRoute: AddRoute, dependencies: ApiDependenci
         resources: ids.map((id) => `${queuePath(queue)}/messages/${id}`),
         ids,
       };
-      return { json: answer, status: 201 };
+      return jsonAnswer(answer, 201);
     },
   );
 
   addRoute(
     {
       method: 'GET',
-      path: '/v2/queues/:queue/messages',
+      path: '/v2/queues/{queue}/messages',
       id: 'listMessages',
       tag: 'messages',
       summary: 'Lists the messages that a queue accepted, newest first, with the states of their deliveries',
@@ -93,12 +93,10 @@ export function addMessageRoutes(addRoute: AddRoute, dependencies: ApiDependenci
       const window = { queue, ...completeWindow(asked, dependencies.clock.now()) };
       const page = await listMessages(dependencies, window, { limit, marker });
       const [since, until] = [timeText(window.since), timeText(window.until)];
-      return {
-        json: {
-          messages: page.items.map(messageSummary),
-          links: nextLinks(`${queuePath(queue)}/messages`, page, { limit, since, until, deleted }),
-        } satisfies z.input<typeof messageListSchema>,
-      };
+      return jsonAnswer({
+        messages: page.items.map(messageSummary),
+        links: nextLinks(`${queuePath(queue)}/messages`, page, { limit, since, until, deleted }),
+      } satisfies z.input<typeof messageListSchema>);
     },
   );
 
@@ -114,7 +112,7 @@ export function addMessageRoutes(addRoute: AddRoute, dependencies: ApiDependenci
     async (context) => {
       const detail = await messageDetail(dependencies, messageKey(context.params));
       if (detail === undefined) throw noSuchMessage(dependencies.settings);
-      return { text: encodeMessageView(detail), headers: { 'content-type': 'application/json' } };
+      return { headers: { 'content-type': 'application/json' }, body: encodeMessageView(detail) };
     },
   );
 

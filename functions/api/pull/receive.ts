@@ -26,7 +26,7 @@ import { timeText, timeView } from '../../../shared/wire/fields.ts';
 import { RefusedRequest } from '../errors.ts';
 import { seconds } from '../fields.ts';
 import { parseWith, readOptionalJson } from '../request-json.ts';
-import { type AddRoute, json, optionalJsonBody } from '../route.ts';
+import { type AddRoute, json, jsonAnswer, optionalJsonBody } from '../route.ts';
 import type { Access } from './token.ts';
 
 const MAX_RULE = `must be an integer from ${RECEIVE_MAX.least} to ${RECEIVE_MAX.most}`;
@@ -104,11 +104,9 @@ export function addReceiveRoute(
             deliveries,
           });
         }
-        return {
-          json: {
-            deliveries: received.map((one) => ({ ...one, leaseUntil: timeText(one.leaseUntil) })),
-          } satisfies z.input<typeof receivedSchema>,
-        };
+        return jsonAnswer({
+          deliveries: received.map((one) => ({ ...one, leaseUntil: timeText(one.leaseUntil) })),
+        } satisfies z.input<typeof receivedSchema>);
       }),
   );
 }

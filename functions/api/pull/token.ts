@@ -21,7 +21,7 @@ import { presentSubscription, requirePull } from '../existing.ts';
 import { seconds } from '../fields.ts';
 import { isSubscriptionId, subscriptionKey } from '../paths.ts';
 import { parseWith, readOptionalJson } from '../request-json.ts';
-import { type AddRoute, json, optionalJsonBody, type RequestContext } from '../route.ts';
+import { type AddRoute, json, jsonAnswer, optionalJsonBody, type RequestContext } from '../route.ts';
 import {
   DEFAULT_GRACE_SECONDS,
   MAX_GRACE_SECONDS,
@@ -47,7 +47,7 @@ export function addPullTokenRoute(addRoute: AddRoute, dependencies: ApiDependenc
   addRoute(
     {
       method: 'POST',
-      path: '/v2/queues/:queue/subscriptions/:subscription/pull-token',
+      path: '/v2/queues/{queue}/subscriptions/{subscription}/pull-token',
       id: 'rotatePullToken',
       tag: 'pull',
       summary: 'Gives a pull subscription a token, by which its subscriber receives',
@@ -62,7 +62,7 @@ export function addPullTokenRoute(addRoute: AddRoute, dependencies: ApiDependenc
       const { token, previousExpiresAt } = await rotateToken(dependencies, key, graceSeconds * 1000);
       const end = previousExpiresAt === undefined ? {} : { previousExpiresAt: timeText(previousExpiresAt) };
       dependencies.audit(context.caller, { change: 'pull_token_rotated', ...key, ...end });
-      return { json: { token, ...end } satisfies z.input<typeof tokenSchema> };
+      return jsonAnswer({ token, ...end } satisfies z.input<typeof tokenSchema>);
     },
   );
 }
@@ -167,10 +167,10 @@ function isHeldBy(found: Subscription, token: string, now: number): boolean {
 }
 
 /** For operators, authorised as all other routes. */
-const OPERATED = '/v2/queues/:queue/subscriptions/:subscription';
+const OPERATED = '/v2/queues/{queue}/subscriptions/{subscription}';
 
 /** For subscribers, authorised by the token of the subscription. API Gateway lets these paths through. */
-const BY_TOKEN = '/v2/pull/:queue/:subscription';
+const BY_TOKEN = '/v2/pull/{queue}/{subscription}';
 
 type RouteContext = RequestContext<typeof BY_TOKEN>;
 

@@ -33,7 +33,7 @@ import { InvalidMarkerError, type Page, type PageRequest } from '../../../shared
 import { booksView, booksViewSchema } from '../../../shared/wire/views/books.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { countDeliveries, type DeliveryCount, MAX_COUNTED_BUCKETS } from '../messages/messages.ts';
-import { type AddRoute, json } from '../route.ts';
+import { type AddRoute, json, jsonAnswer } from '../route.ts';
 import { linksSchema, nextLinks, pageFields } from '../paging.ts';
 import { queuePath, subscriptionIdField } from '../paths.ts';
 import { parseWith } from '../request-json.ts';
@@ -49,7 +49,7 @@ export function addBooksRoutes(addRoute: AddRoute, dependencies: ApiDependencies
   addRoute(
     {
       method: 'GET',
-      path: '/v2/queues/:queue/books',
+      path: '/v2/queues/{queue}/books',
       id: 'readBooks',
       tag: 'queues',
       summary:
@@ -82,7 +82,7 @@ export function addBooksRoutes(addRoute: AddRoute, dependencies: ApiDependencies
       const { since, until } = view;
       const shown = { since, until, deleted, subscription: subscriptionId };
       const links = nextLinks(`${queuePath(queue)}/books`, { marker: next?.marker }, shown);
-      return { json: { ...view, links } satisfies z.input<typeof booksAnswerSchema> };
+      return jsonAnswer({ ...view, links } satisfies z.input<typeof booksAnswerSchema>);
     },
   );
 }

@@ -5,7 +5,7 @@ import { type Registry, REMOVAL_BUDGET_MS } from '../../../shared/ports/subscrip
 import { pageWithinAnswerSize, linksSchema, nextLinks, pageQuery } from '../paging.ts';
 import { queueDifference, queueDigest } from '../audit.ts';
 import type { ApiDependencies } from '../dependencies.ts';
-import { type AddRoute, json, withLocation, noBody, optionalJsonBody } from '../route.ts';
+import { type AddRoute, json, jsonAnswer, noBody, optionalJsonBody, withLocation } from '../route.ts';
 import { notFound } from '../errors.ts';
 import { flag } from '../fields.ts';
 import { queueName, queuePath, QUEUES } from '../paths.ts';
@@ -54,20 +54,18 @@ export function addQueueRoutes(addRoute: AddRoute, dependencies: ApiDependencies
         ),
         with_count && request.marker === undefined ? registry.countQueues(name) : undefined,
       ]);
-      return {
-        json: {
-          queues: page.items,
-          links: nextLinks(QUEUES, page, { limit: request.limit, detailed, with_count, name }),
-          ...(count === undefined ? {} : { count }),
-        } satisfies z.input<typeof queueListSchema>,
-      };
+      return jsonAnswer({
+        queues: page.items,
+        links: nextLinks(QUEUES, page, { limit: request.limit, detailed, with_count, name }),
+        ...(count === undefined ? {} : { count }),
+      } satisfies z.input<typeof queueListSchema>);
     },
   );
 
   addRoute(
     {
       method: 'PUT',
-      path: '/v2/queues/:queue',
+      path: '/v2/queues/{queue}',
       id: 'putQueue',
       tag: 'queues',
       summary: 'Creates a queue, or replaces its metadata',
@@ -95,7 +93,7 @@ export function addQueueRoutes(addRoute: AddRoute, dependencies: ApiDependencies
   addRoute(
     {
       method: 'PATCH',
-      path: '/v2/queues/:queue',
+      path: '/v2/queues/{queue}',
       id: 'patchQueue',
       tag: 'queues',
       summary: 'Changes the metadata of a queue with a JSON patch (RFC 6902)',
@@ -111,17 +109,17 @@ export function addQueueRoutes(addRoute: AddRoute, dependencies: ApiDependencies
         ...parseQueueFields(applyPatch(metadata, patch), settings),
       }));
       if (result.kind === 'missing') throw notFound('such queue');
-      if (result.kind === 'left') return { json: result.current.metadata };
+      if (result.kind === 'left') return jsonAnswer(result.current.metadata);
       const { before, after } = result;
       audit(context.caller, { change: 'queue_changed', queue: name, ...queueDifference(before, after) });
-      return { json: after.metadata };
+      return jsonAnswer(after.metadata);
     },
   );
 
   addRoute(
     {
       method: 'GET',
-      path: '/v2/queues/:queue',
+      path: '/v2/queues/{queue}',
       id: 'getQueue',
       tag: 'queues',
       summary: 'Shows the metadata of a queue',
@@ -130,14 +128,14 @@ export function addQueueRoutes(addRoute: AddRoute, dependencies: ApiDependencies
     async (context) => {
       const queue = await registry.findQueue(queueName(context.params.queue));
       if (queue === undefined) throw notFound('such queue');
-      return { json: queue.metadata };
+      return jsonAnswer(queue.metadata);
     },
   );
 
   addRoute(
     {
       method: 'DELETE',
-      path: '/v2/queues/:queue',
+      path: '/v2/queues/{queue}',
       id: 'deleteQueue',
       tag: 'queues',
       summary: 'Deletes a queue with its subscriptions',

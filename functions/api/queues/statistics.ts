@@ -14,7 +14,7 @@ import type { ApiDependencies } from '../dependencies.ts';
 import { invalidFields } from '../errors.ts';
 import { completeWindow, isOrderedWindow, WINDOW_ORDER_ERROR, windowFields } from '../fields.ts';
 import { parseWith } from '../request-json.ts';
-import { type AddRoute, json } from '../route.ts';
+import { type AddRoute, json, jsonAnswer } from '../route.ts';
 import { existingQueue } from '../existing.ts';
 
 const MAX_POINTS = 400;
@@ -26,7 +26,7 @@ export function addStatisticsRoute(addRoute: AddRoute, dependencies: ApiDependen
   addRoute(
     {
       method: 'GET',
-      path: '/v2/queues/:queue/statistics',
+      path: '/v2/queues/{queue}/statistics',
       id: 'readStatistics',
       tag: 'queues',
       summary: 'Counts and durations of a queue over time, for charts',
@@ -44,17 +44,15 @@ export function addStatisticsRoute(addRoute: AddRoute, dependencies: ApiDependen
         : new Map<number, RunningCounters>();
       const total = noCounters();
       for (const counters of steps.values()) addTo(total, counters);
-      return {
-        json: {
-          queue,
-          enabled,
-          since: timeText(window.since),
-          until: timeText(window.until),
-          stepSeconds: stepMs / 1000,
-          points: [...steps].map(([at, counters]) => ({ at: timeText(at), ...toCountersView(counters) })),
-          total: toCountersView(total),
-        } satisfies z.input<typeof statisticsViewSchema>,
-      };
+      return jsonAnswer({
+        queue,
+        enabled,
+        since: timeText(window.since),
+        until: timeText(window.until),
+        stepSeconds: stepMs / 1000,
+        points: [...steps].map(([at, counters]) => ({ at: timeText(at), ...toCountersView(counters) })),
+        total: toCountersView(total),
+      } satisfies z.input<typeof statisticsViewSchema>);
     },
   );
 }

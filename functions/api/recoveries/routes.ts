@@ -32,10 +32,10 @@ import { isOrderedWindow, timeField, WINDOW_ORDER_ERROR } from '../fields.ts';
 import { linksSchema, nextLinks, pageFields, pageQuery } from '../paging.ts';
 import { queueName, queuePath, subscriptionIdField } from '../paths.ts';
 import { parseWith, readJson } from '../request-json.ts';
-import { type AddRoute, json, jsonBody, noBody, withLinks, withLocation } from '../route.ts';
+import { type AddRoute, json, jsonAnswer, jsonBody, noBody, withLinks, withLocation } from '../route.ts';
 
-const RECOVERIES = '/v2/queues/:queue/recoveries';
-const RECOVERY = `${RECOVERIES}/:recovery` as const;
+const RECOVERIES = '/v2/queues/{queue}/recoveries';
+const RECOVERY = `${RECOVERIES}/{recovery}` as const;
 
 const recoveryRequestSchema = z.strictObject({
   since: timeField.describe('Start of the window of acceptance times, inclusive.'),
@@ -89,7 +89,7 @@ export function addRecoveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
           ...(status !== undefined && { status }),
         },
       });
-      return { json: view, status: 202, headers: { location: `${queuePath(queue)}/recoveries/${id}` } };
+      return jsonAnswer(view, 202, { location: `${queuePath(queue)}/recoveries/${id}` });
     },
   );
 
@@ -107,12 +107,10 @@ export function addRecoveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
       const request = parseWith(pageQuery, context.query);
       const queue = await existingQueue(dependencies, context.params.queue);
       const page = await recoveries.list(queue, request);
-      return {
-        json: {
-          recoveries: page.items.map(recoveryView),
-          links: nextLinks(`${queuePath(queue)}/recoveries`, page, { limit: request.limit }),
-        } satisfies z.input<typeof recoveryPageSchema>,
-      };
+      return jsonAnswer({
+        recoveries: page.items.map(recoveryView),
+        links: nextLinks(`${queuePath(queue)}/recoveries`, page, { limit: request.limit }),
+      } satisfies z.input<typeof recoveryPageSchema>);
     },
   );
 
@@ -125,7 +123,7 @@ export function addRecoveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
       summary: 'Shows the progress of a recovery',
       answers: { 200: json('The recovery.', recoveryViewSchema) },
     },
-    async (context) => ({ json: recoveryView(await existingRecovery(dependencies, context.params)) }),
+    async (context) => jsonAnswer(recoveryView(await existingRecovery(dependencies, context.params))),
   );
 
   addRoute(
@@ -167,13 +165,11 @@ export function addRecoveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
       for (const { key, error } of unreadable)
         dependencies.reportFault(error, { ...context.caller, ...pickIds(key) });
       const path = `${queuePath(recovery.selection.queue)}/recoveries/${recovery.id}/outcomes`;
-      return {
-        json: {
-          known: recovery.pages !== undefined,
-          subscriptions: outcomes.map(recoveryOutcomesView),
-          links: nextLinks(path, rest, {}),
-        } satisfies z.input<typeof outcomesAnswerSchema>,
-      };
+      return jsonAnswer({
+        known: recovery.pages !== undefined,
+        subscriptions: outcomes.map(recoveryOutcomesView),
+        links: nextLinks(path, rest, {}),
+      } satisfies z.input<typeof outcomesAnswerSchema>);
     },
   );
 }

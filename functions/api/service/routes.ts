@@ -4,8 +4,7 @@ import { toError } from '../../../shared/domain/errors.ts';
 import type { QueueDepth } from '../../../shared/ports/queues.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { gatewayErrorSchema } from '../errors.ts';
-import { toTemplate } from '../paths.ts';
-import { type AddRoute, json, noBody, type Route } from '../route.ts';
+import { type AddRoute, json, jsonAnswer, noBody, type Route } from '../route.ts';
 
 const check = z.enum(['ok', 'failing']);
 
@@ -74,7 +73,7 @@ export function addServiceRoutes(
         const document = openApiDocument({ routes, version: dependencies.settings.version, url });
         cachedDocument = { url, text: JSON.stringify(document) };
       }
-      return { text: cachedDocument.text, headers: { 'content-type': 'application/json' } };
+      return { headers: { 'content-type': 'application/json' }, body: cachedDocument.text };
     },
   );
 
@@ -88,7 +87,7 @@ export function addServiceRoutes(
       answers: { 300: json('The only version.', versionsSchema) },
       refuses: [],
     },
-    () => ({ json: VERSIONS, status: 300 }),
+    () => jsonAnswer(VERSIONS, 300),
   );
 
   addRoute(
@@ -124,7 +123,7 @@ export function addServiceRoutes(
       const status = faults.length === 0 ? 'ok' : 'failing';
       const retentionDays = dependencies.settings.retentionMs / DAY_MS;
       const answer: z.input<typeof healthSchema> = { status, checks, ...counts, retentionDays };
-      return { json: answer, status: status === 'ok' ? 200 : 503 };
+      return jsonAnswer(answer, status === 'ok' ? 200 : 503);
     },
   );
 
@@ -138,14 +137,14 @@ export function addServiceRoutes(
       answers: { 200: json('All resources.', homeSchema) },
       refuses: [],
     },
-    () => ({ json: buildHome(routes) }),
+    () => jsonAnswer(buildHome(routes)),
   );
 }
 
 function buildHome(routes: readonly Route[]): z.input<typeof homeSchema> {
   return {
     resources: Object.fromEntries(
-      [...Map.groupBy(routes, ({ path }) => toTemplate(path))].map(([template, served]) => [
+      [...Map.groupBy(routes, ({ path }) => path)].map(([template, served]) => [
         template,
         { 'href-template': template, hints: { allow: served.map(({ method }) => method) } },
       ]),

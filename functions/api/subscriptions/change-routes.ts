@@ -11,12 +11,12 @@ import type { ApiDependencies } from '../dependencies.ts';
 import { notFound, subscriberTaken } from '../errors.ts';
 import { queueName, isSubscriptionId, subscriptionKey } from '../paths.ts';
 import { readJson } from '../request-json.ts';
-import { type AddRoute, json, jsonBody, noBody } from '../route.ts';
+import { type AddRoute, json, jsonAnswer, jsonBody, noBody } from '../route.ts';
 import { sendOwedConfirmation } from './ask-confirmation.ts';
 import { type ChangeResult, disableManually, unsubscribe, updateSubscription } from './change.ts';
 import { describedSubscriptionPatch, subscriptionPatch } from './request.ts';
 
-const SUBSCRIPTION = '/v2/queues/:queue/subscriptions/:subscription';
+const SUBSCRIPTION = '/v2/queues/{queue}/subscriptions/{subscription}';
 
 const currentSubscription = json('The current subscription.', subscriptionViewSchema);
 
@@ -53,7 +53,7 @@ export function addSubscriptionChangeRoutes(addRoute: AddRoute, dependencies: Ap
       if (secret !== undefined) audit(caller, { change: 'secret_rotated', ...key, scheme: secret.scheme });
       const asked = await sendOwedConfirmation(dependencies, after, publicUrl);
       const view = subscriptionView(asked, clock.now());
-      return { json: { ...view, ...(secret && { secret: secretText(secret) }) } };
+      return jsonAnswer({ ...view, ...(secret && { secret: secretText(secret) }) });
     },
   );
 
@@ -71,7 +71,7 @@ export function addSubscriptionChangeRoutes(addRoute: AddRoute, dependencies: Ap
         disabled: null,
       });
       const after = auditChange(context.caller, 'subscription_enabled', result);
-      return { json: subscriptionView(after, clock.now()) };
+      return jsonAnswer(subscriptionView(after, clock.now()));
     },
   );
 
@@ -88,7 +88,7 @@ export function addSubscriptionChangeRoutes(addRoute: AddRoute, dependencies: Ap
       const result = await disableManually(dependencies, subscriptionKey(context.params));
       const after = auditChange(context.caller, 'subscription_disabled', result);
       await notifyManuallyDisabled(dependencies, after);
-      return { json: subscriptionView(after, clock.now()) };
+      return jsonAnswer(subscriptionView(after, clock.now()));
     },
   );
 

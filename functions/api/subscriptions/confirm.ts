@@ -6,7 +6,7 @@ import type { ApiDependencies } from '../dependencies.ts';
 import { notFound } from '../errors.ts';
 import { isSubscriptionId, subscriptionKey } from '../paths.ts';
 import { parseWith, readJson } from '../request-json.ts';
-import { type AddRoute, json, jsonBody, noBody } from '../route.ts';
+import { type AddRoute, json, jsonAnswer, jsonBody, noBody } from '../route.ts';
 import { type ConfirmationContext, newConfirmation } from './ask-confirmation.ts';
 import { type ChangeContext, changePresent, type ChangeResult } from './change.ts';
 
@@ -41,7 +41,7 @@ export function addConfirmationRoutes(addRoute: AddRoute, dependencies: ApiDepen
   addRoute(
     {
       method: 'PUT',
-      path: '/v2/queues/:queue/subscriptions/:subscription/confirm',
+      path: '/v2/queues/{queue}/subscriptions/{subscription}/confirm',
       id: 'setConfirmation',
       tag: 'subscriptions',
       summary: 'Confirms a subscription without its link, or revokes its confirmation',
@@ -66,7 +66,7 @@ export function addConfirmationRoutes(addRoute: AddRoute, dependencies: ApiDepen
     addRoute(
       {
         ...operation,
-        path: '/v2/queues/:queue/subscriptions/:subscription/confirm',
+        path: '/v2/queues/{queue}/subscriptions/{subscription}/confirm',
         tag: 'subscriptions',
         summary: 'Confirms a subscription: the target of the link that the subscriber received',
         query: confirmationQuery,
@@ -84,7 +84,7 @@ export function addConfirmationRoutes(addRoute: AddRoute, dependencies: ApiDepen
           (await confirm(dependencies, { queue, subscriptionId }, query.data.token));
         if (!isConfirmed) throw notFound('subscription that waits for this confirmation');
         dependencies.audit(context.caller, { change: 'subscription_confirmed', queue, subscriptionId });
-        return { json: { confirmed: true } satisfies z.input<typeof confirmedSchema> };
+        return jsonAnswer({ confirmed: true } satisfies z.input<typeof confirmedSchema>);
       },
     );
   }

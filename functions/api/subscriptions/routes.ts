@@ -10,7 +10,7 @@ import {
 } from '../../../shared/wire/views/subscription.ts';
 import { subscriptionDigest } from '../audit.ts';
 import type { ApiDependencies } from '../dependencies.ts';
-import { type AddRoute, json, withLocation, withLinks, jsonBody } from '../route.ts';
+import { type AddRoute, json, jsonAnswer, jsonBody, withLinks, withLocation } from '../route.ts';
 import { subscriberTaken } from '../errors.ts';
 import { existingQueue, presentSubscription } from '../existing.ts';
 import { pageWithinAnswerSize, linksSchema, nextLinks, pageQuery } from '../paging.ts';
@@ -20,8 +20,8 @@ import { sendOwedConfirmation } from './ask-confirmation.ts';
 import { describedSubscription, subscriptionFields } from './request.ts';
 import { subscribe } from './subscribe.ts';
 
-const SUBSCRIPTIONS = '/v2/queues/:queue/subscriptions';
-const SUBSCRIPTION = `${SUBSCRIPTIONS}/:subscription` as const;
+const SUBSCRIPTIONS = '/v2/queues/{queue}/subscriptions';
+const SUBSCRIPTION = `${SUBSCRIPTIONS}/{subscription}` as const;
 
 const SUBSCRIPTION_OPERATIONS = [
   'getSubscription',
@@ -96,7 +96,7 @@ export function addSubscriptionRoutes(addRoute: AddRoute, dependencies: ApiDepen
         secret: secretText(secret),
         ...confirmationView(await sendOwedConfirmation(dependencies, subscription, publicUrl)),
       };
-      return { json: answer, status: 201, headers: { location: `${queuePath(queue)}/subscriptions/${id}` } };
+      return jsonAnswer(answer, 201, { location: `${queuePath(queue)}/subscriptions/${id}` });
     },
   );
 
@@ -128,12 +128,10 @@ export function addSubscriptionRoutes(addRoute: AddRoute, dependencies: ApiDepen
         },
         (item) => subscriptionView(item, now),
       );
-      return {
-        json: {
-          subscriptions: page.items,
-          links: nextLinks(`${queuePath(queue)}/subscriptions`, page, { limit: request.limit, match }),
-        } satisfies z.input<typeof subscriptionListSchema>,
-      };
+      return jsonAnswer({
+        subscriptions: page.items,
+        links: nextLinks(`${queuePath(queue)}/subscriptions`, page, { limit: request.limit, match }),
+      } satisfies z.input<typeof subscriptionListSchema>);
     },
   );
 
@@ -148,7 +146,7 @@ export function addSubscriptionRoutes(addRoute: AddRoute, dependencies: ApiDepen
     },
     async (context) => {
       const found = await presentSubscription(dependencies, subscriptionKey(context.params));
-      return { json: subscriptionView(found, clock.now()) };
+      return jsonAnswer(subscriptionView(found, clock.now()));
     },
   );
 }

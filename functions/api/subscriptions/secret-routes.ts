@@ -18,7 +18,7 @@ import {
 import type { Registry } from '../../../shared/ports/subscriptions.ts';
 import { timeText, timeView } from '../../../shared/wire/fields.ts';
 import type { ApiDependencies, ApiPorts } from '../dependencies.ts';
-import { type AddRoute, json, optionalJsonBody } from '../route.ts';
+import { type AddRoute, json, jsonAnswer, optionalJsonBody } from '../route.ts';
 import { invalidFields, notFound, RefusedRequest } from '../errors.ts';
 import { seconds } from '../fields.ts';
 import { isSubscriptionId, subscriptionKey } from '../paths.ts';
@@ -39,7 +39,7 @@ export function addSecretRoutes(addRoute: AddRoute, dependencies: ApiDependencie
   addRoute(
     {
       method: 'POST',
-      path: '/v2/queues/:queue/subscriptions/:subscription/secret/rotate',
+      path: '/v2/queues/{queue}/subscriptions/{subscription}/secret/rotate',
       id: 'rotateSecret',
       tag: 'subscriptions',
       summary: 'Gives a subscription a new signing secret',
@@ -63,7 +63,7 @@ export function addSecretRoutes(addRoute: AddRoute, dependencies: ApiDependencie
       audit(context.caller, { change: 'secret_rotated', ...key, scheme: secret.scheme, ...end });
       const publicKey = publicKeyText(secret);
       const shown = publicKey === undefined ? { secret: secretText(secret) } : { publicKey };
-      return { json: { ...shown, ...end } satisfies z.input<typeof rotationAnswerSchema> };
+      return jsonAnswer({ ...shown, ...end } satisfies z.input<typeof rotationAnswerSchema>);
     },
   );
 
@@ -72,7 +72,7 @@ export function addSecretRoutes(addRoute: AddRoute, dependencies: ApiDependencie
   addRoute(
     {
       method: 'GET',
-      path: '/v2/queues/:queue/subscriptions/:subscription/jwks.json',
+      path: '/v2/queues/{queue}/subscriptions/{subscription}/jwks.json',
       id: 'getPublicKeys',
       tag: 'subscriptions',
       summary: 'The public keys that verify the v1a signatures of a subscription, as a JWK set',
@@ -91,12 +91,9 @@ export function addSecretRoutes(addRoute: AddRoute, dependencies: ApiDependencie
         publicKey === undefined ? [] : [publicJwk(publicKey)],
       );
       if (keys.length === 0) throw notFound('subscription with public keys');
-      return {
-        json: { keys } satisfies z.input<typeof jwksSchema>,
-        headers: {
-          'cache-control': `public, max-age=${MAX_AGE}`,
-        },
-      };
+      return jsonAnswer({ keys } satisfies z.input<typeof jwksSchema>, 200, {
+        'cache-control': `public, max-age=${MAX_AGE}`,
+      });
     },
   );
 }

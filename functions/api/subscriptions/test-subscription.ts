@@ -20,7 +20,7 @@ import { invalidFields, notFound, RefusedRequest } from '../errors.ts';
 import { bodyFault, publishedType } from '../fields.ts';
 import { queueName, subscriptionKey } from '../paths.ts';
 import { parseWith, readOptionalJson } from '../request-json.ts';
-import { type AddRoute, json, optionalJsonBody } from '../route.ts';
+import { type AddRoute, json, jsonAnswer, optionalJsonBody } from '../route.ts';
 
 export function addSubscriptionTestRoute(addRoute: AddRoute, dependencies: ApiDependencies): void {
   const { audit } = dependencies;
@@ -28,7 +28,7 @@ export function addSubscriptionTestRoute(addRoute: AddRoute, dependencies: ApiDe
   addRoute(
     {
       method: 'POST',
-      path: '/v2/queues/:queue/subscriptions/:subscription/test',
+      path: '/v2/queues/{queue}/subscriptions/{subscription}/test',
       id: 'testSubscription',
       tag: 'subscriptions',
       summary: 'Sends a test message to a subscription, and shows the result',
@@ -51,7 +51,7 @@ export function addSubscriptionTestRoute(addRoute: AddRoute, dependencies: ApiDe
         messageId: delivery.key.messageId,
       });
       const answer: z.input<typeof testAnswerSchema> = { delivery: deliveryView(delivery) };
-      return { json: answer, status: isTried ? 200 : 202 };
+      return jsonAnswer(answer, isTried ? 200 : 202);
     },
   );
 }

@@ -16,7 +16,7 @@ import { flag } from '../fields.ts';
 import { countAnswerBytes, MAX_ANSWER_BYTES, nextLinks, pageFields } from '../paging.ts';
 import { queueName, queuePath } from '../paths.ts';
 import { parseWith, readText, MAX_MESSAGE_BYTES } from '../request-json.ts';
-import { type AddRoute, json } from '../route.ts';
+import { type AddRoute, json, jsonAnswer } from '../route.ts';
 import { sendOwedConfirmation } from './ask-confirmation.ts';
 import { type ImportResult, importSubscriptions, importFailure } from './import-subscriptions.ts';
 import { subscriptionLine } from './request.ts';
@@ -66,7 +66,7 @@ export function addImportRoute(addRoute: AddRoute, dependencies: ApiDependencies
   addRoute(
     {
       method: 'POST',
-      path: '/v2/queues/:queue/import',
+      path: '/v2/queues/{queue}/import',
       id: 'importSubscriptions',
       tag: 'queues',
       summary: 'Imports subscriptions from JSON lines, as an export writes them',
@@ -93,7 +93,7 @@ export function addImportRoute(addRoute: AddRoute, dependencies: ApiDependencies
         if (asked.some(({ kind }) => kind === 'failed')) break;
       }
       reportFailure(results, { queue, ...caller });
-      return { json: buildAnswer(lines, results, caller) };
+      return jsonAnswer(buildAnswer(lines, results, caller));
     },
   );
 
@@ -225,8 +225,8 @@ function withoutFieldErrors({ code }: RefusedRequest): RefusedRequest {
 /** Strict, so that a misspelt parameter is refused. */
 const exportQuery = z.strictObject({ marker: pageFields.marker });
 
-const EXPORT = '/v2/queues/:queue/export';
-const CREDENTIALS = '/v2/credentials/:queue';
+const EXPORT = '/v2/queues/{queue}/export';
+const CREDENTIALS = '/v2/credentials/{queue}';
 
 const exportedLines = {
   description: 'A page of subscriptions. The header `link` leads to the next page, if any.',
@@ -253,7 +253,7 @@ export function addExportRoute(addRoute: AddRoute, dependencies: ExportContext):
       const queue = queueName(context.params.queue);
       const lineOf: LineOf = (subscription) => Promise.resolve(toRedactedExportLine(subscription));
       const part = await readExport(dependencies, queue, context.query, lineOf);
-      return { text: part.items.join(''), headers: buildHeaders(`${queuePath(queue)}/export`, part) };
+      return { body: part.items.join(''), headers: buildHeaders(`${queuePath(queue)}/export`, part) };
     },
   );
 }
@@ -283,8 +283,8 @@ export function addCredentialsRoute(addRoute: AddRoute, secrets: SecretDependenc
         const part = await readExport(secrets, queue, context.query, lineWithCredentials);
         const subscriptions = part.items.length;
         secrets.audit(context.caller, { change: 'credentials_exported', queue, subscriptions });
-        const path = CREDENTIALS.replace(':queue', queue);
-        return { text: part.items.join(''), headers: buildHeaders(path, part) };
+        const path = CREDENTIALS.replace('{queue}', queue);
+        return { body: part.items.join(''), headers: buildHeaders(path, part) };
       }),
   );
 }

@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { answerHttpApi, parseHttpApiEvent } from '../../../functions/api/http-api-event.ts';
+import { jsonAnswer } from '../../../functions/api/route.ts';
+import { wholeApi } from '../../support/whole-api.ts';
+import { apiUnderTest } from './api-under-test.ts';
 
 const event = (changes: { method?: string; authorizer?: unknown; [field: string]: unknown } = {}) => {
   const { method = 'GET', authorizer, ...fields } = changes;
@@ -86,12 +89,12 @@ describe('an answer to an HTTP API', () => {
   it.each([
     [
       'GET',
-      { json: { a: 1 }, status: 201, headers: { location: '/x' } },
+      jsonAnswer({ a: 1 }, 201, { location: '/x' }),
       { statusCode: 201, headers: { 'content-type': 'application/json', location: '/x' }, body: '{"a":1}' },
     ],
     [
       'HEAD',
-      { text: 'a', headers: { 'content-type': 'text/plain' } },
+      { body: 'a', headers: { 'content-type': 'text/plain' } },
       { statusCode: 200, headers: { 'content-type': 'text/plain' }, body: '' },
     ],
     ['GET', { status: 204 }, { statusCode: 204, headers: {}, body: '' }],
@@ -116,6 +119,40 @@ describe('the headers of a request', () => {
   it('contain its trace, which messages pass on, and nothing else of the caller', () => {
     const headers = { ...trace, 'x-forwarded-host': 'evil.example' };
     expect(parseHttpApiEvent(event({ headers })).headers).toEqual(trace);
+  });
+
+  it('contain no trace that is no header text', () => {
+    const { headers } = parseHttpApiEvent(event({ headers: { ...trace, traceparent: '\u0100' } }));
+    expect(headers).toEqual({});
+  });
+});
+
+describe('the API answers', () => {
+  const answer = (changes: Parameters<typeof event>[0]) =>
+    answerHttpApi(wholeApi(apiUnderTest().dependencies), event(changes));
+
+  it.each(['OPTIONS', 'CONNECT', 'TRACE', 'get', 'A B'])(
+    'a request with the method %s, which no route has',
+    async (method) => {
+      const refused = { statusCode: 405, headers: { allow: 'PUT, PATCH, GET, DELETE' } };
+      expect(await answer({ method, rawPath: '/v2/queues/orders' })).toMatchObject(refused);
+      expect(await answer({ method, rawPath: '/v2/nothing' })).toMatchObject({ statusCode: 404 });
+    },
+  );
+
+  it('a GET, whose body it does not read', async () => {
+    expect(await answer({ rawPath: '/v2/queues', body: '{' })).toMatchObject({ statusCode: 200 });
+  });
+
+  it('a request whose authorization is no header text', async () => {
+    const headers = { authorization: 'Bearer \u0100' };
+    const fields = { rawPath: '/v2/pull/orders/s-1/receive', headers };
+    expect(await answer({ method: 'POST', ...fields })).toMatchObject({ statusCode: 401 });
+  });
+
+  it('a path that differs from that of a route in a dot', async () => {
+    expect(await answer({ rawPath: '/v2/openapi.json' })).toMatchObject({ statusCode: 200 });
+    expect(await answer({ rawPath: '/v2/openapi-json' })).toMatchObject({ statusCode: 404 });
   });
 });
 

@@ -254,7 +254,9 @@ it('shows a secret only in the answer that creates it, nowhere else', async ({ a
     await call('POST', '/v2/credentials/orders'),
   ];
   const gets = wholeApi(api.dependencies).routes.filter(({ method }) => method === 'GET');
-  const paths = new Set(gets.map(({ path }) => path.replace(':queue', 'orders').replaceAll(/:\w+/g, 'id-1')));
+  const paths = new Set(
+    gets.map(({ path }) => path.replace('{queue}', 'orders').replaceAll(/\{\w+\}/g, 'id-1')),
+  );
   expect(paths).toContain(ONE);
   for (const path of paths) answers.push(await call('GET', path));
   const { secrets: kept = [] } = await api.stored();
