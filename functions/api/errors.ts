@@ -6,22 +6,7 @@ import { UnknownCredentialsError } from '../../shared/domain/subscription/creden
 import { InvalidMarkerError } from '../../shared/ports/page.ts';
 import { QueueBeingDeletedError, QueueMissingError } from '../../shared/ports/subscriptions.ts';
 
-const ERROR_CODES = [
-  'invalid_request',
-  'invalid_json',
-  'invalid_retry_policy',
-  'unauthorized',
-  'forbidden',
-  'not_found',
-  'method_not_allowed',
-  'conflict',
-  'inactive',
-  'too_large',
-  'internal',
-] as const;
-
-type ErrorCode = (typeof ERROR_CODES)[number];
-
+/** Codes of refusals, with their statuses. */
 export const statusOfCode = {
   invalid_request: 400,
   invalid_json: 400,
@@ -34,7 +19,9 @@ export const statusOfCode = {
   inactive: 409,
   too_large: 413,
   internal: 500,
-} as const satisfies Record<ErrorCode, number>;
+} as const;
+
+type ErrorCode = keyof typeof statusOfCode;
 
 /** The error response to a request that the API refuses. */
 export class RefusedRequest extends Error {
@@ -96,7 +83,7 @@ export function noSuchMessage({ retentionMs }: { retentionMs: number }): Refused
 /** The body of every error (docs/api.md#errors). */
 export const errorSchema = z.object({
   error: z.object({
-    code: z.enum(ERROR_CODES),
+    code: z.enum(Object.keys(statusOfCode)),
     message: z.string(),
     fields: z.array(z.object({ field: z.string(), message: z.string() })).exactOptional(),
   }),
