@@ -121,7 +121,7 @@ export default defineConfig({
           include: alone,
           globalSetup: ['test/support/deployed-system.ts'],
           isolate: false,
-          maxWorkers: 4,
+          maxWorkers: 2,
           sequence: { groupOrder: 5 },
           ...onDeployment,
         },
