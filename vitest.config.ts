@@ -83,7 +83,7 @@ export default defineConfig({
           include: ['test/simulation/**/*.test.ts'],
           testTimeout: 120_000,
           isolate: false,
-          maxWorkers: 2,
+          maxWorkers: 1,
           sequence: { groupOrder: 2 },
         },
       },
@@ -140,7 +140,7 @@ export default defineConfig({
         test: {
           name: 'privileges',
           include: ['test/privileges/**/*.test.ts'],
-          globalSetup: ['test/privileges/call-log-of-run.ts'],
+          globalSetup: ['test/privileges/use-log-of-run.ts'],
           // It looks at what the deployed tests did, all of them.
           sequence: { groupOrder: 6 },
         },

@@ -13,12 +13,14 @@ import { pollUntil } from './poll-until.ts';
 const HEALTHY_WITHIN_MS = 60_000;
 
 export type EmulatorOptions = {
-  /** Folder for its log and temporary files; must not be shared. */
+  /** Folder for logs, outputs and temporary files; must not be shared. */
   folder: string;
   /** @default a free port */
   port?: number | undefined;
   /** File for a log of every call of a function (test/support/call-log.ts). @default none */
   callLog?: string | undefined;
+  /** File for a log of the permissions that functions use, which is in that log too. @default none */
+  useLog?: string | undefined;
   signal: AbortSignal;
 };
 
@@ -40,7 +42,7 @@ export type Emulator = {
  * @throws Problem if it is not installed, the port is in use, or it does not become healthy
  */
 export async function startEmulator(options: EmulatorOptions): Promise<Emulator> {
-  const { folder, port, callLog, signal } = options;
+  const { folder, port, callLog, useLog, signal } = options;
   const python = findPython();
   if (!arePipPackagesReady(ministackFolder, localAwsPackages, python))
     throw new Problem(`The local AWS is not installed. Run "node local/prepare.mjs test" to install it.`);
@@ -54,7 +56,8 @@ export async function startEmulator(options: EmulatorOptions): Promise<Emulator>
     ...plainEnvironment(),
     ...emulatorEnvironment(gatewayPort, temporary),
     ...keysInEnvironment(keys),
-    ...(callLog === undefined ? {} : { POSTHASTE_CALL_LOG: callLog }),
+    POSTHASTE_CALL_LOG: callLog,
+    POSTHASTE_USE_LOG: useLog,
   };
   const group = await startGroup(python.executable, [launcher], { env, cwd: folder, log });
   const endpoint = `http://127.0.0.1:${gatewayPort}`;

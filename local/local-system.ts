@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { cachedBuild, fingerprint, type Settings } from './cached-builds.ts';
 import { shellWord } from './command-name.ts';
 import { type Outputs, outputsOfApp, type Endpoints, buildEndpoints } from './endpoints.ts';
-import { type Emulator, startEmulator } from './emulator.ts';
+import { type Emulator, type EmulatorOptions, startEmulator } from './emulator.ts';
 import { cdkLibraryOptions, cdkProgram } from './install/npm.mjs';
 import { localFolder, programFile, projectNode, projectRoot } from './install/paths.mjs';
 import { Problem } from './install/problem.mjs';
@@ -12,17 +12,11 @@ import { runToSuccess } from './install/process-group.mjs';
 import { step } from './install/progress.mjs';
 import { awsEnvironment, environmentWithoutAws, localAws, plainEnvironment } from './local-aws.ts';
 
-type LocalSystemOptions = {
-  /** Folder for logs, outputs and temporary files; must not be shared. */
-  folder: string;
+type LocalSystemOptions = EmulatorOptions & {
   /** Settings in addition to `local`, which is always set. */
   settings: Settings;
   /** Command of a CDK app in the current folder, deployed in place of the built-in one. */
   app?: string | undefined;
-  port?: number | undefined;
-  /** File for a log of every call of a function (test/support/call-log.ts). @default none */
-  callLog?: string;
-  signal: AbortSignal;
 };
 
 /** The real stacks, deployed by the real CDK on a separate local AWS. */
@@ -39,11 +33,9 @@ const LAPTOP: Settings = {
 
 /** Starts a local system. @throws Problem with advice if it cannot start; no process is left running then */
 export async function startLocalSystem(options: LocalSystemOptions): Promise<LocalSystem> {
-  const { folder, settings, app, port, callLog, signal } = options;
+  const { folder, settings, app, signal } = options;
   mkdirSync(folder, { recursive: true });
-  const emulator = await step('Starting the local AWS', () =>
-    startEmulator({ folder, port, callLog, signal }),
-  );
+  const emulator = await step('Starting the local AWS', () => startEmulator(options));
   try {
     const all = { ...LAPTOP, ...settings, local: 'true' };
     const outputs = await deploy({

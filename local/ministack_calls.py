@@ -5,7 +5,8 @@
   {"kind": "invocation", ...}  every invocation of a function: its records, CPU time and log size
   {"kind": "fired", ...}       every schedule that EventBridge Scheduler invoked
 
-Entries contain billed quantities and keys, but no message, record or header. Without the variable nothing is replaced.
+Entries contain billed quantities and keys, but no message, record or header. The file named by POSTHASTE_USE_LOG gets the
+first kind alone, which takes a tenth less of ministack's time. Without these variables nothing is replaced.
 """
 
 import functools
@@ -43,6 +44,19 @@ current_run = threading.local()
 
 
 def write_calls(path):
+    write = lines_of(path)
+    write_permission_checks(write)
+    weigh_dynamodb()
+    write_requests(write)
+    write_invocations(write)
+    write_schedule_runs(write)
+
+
+def write_uses(path):
+    write_permission_checks(lines_of(path))
+
+
+def lines_of(path):
     out = open(path, "a", buffering=1, encoding="utf-8")
     lock = threading.Lock()
 
@@ -51,11 +65,7 @@ def write_calls(path):
         with lock:
             out.write(line + "\n")
 
-    write_permission_checks(write)
-    weigh_dynamodb()
-    write_requests(write)
-    write_invocations(write)
-    write_schedule_runs(write)
+    return write
 
 
 def caller_of(access_key):

@@ -7,6 +7,7 @@ Written for ministack 1.5.33. The start fails if a replaced name does not exist.
   POSTHASTE_QUEUE_POLL       seconds between polls of SQS event sources (default 0.05; ministack: 1, fixed)
   POSTHASTE_TTL_SWEEP        seconds between DynamoDB TTL sweeps (default 1; ministack: 60, fixed)
   POSTHASTE_CALL_LOG         file for a log of every call of a function (ministack_calls.py; default none)
+  POSTHASTE_USE_LOG          file for a log of the permissions that functions use (ministack_calls.py; default none)
 
 AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY set the root keys (ministack_access.py). Other settings are variables of
 ministack (GATEWAY_PORT, BIND_HOST, AUTH, LOG_LEVEL, ...).
@@ -197,14 +198,17 @@ def authorise_batches_as_single_messages():
 
 
 def write_calls():
-    path = os.environ.get("POSTHASTE_CALL_LOG")
-    if not path:
+    calls, uses = os.environ.get("POSTHASTE_CALL_LOG"), os.environ.get("POSTHASTE_USE_LOG")
+    if not calls and not uses:
         return
     import ministack_calls
 
     for module, names in ministack_calls.REPLACED:
         expect(module, *names)
-    ministack_calls.write_calls(path)
+    if calls:
+        ministack_calls.write_calls(calls)
+    if uses:
+        ministack_calls.write_uses(uses)
 
 
 if __name__ == "__main__":

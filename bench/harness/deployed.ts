@@ -27,7 +27,7 @@ export type DeployedOptions = {
   /** `apiAuthorization` is `none`. */
   settings: Settings;
   /** A file for the calls of the functions (test/support/call-log.ts). @default none */
-  callLog?: string;
+  callLog?: string | undefined;
   signal: AbortSignal;
 };
 
@@ -41,7 +41,7 @@ export async function startDeployed(
   const { emulator, endpoints } = await startLocalSystem({
     folder,
     settings: { ...settings, apiAuthorization: 'none' },
-    ...(callLog === undefined ? {} : { callLog }),
+    callLog,
     signal,
   });
   stack.defer(() => emulator.stop());

@@ -51,11 +51,11 @@ let granted: readonly Grant[];
 let used: readonly Use[];
 
 beforeAll(async () => {
-  const log = inject('callLog');
+  const log = inject('useLog');
   const endpoints = readEndpoints(join(dirname(log), 'endpoints.json'));
   if (endpoints === undefined)
     throw new Error(
-      'This test checks the call log of the deployed tests. Run it together with them (npm test).',
+      'This test checks which permissions the deployed tests used. Run it together with them (npm test).',
     );
   used = readCallLog(log).filter((entry) => entry.kind === 'use');
   const { account, stacks } = await deployedStacks(endpoints);

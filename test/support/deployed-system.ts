@@ -30,7 +30,7 @@ const runs = join(localFolder, 'test');
 const folder = join(runs, String(process.pid));
 
 /** Read at the end of the run by test/privileges. */
-export const callLogOfRun = join(folder, 'calls.jsonl');
+export const useLogOfRun = join(folder, 'uses.jsonl');
 
 /** Tells later projects that the first one deploys: each project loads this module anew. */
 const DEPLOYED = 'POSTHASTE_DEPLOYED_FOR_TESTS';
@@ -58,7 +58,7 @@ const setup = (project: TestProject): (() => Promise<void>) | undefined => {
 };
 
 const deploy = async (signal: AbortSignal): Promise<LocalSystem> => {
-  const system = await startLocalSystem({ folder, settings, callLog: callLogOfRun, signal });
+  const system = await startLocalSystem({ folder, settings, useLog: useLogOfRun, signal });
   await shortenOperationRedelivery(system.endpoints);
   writeEndpoints(endpointsIn(folder), system.endpoints);
   return system;
