@@ -42,8 +42,8 @@ describe.concurrent('on the deployed system', () => {
   const ALLOWED = 5;
   const RETRY_AFTER_SECONDS = 4;
 
-  /** Takes five requests in any second and answers the others with 429. */
-  const throttle = (path: string): void => {
+  /** Takes five requests in any second and answers the others with 429. The times of what it took. */
+  const throttle = (path: string): readonly number[] => {
     const taken: number[] = [];
     receiver.script(path, ({ arrivedAt }) => {
       const isTaken = taken.filter((at) => at > arrivedAt - 1_000).length < ALLOWED;
@@ -52,6 +52,7 @@ describe.concurrent('on the deployed system', () => {
         ? { status: 200 }
         : { status: 429, headers: { 'retry-after': `${RETRY_AFTER_SECONDS}` } };
     });
+    return taken;
   };
 
   it('a subscriber that throttles gets every message, and what it refuses no sooner than it asks', async ({
@@ -63,9 +64,10 @@ describe.concurrent('on the deployed system', () => {
       options: { adapt_to_throttling: true },
     });
     const { queue, path } = subscribed;
-    throttle(path);
+    const taken = throttle(path);
     await publishMany(queue, COUNT);
 
+    await eventually('all requests', () => Promise.resolve(taken.length >= COUNT ? true : undefined));
     await eventually('all deliveries', async () => {
       const ended = (await deliveriesTo(subscribed)).filter(({ status }) => status === 'delivered');
       return ended.length === COUNT ? true : undefined;
@@ -127,7 +129,9 @@ describe.concurrent('on the deployed system', () => {
     // The other deliveries asked several times in this half minute.
     expect(receiver.received(path).length).toBe(untilAllWait + 1);
 
+    const refused = receiver.received(path).length;
     receiver.script(path, [{ status: 200 }]);
+    await receiver.waitFor(path, refused + FIRST + LATER);
     const ended = await eventually('all deliveries', async () => {
       const all = await deliveriesTo(subscribed);
       const delivered = all.filter(({ status }) => status === 'delivered');
