@@ -8,7 +8,7 @@ import { Construct } from 'constructs';
 import { metricNames } from '../../shared/config/metrics.ts';
 import type { PosthasteProps } from '../posthaste-props.ts';
 import type { AdministerOptions } from './api/administration-api.ts';
-import { posthasteMetrics } from './monitoring/metrics.ts';
+import { posthasteMetrics } from './monitoring/posthaste-metrics.ts';
 import { Monitoring } from './monitoring/monitoring.ts';
 import { Pipeline } from './pipeline.ts';
 import { State } from './state/state.ts';

@@ -14,16 +14,10 @@ import { AwsCustomResource, AwsCustomResourcePolicy, PhysicalResourceId } from '
 import { Construct } from 'constructs';
 import { SettingsError } from '../../settings.ts';
 import { acknowledge } from '../newer-cdk.ts';
-import {
-  componentAlarms,
-  deliveryAlarms,
-  functionAlarms,
-  createAlarm,
-  formatDescription,
-  type PlannedAlarm,
-  queueAlarms,
-} from './planned-alarms.ts';
-import type { Monitored, PosthasteMetrics } from './metrics.ts';
+import { createAlarm, formatDescription, type PlannedAlarm } from './alarm.ts';
+import type { Monitored } from './metrics.ts';
+import { componentAlarms, deliveryAlarms, functionAlarms, queueAlarms } from './planned-alarms.ts';
+import type { PosthasteMetrics } from './posthaste-metrics.ts';
 
 /** Each of these alarms alone means that messages do not move. */
 const STANDSTILL = [

@@ -1,34 +1,18 @@
 import { Duration } from 'aws-cdk-lib';
-import { type IMetric, MathExpression, Metric, type MetricOptions } from 'aws-cdk-lib/aws-cloudwatch';
-import {
-  metricDimension,
-  type MetricName,
-  metricNames,
-  metricNamespace,
-} from '../../../shared/config/metrics.ts';
+import { type IMetric, MathExpression, Metric } from 'aws-cdk-lib/aws-cloudwatch';
+import { metricNames } from '../../../shared/config/metrics.ts';
 import type { DeploymentSettings } from '../../settings.ts';
 import { DEFAULT_BATCH_SIZE } from '../functions/node-function.ts';
 import type { Pipeline } from '../pipeline.ts';
 import type { State } from '../state/state.ts';
 import type { Figures } from './panel.ts';
+import { type PosthasteMetrics, sumProps } from './posthaste-metrics.ts';
 
 /** What alarms, panels and queries are made from. */
 export interface Monitored {
   readonly settings: DeploymentSettings;
   readonly state: State;
   readonly pipeline: Pipeline;
-}
-
-/** Returns a metric that the functions of a deployment write. */
-export type PosthasteMetrics = (name: MetricName, options?: MetricOptions) => Metric;
-
-/** Metrics of one deployment, with `sum` as the default statistic. */
-export function posthasteMetrics(deployment: string): PosthasteMetrics {
-  return (metricName, options) =>
-    new Metric({
-      ...sumProps(metricNamespace, metricName, { [metricDimension]: deployment }),
-      ...options,
-    });
 }
 
 /** A metric of the deployment's schedule group. */
@@ -66,10 +50,6 @@ export function apiMetric({ administration }: Pipeline, name: string): Metric {
 /** Bytes written to a log group. */
 export function logBytes(logGroupName: string): Metric {
   return new Metric(sumProps('AWS/Logs', 'IncomingBytes', { LogGroupName: logGroupName }));
-}
-
-function sumProps(namespace: string, metricName: string, dimensionsMap: Record<string, string>) {
-  return { namespace, metricName, dimensionsMap, statistic: 'sum' };
 }
 
 export function listFunctions({ dispatch, deliver, reconcile, operate, api, secrets }: Pipeline) {

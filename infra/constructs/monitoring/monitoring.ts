@@ -1,5 +1,6 @@
 import { Alarms } from './alarms.ts';
-import { figures, posthasteMetrics } from './metrics.ts';
+import { figures } from './metrics.ts';
+import { posthasteMetrics } from './posthaste-metrics.ts';
 import { panels } from './panels.ts';
 import { figureLine, widgetLines } from './panel.ts';
 import { SavedQueries } from './saved-queries.ts';

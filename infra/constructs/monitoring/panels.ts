@@ -9,10 +9,10 @@ import {
   listFunctions,
   logBytes,
   type Monitored,
-  type PosthasteMetrics,
   schedulerMetric,
   tableMetric,
 } from './metrics.ts';
+import type { PosthasteMetrics } from './posthaste-metrics.ts';
 import { PANEL_HEIGHT, PANEL_WIDTH, type Panels, type Rows } from './panel.ts';
 import { formatQuery, listLogGroups, queries } from './saved-queries.ts';
 

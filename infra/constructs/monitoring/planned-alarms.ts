@@ -1,17 +1,9 @@
 import { Duration } from 'aws-cdk-lib';
-import {
-  Alarm,
-  ComparisonOperator,
-  type IMetric,
-  MathExpression,
-  Metric,
-  TreatMissingData,
-} from 'aws-cdk-lib/aws-cloudwatch';
-import type { Construct } from 'constructs';
+import { MathExpression, Metric } from 'aws-cdk-lib/aws-cloudwatch';
 import { metricNames } from '../../../shared/config/metrics.ts';
-import type { DeploymentSettings } from '../../settings.ts';
 import type { Pipeline } from '../pipeline.ts';
 import type { HoldingQueue, WorkQueue } from '../queues/sqs-queue.ts';
+import { errorsAlarm, faultsAlarm, period, type PlannedAlarm, REPEATED } from './alarm.ts';
 import {
   firstAttemptWorkers,
   retryWorkers,
@@ -19,9 +11,9 @@ import {
   zeroWhileSubscribersHang,
   listFunctions,
   type Monitored,
-  type PosthasteMetrics,
   sumMetrics,
 } from './metrics.ts';
+import type { PosthasteMetrics } from './posthaste-metrics.ts';
 
 /** The longest `DelaySeconds` of SQS, used for a `delay` or a retry that is not due. */
 const LONGEST_DELAY_SECONDS = 900;
@@ -232,29 +224,13 @@ export function componentAlarms(metricOf: PosthasteMetrics) {
   } satisfies PlannedAlarms;
 }
 
-const period = Duration.minutes(1);
-
-/**
- * Ignores single crashes, timeouts and throttles: SQS redelivers the message, and reconcile runs again. A subscriber
- * cannot cause timeouts, because the timeout of deliver exceeds the attempt timeout by 15 s.
- */
-const REPEATED = { when: { above: 0, in: 3, of: 5 } };
-
 /** Lambda writes no data for a function that is not invoked, so missing data is fine. */
 export function functionAlarms({ settings, pipeline }: Monitored, metricOf: PosthasteMetrics): PlannedAlarms {
   const mostWorkers = settings.deliverConcurrency + settings.retryConcurrency;
   const running = pipeline.deliver.lambda.metric('ConcurrentExecutions', { statistic: 'max' });
   const ofFunctions = Object.entries(listFunctions(pipeline)).flatMap(
     ([name, { lambda }]): [id: string, PlannedAlarm][] => [
-      [
-        `${name}Errors`,
-        {
-          section: 'FunctionErrors',
-          summary: `Invocations of ${name.toLowerCase()} crash or time out.`,
-          metric: lambda.metricErrors({ statistic: 'sum', period }),
-          ...REPEATED,
-        },
-      ],
+      [`${name}Errors`, errorsAlarm(name, lambda)],
       [
         `${name}Throttles`,
         {
@@ -268,12 +244,7 @@ export function functionAlarms({ settings, pipeline }: Monitored, metricOf: Post
   );
   return {
     ...Object.fromEntries(ofFunctions),
-    Faults: {
-      summary:
-        'Functions fail to process messages because calls to AWS fail. Lambda counts no errors for these.',
-      metric: metricOf(metricNames.faults, { period }),
-      ...REPEATED,
-    },
+    Faults: faultsAlarm(metricOf),
     RecursionDropped: {
       summary: 'Lambda mistook a message for a runaway loop and dropped it.',
       metric: sumMetrics(
@@ -314,48 +285,5 @@ function accountMetric(metricName: string): Metric {
   return new Metric({ namespace: 'AWS/Lambda', metricName, statistic: 'max' });
 }
 
-type Threshold = { readonly above: number } | { readonly below: number };
-
-export type PlannedAlarm = {
-  /** The section in the runbook. @default the section named after the id */
-  readonly section?: string;
-  /** One sentence for the person on call. */
-  readonly summary: string;
-  readonly metric: IMetric;
-  /** The threshold, in the metric's unit. The alarm is raised if `in` of the last `of` periods exceed it. */
-  readonly when: Threshold & { readonly in: number; readonly of: number };
-  /** How to treat a period without data. @default `fine`: nothing was counted, because nothing happened */
-  readonly missingData?: 'fine' | 'alarming';
-};
-
 /** By the construct id, which must not change. It is also the alarm's name, after the deployment's. */
 type PlannedAlarms = Readonly<Record<string, PlannedAlarm>>;
-
-/** What an alarm says. `runbookUrl`: the setting. */
-export function formatDescription(summary: string, section: string, runbookUrl: string): string {
-  return `${summary} Runbook: ${runbookUrl}#alarm-${section.replaceAll(/(?<=[a-z])(?=[A-Z])/g, '-').toLowerCase()}`;
-}
-
-export function createAlarm(
-  scope: Construct,
-  id: string,
-  { deployment, runbookUrl }: Pick<DeploymentSettings, 'deployment' | 'runbookUrl'>,
-  { section = id, summary, metric, when, missingData }: PlannedAlarm,
-): Alarm {
-  return new Alarm(scope, id, {
-    alarmName: `${deployment}-${id}`,
-    alarmDescription: formatDescription(summary, section, runbookUrl),
-    metric,
-    ...toThreshold(when),
-    evaluationPeriods: when.of,
-    datapointsToAlarm: when.in,
-    treatMissingData:
-      missingData === 'alarming' ? TreatMissingData.BREACHING : TreatMissingData.NOT_BREACHING,
-  });
-}
-
-function toThreshold(limit: Threshold) {
-  return 'above' in limit
-    ? { threshold: limit.above, comparisonOperator: ComparisonOperator.GREATER_THAN_THRESHOLD }
-    : { threshold: limit.below, comparisonOperator: ComparisonOperator.LESS_THAN_THRESHOLD };
-}
