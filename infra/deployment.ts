@@ -10,7 +10,7 @@ export type Stacks = { state: StateStack; pipeline: PipelineStack; monitoring: M
 
 /**
  * Creates the three stacks of a deployment in an app without constructs. The stack with data is separate from those that
- * change with each release, and protected against deletion, except with `local`.
+ * change with each release. It and the pipeline are protected against deletion, except with `local`.
  * @throws SettingsError
  */
 export function createStacks(
@@ -21,8 +21,9 @@ export function createStacks(
   const { deployment, local } = parseSettings(settings);
   // Where the constructs look for settings that do not come from code.
   app.node.setContext('posthaste', settings);
-  const state = new StateStack(app, `${deployment}State`, { env, terminationProtection: !local });
-  const pipeline = new PipelineStack(app, `${deployment}Pipeline`, { env, state: state.state });
+  const kept = { env, terminationProtection: !local };
+  const state = new StateStack(app, `${deployment}State`, kept);
+  const pipeline = new PipelineStack(app, `${deployment}Pipeline`, { ...kept, state: state.state });
   const monitoring = new MonitoringStack(app, `${deployment}Monitoring`, {
     env,
     pipeline: pipeline.pipeline,

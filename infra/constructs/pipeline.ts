@@ -44,7 +44,7 @@ export class Pipeline extends Construct {
     const { settings } = state;
     this.state = state;
     this.queues = pipelineQueues(this, settings);
-    this.schedules = new RetrySchedules(this, 'Schedules', this.queues.retry);
+    this.schedules = new RetrySchedules(this, 'Schedules', this.queues.retry, settings.local);
     this.operatorEvents = new OperatorEvents(this, 'OperatorEvents');
 
     const { queues, schedules, operatorEvents } = this;

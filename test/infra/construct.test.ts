@@ -63,14 +63,18 @@ it('the app runs on the Node.js from its packages, also under a globally install
 });
 
 describe('the stacks', () => {
-  it('are named after the deployment, and only the state is protected against deletion, but not locally', () => {
+  it('are named after the deployment, and the state and the pipeline are protected against deletion, but not locally', () => {
     const stacksWith = (settings: object) =>
       Object.values(createStacks(testApp(), { deployment: 'Other', ...settings })).map(
         ({ stackName, terminationProtection }) => [stackName, terminationProtection],
       );
-    const others = ['OtherPipeline', 'OtherMonitoring'].map((name) => [name, false]);
-    expect(stacksWith({})).toEqual([['OtherState', true], ...others]);
-    expect(stacksWith({ local: true })).toEqual([['OtherState', false], ...others]);
+    const stacks = (kept: boolean) => [
+      ['OtherState', kept],
+      ['OtherPipeline', kept],
+      ['OtherMonitoring', false],
+    ];
+    expect(stacksWith({})).toEqual(stacks(true));
+    expect(stacksWith({ local: true })).toEqual(stacks(false));
   });
 
   it('can replace resources that the monitoring stack watches', () => {

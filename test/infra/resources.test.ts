@@ -253,6 +253,14 @@ describe('SQS queues', () => {
     },
   );
 
+  it('are kept with their messages when the stack is deleted, but not locally', () => {
+    const policiesIn = ({ pipeline: template }: typeof standard) => [
+      ...new Set([...resourcesOf(template, QUEUE).values()].map(({ DeletionPolicy }) => DeletionPolicy)),
+    ];
+    expect(policiesIn(standard)).toEqual(['Retain']);
+    expect(policiesIn(local)).toEqual(['Delete']);
+  });
+
   it.each([
     { queue: 'Ingress', consumer: 'Dispatch', timeout: 30, gathering: 20 },
     { queue: 'Operation', consumer: 'Operate', timeout: 40, gathering: 0 },

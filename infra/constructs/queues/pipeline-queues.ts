@@ -7,11 +7,13 @@ import { acknowledge } from '../newer-cdk.ts';
 
 /** The queues of a pipeline. Their ids must not change: CloudFormation would replace a queue and lose its messages. */
 export function pipelineQueues(scope: Construct, settings: DeploymentSettings): PipelineQueues {
-  const ingressDeadLetters = new HoldingQueue(scope, 'IngressDeadLetters');
-  const deliveryDeadLetters = new HoldingQueue(scope, 'DeliveryDeadLetters');
-  const operationDeadLetters = new HoldingQueue(scope, 'OperationDeadLetters');
+  const disposable = settings.local;
+  const ingressDeadLetters = new HoldingQueue(scope, 'IngressDeadLetters', disposable);
+  const deliveryDeadLetters = new HoldingQueue(scope, 'DeliveryDeadLetters', disposable);
+  const operationDeadLetters = new HoldingQueue(scope, 'OperationDeadLetters', disposable);
   const window = Duration.seconds(settings.batchWindowSeconds);
-  const attempts = { consumerTimeout: DeliverFunction.timeout(settings), deadLetters: deliveryDeadLetters };
+  const consumerTimeout = DeliverFunction.timeout(settings);
+  const attempts = { consumerTimeout, deadLetters: deliveryDeadLetters, disposable };
   return {
     ingress: ingressQueue(scope, settings, ingressDeadLetters),
     delivery: new WorkQueue(scope, 'Delivery', { ...attempts, window }),
@@ -19,8 +21,9 @@ export function pipelineQueues(scope: Construct, settings: DeploymentSettings): 
     operation: new WorkQueue(scope, 'Operation', {
       consumerTimeout: OperateFunction.timeout,
       deadLetters: operationDeadLetters,
+      disposable,
     }),
-    undeliverable: undeliverableQueue(scope),
+    undeliverable: undeliverableQueue(scope, disposable),
     ingressDeadLetters,
     deliveryDeadLetters,
     operationDeadLetters,
@@ -29,13 +32,14 @@ export function pipelineQueues(scope: Construct, settings: DeploymentSettings): 
 
 function ingressQueue(
   scope: Construct,
-  { batchWindowSeconds, ingressSenders }: DeploymentSettings,
+  { batchWindowSeconds, ingressSenders, local }: DeploymentSettings,
   deadLetters: HoldingQueue,
 ): WorkQueue {
   const queue = new WorkQueue(scope, 'Ingress', {
     consumerTimeout: DispatchFunction.timeout,
     window: Duration.seconds(batchWindowSeconds),
     deadLetters,
+    disposable: local,
   });
   for (const service of ['sns', 'events']) {
     const senders = ingressSenders.filter((arn) => arn.split(':')[2] === service);
@@ -44,8 +48,8 @@ function ingressQueue(
   return queue;
 }
 
-function undeliverableQueue(scope: Construct): HoldingQueue {
-  const queue = new HoldingQueue(scope, 'Undeliverable');
+function undeliverableQueue(scope: Construct, disposable: boolean): HoldingQueue {
+  const queue = new HoldingQueue(scope, 'Undeliverable', disposable);
   acknowledge(queue, {
     id: 'AwsSolutions-SQS3',
     reason:

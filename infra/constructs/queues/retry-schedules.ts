@@ -15,15 +15,15 @@ export class RetrySchedules extends Construct {
   readonly roleArn: string;
   private readonly role: Role;
 
-  /** `target`: the queue that schedules send wake-ups to. */
-  constructor(scope: Construct, id: string, target: WorkQueue) {
+  /** `target`: the queue that schedules send wake-ups to. `disposable`: whether dead letters may be deleted. */
+  constructor(scope: Construct, id: string, target: WorkQueue, disposable: boolean) {
     super(scope, id);
     const group = new ScheduleGroup(this, 'Group', {
       // The schedules are useless without this pipeline's retry queue.
       removalPolicy: RemovalPolicy.DESTROY,
     });
     this.groupName = group.scheduleGroupName;
-    this.deadLetters = new HoldingQueue(this, 'DeadLetters');
+    this.deadLetters = new HoldingQueue(this, 'DeadLetters', disposable);
     acknowledge(this.deadLetters, {
       id: 'AwsSolutions-SQS3',
       reason: 'It is a dead-letter queue. Each schedule names it when it is created.',

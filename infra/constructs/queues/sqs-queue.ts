@@ -1,10 +1,16 @@
-import { Duration, RemovalPolicy } from 'aws-cdk-lib';
+import { Duration } from 'aws-cdk-lib';
 import type { Metric, MetricOptions } from 'aws-cdk-lib/aws-cloudwatch';
 import { Grant, type IGrantable, PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { type IQueue, Queue, QueueEncryption, type QueueProps } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { MAX_RECEIVES, visibilityTimeout } from '../../../shared/domain/receives.ts';
 import { SettingsError, shownValue } from '../../settings.ts';
+import { chooseRemovalPolicy } from '../state/protection.ts';
+
+interface SqsQueueProps extends Omit<QueueProps, 'removalPolicy'> {
+  /** Whether its messages may be deleted with it: those of a local deployment. */
+  readonly disposable: boolean;
+}
 
 /** An SQS queue with TLS only, encryption at rest, a generated name, and metrics. */
 export class SqsQueue extends Construct {
@@ -13,13 +19,12 @@ export class SqsQueue extends Construct {
   readonly name: string;
   protected readonly queue: Queue;
 
-  constructor(scope: Construct, id: string, props: QueueProps) {
+  constructor(scope: Construct, id: string, { disposable, ...props }: SqsQueueProps) {
     super(scope, id);
     this.queue = new Queue(this, 'Queue', {
       encryption: QueueEncryption.SQS_MANAGED,
       enforceSSL: true,
-      // State that must outlive the pipeline is in the tables.
-      removalPolicy: RemovalPolicy.DESTROY,
+      removalPolicy: chooseRemovalPolicy(disposable),
       ...props,
     });
     this.url = this.queue.queueUrl;
@@ -105,8 +110,8 @@ function requireKnown({ grantPrincipal: { policyFragment } }: IGrantable): void 
 
 /** A queue without a consuming function: dead letters, undeliverable deliveries. Keeps them as long as SQS can. */
 export class HoldingQueue extends SqsQueue {
-  constructor(scope: Construct, id: string) {
-    super(scope, id, { retentionPeriod: Duration.days(14) });
+  constructor(scope: Construct, id: string, disposable: boolean) {
+    super(scope, id, { disposable, retentionPeriod: Duration.days(14) });
   }
 
   /** The `redrivePolicy` of queues that use this dead-letter queue. */
@@ -121,6 +126,7 @@ export interface WorkQueueProps {
   /** How long Lambda holds received messages to gather a batch. @default not at all */
   readonly window?: Duration;
   readonly deadLetters: HoldingQueue;
+  readonly disposable: boolean;
 }
 
 /**
@@ -136,6 +142,7 @@ export class WorkQueue extends SqsQueue {
       visibilityTimeout(props.consumerTimeout.toSeconds(), props.window?.toSeconds()),
     );
     super(scope, id, {
+      disposable: props.disposable,
       retentionPeriod: Duration.days(4),
       visibilityTimeout: hidden,
       deadLetterQueue: props.deadLetters.asDeadLetterQueue,
