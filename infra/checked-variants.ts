@@ -20,5 +20,12 @@ export const checkedVariants: Readonly<Record<string, Readonly<Record<string, un
   },
   workers: { compute: 'worker' },
   both: { compute: 'both' },
+  // What cannot be changed later.
+  fromTheStart: {
+    multiRegionKey: true,
+    warmWritesPerSecond: 10_000,
+    staticAddresses: 1,
+    zoneIds: ['use1-az1', 'use1-az2'],
+  },
   local: { local: true, apiAuthorization: 'none' },
 };

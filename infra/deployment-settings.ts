@@ -199,9 +199,32 @@ export const deploymentSettings = {
     description:
       'The number of [fixed IP addresses](operations.md#static-addresses) that requests to subscribers come from. Creates a VPC with one NAT gateway, $36.50 a month, for each. 0: no VPC, and changing addresses.',
   },
+  zoneIds: {
+    rule: listOfEach(
+      matching(/^[a-z]+[0-9]+-az[0-9]+$/, 'the id of a zone, such as use1-az1'),
+      'the ids of two zones, separated by a comma',
+      { least: 2, most: 2 },
+    ),
+    unset: 'the first two zones of the account',
+    description:
+      'The zones of the VPC of `staticAddresses`, by their ids. [Other zones later](operations.md#before-you-deploy) mean other addresses.',
+  },
   vpc: {
     rule: vpc,
     description: 'An existing VPC and its subnets, from which requests to subscribers are sent.',
+  },
+  multiRegionKey: {
+    rule: flag(),
+    default: false,
+    description:
+      'Whether the key of the secrets can have replicas in other regions. [Cannot be changed later](operations.md#before-you-deploy): an update that changes it fails.',
+  },
+  warmWritesPerSecond: {
+    // On-demand tables start with 4,000 (DynamoDB developer guide, "Warm throughput").
+    rule: wholeNumber('write units', 4_001, 1_000_000),
+    unset: '4000, as of a new table',
+    description:
+      'Write units a second that the deliveries table and its indexes can take [from the start](operations.md#before-you-deploy): the number of `posthaste plan`. Cannot be lowered.',
   },
   userAgentContact: {
     rule: matching(CONTACT_FORM, CONTACT),

@@ -290,6 +290,11 @@ export interface PosthasteProps {
    */
   readonly staticAddresses?: number;
   /**
+   * The zones of the VPC of `staticAddresses`, by their ids. Other zones later mean other addresses.
+   * @default the first two zones of the account
+   */
+  readonly zoneIds?: readonly string[];
+  /**
    * An existing VPC and its subnets, from which requests to subscribers are sent.
    * @default none
    */
@@ -299,6 +304,18 @@ export interface PosthasteProps {
    * @default its private subnets with a way to the internet
    */
   readonly vpcSubnets?: SubnetSelection;
+  /**
+   * Whether the key of the secrets can have replicas in other regions. Cannot be changed later: an update that
+   * changes it fails.
+   * @default false
+   */
+  readonly multiRegionKey?: boolean;
+  /**
+   * Write units a second that the deliveries table and its indexes can take from the start: the number of `posthaste
+   * plan`. Cannot be lowered. Must be a whole number of write units from 4001 to 1000000.
+   * @default 4000, as of a new table
+   */
+  readonly warmWritesPerSecond?: number;
   /**
    * Where receivers find out who calls them. Sent in the `user-agent` of every request: `Posthaste/0.1.0
    * (+https://example.com/webhooks)`, or `(hooks@example.com)`. Must be an http or https URL, or a mail address, of

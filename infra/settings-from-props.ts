@@ -82,11 +82,14 @@ export const propBySetting: Readonly<Record<keyof typeof settings, Prop>> = {
   ingressSenders: { type: 'readonly string[]' },
   payloadSources: { type: 'readonly PayloadSource[]' },
   staticAddresses: same,
+  zoneIds: { type: 'readonly string[]' },
   vpc: {
     type: 'IVpc | Network',
     settingOf: (given, { vpcSubnets }) => (isVpc(given) ? new VpcNetwork(given, vpcSubnets) : given),
     mayBeToken: true,
   },
+  multiRegionKey: same,
+  warmWritesPerSecond: same,
   userAgentContact: same,
   logRetentionDays: {
     name: 'logRetention',

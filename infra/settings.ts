@@ -62,6 +62,8 @@ export function parseSettings(given: Readonly<Record<string, unknown>>): Deploym
     throw new SettingsError([
       `messagesPerBatch over ${MAX_BATCH_WITHOUT_WINDOW} needs batchWindowSeconds over 0`,
     ]);
+  const { zoneIds } = parsed;
+  if (zoneIds !== undefined) requireZones(zoneIds, parsed.staticAddresses);
   const attemptsAtOnce = parsed.firstAttemptsPerJob * parsed.messagesPerBatch;
   if (attemptsAtOnce > MAX_CONCURRENT_ATTEMPTS)
     throw new SettingsError([
@@ -69,6 +71,11 @@ export function parseSettings(given: Readonly<Record<string, unknown>>): Deploym
     ]);
   const allowedAddresses = parsed.local ? [...parsed.allowedAddresses, ...LOOPBACK] : parsed.allowedAddresses;
   return { ...parsed, allowedAddresses, apiAuthorization, memoryMegabytes: completeMemory(parsed) };
+}
+
+function requireZones([one, other]: readonly string[], staticAddresses: number): void {
+  if (staticAddresses === 0) throw new SettingsError(['zoneIds has an effect only with staticAddresses']);
+  if (one === other) throw new SettingsError(['zoneIds must be two different zones']);
 }
 
 function completeMemory({ memoryMegabytes, payloadSources }: Parsed): DeploymentSettings['memoryMegabytes'] {

@@ -100,6 +100,17 @@ describe('the subnets of deliver', () => {
       expect(Properties).toMatchObject({ MapPublicIpOnLaunch: false });
   });
 
+  it('can be in zones that are chosen by id, and are otherwise in the first two of the account', () => {
+    const zonesIn = ({ state }: Templates, property: string) =>
+      [...resourcesOf(state, 'AWS::EC2::Subnet').values()].map(({ Properties }) => Properties[property]);
+    const chosen = templatesFor(checkedVariants['fromTheStart']);
+    const ids = ['use1-az1', 'use1-az2'];
+    expect(zonesIn(chosen, 'AvailabilityZoneId')).toEqual([...ids, ...ids]);
+    expect(zonesIn(chosen, 'AvailabilityZone')).toEqual(Array(4).fill(undefined));
+    const byPosition = [0, 1].map((at) => ({ 'Fn::Select': [at, { 'Fn::GetAZs': '' }] }));
+    expect(zonesIn(templates.one, 'AvailabilityZone')).toEqual([...byPosition, ...byPosition]);
+  });
+
   it('are those of the setting for an existing VPC, in which a security group is created', () => {
     expect(placedSubnets(deliverIn(templates.existing))).toEqual(vpc.subnetIds);
     templates.existing.pipeline.hasResourceProperties('AWS::EC2::SecurityGroup', { VpcId: vpc.vpcId });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { checkedVariants } from '../../infra/checked-variants.ts';
 import { arnOf, LOCAL, resourceAt, resourcesOf, statementsAt, templatesFor, TUNED } from './templates.ts';
 
 const FUNCTION = 'AWS::Lambda::Function';
@@ -104,6 +105,19 @@ describe('what is kept', () => {
     ['the bucket is deleted locally', [BUCKET, 'StatePayloadsBucket', local], { DeletionPolicy: 'Delete' }],
   ])('%s', (_what, resource, facts) => {
     expect(at(...resource)).toMatchObject(facts);
+  });
+
+  it('can be warm for many writes from the start, with a key for several regions', () => {
+    const chosen = templatesFor(checkedVariants['fromTheStart']);
+    const WarmThroughput = { WriteUnitsPerSecond: 10_000 };
+    const { Properties } = at(TABLE, 'StateDeliveriesTable', chosen);
+    expect(Properties).toMatchObject({
+      WarmThroughput,
+      GlobalSecondaryIndexes: Array(4).fill(expect.objectContaining({ WarmThroughput })),
+    });
+    expect(at(KEY, 'StateSecretsKey', chosen).Properties).toMatchObject({ MultiRegion: true });
+    expect(at(TABLE, 'StateSubscriptionsTable', chosen)).toEqual(at(TABLE, 'StateSubscriptionsTable'));
+    expect(at(KEY, 'StateSecretsKey').Properties).not.toHaveProperty('MultiRegion');
   });
 
   it('has indexes of deliveries with keys, and the status only where deliveries are listed', () => {

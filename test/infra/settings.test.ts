@@ -98,6 +98,10 @@ describe('settings', () => {
     ['ingressSenders', 'arn:aws:sns:eu-central-1:111122223333:orders-*'],
     ['ingressSenders', ['arn:aws:s3:::producer']],
     ['staticAddresses', 3],
+    ['zoneIds', 'use1-az1'],
+    ['zoneIds', ['us-east-1a', 'use1-az2']],
+    ['warmWritesPerSecond', 4_000],
+    ['multiRegionKey', 'everywhere'],
     ['vpc', 'vpc-0123456789abcdef0'],
     ['vpc', { vpcId: 'vpc-0123456789abcdef0', subnetIds: ['private'] }],
     ['vpc', { vpcId: 'default', subnetIds: ['subnet-0123456789abcdef0'] }],
@@ -309,13 +313,15 @@ const sameAsSettings = {
   ingressSenders: [TOPIC],
   payloadSources: [{ bucket: 'producer', prefix: 'events/' }],
   vpc: ids,
+  multiRegionKey: true,
+  warmWritesPerSecond: 10_000,
   userAgentContact: 'hooks@example.com',
   runbookUrl: 'https://runbooks.example.com/posthaste',
   tracing: true,
 } satisfies Partial<PosthasteProps>;
 
 /** Each property with a value, except those that exclude another. */
-const every: Required<Omit<PosthasteProps, 'vpcSubnets' | 'staticAddresses'>> = {
+const every: Required<Omit<PosthasteProps, 'vpcSubnets' | 'staticAddresses' | 'zoneIds'>> = {
   ...sameAsSettings,
   attemptTimeout: Duration.seconds(20),
   schedulerThreshold: Duration.minutes(2),
@@ -350,7 +356,7 @@ describe('the properties of the constructs', () => {
       alarmTopicArn: TOPIC,
     };
     expect(settingsOf(every)).toEqual(parseSettings({ ...sameAsSettings, ...inUnits }));
-    expect([...Object.keys(every), 'staticAddresses'].toSorted()).toEqual(
+    expect([...Object.keys(every), 'staticAddresses', 'zoneIds'].toSorted()).toEqual(
       Object.values(propNames).toSorted(),
     );
   });
@@ -377,6 +383,8 @@ describe('the properties of the constructs', () => {
     ["vpc.vpcId ('default') must be the id of a VPC", { vpc: { ...ids, vpcId: 'default' } }],
     ['vpc.subnetIds ([]) must be 1 to 16 ids of subnets', { vpc: { ...ids, subnetIds: [] } }],
     ['staticAddresses creates a separate VPC', { vpc: ids, staticAddresses: 1 }],
+    ['zoneIds has an effect only with staticAddresses', { zoneIds: ['use1-az1', 'use1-az2'] }],
+    ['zoneIds must be two different zones', { staticAddresses: 1, zoneIds: ['use1-az1', 'use1-az1'] }],
     ['vpcSubnets has an effect only with vpc', { vpcSubnets: {} }],
     ['messagesPerBatch over 10 needs batchWindow over 0', { messagesPerBatch: 11 }],
     [`alarmTopic ('${TOPIC}') must be an ITopic`, { alarmTopic: TOPIC }],

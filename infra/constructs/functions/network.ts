@@ -2,6 +2,7 @@ import { Fn } from 'aws-cdk-lib';
 import {
   CfnEIP,
   CfnSecurityGroup,
+  CfnSubnet,
   GatewayVpcEndpointAwsService,
   IpAddresses,
   type IVpc,
@@ -93,6 +94,15 @@ function allowInterfaces(role: Role): void {
   role.addToPolicy(new PolicyStatement({ ...allInterfaces, effect: Effect.DENY, conditions }));
 }
 
+type StaticAddressesProps = {
+  /** 1 or 2 addresses, each with a separate NAT gateway. */
+  readonly count: number;
+  /** Two. @default the first two of the account */
+  readonly zoneIds?: readonly string[] | undefined;
+  /** Whether the addresses may be released. */
+  readonly disposable: boolean;
+};
+
 /**
  * A VPC whose only route to the internet leads through NAT gateways with fixed IP addresses, which subscribers can
  * allow in firewalls. The layout is the same for one and two gateways, so that changing the number replaces no subnet.
@@ -105,8 +115,7 @@ export class StaticAddresses extends Construct {
   /** For workers, whose requests then come from these addresses. */
   readonly vpc: IVpc;
 
-  /** `count`: 1 or 2 addresses, each with a separate NAT gateway. `disposable`: whether they may be released. */
-  constructor(scope: Construct, id: string, count: number, disposable: boolean) {
+  constructor(scope: Construct, id: string, { count, zoneIds, disposable }: StaticAddressesProps) {
     super(scope, id);
     const addresses = Array.from({ length: count }, (_, index) => {
       const address = new CfnEIP(this, `Address${index + 1}`, { domain: 'vpc' });
@@ -135,6 +144,7 @@ export class StaticAddresses extends Construct {
       // Nothing uses the default group, and restricting it would deploy another function by CDK.
       restrictDefaultSecurityGroup: false,
     });
+    if (zoneIds !== undefined) placeInZones(vpc, zoneIds);
     acknowledge(vpc, {
       id: 'AwsSolutions-VPC7',
       reason:
@@ -147,4 +157,15 @@ export class StaticAddresses extends Construct {
     this.vpc = vpc;
     this.network = { vpcId: vpc.vpcId, subnetIds, wayOut };
   }
+}
+
+/** CDK's Vpc knows zones by name only, and a name stands for another zone in each account. */
+function placeInZones({ publicSubnets, privateSubnets }: Vpc, zoneIds: readonly string[]): void {
+  for (const subnets of [publicSubnets, privateSubnets])
+    for (const [at, { node }] of subnets.entries()) {
+      if (!(node.defaultChild instanceof CfnSubnet))
+        throw new Error('A subnet is not the CfnSubnet that this version of CDK is expected to create.');
+      node.defaultChild.availabilityZone = undefined;
+      node.defaultChild.availabilityZoneId = zoneIds[at];
+    }
 }

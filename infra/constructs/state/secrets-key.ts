@@ -1,6 +1,7 @@
 import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
 import { Key } from 'aws-cdk-lib/aws-kms';
 import { Construct } from 'constructs';
+import type { DeploymentSettings } from '../../settings.ts';
 import { chooseRemovalPolicy } from './protection.ts';
 
 /**
@@ -10,13 +11,14 @@ import { chooseRemovalPolicy } from './protection.ts';
 export class SecretsKey extends Construct {
   readonly arn: string;
 
-  /** `disposable`: whether the key may be deleted. Sealed secrets cannot be opened without it. */
-  constructor(scope: Construct, id: string, disposable: boolean) {
+  constructor(scope: Construct, id: string, { local, multiRegionKey }: DeploymentSettings) {
     super(scope, id);
     const key = new Key(this, 'Key', {
       description: 'Posthaste: seals the signing secrets of subscriptions',
       enableKeyRotation: true,
-      removalPolicy: chooseRemovalPolicy(disposable),
+      multiRegion: multiRegionKey ? true : undefined,
+      // Sealed secrets cannot be opened without it.
+      removalPolicy: chooseRemovalPolicy(local),
     });
     this.arn = key.keyArn;
   }

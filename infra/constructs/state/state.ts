@@ -26,13 +26,13 @@ export class State extends Construct {
     super(scope, id);
     const settings = settingsFromProps(this, props);
     this.settings = settings;
-    const disposable = settings.local;
-    this.subscriptions = new SubscriptionsTable(this, 'Subscriptions', disposable);
-    this.deliveries = new DeliveriesTable(this, 'Deliveries', disposable);
-    this.secretsKey = new SecretsKey(this, 'Secrets', disposable);
+    this.subscriptions = new SubscriptionsTable(this, 'Subscriptions', settings.local);
+    this.deliveries = new DeliveriesTable(this, 'Deliveries', settings);
+    this.secretsKey = new SecretsKey(this, 'Secrets', settings);
     this.payloads = new PayloadBucket(this, 'Payloads', settings);
-    const count = settings.staticAddresses;
-    if (count > 0) this.staticAddresses = new StaticAddresses(this, 'StaticAddresses', count, disposable);
+    const { staticAddresses: count, zoneIds, local: disposable } = settings;
+    if (count > 0)
+      this.staticAddresses = new StaticAddresses(this, 'StaticAddresses', { count, zoneIds, disposable });
     // Of the scope, so that those of a stack have no prefix.
     addOutputs(scope, stateOutputs(this));
   }

@@ -15,6 +15,7 @@ import {
   subscriptionIndexes,
   ttlAttribute,
 } from '../../../shared/config/tables.ts';
+import type { DeploymentSettings } from '../../settings.ts';
 import { chooseRemovalPolicy } from './protection.ts';
 
 type IndexKeys = { readonly name: string; readonly partition: string; readonly sort: string };
@@ -38,13 +39,21 @@ function index(
 const keysOnly = { projectionType: ProjectionType.KEYS_ONLY };
 const keysAndStatus = { projectionType: ProjectionType.INCLUDE, nonKeyAttributes: [listedAttribute] };
 
+type TableProps = {
+  readonly disposable: boolean;
+  readonly indexes: readonly GlobalSecondaryIndexPropsV2[];
+  /** Write units a second that the table and each index can take from the start. @default AWS's 4,000 */
+  readonly warmWrites?: number | undefined;
+};
+
 /** Protected against deletion, and against bad writes by point-in-time recovery, unless it is `disposable`. */
 class Table extends Construct {
   readonly name: string;
   readonly table: ITableV2;
 
-  constructor(scope: Construct, id: string, disposable: boolean, indexes: GlobalSecondaryIndexPropsV2[]) {
+  constructor(scope: Construct, id: string, { disposable, indexes, warmWrites }: TableProps) {
     super(scope, id);
+    const warm = warmWrites === undefined ? {} : { warmThroughput: { writeUnitsPerSecond: warmWrites } };
     this.table = new TableV2(this, 'Table', {
       partitionKey: { name: primaryKey.partition, type: AttributeType.STRING },
       sortKey: { name: primaryKey.sort, type: AttributeType.STRING },
@@ -53,7 +62,8 @@ class Table extends Construct {
       deletionProtection: !disposable,
       pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: !disposable },
       removalPolicy: chooseRemovalPolicy(disposable),
-      globalSecondaryIndexes: indexes,
+      globalSecondaryIndexes: indexes.map((index) => ({ ...index, ...warm })),
+      ...warm,
     });
     this.name = this.table.tableName;
   }
@@ -73,13 +83,14 @@ class Table extends Construct {
 
 /** Messages and deliveries (docs/architecture.md#deliveries-table). */
 export class DeliveriesTable extends Table {
-  constructor(scope: Construct, id: string, disposable: boolean) {
-    super(scope, id, disposable, [
+  constructor(scope: Construct, id: string, { local, warmWritesPerSecond }: DeploymentSettings) {
+    const indexes = [
       index(deliveryIndexes.byHour, keysOnly),
       index(deliveryIndexes.bySubscription, keysAndStatus),
       index(deliveryIndexes.byQueue, keysAndStatus),
       index(deliveryIndexes.overdue, keysOnly, AttributeType.NUMBER),
-    ]);
+    ];
+    super(scope, id, { disposable: local, indexes, warmWrites: warmWritesPerSecond });
   }
 
   /** Allows writing MESSAGE items and counting their duplicates. */
@@ -143,7 +154,8 @@ export class DeliveriesTable extends Table {
 export class SubscriptionsTable extends Table {
   constructor(scope: Construct, id: string, disposable: boolean) {
     // META items are small, few and rarely written. With all attributes, a page of queues takes one read.
-    super(scope, id, disposable, [index(subscriptionIndexes.queues, { projectionType: ProjectionType.ALL })]);
+    const indexes = [index(subscriptionIndexes.queues, { projectionType: ProjectionType.ALL })];
+    super(scope, id, { disposable, indexes });
   }
 
   /** Allows reading queues with all their subscriptions, and single items. */
