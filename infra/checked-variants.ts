@@ -20,6 +20,7 @@ export const checkedVariants: Readonly<Record<string, Readonly<Record<string, un
   },
   workers: { compute: 'worker' },
   both: { compute: 'both' },
+  allAtOnce: { canaryMinutes: 0 },
   // What cannot be changed later.
   fromTheStart: {
     multiRegionKey: true,

@@ -19,6 +19,9 @@ const LOG_RETENTION_DAYS = [
   1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653,
 ] as const;
 
+/** CodeDeploy's configurations `LambdaCanary10Percent…Minutes`, and none. */
+const CANARY_MINUTES = [0, 5, 10, 15, 30] as const;
+
 function concurrency() {
   return wholeNumber('concurrent invocations', 2, 1000);
 }
@@ -103,6 +106,14 @@ export const deploymentSettings = {
     default: 'lambda',
     description:
       'What does the work: the functions, [workers](worker.md), or both at once. Unless it is `lambda`, there are managed policies for workers. With `worker`, SQS and the timer no longer invoke the functions.',
+  },
+  canaryMinutes: {
+    rule: z
+      .preprocess(parseValue, z.literal(CANARY_MINUTES, `must be one of ${CANARY_MINUTES.join(', ')}`))
+      .describe(`one of ${CANARY_MINUTES.join(', ')}`),
+    default: 5,
+    description:
+      'How long a new version of a function gets 10 % of the invocations before it [gets all](operations.md#upgrade), unless it fails. 0, and always with `local`: all at once.',
   },
   dispatchConcurrency: {
     rule: concurrency(),

@@ -204,6 +204,12 @@ export interface PosthasteProps {
    */
   readonly compute?: 'lambda' | 'both' | 'worker';
   /**
+   * How long a new version of a function gets 10 % of the invocations before it gets all, unless it fails. 0, and
+   * always with `local`: all at once. Must be one of 0, 5, 10, 15, 30.
+   * @default Duration.minutes(5)
+   */
+  readonly canary?: Duration;
+  /**
    * Maximum number of concurrent invocations of dispatch. Must be a whole number of concurrent invocations from 2 to
    * 1000.
    * @default 50

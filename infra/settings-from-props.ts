@@ -66,6 +66,7 @@ export const propBySetting: Readonly<Record<keyof typeof settings, Prop>> = {
   logSuccessSampling: same,
   local: same,
   compute: same,
+  canaryMinutes: duration('canary', 'minutes'),
   dispatchConcurrency: same,
   deliverConcurrency: same,
   retryConcurrency: same,
@@ -101,14 +102,16 @@ export const propBySetting: Readonly<Record<keyof typeof settings, Prop>> = {
   tracing: same,
 };
 
-function duration(name: string, unit: 'seconds' | 'days'): Prop {
+const SECONDS = { seconds: 1, minutes: 60, days: 86_400 } as const;
+
+function duration(name: string, unit: 'seconds' | 'minutes' | 'days'): Prop {
   return {
     name,
     type: 'Duration',
     defaultText: (value) => `Duration.${unit}(${String(value)})`,
     settingOf: (given) => {
       if (!(given instanceof Duration)) throw new Error(`(${shownValue(given)}) must be a Duration`);
-      return unit === 'days' ? given.toDays({ integral: false }) : given.toSeconds({ integral: false });
+      return given.toSeconds({ integral: false }) / SECONDS[unit];
     },
   };
 }

@@ -8,6 +8,7 @@ import {
   OperateFunction,
   ReconcileFunction,
 } from './functions/pipeline-functions.ts';
+import { GradualUpgrades } from './functions/gradual-upgrades.ts';
 import { OperatorEvents } from './functions/operator-events.ts';
 import { addOutputs, type Outputs, tableOutputs } from './outputs.ts';
 import { pipelineQueues } from './queues/pipeline-queues.ts';
@@ -58,12 +59,25 @@ export class Pipeline extends Construct {
     this.secrets = new SecretsFunction(this, 'Secrets', parts);
     const { api: handler, secrets } = this;
     this.administration = new AdministrationApi(this, 'Administration', { settings, handler, secrets });
+    const { canaryMinutes: minutes, local } = settings;
+    // The local AWS has no CodeDeploy.
+    if (minutes !== 0 && !local)
+      new GradualUpgrades(this, 'Upgrades', { settings, minutes, functions: guardedFunctions(this) });
     this.workerEnvironment = Stack.of(this).toJsonString(workerVariables(this, this));
     this.workerPolicies =
       settings.compute === 'lambda' ? undefined : new WorkerPolicies(this, 'WorkerPolicies', this);
     // Of the scope, so that those of a stack have no prefix.
     addOutputs(scope, pipelineOutputs(this));
   }
+}
+
+/**
+ * The functions whose upgrades are gradual. Not operate and reconcile: a tenth of their few invocations shows nothing.
+ * Nor those whose work is done by workers alone.
+ */
+function guardedFunctions({ state, dispatch, deliver, api, secrets }: Pipeline) {
+  const ofApi = { Api: api, Secrets: secrets };
+  return state.settings.compute === 'worker' ? ofApi : { Dispatch: dispatch, Deliver: deliver, ...ofApi };
 }
 
 /** Includes the tables, so that the command finds all in the stack of the pipeline. */

@@ -3,7 +3,10 @@ import {
   GetFunctionConfigurationCommand,
   InvokeCommand,
   LambdaClient,
+  PublishVersionCommand,
+  UpdateAliasCommand,
   UpdateFunctionConfigurationCommand,
+  waitUntilFunctionUpdatedV2,
 } from '@aws-sdk/client-lambda';
 import { GetQueueAttributesCommand } from '@aws-sdk/client-sqs';
 import * as z from 'zod';
@@ -25,6 +28,9 @@ export const systemAt = (endpoints: Endpoints) => {
 
 export type System = ReturnType<typeof systemAt>;
 
+/** The alias that queues and the timer invoke. */
+const live = 'live';
+
 /** Makes the functions of the pipeline call AWS through `proxy`. Queue URLs in their settings change too. */
 export const callBy = async ({ lambda, endpoints }: System, proxy: string): Promise<void> => {
   const { dispatch, deliver, reconcile } = endpoints.functions;
@@ -41,6 +47,9 @@ export const callBy = async ({ lambda, endpoints }: System, proxy: string): Prom
         Environment: { Variables: { ...Variables, AWS_ENDPOINT_URL: proxy } },
       }),
     );
+    await waitUntilFunctionUpdatedV2({ client: lambda, maxWaitTime: 60 }, { FunctionName });
+    const { Version: FunctionVersion } = await lambda.send(new PublishVersionCommand({ FunctionName }));
+    await lambda.send(new UpdateAliasCommand({ FunctionName, Name: live, FunctionVersion }));
   }
 };
 
@@ -83,7 +92,7 @@ export const subscribeAll = async (
 
 /** Invokes reconcile once. Faults may make it fail; the next run continues. */
 export const reconcileOnce = async ({ lambda, endpoints }: System): Promise<void> => {
-  await lambda.send(new InvokeCommand({ FunctionName: endpoints.functions.reconcile }));
+  await lambda.send(new InvokeCommand({ FunctionName: endpoints.functions.reconcile, Qualifier: live }));
 };
 
 /** The number of messages on an SQS queue in any state. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { createStacks } from '../../infra/deployment.ts';
-import { LOCAL, resourcesOf, templatesFor, testApp, TOKENS, TUNED } from './templates.ts';
+import { LOCAL, resourceAt, resourcesOf, templatesFor, testApp, TOKENS, TUNED } from './templates.ts';
 
 const { pipeline } = templatesFor();
 const { pipeline: tuned } = templatesFor(TUNED);
@@ -144,7 +144,7 @@ describe('the limits of the API', () => {
     const served = [...resourcesOf(pipeline, 'AWS::ApiGatewayV2::Route').values()].filter(({ Properties }) =>
       [...handlers].some(
         ([id, handler]) =>
-          handler.includes('PipelineSecretsFunction') && JSON.stringify(Properties['Target']).includes(id),
+          handler.includes('PipelineSecretsLive') && JSON.stringify(Properties['Target']).includes(id),
       ),
     );
     expect(served.map(({ Properties }) => Properties['RouteKey'])).toEqual([PULL[0], ...OPENING]);
@@ -157,4 +157,19 @@ describe('the limits of the API', () => {
     const [stage] = Object.values(pipeline.findResources('AWS::ApiGatewayV2::Stage'));
     expect(stage?.['DependsOn']).toEqual(expect.arrayContaining(open.map(([id]) => id)));
   });
+});
+
+it('invokes the version in service, and deploys that only once it is permitted', () => {
+  const permissions = [...resourcesOf(pipeline, 'AWS::Lambda::Permission')].filter(
+    ([, { Properties }]) => Properties['Principal'] === 'apigateway.amazonaws.com',
+  );
+  const integrations = resourcesOf(pipeline, 'AWS::ApiGatewayV2::Integration');
+  const aliases = ['Api', 'Secrets'].map((name) => ({
+    Ref: resourceAt(pipeline, 'AWS::Lambda::Alias', `Pipeline${name}Live`).id,
+  }));
+  for (const [, { Properties }] of permissions) expect(aliases).toContainEqual(Properties['FunctionName']);
+  for (const { Properties } of integrations.values())
+    expect(aliases).toContainEqual(Properties['IntegrationUri']);
+  for (const integration of Object.values(pipeline.findResources('AWS::ApiGatewayV2::Integration')))
+    expect(integration['DependsOn']).toEqual(expect.arrayContaining(permissions.map(([id]) => id)));
 });

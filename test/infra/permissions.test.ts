@@ -181,12 +181,28 @@ const allStatements = [state, pipeline, monitoring].flatMap((template) =>
   ),
 );
 
-it('no policy statement applies to every resource or to every action of a service', () => {
+it('no policy statement applies to every action of a service, or to every resource but the state of alarms', () => {
   expect(allStatements.length).toBeGreaterThan(0);
   for (const { actions, resources } of allStatements) {
-    expect(resources).not.toContain('*');
+    if (actions.join() !== 'cloudwatch:DescribeAlarms') expect(resources).not.toContain('*');
     expect(actions.filter((action) => action.includes('*'))).toEqual([]);
   }
+});
+
+it('CodeDeploy may move the aliases of the functions that it upgrades, and nothing else', () => {
+  const functions = ['Api', 'Deliver', 'Dispatch', 'Secrets'].map((name) =>
+    arnOf(resourceAt(pipeline, 'AWS::Lambda::Function', `Pipeline${name}Function`).id),
+  );
+  expect(resourceAt(pipeline, 'AWS::IAM::Role', 'PipelineUpgradesRole').Properties).not.toHaveProperty(
+    'ManagedPolicyArns',
+  );
+  expect(statementsAt(pipeline, 'PipelineUpgradesRoleDefaultPolicy')).toEqual([
+    allowed(
+      ['lambda:GetAlias', 'lambda:GetProvisionedConcurrencyConfig', 'lambda:UpdateAlias'],
+      [...functions, ...functions.map((arn) => ({ 'Fn::Join': ['', [arn, ':live']] }))],
+    ),
+    allowed(['cloudwatch:DescribeAlarms'], ['*']),
+  ]);
 });
 
 describe('EventBridge Scheduler', () => {

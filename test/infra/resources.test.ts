@@ -3,6 +3,7 @@ import { checkedVariants } from '../../infra/checked-variants.ts';
 import { arnOf, LOCAL, resourceAt, resourcesOf, statementsAt, templatesFor, TUNED } from './templates.ts';
 
 const FUNCTION = 'AWS::Lambda::Function';
+const ALIAS = 'AWS::Lambda::Alias';
 const LOGS = 'AWS::Logs::LogGroup';
 const QUEUE = 'AWS::SQS::Queue';
 const MAPPING = 'AWS::Lambda::EventSourceMapping';
@@ -215,14 +216,18 @@ describe('each function', () => {
 
 it('reconcile runs every minute and ends before its next run; failed or late runs are not repeated', () => {
   const { id, Properties } = at(FUNCTION, 'PipelineReconcileFunction');
+  const alias = at(ALIAS, 'PipelineReconcileLive').id;
   expect(Properties['Timeout']).toBe(60);
   pipeline.hasResourceProperties('AWS::Events::Rule', {
     ScheduleExpression: 'rate(1 minute)',
     State: 'ENABLED',
-    Targets: [{ Arn: arnOf(id), RetryPolicy: { MaximumEventAgeInSeconds: 60, MaximumRetryAttempts: 0 } }],
+    Targets: [
+      { Arn: { Ref: alias }, RetryPolicy: { MaximumEventAgeInSeconds: 60, MaximumRetryAttempts: 0 } },
+    ],
   });
   pipeline.hasResourceProperties('AWS::Lambda::EventInvokeConfig', {
     FunctionName: { Ref: id },
+    Qualifier: 'live',
     MaximumEventAgeInSeconds: 60,
     MaximumRetryAttempts: 0,
   });
@@ -293,6 +298,9 @@ describe('SQS queues', () => {
   );
 });
 
+/** The name of the function in the ARN of its alias. */
+const nameInArn = (alias: string) => ({ 'Fn::Select': [6, { 'Fn::Split': [':', { Ref: alias }] }] });
+
 const gathered = { BatchSize: 50, MaximumBatchingWindowInSeconds: 3 };
 
 it.each([
@@ -314,7 +322,7 @@ it.each([
     const mapping = {
       BatchSize: size,
       EventSourceArn: arnOf(at(QUEUE, `Pipeline${from}Queue`).id),
-      FunctionName: { Ref: at(FUNCTION, `Pipeline${to}Function`).id },
+      FunctionName: { 'Fn::Join': ['', [nameInArn(at(ALIAS, `Pipeline${to}Live`).id), ':live']] },
       FunctionResponseTypes: ['ReportBatchItemFailures'],
     };
     expect(mappingIn()).toEqual({ ...mapping, ScalingConfig: { MaximumConcurrency: most[0] } });

@@ -98,6 +98,7 @@ describe('settings', () => {
     ['ingressSenders', 'arn:aws:sns:eu-central-1:111122223333:orders-*'],
     ['ingressSenders', ['arn:aws:s3:::producer']],
     ['staticAddresses', 3],
+    ['canaryMinutes', 7],
     ['zoneIds', 'use1-az1'],
     ['zoneIds', ['us-east-1a', 'use1-az2']],
     ['warmWritesPerSecond', 4_000],
@@ -323,6 +324,7 @@ const sameAsSettings = {
 /** Each property with a value, except those that exclude another. */
 const every: Required<Omit<PosthasteProps, 'vpcSubnets' | 'staticAddresses' | 'zoneIds'>> = {
   ...sameAsSettings,
+  canary: Duration.minutes(10),
   attemptTimeout: Duration.seconds(20),
   schedulerThreshold: Duration.minutes(2),
   subscriptionCache: Duration.seconds(0),
@@ -343,6 +345,7 @@ describe('the properties of the constructs', () => {
 
   it('stand for all settings, in the units of the settings', () => {
     const inUnits = {
+      canaryMinutes: 10,
       attemptTimeoutSeconds: 20,
       schedulerThreshold: 120,
       subscriptionCacheSeconds: 0,
@@ -385,6 +388,7 @@ describe('the properties of the constructs', () => {
     ['staticAddresses creates a separate VPC', { vpc: ids, staticAddresses: 1 }],
     ['zoneIds has an effect only with staticAddresses', { zoneIds: ['use1-az1', 'use1-az2'] }],
     ['zoneIds must be two different zones', { staticAddresses: 1, zoneIds: ['use1-az1', 'use1-az1'] }],
+    ['canary (7) must be one of 0, 5, 10, 15, 30', { canary: Duration.minutes(7) }],
     ['vpcSubnets has an effect only with vpc', { vpcSubnets: {} }],
     ['messagesPerBatch over 10 needs batchWindow over 0', { messagesPerBatch: 11 }],
     [`alarmTopic ('${TOPIC}') must be an ITopic`, { alarmTopic: TOPIC }],

@@ -4,7 +4,14 @@ import { Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { checkedVariants } from '../../infra/checked-variants.ts';
-import { outputsOf, type Resource, resourcesOf, type Templates, templatesFor } from './templates.ts';
+import {
+  outputsOf,
+  type Resource,
+  resourceAt,
+  resourcesOf,
+  type Templates,
+  templatesFor,
+} from './templates.ts';
 import { Monitoring } from '../../infra/constructs/monitoring/monitoring.ts';
 import { Pipeline } from '../../infra/constructs/pipeline.ts';
 import { State } from '../../infra/constructs/state/state.ts';
@@ -24,6 +31,7 @@ const REPLACING: Readonly<Record<string, readonly string[]>> = {
   'AWS::S3::Bucket': ['BucketName', 'BucketNamePrefix', 'BucketNamespace', 'ObjectLockEnabled'],
   'AWS::KMS::Key': ['KeySpec', 'KeyUsage', 'MultiRegion', 'Origin'],
   'AWS::SQS::Queue': ['QueueName', 'FifoQueue'],
+  'AWS::Lambda::EventSourceMapping': ['EventSourceArn'],
   'AWS::Scheduler::ScheduleGroup': ['Name'],
   'AWS::Events::EventBus': ['Name'],
   'AWS::Logs::LogGroup': ['LogGroupName'],
@@ -56,8 +64,12 @@ const keptOf = (type: string, { Properties }: Resource): Kept => {
   return { type, ...Object.fromEntries(kept.map((name) => [name, values[name]])) };
 };
 
-/** `only`: the one variant that deploys this resource. */
-const resource = z.looseObject({ type: z.string(), only: z.string().optional() });
+/** `only`: the one variant that deploys this resource. `except`: the one that does not. */
+const resource = z.looseObject({
+  type: z.string(),
+  only: z.string().optional(),
+  except: z.string().optional(),
+});
 
 const committed = z
   .record(z.string(), z.record(z.string(), resource))
@@ -68,8 +80,8 @@ const committedFor = (variant: string) =>
     Object.entries(committed).map(([stack, resources]) => [
       stack,
       Object.fromEntries(
-        Object.entries(resources).flatMap(([id, { only, ...kept }]) =>
-          only === undefined || only === variant ? [[id, kept]] : [],
+        Object.entries(resources).flatMap(([id, { only = variant, except, ...kept }]) =>
+          only === variant && except !== variant ? [[id, kept]] : [],
         ),
       ),
     ]),
@@ -93,10 +105,12 @@ const movedTemplates = (): Templates => {
   };
 };
 
-/** A line for each resource, with its type and its logical id. */
+/** A line for each resource, with its type and its logical id. That of a version ends in a hash of what it contains. */
 const resourcesIn = (template: Template): string[] =>
   Object.entries(resources.parse(template.toJSON()).Resources)
-    .map(([id, { Type }]) => `${Type} ${id}`)
+    .map(
+      ([id, { Type }]) => `${Type} ${Type === 'AWS::Lambda::Version' ? id.replace(/[0-9a-f]{32}$/, '') : id}`,
+    )
     .toSorted();
 
 const resources = z.object({ Resources: z.record(z.string(), z.object({ Type: z.string() })) });
@@ -147,10 +161,87 @@ describe('an upgrade', () => {
     }
   });
 
-  it('updates deliver before dispatch, because the new dispatch may send jobs that the old deliver cannot read', () => {
-    const functions = templatesFor({}).pipeline.findResources('AWS::Lambda::Function');
-    const idOf = (name: string) =>
-      Object.keys(functions).find((id) => id.includes(`Pipeline${name}Function`));
-    expect(functions[idOf('Dispatch') ?? '']?.['DependsOn']).toContain(idOf('Deliver'));
+  it.each(['Function', 'Alias'])(
+    'updates the %s of deliver before that of dispatch, which may send jobs that the old deliver cannot read',
+    (type) => {
+      const found = templatesFor({}).pipeline.findResources(`AWS::Lambda::${type}`);
+      const idOf = (name: string) => Object.keys(found).find((id) => id.startsWith(`Pipeline${name}`));
+      expect(found[idOf('Dispatch') ?? '']?.['DependsOn']).toContain(idOf('Deliver'));
+    },
+  );
+});
+
+describe('the upgrade of a function', () => {
+  const { pipeline } = templatesFor({});
+  const groupsIn = (template: Template) => [...resourcesOf(template, 'AWS::CodeDeploy::DeploymentGroup')];
+
+  it.each(['Dispatch', 'Deliver', 'Api', 'Secrets'])(
+    'gives a tenth of the invocations of %s to the new version for five minutes, and goes back on alarms',
+    (name) => {
+      const group = resourceAt(pipeline, 'AWS::CodeDeploy::DeploymentGroup', `PipelineUpgrades${name}`);
+      const alarm = (path: string) =>
+        resourceAt(pipeline, 'AWS::CloudWatch::Alarm', `PipelineUpgrades${path}`);
+      const application = resourceAt(
+        pipeline,
+        'AWS::CodeDeploy::Application',
+        'PipelineUpgradesApplication',
+      ).id;
+      const errors = alarm(`${name}UpgradeErrors`);
+      expect(group.Properties).toMatchObject({
+        ApplicationName: { Ref: application },
+        DeploymentConfigName: 'CodeDeployDefault.LambdaCanary10Percent5Minutes',
+        AlarmConfiguration: {
+          Enabled: true,
+          Alarms: [errors.id, alarm('UpgradeFaults').id].map((id) => ({ Name: { Ref: id } })),
+        },
+        AutoRollbackConfiguration: {
+          Enabled: true,
+          Events: expect.arrayContaining(['DEPLOYMENT_STOP_ON_ALARM', 'DEPLOYMENT_FAILURE']) as unknown,
+        },
+      });
+      const lambda = { Ref: resourceAt(pipeline, 'AWS::Lambda::Function', `Pipeline${name}Function`).id };
+      expect(errors.Properties).toMatchObject({
+        MetricName: 'Errors',
+        Dimensions: [
+          { Name: 'FunctionName', Value: lambda },
+          { Name: 'Resource', Value: { 'Fn::Join': ['', [lambda, ':live']] } },
+        ],
+        DatapointsToAlarm: 3,
+        EvaluationPeriods: 5,
+      });
+      const { id } = resourceAt(pipeline, 'AWS::Lambda::Alias', `Pipeline${name}Live`);
+      pipeline.templateMatches({
+        Resources: {
+          [id]: {
+            UpdatePolicy: {
+              CodeDeployLambdaAliasUpdate: {
+                ApplicationName: { Ref: application },
+                DeploymentGroupName: { Ref: group.id },
+              },
+            },
+          },
+        },
+      });
+    },
+  );
+
+  it('can take longer', () => {
+    for (const [, { Properties }] of groupsIn(templatesFor({ canaryMinutes: 30 }).pipeline))
+      expect(Properties['DeploymentConfigName']).toBe('CodeDeployDefault.LambdaCanary10Percent30Minutes');
+  });
+
+  it.each([{ canaryMinutes: 0 }, { local: true, apiAuthorization: 'none' }])(
+    'is complete at once with %o: an alias and a version, without CodeDeploy and its alarms',
+    (settings) => {
+      const template = templatesFor(settings).pipeline;
+      template.resourceCountIs('AWS::Lambda::Alias', 6);
+      template.resourceCountIs('AWS::Lambda::Version', 6);
+      expect(JSON.stringify(template.toJSON())).not.toMatch(/CodeDeploy|AWS::CloudWatch::Alarm/);
+    },
+  );
+
+  it('is gradual only for the API where workers do the work', () => {
+    const names = groupsIn(templatesFor({ compute: 'worker' }).pipeline).map(([id]) => id.slice(0, -8));
+    expect(names).toEqual(['PipelineUpgradesApi', 'PipelineUpgradesSecrets']);
   });
 });

@@ -57,7 +57,7 @@ function bill({ traffic: lines, standing, dataOut, usd }: Bill): string[] {
       ],
     ),
     'Quantity is the monthly usage that AWS bills, USD its list price. Lines marked (fixed) are charged without any traffic; the others only with traffic, metrics for each hour in which they are written.',
-    `To reduce the cost: omit the stack PosthasteMonitoring (saves ${dollars(saved)} USD), log fewer successes (logSuccessSampling), or publish in bursts, so that one invocation handles up to 10 messages.`,
+    `To reduce the cost: omit the stack PosthasteMonitoring and the alarms of upgrades, canaryMinutes (saves ${dollars(saved)} USD), log fewer successes (logSuccessSampling), or publish in bursts, so that one invocation handles up to 10 messages.`,
   ];
 }
 

@@ -1,6 +1,7 @@
 import { Annotations } from 'aws-cdk-lib';
 import { AccessLogFormat } from 'aws-cdk-lib/aws-apigateway';
 import {
+  CfnIntegration,
   CfnStage,
   HttpApi,
   HttpMethod,
@@ -13,6 +14,7 @@ import {
 import { HttpIamAuthorizer, HttpJwtAuthorizer } from 'aws-cdk-lib/aws-apigatewayv2-authorizers';
 import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
 import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
+import { CfnPermission } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import {
@@ -134,8 +136,8 @@ export class AdministrationApi extends Construct {
       retention: settings.logRetentionDays,
       removalPolicy: chooseRemovalPolicy(settings.local),
     });
-    const integration = new HttpLambdaIntegration('Handler', handler.lambda);
-    const opening = new HttpLambdaIntegration('Secrets', secrets.lambda);
+    const integration = new HttpLambdaIntegration('Handler', handler.alias);
+    const opening = new HttpLambdaIntegration('Secrets', secrets.alias);
     const api = new HttpApi(this, 'HttpApi', {
       description: 'Posthaste: administration API',
       createDefaultStage: false,
@@ -153,6 +155,7 @@ export class AdministrationApi extends Construct {
     for (const { path, methods } of secretRoutes)
       if (!isOpenPath(path))
         api.addRoutes({ path, methods: methods.map((method) => HttpMethod[method]), integration: opening });
+    permitBeforeIntegrating(api);
     acknowledgeOpenRoutes(api, open, settings);
     if (settings.apiAuthorization.kind === 'jwt') warnOfUnrestrictedTokens(this, settings);
     const { apiRateLimit } = settings;
@@ -203,6 +206,13 @@ function warnOfUnrestrictedTokens(scope: Construct, { jwtScopes, jwtQueuesClaim 
       'posthaste:tokens-without-queues',
       'Every token of the issuer for this audience can access every queue. Set jwtQueuesClaim.',
     );
+}
+
+/** The stage deploys an integration at once, also one that changes to an alias: without a permission for it, requests would fail. */
+function permitBeforeIntegrating(api: HttpApi): void {
+  const found = api.node.findAll();
+  const permissions = found.filter((one) => one instanceof CfnPermission);
+  for (const one of found) if (one instanceof CfnIntegration) one.node.addDependency(...permissions);
 }
 
 /** CDK's HttpStage does not support limits for single routes. */

@@ -1,6 +1,7 @@
 import { Duration, Stack } from 'aws-cdk-lib';
 import { type IGrantable, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import {
+  Alias,
   ApplicationLogLevel,
   Architecture,
   EventSourceMapping,
@@ -14,6 +15,7 @@ import {
   Tracing,
 } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
+import { LAMBDA_RECOGNIZE_LAYER_VERSION } from 'aws-cdk-lib/cx-api';
 import { Construct } from 'constructs';
 import { type ResourcesOf, variableRows } from '../../../shared/config/resources.ts';
 import type { FunctionName, Variable } from '../../../shared/config/rules.ts';
@@ -32,6 +34,9 @@ const NODE_24 = new Runtime('nodejs24.x', RuntimeFamily.NODEJS);
 
 /** The largest batch without a batch window, which would delay messages (Lambda developer guide, SQS mappings). */
 export const DEFAULT_BATCH_SIZE = 10;
+
+/** The alias of each function. */
+export const ALIAS = 'live';
 
 /** What the functions of a pipeline use. */
 export interface PipelineParts {
@@ -75,6 +80,8 @@ export class NodeFunction extends Construct {
   readonly logGroupName: string;
   /** Its environment. */
   readonly variables: Readonly<Record<string, string>>;
+  /** What queues, the API and rules invoke: the version that is in service. */
+  readonly alias: Alias;
   protected readonly role: Role;
   protected readonly function: LambdaFunction;
   readonly #compute: DeploymentSettings['compute'];
@@ -82,6 +89,8 @@ export class NodeFunction extends Construct {
 
   constructor(scope: Construct, id: string, props: NodeFunctionProps) {
     super(scope, id);
+    // Part of a version's id. Lambda refuses a second version of the same code, so apps without the flag must get this id, too.
+    this.node.setContext(LAMBDA_RECOGNIZE_LAYER_VERSION, true);
     const { settings } = props.parts;
     this.#compute = settings.compute;
     const logGroup = new LogGroup(this, 'LogGroup', {
@@ -115,10 +124,13 @@ export class NodeFunction extends Construct {
     });
     if (settings.tracing)
       acknowledgeWildcard(this.role, '*', 'X-Ray does not support resource ARNs for traces.');
+    // CloudFormation deletes the previous version after the update has ended, so that a failed one can go back to it.
+    this.alias = new Alias(this, 'Live', { aliasName: ALIAS, version: this.function.currentVersion });
     this.name = this.function.functionName;
     this.logGroupName = logGroup.logGroupName;
   }
 
+  /** All of its versions: for metrics. */
   get lambda(): IFunction {
     return this.function;
   }
@@ -134,9 +146,13 @@ export class NodeFunction extends Construct {
     grant(this.role);
   }
 
-  /** Makes a deployment update the receiver first, which must understand the messages of this function. */
+  /**
+   * Makes a deployment update the receiver first, which must understand the messages of this function. The alias waits
+   * until that of the receiver has moved completely.
+   */
   updateAfter(receiver: NodeFunction): void {
     this.function.node.addDependency(receiver.function);
+    this.alias.node.addDependency(receiver.alias);
   }
 
   /**
@@ -150,7 +166,7 @@ export class NodeFunction extends Construct {
     this.grant((grantee) => queue.grantConsume(grantee));
     if (this.#compute === 'worker') return;
     new EventSourceMapping(this, id, {
-      target: this.function,
+      target: this.alias,
       eventSourceArn: queue.arn,
       batchSize,
       maxConcurrency,

@@ -142,17 +142,20 @@ export class ReconcileFunction extends NodeFunction {
       queues.retry.grantSend(grantee);
     });
     // No retries: the run of the next minute makes up for a failed or late one, and must not overlap with it.
-    new EventInvokeConfig(this, 'NoRepeats', {
+    const noRepeats = new EventInvokeConfig(this, 'NoRepeats', {
       function: this.function,
+      qualifier: this.alias.aliasName,
       retryAttempts: 0,
       maxEventAge: INTERVAL,
     });
-    new Rule(this, 'EveryMinute', {
+    noRepeats.node.addDependency(this.alias);
+    const rule = new Rule(this, 'EveryMinute', {
       description: 'Posthaste: runs reconcile every minute',
       schedule: Schedule.rate(INTERVAL),
       enabled: settings.compute !== 'worker',
-      targets: [new LambdaFunction(this.function, { retryAttempts: 0, maxEventAge: INTERVAL })],
+      targets: [new LambdaFunction(this.alias, { retryAttempts: 0, maxEventAge: INTERVAL })],
     });
+    rule.node.addDependency(noRepeats);
   }
 }
 
