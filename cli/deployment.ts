@@ -82,17 +82,7 @@ async function localDeployment(file: string): Promise<Deployment | undefined> {
 }
 
 async function deployedInAws(chosen: string | undefined): Promise<Deployment> {
-  // Loaded only here: commands on a local deployment do not need this SDK client.
-  const { CloudFormation } = await import('@aws-sdk/client-cloudformation');
-  const cloudFormation = new CloudFormation();
-  await cloudFormation.config.region().catch((cause: unknown) => {
-    const text =
-      chosen === undefined
-        ? `No local deployment runs, and no AWS region is set. Run ${START} in another terminal, or set AWS_REGION or AWS_PROFILE.`
-        : `No AWS region is set, so the deployment ${chosen} cannot be looked up. Set AWS_REGION or AWS_PROFILE.`;
-    throw new Problem(text, { cause });
-  });
-  const { name, place, outputs } = await findInAws(cloudFormation, chosen);
+  const { name, place, outputs } = await locateInAws(chosen);
   try {
     return { ...parseResources(outputs), name, place, client: {} };
   } catch (cause) {
@@ -105,8 +95,28 @@ async function deployedInAws(chosen: string | undefined): Promise<Deployment> {
   }
 }
 
-/** `place`: the name with account and region. */
-type Found = { name: string; place: string; outputs: Outputs };
+/**
+ * Finds a deployment of any version in AWS, and the client that found it.
+ * @throws Problem with advice when there is none, or several
+ */
+export async function locateInAws(
+  chosen: string | undefined,
+): Promise<Found & { cloudFormation: CloudFormation }> {
+  // Loaded only here: commands on a local deployment do not need this SDK client.
+  const { CloudFormation } = await import('@aws-sdk/client-cloudformation');
+  const cloudFormation = new CloudFormation();
+  await cloudFormation.config.region().catch((cause: unknown) => {
+    const text =
+      chosen === undefined
+        ? `No local deployment runs, and no AWS region is set. Run ${START} in another terminal, or set AWS_REGION or AWS_PROFILE.`
+        : `No AWS region is set, so the deployment ${chosen} cannot be looked up. Set AWS_REGION or AWS_PROFILE.`;
+    throw new Problem(text, { cause });
+  });
+  return { ...(await findInAws(cloudFormation, chosen)), cloudFormation };
+}
+
+/** `place`: the name with account and region. `stack`: that of the pipeline. */
+type Found = { name: string; place: string; outputs: Outputs; stack: string };
 
 /**
  * Finds a deployment by the names of its stacks, as the built-in app has them, or by the output `PosthasteDeployment` in
@@ -121,7 +131,7 @@ async function findInAws(cloudFormation: CloudFormation, chosen: string | undefi
   ]);
   if (pipeline === undefined || state === undefined) return findByMarker(cloudFormation, chosen);
   const outputs = { ...toOutputs(state), ...toOutputs(pipeline) };
-  return { name, place: describePlace(name, pipeline), outputs };
+  return { name, place: describePlace(name, pipeline), outputs, stack: `${name}Pipeline` };
 }
 
 async function findByMarker(cloudFormation: CloudFormation, chosen: string | undefined): Promise<Found> {
@@ -131,8 +141,9 @@ async function findByMarker(cloudFormation: CloudFormation, chosen: string | und
   const [found] = candidates;
   if (found === undefined) throw new Problem(noneText(chosen, formatNames(all)));
   if (candidates.length > 1) throw new Problem(severalText(chosen, formatNames(candidates)));
-  const { name, outputs, stack } = found;
-  return { name, outputs, place: describePlace(name, stacks.get(stack) ?? {}) };
+  const { name, outputs } = found;
+  const stack = stacks.get(found.stack);
+  return { name, outputs, place: describePlace(name, stack ?? {}), stack: stack?.StackName ?? '' };
 }
 
 /** The stacks of the account and region, by their outputs. */
@@ -168,8 +179,8 @@ function severalText(chosen: string | undefined, names: string): string {
     : `Several stacks have a deployment ${chosen}. Give each another name with the setting deployment.`;
 }
 
-/** Undefined if there is no such stack, which CloudFormation reports as a ValidationError. */
-async function stackNamed(cloudFormation: CloudFormation, stack: string): Promise<Stack | undefined> {
+/** A stack; undefined if there is none, which CloudFormation reports as a ValidationError. */
+export async function stackNamed(cloudFormation: CloudFormation, stack: string): Promise<Stack | undefined> {
   try {
     const { Stacks = [] } = await cloudFormation.describeStacks({ StackName: stack });
     return Stacks[0];

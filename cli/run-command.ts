@@ -72,6 +72,7 @@ const DESCRIPTIONS = {
   doctor: 'Check the health of a deployment, with advice for each problem.',
   init: 'Write a CDK app with Posthaste, or add it to the CDK app of a folder.',
   start: 'Start Posthaste on a local AWS, on this machine.',
+  upgrade: 'Say what an upgrade of a deployment would change, without changing anything.',
   completion: 'Print a completion script for bash, zsh or fish.',
 };
 
@@ -103,6 +104,7 @@ const LOADERS: Readonly<Record<string, Load>> = {
   doctor: async () => (await import('./commands/doctor/doctor.ts')).addDoctor,
   init: async () => (await import('./commands/init/init.ts')).addInit,
   start: async () => (await import('./commands/start/start.ts')).addStart,
+  upgrade: async () => (await import('./commands/upgrade/upgrade.ts')).addUpgrade,
   completion: async () => (await import('./commands/completion/completion.ts')).addCompletion,
 } satisfies Record<keyof typeof DESCRIPTIONS, Load>;
 

@@ -42,7 +42,7 @@ export function examplesText(examples: readonly string[]): string {
 }
 
 /** The same rule as for the setting `deployment`, the prefix of stack names. */
-function parseDeployment(text: string): string {
+export function parseDeployment(text: string): string {
   if (!/^[A-Za-z][A-Za-z0-9-]{0,63}$/.test(text)) {
     throw new InvalidArgumentError('Expected a letter, then up to 63 letters, digits or hyphens.');
   }

@@ -3,6 +3,13 @@ import { App, Duration, Stack } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import {
+  compareTemplates,
+  findLosses,
+  REPLACING,
+  type Template as ComparedTemplate,
+  templateSchema,
+} from '../../cli/commands/upgrade/compare.ts';
 import { checkedVariants } from '../../infra/checked-variants.ts';
 import {
   outputsOf,
@@ -17,26 +24,16 @@ import { Pipeline } from '../../infra/constructs/pipeline.ts';
 import { State } from '../../infra/constructs/state/state.ts';
 
 /**
- * Resources with data, and the properties whose change makes CloudFormation replace the resource ("Update requires:
- * Replacement" in the CloudFormation template reference) or, for tables, rebuild an index.
+ * Resources with data, and the properties that a release must not change: those that replace the resource, and those of
+ * a table that rebuild an index.
  */
-const REPLACING: Readonly<Record<string, readonly string[]>> = {
+const KEPT: Readonly<Record<string, readonly string[]>> = {
+  ...REPLACING,
   'AWS::DynamoDB::GlobalTable': [
-    'TableName',
-    'KeySchema',
+    ...(REPLACING['AWS::DynamoDB::GlobalTable'] ?? []),
     'AttributeDefinitions',
-    'LocalSecondaryIndexes',
     'indexes',
   ],
-  'AWS::S3::Bucket': ['BucketName', 'BucketNamePrefix', 'BucketNamespace', 'ObjectLockEnabled'],
-  'AWS::KMS::Key': ['KeySpec', 'KeyUsage', 'MultiRegion', 'Origin'],
-  'AWS::SQS::Queue': ['QueueName', 'FifoQueue'],
-  'AWS::Lambda::EventSourceMapping': ['EventSourceArn'],
-  'AWS::Scheduler::ScheduleGroup': ['Name'],
-  'AWS::Events::EventBus': ['Name'],
-  'AWS::Logs::LogGroup': ['LogGroupName'],
-  'AWS::EC2::EIP': ['Domain', 'PublicIpv4Pool', 'NetworkBorderGroup'],
-  'AWS::ApiGatewayV2::Api': ['ProtocolType'],
 };
 
 type Kept = { readonly type: string } & Readonly<Record<string, unknown>>;
@@ -47,7 +44,7 @@ const keptIn = (templates: Readonly<Record<string, Template>>): Record<string, R
     Object.entries(templates).map(([stack, template]) => [
       stack,
       Object.fromEntries(
-        Object.keys(REPLACING).flatMap((type) =>
+        Object.keys(KEPT).flatMap((type) =>
           [...resourcesOf(template, type)].map(([id, resource]): [string, Kept] => [
             id,
             keptOf(type, resource),
@@ -60,7 +57,7 @@ const keptIn = (templates: Readonly<Record<string, Template>>): Record<string, R
 const keptOf = (type: string, { Properties }: Resource): Kept => {
   // CloudFormation changes an index by rebuilding it, which reads the whole table, and refuses to rebuild two at once.
   const values: Record<string, unknown> = { ...Properties, indexes: Properties['GlobalSecondaryIndexes'] };
-  const kept = (REPLACING[type] ?? []).filter((name) => values[name] !== undefined);
+  const kept = (KEPT[type] ?? []).filter((name) => values[name] !== undefined);
   return { type, ...Object.fromEntries(kept.map((name) => [name, values[name]])) };
 };
 
@@ -86,6 +83,11 @@ const committedFor = (variant: string) =>
       ),
     ]),
   );
+
+/** Written by test/versions/store-templates.ts. */
+const versionBefore: Record<string, ComparedTemplate> = z
+  .record(z.string(), templateSchema)
+  .parse(JSON.parse(readFileSync(new URL('templates-of-556ba158.json', import.meta.url), 'utf8')));
 
 /** As docs/construct.md#move-a-deployment says, without the feature flags of this app. */
 const movedTemplates = (): Templates => {
@@ -158,6 +160,17 @@ describe('an upgrade', () => {
     for (const stack of ['state', 'pipeline'] as const) {
       expect(resourcesIn(moved[stack])).toEqual(resourcesIn(deployed[stack]));
       expect(outputsOf(moved[stack])).toEqual(outputsOf(deployed[stack]));
+    }
+  });
+
+  it('from the version before neither replaces nor removes a resource with data, by the comparison of posthaste upgrade', () => {
+    const { state, pipeline, monitoring } = templatesFor({});
+    const today = { PosthasteState: state, PosthastePipeline: pipeline, PosthasteMonitoring: monitoring };
+    const before = Object.entries(versionBefore);
+    expect(before.flatMap(([, { Resources }]) => Object.keys(Resources)).length).toBeGreaterThan(20);
+    for (const [stack, deployed] of before) {
+      const next = templateSchema.parse(today[stack as keyof typeof today].toJSON());
+      expect(findLosses(compareTemplates(deployed, next), deployed), stack).toEqual([]);
     }
   });
 
