@@ -84,7 +84,7 @@ const committedFor = (variant: string) =>
     ]),
   );
 
-/** Written by test/versions/store-templates.ts. */
+/** Written by test/versions/store.ts. */
 const versionBefore: Record<string, ComparedTemplate> = z
   .record(z.string(), templateSchema)
   .parse(JSON.parse(readFileSync(new URL('templates-of-556ba158.json', import.meta.url), 'utf8')));

@@ -175,23 +175,21 @@ function compareVersions(one: string, other: string): number {
 
 function reportText(report: Report): string {
   const { deployment, from = 'unknown', to = 'unknown', stacks, losses, oneWay } = report;
+  const goesBack = compareVersions(to, from) < 0;
+  const before = goesBack ? [] : oneWay.flatMap((change) => change.before ?? []);
   return [
     `${deployment}: version ${from} to ${to}`,
     ...stacks.flatMap(stackLines),
     '',
     ...lossLines(losses),
-    ...section(
-      'Before you deploy:',
-      oneWay.flatMap(({ before }) => before ?? []),
-    ),
-    ...section(
-      'To go back later:',
-      oneWay.map(
-        ({ what, earlier, back = 'There is no way back once it is written.' }) =>
-          `${what}: an earlier version ${earlier}. ${back}`,
-      ),
-    ),
+    ...section('Before you deploy:', before),
+    ...section(goesBack ? 'Before you go back:' : 'To go back later:', oneWay.map(wayBackText)),
   ].join('\n');
+}
+
+function wayBackText({ since, what, earlier, back }: OneWayChange): string {
+  const advice = back ?? `From ${since} there is no way back once it is written.`;
+  return `${what}: an earlier version ${earlier}. ${advice}`;
 }
 
 function stackLines({ stack, source, reason, changes }: StackReport): string[] {

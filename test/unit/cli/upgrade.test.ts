@@ -206,6 +206,23 @@ describe('posthaste upgrade', () => {
     expect(asked).not.toContain('CreateChangeSet');
   });
 
+  it.each([
+    ['from an earlier version', ['0.0.9', '0.1.0', 'b'], ['Before you deploy', 'To go back later']],
+    ['back to an earlier version', ['0.1.0', '0.0.9', 'b'], ['Before you go back']],
+    ['between checkouts of one version', ['0.1.0', '0.1.0', 'b'], ['Before you deploy', 'To go back later']],
+    ['where the code stays', ['0.1.0', '0.1.0', 'a'], []],
+    ['to a version without such a change', ['0.1.0', '0.1.1', 'b'], []],
+  ])('says what earlier versions do not read: %s', async (_, [from = '', to = '', code = ''], heads) => {
+    const { env } = await deployed({ Deliver: deliver('a', from) }, {});
+    const line = ['upgrade', '--check', '--static', '--deployment', 'Shop', '--templates'];
+    const next = assemblyOf('ShopPipeline', { Deliver: deliver(code, to) });
+    const { stdout } = await posthaste([...line, next], { env });
+    expect([...stdout.matchAll(/^(\w.*):\n- /gm)].map(([, head]) => head)).toEqual(heads);
+    expect(stdout.includes('- Lines of rate limits, in whole microseconds: an earlier version')).toBe(
+      heads.length > 0,
+    );
+  });
+
   it('refuses templates of another deployment, and a folder that is none of cdk synth', async () => {
     const { env } = await deployed(RESOURCES, {});
     const line = ['upgrade', '--check', '--deployment', 'Shop', '--templates'];

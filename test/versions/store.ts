@@ -1,7 +1,12 @@
-/** `node test/versions/store-templates.ts COMMIT`: writes what test/infra/upgrade.test.ts compares with today's templates. */
+/**
+ * `node test/versions/store.ts COMMIT`: writes what `npm test` compares with today's code, because a clone may not have the
+ * commit: the resources with data, for test/infra/upgrade.test.ts, and the readers of stored data, for
+ * test/unit/adapters/way-back.test.ts. A commit with other names of the readers needs other lines here.
+ */
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { build } from 'esbuild';
 import * as z from 'zod';
 import { REPLACING, templateSchema } from '../../cli/commands/upgrade/compare.ts';
 import { projectNode, projectRoot } from '../../local/install/paths.mjs';
@@ -17,6 +22,21 @@ const app = new App({ context: { ...context, 'aws:cdk:bundling-stacks': [] } });
 createStacks(app, {});
 const stacks = app.synth().stacks.map(({ stackName, template }) => [stackName, template]);
 process.stdout.write(JSON.stringify(Object.fromEntries(stacks)));
+`;
+
+const READERS = `
+export { chunkOfItem } from './shared/adapters/dynamodb/chunks.ts';
+export { deliveryOf as toDelivery, deliveryItemOf as toDeliveryItem } from './shared/adapters/dynamodb/delivery-item.ts';
+export { messageItemOf as toMessageItem, messageRecordOf as toMessageRecord } from './shared/adapters/dynamodb/message-item.ts';
+export {
+  queueItemOf as toQueueItem,
+  queueOf as toQueue,
+  subscriptionItemOf as toSubscriptionItem,
+  subscriptionOf as toSubscription,
+} from './shared/adapters/dynamodb/subscription-item.ts';
+export { parseWork } from './shared/wire/jobs/delivery-job.ts';
+export { parseOperation } from './shared/wire/jobs/operation.ts';
+export { parseReceipt } from './functions/api/pull/receipt.ts';
 `;
 
 const [commit = 'HEAD'] = process.argv.slice(2);
@@ -36,3 +56,16 @@ writeFileSync(
   join(projectRoot, `test/infra/templates-of-${commit}.json`),
   `${JSON.stringify(Object.fromEntries(stored), undefined, 2)}\n`,
 );
+
+await build({
+  stdin: { contents: READERS, resolveDir: folder, loader: 'ts' },
+  outfile: join(projectRoot, `test/unit/adapters/readers-of-${commit}.mjs`),
+  banner: {
+    js: `// @ts-nocheck Readers and writers of stored data at ${commit}: test/versions/store.ts wrote this file.`,
+  },
+  bundle: true,
+  minify: true,
+  format: 'esm',
+  platform: 'node',
+  packages: 'external',
+});
