@@ -22,7 +22,8 @@ type LocalSystemOptions = EmulatorOptions & {
 /** The real stacks, deployed by the real CDK on a separate local AWS. */
 export type LocalSystem = { endpoints: Endpoints; emulator: Emulator };
 
-const LAPTOP: Settings = {
+/** The settings of every local system; those of a caller replace them. */
+export const LAPTOP: Settings = {
   // Each concurrent invocation is a separate process here, and shares a few cores with the emulator.
   dispatchConcurrency: '2',
   deliverConcurrency: '5',
@@ -57,6 +58,8 @@ type DeployRequest = {
   context: Settings;
   /** Command of the user's CDK app in the current folder. @default the built-in app */
   app?: string;
+  /** Another checkout, whose built-in app is deployed. */
+  checkout?: string;
   /** Folder for logs and outputs. */
   folder: string;
   signal: AbortSignal;
@@ -68,7 +71,7 @@ const outputsSchema = z.record(z.string(), z.record(z.string(), z.string()));
  * Deploys all stacks with the CDK command, and returns the outputs of Posthaste by their names.
  * @throws Problem with the end of the CDK's output if it fails; or if the app has no deployment, or several
  */
-async function deploy(deployment: DeployRequest): Promise<Outputs> {
+export async function deploy(deployment: DeployRequest): Promise<Outputs> {
   const assembly = await synthAndBootstrap(deployment);
   const outputs = join(deployment.folder, 'outputs.json');
   rmSync(outputs, { force: true });
@@ -98,21 +101,22 @@ async function synthAndBootstrap(deployment: DeployRequest): Promise<string> {
 }
 
 async function synthesised(deployment: DeployRequest): Promise<string> {
-  const { context, folder } = deployment;
+  const { context, folder, checkout } = deployment;
+  const root = checkout ?? projectRoot;
   const isBuiltIn = deployment.app === undefined;
-  const builtIn = ['node', ...cdkLibraryOptions(), programFile('infra/app.ts')].map(shellWord).join(' ');
+  const program = checkout === undefined ? programFile('infra/app.ts') : join(checkout, 'infra/app.ts');
+  const builtIn = ['node', ...cdkLibraryOptions(), program].map(shellWord).join(' ');
   const { app = builtIn } = deployment;
   const settings = Object.entries(context).flatMap(([key, value]) => ['-c', `${key}=${value}`]);
   const synthesise = (output: string): Promise<void> =>
     step('Synthesising the stacks (cdk synth)', () =>
       cdk(deployment, 'synth', ['synth', '-q', '-a', app, '-o', output, ...settings], {
-        cwd: isBuiltIn ? projectRoot : process.cwd(),
+        cwd: isBuiltIn ? root : process.cwd(),
         env: isBuiltIn ? plainEnvironment() : environmentWithoutAws(),
       }),
     );
   // Synthesis takes most of a deployment's time.
-  if (isBuiltIn)
-    return cachedBuild(join(localFolder, 'assemblies'), fingerprint(projectRoot, context), synthesise);
+  if (isBuiltIn) return cachedBuild(join(localFolder, 'assemblies'), fingerprint(root, context), synthesise);
   const output = join(folder, 'assembly');
   rmSync(output, { recursive: true, force: true });
   await synthesise(output);

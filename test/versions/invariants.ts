@@ -1,0 +1,171 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import * as z from 'zod';
+import { listOfMessage } from '../../functions/api/deliveries/routes.ts';
+import { dynamoDeliveryListings } from '../../shared/adapters/dynamodb/delivery-listings.ts';
+import { dynamoMessageRecords } from '../../shared/adapters/dynamodb/message-records.ts';
+import { inParallel } from '../../shared/adapters/in-parallel.ts';
+import { EMPTY_BOOKS, isBalanced, sumOfBooks } from '../../shared/domain/delivery/books.ts';
+import { type Delivery, isOpen } from '../../shared/domain/delivery/delivery.ts';
+import { booksViewSchema } from '../../shared/wire/views/books.ts';
+import { isLost, unexplainedDuplicatesOf } from '../chaos/books.ts';
+import { messagesOn, type System } from '../chaos/deployed-system.ts';
+import { faultLog } from '../chaos/fault-proxy.ts';
+import { functionLogs } from '../support/function-logs.ts';
+import { toClientOptions } from '../../local/endpoints.ts';
+import { type Api, type Listener, type Published, QUEUE_NAMES } from './traffic.ts';
+import type { Fleet } from './two-versions.ts';
+
+export type Context = {
+  system: System;
+  published: readonly Published[];
+  listeners: readonly Listener[];
+  pull: { receive: () => Promise<void>; acknowledged: ReadonlySet<string>; again: readonly string[] };
+  /** `message subscription` of each delivery that was cancelled by hand, or a deleted subscription. */
+  cancelled: Set<string>;
+};
+
+/**
+ * What has not ended: messages on the work queues, and open deliveries. Not the operation queue: the cancellation of a
+ * deleted subscription looks once more after some minutes.
+ */
+export async function findOpen(context: Context): Promise<string[]> {
+  const { endpoints } = context.system;
+  const urls = [endpoints.ingressQueueUrl, endpoints.deliveryQueueUrl, endpoints.retryQueueUrl];
+  const counts = await Promise.all(
+    urls.map(async (url) => ({ url, count: await messagesOn(context.system, url) })),
+  );
+  const queued = counts.flatMap(({ url, count }) => (count === 0 ? [] : [`${count} on ${url}`]));
+  const all = await readDeliveries(context);
+  const open = all.flatMap(({ message: { queue, messageId }, records }) =>
+    records.length === 0
+      ? [`${queue} ${messageId}: no record`]
+      : records
+          .filter(isOpen)
+          .map(({ key, status }) => `${queue} ${messageId} ${key.subscriptionId}: ${status}`),
+  );
+  return [...queued, ...open];
+}
+
+/** Every message with the records of its deliveries, from consistent reads. */
+async function readDeliveries({ system, published }: Pick<Context, 'system' | 'published'>) {
+  const { dynamo, endpoints } = system;
+  const context = {
+    messageRecords: dynamoMessageRecords(dynamo, endpoints.deliveriesTable),
+    deliveryListings: dynamoDeliveryListings(dynamo, endpoints.deliveriesTable, {
+      sleep: (milliseconds) => pause(milliseconds),
+      random: Math.random,
+    }),
+  };
+  return inParallel(published, 4, async (message) => {
+    const page = await listOfMessage(context, message, { limit: 100 });
+    return { message, records: page?.items ?? [] };
+  });
+}
+
+/** What is wrong with the deliveries, a line for each. */
+export async function findFaults(context: Context): Promise<string[]> {
+  const all = await readDeliveries(context);
+  return all.flatMap(({ message, records }) => {
+    if (message.queue === 'shelf') return pullFaults(message, records, context);
+    const expected = context.listeners.filter(({ queue }) => queue === message.queue);
+    return expected.flatMap((listener) =>
+      deliveryFaults(
+        message,
+        listener,
+        records.find(({ key }) => key.subscriptionId === listener.subscriptionId),
+        context,
+      ),
+    );
+  });
+}
+
+function deliveryFaults(
+  { messageId }: Published,
+  listener: Listener,
+  record: Delivery | undefined,
+  { cancelled }: Context,
+): string[] {
+  const pair = { messageId, record, replies: listener.replies.get(messageId) ?? [] };
+  const ends = possibleEnds(listener, messageId, cancelled);
+  const status = record?.status ?? 'not_recorded';
+  return [
+    ...(ends.includes(status) ? [] : [`${status} in place of ${ends.join(' or ')}`]),
+    ...(record !== undefined && isLost(pair) ? ['not ended, or delivered without a success'] : []),
+    ...unexplainedDuplicatesOf(pair, faultLog()).map(({ at }) => `a request at ${at} without an attempt`),
+  ].map((fault) => `${listener.path} ${messageId}: ${fault}`);
+}
+
+function possibleEnds(
+  { kind, subscriptionId }: Listener,
+  messageId: string,
+  cancelled: ReadonlySet<string>,
+): string[] {
+  // What is published after its subscription was deleted does not match.
+  if (cancelled.has(subscriptionId)) return [kind.ends, 'cancelled', 'not_recorded'];
+  return cancelled.has(`${messageId} ${subscriptionId}`) ? [kind.ends, 'cancelled'] : [kind.ends];
+}
+
+function pullFaults({ messageId }: Published, records: readonly Delivery[], { pull }: Context): string[] {
+  const [record] = records;
+  if (record?.status !== 'delivered') return [`shelf ${messageId}: ${record?.status ?? 'no record'}`];
+  if (!pull.acknowledged.has(messageId)) return [`shelf ${messageId}: delivered without an acknowledgement`];
+  return pull.again.includes(messageId) ? [`shelf ${messageId}: received again after its end`] : [];
+}
+
+const booksPage = booksViewSchema.extend({ links: z.array(z.object({ rel: z.string(), href: z.string() })) });
+
+/** Queues whose reconciliation report does not balance, by the API of one version. */
+export async function unbalancedQueues(api: Api, version: string): Promise<string[]> {
+  const faults = await Promise.all(
+    QUEUE_NAMES.map(async (queue) => {
+      let books = EMPTY_BOOKS;
+      const since = new Date(Date.now() - 3_600_000).toISOString();
+      for (let path: string | undefined = `/v2/queues/${queue}/books?since=${since}`; path !== undefined;) {
+        const page: z.output<typeof booksPage> = booksPage.parse(await api({ method: 'GET', path }));
+        books = sumOfBooks(books, page.books);
+        path = page.links.find(({ rel }) => rel === 'next')?.href;
+      }
+      return isBalanced(books) ? [] : [`${version}: ${queue} does not balance: ${JSON.stringify(books)}`];
+    }),
+  );
+  return faults.flat();
+}
+
+/** Dead letters of any queue. */
+export async function deadLetters(system: System): Promise<string[]> {
+  const { endpoints } = system;
+  const urls = [
+    endpoints.ingressDeadLetterUrl,
+    endpoints.deliveryDeadLetterUrl,
+    endpoints.operationDeadLetterUrl,
+  ];
+  const counts = await Promise.all(urls.map(async (url) => ({ url, count: await messagesOn(system, url) })));
+  return counts.flatMap(({ url, count }) => (count === 0 ? [] : [`${count} dead letters on ${url}`]));
+}
+
+const logLine = z.looseObject({ level: z.string(), message: z.string(), error: z.unknown() });
+
+/** Errors that the functions of a version logged, counted; and how many lines each function logged. */
+export async function readLogs({ endpoints }: System, { functions }: Fleet, version: string) {
+  const read = functionLogs(toClientOptions(endpoints));
+  const errors = new Map<string, number>();
+  const worked: Record<string, number> = {};
+  for (const [name, deployed] of Object.entries(functions)) {
+    const lines = (await read([deployed])).flatMap(parseLine);
+    worked[`${version} ${name}`] = lines.length;
+    for (const { message, error } of lines.filter(({ level }) => level === 'ERROR')) {
+      const text = `${version} ${name}: ${message} ${JSON.stringify(error ?? '').slice(0, 300)}`;
+      errors.set(text, (errors.get(text) ?? 0) + 1);
+    }
+  }
+  return { worked, errors: [...errors].map(([text, count]) => `${count} × ${text}`) };
+}
+
+function parseLine(line: string): z.output<typeof logLine>[] {
+  try {
+    const parsed = logLine.safeParse(JSON.parse(line));
+    return parsed.success ? [parsed.data] : [];
+  } catch {
+    return [];
+  }
+}
