@@ -71,8 +71,18 @@ function findAction(
 
 function differingProperties(before: Resource | undefined, after: Resource | undefined): string[] {
   if (before === undefined || after === undefined) return [];
-  const names = new Set([...Object.keys(before.Properties), ...Object.keys(after.Properties)]);
-  return [...names].filter((name) => !isDeepStrictEqual(before.Properties[name], after.Properties[name]));
+  const [one, other] = [withPolicies(before), withPolicies(after)];
+  const names = new Set([...Object.keys(one), ...Object.keys(other)]);
+  return [...names].filter((name) => !isDeepStrictEqual(one[name], other[name]));
+}
+
+/** The properties, and what happens to the resource when it is removed or replaced. */
+function withPolicies({
+  Properties,
+  DeletionPolicy,
+  UpdateReplacePolicy,
+}: Resource): Record<string, unknown> {
+  return { ...Properties, DeletionPolicy, UpdateReplacePolicy };
 }
 
 /** A change that takes data away from the deployment. `stays`: the resource stays in the account, outside of the stack. */

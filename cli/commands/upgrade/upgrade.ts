@@ -85,6 +85,8 @@ type StackReport = {
   /** Why there is no change set. */
   reason?: string;
   changes: readonly Change[];
+  /** What CloudFormation may update only because it refers to what changes. */
+  referring: readonly Change[];
 };
 
 type Report = {
@@ -128,7 +130,10 @@ async function check(options: Options, terminal: Terminal): Promise<Report> {
 
 function lossesIn({ report, deployed }: Compared): (Loss & { stack: string })[] {
   if (deployed === undefined) return [];
-  return findLosses(report.changes, deployed).map((loss) => ({ stack: report.stack, ...loss }));
+  return findLosses([...report.changes, ...report.referring], deployed).map((loss) => ({
+    stack: report.stack,
+    ...loss,
+  }));
 }
 
 async function compareStack(
@@ -141,16 +146,21 @@ async function compareStack(
   const found = await stackNamed(cloudFormation, stack);
   if (found === undefined) {
     const changes = compareTemplates({ Resources: {}, Parameters: {} }, template);
-    return { report: { stack, source: 'new_stack', changes } };
+    return { report: { stack, source: 'new_stack', changes, referring: [] } };
   }
   const { TemplateBody = '' } = await cloudFormation.getTemplate({ StackName: stack });
   const deployed = templateSchema.parse(JSON.parse(TemplateBody));
-  const report = { stack, source: 'templates', changes: compareTemplates(deployed, template) } as const;
+  const changes = compareTemplates(deployed, template);
+  const report = { stack, source: 'templates', changes, referring: [] } as const;
   if (options.static === true) return { report, deployed };
   try {
     const how = { deployed, stackId: found.StackId ?? '', sleep };
-    const changes = await previewChanges(cloudFormation, next, how);
-    return { report: { stack, source: 'change_set', changes }, deployed };
+    const previewed = await previewChanges(cloudFormation, next, how);
+    const direct = new Set(changes.map(({ logicalId }) => logicalId));
+    const { own = [], referring = [] } = Object.groupBy(previewed, ({ logicalId }) =>
+      direct.has(logicalId) ? 'own' : 'referring',
+    );
+    return { report: { stack, source: 'change_set', changes: own, referring }, deployed };
   } catch (cause) {
     return { report: { ...report, reason: failureText(cause) }, deployed };
   }
@@ -192,7 +202,7 @@ function wayBackText({ since, what, earlier, back }: OneWayChange): string {
   return `${what}: an earlier version ${earlier}. ${advice}`;
 }
 
-function stackLines({ stack, source, reason, changes }: StackReport): string[] {
+function stackLines({ stack, source, reason, changes, referring }: StackReport): string[] {
   const by = { change_set: 'CloudFormation', templates: 'compared by template', new_stack: 'a new stack' }[
     source
   ];
@@ -208,6 +218,7 @@ function stackLines({ stack, source, reason, changes }: StackReport): string[] {
     ...(rows.length === 0
       ? ['  no change']
       : tableLines(['  CHANGE', 'TYPE', 'RESOURCE', 'PROPERTIES'], rows)),
+    ...(referring.length === 0 ? [] : [`  and ${referring.length} that refer to them (--json lists these)`]),
   ];
 }
 

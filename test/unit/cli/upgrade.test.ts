@@ -56,6 +56,13 @@ describe('the comparison of two templates', () => {
     expect(losses({ ...others, Table: { Type: 'AWS::DynamoDB::Table' } })).toEqual(['Table replaced stays']);
   });
 
+  it('names a change of what happens to a table that is removed', () => {
+    const next = templateOf({ ...before.Resources, Table: table(KEY, { DeletionPolicy: 'Delete' }) });
+    expect(compareTemplates(before, next)).toMatchObject([
+      { action: 'changed', properties: ['DeletionPolicy'] },
+    ]);
+  });
+
   it('takes for data what the template says to retain', () => {
     const retained = templateOf({ Other: { Type: 'AWS::RDS::DBInstance', DeletionPolicy: 'Snapshot' } });
     const next = templateOf({});
@@ -154,7 +161,7 @@ describe('posthaste upgrade', () => {
     const line = ['upgrade', '--check', '--deployment', 'Shop', '--templates', folder];
     const { status, stdout } = await posthaste(line, { env });
     expect(status).toBe(1);
-    expect(stdout).toContain('ShopPipeline (CloudFormation)');
+    expect(stdout).toContain('ShopPipeline (CloudFormation)\n  no change\n  and 1 that refer to them');
     expect(stdout).toContain(
       'Do not deploy. The deployment would lose what these hold:\n' +
         '  ShopPipeline Table (AWS::DynamoDB::GlobalTable) replaced: it stays in the account, outside of the stack',
