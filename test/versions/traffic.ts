@@ -4,7 +4,7 @@ import * as z from 'zod';
 import type { Chance } from '../support/chance.ts';
 import type { Answer, Receiver } from '../support/receiver.ts';
 import type { Reply } from '../chaos/subscribers.ts';
-import { type ApiCall, callApi, type Fleet } from './two-versions.ts';
+import { type ApiCall, callApi, type Fleet, OLD_USER_AGENT, type Version } from './two-versions.ts';
 
 type Kind = {
   policy: object;
@@ -71,7 +71,11 @@ export function apiOf(lambda: LambdaClient, chosen: () => Fleet): Api {
 const created = z.object({ subscription_id: z.string() });
 
 /** Creates queues and subscriptions, and scripts the subscribers. */
-export async function subscribeAll(api: Api, receiver: Receiver, chance: Chance): Promise<Listener[]> {
+export async function subscribeAll(
+  api: Api,
+  receiver: Receiver,
+  { chance, onRequest }: { chance: Chance; onRequest: (by: Version) => void },
+): Promise<Listener[]> {
   const listeners: Listener[] = [];
   for (const [queue, kinds] of Object.entries(QUEUES)) {
     await api({ method: 'PUT', path: `/v2/queues/${queue}`, body: {} });
@@ -86,6 +90,7 @@ export async function subscribeAll(api: Api, receiver: Receiver, chance: Chance)
       const { subscription_id: subscriptionId } = created.parse(answer);
       const replies = new Map<string, Reply[]>();
       receiver.script(path, ({ headers, arrivedAt, connection }) => {
+        onRequest(headers['user-agent'] === OLD_USER_AGENT ? 'old' : 'new');
         const id = String(headers['webhook-id']);
         const earlier = replies.get(id) ?? [];
         const { status = 200 } = kind.answer(earlier.length + 1, chance);

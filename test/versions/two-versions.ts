@@ -35,8 +35,9 @@ export async function keepFunctions(
   return Promise.all(
     Object.entries(names).map(async ([name, FunctionName]) => {
       const deployed = await lambda.send(new GetFunctionConfigurationCommand({ FunctionName }));
+      const beside = `${FunctionName}-old`.slice(-64);
       const create = new CreateFunctionCommand({
-        FunctionName: `${FunctionName}-old`.slice(-64),
+        FunctionName: beside,
         Code: { S3Bucket: ASSETS, S3Key: code.get(FunctionName) },
         // Of the other functions the versions share the role, as on AWS. The api of today may not open secrets any more.
         Role: name === 'api' ? await copyRole(new IAM(client), deployed.Role) : deployed.Role,
@@ -44,12 +45,16 @@ export async function keepFunctions(
         Runtime: deployed.Runtime,
         MemorySize: deployed.MemorySize,
         Timeout: deployed.Timeout,
-        Environment: { Variables: deployed.Environment?.Variables },
+        Environment: { Variables: { ...deployed.Environment?.Variables, USER_AGENT: OLD_USER_AGENT } },
+        LoggingConfig: { ...deployed.LoggingConfig, LogGroup: `/aws/lambda/${beside}` },
       });
       return { name: name as FunctionName, create };
     }),
   );
 }
+
+/** By which subscribers see which version sent a request. */
+export const OLD_USER_AGENT = 'Posthaste/old';
 
 /** A second role with what the first one allows now. */
 async function copyRole(iam: IAM, arn = ''): Promise<string | undefined> {

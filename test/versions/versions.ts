@@ -16,7 +16,7 @@ import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { runFolder } from '../support/run-folder.ts';
 import { wholeNumber } from '../support/whole-number.ts';
 import { checkoutOf } from './checkout.ts';
-import { type Context, deadLetters, findFaults, findOpen, readLogs, unbalancedQueues } from './invariants.ts';
+import { type Context, deadLetters, findFaults, findImbalance, findOpen, readLogs } from './invariants.ts';
 import {
   type Api,
   apiOf,
@@ -24,6 +24,7 @@ import {
   operate,
   publish,
   type Published,
+  QUEUE_NAMES,
   subscribeAll,
   subscribeByPull,
 } from './traffic.ts';
@@ -104,7 +105,7 @@ type Setup = {
 const PHASES: readonly (readonly Version[])[] = [['old', 'new'], ['old'], ['old', 'new'], ['new']];
 
 /** How long the last deliveries may take. */
-const PATIENCE_MS = 240_000;
+const PATIENCE_MS = 120_000;
 
 /** Sends traffic through all phases, and returns what is wrong at the end, a line for each fault. */
 async function work(request: Request, setup: Setup): Promise<string[]> {
@@ -112,7 +113,14 @@ async function work(request: Request, setup: Setup): Promise<string[]> {
   const chance = seededChance(request.seed);
   const running = { versions: PHASES[0] ?? [] };
   const api = apiOf(system.lambda, () => fleets[chance.pick(running.versions)]);
-  const listeners = await subscribeAll(api, receiver, seededChance(request.seed + 1));
+  const requests: Record<string, number> = {};
+  const listeners = await subscribeAll(api, receiver, {
+    chance: seededChance(request.seed + 1),
+    onRequest: (by) => {
+      const name = `${by} while ${running.versions.join(' and ')}`;
+      requests[name] = (requests[name] ?? 0) + 1;
+    },
+  });
   const pull = await subscribeByPull(api, chance);
   const leaving = listeners.find(({ queue }) => queue === 'leaving');
   assert(leaving !== undefined);
@@ -134,6 +142,7 @@ async function work(request: Request, setup: Setup): Promise<string[]> {
     if (!context.cancelled.has(leaving.subscriptionId)) await leave(api, context, leaving);
     unfinished.push(...(await settleAlone(context, setup, versions)));
   }
+  say(`Requests: ${JSON.stringify(requests)}`);
   say(`Calls: ${JSON.stringify(disturbance.calls)}`);
   return [...disturbance.refusals, ...unfinished, ...(await faultsAtTheEnd(context, fleets))];
 }
@@ -194,10 +203,7 @@ function disturbanceOf(
   };
   const disturb = async (): Promise<void> => {
     for (let time = 0; time < CALLS; time++) {
-      await call().catch((error: unknown) => {
-        if (!(error instanceof AssertionError)) throw error;
-        refusals.push(error.message);
-      });
+      await call().catch((error: unknown) => void refusals.push(messageOf(error)));
     }
     await reconcile(system.lambda, fleets[chance.pick(running.versions)]);
   };
@@ -212,20 +218,24 @@ async function leave(api: Api, { cancelled }: Context, { queue, subscriptionId }
 
 async function faultsAtTheEnd(context: Context, fleets: Record<Version, Fleet>): Promise<string[]> {
   const { system } = context;
-  const logs = [await readLogs(system, fleets.old, 'old'), await readLogs(system, fleets.new, 'new')];
-  say(`Lines logged: ${JSON.stringify(Object.assign({}, ...logs.map(({ worked }) => worked)))}`);
-  const unbalanced = Object.entries(fleets).map(([version, fleet]) =>
-    unbalancedQueues(
-      apiOf(system.lambda, () => fleet),
-      version,
-    ),
-  );
-  return [
-    ...(await findFaults(context)),
-    ...(await deadLetters(system)),
-    ...(await Promise.all(unbalanced)).flat(),
-    ...logs.flatMap(({ errors }) => errors),
-  ];
+  const faults = [...(await findFaults(context)), ...(await deadLetters(system))];
+  for (const version of ['old', 'new'] as const) {
+    const api = apiOf(system.lambda, () => fleets[version]);
+    for (const queue of QUEUE_NAMES) {
+      const fault = await findImbalance(api, queue).catch(messageOf);
+      if (fault !== undefined) faults.push(`${version}: ${fault}`);
+    }
+    const { lines, errors } = await readLogs(system, fleets[version]);
+    say(`Lines logged by the ${version} version: ${lines}`);
+    faults.push(...errors.map((error) => `${version}: ${error}`));
+  }
+  return faults;
+}
+
+/** A refusal of the API as a fault. */
+function messageOf(error: unknown): string {
+  if (!(error instanceof AssertionError)) throw error;
+  return error.message;
 }
 
 async function reconcile(lambda: LambdaClient, { functions }: Fleet): Promise<void> {
