@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { parseReceipt, receiptText } from '../../../functions/api/pull/answer.ts';
+import { chunkOfItem, toStateItem } from '../../../shared/adapters/dynamodb/chunks.ts';
 import { toDelivery, toDeliveryItem } from '../../../shared/adapters/dynamodb/delivery-item.ts';
 import { parseMessageKey } from '../../../shared/adapters/dynamodb/delivery-keys.ts';
 import { toMessageItem, toMessageRecord } from '../../../shared/adapters/dynamodb/message-records.ts';
@@ -53,6 +54,8 @@ const asJson = (item: unknown): Record<string, unknown> =>
  */
 const ONE_WAY = { pressure: undefined, overduePk: undefined, lapsed: undefined };
 
+const chunkSchema = z.object({ members: z.map(z.string(), z.unknown()).optional() });
+
 /** What today's code writes of a stored item, and what the version before makes of it. */
 const forms: Readonly<Record<string, (item: StoredItem) => { written: unknown; rewritten: unknown }>> = {
   META: (item) => {
@@ -66,6 +69,16 @@ const forms: Readonly<Record<string, (item: StoredItem) => { written: unknown; r
   'DELIVERY#': (item) => {
     const written = toDeliveryItem(toDelivery(item));
     return { written, rewritten: call('toDeliveryItem', call('toDelivery', written)) };
+  },
+  'CHUNK#': (item) => {
+    const { members } = chunkOfItem(item);
+    const states = members && new Map([...members].map(([id, state]) => [id, toStateItem(state)]));
+    const written = { ...item, ...(states && { members: Object.fromEntries(states) }) };
+    const read = chunkSchema.parse(call('chunkOfItem', written));
+    return {
+      written: { ids: members && [...members.keys()] },
+      rewritten: { ids: read.members && [...read.members.keys()] },
+    };
   },
   MESSAGE: (item) => {
     const key = parseMessageKey(item);
