@@ -1,0 +1,146 @@
+import { writeFileSync } from 'node:fs';
+import { type Command, InvalidArgumentError } from 'commander';
+import { Problem } from '../../../local/install/problem.mjs';
+import { collect, parseDuration, wholeNumber } from '../../options/arguments.ts';
+import { type DeploymentOptions, onDeployment } from '../../options/deployment-options.ts';
+import { printable } from '../../output/printable.ts';
+import { inWords } from '../../output/words.ts';
+import { withProgress } from '../../output/progress-line.ts';
+import type { Terminal } from '../../terminal.ts';
+import type { Check } from './check.ts';
+import { allChecks } from './checks.ts';
+import { type Receiver, startLocalReceiver } from './local-receiver.ts';
+import { junitReport, resultJson, resultText, summaryText } from './report.ts';
+import { type Result, runChecks } from './run-checks.ts';
+import { createWorld, openDeployment, type World } from './world.ts';
+
+const MORE = `
+Proves on a deployment what Posthaste promises, with queues of this run and a
+receiver, and removes all of it at the end, also after Ctrl-C. Messages of
+other queues are not touched. It takes about a quarter of an hour and a few
+cents.
+
+The receiver of a deployment in AWS is the stack that the setting acceptance
+adds, or this machine at the URL of --url, through a tunnel to --port.
+
+Checks:
+${allChecks.map(({ id, title }) => `  ${id.padEnd(16)}  ${title}`).join('\n')}
+
+Exit status: 0 if no check failed, otherwise 1.
+`;
+
+/** `posthaste accept` */
+export function addAccept(command: Command, terminal: Terminal): void {
+  command
+    .option('--only <CHECK>', 'run this check; repeatable', collect(parseCheck))
+    .option('--within <DURATION>', 'leave out checks that take longer: seconds, or 3m', parseDuration)
+    .option('--load <N>', 'also measure this number of deliveries', wholeNumber(1, 1_000_000))
+    .option('--url <URL>', 'public URL of the receiver on this machine')
+    .option('--port <N>', 'port of that receiver on 127.0.0.1 (default: a free port)', wholeNumber(1, 65_535))
+    .option('--junit <FILE>', 'also write the report as JUnit XML')
+    .action((options: Options) => accept(options, terminal));
+  onDeployment(command, {
+    json: 'one check per line: check, title, state, seconds, detail, advice or reason',
+    more: MORE,
+    examples: ['accept', 'accept --only phases --only signature', 'accept --within 60s --junit accept.xml'],
+  });
+}
+
+type Options = DeploymentOptions &
+  Partial<Record<'within' | 'load' | 'port', number>> &
+  Partial<Record<'url' | 'junit', string>> & { only?: readonly string[] };
+
+function parseCheck(text: string): string {
+  if (allChecks.some(({ id }) => id === text)) return text;
+  throw new InvalidArgumentError(`Expected one of ${allChecks.map(({ id }) => id).join(', ')}.`);
+}
+
+async function accept(options: Options, terminal: Terminal): Promise<void> {
+  const checks = choose(options);
+  const opened = await openDeployment(options, terminal);
+  const receiver = await openReceiver(options, opened);
+  const world = createWorld(opened, { receiver, load: options.load });
+  announce(world, checks, options, terminal);
+  try {
+    const results = await runWithProgress(world, checks, options, terminal);
+    if (options.junit !== undefined) writeFileSync(options.junit, junitReport(results));
+    if (options.json !== true) terminal.print(summaryText(results));
+    if (results.some(({ outcome }) => outcome.kind === 'failed')) terminal.exitStatus = 1;
+  } finally {
+    await cleanUp(world, options, terminal);
+    await receiver.close();
+    world.sqs.destroy();
+  }
+}
+
+function choose({ only, within = Infinity, load }: Options): readonly Check[] {
+  return allChecks.filter(
+    ({ id, seconds }) => only?.includes(id) ?? (seconds <= within && (id !== 'load' || load !== undefined)),
+  );
+}
+
+async function openReceiver({ url, port }: Options, { isLocal }: Pick<World, 'isLocal'>): Promise<Receiver> {
+  if (!isLocal && url === undefined)
+    throw new Problem(
+      'A deployment in AWS cannot reach 127.0.0.1. Deploy with the setting acceptance, or run a tunnel, and give its URL with --url.',
+    );
+  return startLocalReceiver({ port, url });
+}
+
+function announce(
+  { deployment, prefix, isLocal }: World,
+  checks: readonly Check[],
+  { json }: Options,
+  { printError }: Terminal,
+): void {
+  if (json === true) return;
+  printError(`→ ${printable(deployment.place ?? deployment.name)}`);
+  const cost = isLocal ? '' : ' and costs a few cents';
+  printError(
+    `${checks.length} checks. This takes about ${inWords(computeSeconds(checks))}${cost}. Queues of this run begin with ${prefix}.`,
+  );
+}
+
+function computeSeconds(checks: readonly Check[]): number {
+  const together = checks.filter(({ alone }) => alone === undefined);
+  const alone = checks.filter((check) => check.alone !== undefined);
+  const sum = alone.reduce((total, { seconds }) => total + seconds, 0);
+  return Math.max(0, ...together.map(({ seconds }) => seconds)) + sum;
+}
+
+function runWithProgress(
+  world: World,
+  checks: readonly Check[],
+  options: Options,
+  terminal: Terminal,
+): Promise<Result[]> {
+  return withProgress(terminal, (signal, progress) => {
+    const open = new Set(checks.map(({ id }) => id));
+    const show = (): void => {
+      if (options.json !== true && open.size > 0)
+        progress.show(
+          `${checks.length - open.size} of ${checks.length} done; running: ${[...open].join(' ')}`,
+        );
+    };
+    show();
+    return runChecks(world, checks, {
+      signal,
+      onResult: (result) => {
+        open.delete(result.id);
+        progress.clear();
+        terminal.printResult(options, resultJson(result), () => resultText(result));
+        show();
+      },
+    });
+  });
+}
+
+/** Removes what the run made. What is left is said with the command that removes it, and fails the run. */
+async function cleanUp({ undo }: World, { json }: Options, terminal: Terminal): Promise<void> {
+  const { removed, left } = await undo.removeAll();
+  if (left.length > 0) terminal.exitStatus = 1;
+  for (const { what, command, reason } of left)
+    terminal.printError(`${printable(what)} is left (${printable(reason)}). Remove it: ${command}`);
+  if (json !== true && left.length === 0 && removed > 0)
+    terminal.printError(`Everything that this run made is removed: ${removed} things.`);
+}

@@ -1,0 +1,54 @@
+import { adviceFor, ApiRefusal } from '../../../api-client/refusal.ts';
+import { failureText } from '../../failure-report.ts';
+import { type Check, failed, type Outcome, Refuted } from './check.ts';
+import type { World } from './world.ts';
+
+/** A check that ran. */
+export type Result = Pick<Check, 'id' | 'title'> & { outcome: Outcome; seconds: number };
+
+/**
+ * Runs the checks side by side, so that all take as long as the longest; those that need it afterwards, one by one. A check
+ * that throws has failed.
+ * @throws the signal's reason, after all have ended
+ */
+export async function runChecks(
+  world: World,
+  checks: readonly Check[],
+  { signal, onResult }: { signal: AbortSignal; onResult: (result: Result) => void },
+): Promise<Result[]> {
+  const results: Result[] = [];
+  const run = async (check: Check): Promise<void> => {
+    const result = await runOne(world, check, signal);
+    if (result === undefined) return;
+    results.push(result);
+    onResult(result);
+  };
+  await Promise.all(checks.filter(({ alone }) => alone === undefined).map(run));
+  for (const check of checks) if (check.alone !== undefined && !signal.aborted) await run(check);
+  signal.throwIfAborted();
+  return results;
+}
+
+/** Undefined if it was interrupted. */
+async function runOne(
+  world: World,
+  { id, title, run }: Check,
+  signal: AbortSignal,
+): Promise<Result | undefined> {
+  const startedAt = performance.now();
+  const outcome = await run(world, signal).catch(toFailure);
+  if (signal.aborted) return undefined;
+  return { id, title, outcome, seconds: (performance.now() - startedAt) / 1000 };
+}
+
+function toFailure(error: unknown): Outcome {
+  if (error instanceof Refuted) return failed(error.message, error.advice);
+  if (error instanceof ApiRefusal)
+    return failed(
+      `${error.request} was refused (${error.status}): ${error.message}`,
+      adviceFor(error) ?? 'See the log of the function of the API.',
+    );
+  return failed(failureText(error), PERMISSION);
+}
+
+const PERMISSION = 'If a permission of yours is missing, grant it: docs/operations.md, "After you deploy".';

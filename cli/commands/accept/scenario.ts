@@ -1,0 +1,173 @@
+import { randomUUID } from 'node:crypto';
+import {
+  deleteQueue,
+  type DeliveryDetail,
+  getDelivery,
+  putQueue,
+  readHealth,
+  subscribe as subscribeTo,
+  updateSubscription,
+} from '../../../api-client/operations.ts';
+import { ApiRefusal } from '../../../api-client/refusal.ts';
+import { commandText } from '../../../local/command-name.ts';
+import { pollUntil } from '../../../local/poll-until.ts';
+import { isOpenStatus } from '../../../shared/domain/delivery/vocabulary.ts';
+import { RETENTION_DAYS } from '../../../shared/domain/retention.ts';
+import type { PartialRetryPolicy } from '../../../shared/domain/retry/policy.ts';
+import { Refuted } from './check.ts';
+import { type Behaviour, behavingUrl, KEY_HEADER, type Seen } from './receiver.ts';
+import type { World } from './world.ts';
+
+/** No retry at all, to be changed in parts. */
+export const NO_RETRIES = {
+  retries_with_no_delay: 0,
+  minimum_delay_retries: 0,
+  backoff_retries: 0,
+  maximum_delay_retries: 0,
+  minimum_delay: 1,
+  maximum_delay: 1,
+  jitter: 'none',
+} as const satisfies PartialRetryPolicy;
+
+/** A subscription of this run. `key`: of its requests at the receiver. */
+export type Subscribed = { queue: string; subscription: string; key: string };
+
+type Setup = {
+  behaviour?: Behaviour;
+  policy?: PartialRetryPolicy;
+  options?: Record<string, unknown>;
+  /** The key that the receiver verifies with. @default that of the subscription */
+  wrongKey?: string;
+};
+
+/** A new queue of this run, which keeps its records as briefly as possible. It is deleted with its subscriptions. */
+export async function createQueue(world: World, check: string): Promise<string> {
+  const queue = `${world.prefix}-${check}`;
+  world.undo.add({
+    what: `queue ${queue}`,
+    command: commandText(`queue delete ${queue} --yes`),
+    remove: () => world.api.call(deleteQueue, { path: { queue } }),
+  });
+  await world.api.call(putQueue, {
+    path: { queue },
+    body: JSON.stringify({ _retention_days: RETENTION_DAYS.least }),
+  });
+  return queue;
+}
+
+/** A subscription of the receiver, which behaves as wanted. */
+export async function subscribe(
+  world: World,
+  queue: string,
+  { behaviour = { status: 200 }, policy, options = {}, wrongKey }: Setup = {},
+): Promise<Subscribed> {
+  const key = randomUUID();
+  const all = { ...options, ...(policy && { _retry_policy: policy }) };
+  const subscriber = behavingUrl(world.receiver.url, key, behaviour);
+  const created = await world.api.call(subscribeTo, {
+    path: { queue },
+    body: JSON.stringify({ subscriber, options: all }),
+  });
+  if (created.confirmation !== undefined)
+    throw new Refuted(
+      'The deployment asks every subscriber for a confirmation, which this receiver does not give',
+      'Run it on a deployment without requireConfirmation.',
+    );
+  const { subscription_id: subscription, secret = '' } = created;
+  const post_headers = { [KEY_HEADER]: wrongKey ?? secret };
+  await world.api.call(updateSubscription, {
+    path: { queue, subscription },
+    body: JSON.stringify({ options: { ...all, post_headers } }),
+  });
+  return { queue, subscription, key };
+}
+
+/** Changes how the receiver answers the requests of a subscription. */
+export async function behave(
+  { api, receiver }: World,
+  { queue, subscription, key }: Subscribed,
+  behaviour: Behaviour,
+): Promise<void> {
+  const body = JSON.stringify({ subscriber: behavingUrl(receiver.url, key, behaviour) });
+  await api.call(updateSubscription, { path: { queue, subscription }, body });
+}
+
+/** Publishes one message to a new queue with one subscription. */
+export async function deliver(world: World, check: string, setup: Setup, data: unknown = { check }) {
+  const subscribed = await subscribe(world, await createQueue(world, check), setup);
+  const { id } = await world.publisher.publish({ queue: subscribed.queue, data });
+  return { ...subscribed, message: id };
+}
+
+export type Delivered = Awaited<ReturnType<typeof deliver>>;
+
+const INTERVAL = { floor: 0.5, ceiling: 2, exponent: 1.5 };
+
+/**
+ * The first value of `look` that is not undefined.
+ * @throws Refuted, with where messages wait, if there is none in time
+ */
+export async function within<Value>(
+  world: World,
+  { what, seconds, signal }: { what: string; seconds: number; signal: AbortSignal },
+  look: () => Promise<Value | undefined>,
+): Promise<Value> {
+  const found = await pollUntil(look, { withinMs: seconds * 1000, interval: INTERVAL, signal });
+  if (found !== undefined) return found;
+  throw new Refuted(`${what}: not within ${seconds} s`, await adviseOnSilence(world));
+}
+
+/** The delivery once it has ended. */
+export async function ended(
+  world: World,
+  { queue, message, subscription }: Omit<Delivered, 'key'>,
+  seconds: number,
+  signal: AbortSignal,
+): Promise<DeliveryDetail> {
+  return within(world, { what: `the delivery of ${message} ends`, seconds, signal }, async () => {
+    const delivery = await findDelivery(world, { queue, message, subscription });
+    return delivery === undefined || isOpenStatus(delivery.status) ? undefined : delivery;
+  });
+}
+
+async function findDelivery(
+  { api }: World,
+  path: { queue: string; message: string; subscription: string },
+): Promise<DeliveryDetail | undefined> {
+  try {
+    return await api.call(getDelivery, { path });
+  } catch (error) {
+    if (error instanceof ApiRefusal && error.status === 404) return undefined;
+    throw error;
+  }
+}
+
+/** The requests of a subscription once there are so many. */
+export function requests(
+  world: World,
+  { key }: Pick<Subscribed, 'key'>,
+  { count, seconds, signal }: { count: number; seconds: number; signal: AbortSignal },
+): Promise<readonly Seen[]> {
+  const what = count === 1 ? 'the webhook arrives' : `${count} requests arrive`;
+  return within(world, { what, seconds, signal }, () => {
+    const seen = world.receiver.seen(key);
+    return Promise.resolve(seen.length < count ? undefined : seen);
+  });
+}
+
+const CONSUMERS: Readonly<Record<string, string>> = {
+  ingress: 'dispatch',
+  delivery: 'deliver',
+  retry: 'deliver',
+  operation: 'operate',
+};
+
+/** Why nothing may have happened, by the counts of the work queues. */
+async function adviseOnSilence({ api, deployment }: World): Promise<string> {
+  const { queues = {} } = await api.call(readHealth, {});
+  const [waiting] = Object.keys(CONSUMERS).filter((name) => (queues[name] ?? 0) > 0);
+  const reaches = `Can the functions reach the receiver? See the log of deliver, ${deployment.functions.deliver}, for faults, and the other failed checks.`;
+  if (waiting === undefined) return reaches;
+  const consumer = CONSUMERS[waiting];
+  return `Messages wait in the ${waiting} queue: ${consumer} does not receive them, or fails. See whether its event source is enabled, and its log.`;
+}

@@ -1,0 +1,64 @@
+import type { SQS } from '@aws-sdk/client-sqs';
+import { randomBytes } from 'node:crypto';
+import * as z from 'zod';
+import type { ApiClient } from '../../../api-client/api-client.ts';
+import { Publisher } from '../../../client/publisher.ts';
+import { variables } from '../../../shared/config/resources.ts';
+import { apiClient, type ApiAccess, resolveApi } from '../../api/api-access.ts';
+import { type Deployment, type DeploymentChoice, findDeployment } from '../../deployment.ts';
+import type { Terminal } from '../../terminal.ts';
+import type { Receiver } from './local-receiver.ts';
+import { createUndoList, type UndoList } from './undo.ts';
+
+/** What the checks of one run work with. */
+export type World = {
+  deployment: Deployment;
+  /** The settings of the functions by their variables, as workers get them. */
+  settings: Readonly<Record<string, string>>;
+  isLocal: boolean;
+  access: ApiAccess;
+  api: ApiClient;
+  sqs: SQS;
+  publisher: Publisher;
+  receiver: Receiver;
+  /** Begins the names of all queues of this run. */
+  prefix: string;
+  undo: UndoList;
+  /** Deliveries of the check on load; undefined: it is not wanted. */
+  load: number | undefined;
+};
+
+type Given = Pick<World, 'receiver' | 'load'>;
+
+/** @throws Problem with advice when there is no deployment */
+export async function openDeployment(choice: DeploymentChoice, { env, sleep }: Terminal) {
+  const deployment = await findDeployment(choice);
+  const access = await resolveApi(deployment, env);
+  // Loaded only here: the SDK would slow down every command.
+  const { sqsClient } = await import('../../../shared/adapters/sqs/client.ts');
+  const sqs = sqsClient(deployment.client);
+  const { workerEnvironment = '{}' } = deployment;
+  return {
+    deployment,
+    settings: z.record(z.string(), z.string()).parse(JSON.parse(workerEnvironment)),
+    isLocal: deployment.client.endpoint !== undefined || isLoopback(access.apiUrl),
+    access,
+    api: apiClient(access, sleep),
+    sqs,
+    publisher: new Publisher({ queueUrl: deployment.ingressQueueUrl, client: sqs }),
+  };
+}
+
+/** The local AWS, also where it is given by its URLs alone. */
+function isLoopback(url: string): boolean {
+  return /^(?:127\.|localhost$)/.test(new URL(url).hostname);
+}
+
+export function createWorld(opened: Awaited<ReturnType<typeof openDeployment>>, given: Given): World {
+  return { ...opened, ...given, prefix: `accept-${randomBytes(4).toString('hex')}`, undo: createUndoList() };
+}
+
+/** A setting of the deployment in its unit. */
+export function numberSetting({ settings }: World, name: keyof typeof variables): number {
+  return Number(settings[variables[name]]);
+}
