@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { type Command, InvalidArgumentError } from 'commander';
+import { commandText } from '../../../local/command-name.ts';
 import { Problem } from '../../../local/install/problem.mjs';
 import { collect, parseDuration, wholeNumber } from '../../options/arguments.ts';
 import { type DeploymentOptions, onDeployment } from '../../options/deployment-options.ts';
@@ -9,6 +10,7 @@ import { withProgress } from '../../output/progress-line.ts';
 import type { Terminal } from '../../terminal.ts';
 import type { Check } from './check.ts';
 import { allChecks } from './checks.ts';
+import { takeDeadLetters } from './dead-letters.ts';
 import { type Receiver, startLocalReceiver } from './local-receiver.ts';
 import { junitReport, resultJson, resultText, summaryText } from './report.ts';
 import { type Result, runChecks } from './run-checks.ts';
@@ -61,6 +63,7 @@ async function accept(options: Options, terminal: Terminal): Promise<void> {
   const receiver = await openReceiver(options, opened);
   const world = createWorld(opened, { receiver, load: options.load });
   announce(world, checks, options, terminal);
+  registerNotices(world);
   try {
     const results = await runWithProgress(world, checks, options, terminal);
     if (options.junit !== undefined) writeFileSync(options.junit, junitReport(results));
@@ -132,6 +135,16 @@ function runWithProgress(
         show();
       },
     });
+  });
+}
+
+/** Deliveries that fail on purpose leave a notice each. */
+function registerNotices(world: World): void {
+  world.undo.add({
+    what: `notices of ${world.prefix} in the undeliverable queue`,
+    command: commandText(`deadletters list undeliverable`),
+    remove: () =>
+      takeDeadLetters(world, world.deployment.undeliverableQueueUrl, new AbortController().signal),
   });
 }
 

@@ -1,6 +1,23 @@
 import type { Check } from './check.ts';
+import { accessChecks } from './checks/access.ts';
+import { alarmChecks } from './checks/alarms.ts';
+import { endChecks } from './checks/ends.ts';
+import { guardChecks } from './checks/guard.ts';
+import { loadChecks } from './checks/load.ts';
+import { pullChecks } from './checks/pull.ts';
 import { requestChecks } from './checks/requests.ts';
+import { resourceChecks } from './checks/resources.ts';
 import { retryChecks } from './checks/retries.ts';
 
-/** All checks, in the order of the report's help. */
-export const allChecks: readonly Check[] = [...requestChecks, ...retryChecks];
+/** All checks, in the order of the help. */
+export const allChecks: readonly Check[] = [
+  ...resourceChecks,
+  ...accessChecks,
+  ...requestChecks,
+  ...retryChecks,
+  ...pullChecks,
+  ...endChecks,
+  ...guardChecks,
+  ...alarmChecks,
+  ...loadChecks,
+];

@@ -40,7 +40,7 @@ export type Seen = {
 export function receive({ path, headers, body }: ReceivedRequest, at: number) {
   const { pathname, searchParams } = new URL(path, 'http://receiver.invalid');
   const asked = searchParams.get('status');
-  const status = asked === 'hang' ? asked : Number(asked ?? 200);
+  const status: Behaviour['status'] = asked === 'hang' ? asked : Number(asked ?? 200);
   const retryAfter = searchParams.get('retry-after');
   const seen: Seen = {
     key: pathname.split('/').at(-1) ?? '',
@@ -52,8 +52,7 @@ export function receive({ path, headers, body }: ReceivedRequest, at: number) {
     sha256: sha256(body),
     status,
   };
-  const answered: Record<string, string> = retryAfter === null ? {} : { 'retry-after': retryAfter };
-  return { seen, answer: { status, headers: answered } };
+  return { seen, answer: { status, headers: retryAfter === null ? {} : { 'retry-after': retryAfter } } };
 }
 
 export function sha256(bytes: Uint8Array | string): string {

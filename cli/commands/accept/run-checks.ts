@@ -1,6 +1,6 @@
 import { adviceFor, ApiRefusal } from '../../../api-client/refusal.ts';
 import { failureText } from '../../failure-report.ts';
-import { type Check, failed, type Outcome, Refuted } from './check.ts';
+import { type Check, failed, notShown, type Outcome, Refuted } from './check.ts';
 import type { World } from './world.ts';
 
 /** A check that ran. */
@@ -42,13 +42,19 @@ async function runOne(
 }
 
 function toFailure(error: unknown): Outcome {
+  if (error instanceof Error && NOT_PERMITTED.test(error.name))
+    return notShown(`your credentials do not permit it: ${failureText(error)}`);
   if (error instanceof Refuted) return failed(error.message, error.advice);
   if (error instanceof ApiRefusal)
     return failed(
       `${error.request} was refused (${error.status}): ${error.message}`,
       adviceFor(error) ?? 'See the log of the function of the API.',
     );
-  return failed(failureText(error), PERMISSION);
+  return failed(
+    failureText(error),
+    'Run the check again: --only. If it fails again, report it with this text.',
+  );
 }
 
-const PERMISSION = 'If a permission of yours is missing, grant it: docs/operations.md, "After you deploy".';
+/** Names of the errors of AWS for a caller without a permission. */
+const NOT_PERMITTED = /^(?:AccessDenied|NotAuthorized|UnauthorizedOperation)/;

@@ -155,6 +155,18 @@ export function requests(
   });
 }
 
+/** The first request of a subscription. */
+export async function firstRequest(
+  world: World,
+  subscribed: Pick<Subscribed, 'key'>,
+  signal: AbortSignal,
+): Promise<Seen> {
+  const what = 'the webhook arrives';
+  return within(world, { what, seconds: 60, signal }, () =>
+    Promise.resolve(world.receiver.seen(subscribed.key)[0]),
+  );
+}
+
 const CONSUMERS: Readonly<Record<string, string>> = {
   ingress: 'dispatch',
   delivery: 'deliver',

@@ -8,6 +8,7 @@ import { apiClient, type ApiAccess, resolveApi } from '../../api/api-access.ts';
 import { type Deployment, type DeploymentChoice, findDeployment } from '../../deployment.ts';
 import type { Terminal } from '../../terminal.ts';
 import type { Receiver } from './local-receiver.ts';
+import { type DeployedStacks, readStacks } from './stacks.ts';
 import { createUndoList, type UndoList } from './undo.ts';
 
 /** What the checks of one run work with. */
@@ -24,6 +25,8 @@ export type World = {
   /** Begins the names of all queues of this run. */
   prefix: string;
   undo: UndoList;
+  /** Read once. */
+  stacks: () => Promise<DeployedStacks>;
   /** Deliveries of the check on load; undefined: it is not wanted. */
   load: number | undefined;
 };
@@ -38,11 +41,13 @@ export async function openDeployment(choice: DeploymentChoice, { env, sleep }: T
   const { sqsClient } = await import('../../../shared/adapters/sqs/client.ts');
   const sqs = sqsClient(deployment.client);
   const { workerEnvironment = '{}' } = deployment;
+  let stacks: Promise<DeployedStacks> | undefined;
   return {
     deployment,
     settings: z.record(z.string(), z.string()).parse(JSON.parse(workerEnvironment)),
     isLocal: deployment.client.endpoint !== undefined || isLoopback(access.apiUrl),
     access,
+    stacks: () => (stacks ??= readStacks(deployment)),
     api: apiClient(access, sleep),
     sqs,
     publisher: new Publisher({ queueUrl: deployment.ingressQueueUrl, client: sqs }),

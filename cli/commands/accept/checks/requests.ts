@@ -3,7 +3,7 @@ import { getPayload } from '../../../../api-client/operations.ts';
 import { encodeMessage } from '../../../../client/message.ts';
 import { type Check, judge } from '../check.ts';
 import { sha256 } from '../receiver.ts';
-import { createQueue, deliver, requests, subscribe } from '../scenario.ts';
+import { createQueue, deliver, firstRequest, requests, subscribe } from '../scenario.ts';
 
 /** The largest message of SQS, in bytes. */
 const MAX_BYTES = 1024 * 1024;
@@ -23,11 +23,11 @@ export const requestChecks: readonly Check[] = [
       const wrongKey = `whsec_${randomBytes(32).toString('base64')}`;
       const wrong = await subscribe(world, queue, { wrongKey });
       await world.publisher.publish({ queue, data: { text: 'é', number: 1 } });
-      const [signed] = await requests(world, right, { count: 1, seconds: 60, signal });
-      const [other] = await requests(world, wrong, { count: 1, seconds: 60, signal });
+      const signed = await firstRequest(world, right, signal);
+      const other = await firstRequest(world, wrong, signal);
       const faults = [
-        ...(signed?.signature === 'valid' ? [] : [`the signature does not verify: ${signed?.signature}`]),
-        ...(other?.signature === 'valid' ? ['the signature verifies with a key that is not its own'] : []),
+        ...(signed.signature === 'valid' ? [] : [`the signature does not verify: ${signed.signature}`]),
+        ...(other.signature === 'valid' ? ['the signature verifies with a key that is not its own'] : []),
       ];
       return judge(
         faults,
@@ -46,19 +46,19 @@ export const requestChecks: readonly Check[] = [
       const empty = encodeMessage({ queue, id: 'large', data: '' }, 0).body.length;
       const data = 'x'.repeat(MAX_BYTES - empty);
       await world.publisher.publish({ queue, id: 'large', data });
-      const [seen] = await requests(world, subscribed, { count: 1, seconds: 60, signal });
+      const seen = await firstRequest(world, subscribed, signal);
       const { subscription } = subscribed;
       const { body = '' } = await world.api.call(getPayload, {
         path: { queue, message: 'large', subscription },
       });
       const faults = [
-        ...(seen?.sha256 === sha256(body) ? [] : ['the body is not the one on record']),
+        ...(seen.sha256 === sha256(body) ? [] : ['the body is not the one on record']),
         ...(body.includes(data) ? [] : ['the data on record is not the published one']),
-        ...(seen?.signature === 'valid' ? [] : [`the signature does not verify: ${seen?.signature}`]),
+        ...(seen.signature === 'valid' ? [] : [`the signature does not verify: ${seen.signature}`]),
       ];
       return judge(
         faults,
-        `${seen?.bytes} bytes, with a valid signature`,
+        `${seen.bytes} bytes, with a valid signature`,
         'See the payload bucket, and the log of deliver.',
       );
     },
@@ -69,7 +69,7 @@ export const requestChecks: readonly Check[] = [
     seconds: 20,
     run: async (world, signal) => {
       const { queue, message: id, ...one } = await deliver(world, 'repeat', {});
-      await requests(world, one, { count: 1, seconds: 60, signal });
+      await firstRequest(world, one, signal);
       await world.publisher.publish({ queue, id, data: { check: 'repeat' } });
       // Its arrival shows that the repeat was dispatched, in most cases: SQS keeps no order.
       await world.publisher.publish({ queue, id: 'later', data: 1, delay: 2 });
@@ -97,8 +97,8 @@ export const requestChecks: readonly Check[] = [
         { queue, id: 'large', type: 'order.paid', data: { total: 1000 } },
       ]);
       await requests(world, all, { count: 2, seconds: 60, signal });
-      await requests(world, byType, { count: 1, seconds: 60, signal });
-      await requests(world, byContent, { count: 1, seconds: 60, signal });
+      await firstRequest(world, byType, signal);
+      await firstRequest(world, byContent, signal);
       const got = [byType, byContent].map(({ key }) =>
         world.receiver.seen(key).map((seen) => seen.messageId),
       );

@@ -1,0 +1,145 @@
+import type { CloudWatch, MetricAlarm } from '@aws-sdk/client-cloudwatch';
+import { type Check, failed, judge, notShown, passed } from '../check.ts';
+import { takeDeadLetters } from '../dead-letters.ts';
+import { pollUntil } from '../../../../local/poll-until.ts';
+import type { World } from '../world.ts';
+
+/** SQS measures a queue each minute, and one that was unused only after some minutes more. */
+const RAISED_SECONDS = 600;
+
+/** Written into every notification that a check causes. */
+const TEST = 'TEST by posthaste accept: nothing is wrong, and nothing has to be done.';
+
+export const alarmChecks: readonly Check[] = [
+  {
+    id: 'alarm-actions',
+    title: 'The alarms notify: one is raised as a test, and set back',
+    seconds: 30,
+    alone: true,
+    run: async (world, signal) => {
+      const cloudWatch = await openCloudWatch(world);
+      const [alarm] = await readAlarms(world, cloudWatch, 'DeliveriesDoNotFlow', 'IngressDeadLetters');
+      if (alarm === undefined) return failed('the deployment has no alarms', DEPLOY_MONITORING);
+      const { AlarmName = '', AlarmActions: actions = [], ActionsEnabled: areEnabled } = alarm;
+      if (actions.length === 0)
+        return notShown(`${AlarmName} notifies no topic: the setting alarmTopicArn is not set`);
+      if (areEnabled === false)
+        return failed(
+          `the actions of ${AlarmName} are disabled`,
+          `aws cloudwatch enable-alarm-actions --alarm-names ${AlarmName}`,
+        );
+      const startedAt = new Date();
+      await cloudWatch.setAlarmState({ AlarmName, StateValue: 'ALARM', StateReason: TEST });
+      const result = await pollUntil(() => findAction(cloudWatch, AlarmName, startedAt), {
+        withinMs: 20_000,
+        interval: { floor: 1, ceiling: 2 },
+        signal,
+      });
+      await cloudWatch.setAlarmState({ AlarmName, StateValue: 'OK', StateReason: TEST });
+      if (result === undefined)
+        return world.isLocal
+          ? notShown('the local AWS keeps no history of actions')
+          : failed(
+              `${AlarmName} was raised, and took no action`,
+              'See the history of the alarm in CloudWatch.',
+            );
+      return /^Success/.test(result)
+        ? passed(`${AlarmName}: ${result}`)
+        : failed(`${AlarmName}: ${result}`, 'Let CloudWatch publish to the topic: its policy and its key.');
+    },
+  },
+  {
+    id: 'alarms-raised',
+    title: 'A dead letter of ingress and one of delivery raise their alarms',
+    seconds: RAISED_SECONDS,
+    run: async (world, signal) => {
+      if (world.isLocal) return notShown('the local AWS measures no queues');
+      const cloudWatch = await openCloudWatch(world);
+      const { deployment, prefix, sqs } = world;
+      const queues = [deployment.ingressDeadLetterUrl, deployment.deliveryDeadLetterUrl];
+      for (const QueueUrl of queues) {
+        world.undo.add({
+          what: `the test message in ${QueueUrl}`,
+          command: `aws sqs receive-message --queue-url ${QueueUrl}, then delete-message for the one with ${prefix}`,
+          remove: () => takeDeadLetters(world, QueueUrl, new AbortController().signal),
+        });
+        await sqs.sendMessage({
+          QueueUrl,
+          MessageBody: JSON.stringify({ test: TEST, prefix, kept: 'alarms' }),
+        });
+      }
+      const raised = await pollUntil(
+        async () => {
+          const alarms = await readAlarms(world, cloudWatch, 'IngressDeadLetters', 'DeliveryDeadLetters');
+          const all = alarms.length === 2 && alarms.every(({ StateValue: state }) => state === 'ALARM');
+          return all ? alarms : undefined;
+        },
+        { withinMs: RAISED_SECONDS * 1000, interval: { floor: 10, ceiling: 15 }, signal },
+      );
+      return raised === undefined
+        ? failed(
+            `not raised within ${RAISED_SECONDS} s`,
+            'Do the alarms watch the queues of this deployment? Deploy the stack with the alarms again.',
+          )
+        : passed('both raised; the messages are removed at the end, and the alarms end by themselves');
+    },
+  },
+  {
+    id: 'service-quota',
+    title: 'The alarm on the concurrency of the account has a value',
+    seconds: 10,
+    run: async (world) => {
+      if (world.isLocal) return notShown('the local AWS has no SERVICE_QUOTA');
+      const cloudWatch = await openCloudWatch(world);
+      const [alarm] = await readAlarms(world, cloudWatch, 'AccountConcurrency');
+      if (alarm === undefined) return failed('there is no alarm AccountConcurrency', DEPLOY_MONITORING);
+      const now = Date.now();
+      const { MetricDataResults: results = [] } = await cloudWatch.getMetricData({
+        MetricDataQueries: alarm.Metrics,
+        StartTime: new Date(now - 3 * 3_600_000),
+        EndTime: new Date(now),
+      });
+      const [value] = results.flatMap(({ Values: values = [] }) => values);
+      return judge(
+        value === undefined ? ['its expression with SERVICE_QUOTA gives no value in three hours'] : [],
+        `${value} % of the concurrency in use`,
+        'Without invocations there is none: run it again. If it stays so, report it: the alarm has to go.',
+      );
+    },
+  },
+];
+
+const DEPLOY_MONITORING = 'Deploy the stack with the alarms: npx cdk deploy --all.';
+
+async function openCloudWatch({ deployment }: World): Promise<CloudWatch> {
+  const { CloudWatch } = await import('@aws-sdk/client-cloudwatch');
+  return new CloudWatch(deployment.client);
+}
+
+/** Alarms of the deployment by the ends of their names, in this order. */
+async function readAlarms(
+  { stacks }: World,
+  cloudWatch: CloudWatch,
+  ...ids: readonly string[]
+): Promise<MetricAlarm[]> {
+  const { ofType } = await stacks();
+  const names = ofType('AWS::CloudWatch::Alarm').map(({ physicalId }) => physicalId);
+  const wanted = ids.flatMap((id) => names.filter((name) => name.endsWith(`-${id}`)));
+  if (wanted.length === 0) return [];
+  const { MetricAlarms: alarms = [] } = await cloudWatch.describeAlarms({ AlarmNames: wanted });
+  return wanted.flatMap((name) => alarms.filter(({ AlarmName }) => AlarmName === name));
+}
+
+/** What the history says of an action since then. */
+async function findAction(
+  cloudWatch: CloudWatch,
+  AlarmName: string,
+  StartDate: Date,
+): Promise<string | undefined> {
+  const { AlarmHistoryItems: items = [] } = await cloudWatch.describeAlarmHistory({
+    AlarmName,
+    HistoryItemType: 'Action',
+    StartDate,
+  });
+  return items[0]?.HistorySummary;
+}

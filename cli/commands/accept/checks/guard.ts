@@ -1,0 +1,102 @@
+import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import * as z from 'zod';
+import { subscribe as subscribeTo, unsubscribe } from '../../../../api-client/operations.ts';
+import { ApiRefusal } from '../../../../api-client/refusal.ts';
+import { dynamoClient } from '../../../../shared/adapters/dynamodb/client.ts';
+import { subscriptionItemKey } from '../../../../shared/adapters/dynamodb/subscription-item.ts';
+import { addressGuard, getPort } from '../../../../shared/adapters/http/address-guard.ts';
+import { variables } from '../../../../shared/config/resources.ts';
+import { type Check, failed, judge } from '../check.ts';
+import { behavingUrl } from '../receiver.ts';
+import { createQueue, ended, type Subscribed, subscribe } from '../scenario.ts';
+import type { World } from '../world.ts';
+
+/** Metadata of EC2 and of containers, by both versions of IP; and a private address. */
+const FORBIDDEN = [
+  'http://169.254.169.254/latest/meta-data/',
+  'http://169.254.170.2/v2/credentials',
+  'http://[fd00:ec2::254]/latest/meta-data/',
+  'http://10.0.0.1/',
+];
+
+export const guardChecks: readonly Check[] = [
+  {
+    id: 'guard',
+    title: 'No request goes to link-local, metadata or private addresses, from inside the functions either',
+    seconds: 60,
+    run: async (world, signal) => {
+      const queue = await createQueue(world, 'guard');
+      const forbidden = FORBIDDEN.filter((url) => !isAllowedBySettings(world, url));
+      const taken = await findTaken(world, queue, forbidden);
+      // Nothing is sent there: the API would have refused what deliver refuses.
+      if (taken.length > 0)
+        return failed(
+          `the API accepts ${taken.join(' and ')}`,
+          'The guard of the functions is not that of the deployed settings: compare ALLOWED_ADDRESSES of the functions with the setting allowedAddresses, and deploy again.',
+        );
+      const ends = await Promise.all(forbidden.map((url) => deliverTo(world, queue, url, signal)));
+      const faults = ends.flatMap((end, index) =>
+        end === 'rejected address_forbidden' ? [] : [`a delivery to ${forbidden[index]} is ${end}`],
+      );
+      const detail = `${forbidden.length} addresses refused by the API, and by deliver for records that have them`;
+      return judge(faults, detail, 'Stop deliver, and report this: the guard does not work.');
+    },
+  },
+];
+
+/** An operator may allow private networks. */
+function isAllowedBySettings({ settings }: World, url: string): boolean {
+  const parsed = new URL(url);
+  const ranges = z.array(z.string()).parse(JSON.parse(settings[variables.allowedAddresses] ?? '[]'));
+  const guard = addressGuard({ allowedAddresses: ranges });
+  return guard.allows(parsed.hostname.replaceAll(/[[\]]/g, ''), getPort(parsed));
+}
+
+async function findTaken({ api }: World, queue: string, urls: readonly string[]): Promise<string[]> {
+  const taken: string[] = [];
+  for (const subscriber of urls) {
+    try {
+      const body = JSON.stringify({ subscriber });
+      const { subscription_id: subscription } = await api.call(subscribeTo, { path: { queue }, body });
+      taken.push(subscriber);
+      await api.call(unsubscribe, { path: { queue, subscription } });
+    } catch (error) {
+      if (!(error instanceof ApiRefusal) || error.status !== 400) throw error;
+    }
+  }
+  return taken;
+}
+
+/** How a delivery to an address ends that is on record, as if the check of the API had been passed. */
+async function deliverTo(world: World, queue: string, url: string, signal: AbortSignal): Promise<string> {
+  const own = { event_types: [url] };
+  const subscribed = await subscribe(world, queue, { options: own });
+  const original = behavingUrl(world.receiver.url, subscribed.key, { status: 200 });
+  world.undo.add({
+    what: `the address of the subscription ${subscribed.subscription}`,
+    command: 'none is needed: it is deleted with its queue',
+    remove: () => writeSubscriber(world, subscribed, original),
+  });
+  await writeSubscriber(world, subscribed, url);
+  const { id: message } = await world.publisher.publish({ queue, type: url, data: { check: 'guard' } });
+  const { status, reason } = await ended(world, { ...subscribed, message }, 60, signal);
+  return `${status} ${reason}`;
+}
+
+/** The API refuses such addresses, so the record is written. */
+async function writeSubscriber(
+  { deployment }: World,
+  { queue, subscription }: Subscribed,
+  url: string,
+): Promise<void> {
+  const dynamo = dynamoClient(deployment.client);
+  await dynamo.send(
+    new UpdateCommand({
+      TableName: deployment.subscriptionsTable,
+      Key: subscriptionItemKey(queue, subscription),
+      UpdateExpression: 'SET subscriber = :url',
+      ExpressionAttributeValues: { ':url': url },
+    }),
+  );
+  dynamo.destroy();
+}

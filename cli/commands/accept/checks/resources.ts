@@ -1,0 +1,184 @@
+import type { CloudFormation, StackResourceDrift } from '@aws-sdk/client-cloudformation';
+import * as z from 'zod';
+import { type Check, judge, notShown } from '../check.ts';
+import type { DeployedResource } from '../stacks.ts';
+import { within } from '../scenario.ts';
+import type { World } from '../world.ts';
+
+/** Concurrent executions of the other functions, such as reconcile and the API. */
+const OTHERS = 10;
+
+/** Whether AWS has what the deployed templates say. All read-only. */
+export const resourceChecks: readonly Check[] = [
+  {
+    id: 'templates',
+    title: 'Queues, redrive targets, functions, logs and roles are as their templates say',
+    seconds: 120,
+    run: async (world, signal) => {
+      const { names, ofType } = await world.stacks();
+      const { CloudFormation } = await import('@aws-sdk/client-cloudformation');
+      const cloudFormation = new CloudFormation(world.deployment.client);
+      const drifts = (
+        await Promise.all(names.map((stack) => detectDrift(world, cloudFormation, stack, signal)))
+      ).flat();
+      const unlimited = ofType('AWS::Logs::LogGroup').filter(
+        ({ properties }) => properties['RetentionInDays'] === undefined,
+      );
+      const faults = [
+        ...drifts.filter(isDrifted).map(describeDrift),
+        ...unlimited.map(({ logicalId }) => `the log group ${logicalId} keeps its lines for ever`),
+      ];
+      const checked = drifts.filter(
+        ({ StackResourceDriftStatus: status }) => status !== 'NOT_CHECKED',
+      ).length;
+      return judge(
+        faults,
+        `${checked} resources of ${names.length} stacks compared by CloudFormation`,
+        'It was changed outside CloudFormation. Set it back: a deployment changes only what its template changes.',
+      );
+    },
+  },
+  {
+    id: 'event-sources',
+    title: 'The event sources of the functions are enabled',
+    seconds: 10,
+    run: async ({ deployment, stacks }) => {
+      const { Lambda } = await import('@aws-sdk/client-lambda');
+      const lambda = new Lambda(deployment.client);
+      const mappings = (await stacks()).ofType('AWS::Lambda::EventSourceMapping');
+      if (mappings.length === 0)
+        return notShown('workers do the work of the functions: there is no event source');
+      const states = await Promise.all(
+        mappings.map(async ({ logicalId, physicalId: UUID }) => ({
+          logicalId,
+          UUID,
+          ...(await lambda.getEventSourceMapping({ UUID })),
+        })),
+      );
+      const paused = states.filter(({ State: state }) => state !== 'Enabled');
+      return judge(
+        paused.map(({ logicalId, State: state }) => `the event source ${logicalId} is ${state}`),
+        `${mappings.length} enabled`,
+        paused
+          .map(({ UUID }) => `aws lambda update-event-source-mapping --enabled --uuid ${UUID}`)
+          .join('; '),
+      );
+    },
+  },
+  {
+    id: 'tables',
+    title: 'The tables have their indexes, and can be restored',
+    seconds: 10,
+    run: async ({ deployment, stacks }) => {
+      const { DynamoDB } = await import('@aws-sdk/client-dynamodb');
+      const dynamo = new DynamoDB(deployment.client);
+      const tables = (await stacks()).ofType('AWS::DynamoDB::GlobalTable');
+      const faults = await Promise.all(
+        tables.map(async (table) => {
+          const TableName = table.physicalId;
+          const { Table } = await dynamo.describeTable({ TableName });
+          const { ContinuousBackupsDescription: backups } = await dynamo.describeContinuousBackups({
+            TableName,
+          });
+          const live = Table?.GlobalSecondaryIndexes ?? [];
+          // The local AWS gives no status.
+          const active = live.filter(({ IndexStatus: status = 'ACTIVE' }) => status === 'ACTIVE');
+          const names = active.map(({ IndexName: name }) => name ?? '');
+          return [
+            ...findMissing(indexesOf(table), names).map((name) => `${table.logicalId} has no index ${name}`),
+            ...(restores(table) &&
+            backups?.PointInTimeRecoveryDescription?.PointInTimeRecoveryStatus !== 'ENABLED'
+              ? [`${table.logicalId} has no point-in-time recovery`]
+              : []),
+          ];
+        }),
+      );
+      return judge(
+        faults.flat(),
+        `${tables.length} tables, ${tables.flatMap(indexesOf).length} indexes`,
+        'Listings and reconcile need it. Create it again, with the keys that the template has: aws dynamodb update-table, aws dynamodb update-continuous-backups.',
+      );
+    },
+  },
+  {
+    id: 'quotas',
+    title: 'The account has the concurrency that the settings need',
+    seconds: 10,
+    run: async ({ deployment, stacks, isLocal }) => {
+      if (isLocal) return notShown('the local AWS has no quotas');
+      const { Lambda } = await import('@aws-sdk/client-lambda');
+      const { AccountLimit } = await new Lambda(deployment.client).getAccountSettings({});
+      const most = AccountLimit?.UnreservedConcurrentExecutions ?? 0;
+      const mappings = (await stacks()).ofType('AWS::Lambda::EventSourceMapping');
+      const needed = mappings.reduce((sum, mapping) => sum + concurrencyOf(mapping), OTHERS);
+      return judge(
+        needed <= most ? [] : [`the settings need ${needed} concurrent executions, the account has ${most}`],
+        `${needed} of ${most} concurrent executions at most`,
+        'Ask AWS for more (Service Quotas, Lambda, Concurrent executions), or lower the concurrency settings.',
+      );
+    },
+  },
+];
+
+/** What CloudFormation found, which it does by itself and takes a moment for. */
+async function detectDrift(
+  world: World,
+  cloudFormation: CloudFormation,
+  StackName: string,
+  signal: AbortSignal,
+): Promise<StackResourceDrift[]> {
+  const { StackDriftDetectionId } = await cloudFormation.detectStackDrift({ StackName });
+  const what = `CloudFormation compares ${StackName}`;
+  await within(world, { what, seconds: 300, signal }, async () => {
+    const { DetectionStatus: status } = await cloudFormation.describeStackDriftDetectionStatus({
+      StackDriftDetectionId,
+    });
+    return status === 'DETECTION_IN_PROGRESS' ? undefined : status;
+  });
+  const { paginateDescribeStackResourceDrifts } = await import('@aws-sdk/client-cloudformation');
+  const drifts: StackResourceDrift[] = [];
+  for await (const page of paginateDescribeStackResourceDrifts({ client: cloudFormation }, { StackName }))
+    drifts.push(...(page.StackResourceDrifts ?? []));
+  return drifts;
+}
+
+function isDrifted({ StackResourceDriftStatus: status }: StackResourceDrift): boolean {
+  return status === 'MODIFIED' || status === 'DELETED';
+}
+
+/** `IngressQueue: /RedrivePolicy/maxReceiveCount is 3, not 100` */
+export function describeDrift({
+  LogicalResourceId: id,
+  StackResourceDriftStatus: status,
+  PropertyDifferences: differences = [],
+}: StackResourceDrift): string {
+  if (status === 'DELETED') return `${id} is deleted`;
+  const texts = differences.map(
+    ({ PropertyPath: path, ExpectedValue: expected, ActualValue: actual = 'missing' }) =>
+      `${path} is ${actual}, not ${expected}`,
+  );
+  return `${id}: ${texts.join(', ')}`;
+}
+
+const indexSchema = z.object({
+  GlobalSecondaryIndexes: z.array(z.object({ IndexName: z.string() })).default([]),
+});
+
+function indexesOf({ properties }: DeployedResource): string[] {
+  return indexSchema.parse(properties).GlobalSecondaryIndexes.map(({ IndexName }) => IndexName);
+}
+
+function findMissing(expected: readonly string[], live: readonly string[]): string[] {
+  return expected.filter((name) => !live.includes(name));
+}
+
+/** Whether the template asks for point-in-time recovery. */
+function restores({ properties }: DeployedResource): boolean {
+  return JSON.stringify(properties).includes('"PointInTimeRecoveryEnabled":true');
+}
+
+const mappingSchema = z.object({ ScalingConfig: z.object({ MaximumConcurrency: z.number() }) });
+
+function concurrencyOf({ properties }: DeployedResource): number {
+  return mappingSchema.safeParse(properties).data?.ScalingConfig.MaximumConcurrency ?? 0;
+}

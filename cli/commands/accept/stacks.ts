@@ -1,0 +1,71 @@
+import type { CloudFormation } from '@aws-sdk/client-cloudformation';
+import * as z from 'zod';
+import type { Deployment } from '../../deployment.ts';
+
+/** A resource of the deployment. `properties`: as the deployed template has them, with its functions unresolved. */
+export type DeployedResource = {
+  stack: string;
+  logicalId: string;
+  type: string;
+  physicalId: string;
+  properties: Readonly<Record<string, unknown>>;
+};
+
+export type DeployedStacks = {
+  names: readonly string[];
+  /** Of one type, such as AWS::SQS::Queue. */
+  ofType: (type: string) => readonly DeployedResource[];
+};
+
+const templateSchema = z.object({
+  Resources: z.record(z.string(), z.object({ Properties: z.record(z.string(), z.unknown()).default({}) })),
+});
+
+/** The stacks of a deployment, with what their templates say of each resource. */
+export async function readStacks(deployment: Deployment): Promise<DeployedStacks> {
+  // Loaded only here, as by findDeployment.
+  const { CloudFormation } = await import('@aws-sdk/client-cloudformation');
+  const cloudFormation = new CloudFormation(deployment.client);
+  const names = await findStackNames(cloudFormation, deployment);
+  const resources = (await Promise.all(names.map((name) => readResources(cloudFormation, name)))).flat();
+  return { names, ofType: (type) => resources.filter((one) => one.type === type) };
+}
+
+/** Those with an output that names the deployment's resources, and the stack with the alarms beside them. */
+async function findStackNames(
+  cloudFormation: CloudFormation,
+  { ingressQueueUrl, subscriptionsTable }: Deployment,
+): Promise<string[]> {
+  const { paginateDescribeStacks } = await import('@aws-sdk/client-cloudformation');
+  const names = new Set<string>();
+  const all = new Set<string>();
+  for await (const { Stacks = [] } of paginateDescribeStacks({ client: cloudFormation }, {}))
+    for (const { StackName = '', Outputs = [] } of Stacks) {
+      all.add(StackName);
+      if (Outputs.some(({ OutputValue: value }) => value === ingressQueueUrl || value === subscriptionsTable))
+        names.add(StackName);
+    }
+  const besides = [...names].map((name) => name.replace(/Pipeline$/, 'Monitoring'));
+  return [...new Set([...names, ...besides])].filter((name) => all.has(name));
+}
+
+async function readResources(cloudFormation: CloudFormation, stack: string): Promise<DeployedResource[]> {
+  const { paginateListStackResources } = await import('@aws-sdk/client-cloudformation');
+  const { TemplateBody = '{}' } = await cloudFormation.getTemplate({ StackName: stack });
+  const template = templateSchema.parse(JSON.parse(TemplateBody));
+  const resources: DeployedResource[] = [];
+  for await (const page of paginateListStackResources({ client: cloudFormation }, { StackName: stack }))
+    for (const {
+      LogicalResourceId = '',
+      PhysicalResourceId = '',
+      ResourceType = '',
+    } of page.StackResourceSummaries ?? [])
+      resources.push({
+        stack,
+        logicalId: LogicalResourceId,
+        type: ResourceType,
+        physicalId: PhysicalResourceId,
+        properties: template.Resources[LogicalResourceId]?.Properties ?? {},
+      });
+  return resources;
+}
