@@ -9,11 +9,11 @@ const timed = [
 
 /**
  * Deployed tests that run after the others, because those would disturb them: they measure lateness on a local AWS that
- * shares a few cores, need empty dead-letter queues, or see counts that a busy system drops.
+ * shares a few cores, need empty dead-letter queues, see counts that a busy system drops, or change a resource of it.
  */
 const alone = [
   'test/contract/{scheduler-wake-ups,sqs-queues}.test.ts',
-  'test/deployed/{back-pressure,rate-limit,redrive,retries,statistics}.test.ts',
+  'test/deployed/{accept,back-pressure,rate-limit,redrive,retries,statistics}.test.ts',
 ];
 
 /** Kills every function, so no other test may use the deployment meanwhile: `npm run test:killed`. */

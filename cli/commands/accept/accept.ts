@@ -6,7 +6,7 @@ import { collect, parseDuration, wholeNumber } from '../../options/arguments.ts'
 import { type DeploymentOptions, onDeployment } from '../../options/deployment-options.ts';
 import { printable } from '../../output/printable.ts';
 import { inWords } from '../../output/words.ts';
-import { withProgress } from '../../output/progress-line.ts';
+import { type progressLine, withProgress } from '../../output/progress-line.ts';
 import type { Terminal } from '../../terminal.ts';
 import type { Check } from './check.ts';
 import { allChecks } from './checks.ts';
@@ -64,16 +64,27 @@ async function accept(options: Options, terminal: Terminal): Promise<void> {
   const world = createWorld(opened, { receiver, load: options.load });
   announce(world, checks, options, terminal);
   registerNotices(world);
-  try {
-    const results = await runWithProgress(world, checks, options, terminal);
-    if (options.junit !== undefined) writeFileSync(options.junit, junitReport(results));
-    if (options.json !== true) terminal.print(summaryText(results));
-    if (results.some(({ outcome }) => outcome.kind === 'failed')) terminal.exitStatus = 1;
-  } finally {
-    await cleanUp(world, options, terminal);
-    await receiver.close();
-    world.sqs.destroy();
-  }
+  // The removal is part of the work: npm sends Ctrl-C twice, and the second one would end the process.
+  await withProgress(terminal, async (signal, progress) => {
+    try {
+      const results = await runChecks(world, checks, {
+        signal,
+        ...createReports(checks, progress, options, terminal),
+      });
+      summarise(results, options, terminal);
+    } finally {
+      progress.clear();
+      await cleanUp(world, options, terminal);
+      await receiver.close();
+      world.sqs.destroy();
+    }
+  });
+}
+
+function summarise(results: readonly Result[], { json, junit }: Options, terminal: Terminal): void {
+  if (junit !== undefined) writeFileSync(junit, junitReport(results));
+  if (json !== true) terminal.print(summaryText(results));
+  if (results.some(({ outcome }) => outcome.kind === 'failed')) terminal.exitStatus = 1;
 }
 
 function choose({ only, within = Infinity, load }: Options): readonly Check[] {
@@ -111,31 +122,27 @@ function computeSeconds(checks: readonly Check[]): number {
   return Math.max(0, ...together.map(({ seconds }) => seconds)) + sum;
 }
 
-function runWithProgress(
-  world: World,
+/** Prints each result, and below them what still runs. */
+function createReports(
   checks: readonly Check[],
+  progress: ReturnType<typeof progressLine>,
   options: Options,
   terminal: Terminal,
-): Promise<Result[]> {
-  return withProgress(terminal, (signal, progress) => {
-    const open = new Set(checks.map(({ id }) => id));
-    const show = (): void => {
-      if (options.json !== true && open.size > 0)
-        progress.show(
-          `${checks.length - open.size} of ${checks.length} done; running: ${[...open].join(' ')}`,
-        );
-    };
-    show();
-    return runChecks(world, checks, {
-      signal,
-      onResult: (result) => {
-        open.delete(result.id);
-        progress.clear();
-        terminal.printResult(options, resultJson(result), () => resultText(result));
-        show();
-      },
-    });
-  });
+): { onResult: (result: Result) => void } {
+  const open = new Set(checks.map(({ id }) => id));
+  const show = (): void => {
+    if (options.json !== true && open.size > 0)
+      progress.show(`${checks.length - open.size} of ${checks.length} done; running: ${[...open].join(' ')}`);
+  };
+  show();
+  return {
+    onResult: (result) => {
+      open.delete(result.id);
+      progress.clear();
+      terminal.printResult(options, resultJson(result), () => resultText(result));
+      show();
+    },
+  };
 }
 
 /** Deliveries that fail on purpose leave a notice each. */

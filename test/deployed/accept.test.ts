@@ -1,0 +1,112 @@
+import {
+  GetFunctionConfigurationCommand,
+  ListEventSourceMappingsCommand,
+  UpdateEventSourceMappingCommand,
+} from '@aws-sdk/client-lambda';
+import {
+  GetRolePolicyCommand,
+  IAMClient,
+  ListRolePoliciesCommand,
+  PutRolePolicyCommand,
+} from '@aws-sdk/client-iam';
+import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { onDeployment } from '../support/deployed-command.ts';
+import { deployment } from '../support/deployment.ts';
+import { eventually } from '../support/eventually.ts';
+import { jsonLines } from '../unit/cli/run-command.ts';
+
+const line = z.looseObject({ check: z.string(), state: z.string(), detail: z.string().exactOptional() });
+
+/** Runs checks, and returns the results by their ids. */
+const accept = async (...checks: string[]) => {
+  const only = checks.flatMap((check) => ['--only', check]);
+  const { status, stdout, stderr } = await onDeployment('accept', ...only, '--json');
+  const results = z.array(line).parse(jsonLines(stdout));
+  return { status, stderr, results: Object.fromEntries(results.map(({ check, ...more }) => [check, more])) };
+};
+
+const { functions, operationQueueUrl } = deployment.endpoints;
+
+describe('posthaste accept on the deployed system', () => {
+  it('passes for what the receiver, the policy, the ends and the resources promise, and leaves no queue', async () => {
+    const checks = ['templates', 'event-sources', 'tables', 'permissions', 'denied', 'unsigned'];
+    const delivering = ['signature', 'filters', 'success', 'dead-letters', 'undeliverable'];
+    const { status, stderr, results } = await accept(...checks, ...delivering);
+    expect(results).toEqual(
+      Object.fromEntries(
+        [...checks, ...delivering].map((check) => [check, expect.objectContaining({ state: 'passed' })]),
+      ),
+    );
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    const { stdout } = await onDeployment('queue', 'list', '--json');
+    expect(stdout).not.toContain('"accept-');
+  });
+});
+
+describe('posthaste accept on a deployment that was changed', () => {
+  it('names an event source that is paused, and the command that enables it', async () => {
+    const { EventSourceMappings: [mapping] = [] } = await deployment.lambda.send(
+      new ListEventSourceMappingsCommand({ FunctionName: functions.operate }),
+    );
+    const UUID = mapping?.UUID ?? '';
+    await deployment.lambda.send(new UpdateEventSourceMappingCommand({ UUID, Enabled: false }));
+    try {
+      const { status, results } = await accept('event-sources');
+      expect(status).toBe(1);
+      expect(results['event-sources']).toMatchObject({
+        state: 'failed',
+        detail: expect.stringContaining('Operations'),
+        advice: `aws lambda update-event-source-mapping --enabled --uuid ${UUID}`,
+      });
+    } finally {
+      await deployment.lambda.send(new UpdateEventSourceMappingCommand({ UUID, Enabled: true }));
+    }
+    await eventually('the event source is enabled', async () =>
+      (await accept('event-sources')).status === 0 ? true : undefined,
+    );
+  });
+
+  it('names a queue without its redrive policy', async () => {
+    const QueueUrl = operationQueueUrl;
+    const { Attributes } = await deployment.sqs.getQueueAttributes({
+      QueueUrl,
+      AttributeNames: ['RedrivePolicy'],
+    });
+    await deployment.sqs.setQueueAttributes({ QueueUrl, Attributes: { RedrivePolicy: '' } });
+    try {
+      const { results } = await accept('templates');
+      expect(results['templates']).toMatchObject({
+        state: 'failed',
+        detail: expect.stringMatching(/OperationQueue.*RedrivePolicy/),
+      });
+    } finally {
+      const RedrivePolicy = Attributes?.RedrivePolicy ?? '';
+      await deployment.sqs.setQueueAttributes({ QueueUrl, Attributes: { RedrivePolicy } });
+    }
+  });
+
+  it('names a permission that a role has lost', async () => {
+    const iam = new IAMClient(deployment.client);
+    const { Role = '' } = await deployment.lambda.send(
+      new GetFunctionConfigurationCommand({ FunctionName: functions.operate }),
+    );
+    const RoleName = Role.slice(Role.lastIndexOf('/') + 1);
+    const { PolicyNames: [PolicyName] = [] } = await iam.send(new ListRolePoliciesCommand({ RoleName }));
+    const policy = { RoleName, PolicyName };
+    const { PolicyDocument = '' } = await iam.send(new GetRolePolicyCommand(policy));
+    const whole = decodeURIComponent(PolicyDocument);
+    const lacking = whole.replaceAll('scheduler:DeleteSchedule', 'scheduler:GetSchedule');
+    await iam.send(new PutRolePolicyCommand({ ...policy, PolicyDocument: lacking }));
+    try {
+      const { results } = await accept('permissions');
+      expect(results['permissions']).toMatchObject({
+        state: 'failed',
+        detail: expect.stringMatching(/^PipelineOperateRole\w+ lacks scheduler:DeleteSchedule$/),
+      });
+    } finally {
+      await iam.send(new PutRolePolicyCommand({ ...policy, PolicyDocument: whole }));
+      iam.destroy();
+    }
+  });
+});

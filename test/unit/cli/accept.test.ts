@@ -1,0 +1,228 @@
+import { createSecretKey } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { type Check, failed, judge, notShown, passed, Refuted } from '../../../cli/commands/accept/check.ts';
+import { describeDrift } from '../../../cli/commands/accept/checks/resources.ts';
+import { findScheduleFaults } from '../../../cli/commands/accept/checks/retries.ts';
+import { behavingUrl, KEY_HEADER, receive } from '../../../cli/commands/accept/receiver.ts';
+import { junitReport, resultJson, resultText, summaryText } from '../../../cli/commands/accept/report.ts';
+import { type Result, runChecks } from '../../../cli/commands/accept/run-checks.ts';
+import { createUndoList } from '../../../cli/commands/accept/undo.ts';
+import type { World } from '../../../cli/commands/accept/world.ts';
+import { signatureHeader } from '../../../shared/domain/delivery/webhook-request.ts';
+import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry/policy.ts';
+import { retrySchedule } from '../../../shared/domain/retry/schedule.ts';
+import type { DeliveryView } from '../../../shared/wire/views/delivery.ts';
+
+const result = (outcome: Result['outcome']): Result => ({
+  id: 'one',
+  title: 'A title',
+  outcome,
+  seconds: 1.5,
+});
+
+const PASSED = result(passed('seen'));
+const FAILED = result(failed('a <b> & "c"', 'do \u001b[2J this'));
+const NOT_SHOWN = result(notShown('no quotas'));
+
+describe('the report of accept', () => {
+  it('says of a failure what to do, and acts on no character of it', () => {
+    expect(resultText(FAILED)).toMatch(/^FAILED .*\n.*a <b>.*\n.*→ do \\u001b\[2J this$/);
+    expect(resultText(NOT_SHOWN)).toMatch(/^not shown here .*\n.*no quotas/);
+    expect(summaryText([PASSED, PASSED, FAILED, NOT_SHOWN])).toBe(
+      '2 checks passed, 1 failed, 1 not shown here.',
+    );
+  });
+
+  it('has a line of JSON for each check', () => {
+    expect(resultJson(FAILED)).toMatchObject({ check: 'one', state: 'failed', advice: FAILED_ADVICE });
+    expect(resultJson(NOT_SHOWN)).toMatchObject({ state: 'notShown', reason: 'no quotas' });
+  });
+
+  it('is XML for CI, with markup escaped and what is not shown as skipped', () => {
+    const xml = junitReport([PASSED, FAILED, NOT_SHOWN]);
+    expect(xml).toContain('tests="3" failures="1" skipped="1"');
+    expect(xml).toContain('<failure message="a &lt;b&gt; &amp; &quot;c&quot;">do \\u001b[2J this</failure>');
+    expect(xml).toContain('<skipped message="no quotas"/>');
+  });
+});
+
+const FAILED_ADVICE = 'do \u001b[2J this';
+
+describe('the receiver of accept', () => {
+  const path = new URL(behavingUrl('http://127.0.0.1/', 'k', { status: 503, retryAfter: 4 }));
+  const secret = Buffer.alloc(32, 7);
+  const shared = createSecretKey(secret);
+  const timestamp = Math.floor(Date.now() / 1000);
+  const body = Buffer.from('{"data":"é"}');
+  const signature = signatureHeader([{ scheme: 'v1', key: shared }], { id: 'm', timestamp, body });
+  const received = (key: string | undefined, sent = body) =>
+    receive(
+      {
+        path: path.pathname + path.search,
+        headers: {
+          'webhook-id': 'm',
+          'webhook-timestamp': String(timestamp),
+          'webhook-signature': signature,
+          [KEY_HEADER]: key,
+        },
+        body: sent,
+      },
+      1,
+    );
+
+  it('answers as its URL says', () => {
+    const { answer, seen } = received(undefined);
+    expect(answer).toEqual({ status: 503, headers: { 'retry-after': '4' } });
+    expect(seen).toMatchObject({ key: 'k', messageId: 'm', startedAt: timestamp * 1000, bytes: 13 });
+  });
+
+  it('verifies the signature with the key that the request brings', () => {
+    const key = `whsec_${secret.toString('base64')}`;
+    expect(received(key).seen.signature).toBe('valid');
+    expect(received(key, Buffer.from('other')).seen.signature).not.toBe('valid');
+    expect(received('whsec_AAAA').seen.signature).not.toBe('valid');
+    expect(received('no key').seen.signature).not.toBe('valid');
+    expect(received(undefined).seen.signature).toBe('the request brings no key');
+  });
+});
+
+describe('the end of a run', () => {
+  it('removes in the reverse order, goes on after a failure, and says how to remove what is left', async () => {
+    const undo = createUndoList();
+    const removed: string[] = [];
+    const add = (what: string, fails = false): void => {
+      undo.add({
+        what,
+        command: `remove ${what}`,
+        remove: () => (fails ? Promise.reject(new Error('refused')) : Promise.resolve(removed.push(what))),
+      });
+    };
+    add('first');
+    add('second', true);
+    add('third');
+    expect(await undo.removeAll()).toEqual({
+      removed: 2,
+      left: [{ what: 'second', command: 'remove second', reason: 'refused' }],
+    });
+    expect(removed).toEqual(['third', 'first']);
+    expect(await undo.removeAll()).toEqual({ removed: 0, left: [] });
+  });
+});
+
+describe('the checks of a run', () => {
+  // The checks of these tests look at nothing.
+  const world: World = Object.create(null);
+  const check = (id: string, run: () => Promise<Result['outcome']>, alone = false): Check => ({
+    id,
+    title: id,
+    seconds: 1,
+    run,
+    ...(alone && { alone: true as const }),
+  });
+  const running = async (checks: readonly Check[], signal = new AbortController().signal) => {
+    const told: string[] = [];
+    const results = await runChecks(world, checks, { signal, onResult: ({ id }) => told.push(id) });
+    return { told, outcomes: Object.fromEntries(results.map(({ id, outcome }) => [id, outcome])) };
+  };
+
+  it('have failed if they throw, and are not shown if a permission is missing', async () => {
+    const denied = Object.assign(new Error('no'), { name: 'AccessDeniedException' });
+    const { outcomes } = await running([
+      check('refuted', () => Promise.reject(new Refuted('seen', 'do this'))),
+      check('thrown', () => Promise.reject(new Error('broken'))),
+      check('denied', () => Promise.reject(denied)),
+    ]);
+    expect(outcomes).toMatchObject({
+      refuted: { kind: 'failed', detail: 'seen', advice: 'do this' },
+      thrown: { kind: 'failed', detail: 'broken' },
+      denied: { kind: 'notShown' },
+    });
+  });
+
+  it('run side by side, and after them those that need to be alone', async () => {
+    const first = Promise.withResolvers<Result['outcome']>();
+    const { told } = await running([
+      check('alone', () => Promise.resolve(passed('')), true),
+      check('waits', () => first.promise),
+      check('frees', () => {
+        first.resolve(passed(''));
+        return Promise.resolve(passed(''));
+      }),
+    ]);
+    expect(told.at(-1)).toBe('alone');
+    expect(told).toHaveLength(3);
+  });
+
+  it('give no results once they are interrupted', async () => {
+    const stopping = new AbortController();
+    const interrupted = check('one', () => {
+      stopping.abort();
+      return Promise.resolve(passed(''));
+    });
+    await expect(running([interrupted], stopping.signal)).rejects.toThrow('aborted');
+  });
+
+  it('name five faults, and count the others', () => {
+    expect(judge(['a', 'b', 'c', 'd', 'e', 'f', 'g'], '', 'fix it')).toEqual(
+      failed('a; b; c; d; e; and 2 more', 'fix it'),
+    );
+    expect(judge([], 'fine', 'fix it')).toEqual(passed('fine'));
+  });
+});
+
+describe('a delivery to a dead receiver', () => {
+  const policy = {
+    ...DEFAULT_RETRY_POLICY,
+    retries_with_no_delay: 1,
+    minimum_delay_retries: 1,
+    backoff_retries: 0,
+    maximum_delay_retries: 0,
+  };
+  const attempt = (number: number, phase: 'initial' | 'immediate' | 'pre_backoff', at: number) => ({
+    number,
+    round: 1,
+    phase,
+    startedAt: new Date(at).toISOString(),
+    durationMs: 10,
+    outcome: 'failed' as const,
+  });
+  const made: DeliveryView['attempts'] = [
+    attempt(1, 'initial', 0),
+    attempt(2, 'immediate', 10),
+    attempt(3, 'pre_backoff', 5_020),
+  ];
+  const faultsOf = (attempts: DeliveryView['attempts'], status: DeliveryView['status'] = 'exhausted') =>
+    findScheduleFaults({ status, attempts }, retrySchedule(policy));
+
+  it('follows its schedule', () => {
+    expect(faultsOf(made)).toEqual([]);
+  });
+
+  it('has too few requests, one too early, or one of another phase', () => {
+    expect(faultsOf(made.slice(0, 2))).toEqual(['1 retries were made, not 2']);
+    expect(faultsOf([...made.slice(0, 2), attempt(3, 'pre_backoff', 3_020)])).toEqual([
+      'retry 2 came 3.0 s after the attempt before it, not 5 s',
+    ]);
+    expect(faultsOf([...made.slice(0, 2), attempt(3, 'immediate', 5_020)])).toEqual([
+      'retry 2 is of phase immediate, not pre_backoff',
+    ]);
+    expect(faultsOf(made, 'delivered')).toEqual(['the delivery is delivered']);
+  });
+});
+
+describe('a resource that was changed', () => {
+  const drift = { StackId: 's', LogicalResourceId: 'Queue', ResourceType: 't', Timestamp: new Date(0) };
+
+  it('is named with what it has and what its template says', () => {
+    const difference = {
+      PropertyPath: '/RedrivePolicy/maxReceiveCount',
+      ExpectedValue: '100',
+      ActualValue: '3',
+      DifferenceType: 'NOT_EQUAL' as const,
+    };
+    expect(
+      describeDrift({ ...drift, StackResourceDriftStatus: 'MODIFIED', PropertyDifferences: [difference] }),
+    ).toBe('Queue: /RedrivePolicy/maxReceiveCount is 3, not 100');
+    expect(describeDrift({ ...drift, StackResourceDriftStatus: 'DELETED' })).toBe('Queue is deleted');
+  });
+});
