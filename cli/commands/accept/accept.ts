@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { type Command, InvalidArgumentError } from 'commander';
 import { commandText } from '../../../local/command-name.ts';
 import { Problem } from '../../../local/install/problem.mjs';
+import { variables } from '../../../shared/config/resources.ts';
 import { collect, parseDuration, wholeNumber } from '../../options/arguments.ts';
 import { type DeploymentOptions, onDeployment } from '../../options/deployment-options.ts';
 import { printable } from '../../output/printable.ts';
@@ -11,7 +12,7 @@ import type { Terminal } from '../../terminal.ts';
 import type { Check } from './check.ts';
 import { allChecks } from './checks.ts';
 import { takeDeadLetters } from './dead-letters.ts';
-import { type Receiver, startLocalReceiver } from './local-receiver.ts';
+import { findReceiverStack, followReceiverStack, type Receiver, startLocalReceiver } from './receivers.ts';
 import { junitReport, resultJson, resultText, summaryText } from './report.ts';
 import { type Result, runChecks } from './run-checks.ts';
 import { createWorld, openDeployment, type World } from './world.ts';
@@ -22,8 +23,9 @@ receiver, and removes all of it at the end, also after Ctrl-C. Messages of
 other queues are not touched. It takes about a quarter of an hour and a few
 cents.
 
-The receiver of a deployment in AWS is the stack that the setting acceptance
-adds, or this machine at the URL of --url, through a tunnel to --port.
+The receiver of a deployment in AWS is a stack that is deployed beside it
+(docs/operations.md, "After you deploy"), or this machine at the URL of --url,
+through a tunnel to --port.
 
 Checks:
 ${allChecks.map(({ id, title }) => `  ${id.padEnd(16)}  ${title}`).join('\n')}
@@ -93,13 +95,22 @@ function choose({ only, within = Infinity, load }: Options): readonly Check[] {
   );
 }
 
-async function openReceiver({ url, port }: Options, { isLocal }: Pick<World, 'isLocal'>): Promise<Receiver> {
-  if (!isLocal && url === undefined)
+/** In AWS the stack of the receiver, if it is deployed; otherwise this machine. */
+async function openReceiver({ url, port }: Options, opened: Opened): Promise<Receiver> {
+  const { deployment, settings, isLocal, sqs } = opened;
+  if (!isLocal && url === undefined) {
+    const { CloudFormation } = await import('@aws-sdk/client-cloudformation');
+    const name = settings[variables.deployment] ?? deployment.name;
+    const stack = await findReceiverStack(new CloudFormation(deployment.client), name);
+    if (stack !== undefined) return followReceiverStack(sqs, stack);
     throw new Problem(
-      'A deployment in AWS cannot reach 127.0.0.1. Deploy with the setting acceptance, or run a tunnel, and give its URL with --url.',
+      'A deployment in AWS cannot reach 127.0.0.1. Deploy the stack of the receiver (docs/operations.md, "After you deploy"), or run a tunnel to --port, and give its URL with --url.',
     );
+  }
   return startLocalReceiver({ port, url });
 }
+
+type Opened = Awaited<ReturnType<typeof openDeployment>>;
 
 function announce(
   { deployment, prefix, isLocal }: World,

@@ -1,4 +1,5 @@
 import { adviceFor, ApiRefusal } from '../../../api-client/refusal.ts';
+import { inParallel } from '../../../shared/adapters/in-parallel.ts';
 import { failureText } from '../../failure-report.ts';
 import { type Check, failed, notShown, type Outcome, Refuted } from './check.ts';
 import type { World } from './world.ts';
@@ -23,11 +24,18 @@ export async function runChecks(
     results.push(result);
     onResult(result);
   };
-  await Promise.all(checks.filter(({ alone }) => alone === undefined).map(run));
+  // The longest first, so that the others run beside it.
+  const together = checks
+    .filter(({ alone }) => alone === undefined)
+    .toSorted((one, other) => other.seconds - one.seconds);
+  await inParallel(together, world.isLocal ? LOCAL_CHECKS : together.length, run);
   for (const check of checks) if (check.alone !== undefined && !signal.aborted) await run(check);
   signal.throwIfAborted();
   return results;
 }
+
+/** On the local AWS, whose functions share a few processors. */
+const LOCAL_CHECKS = 6;
 
 /** Undefined if it was interrupted. */
 async function runOne(

@@ -15,7 +15,12 @@ import { isOpenStatus } from '../../../shared/domain/delivery/vocabulary.ts';
 import { RETENTION_DAYS } from '../../../shared/domain/retention.ts';
 import type { PartialRetryPolicy } from '../../../shared/domain/retry/policy.ts';
 import { Refuted } from './check.ts';
-import { type Behaviour, behavingUrl, KEY_HEADER, type Seen } from './receiver.ts';
+import {
+  type Behaviour,
+  behavingUrl,
+  KEY_HEADER,
+  type Seen,
+} from '../../../functions/acceptance/receiver.ts';
 import type { World } from './world.ts';
 
 /** No retry at all, to be changed in parts. */

@@ -7,7 +7,7 @@ import { variables } from '../../../shared/config/resources.ts';
 import { apiClient, type ApiAccess, resolveApi } from '../../api/api-access.ts';
 import { type Deployment, type DeploymentChoice, findDeployment } from '../../deployment.ts';
 import type { Terminal } from '../../terminal.ts';
-import type { Receiver } from './local-receiver.ts';
+import type { Receiver } from './receivers.ts';
 import { type DeployedStacks, readStacks } from './stacks.ts';
 import { createUndoList, type UndoList } from './undo.ts';
 

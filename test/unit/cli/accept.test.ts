@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { type Check, failed, judge, notShown, passed, Refuted } from '../../../cli/commands/accept/check.ts';
 import { describeDrift } from '../../../cli/commands/accept/checks/resources.ts';
 import { findScheduleFaults } from '../../../cli/commands/accept/checks/retries.ts';
-import { behavingUrl, KEY_HEADER, receive } from '../../../cli/commands/accept/receiver.ts';
+import { behavingUrl, KEY_HEADER, receive } from '../../../functions/acceptance/receiver.ts';
 import { junitReport, resultJson, resultText, summaryText } from '../../../cli/commands/accept/report.ts';
 import { type Result, runChecks } from '../../../cli/commands/accept/run-checks.ts';
 import { createUndoList } from '../../../cli/commands/accept/undo.ts';

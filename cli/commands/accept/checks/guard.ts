@@ -7,7 +7,7 @@ import { subscriptionItemKey } from '../../../../shared/adapters/dynamodb/subscr
 import { addressGuard, getPort } from '../../../../shared/adapters/http/address-guard.ts';
 import { variables } from '../../../../shared/config/resources.ts';
 import { type Check, failed, judge } from '../check.ts';
-import { behavingUrl } from '../receiver.ts';
+import { behavingUrl } from '../../../../functions/acceptance/receiver.ts';
 import { createQueue, ended, type Subscribed, subscribe } from '../scenario.ts';
 import type { World } from '../world.ts';
 

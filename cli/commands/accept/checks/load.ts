@@ -34,7 +34,8 @@ export const loadChecks: readonly Check[] = [
       const seen = await requests(world, subscribed, { count, seconds, signal });
       const took = (Math.max(...seen.map(({ at }) => at)) - startedAt) / 1000;
       const path = { queue, subscription: subscribed.subscription };
-      const { items } = await world.api.items(listDeliveriesOfSubscription, { path, most: SAMPLE, signal });
+      const query = { since: new Date(startedAt).toISOString(), until: new Date().toISOString() };
+      const { items } = await world.api.items(listDeliveriesOfSubscription, { path, query, most: SAMPLE });
       const latencies = items
         .flatMap(({ deliveredAfterMs }) => deliveredAfterMs ?? [])
         .toSorted((a, b) => a - b);

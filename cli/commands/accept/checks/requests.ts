@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { getPayload } from '../../../../api-client/operations.ts';
 import { encodeMessage } from '../../../../client/message.ts';
 import { type Check, judge } from '../check.ts';
-import { sha256 } from '../receiver.ts';
+import { sha256 } from '../../../../functions/acceptance/receiver.ts';
 import { createQueue, deliver, firstRequest, requests, subscribe } from '../scenario.ts';
 
 /** The largest message of SQS, in bytes. */

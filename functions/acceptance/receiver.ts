@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
-import { verifyWebhook, WebhookVerificationError } from '../../../client/verify.ts';
+import * as z from 'zod';
+import { verifyWebhook, WebhookVerificationError } from '../../client/verify.ts';
 
 /** The header in which a subscription of the acceptance brings the key that its requests are signed with. */
 export const KEY_HEADER = 'posthaste-acceptance-key';
 
 /** How a receiver answers. `retryAfter`: seconds. */
-export type Behaviour = { status: number | 'hang'; retryAfter?: number };
+export type Behaviour = { status: number; retryAfter?: number };
 
 /** The URL of a receiver that behaves so. `key`: tells the requests of one check from all others. */
 export function behavingUrl(base: string, key: string, { status, retryAfter }: Behaviour): string {
@@ -23,24 +24,25 @@ export type ReceivedRequest = {
 };
 
 /** What a receiver saw of a request. */
-export type Seen = {
-  key: string;
-  messageId: string;
+export const seenSchema = z.object({
+  key: z.string(),
+  messageId: z.string(),
   /** When it arrived, and when its attempt began, to the second. Milliseconds since the epoch. */
-  at: number;
-  startedAt: number;
+  at: z.number(),
+  startedAt: z.number(),
   /** `valid`, or why not. */
-  signature: string;
-  bytes: number;
-  sha256: string;
-  status: number | 'hang';
-};
+  signature: z.string(),
+  bytes: z.number(),
+  sha256: z.string(),
+  status: z.number(),
+});
+
+export type Seen = z.output<typeof seenSchema>;
 
 /** What a receiver answers to a request, and what it saw. It keeps no state: any instance gives the same answer. */
 export function receive({ path, headers, body }: ReceivedRequest, at: number) {
   const { pathname, searchParams } = new URL(path, 'http://receiver.invalid');
-  const asked = searchParams.get('status');
-  const status: Behaviour['status'] = asked === 'hang' ? asked : Number(asked ?? 200);
+  const status = Number(searchParams.get('status') ?? 200);
   const retryAfter = searchParams.get('retry-after');
   const seen: Seen = {
     key: pathname.split('/').at(-1) ?? '',

@@ -1,0 +1,97 @@
+import { buffer } from 'node:stream/consumers';
+import type { CloudFormation } from '@aws-sdk/client-cloudformation';
+import type { SQS } from '@aws-sdk/client-sqs';
+import { receive, type Seen, seenSchema } from '../../../functions/acceptance/receiver.ts';
+import { startLoopbackServer } from '../../loopback/loopback-server.ts';
+
+/** A receiver that the checks send webhooks to. */
+export type Receiver = {
+  /** As the functions reach it. */
+  url: string;
+  /** The requests of a check so far, in the order of their arrival. */
+  seen: (key: string) => readonly Seen[];
+  close: () => Promise<void>;
+};
+
+/**
+ * A receiver on this machine. `url`: under which the functions reach it, where that is not loopback.
+ * @throws Problem when the port is in use
+ */
+export async function startLocalReceiver({
+  port,
+  url,
+}: {
+  port?: number | undefined;
+  url?: string | undefined;
+}): Promise<Receiver> {
+  const requests = createRequestList();
+  const server = await startLoopbackServer(async ({ request, response }) => {
+    const at = Date.now();
+    const body = await buffer(request);
+    const { seen, answer } = receive({ path: request.url ?? '/', headers: request.headers, body }, at);
+    requests.add(seen);
+    response.writeHead(answer.status, answer.headers).end();
+  }, port);
+  return { url: url ?? server.url, seen: requests.of, close: server.close };
+}
+
+function createRequestList() {
+  const all: Seen[] = [];
+  return {
+    add: (seen: Seen): void => void all.push(seen),
+    of: (key: string): readonly Seen[] =>
+      all.filter((one) => one.key === key).toSorted((one, other) => one.at - other.at),
+  };
+}
+
+/** Where the stack of the acceptance receives, and the queue of what it saw. */
+export type ReceiverStack = { url: string; queueUrl: string };
+
+/** The stack beside a deployment; undefined if there is none. */
+export async function findReceiverStack(
+  cloudFormation: CloudFormation,
+  deployment: string,
+): Promise<ReceiverStack | undefined> {
+  try {
+    const { Stacks: [stack] = [] } = await cloudFormation.describeStacks({
+      StackName: `${deployment}Acceptance`,
+    });
+    const output = (key: string): string | undefined =>
+      stack?.Outputs?.find(({ OutputKey }) => OutputKey === key)?.OutputValue;
+    const [url, queueUrl] = [output('ReceiverUrl'), output('SeenQueueUrl')];
+    return url === undefined || queueUrl === undefined ? undefined : { url, queueUrl };
+  } catch (error) {
+    if (error instanceof Error && error.message.includes('does not exist')) return undefined;
+    throw error;
+  }
+}
+
+/** Seconds of a long poll. */
+const WAIT = 5;
+
+/** The receiver of the stack: what it saw comes by its queue. */
+export function followReceiverStack(sqs: SQS, { url, queueUrl: QueueUrl }: ReceiverStack): Receiver {
+  const requests = createRequestList();
+  const closing = new AbortController();
+  const follow = async (): Promise<void> => {
+    while (!closing.signal.aborted) {
+      const { Messages: messages = [] } = await sqs.receiveMessage(
+        { QueueUrl, WaitTimeSeconds: WAIT, MaxNumberOfMessages: 10 },
+        { abortSignal: closing.signal },
+      );
+      for (const { Body = '' } of messages) requests.add(seenSchema.parse(JSON.parse(Body)));
+      const Entries = messages.map(({ ReceiptHandle }, index) => ({ Id: String(index), ReceiptHandle }));
+      if (Entries.length > 0) await sqs.deleteMessageBatch({ QueueUrl, Entries });
+    }
+  };
+  // If it ends early, the checks that wait for requests say that none arrived.
+  const following = follow().catch(() => undefined);
+  return {
+    url,
+    seen: requests.of,
+    close: async () => {
+      closing.abort();
+      await following;
+    },
+  };
+}
