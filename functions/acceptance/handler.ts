@@ -1,10 +1,11 @@
 import { SQS } from '@aws-sdk/client-sqs';
 import type { LambdaFunctionURLEvent, LambdaFunctionURLResult } from 'aws-lambda';
+import { env } from 'node:process';
 import { receive } from './receiver.ts';
 
 // Once per cold start.
 const sqs = new SQS();
-const QueueUrl = process.env['SEEN_QUEUE_URL'] ?? '';
+const QueueUrl = env['SEEN_QUEUE_URL'] ?? '';
 
 /** The receiver of `posthaste accept` behind a function URL. What it saw goes to a queue, which the command reads. */
 export async function handler(event: LambdaFunctionURLEvent): Promise<LambdaFunctionURLResult> {

@@ -34,11 +34,8 @@ describe('posthaste accept on the deployed system', () => {
     const checks = ['event-sources', 'tables', 'permissions', 'denied', 'unsigned'];
     const delivering = ['signature', 'filters', 'success', 'dead-letters', 'undeliverable'];
     const { status, stderr, results } = await accept(...checks, ...delivering);
-    expect(results).toEqual(
-      Object.fromEntries(
-        [...checks, ...delivering].map((check) => [check, expect.objectContaining({ state: 'passed' })]),
-      ),
-    );
+    expect(Object.entries(results).filter(([, { state }]) => state !== 'passed')).toEqual([]);
+    expect(Object.keys(results).toSorted()).toEqual([...checks, ...delivering].toSorted());
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
     const { stdout } = await onDeployment('queue', 'list', '--json');
     expect(stdout).not.toContain('"accept-');
@@ -55,9 +52,9 @@ describe('posthaste accept on a deployment that was changed', () => {
     try {
       const { status, results } = await accept('event-sources');
       expect(status).toBe(1);
+      expect(results['event-sources']?.detail).toContain('Operations');
       expect(results['event-sources']).toMatchObject({
         state: 'failed',
-        detail: expect.stringContaining('Operations'),
         advice: `aws lambda update-event-source-mapping --enabled --uuid ${UUID}`,
       });
     } finally {
@@ -77,10 +74,8 @@ describe('posthaste accept on a deployment that was changed', () => {
     await deployment.sqs.setQueueAttributes({ QueueUrl, Attributes: { RedrivePolicy: '' } });
     try {
       const { results } = await accept('templates');
-      expect(results['templates']).toMatchObject({
-        state: 'failed',
-        detail: expect.stringMatching(/OperationQueue.*RedrivePolicy/),
-      });
+      expect(results['templates']?.state).toBe('failed');
+      expect(results['templates']?.detail).toMatch(/OperationQueue.*RedrivePolicy/);
     } finally {
       const RedrivePolicy = Attributes?.RedrivePolicy ?? '';
       await deployment.sqs.setQueueAttributes({ QueueUrl, Attributes: { RedrivePolicy } });
@@ -101,10 +96,10 @@ describe('posthaste accept on a deployment that was changed', () => {
     await iam.send(new PutRolePolicyCommand({ ...policy, PolicyDocument: lacking }));
     try {
       const { results } = await accept('permissions');
-      expect(results['permissions']).toMatchObject({
-        state: 'failed',
-        detail: expect.stringMatching(/^PipelineOperateRole\w+ lacks scheduler:DeleteSchedule$/),
-      });
+      expect(results['permissions']?.state).toBe('failed');
+      expect(results['permissions']?.detail).toMatch(
+        /^PipelineOperateRole\w+ lacks scheduler:DeleteSchedule$/,
+      );
     } finally {
       await iam.send(new PutRolePolicyCommand({ ...policy, PolicyDocument: whole }));
       iam.destroy();

@@ -124,7 +124,12 @@ function announce(
   printError(
     `${checks.length} checks. This takes about ${inWords(computeSeconds(checks))}${cost}. Queues of this run begin with ${prefix}.`,
   );
+  if (!isLocal && checks.some(({ id }) => id.startsWith('alarm'))) printError(ALARMS);
 }
+
+/** Who is on call gets these notifications. */
+const ALARMS =
+  'The topic of the alarms gets notifications: IngressDeadLetters is raised as a test, then it and DeliveryDeadLetters by messages of this run.';
 
 function computeSeconds(checks: readonly Check[]): number {
   const together = checks.filter(({ alone }) => alone === undefined);

@@ -1,4 +1,4 @@
-import type { CloudFormation } from '@aws-sdk/client-cloudformation';
+import type { CloudFormation, StackResourceSummary as Summary } from '@aws-sdk/client-cloudformation';
 import * as z from 'zod';
 import type { Deployment } from '../../deployment.ts';
 
@@ -54,18 +54,22 @@ async function readResources(cloudFormation: CloudFormation, stack: string): Pro
   const { TemplateBody = '{}' } = await cloudFormation.getTemplate({ StackName: stack });
   const template = templateSchema.parse(JSON.parse(TemplateBody));
   const resources: DeployedResource[] = [];
-  for await (const page of paginateListStackResources({ client: cloudFormation }, { StackName: stack }))
-    for (const {
-      LogicalResourceId = '',
-      PhysicalResourceId = '',
-      ResourceType = '',
-    } of page.StackResourceSummaries ?? [])
-      resources.push({
-        stack,
-        logicalId: LogicalResourceId,
-        type: ResourceType,
-        physicalId: PhysicalResourceId,
-        properties: template.Resources[LogicalResourceId]?.Properties ?? {},
-      });
+  for await (const { StackResourceSummaries: summaries = [] } of paginateListStackResources(
+    { client: cloudFormation },
+    { StackName: stack },
+  ))
+    resources.push(...summaries.map((summary) => toResource(stack, template, summary)));
   return resources;
+}
+
+function toResource(
+  stack: string,
+  { Resources: all }: z.output<typeof templateSchema>,
+  {
+    LogicalResourceId: logicalId = '',
+    PhysicalResourceId: physicalId = '',
+    ResourceType: type = '',
+  }: Summary,
+): DeployedResource {
+  return { stack, logicalId, type, physicalId, properties: all[logicalId]?.Properties ?? {} };
 }

@@ -1,5 +1,6 @@
 import { createSecretKey } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
 import { type Check, failed, judge, notShown, passed, Refuted } from '../../../cli/commands/accept/check.ts';
 import { describeDrift } from '../../../cli/commands/accept/checks/resources.ts';
 import { findScheduleFaults } from '../../../cli/commands/accept/checks/retries.ts';
@@ -111,7 +112,7 @@ describe('the end of a run', () => {
 
 describe('the checks of a run', () => {
   // The checks of these tests look at nothing.
-  const world: World = Object.create(null);
+  const world = z.custom<World>().parse({ isLocal: true });
   const check = (id: string, run: () => Promise<Result['outcome']>, alone = false): Check => ({
     id,
     title: id,

@@ -1,5 +1,5 @@
 import type { CloudWatch, MetricAlarm } from '@aws-sdk/client-cloudwatch';
-import { type Check, failed, judge, notShown, passed } from '../check.ts';
+import { type Check, failed, judge, notShown, type Outcome, passed } from '../check.ts';
 import { takeDeadLetters } from '../dead-letters.ts';
 import { pollUntil } from '../../../../local/poll-until.ts';
 import type { World } from '../world.ts';
@@ -18,7 +18,7 @@ export const alarmChecks: readonly Check[] = [
     alone: true,
     run: async (world, signal) => {
       const cloudWatch = await openCloudWatch(world);
-      const [alarm] = await readAlarms(world, cloudWatch, 'DeliveriesDoNotFlow', 'IngressDeadLetters');
+      const [alarm] = await readAlarms(world, cloudWatch, 'IngressDeadLetters');
       if (alarm === undefined) return failed('the deployment has no alarms', DEPLOY_MONITORING);
       const { AlarmName = '', AlarmActions: actions = [], ActionsEnabled: areEnabled } = alarm;
       if (actions.length === 0)
@@ -28,24 +28,7 @@ export const alarmChecks: readonly Check[] = [
           `the actions of ${AlarmName} are disabled`,
           `aws cloudwatch enable-alarm-actions --alarm-names ${AlarmName}`,
         );
-      const startedAt = new Date();
-      await cloudWatch.setAlarmState({ AlarmName, StateValue: 'ALARM', StateReason: TEST });
-      const result = await pollUntil(() => findAction(cloudWatch, AlarmName, startedAt), {
-        withinMs: 20_000,
-        interval: { floor: 1, ceiling: 2 },
-        signal,
-      });
-      await cloudWatch.setAlarmState({ AlarmName, StateValue: 'OK', StateReason: TEST });
-      if (result === undefined)
-        return world.isLocal
-          ? notShown('the local AWS keeps no history of actions')
-          : failed(
-              `${AlarmName} was raised, and took no action`,
-              'See the history of the alarm in CloudWatch.',
-            );
-      return /^Success/.test(result)
-        ? passed(`${AlarmName}: ${result}`)
-        : failed(`${AlarmName}: ${result}`, 'Let CloudWatch publish to the topic: its policy and its key.');
+      return judgeAction(world, AlarmName, await raise(cloudWatch, AlarmName, signal));
     },
   },
   {
@@ -108,6 +91,34 @@ export const alarmChecks: readonly Check[] = [
     },
   },
 ];
+
+/** Raises an alarm as a test, sets it back, and returns what the history says of its action. */
+async function raise(
+  cloudWatch: CloudWatch,
+  AlarmName: string,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const startedAt = new Date();
+  await cloudWatch.setAlarmState({ AlarmName, StateValue: 'ALARM', StateReason: TEST });
+  try {
+    return await pollUntil(() => findAction(cloudWatch, AlarmName, startedAt), {
+      withinMs: 20_000,
+      interval: { floor: 1, ceiling: 2 },
+      signal,
+    });
+  } finally {
+    await cloudWatch.setAlarmState({ AlarmName, StateValue: 'OK', StateReason: TEST });
+  }
+}
+
+function judgeAction({ isLocal }: World, name: string, result: string | undefined): Outcome {
+  if (result?.startsWith('Success') === true) return passed(`${name}: ${result}`);
+  if (result !== undefined)
+    return failed(`${name}: ${result}`, 'Let CloudWatch publish to the topic: its policy and its key.');
+  return isLocal
+    ? notShown('the local AWS keeps no history of actions')
+    : failed(`${name} was raised, and took no action`, 'See the history of the alarm in CloudWatch.');
+}
 
 const DEPLOY_MONITORING = 'Deploy the stack with the alarms: npx cdk deploy --all.';
 
