@@ -76,7 +76,7 @@ export async function subscribe(
   if (created.confirmation !== undefined)
     throw new Refuted(
       'The deployment asks every subscriber for a confirmation, which this receiver does not give',
-      'Run it on a deployment without requireConfirmation.',
+      'Run it on a deployment without the setting subscriptionConfirmation, or on one beside it.',
     );
   const { subscription_id: subscription, secret = '' } = created;
   const post_headers = { [KEY_HEADER]: wrongKey ?? secret };

@@ -1,5 +1,7 @@
 import type { IAM } from '@aws-sdk/client-iam';
 import * as z from 'zod';
+import { variables } from '../../../../shared/config/resources.ts';
+import type { Deployment } from '../../../deployment.ts';
 import { type Check, judge, notShown } from '../check.ts';
 import type { DeployedResource, DeployedStacks } from '../stacks.ts';
 
@@ -49,34 +51,29 @@ export const accessChecks: readonly Check[] = [
     id: 'denied',
     title: 'IAM denies the functions what their templates do not grant',
     seconds: 60,
-    run: async ({ deployment, stacks }) => {
+    run: async ({ deployment, settings, stacks }) => {
       const { IAM } = await import('@aws-sdk/client-iam');
       const iam = new IAM(deployment.client);
       const deployed = await stacks();
-      const { data: worker = {} } = workerSchema.safeParse(JSON.parse(deployment.workerEnvironment ?? '{}'));
-      const key = worker.SECRETS_KEY_ARN;
+      const arns = listArns(settings[variables.secretsKeyArn] ?? '', deployment);
       const policies = listPolicies(deployed);
       const all = new Set(policies.flatMap(({ granted }) => granted));
-      let asked = 0;
       const faults = await Promise.all(
-        policies.map(async ({ role, granted }) => {
-          const others = [...all, ...NEVER].filter((action) => !granted.includes(action));
-          const PolicySourceArn = await readArn(iam, role.physicalId);
-          const { EvaluationResults: results = [] } = await iam.simulatePrincipalPolicy({
-            PolicySourceArn,
-            ActionNames: others,
-            ...(key !== undefined && { ResourceArns: [key] }),
-            MaxItems: 1000,
+        policies.flatMap(({ role, granted }) => {
+          const ActionNames = [...all, ...NEVER].filter((action) => !granted.includes(action));
+          return arns.map(async (arn) => {
+            const PolicySourceArn = await readArn(iam, role.physicalId);
+            const simulated = { PolicySourceArn, ActionNames, ResourceArns: [arn], MaxItems: 1000 };
+            const { EvaluationResults: results = [] } = await iam.simulatePrincipalPolicy(simulated);
+            return results
+              .filter(({ EvalDecision: decision }) => decision === 'allowed')
+              .map(({ EvalActionName: action }) => `${role.logicalId} may ${action} on ${arn}`);
           });
-          asked += results.length;
-          return results
-            .filter(({ EvalDecision: decision }) => decision === 'allowed')
-            .map(({ EvalActionName: action }) => `${role.logicalId} may ${action}`);
         }),
       );
       return judge(
         faults.flat(),
-        `${asked} actions of ${policies.length} roles simulated, on the key of the secrets`,
+        `${policies.length} roles simulated on the key of the secrets, a table and a queue`,
         'Remove the policy that allows it from the role: it is not from the template.',
       );
     },
@@ -86,7 +83,14 @@ export const accessChecks: readonly Check[] = [
 /** What no function may do. */
 const NEVER = ['dynamodb:DeleteTable', 'sqs:PurgeQueue', 'kms:ScheduleKeyDeletion', 'iam:PutRolePolicy'];
 
-const workerSchema = z.looseObject({ SECRETS_KEY_ARN: z.string().optional() });
+/** Resources of the deployment, in the partition, region and account of its key. */
+function listArns(key: string, { deliveriesTable, ingressQueueUrl }: Deployment): string[] {
+  const [, partition, , region, account] = key.split(':');
+  const at = (service: string, resource: string): string =>
+    ['arn', partition, service, region, account, resource].join(':');
+  const queue = ingressQueueUrl.slice(ingressQueueUrl.lastIndexOf('/') + 1);
+  return [key, at('dynamodb', `table/${deliveriesTable}`), at('sqs', queue)];
+}
 
 const actions = z.union([z.string().transform((one) => [one]), z.array(z.string())]);
 

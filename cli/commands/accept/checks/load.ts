@@ -1,4 +1,9 @@
+import { Command } from 'commander';
 import { listDeliveriesOfSubscription } from '../../../../api-client/operations.ts';
+import { addPlanOptions, buildPlan, type PlanOptions } from '../../plan/options.ts';
+import { computePlan } from '../../plan/planned.ts';
+import { regionPrices } from '../../plan/prices.ts';
+import { SECONDS_A_DAY } from '../../plan/work.ts';
 import { type Check, passed } from '../check.ts';
 import { createQueue, requests, subscribe } from '../scenario.ts';
 
@@ -43,8 +48,19 @@ export const loadChecks: readonly Check[] = [
         `${latencies[Math.floor(part * (latencies.length - 1))] ?? '?'} ms`;
       const repeats = seen.length - new Set(seen.map(({ messageId }) => messageId)).size;
       return passed(
-        `${count} deliveries in ${took.toFixed(1)} s: ${(count / took).toFixed(1)}/s; from acceptance to answer p50 ${at(0.5)}, p99 ${at(0.99)} of ${latencies.length}; ${repeats} repeated`,
+        `${count} deliveries in ${took.toFixed(1)} s: ${(count / took).toFixed(1)}/s; from acceptance to answer p50 ${at(0.5)}, p99 ${at(0.99)} of ${latencies.length}; ${repeats} repeated; a month at this rate costs about $${estimateBill(count / took)} by posthaste plan`,
       );
     },
   },
 ];
+
+/** Dollars a month of a trickle of that many messages a second, for the defaults of `posthaste plan`. */
+function estimateBill(perSecond: number): string {
+  const perDay = Math.max(1, Math.round(perSecond * SECONDS_A_DAY));
+  const command = addPlanOptions(new Command()).parse(['--messages-per-day', String(perDay)], {
+    from: 'user',
+  });
+  const { region, ...load } = command.opts<PlanOptions>();
+  const prices = regionPrices(region);
+  return prices.ok ? computePlan(buildPlan(load), prices.value.prices).bill.usd.toFixed(2) : '?';
+}
