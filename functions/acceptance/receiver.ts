@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import * as z from 'zod';
 import { verifyWebhook, WebhookVerificationError } from '../../client/verify.ts';
 
 /** The header in which a subscription of the acceptance brings the key that its requests are signed with. */
@@ -23,21 +22,18 @@ export type ReceivedRequest = {
   body: Uint8Array;
 };
 
-/** What a receiver saw of a request. */
-export const seenSchema = z.object({
-  key: z.string(),
-  messageId: z.string(),
+/** What a receiver saw of a request. `signature`: `valid`, or why not. */
+export type Seen = {
+  key: string;
+  messageId: string;
   /** When it arrived, and when its attempt began, to the second. Milliseconds since the epoch. */
-  at: z.number(),
-  startedAt: z.number(),
-  /** `valid`, or why not. */
-  signature: z.string(),
-  bytes: z.number(),
-  sha256: z.string(),
-  status: z.number(),
-});
-
-export type Seen = z.output<typeof seenSchema>;
+  at: number;
+  startedAt: number;
+  signature: string;
+  bytes: number;
+  sha256: string;
+  status: number;
+};
 
 /** What a receiver answers to a request, and what it saw. It keeps no state: any instance gives the same answer. */
 export function receive({ path, headers, body }: ReceivedRequest, at: number) {
