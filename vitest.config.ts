@@ -9,12 +9,15 @@ const timed = [
 
 /**
  * Deployed tests that run after the others, because those would disturb them: they measure lateness on a local AWS that
- * shares a few cores, need empty dead-letter queues, see counts that a busy system drops, or change a resource of it.
+ * shares a few cores, need empty dead-letter queues, or see counts that a busy system drops.
  */
 const alone = [
   'test/contract/{scheduler-wake-ups,sqs-queues}.test.ts',
-  'test/deployed/{accept,back-pressure,rate-limit,redrive,retries,statistics}.test.ts',
+  'test/deployed/{back-pressure,rate-limit,redrive,retries,statistics}.test.ts',
 ];
+
+/** Changes resources of the deployment, and looks through its dead letters: after all others. */
+const accepting = 'test/deployed/accept.test.ts';
 
 /** Kills every function, so no other test may use the deployment meanwhile: `npm run test:killed`. */
 const killing = 'test/deployed/killed*.test.ts';
@@ -105,7 +108,7 @@ export default defineConfig({
         test: {
           name: 'deployed',
           include: ['test/contract/**/*.test.ts', 'test/deployed/**/*.test.ts'],
-          exclude: ['test/contract/in-memory*.test.ts', killing, ...alone],
+          exclude: ['test/contract/in-memory*.test.ts', killing, accepting, ...alone],
           globalSetup: ['test/support/deployed-system.ts'],
           // They mostly wait. One copy of the AWS clients for all files of a worker: loading them takes longer than most files.
           isolate: false,
@@ -128,11 +131,20 @@ export default defineConfig({
       },
       {
         test: {
+          name: 'deployed-accept',
+          include: [accepting],
+          globalSetup: ['test/support/deployed-system.ts'],
+          sequence: { groupOrder: 6 },
+          ...onDeployment,
+        },
+      },
+      {
+        test: {
           name: 'killed',
           include: [killing],
           maxWorkers: 1,
           globalSetup: ['test/support/deployed-system.ts'],
-          sequence: { groupOrder: 8 },
+          sequence: { groupOrder: 9 },
           hookTimeout: 60_000,
         },
       },
@@ -142,7 +154,7 @@ export default defineConfig({
           include: ['test/privileges/**/*.test.ts'],
           globalSetup: ['test/privileges/use-log-of-run.ts'],
           // It looks at what the deployed tests did, all of them.
-          sequence: { groupOrder: 6 },
+          sequence: { groupOrder: 7 },
         },
       },
       {
@@ -154,7 +166,7 @@ export default defineConfig({
           ...inBrowser,
           // A second browser would start slower than these files run.
           maxWorkers: 1,
-          sequence: { groupOrder: 7 },
+          sequence: { groupOrder: 8 },
         },
       },
       {
@@ -163,7 +175,7 @@ export default defineConfig({
           name: 'browser-every-page',
           include: everyPage,
           ...inBrowser,
-          sequence: { groupOrder: 9 },
+          sequence: { groupOrder: 10 },
         },
       },
     ],
