@@ -129,7 +129,7 @@ function announce(
 
 /** Who is on call gets these notifications. */
 const ALARMS =
-  'The topic of the alarms gets notifications: IngressDeadLetters is raised as a test, then it and DeliveryDeadLetters by messages of this run.';
+  'The topic of the alarms gets notifications: messages of this run raise IngressDeadLetters and DeliveryDeadLetters, and SchedulerDeadLetters is raised as a test.';
 
 function computeSeconds(checks: readonly Check[]): number {
   const together = checks.filter(({ alone }) => alone === undefined);

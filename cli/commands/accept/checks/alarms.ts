@@ -18,11 +18,14 @@ export const alarmChecks: readonly Check[] = [
     alone: true,
     run: async (world, signal) => {
       const cloudWatch = await openCloudWatch(world);
-      const [alarm] = await readAlarms(world, cloudWatch, 'IngressDeadLetters');
+      // Not one that the check below raises: only a change of its state is an action.
+      const [alarm] = await readAlarms(world, cloudWatch, 'SchedulerDeadLetters');
       if (alarm === undefined) return failed('the deployment has no alarms', DEPLOY_MONITORING);
-      const { AlarmName = '', AlarmActions: actions = [], ActionsEnabled: areEnabled } = alarm;
+      const { AlarmName = '', StateValue: state, ActionsEnabled: areEnabled } = alarm;
+      const { AlarmActions: actions = [] } = alarm;
       if (actions.length === 0)
         return notShown(`${AlarmName} notifies no topic: the setting alarmTopicArn is not set`);
+      if (state === 'ALARM') return notShown(`${AlarmName} is raised already, for a reason`);
       if (areEnabled === false)
         return failed(
           `the actions of ${AlarmName} are disabled`,
