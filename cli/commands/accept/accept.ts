@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { type Command, InvalidArgumentError } from 'commander';
+import { counted } from '../../../api-client/words.ts';
 import { commandText } from '../../../local/command-name.ts';
 import { Problem } from '../../../local/install/problem.mjs';
 import { variables } from '../../../shared/config/resources.ts';
@@ -122,7 +123,7 @@ function announce(
   printError(`→ ${printable(deployment.place ?? deployment.name)}`);
   const cost = isLocal ? '' : ' and costs a few cents';
   printError(
-    `${checks.length} checks. This takes about ${inWords(computeSeconds(checks))}${cost}. Queues of this run begin with ${prefix}.`,
+    `${counted(checks.length, 'check', 'checks')}. This takes about ${inWords(computeSeconds(checks))}${cost}. Queues of this run begin with ${prefix}.`,
   );
   if (!isLocal && checks.some(({ id }) => id.startsWith('alarm'))) printError(ALARMS);
 }
@@ -178,5 +179,5 @@ async function cleanUp({ undo }: World, { json }: Options, terminal: Terminal): 
   for (const { what, command, reason } of left)
     terminal.printError(`${printable(what)} is left (${printable(reason)}). Remove it: ${command}`);
   if (json !== true && left.length === 0 && removed > 0)
-    terminal.printError(`Everything that this run made is removed: ${removed} things.`);
+    terminal.printError(`Everything that this run made is removed (${removed}).`);
 }
