@@ -34,6 +34,7 @@ const KEPT: Readonly<Record<string, readonly string[]>> = {
     'AttributeDefinitions',
     'indexes',
   ],
+  'AWS::Lambda::EventSourceMapping': ['EventSourceArn'],
 };
 
 type Kept = { readonly type: string } & Readonly<Record<string, unknown>>;
