@@ -22,7 +22,7 @@ class AcceptanceStack extends Stack {
       description: 'Posthaste: the receiver of posthaste accept; delete it afterwards',
       ...props,
     });
-    const seen = new SqsQueue(this, 'Seen', { retentionPeriod: Duration.hours(1) });
+    const seen = new SqsQueue(this, 'Seen', { retentionPeriod: Duration.hours(1), disposable: true });
     const receiver = new LambdaFunction(this, 'Receiver', {
       description: 'Posthaste: receives the webhooks of posthaste accept',
       code: functionCode('acceptance'),

@@ -1,9 +1,8 @@
 import { Command } from 'commander';
 import { listDeliveriesOfSubscription } from '../../../../api-client/operations.ts';
-import { addPlanOptions, buildPlan, type PlanOptions } from '../../plan/options.ts';
+import { addPlanOptions, buildPlan, type PlanOptions, SECONDS_A_DAY } from '../../plan/load.ts';
 import { computePlan } from '../../plan/planned.ts';
 import { regionPrices } from '../../plan/prices.ts';
-import { SECONDS_A_DAY } from '../../plan/work.ts';
 import { type Check, passed } from '../check.ts';
 import { createQueue, requests, subscribe } from '../scenario.ts';
 
