@@ -168,6 +168,7 @@ describe('the threshold', () => {
     { alarm: 'IngressAge', limits: [35 + 60, 55 + 60], reason: 's: visible again so long after a crash' },
     { alarm: 'DeliveryAge', limits: [935 + 60, 970 + 60], reason: 's: a delay of 900 s, and the same' },
     { alarm: 'RetryAge', limits: [935 + 60, 950 + 60], reason: 's: retries are never gathered' },
+    { alarm: 'OperationAge', limits: [945 + 60, 945 + 60], reason: 's: of repeats, and the same' },
     { alarm: 'FirstAttemptsLate', limits: [95_000, 130_000], reason: 'ms: without the delay' },
     { alarm: 'RetriesLate', limits: [90_000, 360_000], reason: 'ms: reconcile finds what is late in 60 s' },
     { alarm: 'DeliverConcurrency', limits: [135, 450], reason: '90 % of the concurrency of both queues' },
@@ -381,7 +382,7 @@ describe('a topic for alarms', () => {
       Object.values(notified.findResources(type)),
     );
     const notifying = composed.filter((alarm) => JSON.stringify(alarm).includes('AlarmActions'));
-    expect(notifying).toHaveLength(34);
+    expect(notifying).toHaveLength(35);
     for (const alarm of notifying) expect(alarm['DependsOn']).toContain(id);
   });
 
@@ -489,7 +490,7 @@ describe('the dashboard', () => {
       ...resourcesOf(monitoring, type).keys(),
     ]);
     const [shown = []] = widgets.flatMap((one) => (one.type === 'alarm' ? [one.properties.alarms] : []));
-    expect(shown).toHaveLength(34);
+    expect(shown).toHaveLength(35);
     expect(shown[0]).toMatch(/DeliveriesDoNotFlow/);
     expect(shown.filter((id) => !known.includes(id))).toEqual([]);
   });

@@ -15,7 +15,7 @@ import {
 } from './metrics.ts';
 import type { PosthasteMetrics } from './posthaste-metrics.ts';
 
-/** The longest `DelaySeconds` of SQS, used for a `delay` or a retry that is not due. */
+/** The longest `DelaySeconds` of SQS, used for a `delay`, a retry that is not due, or the repeat of a cancellation. */
 const LONGEST_DELAY_SECONDS = 900;
 
 const MINUTE_SECONDS = 60;
@@ -26,7 +26,7 @@ const MINUTE_SECONDS = 60;
  */
 export function queueAlarms(props: Monitored): PlannedAlarms {
   const { pipeline } = props;
-  const { ingress, delivery, retry } = pipeline.queues;
+  const { ingress, delivery, retry, operation } = pipeline.queues;
   return {
     IngressAge: {
       summary: 'Messages wait in the ingress queue: dispatch does not receive them, or fails.',
@@ -42,6 +42,12 @@ export function queueAlarms(props: Monitored): PlannedAlarms {
       summary: 'Retries wait in the retry queue although workers are free.',
       metric: zeroWhileBusy(retry.metricAgeOfOldest(), retryWorkers(props)),
       when: { above: LONGEST_DELAY_SECONDS + afterOneCrashSeconds(retry), in: 3, of: 3 },
+    },
+    OperationAge: {
+      summary:
+        'Recoveries and cancellations wait in the operation queue: operate does not receive them, or fails.',
+      metric: operation.metricAgeOfOldest({ period: Duration.minutes(1) }),
+      when: { above: LONGEST_DELAY_SECONDS + afterOneCrashSeconds(operation), in: 3, of: 3 },
     },
     IngressStalled: {
       section: 'IngressAge',
