@@ -161,12 +161,12 @@ describe('a deployment without traffic', () => {
       logs: 0,
       kmsKeys: 1,
       metrics: 2,
-      alarmMetrics: 63,
+      alarmMetrics: 68,
       compositeAlarms: 2,
       dashboards: 1,
     });
     const usd = standing.reduce((total, line) => total + line.usd, 0);
-    expect(usd).toBeCloseTo(0.025 + 1.051 + 0.009 + 0.022 + 0.007 + 1 + 0.6 + 6.3 + 1 + 3, 2);
+    expect(usd).toBeCloseTo(0.025 + 1.051 + 0.009 + 0.022 + 0.007 + 1 + 0.6 + 6.8 + 1 + 3, 2);
   });
 });
 
