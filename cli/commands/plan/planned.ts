@@ -166,12 +166,12 @@ export function pricePeers({ fanOut, payloadBytes }: Plan, prices: RegionPrices)
     {
       peer: 'sns_http' as const,
       perMillionDeliveries: cost('snsPublishes', 'snsHttpDeliveries'),
-      note: 'messages up to 256 KB, retries for at most an hour, no queryable record of deliveries',
+      note: 'messages up to 256 KB, retries for at most an hour, a log in place of a record of deliveries',
     },
     {
       peer: 'api_destinations' as const,
       perMillionDeliveries: cost('events', 'apiDestinations'),
-      note: 'one rule per subscriber, five targets per rule, at most 24 hours and 185 retries, timeout 5 s, no queryable record of deliveries',
+      note: 'one rule per subscriber, five targets per rule, at most 24 hours and 185 retries, timeout 5 s, a log in place of a record of deliveries',
     },
   ];
 }
@@ -222,7 +222,7 @@ export function computePeaks(plan: Plan, operations: Operations) {
     ['deliver_concurrency', byDeliver, 100, 'the settings deliverConcurrency and retryConcurrency'],
     ['table_write_rate', writes, 40_000, 'DynamoDB, table-level write throughput'],
     ['table_read_rate', reads, 40_000, 'DynamoDB, table-level read throughput'],
-    ['new_table_write_rate', writes, 4_000, 'the warm throughput of the table for its first day'],
+    ['new_table_write_rate', writes, 4_000, 'the setting warmWritesPerSecond before the first deployment'],
     ['index_partition_write_rate', listed, 1_000],
     ['in_flight_messages', deliver * plan.messagesPerBatch, 120_000, 'SQS, in-flight messages of a queue'],
   ];
