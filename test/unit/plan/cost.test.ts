@@ -161,7 +161,7 @@ describe('a deployment without traffic', () => {
       logs: 0,
       kmsKeys: 1,
       metrics: 2,
-      alarmMetrics: 68,
+      alarmMetrics: 69,
       compositeAlarms: 2,
       dashboards: 1,
     });
