@@ -166,7 +166,7 @@ describe('a deployment without traffic', () => {
       dashboards: 1,
     });
     const usd = standing.reduce((total, line) => total + line.usd, 0);
-    expect(usd).toBeCloseTo(0.025 + 1.051 + 0.009 + 0.022 + 0.007 + 1 + 0.6 + 6.8 + 1 + 3, 2);
+    expect(usd).toBeCloseTo(0.025 + 1.051 + 0.009 + 0.022 + 0.007 + 1 + 0.6 + 6.9 + 1 + 3, 2);
   });
 });
 
