@@ -57,6 +57,11 @@ describe('posthaste accept on a deployment that was changed', () => {
         state: 'failed',
         advice: `aws lambda update-event-source-mapping --enabled --uuid ${UUID}`,
       });
+      const { stdout } = await onDeployment('doctor', '--json');
+      const found = z.array(line).parse(jsonLines(stdout));
+      expect(found.find(({ check }) => check === 'event-sources')?.detail).toBe(
+        results['event-sources']?.detail,
+      );
     } finally {
       await deployment.lambda.send(new UpdateEventSourceMappingCommand({ UUID, Enabled: true }));
     }

@@ -1,8 +1,10 @@
 import { writeFileSync } from 'node:fs';
+import type { SQS } from '@aws-sdk/client-sqs';
 import { type Command, InvalidArgumentError } from 'commander';
 import { counted } from '../../../api-client/words.ts';
 import { commandText } from '../../../local/command-name.ts';
 import { Problem } from '../../../local/install/problem.mjs';
+import { sqsClient } from '../../../shared/adapters/sqs/client.ts';
 import { variables } from '../../../shared/config/resources.ts';
 import { collect, parseDuration, wholeNumber } from '../../options/arguments.ts';
 import { type DeploymentOptions, onDeployment } from '../../options/deployment-options.ts';
@@ -16,7 +18,7 @@ import { takeDeadLetters } from './dead-letters.ts';
 import { findReceiverStack, followReceiverStack, type Receiver, startLocalReceiver } from './receivers.ts';
 import { junitReport, resultJson, resultText, summaryText } from './report.ts';
 import { type Result, runChecks } from './run-checks.ts';
-import { createWorld, openDeployment, type World } from './world.ts';
+import { createWorld, openDeployment, type OpenDeployment, type World } from './world.ts';
 
 const MORE = `
 Proves on a deployment what Posthaste promises, with queues of this run and a
@@ -63,8 +65,9 @@ function parseCheck(text: string): string {
 async function accept(options: Options, terminal: Terminal): Promise<void> {
   const checks = choose(options);
   const opened = await openDeployment(options, terminal);
-  const receiver = await openReceiver(options, opened);
-  const world = createWorld(opened, { receiver, load: options.load });
+  const sqs = sqsClient(opened.deployment.client);
+  const receiver = await openReceiver(options, opened, sqs);
+  const world = createWorld(opened, { sqs, receiver, load: options.load }, terminal.sleep);
   announce(world, checks, options, terminal);
   registerNotices(world);
   // The removal is part of the work: npm sends Ctrl-C twice, and the second one would end the process.
@@ -79,7 +82,7 @@ async function accept(options: Options, terminal: Terminal): Promise<void> {
       progress.clear();
       await cleanUp(world, options, terminal);
       await receiver.close();
-      world.sqs.destroy();
+      sqs.destroy();
     }
   });
 }
@@ -97,8 +100,11 @@ function choose({ only, within = Infinity, load }: Options): readonly Check[] {
 }
 
 /** In AWS the stack of the receiver, if it is deployed; otherwise this machine. */
-async function openReceiver({ url, port }: Options, opened: Opened): Promise<Receiver> {
-  const { deployment, settings, isLocal, sqs } = opened;
+async function openReceiver(
+  { url, port }: Options,
+  { deployment, settings, isLocal }: OpenDeployment,
+  sqs: SQS,
+): Promise<Receiver> {
   if (!isLocal && url === undefined) {
     const { CloudFormation } = await import('@aws-sdk/client-cloudformation');
     const name = settings[variables.deployment] ?? deployment.name;
@@ -110,8 +116,6 @@ async function openReceiver({ url, port }: Options, opened: Opened): Promise<Rec
   }
   return startLocalReceiver({ port, url });
 }
-
-type Opened = Awaited<ReturnType<typeof openDeployment>>;
 
 function announce(
   { deployment, prefix, isLocal }: World,

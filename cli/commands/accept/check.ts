@@ -1,4 +1,4 @@
-import type { World } from './world.ts';
+import type { OpenDeployment, World } from './world.ts';
 
 /** What a check found. `notShown`: this deployment or this account cannot show it; it is neither passed nor failed. */
 export type Outcome =
@@ -6,8 +6,8 @@ export type Outcome =
   | { kind: 'failed'; detail: string; advice: string }
   | { kind: 'notShown'; reason: string };
 
-/** A promise of a deployment, and how it is proved. */
-export type Check = {
+/** A promise of a deployment, and how it is proved. `Scene`: what that takes. */
+export type Check<Scene = World> = {
   /** For `--only`. */
   id: string;
   /** A sentence that is true of a sound deployment. */
@@ -17,8 +17,11 @@ export type Check = {
   /** It would disturb the others, or be disturbed: runs after them, by itself. */
   alone?: true;
   /** @throws what failed; `Refuted` with advice */
-  run: (world: World, signal: AbortSignal) => Promise<Outcome>;
+  run: (scene: Scene, signal: AbortSignal) => Promise<Outcome>;
 };
+
+/** It changes nothing, so `posthaste doctor` makes it too. */
+export type ReadOnlyCheck = Check<OpenDeployment>;
 
 export function passed(detail: string): Outcome {
   return { kind: 'passed', detail };

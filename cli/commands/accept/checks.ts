@@ -1,4 +1,4 @@
-import type { Check } from './check.ts';
+import type { Check, ReadOnlyCheck } from './check.ts';
 import { accessChecks } from './checks/access.ts';
 import { alarmChecks } from './checks/alarms.ts';
 import { endChecks } from './checks/ends.ts';
@@ -9,10 +9,11 @@ import { requestChecks } from './checks/requests.ts';
 import { resourceChecks } from './checks/resources.ts';
 import { retryChecks } from './checks/retries.ts';
 
+export const readOnlyChecks: readonly ReadOnlyCheck[] = [...resourceChecks, ...accessChecks];
+
 /** All checks, in the order of the help. */
 export const allChecks: readonly Check[] = [
-  ...resourceChecks,
-  ...accessChecks,
+  ...readOnlyChecks,
   ...requestChecks,
   ...retryChecks,
   ...pullChecks,

@@ -1,4 +1,5 @@
 import { adviceFor, ApiRefusal } from '../../../api-client/refusal.ts';
+import { commandText } from '../../../local/command-name.ts';
 import { inParallel } from '../../../shared/adapters/in-parallel.ts';
 import { failureText } from '../../failure-report.ts';
 import { type Check, failed, notShown, type Outcome, Refuted } from './check.ts';
@@ -38,18 +39,24 @@ export async function runChecks(
 const LOCAL_CHECKS = 6;
 
 /** Undefined if it was interrupted. */
-async function runOne(
-  world: World,
-  { id, title, run }: Check,
-  signal: AbortSignal,
-): Promise<Result | undefined> {
+async function runOne(world: World, check: Check, signal: AbortSignal): Promise<Result | undefined> {
   const startedAt = performance.now();
-  const outcome = await run(world, signal).catch(toFailure);
+  const outcome = await findOutcome(check, world, signal);
   if (signal.aborted) return undefined;
+  const { id, title } = check;
   return { id, title, outcome, seconds: (performance.now() - startedAt) / 1000 };
 }
 
-function toFailure(error: unknown): Outcome {
+/** What a check finds; it has failed if it throws. */
+export function findOutcome<Scene>(
+  { id, run }: Check<Scene>,
+  scene: Scene,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  return run(scene, signal).catch((error: unknown) => toFailure(id, error));
+}
+
+function toFailure(id: string, error: unknown): Outcome {
   if (error instanceof Error && NOT_PERMITTED.test(error.name))
     return notShown(`your credentials do not permit it: ${failureText(error)}`);
   if (error instanceof Refuted) return failed(error.message, error.advice);
@@ -60,7 +67,7 @@ function toFailure(error: unknown): Outcome {
     );
   return failed(
     failureText(error),
-    'Run the check again: --only. If it fails again, report it with this text.',
+    `Run the check again: ${commandText(`accept --only ${id}`)}. If it fails again, report it with this text.`,
   );
 }
 

@@ -6,18 +6,24 @@ import { Publisher } from '../../../client/publisher.ts';
 import { variables } from '../../../shared/config/resources.ts';
 import { apiClient, type ApiAccess, resolveApi } from '../../api/api-access.ts';
 import { type Deployment, type DeploymentChoice, findDeployment } from '../../deployment.ts';
-import type { Terminal } from '../../terminal.ts';
+import type { Sleep, Terminal } from '../../terminal.ts';
 import type { Receiver } from './receivers.ts';
 import { type DeployedStacks, readStacks } from './stacks.ts';
 import { createUndoList, type UndoList } from './undo.ts';
 
-/** What the checks of one run work with. */
-export type World = {
+/** What is known of a deployment without changing anything. */
+export type OpenDeployment = {
   deployment: Deployment;
   /** The settings of the functions by their variables, as workers get them. */
   settings: Readonly<Record<string, string>>;
   isLocal: boolean;
   access: ApiAccess;
+  /** Read once. */
+  stacks: () => Promise<DeployedStacks>;
+};
+
+/** What the checks of one run work with. */
+export type World = OpenDeployment & {
   api: ApiClient;
   sqs: SQS;
   publisher: Publisher;
@@ -25,21 +31,17 @@ export type World = {
   /** Begins the names of all queues of this run. */
   prefix: string;
   undo: UndoList;
-  /** Read once. */
-  stacks: () => Promise<DeployedStacks>;
   /** Deliveries of the check on load; undefined: it is not wanted. */
   load: number | undefined;
 };
 
-type Given = Pick<World, 'receiver' | 'load'>;
-
 /** @throws Problem with advice when there is no deployment */
-export async function openDeployment(choice: DeploymentChoice, { env, sleep }: Terminal) {
+export async function openDeployment(
+  choice: DeploymentChoice,
+  { env }: Pick<Terminal, 'env'>,
+): Promise<OpenDeployment> {
   const deployment = await findDeployment(choice);
   const access = await resolveApi(deployment, env);
-  // Loaded only here: the SDK would slow down every command.
-  const { sqsClient } = await import('../../../shared/adapters/sqs/client.ts');
-  const sqs = sqsClient(deployment.client);
   const { workerEnvironment = '{}' } = deployment;
   let stacks: Promise<DeployedStacks> | undefined;
   return {
@@ -48,9 +50,6 @@ export async function openDeployment(choice: DeploymentChoice, { env, sleep }: T
     isLocal: deployment.client.endpoint !== undefined || isLoopback(access.apiUrl),
     access,
     stacks: () => (stacks ??= readStacks(deployment)),
-    api: apiClient(access, sleep),
-    sqs,
-    publisher: new Publisher({ queueUrl: deployment.ingressQueueUrl, client: sqs }),
   };
 }
 
@@ -59,8 +58,19 @@ function isLoopback(url: string): boolean {
   return /^(?:127\.|localhost$)/.test(new URL(url).hostname);
 }
 
-export function createWorld(opened: Awaited<ReturnType<typeof openDeployment>>, given: Given): World {
-  return { ...opened, ...given, prefix: `accept-${randomBytes(4).toString('hex')}`, undo: createUndoList() };
+export function createWorld(
+  opened: OpenDeployment,
+  given: Pick<World, 'sqs' | 'receiver' | 'load'>,
+  sleep: Sleep,
+): World {
+  return {
+    ...opened,
+    ...given,
+    api: apiClient(opened.access, sleep),
+    publisher: new Publisher({ queueUrl: opened.deployment.ingressQueueUrl, client: given.sqs }),
+    prefix: `accept-${randomBytes(4).toString('hex')}`,
+    undo: createUndoList(),
+  };
 }
 
 /** A setting of the deployment in its unit. */

@@ -16,14 +16,20 @@ import { type DeploymentOptions, onDeployment } from '../../options/deployment-o
 import { printable } from '../../output/printable.ts';
 import { countsText } from '../../output/words.ts';
 import type { Sleep, Terminal } from '../../terminal.ts';
+import type { Outcome } from '../accept/check.ts';
 
 const MORE = `
 Checks the deployment, its API, your credentials, the tables, the dead-letter
 queues and the reasons in them, the work queues (whether they become empty
-within 15 s), overdue retries, and your permissions for redrive. It changes
-nothing; its look at the dead letters hides them from others for moments.
+within 15 s), overdue retries, your permissions for redrive, and what accept
+checks without messages: event sources, tables, quotas, roles, and that AWS has
+what the templates say, which takes up to two minutes. It changes nothing; its
+look at the dead letters hides them from others for moments.
 
-Exit status: 0 if every check passes, otherwise 1.
+A check that is not shown has neither passed nor failed: your credentials do
+not permit it, or the deployment lacks what it needs.
+
+Exit status: 0 if no check fails, otherwise 1.
 `;
 
 /** `posthaste doctor` */
@@ -32,10 +38,8 @@ export function addDoctor(command: Command, terminal: Terminal): void {
     let failing = 0;
     await terminal.untilInterrupted(async (signal) => {
       for await (const finding of examine(options, terminal, signal)) {
-        if (!finding.ok) failing += 1;
-        const { check, ok, ...more } = finding;
-        const state = ok ? 'ok' : 'failing';
-        terminal.printResult(options, { check, state, ...more }, () => findingText(finding));
+        if (finding.state === 'failing') failing += 1;
+        terminal.printResult(options, finding, () => findingText(finding));
       }
     });
     const summary = failing === 0 ? 'All checks passed.' : `${counted(failing, 'check', 'checks')} failed.`;
@@ -49,9 +53,10 @@ export function addDoctor(command: Command, terminal: Terminal): void {
   });
 }
 
-function findingText({ check, ok, detail, advice }: Finding): string {
-  const line = `${ok ? 'ok      ' : 'failing '}  ${check.padEnd(24)}  ${printable(detail)}`;
-  return advice === undefined ? line : `${line}\n${' '.repeat(10)}→ ${printable(advice)}`;
+function findingText({ check, state, detail, advice }: Finding): string {
+  const word = state === 'notShown' ? 'not shown' : state;
+  const line = `${word.padEnd(9)}  ${check.padEnd(24)}  ${printable(detail)}`;
+  return advice === undefined ? line : `${line}\n${' '.repeat(11)}→ ${printable(advice)}`;
 }
 
 /** Milliseconds in which a work queue has to become empty; brief load is normal. */
@@ -95,7 +100,9 @@ const examine = async function* (
   yield* undeliverableFindings(first, reasons);
   yield* workFindings(await awaitEmptyQueues(api, first, { sleep, signal }));
   yield overdueFinding(first);
-  if (isKnown) yield await examineRedrive(choice, terminal);
+  if (!isKnown) return;
+  yield await examineRedrive(choice, terminal);
+  yield* examineResources(choice, terminal, signal);
 };
 
 /** Yields whether the work succeeds, and returns its value; undefined if it fails. */
@@ -106,10 +113,10 @@ const attempt = async function* <Value>(
 ): AsyncGenerator<Finding, Value | undefined> {
   try {
     const value = await work();
-    yield { check, ok: true, detail: detailOf(value) };
+    yield { check, state: 'ok', detail: detailOf(value) };
     return value;
   } catch (error) {
-    yield { check, ok: false, ...describeFailure(error) };
+    yield { check, state: 'failing', ...describeFailure(error) };
     return undefined;
   }
 };
@@ -185,22 +192,54 @@ async function lookAtReasons(
   }
 }
 
+/** What `posthaste accept` checks without changing anything: side by side, the slowest last. */
+const examineResources = async function* (
+  choice: DeploymentChoice,
+  terminal: Terminal,
+  signal: AbortSignal,
+): AsyncGenerator<Finding> {
+  // Loaded only here: their SDK clients would delay the first findings.
+  const { readOnlyChecks } = await import('../accept/checks.ts');
+  const { findOutcome } = await import('../accept/run-checks.ts');
+  const { openDeployment } = await import('../accept/world.ts');
+  const deployment = await openDeployment(choice, terminal);
+  const running = readOnlyChecks
+    .toSorted((one, other) => one.seconds - other.seconds)
+    .map((check) => ({ check: check.id, outcome: findOutcome(check, deployment, signal) }));
+  for (const { check, outcome } of running) {
+    const found = await outcome;
+    signal.throwIfAborted();
+    yield { check, ...toFinding(found) };
+  }
+};
+
+function toFinding(outcome: Outcome): Omit<Finding, 'check'> {
+  switch (outcome.kind) {
+    case 'passed':
+      return { state: 'ok', detail: outcome.detail };
+    case 'failed':
+      return { state: 'failing', detail: outcome.detail, advice: outcome.advice };
+    case 'notShown':
+      return { state: 'notShown', detail: outcome.reason };
+  }
+}
+
 /** Checks whether the caller may read the queues that redrive uses. */
 async function examineRedrive(choice: DeploymentChoice, terminal: Terminal): Promise<Finding> {
   const check = 'access for redrive';
   try {
     const { portsOf } = await openDeadLetters(choice, terminal);
     for (const which of REDRIVEN_QUEUES) await portsOf(which).deadLetters.counts();
-    return { check, ok: true, detail: 'the dead-letter queues can be read' };
+    return { check, state: 'ok', detail: 'the dead-letter queues can be read' };
   } catch (error) {
     const advice =
       'Grant the SQS permissions that docs/operations.md, "Redrive", lists for posthaste redrive.';
-    return { check, ok: false, detail: failureText(error), advice };
+    return { check, state: 'failing', detail: failureText(error), advice };
   }
 }
 
-/** The result of one check. `advice`: what to do next. */
-type Finding = { check: string; ok: boolean; detail: string; advice?: string };
+/** The result of one check. `notShown`: it has neither passed nor failed. `advice`: what to do next. */
+type Finding = { check: string; state: 'ok' | 'failing' | 'notShown'; detail: string; advice?: string };
 
 /** What a bounded look at a queue found. `settled`: notices that need nothing more; absent if that is not known. */
 type ReasonCounts = {
@@ -224,8 +263,8 @@ function tableFindings({ checks }: Health): Finding[] {
   return Object.entries(checks).map(([name, state]) => {
     const check = TABLES[name] ?? name;
     return state === 'ok'
-      ? { check, ok: true, detail: 'available' }
-      : { check, ok: false, detail: 'not available', advice };
+      ? { check, state: 'ok', detail: 'available' }
+      : { check, state: 'failing', detail: 'not available', advice };
   });
 }
 
@@ -256,11 +295,11 @@ function countFinding(
   check: string,
   count: number | undefined,
   empty: 'none' | 'empty',
-  { ok = false, more = '', advice }: { ok?: boolean; more?: string; advice: string },
+  { state = 'failing', more = '', advice }: { state?: Finding['state']; more?: string; advice: string },
 ): Finding[] {
   if (count === undefined) return [];
-  if (count === 0) return [{ check, ok: true, detail: empty }];
-  return [{ check, ok, detail: `about ${count}${more}`, advice }];
+  if (count === 0) return [{ check, state: 'ok', detail: empty }];
+  return [{ check, state, detail: `about ${count}${more}`, advice }];
 }
 
 /** `: not_json 2, none 1` */
@@ -288,7 +327,7 @@ function undeliverableFindings({ queues = {} }: Health, reasons: Reasons = {}): 
   const settled = look?.settled ?? 0;
   const more = reasonsText(look) + (settled === 0 ? '' : `; ${settled} settled since`);
   const advice = undeliverableAdvice(look, settled).join('. ');
-  return countFinding('undeliverable queue', queues['undeliverable'], 'empty', { ok: true, more, advice });
+  return countFinding('undeliverable queue', queues['undeliverable'], 'empty', { state: 'ok', more, advice });
 }
 
 function undeliverableAdvice(look: ReasonCounts | undefined, settled: number): string[] {
@@ -306,10 +345,10 @@ function undeliverableAdvice(look: ReasonCounts | undefined, settled: number): s
 
 function overdueFinding({ overdue }: Health): Finding {
   const check = 'overdue retries';
-  if (overdue === 0) return { check, ok: true, detail: 'none' };
+  if (overdue === 0) return { check, state: 'ok', detail: 'none' };
   return {
     check,
-    ok: false,
+    state: 'failing',
     detail: overdue === undefined ? 'could not be counted' : `${overdue}${overdue >= 1000 ? ' or more' : ''}`,
     advice:
       'reconcile starts them within two minutes. If they stay overdue, see docs/operations.md, "Alarm retries late".',

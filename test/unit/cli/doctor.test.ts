@@ -4,7 +4,7 @@ import type { StubAnswer } from '../../support/aws-stub.ts';
 import { policy } from './delivery-views.ts';
 import { posthaste } from './run-command.ts';
 import { FORBIDDEN, json, NO_CONTENT } from './stub-api.ts';
-import { stubbedDeployment } from './stubbed-deployment.ts';
+import { stubbedDeployment, xml } from './stubbed-deployment.ts';
 
 const EMPTY = {
   ...{ ingress: 0, delivery: 0, retry: 0, operation: 0, undeliverable: 0 },
@@ -17,7 +17,7 @@ const health = (queues: object = {}, others: object = {}) =>
 
 const finding = z.strictObject({
   check: z.string(),
-  state: z.enum(['ok', 'failing']),
+  state: z.enum(['ok', 'failing', 'notShown']),
   detail: z.string(),
   advice: z.string().exactOptional(),
 });
@@ -29,6 +29,8 @@ const doctor = async (healths: StubAnswer[], queues: Parameters<typeof stubbedDe
     ...queues,
     onApi: (request) => {
       if (request === 'GET /v2/ping') return NO_CONTENT;
+      // Without credentials.
+      if (request === 'GET /v2/queues') return FORBIDDEN;
       if (request.includes('/deliveries/')) return queues.onApi?.(request) ?? { status: 404 };
       return healths[Math.min(looks++, healths.length - 1)] ?? { status: 404 };
     },
@@ -45,7 +47,7 @@ describe('posthaste doctor', () => {
     const { run } = await doctor([health()]);
     const { status, stdout } = await run('doctor');
     expect(status).toBe(0);
-    expect(stdout.match(/^ok /gm)).toHaveLength(17);
+    expect(stdout.match(/^ok /gm)).toHaveLength(22);
     expect(stdout).toMatch(/All checks passed\.\n$/);
   });
 
@@ -98,6 +100,26 @@ describe('posthaste doctor', () => {
     const { status, failing } = await doctor([json({ status: 'failing', checks, queues: EMPTY }, 503)]);
     expect(status).toBe(1);
     expect(failing.map(({ check }) => check)).toEqual(['deliveries table', 'overdue retries']);
+  });
+
+  it('makes the checks of accept that change nothing, and fails for none that credentials do not permit', async () => {
+    const denied =
+      '<ErrorResponse><Error><Code>AccessDenied</Code><Message>no GetTemplate</Message></Error></ErrorResponse>';
+    const { status, findings } = await doctor([health()], { onStack: () => xml(denied, 403) });
+    const states = findings.slice(-7).map(({ check, state }) => `${check} ${state}`);
+    expect({ status, states }).toEqual({
+      status: 0,
+      states: [
+        'unsigned ok',
+        'event-sources notShown',
+        'tables notShown',
+        'quotas notShown',
+        'permissions notShown',
+        'denied notShown',
+        'templates notShown',
+      ],
+    });
+    expect(findings.at(-1)?.detail).toBe('your credentials do not permit it: no GetTemplate');
   });
 
   it('stops at a missing permission, and names it', async () => {

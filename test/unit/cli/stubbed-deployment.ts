@@ -50,6 +50,7 @@ export const stubbedDeployment = async ({
   onApi = () => ({ status: 404 }),
   attributes = {},
   stacks = STACKS,
+  onStack = emptyStack,
 }: {
   bodies?: readonly string[];
   onSend?: () => StubAnswer | undefined;
@@ -59,6 +60,8 @@ export const stubbedDeployment = async ({
   attributes?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** @default the built-in app's, and one of an older version */
   stacks?: Stacks;
+  /** Actions of CloudFormation on one stack. @default it has no resources */
+  onStack?: (action: string) => StubAnswer;
 } = {}) => {
   const sentAt = Date.now() - 3_600_000;
   const deadLetters = new Map(bodies.map((body, index) => [`letter-${index}`, body]));
@@ -120,7 +123,9 @@ export const stubbedDeployment = async ({
     const action = String(headers['x-amz-target']).split('.').at(-1) ?? '';
     const answer = answers[action];
     if (answer !== undefined) return answer(requestSchema.parse(JSON.parse(body)));
-    return describeStacks(new URLSearchParams(body), { stacks, endpoint: stub.config.endpoint });
+    const asked = new URLSearchParams(body);
+    if (asked.get('Action') !== 'DescribeStacks') return onStack(asked.get('Action') ?? '');
+    return describeStacks(asked, { stacks, endpoint: stub.config.endpoint });
   });
   onTestFinished(stub.close);
   const { endpoint, credentials } = stub.config;
@@ -175,7 +180,14 @@ const describeStacks = (
   );
 };
 
-const xml = (body: string, status = 200): StubAnswer => ({
+/** A stack without resources, for any action. */
+const emptyStack = (action: string): StubAnswer => {
+  const result =
+    '<TemplateBody>{"Resources":{}}</TemplateBody><DetectionStatus>DETECTION_COMPLETE</DetectionStatus>';
+  return xml(`<${action}Response><${action}Result>${result}</${action}Result></${action}Response>`);
+};
+
+export const xml = (body: string, status = 200): StubAnswer => ({
   status,
   headers: { 'content-type': 'text/xml' },
   body,

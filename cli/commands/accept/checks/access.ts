@@ -2,11 +2,11 @@ import type { IAM } from '@aws-sdk/client-iam';
 import * as z from 'zod';
 import { variables } from '../../../../shared/config/resources.ts';
 import type { Deployment } from '../../../deployment.ts';
-import { type Check, judge, notShown } from '../check.ts';
+import { judge, notShown, type ReadOnlyCheck } from '../check.ts';
 import type { DeployedResource, DeployedStacks } from '../stacks.ts';
 
 /** Who may do what. */
-export const accessChecks: readonly Check[] = [
+export const accessChecks: readonly ReadOnlyCheck[] = [
   {
     id: 'unsigned',
     title: 'The API refuses a caller without credentials',

@@ -1,25 +1,24 @@
 import type { CloudFormation, StackResourceDrift } from '@aws-sdk/client-cloudformation';
 import * as z from 'zod';
-import { type Check, judge, notShown } from '../check.ts';
+import { pollUntil } from '../../../../local/poll-until.ts';
+import { judge, notShown, type ReadOnlyCheck, Refuted } from '../check.ts';
 import type { DeployedResource } from '../stacks.ts';
-import { within } from '../scenario.ts';
-import type { World } from '../world.ts';
 
 /** Concurrent executions of the other functions, such as reconcile and the API. */
 const OTHERS = 10;
 
 /** Whether AWS has what the deployed templates say. All read-only. */
-export const resourceChecks: readonly Check[] = [
+export const resourceChecks: readonly ReadOnlyCheck[] = [
   {
     id: 'templates',
     title: 'Queues, redrive targets, functions, logs and roles are as their templates say',
     seconds: 120,
-    run: async (world, signal) => {
-      const { names, ofType } = await world.stacks();
+    run: async ({ deployment, stacks }, signal) => {
+      const { names, ofType } = await stacks();
       const { CloudFormation } = await import('@aws-sdk/client-cloudformation');
-      const cloudFormation = new CloudFormation(world.deployment.client);
+      const cloudFormation = new CloudFormation(deployment.client);
       const drifts = (
-        await Promise.all(names.map((stack) => detectDrift(world, cloudFormation, stack, signal)))
+        await Promise.all(names.map((stack) => detectDrift(cloudFormation, stack, signal)))
       ).flat();
       const unlimited = ofType('AWS::Logs::LogGroup').filter(
         ({ properties }) => properties['RetentionInDays'] === undefined,
@@ -122,19 +121,23 @@ export const resourceChecks: readonly Check[] = [
 
 /** What CloudFormation found, which it does by itself and takes a moment for. */
 async function detectDrift(
-  world: World,
   cloudFormation: CloudFormation,
   StackName: string,
   signal: AbortSignal,
 ): Promise<StackResourceDrift[]> {
   const { StackDriftDetectionId } = await cloudFormation.detectStackDrift({ StackName });
-  const what = `CloudFormation compares ${StackName}`;
-  await within(world, { what, seconds: 300, signal }, async () => {
-    const { DetectionStatus: status } = await cloudFormation.describeStackDriftDetectionStatus({
-      StackDriftDetectionId,
-    });
-    return status === 'DETECTION_IN_PROGRESS' ? undefined : status;
-  });
+  const status = await pollUntil(
+    async () => {
+      const detection = await cloudFormation.describeStackDriftDetectionStatus({ StackDriftDetectionId });
+      return detection.DetectionStatus === 'DETECTION_IN_PROGRESS' ? undefined : detection.DetectionStatus;
+    },
+    { withinMs: 300_000, interval: { floor: 0.5, ceiling: 2, exponent: 1.5 }, signal },
+  );
+  if (status === undefined)
+    throw new Refuted(
+      `CloudFormation compares ${StackName} for more than 300 s`,
+      'Run the check again later.',
+    );
   const { paginateDescribeStackResourceDrifts } = await import('@aws-sdk/client-cloudformation');
   const drifts: StackResourceDrift[] = [];
   for await (const page of paginateDescribeStackResourceDrifts({ client: cloudFormation }, { StackName }))
