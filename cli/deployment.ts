@@ -192,7 +192,7 @@ export async function stackNamed(cloudFormation: CloudFormation, stack: string):
   }
 }
 
-function toOutputs({ Outputs: outputs = [] }: Partial<Stack>): Outputs {
+export function toOutputs({ Outputs: outputs = [] }: Partial<Stack>): Outputs {
   return Object.fromEntries(
     outputs.flatMap(({ OutputKey: key, OutputValue: value }) =>
       key === undefined || value === undefined ? [] : [[key, value]],

@@ -64,19 +64,16 @@ function parseCheck(text: string): string {
 
 async function accept(options: Options, terminal: Terminal): Promise<void> {
   const checks = choose(options);
-  const opened = await openDeployment(options, terminal);
-  const sqs = sqsClient(opened.deployment.client);
-  const receiver = await openReceiver(options, opened, sqs);
-  const world = createWorld(opened, { sqs, receiver, load: options.load }, terminal.sleep);
-  announce(world, checks, options, terminal);
-  registerNotices(world);
   // The removal is part of the work: npm sends Ctrl-C twice, and the second one would end the process.
   await withProgress(terminal, async (signal, progress) => {
+    const opened = await openDeployment(options, terminal, signal);
+    const sqs = sqsClient(opened.deployment.client);
+    const receiver = await openReceiver(options, opened, sqs);
+    const world = createWorld(opened, { sqs, receiver, load: options.load }, terminal.sleep);
+    announce(world, checks, options, terminal);
+    registerNotices(world);
     try {
-      const results = await runChecks(world, checks, {
-        signal,
-        ...createReports(checks, progress, options, terminal),
-      });
+      const results = await runChecks(world, checks, createReport(checks, progress, options, terminal));
       summarise(results, options, terminal);
     } finally {
       progress.clear();
@@ -114,7 +111,7 @@ async function openReceiver(
       'A deployment in AWS cannot reach 127.0.0.1. Deploy the stack of the receiver (docs/operations.md, "After you deploy"), or run a tunnel to --port, and give its URL with --url.',
     );
   }
-  return startLocalReceiver({ port, url });
+  return startLocalReceiver(port, url);
 }
 
 function announce(
@@ -144,25 +141,23 @@ function computeSeconds(checks: readonly Check[]): number {
 }
 
 /** Prints each result, and below them what still runs. */
-function createReports(
+function createReport(
   checks: readonly Check[],
   progress: ReturnType<typeof progressLine>,
   options: Options,
   terminal: Terminal,
-): { onResult: (result: Result) => void } {
+): (result: Result) => void {
   const open = new Set(checks.map(({ id }) => id));
   const show = (): void => {
     if (options.json !== true && open.size > 0)
       progress.show(`${checks.length - open.size} of ${checks.length} done; running: ${[...open].join(' ')}`);
   };
   show();
-  return {
-    onResult: (result) => {
-      open.delete(result.id);
-      progress.clear();
-      terminal.printResult(options, resultJson(result), () => resultText(result));
-      show();
-    },
+  return (result) => {
+    open.delete(result.id);
+    progress.clear();
+    terminal.printResult(options, resultJson(result), () => resultText(result));
+    show();
   };
 }
 
@@ -171,8 +166,7 @@ function registerNotices(world: World): void {
   world.undo.add({
     what: `notices of ${world.prefix} in the undeliverable queue`,
     command: commandText(`deadletters list undeliverable`),
-    remove: () =>
-      takeDeadLetters(world, world.deployment.undeliverableQueueUrl, new AbortController().signal),
+    remove: () => takeDeadLetters(world, world.deployment.undeliverableQueueUrl),
   });
 }
 

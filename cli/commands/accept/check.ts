@@ -17,7 +17,7 @@ export type Check<Scene = World> = {
   /** It would disturb the others, or be disturbed: runs after them, by itself. */
   alone?: true;
   /** @throws what failed; `Refuted` with advice */
-  run: (scene: Scene, signal: AbortSignal) => Promise<Outcome>;
+  run: (scene: Scene) => Promise<Outcome>;
 };
 
 /** It changes nothing, so `posthaste doctor` makes it too. */
@@ -46,8 +46,9 @@ export class Refuted extends Error {
   }
 }
 
-/** The first faults as one outcome, or the detail of a pass. */
-export function judge(faults: readonly string[], detail: string, advice: string): Outcome {
+/** The first faults as one outcome, or the detail of a pass. False: there is no such fault. */
+export function judge(all: readonly (string | false)[], detail: string, advice: string): Outcome {
+  const faults = all.filter((fault) => fault !== false);
   if (faults.length === 0) return passed(detail);
   const more = faults.length > MOST_FAULTS ? `; and ${faults.length - MOST_FAULTS} more` : '';
   return failed(faults.slice(0, MOST_FAULTS).join('; ') + more, advice);

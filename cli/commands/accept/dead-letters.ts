@@ -7,11 +7,13 @@ import type { World } from './world.ts';
 /** Seconds for which messages of others are hidden, if the run is killed meanwhile. */
 const HIDDEN_SECONDS = 30;
 
-/** Removes the messages of this run from a dead-letter queue, and returns them. Others are left, and visible again. */
+/**
+ * Removes the messages of this run from a dead-letter queue, and returns them. Others are left, and visible again. Ctrl-C
+ * does not end it: what a run made is removed after that.
+ */
 export async function takeDeadLetters(
   { sqs, prefix }: Pick<World, 'sqs' | 'prefix'>,
   queueUrl: string,
-  signal: AbortSignal,
 ): Promise<readonly DeadLetter[]> {
   const taken: DeadLetter[] = [];
   const deadLetters = sqsDeadLetterQueue({ sqs, queueUrl, sleep: systemSleep });
@@ -20,7 +22,7 @@ export async function takeDeadLetters(
     {
       startedAt: Infinity,
       hiddenSeconds: HIDDEN_SECONDS,
-      signal,
+      signal: new AbortController().signal,
       wants: ({ body }) => body.includes(prefix),
       read: (deadLetter) => ({ kind: 'redrive', message: deadLetter, identity: deadLetter.id }),
       handle: (ours) => {

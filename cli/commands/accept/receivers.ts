@@ -3,6 +3,7 @@ import type { CloudFormation } from '@aws-sdk/client-cloudformation';
 import type { SQS } from '@aws-sdk/client-sqs';
 import * as z from 'zod';
 import { receive, type Seen } from '../../../functions/acceptance/receiver.ts';
+import { stackNamed, toOutputs } from '../../deployment.ts';
 import { startLoopbackServer } from '../../loopback/loopback-server.ts';
 
 const text = z.string();
@@ -27,13 +28,7 @@ export type Receiver = {
  * A receiver on this machine. `url`: under which the functions reach it, where that is not loopback.
  * @throws Problem when the port is in use
  */
-export async function startLocalReceiver({
-  port,
-  url,
-}: {
-  port?: number | undefined;
-  url?: string | undefined;
-}): Promise<Receiver> {
+export async function startLocalReceiver(port?: number, url?: string): Promise<Receiver> {
   const requests = createRequestList();
   const server = await startLoopbackServer(async ({ request, response }) => {
     const at = Date.now();
@@ -62,18 +57,9 @@ export async function findReceiverStack(
   cloudFormation: CloudFormation,
   deployment: string,
 ): Promise<ReceiverStack | undefined> {
-  try {
-    const { Stacks: [stack] = [] } = await cloudFormation.describeStacks({
-      StackName: `${deployment}Acceptance`,
-    });
-    const output = (key: string): string | undefined =>
-      stack?.Outputs?.find(({ OutputKey }) => OutputKey === key)?.OutputValue;
-    const [url, queueUrl] = [output('ReceiverUrl'), output('SeenQueueUrl')];
-    return url === undefined || queueUrl === undefined ? undefined : { url, queueUrl };
-  } catch (error) {
-    if (error instanceof Error && error.message.includes('does not exist')) return undefined;
-    throw error;
-  }
+  const stack = await stackNamed(cloudFormation, `${deployment}Acceptance`);
+  const { ReceiverUrl: url, SeenQueueUrl: queueUrl } = toOutputs(stack ?? {});
+  return url === undefined || queueUrl === undefined ? undefined : { url, queueUrl };
 }
 
 /** Seconds of a long poll. */

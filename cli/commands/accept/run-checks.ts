@@ -16,11 +16,12 @@ export type Result = Pick<Check, 'id' | 'title'> & { outcome: Outcome; seconds: 
 export async function runChecks(
   world: World,
   checks: readonly Check[],
-  { signal, onResult }: { signal: AbortSignal; onResult: (result: Result) => void },
+  onResult: (result: Result) => void,
 ): Promise<Result[]> {
+  const { signal } = world;
   const results: Result[] = [];
   const run = async (check: Check): Promise<void> => {
-    const result = await runOne(world, check, signal);
+    const result = await runOne(world, check);
     if (result === undefined) return;
     results.push(result);
     onResult(result);
@@ -39,21 +40,17 @@ export async function runChecks(
 const LOCAL_CHECKS = 6;
 
 /** Undefined if it was interrupted. */
-async function runOne(world: World, check: Check, signal: AbortSignal): Promise<Result | undefined> {
+async function runOne(world: World, check: Check): Promise<Result | undefined> {
   const startedAt = performance.now();
-  const outcome = await findOutcome(check, world, signal);
-  if (signal.aborted) return undefined;
+  const outcome = await findOutcome(check, world);
+  if (world.signal.aborted) return undefined;
   const { id, title } = check;
   return { id, title, outcome, seconds: (performance.now() - startedAt) / 1000 };
 }
 
 /** What a check finds; it has failed if it throws. */
-export function findOutcome<Scene>(
-  { id, run }: Check<Scene>,
-  scene: Scene,
-  signal: AbortSignal,
-): Promise<Outcome> {
-  return run(scene, signal).catch((error: unknown) => toFailure(id, error));
+export function findOutcome<Scene>({ id, run }: Check<Scene>, scene: Scene): Promise<Outcome> {
+  return run(scene).catch((error: unknown) => toFailure(id, error));
 }
 
 function toFailure(id: string, error: unknown): Outcome {

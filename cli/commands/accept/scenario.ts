@@ -9,6 +9,7 @@ import {
   updateSubscription,
 } from '../../../api-client/operations.ts';
 import { ApiRefusal } from '../../../api-client/refusal.ts';
+import { counted } from '../../../api-client/words.ts';
 import { commandText } from '../../../local/command-name.ts';
 import { pollUntil } from '../../../local/poll-until.ts';
 import { isOpenStatus } from '../../../shared/domain/delivery/vocabulary.ts';
@@ -114,9 +115,10 @@ const INTERVAL = { floor: 0.5, ceiling: 2, exponent: 1.5 };
  */
 export async function within<Value>(
   world: World,
-  { what, seconds, signal }: { what: string; seconds: number; signal: AbortSignal },
+  { what, seconds = 60 }: { what: string; seconds?: number | undefined },
   look: () => Promise<Value | undefined>,
 ): Promise<Value> {
+  const { signal } = world;
   const found = await pollUntil(look, { withinMs: seconds * 1000, interval: INTERVAL, signal });
   if (found !== undefined) return found;
   throw new Refuted(`${what}: not within ${seconds} s`, await adviseOnSilence(world));
@@ -126,10 +128,9 @@ export async function within<Value>(
 export async function ended(
   world: World,
   { queue, message, subscription }: Omit<Delivered, 'key'>,
-  seconds: number,
-  signal: AbortSignal,
+  seconds?: number,
 ): Promise<DeliveryDetail> {
-  return within(world, { what: `the delivery of ${message} ends`, seconds, signal }, async () => {
+  return within(world, { what: `the delivery of ${message} ends`, seconds }, async () => {
     const delivery = await findDelivery(world, { queue, message, subscription });
     return delivery === undefined || isOpenStatus(delivery.status) ? undefined : delivery;
   });
@@ -151,25 +152,19 @@ async function findDelivery(
 export function requests(
   world: World,
   { key }: Pick<Subscribed, 'key'>,
-  { count, seconds, signal }: { count: number; seconds: number; signal: AbortSignal },
+  count: number,
+  seconds?: number,
 ): Promise<readonly Seen[]> {
-  const what = count === 1 ? 'the webhook arrives' : `${count} requests arrive`;
-  return within(world, { what, seconds, signal }, () => {
+  const what = `${counted(count, 'request', 'requests')} at the receiver`;
+  return within(world, { what, seconds }, () => {
     const seen = world.receiver.seen(key);
     return Promise.resolve(seen.length < count ? undefined : seen);
   });
 }
 
 /** The first request of a subscription. */
-export async function firstRequest(
-  world: World,
-  subscribed: Pick<Subscribed, 'key'>,
-  signal: AbortSignal,
-): Promise<Seen> {
-  const what = 'the webhook arrives';
-  return within(world, { what, seconds: 60, signal }, () =>
-    Promise.resolve(world.receiver.seen(subscribed.key)[0]),
-  );
+export function firstRequest(world: World, { key }: Pick<Subscribed, 'key'>): Promise<Seen> {
+  return within(world, { what: 'the webhook arrives' }, () => Promise.resolve(world.receiver.seen(key)[0]));
 }
 
 const CONSUMERS: Readonly<Record<string, string>> = {

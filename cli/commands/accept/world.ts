@@ -3,7 +3,6 @@ import { randomBytes } from 'node:crypto';
 import * as z from 'zod';
 import type { ApiClient } from '../../../api-client/api-client.ts';
 import { Publisher } from '../../../client/publisher.ts';
-import { variables } from '../../../shared/config/resources.ts';
 import { apiClient, type ApiAccess, resolveApi } from '../../api/api-access.ts';
 import { type Deployment, type DeploymentChoice, findDeployment } from '../../deployment.ts';
 import type { Sleep, Terminal } from '../../terminal.ts';
@@ -18,6 +17,8 @@ export type OpenDeployment = {
   settings: Readonly<Record<string, string>>;
   isLocal: boolean;
   access: ApiAccess;
+  /** Ends the run. */
+  signal: AbortSignal;
   /** Read once. */
   stacks: () => Promise<DeployedStacks>;
 };
@@ -39,6 +40,7 @@ export type World = OpenDeployment & {
 export async function openDeployment(
   choice: DeploymentChoice,
   { env }: Pick<Terminal, 'env'>,
+  signal: AbortSignal,
 ): Promise<OpenDeployment> {
   const deployment = await findDeployment(choice);
   const access = await resolveApi(deployment, env);
@@ -49,6 +51,7 @@ export async function openDeployment(
     settings: z.record(z.string(), z.string()).parse(JSON.parse(workerEnvironment)),
     isLocal: deployment.client.endpoint !== undefined || isLoopback(access.apiUrl),
     access,
+    signal,
     stacks: () => (stacks ??= readStacks(deployment)),
   };
 }
@@ -71,9 +74,4 @@ export function createWorld(
     prefix: `accept-${randomBytes(4).toString('hex')}`,
     undo: createUndoList(),
   };
-}
-
-/** A setting of the deployment in its unit. */
-export function numberSetting({ settings }: World, name: keyof typeof variables): number {
-  return Number(settings[variables[name]]);
 }

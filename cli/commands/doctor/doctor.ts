@@ -202,10 +202,10 @@ const examineResources = async function* (
   const { readOnlyChecks } = await import('../accept/checks.ts');
   const { findOutcome } = await import('../accept/run-checks.ts');
   const { openDeployment } = await import('../accept/world.ts');
-  const deployment = await openDeployment(choice, terminal);
+  const deployment = await openDeployment(choice, terminal, signal);
   const running = readOnlyChecks
     .toSorted((one, other) => one.seconds - other.seconds)
-    .map((check) => ({ check: check.id, outcome: findOutcome(check, deployment, signal) }));
+    .map((check) => ({ check: check.id, outcome: findOutcome(check, deployment) }));
   for (const { check, outcome } of running) {
     const found = await outcome;
     signal.throwIfAborted();

@@ -122,7 +122,7 @@ describe('the checks of a run', () => {
   });
   const running = async (checks: readonly Check[], signal = new AbortController().signal) => {
     const told: string[] = [];
-    const results = await runChecks(world, checks, { signal, onResult: ({ id }) => told.push(id) });
+    const results = await runChecks({ ...world, signal }, checks, ({ id }) => told.push(id));
     return { told, outcomes: Object.fromEntries(results.map(({ id, outcome }) => [id, outcome])) };
   };
 

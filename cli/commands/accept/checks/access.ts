@@ -18,7 +18,7 @@ export const accessChecks: readonly ReadOnlyCheck[] = [
         );
       const { status } = await fetch(`${access.apiUrl}/v2/queues`);
       return judge(
-        status === 401 || status === 403 ? [] : [`it answers ${status}`],
+        [status !== 401 && status !== 403 && `it answers ${status}`],
         `it answers ${status}`,
         'Is the authoriser of the HTTP API removed? Deploy again.',
       );

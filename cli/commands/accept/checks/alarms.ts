@@ -16,7 +16,7 @@ export const alarmChecks: readonly Check[] = [
     title: 'The alarms notify: one is raised as a test, and set back',
     seconds: 30,
     alone: true,
-    run: async (world, signal) => {
+    run: async (world) => {
       const cloudWatch = await openCloudWatch(world);
       // Not one that the check below raises: only a change of its state is an action.
       const [alarm] = await readAlarms(world, cloudWatch, 'SchedulerDeadLetters');
@@ -31,14 +31,14 @@ export const alarmChecks: readonly Check[] = [
           `the actions of ${AlarmName} are disabled`,
           `aws cloudwatch enable-alarm-actions --alarm-names ${AlarmName}`,
         );
-      return judgeAction(world, AlarmName, await raise(cloudWatch, AlarmName, signal));
+      return judgeAction(world, AlarmName, await raise(world, cloudWatch, AlarmName));
     },
   },
   {
     id: 'alarms-raised',
     title: 'A dead letter of ingress and one of delivery raise their alarms',
     seconds: RAISED_SECONDS,
-    run: async (world, signal) => {
+    run: async (world) => {
       if (world.isLocal) return notShown('the local AWS measures no queues');
       const cloudWatch = await openCloudWatch(world);
       const { deployment, prefix, sqs } = world;
@@ -47,7 +47,7 @@ export const alarmChecks: readonly Check[] = [
         world.undo.add({
           what: `the test message in ${QueueUrl}`,
           command: `aws sqs receive-message --queue-url ${QueueUrl}, then delete-message for the one with ${prefix}`,
-          remove: () => takeDeadLetters(world, QueueUrl, new AbortController().signal),
+          remove: () => takeDeadLetters(world, QueueUrl),
         });
         await sqs.sendMessage({
           QueueUrl,
@@ -60,7 +60,7 @@ export const alarmChecks: readonly Check[] = [
           const all = alarms.length === 2 && alarms.every(({ StateValue: state }) => state === 'ALARM');
           return all ? alarms : undefined;
         },
-        { withinMs: RAISED_SECONDS * 1000, interval: { floor: 10, ceiling: 15 }, signal },
+        { withinMs: RAISED_SECONDS * 1000, interval: { floor: 10, ceiling: 15 }, signal: world.signal },
       );
       return raised === undefined
         ? failed(
@@ -87,7 +87,7 @@ export const alarmChecks: readonly Check[] = [
       });
       const [value] = results.flatMap(({ Values: values = [] }) => values);
       return judge(
-        value === undefined ? ['its expression with SERVICE_QUOTA gives no value in three hours'] : [],
+        [value === undefined && 'its expression with SERVICE_QUOTA gives no value in three hours'],
         `${value} % of the concurrency in use`,
         'Without invocations there is none: run it again. If it stays so, report it: the alarm has to go.',
       );
@@ -97,9 +97,9 @@ export const alarmChecks: readonly Check[] = [
 
 /** Raises an alarm as a test, sets it back, and returns what the history says of its action. */
 async function raise(
+  { signal }: World,
   cloudWatch: CloudWatch,
   AlarmName: string,
-  signal: AbortSignal,
 ): Promise<string | undefined> {
   const startedAt = new Date();
   await cloudWatch.setAlarmState({ AlarmName, StateValue: 'ALARM', StateReason: TEST });

@@ -10,20 +10,17 @@ export const endChecks: readonly Check[] = [
     id: 'dead-letters',
     title: 'A message for an unknown queue is a dead letter with its reason',
     seconds: 40,
-    run: async (world, signal) => {
+    run: async (world) => {
       const queue = `${world.prefix}-missing`;
       await world.publisher.publish({ queue, data: { check: 'dead-letters' } });
-      const deadLetter = await within(
-        world,
-        { what: 'the dead letter arrives', seconds: 90, signal },
-        async () => {
-          const taken = await takeDeadLetters(world, world.deployment.ingressDeadLetterUrl, signal);
-          return taken.find(({ body }) => body.includes(queue));
-        },
-      );
+      const what = 'the dead letter arrives';
+      const deadLetter = await within(world, { what, seconds: 90 }, async () => {
+        const taken = await takeDeadLetters(world, world.deployment.ingressDeadLetterUrl);
+        return taken.find(({ body }) => body.includes(queue));
+      });
       const { reason = 'missing' } = describeDeadLetter('ingress', deadLetter);
       return judge(
-        reason === 'unknown_queue' ? [] : [`its reason is ${reason}, not unknown_queue`],
+        [reason !== 'unknown_queue' && `its reason is ${reason}, not unknown_queue`],
         'in the dead-letter queue of ingress with the reason unknown_queue, and removed',
         'See the log of dispatch. Does a program of yours consume the dead-letter queue?',
       );
@@ -33,17 +30,17 @@ export const endChecks: readonly Check[] = [
     id: 'undeliverable',
     title: 'A rejected delivery is in the undeliverable queue with its data',
     seconds: 40,
-    run: async (world, signal) => {
+    run: async (world) => {
       const data = { secret: world.prefix };
       const delivered = await deliver(world, 'undeliverable', { behaviour: { status: 400 } }, data);
-      const { status, reason } = await ended(world, delivered, 60, signal);
-      const notice = await within(world, { what: 'the notice arrives', seconds: 60, signal }, async () => {
-        const taken = await takeDeadLetters(world, world.deployment.undeliverableQueueUrl, signal);
+      const { status, reason } = await ended(world, delivered);
+      const notice = await within(world, { what: 'the notice arrives' }, async () => {
+        const taken = await takeDeadLetters(world, world.deployment.undeliverableQueueUrl);
         return taken.find(({ body }) => body.includes(delivered.queue));
       });
       const faults = [
-        ...(status === 'rejected' && reason === 'http_400' ? [] : [`the delivery is ${status} (${reason})`]),
-        ...(notice.body.includes(JSON.stringify(data)) ? [] : ['the notice lacks the data']),
+        (status !== 'rejected' || reason !== 'http_400') && `the delivery is ${status} (${reason})`,
+        !notice.body.includes(JSON.stringify(data)) && 'the notice lacks the data',
       ];
       return judge(faults, 'rejected, in the queue with its data, and removed', CONSUMER);
     },
@@ -52,7 +49,7 @@ export const endChecks: readonly Check[] = [
     id: 'books',
     title: 'The reconciliation report balances, with exactly what was published',
     seconds: 60,
-    run: async (world, signal) => {
+    run: async (world) => {
       const queue = await createQueue(world, 'books');
       const created = { event_types: ['created'] };
       const good = await subscribe(world, queue);
@@ -66,18 +63,17 @@ export const endChecks: readonly Check[] = [
         { queue, type: 'created', data: 1 },
         { queue, type: 'other', data: 2 },
       ]);
-      await requests(world, good, { count: 2, seconds: 60, signal });
+      await requests(world, good, 2);
       const message = first?.id ?? '';
-      for (const { subscription } of [good, bad, dead])
-        await ended(world, { queue, message, subscription }, 60, signal);
+      for (const { subscription } of [good, bad, dead]) await ended(world, { queue, message, subscription });
       // The success of the second message may be on record a moment after its request.
       const expected = { accepted: 2, matched: 4, filtered: 2, delivered: 2, rejected: 1, exhausted: 1 };
-      const faults = await within(world, { what: 'nothing is pending', seconds: 60, signal }, async () => {
+      const faults = await within(world, { what: 'nothing is pending' }, async () => {
         const { books, balances } = await world.api.call(readBooks, { path: { queue } });
         if (books.pending > 0) return undefined;
         const wrong = Object.entries(expected).filter(([name, count]) => count !== entry(books, name));
         return [
-          ...(balances ? [] : ['the report does not balance']),
+          !balances && 'the report does not balance',
           ...wrong.map(([name, count]) => `${name} is ${entry(books, name)}, not ${count}`),
         ];
       });

@@ -24,7 +24,7 @@ export const guardChecks: readonly Check[] = [
     id: 'guard',
     title: 'No request goes to link-local, metadata or private addresses, from inside the functions either',
     seconds: 60,
-    run: async (world, signal) => {
+    run: async (world) => {
       const queue = await createQueue(world, 'guard');
       const forbidden = FORBIDDEN.filter((url) => !isAllowedBySettings(world, url));
       const taken = await findTaken(world, queue, forbidden);
@@ -34,9 +34,9 @@ export const guardChecks: readonly Check[] = [
           `the API accepts ${taken.join(' and ')}`,
           'The guard of the functions is not that of the deployed settings: compare ALLOWED_ADDRESSES of the functions with the setting allowedAddresses, and deploy again.',
         );
-      const ends = await Promise.all(forbidden.map((url) => deliverTo(world, queue, url, signal)));
-      const faults = ends.flatMap((end, index) =>
-        end === 'rejected address_forbidden' ? [] : [`a delivery to ${forbidden[index]} is ${end}`],
+      const ends = await Promise.all(forbidden.map((url) => deliverTo(world, queue, url)));
+      const faults = ends.map(
+        (end, index) => end !== 'rejected address_forbidden' && `a delivery to ${forbidden[index]} is ${end}`,
       );
       const detail = `${forbidden.length} addresses refused by the API, and by deliver for records that have them`;
       return judge(faults, detail, 'Stop deliver, and report this: the guard does not work.');
@@ -68,9 +68,8 @@ async function findTaken({ api }: World, queue: string, urls: readonly string[])
 }
 
 /** How a delivery to an address ends that is on record, as if the check of the API had been passed. */
-async function deliverTo(world: World, queue: string, url: string, signal: AbortSignal): Promise<string> {
-  const own = { event_types: [url] };
-  const subscribed = await subscribe(world, queue, { options: own });
+async function deliverTo(world: World, queue: string, url: string): Promise<string> {
+  const subscribed = await subscribe(world, queue, { options: { event_types: [url] } });
   const original = behavingUrl(world.receiver.url, subscribed.key, { status: 200 });
   world.undo.add({
     what: `the address of the subscription ${subscribed.subscription}`,
@@ -79,7 +78,7 @@ async function deliverTo(world: World, queue: string, url: string, signal: Abort
   });
   await writeSubscriber(world, subscribed, url);
   const { id: message } = await world.publisher.publish({ queue, type: url, data: { check: 'guard' } });
-  const { status, reason } = await ended(world, { ...subscribed, message }, 60, signal);
+  const { status, reason } = await ended(world, { ...subscribed, message });
   return `${status} ${reason}`;
 }
 

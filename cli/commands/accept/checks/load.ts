@@ -21,7 +21,7 @@ export const loadChecks: readonly Check[] = [
     title: 'A load of deliveries, as --load says',
     seconds: 120,
     alone: true,
-    run: async (world, signal) => {
+    run: async (world) => {
       const count = world.load ?? 100;
       const queue = await createQueue(world, 'load');
       const subscribed = await subscribe(world, queue);
@@ -32,10 +32,9 @@ export const loadChecks: readonly Check[] = [
           queue,
           data: { number: sent + index },
         }));
-        await world.publisher.publishBatch(messages, { signal });
+        await world.publisher.publishBatch(messages, { signal: world.signal });
       }
-      const seconds = 120 + count / SLOWEST;
-      const seen = await requests(world, subscribed, { count, seconds, signal });
+      const seen = await requests(world, subscribed, count, 120 + count / SLOWEST);
       const took = (Math.max(...seen.map(({ at }) => at)) - startedAt) / 1000;
       const path = { queue, subscription: subscribed.subscription };
       const query = { since: new Date(startedAt).toISOString(), until: new Date().toISOString() };

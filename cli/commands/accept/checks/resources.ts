@@ -13,7 +13,7 @@ export const resourceChecks: readonly ReadOnlyCheck[] = [
     id: 'templates',
     title: 'Queues, redrive targets, functions, logs and roles are as their templates say',
     seconds: 120,
-    run: async ({ deployment, stacks }, signal) => {
+    run: async ({ deployment, signal, stacks }) => {
       const { names, ofType } = await stacks();
       const { CloudFormation } = await import('@aws-sdk/client-cloudformation');
       const cloudFormation = new CloudFormation(deployment.client);
@@ -111,7 +111,7 @@ export const resourceChecks: readonly ReadOnlyCheck[] = [
       const mappings = (await stacks()).ofType('AWS::Lambda::EventSourceMapping');
       const needed = mappings.reduce((sum, mapping) => sum + concurrencyOf(mapping), OTHERS);
       return judge(
-        needed <= most ? [] : [`the settings need ${needed} concurrent executions, the account has ${most}`],
+        [needed > most && `the settings need ${needed} concurrent executions, the account has ${most}`],
         `${needed} of ${most} concurrent executions at most`,
         'Ask AWS for more (Service Quotas, Lambda, Concurrent executions), or lower the concurrency settings.',
       );
