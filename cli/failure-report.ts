@@ -18,6 +18,16 @@ export function fetchFailure(failure: unknown): unknown {
   return failure instanceof TypeError ? (failure.cause ?? failure) : failure;
 }
 
+/** A refusal of the API as one sentence, and what to do if that is known. */
+export function describeRefusal(refusal: ApiRefusal): { detail: string; advice?: string } {
+  const { request, status, message } = refusal;
+  const advice = adviceFor(refusal);
+  return {
+    detail: `${request} was refused (${status}): ${message}`,
+    ...(advice !== undefined && { advice }),
+  };
+}
+
 /** Prints a failure on stderr, without a stack trace: as sentences, or with `--json` as one line of JSON. */
 export function reportFailure(failure: unknown, json: boolean, { printError }: Terminal): void {
   if (json) printError(printableJson(JSON.stringify({ error: toReportedError(failure) })));

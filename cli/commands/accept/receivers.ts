@@ -29,28 +29,23 @@ export type Receiver = {
  * @throws Problem when the port is in use
  */
 export async function startLocalReceiver(port?: number, url?: string): Promise<Receiver> {
-  const requests = createRequestList();
+  const all: Seen[] = [];
   const server = await startLoopbackServer(async ({ request, response }) => {
     const at = Date.now();
     const body = await buffer(request);
     const { seen, answer } = receive({ path: request.url ?? '/', headers: request.headers, body }, at);
-    requests.add(seen);
+    all.push(seen);
     response.writeHead(answer.status, answer.headers).end();
   }, port);
-  return { url: url ?? server.url, seen: requests.of, close: server.close };
+  return { url: url ?? server.url, seen: (key) => findSeen(all, key), close: server.close };
 }
 
-function createRequestList() {
-  const all: Seen[] = [];
-  return {
-    add: (seen: Seen): void => void all.push(seen),
-    of: (key: string): readonly Seen[] =>
-      all.filter((one) => one.key === key).toSorted((one, other) => one.at - other.at),
-  };
+function findSeen(all: readonly Seen[], key: string): readonly Seen[] {
+  return all.filter((one) => one.key === key).toSorted((one, other) => one.at - other.at);
 }
 
 /** Where the stack of the acceptance receives, and the queue of what it saw. */
-export type ReceiverStack = { url: string; queueUrl: string };
+type ReceiverStack = { url: string; queueUrl: string };
 
 /** The stack beside a deployment; undefined if there is none. */
 export async function findReceiverStack(
@@ -67,7 +62,7 @@ const WAIT = 5;
 
 /** The receiver of the stack: what it saw comes by its queue. */
 export function followReceiverStack(sqs: SQS, { url, queueUrl: QueueUrl }: ReceiverStack): Receiver {
-  const requests = createRequestList();
+  const all: Seen[] = [];
   const closing = new AbortController();
   const follow = async (): Promise<void> => {
     while (!closing.signal.aborted) {
@@ -75,7 +70,7 @@ export function followReceiverStack(sqs: SQS, { url, queueUrl: QueueUrl }: Recei
         { QueueUrl, WaitTimeSeconds: WAIT, MaxNumberOfMessages: 10 },
         { abortSignal: closing.signal },
       );
-      for (const { Body = '' } of messages) requests.add(seenSchema.parse(JSON.parse(Body)));
+      all.push(...messages.map(({ Body = '' }) => seenSchema.parse(JSON.parse(Body))));
       const Entries = messages.map(({ ReceiptHandle }, index) => ({ Id: String(index), ReceiptHandle }));
       if (Entries.length > 0) await sqs.deleteMessageBatch({ QueueUrl, Entries });
     }
@@ -84,7 +79,7 @@ export function followReceiverStack(sqs: SQS, { url, queueUrl: QueueUrl }: Recei
   const following = follow().catch(() => undefined);
   return {
     url,
-    seen: requests.of,
+    seen: (key) => findSeen(all, key),
     close: async () => {
       closing.abort();
       await following;

@@ -26,9 +26,12 @@ export function resultJson({ id, title, outcome, seconds }: Result): object {
 }
 
 export function summaryText(results: readonly Result[]): string {
-  const count = (kind: Outcome['kind']): number =>
-    results.filter(({ outcome }) => outcome.kind === kind).length;
-  return `${counted(count('passed'), 'check', 'checks')} passed, ${count('failed')} failed, ${count('notShown')} not shown here.`;
+  const passed = counted(count(results, 'passed'), 'check', 'checks');
+  return `${passed} passed, ${count(results, 'failed')} failed, ${count(results, 'notShown')} not shown here.`;
+}
+
+function count(results: readonly Result[], kind: Outcome['kind']): number {
+  return results.filter(({ outcome }) => outcome.kind === kind).length;
 }
 
 /** The form that CI systems read: what is not shown counts as skipped. */
@@ -37,11 +40,9 @@ export function junitReport(results: readonly Result[]): string {
     ({ id, title, outcome, seconds }) =>
       `  <testcase classname="posthaste.accept" name="${escaped(`${id}: ${title}`)}" time="${seconds.toFixed(3)}">${junitOutcome(outcome)}</testcase>`,
   );
-  const count = (kind: Outcome['kind']): number =>
-    results.filter(({ outcome }) => outcome.kind === kind).length;
   return [
     '<?xml version="1.0" encoding="UTF-8"?>',
-    `<testsuite name="posthaste accept" tests="${results.length}" failures="${count('failed')}" skipped="${count('notShown')}">`,
+    `<testsuite name="posthaste accept" tests="${results.length}" failures="${count(results, 'failed')}" skipped="${count(results, 'notShown')}">`,
     ...cases,
     '</testsuite>',
     '',

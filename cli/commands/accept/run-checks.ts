@@ -1,7 +1,7 @@
-import { adviceFor, ApiRefusal } from '../../../api-client/refusal.ts';
+import { ApiRefusal } from '../../../api-client/refusal.ts';
 import { commandText } from '../../../local/command-name.ts';
 import { inParallel } from '../../../shared/adapters/in-parallel.ts';
-import { failureText } from '../../failure-report.ts';
+import { describeRefusal, failureText } from '../../failure-report.ts';
 import { type Check, failed, notShown, type Outcome, Refuted } from './check.ts';
 import type { World } from './world.ts';
 
@@ -21,8 +21,11 @@ export async function runChecks(
   const { signal } = world;
   const results: Result[] = [];
   const run = async (check: Check): Promise<void> => {
-    const result = await runOne(world, check);
-    if (result === undefined) return;
+    const startedAt = performance.now();
+    const outcome = await findOutcome(check, world);
+    if (signal.aborted) return;
+    const { id, title } = check;
+    const result = { id, title, outcome, seconds: (performance.now() - startedAt) / 1000 };
     results.push(result);
     onResult(result);
   };
@@ -39,15 +42,6 @@ export async function runChecks(
 /** On the local AWS, whose functions share a few processors. */
 const LOCAL_CHECKS = 6;
 
-/** Undefined if it was interrupted. */
-async function runOne(world: World, check: Check): Promise<Result | undefined> {
-  const startedAt = performance.now();
-  const outcome = await findOutcome(check, world);
-  if (world.signal.aborted) return undefined;
-  const { id, title } = check;
-  return { id, title, outcome, seconds: (performance.now() - startedAt) / 1000 };
-}
-
 /** What a check finds; it has failed if it throws. */
 export function findOutcome<Scene>({ id, run }: Check<Scene>, scene: Scene): Promise<Outcome> {
   return run(scene).catch((error: unknown) => toFailure(id, error));
@@ -57,11 +51,10 @@ function toFailure(id: string, error: unknown): Outcome {
   if (error instanceof Error && NOT_PERMITTED.test(error.name))
     return notShown(`your credentials do not permit it: ${failureText(error)}`);
   if (error instanceof Refuted) return failed(error.message, error.advice);
-  if (error instanceof ApiRefusal)
-    return failed(
-      `${error.request} was refused (${error.status}): ${error.message}`,
-      adviceFor(error) ?? 'See the log of the function of the API.',
-    );
+  if (error instanceof ApiRefusal) {
+    const { detail, advice = 'See the log of the function of the API.' } = describeRefusal(error);
+    return failed(detail, advice);
+  }
   return failed(
     failureText(error),
     `Run the check again: ${commandText(`accept --only ${id}`)}. If it fails again, report it with this text.`,

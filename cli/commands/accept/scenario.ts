@@ -178,8 +178,7 @@ const CONSUMERS: Readonly<Record<string, string>> = {
 async function adviseOnSilence({ api, deployment }: World): Promise<string> {
   const { queues = {} } = await api.call(readHealth, {});
   const [waiting] = Object.keys(CONSUMERS).filter((name) => (queues[name] ?? 0) > 0);
-  const reaches = `Can the functions reach the receiver? See the log of deliver, ${deployment.functions.deliver}, for faults, and the other failed checks.`;
-  if (waiting === undefined) return reaches;
-  const consumer = CONSUMERS[waiting];
-  return `Messages wait in the ${waiting} queue: ${consumer} does not receive them, or fails. See whether its event source is enabled, and its log.`;
+  if (waiting === undefined)
+    return `Can the functions reach the receiver? See the log of deliver, ${deployment.functions.deliver}, for faults, and the other failed checks.`;
+  return `Messages wait in the ${waiting} queue: ${CONSUMERS[waiting]} does not receive them, or fails. See whether its event source is enabled, and its log.`;
 }

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { ApiClient } from '../../../api-client/api-client.ts';
 import { type Health, ping, readHealth } from '../../../api-client/operations.ts';
-import { adviceFor, ApiRefusal } from '../../../api-client/refusal.ts';
+import { ApiRefusal } from '../../../api-client/refusal.ts';
 import { counted, HEALTH_NAMES } from '../../../api-client/words.ts';
 import { commandText } from '../../../local/command-name.ts';
 import { pollInterval } from '../../../shared/domain/retry/poll-interval.ts';
@@ -11,7 +11,7 @@ import { openDeadLetters } from '../../dead-letters/dead-letter-access.ts';
 import { lookAtDeadLetters, NO_REASON } from '../../dead-letters/look.ts';
 import { isSettled } from '../../dead-letters/undeliverable.ts';
 import type { DeploymentChoice } from '../../deployment.ts';
-import { failureText } from '../../failure-report.ts';
+import { describeRefusal, failureText } from '../../failure-report.ts';
 import { type DeploymentOptions, onDeployment } from '../../options/deployment-options.ts';
 import { printable } from '../../output/printable.ts';
 import { countsText } from '../../output/words.ts';
@@ -123,12 +123,7 @@ const attempt = async function* <Value>(
 
 /** Advice is separate only for refusals; the message of a Problem already contains it. */
 function describeFailure(error: unknown): Pick<Finding, 'detail' | 'advice'> {
-  if (!(error instanceof ApiRefusal)) return { detail: failureText(error) };
-  const advice = adviceFor(error);
-  return {
-    detail: `${error.request} was refused (${error.status}): ${error.message}`,
-    ...(advice !== undefined && { advice }),
-  };
+  return error instanceof ApiRefusal ? describeRefusal(error) : { detail: failureText(error) };
 }
 
 /** Polls until the work queues are empty or the time is over; returns the lowest count seen of each queue. */

@@ -59,16 +59,18 @@ export const accessChecks: readonly ReadOnlyCheck[] = [
       const policies = listPolicies(deployed);
       const all = new Set(policies.flatMap(({ granted }) => granted));
       const faults = await Promise.all(
-        policies.flatMap(({ role, granted }) => {
+        policies.map(async ({ role, granted }) => {
+          const { Role } = await iam.getRole({ RoleName: role.physicalId });
+          const PolicySourceArn = Role?.Arn;
           const ActionNames = [...all, ...NEVER].filter((action) => !granted.includes(action));
-          return arns.map(async (arn) => {
-            const PolicySourceArn = await readArn(iam, role.physicalId);
-            const simulated = { PolicySourceArn, ActionNames, ResourceArns: [arn], MaxItems: 1000 };
-            const { EvaluationResults: results = [] } = await iam.simulatePrincipalPolicy(simulated);
+          const simulated = arns.map(async (arn) => {
+            const question = { PolicySourceArn, ActionNames, ResourceArns: [arn], MaxItems: 1000 };
+            const { EvaluationResults: results = [] } = await iam.simulatePrincipalPolicy(question);
             return results
               .filter(({ EvalDecision: decision }) => decision === 'allowed')
               .map(({ EvalActionName: action }) => `${role.logicalId} may ${action} on ${arn}`);
           });
+          return (await Promise.all(simulated)).flat();
         }),
       );
       return judge(
@@ -129,9 +131,4 @@ async function readActions(iam: IAM, RoleName: string, PolicyName: string): Prom
     JSON.parse(decodeURIComponent(PolicyDocument)),
   );
   return allowedActions(Statement);
-}
-
-async function readArn(iam: IAM, RoleName: string): Promise<string> {
-  const { Role } = await iam.getRole({ RoleName });
-  return Role?.Arn ?? '';
 }

@@ -82,13 +82,11 @@ export const resourceChecks: readonly ReadOnlyCheck[] = [
           const live = Table?.GlobalSecondaryIndexes ?? [];
           // The local AWS gives no status.
           const active = live.filter(({ IndexStatus: status = 'ACTIVE' }) => status === 'ACTIVE');
-          const names = active.map(({ IndexName: name }) => name ?? '');
+          const names = new Set(active.map(({ IndexName: name }) => name));
+          const recovery = backups?.PointInTimeRecoveryDescription?.PointInTimeRecoveryStatus;
           return [
-            ...findMissing(indexesOf(table), names).map((name) => `${table.logicalId} has no index ${name}`),
-            ...(restores(table) &&
-            backups?.PointInTimeRecoveryDescription?.PointInTimeRecoveryStatus !== 'ENABLED'
-              ? [`${table.logicalId} has no point-in-time recovery`]
-              : []),
+            ...indexesOf(table).map((name) => !names.has(name) && `${table.logicalId} has no index ${name}`),
+            restores(table) && recovery !== 'ENABLED' && `${table.logicalId} has no point-in-time recovery`,
           ];
         }),
       );
@@ -169,10 +167,6 @@ const indexSchema = z.object({
 
 function indexesOf({ properties }: DeployedResource): string[] {
   return indexSchema.parse(properties).GlobalSecondaryIndexes.map(({ IndexName }) => IndexName);
-}
-
-function findMissing(expected: readonly string[], live: readonly string[]): string[] {
-  return expected.filter((name) => !live.includes(name));
 }
 
 /** Whether the template asks for point-in-time recovery. */
