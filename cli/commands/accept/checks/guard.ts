@@ -1,6 +1,6 @@
 import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
-import { subscribe as subscribeTo, unsubscribe } from '../../../../api-client/operations.ts';
+import { subscribe as subscribeTo } from '../../../../api-client/operations.ts';
 import { ApiRefusal } from '../../../../api-client/refusal.ts';
 import { dynamoClient } from '../../../../shared/adapters/dynamodb/client.ts';
 import { subscriptionItemKey } from '../../../../shared/adapters/dynamodb/subscription-item.ts';
@@ -27,7 +27,10 @@ export const guardChecks: readonly Check[] = [
     run: async (world) => {
       const queue = await createQueue(world, 'guard');
       const forbidden = FORBIDDEN.filter((url) => !isAllowedBySettings(world, url));
-      const taken = await findTaken(world, queue, forbidden);
+      const answers = await Promise.all(
+        forbidden.map(async (url) => (await takes(world, queue, url)) && url),
+      );
+      const taken = answers.filter((url) => url !== false);
       // Nothing is sent there: the API would have refused what deliver refuses.
       if (taken.length > 0)
         return failed(
@@ -52,19 +55,15 @@ function isAllowedBySettings({ settings }: World, url: string): boolean {
   return guard.allows(parsed.hostname.replaceAll(/[[\]]/g, ''), getPort(parsed));
 }
 
-async function findTaken({ api }: World, queue: string, urls: readonly string[]): Promise<string[]> {
-  const taken: string[] = [];
-  for (const subscriber of urls) {
-    try {
-      const body = JSON.stringify({ subscriber });
-      const { subscription_id: subscription } = await api.call(subscribeTo, { path: { queue }, body });
-      taken.push(subscriber);
-      await api.call(unsubscribe, { path: { queue, subscription } });
-    } catch (error) {
-      if (!(error instanceof ApiRefusal) || error.status !== 400) throw error;
-    }
+/** Whether the API accepts a subscriber. */
+async function takes({ api }: World, queue: string, subscriber: string): Promise<boolean> {
+  try {
+    await api.call(subscribeTo, { path: { queue }, body: JSON.stringify({ subscriber }) });
+    return true;
+  } catch (error) {
+    if (error instanceof ApiRefusal && error.status === 400) return false;
+    throw error;
   }
-  return taken;
 }
 
 /** How a delivery to an address ends that is on record, as if the check of the API had been passed. */
@@ -74,6 +73,7 @@ async function deliverTo(world: World, queue: string, url: string): Promise<stri
   world.undo.add({
     what: `the address of the subscription ${subscribed.subscription}`,
     command: 'none is needed: it is deleted with its queue',
+    // The deletion of a subscription finds its claim on an address by the address.
     remove: () => writeSubscriber(world, subscribed, original),
   });
   await writeSubscriber(world, subscribed, url);
