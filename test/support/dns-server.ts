@@ -1,6 +1,6 @@
-import { createSocket } from 'node:dgram';
+import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
-import { createServer, isIPv6 } from 'node:net';
+import { createServer, isIPv6, type Server } from 'node:net';
 
 /** A record of an answer. Its TTL is always 0, so that it must not be cached. */
 export type DnsRecord = { name: string; type: 'A' | 'AAAA' | 'CNAME'; value: string };
@@ -41,10 +41,6 @@ export const startDnsServer = async (answer: DnsAnswer, { takesTcp = true }: { t
       });
     });
   });
-  overTcp.listen(0, '127.0.0.1');
-  await once(overTcp, 'listening');
-  const bound = overTcp.address();
-  if (bound === null || typeof bound === 'string') throw new Error('The server has no port.');
   const socket = createSocket({ type: 'udp4', recvBufferSize: RECEIVE_BUFFER_BYTES });
   socket.on('message', (query, from) => {
     void respondTo(query, (answered) => {
@@ -52,13 +48,12 @@ export const startDnsServer = async (answer: DnsAnswer, { takesTcp = true }: { t
       socket.send(sent, from.port, from.address);
     });
   });
-  socket.bind(bound.port, '127.0.0.1');
-  await once(socket, 'listening');
+  const port = await bindBoth(overTcp, socket);
   const tcpClosed = once(overTcp, 'close');
   if (!takesTcp) overTcp.close();
   return {
     /** In the form that `setServers` takes. */
-    address: `127.0.0.1:${bound.port}`,
+    address: `127.0.0.1:${port}`,
     /** In order of arrival. */
     questions: () => [...asked],
     close: async (): Promise<void> => {
@@ -67,6 +62,24 @@ export const startDnsServer = async (answer: DnsAnswer, { takesTcp = true }: { t
       await Promise.all([once(socket, 'close'), tcpClosed]);
     },
   };
+};
+
+/** Both get the same port. One that is free for TCP may be taken for UDP, such as by a question of another resolver. */
+const bindBoth = async (overTcp: Server, socket: Socket): Promise<number> => {
+  overTcp.listen(0, '127.0.0.1');
+  await once(overTcp, 'listening');
+  const bound = overTcp.address();
+  if (bound === null || typeof bound === 'string') throw new Error('The server has no port.');
+  try {
+    socket.bind(bound.port, '127.0.0.1');
+    await once(socket, 'listening');
+    return bound.port;
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')) throw error;
+    overTcp.close();
+    await once(overTcp, 'close');
+    return bindBoth(overTcp, socket);
+  }
 };
 
 const TYPES = { A: 1, CNAME: 5, AAAA: 28 } as const;
