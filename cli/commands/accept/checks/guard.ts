@@ -37,7 +37,9 @@ export const guardChecks: readonly Check[] = [
           `the API accepts ${taken.join(' and ')}`,
           'The guard of the functions is not that of the deployed settings: compare ALLOWED_ADDRESSES of the functions with the setting allowedAddresses, and deploy again.',
         );
-      const ends = await Promise.all(forbidden.map((url) => deliverTo(world, queue, url)));
+      // All before the first message: dispatch remembers the subscriptions of a queue.
+      const recorded = await Promise.all(forbidden.map((url) => recordAddress(world, queue, url)));
+      const ends = await Promise.all(recorded.map((subscribed) => deliverTo(world, subscribed)));
       const faults = ends.map(
         (end, index) => end !== 'rejected address_forbidden' && `a delivery to ${forbidden[index]} is ${end}`,
       );
@@ -66,8 +68,12 @@ async function takes({ api }: World, queue: string, subscriber: string): Promise
   }
 }
 
-/** How a delivery to an address ends that is on record, as if the check of the API had been passed. */
-async function deliverTo(world: World, queue: string, url: string): Promise<string> {
+/** A subscription with an address as if the check of the API had been passed. It gets the messages of its type. */
+async function recordAddress(
+  world: World,
+  queue: string,
+  url: string,
+): Promise<Subscribed & { type: string }> {
   const subscribed = await subscribe(world, queue, { options: { event_types: [url] } });
   const original = behavingUrl(world.receiver.url, subscribed.key, { status: 200 });
   world.undo.add({
@@ -77,7 +83,16 @@ async function deliverTo(world: World, queue: string, url: string): Promise<stri
     remove: () => writeSubscriber(world, subscribed, original),
   });
   await writeSubscriber(world, subscribed, url);
-  const { id: message } = await world.publisher.publish({ queue, type: url, data: { check: 'guard' } });
+  return { ...subscribed, type: url };
+}
+
+/** How a delivery to it ends. */
+async function deliverTo(
+  world: World,
+  { type, ...subscribed }: Subscribed & { type: string },
+): Promise<string> {
+  const { queue } = subscribed;
+  const { id: message } = await world.publisher.publish({ queue, type, data: { check: 'guard' } });
   const { status, reason } = await ended(world, { ...subscribed, message });
   return `${status} ${reason}`;
 }
