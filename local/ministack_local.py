@@ -50,7 +50,8 @@ def check_replaced_names():
     expect(iam_actions, "extract_iam_action")
     expect(scheduler, "_SCHEDULE_TICK_INTERVAL", "_ticker_loop")
     expect(dynamodb, "_ttl_reaper", "_update_ttl", "_ttl_settings")
-    expect(functions, "_functions", "_put_function_concurrency", "_delete_function_concurrency", "_esm_wake", "_poll_loop")
+    expect(functions, "_functions", "_put_function_concurrency", "_delete_function_concurrency")
+    expect(functions, "_esm_wake", "_poll_loop", "_ESM_IDLE_WAKE_GAP_SECONDS")
     expect(provisioners, "_RESOURCE_HANDLERS", "_physical_name", "_cfn_bool", "_cw_metric_alarm_record", "get_account_id", "get_region")
     ticks = "_SCHEDULE_TICK_INTERVAL" in scheduler._ticker_loop.__code__.co_names
     polls = "_esm_wake" in functions._poll_loop.__code__.co_names
@@ -83,6 +84,8 @@ def shorten_poll_intervals():
     functions._esm_wake = types.SimpleNamespace(
         set=wake.set, clear=wake.clear, wait=lambda timeout: wake.wait(min(timeout, seconds))
     )
+    # The end of an invocation is a wake that usually finds nothing. A message that comes next would wait so long (0.05).
+    functions._ESM_IDLE_WAKE_GAP_SECONDS = 0.005
 
 
 # --- DynamoDB TTL: a second sweep with a shorter interval ----------------------------------------------
