@@ -2,8 +2,8 @@ import { Console } from 'node:console';
 import { writeFile } from 'node:fs/promises';
 import { availableParallelism, cpus, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
-import { INTERRUPTED, untilInterrupted } from '../../cli/interruption.ts';
 import { Problem } from '../../local/install/problem.mjs';
+import { runInterruptible } from '../../test/support/interruptible.ts';
 
 export type Length = 'full' | 'short';
 
@@ -73,14 +73,7 @@ function requestOf(name: string, args: readonly string[]) {
 /** Runs work that an interrupt or a Problem can end, and returns the exit status. Standard output is for the result alone. */
 export async function runCommand(work: (signal: AbortSignal) => Promise<number>): Promise<number> {
   globalThis.console = new Console(process.stderr);
-  try {
-    return await untilInterrupted(work);
-  } catch (error) {
-    const isInterrupt = error instanceof Error && error.name === 'AbortError';
-    if (!isInterrupt && !(error instanceof Problem)) throw error;
-    say(isInterrupt ? 'Interrupted.' : error.message);
-    return isInterrupt ? INTERRUPTED : 2;
-  }
+  return runInterruptible(work, { failed: 2, say });
 }
 
 /** One for the function, one for its stubs. */

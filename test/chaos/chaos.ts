@@ -1,6 +1,5 @@
 import { Console } from 'node:console';
-import { Problem } from '../../local/install/problem.mjs';
-import { untilInterrupted } from '../../cli/interruption.ts';
+import { runInterruptible } from '../support/interruptible.ts';
 import { chaosRequestOf, isBalanced, runChaos, type ChaosRequest } from './run.ts';
 
 const USAGE =
@@ -9,22 +8,16 @@ const USAGE =
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
 /** Runs the command and returns the exit status. */
-const chaos = async ({ json, ...request }: ChaosRequest & { json: boolean }): Promise<number> => {
-  try {
-    const { books, faults, seconds } = await untilInterrupted((signal) => runChaos(request, say, signal));
-    const result = { messages: request.messages, ...books, faults, seconds };
-    process.stdout.write(`${JSON.stringify(result, undefined, json ? undefined : 2)}\n`);
-    return isBalanced(books) ? 0 : 1;
-  } catch (error) {
-    if (error instanceof Error && error.name === 'AbortError') {
-      say('Interrupted.');
-      return 130;
-    }
-    if (!(error instanceof Problem)) throw error;
-    say(error.message);
-    return 1;
-  }
-};
+const chaos = ({ json, ...request }: ChaosRequest & { json: boolean }): Promise<number> =>
+  runInterruptible(
+    async (signal) => {
+      const { books, faults, seconds } = await runChaos(request, say, signal);
+      const result = { messages: request.messages, ...books, faults, seconds };
+      process.stdout.write(`${JSON.stringify(result, undefined, json ? undefined : 2)}\n`);
+      return isBalanced(books) ? 0 : 1;
+    },
+    { failed: 1, say },
+  );
 
 const request = chaosRequestOf(process.argv.slice(2));
 if (request === undefined) {

@@ -6,13 +6,12 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { buildEndpoints, parseResources, toClientOptions } from '../../local/endpoints.ts';
 import { startEmulator } from '../../local/emulator.ts';
-import { Problem } from '../../local/install/problem.mjs';
 import { localAws } from '../../local/local-aws.ts';
 import { deploy, LAPTOP } from '../../local/local-system.ts';
-import { untilInterrupted } from '../../cli/interruption.ts';
 import { type System, systemAt } from '../chaos/deployed-system.ts';
 import { type Chance, seededChance } from '../support/chance.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
+import { runInterruptible } from '../support/interruptible.ts';
 import { runFolder } from '../support/run-folder.ts';
 import { wholeNumber } from '../support/whole-number.ts';
 import { checkoutOf } from './checkout.ts';
@@ -242,22 +241,11 @@ async function reconcile(lambda: LambdaClient, { functions }: Fleet): Promise<vo
   await lambda.send(new InvokeCommand({ FunctionName: functions.reconcile }));
 }
 
-async function main(request: Request): Promise<number> {
-  try {
-    return (await untilInterrupted((signal) => run(request, signal))) === 0 ? 0 : 1;
-  } catch (error) {
-    if (error instanceof Error && error.name === 'AbortError') {
-      say('Interrupted.');
-      return 130;
-    }
-    if (!(error instanceof Problem)) throw error;
-    say(error.message);
-    return 1;
-  }
-}
-
 const request = parseRequest(process.argv.slice(2));
 if (request === undefined) {
   say(USAGE);
   process.exitCode = 2;
-} else process.exitCode = await main(request);
+} else {
+  const work = async (signal: AbortSignal) => ((await run(request, signal)) === 0 ? 0 : 1);
+  process.exitCode = await runInterruptible(work, { failed: 1, say });
+}
