@@ -25,6 +25,15 @@ const killing = 'test/deployed/killed*.test.ts';
 /** Every page and form of the console, in both themes and with bad input. Too long for `npm test`. */
 const everyPage = ['test/browser/{pages,bad-input,changes,forms}.test.ts'];
 
+/** The console's parts without a browser. */
+const inConsole = 'test/unit/console/**/*.test.ts';
+
+/**
+ * Node runs the tests as it runs the code, and strips the types itself: Vite's transformed modules take a fifth more
+ * processor time. Not for what has JSX, which only Vite compiles.
+ */
+const byNode = { experimental: { viteModuleRunner: false, nodeLoader: false } } as const;
+
 /** How long `expect.poll` waits for an event that comes at some time. A test fails sooner only if it says so. */
 const patient = { expect: { poll: { timeout: 10_000 } } } as const;
 
@@ -47,8 +56,9 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
+          ...byNode,
           include: ['test/unit/**/*.test.ts', 'test/contract/in-memory*.test.ts'],
-          exclude: timed,
+          exclude: [...timed, inConsole],
           ...patient,
           // The files of a worker share the loaded modules: loading takes longer than most tests.
           isolate: false,
@@ -62,7 +72,19 @@ export default defineConfig({
       },
       {
         test: {
+          name: 'console',
+          include: [inConsole],
+          ...patient,
+          isolate: false,
+          // As the unit tests, beside which it runs.
+          maxWorkers: 2,
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        test: {
           name: 'unit-timed',
+          ...byNode,
           include: timed,
           ...patient,
           isolate: false,
@@ -75,6 +97,7 @@ export default defineConfig({
         test: {
           // The tests of the benches: `npm run bench:check` runs them, `npm test` does not.
           name: 'bench',
+          ...byNode,
           include: ['bench/test/**/*.test.ts'],
           // They compute for seconds; a busy machine needs more.
           testTimeout: 60_000,
@@ -83,6 +106,7 @@ export default defineConfig({
       {
         test: {
           name: 'simulation',
+          ...byNode,
           include: ['test/simulation/**/*.test.ts'],
           testTimeout: 120_000,
           isolate: false,
@@ -93,6 +117,7 @@ export default defineConfig({
       {
         test: {
           name: 'infra',
+          ...byNode,
           include: ['test/infra/**/*.test.ts'],
           sequence: { groupOrder: 3 },
           // One copy of aws-cdk-lib for all files, and each deployment once: loading it takes longer than synthesising.
@@ -107,6 +132,7 @@ export default defineConfig({
       {
         test: {
           name: 'deployed',
+          ...byNode,
           include: ['test/contract/**/*.test.ts', 'test/deployed/**/*.test.ts'],
           exclude: ['test/contract/in-memory*.test.ts', killing, accepting, ...alone],
           globalSetup: ['test/support/deployed-system.ts'],
@@ -121,6 +147,7 @@ export default defineConfig({
       {
         test: {
           name: 'deployed-alone',
+          ...byNode,
           include: alone,
           globalSetup: ['test/support/deployed-system.ts'],
           isolate: false,
@@ -132,6 +159,7 @@ export default defineConfig({
       {
         test: {
           name: 'deployed-accept',
+          ...byNode,
           include: [accepting],
           globalSetup: ['test/support/deployed-system.ts'],
           sequence: { groupOrder: 6 },
@@ -141,6 +169,7 @@ export default defineConfig({
       {
         test: {
           name: 'killed',
+          ...byNode,
           include: [killing],
           maxWorkers: 1,
           globalSetup: ['test/support/deployed-system.ts'],
@@ -151,6 +180,7 @@ export default defineConfig({
       {
         test: {
           name: 'privileges',
+          ...byNode,
           include: ['test/privileges/**/*.test.ts'],
           globalSetup: ['test/privileges/use-log-of-run.ts'],
           // It looks at what the deployed tests did, all of them.
