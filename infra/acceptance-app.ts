@@ -11,6 +11,7 @@ import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
 import { functionCode } from './bundling.ts';
 import { SqsQueue } from './constructs/queues/sqs-queue.ts';
+import { CrashStack } from './crash-stack.ts';
 
 /**
  * The receiver of `posthaste accept` for a deployment in AWS, as an app by itself: the stack is deployed for the
@@ -46,6 +47,6 @@ class AcceptanceStack extends Stack {
 
 const app = new App();
 const deployment = String(app.node.tryGetContext('deployment') ?? 'Posthaste');
-new AcceptanceStack(app, `${deployment}Acceptance`, {
-  env: { account: process.env['CDK_DEFAULT_ACCOUNT'], region: process.env['CDK_DEFAULT_REGION'] },
-});
+const env = { account: process.env['CDK_DEFAULT_ACCOUNT'], region: process.env['CDK_DEFAULT_REGION'] };
+new AcceptanceStack(app, `${deployment}Acceptance`, { env });
+if (app.node.tryGetContext('crash') !== undefined) new CrashStack(app, `${deployment}Crash`, { env });

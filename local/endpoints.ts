@@ -88,8 +88,13 @@ export function buildEndpoints(
     ...keys,
     endpoint,
     region: localAws.region,
-    apiUrl: `${endpoint}/_aws/execute-api/${apiId}/$default`,
+    apiUrl: localApiUrl(endpoint, apiId),
   };
+}
+
+/** Where the local AWS serves an HTTP API. */
+export function localApiUrl(endpoint: string, apiId: string): string {
+  return `${endpoint}/_aws/execute-api/${apiId}/$default`;
 }
 
 /** Resources from the stack outputs. @throws ZodError if one is missing */

@@ -53,7 +53,7 @@ export async function startLocalSystem(options: LocalSystemOptions): Promise<Loc
 }
 
 type DeployRequest = {
-  emulator: Emulator;
+  emulator: Pick<Emulator, 'endpoint' | 'keys'>;
   /** CDK context: the settings, or for an app of the user its key `posthaste` with them. */
   context: Settings;
   /** Command of the user's CDK app in the current folder. @default the built-in app */

@@ -1,6 +1,7 @@
 import type { Check, ReadOnlyCheck } from './check.ts';
 import { accessChecks } from './checks/access.ts';
 import { alarmChecks } from './checks/alarms.ts';
+import { crashChecks } from './checks/crash.ts';
 import { endChecks } from './checks/ends.ts';
 import { guardChecks } from './checks/guard.ts';
 import { loadChecks } from './checks/load.ts';
@@ -19,6 +20,7 @@ export const allChecks: readonly Check[] = [
   ...pullChecks,
   ...endChecks,
   ...guardChecks,
+  ...crashChecks,
   ...alarmChecks,
   ...loadChecks,
 ];

@@ -11,11 +11,11 @@ const ON_DEMAND = [
   'oauth4webapi',
 ];
 
-type Outputs = Awaited<ReturnType<typeof bundleAll>>;
+type Outputs = Awaited<ReturnType<typeof bundleAll>>['outputs'];
 
 /** All functions in one build, which takes a third of five. */
 const bundleAll = async () => {
-  const { metafile } = await build({
+  const { metafile, outputFiles } = await build({
     ...bundling,
     absWorkingDir: projectRoot,
     entryPoints: Object.fromEntries(functionNames.map((name) => [name, `functions/${name}/handler.ts`])),
@@ -23,7 +23,7 @@ const bundleAll = async () => {
     write: false,
     metafile: true,
   });
-  return metafile.outputs;
+  return { outputs: metafile.outputs, code: outputFiles.filter(({ path }) => path.endsWith('.mjs')) };
 };
 
 /** The packages among `wanted` that have code in these files. */
@@ -36,12 +36,18 @@ const packagesIn = (outputs: Outputs, files: Iterable<string>, wanted: readonly 
   );
 };
 
-describe('the cold start of a function', () => {
-  let outputs: Outputs;
-  beforeAll(async () => {
-    outputs = await bundleAll();
-  });
+let outputs: Outputs;
+let code: Awaited<ReturnType<typeof bundleAll>>['code'];
+beforeAll(async () => {
+  ({ outputs, code } = await bundleAll());
+});
 
+it('no function can kill its process, as deliver does for the check of accept', () => {
+  expect(code.length).toBeGreaterThan(functionNames.length);
+  expect(code.filter(({ text }) => /SIGKILL|process\.(?:kill|abort)/.test(text))).toEqual([]);
+});
+
+describe('the cold start of a function', () => {
   it.each(functionNames)('of %s loads no client that is needed only on demand', (name) => {
     const loaded = filesAtStart(outputs, `${name}.mjs`);
     expect(packagesIn(outputs, loaded, ['@aws-sdk/client-dynamodb', ...ON_DEMAND])).toEqual([
