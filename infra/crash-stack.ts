@@ -22,8 +22,8 @@ subscribe('http.client.response.finish', ({ response }) => {
 
 /**
  * A deployment for the check `crash` of `posthaste accept` alone, beside the one that is accepted. Its functions are the
- * bundles of every deployment; a variable of deliver makes the difference. Nothing in it is kept: it is `local`, although
- * callers of its API need AWS signatures.
+ * bundles of every deployment; a variable of deliver makes the difference. It is `local`, so that all of it can be deleted.
+ * Subscribers on loopback addresses are allowed then, but callers of its API need AWS signatures.
  */
 export class CrashStack extends Stack {
   constructor(scope: Construct, id: string, props: StackProps = {}) {

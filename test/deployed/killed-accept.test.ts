@@ -10,6 +10,25 @@ const PATIENCE_MS = 240_000;
 
 const acceptCrash = () => onDeployment('accept', '--only', 'crash');
 
+const deployCrash = async (): Promise<void> => {
+  const folder = join(inject('folder'), 'crash');
+  mkdirSync(folder);
+  await deploy({
+    emulator: { endpoint: deployment.endpoints.endpoint, keys: deployment.endpoints },
+    app: 'node infra/acceptance-app.ts',
+    context: { crash: 'true' },
+    folder,
+    signal: new AbortController().signal,
+  });
+};
+
+const hideJobsFor = async (seconds: number): Promise<void> => {
+  const { QueueUrls: urls = [] } = await deployment.sqs.listQueues({ QueueNamePrefix: 'PosthasteCrash-' });
+  const QueueUrl = urls.find((url) => url.includes('PipelineDeliveryQueue'));
+  const Attributes = { VisibilityTimeout: String(seconds) };
+  await deployment.sqs.setQueueAttributes({ QueueUrl, Attributes });
+};
+
 describe('the check of accept that kills deliver', () => {
   it('names the command that deploys a pipeline for it, if there is none', async () => {
     const { status, stdout } = await acceptCrash();
@@ -18,22 +37,25 @@ describe('the check of accept that kills deliver', () => {
   });
 
   it(
-    'passes on that pipeline, and leaves no queue there',
+    'passes on that pipeline, and removes what it made',
     async () => {
-      const folder = join(inject('folder'), 'crash');
-      mkdirSync(folder);
-      await deploy({
-        emulator: { endpoint: deployment.endpoints.endpoint, keys: deployment.endpoints },
-        app: 'node infra/acceptance-app.ts',
-        context: { crash: 'true' },
-        folder,
-        signal: new AbortController().signal,
-      });
+      await deployCrash();
       const { status, stdout, stderr } = await acceptCrash();
       process.stdout.write(stdout);
       expect(stdout).toMatch(/^passed .*\n.*all 12 delivered, [1-9]\d* of them by a second request/);
       expect(status).toBe(0);
       expect(stderr).toContain('Everything that this run made is removed');
+    },
+    PATIENCE_MS,
+  );
+
+  it(
+    'fails if what was held comes back after more than a minute',
+    async () => {
+      await hideJobsFor(75);
+      const { status, stdout } = await acceptCrash();
+      expect(stdout).toMatch(/^FAILED .*\n.*the last request came [78]\d\.\d s after the first/);
+      expect(status).toBe(1);
     },
     PATIENCE_MS,
   );
