@@ -1,7 +1,12 @@
+import { DescribeTableCommand, UpdateTableCommand } from '@aws-sdk/client-dynamodb';
 import {
+  GetAliasCommand,
   GetFunctionConfigurationCommand,
   ListEventSourceMappingsCommand,
+  PublishVersionCommand,
+  UpdateAliasCommand,
   UpdateEventSourceMappingCommand,
+  UpdateFunctionConfigurationCommand,
 } from '@aws-sdk/client-lambda';
 import {
   GetRolePolicyCommand,
@@ -26,7 +31,34 @@ const accept = async (...checks: string[]) => {
   return { status, stderr, results: Object.fromEntries(results.map(({ check, ...more }) => [check, more])) };
 };
 
-const { functions, operationQueueUrl } = deployment.endpoints;
+const { functions, operationQueueUrl, deliveriesTable } = deployment.endpoints;
+
+/** Lets the alias of a function point to a version that allows more addresses than the settings. */
+const withGuardOpenFor = async (FunctionName: string, range: string, run: () => Promise<void>) => {
+  const { lambda } = deployment;
+  const alias = { FunctionName, Name: 'live' };
+  const { FunctionVersion } = await lambda.send(new GetAliasCommand(alias));
+  const { Environment } = await lambda.send(new GetFunctionConfigurationCommand({ FunctionName }));
+  const setAddresses = (value: string | undefined) => {
+    const Variables = { ...Environment?.Variables, ALLOWED_ADDRESSES: value ?? '[]' };
+    return lambda.send(new UpdateFunctionConfigurationCommand({ FunctionName, Environment: { Variables } }));
+  };
+  const before = Environment?.Variables?.['ALLOWED_ADDRESSES'];
+  const ranges = z.array(z.string()).parse(JSON.parse(before ?? '[]'));
+  await setAddresses(JSON.stringify([...ranges, range]));
+  try {
+    await eventually('the function is updated', async () => {
+      const { State } = await lambda.send(new GetFunctionConfigurationCommand({ FunctionName }));
+      return State === 'Active' ? true : undefined;
+    });
+    const { Version } = await lambda.send(new PublishVersionCommand({ FunctionName }));
+    await lambda.send(new UpdateAliasCommand({ ...alias, FunctionVersion: Version }));
+    await run();
+  } finally {
+    await lambda.send(new UpdateAliasCommand({ ...alias, FunctionVersion }));
+    await setAddresses(before);
+  }
+};
 
 describe('posthaste accept on the deployed system', () => {
   it('passes for what the receiver, the policy, the ends and the resources promise, and leaves no queue', async () => {
@@ -80,6 +112,57 @@ describe('posthaste accept on a deployment that was changed', () => {
       const RedrivePolicy = Attributes?.RedrivePolicy ?? '';
       await deployment.sqs.setQueueAttributes({ QueueUrl, Attributes: { RedrivePolicy } });
     }
+  });
+
+  it('names an index that a table has lost', async () => {
+    const { dynamo } = deployment;
+    const named = { TableName: deliveriesTable };
+    const { Table } = await dynamo.send(new DescribeTableCommand(named));
+    const { IndexName, KeySchema, Projection } =
+      Table?.GlobalSecondaryIndexes?.find((index) => index.IndexName === 'by-hour') ?? {};
+    const change = (one: 'Create' | 'Delete', index: object) =>
+      dynamo.send(
+        new UpdateTableCommand({
+          ...named,
+          AttributeDefinitions: Table?.AttributeDefinitions,
+          GlobalSecondaryIndexUpdates: [{ [one]: index }],
+        }),
+      );
+    await change('Delete', { IndexName });
+    try {
+      const { status, results } = await accept('tables');
+      expect(status).toBe(1);
+      expect(results['tables']?.state).toBe('failed');
+      expect(results['tables']?.detail).toMatch(/^StateDeliveries\w+ has no index by-hour$/);
+      expect(results['tables']?.['advice']).toContain('aws dynamodb update-table');
+    } finally {
+      await change('Create', { IndexName, KeySchema, Projection });
+    }
+  });
+
+  it('names the address that the API accepts against the settings, and sends nothing to it', async () => {
+    await withGuardOpenFor(functions.api, '0.0.0.0/0', async () => {
+      const { status, results } = await accept('guard');
+      expect(status).toBe(1);
+      expect(results['guard']).toMatchObject({
+        state: 'failed',
+        detail: 'the API accepts http://10.0.0.1/ and http://224.0.0.1/',
+      });
+      expect(results['guard']?.['advice']).toContain('compare ALLOWED_ADDRESSES of the functions');
+    });
+  });
+
+  it('names the address that deliver tries to connect to against the settings', async () => {
+    // No packet leaves this machine: no system makes a TCP connection to multicast.
+    await withGuardOpenFor(functions.deliver, '224.0.0.0/4', async () => {
+      const { status, results } = await accept('guard');
+      expect(status).toBe(1);
+      expect(results['guard']).toMatchObject({
+        state: 'failed',
+        detail: 'a delivery to http://224.0.0.1/ is exhausted retries_exhausted',
+      });
+      expect(results['guard']?.['advice']).toContain('compare its ALLOWED_ADDRESSES');
+    });
   });
 
   it('names a permission that a role has lost', async () => {

@@ -8,15 +8,19 @@ import { addressGuard, getPort } from '../../../../shared/adapters/http/address-
 import { variables } from '../../../../shared/config/resources.ts';
 import { type Check, failed, judge } from '../check.ts';
 import { behavingUrl } from '../../../../functions/acceptance/receiver.ts';
-import { createQueue, ended, type Subscribed, subscribe } from '../scenario.ts';
+import { createQueue, ended, NO_RETRIES, type Subscribed, subscribe } from '../scenario.ts';
 import type { World } from '../world.ts';
 
-/** Metadata of EC2 and of containers, by both versions of IP; and a private address. */
+/**
+ * Metadata of EC2 and of containers, by both versions of IP; a private address; and one of multicast, to which no system
+ * makes a TCP connection, so that a test can open the guard for it.
+ */
 const FORBIDDEN = [
   'http://169.254.169.254/latest/meta-data/',
   'http://169.254.170.2/v2/credentials',
   'http://[fd00:ec2::254]/latest/meta-data/',
   'http://10.0.0.1/',
+  'http://224.0.0.1/',
 ];
 
 export const guardChecks: readonly Check[] = [
@@ -44,10 +48,13 @@ export const guardChecks: readonly Check[] = [
         (end, index) => end !== 'rejected address_forbidden' && `a delivery to ${forbidden[index]} is ${end}`,
       );
       const detail = `${forbidden.length} addresses refused by the API, and by deliver for records that have them`;
-      return judge(faults, detail, 'Stop deliver, and report this: the guard does not work.');
+      return judge(faults, detail, STOP_DELIVER);
     },
   },
 ];
+
+const STOP_DELIVER =
+  'Disable the event sources of deliver, and compare its ALLOWED_ADDRESSES with the setting allowedAddresses. If they differ, deploy again; if not, report this: the guard does not work.';
 
 /** An operator may allow private networks. */
 function isAllowedBySettings({ settings }: World, url: string): boolean {
@@ -74,7 +81,8 @@ async function recordAddress(
   queue: string,
   url: string,
 ): Promise<Subscribed & { type: string }> {
-  const subscribed = await subscribe(world, queue, { options: { event_types: [url] } });
+  // Without retries, a delivery also ends where the guard lets it through.
+  const subscribed = await subscribe(world, queue, { policy: NO_RETRIES, options: { event_types: [url] } });
   const original = behavingUrl(world.receiver.url, subscribed.key, { status: 200 });
   world.undo.add({
     what: `the address of the subscription ${subscribed.subscription}`,
