@@ -1,5 +1,6 @@
 import './cdk-version.ts';
 import { App, CfnOutput, Duration, RemovalPolicy, Stack, type StackProps } from 'aws-cdk-lib';
+import { AccountRootPrincipal, PolicyStatement, Role } from 'aws-cdk-lib/aws-iam';
 import {
   Architecture,
   Function as LambdaFunction,
@@ -13,12 +14,17 @@ import { functionCode } from './bundling.ts';
 import { SqsQueue } from './constructs/queues/sqs-queue.ts';
 import { CrashStack } from './crash-stack.ts';
 
+interface AcceptanceProps extends StackProps {
+  /** @default no role of a producer */
+  readonly ingressQueueUrl?: string | undefined;
+}
+
 /**
  * The receiver of `posthaste accept` for a deployment in AWS, as an app by itself: the stack is deployed for the
  * acceptance, and deleted after it (docs/operations.md#after-you-deploy). Anyone can call its URL; it only counts.
  */
-class AcceptanceStack extends Stack {
-  constructor(scope: Construct, id: string, props: StackProps) {
+export class AcceptanceStack extends Stack {
+  constructor(scope: Construct, id: string, { ingressQueueUrl, ...props }: AcceptanceProps) {
     super(scope, id, {
       description: 'Posthaste: the receiver of posthaste accept; delete it afterwards',
       ...props,
@@ -42,11 +48,28 @@ class AcceptanceStack extends Stack {
     const { url } = receiver.addFunctionUrl({ authType: FunctionUrlAuthType.NONE });
     new CfnOutput(this, 'ReceiverUrl', { value: url, description: 'Receives webhooks of posthaste accept' });
     new CfnOutput(this, 'SeenQueueUrl', { value: seen.url, description: 'Queue of what it saw' });
+    if (ingressQueueUrl !== undefined) this.addProducer(ingressQueueUrl);
+  }
+
+  /** A role that has what `grantPublish` gives, and nothing else. */
+  private addProducer(ingressQueueUrl: string): void {
+    const producer = new Role(this, 'Producer', {
+      description: 'Posthaste: posthaste accept tries with it what a producer may not do',
+      assumedBy: new AccountRootPrincipal(),
+    });
+    const resource = ingressQueueUrl.slice(ingressQueueUrl.lastIndexOf('/') + 1);
+    const resources = [this.formatArn({ service: 'sqs', resource })];
+    producer.addToPolicy(new PolicyStatement({ actions: ['sqs:SendMessage'], resources }));
+    new CfnOutput(this, 'ProducerRoleArn', { value: producer.roleArn, description: 'Role of a producer' });
   }
 }
 
 const app = new App();
 const deployment = String(app.node.tryGetContext('deployment') ?? 'Posthaste');
+const ingressQueueUrl: unknown = app.node.tryGetContext('ingressQueueUrl');
 const env = { account: process.env['CDK_DEFAULT_ACCOUNT'], region: process.env['CDK_DEFAULT_REGION'] };
-new AcceptanceStack(app, `${deployment}Acceptance`, { env });
+new AcceptanceStack(app, `${deployment}Acceptance`, {
+  ...(typeof ingressQueueUrl === 'string' && { ingressQueueUrl }),
+  env,
+});
 if (app.node.tryGetContext('crash') !== undefined) new CrashStack(app, `${deployment}Crash`, { env });

@@ -125,9 +125,14 @@ function byToken(token: string): ApiAccess['authorize'] {
   };
 }
 
-function signing({ region, credentials }: Identity): Pick<ApiAccess, 'authorize' | 'region'> {
+/** Signs calls to another service than the API with the same credentials. */
+export async function signerFor(client: Deployment['client'], service: string) {
+  return signing(await resolveIdentity(client), service);
+}
+
+function signing({ region, credentials }: Identity, service = 'execute-api') {
   const signer = new SignatureV4({
-    service: 'execute-api',
+    service,
     region,
     credentials: async () => notExpired(await credentials()),
     sha256: Sha256,
@@ -135,7 +140,7 @@ function signing({ region, credentials }: Identity): Pick<ApiAccess, 'authorize'
   });
   return {
     region,
-    authorize: async (call) => {
+    authorize: async (call: ApiCall): Promise<Headers> => {
       const { headers } = await signer.sign(toHttpRequest(call));
       const authorized = new Headers(headers);
       // fetch sets it.

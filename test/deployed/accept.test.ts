@@ -1,3 +1,4 @@
+import { CloudFormation } from '@aws-sdk/client-cloudformation';
 import { DescribeTableCommand, UpdateTableCommand } from '@aws-sdk/client-dynamodb';
 import {
   GetAliasCommand,
@@ -72,6 +73,66 @@ describe('posthaste accept on the deployed system', () => {
     const { stdout } = await onDeployment('queue', 'list', '--json');
     expect(stdout).not.toContain('"accept-');
   });
+});
+
+/** A stack with the role that infra/acceptance-app.ts gives a producer. */
+const PRODUCER = {
+  Resources: {
+    Producer: {
+      Type: 'AWS::IAM::Role',
+      Properties: {
+        AssumeRolePolicyDocument: {
+          Version: '2012-10-17',
+          Statement: [
+            {
+              Effect: 'Allow',
+              Action: 'sts:AssumeRole',
+              Principal: { AWS: { 'Fn::Sub': 'arn:aws:iam::${AWS::AccountId}:root' } },
+            },
+          ],
+        },
+      },
+    },
+  },
+  Outputs: { ProducerRoleArn: { Value: { 'Fn::GetAtt': ['Producer', 'Arn'] } } },
+};
+
+const allow = (...Action: string[]): string =>
+  JSON.stringify({ Version: '2012-10-17', Statement: [{ Effect: 'Allow', Action, Resource: '*' }] });
+
+it('posthaste accept tries with the role of a producer what no producer may do', async () => {
+  const cloudFormation = new CloudFormation(deployment.client);
+  const iam = new IAMClient(deployment.client);
+  const StackName = 'PosthasteAcceptance';
+  const TemplateBody = JSON.stringify(PRODUCER);
+  await cloudFormation.createStack({ StackName, TemplateBody, Capabilities: ['CAPABILITY_IAM'] });
+  try {
+    const RoleName = await eventually('the stack is created', async () => {
+      const { Stacks: [stack] = [] } = await cloudFormation.describeStacks({ StackName });
+      return stack?.Outputs?.[0]?.OutputValue?.split('/').at(-1);
+    });
+    const policy = { RoleName, PolicyName: 'grants' };
+    await iam.send(new PutRolePolicyCommand({ ...policy, PolicyDocument: allow('sqs:SendMessage') }));
+    const { results } = await accept('producer');
+    expect(results['producer']).toMatchObject({
+      state: 'passed',
+      detail: 'allowed to publish, denied 4 other calls',
+    });
+    const PolicyDocument = allow('sqs:ReceiveMessage', 'dynamodb:*', 'kms:*', 'lambda:InvokeFunction');
+    await iam.send(new PutRolePolicyCommand({ ...policy, PolicyDocument }));
+    expect((await accept('producer')).results['producer']).toMatchObject({
+      state: 'failed',
+      detail: [
+        'to publish is denied, not allowed',
+        ...['receive messages', 'read subscriptions', 'decrypt secrets', 'invoke deliver'].map(
+          (what) => `to ${what} is allowed, not denied`,
+        ),
+      ].join('; '),
+    });
+  } finally {
+    await cloudFormation.deleteStack({ StackName });
+    iam.destroy();
+  }
 });
 
 describe('posthaste accept on a deployment that was changed', () => {

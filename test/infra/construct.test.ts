@@ -17,6 +17,7 @@ import { z } from 'zod';
 import cdkJson from '../../cdk.json' with { type: 'json' };
 import { SeparateStack } from '../../examples/connect-event-sources/separate-stack.ts';
 import { ShopStack } from '../../examples/connect-event-sources/shop-stack.ts';
+import { AcceptanceStack } from '../../infra/acceptance-app.ts';
 import { requireCdk } from '../../infra/cdk-version.ts';
 import { createStacks } from '../../infra/deployment.ts';
 import { parseSettings } from '../../infra/settings.ts';
@@ -166,6 +167,16 @@ it('grantPublish allows sending to the ingress queue, and nothing else', () => {
   expect(statementsAt(template, 'ProducerDefaultPolicy')).toEqual([
     { effect: 'Allow', actions: ['sqs:SendMessage'], resources: [arnOf(ingress)], condition: undefined },
   ]);
+});
+
+it('the role of a producer in the stack of the acceptance has the same grant', () => {
+  const ingressQueueUrl = 'https://sqs.eu-west-1.amazonaws.com/123456789012/Ingress';
+  const env = { account: '123456789012', region: 'eu-west-1' };
+  const acceptance = Template.fromStack(new AcceptanceStack(testApp(), 'Shop', { ingressQueueUrl, env }));
+  const [statement, ...others] = statementsAt(acceptance, 'ProducerDefaultPolicy');
+  expect(others).toEqual([]);
+  expect(statement).toMatchObject({ effect: 'Allow', actions: ['sqs:SendMessage'] });
+  expect(JSON.stringify(statement?.resources)).toContain('sqs:eu-west-1:123456789012:Ingress');
 });
 
 describe('grantPublish of another stack', () => {

@@ -5,7 +5,6 @@ import { counted } from '../../../api-client/words.ts';
 import { commandText } from '../../../local/command-name.ts';
 import { Problem } from '../../../local/install/problem.mjs';
 import { sqsClient } from '../../../shared/adapters/sqs/client.ts';
-import { variables } from '../../../shared/config/resources.ts';
 import { collect, parseDuration, wholeNumber } from '../../options/arguments.ts';
 import { type DeploymentOptions, onDeployment } from '../../options/deployment-options.ts';
 import { printable } from '../../output/printable.ts';
@@ -15,9 +14,10 @@ import type { Terminal } from '../../terminal.ts';
 import type { Check } from './check.ts';
 import { allChecks } from './checks.ts';
 import { takeDeadLetters } from './dead-letters.ts';
-import { findReceiverStack, followReceiverStack, type Receiver, startLocalReceiver } from './receivers.ts';
+import { followReceiverStack, type Receiver, startLocalReceiver } from './receivers.ts';
 import { junitReport, resultJson, resultText, summaryText } from './report.ts';
 import { type Result, runChecks } from './run-checks.ts';
+import { readAcceptanceStack } from './stacks.ts';
 import { createWorld, openDeployment, type OpenDeployment, type World } from './world.ts';
 
 const MORE = `
@@ -97,16 +97,10 @@ function choose({ only, within = Infinity, load }: Options): readonly Check[] {
 }
 
 /** In AWS the stack of the receiver, if it is deployed; otherwise this machine. */
-async function openReceiver(
-  { url, port }: Options,
-  { deployment, settings, isLocal }: OpenDeployment,
-  sqs: SQS,
-): Promise<Receiver> {
-  if (!isLocal && url === undefined) {
-    const { CloudFormation } = await import('@aws-sdk/client-cloudformation');
-    const name = settings[variables.deployment] ?? deployment.name;
-    const stack = await findReceiverStack(new CloudFormation(deployment.client), name);
-    if (stack !== undefined) return followReceiverStack(sqs, stack);
+async function openReceiver({ url, port }: Options, opened: OpenDeployment, sqs: SQS): Promise<Receiver> {
+  if (!opened.isLocal && url === undefined) {
+    const { ReceiverUrl: found, SeenQueueUrl: seen } = await readAcceptanceStack(opened);
+    if (found !== undefined && seen !== undefined) return followReceiverStack(sqs, found, seen);
     throw new Problem(
       'A deployment in AWS cannot reach 127.0.0.1. Deploy the stack of the receiver (docs/operations.md, "After you deploy"), or run a tunnel to --port, and give its URL with --url.',
     );

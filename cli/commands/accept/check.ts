@@ -35,6 +35,11 @@ export function notShown(reason: string): Outcome {
   return { kind: 'notShown', reason };
 }
 
+/** By the names of the errors of AWS for a caller without a permission. */
+export function isNotPermitted({ name }: Error): boolean {
+  return /^(?:AccessDenied|NotAuthorized|UnauthorizedOperation)/.test(name);
+}
+
 /** A check cannot go on: what was seen instead, and what to do. */
 export class Refuted extends Error {
   override readonly name = 'Refuted';

@@ -5,6 +5,7 @@ import { crashChecks } from './checks/crash.ts';
 import { endChecks } from './checks/ends.ts';
 import { guardChecks } from './checks/guard.ts';
 import { loadChecks } from './checks/load.ts';
+import { producerChecks } from './checks/producer.ts';
 import { pullChecks } from './checks/pull.ts';
 import { requestChecks } from './checks/requests.ts';
 import { resourceChecks } from './checks/resources.ts';
@@ -15,6 +16,7 @@ export const readOnlyChecks: readonly ReadOnlyCheck[] = [...resourceChecks, ...a
 /** All checks, in the order of the help. */
 export const allChecks: readonly Check[] = [
   ...readOnlyChecks,
+  ...producerChecks,
   ...requestChecks,
   ...retryChecks,
   ...pullChecks,

@@ -1,9 +1,7 @@
 import { buffer } from 'node:stream/consumers';
-import type { CloudFormation } from '@aws-sdk/client-cloudformation';
 import type { SQS } from '@aws-sdk/client-sqs';
 import * as z from 'zod';
 import { receive, type Seen } from '../../../functions/acceptance/receiver.ts';
-import { stackNamed, toOutputs } from '../../deployment.ts';
 import { startLoopbackServer } from '../../loopback/loopback-server.ts';
 
 const text = z.string();
@@ -44,24 +42,11 @@ function findSeen(all: readonly Seen[], key: string): readonly Seen[] {
   return all.filter((one) => one.key === key).toSorted((one, other) => one.at - other.at);
 }
 
-/** Where the stack of the acceptance receives, and the queue of what it saw. */
-type ReceiverStack = { url: string; queueUrl: string };
-
-/** The stack beside a deployment; undefined if there is none. */
-export async function findReceiverStack(
-  cloudFormation: CloudFormation,
-  deployment: string,
-): Promise<ReceiverStack | undefined> {
-  const stack = await stackNamed(cloudFormation, `${deployment}Acceptance`);
-  const { ReceiverUrl: url, SeenQueueUrl: queueUrl } = toOutputs(stack ?? {});
-  return url === undefined || queueUrl === undefined ? undefined : { url, queueUrl };
-}
-
 /** Seconds of a long poll. */
 const WAIT = 5;
 
 /** The receiver of the stack: what it saw comes by its queue. */
-export function followReceiverStack(sqs: SQS, { url, queueUrl: QueueUrl }: ReceiverStack): Receiver {
+export function followReceiverStack(sqs: SQS, url: string, QueueUrl: string): Receiver {
   const all: Seen[] = [];
   const closing = new AbortController();
   const follow = async (): Promise<void> => {

@@ -2,7 +2,7 @@ import { ApiRefusal } from '../../../api-client/refusal.ts';
 import { commandText } from '../../../local/command-name.ts';
 import { inParallel } from '../../../shared/adapters/in-parallel.ts';
 import { describeRefusal, failureText } from '../../failure-report.ts';
-import { type Check, failed, notShown, type Outcome, Refuted } from './check.ts';
+import { type Check, failed, isNotPermitted, notShown, type Outcome, Refuted } from './check.ts';
 import type { World } from './world.ts';
 
 /** A check that ran. */
@@ -48,7 +48,7 @@ export function findOutcome<Scene>({ id, run }: Check<Scene>, scene: Scene): Pro
 }
 
 function toFailure(id: string, error: unknown): Outcome {
-  if (error instanceof Error && NOT_PERMITTED.test(error.name))
+  if (error instanceof Error && isNotPermitted(error))
     return notShown(`your credentials do not permit it: ${failureText(error)}`);
   if (error instanceof Refuted) return failed(error.message, error.advice);
   if (error instanceof ApiRefusal) {
@@ -60,6 +60,3 @@ function toFailure(id: string, error: unknown): Outcome {
     `Run the check again: ${commandText(`accept --only ${id}`)}. If it fails again, report it with this text.`,
   );
 }
-
-/** Names of the errors of AWS for a caller without a permission. */
-const NOT_PERMITTED = /^(?:AccessDenied|NotAuthorized|UnauthorizedOperation)/;

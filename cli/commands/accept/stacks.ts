@@ -1,6 +1,8 @@
 import type { CloudFormation, StackResourceSummary as Summary } from '@aws-sdk/client-cloudformation';
 import * as z from 'zod';
-import type { Deployment } from '../../deployment.ts';
+import type { Outputs } from '../../../local/endpoints.ts';
+import { variables } from '../../../shared/config/resources.ts';
+import { type Deployment, stackNamed, toOutputs } from '../../deployment.ts';
 
 /** A resource of the deployment. `properties`: as the deployed template has them, with its functions unresolved. */
 export type DeployedResource = {
@@ -47,6 +49,20 @@ async function findStackNames(
     }
   const besides = [...names].map((name) => name.replace(/Pipeline$/, 'Monitoring'));
   return [...new Set([...names, ...besides])].filter((name) => all.has(name));
+}
+
+/** The outputs of the stack that is deployed beside a deployment for the acceptance; none without it. */
+export async function readAcceptanceStack({
+  deployment,
+  settings,
+}: {
+  deployment: Deployment;
+  settings: Readonly<Record<string, string>>;
+}): Promise<Outputs> {
+  const { CloudFormation } = await import('@aws-sdk/client-cloudformation');
+  const name = settings[variables.deployment] ?? deployment.name;
+  const stack = await stackNamed(new CloudFormation(deployment.client), `${name}Acceptance`);
+  return toOutputs(stack ?? {});
 }
 
 async function readResources(cloudFormation: CloudFormation, stack: string): Promise<DeployedResource[]> {

@@ -2,6 +2,7 @@ import { createSecretKey } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { type Check, failed, judge, notShown, passed, Refuted } from '../../../cli/commands/accept/check.ts';
+import { producerChecks } from '../../../cli/commands/accept/checks/producer.ts';
 import { describeDrift } from '../../../cli/commands/accept/checks/resources.ts';
 import { findScheduleFaults } from '../../../cli/commands/accept/checks/retries.ts';
 import { behavingUrl, KEY_HEADER, receive } from '../../../functions/acceptance/receiver.ts';
@@ -13,6 +14,7 @@ import { signatureHeader } from '../../../shared/domain/delivery/webhook-request
 import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry/policy.ts';
 import { retrySchedule } from '../../../shared/domain/retry/schedule.ts';
 import type { DeliveryView } from '../../../shared/wire/views/delivery.ts';
+import { awsStub, type StubAnswer } from '../../support/aws-stub.ts';
 
 const result = (outcome: Result['outcome']): Result => ({
   id: 'one',
@@ -168,6 +170,42 @@ describe('the checks of a run', () => {
       failed('a; b; c; d; e; and 2 more', 'fix it'),
     );
     expect(judge([], 'fine', 'fix it')).toEqual(passed('fine'));
+  });
+});
+
+describe('a check with the role of a producer', () => {
+  const outcome = async (stack: StubAnswer) => {
+    const denied = {
+      status: 403,
+      body: '<Error><Code>AccessDenied</Code><Message>not you</Message></Error>',
+    };
+    const aws = await awsStub(({ body }) => (body.includes('Action=AssumeRole') ? denied : stack));
+    const world = z.custom<World>().parse({
+      deployment: { name: 'Shop', client: aws.config },
+      settings: {},
+      access: { apiUrl: `${aws.config.endpoint}/api` },
+      isLocal: true,
+    });
+    const [check] = producerChecks;
+    const found = await check?.run(world);
+    await aws.close();
+    return found;
+  };
+
+  it('says what to deploy if there is no such role', async () => {
+    const missing =
+      '<ErrorResponse><Error><Code>ValidationError</Code><Message>does not exist</Message></Error></ErrorResponse>';
+    expect(await outcome({ status: 400, body: missing })).toMatchObject({
+      kind: 'notShown',
+      reason: expect.stringContaining('with -c ingressQueueUrl=') as string,
+    });
+  });
+
+  it('names the role that the caller cannot assume', async () => {
+    const member = '<member><OutputKey>ProducerRoleArn</OutputKey><OutputValue>arn:p</OutputValue></member>';
+    const stacks = `<Stacks><member><Outputs>${member}</Outputs></member></Stacks>`;
+    const body = `<DescribeStacksResponse><DescribeStacksResult>${stacks}</DescribeStacksResult></DescribeStacksResponse>`;
+    expect(await outcome({ body })).toEqual(notShown('your credentials cannot assume arn:p: not you'));
   });
 });
 

@@ -1,0 +1,106 @@
+import { encodeMessage } from '../../../../client/message.ts';
+import { sqsClient } from '../../../../shared/adapters/sqs/client.ts';
+import { variables } from '../../../../shared/config/resources.ts';
+import { signerFor } from '../../../api/api-access.ts';
+import type { Deployment } from '../../../deployment.ts';
+import { type Check, isNotPermitted, judge, notShown } from '../check.ts';
+import { createQueue } from '../scenario.ts';
+import { readAcceptanceStack } from '../stacks.ts';
+import type { World } from '../world.ts';
+
+/** What no simulation shows: whether a policy of a queue, a key or a function lets more callers in than IAM does. */
+export const producerChecks: readonly Check[] = [
+  {
+    id: 'producer',
+    title: 'A role that may publish can do nothing else',
+    seconds: 10,
+    run: async (world) => {
+      const { ProducerRoleArn: role } = await readAcceptanceStack(world);
+      if (role === undefined) return notShown(DEPLOY_ROLE);
+      const assumed = await assumeRole(world, role);
+      if (typeof assumed === 'string') return notShown(`your credentials cannot assume ${role}: ${assumed}`);
+      const tries = await tryAll(world, { ...world.deployment.client, credentials: assumed });
+      const faults = Object.entries(tries).map(([what, answer]) => {
+        const expected = what === PUBLISH ? 'allowed' : 'denied';
+        return answer !== expected && `to ${what} is ${answer}, not ${expected}`;
+      });
+      return judge(
+        faults,
+        `allowed to publish, denied ${Object.keys(tries).length - 1} other calls`,
+        'See the policies of that queue, table, key or function, and of the role ProducerRoleArn: what the templates do not have, remove.',
+      );
+    },
+  },
+];
+
+const DEPLOY_ROLE =
+  'no stack has a role to try it with: deploy that of the receiver with -c ingressQueueUrl=… (docs/operations.md, "After you deploy")';
+
+type Credentials = { accessKeyId: string; secretAccessKey: string; sessionToken: string };
+
+/** Credentials of a role for a quarter of an hour; or why STS gives none. A request by hand: no other call needs its client. */
+async function assumeRole(
+  { access, deployment, isLocal }: World,
+  role: string,
+): Promise<Credentials | string> {
+  const { authorize, region } = await signerFor(deployment.client, 'sts');
+  const domain = role.startsWith('arn:aws-cn:') ? 'amazonaws.com.cn' : 'amazonaws.com';
+  const url = isLocal ? `${new URL(access.apiUrl).origin}/` : `https://sts.${region}.${domain}/`;
+  const form = { Action: 'AssumeRole', Version: '2011-06-15', RoleArn: role, DurationSeconds: '900' };
+  const body = new URLSearchParams({ ...form, RoleSessionName: 'posthaste-accept' }).toString();
+  const headers = new Headers({ 'content-type': 'application/x-www-form-urlencoded' });
+  const call = { method: 'POST', url, headers, body };
+  const response = await fetch(url, { ...call, headers: await authorize(call) });
+  const answer = await response.text();
+  const read = (name: string): string => new RegExp(`<${name}>([^<]+)<`).exec(answer)?.[1] ?? '';
+  if (!response.ok) return read('Message');
+  return {
+    accessKeyId: read('AccessKeyId'),
+    secretAccessKey: read('SecretAccessKey'),
+    sessionToken: read('SessionToken'),
+  };
+}
+
+const PUBLISH = 'publish';
+
+/** What AWS answers to calls with these credentials. If one is allowed by mistake, it changes nothing. */
+async function tryAll(world: World, client: Deployment['client']): Promise<Record<string, string>> {
+  const [{ DynamoDB }, { KMS }, { Lambda }] = await Promise.all([
+    import('@aws-sdk/client-dynamodb'),
+    import('@aws-sdk/client-kms'),
+    import('@aws-sdk/client-lambda'),
+  ]);
+  const { deployment, settings } = world;
+  const { ingressQueueUrl: QueueUrl, subscriptionsTable: TableName } = deployment;
+  const sqs = sqsClient(client);
+  const queue = await createQueue(world, 'producer');
+  const MessageBody = encodeMessage({ queue, data: { check: 'producer' } }, 0).body;
+  const KeyId = settings[variables.secretsKeyArn] ?? '';
+  const { CiphertextBlob } = await new KMS(deployment.client).encrypt({ KeyId, Plaintext: Buffer.from('x') });
+  const Key = { pk: { S: queue }, sk: { S: queue } };
+  const tries = {
+    [PUBLISH]: sqs.sendMessage({ QueueUrl, MessageBody }),
+    'receive messages': sqs.receiveMessage({ QueueUrl, VisibilityTimeout: 0 }),
+    'read subscriptions': new DynamoDB(client).getItem({ TableName, Key }),
+    'decrypt secrets': new KMS(client).decrypt({ KeyId, CiphertextBlob }),
+    'invoke deliver': new Lambda(client).invoke({
+      FunctionName: deployment.functions.deliver,
+      InvocationType: 'DryRun',
+    }),
+  };
+  const answers = await Promise.all(
+    Object.entries(tries).map(async ([what, call]) => [what, await readAnswer(call)] as const),
+  );
+  sqs.destroy();
+  return Object.fromEntries(answers);
+}
+
+async function readAnswer(call: Promise<unknown>): Promise<string> {
+  try {
+    await call;
+    return 'allowed';
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    return isNotPermitted(error) ? 'denied' : error.name;
+  }
+}
