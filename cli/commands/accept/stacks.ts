@@ -19,6 +19,15 @@ export type DeployedStacks = {
   ofType: (type: string) => readonly DeployedResource[];
 };
 
+const indexSchema = z.object({
+  GlobalSecondaryIndexes: z.array(z.object({ IndexName: z.string() })).default([]),
+});
+
+/** The names of the indexes that the template gives a table. */
+export function listIndexes({ properties }: DeployedResource): string[] {
+  return indexSchema.parse(properties).GlobalSecondaryIndexes.map(({ IndexName }) => IndexName);
+}
+
 const templateSchema = z.object({
   Resources: z.record(z.string(), z.object({ Properties: z.record(z.string(), z.unknown()).default({}) })),
 });

@@ -1,15 +1,19 @@
+import type { GetMetricDataInput } from '@aws-sdk/client-cloudwatch';
 import { createSecretKey } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { type Check, failed, judge, notShown, passed, Refuted } from '../../../cli/commands/accept/check.ts';
+import { describeBill } from '../../../cli/commands/accept/checks/load.ts';
 import { producerChecks } from '../../../cli/commands/accept/checks/producer.ts';
 import { describeDrift } from '../../../cli/commands/accept/checks/resources.ts';
 import { findScheduleFaults } from '../../../cli/commands/accept/checks/retries.ts';
 import { behavingUrl, KEY_HEADER, receive } from '../../../functions/acceptance/receiver.ts';
 import { junitReport, resultJson, resultText, summaryText } from '../../../cli/commands/accept/report.ts';
 import { type Result, runChecks } from '../../../cli/commands/accept/run-checks.ts';
+import { computeMillionCost, readQuantities } from '../../../cli/commands/accept/measured-cost.ts';
 import { createUndoList } from '../../../cli/commands/accept/undo.ts';
 import type { World } from '../../../cli/commands/accept/world.ts';
+import { builtInPrices } from '../../../cli/commands/plan/prices.ts';
 import { signatureHeader } from '../../../shared/domain/delivery/webhook-request.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry/policy.ts';
 import { retrySchedule } from '../../../shared/domain/retry/schedule.ts';
@@ -206,6 +210,87 @@ describe('a check with the role of a producer', () => {
     const stacks = `<Stacks><member><Outputs>${member}</Outputs></member></Stacks>`;
     const body = `<DescribeStacksResponse><DescribeStacksResult>${stacks}</DescribeStacksResult></DescribeStacksResponse>`;
     expect(await outcome({ body })).toEqual(notShown('your credentials cannot assume arn:p: not you'));
+  });
+});
+
+describe('the measured bill', () => {
+  const resource = (type: string, physicalId: string, properties = {}) => ({
+    ...{ stack: 'S', logicalId: 'L', type, physicalId, properties },
+  });
+  const resources = [
+    resource('AWS::Lambda::Function', 'deliver', { MemorySize: 512 }),
+    resource('AWS::SQS::Queue', 'https://sqs.us-east-1.amazonaws.com/1/ingress'),
+    resource('AWS::DynamoDB::GlobalTable', 'records', { GlobalSecondaryIndexes: [{ IndexName: 'due' }] }),
+  ];
+  const stacks = {
+    names: ['S'],
+    ofType: (wanted: string) => resources.filter(({ type }) => type === wanted),
+  };
+  const COUNTED: Readonly<Record<string, readonly number[]>> = {
+    'Invocations deliver': [1000, 500],
+    'Duration deliver': [60_000],
+    'NumberOfMessagesSent ingress': [100],
+    'NumberOfEmptyReceives ingress': [7],
+    'ConsumedWriteCapacityUnits records': [3000],
+    'ConsumedWriteCapacityUnits records due': [1000],
+    'ConsumedReadCapacityUnits records': [20],
+  };
+  /** CloudWatch that has metrics only of these services, at each look. */
+  const read = async (withinMs: number, ...looks: readonly RegExp[]) => {
+    let asked = 0;
+    const getMetricData = ({ MetricDataQueries: queries = [] }: GetMetricDataInput) => {
+      const has = looks[Math.min(asked++, looks.length - 1)] ?? /^/;
+      const results = queries.map(({ Id, MetricStat }) => {
+        const { Namespace = '', MetricName, Dimensions = [] } = MetricStat?.Metric ?? {};
+        const name = [MetricName, ...Dimensions.map(({ Value }) => Value)].join(' ');
+        return { Id, Values: has.test(Namespace) ? [...(COUNTED[name] ?? [])] : [] };
+      });
+      // AWS promises no order.
+      return Promise.resolve({ MetricDataResults: results.toReversed() });
+    };
+    const signal = new AbortController().signal;
+    const wait = { withinMs, interval: { floor: 0.005, ceiling: 0.01 } };
+    const quantities = await readQuantities(getMetricData, stacks, { since: 0, until: 1, signal }, wait);
+    return quantities && { quantities: Object.fromEntries(quantities), asked };
+  };
+
+  it('adds up functions by their memory, queues, and tables with their indexes, once two readings are equal', async () => {
+    expect(await read(10_000, /Lambda/, /Lambda|SQS/, /^/, /^/)).toEqual({
+      quantities: {
+        lambdaRequests: 1500,
+        lambdaCompute: 30,
+        sqsRequests: 107,
+        dynamodbWriteUnits: 4000,
+        dynamodbReadUnits: 20,
+      },
+      asked: 4,
+    });
+  });
+
+  it('has no quantities if a service has no metrics', async () => {
+    expect(await read(50, /Lambda|SQS/)).toBeUndefined();
+  });
+
+  it('is a month at the same rate, beside that of the plan for the same services', () => {
+    // 10 a second: 26.28 million a month.
+    const text = describeBill(1000, 100, new Map([['dynamodbWriteUnits', 4000]]));
+    expect(text).toMatch(
+      /^a month at this rate costs about \$\d+\.\d\d by posthaste plan; of that Lambda, SQS and DynamoDB \$\d+\.\d\d a million deliveries, \$\d+\.\d\d a month, and as measured \$2\.50 a million deliveries, \$65\.70 a month$/,
+    );
+    const [plan] = /\d+\.\d\d(?= by posthaste plan)/.exec(describeBill(1000, 100, 'no metrics')) ?? [];
+    expect(text).toContain(`$${plan} by`);
+    expect(describeBill(1000, 100, 'no metrics')).toMatch(
+      /plan; the bill was not measured here: no metrics$/,
+    );
+  });
+
+  it('is for a million deliveries', () => {
+    const quantities = new Map([
+      ['dynamodbWriteUnits', 4000],
+      ['lambdaRequests', 1000],
+    ] as const);
+    const prices = builtInPrices.regions['us-east-1'];
+    expect(computeMillionCost(quantities, 1000, prices)).toBeCloseTo(4 * 0.625 + 0.2);
   });
 });
 

@@ -2,7 +2,7 @@ import type { CloudFormation, StackResourceDrift } from '@aws-sdk/client-cloudfo
 import * as z from 'zod';
 import { pollUntil } from '../../../../local/poll-until.ts';
 import { judge, notShown, type ReadOnlyCheck, Refuted } from '../check.ts';
-import type { DeployedResource } from '../stacks.ts';
+import { type DeployedResource, listIndexes } from '../stacks.ts';
 
 /** Concurrent executions of the other functions, such as reconcile and the API. */
 const OTHERS = 10;
@@ -85,14 +85,16 @@ export const resourceChecks: readonly ReadOnlyCheck[] = [
           const names = new Set(active.map(({ IndexName: name }) => name));
           const recovery = backups?.PointInTimeRecoveryDescription?.PointInTimeRecoveryStatus;
           return [
-            ...indexesOf(table).map((name) => !names.has(name) && `${table.logicalId} has no index ${name}`),
+            ...listIndexes(table).map(
+              (name) => !names.has(name) && `${table.logicalId} has no index ${name}`,
+            ),
             restores(table) && recovery !== 'ENABLED' && `${table.logicalId} has no point-in-time recovery`,
           ];
         }),
       );
       return judge(
         faults.flat(),
-        `${tables.length} tables, ${tables.flatMap(indexesOf).length} indexes`,
+        `${tables.length} tables, ${tables.flatMap(listIndexes).length} indexes`,
         'Listings and reconcile need it. Create it again, with the keys that the template has: aws dynamodb update-table, aws dynamodb update-continuous-backups.',
       );
     },
@@ -159,14 +161,6 @@ export function describeDrift({
       `${path} is ${actual}, not ${expected}`,
   );
   return `${id}: ${texts.join(', ')}`;
-}
-
-const indexSchema = z.object({
-  GlobalSecondaryIndexes: z.array(z.object({ IndexName: z.string() })).default([]),
-});
-
-function indexesOf({ properties }: DeployedResource): string[] {
-  return indexSchema.parse(properties).GlobalSecondaryIndexes.map(({ IndexName }) => IndexName);
 }
 
 /** Whether the template asks for point-in-time recovery. */
