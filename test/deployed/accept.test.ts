@@ -213,7 +213,7 @@ describe('posthaste accept on a deployment that was changed', () => {
     });
   });
 
-  it('names the address that deliver tries to connect to against the settings', async () => {
+  it('names the address that deliver tries to connect to against the settings, and leaves no notice', async () => {
     // No packet leaves this machine: no system makes a TCP connection to multicast.
     await withGuardOpenFor(functions.deliver, '224.0.0.0/4', async () => {
       const { status, results } = await accept('guard');
@@ -224,6 +224,8 @@ describe('posthaste accept on a deployment that was changed', () => {
       });
       expect(results['guard']?.['advice']).toContain('compare its ALLOWED_ADDRESSES');
     });
+    const { stdout } = await onDeployment('deadletters', 'list', 'undeliverable', '--json');
+    expect(stdout).not.toContain('"accept-');
   });
 
   it('names a permission that a role has lost', async () => {

@@ -2,7 +2,6 @@ import { writeFileSync } from 'node:fs';
 import type { SQS } from '@aws-sdk/client-sqs';
 import { type Command, InvalidArgumentError } from 'commander';
 import { counted } from '../../../api-client/words.ts';
-import { commandText } from '../../../local/command-name.ts';
 import { Problem } from '../../../local/install/problem.mjs';
 import { sqsClient } from '../../../shared/adapters/sqs/client.ts';
 import { collect, parseDuration, wholeNumber } from '../../options/arguments.ts';
@@ -13,7 +12,6 @@ import { type progressLine, withProgress } from '../../output/progress-line.ts';
 import type { Terminal } from '../../terminal.ts';
 import type { Check } from './check.ts';
 import { allChecks } from './checks.ts';
-import { takeDeadLetters } from './dead-letters.ts';
 import { followReceiverStack, type Receiver, startLocalReceiver } from './receivers.ts';
 import { junitReport, resultJson, resultText, summaryText } from './report.ts';
 import { type Result, runChecks } from './run-checks.ts';
@@ -71,7 +69,6 @@ async function accept(options: Options, terminal: Terminal): Promise<void> {
     const receiver = await openReceiver(options, opened, sqs);
     const world = createWorld(opened, { sqs, receiver, load: options.load }, terminal.sleep);
     announce(world, checks, options, terminal);
-    registerNotices(world);
     try {
       const results = await runChecks(world, checks, createReport(checks, progress, options, terminal));
       summarise(results, options, terminal);
@@ -153,15 +150,6 @@ function createReport(
     terminal.printResult(options, resultJson(result), () => resultText(result));
     show();
   };
-}
-
-/** Deliveries that fail on purpose leave a notice each. */
-function registerNotices(world: World): void {
-  world.undo.add({
-    what: `notices of ${world.prefix} in the undeliverable queue`,
-    command: commandText(`deadletters list undeliverable`),
-    remove: () => takeDeadLetters(world, world.deployment.undeliverableQueueUrl),
-  });
 }
 
 /** Removes what the run made. What is left is said with the command that removes it, and fails the run. */

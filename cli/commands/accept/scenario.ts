@@ -16,6 +16,7 @@ import { isOpenStatus } from '../../../shared/domain/delivery/vocabulary.ts';
 import { RETENTION_DAYS } from '../../../shared/domain/retention.ts';
 import type { PartialRetryPolicy } from '../../../shared/domain/retry/policy.ts';
 import { Refuted } from './check.ts';
+import { takeDeadLetters } from './dead-letters.ts';
 import {
   type Behaviour,
   behavingUrl,
@@ -49,6 +50,12 @@ type Setup = {
 /** A new queue of this run, which keeps its records as briefly as possible. It is deleted with its subscriptions. */
 export async function createQueue(world: World, check: string): Promise<string> {
   const queue = `${world.prefix}-${check}`;
+  world.undo.add({
+    // Deliveries that fail on purpose leave a notice each. Removed once, after the queues.
+    what: `notices of ${world.prefix} in the undeliverable queue`,
+    command: commandText(`deadletters list undeliverable`),
+    remove: () => takeDeadLetters(world, world.deployment.undeliverableQueueUrl),
+  });
   world.undo.add({
     what: `queue ${queue}`,
     command: commandText(`queue delete ${queue} --yes`),
@@ -130,20 +137,22 @@ export async function ended(
   { queue, message, subscription }: Omit<Delivered, 'key'>,
   seconds?: number,
 ): Promise<DeliveryDetail> {
+  const path = { queue, message, subscription };
   return within(world, { what: `the delivery of ${message} ends`, seconds }, async () => {
-    const delivery = await findDelivery(world, { queue, message, subscription });
+    const delivery = await unlessRefused(404, world.api.call(getDelivery, { path }));
     return delivery === undefined || isOpenStatus(delivery.status) ? undefined : delivery;
   });
 }
 
-async function findDelivery(
-  { api }: World,
-  path: { queue: string; message: string; subscription: string },
-): Promise<DeliveryDetail | undefined> {
+/** What the API answers; undefined if it refuses the call with this status. */
+export async function unlessRefused<Answer>(
+  status: number,
+  call: Promise<Answer>,
+): Promise<Answer | undefined> {
   try {
-    return await api.call(getDelivery, { path });
+    return await call;
   } catch (error) {
-    if (error instanceof ApiRefusal && error.status === 404) return undefined;
+    if (error instanceof ApiRefusal && error.status === status) return undefined;
     throw error;
   }
 }

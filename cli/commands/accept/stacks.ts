@@ -1,4 +1,4 @@
-import type { CloudFormation, StackResourceSummary as Summary } from '@aws-sdk/client-cloudformation';
+import type { CloudFormation } from '@aws-sdk/client-cloudformation';
 import * as z from 'zod';
 import type { Outputs } from '../../../local/endpoints.ts';
 import { variables } from '../../../shared/config/resources.ts';
@@ -83,18 +83,11 @@ async function readResources(cloudFormation: CloudFormation, stack: string): Pro
     { client: cloudFormation },
     { StackName: stack },
   ))
-    resources.push(...summaries.map((summary) => toResource(stack, template, summary)));
+    resources.push(
+      ...summaries.map(({ LogicalResourceId: logicalId = '', PhysicalResourceId, ResourceType }) => ({
+        ...{ stack, logicalId, type: ResourceType ?? '', physicalId: PhysicalResourceId ?? '' },
+        properties: template.Resources[logicalId]?.Properties ?? {},
+      })),
+    );
   return resources;
-}
-
-function toResource(
-  stack: string,
-  { Resources: all }: z.output<typeof templateSchema>,
-  {
-    LogicalResourceId: logicalId = '',
-    PhysicalResourceId: physicalId = '',
-    ResourceType: type = '',
-  }: Summary,
-): DeployedResource {
-  return { stack, logicalId, type, physicalId, properties: all[logicalId]?.Properties ?? {} };
 }

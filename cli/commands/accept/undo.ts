@@ -10,7 +10,10 @@ export type LeftOver = Pick<Undo, 'what' | 'command'> & { reason: string };
 export function createUndoList() {
   const made: Undo[] = [];
   return {
-    add: (undo: Undo): void => void made.push(undo),
+    /** What is on the list already is not added again. */
+    add: (undo: Undo): void => {
+      if (!made.some(({ what }) => what === undo.what)) made.push(undo);
+    },
     /** Removes everything, also what comes after a failure. */
     removeAll: async (): Promise<{ removed: number; left: LeftOver[] }> => {
       const left: LeftOver[] = [];

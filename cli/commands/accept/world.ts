@@ -49,16 +49,12 @@ export async function openDeployment(
   return {
     deployment,
     settings: z.record(z.string(), z.string()).parse(JSON.parse(workerEnvironment)),
-    isLocal: deployment.client.endpoint !== undefined || isLoopback(access.apiUrl),
+    // The local AWS may also be given by its URLs alone.
+    isLocal: access.isLocal || /^(?:127\.|localhost$)/.test(new URL(access.apiUrl).hostname),
     access,
     signal,
     stacks: () => (stacks ??= readStacks(deployment)),
   };
-}
-
-/** The local AWS, also where it is given by its URLs alone. */
-function isLoopback(url: string): boolean {
-  return /^(?:127\.|localhost$)/.test(new URL(url).hostname);
 }
 
 export function createWorld(

@@ -107,6 +107,7 @@ describe('the end of a run', () => {
     add('first');
     add('second', true);
     add('third');
+    add('first');
     expect(await undo.removeAll()).toEqual({
       removed: 2,
       left: [{ what: 'second', command: 'remove second', reason: 'refused' }],

@@ -1,5 +1,5 @@
 import type { CloudWatch, MetricAlarm } from '@aws-sdk/client-cloudwatch';
-import { type Check, failed, judge, notShown, type Outcome, passed } from '../check.ts';
+import { type Check, failed, judge, notShown, type Outcome, passed, Refuted } from '../check.ts';
 import { takeDeadLetters } from '../dead-letters.ts';
 import { pollUntil } from '../../../../local/poll-until.ts';
 import type { World } from '../world.ts';
@@ -19,8 +19,7 @@ export const alarmChecks: readonly Check[] = [
     run: async (world) => {
       const cloudWatch = await openCloudWatch(world);
       // Not one that the check below raises: only a change of its state is an action.
-      const [alarm] = await readAlarms(world, cloudWatch, 'SchedulerDeadLetters');
-      if (alarm === undefined) return failed('the deployment has no alarms', DEPLOY_MONITORING);
+      const alarm = await findAlarm(world, cloudWatch, 'SchedulerDeadLetters');
       const { AlarmName = '', StateValue: state, ActionsEnabled: areEnabled } = alarm;
       const { AlarmActions: actions = [] } = alarm;
       if (actions.length === 0)
@@ -56,9 +55,9 @@ export const alarmChecks: readonly Check[] = [
       }
       const raised = await pollUntil(
         async () => {
-          const alarms = await readAlarms(world, cloudWatch, 'IngressDeadLetters', 'DeliveryDeadLetters');
-          const all = alarms.length === 2 && alarms.every(({ StateValue: state }) => state === 'ALARM');
-          return all ? alarms : undefined;
+          const ids = ['IngressDeadLetters', 'DeliveryDeadLetters'];
+          const alarms = await Promise.all(ids.map((id) => findAlarm(world, cloudWatch, id)));
+          return alarms.every(({ StateValue: state }) => state === 'ALARM') ? alarms : undefined;
         },
         { withinMs: RAISED_SECONDS * 1000, interval: { floor: 10, ceiling: 15 }, signal: world.signal },
       );
@@ -77,8 +76,7 @@ export const alarmChecks: readonly Check[] = [
     run: async (world) => {
       if (world.isLocal) return notShown('the local AWS has no SERVICE_QUOTA');
       const cloudWatch = await openCloudWatch(world);
-      const [alarm] = await readAlarms(world, cloudWatch, 'AccountConcurrency');
-      if (alarm === undefined) return failed('there is no alarm AccountConcurrency', DEPLOY_MONITORING);
+      const alarm = await findAlarm(world, cloudWatch, 'AccountConcurrency');
       const now = Date.now();
       const { MetricDataResults: results = [] } = await cloudWatch.getMetricData({
         MetricDataQueries: alarm.Metrics,
@@ -130,18 +128,16 @@ async function openCloudWatch({ deployment }: World): Promise<CloudWatch> {
   return new CloudWatch(deployment.client);
 }
 
-/** Alarms of the deployment by the ends of their names, in this order. */
-async function readAlarms(
-  { stacks }: World,
-  cloudWatch: CloudWatch,
-  ...ids: readonly string[]
-): Promise<MetricAlarm[]> {
+/** An alarm of the deployment by the end of its name. @throws Refuted if there is none */
+async function findAlarm({ stacks }: World, cloudWatch: CloudWatch, id: string): Promise<MetricAlarm> {
   const { ofType } = await stacks();
   const names = ofType('AWS::CloudWatch::Alarm').map(({ physicalId }) => physicalId);
-  const wanted = ids.flatMap((id) => names.filter((name) => name.endsWith(`-${id}`)));
-  if (wanted.length === 0) return [];
-  const { MetricAlarms: alarms = [] } = await cloudWatch.describeAlarms({ AlarmNames: wanted });
-  return wanted.flatMap((name) => alarms.filter(({ AlarmName }) => AlarmName === name));
+  const AlarmNames = names.filter((name) => name.endsWith(`-${id}`));
+  // Without a name, CloudWatch would give all alarms.
+  const { MetricAlarms: [alarm] = [] } =
+    AlarmNames.length === 0 ? {} : await cloudWatch.describeAlarms({ AlarmNames });
+  if (alarm === undefined) throw new Refuted(`there is no alarm ${id}`, DEPLOY_MONITORING);
+  return alarm;
 }
 
 /** What the history says of an action since then. */

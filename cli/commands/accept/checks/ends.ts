@@ -1,8 +1,10 @@
 import { readBooks } from '../../../../api-client/operations.ts';
+import type { DeadLetter } from '../../../../shared/domain/delivery/dead-letter.ts';
 import { describeDeadLetter } from '../../../dead-letters/describe.ts';
 import { type Check, judge } from '../check.ts';
 import { takeDeadLetters } from '../dead-letters.ts';
 import { createQueue, deliver, ended, NO_RETRIES, requests, subscribe, within } from '../scenario.ts';
+import type { World } from '../world.ts';
 
 /** Where messages end that no receiver takes, and whether every one of them is counted. */
 export const endChecks: readonly Check[] = [
@@ -13,11 +15,7 @@ export const endChecks: readonly Check[] = [
     run: async (world) => {
       const queue = `${world.prefix}-missing`;
       await world.publisher.publish({ queue, data: { check: 'dead-letters' } });
-      const what = 'the dead letter arrives';
-      const deadLetter = await within(world, { what, seconds: 90 }, async () => {
-        const taken = await takeDeadLetters(world, world.deployment.ingressDeadLetterUrl);
-        return taken.find(({ body }) => body.includes(queue));
-      });
+      const deadLetter = await findDeadLetter(world, world.deployment.ingressDeadLetterUrl, queue);
       const { reason = 'missing' } = describeDeadLetter('ingress', deadLetter);
       return judge(
         [reason !== 'unknown_queue' && `its reason is ${reason}, not unknown_queue`],
@@ -34,10 +32,7 @@ export const endChecks: readonly Check[] = [
       const data = { secret: world.prefix };
       const delivered = await deliver(world, 'undeliverable', { behaviour: { status: 400 } }, data);
       const { status, reason } = await ended(world, delivered);
-      const notice = await within(world, { what: 'the notice arrives' }, async () => {
-        const taken = await takeDeadLetters(world, world.deployment.undeliverableQueueUrl);
-        return taken.find(({ body }) => body.includes(delivered.queue));
-      });
+      const notice = await findDeadLetter(world, world.deployment.undeliverableQueueUrl, delivered.queue);
       const faults = [
         (status !== 'rejected' || reason !== 'http_400') && `the delivery is ${status} (${reason})`,
         !notice.body.includes(JSON.stringify(data)) && 'the notice lacks the data',
@@ -86,6 +81,14 @@ const CONSUMER =
   'Does a program of yours consume the undeliverable queue? It is faster than this check then.';
 const BOOKS =
   'Keep the logs of dispatch and deliver of these minutes, and report it: a delivery is missing or counted twice.';
+
+/** The dead letter of a queue of this run. All of this run are removed. */
+function findDeadLetter(world: World, queueUrl: string, queue: string): Promise<DeadLetter> {
+  return within(world, { what: `the dead letter of ${queue} arrives`, seconds: 90 }, async () => {
+    const taken = await takeDeadLetters(world, queueUrl);
+    return taken.find(({ body }) => body.includes(queue));
+  });
+}
 
 function entry(counts: Readonly<Record<string, number>>, name: string): number {
   return counts[name] ?? 0;

@@ -1,14 +1,13 @@
 import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
 import { subscribe as subscribeTo } from '../../../../api-client/operations.ts';
-import { ApiRefusal } from '../../../../api-client/refusal.ts';
 import { dynamoClient } from '../../../../shared/adapters/dynamodb/client.ts';
 import { subscriptionItemKey } from '../../../../shared/adapters/dynamodb/subscription-item.ts';
 import { addressGuard, getPort } from '../../../../shared/adapters/http/address-guard.ts';
 import { variables } from '../../../../shared/config/resources.ts';
 import { type Check, failed, judge } from '../check.ts';
 import { behavingUrl } from '../../../../functions/acceptance/receiver.ts';
-import { createQueue, ended, NO_RETRIES, type Subscribed, subscribe } from '../scenario.ts';
+import { createQueue, ended, NO_RETRIES, type Subscribed, subscribe, unlessRefused } from '../scenario.ts';
 import type { World } from '../world.ts';
 
 /**
@@ -32,9 +31,14 @@ export const guardChecks: readonly Check[] = [
       const queue = await createQueue(world, 'guard');
       const forbidden = FORBIDDEN.filter((url) => !isAllowedBySettings(world, url));
       const answers = await Promise.all(
-        forbidden.map(async (url) => (await takes(world, queue, url)) && url),
+        forbidden.map((subscriber) =>
+          unlessRefused(
+            400,
+            world.api.call(subscribeTo, { path: { queue }, body: JSON.stringify({ subscriber }) }),
+          ),
+        ),
       );
-      const taken = answers.filter((url) => url !== false);
+      const taken = forbidden.filter((_, index) => answers[index] !== undefined);
       // Nothing is sent there: the API would have refused what deliver refuses.
       if (taken.length > 0)
         return failed(
@@ -43,9 +47,12 @@ export const guardChecks: readonly Check[] = [
         );
       // All before the first message: dispatch remembers the subscriptions of a queue.
       const recorded = await Promise.all(forbidden.map((url) => recordAddress(world, queue, url)));
-      const ends = await Promise.all(recorded.map((subscribed) => deliverTo(world, subscribed)));
-      const faults = ends.map(
-        (end, index) => end !== 'rejected address_forbidden' && `a delivery to ${forbidden[index]} is ${end}`,
+      const faults = await Promise.all(
+        recorded.map(async ({ type, ...subscribed }) => {
+          const { id: message } = await world.publisher.publish({ queue, type, data: { check: 'guard' } });
+          const { status, reason } = await ended(world, { ...subscribed, message });
+          return reason !== 'address_forbidden' && `a delivery to ${type} is ${status} ${reason}`;
+        }),
       );
       const detail = `${forbidden.length} addresses refused by the API, and by deliver for records that have them`;
       return judge(faults, detail, STOP_DELIVER);
@@ -62,17 +69,6 @@ function isAllowedBySettings({ settings }: World, url: string): boolean {
   const ranges = z.array(z.string()).parse(JSON.parse(settings[variables.allowedAddresses] ?? '[]'));
   const guard = addressGuard({ allowedAddresses: ranges });
   return guard.allows(parsed.hostname.replaceAll(/[[\]]/g, ''), getPort(parsed));
-}
-
-/** Whether the API accepts a subscriber. */
-async function takes({ api }: World, queue: string, subscriber: string): Promise<boolean> {
-  try {
-    await api.call(subscribeTo, { path: { queue }, body: JSON.stringify({ subscriber }) });
-    return true;
-  } catch (error) {
-    if (error instanceof ApiRefusal && error.status === 400) return false;
-    throw error;
-  }
 }
 
 /** A subscription with an address as if the check of the API had been passed. It gets the messages of its type. */
@@ -92,17 +88,6 @@ async function recordAddress(
   });
   await writeSubscriber(world, subscribed, url);
   return { ...subscribed, type: url };
-}
-
-/** How a delivery to it ends. */
-async function deliverTo(
-  world: World,
-  { type, ...subscribed }: Subscribed & { type: string },
-): Promise<string> {
-  const { queue } = subscribed;
-  const { id: message } = await world.publisher.publish({ queue, type, data: { check: 'guard' } });
-  const { status, reason } = await ended(world, { ...subscribed, message });
-  return `${status} ${reason}`;
 }
 
 /** The API refuses such addresses, so the record is written. */
