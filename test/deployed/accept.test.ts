@@ -75,6 +75,15 @@ describe('posthaste accept on the deployed system', () => {
   });
 });
 
+it('posthaste accept says which alarm of the deployment it cannot raise as a test', async () => {
+  const { status, results } = await accept('alarm-actions');
+  expect(results['alarm-actions']).toMatchObject({
+    state: 'notShown',
+    reason: 'Posthaste-SchedulerDeadLetters notifies no topic: the setting alarmTopicArn is not set',
+  });
+  expect(status).toBe(0);
+});
+
 /** A stack with the role that infra/acceptance-app.ts gives a producer. */
 const PRODUCER = {
   Resources: {

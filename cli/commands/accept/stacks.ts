@@ -1,8 +1,8 @@
 import type { CloudFormation } from '@aws-sdk/client-cloudformation';
 import * as z from 'zod';
 import type { Outputs } from '../../../local/endpoints.ts';
-import { variables } from '../../../shared/config/resources.ts';
 import { type Deployment, stackNamed, toOutputs } from '../../deployment.ts';
+import { templateSchema } from '../upgrade/compare.ts';
 
 /** A resource of the deployment. `properties`: as the deployed template has them, with its functions unresolved. */
 export type DeployedResource = {
@@ -27,10 +27,6 @@ const indexSchema = z.object({
 export function listIndexes({ properties }: DeployedResource): string[] {
   return indexSchema.parse(properties).GlobalSecondaryIndexes.map(({ IndexName }) => IndexName);
 }
-
-const templateSchema = z.object({
-  Resources: z.record(z.string(), z.object({ Properties: z.record(z.string(), z.unknown()).default({}) })),
-});
 
 /** The stacks of a deployment, with what their templates say of each resource. */
 export async function readStacks(deployment: Deployment): Promise<DeployedStacks> {
@@ -61,16 +57,9 @@ async function findStackNames(
 }
 
 /** The outputs of the stack that is deployed beside a deployment for the acceptance; none without it. */
-export async function readAcceptanceStack({
-  deployment,
-  settings,
-}: {
-  deployment: Deployment;
-  settings: Readonly<Record<string, string>>;
-}): Promise<Outputs> {
+export async function readAcceptanceStack(name: string, { client }: Deployment): Promise<Outputs> {
   const { CloudFormation } = await import('@aws-sdk/client-cloudformation');
-  const name = settings[variables.deployment] ?? deployment.name;
-  const stack = await stackNamed(new CloudFormation(deployment.client), `${name}Acceptance`);
+  const stack = await stackNamed(new CloudFormation(client), `${name}Acceptance`);
   return toOutputs(stack ?? {});
 }
 

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import * as z from 'zod';
 import type { ApiClient } from '../../../api-client/api-client.ts';
 import { Publisher } from '../../../client/publisher.ts';
+import { variables } from '../../../shared/config/resources.ts';
 import { apiClient, type ApiAccess, resolveApi } from '../../api/api-access.ts';
 import { type Deployment, type DeploymentChoice, findDeployment } from '../../deployment.ts';
 import type { Sleep, Terminal } from '../../terminal.ts';
@@ -13,6 +14,8 @@ import { createUndoList, type UndoList } from './undo.ts';
 /** What is known of a deployment without changing anything. */
 export type OpenDeployment = {
   deployment: Deployment;
+  /** The setting `deployment`, which begins the names of stacks and alarms. */
+  name: string;
   /** The settings of the functions by their variables, as workers get them. */
   settings: Readonly<Record<string, string>>;
   isLocal: boolean;
@@ -45,10 +48,12 @@ export async function openDeployment(
   const deployment = await findDeployment(choice);
   const access = await resolveApi(deployment, env);
   const { workerEnvironment = '{}' } = deployment;
+  const settings = z.record(z.string(), z.string()).parse(JSON.parse(workerEnvironment));
   let stacks: Promise<DeployedStacks> | undefined;
   return {
     deployment,
-    settings: z.record(z.string(), z.string()).parse(JSON.parse(workerEnvironment)),
+    name: settings[variables.deployment] ?? deployment.name,
+    settings,
     // The local AWS may also be given by its URLs alone.
     isLocal: access.isLocal || /^(?:127\.|localhost$)/.test(new URL(access.apiUrl).hostname),
     access,

@@ -186,8 +186,8 @@ describe('a check with the role of a producer', () => {
     };
     const aws = await awsStub(({ body }) => (body.includes('Action=AssumeRole') ? denied : stack));
     const world = z.custom<World>().parse({
-      deployment: { name: 'Shop', client: aws.config },
-      settings: {},
+      name: 'Shop',
+      deployment: { client: aws.config },
       access: { apiUrl: `${aws.config.endpoint}/api` },
       isLocal: true,
     });

@@ -102,11 +102,11 @@ async function raise(
   const startedAt = new Date();
   await cloudWatch.setAlarmState({ AlarmName, StateValue: 'ALARM', StateReason: TEST });
   try {
-    return await pollUntil(() => findAction(cloudWatch, AlarmName, startedAt), {
-      withinMs: 20_000,
-      interval: { floor: 1, ceiling: 2 },
-      signal,
-    });
+    const request = { AlarmName, HistoryItemType: 'Action', StartDate: startedAt } as const;
+    return await pollUntil(
+      async () => (await cloudWatch.describeAlarmHistory(request)).AlarmHistoryItems?.[0]?.HistorySummary,
+      { withinMs: 20_000, interval: { floor: 1, ceiling: 2 }, signal },
+    );
   } finally {
     await cloudWatch.setAlarmState({ AlarmName, StateValue: 'OK', StateReason: TEST });
   }
@@ -121,35 +121,19 @@ function judgeAction({ isLocal }: World, name: string, result: string | undefine
     : failed(`${name} was raised, and took no action`, 'See the history of the alarm in CloudWatch.');
 }
 
-const DEPLOY_MONITORING = 'Deploy the stack with the alarms: npx cdk deploy --all.';
-
 async function openCloudWatch({ deployment }: World): Promise<CloudWatch> {
   const { CloudWatch } = await import('@aws-sdk/client-cloudwatch');
   return new CloudWatch(deployment.client);
 }
 
-/** An alarm of the deployment by the end of its name. @throws Refuted if there is none */
-async function findAlarm({ stacks }: World, cloudWatch: CloudWatch, id: string): Promise<MetricAlarm> {
-  const { ofType } = await stacks();
-  const names = ofType('AWS::CloudWatch::Alarm').map(({ physicalId }) => physicalId);
-  const AlarmNames = names.filter((name) => name.endsWith(`-${id}`));
-  // Without a name, CloudWatch would give all alarms.
-  const { MetricAlarms: [alarm] = [] } =
-    AlarmNames.length === 0 ? {} : await cloudWatch.describeAlarms({ AlarmNames });
-  if (alarm === undefined) throw new Refuted(`there is no alarm ${id}`, DEPLOY_MONITORING);
+/** @throws Refuted if there is no such alarm */
+async function findAlarm({ name }: World, cloudWatch: CloudWatch, id: string): Promise<MetricAlarm> {
+  const AlarmNames = [`${name}-${id}`];
+  const { MetricAlarms: [alarm] = [] } = await cloudWatch.describeAlarms({ AlarmNames });
+  if (alarm === undefined)
+    throw new Refuted(
+      `there is no alarm ${AlarmNames[0]}`,
+      'Deploy the stack with the alarms: npx cdk deploy --all.',
+    );
   return alarm;
-}
-
-/** What the history says of an action since then. */
-async function findAction(
-  cloudWatch: CloudWatch,
-  AlarmName: string,
-  StartDate: Date,
-): Promise<string | undefined> {
-  const { AlarmHistoryItems: items = [] } = await cloudWatch.describeAlarmHistory({
-    AlarmName,
-    HistoryItemType: 'Action',
-    StartDate,
-  });
-  return items[0]?.HistorySummary;
 }
