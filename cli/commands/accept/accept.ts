@@ -96,10 +96,7 @@ function choose({ only, within = Infinity, load }: Options): readonly Check[] {
 /** In AWS the stack of the receiver, if it is deployed; otherwise this machine. */
 async function openReceiver({ url, port }: Options, opened: OpenDeployment, sqs: SQS): Promise<Receiver> {
   if (!opened.isLocal && url === undefined) {
-    const { ReceiverUrl: found, SeenQueueUrl: seen } = await readAcceptanceStack(
-      opened.name,
-      opened.deployment,
-    );
+    const { ReceiverUrl: found, SeenQueueUrl: seen } = await readAcceptanceStack(opened);
     if (found !== undefined && seen !== undefined) return followReceiverStack(sqs, found, seen);
     throw new Problem(
       'A deployment in AWS cannot reach 127.0.0.1. Deploy the stack of the receiver (docs/operations.md, "After you deploy"), or run a tunnel to --port, and give its URL with --url.',

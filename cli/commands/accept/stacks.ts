@@ -56,10 +56,13 @@ async function findStackNames(
   return [...new Set([...names, ...besides])].filter((name) => all.has(name));
 }
 
+/** `name`: the setting `deployment`. */
+type NamedDeployment = { name: string; deployment: Deployment };
+
 /** The outputs of the stack that is deployed beside a deployment for the acceptance; none without it. */
-export async function readAcceptanceStack(name: string, { client }: Deployment): Promise<Outputs> {
+export async function readAcceptanceStack({ name, deployment }: NamedDeployment): Promise<Outputs> {
   const { CloudFormation } = await import('@aws-sdk/client-cloudformation');
-  const stack = await stackNamed(new CloudFormation(client), `${name}Acceptance`);
+  const stack = await stackNamed(new CloudFormation(deployment.client), `${name}Acceptance`);
   return toOutputs(stack ?? {});
 }
 

@@ -15,7 +15,7 @@ export const producerChecks: readonly Check[] = [
     title: 'A role that may publish can do nothing else',
     seconds: 10,
     run: async (world) => {
-      const { ProducerRoleArn: role } = await readAcceptanceStack(world.name, world.deployment);
+      const { ProducerRoleArn: role } = await readAcceptanceStack(world);
       if (role === undefined) return notShown(DEPLOY_ROLE);
       const assumed = await assumeRole(world, role);
       if (typeof assumed === 'string') return notShown(`your credentials cannot assume ${role}: ${assumed}`);

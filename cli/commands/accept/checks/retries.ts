@@ -1,4 +1,4 @@
-import { GetScheduleCommand, ResourceNotFoundException, SchedulerClient } from '@aws-sdk/client-scheduler';
+import { ResourceNotFoundException, Scheduler } from '@aws-sdk/client-scheduler';
 import { getSubscription } from '../../../../api-client/operations.ts';
 import { variables } from '../../../../shared/config/resources.ts';
 import { scheduleName } from '../../../../shared/domain/delivery/wake-up-plan.ts';
@@ -194,14 +194,11 @@ async function isScheduleGone(
 ): Promise<true | undefined> {
   const dueAt = Date.parse(attempts[1]?.dueAt ?? '');
   const Name = scheduleName({ queue, messageId, subscriptionId, bucket: 0 }, 2, dueAt);
-  const scheduler = new SchedulerClient(deployment.client);
   try {
-    await scheduler.send(new GetScheduleCommand({ GroupName: deployment.scheduleGroup, Name }));
+    await new Scheduler(deployment.client).getSchedule({ GroupName: deployment.scheduleGroup, Name });
     return undefined;
   } catch (error) {
     if (error instanceof ResourceNotFoundException) return true;
     throw error;
-  } finally {
-    scheduler.destroy();
   }
 }
