@@ -125,14 +125,9 @@ function byToken(token: string): ApiAccess['authorize'] {
   };
 }
 
-/** Signs calls to another service than the API with the same credentials. */
-export async function signerFor(client: Deployment['client'], service: string) {
-  return signing(await resolveIdentity(client), service);
-}
-
-function signing({ region, credentials }: Identity, service = 'execute-api') {
+function signing({ region, credentials }: Identity): Pick<ApiAccess, 'authorize' | 'region'> {
   const signer = new SignatureV4({
-    service,
+    service: 'execute-api',
     region,
     credentials: async () => notExpired(await credentials()),
     sha256: Sha256,
@@ -140,7 +135,7 @@ function signing({ region, credentials }: Identity, service = 'execute-api') {
   });
   return {
     region,
-    authorize: async (call: ApiCall): Promise<Headers> => {
+    authorize: async (call) => {
       const { headers } = await signer.sign(toHttpRequest(call));
       const authorized = new Headers(headers);
       // fetch sets it.

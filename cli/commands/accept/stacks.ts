@@ -77,7 +77,10 @@ async function readResources(cloudFormation: CloudFormation, stack: string): Pro
   ))
     resources.push(
       ...summaries.map(({ LogicalResourceId: logicalId = '', PhysicalResourceId, ResourceType }) => ({
-        ...{ stack, logicalId, type: ResourceType ?? '', physicalId: PhysicalResourceId ?? '' },
+        stack,
+        logicalId,
+        type: ResourceType ?? '',
+        physicalId: PhysicalResourceId ?? '',
         properties: template.Resources[logicalId]?.Properties ?? {},
       })),
     );

@@ -182,7 +182,7 @@ describe('a check with the role of a producer', () => {
   const outcome = async (stack: StubAnswer) => {
     const denied = {
       status: 403,
-      body: '<Error><Code>AccessDenied</Code><Message>not you</Message></Error>',
+      body: '<ErrorResponse><Error><Code>AccessDenied</Code><Message>not you</Message></Error></ErrorResponse>',
     };
     const aws = await awsStub(({ body }) => (body.includes('Action=AssumeRole') ? denied : stack));
     const world = z.custom<World>().parse({

@@ -1,7 +1,6 @@
 import { encodeMessage } from '../../../../client/message.ts';
 import { sqsClient } from '../../../../shared/adapters/sqs/client.ts';
 import { variables } from '../../../../shared/config/resources.ts';
-import { signerFor } from '../../../api/api-access.ts';
 import type { Deployment } from '../../../deployment.ts';
 import { type Check, isNotPermitted, judge, notShown } from '../check.ts';
 import { createQueue } from '../scenario.ts';
@@ -38,27 +37,24 @@ const DEPLOY_ROLE =
 
 type Credentials = { accessKeyId: string; secretAccessKey: string; sessionToken: string };
 
-/** Credentials of a role for a quarter of an hour; or why STS gives none. A request by hand: no other call needs its client. */
-async function assumeRole(
-  { access, deployment, isLocal }: World,
-  role: string,
-): Promise<Credentials | string> {
-  const { authorize, region } = await signerFor(deployment.client, 'sts');
-  const domain = role.startsWith('arn:aws-cn:') ? 'amazonaws.com.cn' : 'amazonaws.com';
-  const url = isLocal ? `${new URL(access.apiUrl).origin}/` : `https://sts.${region}.${domain}/`;
-  const form = { Action: 'AssumeRole', Version: '2011-06-15', RoleArn: role, DurationSeconds: '900' };
-  const body = new URLSearchParams({ ...form, RoleSessionName: 'posthaste-accept' }).toString();
-  const headers = new Headers({ 'content-type': 'application/x-www-form-urlencoded' });
-  const call = { method: 'POST', url, headers, body };
-  const response = await fetch(url, { ...call, headers: await authorize(call) });
-  const answer = await response.text();
-  const read = (name: string): string => new RegExp(`<${name}>([^<]+)<`).exec(answer)?.[1] ?? '';
-  if (!response.ok) return read('Message');
-  return {
-    accessKeyId: read('AccessKeyId'),
-    secretAccessKey: read('SecretAccessKey'),
-    sessionToken: read('SessionToken'),
-  };
+/** Credentials of a role for a quarter of an hour; or why STS gives none. */
+async function assumeRole({ deployment }: World, RoleArn: string): Promise<Credentials | string> {
+  const { STS } = await import('@aws-sdk/client-sts');
+  const sts = new STS(deployment.client);
+  try {
+    const assumed = await sts.assumeRole({
+      RoleArn,
+      RoleSessionName: 'posthaste-accept',
+      DurationSeconds: 900,
+    });
+    const { AccessKeyId = '', SecretAccessKey = '', SessionToken = '' } = assumed.Credentials ?? {};
+    return { accessKeyId: AccessKeyId, secretAccessKey: SecretAccessKey, sessionToken: SessionToken };
+  } catch (error) {
+    if (error instanceof Error && isNotPermitted(error)) return error.message;
+    throw error;
+  } finally {
+    sts.destroy();
+  }
 }
 
 const PUBLISH = 'publish';
