@@ -84,7 +84,7 @@ it('posthaste accept says which alarm of the deployment it cannot raise as a tes
   expect(status).toBe(0);
 });
 
-/** A stack with the role that infra/acceptance-app.ts gives a producer. */
+/** A stack with the role that infra/acceptance-stack.ts gives a producer. */
 const PRODUCER = {
   Resources: {
     Producer: {

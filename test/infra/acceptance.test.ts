@@ -5,6 +5,7 @@ import { Template } from 'aws-cdk-lib/assertions';
 import { AwsSolutionsChecks } from 'cdk-nag';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { AcceptanceStack } from '../../infra/acceptance-stack.ts';
 import { checkedVariants } from '../../infra/checked-variants.ts';
 import { CrashStack } from '../../infra/crash-stack.ts';
 import { closeServer, listen } from '../support/listening.ts';
@@ -44,6 +45,12 @@ describe('the deployment whose deliver is killed', () => {
   it('has no finding of cdk-nag', () => {
     expect(new AwsSolutionsChecks(app).validateScope(app).violations).toEqual([]);
   });
+});
+
+it('the stack of the receiver has no finding of cdk-nag', () => {
+  const other = testApp();
+  new AcceptanceStack(other, 'PosthasteAcceptance', { ingressQueueUrl: 'https://sqs.test/1/Ingress' });
+  expect(new AwsSolutionsChecks(other).validateScope(other).violations).toEqual([]);
 });
 
 describe('its variable', () => {

@@ -17,7 +17,7 @@ import { z } from 'zod';
 import cdkJson from '../../cdk.json' with { type: 'json' };
 import { SeparateStack } from '../../examples/connect-event-sources/separate-stack.ts';
 import { ShopStack } from '../../examples/connect-event-sources/shop-stack.ts';
-import { AcceptanceStack } from '../../infra/acceptance-app.ts';
+import { AcceptanceStack } from '../../infra/acceptance-stack.ts';
 import { requireCdk } from '../../infra/cdk-version.ts';
 import { createStacks } from '../../infra/deployment.ts';
 import { parseSettings } from '../../infra/settings.ts';
