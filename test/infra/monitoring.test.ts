@@ -259,7 +259,9 @@ it('"deliveries do not flow" is raised by each alarm that means a standstill', (
 });
 
 describe('the monthly cost of monitoring', () => {
-  const alarmMetrics = alarms.reduce((sum, { metrics }) => sum + metrics.length, 0);
+  const metricsIn = (counted: readonly MonitoredAlarm[]): number =>
+    counted.reduce((sum, { metrics }) => sum + metrics.length, 0);
+  const alarmMetrics = metricsIn(alarms);
   const compositeAlarms = resourcesOf(monitoring, 'AWS::CloudWatch::CompositeAlarm').size;
 
   it('is what the page of the cost says: $0.10 for each metric of an alarm, $0.50 for each composite alarm', () => {
@@ -270,6 +272,11 @@ describe('the monthly cost of monitoring', () => {
   it('is what posthaste plan computes', () => {
     const dashboards = resourcesOf(monitoring, 'AWS::CloudWatch::Dashboard').size;
     expect(planned).toMatchObject({ alarmMetrics, compositeAlarms, dashboards });
+  });
+
+  it('is what posthaste plan computes for workers alone, which have no upgrades of dispatch and deliver', () => {
+    const byWorkers = alarmsOf(templatesFor(checkedVariants['workers']));
+    expect(planned).toMatchObject({ alarmMetricsOfWorkers: metricsIn(byWorkers) });
   });
 });
 

@@ -9,6 +9,7 @@ import { AwsSolutionsChecks } from 'cdk-nag';
 import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { worker as planned } from '../../cli/commands/plan/quantities.ts';
 import { addWorker } from '../../cli/commands/worker/worker.ts';
 import { terminalIn } from '../../cli/terminal.ts';
 import { metricMath, type Period } from '../support/metric-math.ts';
@@ -204,7 +205,7 @@ describe('the scaling of workers', () => {
   const schema = z.object({
     ComparisonOperator: z.string(),
     Threshold: z.number(),
-    Metrics: z.array(z.object({ Expression: z.string().optional() })),
+    Metrics: z.array(z.object({ Expression: z.string().optional(), MetricStat: z.unknown().optional() })),
   });
   const alarms = [...resourcesOf(template, 'AWS::CloudWatch::Alarm')]
     .filter(([id]) => id.startsWith('WorkersService'))
@@ -221,6 +222,13 @@ describe('the scaling of workers', () => {
       [1, 4],
       [2, 9],
     ]);
+  });
+
+  it('costs what posthaste plan computes, for each metric of its alarms', () => {
+    const read = alarms.flatMap(({ Metrics }) =>
+      Metrics.filter(({ MetricStat }) => MetricStat !== undefined),
+    );
+    expect(planned.scalingMetrics).toBe(read.length);
   });
 
   it('adds tasks while messages are 30 s late, and removes them when they are not late', () => {

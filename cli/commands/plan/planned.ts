@@ -97,6 +97,12 @@ export function computeBill(plan: Plan, operations: Operations, prices: RegionPr
   const workerHours = (MINUTES_A_MONTH / 60) * workers;
   // Each worker reconciles, too.
   const runs = MINUTES_A_MONTH * Math.max(1, workers);
+  const [watched, scaling] =
+    workers > 0 ? [monitoring.alarmMetricsOfWorkers, worker.scalingMetrics] : [monitoring.alarmMetrics, 0];
+  const others: (readonly [Priced, number])[] = [
+    ['compositeAlarms', monitoring.compositeAlarms],
+    ['dashboards', monitoring.dashboards],
+  ];
   const fixed: (readonly [Priced, number])[] = [
     ['dynamodbReadUnits', runs * reads],
     ['sqsRequests', workers > 0 ? workerHours * 3600 * worker.receivesPerSecond : IDLE_RECEIVES_A_MONTH],
@@ -107,9 +113,8 @@ export function computeBill(plan: Plan, operations: Operations, prices: RegionPr
     ['logs', (runs * log) / GIGABYTE],
     ['kmsKeys', monitoring.keys],
     ['metrics', STANDING_METRICS + (workers > 0 ? metricsOfWorkers.size : 0)],
-    ['alarmMetrics', monitoring.alarmMetrics],
-    ['compositeAlarms', monitoring.compositeAlarms],
-    ['dashboards', monitoring.dashboards],
+    ['alarmMetrics', watched + scaling],
+    ...others,
   ];
   const [traffic, standing] = [ofTraffic.map(line), fixed.map(line)];
   const dataOut = line(['dataOut', month(operations.bytesOut) / GIGABYTE]);
@@ -122,6 +127,8 @@ export function computeBill(plan: Plan, operations: Operations, prices: RegionPr
     /** Data transfer to the internet. Every service charges it, so comparisons exclude it. */
     dataOut,
     usd: trafficUsd + standingUsd + dataOut.usd,
+    /** Of the stack PosthasteMonitoring and the alarms of upgrades. The functions write their metrics without them as well. */
+    monitoringUsd: line(['alarmMetrics', watched]).usd + total(others.map(line)),
     /** Without data out: all costs, and those of the traffic alone. */
     perMillionDeliveries: { all: (trafficUsd + standingUsd) / millions, traffic: trafficUsd / millions },
   };

@@ -92,9 +92,15 @@ export const invocation = {
 
 /**
  * A task of `WorkerService`, idle: two loops on each of four queues, each with a request in the 20 s of a long poll and
- * the 5 s of the longest pause (infra/constructs/worker-service.ts).
+ * the 5 s of the longest pause. `scalingMetrics`: of the two alarms that add and remove tasks, which each look at two
+ * metrics of three queues (infra/constructs/worker-service.ts).
  */
-export const worker = { processors: 0.5, gigabytes: 1, receivesPerSecond: (2 * 4) / 25 } as const;
+export const worker = {
+  processors: 0.5,
+  gigabytes: 1,
+  receivesPerSecond: (2 * 4) / 25,
+  scalingMetrics: 2 * 2 * 3,
+} as const;
 
 /** The console reads each queue so often while its figures change (console/src/live/use-live.ts). */
 export const REFRESH_SECONDS = 1;
@@ -126,5 +132,11 @@ export const envelopeBytes = {
   request: 364,
 } as const;
 
-/** What the stacks have. CloudWatch charges for each metric of each alarm. */
-export const monitoring = { alarmMetrics: 69, compositeAlarms: 2, dashboards: 1, keys: 1 } as const;
+/** What the stacks have. CloudWatch charges for each metric of each alarm; with workers alone there are fewer. */
+export const monitoring = {
+  alarmMetrics: 69,
+  alarmMetricsOfWorkers: 67,
+  compositeAlarms: 2,
+  dashboards: 1,
+  keys: 1,
+} as const;

@@ -2,7 +2,7 @@ import { inWords } from '../../output/words.ts';
 import { right, tableLines } from '../../output/list.ts';
 import { DAYS_A_MONTH } from './load.ts';
 import { peakNames, type Bill, type Line, type PlanResult } from './planned.ts';
-import { labels, type Priced } from './prices.ts';
+import { labels } from './prices.ts';
 
 const peerNames = { sns_http: 'Amazon SNS over HTTP', api_destinations: 'EventBridge API Destinations' };
 
@@ -39,13 +39,8 @@ function traffic({ plan, operations }: PlanResult): string[] {
   ];
 }
 
-/** The lines that belong to the stack PosthasteMonitoring. The functions write their metrics without it as well. */
-const MONITORING: readonly Priced[] = ['alarmMetrics', 'compositeAlarms', 'dashboards'];
-
-function bill({ traffic: lines, standing, dataOut, usd }: Bill): string[] {
+function bill({ traffic: lines, standing, dataOut, usd, monitoringUsd }: Bill): string[] {
   const used = ({ quantity }: Line): boolean => quantity > 0;
-  const monitoring = standing.filter(({ what }) => MONITORING.includes(what));
-  const saved = monitoring.reduce((total, line) => total + line.usd, 0);
   return [
     ...tableLines(
       ['Per month', right('Quantity'), right('USD')],
@@ -57,7 +52,7 @@ function bill({ traffic: lines, standing, dataOut, usd }: Bill): string[] {
       ],
     ),
     'Quantity is the monthly usage that AWS bills, USD its list price. Lines marked (fixed) are charged without any traffic; the others only with traffic, metrics for each hour in which they are written.',
-    `To reduce the cost: omit the stack PosthasteMonitoring and the alarms of upgrades, canaryMinutes (saves ${dollars(saved)} USD), log fewer successes (logSuccessSampling), or publish in bursts, so that one invocation handles up to 10 messages.`,
+    `To reduce the cost: omit the stack PosthasteMonitoring and the alarms of upgrades, canaryMinutes (saves ${dollars(monitoringUsd)} USD), log fewer successes (logSuccessSampling), or publish in bursts, so that one invocation handles up to 10 messages.`,
   ];
 }
 

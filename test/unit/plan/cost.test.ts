@@ -230,6 +230,8 @@ describe('what is counted only if it is given', () => {
       3,
     );
     expect(quantity(worked, 'metrics')).toBe(quantity(pushed, 'metrics') + 1);
+    // Upgrades of dispatch and deliver have no alarms. Two of the service look at two metrics of three queues each.
+    expect(quantity(worked, 'alarmMetrics')).toBe(69 - 2 + 2 * 2 * 3);
     const peaks = computePeaks({ ...few, workers: 2 }, operations(few));
     expect(peaks.find(({ what }) => what === 'deliver_concurrency')?.needed).toBe(0);
   });
