@@ -3,8 +3,8 @@ import {
   addPlanOptions,
   buildPlan,
   type PlanOptions,
-  SECONDS_A_DAY,
   type Work,
+  workOfDay,
 } from '../../cli/commands/plan/load.ts';
 import { countOperations } from '../../cli/commands/plan/operations.ts';
 import { countUnits, REQUEST_UNIT } from '../../cli/commands/plan/prices.ts';
@@ -14,7 +14,7 @@ import type { Call, CallLogEntry, Invocation } from '../../test/support/call-log
 import type { Endpoints } from '../../local/endpoints.ts';
 import { Problem } from '../../local/install/problem.mjs';
 import { meanOf, sumOf } from '../harness/figures.ts';
-import { groupsOf, keptOf, requestsOf, type Load } from './loads.ts';
+import { groupsOf, keptOf, type Load } from './loads.ts';
 
 /** Bytes of START, END and REPORT, which the local AWS writes for each invocation, and AWS for those that fail. */
 const LINES_OF_LAMBDA = 336;
@@ -26,12 +26,18 @@ const LINE_OF_REPEAT = 279;
 const TOLERANCE = 0.1;
 const LEAST = 10;
 
+/** Quantities of the plan that are compared. Processor time is not: these instances are too young (`npm run bench:deliver`). */
+const COMPARED = [
+  ...(['writeUnits', 'readUnits', 'sqsRequests', 'schedules', 'events', 's3Puts', 's3Gets'] as const),
+  ...(['invocations', 'logBytes', 'awsCalls'] as const),
+];
+
+/** In the units of AWS. */
+type Counted = Partial<Record<(typeof COMPARED)[number], number>>;
+
 export type Compared = ReturnType<typeof compare>[number];
 
-/**
- * The counts of a load from the call log, without any part of the plan, beside those of the plan. Not processor time: these
- * instances are too young (`npm run bench:deliver`).
- */
+/** The counts of a load from the call log, without any part of the plan, beside those of the plan. */
 export function compare(load: Load, entries: readonly CallLogEntry[], endpoints: Endpoints) {
   const { dispatch, deliver, api, secrets = api } = endpoints.functions;
   const names = [dispatch, deliver, api, secrets];
@@ -43,59 +49,51 @@ export function compare(load: Load, entries: readonly CallLogEntry[], endpoints:
   const runs = entries
     .filter((entry) => entry.kind === 'invocation')
     .filter((entry) => names.includes(entry.function));
-  const schedules = entries.filter(({ kind }) => kind === 'fired').length;
-  const { invocations, ...planned } = countOperations(workOf(load, calls, runs, endpoints));
-  const units = calls.map(unitsOfCall);
-  const total = (what: keyof CallUnits): number => sumOf(units, (one) => one[what] ?? 0);
-  const published = load.messages * countUnits(load.payloadBytes, REQUEST_UNIT);
-  const polled = sumOf(runs, ({ queue, recordBytes }) =>
-    queue === undefined ? 0 : countUnits(recordBytes, REQUEST_UNIT) + 1,
-  );
-  const asked = runs.filter((run) => [api, secrets].includes(run.function)).length;
-  const logged =
-    sumOf(runs, ({ logBytes }) => logBytes - LINES_OF_LAMBDA) -
-    LINE_OF_REPEAT * (made.length - calls.length) +
-    asked * invocation.api.log;
-  const called = calls.filter(({ service }) => service !== 'kms').length;
-  const compared = (what: string, plan: number, counted: number) => {
-    const off = plan === counted ? 0 : plan / counted - 1;
-    return {
-      load: load.name,
-      what,
-      planned: Math.round(plan),
-      counted: Math.round(counted),
-      off: `${(100 * off).toFixed(1)} %`,
-      isFault: Math.max(plan, counted) >= LEAST && Math.abs(off) > TOLERANCE,
-    };
-  };
-  return [
-    compared('DynamoDB write units', planned.writeUnits, total('writeUnits')),
-    compared('DynamoDB read units', planned.readUnits, total('readUnits')),
-    compared('SQS requests', planned.sqsRequests, published + total('sends') + schedules + polled),
-    compared('Schedules', planned.schedules, schedules),
-    compared('Events', planned.events, total('events')),
-    compared('S3 puts', planned.s3Puts, total('puts')),
-    compared('S3 gets', planned.s3Gets, total('gets')),
-    compared('Lambda invocations', invocations.dispatch + invocations.deliver + invocations.api, runs.length),
-    compared('Log bytes', planned.logBytes, logged),
-    compared('Calls of AWS', planned.awsCalls, called),
-    compared('Requests to subscribers', planned.attempts, requestsOf(load)),
+  const { invocations, ...others } = countOperations(workOf(load, calls, runs, endpoints));
+  const planned = { ...others, invocations: sumOf(Object.values(invocations), (count) => count) };
+  const counted: Counted[] = [
+    { sqsRequests: load.messages * countUnits(load.payloadBytes, REQUEST_UNIT) },
+    { awsCalls: calls.filter(({ service }) => service !== 'kms').length },
+    ...calls.map(unitsOfCall),
+    ...runs.map((run) => unitsOfRun(run, [api, secrets])),
+    ...entries.filter(({ kind }) => kind === 'fired').map(() => ({ schedules: 1, sqsRequests: 1 })),
+    { logBytes: -LINE_OF_REPEAT * (made.length - calls.length) },
   ];
+  return COMPARED.map((what) => {
+    const [plan, count] = [planned[what], sumOf(counted, (units) => units[what] ?? 0)];
+    const off = plan === count ? 0 : plan / count - 1;
+    return {
+      ...{ load: load.name, what },
+      planned: Math.round(plan),
+      counted: Math.round(count),
+      off: `${(100 * off).toFixed(1)} %`,
+      isFault: Math.max(plan, count) >= LEAST && Math.abs(off) > TOLERANCE,
+    };
+  });
 }
 
-type CallUnits = Partial<Record<'writeUnits' | 'readUnits' | 'sends' | 'events' | 'puts' | 'gets', number>>;
+/** `ofApi`: the functions behind API Gateway, which writes a line for each of their invocations. */
+function unitsOfRun(run: Invocation, ofApi: readonly string[]): Counted {
+  const ofGateway = ofApi.includes(run.function) ? invocation.api.log : 0;
+  return {
+    invocations: 1,
+    logBytes: run.logBytes - LINES_OF_LAMBDA + ofGateway,
+    // A receive, and the deletion.
+    sqsRequests: run.queue === undefined ? 0 : countUnits(run.recordBytes, REQUEST_UNIT) + 1,
+  };
+}
 
-/** In the units of AWS. @throws Problem where they are unknown */
-export function unitsOfCall(call: Call): CallUnits {
+/** @throws Problem where the units are unknown */
+export function unitsOfCall(call: Call): Counted {
   const { service, operation, status, readUnits, writeUnits, indexWriteUnits = {}, messageBytes = 0 } = call;
   if (readUnits !== undefined) return { readUnits };
   if (writeUnits !== undefined)
     return { writeUnits: writeUnits + sumOf(Object.values(indexWriteUnits), (units) => units) };
-  const others: Readonly<Record<string, CallUnits>> = {
-    sqs: { sends: countUnits(messageBytes, REQUEST_UNIT) },
+  const others: Readonly<Record<string, Counted>> = {
+    sqs: { sqsRequests: countUnits(messageBytes, REQUEST_UNIT) },
     events: { events: countUnits(call.requestBytes, REQUEST_UNIT) },
-    's3 PutObject': { puts: 1 },
-    's3 GetObject': { gets: 1 },
+    's3 PutObject': { s3Puts: 1 },
+    's3 GetObject': { s3Gets: 1 },
     // Amazon S3 pricing: deletions are free.
     's3 DeleteObject': {},
     kms: {},
@@ -114,13 +112,13 @@ function workOf(
   runs: readonly Invocation[],
   { functions, ingressQueueUrl, deliveryQueueUrl, retryQueueUrl }: Endpoints,
 ): Work {
-  const { messages, payloadBytes, subscribers, apiRequests = 0 } = load;
+  const { messages, payloadBytes, subscribers, isPulled = false, apiRequests = 0 } = load;
   const batchesFrom = (queueUrl: string): number[] =>
     runs
       .filter(({ queue }) => queue?.endsWith(`:${queueUrl.slice(queueUrl.lastIndexOf('/') + 1)}`))
       .map(({ records }) => records);
-  const mean = (batches: readonly number[]): number =>
-    batches.length === 0 ? 1 : meanOf(batches, (records) => records);
+  // NaN of no batch.
+  const meanFrom = (queueUrl: string): number => meanOf(batchesFrom(queueUrl), (records) => records) || 1;
   const written = calls.flatMap(({ item = '', writeUnits }) => (writeUnits === undefined ? [] : [item]));
   const chunkWrites = written.filter((item) => item.includes(' CHUNK#'));
   const chunks = new Set(chunkWrites).size;
@@ -130,24 +128,23 @@ function workOf(
   const jobs = sumOf(batchesFrom(deliveryQueueUrl), (records) => records);
   const args = ['--messages-per-day', `${messages}`, '--fan-out', `${subscribers.length}`];
   const options = addPlanOptions(new Command()).parse(args, { from: 'user' }).opts<PlanOptions>();
+  const plan = {
+    ...buildPlan(options),
+    payloadBytes,
+    pullShare: Number(isPulled),
+    apiRequestsPerDay: apiRequests,
+    recordsPerChunk: chunks === 0 ? 1 : chunkWrites.length / chunks - 1,
+    statisticsPerInvocation: statistics / counting,
+    cacheSeconds: 0,
+  };
   return {
-    plan: {
-      ...buildPlan(options),
-      payloadBytes,
-      recordsPerChunk: chunks === 0 ? 1 : chunkWrites.length / chunks - 1,
-      statisticsPerInvocation: statistics / counting,
-      apiRequestsPerDay: apiRequests,
-      cacheSeconds: 0,
-    },
-    seconds: SECONDS_A_DAY,
-    messages,
-    pulled: load.isPulled === true ? messages * subscribers.length : 0,
+    ...workOfDay(plan),
     groups: groupsOf(load, chunks === 0 ? 0 : jobs - chunks),
     kept: keptOf(load),
     batches: {
-      ingress: mean(batchesFrom(ingressQueueUrl)),
-      delivery: mean(batchesFrom(deliveryQueueUrl)),
-      retry: mean(batchesFrom(retryQueueUrl)),
+      ingress: meanFrom(ingressQueueUrl),
+      delivery: meanFrom(deliveryQueueUrl),
+      retry: meanFrom(retryQueueUrl),
       pull: RECEIVE_MAX.default,
     },
   };

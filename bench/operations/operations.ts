@@ -133,13 +133,11 @@ async function observed(system: System, { isPulled }: Load, attempts: number, wo
       : receiver.received().length - before;
   await work();
   const until = Date.now() + PATIENCE_MS;
-  for (
-    let last = -1;
-    last !== runsOf(dispatch, deliver).length || (came() < attempts && Date.now() < until);
-  ) {
-    last = runsOf(dispatch, deliver).length;
+  let seen: number;
+  do {
+    seen = runsOf(dispatch, deliver).length;
     await pause(QUIET_MS, undefined, { signal });
-  }
+  } while (seen !== runsOf(dispatch, deliver).length || (came() < attempts && Date.now() < until));
   if (came() !== attempts) throw new Problem(`Subscribers got ${came()} requests in place of ${attempts}.`);
   return log().slice(from);
 }

@@ -23,9 +23,12 @@ describe('a call', () => {
     { given: { writeUnits: 2, indexWriteUnits: { overdue: 1, 'by-queue': 2 } }, units: { writeUnits: 5 } },
     { given: { writeUnits: 1, refused: true, status: 400 }, units: { writeUnits: 1 } },
     { given: { operation: 'GetItem', readUnits: 0.5 }, units: { readUnits: 0.5 } },
-    { given: { service: 'sqs', operation: 'SendMessageBatch', messageBytes: 65_537 }, units: { sends: 2 } },
-    { given: { service: 's3', operation: 'PutObject' }, units: { puts: 1 } },
-    { given: { service: 's3', operation: 'GetObject' }, units: { gets: 1 } },
+    {
+      given: { service: 'sqs', operation: 'SendMessageBatch', messageBytes: 65_537 },
+      units: { sqsRequests: 2 },
+    },
+    { given: { service: 's3', operation: 'PutObject' }, units: { s3Puts: 1 } },
+    { given: { service: 's3', operation: 'GetObject' }, units: { s3Gets: 1 } },
     { given: { service: 'events', operation: 'PutEvents' }, units: { events: 1 } },
   ])('counts in the units of AWS: $given is $units', ({ given, units }) => {
     expect(unitsOfCall(call(given))).toMatchObject(units);

@@ -50,6 +50,14 @@ export function wholeNumber(least: number, most = 999_999_999) {
   };
 }
 
+export function decimal(least: number, most: number, rule = `a number from ${least} to ${most}`) {
+  return (text: string): number => {
+    const value = Number(text);
+    if (/^\d{1,9}(\.\d{1,9})?$/.test(text) && value >= least && value <= most) return value;
+    throw new InvalidArgumentError(`Expected ${rule}.`);
+  };
+}
+
 /** Validated JSON source text. It stays text so that long numbers keep their digits. */
 export function parseJsonText(text: string): string {
   try {

@@ -20,6 +20,11 @@ export function clockTime(time: string | undefined): string {
   return `${day} ${[date.getHours(), date.getMinutes(), date.getSeconds()].map(two).join(':')}`;
 }
 
+/** A count with commas between thousands. */
+export function grouped(count: number): string {
+  return count.toLocaleString('en');
+}
+
 /** A number of seconds in units, such as 1 d 2 h 3 min 4 s. */
 export function inWords(seconds: number): string {
   return inUnits(seconds).join(' ') || '0 s';

@@ -17,6 +17,7 @@ import {
 import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
 import { progressBar, withProgress } from '../../output/progress-line.ts';
 import { tableLines, right } from '../../output/list.ts';
+import { grouped } from '../../output/words.ts';
 import type { Terminal } from '../../terminal.ts';
 
 type Options = DeploymentOptions & { since?: number; until?: number; subscription?: string; deleted?: true };
@@ -95,11 +96,9 @@ function runningTotals(
   { since, until }: { since: number; until: number },
 ): string {
   const part = countedUntil === undefined ? undefined : (Date.parse(countedUntil) - since) / (until - since);
-  const counts = ENDS.filter((name) => books[name] > 0).map(
-    (name) => `${books[name].toLocaleString('en')} ${name}`,
-  );
+  const counts = ENDS.filter((name) => books[name] > 0).map((name) => `${grouped(books[name])} ${name}`);
   const bar = part === undefined ? '' : `${progressBar(part)}  `;
-  return bar + [`${books.accepted.toLocaleString('en')} messages counted`, ...counts].join(', ');
+  return bar + [`${grouped(books.accepted)} messages counted`, ...counts].join(', ');
 }
 
 function describeBooks(books: Books, balances: boolean): string {

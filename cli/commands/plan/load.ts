@@ -10,7 +10,7 @@ import { retrySchedule } from '../../../shared/domain/retry/schedule.ts';
 import { functionMemory } from '../../../shared/config/function-memory.ts';
 import { type FunctionName, MEMORY_MEGABYTES } from '../../../shared/config/rules.ts';
 import { functionSettings } from '../../../shared/config/settings.ts';
-import { parseDuration, wholeNumber } from '../../options/arguments.ts';
+import { decimal, parseDuration, wholeNumber } from '../../options/arguments.ts';
 
 /** Days in an average month; AWS bills monthly. */
 export const DAYS_A_MONTH = 365 / 12;
@@ -21,52 +21,52 @@ export const FULL_BATCH = 10;
 
 const MEBIBYTE = 1024 * 1024;
 
-/** The maximum is that of the setting (shared/config/settings.ts). */
-const parseInChunk = wholeNumber(1, 25);
-const parseResponseTime = wholeNumber(1, 30_000);
-const parseDays = wholeNumber(RETENTION_DAYS.least, RETENTION_DAYS.most);
-const parseShare = decimal('a number from 0 to 1', (value) => value <= 1);
-const parseWrites = decimal('a number from 0 to 10', (value) => value <= 10);
-const parseBatch = decimal('a number from 1 to 10', (value) => value >= 1 && value <= 10);
-const parseFactor = decimal('a number from 1 to 1000', (value) => value >= 1 && value <= 1000);
-const parseHoursADay = decimal('a number of hours up to 24', (value) => value <= 24);
-const parseHours = decimal('a number of hours above 0, up to 336', (value) => value > 0 && value <= 336);
+const parseHoursADay = decimal(0, 24, 'a number of hours up to 24');
+const parseHours = decimal(Number.MIN_VALUE, 336, 'a number of hours above 0, up to 336');
 
 type Option = readonly [value: string, meaning: string, parse: (text: string) => unknown, preset?: unknown];
 
-/** The load, and every assumption: an option is its name in kebab-case. Without a preset it may be absent. */
+/**
+ * The load, and every assumption: an option is its name in kebab-case. Without a preset it may be absent. The limits of a
+ * setting are its own (shared/config/settings.ts).
+ */
 const planOptions = {
   fanOut: ['F', 'matching subscriptions per message', wholeNumber(1, 100_000), 1],
   subscriptions: ['N', 'those of all queues with messages (default: --fan-out)', wholeNumber(1)],
-  pullShare: ['P', 'share of deliveries that subscribers pull, 0 to 1', parseShare, 0],
-  failureRate: ['P', 'share of deliveries whose first attempt fails, 0 to 1', parseShare, 0],
+  pullShare: ['P', 'share of deliveries that subscribers pull, 0 to 1', decimal(0, 1), 0],
+  failureRate: ['P', 'share of deliveries whose first attempt fails, 0 to 1', decimal(0, 1), 0],
   failingFor: ['DURATION', 'how long its subscriber fails: 90, 30m, 1h', parseDuration, 60],
   policy: ['POLICY', 'retry policy, as JSON or a preset; missing fields come from the defaults', String],
   schedulerThreshold: ['SECONDS', 'the setting schedulerThreshold', wholeNumber(0, 900), 90],
   payloadBytes: ['B', 'size of a message in bytes', wholeNumber(1, MEBIBYTE), 1024],
-  firstAttemptsPerJob: ['N', 'the setting firstAttemptsPerJob', parseInChunk, 10],
+  firstAttemptsPerJob: ['N', 'the setting firstAttemptsPerJob', wholeNumber(1, 25), 10],
   statisticsPerInvocation: [
     'N',
     'writes of queue statistics per invocation, 0 with queueStatistics=false (default: by the load)',
-    parseWrites,
+    decimal(0, 10),
   ],
-  messagesPerBatch: ['N', 'in a Lambda batch (default: those of its window)', parseBatch],
+  messagesPerBatch: ['N', 'in a Lambda batch (default: those of its window)', decimal(1, 10)],
   batchWindowSeconds: ['S', 'the setting batchWindowSeconds', wholeNumber(0, 60), 0],
-  attemptMs: ['MS', 'response time of a subscriber in ms', parseResponseTime, 100],
-  failedAttemptMs: ['MS', 'the same if it fails (default: --attempt-ms)', parseResponseTime],
+  attemptMs: ['MS', 'response time of a subscriber in ms', wholeNumber(1, 30_000), 100],
+  failedAttemptMs: ['MS', 'the same if it fails (default: --attempt-ms)', wholeNumber(1, 30_000)],
   answerBytes: ['B', 'size of a response in bytes', wholeNumber(0, MEBIBYTE), 0],
-  peakFactor: ['X', 'ratio of the busiest second to the average', parseFactor, 4],
+  peakFactor: ['X', 'ratio of the busiest second to the average', decimal(1, 1000), 4],
   memoryMegabytes: [
     'JSON',
     'the setting memoryMegabytes, such as {"deliver": 384} (default: that of the setting)',
     parseMemory,
   ],
-  retentionDays: ['D', 'the setting retentionDays', parseDays, 30],
+  retentionDays: [
+    'D',
+    'the setting retentionDays',
+    wholeNumber(RETENTION_DAYS.least, RETENTION_DAYS.most),
+    30,
+  ],
   outageHours: ['H', 'also show an outage of one subscriber for this long', parseHours],
-  outageShare: ['S', 'its share of all deliveries, 0 to 1 (default: 1 / fan-out)', parseShare],
+  outageShare: ['S', 'its share of all deliveries, 0 to 1 (default: 1 / fan-out)', decimal(0, 1)],
   apiRequestsPerDay: ['N', 'requests to the API, and empty receives', wholeNumber(0), 0],
   consoleHours: ['H', 'hours a day for which its overview is open', parseHoursADay, 0],
-  coldStartShare: ['P', 'share of invocations, usually below 0.01', parseShare, 0],
+  coldStartShare: ['P', 'share of invocations, usually below 0.01', decimal(0, 1), 0],
   workers: ['N', 'tasks of WorkerService, in place of the functions', wholeNumber(0, 1000), 0],
   region: ['R', 'AWS region for the prices', String, 'us-east-1'],
   prices: ['FILE', 'use the prices in this file instead of the built-in ones; - for stdin', String],
@@ -130,15 +130,6 @@ function parseMemory(text: string): Readonly<Record<FunctionName, number>> {
   const { data, error } = functionMemory.safeParse(text);
   if (error !== undefined) throw new InvalidArgumentError(`It ${error.issues[0]?.message ?? 'is invalid'}.`);
   return { ...data, dispatch: data.dispatch ?? MEMORY_MEGABYTES.dispatch };
-}
-
-function decimal(rule: string, isAllowed: (value: number) => boolean) {
-  return (text: string): number => {
-    const value = Number(text);
-    if (!/^\d{1,9}(\.\d{1,9})?$/.test(text) || !isAllowed(value))
-      throw new InvalidArgumentError(`Expected ${rule}.`);
-    return value;
-  };
 }
 
 /** A retry of a policy: its mechanism, its delay, and its time after the first attempt. */

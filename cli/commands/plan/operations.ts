@@ -51,10 +51,8 @@ export function countOperations(work: Work) {
   const recordBytes = (attempts: number): number =>
     itemBytes.delivery(attempts) + Math.min(answerBytes, MAX_KEPT_OF_ANSWER);
   const messageBytes = itemBytes.message + (1 - inBucketWhenFailing) * payloadBytes;
-  const ofChunk = (bytes: (members: number) => number): number =>
-    chunks === 0 ? 0 : bytes(members / chunks);
-  const snippets = (count: number): number => count * Math.min(answerBytes, MAX_SNIPPET_BYTES);
-  const chunkBytes = ofChunk((count) => itemBytes.chunk(count) + snippets(count));
+  const inChunk = chunks === 0 ? 0 : members / chunks;
+  const chunkBytes = itemBytes.chunk(inChunk) + inChunk * Math.min(answerBytes, MAX_SNIPPET_BYTES);
   const row = (takes: Quantities, times: number, attempts = 1): Row => {
     const { recordWrites = 0, messageReads = 0, writes = 0, reads = 0 } = takes;
     const written = writes + recordWrites * countUnits(recordBytes(attempts), WRITE_UNIT);
@@ -80,7 +78,7 @@ export function countOperations(work: Work) {
   ];
   const chunkWrites = {
     writes:
-      countUnits(ofChunk(itemBytes.claimedChunk), WRITE_UNIT) +
+      countUnits(itemBytes.claimedChunk(inChunk), WRITE_UNIT) +
       recordsPerChunk * countUnits(chunkBytes, WRITE_UNIT),
     calls: 1 + recordsPerChunk,
   };
@@ -125,7 +123,7 @@ export function countOperations(work: Work) {
   };
   const ingress = envelopeBytes.ingress + payloadBytes;
   const job =
-    (chunks * ofChunk(envelopeBytes.chunkJob) + singles * envelopeBytes.job) / jobs +
+    (chunks * envelopeBytes.chunkJob(inChunk) + singles * envelopeBytes.job) / jobs +
     (1 - inBucket) * payloadBytes;
 
   // The jobs of a batch share send requests, as do the wake-ups of an invocation: of first attempts, of those that Scheduler

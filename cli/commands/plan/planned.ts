@@ -36,7 +36,7 @@ export function computePlan(plan: Plan, prices: RegionPrices, outage?: Outage) {
     peers: pricePeers(plan, prices),
     peaks: computePeaks(plan, operations),
     ...(plan.batchWindowSeconds === 0 ? {} : { gathering: computeBatchWaits(plan) }),
-    ...(outage === undefined ? {} : { outage: { ...outage, ...computeOutage(plan, outage, prices) } }),
+    ...(outage === undefined ? {} : { outage: computeOutage(plan, outage, prices) }),
   };
 }
 
@@ -60,9 +60,8 @@ const STANDING_METRICS = 2;
 
 /** The bill of a month. Custom metrics are charged as if each were written every hour, which is an upper bound. */
 export function computeBill(plan: Plan, operations: Operations, prices: RegionPrices) {
-  const line = ([what, quantity]: readonly [Priced, number]): Line => ({
-    what,
-    quantity,
+  const line = (what: Priced, quantity: number): Line => ({
+    ...{ what, quantity },
     usd: computeCost(prices, what, quantity),
   });
   const month = (aDay: number): number => aDay * DAYS_A_MONTH;
@@ -73,24 +72,24 @@ export function computeBill(plan: Plan, operations: Operations, prices: RegionPr
     (takenSeconds * memoryMegabytes[name]) / 1024;
   const compute = gigabyteSeconds('dispatch', seconds.dispatch) + gigabyteSeconds('deliver', seconds.deliver);
   const stored = (operations.storedBytes * retentionDays) / GIGABYTE;
-  const ofTraffic: (readonly [Priced, number])[] = [
-    ['dynamodbWriteUnits', month(operations.writeUnits)],
-    ['dynamodbReadUnits', month(operations.readUnits)],
-    ['dynamodbStorage', stored],
-    ['dynamodbBackup', stored],
-    ['sqsRequests', month(operations.sqsRequests)],
-    ['sqsGroupedRequests', month(operations.sqsGroupedRequests)],
-    ['lambdaRequests', month(onFunctions(invocations.dispatch + invocations.deliver) + invocations.api)],
-    ['lambdaCompute', month(onFunctions(compute) + gigabyteSeconds('api', seconds.api))],
-    ['apiRequests', month(invocations.api)],
-    ['schedulerInvocations', month(operations.schedules)],
-    ['events', month(operations.events)],
-    ['s3Puts', month(s3Puts)],
-    ['s3Gets', month(operations.s3Gets)],
-    ['s3Storage', (s3Puts * plan.payloadBytes * retentionDays) / GIGABYTE],
-    ['kmsRequests', month(operations.kmsRequests)],
-    ['logs', month(operations.logBytes) / GIGABYTE],
-    ['metrics', Object.keys(metricNames).length - metricsOfWorkers.size - STANDING_METRICS],
+  const traffic = [
+    line('dynamodbWriteUnits', month(operations.writeUnits)),
+    line('dynamodbReadUnits', month(operations.readUnits)),
+    line('dynamodbStorage', stored),
+    line('dynamodbBackup', stored),
+    line('sqsRequests', month(operations.sqsRequests)),
+    line('sqsGroupedRequests', month(operations.sqsGroupedRequests)),
+    line('lambdaRequests', month(onFunctions(invocations.dispatch + invocations.deliver) + invocations.api)),
+    line('lambdaCompute', month(onFunctions(compute) + gigabyteSeconds('api', seconds.api))),
+    line('apiRequests', month(invocations.api)),
+    line('schedulerInvocations', month(operations.schedules)),
+    line('events', month(operations.events)),
+    line('s3Puts', month(s3Puts)),
+    line('s3Gets', month(operations.s3Gets)),
+    line('s3Storage', (s3Puts * plan.payloadBytes * retentionDays) / GIGABYTE),
+    line('kmsRequests', month(operations.kmsRequests)),
+    line('logs', month(operations.logBytes) / GIGABYTE),
+    line('metrics', Object.keys(metricNames).length - metricsOfWorkers.size - STANDING_METRICS),
   ];
   const { cpu, log, reads, calls } = invocation.reconcile;
   const reconciling = MINUTES_A_MONTH * computeDuration(memoryMegabytes.reconcile, cpu, calls);
@@ -99,25 +98,24 @@ export function computeBill(plan: Plan, operations: Operations, prices: RegionPr
   const runs = MINUTES_A_MONTH * Math.max(1, workers);
   const [watched, scaling] =
     workers > 0 ? [monitoring.alarmMetricsOfWorkers, worker.scalingMetrics] : [monitoring.alarmMetrics, 0];
-  const others: (readonly [Priced, number])[] = [
-    ['compositeAlarms', monitoring.compositeAlarms],
-    ['dashboards', monitoring.dashboards],
+  const others = [
+    line('compositeAlarms', monitoring.compositeAlarms),
+    line('dashboards', monitoring.dashboards),
   ];
-  const fixed: (readonly [Priced, number])[] = [
-    ['dynamodbReadUnits', runs * reads],
-    ['sqsRequests', workers > 0 ? workerHours * 3600 * worker.receivesPerSecond : IDLE_RECEIVES_A_MONTH],
-    ['lambdaRequests', onFunctions(MINUTES_A_MONTH)],
-    ['lambdaCompute', onFunctions(gigabyteSeconds('reconcile', reconciling))],
-    ['fargateProcessorHours', workerHours * worker.processors],
-    ['fargateGigabyteHours', workerHours * worker.gigabytes],
-    ['logs', (runs * log) / GIGABYTE],
-    ['kmsKeys', monitoring.keys],
-    ['metrics', STANDING_METRICS + (workers > 0 ? metricsOfWorkers.size : 0)],
-    ['alarmMetrics', watched + scaling],
+  const standing = [
+    line('dynamodbReadUnits', runs * reads),
+    line('sqsRequests', workers > 0 ? workerHours * 3600 * worker.receivesPerSecond : IDLE_RECEIVES_A_MONTH),
+    line('lambdaRequests', onFunctions(MINUTES_A_MONTH)),
+    line('lambdaCompute', onFunctions(gigabyteSeconds('reconcile', reconciling))),
+    line('fargateProcessorHours', workerHours * worker.processors),
+    line('fargateGigabyteHours', workerHours * worker.gigabytes),
+    line('logs', (runs * log) / GIGABYTE),
+    line('kmsKeys', monitoring.keys),
+    line('metrics', STANDING_METRICS + (workers > 0 ? metricsOfWorkers.size : 0)),
+    line('alarmMetrics', watched + scaling),
     ...others,
   ];
-  const [traffic, standing] = [ofTraffic.map(line), fixed.map(line)];
-  const dataOut = line(['dataOut', month(operations.bytesOut) / GIGABYTE]);
+  const dataOut = line('dataOut', month(operations.bytesOut) / GIGABYTE);
   const [trafficUsd, standingUsd] = [total(traffic), total(standing)];
   const millions = month(plan.messagesPerDay * plan.fanOut) / MILLION;
   return {
@@ -128,7 +126,7 @@ export function computeBill(plan: Plan, operations: Operations, prices: RegionPr
     dataOut,
     usd: trafficUsd + standingUsd + dataOut.usd,
     /** Of the stack PosthasteMonitoring and the alarms of upgrades. The functions write their metrics without them as well. */
-    monitoringUsd: line(['alarmMetrics', watched]).usd + total(others.map(line)),
+    monitoringUsd: total([line('alarmMetrics', watched), ...others]),
     /** Without data out: all costs, and those of the traffic alone. */
     perMillionDeliveries: { all: (trafficUsd + standingUsd) / millions, traffic: trafficUsd / millions },
   };
@@ -266,6 +264,7 @@ export function computeOutage(plan: Plan, { hours, share }: Outage, prices: Regi
   const atEnd = plannedRetries(plan).filter(({ offsetSeconds }) => offsetSeconds <= hours * 3600);
   const usd = (work: Work): number => computeBill(plan, countOperations(work), prices).usd;
   return {
+    ...{ hours, share },
     deliveries: total(() => 1),
     exhausted: total(({ exhausted }) => (exhausted ? 1 : 0)),
     retries: {

@@ -38,7 +38,7 @@ import { type DeploymentOptions, onDeployment } from '../../options/deployment-o
 import { fieldLines, printList, tableLines, right } from '../../output/list.ts';
 import { printable } from '../../output/printable.ts';
 import { withProgress } from '../../output/progress-line.ts';
-import { clockTime } from '../../output/words.ts';
+import { clockTime, grouped } from '../../output/words.ts';
 import type { Terminal } from '../../terminal.ts';
 
 type Options = DeploymentOptions &
@@ -236,7 +236,7 @@ async function followRecovery(
   });
   await printReport(last, api, options, terminal);
   if (!isInterrupted) return chooseExitStatus(last);
-  const open = last.outcomes && sumOutcomes(last.outcomes).open.toLocaleString('en');
+  const open = last.outcomes && grouped(sumOutcomes(last.outcomes).open);
   terminal.printError(
     `Stopped waiting: the recovery is ${last.recovery.state}, deliveries still open: ${open ?? 'unknown'}.`,
   );
@@ -282,10 +282,6 @@ export function progressText(first: Look, last: Look): string {
     ...(failed === 0 ? [] : [`${grouped(failed)} failed again`]),
     ...(left === undefined ? [] : [left]),
   ].join(', ');
-}
-
-function grouped(count: number): string {
-  return count.toLocaleString('en');
 }
 
 /** A recovery and what became of its deliveries; undefined: not known, because an earlier version ran it. */
