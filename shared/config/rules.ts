@@ -14,6 +14,9 @@ export const everyFunction = [...workerSteps, 'api', 'secrets'] as const;
 
 export type FunctionName = (typeof everyFunction)[number];
 
+/** Megabytes with which a function has a whole processor, and in proportion less (Lambda developer guide, "Memory"). */
+export const WHOLE_PROCESSOR_MEGABYTES = 1_769;
+
 /** Megabytes of memory of each function (docs/cost-and-performance.md#memory), unless `memoryMegabytes` has others. */
 export const MEMORY_MEGABYTES = {
   // A batch has up to 6 MB of messages (Lambda's payload quota), each parsed and copied into jobs.
@@ -25,8 +28,8 @@ export const MEMORY_MEGABYTES = {
   // A page of records, and up to ten messages of 1 MiB that are stored again.
   operate: 512,
   // One processor: a page takes some 200 calls, and the processor most of that time (docs/operations.md#limits-of-the-api).
-  api: 1_769,
-  secrets: 1_769,
+  api: WHOLE_PROCESSOR_MEGABYTES,
+  secrets: WHOLE_PROCESSOR_MEGABYTES,
 } as const satisfies Record<FunctionName, number>;
 
 /**

@@ -1,4 +1,6 @@
+import { MAX_SNIPPET } from '../../../shared/adapters/http/exchange.ts';
 import { MAX_ON_A_LINE } from '../../../shared/adapters/log/first-successes.ts';
+import { WHOLE_PROCESSOR_MEGABYTES } from '../../../shared/config/rules.ts';
 import { MAX_SNIPPET_BYTES } from '../../../shared/domain/delivery/chunk.ts';
 import { bucketsFor, chunksFor } from '../../../shared/domain/delivery/fan-out.ts';
 import { MAX_BODY_IN_JOB, MAX_BODY_ON_RECORD } from '../../../shared/domain/message/body.ts';
@@ -19,12 +21,6 @@ import { FULL_BATCH, SECONDS_A_DAY, sumOver, type Group, type Work } from './loa
 
 /** Bytes that DynamoDB adds to each stored item and index entry (developer guide, "Item sizes"). */
 const STORED_OVERHEAD = 100;
-
-/** Bytes of a response that a delivery's record keeps (shared/adapters/http/exchange.ts). */
-const MAX_KEPT_OF_ANSWER = 256;
-
-/** Memory size at which a function has a full vCPU (Lambda developer guide, "Memory"). */
-const MEGABYTES_OF_ONE_PROCESSOR = 1769;
 
 /** Duration of an AWS call within a region. An assumption: the local AWS cannot measure it. */
 export const AWS_CALL_MS = 5;
@@ -49,7 +45,7 @@ export function countOperations(work: Work) {
   const firstSuccesses = sumOver(succeeding, () => 1);
   const alone = sumOver(succeeding, singleShare);
   const recordBytes = (attempts: number): number =>
-    itemBytes.delivery(attempts) + Math.min(answerBytes, MAX_KEPT_OF_ANSWER);
+    itemBytes.delivery(attempts) + Math.min(answerBytes, MAX_SNIPPET);
   const messageBytes = itemBytes.message + (1 - inBucketWhenFailing) * payloadBytes;
   const inChunk = chunks === 0 ? 0 : members / chunks;
   const chunkBytes = itemBytes.chunk(inChunk) + inChunk * Math.min(answerBytes, MAX_SNIPPET_BYTES);
@@ -300,6 +296,6 @@ function pollRequests(records: number, bytes: number, batch: number): number {
 
 /** Seconds: processor time divided by the share of a vCPU that the memory buys, and the wait for calls in sequence. */
 export function computeDuration(memoryMegabytes: number, busyMs: number, calls: number): number {
-  const share = Math.min(1, memoryMegabytes / MEGABYTES_OF_ONE_PROCESSOR);
+  const share = Math.min(1, memoryMegabytes / WHOLE_PROCESSOR_MEGABYTES);
   return (busyMs / share + calls * AWS_CALL_MS) / 1000;
 }

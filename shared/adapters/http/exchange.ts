@@ -207,7 +207,7 @@ export type ReplyReading = {
 /** Bytes. Longer headers or bodies are dropped; the status still counts. */
 const MAX_HEADERS = 16 * 1024;
 const MAX_BODY = 64 * 1024;
-const MAX_SNIPPET = 256;
+export const MAX_SNIPPET = 256;
 /** Characters. An HTTP date has 29, a number of seconds less. */
 const MAX_RETRY_AFTER = 64;
 
