@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process';
 import * as z from 'zod';
-import { stopInTurns } from './processor.ts';
+import { shareOnLambda, stopInTurns } from './processor.ts';
 
 /** One run of a function. All figures are of its process alone. */
 const run = z.object({
@@ -56,7 +56,7 @@ export function startFunction(
   const ended = new Promise((resolve) => child.once('exit', resolve)).then(() => undefined);
   // Messages to a process that has just ended.
   child.on('error', () => undefined);
-  if (megabytes !== undefined) void stopInTurns(child, megabytes);
+  if (megabytes !== undefined) void stopInTurns(child, shareOnLambda(megabytes));
   stack.defer(async () => {
     if (megabytes !== undefined) child.kill('SIGKILL');
     // Exits by itself, after its profile is written.

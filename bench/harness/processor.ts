@@ -2,9 +2,20 @@ import type { ChildProcess } from 'node:child_process';
 import { mkdir, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
+import { WHOLE_PROCESSOR_MEGABYTES } from '../../shared/config/rules.ts';
 
-/** Lambda gives a whole processor at 1,769 MB, and less in proportion (developer guide, "Configure Lambda function memory"). */
-const WHOLE_PROCESSOR_MB = 1_769;
+/** `part` of a processor, 1 for a whole one. The quota is given anew after `microseconds`. */
+export type Share = { part: number; microseconds: number };
+
+/** Of a function with so much memory. Lambda does not document its period. */
+export function shareOnLambda(megabytes: number): Share {
+  return { part: megabytes / WHOLE_PROCESSOR_MEGABYTES, microseconds: 20_000 };
+}
+
+/** A processor has 1,024 units. The period is the default of the ECS agent (`ECS_CGROUP_CPU_PERIOD`). */
+export function shareOnFargate(units: number): Share {
+  return { part: units / 1_024, microseconds: 100_000 };
+}
 
 /** V8's heap, as the start script of Lambda's Node.js runtime limits it. */
 export function heapFlags(megabytes: number): string[] {
@@ -12,52 +23,53 @@ export function heapFlags(megabytes: number): string[] {
   return [`--max-semi-space-size=${Math.floor(young / 2)}`, `--max-old-space-size=${megabytes - young}`];
 }
 
-type Quota = { root: string; files: (part: number) => Readonly<Record<string, string>> };
-
-/** Microseconds after which the share is given anew. Lambda does not document its own period. */
-const QUOTA_PERIOD = 20_000;
+type Quota = { root: string; files: (quota: number, period: number) => Readonly<Record<string, string>> };
 
 /**
- * Linux's processor quota, in version 1 and 2 of control groups. The weight is the largest: a share that Lambda gives is not
+ * Linux's processor quota, in version 1 and 2 of control groups. The weight is the largest: a share that AWS gives is not
  * lost to other work.
  */
 const quotas: readonly Quota[] = [
   {
     root: '/sys/fs/cgroup/cpu',
-    files: (part) => ({
-      'cpu.cfs_period_us': String(QUOTA_PERIOD),
-      'cpu.cfs_quota_us': String(Math.round(QUOTA_PERIOD * part)),
+    files: (quota, period) => ({
+      'cpu.cfs_period_us': String(period),
+      'cpu.cfs_quota_us': String(quota),
       'cpu.shares': '262144',
     }),
   },
   {
     root: '/sys/fs/cgroup',
-    files: (part) => ({
-      'cpu.max': `${Math.round(QUOTA_PERIOD * part)} ${QUOTA_PERIOD}`,
+    files: (quota, period) => ({
+      'cpu.max': `${quota} ${period}`,
       'cpu.weight': '10000',
     }),
   },
 ];
 
 /**
- * Gives a process the share of a processor that a function of this size has: by a quota where the groups of Linux can be
- * written (as root, mostly), else by stopping it in turns, which delays short invocations more than Lambda does.
+ * Gives a process a share of the processors: by a quota where the groups of Linux can be written (as root, mostly), else
+ * by stopping it in turns, which delays short work more than AWS does.
  */
-export async function limitProcessor(child: ChildProcess, megabytes: number): Promise<'quota' | 'turns'> {
-  const part = megabytes / WHOLE_PROCESSOR_MB;
-  for (const quota of quotas) if (await hasQuota(child, part, quota)) return 'quota';
-  void stopInTurns(child, megabytes);
+export async function limitProcessor(child: ChildProcess, share: Share): Promise<'quota' | 'turns'> {
+  for (const quota of quotas) if (await hasQuota(child, share, quota)) return 'quota';
+  if (share.part < 1) void stopInTurns(child, share);
   return 'turns';
 }
 
-async function hasQuota(child: ChildProcess, part: number, { root, files }: Quota): Promise<boolean> {
+async function hasQuota(
+  child: ChildProcess,
+  { part, microseconds }: Share,
+  { root, files }: Quota,
+): Promise<boolean> {
   const group = join(root, `posthaste-bench-${child.pid ?? 0}`);
   // Where the root is no control group, there are no such files, and none may be made.
   const write = ([file, text]: [string, string]) => writeFile(join(group, file), text, { flag: 'r+' });
   try {
     await mkdir(group);
     child.once('exit', () => void removeGroup(group));
-    for (const entry of Object.entries(files(part))) await write(entry);
+    const written = files(Math.round(microseconds * part), microseconds);
+    for (const entry of Object.entries(written)) await write(entry);
     await write(['cgroup.procs', String(child.pid)]);
     return true;
   } catch {
@@ -79,8 +91,7 @@ async function removeGroup(group: string): Promise<void> {
 const TURN_MS = 50;
 
 /** Lets the process run for its part of each turn, and stops it for the rest, also while it waits. */
-export async function stopInTurns(child: ChildProcess, megabytes: number): Promise<void> {
-  const part = megabytes / WHOLE_PROCESSOR_MB;
+export async function stopInTurns(child: ChildProcess, { part }: Share): Promise<void> {
   while (child.exitCode === null && child.signalCode === null) {
     child.kill('SIGCONT');
     await setTimeout(TURN_MS * part);

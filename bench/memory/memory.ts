@@ -13,7 +13,7 @@ import { certificateAuthority } from '../../test/support/certificates.ts';
 import { anSqsRecord } from '../../test/support/sqs-event.ts';
 import { type BenchMeans, type Length, runBench } from '../harness/command.ts';
 import { meanOf, median, quantile } from '../harness/figures.ts';
-import { heapFlags, limitProcessor } from '../harness/processor.ts';
+import { heapFlags, limitProcessor, shareOnLambda } from '../harness/processor.ts';
 import { failedAnswer, QUEUE, smallestEvents } from '../harness/smallest-events.ts';
 import { startStubAws } from '../harness/stub-aws.ts';
 
@@ -229,7 +229,7 @@ async function startAt(stack: AsyncDisposableStack, world: World, name: Function
   await next();
   return {
     limit: async () => {
-      world.limitedBy.add(await limitProcessor(child, megabytes));
+      world.limitedBy.add(await limitProcessor(child, shareOnLambda(megabytes)));
     },
     /** @throws Problem when it failed */
     invoke: async ({ load, event }: Event): Promise<Seen> => {

@@ -45,7 +45,8 @@ export async function measureOnLocalAws(
   const deployed = await startDeployed(stack, { folder, settings: { compute }, signal });
   await deployed.makeQueue(QUEUE, {});
   await deployed.subscribe(QUEUE, `${subscriber.config.endpoint}/hook`);
-  const cpuOfWork = compute === 'lambda' ? () => cpuMsOfMembers(deployed.pid) : workerOn(stack, deployed);
+  const cpuOfWork =
+    compute === 'lambda' ? () => cpuMsOfMembers(deployed.pid) : await workerOn(stack, deployed);
   const run = () => deliver(deployed, requests, deliveries, signal);
   await deliver(deployed, requests, WARM_UP, signal);
   const measured: (Cpu & { ms: number })[] = [];
@@ -85,9 +86,9 @@ function cpuNow({ pid }: Deployed, work: () => number): Cpu {
   return { localAws: cpuMsOf(pid), work: work(), bench: (user + system) / 1000 };
 }
 
-function workerOn(stack: AsyncDisposableStack, { endpoints }: Deployed): () => number {
+async function workerOn(stack: AsyncDisposableStack, { endpoints }: Deployed): Promise<() => number> {
   const variables = JSON.parse(endpoints.workerEnvironment ?? '{}') as Record<string, string>;
-  const pid = startWorker(stack, {
+  const { pid } = await startWorker(stack, {
     ...plainEnvironment(),
     ...variables,
     ...awsEnvironment(endpoints.endpoint, endpoints),

@@ -10,7 +10,7 @@ import { startReceivers } from '../../test/hostile/run.ts';
 import { aBarePolicy } from '../../test/support/builders.ts';
 import type { BenchMeans } from '../harness/command.ts';
 import { median } from '../harness/figures.ts';
-import { type Counts, startStubAws } from '../harness/stub-aws.ts';
+import { type Counts, startStubAws, type StubAws } from '../harness/stub-aws.ts';
 import { cpuMsOf, megabytesOf, startWorker } from './processes.ts';
 import { countedRequests } from './requests.ts';
 
@@ -26,7 +26,7 @@ export type OnStub = {
 };
 
 const QUEUE = 'orders';
-const SUBSCRIBERS = 10;
+export const SUBSCRIBERS = 10;
 
 export async function measureOnStub(
   { rounds, deliveries }: { rounds: number; deliveries: number },
@@ -34,10 +34,10 @@ export async function measureOnStub(
 ): Promise<OnStub> {
   await using stack = new AsyncDisposableStack();
   const stub = await startStubAws(stack, { subscribers: SUBSCRIBERS, longPolls: true });
-  stub.addQueue(QUEUE, 1);
+  const messages = fanOutOne(stub);
   const requests = countedRequests();
   stub.onPost(requests.note);
-  const pid = startWorker(stack, { ...plainEnvironment(), ...stub.environment });
+  const { pid } = await startWorker(stack, { ...plainEnvironment(), ...stub.environment });
   const memory: OnStub['memory'][number][] = [];
   const cpuSeconds: number[] = [];
   for (let round = 1; round <= rounds; round += 1) {
@@ -60,10 +60,13 @@ export async function measureOnStub(
   };
 }
 
-function messages(count: number): string[] {
-  return Array.from({ length: count }, () =>
-    JSON.stringify({ queue: QUEUE, id: randomUUID(), data: { note: 'x'.repeat(500) } }),
-  );
+/** Adds a queue with one subscription. Returns what makes so many messages for it. */
+export function fanOutOne({ addQueue }: StubAws): (count: number) => string[] {
+  addQueue(QUEUE, 1);
+  return (count) =>
+    Array.from({ length: count }, () =>
+      JSON.stringify({ queue: QUEUE, id: randomUUID(), data: { note: 'x'.repeat(500) } }),
+    );
 }
 
 /** Resident memory of a worker at the most, after deliveries to every kind of hostile receiver (test/hostile). */
@@ -93,7 +96,7 @@ export async function measureToHostile(
     [functionSettings.attemptTimeoutSeconds.variable]: ATTEMPT_TIMEOUT,
     NODE_EXTRA_CA_CERTS: certificate,
   };
-  const pid = startWorker(stack, env);
+  const { pid } = await startWorker(stack, env);
   stub.queues.add(
     'ingress',
     Array.from({ length: messages }, () =>

@@ -3,11 +3,15 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { projectRoot } from '../../local/install/paths.mjs';
+import { limitProcessor, type Share } from '../harness/processor.ts';
 
 /** Processes as Linux counts them, in /proc. */
 
-/** Starts `posthaste worker` with the options of Node.js that its image has. It ends with the stack. Returns its id. */
-export function startWorker(stack: AsyncDisposableStack, env: NodeJS.ProcessEnv): number {
+/**
+ * Starts `posthaste worker` with the options of Node.js that its image has. It ends with the stack.
+ * @param share of the processors, in its whole life; without it all
+ */
+export async function startWorker(stack: AsyncDisposableStack, env: NodeJS.ProcessEnv, share?: Share) {
   const command = join(projectRoot, 'cli/posthaste.mjs');
   const child = spawn(process.execPath, [command, 'worker', '--ceiling', '1', '--shutdown-seconds', '3'], {
     env: { ...env, NODE_OPTIONS: nodeOptionsOfImage() },
@@ -18,7 +22,8 @@ export function startWorker(stack: AsyncDisposableStack, env: NodeJS.ProcessEnv)
     child.kill('SIGTERM');
     await exited;
   });
-  return Number(child.pid);
+  const limitedBy = share === undefined ? 'nothing' : await limitProcessor(child, share);
+  return { pid: Number(child.pid), limitedBy };
 }
 
 /** @throws Error when the Containerfile sets none */

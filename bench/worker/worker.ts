@@ -3,8 +3,9 @@ import { sumOf } from '../harness/figures.ts';
 import { measureToHostile, type ToHostile, measureOnStub, type OnStub } from './on-stub.ts';
 import { measureOnLocalAws, type OnLocalAws } from './on-local-aws.ts';
 import { nodeOptionsOfImage } from './processes.ts';
+import { measureSizes, type Size } from './sizes.ts';
 
-/** A worker beside the functions, and alone: speed, what limits it, and memory over many deliveries. */
+/** A worker beside the functions, alone, and with less of a processor: speed, what limits it, and its memory. */
 type Figures = {
   nodeOptions: string;
   /** With AWS on the same machine, which takes most of its processors. */
@@ -12,17 +13,28 @@ type Figures = {
   workerOnLocalAws: OnLocalAws;
   workerAlone: Omit<OnStub, 'memory'>;
   memory: OnStub['memory'];
+  sizes: readonly Size[];
   toHostile: ToHostile;
   conclusions: readonly string[];
 };
 
 const lengths = {
-  full: { local: { rounds: 5, deliveries: 1_000 }, alone: { rounds: 20, deliveries: 5_000 }, hostile: 10 },
-  short: { local: { rounds: 1, deliveries: 300 }, alone: { rounds: 3, deliveries: 1_000 }, hostile: 1 },
+  full: {
+    local: { rounds: 5, deliveries: 1_000 },
+    alone: { rounds: 20, deliveries: 5_000 },
+    tasks: { rounds: 5, deliveries: 3_000, seconds: 30 },
+    hostile: 10,
+  },
+  short: {
+    local: { rounds: 1, deliveries: 300 },
+    alone: { rounds: 3, deliveries: 1_000 },
+    tasks: { rounds: 1, deliveries: 300, seconds: 3 },
+    hostile: 1,
+  },
 } as const;
 
 async function measure(length: Length, means: BenchMeans): Promise<Figures> {
-  const { local, alone, hostile } = lengths[length];
+  const { local, alone, tasks, hostile } = lengths[length];
   const { say } = means;
   say('Functions on the local AWS');
   const functionsOnLocalAws = await measureOnLocalAws({ compute: 'lambda', ...local }, means);
@@ -30,6 +42,8 @@ async function measure(length: Length, means: BenchMeans): Promise<Figures> {
   const workerOnLocalAws = await measureOnLocalAws({ compute: 'worker', ...local }, means);
   say('A worker on a stub of AWS');
   const { memory, ...workerAlone } = await measureOnStub(alone, means);
+  say('A worker with the processor of Fargate tasks');
+  const sizes = await measureSizes(tasks, means);
   say('A worker with hostile receivers');
   const toHostile = await measureToHostile(hostile, means);
   const measured = { functionsOnLocalAws, workerOnLocalAws, workerAlone };
@@ -37,6 +51,7 @@ async function measure(length: Length, means: BenchMeans): Promise<Figures> {
     nodeOptions: nodeOptionsOfImage(),
     ...measured,
     memory,
+    sizes,
     toHostile,
     conclusions: conclusionsFrom(measured),
   };

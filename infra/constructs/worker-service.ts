@@ -42,7 +42,7 @@ export interface WorkerServiceProps {
   readonly steps?: readonly WorkerStep[];
   /** More options of `posthaste worker`, such as `['--concurrency', '100']`. @default none */
   readonly options?: readonly string[];
-  /** CPU units of a task, 1024 for one CPU. @default 512 */
+  /** CPU units of a task, 1024 for one CPU. @default 512, with which a delivery costs least (docs/worker.md#fargate) */
   readonly cpu?: number;
   /** @default 1024 */
   readonly memoryLimitMiB?: number;
