@@ -21,6 +21,7 @@ export const FULL_BATCH = 10;
 
 const MEBIBYTE = 1024 * 1024;
 
+const parseDays = wholeNumber(RETENTION_DAYS.least, RETENTION_DAYS.most);
 const parseHoursADay = decimal(0, 24, 'a number of hours up to 24');
 const parseHours = decimal(Number.MIN_VALUE, 336, 'a number of hours above 0, up to 336');
 
@@ -56,12 +57,7 @@ const planOptions = {
     'the setting memoryMegabytes, such as {"deliver": 384} (default: that of the setting)',
     parseMemory,
   ],
-  retentionDays: [
-    'D',
-    'the setting retentionDays',
-    wholeNumber(RETENTION_DAYS.least, RETENTION_DAYS.most),
-    30,
-  ],
+  retentionDays: ['D', 'the setting retentionDays', parseDays, 30],
   outageHours: ['H', 'also show an outage of one subscriber for this long', parseHours],
   outageShare: ['S', 'its share of all deliveries, 0 to 1 (default: 1 / fan-out)', decimal(0, 1)],
   apiRequestsPerDay: ['N', 'requests to the API, and empty receives', wholeNumber(0), 0],

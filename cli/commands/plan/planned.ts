@@ -243,10 +243,7 @@ const QUIET_WAIT_SECONDS = 20;
 /** The longest wait for a batch, in seconds: of a message, and of its job again. Retries do not wait. */
 function computeBatchWaits({ messagesPerDay, batchWindowSeconds }: Plan) {
   const isQuiet = (messagesPerDay / SECONDS_A_DAY) * QUIET_WAIT_SECONDS < FULL_BATCH;
-  return {
-    seconds: isQuiet ? Math.max(batchWindowSeconds, QUIET_WAIT_SECONDS) : batchWindowSeconds,
-    isQuiet,
-  };
+  return { seconds: Math.max(batchWindowSeconds, isQuiet ? QUIET_WAIT_SECONDS : 0), isQuiet };
 }
 
 /** The effect of an outage, and its additional cost. */
