@@ -44,7 +44,7 @@ export interface WorkerServiceProps {
   readonly options?: readonly string[];
   /** CPU units of a task, 1024 for one CPU. @default 512, with which a delivery costs least (docs/worker.md#fargate) */
   readonly cpu?: number;
-  /** @default 1024 */
+  /** @default 1024, or twice `cpu` where Fargate has no less */
   readonly memoryLimitMiB?: number;
   /** The fewest tasks, at least 1. @default 1 */
   readonly minCount?: number;
@@ -113,7 +113,7 @@ function completedProps({
   steps = workerSteps,
   options = [],
   cpu = 512,
-  memoryLimitMiB = 1024,
+  memoryLimitMiB = Math.max(1024, 2 * cpu),
   minCount = 1,
   maxCount = 4,
   vpcSubnets = { subnetType: SubnetType.PRIVATE_WITH_EGRESS },

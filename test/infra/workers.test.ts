@@ -46,6 +46,7 @@ new WorkerService(stack, 'Some', {
   cluster: workers.cluster,
   steps: ['dispatch', 'deliver'],
   options: ['--concurrency', '100'],
+  cpu: 1024,
   shutdownTime: Duration.seconds(60),
   minCount: 2,
   maxCount: 9,
@@ -109,6 +110,10 @@ describe('workers on Fargate', () => {
       NetworkMode: 'awsvpc',
       RuntimePlatform: { CpuArchitecture: 'ARM64', OperatingSystemFamily: 'LINUX' },
     });
+  });
+
+  it('have the memory that Fargate demands for more of a CPU', () => {
+    expect(taskOf('Some').Properties).toMatchObject({ Cpu: '1024', Memory: '2048' });
   });
 
   it('may do what the functions of their steps may do, and nothing else', () => {
