@@ -53,12 +53,12 @@ export async function createQueue(world: World, check: string): Promise<string> 
   world.undo.add({
     // Deliveries that fail on purpose leave a notice each. Removed once, after the queues.
     what: `notices of ${world.prefix} in the undeliverable queue`,
-    command: commandText(`deadletters list undeliverable`),
+    command: commandText(`deadletters list undeliverable --deployment ${world.deployment.name}`),
     remove: () => takeDeadLetters(world, world.deployment.undeliverableQueueUrl),
   });
   world.undo.add({
     what: `queue ${queue}`,
-    command: commandText(`queue delete ${queue} --yes`),
+    command: commandText(`queue delete ${queue} --yes --deployment ${world.deployment.name}`),
     remove: () => world.api.call(deleteQueue, { path: { queue } }),
   });
   await world.api.call(putQueue, {
