@@ -50,7 +50,7 @@ const object = z.record(z.string(), z.unknown());
 const keysOf = (line: Record<string, unknown>): string[] =>
   Object.entries(line).flatMap(([name, value]) => {
     const inner = object.safeParse(value);
-    return [name, ...Object.keys(inner.data ?? {}).map((key) => `${name}.${key}`)];
+    return [name, ...keysOf(inner.data ?? {}).map((key) => `${name}.${key}`)];
   });
 
 const keepKeys = (chunk: unknown): boolean => {
@@ -72,7 +72,7 @@ beforeAll(() => {
     logSuccessSampling: 1,
   });
   for (const fact of facts) journal.note(fact);
-  journal.fault(new TypeError('odd'), { sqsMessageId: 'm' });
+  journal.fault(new TypeError('odd', { cause: new RangeError('odder') }), { sqsMessageId: 'm' });
   journal.flush();
   vi.restoreAllMocks();
 });

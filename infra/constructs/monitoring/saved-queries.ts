@@ -74,7 +74,7 @@ export const queries = {
     of: everyFunction,
     lines: [
       'filter level = "ERROR"',
-      'stats count(*) as times, latest(@timestamp) as last by service, message, error.name, error.message',
+      'stats count(*) as times, latest(@timestamp) as last by service, message, error.name, error.message, error.cause.name',
       'sort times desc',
       'limit 25',
     ],
