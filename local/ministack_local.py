@@ -50,7 +50,7 @@ def check_replaced_names():
     expect(iam_actions, "extract_iam_action")
     expect(scheduler, "_SCHEDULE_TICK_INTERVAL", "_ticker_loop")
     expect(dynamodb, "_ttl_reaper", "_update_ttl", "_ttl_settings")
-    expect(functions, "_functions", "_put_function_concurrency", "_delete_function_concurrency")
+    expect(functions, "_functions", "_put_function_concurrency", "_delete_function_concurrency", "_reserved_concurrency")
     expect(functions, "_esm_wake", "_poll_loop", "_ESM_IDLE_WAKE_GAP_SECONDS")
     expect(provisioners, "_RESOURCE_HANDLERS", "_physical_name", "_cfn_bool", "_cw_metric_alarm_record", "get_account_id", "get_region")
     ticks = "_SCHEDULE_TICK_INTERVAL" in scheduler._ticker_loop.__code__.co_names
@@ -144,6 +144,16 @@ def apply_ignored_properties():
     after_change_of("AWS::Lambda::Function", set_function_limits)
 
 
+# --- Lambda: the reserved concurrency of a function, which ministack does not find for a version or an alias ---
+
+
+def reserve_for_all_versions():
+    def reserved_concurrency(_func, config):
+        return functions._functions[config["FunctionName"]].get("concurrency")
+
+    functions._reserved_concurrency = reserved_concurrency
+
+
 # --- CloudFormation: accept observability resources that ministack refuses, without evaluating them ---
 
 
@@ -221,6 +231,7 @@ if __name__ == "__main__":
     ministack_schedules.support_universal_sqs_target()
     add_frequent_ttl_sweep()
     apply_ignored_properties()
+    reserve_for_all_versions()
     accept_observability()
     ministack_schedules.authorise_schedules_in_their_group()
     authorise_batches_as_single_messages()

@@ -1,3 +1,5 @@
+import { IAM } from '@aws-sdk/client-iam';
+import { randomUUID } from 'node:crypto';
 import { afterAll, expect } from 'vitest';
 import {
   schedulerClient,
@@ -24,12 +26,31 @@ const wakeUpOf = ({ body, group, at }: Arrival): { value: WakeUp; at: number } =
   return { value: parsed.value, at };
 };
 
+/** A role that may send to any queue, for Scheduler. */
+const schedulerRole = async (): Promise<string> => {
+  const iam = new IAM(deployment.client);
+  const statement = (more: object): string =>
+    JSON.stringify({ Version: '2012-10-17', Statement: { Effect: 'Allow', ...more } });
+  const { Role } = await iam.createRole({
+    RoleName: `private-schedules-${randomUUID()}`,
+    AssumeRolePolicyDocument: statement({
+      Principal: { Service: 'scheduler.amazonaws.com' },
+      Action: 'sts:AssumeRole',
+    }),
+  });
+  await iam.putRolePolicy({
+    RoleName: Role?.RoleName,
+    PolicyName: 'send',
+    PolicyDocument: statement({ Action: 'sqs:SendMessage', Resource: '*' }),
+  });
+  return Role?.Arn ?? '';
+};
+
 describeWakeUpsContract('by SQS and EventBridge Scheduler', async () => {
   const [retryQueue, deadLetters] = [await queues.create(), await queues.create()];
   const settings = {
     group: deployment.endpoints.scheduleGroup,
-    // The local Scheduler does not check the permissions of its role; a test of the template does.
-    roleArn: 'arn:aws:iam::000000000000:role/private-schedules',
+    roleArn: await schedulerRole(),
     retryQueueUrl: retryQueue,
     deadLetterArn: await queues.arnOf(deadLetters),
   };
