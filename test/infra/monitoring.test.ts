@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { z } from 'zod';
 import { monitoring as planned } from '../../cli/commands/plan/quantities.ts';
 import { createStacks } from '../../infra/deployment.ts';
 import { SettingsError } from '../../infra/settings.ts';
@@ -11,7 +10,8 @@ import {
   metricsOfWorkers,
 } from '../../shared/config/metrics.ts';
 import { anchorsIn } from '../support/anchors.ts';
-import { metricMath, type Period } from '../support/metric-math.ts';
+import { alarmDefinition, isRaised } from '../support/alarm-state.ts';
+import type { Period } from '../support/metric-math.ts';
 import {
   alarmsIn,
   graphedIn,
@@ -280,22 +280,9 @@ describe('the monthly cost of monitoring', () => {
   });
 });
 
-const alarmSchema = z.object({
-  Metrics: z.array(z.object({ Expression: z.string().optional(), ReturnData: z.boolean().optional() })),
-  Threshold: z.number(),
-  DatapointsToAlarm: z.number(),
-  EvaluationPeriods: z.number(),
-});
-
 /** Whether an alarm is raised at the end of these minutes. */
-const isRaised = (name: string, minutes: readonly Period[]): boolean => {
-  const { Metrics, Threshold, DatapointsToAlarm, EvaluationPeriods } = alarmSchema.parse(
-    alarmOf(name).properties,
-  );
-  const expression = Metrics.find(({ Expression }) => Expression !== undefined)?.Expression ?? '';
-  const values = minutes.slice(-EvaluationPeriods).map((minute) => metricMath(expression, minute) ?? 0);
-  return values.filter((value) => value > Threshold).length >= DatapointsToAlarm;
-};
+const isRaisedAfter = (name: string, minutes: readonly Period[]): boolean =>
+  isRaised(alarmDefinition(alarmOf(name).properties), minutes);
 
 type Traffic = {
   /** Messages sent in each minute. */
@@ -338,11 +325,11 @@ describe.each(['IngressStalled', 'DeliveryStalled', 'RetryStalled'])('%s', (alar
     ],
     [false, 'for an empty queue', { sent: Array(5).fill(0) }],
   ])('is raised (%j) %s', (raised, _when, traffic) => {
-    expect(isRaised(alarm, queueOver(traffic))).toBe(raised);
+    expect(isRaisedAfter(alarm, queueOver(traffic))).toBe(raised);
   });
 
   it('is not raised for a queue without metrics', () => {
-    expect(isRaised(alarm, Array(5).fill({}))).toBe(false);
+    expect(isRaisedAfter(alarm, Array(5).fill({}))).toBe(false);
   });
 });
 
@@ -352,7 +339,7 @@ it.each<[raised: boolean, when: string, minute: Period]>([
   [false, 'if there are no deliveries, even if calls to AWS fail', { faults: 1 }],
   [false, 'while no call to AWS fails', { matched: 2 }],
 ])('AttemptsStopped is raised (%j) %s', (raised, _when, minute) => {
-  expect(isRaised('AttemptsStopped', Array(5).fill(minute))).toBe(raised);
+  expect(isRaisedAfter('AttemptsStopped', Array(5).fill(minute))).toBe(raised);
 });
 
 const TOPIC = 'arn:aws:sns:us-east-1:123456789012:on-call';

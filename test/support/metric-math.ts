@@ -6,7 +6,16 @@ type Value = number | undefined | readonly (number | undefined)[];
 const TOKEN = /\s*(>=|==|[A-Za-z]\w*|[\d.]+|[()[\],><*/+-])/gy;
 
 /** Operators by precedence, lowest first ("Using metric math", CloudWatch user guide). */
-const OPERATORS: readonly (readonly string[])[] = [['AND'], ['>', '>=', '=='], ['+', '-'], ['*', '/']];
+const OPERATORS: readonly (readonly string[])[] = [
+  ['OR'],
+  ['AND'],
+  ['>', '>=', '=='],
+  ['+', '-'],
+  ['*', '/'],
+];
+
+/** Lambda's default quota of concurrent executions, the only one for which alarms ask. */
+const QUOTA = 1000;
 
 /**
  * Evaluates the subset of CloudWatch metric math that the project's alarms use, for one period. An operator on a
@@ -70,6 +79,8 @@ function single(value: Value): number | undefined {
 function applied(operator: string, left: number | undefined, right: number | undefined): number | undefined {
   if (left === undefined || right === undefined) return undefined;
   switch (operator) {
+    case 'OR':
+      return Number(left !== 0 || right !== 0);
     case 'AND':
       return Number(left !== 0 && right !== 0);
     case '>':
@@ -104,6 +115,8 @@ function called(name: string, given: readonly Value[]): number | undefined {
     case 'MAX':
       if (typeof first !== 'object') throw new TypeError('MAX takes a list');
       return Math.max(...first.filter((value) => value !== undefined));
+    case 'SERVICE_QUOTA':
+      return QUOTA;
     default:
       throw new Error(`no function ${name}`);
   }
