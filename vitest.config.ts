@@ -22,6 +22,9 @@ const accepting = 'test/deployed/accept.test.ts';
 /** Kills every function, so no other test may use the deployment meanwhile: `npm run test:killed`. */
 const killing = 'test/deployed/killed*.test.ts';
 
+/** Pauses event sources and takes permissions away, and waits for alarms: `npm run test:alarms`. */
+const alarming = 'test/deployed/alarms.test.ts';
+
 /** Every page and form of the console, in both themes and with bad input. Too long for `npm test`. */
 const everyPage = ['test/browser/{pages,bad-input,changes,forms}.test.ts'];
 
@@ -134,7 +137,7 @@ export default defineConfig({
           name: 'deployed',
           ...byNode,
           include: ['test/contract/**/*.test.ts', 'test/deployed/**/*.test.ts'],
-          exclude: ['test/contract/in-memory*.test.ts', killing, accepting, ...alone],
+          exclude: ['test/contract/in-memory*.test.ts', killing, alarming, accepting, ...alone],
           globalSetup: ['test/support/deployed-system.ts'],
           // They mostly wait. One copy of the AWS clients for all files of a worker: loading them takes longer than most files.
           isolate: false,
@@ -175,6 +178,15 @@ export default defineConfig({
           globalSetup: ['test/support/deployed-system.ts'],
           sequence: { groupOrder: 9 },
           hookTimeout: 60_000,
+        },
+      },
+      {
+        test: {
+          name: 'alarms',
+          include: [alarming],
+          globalSetup: ['test/support/deployed-system.ts'],
+          sequence: { groupOrder: 11 },
+          ...onDeployment,
         },
       },
       {

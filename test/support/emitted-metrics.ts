@@ -31,6 +31,8 @@ export type EmittedMetric = {
   /** By name. Each set of dimensions is a separate metric. */
   dimensions: Readonly<Record<string, string>>;
   values: readonly number[];
+  /** When, in milliseconds since the epoch. */
+  at: number;
 };
 
 /** Whether a log line contains metrics. */
@@ -53,6 +55,7 @@ export const metricsOfLine = (line: string): EmittedMetric[] => {
           set.map((dimension) => [dimension, z.string().max(1024).parse(parsed[dimension])]),
         ),
         values: values.parse(parsed[Name]),
+        at: parsed._aws.Timestamp,
       })),
     ),
   );
