@@ -183,6 +183,7 @@ export default defineConfig({
       {
         test: {
           name: 'alarms',
+          ...byNode,
           include: [alarming],
           globalSetup: ['test/support/deployed-system.ts'],
           sequence: { groupOrder: 11 },
