@@ -1,7 +1,7 @@
 import { SQS, type Message } from '@aws-sdk/client-sqs';
 import type { SQSRecord } from 'aws-lambda';
 import * as z from 'zod';
-import type { AwsAccess } from '../shared/adapters/aws/client-options.ts';
+import { type AwsAccess, slim } from '../shared/adapters/aws/client-options.ts';
 import {
   deleteReceived,
   hideReceived,
@@ -46,17 +46,19 @@ export class RecordNotDeletedError extends Error {
  * by default the SDK's chain of credentials and its region.
  */
 export function receivingClient(access: AwsAccess): SQS {
-  return new SQS({
-    md5: false,
-    useQueueUrlAsEndpoint: false,
-    maxAttempts: 1,
-    requestHandler: {
-      connectionTimeout: 3_000,
-      requestTimeout: LONG_POLL_SECONDS * 1000 + ANSWER_MS,
-      throwOnRequestTimeout: true,
-    },
-    ...access,
-  });
+  return slim(
+    new SQS({
+      md5: false,
+      useQueueUrlAsEndpoint: false,
+      maxAttempts: 1,
+      requestHandler: {
+        connectionTimeout: 3_000,
+        requestTimeout: LONG_POLL_SECONDS * 1000 + ANSWER_MS,
+        throwOnRequestTimeout: true,
+      },
+      ...access,
+    }),
+  );
 }
 
 export function sqsWorkQueue(
