@@ -15,7 +15,7 @@ import {
   readIngressDeadLetter,
   readOperationDeadLetter,
   readUndeliverableNotice,
-} from '../../shared/wire/jobs/dead-letter.ts';
+} from '../../shared/wire/jobs/redrive.ts';
 import type { RecoveryView } from '../../shared/wire/views/recovery.ts';
 import { queuesBelongTo } from '../api/api-access.ts';
 import { isQueue } from '../api/find-subscription.ts';

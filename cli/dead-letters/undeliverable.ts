@@ -1,7 +1,7 @@
 import { inParallel } from '../../shared/adapters/in-parallel.ts';
 import type { DeadLetter, RedriveOutcome } from '../../shared/domain/delivery/dead-letter.ts';
 import { isOpenStatus } from '../../shared/domain/delivery/vocabulary.ts';
-import { type EndedDelivery, readUndeliverableNotice } from '../../shared/wire/jobs/dead-letter.ts';
+import { type EndedDelivery, readUndeliverableNotice } from '../../shared/wire/jobs/redrive.ts';
 import { type NoticeState, SETTLED_NOTICES } from '../../shared/wire/views/console.ts';
 import type { DeliveryView } from '../../shared/wire/views/delivery.ts';
 import type { RecoveryView } from '../../shared/wire/views/recovery.ts';

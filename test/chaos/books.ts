@@ -10,7 +10,7 @@ import {
   readDeliveryDeadLetter,
   readIngressDeadLetter,
   readOperationDeadLetter,
-} from '../../shared/wire/jobs/dead-letter.ts';
+} from '../../shared/wire/jobs/redrive.ts';
 import { messagesOn, type System } from './deployed-system.ts';
 import type { FaultLog } from './fault-proxy.ts';
 import type { Reply } from './subscribers.ts';

@@ -17,7 +17,7 @@ import { deployment } from '../support/deployment.ts';
 import { privateQueues } from '../support/private-queues.ts';
 import { describePayloadsContract, describeReferencedDataContract } from './bodies.contract.ts';
 import { describeUndeliverablesContract, type ReadNotice } from './queues.contract.ts';
-import { undeliverableNoticeSchema } from '../../shared/wire/jobs/dead-letter.ts';
+import { undeliverableNoticeSchema } from '../../shared/wire/jobs/redrive.ts';
 
 const s3 = s3Client(deployment.client);
 const queues = privateQueues(deployment.sqs);

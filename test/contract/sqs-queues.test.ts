@@ -5,7 +5,7 @@ import { systemClock } from '../../shared/adapters/system-clock.ts';
 import type { DeliveryJob } from '../../shared/domain/delivery/job.ts';
 import { REASON_ATTRIBUTE } from '../../shared/wire/jobs/dead-letter.ts';
 import { parseWork } from '../../shared/wire/jobs/delivery-job.ts';
-import { ID_ATTRIBUTE } from '../../shared/wire/ingress/message.ts';
+import { ID_ATTRIBUTE } from '../../shared/wire/ingress/attributes.ts';
 import { deployment } from '../support/deployment.ts';
 import { privateQueues, type Arrival } from '../support/private-queues.ts';
 import {

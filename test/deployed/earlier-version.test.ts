@@ -9,7 +9,7 @@ import { subscriptionItemKey } from '../../shared/adapters/dynamodb/subscription
 import { kmsSecretSealer } from '../../shared/adapters/kms/signing-secrets.ts';
 import { authSchema } from '../../shared/domain/subscription/auth.ts';
 import { makeSecret } from '../../shared/domain/subscription/signing-secret.ts';
-import { undeliverableNoticeSchema } from '../../shared/wire/jobs/dead-letter.ts';
+import { undeliverableNoticeSchema } from '../../shared/wire/jobs/redrive.ts';
 import {
   answerOf,
   deliveriesOf,

@@ -27,7 +27,7 @@ import {
   readIngressDeadLetter,
   readOperationDeadLetter,
   readUndeliverableNotice,
-} from '../../shared/wire/jobs/dead-letter.ts';
+} from '../../shared/wire/jobs/redrive.ts';
 import { decodeMessage, encodeMessage } from '../../shared/wire/jobs/message-body.ts';
 import { encodeFirstJob, encodeWakeUp, parseWork } from '../../shared/wire/jobs/delivery-job.ts';
 import { encodeOperation, parseOperation } from '../../shared/wire/jobs/operation.ts';

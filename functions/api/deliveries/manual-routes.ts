@@ -30,7 +30,8 @@ import {
   retryDelivery,
   wake,
 } from '../../../shared/steps/retry-delivery.ts';
-import { deliveryView, deliveryViewSchema } from '../../../shared/wire/views/delivery.ts';
+import { deliveryViewSchema } from '../../../shared/wire/views/delivery.ts';
+import { deliveryView } from '../../../shared/wire/views/shown-delivery.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { noSuchMessage, notFound, RefusedRequest } from '../errors.ts';
 import { messageKey, subscriptionKey } from '../paths.ts';

@@ -22,7 +22,8 @@ import type { Chunks, Deliveries, NamedDeliveries, WriteResult } from '../../../
 import type { MessageWindow } from '../../../shared/ports/messages.ts';
 import type { Page, PageRequest } from '../../../shared/ports/page.ts';
 import { timeText } from '../../../shared/wire/fields.ts';
-import { subscriptionDeliverySchema, subscriptionDeliveryView } from '../../../shared/wire/views/delivery.ts';
+import { subscriptionDeliverySchema } from '../../../shared/wire/views/delivery.ts';
+import { subscriptionDeliveryView } from '../../../shared/wire/views/shown-delivery.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { deletedSubscriptionField, existingQueue, existingSubscription } from '../existing.ts';
 import { completeWindow, isOrderedWindow, WINDOW_ORDER_ERROR, windowFields } from '../fields.ts';

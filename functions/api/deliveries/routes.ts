@@ -13,12 +13,14 @@ import type { Registry } from '../../../shared/ports/subscriptions.ts';
 import { readMessage } from '../../../shared/steps/keep-message.ts';
 import {
   deliveryDetailSchema,
-  deliveryDetailView,
-  deliverySummary,
   deliverySummarySchema,
-  deliveryView,
   deliveryViewSchema,
 } from '../../../shared/wire/views/delivery.ts';
+import {
+  deliveryDetailView,
+  deliverySummary,
+  deliveryView,
+} from '../../../shared/wire/views/shown-delivery.ts';
 import { payloadSchema } from '../../../shared/wire/views/message.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { noSuchMessage, notFound } from '../errors.ts';

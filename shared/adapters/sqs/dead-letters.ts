@@ -2,7 +2,7 @@ import type { UndeliverableNotice } from '../../domain/delivery/dead-letter.ts';
 import { toPayloadKey } from '../../domain/message/body.ts';
 import type { Payloads } from '../../ports/bodies.ts';
 import type { DeadLetters, Undeliverables } from '../../ports/queues.ts';
-import { ID_ATTRIBUTE } from '../../wire/ingress/message.ts';
+import { ID_ATTRIBUTE } from '../../wire/ingress/attributes.ts';
 import {
   isTooLarge,
   REASON_ATTRIBUTE,

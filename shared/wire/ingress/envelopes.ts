@@ -6,6 +6,7 @@ import { MAX_TTL_SECONDS, MAX_TYPE_LENGTH } from '../../domain/message/message.t
 import { parseTraceContext, type TraceContext } from '../../domain/message/trace-context.ts';
 import { type Reading, readWith, unreadable } from '../fields.ts';
 import { type Json, parseJson, propertySource, wholeSource } from '../json-slice.ts';
+import { findCloudEventAttribute } from './attributes.ts';
 
 /** Content of a published message, independent of its envelope. */
 export type IngressContent = {
@@ -115,16 +116,6 @@ function structuredData(json: Json): Reading<string> {
 }
 
 /**
- * CloudEvents defines no binding for SQS. Accepts the prefixes of its HTTP, Kafka and AMQP bindings, as far as SQS
- * attribute names allow them: SQS forbids the colon, and AMQP allows `_` instead.
- */
-const ATTRIBUTE_NAME = /^(?:ce[-_]|cloudEvents_)(?<attribute>[a-z0-9]+)$/;
-
-export function isCloudEventAttribute(name: string): boolean {
-  return ATTRIBUTE_NAME.test(name);
-}
-
-/**
  * Reads binary mode: context attributes as message attributes, the whole body as data. Undefined if the message
  * has no such attributes.
  */
@@ -134,7 +125,7 @@ function readBinaryCloudEvent(
 ): Reading<IngressContent> | undefined {
   const named = Object.fromEntries(
     Object.entries(attributes).flatMap(([name, value]) => {
-      const attribute = ATTRIBUTE_NAME.exec(name)?.groups?.['attribute'];
+      const attribute = findCloudEventAttribute(name);
       return attribute === undefined ? [] : [[attribute, value]];
     }),
   );

@@ -2,9 +2,10 @@ import type { UnreadableReason } from '../../domain/message/vocabulary.ts';
 import type { DataReference } from '../../domain/message/data-reference.ts';
 import { hashVersion } from '../../domain/message/version.ts';
 import { CONFIRMATION_TYPE, isConfirmationId } from '../../domain/subscription/confirmation.ts';
-import { parseTraceContext, TRACE_FIELDS } from '../../domain/message/trace-context.ts';
+import { parseTraceContext } from '../../domain/message/trace-context.ts';
 import { isQueueName, toMessageId, type Message, type MessageHead } from '../../domain/message/message.ts';
-import { isCloudEventAttribute, readContent, type IngressContent, unwrapNotification } from './envelopes.ts';
+import { ID_ATTRIBUTE, QUEUE_ATTRIBUTE } from './attributes.ts';
+import { readContent, type IngressContent, unwrapNotification } from './envelopes.ts';
 import { parseJson } from '../json-slice.ts';
 import { timeText, unreadable } from '../fields.ts';
 
@@ -22,18 +23,6 @@ export type ParsedIngress =
   | { ok: true; message: Message; version: string; delaySeconds?: number }
   | { ok: true; message: MessageHead; dataRef: DataReference; version: string; delaySeconds?: number }
   | { ok: false; reason: UnreadableReason };
-
-/** Attribute in which a redrive keeps a message's id, because SQS assigns a new one. */
-export const ID_ATTRIBUTE = 'posthaste-id';
-/** Names the queue, with priority over all else in the message. */
-export const QUEUE_ATTRIBUTE = 'queue';
-
-const ATTRIBUTES: readonly string[] = [QUEUE_ATTRIBUTE, ID_ATTRIBUTE, ...TRACE_FIELDS];
-
-/** Whether dispatch reads this SQS attribute. */
-export function isIngressAttribute(name: string): boolean {
-  return ATTRIBUTES.includes(name) || isCloudEventAttribute(name);
-}
 
 /**
  * The setting `ingressRoutes`: a queue by source, type or topic. A topic's ARN may have a list: its messages may

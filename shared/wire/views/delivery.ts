@@ -1,8 +1,4 @@
 import * as z from 'zod';
-import { type Attempt, endOfAttempt, shownResult } from '../../domain/delivery/attempt.ts';
-import { computeStart, type Delivery, type NextAttempt, pickIds } from '../../domain/delivery/delivery.ts';
-import type { DeliveryDetail } from '../../domain/delivery/explain.ts';
-import { isReceivable } from '../../domain/delivery/pull.ts';
 import {
   ATTEMPT_TRIGGERS,
   type AttemptTrigger,
@@ -12,9 +8,8 @@ import {
 } from '../../domain/delivery/vocabulary.ts';
 import { completePolicySchema } from '../../domain/retry/policy.ts';
 import { OUTCOMES, PHASES, POLICY_SOURCES } from '../../domain/retry/vocabulary.ts';
-import { toWaitingReason } from '../../domain/subscription/rate-limit.ts';
 import { WAITING_REASONS, type WaitingReason } from '../../domain/subscription/vocabulary.ts';
-import { timeText, timeView } from '../fields.ts';
+import { timeView } from '../fields.ts';
 
 export const attemptView = z.object({
   number: z.int().positive(),
@@ -83,40 +78,6 @@ export const STARTED_BY: Readonly<Record<AttemptTrigger | Mechanism, string>> = 
   pull: 'pull',
 };
 
-export function deliveryView(delivery: Delivery): DeliveryView {
-  const { key, status, reason, next, policy, attempts, lateResults } = delivery;
-  return {
-    ...pickIds(key),
-    status,
-    ...(reason === undefined ? {} : { reason }),
-    attempts: attempts.map(viewOfAttempt),
-    ...(next === undefined ? {} : toNextFields(delivery, next)),
-    ...(lateResults.length === 0 ? {} : { lateResults: lateResults.map(viewOfAttempt) }),
-    policy: policy ?? null,
-  };
-}
-
-function toNextFields(delivery: Delivery, next: NextAttempt) {
-  const dueAt = timeText(computeStart(delivery, next));
-  return { nextAttemptAt: dueAt, nextAttempt: { ...next, dueAt, ...toWaiting(delivery) } };
-}
-
-/** Why a delivery waits besides its due time. */
-function toWaiting(delivery: Delivery): { waiting?: Waiting } {
-  if (isReceivable(delivery)) return { waiting: 'pull' };
-  return delivery.slot === undefined ? {} : { waiting: toWaitingReason(delivery.slot) };
-}
-
-function viewOfAttempt(attempt: Attempt): DeliveryView['attempts'][number] {
-  const { startedAt, dueAt, result, ...shown } = attempt;
-  return {
-    ...shown,
-    ...shownResult(result),
-    ...(dueAt === undefined ? {} : { dueAt: timeText(dueAt) }),
-    startedAt: timeText(startedAt),
-  };
-}
-
 /** A delivery in a listing: its status and its last attempt. */
 export const deliverySummarySchema = z.object({
   queue: z.string(),
@@ -134,29 +95,7 @@ export const deliverySummarySchema = z.object({
   waiting: deliveryViewSchema.shape.nextAttempt.unwrap().shape.waiting,
 });
 
-type DeliverySummary = z.infer<typeof deliverySummarySchema>;
-
-export function deliverySummary(delivery: Delivery): DeliverySummary {
-  const { key, status, reason, acceptedAt, attempts, next } = delivery;
-  const last = attempts.at(-1);
-  return {
-    ...pickIds(key),
-    status,
-    ...(reason === undefined ? {} : { reason }),
-    acceptedAt: timeText(acceptedAt),
-    attemptCount: attempts.length,
-    ...(last === undefined ? {} : { lastAttempt: toLastAttempt(last) }),
-    ...(next === undefined
-      ? {}
-      : { nextAttemptAt: timeText(computeStart(delivery, next)), ...toWaiting(delivery) }),
-  };
-}
-
-function toLastAttempt(attempt: Attempt): NonNullable<DeliverySummary['lastAttempt']> {
-  const { number, startedAt, outcome, result } = attempt;
-  const { snippet: _, ...shown } = shownResult(result);
-  return { number, startedAt: timeText(startedAt), outcome, ...shown };
-}
+export type DeliverySummary = z.infer<typeof deliverySummarySchema>;
 
 /** A delivery with its policy and its planned attempts. */
 export const deliveryDetailSchema = deliveryViewSchema.extend({
@@ -168,15 +107,7 @@ export const deliveryDetailSchema = deliveryViewSchema.extend({
   planned: z.array(z.object({ number: z.int().positive(), phase: attemptView.shape.phase, dueAt: timeView })),
 });
 
-type DeliveryDetailView = z.infer<typeof deliveryDetailSchema>;
-
-export function deliveryDetailView({ delivery, planned, ...policy }: DeliveryDetail): DeliveryDetailView {
-  return {
-    ...deliveryView(delivery),
-    ...policy,
-    planned: planned.map((attempt) => ({ ...attempt, dueAt: timeText(attempt.dueAt) })),
-  };
-}
+export type DeliveryDetailView = z.infer<typeof deliveryDetailSchema>;
 
 /** A delivery in the listing of its subscription, which contains delivered ones too. */
 export const subscriptionDeliverySchema = deliverySummarySchema.extend({
@@ -188,20 +119,3 @@ export const subscriptionDeliverySchema = deliverySummarySchema.extend({
 });
 
 export type SubscriptionDeliveryView = z.infer<typeof subscriptionDeliverySchema>;
-
-export function subscriptionDeliveryView(
-  delivery: Delivery,
-  messageType: string | undefined,
-): SubscriptionDeliveryView {
-  const { attempts, lateResults, acceptedAt } = delivery;
-  const last = attempts.at(-1);
-  const success = [...attempts, ...lateResults].find(({ outcome }) => outcome === 'delivered');
-  return {
-    ...deliverySummary(delivery),
-    ...(messageType !== undefined && { messageType }),
-    ...(last !== undefined && { durationMs: last.durationMs }),
-    ...(success !== undefined && {
-      deliveredAfterMs: Math.max(0, endOfAttempt(success) - acceptedAt),
-    }),
-  };
-}

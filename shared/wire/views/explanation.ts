@@ -3,7 +3,8 @@ import * as z from 'zod';
 import type { ExplainedPair, Explanation } from '../../domain/delivery/explain.ts';
 import { EXCLUDING_OPTIONS } from '../../domain/subscription/vocabulary.ts';
 import { EXPLAIN_VERDICTS } from '../../domain/delivery/vocabulary.ts';
-import { deliverySummary, deliverySummarySchema } from './delivery.ts';
+import { deliverySummarySchema } from './delivery.ts';
+import { deliverySummary } from './shown-delivery.ts';
 
 /** What became of a message for one subscription. */
 export const explainedSchema = z.object({

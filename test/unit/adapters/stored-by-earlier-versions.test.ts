@@ -17,10 +17,10 @@ import {
   toSubscriptionItem,
 } from '../../../shared/adapters/dynamodb/subscription-item.ts';
 import { deliveryIn } from '../../../shared/domain/delivery/chunk.ts';
-import { readUndeliverableNotice } from '../../../shared/wire/jobs/dead-letter.ts';
+import { readUndeliverableNotice } from '../../../shared/wire/jobs/redrive.ts';
 import { encodeFirstJob, encodeWakeUp, parseWork } from '../../../shared/wire/jobs/delivery-job.ts';
 import { encodeOperation, parseOperation } from '../../../shared/wire/jobs/operation.ts';
-import { deliveryView } from '../../../shared/wire/views/delivery.ts';
+import { deliveryView } from '../../../shared/wire/views/shown-delivery.ts';
 import { recoveryView } from '../../../shared/wire/views/recovery.ts';
 import { subscriptionView } from '../../../shared/wire/views/subscription.ts';
 import { awsStub } from '../../support/aws-stub.ts';

@@ -3,11 +3,8 @@ import * as z from 'zod';
 import { hashToBucket } from '../../../shared/domain/delivery/fan-out.ts';
 import { toMessageId } from '../../../shared/domain/message/message.ts';
 import { DEFAULT_RETRY_POLICY, type PartialRetryPolicy } from '../../../shared/domain/retry/policy.ts';
-import {
-  deliveryDetailSchema,
-  deliveryView,
-  subscriptionDeliverySchema,
-} from '../../../shared/wire/views/delivery.ts';
+import { deliveryDetailSchema, subscriptionDeliverySchema } from '../../../shared/wire/views/delivery.ts';
+import { deliveryView } from '../../../shared/wire/views/shown-delivery.ts';
 import { aBarePolicy, aQueue, aSubscription } from '../../support/builders.ts';
 import { aDelivery, anAttempt, answered } from '../../support/delivery-builders.ts';
 import {

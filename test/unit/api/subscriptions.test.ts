@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest';
 import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
 import type { DeliveryJob } from '../../../shared/domain/delivery/job.ts';
-import { deliveryView } from '../../../shared/wire/views/delivery.ts';
+import { deliveryView } from '../../../shared/wire/views/shown-delivery.ts';
 import { aSubscription } from '../../support/builders.ts';
 import { aDelivery, anAttempt, answered, type DeliveryFields } from '../../support/delivery-builders.ts';
 import { apiWithOrders, CALLER, HOOK, invalid, it, NOON, refusal, SUBSCRIPTIONS } from './api-test.ts';

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it, type MockInstance, vi } from 'vitest';
 import { cancelDelivery } from '../../../shared/steps/cancel-delivery.ts';
 import { retryDelivery } from '../../../shared/steps/retry-delivery.ts';
-import { deliveryView } from '../../../shared/wire/views/delivery.ts';
+import { deliveryView } from '../../../shared/wire/views/shown-delivery.ts';
 import { aBarePolicy, aMessage } from '../../support/builders.ts';
 import {
   mostInTenSeconds,

@@ -7,7 +7,7 @@ import {
   readDeliveryDeadLetter,
   readIngressDeadLetter,
   readOperationDeadLetter,
-} from '../../../shared/wire/jobs/dead-letter.ts';
+} from '../../../shared/wire/jobs/redrive.ts';
 import { encodeFirstJob, encodeWakeUp, parseWork } from '../../../shared/wire/jobs/delivery-job.ts';
 import {
   decodeMessage,

@@ -5,15 +5,14 @@ import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry/policy.ts';
 import type { PressureState } from '../../../shared/domain/subscription/subscription.ts';
 import { operatorEventMessage, operatorEventSchema } from '../../../shared/wire/events/operator-event.ts';
 import { parseJson, propertySource } from '../../../shared/wire/json-slice.ts';
-import { deliverySummary, deliveryView, deliveryViewSchema } from '../../../shared/wire/views/delivery.ts';
+import { deliveryViewSchema } from '../../../shared/wire/views/delivery.ts';
+import { deliverySummary, deliveryView } from '../../../shared/wire/views/shown-delivery.ts';
 import { subscriptionView } from '../../../shared/wire/views/subscription.ts';
 import { aDelivery, answered, SOME_TIME } from '../../support/delivery-builders.ts';
 import { aSlowed, under } from '../../support/pressure.ts';
 import { jsonText } from './json-text.ts';
-import {
-  encodeUndeliverableNotice,
-  undeliverableNoticeSchema,
-} from '../../../shared/wire/jobs/dead-letter.ts';
+import { encodeUndeliverableNotice } from '../../../shared/wire/jobs/dead-letter.ts';
+import { undeliverableNoticeSchema } from '../../../shared/wire/jobs/redrive.ts';
 
 const NOW = SOME_TIME;
 const text = (ms: number): string => new Date(NOW + ms).toISOString();
