@@ -96,7 +96,7 @@ const CONTACT_FORM = /^(?=[\x21-\x7e]{1,200}$)(?:https?:\/\/[^()\\]+|[^\s()\\"<>
 /** Settings of the deployment alone. Those that functions read are in shared/config/settings.ts. */
 export const deploymentSettings = {
   local: {
-    rule: flag(),
+    rule: flag,
     default: false,
     description:
       'For a local AWS: all resources can be deleted (no deletion protection, no point-in-time recovery), subscribers on loopback addresses are allowed, and `apiAuthorization` may be `none`.',
@@ -225,7 +225,7 @@ export const deploymentSettings = {
     description: 'An existing VPC and its subnets, from which requests to subscribers are sent.',
   },
   multiRegionKey: {
-    rule: flag(),
+    rule: flag,
     default: false,
     description:
       'Whether the key of the secrets can have replicas in other regions. [Cannot be changed later](operations.md#before-you-deploy): an update that changes it fails.',

@@ -80,13 +80,13 @@ function parseList(given: unknown): unknown {
 export function wholeNumber(unit: string, from: number, to: number) {
   const text = `a whole number of ${unit} from ${from} to ${to}`;
   const error = `must be ${text}`;
-  return z.preprocess(parseValue, z.int(error).min(from, error).max(to, error)).describe(text);
+  return z.preprocess(parseValue, z.int(error).check(z.gte(from, error), z.lte(to, error))).describe(text);
 }
 
 export function numberBetween(from: number, to: number) {
   const text = `a number from ${from} to ${to}`;
   const error = `must be ${text}`;
-  return z.preprocess(parseValue, z.number(error).min(from, error).max(to, error)).describe(text);
+  return z.preprocess(parseValue, z.number(error).check(z.gte(from, error), z.lte(to, error))).describe(text);
 }
 
 export function oneOf<const T extends string>(...words: readonly T[]) {
@@ -95,16 +95,12 @@ export function oneOf<const T extends string>(...words: readonly T[]) {
     .describe(words.map((word) => `\`${word}\``).join(', '));
 }
 
-export function flag() {
-  return z.preprocess(parseValue, BOOLEAN).describe(BOOLEAN_TEXT);
-}
-
-export function optionalFlag() {
-  return z.preprocess(parseValue, BOOLEAN.optional()).describe(BOOLEAN_TEXT);
-}
-
 const BOOLEAN = z.boolean('must be true or false');
 const BOOLEAN_TEXT = '`true` or `false`';
+
+export const flag = z.preprocess(parseValue, BOOLEAN).describe(BOOLEAN_TEXT);
+
+export const optionalFlag = z.preprocess(parseValue, BOOLEAN.optional()).describe(BOOLEAN_TEXT);
 
 /** A rule for text that matches a pattern or a predicate; `text` completes "must be …". */
 export function matching(form: RegExp | ((given: string) => boolean), text: string) {

@@ -77,7 +77,7 @@ export const functionSettings = {
     functions: ['dispatch', 'deliver', 'operate', 'api', 'secrets'],
   },
   adaptToThrottling: {
-    rule: optionalFlag(),
+    rule: optionalFlag,
     unset: 'as `backPressure`',
     description:
       'Whether all requests of a subscriber that throttles are [slowed down](retry-policy.md#back-pressure) to what it takes. A queue or subscription can set it for itself.',
@@ -85,7 +85,7 @@ export const functionSettings = {
     functions: ['deliver', 'api'],
   },
   holdWhileDown: {
-    rule: optionalFlag(),
+    rule: optionalFlag,
     unset: 'as `backPressure`',
     description:
       'Whether a subscriber that is down gets [one probe at a time](retry-policy.md#back-pressure), while its deliveries wait. A queue or subscription can set it for itself.',
@@ -93,7 +93,7 @@ export const functionSettings = {
     functions: ['deliver', 'api'],
   },
   backPressure: {
-    rule: flag(),
+    rule: flag,
     default: false,
     description:
       'Former name of both `adaptToThrottling` and `holdWhileDown`: `true` turns on those that are not set.',
@@ -104,7 +104,7 @@ export const functionSettings = {
   circuitFailurePercent: formerCircuitSetting('CIRCUIT_FAILURE_PERCENT', wholeNumber('percent', 1, 100), 70),
   circuitWindowSeconds: formerCircuitSetting('CIRCUIT_WINDOW_SECONDS', wholeNumber('seconds', 1, 300), 30),
   retryThrottled: {
-    rule: flag(),
+    rule: flag,
     default: false,
     description:
       'Whether `retry_on_status` of every policy includes 429. The option `retry_throttled` of a subscription overrides it.',
@@ -126,7 +126,7 @@ export const functionSettings = {
     functions: ['dispatch'],
   },
   queueStatistics: {
-    rule: flag(),
+    rule: flag,
     default: true,
     description:
       'Whether the functions count per queue and minute, for charts: [one write unit](cost-and-performance.md#cost) for each queue in an invocation, less when busy.',
@@ -134,7 +134,7 @@ export const functionSettings = {
     functions: ['dispatch', 'deliver', 'operate', 'api', 'secrets'],
   },
   attemptEvents: {
-    rule: flag(),
+    rule: flag,
     default: false,
     description:
       'Whether each failed or rejected attempt sends an [operator event](operations.md#operator-events): $1 a million.',
@@ -185,7 +185,7 @@ export const functionSettings = {
     functions: ['deliver', 'api'],
   },
   subscriptionConfirmation: {
-    rule: flag(),
+    rule: flag,
     default: false,
     description:
       'Every new subscriber must [confirm](api.md#confirmation) before it receives messages. A single queue can require this with `_confirm_subscriptions` in its metadata.',
@@ -261,7 +261,7 @@ export const functionSettings = {
     functions: everyFunction,
   },
   tracing: {
-    rule: flag(),
+    rule: flag,
     default: false,
     description:
       'X-Ray traces, from the ingress queue to the last attempt, and `traceparent` for subscribers ([what they show and cost](operations.md#traces)).',
