@@ -6,7 +6,7 @@ import { dynamoRateLimits } from '../../shared/adapters/dynamodb/rate-limits.ts'
 import { dynamoRecoveries } from '../../shared/adapters/dynamodb/recoveries.ts';
 import { subscriberFault } from '../../shared/adapters/http/address-guard.ts';
 import { tokenUrlFault } from '../../shared/adapters/http/guarded-fetch.ts';
-import { kmsClient, kmsSecretSealer } from '../../shared/adapters/kms/signing-secrets.ts';
+import { lazySecretSealer } from '../../shared/adapters/kms/lazy-secret-sealer.ts';
 import { lazyScheduleRemoval } from '../../shared/adapters/lambda/on-demand.ts';
 import * as queues from '../../shared/adapters/sqs/queues.ts';
 import { switchesOfDeployment } from '../../shared/domain/subscription/switches.ts';
@@ -56,7 +56,7 @@ function createPorts(environment: Environment<'api'>, aws: AwsWithEvents): ApiPo
     deliveryListings: dynamoDeliveryListings(dynamo, deliveriesTable, pacing),
     rateLimits: dynamoRateLimits(dynamo, deliveriesTable, clock),
     recoveries: dynamoRecoveries(dynamo, deliveriesTable),
-    secretSealer: kmsSecretSealer(kmsClient(invocation), environment.secretsKeyArn),
+    secretSealer: lazySecretSealer(invocation, environment.secretsKeyArn),
     ingress: queues.sqsIngress({ ...pacing, sqs, queueUrl: environment.ingressQueueUrl }),
     deliveryQueue: queues.sqsDeliveryQueue({ ...pacing, sqs, queueUrl: environment.deliveryQueueUrl }),
     operations: queues.sqsOperations(sqs, environment.operationQueueUrl),

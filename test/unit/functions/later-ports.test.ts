@@ -6,13 +6,21 @@ import {
   lazyScheduleRemoval,
   lazySchedules,
 } from '../../../shared/adapters/lambda/on-demand.ts';
+import { lazySecretSealer } from '../../../shared/adapters/kms/lazy-secret-sealer.ts';
 import { aMessage } from '../../support/builders.ts';
 import { awsStub, type AwsStub } from '../../support/aws-stub.ts';
 
 let stub: AwsStub;
 
+/** The answer to GenerateDataKey. */
+const DATA_KEY = {
+  Plaintext: Buffer.alloc(32, 1).toString('base64'),
+  CiphertextBlob: Buffer.alloc(184, 2).toString('base64'),
+};
+
 beforeEach(async () => {
-  stub = await awsStub(({ method, path }) => {
+  stub = await awsStub(({ method, path, headers }) => {
+    if (headers['x-amz-target'] === 'TrentService.GenerateDataKey') return { body: JSON.stringify(DATA_KEY) };
     if (path.startsWith('/refused/'))
       return { status: 403, body: '<Error><Code>AccessDenied</Code></Error>' };
     if (path.includes('list-type=2')) return { body: '<ListBucketResult></ListBucketResult>' };
@@ -75,6 +83,14 @@ describe('an adapter that is loaded on demand', () => {
     const events = lazyOperatorEvents({}, { busName: 'bus', deployment: 'Posthaste' });
     await events.publish({ type: 'delivery.exhausted', key, attempts: 3, at: 0 });
     expect(stub.requests[0]?.headers['x-amz-target']).toBe('AWSEvents.PutEvents');
+  });
+
+  it('seals credentials under a key of KMS', async () => {
+    const sealer = lazySecretSealer({}, 'arn:aws:kms:us-east-1:000000000000:key/one');
+    const sealed = await sealer.sealAuth(key, { type: 'basic', username: 'me', password: 'the password' });
+    expect(sealed).toMatch(/^1\./);
+    expect(sealed).not.toContain('the password');
+    expect(stub.requests[0]?.headers['x-amz-target']).toBe('TrentService.GenerateDataKey');
   });
 
   it('creates its client once', async () => {
