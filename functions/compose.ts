@@ -3,7 +3,8 @@ import { dynamoClient, singleRequestClient } from '../shared/adapters/dynamodb/c
 import { dynamoMessageRecords } from '../shared/adapters/dynamodb/message-records.ts';
 import { dynamoQueueStatistics } from '../shared/adapters/dynamodb/queue-statistics.ts';
 import { createPacing, invocationDeadline } from '../shared/adapters/lambda/invocation-deadline.ts';
-import { lazyOperatorEvents, lazyPayloads } from '../shared/adapters/lambda/on-demand.ts';
+import type { lazyOperatorEvents } from '../shared/adapters/eventbridge/lazy-operator-events.ts';
+import { lazyPayloads } from '../shared/adapters/s3/lazy-payloads.ts';
 import { type LogSettings, powertoolsJournal } from '../shared/adapters/log/journal.ts';
 import { sqsClient } from '../shared/adapters/sqs/client.ts';
 import { systemClock as clock } from '../shared/adapters/system-clock.ts';
@@ -55,10 +56,13 @@ type EventSettings = { operatorEventBus: string; deployment: string; attemptEven
 
 export type AwsWithEvents = ReturnType<typeof withOperatorEvents>;
 
-/** Adds operator events. The journal then also sends those of failed attempts, if the deployment wants them. */
-export function withOperatorEvents(aws: Aws, settings: EventSettings) {
+/**
+ * Adds operator events. The journal then also sends those of failed attempts, if the deployment wants them. `eventsOf`: not
+ * imported here, because functions without such events would have EventBridge in their bundles.
+ */
+export function withOperatorEvents(aws: Aws, settings: EventSettings, eventsOf: typeof lazyOperatorEvents) {
   const { operatorEventBus: busName, deployment, attemptEvents: enabled } = settings;
-  const operatorEvents = lazyOperatorEvents(aws.invocation, { busName, deployment });
+  const operatorEvents = eventsOf(aws.invocation, { busName, deployment });
   const journal = attemptEventsJournal(aws.journal, { operatorEvents, enabled });
   return { ...aws, journal, ports: { ...aws.ports, journal, operatorEvents } };
 }

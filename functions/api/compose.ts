@@ -4,10 +4,11 @@ import { dynamoMessageListings } from '../../shared/adapters/dynamodb/message-li
 import { dynamoQueueStatistics } from '../../shared/adapters/dynamodb/queue-statistics.ts';
 import { dynamoRateLimits } from '../../shared/adapters/dynamodb/rate-limits.ts';
 import { dynamoRecoveries } from '../../shared/adapters/dynamodb/recoveries.ts';
+import { lazyOperatorEvents } from '../../shared/adapters/eventbridge/lazy-operator-events.ts';
 import { subscriberFault } from '../../shared/adapters/http/address-guard.ts';
 import { tokenUrlFault } from '../../shared/adapters/http/guarded-fetch.ts';
 import { lazySecretSealer } from '../../shared/adapters/kms/lazy-secret-sealer.ts';
-import { lazyScheduleRemoval } from '../../shared/adapters/lambda/on-demand.ts';
+import { lazyScheduleRemoval } from '../../shared/adapters/scheduler/lazy-wake-ups.ts';
 import * as queues from '../../shared/adapters/sqs/queues.ts';
 import { switchesOfDeployment } from '../../shared/domain/subscription/switches.ts';
 import { systemClock as clock } from '../../shared/adapters/system-clock.ts';
@@ -19,7 +20,7 @@ import { commonPorts } from './common-ports.ts';
 /** Ports and settings of the API from the environment of its function. @throws EnvironmentError */
 export function composeApi() {
   const environment = readEnvironment('api');
-  const aws = withOperatorEvents(composeAws('api', environment), environment);
+  const aws = withOperatorEvents(composeAws('api', environment), environment, lazyOperatorEvents);
   const { deadline, journal } = aws;
   const dependencies: ApiDependencies = {
     ...createPorts(environment, aws),

@@ -5,8 +5,9 @@ import { dynamoCountingWindows } from '../../shared/adapters/dynamodb/counting-w
 import { dynamoDeliveries } from '../../shared/adapters/dynamodb/deliveries.ts';
 import { dynamoRateLimits } from '../../shared/adapters/dynamodb/rate-limits.ts';
 import { dynamoSubscriptions } from '../../shared/adapters/dynamodb/subscriptions.ts';
+import { lazyOperatorEvents } from '../../shared/adapters/eventbridge/lazy-operator-events.ts';
 import { httpSubscriber } from '../../shared/adapters/http/subscriber.ts';
-import { lazySchedules } from '../../shared/adapters/lambda/on-demand.ts';
+import { lazySchedules } from '../../shared/adapters/scheduler/lazy-wake-ups.ts';
 import { lazyAccessTokens } from '../../shared/adapters/oauth/lazy-access-tokens.ts';
 import { sqsDeadLetters, sqsUndeliverables } from '../../shared/adapters/sqs/dead-letters.ts';
 import { type ConsumedQueue, receivedRecords } from '../../shared/adapters/sqs/failed-records.ts';
@@ -32,7 +33,7 @@ import type { SQSRecord } from 'aws-lambda';
  */
 export function composeDeliver(source?: Source, access: AwsAccess = {}) {
   const environment = readEnvironment('deliver', source);
-  const aws = withOperatorEvents(composeAws('deliver', environment, access), environment);
+  const aws = withOperatorEvents(composeAws('deliver', environment, access), environment, lazyOperatorEvents);
   const { deadline, journal, sqs } = aws;
   const queues: readonly ConsumedQueue[] = [
     { name: 'delivery', url: environment.deliveryQueueUrl },

@@ -1,6 +1,6 @@
 import type { AwsAccess } from '../../shared/adapters/aws/client-options.ts';
 import { dynamoSubscriptions } from '../../shared/adapters/dynamodb/subscriptions.ts';
-import { lazyReferencedData } from '../../shared/adapters/lambda/on-demand.ts';
+import { lazyReferencedData } from '../../shared/adapters/s3/lazy-referenced-data.ts';
 import { sqsDeadLetters } from '../../shared/adapters/sqs/dead-letters.ts';
 import { type ConsumedQueue, receivedRecords } from '../../shared/adapters/sqs/failed-records.ts';
 import { sqsDeliveryQueue } from '../../shared/adapters/sqs/queues.ts';

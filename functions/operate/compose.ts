@@ -5,7 +5,7 @@ import { dynamoRateLimits } from '../../shared/adapters/dynamodb/rate-limits.ts'
 import { dynamoRecoveries } from '../../shared/adapters/dynamodb/recoveries.ts';
 import { dynamoRegistry } from '../../shared/adapters/dynamodb/subscription-registry.ts';
 import { dynamoSubscriptions } from '../../shared/adapters/dynamodb/subscriptions.ts';
-import { lazyScheduleRemoval } from '../../shared/adapters/lambda/on-demand.ts';
+import { lazyScheduleRemoval } from '../../shared/adapters/scheduler/lazy-wake-ups.ts';
 import { sqsDeadLetters } from '../../shared/adapters/sqs/dead-letters.ts';
 import { type ConsumedQueue, receivedRecords } from '../../shared/adapters/sqs/failed-records.ts';
 import { sqsOperations, sqsWakeUps } from '../../shared/adapters/sqs/queues.ts';

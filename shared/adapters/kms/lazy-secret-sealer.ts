@@ -1,19 +1,15 @@
 import type { SecretSealer } from '../../ports/subscriptions.ts';
 import type { AwsAccess, Invocation } from '../aws/client-options.ts';
+import { once } from '../lambda/on-demand.ts';
 
-/**
- * Seals with KMS, loaded by the first subscription that gets a secret or credentials: other requests do not need it. Apart
- * from on-demand.ts, because the other functions seal nothing.
- */
+/** For the API, which seals only when a subscription gets a secret or credentials. */
 export function lazySecretSealer(aws: Invocation & AwsAccess, keyArn: string): SecretSealer {
-  const load = async (): Promise<SecretSealer> => {
+  const sealer = once(async () => {
     const { kmsClient, kmsSecretSealer } = await import('./signing-secrets.ts');
     return kmsSecretSealer(kmsClient(aws), keyArn);
-  };
-  let sealer: Promise<SecretSealer> | undefined;
-  const loaded = (): Promise<SecretSealer> => (sealer ??= load());
+  });
   return {
-    seal: async (owner, secret) => (await loaded()).seal(owner, secret),
-    sealAuth: async (owner, auth) => (await loaded()).sealAuth(owner, auth),
+    seal: async (owner, secret) => (await sealer()).seal(owner, secret),
+    sealAuth: async (owner, auth) => (await sealer()).sealAuth(owner, auth),
   };
 }

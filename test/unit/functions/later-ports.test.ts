@@ -1,11 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import {
-  lazyOperatorEvents,
-  lazyPayloads,
-  lazyReferencedData,
-  lazyScheduleRemoval,
-  lazySchedules,
-} from '../../../shared/adapters/lambda/on-demand.ts';
+import { lazyOperatorEvents } from '../../../shared/adapters/eventbridge/lazy-operator-events.ts';
+import { lazyPayloads } from '../../../shared/adapters/s3/lazy-payloads.ts';
+import { lazyReferencedData } from '../../../shared/adapters/s3/lazy-referenced-data.ts';
+import { lazyScheduleRemoval, lazySchedules } from '../../../shared/adapters/scheduler/lazy-wake-ups.ts';
 import { lazySecretSealer } from '../../../shared/adapters/kms/lazy-secret-sealer.ts';
 import { aMessage } from '../../support/builders.ts';
 import { awsStub, type AwsStub } from '../../support/aws-stub.ts';

@@ -67,7 +67,25 @@ describe('the cold start of a function', () => {
     },
   );
 
-  it('leaves those clients in separate files', () => {
-    expect(packagesIn(outputs, Object.keys(outputs), ON_DEMAND)).toEqual(ON_DEMAND);
+  it('of api loads no KMS, which only a subscription that gets a secret needs', () => {
+    expect(packagesIn(outputs, filesAtStart(outputs, 'api.mjs'), ['@aws-sdk/client-kms'])).toEqual([]);
+  });
+});
+
+describe('the bundle of a function', () => {
+  const [EVENTS, S3, SCHEDULER, OAUTH] = ON_DEMAND;
+  it.each([
+    ['dispatch', [S3]],
+    ['deliver', [EVENTS, S3, SCHEDULER, OAUTH]],
+    ['reconcile', []],
+    ['operate', [S3, SCHEDULER]],
+    ['api', [EVENTS, S3, SCHEDULER]],
+    ['secrets', [S3]],
+  ])('of %s has the clients on demand that it uses, and no others', (name, used) => {
+    const files = new Set(Object.keys(outputs).filter((file) => file.endsWith(`/${name}.mjs`)));
+    // The loop also visits files added during iteration.
+    for (const file of files)
+      for (const { path } of outputs[file]?.imports ?? []) if (path in outputs) files.add(path);
+    expect(packagesIn(outputs, files, ON_DEMAND)).toEqual(used);
   });
 });
