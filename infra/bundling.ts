@@ -6,13 +6,6 @@ import { AssetHashType, DockerImage } from 'aws-cdk-lib';
 import { Code } from 'aws-cdk-lib/aws-lambda';
 import type * as esbuild from 'esbuild';
 
-/**
- * Defines `require` for CommonJS packages, because ES modules do not have it. The long name cannot collide with a name
- * in the minified bundle.
- */
-const REQUIRE =
-  "import { createRequire as createRequireOfBundle } from 'node:module'; const require = createRequireOfBundle(import.meta.url);";
-
 /** Build options of the functions. Tests and benchmarks use them too, so that they run what is deployed. */
 export const bundling = {
   bundle: true,
@@ -20,7 +13,6 @@ export const bundling = {
   target: 'node24',
   format: 'esm',
   mainFields: ['module', 'main'],
-  banner: { js: REQUIRE },
   // Drops names of functions and classes too: `keepNames` adds a call for every closure, a tenth of a delivery's CPU
   // time. Error classes set their name explicitly (checked by lint), and logged stacks refer to lines of the sources.
   minify: true,
@@ -32,14 +24,8 @@ export const bundling = {
   splitting: true,
   outExtension: { '.js': '.mjs' },
   chunkNames: 'part-[hash]',
-  define: {
-    // Undici's switch for builds without its experimental parser.
-    esbuildDetection: 'true',
-    // The SDK asks for Web streams but gets Node's. Reading the global loads them, 2 ms of each cold start.
-    ReadableStream: 'undefined',
-  },
-  // Undici's parser for processors without SIMD; all of Lambda's have SIMD.
-  external: ['../llhttp/llhttp-wasm.js'],
+  // The SDK asks for Web streams but gets Node's. Reading the global loads them, 2 ms of each cold start.
+  define: { ReadableStream: 'undefined' },
   // The path is relative to the project folder.
   alias: { '@aws-sdk/credential-provider-node': './shared/adapters/lambda/credentials.ts' },
 } satisfies esbuild.BuildOptions;

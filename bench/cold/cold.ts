@@ -42,7 +42,7 @@ type Environment = Readonly<Record<string, string>>;
 type Contest = Record<Kind, Program> & { name: FunctionName };
 
 /** Bundles with all that a deployment replaces or leaves out. */
-const AS_IT_COMES = { alias: {}, define: {}, external: [], splitting: false };
+const AS_IT_COMES = { alias: {}, define: {}, splitting: false };
 
 const ROUNDS = { full: 21, short: 1 };
 

@@ -149,6 +149,10 @@ type Program = (bodies: readonly string[]) => Promise<Run>;
 
 type Programs = Record<Contestant, Program> & { stub: StubAws };
 
+/** For undici, which is CommonJS. The long name cannot collide with a name in the minified bundle. */
+const REQUIRE =
+  "import { createRequire as createRequireOfBundle } from 'node:module'; const require = createRequireOfBundle(import.meta.url);";
+
 /** Headers of a connection, not of a message. */
 const OF_CONNECTION = new Set(['host', 'connection', 'content-length']);
 
@@ -156,9 +160,9 @@ async function startPrograms(stack: AsyncDisposableStack): Promise<Programs> {
   const folder = await mkdtemp(join(tmpdir(), 'posthaste-bench-'));
   stack.defer(() => rm(folder, { recursive: true }));
   const stub = await startStubAws(stack, { subscribers: SUBSCRIBERS });
-  const started = async (name: string, entry: string, variables = {}): Promise<Program> => {
+  const started = async (name: string, entry: string, variables = {}, substitutes = {}): Promise<Program> => {
     const file = join(folder, `${name}.mjs`);
-    await bundle(new URL(entry, import.meta.url), file);
+    await bundle(new URL(entry, import.meta.url), file, substitutes);
     const env = { ...stub.environment, UV_THREADPOOL_SIZE: '64', ...variables };
     const running = startFunction(stack, { bundle: file, env });
     return async (bodies) => {
@@ -192,8 +196,10 @@ async function startPrograms(stack: AsyncDisposableStack): Promise<Programs> {
     stub.queues.add('delivery', bodies);
     return received(bodies);
   };
-  const bare = await started('bare', 'bare.ts', { BENCH_TEMPLATE: file });
-  const post = await started('post', 'bare.ts', { BENCH_TEMPLATE: file, BENCH_POSTS_ONLY: 'true' });
+  const withRequire = { banner: { js: REQUIRE } };
+  const bare = await started('bare', 'bare.ts', { BENCH_TEMPLATE: file }, withRequire);
+  const posting = { BENCH_TEMPLATE: file, BENCH_POSTS_ONLY: 'true' };
+  const post = await started('post', 'bare.ts', posting, withRequire);
   return { stub, dispatch, deliver, worker, bare, post };
 }
 

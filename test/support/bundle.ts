@@ -8,7 +8,7 @@ export const functionNames = ['dispatch', 'deliver', 'reconcile', 'operate', 'ap
 export type FunctionName = (typeof functionNames)[number];
 
 /** Differences from the deployed bundle. */
-type Substitutes = Pick<BuildOptions, 'alias' | 'define' | 'external' | 'splitting'>;
+type Substitutes = Pick<BuildOptions, 'alias' | 'banner' | 'define' | 'splitting'>;
 
 /** In bytes. */
 export type BundleSize = {

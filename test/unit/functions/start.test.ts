@@ -1,3 +1,4 @@
+import { basename } from 'node:path';
 import { build } from 'esbuild';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { bundling } from '../../../infra/bundling.ts';
@@ -36,6 +37,15 @@ const packagesIn = (outputs: Outputs, files: Iterable<string>, wanted: readonly 
   );
 };
 
+/** The files of a function, including those on demand. */
+const reachable = (outputs: Outputs, name: string): Set<string> => {
+  const files = new Set(Object.keys(outputs).filter((file) => basename(file) === `${name}.mjs`));
+  // The loop also visits files added during iteration.
+  for (const file of files)
+    for (const { path } of outputs[file]?.imports ?? []) if (path in outputs) files.add(path);
+  return files;
+};
+
 let outputs: Outputs;
 let code: Awaited<ReturnType<typeof bundleAll>>['code'];
 beforeAll(async () => {
@@ -67,6 +77,11 @@ describe('the cold start of a function', () => {
     },
   );
 
+  it.each(functionNames)('of %s calls no `require`, which ES modules do not have', (name) => {
+    const kinds = [...reachable(outputs, name)].flatMap((file) => outputs[file]?.imports ?? []);
+    expect(kinds.filter(({ kind }) => kind === 'require-call')).toEqual([]);
+  });
+
   it('of api loads no KMS, which only a subscription that gets a secret needs', () => {
     expect(packagesIn(outputs, filesAtStart(outputs, 'api.mjs'), ['@aws-sdk/client-kms'])).toEqual([]);
   });
@@ -82,10 +97,6 @@ describe('the bundle of a function', () => {
     ['api', [EVENTS, S3, SCHEDULER]],
     ['secrets', [S3]],
   ])('of %s has the clients on demand that it uses, and no others', (name, used) => {
-    const files = new Set(Object.keys(outputs).filter((file) => file.endsWith(`/${name}.mjs`)));
-    // The loop also visits files added during iteration.
-    for (const file of files)
-      for (const { path } of outputs[file]?.imports ?? []) if (path in outputs) files.add(path);
-    expect(packagesIn(outputs, files, ON_DEMAND)).toEqual(used);
+    expect(packagesIn(outputs, reachable(outputs, name), ON_DEMAND)).toEqual(used);
   });
 });
