@@ -8,6 +8,8 @@ export function sqsClient(options: ClientOptions<SQSClientConfig> = {}): SQS {
       md5: false,
       // The local AWS names its queues by a host that may differ from the endpoint.
       useQueueUrlAsEndpoint: false,
+      // Otherwise the SDK composes the middleware for every call.
+      cacheMiddleware: true,
       ...clientOptions('sqs', options),
     }),
   );
