@@ -2,6 +2,7 @@ import { SQS, type Message } from '@aws-sdk/client-sqs';
 import type { SQSRecord } from 'aws-lambda';
 import * as z from 'zod';
 import { type AwsAccess, slim } from '../shared/adapters/aws/client-options.ts';
+import { Sha256 } from '../shared/adapters/aws/sha256.ts';
 import {
   deleteReceived,
   hideReceived,
@@ -50,6 +51,7 @@ export function receivingClient(access: AwsAccess): SQS {
     new SQS({
       md5: false,
       useQueueUrlAsEndpoint: false,
+      sha256: Sha256,
       maxAttempts: 1,
       requestHandler: {
         connectionTimeout: 3_000,

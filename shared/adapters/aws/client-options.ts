@@ -12,6 +12,7 @@ import {
   OutOfTimeError,
   requestMs,
 } from '../lambda/invocation-deadline.ts';
+import { Sha256 } from './sha256.ts';
 
 /**
  * The invocation that a client's calls belong to: its deadline, and the journal for failed requests. Both are
@@ -40,6 +41,7 @@ export function clientOptions<Options extends Invocation>(
   { deadline = NO_DEADLINE, journal, ...config }: Options,
 ) {
   return {
+    sha256: Sha256,
     maxAttempts: MAX_ATTEMPTS,
     retryStrategy: new RetriesUntilDeadline(MAX_ATTEMPTS, deadline, failureNoteFor(journal, awsService)),
     requestHandler: new RequestsUntilDeadline(deadline, awsService === 's3' ? 'stream' : 'bytes'),
