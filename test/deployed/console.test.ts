@@ -46,7 +46,8 @@ inBrowser('the console on the deployed system', () => {
 
     await goTo(page, `#/queues/${queue}`);
     await click(`Create queue ${queue}`);
-    await page.getByRole('heading', { level: 1, name: `Queue ${queue}` }).waitFor();
+    // Only a queue that exists can be edited.
+    await page.getByRole('button', { name: 'Edit queue', exact: true }).waitFor();
     await goTo(page, `#/designer?queue=${queue}`);
     await page.getByLabel('Minimum delay, seconds').fill('600');
     await page.getByLabel('Maximum delay, seconds').fill('600');
