@@ -5,7 +5,7 @@ import * as z from 'zod';
 import { type Check, failed, judge, notShown, passed, Refuted } from '../../../cli/commands/accept/check.ts';
 import { describeBill } from '../../../cli/commands/accept/checks/load.ts';
 import { producerChecks } from '../../../cli/commands/accept/checks/producer.ts';
-import { describeDrift } from '../../../cli/commands/accept/checks/resources.ts';
+import { describeDrift, resourceChecks } from '../../../cli/commands/accept/checks/resources.ts';
 import { findScheduleFaults } from '../../../cli/commands/accept/checks/retries.ts';
 import { behavingUrl, KEY_HEADER, receive } from '../../../functions/acceptance/receiver.ts';
 import { junitReport, resultJson, resultText, summaryText } from '../../../cli/commands/accept/report.ts';
@@ -214,10 +214,50 @@ describe('a check with the role of a producer', () => {
   });
 });
 
-describe('the measured bill', () => {
-  const resource = (type: string, physicalId: string, properties = {}) => ({
-    ...{ stack: 'S', logicalId: 'L', type, physicalId, properties },
+const resource = (type: string, physicalId: string, properties = {}) => ({
+  ...{ stack: 'S', logicalId: 'L', type, physicalId, properties },
+});
+
+describe('the check of upgrades', () => {
+  const ALIAS = resource('AWS::Lambda::Alias', 'arn:aws:lambda:eu-west-1:123456789012:function:deliver:live');
+  const GRADUAL = resource('AWS::CodeDeploy::DeploymentGroup', 'deliver');
+  const outcome = async (resources: readonly (typeof ALIAS)[], weights = {}) => {
+    const aws = await awsStub(({ path }) => ({
+      ...(!path.endsWith('deliver/aliases/live') && { status: 404 }),
+      body: JSON.stringify({ RoutingConfig: { AdditionalVersionWeights: weights } }),
+    }));
+    const world = z.custom<World>().parse({
+      deployment: { client: aws.config },
+      stacks: () =>
+        Promise.resolve({
+          names: ['S'],
+          ofType: (wanted: string) => resources.filter(({ type }) => type === wanted),
+        }),
+    });
+    const found = await resourceChecks.find(({ id }) => id === 'upgrades')?.run(world);
+    await aws.close();
+    return found;
+  };
+
+  it('is not shown where functions change at once, as on the local AWS', async () => {
+    expect((await outcome([ALIAS]))?.kind).toBe('notShown');
   });
+
+  it('passes if each alias has one version', async () => {
+    expect(await outcome([ALIAS, GRADUAL])).toEqual(
+      passed('1 functions by CodeDeploy; each of 1 aliases has one version'),
+    );
+  });
+
+  it('names the alias that an upgrade left in the middle', async () => {
+    expect(await outcome([ALIAS, GRADUAL], { 7: 0.1 })).toMatchObject({
+      kind: 'failed',
+      detail: 'L gives 10 % of its invocations to version 7',
+    });
+  });
+});
+
+describe('the measured bill', () => {
   const resources = [
     resource('AWS::Lambda::Function', 'deliver', { MemorySize: 512 }),
     resource('AWS::SQS::Queue', 'https://sqs.us-east-1.amazonaws.com/1/ingress'),

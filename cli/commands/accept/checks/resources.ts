@@ -65,6 +65,38 @@ export const resourceChecks: readonly ReadOnlyCheck[] = [
     },
   },
   {
+    id: 'upgrades',
+    title: 'Upgrades move the functions gradually, and none is in the middle',
+    seconds: 10,
+    run: async ({ deployment, stacks }) => {
+      const { ofType } = await stacks();
+      const gradual = ofType('AWS::CodeDeploy::DeploymentGroup');
+      if (gradual.length === 0)
+        return notShown('the functions change at once here: the deployment is local, or canaryMinutes is 0');
+      const { Lambda } = await import('@aws-sdk/client-lambda');
+      const lambda = new Lambda(deployment.client);
+      const aliases = ofType('AWS::Lambda::Alias');
+      const weights = await Promise.all(
+        aliases.map(async ({ physicalId }) => {
+          const [, FunctionName, Name] = /^(.+):([^:]+)$/.exec(physicalId) ?? [];
+          const { RoutingConfig: routing } = await lambda.getAlias({ FunctionName, Name });
+          return Object.entries(routing?.AdditionalVersionWeights ?? {});
+        }),
+      );
+      const faults = weights.flatMap((all, index) =>
+        all.map(
+          ([version, weight]) =>
+            `${aliases[index]?.logicalId} gives ${(100 * weight).toFixed(0)} % of its invocations to version ${version}`,
+        ),
+      );
+      return judge(
+        faults,
+        `${gradual.length} functions by CodeDeploy; each of ${aliases.length} aliases has one version`,
+        'An upgrade is under way: wait for its end. If none is, deploy again.',
+      );
+    },
+  },
+  {
     id: 'tables',
     title: 'The tables have their indexes, and can be restored',
     seconds: 10,
