@@ -76,21 +76,18 @@ export const resourceChecks: readonly ReadOnlyCheck[] = [
       const { Lambda } = await import('@aws-sdk/client-lambda');
       const lambda = new Lambda(deployment.client);
       const aliases = ofType('AWS::Lambda::Alias');
-      const weights = await Promise.all(
-        aliases.map(async ({ physicalId }) => {
+      const faults = await Promise.all(
+        aliases.map(async ({ logicalId, physicalId }) => {
           const [, FunctionName, Name] = /^(.+):([^:]+)$/.exec(physicalId) ?? [];
           const { RoutingConfig: routing } = await lambda.getAlias({ FunctionName, Name });
-          return Object.entries(routing?.AdditionalVersionWeights ?? {});
+          return Object.entries(routing?.AdditionalVersionWeights ?? {}).map(
+            ([version, weight]) =>
+              `${logicalId} gives ${(100 * weight).toFixed(0)} % of its invocations to version ${version}`,
+          );
         }),
       );
-      const faults = weights.flatMap((all, index) =>
-        all.map(
-          ([version, weight]) =>
-            `${aliases[index]?.logicalId} gives ${(100 * weight).toFixed(0)} % of its invocations to version ${version}`,
-        ),
-      );
       return judge(
-        faults,
+        faults.flat(),
         `${gradual.length} functions by CodeDeploy; each of ${aliases.length} aliases has one version`,
         'An upgrade is under way: wait for its end. If none is, deploy again.',
       );
