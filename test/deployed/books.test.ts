@@ -1,5 +1,5 @@
-import { type Books, EMPTY_BOOKS, isBalanced, sumOfBooks } from '../../shared/domain/delivery/books.ts';
-import { booksViewSchema } from '../../shared/wire/views/books.ts';
+import { isBalanced } from '../../shared/domain/delivery/books.ts';
+import { allBooks } from '../support/all-books.ts';
 import { answerOf, putQueue, subscribe } from '../support/api-client.ts';
 import { aBarePolicy } from '../support/builders.ts';
 import { deployment } from '../support/deployment.ts';
@@ -8,21 +8,6 @@ import { receiverOfTests } from '../support/receiver-of-tests.ts';
 import { sendAll } from '../support/sqs-messages.ts';
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { z } from 'zod';
-
-const page = booksViewSchema.extend({ links: z.array(z.object({ href: z.string() })) });
-
-/** The sum of all pages of the books of a queue. */
-const allBooks = async (queue: string, since: string): Promise<Books> => {
-  let books = EMPTY_BOOKS;
-  let path: string | undefined = `/v2/queues/${queue}/books?since=${since}`;
-  while (path !== undefined) {
-    const view = page.parse(await answerOf('GET', path));
-    books = sumOfBooks(books, view.books);
-    path = view.links[0]?.href;
-  }
-  return books;
-};
 
 const receiver = await receiverOfTests();
 
@@ -90,7 +75,7 @@ describe('the books', () => {
       120_000,
     );
     const books = await eventually('balanced books', async () => {
-      const seen = await allBooks(queue, since);
+      const seen = await allBooks((path) => answerOf('GET', path), queue, since);
       return seen.duplicates === DUPLICATES && seen.pending === 0 && isBalanced(seen) ? seen : undefined;
     });
 

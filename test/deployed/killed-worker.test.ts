@@ -1,6 +1,6 @@
 import { afterAll, expect, it } from 'vitest';
-import { booksViewSchema } from '../../shared/wire/views/books.ts';
-import { callApi } from '../support/api-client.ts';
+import { allBooks } from '../support/all-books.ts';
+import { answerOf } from '../support/api-client.ts';
 import { eventually } from '../support/eventually.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { publishMany } from '../support/sqs-messages.ts';
@@ -27,6 +27,8 @@ afterAll(async () => {
   await Promise.all([receiver.close(), own.deleteQueues()]);
 });
 
+const readBooks = (queue: string) => allBooks((path) => answerOf('GET', path), queue, since);
+
 const start = (): WorkerProcess => {
   const worker = startWorker(own.variables, ['--concurrency', String(CONCURRENCY)]);
   workers.push(worker);
@@ -47,7 +49,7 @@ it(
     }
     await eventually(
       'all deliveries',
-      async () => ((await deliveredOf(queue)) === MESSAGES ? true : undefined),
+      async () => ((await readBooks(queue)).delivered === MESSAGES ? true : undefined),
       WITHIN_MS,
     );
     const ids = receiver.received(path).map(({ headers }) => headers['webhook-id']);
@@ -60,8 +62,3 @@ it(
   },
   WITHIN_MS + 30_000,
 );
-
-const deliveredOf = async (queue: string): Promise<number | undefined> => {
-  const response = await callApi('GET', `/v2/queues/${queue}/books?since=${since}`);
-  return response.ok ? booksViewSchema.parse(await response.json()).books.delivered : undefined;
-};

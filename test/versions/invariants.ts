@@ -4,12 +4,12 @@ import { listOfMessage } from '../../functions/api/deliveries/routes.ts';
 import { dynamoDeliveryListings } from '../../shared/adapters/dynamodb/delivery-listings.ts';
 import { dynamoMessageRecords } from '../../shared/adapters/dynamodb/message-records.ts';
 import { inParallel } from '../../shared/adapters/in-parallel.ts';
-import { EMPTY_BOOKS, isBalanced, sumOfBooks } from '../../shared/domain/delivery/books.ts';
+import { isBalanced } from '../../shared/domain/delivery/books.ts';
 import { type Delivery, isOpen } from '../../shared/domain/delivery/delivery.ts';
-import { booksViewSchema } from '../../shared/wire/views/books.ts';
 import { isLost, unexplainedDuplicatesOf } from '../chaos/books.ts';
 import { messagesOn, type System } from '../chaos/deployed-system.ts';
 import { faultLog } from '../chaos/fault-proxy.ts';
+import { allBooks } from '../support/all-books.ts';
 import { functionLogs } from '../support/function-logs.ts';
 import { toClientOptions } from '../../local/endpoints.ts';
 import { type Api, type Listener, type Published } from './traffic.ts';
@@ -117,17 +117,10 @@ function pullFaults({ messageId }: Published, records: readonly Delivery[], { pu
   return pull.again.includes(messageId) ? [`shelf ${messageId}: received again after its end`] : [];
 }
 
-const booksPage = booksViewSchema.extend({ links: z.array(z.object({ rel: z.string(), href: z.string() })) });
-
 /** The reconciliation report of a queue, if it does not balance. @throws AssertionError if the API refuses */
 export async function findImbalance(api: Api, queue: string): Promise<string | undefined> {
-  let books = EMPTY_BOOKS;
   const since = new Date(Date.now() - 3_600_000).toISOString();
-  for (let path: string | undefined = `/v2/queues/${queue}/books?since=${since}`; path !== undefined;) {
-    const page: z.output<typeof booksPage> = booksPage.parse(await api({ method: 'GET', path }));
-    books = sumOfBooks(books, page.books);
-    path = page.links.find(({ rel }) => rel === 'next')?.href;
-  }
+  const books = await allBooks((path) => api({ method: 'GET', path }), queue, since);
   return isBalanced(books) ? undefined : `${queue} does not balance: ${JSON.stringify(books)}`;
 }
 
