@@ -184,6 +184,8 @@ function formatReason(explained: Explained): string {
   // The detail of these says the same with its time.
   if (said?.startsWith('It ') === true && DATED.has(verdict))
     return [`the subscription ${said.slice('It '.length)}`, ...attempts].join(', ');
+  // The meaning of the verdict would say of the changed options that they do not match.
+  if (said?.startsWith('It did not match') === true) return `the subscription ${said.slice('It '.length)}`;
   const meaning = [explainVerdict(explained), ...attempts].join(', ');
   return [meaning, ...(said === undefined ? adviceOn(explained) : [said])].join('. ');
 }

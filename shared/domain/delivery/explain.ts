@@ -11,7 +11,7 @@ import {
 import type { RetryPolicy } from '../retry/policy.ts';
 import type { PolicySource } from '../retry/vocabulary.ts';
 import { toWaitingReason } from '../subscription/rate-limit.ts';
-import type { Subscription } from '../subscription/subscription.ts';
+import type { Selection, Subscription } from '../subscription/subscription.ts';
 import { attemptsInRound } from './attempt.ts';
 import { computeStart, type Delivery, isOpen } from './delivery.ts';
 import { type FanOut, isAhead, partWith } from './fan-out.ts';
@@ -133,57 +133,88 @@ function explainSelection(
   listedAt: number,
   evidence: Evidence,
 ): Explanation {
-  const selection = selectionAt(subscription, listedAt);
-  const doubt = doubtAbout(subscription, listedAt);
-  if (!isOfType(selection.event_types, message.type)) return filteredBy({ by: 'event_types' }, doubt);
-  if (selection.filter === undefined) return explainMatch(message, doubt, evidence);
-  const { content, budget, areAllRecorded } = evidence;
-  if (content === undefined)
-    return filteredBy({ by: 'filter' }, { certain: doubt.certain && areAllRecorded === true, ...BODY_GONE });
+  const judge = (selection: Selection): Judgement =>
+    judgeAgain(message, subscription.id, selection, evidence);
   try {
-    const { exclusion } = judgeSelection(selection, subscription.id, content, budget);
-    return exclusion === undefined ? explainMatch(message, doubt, evidence) : filteredBy(exclusion, doubt);
+    const then = judge(selectionAt(subscription, listedAt));
+    const change = changeAfter(subscription, listedAt);
+    const since = change && [change, NOW[toNow(judge(subscription.options))]].join(' ');
+    return then === 'selected'
+      ? explainMatch(message, since, evidence)
+      : explainExclusion(then, since, evidence);
   } catch (error) {
     if (error instanceof UnreadableFilterError) return probably('not_sent_yet', error.message);
     throw error;
   }
 }
 
-/** How far a judgement by the options that are kept can be trusted. */
-type Doubt = Pick<Explanation, 'certain' | 'detail'>;
+/** `unknown`: the filter needs the body of the message, which is not kept. */
+type Judgement = Exclusion | 'selected' | 'unknown';
 
-const BODY_GONE = {
-  detail:
-    'The body of the message is not kept, so its filter cannot be evaluated again. ' +
-    'The _retain_messages of the queue, or the setting retainMessages, decides which bodies are kept.',
+function judgeAgain(
+  message: ExplainedMessage,
+  subscriptionId: string,
+  selection: Selection,
+  { content, budget }: Evidence,
+): Judgement {
+  if (!isOfType(selection.event_types, message.type)) return { by: 'event_types' };
+  if (selection.filter === undefined) return 'selected';
+  if (content === undefined) return 'unknown';
+  return judgeSelection(selection, subscriptionId, content, budget).exclusion ?? 'selected';
+}
+
+/** Says that the selection changed after the list was read. Only the one before the last change is kept. */
+function changeAfter({ options, previousSelection }: Subscription, listedAt: number): string | undefined {
+  if (previousSelection === undefined || previousSelection.until <= listedAt) return undefined;
+  const isFilter = JSON.stringify(options.filter) !== JSON.stringify(previousSelection.filter);
+  const changed = isFilter ? 'Its filter has' : 'Its event types have';
+  return `${changed} changed since, at ${timeText(previousSelection.until)}.`;
+}
+
+function toNow(judgement: Judgement): keyof typeof NOW {
+  return typeof judgement === 'string' ? judgement : 'excluded';
+}
+
+const KEPT_BY =
+  'The _retain_messages of the queue, or the setting retainMessages, decides which bodies are kept.';
+
+const NOW = {
+  selected: 'It would match now.',
+  excluded: 'It would not match now either.',
+  unknown: `Whether it would match now is not known, because the body of the message is not kept. ${KEPT_BY}`,
 };
 
-function doubtAbout({ previousSelection }: Subscription, listedAt: number): Doubt {
-  if (previousSelection === undefined || previousSelection.until <= listedAt) return { certain: true };
-  const changed = timeText(previousSelection.until);
-  return {
-    certain: false,
-    detail: `Its options changed at ${changed}. This is judged by those before the change; older ones are not kept.`,
-  };
+const DID_NOT_MATCH = 'It did not match when the message was accepted.';
+
+/** `since`: how the selection changed afterwards. A message whose matches all have deliveries did not match. */
+function explainExclusion(
+  then: Exclusion | 'unknown',
+  since: string | undefined,
+  { areAllRecorded }: Evidence,
+): Explanation {
+  const rule: Exclusion = then === 'unknown' ? { by: 'filter' } : then;
+  const isCertain = areAllRecorded === true;
+  if (since !== undefined) {
+    const basis = isCertain ? DID_NOT_MATCH : 'This is judged by its options before their last change.';
+    return { verdict: 'filtered', certain: isCertain, rule, detail: `${basis} ${since}` };
+  }
+  if (then !== 'unknown') return { verdict: 'filtered', certain: true, rule };
+  const detail = `The body of the message is not kept, so its filter cannot be evaluated again. ${KEPT_BY}`;
+  return { verdict: 'filtered', certain: isCertain, rule, detail };
 }
 
-function filteredBy(rule: Exclusion, doubt: Doubt): Explanation {
-  return { verdict: 'filtered', rule, ...doubt };
-}
-
-/** The options select the message, and there is no delivery. */
-function explainMatch({ acceptedAt }: ExplainedMessage, { certain }: Doubt, evidence: Evidence): Explanation {
-  const { areAllRecorded, now, retentionMs } = evidence;
+/** The options of then, as far as they are kept, select the message, and there is no delivery. */
+function explainMatch(
+  { acceptedAt }: ExplainedMessage,
+  since: string | undefined,
+  { areAllRecorded, now, retentionMs }: Evidence,
+): Explanation {
   if (now >= acceptedAt + retentionMs)
     return probably('expired', 'The message is older than the retention, so its deliveries are deleted.');
-  if (areAllRecorded === true)
-    return probably(
-      'filtered',
-      'It did not match when the message was accepted. The options that are kept would match now.',
-    );
+  if (areAllRecorded === true) return probably('filtered', `${DID_NOT_MATCH} ${since ?? NOW.selected}`);
   return {
     verdict: 'not_sent_yet',
-    certain: certain && areAllRecorded === false,
+    certain: since === undefined && areAllRecorded === false,
     detail: 'It matches, but its first attempt has not begun: its job waits, or is among the dead letters.',
   };
 }

@@ -102,12 +102,17 @@ describe('posthaste explain', () => {
   const exhausted = { ...delivery, status: 'exhausted', reason: 'retries_exhausted' };
   const throttled = { attemptCount: 1, lastAttempt: { ...lastAttempt, statusCode: 429 } };
   const waiting = { ...delivery, subscriptionId: ID, nextAttemptAt: AT, waiting: 'circuit_open' };
+  const changed = `It did not match when the message was accepted. Its filter has changed since, at ${AT}. It would match now.`;
   const created = `It was created at ${AT}, after the message was accepted.`;
 
   it.each<[string, { verdict: string; [more: string]: unknown }]>([
     [
       'the subscription does not want it: its event_types do not include the type of the message',
       { verdict: 'filtered', rule: { by: 'event_types' } },
+    ],
+    [
+      `the subscription did not match when the message was accepted. Its filter has changed since, at ${LOCAL}. It would match now`,
+      { verdict: 'filtered', rule: { by: 'filter', path: 'order.total' }, detail: changed },
     ],
     [
       `the subscription was created at ${LOCAL}, after the message was accepted`,

@@ -6,7 +6,7 @@ import {
   type Explanation,
 } from '../../../shared/domain/delivery/explain.ts';
 import { filterBudget, toMatchContent } from '../../../shared/domain/message/matching.ts';
-import type { Subscription } from '../../../shared/domain/subscription/subscription.ts';
+import type { Selection, Subscription } from '../../../shared/domain/subscription/subscription.ts';
 import { aSubscription } from '../../support/builders.ts';
 import { aDelivery, SOME_TIME, type DeliveryFields } from '../../support/delivery-builders.ts';
 
@@ -117,17 +117,56 @@ describe('a subscription without a delivery', () => {
     });
   });
 
+  const totalIs = (total: number) => ({ filter: { order: { total: [total] } } });
+  const changed = (before: Selection, options: Selection, until = SOME_TIME): Partial<Subscription> => ({
+    options,
+    previousSelection: { ...before, until },
+  });
+
+  it.each<[string, Selection, Selection, RegExp]>([
+    [
+      'filter',
+      totalIs(7),
+      totalIs(5),
+      /filter has changed since, at 2027-01-15T08:00:00.000Z. It would match now/,
+    ],
+    ['filter', totalIs(7), totalIs(8), /filter has changed since.*would not match now either/],
+    ['event_types', { event_types: ['order.paid'] }, {}, /event types have changed since.*would match now/],
+  ])(
+    'did not match then, whether or not its changed %s would match now: %j, %j',
+    (by, before, now, detail) => {
+      const explained = ofAbsence(changed(before, now));
+      expect(explained).toMatchObject({
+        verdict: 'filtered',
+        certain: true,
+        rule: { by },
+        detail: matching(detail),
+      });
+      expect(explained?.detail).toMatch(/^It did not match when the message was accepted\./);
+    },
+  );
+
   it('is judged by its options before the last change, which may not be those at the acceptance', () => {
-    const options = { filter: { order: { total: [5] } } };
-    const previousSelection = { event_types: ['order.paid'], until: SOME_TIME };
-    expect(ofAbsence({ options, previousSelection })).toMatchObject({
+    const subscription = changed({ event_types: ['order.paid'] }, totalIs(5));
+    expect(ofAbsence(subscription, { areAllRecorded: undefined })).toMatchObject({
       verdict: 'filtered',
       certain: false,
       rule: { by: 'event_types' },
-      detail: matching(/options changed at 2027-01-15T08:00:00.000Z/),
+      detail: matching(/judged by its options before their last change.*would match now/),
     });
-    const earlier = { options: previousSelection, previousSelection: { ...options, until: SOME_TIME - 5 } };
-    expect(ofAbsence(earlier)).toMatchObject({ certain: true, rule: { by: 'event_types' } });
+  });
+
+  it('is judged by its options after a change that came before the message', () => {
+    const explained = ofAbsence(changed(totalIs(5), { event_types: ['order.paid'] }, SOME_TIME - 5));
+    expect(explained).toEqual({ verdict: 'filtered', certain: true, rule: { by: 'event_types' } });
+  });
+
+  it('that no kept options exclude did not match all the same, and does not say that it would match now', () => {
+    expect(ofAbsence(changed(totalIs(5), totalIs(8)))).toMatchObject({
+      verdict: 'filtered',
+      certain: false,
+      detail: matching(/^It did not match when.*would not match now either/),
+    });
   });
 
   describe('whose body is not kept', () => {
@@ -143,6 +182,18 @@ describe('a subscription without a delivery', () => {
         certain,
         rule: { by: 'filter' },
         detail: matching(/_retain_messages.*retainMessages/),
+      });
+    });
+
+    it.each([
+      ['a filter whose match cannot be judged', totalIs(5), /not known, because the body.*_retain_messages/],
+      ['no filter, which would match', {}, /It would match now/],
+    ])('did not match then by its filter, and has %s since', (_what, now, detail) => {
+      expect(ofAbsence(changed(totalIs(7), now), { content: undefined })).toMatchObject({
+        verdict: 'filtered',
+        certain: true,
+        rule: { by: 'filter' },
+        detail: matching(detail),
       });
     });
 
