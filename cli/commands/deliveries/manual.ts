@@ -26,8 +26,9 @@ import {
 const MORE = `
 Sends the message also where it was filtered, where the subscription was added
 later, and where it was delivered before: another round begins. The message's
-data must be kept: see retainMessages and _retain_messages in docs/settings.md
-and docs/api.md.
+data must be kept: by default that of messages with a failed attempt is. To keep
+all from now on, also of filtered messages, set _retain_messages of the queue to
+"all": see posthaste queue set.
 
 Exit status with --wait: 0 if it was delivered, 1 if not, 130 if interrupted.
 `;

@@ -176,7 +176,7 @@ function toNow(judgement: Judgement): keyof typeof NOW {
 }
 
 const KEPT_BY =
-  'The _retain_messages of the queue, or the setting retainMessages, decides which bodies are kept.';
+  'Bodies of filtered messages are kept where _retain_messages of the queue, or the setting retainMessages, is all.';
 
 const NOW = {
   selected: 'It would match now.',

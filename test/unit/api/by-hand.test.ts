@@ -109,7 +109,9 @@ describe('POST …/send', () => {
     await recorded({ status: 'delivered' });
     const { status, body } = await post('send');
     expect(status).toBe(409);
-    expect(JSON.stringify(body)).toMatch(/_retain_messages.*retainMessages/);
+    expect(JSON.stringify(body)).toMatch(
+      /filtered.* set `_retain_messages` of the queue.*`retainMessages`, to `all`/,
+    );
   });
 
   it('answers 409 while it is open, and for an unknown subscription', async ({ api, post, recorded }) => {

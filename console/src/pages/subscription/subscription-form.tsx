@@ -81,7 +81,7 @@ export function SubscriptionForm({
       <InputField
         {...field('filter')}
         label="Filter"
-        hint='Optional. Only messages whose data matches are sent, for example {"total": [{"numeric": [">", 100]}]}.'
+        hint='Optional. Only messages whose data matches are sent, for example {"total": [{"numeric": [">", 100]}]}. To send others by hand later, set _retain_messages of the queue to "all".'
         rows={5}
         code
       />
