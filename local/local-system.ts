@@ -5,7 +5,7 @@ import { cachedBuild, fingerprint, type Settings } from './cached-builds.ts';
 import { shellWord } from './command-name.ts';
 import { type Outputs, outputsOfApp, type Endpoints, buildEndpoints } from './endpoints.ts';
 import { type Emulator, type EmulatorOptions, startEmulator } from './emulator.ts';
-import { cdkLibraryOptions, cdkProgram } from './install/npm.mjs';
+import { CDK_MISSING, cdkLibraryOptions, cdkProgram } from './install/npm.mjs';
 import { localFolder, programFile, projectNode, projectRoot } from './install/paths.mjs';
 import { Problem } from './install/problem.mjs';
 import { runToSuccess } from './install/process-group.mjs';
@@ -133,7 +133,7 @@ async function cdk(
   const log = join(folder, `cdk-${name}.log`);
   rmSync(log, { force: true });
   const program = cdkProgram();
-  if (program === undefined) throw new Problem('The CDK command is not installed: npm install aws-cdk');
+  if (program === undefined) throw new Problem(CDK_MISSING);
   await runToSuccess(projectNode, [program, ...args, '--no-notices'], {
     env: { ...env, ...awsEnvironment(emulator.endpoint, emulator.keys), ...QUIET_CDK, ...COMPILE_CACHE },
     cwd,

@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util';
 export const usage = `Usage: npm start -- [options]
 
 Deploys Posthaste on a local AWS, runs a demo, and keeps running until Ctrl-C.
+Its data is lost then.
 
   --once              stop after the demo; exit status 0 if every delivery ended as expected
   --no-demo           deploy without running the demo

@@ -89,6 +89,8 @@ async function runNpm(label, args, { cwd, log, signal }) {
 /** The CDK command that a start installs if the user's folder has none. */
 export const CDK_COMMAND = { 'aws-cdk': '^2.1148.1' };
 
+export const CDK_MISSING = `The CDK command is not installed: npm install aws-cdk@${CDK_COMMAND['aws-cdk'].slice(1)}`;
+
 /** What the constructs import. The package leaves them to the user's app, and an empty folder has no app. */
 export const CDK_LIBRARY = { 'aws-cdk-lib': '^2.276.0', constructs: '^10.8.1' };
 

@@ -70,7 +70,8 @@ function describeMessage(view: MessageView, body: string | undefined): string {
   ]).join('\n');
 }
 
-function deliveriesText({ deliveries, deliveriesAtLeast }: MessageView): string {
+function deliveriesText({ deliveries, deliveriesAtLeast, matched, unfinished }: MessageView): string {
+  if (matched === 0 && unfinished !== true) return 'none, because no subscription matched';
   const states = Object.entries(deliveries).filter(([, count]) => count > 0);
   const text = states.map(([status, count]) => `${count} ${status}`).join(', ') || 'none yet';
   return deliveriesAtLeast === true ? `at least ${text}` : text;

@@ -91,7 +91,7 @@ async function show(
         : appHints(endpoints, consoleUrl),
     );
     if (demo !== undefined) console.log(`Attempts on queue ${demoQueue} are shown here as they are made.`);
-    console.log('Press Ctrl-C to stop everything.\n');
+    console.log('Press Ctrl-C to stop everything. Its data is lost then.\n');
     if (demo === undefined) await untilAborted(signal);
     else await demo.showMore().catch(orElse(() => signal.aborted, undefined));
     return 0;

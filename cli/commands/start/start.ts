@@ -12,10 +12,10 @@ type Options = Partial<Record<'app' | 'port', string>> &
 
 const MORE = `
 Runs Posthaste on a local AWS until Ctrl-C: the built-in app with a demo, or
-with --app a CDK app of yours in the current folder. Needs Node 22.15 or later,
-and Python 3.10 or later with pip. What the package does not contain is
-installed once, into .posthaste of the current folder. Addresses and keys are in
-endpoints.json there.`;
+with --app a CDK app of yours in the current folder. Its data is lost at the end.
+Needs Node 22.15 or later, and Python 3.10 or later with pip. What the package
+does not contain is installed once, into .posthaste of the current folder.
+Addresses and keys are in endpoints.json there.`;
 
 /** The functions, which AWS runs on Node 24, use `getCACertificates` of `node:tls`. */
 const OLDEST_NODE = '22.15';

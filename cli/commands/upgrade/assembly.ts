@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import * as z from 'zod';
-import { cdkProgram } from '../../../local/install/npm.mjs';
+import { CDK_MISSING, cdkProgram } from '../../../local/install/npm.mjs';
 import { localFolder } from '../../../local/install/paths.mjs';
 import { Problem } from '../../../local/install/problem.mjs';
 import { freshLog, runToSuccess } from '../../../local/install/process-group.mjs';
@@ -62,7 +62,7 @@ export type SynthOptions = { app: string | undefined; context: readonly string[]
  */
 export async function synthesise({ app, context, env }: SynthOptions): Promise<string> {
   const program = cdkProgram();
-  if (program === undefined) throw new Problem('The CDK command is not installed: npm install aws-cdk');
+  if (program === undefined) throw new Problem(CDK_MISSING);
   const log = freshLog('upgrade-synth.log');
   const folder = path.join(localFolder, 'upgrade-check');
   rmSync(folder, { recursive: true, force: true });

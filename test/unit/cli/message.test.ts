@@ -26,6 +26,17 @@ describe('posthaste message', () => {
     expect(stdout).toContain('Deliveries  at least 1 retrying, 1 delivered\n');
   });
 
+  it.each([
+    ['none, because no subscription matched', '"matched":0'],
+    ['none yet', '"matched":0,"unfinished":true'],
+    ['none yet', '"matched":2'],
+  ])('says why a message has no delivery: %s, with %s', async (why, matched) => {
+    const without = text.replace('"retrying":1,"delivered":1', '"retrying":0,"delivered":0');
+    const body = without.replace('"matched":2', matched);
+    const { stdout } = await runOn({ [`GET ${MESSAGE}`]: { body } }, SHOW);
+    expect(stdout).toContain(`Deliveries  ${why}\n`);
+  });
+
   it('prints the data byte for byte, and the message as JSON without losing digits', async () => {
     expect((await runOn(routes, `${SHOW} --body`)).stdout).toBe(body);
     const { stdout } = await runOn(routes, `${SHOW} --json`);

@@ -4,6 +4,7 @@ import type { Command } from 'commander';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { wholeProgram } from '../../../cli/run-command.ts';
 import { terminalIn } from '../../../cli/terminal.ts';
+import { usage } from '../../../local/options.mjs';
 import { captured, leavesOf, type Line, posthaste } from './run-command.ts';
 
 const helpOf = (command: Command): string => {
@@ -50,6 +51,12 @@ describe('the help of every command', () => {
       expect(command.description() !== '' || !name.includes(' '), name).toBe(true);
       for (const { flags, description } of command.options) expect(description, flags).not.toBe('');
     }
+  });
+
+  it('says where a start says Ctrl-C that its data is lost', async () => {
+    const { stdout } = await posthaste(['start', '--help']);
+    expect(stdout).toMatch(/until Ctrl-C.*Its data is lost/s);
+    expect(usage).toMatch(/until Ctrl-C.*Its data is lost/s);
   });
 
   it('covers every command and option in docs/command.md, which shows every command', async () => {

@@ -83,6 +83,11 @@ describe('the installation', () => {
       expect(Object.fromEntries(tested)).toMatchObject({ ...CDK_COMMAND, ...CDK_LIBRARY });
     });
 
+    it('has the version of the command that the page of the construct names', () => {
+      const page = readFileSync(join(projectRoot, 'docs/construct.md'), 'utf8');
+      expect(page).toContain(`npm install --save-dev aws-cdk@${packageJson.dependencies['aws-cdk']}\n`);
+    });
+
     it('is the one of the repository there', () => {
       expect(cdkProgram()).toBe(join(projectRoot, 'node_modules/aws-cdk/bin/cdk'));
       expect(cdkLibraryOptions()).toEqual([]);
