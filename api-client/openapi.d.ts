@@ -968,6 +968,8 @@ export interface components {
             };
             /** Format: date-time */
             certificateExpiresAt?: string;
+            /** Format: date-time */
+            previousSecretExpiresAt?: string;
             backPressure?: {
                 /** @enum {string} */
                 reason: "receiver_throttled" | "circuit_open";
@@ -1910,6 +1912,8 @@ export interface operations {
                         };
                         /** Format: date-time */
                         certificateExpiresAt?: string;
+                        /** Format: date-time */
+                        previousSecretExpiresAt?: string;
                         backPressure?: {
                             /** @enum {string} */
                             reason: "receiver_throttled" | "circuit_open";

@@ -49,7 +49,8 @@ function stateText(view: SubscriptionView): string {
 
 /** A subscription as text, one field per line. `waiting`: how many deliveries wait and why. */
 export function describeSubscription(view: SubscriptionView, waiting?: string): string {
-  const { id, source, name, subscriber, ttl, age, disabled, failing, certificateExpiresAt } = view;
+  const { id, source, name, subscriber, ttl, age, disabled, failing } = view;
+  const { certificateExpiresAt, previousSecretExpiresAt: previousEnd } = view;
   const { auth, ...options } = view.options;
   const failures = failing && counted(failing.failures, 'counted failure', 'counted failures');
   return fieldLines([
@@ -65,6 +66,7 @@ export function describeSubscription(view: SubscriptionView, waiting?: string): 
     ['Expires', ttl === null ? 'never' : `${inWords(ttl)} after creation, or after its ttl was last changed`],
     ['Authentication', auth && authText(auth)],
     ['Certificate expires', certificateExpiresAt && clockTime(certificateExpiresAt)],
+    ['Previous secret', previousEnd && `signs beside the current one until ${clockTime(previousEnd)}`],
     ['Options', printableJson(JSON.stringify(options))],
   ]).join('\n');
 }
@@ -131,9 +133,9 @@ type UpdateOptions = Options & { url?: string; keepSecret?: true };
 const MORE = `
 Only the given settings change; --options replaces all options.
 
-If --url moves the subscription to another host, headers that carry credentials
-and auth are removed: give them again. Requests are then signed with a new secret, which
-is printed once, unless --keep-secret is given.
+If --url moves the subscription to another origin (scheme, host or port), headers
+that carry credentials and auth are removed: give them again. Requests are then
+signed with a new secret, which is printed once, unless --keep-secret is given.
 `;
 
 /** `posthaste subscription update` */
@@ -141,8 +143,8 @@ export function addSubscriptionUpdate(subscription: Command, terminal: Terminal)
   const command = addSubscriptionAddress(subscription.command('update'))
     .description('Change a subscription.')
     .option('--name <NAME>', 'new name; "" removes the name')
-    .option('--url <URL>', 'new URL of the subscriber')
-    .option('--keep-secret', 'keep the signing secret, even if --url is on another host')
+    .option('--url <URL>', 'new URL of the subscriber; another scheme, host or port gets a new secret')
+    .option('--keep-secret', 'keep the signing secret, even if --url has another origin')
     .option(
       '--ttl <DURATION>',
       'the subscription expires this long after the change: seconds, or 30m, 1h, 2d',

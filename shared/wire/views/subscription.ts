@@ -14,6 +14,7 @@ import {
   owesConfirmationRequest,
   type Subscription,
 } from '../../domain/subscription/subscription.ts';
+import { secretsInForce } from '../../domain/subscription/secret-rotation.ts';
 import { timeText, timeView } from '../fields.ts';
 
 /** Options as given by the user. Loose, so that an older reader shows newer options. */
@@ -45,6 +46,8 @@ export const subscriptionViewSchema = z.object({
   failing: z.object({ since: timeView, failures: z.int().positive() }).exactOptional(),
   /** Of the client certificate in `options.auth`. */
   certificateExpiresAt: timeView.exactOptional(),
+  /** Until then requests are signed with the previous secret too; absent while only the current one signs. */
+  previousSecretExpiresAt: timeView.exactOptional(),
   /** It gets fewer requests. `perSecond`: now; absent while it gets one probe at a time. */
   backPressure: z
     .object({
@@ -87,10 +90,19 @@ export function subscriptionView(subscription: Subscription, now: number): Subsc
     ...(disabled && { disabled: { reason: disabled.reason, at: timeText(disabled.at) } }),
     ...(failing && { failing: { since: timeText(failing.since), failures: failing.failures } }),
     ...(auth?.notAfter !== undefined && { certificateExpiresAt: timeText(auth.notAfter) }),
+    ...previousSecretView(subscription, now),
     ...backPressureView(subscription, now),
     confirmed: unconfirmed === undefined,
     ...confirmationView(subscription),
   };
+}
+
+function previousSecretView(
+  { secrets = [] }: Subscription,
+  now: number,
+): Pick<SubscriptionView, 'previousSecretExpiresAt'> {
+  const ends = secretsInForce(secrets, now).flatMap(({ expiresAt }) => expiresAt ?? []);
+  return ends.length === 0 ? {} : { previousSecretExpiresAt: timeText(Math.max(...ends)) };
 }
 
 function backPressureView(subscription: Subscription, now: number): Pick<SubscriptionView, 'backPressure'> {

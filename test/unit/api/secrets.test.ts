@@ -32,6 +32,7 @@ const whsec = (fill: number): string => `whsec_${Buffer.alloc(24, fill).toString
 const WHSK = `whsk_${Buffer.alloc(32, 9).toString('base64')}`;
 
 const shown = z.object({ secret: z.string() });
+const shownView = z.object({ previousSecretExpiresAt: z.string().exactOptional() });
 const shownKey = z.object({ publicKey: z.string() });
 const jwks = z.object({ keys: z.array(z.looseObject({ x: z.string(), kid: z.string() })) });
 
@@ -80,6 +81,15 @@ describe('POST /v2/queues/{queue}/subscriptions/{id}/secret/rotate', () => {
     expect(secret).not.toBe(first);
     expect(await inForce(NOON + DAY_MS - 1)).toEqual([secret, first]);
     expect(await inForce(NOON + DAY_MS)).toEqual([secret]);
+  });
+
+  it('shows until when the previous secret signs, and no longer', async ({ api, rotate }) => {
+    const shownEnd = async () => shownView.parse(await api.get(ONE)).previousSecretExpiresAt;
+    expect(await shownEnd()).toBeUndefined();
+    await rotate({ graceSeconds: 60 });
+    expect(await shownEnd()).toBe('2026-11-21T12:01:00.000Z');
+    api.time.now = NOON + 60_000;
+    expect(await shownEnd()).toBeUndefined();
   });
 
   it('accepts a secret, and a grace period in seconds', async ({ first, rotate, inForce }) => {

@@ -95,7 +95,7 @@ describe('posthaste subscription update', () => {
     expect(requests).toHaveLength(options.startsWith('--policy') ? 2 : 1);
   });
 
-  it('prints the new secret of one that moved to another host', async () => {
+  it('prints the new secret of one that moved to another origin', async () => {
     const { stdout } = await runOn(updated({ secret: 'whsec_new' }), `${UPDATE} --url ${subscriber}`);
     expect(stdout).toContain('New signing secret (save it now, it is not shown again): whsec_new\n');
   });
@@ -169,6 +169,11 @@ describe('posthaste subscription show', () => {
     expect(stdout).toMatch(new RegExp(`State +enabled, ${state} ${LOCAL}\n`));
     expect(stdout).toMatch(new RegExp(`Failing since +${LOCAL}, 3 counted failures\n`));
     expect(stdout).toMatch(/\nIf it works again: .* subscription enable orders 5b0c0f1e\n$/);
+  });
+
+  it('says until when the previous secret signs too', async () => {
+    const { stdout } = await shown({ ...subscription, previousSecretExpiresAt: AT });
+    expect(stdout).toContain(`Previous secret  signs beside the current one until ${LOCAL}\n`);
   });
 
   const open = (count: number, waiting?: string) =>

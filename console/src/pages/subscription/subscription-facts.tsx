@@ -116,10 +116,12 @@ function PressureNotice({ of: { backPressure } }: { of: SubscriptionView }) {
   );
 }
 
-function authFacts({ options, certificateExpiresAt }: SubscriptionView): [string, ComponentChildren][] {
+function authFacts(view: SubscriptionView): [string, ComponentChildren][] {
+  const { options, certificateExpiresAt, previousSecretExpiresAt: previousEnd } = view;
   return [
     ['Authentication', options.auth && authText(options.auth)],
     ['Certificate expires', certificateExpiresAt && <Moment at={certificateExpiresAt} />],
+    ['Previous secret signs until', previousEnd && <Moment at={previousEnd} />],
   ];
 }
 
