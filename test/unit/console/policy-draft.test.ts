@@ -1,4 +1,7 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { adviceOn } from '../../../console/src/pages/designer/designer-page.tsx';
 import { BACKOFF_FUNCTIONS, POLICY_PRESETS } from '../../../shared/domain/retry/vocabulary.ts';
 import {
   toDraft,
@@ -73,6 +76,21 @@ describe('a preset', () => {
 
   it('is not recognised once a field differs', () => {
     expect(findPreset({ ...RETRY_POLICY_PRESETS.patient, jitter: 'full' })).toBeUndefined();
+  });
+});
+
+describe('the advice of the designer', () => {
+  it('names the patient preset where a policy gives up within the hour', () => {
+    const text = /preset patient makes 37 requests over at most 4 d .* --policy patient/;
+    expect(adviceOn(DEFAULT_RETRY_POLICY)).toMatch(text);
+    expect(
+      adviceOn({ ...DEFAULT_RETRY_POLICY, maximum_delay: 3600, maximum_delay_retries: 1 }),
+    ).toBeUndefined();
+  });
+
+  it.each(['README.md', 'docs/getting-started.md'])('is that of %s', async (page) => {
+    const text = await readFile(path.join(import.meta.dirname, '../../..', page), 'utf8');
+    expect(text).toMatch(/gives up after 4 min 40 s[^]*queue set orders --policy patient/);
   });
 });
 

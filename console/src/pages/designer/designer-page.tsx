@@ -22,6 +22,7 @@ import type { PageClient } from '../../api/page-client.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/hooks.ts';
 import { useLive } from '../../live/use-live.ts';
+import { scheduleText } from '../../parts/facts.tsx';
 import { Field, SelectField } from '../../parts/fields.tsx';
 import { Form, WorkButton } from '../../parts/form.tsx';
 import { ActionFailure, Notice } from '../../parts/loaded.tsx';
@@ -58,6 +59,7 @@ export function DesignerPage({ query: { queue = '', subscription } }: { query: Q
   // The policy to draw: the last valid one.
   const drawn = useRef<RetryPolicy>(DEFAULT_RETRY_POLICY);
   if (validation.ok) drawn.current = validation.complete;
+  const advice = adviceOn(drawn.current);
   const change = (next: Draft): void => {
     refuse(NO_FAULTS);
     setDraft(next);
@@ -101,6 +103,7 @@ export function DesignerPage({ query: { queue = '', subscription } }: { query: Q
       {fault === undefined ? null : <Notice tone="danger" title={`The policy ${fault}`} />}
       <Section title="Schedule">
         <ScheduleSum policy={drawn.current} stale={!validation.ok} />
+        {advice === undefined ? null : <p class="muted">{advice}</p>}
         <ScheduleCharts policy={drawn.current} />
         <ScheduleTable policy={drawn.current} />
       </Section>
@@ -178,6 +181,16 @@ function ScheduleSum({ policy, stale }: { policy: RetryPolicy; stale: boolean })
       {stale ? <span class="muted"> before the last change, which has errors</span> : null}
     </p>
   );
+}
+
+/** A policy shorter than this does not outlast usual outages. */
+const PATIENT_SECONDS = 3600;
+
+/** Names a preset to choose in place of a policy that gives up soon. */
+export function adviceOn(policy: RetryPolicy): string | undefined {
+  if (totalSeconds(policy) >= PATIENT_SECONDS) return undefined;
+  const patient = scheduleText(RETRY_POLICY_PRESETS.patient);
+  return `Deliveries to a subscriber that is down for longer end as exhausted. The preset patient makes ${patient}: choose it above, or with --policy patient.`;
 }
 
 type Row = Retry & { totalSeconds: number };
