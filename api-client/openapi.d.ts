@@ -1167,6 +1167,8 @@ export interface components {
             since: string;
             /** Format: date-time */
             until: string;
+            /** @enum {string} */
+            by?: "acceptance" | "failure";
             subscription?: string;
             /** @enum {string} */
             status?: "rejected" | "exhausted" | "cancelled";
@@ -3504,14 +3506,19 @@ export interface operations {
                 "application/json": {
                     /**
                      * Format: date-time
-                     * @description Start of the window of acceptance times, inclusive.
+                     * @description Start of the window, inclusive.
                      */
                     since: string;
                     /**
                      * Format: date-time
-                     * @description End of the window of acceptance times, exclusive. A time in the future means now.
+                     * @description End of the window, exclusive. A time in the future means now.
                      */
                     until: string;
+                    /**
+                     * @description What the window is of: the acceptance of messages (the default), or the failure, the time at which a delivery ended.
+                     * @enum {string}
+                     */
+                    by?: "acceptance" | "failure";
                     /** @description Recovers only deliveries to this subscription. */
                     subscription?: string;
                     /**

@@ -43,7 +43,7 @@ export type Change =
       change: 'recovery_started';
       queue: string;
       recoveryId: string;
-      selection: { since: string; until: string; subscription?: string; status?: string };
+      selection: { since: string; until: string; by?: string; subscription?: string; status?: string };
     }
   | { change: 'recovery_stopped'; queue: string; recoveryId: string };
 

@@ -8,6 +8,7 @@ import type { Delivery, DeliveryKey } from '../../shared/domain/delivery/deliver
 import {
   isRecoverable,
   stepAfterBatch,
+  toListing,
   withPage,
   type Recovery,
   isSelected,
@@ -129,7 +130,7 @@ async function nextStep(context: OperateContext, recovery: Recovery): Promise<St
 /** The listed status only skips open deliveries early; each delivery's record decides when it is processed. */
 async function nextPage({ ports }: OperateContext, { selection, cursor }: Recovery) {
   const page = { limit: PAGE, ...(cursor !== undefined && { marker: cursor }) };
-  const { items, marker } = await ports.deliveryListings.oldest(selection, page);
+  const { items, marker } = await ports.deliveryListings.oldest(toListing(selection), page);
   return { keys: items.filter(({ status }) => isRecoverable(status)).map(({ key }) => key), marker };
 }
 

@@ -42,7 +42,7 @@ export const describeRecoveriesContract = (name: string, make: () => Recoveries)
       expect(await recoveries.find(queue, recovery.id)).toEqual(recovery);
       const keys = Array.from({ length: 50 }, () => aDeliveryKey({ queue }));
       const full = aRecovery({
-        selection: { ...recovery.selection, subscriptionId: 's-1', status: 'exhausted' },
+        selection: { ...recovery.selection, acceptedSince: 4, subscriptionId: 's-1', status: 'exhausted' },
         state: 'stopped',
         found: 3,
         reopened: 1,

@@ -12,7 +12,9 @@ import {
   newRecovery,
   nextVersion,
   type Recovery,
+  RECOVERY_TIMES,
   type RecoverySelection,
+  type RecoveryTime,
 } from '../../../shared/domain/recovery/recovery.ts';
 import { queueMember } from '../../../shared/domain/subscription/queue-metadata.ts';
 import type { DeliveryRecords } from '../../../shared/ports/deliveries.ts';
@@ -38,10 +40,14 @@ const RECOVERIES = '/v2/queues/{queue}/recoveries';
 const RECOVERY = `${RECOVERIES}/{recovery}` as const;
 
 const recoveryRequestSchema = z.strictObject({
-  since: timeField.describe('Start of the window of acceptance times, inclusive.'),
-  until: timeField.describe(
-    'End of the window of acceptance times, exclusive. A time in the future means now.',
-  ),
+  since: timeField.describe('Start of the window, inclusive.'),
+  until: timeField.describe('End of the window, exclusive. A time in the future means now.'),
+  by: z
+    .enum(RECOVERY_TIMES, `must be one of ${RECOVERY_TIMES.join(', ')}`)
+    .describe(
+      'What the window is of: the acceptance of messages (the default), or the failure, the time at which a delivery ended.',
+    )
+    .exactOptional(),
   subscription: subscriptionIdField
     .describe('Recovers only deliveries to this subscription.')
     .exactOptional(),
@@ -77,7 +83,7 @@ export function addRecoveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
       const queue = queueName(context.params.queue);
       const selection = recoverySelection(queue, readJson(context.body).value);
       const view = recoveryView(await startRecovery(dependencies, selection));
-      const { id, since, until, subscription, status } = view;
+      const { id, since, until, by, subscription, status } = view;
       audit(context.caller, {
         change: 'recovery_started',
         queue,
@@ -85,6 +91,7 @@ export function addRecoveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
         selection: {
           since,
           until,
+          ...(by !== undefined && { by }),
           ...(subscription !== undefined && { subscription }),
           ...(status !== undefined && { status }),
         },
@@ -193,8 +200,11 @@ function isRecoveryId(id: string): boolean {
   return /^[A-Za-z0-9_-]{1,80}$/.test(id);
 }
 
+/** A selection before the records are known that it covers. */
+type AskedSelection = Omit<RecoverySelection, 'acceptedSince'> & { by?: RecoveryTime };
+
 /** @throws RefusedRequest */
-function recoverySelection(queue: string, value: unknown): RecoverySelection {
+function recoverySelection(queue: string, value: unknown): AskedSelection {
   const { subscription, ...selection } = parseWith(recoveryRequestSchema, value);
   if (!isOrderedWindow(selection))
     throw invalidFields([{ field: 'until', message: WINDOW_ORDER_ERROR.error }]);
@@ -252,22 +262,22 @@ export async function startRecovery(
     registry: Pick<Registry, 'findQueue'>;
     settings: BodyRetention;
   },
-  asked: RecoverySelection,
+  { by, ...asked }: AskedSelection,
 ): Promise<Recovery> {
   const { registry, recoveries, operations, clock, newId, settings } = context;
   const now = clock.now();
-  const selection = { ...asked, until: Math.min(asked.until, now) };
-  if (selection.since >= selection.until)
-    throw invalidFields([{ field: 'since', message: 'is in the future' }]);
-  const { queue } = selection;
+  const { queue, since } = asked;
+  const until = Math.min(asked.until, now);
+  if (since >= until) throw invalidFields([{ field: 'since', message: 'is in the future' }]);
   const found = await registry.findQueue(queue);
   if (found === undefined) throw notFound('such queue');
   const retained = { retentionDays: queueMember('_retention_days', found.metadata) };
   const oldest = now - bodyRetentionMs(settings, retained);
-  if (selection.since < oldest) {
+  if (since < oldest) {
     const message = `must not be before ${timeText(oldest)}: older records may have expired`;
     throw invalidFields([{ field: 'since', message }]);
   }
+  const selection = { ...asked, until, ...(by === 'failure' && { acceptedSince: oldest }) };
   const at = { now, retentionMs: settings.retentionMs };
   const recovery = newRecovery(buildRecoveryId(now, newId()), selection, at);
   const operation = { kind: 'recovery', queue, recoveryId: recovery.id, orderedAt: now } as const;

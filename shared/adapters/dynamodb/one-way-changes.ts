@@ -44,6 +44,12 @@ export const ONE_WAY_CHANGES: readonly OneWayChange[] = [
   },
   {
     since: '0.1.0',
+    what: 'Recoveries by the time of the failure',
+    earlier: 'takes their window for times of acceptance',
+    back: 'Wait until those that run are completed, or stop them: posthaste recover stop.',
+  },
+  {
+    since: '0.1.0',
     what: 'Authentication at the subscriber (options.auth)',
     earlier: 'without it sends requests that are not authenticated',
     back: 'Disable these subscriptions.',

@@ -6,16 +6,19 @@ import { RECOVERABLE_STATUSES, type RecoverableStatus, type Status } from '../de
 
 const RECOVERY_STATES = ['running', 'completed', 'stopped'] as const;
 
-/**
- * Which deliveries a recovery reopens. Times are milliseconds since the epoch and refer to the message's
- * acceptance.
- */
+/** What the times of a recovery are of: the acceptance of the message, or the end of the delivery without a success. */
+export const RECOVERY_TIMES = ['acceptance', 'failure'] as const;
+export type RecoveryTime = (typeof RECOVERY_TIMES)[number];
+
+/** Which deliveries a recovery reopens. Times are milliseconds since the epoch. */
 export const recoverySelectionSchema = z.object({
   queue: z.string(),
   /** Inclusive. */
   since: z.number(),
   /** Exclusive. */
   until: z.number(),
+  /** Set if `since` and `until` are times of the failure: the earliest acceptance among which operate looks. */
+  acceptedSince: z.number().exactOptional(),
   subscriptionId: z.string().exactOptional(),
   /** Default: all three statuses, except deliveries cancelled manually. */
   status: z.enum(RECOVERABLE_STATUSES).exactOptional(),
@@ -111,7 +114,18 @@ export function isSelected({ selection, createdAt }: Recovery, delivery: Deliver
   const { status, reason } = delivery;
   if (!isRecoverable(status) || status !== (selection.status ?? status)) return false;
   const isLeftAlone = selection.status === undefined && status === 'cancelled' && reason === 'manual';
-  return !isLeftAlone && endedAt(delivery, status) <= createdAt;
+  const at = endedAt(delivery, status);
+  return !isLeftAlone && at <= createdAt && isInWindow(selection, at);
+}
+
+/** Whether a delivery that ended at `at` is in the window. The listing has checked a window of acceptance times. */
+function isInWindow({ acceptedSince, since, until }: RecoverySelection, at: number): boolean {
+  return acceptedSince === undefined || (at >= since && at < until);
+}
+
+/** The listing of the deliveries that a recovery may cover: a delivery is accepted before it fails. */
+export function toListing({ acceptedSince, since, ...selection }: RecoverySelection): RecoverySelection {
+  return { ...selection, since: acceptedSince ?? since };
 }
 
 /** Completing pending steps updates the record of an ended delivery, but not its last attempt. */

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { type RecoveryOutcomes, recoveryOutcomesSchema } from '../../domain/recovery/outcomes.ts';
-import { type Recovery, recoverySchema } from '../../domain/recovery/recovery.ts';
+import { type Recovery, RECOVERY_TIMES, recoverySchema } from '../../domain/recovery/recovery.ts';
 import { timeText, timeView } from '../fields.ts';
 
 const { shape } = recoverySchema;
@@ -12,6 +12,8 @@ export const recoveryViewSchema = z.object({
   queue,
   since: timeView,
   until: timeView,
+  /** What the two times are of; absent: of the acceptance. */
+  by: z.enum(RECOVERY_TIMES).exactOptional(),
   subscription: subscriptionId,
   status,
   state: shape.state,
@@ -26,12 +28,13 @@ export type RecoveryView = z.infer<typeof recoveryViewSchema>;
 
 export function recoveryView(recovery: Recovery): RecoveryView {
   const { id, selection, state, found, reopened, skipped, createdAt, updatedAt } = recovery;
-  const { since, until, subscriptionId: subscription, ...selected } = selection;
+  const { since, until, acceptedSince, subscriptionId: subscription, ...selected } = selection;
   return {
     id,
     ...selected,
     since: timeText(since),
     until: timeText(until),
+    ...(acceptedSince !== undefined && { by: 'failure' as const }),
     ...(subscription !== undefined && { subscription }),
     state,
     found,

@@ -3,6 +3,7 @@ import * as z from 'zod';
 import type { DeliveryKey } from '../../../shared/domain/delivery/delivery.ts';
 import { sumOfOutcomes } from '../../../shared/domain/recovery/outcomes.ts';
 import { buildRecoveryId, newRecovery } from '../../../shared/domain/recovery/recovery.ts';
+import { bodyRetentionMs } from '../../../shared/steps/retention.ts';
 import {
   recoveryOutcomesViewSchema,
   type RecoveryView,
@@ -67,6 +68,21 @@ describe('POST /v2/queues/{queue}/recoveries', () => {
     expect(queued).toEqual([{ operation, delaySeconds: 3 }]);
   });
 
+  it('takes the window for times of the failure, and looks as far back as records are kept', async ({
+    changes,
+    start,
+    recoveries,
+    dependencies: { settings },
+  }) => {
+    const { id, ...view } = await start({ ...WINDOW, by: 'failure' });
+    expect(view).toMatchObject({ since: '2026-11-21T10:00:00.000Z', by: 'failure' });
+    expect(await recoveries.find('orders', id)).toMatchObject({
+      selection: { since: NOON - 2 * 60 * 60 * 1000, acceptedSince: NOON - bodyRetentionMs(settings, {}) },
+    });
+    expect(changes).toMatchObject([{ change: 'recovery_started', selection: { by: 'failure' } }]);
+    expect(await start({ ...WINDOW, by: 'acceptance' })).not.toHaveProperty('by');
+  });
+
   it('treats an end in the future as now', async ({ start }) => {
     expect(await start({ ...WINDOW, until: '9999-12-31T23:59:59Z' })).toMatchObject({
       until: '2026-11-21T12:00:00.000Z',
@@ -81,6 +97,7 @@ describe('POST /v2/queues/{queue}/recoveries', () => {
     [{ since: '2026-11-21T12:00:00Z', until: '2026-11-21T13:00:00Z' }, 'since'],
     [{ ...WINDOW, since: '1970-01-01T00:00:00Z' }, 'since'],
     [{ ...WINDOW, status: 'delivered' }, 'status'],
+    [{ ...WINDOW, by: 'retry' }, 'by'],
     [{ ...WINDOW, subscription: 'a b' }, 'subscription'],
     [{ ...WINDOW, queue: 'orders' }, 'queue'],
     [[], 'body'],

@@ -108,6 +108,22 @@ describe('a recovery', () => {
     expect(world.woken).toEqual([]);
   });
 
+  it('by the time of the failure selects what ended in the window, whenever it was accepted', async () => {
+    const endedAt = (at: number): DeliveryFields => ({
+      acceptedAt: SOME_TIME,
+      attempts: [anAttempt({ startedAt: at - 100, durationMs: 100 })],
+    });
+    const [since, until] = [SOME_TIME + 10 * MINUTE_MS, SOME_TIME + 20 * MINUTE_MS];
+    const ends = [since - 1, since, until - 1, until];
+    const kept = await world.keepMany(4, (index) => endedAt(ends[index] ?? 0));
+    const old = anExhausted({ messageId: 'old' }, { ...endedAt(since), acceptedAt: SOME_TIME - 1 });
+    await world.keep(old);
+    const recovery = await world.recover({ since, until, acceptedSince: SOME_TIME });
+    expect(recovery).toMatchObject(completed(2));
+    const rounds = await Promise.all([...kept, old].map(async ({ key }) => (await world.record(key)).round));
+    expect(rounds).toEqual([1, 2, 2, 1, 1]);
+  });
+
   it('selects by subscription and status if given, and then also manual cancellations', async () => {
     const all = await Promise.all([
       world.keep(anExhausted({ subscriptionId: 's-1' })),

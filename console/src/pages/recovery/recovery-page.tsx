@@ -198,11 +198,12 @@ const COLUMNS: readonly Column<RecoveryView>[] = [
   {
     head: 'Window',
     wide: true,
-    cell: ({ since, until, subscription, status }) => (
+    cell: ({ since, until, by, subscription, status }) => (
       <>
         <Moment at={since} /> to <Moment at={until} />
         <span class="sub">
           {status ?? 'all failed deliveries'}
+          {by === 'failure' ? ', by the time of the failure' : ''}
           {subscription === undefined ? '' : `, subscription ${subscription}`}
         </span>
       </>
