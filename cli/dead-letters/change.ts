@@ -16,7 +16,6 @@ import {
   readOperationDeadLetter,
   readUndeliverableNotice,
 } from '../../shared/wire/jobs/redrive.ts';
-import type { RecoveryView } from '../../shared/wire/views/recovery.ts';
 import { queuesBelongTo } from '../api/api-access.ts';
 import { isQueue } from '../api/find-subscription.ts';
 import type { DeploymentChoice } from '../deployment.ts';
@@ -173,11 +172,15 @@ const MAX_MS = 40_000;
 
 /**
  * Removes the undeliverable notices that a recovery has settled: those of the deliveries of its selection that need
- * nothing more. Best effort: prints one line on stderr if it removed some, or could not. Returns the given exit status.
+ * nothing more; without `queue` on every queue. Best effort: prints one line on stderr if it removed some, or could not. Returns the given exit status.
  */
 export async function removeSettledNotices(
   exitStatus: number,
-  { queue, subscription, ...recovered }: Recovered & Pick<RecoveryView, 'queue' | 'subscription'>,
+  {
+    queue,
+    subscription,
+    ...recovered
+  }: Recovered & Partial<Record<'queue' | 'subscription', string | undefined>>,
   choice: DeploymentChoice,
   terminal: Terminal,
 ): Promise<number> {

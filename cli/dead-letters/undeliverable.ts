@@ -113,7 +113,7 @@ export function isSettled(state: NoticeState): boolean {
 }
 
 /** Which deliveries a recovery could reopen. */
-export type Recovered = Pick<RecoveryView, 'since' | 'until' | 'status'>;
+export type Recovered = Pick<RecoveryView, 'since' | 'until' | 'by' | 'status'>;
 
 /**
  * Counts settled notices as handled, and refuses the others, so that they stay. `recovered`: also those of other
@@ -137,13 +137,19 @@ export function settledOnly(
 }
 
 async function isAmong(
-  { since, until, status }: Recovered,
+  { since, until, by, status }: Recovered,
   api: ApiClient,
   ended: EndedDelivery,
 ): Promise<boolean> {
   if (status !== undefined && ended.status !== status) return false;
-  const message = await showMessage(api, ended.queue, ended.messageId).catch(orElse(isNotFound, undefined));
-  if (message === undefined) return false;
-  const acceptedAt = Date.parse(message.view.acceptedAt);
-  return acceptedAt >= Date.parse(since) && acceptedAt < Date.parse(until);
+  const at = by === 'failure' ? ended.endedAt : await acceptanceOf(api, ended);
+  return at !== undefined && at >= Date.parse(since) && at < Date.parse(until);
+}
+
+async function acceptanceOf(
+  api: ApiClient,
+  { queue, messageId }: EndedDelivery,
+): Promise<number | undefined> {
+  const message = await showMessage(api, queue, messageId).catch(orElse(isNotFound, undefined));
+  return message && Date.parse(message.view.acceptedAt);
 }

@@ -89,12 +89,16 @@ export type EndedDelivery = {
   attemptCount: number;
   /** The status in which it ended. */
   status?: string;
+  /** When its last attempt ended, in milliseconds since the epoch. */
+  endedAt?: number;
 };
 
 /** Only the fields that identify the delivery, so that notices of older releases stay readable. */
 const endedSchema = undeliverableNoticeSchema
   .pick({ queue: true, messageId: true, subscriptionId: true })
   .extend({ attempts: z.array(z.unknown()), status: z.string().optional().catch(undefined) });
+
+const lastAttemptSchema = z.object({ startedAt: z.iso.datetime(), durationMs: z.number() });
 
 /** Reads a notice of the undeliverable queue. All notices of one delivery have the same identity. */
 export function readUndeliverableNotice({ body }: DeadLetter): DeadLetterReading<EndedDelivery> {
@@ -103,9 +107,15 @@ export function readUndeliverableNotice({ body }: DeadLetter): DeadLetterReading
   const parsed = endedSchema.safeParse(json.value);
   if (!parsed.success) return { kind: 'skip', reason: `invalid_field:${firstField(parsed.error)}` };
   const { attempts, status, ...key } = parsed.data;
+  const last = lastAttemptSchema.safeParse(attempts.at(-1)).data;
   return {
     kind: 'redrive',
-    message: { ...key, attemptCount: attempts.length, ...(status !== undefined && { status }) },
+    message: {
+      ...key,
+      attemptCount: attempts.length,
+      ...(status !== undefined && { status }),
+      ...(last && { endedAt: Date.parse(last.startedAt) + last.durationMs }),
+    },
     identity: JSON.stringify([key.queue, key.messageId, key.subscriptionId]),
   };
 }

@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { isOver, progressText, type Look } from '../../../cli/commands/recover/recover.ts';
+import { isOver, progressText, type Look } from '../../../cli/commands/recover/follow.ts';
 import { removeSettledNotices } from '../../../cli/dead-letters/change.ts';
 import { terminalIn } from '../../../cli/terminal.ts';
 import type { RecoveryOutcomes } from '../../../shared/domain/recovery/outcomes.ts';
-import { ID, SUBSCRIPTIONS } from './delivery-views.ts';
+import type { RecoveryView } from '../../../shared/wire/views/recovery.ts';
+import { attempt, ID, SUBSCRIPTIONS } from './delivery-views.ts';
 import { captured, ctrlC, withSdkVariables } from './run-command.ts';
-import { json, MORE, NO_CONTENT, runOn } from './stub-api.ts';
+import { json, MORE, NO_CONTENT, refusal, runOn } from './stub-api.ts';
 import { deployed, notice, RECOVERY, type Standings } from './undeliverable-deployment.ts';
 
 const recovery = (state: string, found: number) => ({ ...RECOVERY, state, found, reopened: found });
@@ -131,6 +132,88 @@ describe('posthaste recover', () => {
     expect(run.requests.every(({ method }) => method === 'GET')).toBe(true);
   });
 
+  it('recovers by the time of the failure, and says so', async () => {
+    const byFailure = { ...recovery('running', 0), by: 'failure' };
+    const run = await runOn({ [`POST ${RECOVERIES}`]: json(byFailure, 202) }, `${BEGIN} --by failure`);
+    expect(JSON.parse(run.requests[0]?.body ?? '')).toHaveProperty('by', 'failure');
+    expect(run.stdout).toMatch(/^Failed {2,}20/m);
+  });
+
+  describe('of all queues', () => {
+    const ALL = 'recover start --all-queues --since 2026-01-01T00:00:00Z';
+    const queues = ['bills', 'broken', 'orders', 'quiet'];
+    const listed = {
+      queues: queues.map((name) => ({ name, href: `/v2/queues/${name}`, metadata: {} })),
+      links: [],
+    };
+
+    /** The routes of a recovery of a queue, with what became of its deliveries once it is completed. */
+    const routesOf = (queue: string, result: { delivered: number; failed: number }) => {
+      const found = result.delivered + result.failed;
+      const path = `/v2/queues/${queue}/recoveries`;
+      const subscriptions = found === 0 ? [] : [outcome(result.delivered, result.failed, 0)];
+      return {
+        [`POST ${path}`]: json({ ...recovery('running', 0), queue }, 202),
+        [`GET ${path}/r1`]: json({ ...recovery('completed', found), queue }),
+        [`GET ${path}/r1/outcomes`]: json({ known: true, subscriptions, links: [] }),
+      };
+    };
+    const routes = (failed: number) => ({
+      'GET /v2/queues': json(listed),
+      ...routesOf('bills', { delivered: 2, failed }),
+      ...routesOf('broken', { delivered: 0, failed: 0 }),
+      ...routesOf('orders', { delivered: 9, failed: 0 }),
+      ...routesOf('quiet', { delivered: 0, failed: 0 }),
+    });
+    const refused = {
+      'POST /v2/queues/broken/recoveries': refusal(400, 'invalid_request', 'since is too early'),
+    };
+
+    it('ends with one table of those with failed deliveries, and one sum', async () => {
+      const { status, stdout } = await runOn(routes(0), `${ALL} --wait`);
+      expect(status).toBe(0);
+      expect(stdout).toMatch(
+        /^Queue +Recovery +State +Found +Reopened +Skipped +Delivered +Failed again +Open\n/,
+      );
+      expect(stdout).toMatch(
+        /\nbills +r1 +completed +2 +2 +0 +2 +0 +0\norders +r1 +completed +9 +9 +0 +9 +0 +0\n/,
+      );
+      expect(stdout).toMatch(/\nAll 4 queues +11 +11 +0 +11 +0 +0\n$/);
+    });
+
+    it('fails if a delivery of one failed again', async () => {
+      const { status, lines } = await runOn(routes(1), `${ALL} --wait --json`);
+      expect(status).toBe(1);
+      expect(lines).toHaveLength(4);
+      expect(lines[0]).toMatchObject({ queue: 'bills', found: 3, outcomes: [outcome(2, 1, 0)] });
+    });
+
+    it.each([' --wait', ' --json'])(
+      'recovers the others if a queue refuses it, and fails%s',
+      async (options) => {
+        const { status, stdout, stderr } = await runOn({ ...routes(0), ...refused }, ALL + options);
+        expect(status).toBe(1);
+        expect(stderr).toMatch(/^Queue broken is not recovered: .*since is too early$/m);
+        expect(stdout).toContain('orders');
+      },
+    );
+
+    it('says that none has a failed delivery', async () => {
+      const none = { ...routes(0), ...routesOf('bills', { delivered: 0, failed: 0 }) };
+      const { status, stdout } = await runOn(
+        { ...none, ...routesOf('orders', { delivered: 0, failed: 0 }) },
+        `${ALL} --wait`,
+      );
+      expect({ status, stdout }).toEqual({ status: 0, stdout: 'Nothing to recover on 4 queues.\n' });
+    });
+
+    it('starts them without waiting, and says how to follow one', async () => {
+      const { status, stdout } = await runOn(routes(0), ALL);
+      expect(status).toBe(0);
+      expect(stdout).toMatch(/\nquiet +r1\nTo follow one: .* recover status QUEUE RECOVERY --wait\n$/);
+    });
+  });
+
   it('lists and stops recoveries', async () => {
     const routes = {
       [`GET ${RECOVERIES}`]: json({ recoveries: [recovery('running', 1)], links: [] }),
@@ -151,11 +234,12 @@ const outcomes = (delivered: number, failed: number, open: number, nextAttemptAt
 const look = (
   at: number,
   seen: readonly RecoveryOutcomes[] | undefined,
-  state: Look['recovery']['state'] = 'completed',
+  state: RecoveryView['state'] = 'completed',
 ): Look => ({
   at: START + at,
-  outcomes: seen,
-  recovery: { ...RECOVERY, state, found: 7, reopened: 5, skipped: { open: 2 } },
+  reports: [
+    { outcomes: seen, recovery: { ...RECOVERY, state, found: 7, reopened: 5, skipped: { open: 2 } } },
+  ],
 });
 
 describe('the progress of a recovery', () => {
@@ -242,6 +326,22 @@ describe('a recovery that was awaited', () => {
     expect(said()).toBe(
       'Removed 1 settled notice from the undeliverable queue of Posthaste, account 111122223333, us-east-1.\n',
     );
+  });
+
+  it('removes those of deliveries that failed in the window, of all queues where none is given', async () => {
+    const { remove, deadLetters } = await settling();
+    const at = Date.parse(attempt.startedAt) + attempt.durationMs;
+    const window = (since: number, until: number) => ({
+      by: 'failure',
+      queue: undefined,
+      since: new Date(since).toISOString(),
+      until: new Date(until).toISOString(),
+    });
+    await remove(window(at + 1, at + 2));
+    await remove(window(at - 1, at));
+    expect(deadLetters.size).toBe(5);
+    await remove(window(at, at + 1));
+    expect([...deadLetters.values()]).toEqual([notice('failed')]);
   });
 
   it('removes them if it was started so; a look at it changes nothing', async () => {
