@@ -1086,6 +1086,8 @@ export interface components {
             bodyKept: boolean;
             /** Format: date-time */
             erasedAt?: string;
+            /** @constant */
+            queueDeleted?: true;
             body?: unknown;
         };
         Explanation: {

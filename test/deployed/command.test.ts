@@ -64,6 +64,19 @@ describe.concurrent('the command on the deployed system', () => {
     expect(sent).toMatchObject({ status: 'delivered', attempts: [{}, {}, { outcome: 'delivered' }] });
   });
 
+  it('counts no message of a deleted queue of the name as published before', async () => {
+    const queue = `again-${randomUUID()}`;
+    const publish = () => posthaste('publish', queue, '--id', 'same', '--data', '1');
+    for (const times of [1, 2]) {
+      await posthaste('queue', 'create', queue);
+      await posthaste('subscription', 'create', queue, receiver.url(`/${queue}`));
+      expect(await publish()).toEqual([{ id: 'same' }]);
+      await receiver.waitFor(`/${queue}`, times);
+      if (times === 1) await posthaste('queue', 'delete', queue, '--yes');
+    }
+    expect(await publish()).toEqual([{ id: 'same', acceptedAt: expect.any(String) as unknown }]);
+  });
+
   it('refuses a message for a queue that does not exist', async () => {
     const queue = `missing-${randomUUID()}`;
     await expect(posthaste('publish', queue, '--data', '1')).rejects.toThrow(`There is no queue ${queue}.`);

@@ -54,11 +54,11 @@ function printBody(body: string | undefined, id: string, terminal: Terminal): vo
 }
 
 function describeMessage(view: MessageView, body: string | undefined): string {
-  const { id, queue, type, acceptedAt, duplicates, filtered, bodyKept, erasedAt } = view;
+  const { id, queue, type, acceptedAt, duplicates, filtered, bodyKept, erasedAt, queueDeleted } = view;
   const subscriptions = counted(view.matched, 'subscription', 'subscriptions');
   return fieldLines([
     ['Message', printable(id)],
-    ['Queue', printable(queue)],
+    ['Queue', queueDeleted === true ? `${printable(queue)}, deleted since` : printable(queue)],
     ['Type', type === undefined ? undefined : printable(type)],
     ['Accepted', clockTime(acceptedAt)],
     ['Duplicates', String(duplicates)],

@@ -109,11 +109,12 @@ async function openQueue(queue: string, options: Options, terminal: Terminal) {
   return { api, isNew };
 }
 
-/** When the message was accepted; undefined if it was not, or the caller may only publish. */
+/** When the message was accepted; undefined if this queue has none, or the caller may only publish. */
 async function findMessage(api: ApiClient, queue: string, id: string) {
   const isUnknown = (error: unknown): boolean => isNotFound(error) || isForbidden(error);
   const message = await showMessage(api, queue, id).catch(orElse(isUnknown, undefined));
-  return message && { acceptedAt: message.view.acceptedAt };
+  if (message === undefined || message.view.queueDeleted === true) return undefined;
+  return { acceptedAt: message.view.acceptedAt };
 }
 
 async function publishMany(

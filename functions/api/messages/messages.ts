@@ -4,6 +4,7 @@ import {
   sumOfStatusCounts,
 } from '../../../shared/domain/delivery/books.ts';
 import { toBucketRange } from '../../../shared/domain/delivery/fan-out.ts';
+import { isOfQueue } from '../../../shared/domain/delivery/recreated-queue.ts';
 import type { MessageDetail, MessageListItem } from '../../../shared/domain/delivery/message-detail.ts';
 import { withoutLink } from '../../../shared/domain/message/confirmation-request.ts';
 import { type MessageKey, toMessageId } from '../../../shared/domain/message/message.ts';
@@ -80,10 +81,13 @@ const TRACE_BYTES = 600;
 
 /** A message with the states of its deliveries. Undefined: it does not exist, or dispatch has not received it yet. */
 export async function messageDetail(
-  { messageRecords, payloads, deliveryListings }: ApiDependencies,
+  { registry, messageRecords, payloads, deliveryListings }: ApiDependencies,
   message: MessageKey,
 ): Promise<MessageDetail | undefined> {
-  const record = await messageRecords.find(message);
+  const [record, queue] = await Promise.all([
+    messageRecords.find(message),
+    registry.findQueue(message.queue),
+  ]);
   if (record === undefined) return undefined;
   const { body } = record;
   const [{ counts: deliveries, next }, kept] = await Promise.all([
@@ -91,7 +95,8 @@ export async function messageDetail(
     body && readMessage(payloads, body),
   ]);
   const data = kept && isConfirmationId(message.messageId) ? withoutLink(kept.data) : kept?.data;
-  return { ...record, deliveries, areAllCounted: next === undefined, data };
+  const isQueueDeleted = queue === undefined || !isOfQueue(record, queue.createdAt);
+  return { ...record, isQueueDeleted, deliveries, areAllCounted: next === undefined, data };
 }
 
 /** Messages of a page: each takes three calls to DynamoDB. */

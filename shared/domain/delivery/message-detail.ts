@@ -19,8 +19,12 @@ type MessageFacts = {
   lastSubscriptionId?: string;
 };
 
-/** `areAllCounted`: whether `deliveries` has all that are recorded. `data`: JSON source text; undefined if it is not kept. */
+/**
+ * `isQueueDeleted`: another queue may have the name now. `areAllCounted`: whether `deliveries` has all that are recorded.
+ * `data`: JSON source text; undefined if it is not kept.
+ */
 export type MessageDetail = MessageFacts & {
+  isQueueDeleted: boolean;
   deliveries: StatusCounts;
   areAllCounted: boolean;
   data: string | undefined;

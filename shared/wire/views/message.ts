@@ -25,13 +25,15 @@ export const messageViewSchema = z.object({
   deliveriesAtLeast: z.literal(true).exactOptional(),
   bodyKept: z.boolean(),
   erasedAt: timeView.exactOptional(),
+  /** The queue that accepted it was deleted, and perhaps made again. A copy that is sent now is no duplicate. */
+  queueDeleted: z.literal(true).exactOptional(),
   /** The data as published. */
   body: z.unknown().exactOptional(),
 });
 
 /** A message in a listing. `deliveries`: absent if more than 250 are recorded; the single message shows them. */
 export const messageSummarySchema = messageViewSchema
-  .omit({ body: true, deliveries: true, deliveriesAtLeast: true })
+  .omit({ body: true, deliveries: true, deliveriesAtLeast: true, queueDeleted: true })
   .extend({ deliveries: messageViewSchema.shape.deliveries.exactOptional() });
 
 type MessageSummary = z.infer<typeof messageSummarySchema>;
@@ -54,10 +56,11 @@ export function messageSummary({ key, acceptedAt, erasedAt, ...item }: MessageLi
 }
 
 /** The message as JSON text; its data is inserted byte for byte, without reserialising. */
-export function encodeMessageView({ data, areAllCounted, ...detail }: MessageDetail): string {
+export function encodeMessageView({ data, areAllCounted, isQueueDeleted, ...detail }: MessageDetail): string {
   const view = {
     ...messageSummary({ ...detail, bodyKept: data !== undefined }),
     ...(areAllCounted ? {} : { deliveriesAtLeast: true }),
+    ...(isQueueDeleted ? { queueDeleted: true } : {}),
   };
   return data === undefined ? JSON.stringify(view) : spliceRaw(view, 'body', data);
 }

@@ -67,6 +67,16 @@ describe('GET /v2/queues/{queue}/messages/{id}', () => {
     expect(await api.get(PATH)).toMatchObject({ deliveries: { retrying: 2 }, deliveriesAtLeast: true });
   });
 
+  it('shows `queueDeleted` for a message that a deleted queue of the name accepted', async ({ api }) => {
+    await recordMessage(api, { messageId: 'order-7', queueCreatedAt: 1 });
+    await api.registry.deleteQueue('orders', 5);
+    expect(await api.get(PATH)).toMatchObject({ queueDeleted: true });
+    await api.registry.putQueue({ name: 'orders', metadata: {}, createdAt: 10 });
+    expect(await api.get(PATH)).toMatchObject({ queueDeleted: true });
+    await recordMessage(api, { messageId: 'order-8', queueCreatedAt: 10 });
+    expect(await api.get(`${LIST}/order-8`)).not.toHaveProperty('queueDeleted');
+  });
+
   it.for(PLACES)('returns a body %s byte for byte', async (place, { api }) => {
     await recordMessage(api, { messageId: 'order-7', body: await keptIn(api, place) });
     expect(await api.text('GET', PATH)).toContain(`"bodyKept":true,"body":${DATA}}`);

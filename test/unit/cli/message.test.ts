@@ -37,6 +37,12 @@ describe('posthaste message', () => {
     expect(stdout).toContain(`Deliveries  ${why}\n`);
   });
 
+  it('says that the queue of a message was deleted', async () => {
+    const deleted = text.replace('"bodyKept"', '"queueDeleted":true,"bodyKept"');
+    const { stdout } = await runOn({ [`GET ${MESSAGE}`]: { body: deleted } }, SHOW);
+    expect(stdout).toContain('Queue       orders, deleted since\n');
+  });
+
   it('prints the data byte for byte, and the message as JSON without losing digits', async () => {
     expect((await runOn(routes, `${SHOW} --body`)).stdout).toBe(body);
     const { stdout } = await runOn(routes, `${SHOW} --json`);

@@ -40,6 +40,14 @@ describe('posthaste publish', () => {
     expect(lines).toEqual([{ id: 'o-1', acceptedAt: AT }]);
   });
 
+  it('does not count a message that a deleted queue of the name accepted', async () => {
+    const before = { [MESSAGE]: json({ ...messageView, id: 'o-1', queueDeleted: true }) };
+    const { stdout } = await publish('--data 1 --id o-1', '', before);
+    expect(stdout).toBe('Published message o-1 to orders.\n');
+    const { lines } = await publish('--data 1 --id o-1 --json', '', before);
+    expect(lines).toEqual([{ id: 'o-1' }]);
+  });
+
   it('creates a missing queue with --create', async () => {
     const noQueue = { 'GET /v2/queues/orders': NOT_FOUND };
     const { url, ...run } = await publish('--data 1 --id o-1 --create', '', noQueue);
