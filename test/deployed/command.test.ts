@@ -64,7 +64,7 @@ describe.concurrent('the command on the deployed system', () => {
     expect(sent).toMatchObject({ status: 'delivered', attempts: [{}, {}, { outcome: 'delivered' }] });
   });
 
-  it('counts no message of a deleted queue of the name as published before', async () => {
+  it('finds a message of a deleted queue, and does not count it as published before to a new queue of the name', async () => {
     const queue = `again-${randomUUID()}`;
     const publish = () => posthaste('publish', queue, '--id', 'same', '--data', '1');
     for (const times of [1, 2]) {
@@ -72,7 +72,11 @@ describe.concurrent('the command on the deployed system', () => {
       await posthaste('subscription', 'create', queue, receiver.url(`/${queue}`));
       expect(await publish()).toEqual([{ id: 'same' }]);
       await receiver.waitFor(`/${queue}`, times);
-      if (times === 1) await posthaste('queue', 'delete', queue, '--yes');
+      if (times > 1) continue;
+      await posthaste('queue', 'delete', queue, '--yes');
+      const found = { kind: 'message', queue, id: 'same', queueDeleted: true };
+      expect(await posthaste('find', 'same', '--queue', queue)).toMatchObject([found]);
+      expect(await posthaste('find', '1h', '--queue', queue)).toMatchObject([{ queue, id: 'same' }]);
     }
     expect(await publish()).toEqual([{ id: 'same', acceptedAt: expect.any(String) as unknown }]);
   });

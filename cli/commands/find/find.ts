@@ -28,6 +28,7 @@ starts with the text or whose name or URL contains it. For a time, such as
 2026-11-22T14:00 (or with a blank for the T), it lists messages accepted within
 five minutes of it; for a date, those of that day; for an age, such as 2h, those
 accepted since; also a message with that id. At most ${MAX_PER_QUEUE} of a kind per queue.
+Messages of a deleted queue stay on record: --queue finds them.
 
 Exit status: 0 if anything was found, otherwise 1.
 `;
@@ -48,11 +49,7 @@ export function addFind(command: Command, terminal: Terminal): void {
       if (more) terminal.printError(`Looks only in ${queuesText(limit)}.`);
       const window = parseWindow(what);
       const { findings, cuts, refusals } = await search(api, queues, what, window);
-      for (const finding of findings) {
-        const { kind, id, text, next } = finding;
-        const found = `${kind} ${printable(id)} of queue ${finding.queue}, ${printable(text)}`;
-        terminal.printResult(options, finding, () => `${found}\n  → ${printable(next)}`);
-      }
+      for (const finding of findings) terminal.printResult(options, finding, () => findingText(finding));
       [...cuts, ...refusedLines(refusals)].forEach(terminal.printError);
       if (findings.length > 0) return;
       terminal.exitStatus = 1;
@@ -62,17 +59,23 @@ export function addFind(command: Command, terminal: Terminal): void {
         ...(refusals.length > 0 && { notSearched: refusals.length }),
         ...(window ?? (await knownOfAbsent(api))),
       };
-      terminal.printResult(options, { found: 0, ...absence }, () =>
-        window === undefined
-          ? absenceText(what, absence)
-          : `No message was accepted from ${clockTime(window.since)} to ${clockTime(window.until)}, and none has the id ${printable(what)}.`,
-      );
+      terminal.printResult(options, { found: 0, ...absence }, () => {
+        const unsearched = options.queue === undefined ? [deletedText(what)] : [];
+        return window === undefined
+          ? absenceText(what, absence, unsearched)
+          : noneInWindow(what, window, unsearched);
+      });
     });
   onDeployment(command, {
-    json: 'one finding per line: kind, queue, id, text, next; or found 0, queues, moreQueues, notSearched, retentionDays, ingress, delayed, deadLetters',
+    json: 'one finding per line: kind, queue, id, text, next, queueDeleted; or found 0, queues, moreQueues, notSearched, retentionDays, ingress, delayed, deadLetters',
     more: MORE,
     examples: ['find order-55', 'find acme.example --queue orders', 'find 2026-11-22T14:00', 'find 2h'],
   });
+}
+
+function findingText({ kind, queue, id, text, next, queueDeleted }: Finding): string {
+  const of = queueDeleted === true ? `${queue} (deleted since)` : queue;
+  return `${kind} ${printable(id)} of queue ${of}, ${printable(text)}\n  → ${printable(next)}`;
 }
 
 function refusedLines(refusals: readonly ApiRefusal[]): string[] {
@@ -102,7 +105,10 @@ function parseWindow(what: string, now = Date.now()): Window | undefined {
 }
 
 /** Something that was found, and the command to go on with. */
-type Finding = Record<'queue' | 'id' | 'text' | 'next', string> & { kind: 'message' | 'subscription' };
+type Finding = Record<'queue' | 'id' | 'text' | 'next', string> & {
+  kind: 'message' | 'subscription';
+  queueDeleted?: true;
+};
 
 /** RFC 3339. */
 type Window = { since: string; until: string };
@@ -145,16 +151,20 @@ async function foundFor(api: ApiClient, queue: string, text: string): Promise<Fo
 async function acceptedIn(api: ApiClient, queue: string, id: string, window: Window): Promise<Found> {
   const [named, { items, more }] = await Promise.all([
     findMessage(api, queue, id),
-    api.items(listMessages, { path: { queue }, query: window, most: MAX_PER_QUEUE }),
+    api.items(listMessages, { path: { queue }, query: { ...window, deleted: true }, most: MAX_PER_QUEUE }),
   ]);
   const others = items.filter((message) => message.id !== named?.view.id);
+  const messages: FoundMessage[] = [...(named === undefined ? [] : [named.view]), ...others];
   return {
-    findings: [...(named === undefined ? [] : [named.view]), ...others].map(messageFinding),
+    findings: messages.map(messageFinding),
     cuts: more ? [cutText('messages', queue)] : [],
   };
 }
 
-function messageFinding({ queue, id, acceptedAt, matched, deliveries }: ListedMessage): Finding {
+type FoundMessage = ListedMessage & { queueDeleted?: true };
+
+function messageFinding(message: FoundMessage): Finding {
+  const { queue, id, acceptedAt, matched, deliveries, queueDeleted } = message;
   const states = Object.entries(deliveries ?? {}).flatMap(([status, count]) =>
     count === 0 ? [] : [`${count} ${status}`],
   );
@@ -164,6 +174,7 @@ function messageFinding({ queue, id, acceptedAt, matched, deliveries }: ListedMe
     id,
     text: `accepted ${clockTime(acceptedAt)}: ${[`${matched} matched`, ...states].join(', ')}`,
     next: commandText(`explain ${queue} ${shellWord(id)}`),
+    ...(queueDeleted && { queueDeleted }),
   };
 }
 
@@ -201,10 +212,24 @@ async function knownOfAbsent(api: ApiClient): Promise<Omit<Absence, 'queues'>> {
   return { retentionDays, ingress, delayed: delayed['ingress'], deadLetters };
 }
 
-/** What it can mean that nothing was found. */
+/** No list has the names of deleted queues. */
+function deletedText(what: string): string {
+  const command = commandText(`find ${printable(shellWord(what))} --queue QUEUE`);
+  return `a deleted queue, which is searched by its name only: ${command}`;
+}
+
+function noneInWindow(what: string, { since, until }: Window, unsearched: readonly string[]): string {
+  return [
+    `No message was accepted from ${clockTime(since)} to ${clockTime(until)}, and none has the id ${printable(what)}.`,
+    ...unsearched.map((queue) => `It may be of ${queue}`),
+  ].join(' ');
+}
+
+/** What it can mean that nothing was found. `unsearched`: which queues were not searched. */
 function absenceText(
   what: string,
   { queues, moreQueues, notSearched = 0, retentionDays, ingress, delayed = 0, deadLetters }: Absence,
+  unsearched: readonly string[],
 ): string {
   const searched = queuesText({ queues, moreQueues });
   const refused = notSearched === 0 ? '' : `, of which ${notSearched} could not be searched`;
@@ -213,6 +238,7 @@ function absenceText(
     `Nothing was found for ${printable(what)} in ${searched}${refused}. A message of this id`,
     '- was never accepted: it was not sent, or with another id or to another queue,',
     ...(moreQueues === true || notSearched > 0 ? ['- or is in a queue that was not searched,'] : []),
+    ...unsearched.map((queue) => `- or is of ${queue},`),
     `- or still waits in the ingress queue, which holds ${countText(ingress)}${later},`,
     `- or is among the ingress dead letters, of which there are ${countText(deadLetters)}: ${commandText('deadletters list ingress')}`,
     `- or is older than the retention of ${retentionDays === undefined ? 'the deployment' : `${retentionDays} days`} (retentionDays), or of its queue (_retention_days).`,

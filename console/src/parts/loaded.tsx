@@ -61,6 +61,9 @@ export function WhyMissing() {
       <ul>
         <li>was never accepted: the producer’s call failed, or it used another id or queue;</li>
         <li>
+          or is of a deleted queue, which <code>posthaste find --queue</code> searches by its name only;
+        </li>
+        <li>
           or is still in the ingress queue, where {waitingText(value)}; or in its dead letters, where{' '}
           {deadText(value)} (<a href={hrefTo({ page: 'dead-letters', query: {} })}>show dead letters</a>);
         </li>

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { clockTime } from '../../../cli/output/words.ts';
 import { COMMAND } from '../../../local/command-name.ts';
+import type { StubRequest } from '../../support/aws-stub.ts';
 import { AT, ID, message, messageView, pending, subscription } from './delivery-views.ts';
 import { FORBIDDEN, json, MORE, NO_CONTENT, refusal, runOn, type StubRoutes } from './stub-api.ts';
 
@@ -235,6 +236,34 @@ describe('posthaste find', () => {
     expect(lines).toEqual([
       { found: 0, queues: 1, retentionDays: 30, ingress: 12, delayed: 40, deadLetters: 3 },
     ]);
+  });
+
+  it('names a deleted queue as a cause, and how to look there, unless the queue is given', async () => {
+    const cause = 'of a deleted queue, which is searched by its name only: ';
+    const { stdout } = await runOn(ROUTES, ['find', "it's"]);
+    expect(stdout).toContain(`\n- or is ${cause}${COMMAND} find 'it'\\''s' --queue QUEUE,\n`);
+    const none = json({ messages: [], links: [] });
+    const empty = { 'GET /v2/queues/orders/messages': none, 'GET /v2/queues/bills/messages': none };
+    expect((await runOn({ ...ROUTES, ...empty }, 'find 2h')).stdout).toContain(
+      `It may be ${cause}${COMMAND} find 2h --queue QUEUE\n`,
+    );
+    expect((await runOn(ROUTES, 'find nothing --queue orders')).stdout).not.toContain(cause);
+  });
+
+  it('finds messages of a deleted queue by its name, and says that it was deleted', async () => {
+    const of = { ...inQueue('gone', 'order-55'), queueDeleted: true };
+    const routes = {
+      'GET /v2/queues/gone/messages/order-55': json(of),
+      'GET /v2/queues/gone/messages': ({ path }: StubRequest) =>
+        path.includes('deleted=true')
+          ? json({ messages: [inQueue('gone', 'o-2')], links: [] })
+          : refusal(404, 'not_found', 'there is no such queue'),
+    };
+    const { status, stdout } = await runOn(routes, 'find order-55 --queue gone');
+    expect(status).toBe(0);
+    expect(stdout).toContain('message order-55 of queue gone (deleted since), accepted ');
+    const { lines } = await runOn(routes, 'find 2h --queue gone --json');
+    expect(lines).toMatchObject([{ kind: 'message', queue: 'gone', id: 'o-2' }]);
   });
 
   it('says that the numbers are unknown to a caller who may not read them', async () => {
