@@ -89,7 +89,7 @@ export interface PosthasteProps {
    */
   readonly retention?: Duration;
   /**
-   * Messages whose data is kept: those with a failed attempt, or all.
+   * Messages whose data is kept: those with a failed attempt or to a queue without a subscription, or all.
    * @default 'failed'
    */
   readonly retainMessages?: 'failed' | 'all';

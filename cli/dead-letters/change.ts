@@ -135,8 +135,8 @@ export async function deleteDeadLetters(
 type CheckedMessage = { message: RedrivenMessage; target?: string };
 
 /**
- * Sends ingress messages back, except to a queue that is missing or has no subscription: a message that matches no
- * subscription is not kept, and its dead letter would be gone.
+ * Sends ingress messages back, except to a queue that is missing or has no subscription: later ones do not get a message
+ * that was accepted before, except by hand.
  */
 function sendUnlessLost(
   api: () => Promise<ApiClient>,

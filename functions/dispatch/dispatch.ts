@@ -105,7 +105,7 @@ async function accept(
     listedAt: listedAt(page.readAt, page.subscriptions),
   };
   const first = matchSubscriptions(page.subscriptions, content, acceptance);
-  const retained = page.retainMessages ?? context.settings.retainMessages;
+  const retained = retainedFrom(page, first) ?? context.settings.retainMessages;
   const draft = await draftRecord(context, copy, { ...acceptance, ...first, retained, page });
   const { queueCreatedAt, lastSubscriptionId } = page;
   const { kind, record } = await ports.messageRecords.accept(
@@ -122,6 +122,18 @@ async function accept(
   const sent = { content, body, timing };
   await sendJobs(context, { record, part: record, match: first }, sent);
   await sendPages(context, record, sent);
+}
+
+/**
+ * What the queue keeps; undefined: the deployment decides. Without an active subscription it keeps all, because the first
+ * one may be late or the name of the queue mistyped: the message can then be sent by hand.
+ */
+function retainedFrom(
+  { retainMessages, lastSubscriptionId }: SubscriptionPage,
+  { matching, filtered }: MatchResult,
+): RetainedMessages | undefined {
+  const isLost = matching.length + filtered === 0 && lastSubscriptionId === undefined;
+  return isLost ? 'all' : retainMessages;
 }
 
 async function handleRepeat(

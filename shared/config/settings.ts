@@ -121,7 +121,8 @@ export const functionSettings = {
   retainMessages: {
     rule: oneOf(...RETAINED_MESSAGES),
     default: 'failed',
-    description: 'Messages whose data is kept: those with a failed attempt, or all.',
+    description:
+      'Messages whose data is kept: those with a failed attempt or to a queue without a subscription, or all.',
     variable: 'RETAIN_MESSAGES',
     functions: ['dispatch'],
   },

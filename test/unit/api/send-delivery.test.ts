@@ -60,6 +60,17 @@ describe('sending a message by hand', () => {
     expect(isBalanced(await books())).toBe(true);
   });
 
+  it('reaches a subscription that is made after the message, where the queue had none', async () => {
+    world = await chunkedWorld(0);
+    await delivered();
+    await world.subscribe('newer', { createdAt: world.clock.now() + 1, options: {} });
+    expect((await send('newer')).kind).toBe('retried');
+    await world.clock.run();
+
+    expect(world.requestsOf('newer')).toBe(1);
+    expect(await books()).toMatchObject({ matched: 1, delivered: 1, unmatched: 0 });
+  });
+
   it('is retried by the policy like any delivery', async () => {
     await delivered();
     await world.subscribe('newer', {

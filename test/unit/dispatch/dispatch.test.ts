@@ -90,11 +90,41 @@ describe('dispatch', () => {
     async (queue, deployment, isKept) => {
       world.settings.retainMessages = deployment;
       await world.subscriptions.putQueue(aQueue({ metadata: { _retain_messages: queue } }));
+      await world.subscribe('one');
       await world.publish();
 
       expect((await world.record()).body !== undefined).toBe(isKept);
     },
   );
+
+  it.each<[string, boolean, Parameters<DispatchWorld['subscribe']>[1]?]>([
+    ['has no subscription', true],
+    ['has an expired subscription only', true, { expiresAt: 1 }],
+    ['has an unconfirmed subscription only', true, { unconfirmed: { tokenHash: 'hash', at: 1 } }],
+    ['has a subscription that excludes it', false, { options: { event_types: ['order.deleted'] } }],
+    ['has a disabled subscription', false, { disabled: { reason: 'manual', at: 1 } }],
+  ])('stores a message whose queue %s: %s', async (_, isKept, subscription) => {
+    if (subscription !== undefined) await world.subscribe('only', subscription);
+    await world.publish();
+
+    const { body, acceptedAt, expiresAt } = await world.record();
+    expect(body !== undefined).toBe(isKept);
+    // As long as the body of a failed message, which outlives all retries.
+    expect(expiresAt > acceptedAt + world.settings.retentionMs + 7 * DAY).toBe(isKept);
+  });
+
+  it('stores no message whose subscriptions may follow on the next page', async () => {
+    const { subscriptions } = world.dispatchContext.ports;
+    const page = subscriptions.page.bind(subscriptions);
+    const more = { subscriptions: [], lastSubscriptionId: 's-5' };
+    vi.spyOn(subscriptions, 'page').mockImplementationOnce(async (...asked) => {
+      const read = await page(...asked);
+      return read && { ...read, ...more };
+    });
+    await world.publish();
+
+    expect(await world.record()).not.toHaveProperty('body');
+  });
 
   it('sends a message to the matching subscriptions and counts the others', async () => {
     await world.subscribe('all');

@@ -104,7 +104,7 @@ export function EditQueue({
 }
 
 const RETAINED: Readonly<Record<RetainedMessages, string>> = {
-  failed: 'failed: from the first failed attempt on',
+  failed: 'failed: from the first failed attempt on, or without a subscription',
   all: 'all: of every message',
 };
 
