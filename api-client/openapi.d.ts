@@ -2839,6 +2839,11 @@ export interface operations {
                     "application/json": {
                         resources: string[];
                         ids: string[];
+                        /**
+                         * @description The queue, perhaps made by this request, has no active subscription: the messages match none.
+                         * @constant
+                         */
+                        noSubscription?: true;
                     };
                 };
             };

@@ -134,7 +134,7 @@ export type Imported = z.output<typeof importSubscriptions.schema>;
 /** Give every message an id: the request may be repeated, and only messages with ids are recognised as duplicates. */
 export const postMessages = operation(
   'POST /v2/queues/{queue}/messages',
-  z.object({ ids: z.array(z.string()) }),
+  z.object({ ids: z.array(z.string()), noSubscription: z.literal(true).exactOptional() }),
   repeatable,
 );
 export const listMessages = operation(

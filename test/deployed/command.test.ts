@@ -6,8 +6,9 @@ import * as z from 'zod';
 import { projectNode, projectRoot } from '../../local/install/paths.mjs';
 import { booksViewSchema } from '../../shared/wire/views/books.ts';
 import { deliveryViewSchema } from '../../shared/wire/views/delivery.ts';
-import { finishedDelivery } from '../support/api-client.ts';
+import { deliveriesOf, finishedDelivery } from '../support/api-client.ts';
 import { commandEnvironment, onDeployment } from '../support/deployed-command.ts';
+import { eventually } from '../support/eventually.ts';
 import { receiverOfTests } from '../support/receiver-of-tests.ts';
 import { jsonLines } from '../unit/cli/run-command.ts';
 
@@ -62,6 +63,16 @@ describe.concurrent('the command on the deployed system', () => {
     expect(explained).toMatchObject({ subscriptionId: subscription, verdict: 'delivered' });
     const [sent] = await posthaste('send', queue, 'first', '--to', receiver.url(`/${queue}`), '--wait');
     expect(sent).toMatchObject({ status: 'delivered', attempts: [{}, {}, { outcome: 'delivered' }] });
+  });
+
+  it('sends a message once there is a subscription, which its queue did not have', async () => {
+    const queue = `early-${randomUUID()}`;
+    const publish = ['publish', queue, '--create', '--id', 'early', '--data', '1'];
+    expect(await posthaste(...publish)).toEqual([{ id: 'early', noSubscription: true }]);
+    await eventually('its record', () => deliveriesOf(queue, 'early'));
+    await posthaste('subscription', 'create', queue, receiver.url(`/${queue}`), '--name', 'ACME');
+    const [sent] = await posthaste('send', queue, 'early', '--to', 'ACME', '--wait');
+    expect(sent).toMatchObject({ status: 'delivered' });
   });
 
   it('finds a message of a deleted queue, and does not count it as published before to a new queue of the name', async () => {

@@ -3,6 +3,7 @@ import type { ApiClient } from '../../../api-client/api-client.ts';
 import type { DeliveryAddress } from '../../../api-client/deliveries.ts';
 import { type DeliveryDetail, listDeliveriesOfMessage } from '../../../api-client/operations.ts';
 import { shortId } from '../../../api-client/subscription-labels.ts';
+import { commandText, shellWord } from '../../../local/command-name.ts';
 import { LISTED_STATUSES } from '../../../shared/domain/delivery/vocabulary.ts';
 import { type DeliveryView, type Waiting, WAITS } from '../../../shared/wire/views/delivery.ts';
 import { NoSuchSubscription, resolveSubscription } from '../../api/find-subscription.ts';
@@ -43,6 +44,12 @@ export async function findAddress(
 }
 
 export const EXAMPLE_ADDRESS = 'orders order-17 5b0c0f1e';
+
+/** How to deliver a message whose queue had no subscription. */
+export function keptDataText(queue: string, messageId: string): string {
+  const send = commandText(`send ${queue} ${printable(shellWord(messageId))} --to SUBSCRIPTION`);
+  return `Its data is kept: once there is one, run ${send}`;
+}
 
 /** Adds the options that filter the deliveries of a queue. */
 export function addDeliveryFilter(command: Command): Command {

@@ -15,7 +15,7 @@ import { fieldLines, printList } from '../../output/list.ts';
 import { printable, printableJson } from '../../output/printable.ts';
 import { clockTime, colouredStatus } from '../../output/words.ts';
 import type { Terminal } from '../../terminal.ts';
-import { findAddress, nextText } from '../deliveries/delivery-text.ts';
+import { findAddress, keptDataText, nextText } from '../deliveries/delivery-text.ts';
 
 export function addMessageCommands(message: Command, terminal: Terminal): void {
   addMessageShow(message, terminal);
@@ -47,7 +47,7 @@ function addMessageShow(message: Command, terminal: Terminal): void {
 function printBody(body: string | undefined, id: string, terminal: Terminal): void {
   if (body === undefined)
     throw new Problem(
-      `The data of message ${id} is not kept: it was erased, it expired, or none of its deliveries failed.`,
+      `The data of message ${id} is not kept: it was erased, it expired, or it matched and none of its deliveries failed.`,
     );
   if (terminal.stdout.isTTY === true) terminal.print(printableJson(body));
   else terminal.stdout.write(body);
@@ -118,9 +118,9 @@ export function addExplain(command: Command, terminal: Terminal): void {
         const api = await openApi(options, terminal);
         const { subscriptionId: subscription } =
           reference === undefined ? {} : await findAddress(api, queue, messageId, reference);
-        let matched = 0;
+        let [matched, isKept] = [0, false];
         const schema = explainMessage.schema.transform((page) => {
-          ({ matched } = page.message);
+          ({ matched, bodyKept: isKept } = page.message);
           return page;
         });
         const explained = api.list(
@@ -131,7 +131,7 @@ export function addExplain(command: Command, terminal: Terminal): void {
           ...options,
           columns: COLUMNS,
           formatRow: (one) => formatRow(one, terminal),
-          none: () => noneLeftText(matched),
+          none: () => [noneLeftText(matched), ...(isKept ? [keptDataText(queue, messageId)] : [])].join(' '),
         }).catch((error: unknown) => {
           throw isNotFound(error) ? noSuchMessage(queue, messageId) : error;
         });

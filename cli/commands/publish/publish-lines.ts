@@ -21,7 +21,7 @@ export type PublishLinesOptions = {
   bare: boolean;
   defaults: MessageDefaults;
   signal: AbortSignal;
-  onPublished: (published: BatchResult['published']) => void;
+  onPublished: (published: readonly PublishedLine[]) => void;
   onRefused: (refused: RefusedLine) => void;
   /** `done`: the part of the file that was read, 0 to 1; undefined for stdin. */
   onProgress: (done: number | undefined) => void;
@@ -175,7 +175,10 @@ function withinLimit(message: OutgoingMessage): ReadLine {
     : message;
 }
 
-type BatchResult = { published: { line: number; id: string }[]; refused: RefusedLine[] };
+/** `noSubscription`: the queue had no active one, so that the message matches nothing. */
+export type PublishedLine = { line: number; id: string; noSubscription?: true };
+
+type BatchResult = { published: PublishedLine[]; refused: RefusedLine[] };
 
 /**
  * Publishes a batch. The API accepts all messages or none, and names the invalid ones; the rest is sent again without
@@ -192,10 +195,10 @@ async function postBatch(
   while (left.length > 0) {
     try {
       const body = `{"messages":[${left.map(({ text }) => text).join(',')}]}`;
-      const { ids } = await api.call(postMessages, { path: { queue }, body });
+      const { ids, ...answer } = await api.call(postMessages, { path: { queue }, body });
       const published = left.flatMap(({ line }, index) => {
         const id = ids[index];
-        return id === undefined ? [] : [{ line, id }];
+        return id === undefined ? [] : [{ line, id, ...answer }];
       });
       return { published, refused };
     } catch (error) {

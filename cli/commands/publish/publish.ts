@@ -14,10 +14,12 @@ import { printable } from '../../output/printable.ts';
 import { progressBar, progressLine } from '../../output/progress-line.ts';
 import { clockTime } from '../../output/words.ts';
 import type { Terminal } from '../../terminal.ts';
+import { keptDataText } from '../deliveries/delivery-text.ts';
 import {
   type MessageDefaults,
   outgoingMessage,
   publishLines,
+  type PublishedLine,
   type PublishLinesResult,
 } from './publish-lines.ts';
 
@@ -36,7 +38,8 @@ apply to lines without the field.
 A refused line does not stop the others. A message without an id gets a new
 one, so that a request can be repeated without duplicates. To publish a whole
 file again safely, put ids in the file. For a message whose --id was accepted
-before, the command says when: the copy makes no request.
+before, the command says when: the copy makes no request. It also says if the
+queue has no subscription, so that messages match nothing.
 
 Exit status: 0 if all were published, 1 if any was not, 130 if interrupted.
 `;
@@ -73,7 +76,7 @@ export function addPublish(command: Command, terminal: Terminal): void {
       terminal.exitStatus = await publishMany(queue, options, defaults, terminal);
     });
   onDeployment(command, {
-    json: 'one message per line: line, and id or error; with --data id, and acceptedAt of an earlier copy',
+    json: 'one message per line: line, and id or error; with --data id, and acceptedAt of an earlier copy; noSubscription',
     more: MORE,
     examples: [
       `publish orders --type order.created --data '{"total": 1250}'`,
@@ -92,13 +95,19 @@ async function publishOne(
   const body = `{"messages":[${outgoingMessage(1, message).text}]}`;
   const { api, isNew } = await openQueue(queue, options, terminal);
   const earlier = options.id === undefined || isNew ? undefined : await findMessage(api, queue, options.id);
-  const { ids } = await api.call(postMessages, { path: { queue }, body });
+  const { ids, noSubscription } = await api.call(postMessages, { path: { queue }, body });
   const [id = ''] = ids;
-  terminal.printResult(options, { id, ...earlier }, () =>
-    earlier === undefined
-      ? `Published message ${printable(id)} to ${queue}.`
-      : `${printable(id)} was accepted at ${clockTime(earlier.acceptedAt)} already: this copy makes no request.`,
-  );
+  const result = { id, ...(noSubscription && { noSubscription }), ...earlier };
+  terminal.printResult(options, result, () => {
+    if (earlier !== undefined)
+      return `${printable(id)} was accepted at ${clockTime(earlier.acceptedAt)} already: this copy makes no request.`;
+    const published = `Published message ${printable(id)} to ${queue}.`;
+    return noSubscription === true ? `${published}\n${unmatchedText(queue, id)}` : published;
+  });
+}
+
+function unmatchedText(queue: string, id: string): string {
+  return `Queue ${queue} has no active subscription, so what is published matches nothing. ${keptDataText(queue, id)}`;
 }
 
 async function openQueue(queue: string, options: Options, terminal: Terminal) {
@@ -146,9 +155,11 @@ function publishReport(queue: string, json: boolean, terminal: Terminal) {
   const progress = progressLine(terminal.stderr);
   let published = 0;
   let refused = 0;
+  let isUnmatched = false;
   return {
-    onPublished: (messages: readonly { id: string }[]): void => {
+    onPublished: (messages: readonly PublishedLine[]): void => {
       published += messages.length;
+      isUnmatched ||= messages.some(({ noSubscription }) => noSubscription === true);
       if (json) messages.forEach(terminal.printJson);
     },
     onRefused: ({ line, why }: { line: number; why: string }): void => {
@@ -170,12 +181,20 @@ function publishReport(queue: string, json: boolean, terminal: Terminal) {
       if (failure !== undefined) reportFailure(failure, json, terminal);
       if (!json) {
         if (refused > MAX_SHOWN) terminal.printError(`${refused - MAX_SHOWN} more lines were refused.`);
-        terminal.print(`Queue ${queue}: ${published} published, ${refused} refused.`);
+        terminal.print(summaryText(queue, { published, refused, isUnmatched }));
         if (isInterrupted || unpublished.length > 0) terminal.printError(leftText(end));
       }
       return failure === undefined && refused === 0 && unpublished.length === 0;
     },
   };
+}
+
+function summaryText(
+  queue: string,
+  { published, refused, isUnmatched }: { published: number; refused: number; isUnmatched: boolean },
+): string {
+  const counts = `Queue ${queue}: ${published} published, ${refused} refused.`;
+  return isUnmatched ? `${counts}\n${unmatchedText(queue, 'ID')}` : counts;
 }
 
 function leftText({ read, unpublished }: PublishLinesResult): string {

@@ -10,6 +10,7 @@ import { withoutLink } from '../../../shared/domain/message/confirmation-request
 import { type MessageKey, toMessageId } from '../../../shared/domain/message/message.ts';
 import type { TraceContext } from '../../../shared/domain/message/trace-context.ts';
 import { isConfirmationId } from '../../../shared/domain/subscription/confirmation.ts';
+import { isPresent, type Subscription } from '../../../shared/domain/subscription/subscription.ts';
 import type { DeliveryListings } from '../../../shared/ports/deliveries.ts';
 import type { MessageRecord, MessageWindow } from '../../../shared/ports/messages.ts';
 import type { Page, PageRequest } from '../../../shared/ports/page.ts';
@@ -33,7 +34,7 @@ export type PostedMessage = {
 /**
  * Sends messages to the ingress queue like any producer, and creates the queue if it is missing, as Zaqar does. The
  * metadata of the queue supplies missing ttls and delays. `bytes`: the size of the request. `trace`: what it is part of.
- * Returns the ids of the messages' records, in the order of the request.
+ * Returns the ids of the messages' records, in the order of the request, and whether no subscription can match them.
  * @throws RefusedRequest `too_large`; or when some could not be sent. In a repeat with the same ids, those already sent count as duplicates.
  */
 export async function publish(
@@ -44,8 +45,13 @@ export async function publish(
     bytes,
     trace,
   }: { messages: readonly PostedMessage[]; bytes: number; trace?: TraceContext | undefined },
-): Promise<string[]> {
-  const rules = toPostRules((await context.registry.findQueue(queue))?.metadata ?? {});
+): Promise<{ ids: string[]; hasNoSubscription: boolean }> {
+  const { registry, clock } = context;
+  const [found, isUnsubscribed] = await Promise.all([
+    registry.findQueue(queue),
+    hasNoSubscription(context, queue),
+  ]);
+  const rules = toPostRules(found?.metadata ?? {});
   const { _default_message_ttl: ttl, _default_message_delay: delay, _max_messages_post_size: most } = rules;
   if (most !== undefined && bytes > most)
     throw new RefusedRequest('too_large', `the queue accepts posts of at most ${most} bytes`);
@@ -62,12 +68,23 @@ export async function publish(
   const mostBytes = MAX_MESSAGE_BYTES - (trace === undefined ? 0 : TRACE_BYTES);
   const index = bodies.findIndex((body) => Buffer.byteLength(body) > mostBytes);
   if (index !== -1) throw tooLarge(index);
-  await context.registry.ensureQueue({ name: queue, metadata: {}, createdAt: context.clock.now() });
+  if (found === undefined) await registry.ensureQueue({ name: queue, metadata: {}, createdAt: clock.now() });
   // Fair SQS queues: the group keeps a busy queue from delaying the messages of others.
   await context.ingress.publish(
     bodies.map((body) => ({ body, group: queue, ...(trace && { attributes: trace }) })),
   );
-  return named.map((message) => toMessageId(message).id);
+  return { ids: named.map((message) => toMessageId(message).id), hasNoSubscription: isUnsubscribed };
+}
+
+/** False where a message may match. Reads one subscription, because a list may be long. */
+async function hasNoSubscription(
+  { registry, clock }: Pick<ApiDependencies, 'registry' | 'clock'>,
+  queue: string,
+): Promise<boolean> {
+  const { items, marker } = await registry.listSubscriptions(queue, { limit: 1 });
+  const isActive = (subscription: Subscription): boolean =>
+    isPresent(subscription, clock.now()) && subscription.unconfirmed === undefined;
+  return marker === undefined && !items.some(isActive);
 }
 
 function tooLarge(index: number): RefusedRequest {

@@ -57,7 +57,7 @@ export function addMessageRoutes(addRoute: AddRoute, dependencies: ApiDependenci
     async (context) => {
       const queue = queueName(context.params.queue);
       const posted = readJson(context.body);
-      const ids = await publish(dependencies, queue, {
+      const { ids, hasNoSubscription } = await publish(dependencies, queue, {
         messages: parseMessages(posted),
         bytes: Buffer.byteLength(posted.source),
         trace: parseTraceContext(context.headers),
@@ -66,6 +66,7 @@ export function addMessageRoutes(addRoute: AddRoute, dependencies: ApiDependenci
       const answer: z.input<typeof publishedSchema> = {
         resources: ids.map((id) => `${queuePath(queue)}/messages/${id}`),
         ids,
+        ...(hasNoSubscription && { noSubscription: true }),
       };
       return jsonAnswer(answer, 201);
     },
@@ -145,7 +146,14 @@ const messageListQuery = z
   .refine(isOrderedWindow, WINDOW_ORDER_ERROR);
 
 /** The response to a post: the path and id of each message, in the order of the request. */
-const publishedSchema = z.object({ resources: z.array(z.string()), ids: z.array(z.string()) });
+const publishedSchema = z.object({
+  resources: z.array(z.string()),
+  ids: z.array(z.string()),
+  noSubscription: z
+    .literal(true)
+    .describe('The queue, perhaps made by this request, has no active subscription: the messages match none.')
+    .exactOptional(),
+});
 
 /** Ten SQS batches. Zaqar accepts 20 messages. */
 const MAX_MESSAGES = 100;

@@ -6,6 +6,7 @@ import {
   CONFIRMATION_TYPE,
   hashToken,
 } from '../../../shared/domain/subscription/confirmation.ts';
+import { aQueue, aSubscription } from '../../support/builders.ts';
 import { parseIngress } from '../../../shared/wire/ingress/message.ts';
 import { apiUnderTest, invalid, it, NOON, NOTHING, QUEUE, refusal } from './api-test.ts';
 
@@ -55,6 +56,44 @@ describe('POST /v2/queues/{queue}/messages', () => {
     await call('POST', PATH, ONE_MESSAGE);
     expect(await registry.findQueue('bills')).toMatchObject({ metadata: { team: 'red' } });
     expect(await registry.findQueue('orders')).toEqual({ name: 'orders', metadata: {}, createdAt: NOON });
+  });
+
+  it.for<[string, boolean, object?]>([
+    ['is missing', true],
+    ['has no subscription', true],
+    ['has an expired subscription only', true, { expiresAt: NOON }],
+    ['has an unconfirmed subscription only', true, { unconfirmed: { tokenHash: 'hash', at: 1 } }],
+    ['has a deleted subscription only', true, { deletedAt: 1 }],
+    ['has a disabled subscription', false, { disabled: { reason: 'manual', at: 1 } }],
+    ['has a subscription', false, {}],
+  ])(
+    'says whether no subscription can match, where the queue %s: %s',
+    async ([what, isSaid, one], { api }) => {
+      const { call, registry } = api;
+      if (what !== 'is missing') await registry.putQueue(aQueue());
+      if (one !== undefined) await registry.addSubscription(aSubscription(one));
+      const { status, body } = await call('POST', PATH, ONE_MESSAGE);
+      expect({ status, body }).toEqual({
+        status: 201,
+        body: { resources: [`${PATH}/id-1`], ids: ['id-1'], ...(isSaid && { noSubscription: true }) },
+      });
+    },
+  );
+
+  it('does not say so where it read a part of the subscriptions', async ({ call, registry }) => {
+    await registry.putQueue(aQueue());
+    for (const id of ['a', 'b'])
+      await registry.addSubscription(
+        aSubscription({ id, subscriber: `https://${id}.example`, deletedAt: 1 }),
+      );
+    expect((await call('POST', PATH, ONE_MESSAGE)).body).not.toHaveProperty('noSubscription');
+  });
+
+  it('writes nothing to a queue that exists', async ({ call, registry }) => {
+    await registry.putQueue(aQueue());
+    const write = vi.spyOn(registry, 'ensureQueue');
+    await call('POST', PATH, ONE_MESSAGE);
+    expect(write).not.toHaveBeenCalled();
   });
 
   it.for([

@@ -95,6 +95,13 @@ describe('posthaste explain', () => {
     expect((await explaining([], '', { message: { ...message, matched } })).stdout).toBe(text);
   });
 
+  it('says how to send a message later whose queue has no subscription', async () => {
+    const { stdout } = await explaining([], '', { message: { ...message, matched: 0, bodyKept: true } });
+    expect(stdout).toContain(
+      `matched none. Its data is kept: once there is one, run ${COMMAND} send orders m1 --to SUBSCRIPTION\n`,
+    );
+  });
+
   it('leads to a search for a message that the queue does not have', async () => {
     const { status, stderr } = await runOn({}, 'explain orders m1');
     expect(status).toBe(1);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
+import { COMMAND } from '../../../local/command-name.ts';
 import type { StubRequest } from '../../support/aws-stub.ts';
 import { AT, messageView } from './delivery-views.ts';
 import { ctrlC, type Line, wordsOf } from './run-command.ts';
@@ -55,6 +56,29 @@ describe('posthaste publish', () => {
       status: 0,
       stdout: 'Published message o-1 to orders.\n',
       stderr: `→ ${url}\n`,
+    });
+  });
+
+  describe('to a queue without a subscription', () => {
+    const unsubscribed = (request: StubRequest) =>
+      json({ ids: messagesIn(request).map(({ id }) => id), noSubscription: true }, 201);
+    const to = { [MESSAGES]: unsubscribed };
+
+    it('says that a message matches nothing, and how to send it later', async () => {
+      const { status, stdout } = await publish('--data 1 --id o-1', '', to);
+      expect(status).toBe(0);
+      expect(stdout).toContain('Published message o-1 to orders.\nQueue orders has no active subscription');
+      expect(stdout).toContain(`${COMMAND} send orders o-1 --to SUBSCRIPTION\n`);
+      const { lines } = await publish('--data 1 --id o-1 --json', '', to);
+      expect(lines).toEqual([{ id: 'o-1', noSubscription: true }]);
+    });
+
+    it('says so once for many messages', async () => {
+      const { status, stdout } = await publish([], '{"id":"a","data":1}\n{"id":"b","data":2}', to);
+      expect(status).toBe(0);
+      expect(stdout).toMatch(/^Queue orders: 2 published, 0 refused\.\nQueue orders has no active [^\n]*\n$/);
+      const { lines } = await publish('--json', '{"id":"a","data":1}', to);
+      expect(lines).toEqual([{ line: 1, id: 'a', noSubscription: true }]);
     });
   });
 

@@ -227,8 +227,9 @@ function NoSubscriptions({ queue }: { queue: string }) {
   return (
     <Empty title="No subscriptions yet">
       <p>
-        Without one, messages of this queue are accepted and not delivered. Subscribe a URL with the button
-        above, or run
+        Without one, messages of this queue are accepted, match nothing and are not delivered. Their data is
+        kept, so that each can be sent from its page once there is one. Subscribe a URL with the button above,
+        or run
       </p>
       <CommandText args={`subscription create ${queue} https://hooks.example.com/${queue}`} />
     </Empty>
@@ -248,9 +249,9 @@ function Publish({ queue, onPublished }: { queue: string; onPublished: () => voi
     const head = type === '' ? '' : `"type":${JSON.stringify(type)},`;
     const id = JSON.stringify(crypto.randomUUID());
     const body = `{"messages":[{"id":${id},${head}"body":${data}}]}`;
-    const { ids } = await api.call(postMessages, { path: { queue }, body });
+    const { ids, noSubscription } = await api.call(postMessages, { path: { queue }, body });
     onPublished();
-    return ids[0] ?? '';
+    return { id: ids[0] ?? '', isUnmatched: noSubscription === true };
   });
   return (
     <Form action={action} ready={fault === undefined} onSubmit={run}>
@@ -276,10 +277,13 @@ function Publish({ queue, onPublished }: { queue: string; onPublished: () => voi
         <Notice tone="success" title="Published">
           <p>
             It is recorded within about a second:{' '}
-            <a class="id" href={hrefTo({ page: 'message', queue, message: action.result })}>
-              {action.result}
+            <a class="id" href={hrefTo({ page: 'message', queue, message: action.result.id })}>
+              {action.result.id}
             </a>
           </p>
+          {action.result.isUnmatched ? (
+            <p>The queue has no active subscription: it matches nothing.</p>
+          ) : null}
         </Notice>
       ) : null}
       <ActionFailure of={action} />
