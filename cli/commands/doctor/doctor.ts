@@ -17,14 +17,16 @@ import { printable } from '../../output/printable.ts';
 import { countsText } from '../../output/words.ts';
 import type { Sleep, Terminal } from '../../terminal.ts';
 import type { Outcome } from '../accept/check.ts';
+import { findUnmatched } from './unmatched.ts';
 
 const MORE = `
 Checks the deployment, its API, your credentials, the tables, the dead-letter
 queues and the reasons in them, the work queues (whether they become empty
-within 15 s), overdue retries, your permissions for redrive, and what accept
-checks without messages: event sources, tables, quotas, roles, and that AWS has
-what the templates say, which takes up to two minutes. It changes nothing; its
-look at the dead letters hides them from others for moments.
+within 15 s), overdue retries, queues whose messages match nothing (a notice, no
+failure), your permissions for redrive, and what accept checks without messages:
+event sources, tables, quotas, roles, and that AWS has what the templates say,
+which takes up to two minutes. It changes nothing; its look at the dead letters
+hides them from others for moments.
 
 A check that is not shown has neither passed nor failed: your credentials do
 not permit it, or the deployment lacks what it needs.
@@ -35,22 +37,27 @@ Exit status: 0 if no check fails, otherwise 1.
 /** `posthaste doctor` */
 export function addDoctor(command: Command, terminal: Terminal): void {
   command.action(async (options: DeploymentOptions) => {
-    let failing = 0;
+    const counts = { failing: 0, notice: 0, ok: 0, notShown: 0 };
     await terminal.untilInterrupted(async (signal) => {
       for await (const finding of examine(options, terminal, signal)) {
-        if (finding.state === 'failing') failing += 1;
+        counts[finding.state] += 1;
         terminal.printResult(options, finding, () => findingText(finding));
       }
     });
-    const summary = failing === 0 ? 'All checks passed.' : `${counted(failing, 'check', 'checks')} failed.`;
-    if (options.json !== true) terminal.print(summary);
-    if (failing > 0) terminal.exitStatus = 1;
+    if (options.json !== true) terminal.print(summaryText(counts));
+    if (counts.failing > 0) terminal.exitStatus = 1;
   });
   onDeployment(command, {
     json: 'one check per line: check, state, detail, advice',
     more: MORE,
     examples: ['doctor', 'doctor --deployment Posthaste --json'],
   });
+}
+
+function summaryText({ failing, notice }: Readonly<Record<Finding['state'], number>>): string {
+  const notices = notice === 0 ? '' : `; ${counted(notice, 'notice', 'notices')}`;
+  if (failing > 0) return `${counted(failing, 'check', 'checks')} failed${notices}.`;
+  return notice === 0 ? 'All checks passed.' : `No check failed${notices}.`;
 }
 
 function findingText({ check, state, detail, advice }: Finding): string {
@@ -100,6 +107,7 @@ const examine = async function* (
   yield* undeliverableFindings(first, reasons);
   yield* workFindings(await awaitEmptyQueues(api, first, { sleep, signal }));
   yield overdueFinding(first);
+  yield await findUnmatched(api, signal);
   if (!isKnown) return;
   yield await examineRedrive(choice, terminal);
   yield* examineResources(choice, terminal, signal);
@@ -233,8 +241,16 @@ async function examineRedrive(choice: DeploymentChoice, terminal: Terminal): Pro
   }
 }
 
-/** The result of one check. `notShown`: it has neither passed nor failed. `advice`: what to do next. */
-type Finding = { check: string; state: 'ok' | 'failing' | 'notShown'; detail: string; advice?: string };
+/**
+ * The result of one check. `notice`: the deployment works, and an operator should know. `notShown`: it has neither passed
+ * nor failed. `advice`: what to do next.
+ */
+type Finding = {
+  check: string;
+  state: 'ok' | 'notice' | 'failing' | 'notShown';
+  detail: string;
+  advice?: string;
+};
 
 /** What a bounded look at a queue found. `settled`: notices that need nothing more; absent if that is not known. */
 type ReasonCounts = {

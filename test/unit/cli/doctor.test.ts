@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import type { StubAnswer } from '../../support/aws-stub.ts';
-import { policy } from './delivery-views.ts';
+import { STATISTICS_COUNTS } from '../../../shared/domain/delivery/statistics.ts';
+import { toRecord } from '../../../shared/domain/delivery/vocabulary.ts';
+import { AT, policy } from './delivery-views.ts';
 import { posthaste } from './run-command.ts';
-import { FORBIDDEN, json, NO_CONTENT } from './stub-api.ts';
+import { FORBIDDEN, json, NO_CONTENT, NOT_FOUND } from './stub-api.ts';
 import { stubbedDeployment, xml } from './stubbed-deployment.ts';
 
 const EMPTY = {
@@ -15,15 +17,20 @@ const CHECKS = { subscriptionsTable: 'ok', deliveriesTable: 'ok', queues: 'ok' }
 const health = (queues: object = {}, others: object = {}) =>
   json({ status: 'ok', checks: CHECKS, queues: { ...EMPTY, ...queues }, overdue: 0, ...others });
 
+const NO_QUEUES = json({ queues: [], links: [] });
+
 const finding = z.strictObject({
   check: z.string(),
-  state: z.enum(['ok', 'failing', 'notShown']),
+  state: z.enum(['ok', 'notice', 'failing', 'notShown']),
   detail: z.string(),
   advice: z.string().exactOptional(),
 });
 
 /** Examines a deployment, whose health each look shows the next of; the last one stays. */
-const doctor = async (healths: StubAnswer[], queues: Parameters<typeof stubbedDeployment>[0] = {}) => {
+const doctor = async (
+  healths: StubAnswer[],
+  { onApi = () => NO_QUEUES, ...queues }: Parameters<typeof stubbedDeployment>[0] = {},
+) => {
   let looks = 0;
   const stub = await stubbedDeployment({
     ...queues,
@@ -31,7 +38,7 @@ const doctor = async (healths: StubAnswer[], queues: Parameters<typeof stubbedDe
       if (request === 'GET /v2/ping') return NO_CONTENT;
       // Without credentials.
       if (request === 'GET /v2/queues') return FORBIDDEN;
-      if (request.includes('/deliveries/')) return queues.onApi?.(request) ?? { status: 404 };
+      if (/queues\?|\/(deliveries|statistics)[/?]/.test(request)) return onApi(request);
       return healths[Math.min(looks++, healths.length - 1)] ?? { status: 404 };
     },
   });
@@ -47,7 +54,7 @@ describe('posthaste doctor', () => {
     const { run } = await doctor([health()]);
     const { status, stdout } = await run('doctor');
     expect(status).toBe(0);
-    expect(stdout.match(/^ok /gm)).toHaveLength(22);
+    expect(stdout.match(/^ok /gm)).toHaveLength(23);
     expect(stdout).toMatch(/All checks passed\.\n$/);
   });
 
@@ -89,10 +96,92 @@ describe('posthaste doctor', () => {
     const notice = { queue: 'orders', messageId: 'm1', subscriptionId: 's1', attempts: [] };
     const { undeliverable } = await doctor([health({ undeliverable: 2 })], {
       bodies: ['m1', 'm2'].map((messageId) => JSON.stringify({ ...notice, messageId })),
-      onApi: () => json({ ...notice, status, policy, policySource: 'delivery', planned: [] }),
+      onApi: (request) =>
+        request.includes('/queues?')
+          ? NO_QUEUES
+          : json({ ...notice, status, policy, policySource: 'delivery', planned: [] }),
     });
     expect(undeliverable).toMatchObject({ state: 'ok', detail });
     expect(undeliverable?.advice).toMatch(advice);
+  });
+
+  describe('the queues whose messages match nothing', () => {
+    const counts = (messages: number, matched: number, filtered: number) => ({
+      ...toRecord(STATISTICS_COUNTS, () => 0),
+      ...{ messages, matched, filtered },
+    });
+    const statistics = (points: [messages: number, matched: number, filtered: number][], enabled = true) =>
+      json({
+        ...{ queue: 'q', enabled, since: AT, until: AT, stepSeconds: 3600 },
+        points: points.map((point) => ({ at: AT, ...counts(...point) })),
+        total: counts(
+          points.reduce((sum, [messages]) => sum + messages, 0),
+          0,
+          0,
+        ),
+      });
+    const look = async (byQueue: Record<string, StubAnswer>, links: object[] = []) => {
+      const run = await doctor([health()], {
+        onApi: (request) => {
+          const [, queue] = /queues\/(\w+)\/statistics/.exec(request) ?? [];
+          if (queue !== undefined) return byQueue[queue] ?? { status: 404 };
+          return json({ queues: Object.keys(byQueue).map((name) => ({ name, href: '' })), links });
+        },
+      });
+      return { ...run, found: run.findings.find(({ check }) => check === 'unmatched messages') };
+    };
+
+    it('are named, and the check has not passed', async () => {
+      const { status, found, run } = await look({
+        ordes: statistics([[3, 0, 0]]),
+        left: statistics([
+          [5, 5, 0],
+          [2, 0, 0],
+        ]),
+        picky: statistics([
+          [4, 0, 4],
+          [1, 0, 2],
+        ]),
+        some: statistics([
+          [4, 1, 3],
+          [2, 0, 2],
+        ]),
+        quiet: statistics([]),
+      });
+      expect({ status, ...found }).toMatchObject({
+        status: 0,
+        state: 'notice',
+        detail:
+          '3 queues in the last 24 hours: ordes (3 messages: its newest messages found no subscription), ' +
+          'left (7 messages: its newest messages found no subscription), picky (5 messages: its subscriptions filtered all messages)',
+      });
+      expect(found?.advice).toContain('find 1d --queue ordes');
+      expect((await run('doctor')).stdout).toMatch(
+        /^notice +unmatched messages .*[^]*No check failed; 1 notice\.\n$/m,
+      );
+    });
+
+    it('are not named if there are none, or a queue is deleted meanwhile', async () => {
+      const { found } = await look({ orders: statistics([[1, 1, 0]]), gone: NOT_FOUND });
+      expect(found).toEqual({
+        check: 'unmatched messages',
+        state: 'ok',
+        detail: 'none in the last 24 hours',
+      });
+    });
+
+    it('are ten of many', async () => {
+      const many = Array.from({ length: 12 }, (_, index) => [`q${index}`, statistics([[1, 0, 0]])] as const);
+      const { found } = await look(Object.fromEntries(many));
+      expect(found?.detail).toMatch(/^12 queues .*q9 \([^)]*\), 2 more$/);
+    });
+
+    it.each([
+      ['the setting queueStatistics is off', statistics([], false)],
+      ['Forbidden', FORBIDDEN],
+    ])('are not shown: %s', async (detail, answer) => {
+      expect((await look({ orders: answer })).found).toMatchObject({ state: 'notShown', detail });
+    });
   });
 
   it('reads the health report of a failing deployment', async () => {

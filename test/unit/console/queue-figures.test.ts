@@ -14,7 +14,7 @@ import {
 import { queueDraft, queueFaults, queuePatch } from '../../../console/src/pages/queue/edit-queue.tsx';
 import { subscriptionView } from '../../../shared/wire/views/subscription.ts';
 import { aSubscription } from '../../support/builders.ts';
-import { statisticsOf } from './statistics-of.ts';
+import { countsOf, statisticsOf } from './statistics-of.ts';
 
 const NOW = Date.UTC(2026, 10, 21, 12);
 
@@ -75,6 +75,23 @@ describe('the figures of a queue', () => {
       expect(warningsIn({ undelivered: { items, more } })).toEqual([{ weight: 1, text }]);
     },
   );
+
+  it.each([
+    [['its newest messages found no subscription'], [{ messages: 1, matched: 1 }, { messages: 1 }]],
+    [['its subscriptions filtered all messages'], [{ messages: 2, filtered: 2 }]],
+    [
+      [],
+      [
+        { messages: 1, matched: 1 },
+        { messages: 1, filtered: 1 },
+      ],
+    ],
+    [[], []],
+  ])('warn of messages that match nothing: %j', (texts, steps) => {
+    const points = steps.map((step) => ({ at: iso(NOW), ...countsOf(step) }));
+    const warnings = warningsIn({ statistics: statisticsOf({}, points) });
+    expect(warnings).toEqual(texts.map((text) => ({ weight: 1, text })));
+  });
 
   it('warn of nothing once a recovery delivered what was rejected or exhausted', () => {
     expect(warningsIn({ statistics: statisticsOf({ rejected: 3, exhausted: 2 }) })).toEqual([]);

@@ -6,6 +6,7 @@ import {
   type ListedDelivery,
   listSubscriptions,
 } from '../../../../api-client/operations.ts';
+import { whyUnmatched } from '../../../../api-client/unmatched.ts';
 import { counted } from '../../../../api-client/words.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 import type { Live } from '../../live/use-live.ts';
@@ -181,14 +182,17 @@ type Warning = { weight: number; text: string };
 /** What needs attention, worst first. */
 export function listWarnings({
   subscriptions: { off, failing },
+  statistics,
   undelivered,
   latenessMs,
 }: QueueFigures): Warning[] {
+  const unmatched = whyUnmatched(statistics?.points ?? []);
   const warnings: readonly (readonly [applies: boolean, weight: number, text: string])[] = [
     [off > 0, 4, `${counted(off, 'subscription', 'subscriptions')} disabled after failures`],
     [latenessMs > 12 * LATE_MS, 3, 'retries are overdue'],
     [failing > 0, 2, counted(failing, 'subscription is failing', 'subscriptions are failing')],
     [undelivered.count > 0, 1, `${undeliveredText(undelivered)} rejected or exhausted`],
+    [unmatched !== undefined, 1, unmatched ?? ''],
   ];
   return warnings.flatMap(([applies, weight, text]) => (applies ? [{ weight, text }] : []));
 }
