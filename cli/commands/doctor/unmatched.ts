@@ -19,7 +19,7 @@ const SIDE_BY_SIDE = 8;
 /** Queues that are named. */
 const MAX_NAMED = 10;
 
-/** The queues whose messages match nothing. No fault of the deployment, which does what it was told. */
+/** The queues whose messages match nothing. A notice, because producers or subscribers are at fault, not the deployment. */
 export async function findUnmatched(api: ApiClient, signal: AbortSignal) {
   try {
     const { items, more } = await api.items(listQueues, { most: MAX_QUEUES, signal });

@@ -59,11 +59,15 @@ export function countOperations(work: Work) {
   const receives = pulled / batches.pull;
   const refreshes = (queues * plan.consoleHours * (seconds / 24)) / REFRESH_SECONDS;
   const asked = (plan.apiRequestsPerDay * seconds) / SECONDS_A_DAY;
+  // Their bodies are kept with the record, from the start.
+  const unmatched = (plan.unmatchedPerDay * seconds) / SECONDS_A_DAY;
+  const accepted = messages + unmatched;
 
   const ofDispatch = [
-    row(quantities.message, messages),
+    row(quantities.message, accepted),
+    row({ writes: countUnits(messageBytes, WRITE_UNIT) - 1 }, unmatched),
     row(quantities.job, messages * jobs),
-    row(quantities.bodyPut, inBucket * messages),
+    row(quantities.bodyPut, inBucket * messages + inBucketWhenFailing * unmatched),
   ];
   const ofApi = [
     row(quantities.apiRequest, asked),
@@ -113,7 +117,7 @@ export function countOperations(work: Work) {
   const retryRecords = wakeUps + schedules;
   const firstRuns = (messages * jobs) / batches.delivery;
   const runs = {
-    dispatch: messages / batches.ingress,
+    dispatch: accepted / batches.ingress,
     deliver: firstRuns + retryRecords / batches.retry,
     api: asked + receives + pulled + REQUESTS_PER_REFRESH * refreshes,
   };
@@ -173,7 +177,9 @@ export function countOperations(work: Work) {
   // An instance reads the list of a queue and a subscription at most once in cacheSeconds.
   const cached = (name: 'dispatch' | 'deliver', reads: number, items: number): number =>
     Math.min(reads, (countInstances(name) * items * seconds) / plan.cacheSeconds);
-  const listReads = cached('dispatch', runs.dispatch, queues);
+  // A list without a subscription is never from the cache.
+  const listReads =
+    cached('dispatch', messages / batches.ingress, queues) + (runs.dispatch - messages / batches.ingress);
   const queueReads = cached('deliver', firstRuns + wokenRuns * Math.min(batches.retry, queues), queues);
   // Strongly consistent, so never from the cache.
   const wokenReads = wokenRuns * Math.min(batches.retry, plan.subscriptions);
@@ -186,8 +192,8 @@ export function countOperations(work: Work) {
     row({ writes: 1, calls: 1 }, countedByDispatch + countedByDeliver + countWrites(pulled, 1, 1)),
     row({ reads: 1 + LISTED_SUBSCRIPTION_UNITS * (fanOut - 1), calls: 1 }, listReads),
     row({ reads: 1, calls: 1 }, queueReads + wokenReads + firstReads),
-    row({ sends: countSendUnits(batches.ingress, jobs, job) }, runs.dispatch),
-    row({ calls: countSendUnits(batches.ingress, jobs) }, runs.dispatch),
+    row({ sends: countSendUnits(batches.ingress, jobs, job) }, messages / batches.ingress),
+    row({ calls: countSendUnits(batches.ingress, jobs) }, messages / batches.ingress),
     row({ sends: 1, calls: 1 }, wakeUpSends),
     row({ log: invocation.dispatch.log }, countLines(runs.dispatch)),
     row({ log: invocation.deliver.log }, countLines(withRequests)),
@@ -199,8 +205,8 @@ export function countOperations(work: Work) {
     sqsRequests:
       all('sends') +
       schedules +
-      messages * countUnits(ingress, REQUEST_UNIT) +
-      pollRequests(messages, ingress, batches.ingress) +
+      accepted * countUnits(ingress, REQUEST_UNIT) +
+      pollRequests(accepted, ingress, batches.ingress) +
       pollRequests(messages * jobs, job, batches.delivery) +
       pollRequests(retryRecords, envelopeBytes.wakeUp, batches.retry),
     /** Those that carry a message group (fair queues): jobs and wake-ups, including those of Scheduler. */
@@ -229,8 +235,8 @@ export function countOperations(work: Work) {
     },
     /** Bytes of items that stay until they expire; a message also has an index entry. */
     storedBytes:
-      messages * (itemBytes.message + 2 * STORED_OVERHEAD) +
-      kept * (messageBytes - itemBytes.message) +
+      accepted * (itemBytes.message + 2 * STORED_OVERHEAD) +
+      (kept + unmatched) * (messageBytes - itemBytes.message) +
       messages * chunks * (STORED_OVERHEAD + chunkBytes) +
       (pulled + alone) * (STORED_OVERHEAD + recordBytes(1)) +
       sumOver(failing, ({ retries }) => STORED_OVERHEAD + recordBytes(retries.length + 1)),

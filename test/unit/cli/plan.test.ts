@@ -49,6 +49,14 @@ describe('posthaste plan', () => {
     expect(stdout).not.toContain('exceeded');
   });
 
+  it('has a line for messages to queues without a subscription', async () => {
+    const { stdout } = await plan('--messages-per-day', '10', '--unmatched-per-day', '2000');
+    expect(stdout).toContain(
+      '\nBesides, 2,000 messages per day to queues without a subscription, whose data is kept.\n',
+    );
+    expect((await plan('--messages-per-day', '10')).stdout).not.toContain('Besides');
+  });
+
   it('combines first attempts in jobs as the deployment does, and mentions it for a fan-out above 1', async () => {
     const of = async (...args: string[]) => (await plan('--messages-per-day', '1000000', ...args)).stdout;
     const shared =

@@ -50,6 +50,7 @@ const plain: Plan = {
   memoryMegabytes: MEMORY_MEGABYTES,
   apiRequestsPerDay: 0,
   consoleHours: 0,
+  unmatchedPerDay: 0,
   coldStartShare: 0,
   workers: 0,
 };
@@ -93,6 +94,7 @@ const plans: fc.Arbitrary<Plan> = fc.record({
   // Not of the messages.
   apiRequestsPerDay: fc.constant(0),
   consoleHours: fc.constant(0),
+  unmatchedPerDay: fc.constant(0),
   coldStartShare: shares,
   workers: fc.constant(0),
 });
@@ -202,6 +204,30 @@ describe('what is counted only if it is given', () => {
       dynamodbReadUnits: 5e6,
       logs: 0.27,
     });
+  });
+
+  it('messages without a subscription: a record with the body, and neither jobs nor attempts', () => {
+    const million = { unmatchedPerDay: 1e6 / MONTH };
+    const more = added({ ...few, ...million }, few);
+    expect(more).toMatchObject({
+      // The record of 290 bytes with 1,024 of the payload, and its entry in the index by hour.
+      dynamodbWriteUnits: 3e6,
+      // Read from the list, which has no subscription and is not cached.
+      dynamodbReadUnits: 1e6,
+      // Published, received and removed.
+      sqsRequests: 3e6,
+      lambdaRequests: 1e6,
+    });
+    expect(more).not.toHaveProperty('sqsGroupedRequests');
+    const large = { ...few, payloadBytes: 20_000 };
+    expect(added({ ...large, ...million }, large)).toMatchObject({ s3Puts: 1e6, dynamodbWriteUnits: 2e6 });
+    const stored = (given: Partial<Plan>): number => operations({ ...few, ...given }).storedBytes;
+    expect(stored({ unmatchedPerDay: 10 }) - stored({})).toBeCloseTo(10 * (290 + 1024 + 200), 6);
+  });
+
+  it('messages without a subscription: the same during an outage', () => {
+    const effect = (given: Plan) => computeOutage(given, { hours: 1, share: 1 }, prices).extraUsd;
+    expect(effect({ ...few, unmatchedPerDay: 1e6 })).toBeCloseTo(effect(few), 6);
   });
 
   it('cold starts: their processor time, at the share of a processor that the memory has', () => {
