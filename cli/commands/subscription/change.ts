@@ -50,7 +50,7 @@ function stateText(view: SubscriptionView): string {
 /** A subscription as text, one field per line. `waiting`: how many deliveries wait and why. */
 export function describeSubscription(view: SubscriptionView, waiting?: string): string {
   const { id, source, name, subscriber, ttl, age, disabled, failing } = view;
-  const { certificateExpiresAt, previousSecretExpiresAt: previousEnd } = view;
+  const { certificateExpiresAt, previousSecretExpiresAt } = view;
   const { auth, ...options } = view.options;
   const failures = failing && counted(failing.failures, 'counted failure', 'counted failures');
   return fieldLines([
@@ -66,9 +66,13 @@ export function describeSubscription(view: SubscriptionView, waiting?: string): 
     ['Expires', ttl === null ? 'never' : `${inWords(ttl)} after creation, or after its ttl was last changed`],
     ['Authentication', auth && authText(auth)],
     ['Certificate expires', certificateExpiresAt && clockTime(certificateExpiresAt)],
-    ['Previous secret', previousEnd && `signs beside the current one until ${clockTime(previousEnd)}`],
+    ['Previous secret', previousSecretText(previousSecretExpiresAt)],
     ['Options', printableJson(JSON.stringify(options))],
   ]).join('\n');
+}
+
+function previousSecretText(end: string | undefined): string | undefined {
+  return end && `signs beside the current one until ${clockTime(end)}`;
 }
 
 /** Without certificates, which are long; `--json` shows them. */
