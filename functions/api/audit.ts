@@ -32,8 +32,8 @@ export type Change =
   /** By pull. `deliveries`: how many; nothing is written if none was received. */
   | ({ change: 'deliveries_received'; deliveries: number } & SubscriptionKey)
   | ({ change: 'delivery_acknowledged' | 'delivery_refused'; attempt: number } & DeliveryName)
-  /** `subscriptions`: how many. Each page of an export has a separate line. */
-  | { change: 'credentials_exported'; queue: string; subscriptions: number }
+  /** `subscriptions`: how many. `secrets`: with signing secrets. Each page of an export has a separate line. */
+  | { change: 'credentials_exported'; queue: string; subscriptions: number; secrets?: true }
   | ({ change: 'subscription_tested' } & DeliveryName)
   | { change: 'messages_posted'; queue: string; messageIds: readonly string[] }
   | ({ change: 'delivery_retried' | 'delivery_sent'; round: number } & DeliveryName)

@@ -11,8 +11,8 @@ import { addToQueue, newSubscription, type SubscribeContext, type SubscriptionRe
 import { updateSubscription, type SubscriptionChange, type UpdateContext } from './change.ts';
 
 export type ImportResult =
-  /** `secret` signs its requests; it is not shown again. */
-  | { kind: 'imported'; subscription: Subscription; secret: SigningSecret }
+  /** `secret`: made for it, unless the request has secrets; it is not shown again. */
+  | { kind: 'imported'; subscription: Subscription; secret?: SigningSecret }
   | { kind: 'replaced'; before: Subscription; subscription: Subscription }
   | { kind: 'unchanged'; subscription: Subscription }
   | { kind: 'refused'; refusal: RefusedRequest }

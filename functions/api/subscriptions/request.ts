@@ -2,6 +2,9 @@ import * as z from 'zod';
 import { DISABLE_REASONS } from '../../../shared/domain/subscription/vocabulary.ts';
 import type { RetryPolicy } from '../../../shared/domain/retry/policy.ts';
 import { parseDestination } from '../../../shared/domain/subscription/destination.ts';
+import { MAX_SECRETS } from '../../../shared/domain/subscription/secret-rotation.ts';
+import { parseSecret, SECRET_RULE } from '../../../shared/domain/subscription/signing-secret.ts';
+import type { OpenedSecret } from '../../../shared/steps/sign-request.ts';
 import { isDeeperThan } from '../../../shared/domain/subscription/content-filter.ts';
 import { invalidFields, RefusedRequest } from '../errors.ts';
 import { MAX_TTL_SECONDS, printable, retryPolicyAt, seconds } from '../fields.ts';
@@ -60,6 +63,27 @@ export function subscriptionLine(value: unknown, rules: Rules): SubscriptionFiel
     ...(disabled && { disabled: { ...disabled, at: Date.parse(disabled.at) } }),
   };
 }
+
+const utcTime = z.iso.datetime('must be a time in UTC, such as 2026-11-21T12:00:00.000Z');
+
+/** As an export writes them: the current secret, then replaced ones with their ends. */
+const exportedSecrets = z
+  .array(
+    z
+      .strictObject({ secret: z.string().transform(parseSecret), expiresAt: utcTime.exactOptional() })
+      .transform(({ secret, expiresAt }, refinement): OpenedSecret => {
+        if (secret !== undefined)
+          return { secret, ...(expiresAt !== undefined && { expiresAt: Date.parse(expiresAt) }) };
+        refinement.addIssue({ code: 'custom', message: SECRET_RULE, path: ['secret'] });
+        return z.NEVER;
+      }),
+  )
+  .min(1)
+  .max(MAX_SECRETS)
+  .refine(
+    (secrets) => secrets.every(({ expiresAt }, index) => (expiresAt === undefined) === (index === 0)),
+    'must begin with the one secret without expiresAt',
+  );
 
 function subscriberSchema({ subscriberFault }: Rules) {
   return z
@@ -138,9 +162,10 @@ const subscriptionLineSchema = subscriptionRequestSchema.extend({
   disabled: z
     .strictObject({
       reason: z.enum(DISABLE_REASONS, `must be one of ${DISABLE_REASONS.join(', ')}`),
-      at: z.iso.datetime('must be a time in UTC, such as 2026-11-21T12:00:00.000Z'),
+      at: utcTime,
     })
     .exactOptional(),
+  secrets: exportedSecrets.exactOptional(),
 });
 
 const describedSubscriber = z.string().meta({

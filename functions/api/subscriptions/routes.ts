@@ -93,7 +93,7 @@ export function addSubscriptionRoutes(addRoute: AddRoute, dependencies: ApiDepen
       });
       const answer: z.input<typeof subscribedSchema> = {
         subscription_id: id,
-        secret: secretText(secret),
+        ...(secret && { secret: secretText(secret) }),
         ...confirmationView(await sendOwedConfirmation(dependencies, subscription, publicUrl)),
       };
       return jsonAnswer(answer, 201, { location: `${queuePath(queue)}/subscriptions/${id}` });

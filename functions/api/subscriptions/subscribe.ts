@@ -3,9 +3,20 @@ import { unredacted } from '../../../shared/domain/subscription/credential-heade
 import { withAuth } from '../../../shared/domain/subscription/destination.ts';
 import { queueMember } from '../../../shared/domain/subscription/queue-metadata.ts';
 import { type Amount, measureAmount } from '../../../shared/domain/subscription/room.ts';
-import { makeSecret, type SigningSecret } from '../../../shared/domain/subscription/signing-secret.ts';
-import type { Subscription } from '../../../shared/domain/subscription/subscription.ts';
-import { type AddResult, QueueMissingError, type Registry } from '../../../shared/ports/subscriptions.ts';
+import type { SealedSecret } from '../../../shared/domain/subscription/secret-rotation.ts';
+import {
+  makeSecret,
+  publicKeyText,
+  type SigningSecret,
+} from '../../../shared/domain/subscription/signing-secret.ts';
+import type { Subscription, SubscriptionKey } from '../../../shared/domain/subscription/subscription.ts';
+import {
+  type AddResult,
+  QueueMissingError,
+  type Registry,
+  type SecretSealer,
+} from '../../../shared/ports/subscriptions.ts';
+import type { OpenedSecret } from '../../../shared/steps/sign-request.ts';
 import type { ApiPorts, ApiSettings } from '../dependencies.ts';
 import { RefusedRequest } from '../errors.ts';
 import {
@@ -23,12 +34,12 @@ export type SubscribeContext = ConfirmationContext &
 
 /**
  * A checked request. `auth` is given as one of the options, and stored beside them. `disabled`: set for an imported
- * subscription that was disabled when it was exported.
+ * subscription that was disabled when it was exported. `secrets`: those of an imported one, the current one first.
  */
 export type SubscriptionRequest = Pick<
   Subscription,
   'queue' | 'name' | 'destination' | 'options' | 'ttl' | 'disabled'
-> & { auth?: Auth };
+> & { auth?: Auth; secrets?: readonly OpenedSecret[] };
 
 /**
  * Adds a subscription, and creates its queue if it is missing, as Zaqar does. A subscriber that the queue already has
@@ -40,25 +51,29 @@ export async function subscribe(
   request: SubscriptionRequest,
 ): Promise<({ kind: 'subscribed' } & NewSubscription) | Extract<AddResult, { kind: 'conflict' }>> {
   const mustConfirm = await requiresConfirmation(context, request.queue);
-  const { subscription, secret } = await newSubscription(context, request, mustConfirm);
-  const [added] = await addToQueue(context, [subscription]);
-  return added?.kind === 'conflict' ? added : { kind: 'subscribed', subscription, secret };
+  const created = await newSubscription(context, request, mustConfirm);
+  const [added] = await addToQueue(context, [created.subscription]);
+  return added?.kind === 'conflict' ? added : { kind: 'subscribed', ...created };
 }
 
-/** `secret` signs its requests, in plaintext; it is not shown again. */
-type NewSubscription = { subscription: Subscription; secret: SigningSecret };
+/** `secret`: made where the request has none, in plaintext; it is not shown again. */
+type NewSubscription = { subscription: Subscription; secret?: SigningSecret };
 
 /** @throws UnknownCredentialsError if a credential is redacted, RefusedRequest if `auth` cannot be used */
 export async function newSubscription(
   context: SubscribeContext,
-  { auth: given, ...request }: SubscriptionRequest,
+  { auth: given, secrets, ...request }: SubscriptionRequest,
   mustConfirm: boolean,
 ): Promise<NewSubscription> {
   const { secretSealer, clock, newId, randomBytes } = context;
   const options = unredacted(request.options);
   const id = newId();
-  const secret = makeSecret('v1', randomBytes);
-  const sealed = await secretSealer.seal({ queue: request.queue, subscriptionId: id }, secret);
+  const made = secrets === undefined ? [{ secret: makeSecret('v1', randomBytes) }] : [];
+  const sealed = await sealSecrets(
+    secretSealer,
+    { queue: request.queue, subscriptionId: id },
+    secrets ?? made,
+  );
   const auth = await sealAuth(context, { ...request, id }, given);
   const createdAt = clock.now();
   return {
@@ -68,13 +83,30 @@ export async function newSubscription(
       id,
       createdAt,
       destination: withAuth(request.destination, auth),
-      secrets: [{ sealed }],
+      secrets: sealed,
       ...(request.ttl !== undefined && { expiresAt: createdAt + request.ttl * 1000 }),
       ...(mustConfirm &&
         canConfirm(request.destination) && { unconfirmed: newConfirmation(context).unconfirmed }),
     },
-    secret,
+    ...made[0],
   };
+}
+
+function sealSecrets(
+  sealer: SecretSealer,
+  key: SubscriptionKey,
+  secrets: readonly OpenedSecret[],
+): Promise<SealedSecret[]> {
+  return Promise.all(
+    secrets.map(async ({ secret, ...end }) => {
+      const publicKey = publicKeyText(secret);
+      return {
+        sealed: await sealer.seal(key, secret),
+        ...(publicKey !== undefined && { publicKey }),
+        ...end,
+      };
+    }),
+  );
 }
 
 /** Adds subscriptions to one queue. If the queue is deleted in between, creates it again and retries. */

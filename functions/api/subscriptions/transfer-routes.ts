@@ -6,6 +6,7 @@ import { parseJson } from '../../../shared/wire/json-slice.ts';
 import {
   subscribedSchema,
   confirmationView,
+  type ExportedSecret,
   toRedactedExportLine,
   toExportLine,
 } from '../../../shared/wire/views/subscription.ts';
@@ -22,7 +23,8 @@ import { type ImportResult, importSubscriptions, importFailure } from './import-
 import { subscriptionLine } from './request.ts';
 import type { SubscriptionRequest } from './subscribe.ts';
 import { type Subscription, isPresent } from '../../../shared/domain/subscription/subscription.ts';
-import { openedAuth } from '../../../shared/steps/sign-request.ts';
+import { openedAuth, openedSecrets } from '../../../shared/steps/sign-request.ts';
+import { timeText } from '../../../shared/wire/fields.ts';
 import type { Page } from '../../../shared/ports/page.ts';
 import { existingQueue } from '../existing.ts';
 
@@ -43,7 +45,7 @@ const importQuery = z.object({
 /** Counted from 1, including blank lines. */
 const lineNumber = z.int().positive();
 
-/** A line whose subscription is now in the queue. `secret`: of an imported one; no later response contains it. */
+/** A line whose subscription is now in the queue. `secret`: made for an imported one; no later response contains it. */
 const successLine = z.object({
   line: lineNumber,
   result: z.enum(['imported', 'replaced', 'unchanged']),
@@ -147,7 +149,9 @@ type LineRequest = { line: number; request: SubscriptionRequest };
 /** By line number. A line without a result was not processed. */
 type Results = Map<number, ImportResult>;
 
-function isSuccess(result: ImportResult): result is Extract<ImportResult, { subscription: unknown }> {
+type Success = Extract<ImportResult, { subscription: unknown }>;
+
+function isSuccess(result: ImportResult): result is Success {
   return 'subscription' in result;
 }
 
@@ -195,13 +199,7 @@ function buildAnswer(lines: readonly Line[], results: Results, { requestId }: Ca
     const result = results.get(line);
     if (result !== undefined && isSuccess(result)) {
       answer[result.kind] += 1;
-      answer.subscriptions.push({
-        line,
-        result: result.kind,
-        subscription_id: result.subscription.id,
-        ...(result.kind === 'imported' && { secret: secretText(result.secret) }),
-        ...confirmationView(result.subscription),
-      });
+      answer.subscriptions.push(buildSuccess(line, result));
     } else {
       const refusal = result?.kind === 'refused' ? result.refusal : internalError(requestId);
       const fault = { line, ...errorBody(refusal) };
@@ -210,6 +208,17 @@ function buildAnswer(lines: readonly Line[], results: Results, { requestId }: Ca
     }
   }
   return answer;
+}
+
+function buildSuccess(line: number, result: Success): z.infer<typeof successLine> {
+  const { kind, subscription } = result;
+  return {
+    line,
+    result: kind,
+    subscription_id: subscription.id,
+    ...(kind === 'imported' && result.secret && { secret: secretText(result.secret) }),
+    ...confirmationView(subscription),
+  };
 }
 
 /** An upper bound for a line's result without its list of invalid fields. */
@@ -224,6 +233,10 @@ function withoutFieldErrors({ code }: RefusedRequest): RefusedRequest {
 
 /** Strict, so that a misspelt parameter is refused. */
 const exportQuery = z.strictObject({ marker: pageFields.marker });
+
+const credentialsQuery = exportQuery.extend({
+  secrets: flag.describe('Whether the lines have the signing secrets, which an import keeps.'),
+});
 
 const EXPORT = '/v2/queues/{queue}/export';
 const CREDENTIALS = '/v2/credentials/{queue}';
@@ -252,8 +265,9 @@ export function addExportRoute(addRoute: AddRoute, dependencies: ExportContext):
     async (context) => {
       const queue = queueName(context.params.queue);
       const lineOf: LineOf = (subscription) => Promise.resolve(toRedactedExportLine(subscription));
-      const part = await readExport(dependencies, queue, context.query, lineOf);
-      return { body: part.items.join(''), headers: buildHeaders(`${queuePath(queue)}/export`, part) };
+      const { marker } = parseWith(exportQuery, context.query);
+      const part = await readExport(dependencies, queue, marker, lineOf);
+      return { body: part.items.join(''), headers: buildHeaders(`${queuePath(queue)}/export`, part, {}) };
     },
   );
 }
@@ -271,26 +285,47 @@ export function addCredentialsRoute(addRoute: AddRoute, secrets: SecretDependenc
       summary: 'Exports the subscriptions of a queue as JSON lines, with their credentials',
       description:
         'Outside `/v2/queues`, so that it needs a separate permission. Each call is in the audit trail.',
-      query: exportQuery,
+      query: credentialsQuery,
       answers: { 200: exportedLines },
       refuses: [400, 404],
     },
     secrets &&
       (async (context) => {
         const queue = queueName(context.params.queue);
+        const { marker, secrets: withSecrets } = parseWith(credentialsQuery, context.query);
         const lineWithCredentials: LineOf = async (subscription) =>
-          toExportLine(subscription, await openedAuth(secrets.secretOpener, subscription));
-        const part = await readExport(secrets, queue, context.query, lineWithCredentials);
+          toExportLine(
+            subscription,
+            await openedAuth(secrets.secretOpener, subscription),
+            withSecrets ? await exportedSecrets(secrets, subscription) : [],
+          );
+        const part = await readExport(secrets, queue, marker, lineWithCredentials);
         const subscriptions = part.items.length;
-        secrets.audit(context.caller, { change: 'credentials_exported', queue, subscriptions });
+        const more = withSecrets && { secrets: withSecrets };
+        secrets.audit(context.caller, { change: 'credentials_exported', queue, subscriptions, ...more });
         const path = CREDENTIALS.replace('{queue}', queue);
-        return { body: part.items.join(''), headers: buildHeaders(path, part) };
+        return { body: part.items.join(''), headers: buildHeaders(path, part, { secrets: withSecrets }) };
       }),
   );
 }
 
-function buildHeaders(path: string, page: Page<string>): Record<string, string> {
-  const [next] = nextLinks(path, page, {});
+async function exportedSecrets(
+  { secretOpener, clock }: SecretDependencies,
+  subscription: Subscription,
+): Promise<ExportedSecret[]> {
+  const opened = await openedSecrets(secretOpener, subscription, clock.now());
+  return opened.map(({ secret, expiresAt }) => ({
+    secret: secretText(secret),
+    ...(expiresAt !== undefined && { expiresAt: timeText(expiresAt) }),
+  }));
+}
+
+function buildHeaders(
+  path: string,
+  page: Page<string>,
+  query: { secrets?: boolean },
+): Record<string, string> {
+  const [next] = nextLinks(path, page, query);
   return {
     'content-type': 'application/jsonl',
     ...(next && { link: `<${next.href}>; rel="next"` }),
@@ -309,10 +344,10 @@ type LineOf = (subscription: Subscription) => Promise<string>;
 async function readExport(
   { registry, clock }: ExportContext,
   queue: string,
-  query: unknown,
+  marker: string | undefined,
   lineOf: LineOf,
 ): Promise<Page<string>> {
-  let { marker: next } = parseWith(exportQuery, query);
+  let next = marker;
   await existingQueue({ registry }, queue);
   let taken: readonly string[] = [];
   for (;;) {

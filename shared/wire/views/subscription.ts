@@ -132,10 +132,14 @@ export function toRedactedExportLine(subscription: Subscription): string {
   );
 }
 
+/** A signing secret in an export, the current one first. `expiresAt`: when a replaced one stops signing; RFC 3339. */
+export type ExportedSecret = { secret: string; expiresAt?: string };
+
 /** One line of an export, including credentials. `auth`: opened. */
 export function toExportLine(
   { name, destination, ttl, options, disabled }: Subscription,
   auth: Auth | undefined,
+  secrets: readonly ExportedSecret[] = [],
 ): string {
   return JSON.stringify({
     subscriber: toSubscriber(destination),
@@ -143,5 +147,6 @@ export function toExportLine(
     ...(ttl !== undefined && { ttl }),
     options: { ...options, ...(auth && { auth }) },
     ...(disabled && { disabled: { reason: disabled.reason, at: timeText(disabled.at) } }),
+    ...(secrets.length > 0 && { secrets }),
   });
 }

@@ -47,6 +47,8 @@ const failures = (...failed: [line: number, code: string, ...fields: string[]][]
   body: { failed: failed.map(([line, ...fault]) => ({ line, ...faultOf(...fault) })) },
 });
 
+const WHSK = `whsk_${Buffer.alloc(32, 9).toString('base64')}`;
+
 const A = { subscriber: hook('a') };
 const B = { subscriber: hook('b') };
 
@@ -91,11 +93,31 @@ describe('POST /v2/credentials/{queue}', () => {
     expect(api.changes.at(-1)).toEqual({ ...CALLER, ...change });
   });
 
+  it('has the signing secrets only if asked, which is on the audit trail', async ({ api }) => {
+    const { body } = await api.subscribe(B);
+    const { secret: first } = z.object({ secret: z.string() }).parse(body);
+    await api.call('POST', `${ONE}/secret/rotate`, { secret: WHSK, graceSeconds: 60 });
+    const answer = await api.call('POST', `${CREDENTIALS}?secrets=true`);
+    const secrets = [
+      { secret: expect.stringContaining(WHSK.slice(0, 40)) as string },
+      { secret: first, expiresAt: '2026-11-21T12:01:00.000Z' },
+    ];
+    expect(parsedLines(answer.body)).toEqual([{ ...B, options: {}, secrets }]);
+    expect(api.changes.at(-1)).toMatchObject({ change: 'credentials_exported', secrets: true });
+    expect(String((await api.call('POST', CREDENTIALS)).body)).not.toContain('secret');
+    expect(api.changes.at(-1)).not.toHaveProperty('secrets');
+  });
+
+  it('alone has them: the route for an export without credentials refuses to', async ({ api }) => {
+    await api.subscribe(B);
+    expect(await api.call('GET', `${EXPORT}?secrets=true`)).toMatchObject(invalid('secrets'));
+  });
+
   it('continues by its link, each page small enough for one import', async ({ call, subscribe }) => {
     const options = { post_data: 'x'.repeat(65_000) };
     for (let index = 0; index < 25; index += 1) await subscribe({ subscriber: hook(index), options });
     const parts: string[] = [];
-    for (let path: string | undefined = CREDENTIALS; path !== undefined;) {
+    for (let path: string | undefined = `${CREDENTIALS}?secrets=true`; path !== undefined;) {
       const { body, headers } = await call('POST', path);
       parts.push(String(body));
       path = /^<([^>]+)>; rel="next"$/.exec(headers.get('link') ?? '')?.[1];
@@ -127,6 +149,42 @@ describe.each([
 });
 
 describe('POST /v2/queues/{queue}/import', () => {
+  it('keeps the signing secrets of an export, with their ends, and does not show them', async ({ api }) => {
+    const from = apiUnderTest();
+    await from.subscribe(B);
+    await from.call('POST', `${ONE}/secret/rotate`, { secret: WHSK, graceSeconds: 60 });
+    const { body } = await from.call('POST', `${CREDENTIALS}?secrets=true`);
+    const imported = await api.call('POST', IMPORT, body);
+    expect(imported).toMatchObject(answerOf({ imported: 1 }));
+    expect(JSON.stringify(imported.body)).not.toMatch(/wh(?:sec|sk)_/);
+    expect((await api.call('POST', `${CREDENTIALS}?secrets=true`)).body).toBe(body);
+    expect((await api.call('GET', `${ONE}/jwks.json`)).body).toMatchObject({ keys: [{ crv: 'Ed25519' }] });
+  });
+
+  it('leaves the secrets of a subscription that exists', async ({ api }) => {
+    await api.subscribe(B);
+    const before = await api.stored();
+    const line = lines({ ...B, name: 'new', secrets: [{ secret: WHSK }] });
+    expect(await api.call('POST', REPLACE, line)).toMatchObject(answerOf({ replaced: 1 }));
+    expect((await api.stored()).secrets).toEqual(before.secrets);
+  });
+
+  it.for<[unknown[], string]>([
+    [[], 'secrets'],
+    [[{ secret: 'whsec_c2hvcnQ=' }], 'secrets[0].secret'],
+    [[{ secret: WHSK, expiresAt: '2026-11-21T12:00:00Z' }], 'secrets'],
+    [[{ secret: WHSK }, { secret: WHSK }], 'secrets'],
+    [[{ secret: WHSK, key: 1 }], 'secrets[0].key'],
+    [Array.from({ length: 6 }, () => ({ secret: WHSK })), 'secrets'],
+  ])(
+    'refuses secrets that it could not sign by, and does not repeat them: %j',
+    async ([secrets, field], { call }) => {
+      const answer = await call('POST', IMPORT, lines({ ...B, secrets }));
+      expect(answer).toMatchObject(failures([1, 'invalid_request', field]));
+      expect(JSON.stringify(answer.body)).not.toMatch(/c2hvcnQ|CQkJ/);
+    },
+  );
+
   it('restores an export, and changes nothing the second time', async ({ call, world }) => {
     const from = apiUnderTest();
     await from.subscribe(RICH);
