@@ -2219,6 +2219,8 @@ export interface operations {
         parameters: {
             query?: {
                 marker?: string;
+                /** @description Whether the lines have the signing secrets, which an import keeps. */
+                secrets?: boolean;
             };
             header?: never;
             path: {

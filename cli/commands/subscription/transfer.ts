@@ -12,14 +12,30 @@ import { newQueueNotice } from '../../api/find-subscription.ts';
 import { openApi, openApiToWrite } from '../../api/api-access.ts';
 import { failureText } from '../../failure-report.ts';
 import { INTERRUPTED } from '../../interruption.ts';
-import { parseQueue } from '../../options/arguments.ts';
+import { collect, parseQueue } from '../../options/arguments.ts';
 import { type DeploymentOptions, onDeployment } from '../../options/deployment-options.ts';
 import { readInput } from '../../options/input.ts';
 import { printable, printableJson } from '../../output/printable.ts';
 import { progressLine } from '../../output/progress-line.ts';
 import type { Terminal } from '../../terminal.ts';
+import {
+  createSealer,
+  isSealed,
+  openSealed,
+  type OpeningOptions,
+  type Seal,
+  type SealingOptions,
+} from './sealed-export.ts';
 
-type ExportOptions = DeploymentOptions & { withCredentials?: true };
+type ExportOptions = DeploymentOptions & SealingOptions & { withCredentials?: true; plain?: true };
+
+const EXPORT_MORE = `
+With --with-credentials the lines have the signing secrets, and the credentials
+in headers and auth, in place of ***. They are sealed as an age file, for one or
+more public keys or by a passphrase, before they are printed; only --plain prints
+them as they are. posthaste subscription import opens such a file, and so does
+age. Use a passphrase that cannot be guessed: who has the file can try many.
+`;
 
 /** `posthaste subscription export` */
 export function addSubscriptionExport(subscription: Command, terminal: Terminal): void {
@@ -27,28 +43,66 @@ export function addSubscriptionExport(subscription: Command, terminal: Terminal)
     .command('export')
     .description('Print the subscriptions of a queue as JSON lines, without their secrets.')
     .argument('<queue>', 'name of the queue', parseQueue)
-    .option(
-      '--with-credentials',
-      'include the credentials in headers and auth; without this option they are ***',
-    )
-    .action(async (queue: string, { withCredentials, ...options }: ExportOptions) => {
-      const api = await openApi(options, terminal);
-      let marker: string | undefined;
-      do {
-        const given = { path: { queue }, query: { marker } };
-        const { text, headers } = await api.send(
-          withCredentials === true
-            ? buildRequest(exportCredentials, given)
-            : buildRequest(exportSubscriptions, given),
-        );
-        if (terminal.readerLeft.aborted) return;
-        terminal.stdout.write(printableJson(text));
-        // A Link header of the form `<href>; rel="next"` (RFC 8288).
-        const [, href] = /<([^>]*)>;\s*rel="next"/.exec(headers.get('link') ?? '') ?? [];
-        marker = href === undefined ? undefined : markerIn([{ rel: 'next', href }]);
-      } while (marker !== undefined);
+    .option('--with-credentials', 'include signing secrets and credentials')
+    .option('--recipient <KEY>', 'seal for this age public key (age1…); repeatable', collect(String))
+    .option('--passphrase-file <FILE>', 'seal by the passphrase in this file; - for stdin')
+    .option('--plain', 'do not seal')
+    .action(async (queue: string, options: ExportOptions) => {
+      const fault = findFault(options);
+      if (fault !== undefined) command.error(`error: ${fault}`);
+      const { withCredentials = false, plain = !withCredentials } = options;
+      const seal = plain ? undefined : await createSealer(options, terminal);
+      const pages = exportedPages(await openApi(options, terminal), queue, withCredentials);
+      await (seal === undefined ? printPages(pages, terminal) : printSealed(pages, seal, terminal));
     });
-  onDeployment(command, { examples: ['subscription export orders > orders.jsonl'] });
+  onDeployment(command, {
+    more: EXPORT_MORE,
+    examples: [
+      'subscription export orders > orders.jsonl',
+      'subscription export orders --with-credentials --passphrase-file passphrase.txt > orders.age',
+    ],
+  });
+}
+
+function findFault({ withCredentials, recipient, passphraseFile, plain }: ExportOptions): string | undefined {
+  const ways = [recipient, passphraseFile, plain].filter((way) => way !== undefined).length;
+  if (withCredentials === true)
+    return ways === 1 ? undefined : 'give one of --recipient, --passphrase-file and --plain with credentials';
+  return ways === 0 ? undefined : 'only an export --with-credentials is sealed, or plain';
+}
+
+async function printPages(pages: AsyncIterable<string>, terminal: Terminal): Promise<void> {
+  for await (const page of pages) {
+    if (terminal.readerLeft.aborted) return;
+    terminal.stdout.write(printableJson(page));
+  }
+}
+
+async function printSealed(pages: AsyncIterable<string>, seal: Seal, terminal: Terminal): Promise<void> {
+  const all: string[] = [];
+  for await (const page of pages) all.push(page);
+  terminal.stdout.write(await seal(all.join('')));
+}
+
+/** The lines of an export, page by page. */
+async function* exportedPages(
+  api: ApiClient,
+  queue: string,
+  withCredentials: boolean,
+): AsyncGenerator<string> {
+  const path = { queue };
+  let marker: string | undefined;
+  do {
+    const { text, headers } = await api.send(
+      withCredentials
+        ? buildRequest(exportCredentials, { path, query: { marker, secrets: true } })
+        : buildRequest(exportSubscriptions, { path, query: { marker } }),
+    );
+    yield text;
+    // A Link header of the form `<href>; rel="next"` (RFC 8288).
+    const [, href] = /<([^>]*)>;\s*rel="next"/.exec(headers.get('link') ?? '') ?? [];
+    marker = href === undefined ? undefined : markerIn([{ rel: 'next', href }]);
+  } while (marker !== undefined);
 }
 
 /** The API's limits for one request. */
@@ -62,15 +116,16 @@ Imports the output of posthaste subscription export. An existing subscriber is
 left unchanged; a line that differs from it is refused unless --replace is
 given. The import can be repeated, and a refused line does not stop the others.
 
-The signing secret of each new subscription is shown once: in the --output
-file, which only you can read, or on stdout. For unchanged subscriptions no
-secret is shown; posthaste subscription rotate-secret creates a new one.
+New subscriptions keep the signing secrets of a file that has them. Otherwise the
+new secret of each is shown once: in the --output file, which only you can read,
+or on stdout. Existing subscriptions keep theirs, which are not shown; posthaste
+subscription rotate-secret creates a new one.
 
 Exit status: 0 if all lines were imported, 1 if any was not, 130 if
 interrupted.
 `;
 
-type ImportOptions = DeploymentOptions & { replace?: true; output?: string };
+type ImportOptions = DeploymentOptions & OpeningOptions & { replace?: true; output?: string };
 
 /** The result of one line. */
 type LineResult = Imported['subscriptions'][number] | Imported['failed'][number];
@@ -83,9 +138,12 @@ export function addSubscriptionImport(subscription: Command, terminal: Terminal)
     .argument('<queue>', 'name of the queue', parseQueue)
     .argument('[file]', 'file to import; - for stdin', '-')
     .option('--replace', 'change existing subscriptions to match their lines')
+    .option('--identity-file <FILE>', 'age private key that opens a sealed file')
+    .option('--passphrase-file <FILE>', 'passphrase that opens a sealed file')
     .option('--output <FILE>', 'new file for the result of each line as JSON, including secrets')
     .action(async (queue: string, file: string, options: ImportOptions) => {
-      const text = await readInput(file, MAX_BYTES, terminal);
+      const given = await readInput(file, MAX_BYTES, terminal);
+      const text = isSealed(given) ? await openSealed(given, options, terminal) : given;
       const api = await openApiToWrite(options, terminal);
       const results = options.output === undefined ? undefined : newResultsFile(options.output);
       try {

@@ -34,7 +34,7 @@ import type { ApiFunction, SecretsFunction } from './api-function.ts';
 export interface AdministerOptions {
   /** The queues that may be managed. @default all queues, and the routes about no single queue */
   readonly queues?: readonly string[];
-  /** Whether the credentials in subscribers' headers may be exported, too. @default false */
+  /** Whether the subscribers' credentials and signing secrets may be exported, too. @default false */
   readonly exportCredentials?: boolean;
 }
 

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { armor, Decrypter, Encrypter, generateX25519Identity, identityToRecipient } from 'age-encryption';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { clockTime } from '../../../cli/output/words.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
@@ -124,7 +125,7 @@ describe('posthaste subscription', () => {
 
   it.each([
     ['redacted', '', 'GET', '/v2/queues/orders/export'],
-    ['with credentials', ' --with-credentials', 'POST', '/v2/credentials/orders'],
+    ['with credentials', ' --with-credentials --plain', 'POST', '/v2/credentials/orders'],
   ])('prints all pages of an export, %s', async (_name, flag, method, path) => {
     const link = { link: `<${path}?marker=m1>; rel="next"` };
     const routes: StubRoutes = {
@@ -135,6 +136,103 @@ describe('posthaste subscription', () => {
     };
     const { stdout } = await runOn(routes, `subscription export orders${flag}`);
     expect(stdout).toBe('{"subscriber":"a"}\n{"subscriber":"b"}\n');
+  });
+
+  describe('in a sealed export', () => {
+    const line = '{"subscriber":"https://a.example","secrets":[{"secret":"whsec_MDEyMzQ1"}]}\n';
+    const exported = { 'POST /v2/credentials/orders': { body: line } };
+    const imported = { 'POST /v2/queues/orders/import': json({ subscriptions: [], failed: [] }) };
+    const EXPORT = 'subscription export orders --with-credentials';
+
+    const fileOf = (name: string, content: string): string => {
+      const path = join(temporaryFolder(), name);
+      writeFileSync(path, content);
+      return path;
+    };
+    const keyPair = async () => {
+      const identity = await generateX25519Identity();
+      const identityFile = fileOf('key.txt', `# created: now\n${identity}\n`);
+      return { identityFile, recipient: await identityToRecipient(identity) };
+    };
+    const importing = async (text: string, options: string) => {
+      const run = await runOn(imported, `subscription import orders ${fileOf('orders.age', text)}${options}`);
+      return {
+        status: run.status,
+        stderr: run.stderr,
+        body: run.requests.find(({ method }) => method === 'POST')?.body,
+      };
+    };
+
+    it('is sealed for each given key, and opened by one of them', async () => {
+      const [mine, other, third] = [await keyPair(), await keyPair(), await keyPair()];
+      const to = `--recipient ${mine.recipient} --recipient ${other.recipient}`;
+      const { stdout, requests } = await runOn(exported, `${EXPORT} ${to}`);
+      expect(requests.at(-1)?.path).toContain('secrets=true');
+      expect(stdout).toMatch(/^-----BEGIN AGE ENCRYPTED FILE-----\n/);
+      expect(stdout).not.toContain('whsec');
+      for (const { identityFile } of [mine, other])
+        expect((await importing(stdout, ` --identity-file ${identityFile}`)).body).toBe(line);
+      const { status, stderr, body } = await importing(stdout, ` --identity-file ${third.identityFile}`);
+      expect({ status, body }).toEqual({ status: 1, body: undefined });
+      expect(stderr).toMatch(/cannot be opened/);
+    });
+
+    const PASSPHRASE = 'correct horse battery staple';
+
+    it('is sealed by a passphrase', { timeout: 60_000 }, async () => {
+      const passphraseFile = fileOf('passphrase', `${PASSPHRASE}\n`);
+      const { stdout } = await runOn(exported, `${EXPORT} --passphrase-file ${passphraseFile}`);
+      const decrypter = new Decrypter();
+      decrypter.addPassphrase(PASSPHRASE);
+      expect(await decrypter.decrypt(armor.decode(stdout), 'text')).toBe(line);
+    });
+
+    it('is opened by its passphrase, and by no other', async () => {
+      const encrypter = new Encrypter();
+      encrypter.setPassphrase(PASSPHRASE);
+      encrypter.setScryptWorkFactor(4);
+      const file = armor.encode(await encrypter.encrypt(line));
+      const opening = (passphrase: string) =>
+        importing(file, ` --passphrase-file ${fileOf('passphrase', passphrase)}`);
+      expect((await opening(`${PASSPHRASE}\n`)).body).toBe(line);
+      expect((await opening('incorrect horse')).stderr).toMatch(/cannot be opened/);
+      expect((await importing(file, '')).stderr).toMatch(/sealed\. Give its key by --identity-file/);
+    });
+
+    it('imports nothing of a file that was cut', async () => {
+      const { identityFile, recipient } = await keyPair();
+      const { stdout } = await runOn(exported, `${EXPORT} --recipient ${recipient}`);
+      const bytes = armor.decode(stdout);
+      const cut = armor.encode(bytes.subarray(0, bytes.length - 1));
+      const { status, body } = await importing(cut, ` --identity-file ${identityFile}`);
+      expect({ status, body }).toEqual({ status: 1, body: undefined });
+    });
+
+    it.each([
+      [
+        'an unusable key',
+        () => `${EXPORT} --recipient age1abc`,
+        /^posthaste: age1abc is not an age public key/,
+      ],
+      [
+        'an empty passphrase',
+        () => `${EXPORT} --passphrase-file ${fileOf('p', '\n')}`,
+        /passphrase is empty/,
+      ],
+    ])('asks the API for nothing with %s', async (_, lineOf, text) => {
+      const { status, stdout, stderr, requests } = await runOn(exported, lineOf());
+      expect({ status, stdout, requests }).toEqual({ status: 1, stdout: '', requests: [] });
+      expect(stderr).toMatch(text);
+    });
+
+    it('does not repeat a private key that it cannot read', async () => {
+      const { recipient } = await keyPair();
+      const { stdout } = await runOn(exported, `${EXPORT} --recipient ${recipient}`);
+      const identityFile = fileOf('key.txt', 'AGE-SECRET-KEY-1NOTAKEY');
+      const { stderr } = await importing(stdout, ` --identity-file ${identityFile}`);
+      expect(stderr).toMatch(/has a line that is no age private key/);
+      expect(stderr).not.toContain('1NOTAKEY');
+    });
   });
 
   it.each([

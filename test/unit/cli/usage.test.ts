@@ -98,6 +98,12 @@ describe('a usage error', () => {
     ['a metadata key without a value', 'queue set q --set owner'],
     ['no change of a queue', 'queue set q'],
     ['no change of a subscription', 'subscription update q s'],
+    ['credentials that are neither sealed nor plain', 'subscription export q --with-credentials'],
+    [
+      'credentials both sealed and plain',
+      'subscription export q --with-credentials --plain --recipient age1x',
+    ],
+    ['nothing to seal', 'subscription export q --recipient age1x'],
     ['a header without a value', 'subscription create q https://example.com --header x'],
     ['a fractional time to live', 'subscription create q https://example.com --ttl 0.5'],
     ['data and a file', 'publish q --data 1 --file x'],
