@@ -24,12 +24,12 @@ export function deliveryQuery({ since, until, deleted, ...filter }: DeliveryFilt
   };
 }
 
-/** The same as in the listing of the queue, without the time of acceptance. */
+/** The same as in the listing of the queue, without its waits. */
 export function toSummary({ attempts, nextAttempt, ...view }: DeliveryView): ListedDelivery {
   const lastAttempt = attempts.at(-1);
   return {
     ...view,
-    acceptedAt: '',
+    acceptedAt: view.acceptedAt ?? '',
     attemptCount: attempts.length,
     ...(lastAttempt && { lastAttempt }),
     ...(nextAttempt?.waiting && { waiting: nextAttempt.waiting }),

@@ -1,7 +1,10 @@
 import type { Books } from '../shared/domain/delivery/books.ts';
-import type { Status } from '../shared/domain/delivery/vocabulary.ts';
+import type { Status, WaitReason } from '../shared/domain/delivery/vocabulary.ts';
+import { inUnits } from '../shared/domain/duration.ts';
 import type { RedrivenQueue } from '../shared/domain/work-queues.ts';
+import type { WaitView } from '../shared/wire/views/delivery.ts';
 import type { SubscriptionView } from '../shared/wire/views/subscription.ts';
+import type { ListedDelivery } from './operations.ts';
 
 // What the command and the console say in the same words.
 
@@ -42,6 +45,35 @@ export const STATUS_MEANINGS: Readonly<Record<Status, string>> = {
   exhausted: 'all attempts failed',
   cancelled: 'it was cancelled',
 };
+
+/** What a delivery waited for, in a word or two. */
+export const WAIT_LABELS: Readonly<Record<WaitReason, string>> = {
+  rate_limited: 'rate limit',
+  receiver_throttled: 'throttled',
+  circuit_open: 'held',
+  pull: 'pull',
+  lag: 'lag',
+};
+
+/** `7 min 58 s (rate limit), 2 s (lag)`, without reasons of less than half a second. Undefined: none is left. */
+export function waitsText(waits: readonly WaitView[] = []): string | undefined {
+  const total = new Map<WaitReason, number>();
+  for (const { reason, ms } of waits) total.set(reason, (total.get(reason) ?? 0) + ms);
+  const texts = [...total].flatMap(([reason, ms]) => {
+    const length = inUnits(ms / 1000).join(' ');
+    return length === '' ? [] : [`${length} (${WAIT_LABELS[reason]})`];
+  });
+  return texts.length === 0 ? undefined : texts.join(', ');
+}
+
+/** Waits that ended, and one that lasts. */
+export type Waits = Pick<ListedDelivery, 'waiting' | 'waitingSince' | 'waited'>;
+
+/** The waits until `now`, in milliseconds since the epoch. */
+export function waitsSoFar({ waiting, waitingSince, waited = [] }: Waits, now: number): WaitView[] {
+  if (waiting === undefined || waitingSince === undefined) return waited;
+  return [...waited, { reason: waiting, ms: Math.max(0, now - Date.parse(waitingSince)) }];
+}
 
 /** The dead-letter queues by their names in the health report. */
 export const HEALTH_NAMES: Record<RedrivenQueue, string> = {

@@ -38,6 +38,8 @@ export function fieldLines(
 type ListForm<Item> = {
   json?: true;
   columns: readonly Column[];
+  /** Printed above a table that is not empty. Called once its first rows are there. */
+  title?: () => string;
   /** Called with the items of the next rows, to look up what their cells need. */
   prepare?: (items: readonly Item[]) => Promise<void>;
   /** Cells must already be printable. */
@@ -75,11 +77,15 @@ async function printTable<Item>(
     ({ end } = next);
     const [head = '', ...lines] = await formatRows(next.together, form);
     if (terminal.readerLeft.aborted) return;
-    if (printed === 0) terminal.print(lines.length === 0 ? form.none() : head);
+    if (printed === 0) terminal.print(lines.length === 0 ? form.none() : withTitle(head, form));
     lines.forEach(terminal.print);
     printed += lines.length;
     if (end?.isCut === true) terminal.printError(await cutText(printed, form));
   }
+}
+
+function withTitle<Item>(head: string, { title }: ListForm<Item>): string {
+  return title === undefined ? head : `${title()}\n${head}`;
 }
 
 async function formatRows<Item>(

@@ -1,5 +1,6 @@
 import { type Attempt, toAttemptResult, withBoundedText } from '../../shared/domain/delivery/attempt.ts';
 import { classifyReply, type Reply, type Sent } from '../../shared/domain/retry/outcome.ts';
+import { waitedUntil } from '../../shared/domain/delivery/waits.ts';
 import type { WebhookRequest } from '../../shared/domain/delivery/webhook-request.ts';
 import type { Payload } from '../../shared/domain/message/payload.ts';
 import type { CompletedRetryPolicy } from '../../shared/domain/retry/policy.ts';
@@ -84,6 +85,7 @@ function buildAttempt(
     phase: next?.phase ?? 'initial',
     ...(trigger === undefined ? {} : { by: trigger }),
     ...(next === undefined || dueAt === undefined ? {} : { dueAt }),
+    ...waitedUntil(delivery, dueAt ?? made.startedAt),
     ...made,
     result: withBoundedText(toAttemptResult(reply), attempts),
     ...(lost > 0 ? { lost } : {}),

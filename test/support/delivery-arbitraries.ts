@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { Attempt, AttemptResult } from '../../shared/domain/delivery/attempt.ts';
+import type { Attempt, AttemptResult, Wait } from '../../shared/domain/delivery/attempt.ts';
 import {
   type Chunk,
   type ChunkTransition,
@@ -25,6 +25,7 @@ import {
   CANCEL_REASONS,
   MECHANISMS,
   OPEN_STATUSES,
+  WAIT_REASONS,
 } from '../../shared/domain/delivery/vocabulary.ts';
 import type { RetryPolicy } from '../../shared/domain/retry/policy.ts';
 import {
@@ -73,6 +74,11 @@ const arbitraryResult: fc.Arbitrary<AttemptResult> = fc.oneof(
   fc.constantFrom({ kind: 'forbidden' }, { kind: 'acknowledged' }, { kind: 'lapsed' }),
 );
 
+const waited: fc.Arbitrary<Wait[]> = fc.uniqueArray(
+  plain({ reason: fc.constantFrom(...WAIT_REASONS), ms: time }),
+  { minLength: 1, maxLength: 3, selector: ({ reason }) => reason },
+);
+
 const arbitraryAttempt: fc.Arbitrary<Attempt> = fc.record(
   {
     number: fc.integer({ min: 1, max: 1000 }),
@@ -80,6 +86,7 @@ const arbitraryAttempt: fc.Arbitrary<Attempt> = fc.record(
     phase,
     by: fc.constantFrom(...ATTEMPT_TRIGGERS),
     dueAt: time,
+    waited,
     startedAt: time,
     durationMs: fc.nat({ max: 600_000 }).map((eighths) => eighths / 8),
     outcome: fc.constantFrom(...OUTCOMES),
@@ -110,12 +117,10 @@ const lease: fc.Arbitrary<Lease> = fc.record(
   { owner: text, until: time, receivedAt: time },
   { noNullPrototype: true, requiredKeys: ['owner', 'until'] },
 );
-const next: fc.Arbitrary<NextAttempt> = plain({
-  number: count,
-  phase,
-  dueAt: time,
-  by: fc.constantFrom(...MECHANISMS),
-});
+const next: fc.Arbitrary<NextAttempt> = fc.record(
+  { number: count, phase, dueAt: time, by: fc.constantFrom(...MECHANISMS), waited, waitingSince: time },
+  { noNullPrototype: true, requiredKeys: ['number', 'phase', 'dueAt', 'by'] },
+);
 const slot: fc.Arbitrary<Slot> = fc.record(
   { at: time, epoch: text, from: time },
   { noNullPrototype: true, requiredKeys: ['at'] },

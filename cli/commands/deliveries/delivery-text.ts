@@ -3,9 +3,10 @@ import type { ApiClient } from '../../../api-client/api-client.ts';
 import type { DeliveryAddress } from '../../../api-client/deliveries.ts';
 import { type DeliveryDetail, listDeliveriesOfMessage } from '../../../api-client/operations.ts';
 import { shortId } from '../../../api-client/subscription-labels.ts';
+import { waitsSoFar, waitsText } from '../../../api-client/words.ts';
 import { commandText, shellWord } from '../../../local/command-name.ts';
-import { LISTED_STATUSES } from '../../../shared/domain/delivery/vocabulary.ts';
-import { type DeliveryView, type Waiting, WAITS } from '../../../shared/wire/views/delivery.ts';
+import { LISTED_STATUSES, type Waiting } from '../../../shared/domain/delivery/vocabulary.ts';
+import { type DeliveryView, WAITS } from '../../../shared/wire/views/delivery.ts';
 import { NoSuchSubscription, resolveSubscription } from '../../api/find-subscription.ts';
 import {
   addMessageAddress,
@@ -65,23 +66,28 @@ type Attempt = Shown['attempts'][number];
 
 /** A delivery as text: its fields, its attempts and its planned retries. `subscriber`: name or URL. */
 export function describeDelivery(delivery: Shown, terminal: Terminal, subscriber?: string): string {
-  const { queue, messageId, subscriptionId, attempts, nextAttempt, planned = [] } = delivery;
+  const { queue, messageId, subscriptionId, acceptedAt, attempts, nextAttempt, planned = [] } = delivery;
   return [
     ...fieldLines([
       ['Message', printable(messageId)],
       ['Queue', printable(queue)],
       ['Subscription', printable(subscriptionId)],
       ['Subscriber', subscriber && printable(subscriber)],
+      ['Accepted', acceptedAt && clockTime(acceptedAt)],
       ['Status', colouredStatus(statusText(delivery), terminal)],
-      ['Next attempt', nextAttempt && attemptText(nextAttempt)],
+      ...(nextAttempt === undefined ? [] : nextFields(nextAttempt)),
     ]),
-    ...(attempts.length === 0 ? [] : ['', ...tableLines(ATTEMPTS, attempts.map(attemptRow))]),
+    ...(attempts.length === 0 ? [] : ['', ...attemptLines(attempts)]),
     ...(planned.length === 0 ? [] : ['', ...plannedLines(planned, nextAttempt?.waiting)]),
   ].join('\n');
 }
 
-function attemptText({ number, phase, dueAt, waiting }: NonNullable<Shown['nextAttempt']>): string {
-  return `#${number} ${phase}, ${whenText(dueAt, waiting)}`;
+function nextFields(next: NonNullable<Shown['nextAttempt']>): [string, string | undefined][] {
+  const { number, phase, dueAt, waiting } = next;
+  return [
+    ['Next attempt', `#${number} ${phase}, ${whenText(dueAt, waiting)}`],
+    ['Waited so far', waitsText(waitsSoFar(next, Date.now()))],
+  ];
 }
 
 /** When the next attempt starts. A delivery that waits asks again then, and may have to wait longer. */
@@ -98,11 +104,17 @@ export function statusText({ status, reason }: { status: string; reason?: string
   return reason === undefined ? status : `${status} (${printable(reason)})`;
 }
 
-const ATTEMPTS = [right('Attempt'), 'Phase', 'Started', right('Duration'), 'Outcome', 'Response'];
-
-function attemptRow(attempt: Attempt): string[] {
-  const { number, phase, startedAt, durationMs, outcome } = attempt;
-  return [String(number), phase, clockTime(startedAt), `${durationMs} ms`, outcome, formatAnswer(attempt)];
+/** The waits have a column only if there are any. */
+function attemptLines(attempts: readonly Attempt[]): string[] {
+  const waits = attempts.some(({ waited }) => waitsText(waited) !== undefined) ? ['Waited'] : [];
+  const columns = [right('Attempt'), 'Phase', ...waits, 'Started', right('Duration'), 'Outcome', 'Response'];
+  const rows = attempts.map((attempt) => {
+    const { number, phase, waited, startedAt, durationMs, outcome } = attempt;
+    const waitCells = waits.map(() => waitsText(waited) ?? '');
+    const result = [`${durationMs} ms`, outcome, formatAnswer(attempt)];
+    return [String(number), phase, ...waitCells, clockTime(startedAt), ...result];
+  });
+  return tableLines(columns, rows);
 }
 
 /** Status or error, then the response text: it comes last because its length varies. */

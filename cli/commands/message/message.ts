@@ -3,7 +3,7 @@ import { dataIn, type MessageView, showMessage } from '../../../api-client/messa
 import { eraseBody, type Explained, explainMessage } from '../../../api-client/operations.ts';
 import { isNotFound } from '../../../api-client/refusal.ts';
 import { shortId } from '../../../api-client/subscription-labels.ts';
-import { counted, noneLeftText, STATUS_MEANINGS } from '../../../api-client/words.ts';
+import { counted, noneLeftText, STATUS_MEANINGS, waitsSoFar, waitsText } from '../../../api-client/words.ts';
 import { commandText, shellWord } from '../../../local/command-name.ts';
 import { Problem } from '../../../local/install/problem.mjs';
 import type { ExplainVerdict } from '../../../shared/domain/delivery/vocabulary.ts';
@@ -118,9 +118,9 @@ export function addExplain(command: Command, terminal: Terminal): void {
         const api = await openApi(options, terminal);
         const { subscriptionId: subscription } =
           reference === undefined ? {} : await findAddress(api, queue, messageId, reference);
-        let [matched, isKept] = [0, false];
+        let [matched, isKept, acceptedAt] = [0, false, ''];
         const schema = explainMessage.schema.transform((page) => {
-          ({ matched, bodyKept: isKept } = page.message);
+          ({ matched, bodyKept: isKept, acceptedAt } = page.message);
           return page;
         });
         const explained = api.list(
@@ -130,6 +130,7 @@ export function addExplain(command: Command, terminal: Terminal): void {
         await printList(terminal, explained, {
           ...options,
           columns: COLUMNS,
+          title: () => `Accepted ${clockTime(acceptedAt)}`,
           formatRow: (one) => formatRow(one, terminal),
           none: () => [noneLeftText(matched), ...(isKept ? [keptDataText(queue, messageId)] : [])].join(' '),
         }).catch((error: unknown) => {
@@ -230,10 +231,12 @@ type Delivery = NonNullable<Explained['delivery']>;
 function attemptsText(verdict: ExplainVerdict, delivery: Delivery | undefined): string[] {
   if (delivery === undefined) return [];
   const { attemptCount: count, nextAttemptAt, waiting, reason } = delivery;
+  const waits = waitsText(waitsSoFar(delivery, Date.now()));
   return [
     ...(verdict === 'delivered' || SAID_WITH_STATUS.has(reason) ? [] : endText(delivery)),
     ...(count === 0 ? [] : [counted(count, 'attempt', 'attempts')]),
     ...(nextAttemptAt === undefined ? [] : [nextText(nextAttemptAt, waiting)]),
+    ...(waits === undefined ? [] : [`waited ${waits}`]),
   ];
 }
 

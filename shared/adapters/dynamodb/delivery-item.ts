@@ -5,6 +5,7 @@ import {
   type AttemptResult,
   type ShownResult,
   shownResult,
+  type Wait,
 } from '../../domain/delivery/attempt.ts';
 import type { Delivery, Lease, NextAttempt, PendingStep, Recorded } from '../../domain/delivery/delivery.ts';
 import { completePolicySchema, type RetryPolicy } from '../../domain/retry/policy.ts';
@@ -23,7 +24,9 @@ import {
   type AttemptTrigger,
   MECHANISMS,
   CANCEL_REASONS,
+  WAIT_REASONS,
   type UnknownReason,
+  type WaitReason,
 } from '../../domain/delivery/vocabulary.ts';
 import {
   isListed,
@@ -49,6 +52,7 @@ const names = {
   phase: 'p',
   by: 'b',
   dueAt: 'u',
+  waited: 'w',
   startedAt: 's',
   durationMs: 'd',
   outcome: 'o',
@@ -83,6 +87,27 @@ const outcomeCodes = { delivered: 'd', failed: 'f', rejected: 'r' } as const sat
   string
 >;
 
+const waitCodes = {
+  rate_limited: 'r',
+  receiver_throttled: 't',
+  circuit_open: 'c',
+  pull: 'p',
+  lag: 'l',
+} as const satisfies Record<WaitReason, string>;
+
+function toWaitItems(waits: readonly Wait[]): [string, number][] {
+  return waits.map(({ reason, ms }) => [waitCodes[reason], ms]);
+}
+
+/** Leaves out the reasons of later versions. */
+const waitsSchema = z
+  .array(z.tuple([z.string(), z.number()]))
+  .transform((items): Wait[] =>
+    items.flatMap(([code, ms]) =>
+      WAIT_REASONS.filter((reason) => waitCodes[reason] === code).map((reason) => ({ reason, ms })),
+    ),
+  );
+
 /** The word for a stored code. An unknown code stays, so that the schema after it rejects it. */
 function wordFor(codes: Readonly<Record<string, string>>) {
   return (code: unknown): unknown => Object.entries(codes).find(([, known]) => known === code)?.[0] ?? code;
@@ -94,6 +119,7 @@ const attemptFields = {
   phase: z.preprocess(wordFor(phaseCodes), z.enum(PHASES)),
   by: z.preprocess(wordFor(byCodes), z.enum(ATTEMPT_TRIGGERS)).exactOptional(),
   dueAt: z.number().exactOptional(),
+  waited: waitsSchema.exactOptional(),
   startedAt: z.number(),
   durationMs: z.number(),
   outcome: z.preprocess(wordFor(outcomeCodes), z.enum(OUTCOMES)),
@@ -120,6 +146,7 @@ export function toAttemptItem(
     round: round === 1 ? undefined : round,
     phase: phaseCodes[attempt.phase],
     by: attempt.by === undefined ? undefined : byCodes[attempt.by],
+    waited: attempt.waited && toWaitItems(attempt.waited),
     outcome: outcomeCodes[attempt.outcome],
   });
 }
@@ -180,8 +207,9 @@ export function toPolicyItem(policy: RetryPolicy): Record<string, unknown> {
 const policyItemSchema = withLongNames(policyNames).pipe(completePolicySchema);
 
 /** A next attempt in stored form. Versions before pull read it as one that SQS delays. */
-export function toNextItem({ by, ...next }: NextAttempt): Record<string, unknown> {
-  return by === 'pull' ? { ...next, by: 'sqs_delay', pull: true } : { ...next, by };
+export function toNextItem({ by, waited, ...next }: NextAttempt): Record<string, unknown> {
+  const item = { ...next, ...(waited && { waited: toWaitItems(waited) }) };
+  return by === 'pull' ? { ...item, by: 'sqs_delay', pull: true } : { ...item, by };
 }
 
 const nextItemSchema = z
@@ -190,6 +218,8 @@ const nextItemSchema = z
     phase: z.enum(PHASES),
     dueAt: z.number(),
     by: z.enum(MECHANISMS),
+    waited: waitsSchema.exactOptional(),
+    waitingSince: z.number().exactOptional(),
     pull: z.literal(true).exactOptional(),
   } satisfies Record<keyof NextAttempt | 'pull', z.ZodType>)
   .transform(({ pull, ...next }): NextAttempt => (pull === true ? { ...next, by: 'pull' } : next));

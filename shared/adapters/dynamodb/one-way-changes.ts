@@ -50,6 +50,12 @@ export const ONE_WAY_CHANGES: readonly OneWayChange[] = [
   },
   {
     since: '0.1.0',
+    what: 'What an attempt waited for, and since when a delivery waits',
+    earlier: 'does not record it, and drops it from a delivery that it makes wait again',
+    back: 'Nothing to do.',
+  },
+  {
+    since: '0.1.0',
     what: 'Authentication at the subscriber (options.auth)',
     earlier: 'without it sends requests that are not authenticated',
     back: 'Disable these subscriptions.',

@@ -1,6 +1,9 @@
 import { ADDRESS_FORBIDDEN, PAYLOAD_FAILED, type Sent } from '../retry/outcome.ts';
 import type { ConnectionFault, Outcome, Phase } from '../retry/vocabulary.ts';
-import type { AttemptTrigger, PullFault } from './vocabulary.ts';
+import type { AttemptTrigger, PullFault, WaitReason } from './vocabulary.ts';
+
+/** How long an attempt waited for one reason, in milliseconds. */
+export type Wait = { reason: WaitReason; ms: number };
 
 /** One recorded attempt of a delivery: a request, or a receive by pull. Times are milliseconds since the epoch. */
 export type Attempt = {
@@ -10,6 +13,8 @@ export type Attempt = {
   by?: AttemptTrigger;
   /** Of a retry: due time from the policy. */
   dueAt?: number;
+  /** Its waits on record, which end with `dueAt`, or with the start of a receive; one for each reason. */
+  waited?: readonly Wait[];
   startedAt: number;
   durationMs: number;
   outcome: Outcome;

@@ -1,4 +1,4 @@
-import type { Attempt } from './attempt.ts';
+import type { Attempt, Wait } from './attempt.ts';
 import type { DisablingReason } from '../retry/outcome.ts';
 import type { Phase, RejectReason } from '../retry/vocabulary.ts';
 import {
@@ -52,7 +52,16 @@ export function nameOfDelivery({ queue, messageId, subscriptionId }: DeliveryKey
 export type Lease = { owner: string; until: number; receivedAt?: number };
 
 /** `dueAt`: when deliver picks it up; with a rate-limit slot, the request starts a little later. */
-export type NextAttempt = { number: number; phase: Phase; dueAt: number; by: Mechanism };
+export type NextAttempt = {
+  number: number;
+  phase: Phase;
+  dueAt: number;
+  by: Mechanism;
+  /** Waits that ended; one for each reason. */
+  waited?: readonly Wait[];
+  /** Since when it waits for its slot. Absent if it does not, or an earlier version recorded the wait. */
+  waitingSince?: number;
+};
 
 /** When the next request starts. */
 export function computeStart({ slot }: Pick<Delivery, 'slot'>, { dueAt }: NextAttempt): number {

@@ -12,6 +12,7 @@ import {
   type Transition,
   type WriteTime,
 } from './delivery.ts';
+import { withWaits } from './waits.ts';
 
 /** Makes the pending attempt due now. It keeps its number and its place in the round. */
 export function retryNow(delivery: OpenDelivery, at: WriteTime): Transition {
@@ -21,7 +22,7 @@ export function retryNow(delivery: OpenDelivery, at: WriteTime): Transition {
     expect: asLastRead(delivery),
     change: {
       status: delivery.status,
-      next: dueNow(delivery, at),
+      next: withWaits(dueNow(delivery, at), delivery, at.now),
       overdueAt: at.now,
       ...renewed(delivery, at),
     },

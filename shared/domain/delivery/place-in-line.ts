@@ -12,6 +12,7 @@ import {
   type WriteTime,
 } from './delivery.ts';
 import type { DeliveryJob } from './job.ts';
+import { withWaits } from './waits.ts';
 
 /** A rate-limit slot, and when the delivery that waits for it is picked up. */
 export type PlaceInLine = { next: NextAttempt; slot: Slot };
@@ -64,9 +65,11 @@ function changeTo(
   { next, slot }: { next: NextAttempt; slot: Slot | null },
   at: WriteTime,
 ): DeliveryChange {
+  // A retry that joined the line early does not wait before it is due.
+  const since = slot === null ? undefined : Math.max(at.now, slot.from ?? at.now);
   return {
     status: delivery.status,
-    next,
+    next: withWaits(next, delivery, at.now, since),
     slot,
     overdueAt: next.dueAt,
     ...renewed(delivery, at, next.dueAt),

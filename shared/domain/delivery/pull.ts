@@ -24,6 +24,7 @@ import {
 } from './delivery.ts';
 import type { DeliveryJob } from './job.ts';
 import type { OverdueDelivery } from './transitions.ts';
+import { waitedUntil, withWaits } from './waits.ts';
 
 /** Bounds of a receive: deliveries, and seconds until a received delivery that was not acknowledged has failed. */
 export const RECEIVE_MAX = { least: 1, most: 100, default: 10 };
@@ -58,7 +59,7 @@ export function awaitPull(delivery: OpenDelivery, next: NextAttempt, at: WriteTi
 function changeToWait(delivery: OpenDelivery, next: Omit<NextAttempt, 'by'>, at: WriteTime): DeliveryChange {
   return {
     status: delivery.status,
-    next: { ...next, by: 'pull' },
+    next: withWaits({ ...next, by: 'pull' }, delivery, next.dueAt),
     slot: null,
     overdueAt: next.dueAt,
     ...renewed(delivery, at),
@@ -163,6 +164,7 @@ export function buildAttempt(delivery: ReceivedDelivery, result: ReceiveResult, 
     number: attempts.length + 1,
     round,
     phase: next?.phase ?? 'initial',
+    ...waitedUntil(delivery, startedAt),
     startedAt,
     durationMs: Math.max(0, endedAt - startedAt),
     outcome: OUTCOMES[result.kind],

@@ -54,6 +54,14 @@ export type TransitionName =
   | 'reopen'
   | 'send';
 
+/** Why a due delivery waits. `pull`: until its subscriber receives it. */
+export const WAITINGS = [...WAITING_REASONS, 'pull'] as const;
+export type Waiting = (typeof WAITINGS)[number];
+
+/** Why an attempt did not start when it could. `lag`: nothing held it, but Posthaste or AWS was late. */
+export const WAIT_REASONS = [...WAITINGS, 'lag'] as const;
+export type WaitReason = (typeof WAIT_REASONS)[number];
+
 /** How the next attempt is started; `pull`: its subscriber receives it. */
 export const MECHANISMS = ['same_invocation', 'sqs_delay', 'scheduler', 'pull'] as const;
 export type Mechanism = (typeof MECHANISMS)[number];

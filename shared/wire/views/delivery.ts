@@ -5,11 +5,17 @@ import {
   type Mechanism,
   MECHANISMS,
   STATUSES,
+  WAIT_REASONS,
+  type Waiting,
+  WAITINGS,
 } from '../../domain/delivery/vocabulary.ts';
 import { completePolicySchema } from '../../domain/retry/policy.ts';
 import { OUTCOMES, PHASES, POLICY_SOURCES } from '../../domain/retry/vocabulary.ts';
-import { WAITING_REASONS, type WaitingReason } from '../../domain/subscription/vocabulary.ts';
 import { timeView } from '../fields.ts';
+
+/** How long an attempt waited for one reason, in milliseconds. */
+const waitView = z.object({ reason: z.enum(WAIT_REASONS), ms: z.number() });
+export type WaitView = z.infer<typeof waitView>;
 
 export const attemptView = z.object({
   number: z.int().positive(),
@@ -18,6 +24,8 @@ export const attemptView = z.object({
   /** How a retry was started, and when it was due. */
   by: z.enum(ATTEMPT_TRIGGERS).exactOptional(),
   dueAt: timeView.exactOptional(),
+  /** In order, until it started. Absent if it started less than a second after it could. */
+  waited: z.array(waitView).exactOptional(),
   startedAt: timeView,
   durationMs: z.number(),
   outcome: z.enum(OUTCOMES),
@@ -35,7 +43,10 @@ const nextAttemptView = z.object({
   dueAt: timeView,
   by: z.enum(MECHANISMS),
   /** Why it waits besides its due time. `pull`: until its subscriber receives it. */
-  waiting: z.enum([...WAITING_REASONS, 'pull']).exactOptional(),
+  waiting: z.enum(WAITINGS).exactOptional(),
+  waitingSince: timeView.exactOptional(),
+  /** Its waits that ended. */
+  waited: z.array(waitView).exactOptional(),
 });
 
 /**
@@ -48,6 +59,8 @@ export const deliveryViewSchema = z.object({
   subscriptionId: z.string(),
   status: z.enum(STATUSES),
   reason: z.string().exactOptional(),
+  /** When its message was accepted. */
+  acceptedAt: timeView.exactOptional(), // absent from earlier notices
   attempts: z.array(attemptView),
   nextAttemptAt: timeView.exactOptional(),
   nextAttempt: nextAttemptView.exactOptional(),
@@ -58,8 +71,6 @@ export const deliveryViewSchema = z.object({
 });
 
 export type DeliveryView = z.infer<typeof deliveryViewSchema>;
-
-export type Waiting = WaitingReason | 'pull';
 
 /** Why a due delivery waits, in the words of the command and the console. */
 export const WAITS: Readonly<Record<Waiting, string>> = {
@@ -92,7 +103,10 @@ export const deliverySummarySchema = z.object({
     .pick({ number: true, startedAt: true, outcome: true, statusCode: true, error: true })
     .exactOptional(),
   nextAttemptAt: timeView.exactOptional(),
-  waiting: deliveryViewSchema.shape.nextAttempt.unwrap().shape.waiting,
+  waiting: nextAttemptView.shape.waiting,
+  waitingSince: timeView.exactOptional(),
+  /** Its waits that ended, of all attempts, one for each reason. */
+  waited: z.array(waitView).exactOptional(),
 });
 
 export type DeliverySummary = z.infer<typeof deliverySummarySchema>;

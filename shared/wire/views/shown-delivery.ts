@@ -1,7 +1,9 @@
-import { type Attempt, endOfAttempt, shownResult } from '../../domain/delivery/attempt.ts';
+import { type Attempt, endOfAttempt, shownResult, type Wait } from '../../domain/delivery/attempt.ts';
 import { computeStart, type Delivery, type NextAttempt, pickIds } from '../../domain/delivery/delivery.ts';
 import type { DeliveryDetail } from '../../domain/delivery/explain.ts';
 import { isReceivable } from '../../domain/delivery/pull.ts';
+import type { Waiting } from '../../domain/delivery/vocabulary.ts';
+import { findWait, listWaits, totalWaits } from '../../domain/delivery/waits.ts';
 import { toWaitingReason } from '../../domain/subscription/rate-limit.ts';
 import { timeText } from '../fields.ts';
 import type {
@@ -9,41 +11,52 @@ import type {
   DeliverySummary,
   DeliveryView,
   SubscriptionDeliveryView,
-  Waiting,
+  WaitView,
 } from './delivery.ts';
 
 // Apart from the schemas: deliver writes notices, and needs no schema for that at its start.
 
 export function deliveryView(delivery: Delivery): DeliveryView {
-  const { key, status, reason, next, policy, attempts, lateResults } = delivery;
+  const { key, status, reason, acceptedAt, next, policy, attempts, lateResults } = delivery;
+  const viewOf = (attempt: Attempt) => viewOfAttempt(attempt, acceptedAt);
   return {
     ...pickIds(key),
     status,
     ...(reason === undefined ? {} : { reason }),
-    attempts: attempts.map(viewOfAttempt),
+    acceptedAt: timeText(acceptedAt),
+    attempts: attempts.map(viewOf),
     ...(next === undefined ? {} : toNextFields(delivery, next)),
-    ...(lateResults.length === 0 ? {} : { lateResults: lateResults.map(viewOfAttempt) }),
+    ...(lateResults.length === 0 ? {} : { lateResults: lateResults.map(viewOf) }),
     policy: policy ?? null,
   };
 }
 
 function toNextFields(delivery: Delivery, next: NextAttempt) {
   const dueAt = timeText(computeStart(delivery, next));
-  return { nextAttemptAt: dueAt, nextAttempt: { ...next, dueAt, ...toWaiting(delivery) } };
+  const { waited = [], waitingSince: _, ...planned } = next;
+  const nextAttempt = { ...planned, dueAt, ...toWaiting(delivery), ...toWaited(waited) };
+  return { nextAttemptAt: dueAt, nextAttempt };
+}
+
+function toWaited(waits: readonly Wait[]): { waited?: WaitView[] } {
+  return waits.length === 0 ? {} : { waited: [...waits] };
 }
 
 /** Why a delivery waits besides its due time. */
-function toWaiting(delivery: Delivery): { waiting?: Waiting } {
-  if (isReceivable(delivery)) return { waiting: 'pull' };
-  return delivery.slot === undefined ? {} : { waiting: toWaitingReason(delivery.slot) };
+function toWaiting(delivery: Delivery): { waiting?: Waiting; waitingSince?: string } {
+  const wait = findWait(delivery);
+  const since = wait && { waitingSince: timeText(wait.since) };
+  if (isReceivable(delivery)) return { waiting: 'pull', ...since };
+  return delivery.slot === undefined ? {} : { waiting: toWaitingReason(delivery.slot), ...since };
 }
 
-function viewOfAttempt(attempt: Attempt): DeliveryView['attempts'][number] {
-  const { startedAt, dueAt, result, ...shown } = attempt;
+function viewOfAttempt(attempt: Attempt, acceptedAt: number): DeliveryView['attempts'][number] {
+  const { startedAt, dueAt, result, waited: _, ...shown } = attempt;
   return {
     ...shown,
     ...shownResult(result),
     ...(dueAt === undefined ? {} : { dueAt: timeText(dueAt) }),
+    ...toWaited(listWaits(attempt, acceptedAt)),
     startedAt: timeText(startedAt),
   };
 }
@@ -61,6 +74,7 @@ export function deliverySummary(delivery: Delivery): DeliverySummary {
     ...(next === undefined
       ? {}
       : { nextAttemptAt: timeText(computeStart(delivery, next)), ...toWaiting(delivery) }),
+    ...toWaited(totalWaits(delivery)),
   };
 }
 

@@ -16,6 +16,7 @@ import {
   toSubscriptionItem,
 } from '../../../shared/adapters/dynamodb/subscription-item.ts';
 import { ttlAttribute } from '../../../shared/config/tables.ts';
+import type { Wait } from '../../../shared/domain/delivery/attempt.ts';
 import { type Chunk, claimChunk, recordSuccesses } from '../../../shared/domain/delivery/chunk.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry/policy.ts';
 import { aQueue, aSubscription } from '../../support/builders.ts';
@@ -177,6 +178,24 @@ describe('the item of a delivery', () => {
     );
     expect(new Set(items.map((item) => item['byQueuePk'])).size).toBe(8);
     expect(new Set(items.map((item) => item['overduePk'])).size).toBe(8);
+  });
+
+  it('has reasons of waits that a later version stored left out', () => {
+    const attempts = [anAttempt({ waited: [{ reason: 'rate_limited', ms: 7 }] })];
+    const next = { number: 2, phase: 'backoff', dueAt: SOME_TIME, by: 'sqs_delay' } as const;
+    const item = toDeliveryItem(aDelivery({ status: 'retrying', attempts, next }));
+    const text = JSON.stringify(item).replace('["r",7]', '["later",5],["r",7]');
+    expect(toDelivery(JSON.parse(text)).attempts).toEqual(attempts);
+  });
+
+  it('takes 50 bytes more for a wait that lasts, and 20 for one that ended', () => {
+    const bytesWith = (more: object, waited?: Wait[]): number => {
+      const next = { number: 2, phase: 'backoff', dueAt: SOME_TIME, by: 'sqs_delay', ...more } as const;
+      const attempts = [anAttempt(waited && { waited })];
+      return itemBytes(toDeliveryItem(aDelivery({ status: 'retrying', attempts, next })));
+    };
+    expect(bytesWith({ waitingSince: SOME_TIME }) - bytesWith({})).toBeLessThanOrEqual(50);
+    expect(bytesWith({}, [{ reason: 'lag', ms: 480_123 }]) - bytesWith({})).toBeLessThanOrEqual(20);
   });
 
   it('takes one write unit for a first success, and for a first failure with a policy', () => {

@@ -38,15 +38,17 @@ const readingOf = <Value>(reading: Reading<Value>): Value => {
   return reading.value;
 };
 
+/** What the version before does not keep of an attempt and of the next one, which has a row as well. */
+const WAITS = new Set(['w', 'waited', 'waitingSince']);
+
 /** As JSON: the order of attributes and of the users' options does not matter, nor does what is undefined. */
 const asJson = (item: unknown): Record<string, unknown> =>
-  z
-    .record(z.string(), z.unknown())
-    .parse(
-      JSON.parse(JSON.stringify(item), (_, value: unknown) =>
-        typeof value === 'string' && value.startsWith('{') ? (JSON.parse(value) as unknown) : value,
-      ),
-    );
+  z.record(z.string(), z.unknown()).parse(
+    JSON.parse(JSON.stringify(item), (name, value: unknown) => {
+      if (WAITS.has(name)) return undefined;
+      return typeof value === 'string' && value.startsWith('{') ? (JSON.parse(value) as unknown) : value;
+    }),
+  );
 
 /**
  * Attributes that the version before does not read. Each has a row in shared/adapters/dynamodb/one-way-changes.ts:

@@ -73,7 +73,12 @@ describe('a delivery of a pull subscription', () => {
     const delivery = await world.delivery();
     expect(delivery).toMatchObject({
       status: 'delivered',
-      attempts: [{ number: 1, phase: 'initial', startedAt: now, durationMs: 2_000, outcome: 'delivered' }],
+      attempts: [
+        {
+          ...{ number: 1, phase: 'initial', startedAt: now, durationMs: 2_000, outcome: 'delivered' },
+          waited: [{ reason: 'pull', ms: MINUTE }],
+        },
+      ],
     });
     expect([delivery.lease, delivery.next, delivery.overdueAt]).toEqual([undefined, undefined, undefined]);
     expect(await world.receive()).toEqual([]);

@@ -114,6 +114,39 @@ describe('posthaste deliveries show', () => {
     expect((await runOn({ [`GET ${ONE}`]: json(view) }, `${SHOW} --json`)).lines).toEqual([view]);
   });
 
+  it('shows when it was accepted, and what each attempt waited for', async () => {
+    const waited = [
+      { reason: 'lag', ms: 300 },
+      { reason: 'rate_limited', ms: 478_000 },
+      { reason: 'circuit_open', ms: 61_000 },
+      { reason: 'lag', ms: 1_900 },
+    ];
+    const attempts = [
+      { ...attempt, waited },
+      { ...attempt, number: 2 },
+    ];
+    const view = { ...retrying, acceptedAt: AT, attempts, policySource: 'queue', planned: [] };
+    const { stdout } = await runOn({ [`GET ${ONE}`]: json(view) }, SHOW);
+    expect(stdout).toContain(`Accepted      ${clockTime(AT)}\n`);
+    expect(stdout).toMatch(/Attempt {2}Phase {4}Waited +Started/);
+    expect(stdout).toMatch(
+      / 1 {2}initial {2}2 s \(lag\), 7 min 58 s \(rate limit\), 1 min 1 s \(held\) {2}20.* 5 ms/,
+    );
+    expect(stdout).toMatch(/ 2 {2}initial +20.* 5 ms/);
+  });
+
+  it('shows how long it has waited so far, with the waits that ended', async () => {
+    const nextAttempt = {
+      ...{ number: 1, phase: 'initial', dueAt: AT, by: 'sqs_delay', waiting: 'circuit_open' },
+      waitingSince: new Date(Date.now() - 190_000).toISOString(),
+      waited: [{ reason: 'rate_limited', ms: 60_000 }],
+    };
+    const view = { ...retrying, status: 'pending', attempts: [], nextAttempt };
+    const { stdout } = await runOn({ [`GET ${ONE}`]: detail(view) }, SHOW);
+    expect(stdout).toMatch(/Waited so far {2}1 min \(rate limit\), 3 min 1\d s \(held\)\n/);
+    expect(stdout).not.toContain('Accepted');
+  });
+
   it.each([
     ['rate_limited', 'waits for the rate limit of the subscription', false],
     ['receiver_throttled', 'waits because the subscriber throttles', true],

@@ -88,6 +88,14 @@ describe('posthaste explain', () => {
     );
   });
 
+  it('says when the message was accepted, and what its deliveries waited for', async () => {
+    const waited = [{ reason: 'receiver_throttled', ms: 480_000 }];
+    const slow = { ...delivery, status: 'delivered', attemptCount: 1, waited };
+    const { stdout } = await explaining([{ ...retrying, verdict: 'delivered', delivery: slow }]);
+    expect(stdout).toMatch(new RegExp(`^Accepted ${LOCAL}\n`));
+    expect(stdout).toMatch(/the subscriber accepted it, 1 attempt, waited 8 min \(throttled\)\n/);
+  });
+
   it.each([
     [3, 'No subscription is left; the message matched 3 when it was accepted.\n'],
     [0, 'The queue has no subscription, and the message matched none.\n'],

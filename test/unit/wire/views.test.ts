@@ -8,7 +8,7 @@ import { parseJson, propertySource } from '../../../shared/wire/json-slice.ts';
 import { deliveryViewSchema } from '../../../shared/wire/views/delivery.ts';
 import { deliverySummary, deliveryView } from '../../../shared/wire/views/shown-delivery.ts';
 import { subscriptionView } from '../../../shared/wire/views/subscription.ts';
-import { aDelivery, answered, SOME_TIME } from '../../support/delivery-builders.ts';
+import { aDelivery, anAttempt, answered, SOME_TIME } from '../../support/delivery-builders.ts';
 import { aSlowed, under } from '../../support/pressure.ts';
 import { jsonText } from './json-text.ts';
 import { encodeUndeliverableNotice } from '../../../shared/wire/jobs/dead-letter.ts';
@@ -50,6 +50,7 @@ const key = { queue: 'orders', messageId: 'm-1', subscriptionId: 's-1', bucket: 
 
 const exhausted = aDelivery({
   key,
+  acceptedAt: startedAt - 20,
   status: 'exhausted',
   reason: 'retries_exhausted',
   policy: DEFAULT_RETRY_POLICY,
@@ -89,6 +90,7 @@ const view = {
   subscriptionId: 's-1',
   status: 'exhausted',
   reason: 'retries_exhausted',
+  acceptedAt: '2026-01-02T03:04:04.986Z',
   attempts: [
     {
       number: 1,
@@ -154,6 +156,32 @@ describe('the view of a delivery', () => {
 
   it('has a null policy before the first failure', () => {
     expect(deliveryView(aDelivery({ key }))).toMatchObject({ status: 'pending', attempts: [], policy: null });
+  });
+});
+
+describe('the waits of a delivery', () => {
+  const waited = [{ reason: 'circuit_open', ms: 9_000 }] as const;
+
+  it('are shown with an attempt, and added up in a listing', () => {
+    const attempts = [anAttempt({ number: 2, phase: 'backoff', waited, dueAt: startedAt, startedAt })];
+    const delivery = aDelivery({ status: 'delivered', attempts });
+    expect(deliveryView(delivery).attempts).toMatchObject([{ waited }]);
+    expect(deliverySummary(delivery)).toMatchObject({ waited });
+  });
+
+  it('are absent if there were none', () => {
+    const delivery = aDelivery({ acceptedAt: startedAt, attempts: [anAttempt({ startedAt })] });
+    expect(deliveryView(delivery).attempts[0]).not.toHaveProperty('waited');
+    expect(deliverySummary(delivery)).not.toHaveProperty('waited');
+  });
+
+  it('are shown with the next attempt, and since when it waits', () => {
+    const next = { number: 1, phase: 'initial', dueAt: startedAt, by: 'sqs_delay' } as const;
+    const delivery = aDelivery({ next: { ...next, waited, waitingSince: startedAt }, slot: { at: 0 } });
+    const waitingSince = new Date(startedAt).toISOString();
+    const shown = { waiting: 'rate_limited', waitingSince, waited };
+    expect(deliveryView(delivery).nextAttempt).toMatchObject(shown);
+    expect(deliverySummary(delivery)).toMatchObject(shown);
   });
 });
 

@@ -7,6 +7,7 @@ import {
   retryDelivery,
 } from '../../../../api-client/operations.ts';
 import { formatLabel } from '../../../../api-client/subscription-labels.ts';
+import { waitsSoFar, waitsText } from '../../../../api-client/words.ts';
 import { isOpenStatus } from '../../../../shared/domain/delivery/vocabulary.ts';
 import { STARTED_BY, WAITS } from '../../../../shared/wire/views/delivery.ts';
 import { useConsole } from '../../live/console-context.tsx';
@@ -88,29 +89,10 @@ const SOURCES = {
 } as const;
 
 function Report({ delivery }: { delivery: DeliveryDetail }) {
-  const { status, reason, attempts, nextAttempt, planned, lateResults = [], policy, policySource } = delivery;
+  const { attempts, planned, lateResults = [], policy, policySource } = delivery;
   return (
     <>
-      <Facts
-        facts={[
-          ['Status', <Status of={status} reason={reason} />],
-          ['Attempts', attempts.length],
-          [
-            'Next attempt',
-            nextAttempt && (
-              <>
-                <Moment at={nextAttempt.dueAt} exact />{' '}
-                <span class="muted">
-                  {nextAttempt.waiting === undefined
-                    ? nextAttempt.phase.replace('_', ' ')
-                    : `waits ${WAITS[nextAttempt.waiting]}`}
-                </span>
-              </>
-            ),
-          ],
-          ['Further planned retries', planned.length > 1 ? planned.length - 1 : undefined],
-        ]}
-      />
+      <DeliveryFacts of={delivery} />
       <Section title="Timeline">
         <Timeline delivery={delivery} />
       </Section>
@@ -139,6 +121,35 @@ function Report({ delivery }: { delivery: DeliveryDetail }) {
         <PolicyFacts policy={policy} />
       </Section>
     </>
+  );
+}
+
+function DeliveryFacts({ of }: { of: DeliveryDetail }) {
+  const { status, reason, acceptedAt, attempts, nextAttempt, planned } = of;
+  const now = useNow();
+  return (
+    <Facts
+      facts={[
+        ['Status', <Status of={status} reason={reason} />],
+        ['Accepted', acceptedAt && <Moment at={acceptedAt} exact />],
+        ['Attempts', attempts.length],
+        [
+          'Next attempt',
+          nextAttempt && (
+            <>
+              <Moment at={nextAttempt.dueAt} exact />{' '}
+              <span class="muted">
+                {nextAttempt.waiting === undefined
+                  ? nextAttempt.phase.replace('_', ' ')
+                  : `waits ${WAITS[nextAttempt.waiting]}`}
+              </span>
+            </>
+          ),
+        ],
+        ['Waited so far', nextAttempt && waitsText(waitsSoFar(nextAttempt, now))],
+        ['Further planned retries', planned.length > 1 ? planned.length - 1 : undefined],
+      ]}
+    />
   );
 }
 
@@ -200,10 +211,12 @@ type Attempt = DeliveryDetail['attempts'][number];
 /** The attempts of a delivery, newest first. */
 function AttemptTable({ attempts }: { attempts: readonly Attempt[] }) {
   const severalRounds = attempts.some(({ round }) => round > 1);
+  const hasWaits = attempts.some(({ waited }) => waitsText(waited) !== undefined);
+  const columns = [...(severalRounds ? [ROUND] : []), ...COLUMNS, ...(hasWaits ? [WAITED] : [])];
   return (
     <Table
       caption="Attempts, newest first"
-      columns={severalRounds ? [ROUND, ...COLUMNS] : COLUMNS}
+      columns={columns}
       rows={attempts.toReversed()}
       keyOf={({ round, number, startedAt }) => `${round} ${number} ${startedAt}`}
       empty={<Empty title="No finished attempt yet" />}
@@ -212,6 +225,12 @@ function AttemptTable({ attempts }: { attempts: readonly Attempt[] }) {
 }
 
 const ROUND: Column<Attempt> = { head: 'Round', numeric: true, cell: ({ round }) => round };
+
+const WAITED: Column<Attempt> = {
+  head: 'Waited before',
+  wide: true,
+  cell: ({ waited }) => waitsText(waited) ?? '',
+};
 
 const COLUMNS: readonly Column<Attempt>[] = [
   { head: 'Attempt', numeric: true, cell: ({ number }) => number },

@@ -3,6 +3,7 @@ import type { DeliveryDetail } from '../../../../api-client/operations.ts';
 import { PHASES } from '../../../../shared/domain/retry/vocabulary.ts';
 import { useNow, useWidth } from '../../live/hooks.ts';
 import { SmallButton } from '../../parts/form.tsx';
+import { allWaitsText, WaitBand, waitBands, WaitLegend, type Waited } from './wait-bands.tsx';
 
 /** Height of a lane. On narrow screens the name of a lane is above its marks. */
 const LANE = { wide: 30, narrow: 40 };
@@ -26,7 +27,7 @@ const MOVES: readonly (readonly [label: string, sign: string, next: (span: Span)
   ['Zoom out', '−', (span) => zoomed(span, 2)],
 ];
 
-/** Attempts on a time axis; planned ones are hollow. The tables below contain the same data. */
+/** Acceptance, waits and attempts on a time axis; planned attempts are hollow. The tables below contain the same data. */
 export function Timeline({ delivery }: { delivery: DeliveryDetail }) {
   const { ref, width } = useWidth<HTMLDivElement>();
   const now = useNow();
@@ -37,6 +38,9 @@ export function Timeline({ delivery }: { delivery: DeliveryDetail }) {
   const room = Math.max(1, width - names - 12);
   const { lanes, marks } = timelineLayout(delivery, span, room);
   const place = (time: number): number => ((time - span.from) / (span.to - span.from)) * room;
+  const accepted = delivery.acceptedAt === undefined ? undefined : Date.parse(delivery.acceptedAt);
+  const bands = waitBands(delivery, now).filter(({ from, to }) => to > from);
+  const yOf = (lane: number): number => lane * laneHeight + laneHeight / 2 + (isNarrow ? 8 : 0);
   const height = lanes.length * laneHeight + AXIS;
   const ticks = timeTicks(
     span,
@@ -71,12 +75,7 @@ export function Timeline({ delivery }: { delivery: DeliveryDetail }) {
         ))}
       </div>
       <div ref={ref} class="timeline-room">
-        <svg
-          width={width}
-          height={height}
-          role="img"
-          aria-label={`${delivery.attempts.length} attempts, ${delivery.planned.length} planned. The tables below list them.`}
-        >
+        <svg width={width} height={height} role="img" aria-label={describeTimeline(delivery, now)}>
           <g transform={`translate(${names + 6} 0)`}>
             {ticks.map(({ at, text }) => (
               <g key={at} transform={`translate(${place(at)} 0)`} class="tick">
@@ -97,12 +96,20 @@ export function Timeline({ delivery }: { delivery: DeliveryDetail }) {
             </g>
           ))}
           <svg x={names + 6} width={room} height={height} overflow="hidden">
-            {marks.map((mark) => (
-              <TimelineMark
-                key={mark.key}
-                mark={mark}
-                y={mark.lane * laneHeight + laneHeight / 2 + (isNarrow ? 8 : 0)}
+            {accepted === undefined ? null : (
+              <line class="accepted" x1={place(accepted)} x2={place(accepted)} y2={height - AXIS} />
+            )}
+            {bands.map((band) => (
+              <WaitBand
+                key={`${band.number} ${band.from}`}
+                band={band}
+                x={place(band.from)}
+                width={place(band.to) - place(band.from)}
+                y={yOf(lanes.indexOf(band.phase))}
               />
+            ))}
+            {marks.map((mark) => (
+              <TimelineMark key={mark.key} mark={mark} y={yOf(mark.lane)} />
             ))}
           </svg>
         </svg>
@@ -116,10 +123,26 @@ export function Timeline({ delivery }: { delivery: DeliveryDetail }) {
         <li class="tone-planned">
           <span class="swatch swatch-hollow" /> planned
         </li>
+        <WaitLegend bands={bands} />
+        {accepted === undefined ? null : (
+          <li>
+            <svg class="key-accepted" width={4} height={14} aria-hidden="true">
+              <line class="accepted" x1={2} x2={2} y2={14} />
+            </svg>{' '}
+            accepted
+          </li>
+        )}
         <li class="muted">A line to the left of an attempt starts at its due time.</li>
       </ul>
     </div>
   );
+}
+
+function describeTimeline(delivery: DeliveryDetail, now: number): string {
+  const { attempts, planned } = delivery;
+  const waits = allWaitsText(delivery, now);
+  const waited = waits === undefined ? '' : ` Waited ${waits}.`;
+  return `${attempts.length} attempts, ${planned.length} planned.${waited} The tables below list them.`;
 }
 
 const HEIGHT = 14;
@@ -218,7 +241,7 @@ type Layout = { lanes: readonly Phase[]; marks: readonly Mark[] };
 /** Keeps an attempt of a few milliseconds visible on an axis of days. */
 const MIN_MARK_WIDTH = 7;
 
-export type Times = Pick<DeliveryDetail, 'attempts' | 'planned'>;
+export type Times = Waited & Pick<DeliveryDetail, 'planned'> & Partial<Pick<DeliveryDetail, 'acceptedAt'>>;
 
 /**
  * Places attempts on the time axis, in a lane for each phase that occurs. Attempts outside of the span are left out,
@@ -266,14 +289,17 @@ function attemptMark(
   };
 }
 
-/** The span of all attempts, or of those `made` so far. */
-export function computeSpan({ attempts, planned }: Times, part: 'all' | 'made', now: number): Span {
+/** The span of the acceptance and all attempts, or of the attempts `made` so far; with their waits. */
+export function computeSpan(delivery: Times, part: 'all' | 'made', now: number): Span {
+  const { attempts, planned, acceptedAt } = delivery;
   const made = attempts.flatMap(({ startedAt, durationMs, dueAt = startedAt }) => [
     Date.parse(dueAt),
     Date.parse(startedAt),
     Date.parse(startedAt) + durationMs,
   ]);
-  const times = part === 'made' ? made : [...made, ...planned.map(({ dueAt }) => Date.parse(dueAt))];
+  const known = [...planned.map(({ dueAt }) => dueAt), ...(acceptedAt === undefined ? [] : [acceptedAt])];
+  const waits = waitBands(part === 'made' ? { attempts } : delivery, now).map(({ from }) => from);
+  const times = [...made, ...waits, ...(part === 'made' ? [] : known.map((time) => Date.parse(time)))];
   if (times.length === 0) return withMargin({ from: now, to: now });
   return withMargin({ from: Math.min(...times), to: Math.max(...times) });
 }
