@@ -988,6 +988,8 @@ export interface components {
             /** @enum {string} */
             status: "pending" | "retrying" | "delivered" | "rejected" | "exhausted" | "cancelled";
             reason?: string;
+            /** Format: date-time */
+            acceptedAt?: string;
             attempts: components["schemas"]["Attempt"][];
             /** Format: date-time */
             nextAttemptAt?: string;
@@ -1001,6 +1003,13 @@ export interface components {
                 by: "same_invocation" | "sqs_delay" | "scheduler" | "pull";
                 /** @enum {string} */
                 waiting?: "rate_limited" | "receiver_throttled" | "circuit_open" | "pull";
+                /** Format: date-time */
+                waitingSince?: string;
+                waited?: {
+                    /** @enum {string} */
+                    reason: "rate_limited" | "receiver_throttled" | "circuit_open" | "pull" | "lag";
+                    ms: number;
+                }[];
             };
             lateResults?: components["schemas"]["Attempt"][];
             policy: components["schemas"]["PolicyInForce"] | null;
@@ -1014,6 +1023,11 @@ export interface components {
             by?: "same_invocation" | "sqs_delay" | "scheduler" | "reconcile";
             /** Format: date-time */
             dueAt?: string;
+            waited?: {
+                /** @enum {string} */
+                reason: "rate_limited" | "receiver_throttled" | "circuit_open" | "pull" | "lag";
+                ms: number;
+            }[];
             /** Format: date-time */
             startedAt: string;
             durationMs: number;
@@ -1128,6 +1142,13 @@ export interface components {
             nextAttemptAt?: string;
             /** @enum {string} */
             waiting?: "rate_limited" | "receiver_throttled" | "circuit_open" | "pull";
+            /** Format: date-time */
+            waitingSince?: string;
+            waited?: {
+                /** @enum {string} */
+                reason: "rate_limited" | "receiver_throttled" | "circuit_open" | "pull" | "lag";
+                ms: number;
+            }[];
         };
         DeliveryDetail: {
             queue: string;
@@ -1136,6 +1157,8 @@ export interface components {
             /** @enum {string} */
             status: "pending" | "retrying" | "delivered" | "rejected" | "exhausted" | "cancelled";
             reason?: string;
+            /** Format: date-time */
+            acceptedAt?: string;
             attempts: components["schemas"]["Attempt"][];
             /** Format: date-time */
             nextAttemptAt?: string;
@@ -1149,6 +1172,13 @@ export interface components {
                 by: "same_invocation" | "sqs_delay" | "scheduler" | "pull";
                 /** @enum {string} */
                 waiting?: "rate_limited" | "receiver_throttled" | "circuit_open" | "pull";
+                /** Format: date-time */
+                waitingSince?: string;
+                waited?: {
+                    /** @enum {string} */
+                    reason: "rate_limited" | "receiver_throttled" | "circuit_open" | "pull" | "lag";
+                    ms: number;
+                }[];
             };
             lateResults?: components["schemas"]["Attempt"][];
             policy: components["schemas"]["PolicyInForce"];
@@ -3176,6 +3206,13 @@ export interface operations {
                             nextAttemptAt?: string;
                             /** @enum {string} */
                             waiting?: "rate_limited" | "receiver_throttled" | "circuit_open" | "pull";
+                            /** Format: date-time */
+                            waitingSince?: string;
+                            waited?: {
+                                /** @enum {string} */
+                                reason: "rate_limited" | "receiver_throttled" | "circuit_open" | "pull" | "lag";
+                                ms: number;
+                            }[];
                             messageType?: string;
                             durationMs?: number;
                             deliveredAfterMs?: number;

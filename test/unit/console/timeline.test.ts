@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { allWaitsText, waitBands } from '../../../console/src/pages/delivery/wait-bands.tsx';
 import { curlCommand, knownRequest } from '../../../console/src/pages/delivery/request-section.tsx';
 import {
   computeSpan,
@@ -80,6 +81,58 @@ describe('the timeline of a delivery', () => {
   it('zooms around its middle, and moves', () => {
     expect(zoomed(span, 0.5)).toEqual({ from: START + 2500, to: START + 7500 });
     expect(moved(span, -0.5)).toEqual({ from: START - 5000, to: START + 5000 });
+  });
+});
+
+describe('the waits on the timeline', () => {
+  const MINUTE = 60_000;
+  const waited = [
+    { reason: 'lag' as const, ms: 2_000 },
+    { reason: 'rate_limited' as const, ms: 5 * MINUTE },
+  ];
+  const nextAttempt = { number: 2, phase: 'backoff', dueAt: at(9 * MINUTE), by: 'sqs_delay' } as const;
+
+  it('follow each other, and end with the start of their attempt', () => {
+    const [lag, rate] = waitBands({ attempts: [attempt(1, 6 * MINUTE, { waited })] }, START);
+    const of = { number: 1, phase: 'initial' };
+    expect(lag).toEqual({ ...of, reason: 'lag', from: START + 58_000, to: START + MINUTE });
+    expect(rate).toEqual({ ...of, reason: 'rate_limited', from: START + MINUTE, to: START + 6 * MINUTE });
+  });
+
+  it('of the next attempt last until now while it waits', () => {
+    const since = { waiting: 'circuit_open' as const, waitingSince: at(MINUTE), waited: [] };
+    const bands = waitBands({ attempts: [], nextAttempt: { ...nextAttempt, ...since } }, START + 4 * MINUTE);
+    const ends = { from: START + MINUTE, to: START + 4 * MINUTE };
+    expect(bands).toEqual([{ number: 2, phase: 'backoff', reason: 'circuit_open', ...ends }]);
+  });
+
+  it('of the next attempt end before it is due once it does not wait any more', () => {
+    const [, rate] = waitBands(
+      { attempts: [], nextAttempt: { ...nextAttempt, waited } },
+      START + 99 * MINUTE,
+    );
+    expect(rate?.to).toBe(START + 9 * MINUTE);
+  });
+
+  it('are within the span, and so is the acceptance', () => {
+    const times: Times = {
+      attempts: [attempt(1, 6 * MINUTE, { waited })],
+      planned: [],
+      acceptedAt: at(-MINUTE),
+    };
+    expect(computeSpan(times, 'all', START).from).toBeLessThan(START - MINUTE);
+    expect(computeSpan(times, 'made', START).from).toBeLessThan(START + 58_000);
+    expect(computeSpan(times, 'made', START).from).toBeGreaterThan(START);
+  });
+
+  it('are said in words to those who do not see them', () => {
+    const since = { waiting: 'rate_limited' as const, waitingSince: at(MINUTE) };
+    const delivery = {
+      attempts: [attempt(1, 6 * MINUTE, { waited })],
+      nextAttempt: { ...nextAttempt, ...since },
+    };
+    expect(allWaitsText(delivery, START + 3 * MINUTE)).toBe('2 s (lag), 7 min (rate limit)');
+    expect(allWaitsText({ attempts: [attempt(1, 0)] }, START)).toBeUndefined();
   });
 });
 

@@ -94,7 +94,7 @@ describe('the waits of an attempt', () => {
       [lag(MINUTE), { reason: 'pull', ms: 9 * MINUTE }],
     ],
     ['that was received from an earlier version', { result: { kind: 'lapsed' } }, []],
-    ['that a clock ahead of ours accepted', { startedAt: ACCEPTED - 5 * SECOND }, []],
+    ['that started before its acceptance by another clock', { startedAt: ACCEPTED - 5 * SECOND }, []],
   ])('are known of one %s', (_, attempt, waits) => {
     expect(listWaits(anAttempt({ startedAt: SOME_TIME, ...attempt }), ACCEPTED)).toEqual(waits);
   });
