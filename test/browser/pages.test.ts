@@ -4,6 +4,7 @@ import {
   type DeadLetterCounts,
   type DeadLetterLook,
 } from '../../shared/wire/views/console.ts';
+import { anAttempt } from '../support/delivery-builders.ts';
 import { record } from './busy-deployment.ts';
 import { busyConsole, type BusyConsole } from './running-console.ts';
 import { inBrowser } from './chromium.ts';
@@ -156,6 +157,40 @@ inBrowser('the pages of the console', () => {
     await goTo(page, `#/queues/orders/messages/held/deliveries/${warehouse}`);
     await page.getByText('waits because the subscriber is or was down').waitFor();
     await page.getByText('circuit open', { exact: true }).waitFor();
+    expect(await axeViolationsInBothThemes(page, 'light')).toEqual(NO_VIOLATIONS);
+  });
+
+  it('show when a delivery was accepted, and what it waited for on the time axis and in words', async () => {
+    const { api, warehouse } = there();
+    const acceptedAt = Date.now() - 20 * 60_000;
+    const dueAt = acceptedAt + 482_000;
+    const waited = [
+      { reason: 'rate_limited', ms: 180_000 },
+      { reason: 'circuit_open', ms: 300_000 },
+    ] as const;
+    const next = { number: 2, phase: 'backoff', dueAt: Date.now() + 120_000, by: 'scheduler' } as const;
+    await record(api, {
+      ...{ queue: 'orders', messageId: 'waited', acceptedAt },
+      deliveries: [
+        {
+          ...{ subscriptionId: warehouse, status: 'retrying' },
+          attempts: [anAttempt({ waited, dueAt, startedAt: dueAt + 45_000 })],
+          next: { ...next, waitingSince: Date.now() - 240_000 },
+          slot: { at: next.dueAt, epoch: '', reason: 'receiver_throttled' },
+        },
+      ],
+    });
+    const page = await there().openAt(`#/queues/orders/messages/waited/deliveries/${warehouse}`);
+    await page.getByText('Accepted', { exact: true }).waitFor();
+    for (const wait of ['47 s (lag)', '3 min (rate limit)', '5 min (held)'])
+      await page.getByText(`waited ${wait}`, { exact: true }).waitFor();
+    await page
+      .getByRole('img', { name: / Waited 47 s \(lag\), .*, 4 min( \d s)? \(throttled\)\. / })
+      .waitFor();
+    const bands = page.locator('[data-wait]');
+    const reasons = await bands.evaluateAll((all) => all.map((one) => one.getAttribute('data-wait')));
+    expect(reasons).toEqual(['lag', 'rate_limited', 'circuit_open', 'lag', 'receiver_throttled']);
+    expect(await bands.nth(2).locator('title').textContent()).toBe('Attempt 1 waited 5 min (held)');
     expect(await axeViolationsInBothThemes(page, 'light')).toEqual(NO_VIOLATIONS);
   });
 

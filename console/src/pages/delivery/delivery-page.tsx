@@ -211,12 +211,10 @@ type Attempt = DeliveryDetail['attempts'][number];
 /** The attempts of a delivery, newest first. */
 function AttemptTable({ attempts }: { attempts: readonly Attempt[] }) {
   const severalRounds = attempts.some(({ round }) => round > 1);
-  const hasWaits = attempts.some(({ waited }) => waitsText(waited) !== undefined);
-  const columns = [...(severalRounds ? [ROUND] : []), ...COLUMNS, ...(hasWaits ? [WAITED] : [])];
   return (
     <Table
       caption="Attempts, newest first"
-      columns={columns}
+      columns={severalRounds ? [ROUND, ...COLUMNS] : COLUMNS}
       rows={attempts.toReversed()}
       keyOf={({ round, number, startedAt }) => `${round} ${number} ${startedAt}`}
       empty={<Empty title="No finished attempt yet" />}
@@ -226,12 +224,6 @@ function AttemptTable({ attempts }: { attempts: readonly Attempt[] }) {
 
 const ROUND: Column<Attempt> = { head: 'Round', numeric: true, cell: ({ round }) => round };
 
-const WAITED: Column<Attempt> = {
-  head: 'Waited before',
-  wide: true,
-  cell: ({ waited }) => waitsText(waited) ?? '',
-};
-
 const COLUMNS: readonly Column<Attempt>[] = [
   { head: 'Attempt', numeric: true, cell: ({ number }) => number },
   { head: 'Outcome', cell: ({ outcome }) => <Status of={outcome} /> },
@@ -239,12 +231,14 @@ const COLUMNS: readonly Column<Attempt>[] = [
   { head: 'Due', cell: ({ dueAt }) => (dueAt === undefined ? '' : <Moment at={dueAt} exact />) },
   {
     head: 'Started',
-    cell: ({ startedAt, dueAt }) => (
+    cell: (attempt) => (
       <>
-        <Moment at={startedAt} exact />
-        {dueAt === undefined ? null : (
-          <span class="sub">{lateText(Date.parse(startedAt) - Date.parse(dueAt))}</span>
-        )}
+        <Moment at={attempt.startedAt} exact />
+        {punctuality(attempt).map((text) => (
+          <span key={text} class="sub">
+            {text}
+          </span>
+        ))}
       </>
     ),
   },
@@ -262,6 +256,13 @@ const COLUMNS: readonly Column<Attempt>[] = [
     ),
   },
 ];
+
+/** Its waits, which include the lag, or by how much it was late. */
+function punctuality({ startedAt, dueAt, waited }: Attempt): string[] {
+  const waits = waitsText(waited);
+  if (waits !== undefined) return waits.split(', ').map((text) => `waited ${text}`);
+  return dueAt === undefined ? [] : [lateText(Date.parse(startedAt) - Date.parse(dueAt))];
+}
 
 function lateText(lateMs: number): string {
   return lateMs < 1 ? 'on time' : `${durationText(lateMs)} late`;
