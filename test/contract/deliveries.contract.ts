@@ -429,7 +429,8 @@ const describeWaiting = (name: string, make: () => Deliveries): void => {
       expect([await waitingFor(moved, 9999), await isOverdue(moved, 1)]).toEqual([[], true]);
       if (!isOpen(woken) || woken.next === undefined) throw new Error('it has a next attempt');
       const back = await write(awaitPull(woken, woken.next, at(2)));
-      expect(back.next).toEqual({ number: 1, phase: 'manual', dueAt: at(1).now, by: 'pull' });
+      const waited = [{ reason: 'pull', ms: at(1).now - at(0).now }];
+      expect(back.next).toEqual({ number: 1, phase: 'manual', dueAt: at(1).now, by: 'pull', waited });
       expect(await isOverdue(moved, 9999)).toBe(false);
       expect(await waitingFor(moved, 1)).toEqual([{ messageId: moved.key.messageId, since: 1000 }]);
     });
