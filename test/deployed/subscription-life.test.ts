@@ -1,6 +1,7 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { verifyWebhook } from '../../client/verify.ts';
 import { healthSchema } from '../../functions/api/service/routes.ts';
 import { subscriptionViewSchema } from '../../shared/wire/views/subscription.ts';
 import {
@@ -111,17 +112,22 @@ describe('the lifecycle of a subscription', () => {
     expect(await deliveriesOf(queue, early)).toEqual([]);
   });
 
-  it('can be exported and imported into another queue', async () => {
+  it('can be exported and imported into another queue, with its signing secret', async () => {
     const [from, to] = [`from-${randomUUID()}`, `to-${randomUUID()}`];
     const options = { post_headers: { authorization: 'Bearer s3cret' } };
-    await subscribe(from, receiver.url('/carried'), options);
-    const line = await answerOf('POST', `/v2/credentials/${from}`);
+    const id = await subscribe(from, receiver.url('/carried'), options);
+    const secret = `whsec_${randomBytes(24).toString('base64')}`;
+    const rotate = `/v2/queues/${from}/subscriptions/${id}/secret/rotate`;
+    await answerOf('POST', rotate, { secret, graceSeconds: 0 });
+    const line = await answerOf('POST', `/v2/credentials/${from}?secrets=true`);
     expect(await answerOf('POST', `/v2/queues/${to}/import`, line)).toMatchObject({
       imported: 1,
       failed: [],
     });
     await finishedDelivery(to, await post(to, 'carried'));
-    expect(received('/carried')[0]?.headers.authorization).toBe('Bearer s3cret');
+    const [{ body, headers } = { body: '', headers: {} }] = received('/carried');
+    expect(headers.authorization).toBe('Bearer s3cret');
+    expect(verifyWebhook(body, headers, secret)).toHaveProperty('body', body);
   });
 });
 

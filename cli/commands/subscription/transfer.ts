@@ -41,7 +41,9 @@ age. Use a passphrase that cannot be guessed: who has the file can try many.
 export function addSubscriptionExport(subscription: Command, terminal: Terminal): void {
   const command = subscription
     .command('export')
-    .description('Print the subscriptions of a queue as JSON lines, without their secrets.')
+    .description(
+      'Print the subscriptions of a queue as JSON lines, without secrets unless --with-credentials is given.',
+    )
     .argument('<queue>', 'name of the queue', parseQueue)
     .option('--with-credentials', 'include signing secrets and credentials')
     .option('--recipient <KEY>', 'seal for this age public key (age1…); repeatable', collect(String))
