@@ -183,13 +183,18 @@ function formatReason(explained: Explained): string {
   const attempts = attemptsText(verdict, delivery);
   const isKnown = verdict === 'deleted' && delivery !== undefined;
   const said = isKnown ? undefined : detail && inLocalTime(detail.replace(/\.$/, ''));
-  // The detail of these says the same with its time.
-  if (said?.startsWith('It ') === true && DATED.has(verdict))
+  if (said !== undefined && isWhole(said, verdict))
     return [`the subscription ${said.slice('It '.length)}`, ...attempts].join(', ');
-  // The meaning of the verdict would say of the changed options that they do not match.
-  if (said?.startsWith('It did not match') === true) return `the subscription ${said.slice('It '.length)}`;
   const meaning = [explainVerdict(explained), ...attempts].join(', ');
   return [meaning, ...(said === undefined ? adviceOn(explained) : [said])].join('. ');
+}
+
+/**
+ * Whether the detail says what the meaning of the verdict says: with its time, or of a filter that has changed since,
+ * which may match now.
+ */
+function isWhole(detail: string, verdict: ExplainVerdict): boolean {
+  return detail.startsWith('It did not match') || (detail.startsWith('It ') && DATED.has(verdict));
 }
 
 /** The API writes times in UTC. */

@@ -73,9 +73,9 @@ describe('a new field does not compile until each form has it, or a reason why i
     expectTypeOf<Exclude<Names<Recovery>, Names<RecoveryView>>>().toEqualTypeOf<
       'selection' | 'batch' | 'deferred' | 'looks' | 'cursor' | 'listed' | 'pages' | 'version' | 'expiresAt'
     >();
-    expectTypeOf<
-      Exclude<Names<Recovery['selection']>, Names<RecoveryView>>
-    >().toEqualTypeOf<'subscriptionId'>();
+    expectTypeOf<Exclude<Names<Recovery['selection']>, Names<RecoveryView>>>().toEqualTypeOf<
+      'subscriptionId' | 'acceptedSince'
+    >();
   });
 });
 

@@ -59,7 +59,6 @@ export function DesignerPage({ query: { queue = '', subscription } }: { query: Q
   // The policy to draw: the last valid one.
   const drawn = useRef<RetryPolicy>(DEFAULT_RETRY_POLICY);
   if (validation.ok) drawn.current = validation.complete;
-  const advice = adviceOn(drawn.current);
   const change = (next: Draft): void => {
     refuse(NO_FAULTS);
     setDraft(next);
@@ -103,7 +102,7 @@ export function DesignerPage({ query: { queue = '', subscription } }: { query: Q
       {fault === undefined ? null : <Notice tone="danger" title={`The policy ${fault}`} />}
       <Section title="Schedule">
         <ScheduleSum policy={drawn.current} stale={!validation.ok} />
-        {advice === undefined ? null : <p class="muted">{advice}</p>}
+        <PolicyAdvice policy={drawn.current} />
         <ScheduleCharts policy={drawn.current} />
         <ScheduleTable policy={drawn.current} />
       </Section>
@@ -181,6 +180,11 @@ function ScheduleSum({ policy, stale }: { policy: RetryPolicy; stale: boolean })
       {stale ? <span class="muted"> before the last change, which has errors</span> : null}
     </p>
   );
+}
+
+function PolicyAdvice({ policy }: { policy: RetryPolicy }) {
+  const advice = adviceOn(policy);
+  return advice === undefined ? null : <p class="muted">{advice}</p>;
 }
 
 /** A policy shorter than this does not outlast usual outages. */
