@@ -30,13 +30,50 @@ export interface paths {
         post?: never;
         /**
          * Deletes a queue with its subscriptions
-         * @description Cancels its pending deliveries.
+         * @description Cancels its pending deliveries. Until the time in the header `restorable-until` it can be restored.
          */
         delete: operations["deleteQueue"];
         options?: never;
         head?: never;
         /** Changes the metadata of a queue with a JSON patch (RFC 6902) */
         patch: operations["patchQueue"];
+        trace?: never;
+    };
+    "/v2/archived-queues": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists deleted queues that can be restored, by name */
+        get: operations["listArchivedQueues"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/queues/{queue}/restore": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Restores a deleted queue with its subscriptions, their ids and secrets
+         * @description A recovery then sends what the deletion cancelled.
+         */
+        post: operations["restoreQueue"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/v2/queues/{queue}/subscriptions": {
@@ -71,7 +108,10 @@ export interface paths {
         get: operations["getSubscription"];
         put?: never;
         post?: never;
-        /** Deletes a subscription, and cancels its pending deliveries */
+        /**
+         * Deletes a subscription, and cancels its pending deliveries
+         * @description Until the time in the header `restorable-until` it can be restored.
+         */
         delete: operations["unsubscribe"];
         options?: never;
         head?: never;
@@ -110,6 +150,43 @@ export interface paths {
         put?: never;
         /** Disables a subscription: it receives nothing until it is enabled */
         post: operations["disableSubscription"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/queues/{queue}/archived-subscriptions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists deleted subscriptions of a queue that can be restored */
+        get: operations["listArchivedSubscriptions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/queues/{queue}/subscriptions/{subscription}/restore": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Restores a deleted subscription, with its id and secrets
+         * @description A recovery then sends what the deletion cancelled.
+         */
+        post: operations["restoreSubscription"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1525,7 +1602,10 @@ export interface operations {
     };
     deleteQueue: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Whether to leave no archive: the deletion cannot be undone. */
+                now?: boolean;
+            };
             header?: never;
             path: {
                 /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
@@ -1538,6 +1618,7 @@ export interface operations {
             /** @description The queue is deleted, or did not exist. */
             204: {
                 headers: {
+                    "restorable-until"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -1706,6 +1787,106 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    listArchivedQueues: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of items on a page. */
+                limit?: number;
+                marker?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of deleted queues. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        queues: {
+                            name: string;
+                            /** Format: date-time */
+                            deletedAt: string;
+                            /** Format: date-time */
+                            restorableUntil: string;
+                        }[];
+                        links: components["schemas"]["Links"];
+                    };
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["TooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    restoreQueue: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
+                queue: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    /**
+                     * Format: date-time
+                     * @description Which deletion to undo, if the queue was deleted more than once. By default the last one.
+                     */
+                    deletedAt?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The queue is restored. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        name: string;
+                        /** @enum {string} */
+                        state: "restored" | "restoring";
+                    };
+                };
+            };
+            /** @description The queue has many subscriptions; it appears once all are back. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        name: string;
+                        /** @enum {string} */
+                        state: "restored" | "restoring";
+                    };
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["TooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     listSubscriptions: {
         parameters: {
             query?: {
@@ -1834,7 +2015,10 @@ export interface operations {
     };
     unsubscribe: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Whether to leave no archive: the deletion cannot be undone. */
+                now?: boolean;
+            };
             header?: never;
             path: {
                 /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
@@ -1849,6 +2033,7 @@ export interface operations {
             /** @description The subscription is deleted, or did not exist. */
             204: {
                 headers: {
+                    "restorable-until"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -2023,6 +2208,86 @@ export interface operations {
         requestBody?: never;
         responses: {
             /** @description The current subscription. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Subscription"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["TooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listArchivedSubscriptions: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of items on a page. */
+                limit?: number;
+                marker?: string;
+            };
+            header?: never;
+            path: {
+                /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
+                queue: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of deleted subscriptions. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        subscriptions: {
+                            id: string;
+                            name?: string;
+                            subscriber: string;
+                            /** Format: date-time */
+                            deletedAt: string;
+                            /** Format: date-time */
+                            restorableUntil: string;
+                        }[];
+                        links: components["schemas"]["Links"];
+                    };
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["TooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    restoreSubscription: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
+                queue: string;
+                /** @description The id of the subscription. */
+                subscription: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The restored subscription. */
             200: {
                 headers: {
                     [name: string]: unknown;

@@ -89,6 +89,12 @@ export interface PosthasteProps {
    */
   readonly retention?: Duration;
   /**
+   * How long a deleted queue or subscription can be restored, with its secrets and ids. 0: not at all. Must be a
+   * whole number of days from 0 to 14.
+   * @default Duration.days(7)
+   */
+  readonly archive?: Duration;
+  /**
    * Messages whose data is kept: those with a failed attempt or to a queue without a subscription, or all.
    * @default 'failed'
    */

@@ -47,6 +47,7 @@ export const propBySetting: Readonly<Record<keyof typeof settings, Prop>> = {
   circuitWindowSeconds: duration('circuitWindow', 'seconds'),
   retryThrottled: same,
   retentionDays: duration('retention', 'days'),
+  archiveDays: duration('archive', 'days'),
   retainMessages: same,
   queueStatistics: same,
   attemptEvents: same,

@@ -18,10 +18,12 @@ import { type AddRoute, type Answer, type ApiRequest, type Handle, jsonAnswer, t
 import { accesses, addPullTokenRoute } from './pull/token.ts';
 import { addReceiveRoute } from './pull/receive.ts';
 import { addPullRoutes } from './pull/routes.ts';
+import { addQueueArchiveRoutes } from './queues/archive-routes.ts';
 import { addQueueRoutes } from './queues/routes.ts';
 import { addRecoveryRoutes } from './recoveries/routes.ts';
 import { addSecretRoutes } from './subscriptions/secret-routes.ts';
 import { addServiceRoutes } from './service/routes.ts';
+import { addSubscriptionArchiveRoutes } from './subscriptions/archive-routes.ts';
 import { addSubscriptionTestRoute } from './subscriptions/test-subscription.ts';
 import { addSubscriptionRoutes } from './subscriptions/routes.ts';
 import { addCredentialsRoute, addExportRoute, addImportRoute } from './subscriptions/transfer-routes.ts';
@@ -36,8 +38,10 @@ export type Api = { routes: readonly Route[]; answer: (request: ApiRequest) => P
 export function createApi(dependencies: ApiDependencies, secrets?: SecretDependencies): Api {
   const { routes, addRoute } = collectRoutes();
   addQueueRoutes(addRoute, dependencies);
+  addQueueArchiveRoutes(addRoute, dependencies);
   addSubscriptionRoutes(addRoute, dependencies);
   addSubscriptionChangeRoutes(addRoute, dependencies);
+  addSubscriptionArchiveRoutes(addRoute, dependencies);
   addConfirmationRoutes(addRoute, dependencies);
   addSubscriptionTestRoute(addRoute, dependencies);
   addExportRoute(addRoute, dependencies);

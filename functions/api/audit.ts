@@ -16,9 +16,9 @@ export type Caller = { principal: string; requestId: string };
 export type Change =
   | { change: 'queue_created'; queue: string; after: QueueDigest }
   | ({ change: 'queue_replaced' | 'queue_changed'; queue: string } & Difference<QueueDigest>)
-  | { change: 'queue_deleted'; queue: string }
+  | { change: 'queue_deleted' | 'queue_restored'; queue: string }
   | ({
-      change: 'subscription_created' | 'subscription_imported';
+      change: 'subscription_created' | 'subscription_imported' | 'subscription_restored';
       after: SubscriptionDigest;
     } & SubscriptionKey)
   | ({ change: 'subscription_changed' | 'subscription_enabled' | 'subscription_disabled' } & SubscriptionKey &

@@ -10,6 +10,7 @@ import { tokenUrlFault } from '../../shared/adapters/http/guarded-fetch.ts';
 import { lazySecretSealer } from '../../shared/adapters/kms/lazy-secret-sealer.ts';
 import { lazyScheduleRemoval } from '../../shared/adapters/scheduler/lazy-wake-ups.ts';
 import * as queues from '../../shared/adapters/sqs/queues.ts';
+import { DAY_MS } from '../../shared/domain/duration.ts';
 import { switchesOfDeployment } from '../../shared/domain/subscription/switches.ts';
 import { systemClock as clock } from '../../shared/adapters/system-clock.ts';
 import { type Environment, readEnvironment } from '../../shared/config/environment.ts';
@@ -31,6 +32,7 @@ export function composeApi() {
       userAgent: environment.userAgent,
       defaultRetryPolicy: environment.defaultRetryPolicy,
       retryThrottled: environment.retryThrottled,
+      archiveMs: environment.archiveDays * DAY_MS,
       overdueAfterMs: environment.overdueAfterSeconds * 1000,
       subscriptionConfirmation: environment.subscriptionConfirmation,
       queueStatistics: environment.queueStatistics,

@@ -73,6 +73,8 @@ export type ApiSettings = TokenRules &
     userAgent: string;
     /** How long records are kept. */
     retentionMs: number;
+    /** How long what is deleted can be restored. */
+    archiveMs: number;
     /** The longest extra delay that a Retry-After header can cause. */
     retryAfterCapMs: number;
     /** How long past due a retry counts as overdue. */

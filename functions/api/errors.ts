@@ -123,7 +123,7 @@ export function toRefusal(error: unknown): RefusedRequest | undefined {
   if (error instanceof QueueBeingDeletedError) {
     return new RefusedRequest(
       'conflict',
-      'a queue of this name is still being deleted; try again in a minute',
+      'a queue of this name is still being deleted or restored; try again in a minute',
     );
   }
   if (error instanceof ContendedError) {

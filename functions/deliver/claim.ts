@@ -60,16 +60,16 @@ export async function claimAttempt(
 }
 
 /**
- * Cancels a delivery in place of its next attempt, by one write.
+ * Cancels a delivery in place of its next attempt, by one write. `canReturn`: whether its subscription may be active
+ * again; a recovery needs the message then.
  * @throws ContendedError, PendingStepsFailedError
  */
 export async function cancelUnclaimed(
   context: DeliverContext,
   { work, receipt }: ReceivedWork,
-  reason: CancelReason,
+  { reason, canReturn }: { reason: CancelReason; canReturn: boolean },
 ): Promise<'cancelled' | 'done' | 'due_now'> {
-  // The subscription may become active again; a recovery needs the message then.
-  if (reason === 'disabled' || reason === 'subscription_unconfirmed') await keepMessage(context, work);
+  if (canReturn) await keepMessage(context, work);
   const result = await claim(context, work, { kind: 'cancel', reason });
   if (result.kind !== 'claimed') return handleRefusal(context, work, receipt, result);
   context.ports.journal.note({ fact: 'delivery_cancelled', key: work.key, reason });

@@ -72,6 +72,7 @@ function createDeliverContext(environment: Environment<'deliver'>, aws: AwsWithE
       disableFailingAfterMs: environment.disableFailingAfterDays * DAY_MS,
       defaultRetryPolicy: environment.defaultRetryPolicy,
       userAgent: environment.userAgent,
+      leavesArchives: environment.archiveDays > 0,
       ...switchesOfDeployment(environment),
       retryThrottled: environment.retryThrottled,
     },

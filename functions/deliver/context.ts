@@ -44,6 +44,8 @@ type DeliverSettings = {
   retentionMs: number;
   retryAfterCapMs: number;
   userAgent: string;
+  /** Whether deleted queues can be restored. */
+  leavesArchives: boolean;
 } & HealthRules &
   RetryDefaults;
 

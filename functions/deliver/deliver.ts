@@ -26,7 +26,14 @@ import { commit } from './commit.ts';
 import { hasTimeForAttempt, ownerFor, type DeliverContext, type SqsReceipt } from './context.ts';
 import { sendLeftoverEvent } from './health.ts';
 import { takeMemoryFor } from './memory-budget.ts';
-import { findCancelReason, type Plan, planAttempt, planImmediateRetry, type RequestPlan } from './plan.ts';
+import {
+  canSubscriptionReturn,
+  findCancelReason,
+  type Plan,
+  planAttempt,
+  planImmediateRetry,
+  type RequestPlan,
+} from './plan.ts';
 import { leaveToPull } from './pull.ts';
 import { send, type ReadyRequest } from './send.ts';
 import { reserveBeforeClaim, waitForSlot, type LeasedRequest } from './slots.ts';
@@ -183,7 +190,8 @@ async function execute(
       await leaveToPull(context, received.work, plan);
       return 'done';
     case 'cancel': {
-      const result = await cancelUnclaimed(context, received, plan.reason);
+      const canReturn = canSubscriptionReturn(context, plan);
+      const result = await cancelUnclaimed(context, received, { reason: plan.reason, canReturn });
       if (result !== 'cancelled') return result;
       if (plan.subscription !== undefined) await sendLeftoverEvent(context, plan.subscription);
       return 'done';

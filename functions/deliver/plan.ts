@@ -149,6 +149,17 @@ function paceFor(
   return computePace(subscription, ports.clock.now(), attemptTimeoutMs);
 }
 
+/** Whether a cancelled delivery may be wanted again: its subscription can be enabled, confirmed or restored. */
+export function canSubscriptionReturn(
+  { settings }: DeliverContext,
+  { reason, subscription }: Extract<Plan, { kind: 'cancel' }>,
+): boolean {
+  if (reason === 'disabled' || reason === 'subscription_unconfirmed') return true;
+  if (reason !== 'subscription_deleted') return false;
+  // Without a record it may be in the archive of its queue.
+  return subscription === undefined ? settings.leavesArchives : subscription.restorableUntil !== undefined;
+}
+
 /** Why a request must not be sent any more: subscription and message can expire while it waits for its slot. */
 export function findCancelReason(
   { subscription, stored: { message } }: RequestPlan,

@@ -7,6 +7,7 @@ import { ContendedError } from '../../shared/domain/contention.ts';
 import { type DeliveryKey, nameOfDelivery } from '../../shared/domain/delivery/delivery.ts';
 import { isOpenStatus } from '../../shared/domain/delivery/vocabulary.ts';
 import { MAX_LEASE_MS } from '../../shared/domain/retry/attempt-duration.ts';
+import { CLOCKS_DIFFER_MS } from '../../shared/domain/delivery/recreated-queue.ts';
 import { MAX_DELAY_SECONDS } from '../../shared/domain/delivery/wake-up-plan.ts';
 import type { ListedDelivery } from '../../shared/ports/deliveries.ts';
 import type { Page } from '../../shared/ports/page.ts';
@@ -32,7 +33,7 @@ const REPEAT_WINDOW_MS = 4 * 60 * 60_000;
 /**
  * Cancels the open deliveries of a deleted subscription or queue, page by page. Best effort: a remaining delivery is
  * cancelled when it is due. A later pass finds deliveries in flight at the deletion; the last one removes the
- * subscription.
+ * subscription. Ends once the subscription or queue is restored.
  * @throws if a service fails: SQS redelivers the message
  */
 export async function cancelDeliveries(
@@ -66,6 +67,7 @@ async function cancelPage(
   operation: CancellationOperation,
   remaining: TimeLeft,
 ): Promise<CancellationOperation | undefined> {
+  if (await isRestored(context, operation)) return undefined;
   const page = await readPage(context, operation);
   const keys = page.items.flatMap(({ key, status }) => (isOpenStatus(status) ? [key] : []));
   const { results, failed, rest } = await processItems(keys, remaining, (key) =>
@@ -79,6 +81,17 @@ async function cancelPage(
   if (rest.length === 0 && page.marker !== undefined) return { ...after, cursor: page.marker };
   await endPass(context, after);
   return undefined;
+}
+
+/** A queue of the name that is older than the deletion is the restored one; one that was created again is younger. */
+async function isRestored(
+  { ports: { registry } }: OperateContext,
+  { queue, subscriptionId, deletedAt }: CancellationOperation,
+): Promise<boolean> {
+  if (subscriptionId === undefined)
+    return ((await registry.findQueue(queue))?.createdAt ?? Infinity) < deletedAt - CLOCKS_DIFFER_MS;
+  const restored = (await registry.findSubscription(queue, subscriptionId))?.restored;
+  return restored !== undefined && restored.deletedAt >= deletedAt;
 }
 
 function readPage(

@@ -11,7 +11,10 @@ export type OperateContext = {
     recoveries: Pick<Recoveries, 'find' | 'save' | 'keepPage'>;
     deliveryListings: Pick<DeliveryListings, 'oldest' | 'records'>;
     operations: Operations;
-    registry: Pick<Registry, 'removeDeletedQueue' | 'removeMarked'>;
+    registry: Pick<
+      Registry,
+      'removeDeletedQueue' | 'removeMarked' | 'completeRestoredQueue' | 'findQueue' | 'findSubscription'
+    >;
   };
   settings: InterventionContext['settings'];
 };

@@ -5,6 +5,7 @@ import { parseOperation } from '../../shared/wire/jobs/operation.ts';
 import { cancelDeliveries } from './cancel-deliveries.ts';
 import type { OperateContext, TimeLeft } from './context.ts';
 import { moveDeliveriesUp } from './move-deliveries-up.ts';
+import { restoreQueue } from './restore-queue.ts';
 import { recoverDeliveries } from './recover-deliveries.ts';
 import type { SQSRecord } from 'aws-lambda';
 
@@ -55,6 +56,9 @@ export async function operate(
       return;
     case 'moving_up':
       await moveDeliveriesUp(context, operation, remaining);
+      return;
+    case 'restoration':
+      await restoreQueue(context, operation, remaining);
       return;
   }
 }

@@ -118,6 +118,14 @@ export const functionSettings = {
     variable: 'RETENTION_DAYS',
     functions: everyFunction,
   },
+  archiveDays: {
+    rule: wholeNumber('days', 0, RETENTION_DAYS.least - 1),
+    default: 7,
+    description:
+      'How long a deleted queue or subscription can be [restored](api.md#restore), with its secrets and ids. 0: not at all.',
+    variable: 'ARCHIVE_DAYS',
+    functions: ['deliver', 'api'],
+  },
   retainMessages: {
     rule: oneOf(...RETAINED_MESSAGES),
     default: 'failed',

@@ -5,6 +5,8 @@ import type { RetainedMessages } from '../domain/message/vocabulary.ts';
 import type { Amount } from '../domain/subscription/room.ts';
 import type { SigningSecret } from '../domain/subscription/signing-secret.ts';
 import type {
+  ArchivedQueue,
+  ArchivedSubscription,
   Disabled,
   ListedSubscription,
   Queue,
@@ -77,18 +79,18 @@ export class QueueMissingError extends Error {
   }
 }
 
-/** The subscriptions of a deleted queue with this name are still being removed. */
+/** The subscriptions of a queue with this name are still being removed, or brought back. */
 export class QueueBeingDeletedError extends Error {
   override readonly name = 'QueueBeingDeletedError';
 
   constructor(queue: string) {
-    super(`The queue ${queue} is still being deleted.`);
+    super(`The queue ${queue} is still being deleted or restored.`);
   }
 }
 
 /**
- * Milliseconds that a request to delete a queue, or to recreate one, spends on removing its items: a few hundred
- * subscriptions. operate removes the rest.
+ * Milliseconds that a request to delete, recreate or restore a queue spends on its subscriptions: a few hundred of
+ * them. operate does the rest.
  */
 export const REMOVAL_BUDGET_MS = 1_000;
 
@@ -114,6 +116,9 @@ export type AddResult = { kind: 'added' } | { kind: 'conflict'; subscriptionId: 
  */
 export const MAX_SUBSCRIPTIONS_PER_TRANSACTION = 49;
 
+/** The same where a transaction also moves them to or from an archive. */
+export const MAX_ARCHIVED_PER_TRANSACTION = 33;
+
 /**
  * Administration of queues and subscriptions. Reads are strongly consistent, except the list and number of queues.
  */
@@ -135,14 +140,27 @@ export interface Registry {
   countQueues(part?: string): Promise<number>;
   /**
    * Makes the queue and its subscriptions invisible at once; `removeDeletedQueue` removes the items. A missing
-   * queue is not an error.
+   * queue is not an error. Leaves an archive until `restorableUntil`, if that is given. Returns until when the queue
+   * can be restored; undefined: it cannot, or was missing.
+   * @throws ContendedError
    */
-  deleteQueue(name: string, now: number): Promise<void>;
+  deleteQueue(name: string, now: number, restorableUntil?: number): Promise<number | undefined>;
   /**
    * Removes items of a deleted queue, at least one batch, until `hasTime` returns false. True: none are left.
-   * Ignores other queues.
+   * Ignores other queues. Subscriptions of a queue that can be restored are moved to its archive, except deleted and
+   * expired ones.
    */
   removeDeletedQueue(name: string, hasTime: () => boolean): Promise<boolean>;
+  /** Deleted queues that can be restored, ordered by name and time of deletion. @throws InvalidMarkerError */
+  listArchivedQueues(page: PageRequest, now: number): Promise<Page<ArchivedQueue>>;
+  /**
+   * Begins to restore a deleted queue, by default the one of the name that was deleted last. It is invisible until
+   * `completeRestoredQueue` has brought all its subscriptions back. `exists`: there is a queue of the name.
+   * @throws QueueBeingDeletedError
+   */
+  restoreQueue(name: string, now: number, deletedAt?: number): Promise<'restoring' | 'exists' | 'missing'>;
+  /** Brings subscriptions back until `hasTime` returns false, and then the queue. True: nothing is left to do. */
+  completeRestoredQueue(name: string, hasTime: () => boolean): Promise<boolean>;
   /** `addSubscriptions` for one subscription. @throws QueueMissingError */
   addSubscription(subscription: Subscription): Promise<AddResult>;
   /**
@@ -184,12 +202,31 @@ export interface Registry {
   ): Promise<RegistryChange<Subscription> | { kind: 'conflict'; subscriptionId: string }>;
   /**
    * Marks a subscription for deletion, releases its subscriber at once and returns it; undefined: no such
-   * subscription. TTL removes it some days later if no operation does.
+   * subscription. TTL removes it some days later if no operation does. `restorableUntil`: leaves an archive until then,
+   * unless the subscription has expired.
    * @throws ContendedError
    */
-  markDeleted(target: SubscriptionAt): Promise<Subscription | undefined>;
+  markDeleted(target: SubscriptionAt, restorableUntil?: number): Promise<Subscription | undefined>;
   /** Removes a subscription that is marked for deletion; otherwise a no-op. */
   removeMarked(queue: string, subscriptionId: string): Promise<void>;
+  /** Deleted subscriptions that can be restored, ordered by id. @throws InvalidMarkerError */
+  listArchivedSubscriptions(
+    queue: string,
+    page: PageRequest,
+    now: number,
+  ): Promise<Page<ArchivedSubscription>>;
+  findArchivedSubscription(target: SubscriptionAt): Promise<ArchivedSubscription | undefined>;
+  /**
+   * Restores a deleted subscription, without its failures. `conflict`: another one has its subscriber now.
+   * @throws QueueMissingError, ContendedError
+   */
+  restoreSubscription(
+    target: SubscriptionAt,
+  ): Promise<
+    | { kind: 'restored'; subscription: Subscription }
+    | { kind: 'missing' }
+    | { kind: 'conflict'; subscriptionId: string }
+  >;
 }
 
 /** A pull subscription. `expiresAt`: milliseconds since the epoch. */

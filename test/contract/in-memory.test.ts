@@ -43,6 +43,7 @@ import {
   describeRegistryImportsContract,
   describeRegistryPagesContract,
 } from './registry-pages.contract.ts';
+import { describeArchivesContract } from './archives.contract.ts';
 import { describeRegistryContract } from './registry.contract.ts';
 import { describeSigningSecretsContract } from './signing-secrets.contract.ts';
 import {
@@ -74,6 +75,7 @@ describeRegistryContract('in memory', () => {
   const store = inMemorySubscriptions();
   return { registry: store, subscriptions: store };
 });
+describeArchivesContract('in memory', inMemorySubscriptions);
 describeRegistryPagesContract('in memory', () => Promise.resolve(inMemorySubscriptions()));
 describePullSubscriptionsContract('in memory', () => {
   const registry = inMemorySubscriptions();

@@ -115,6 +115,7 @@ const runDeliver = async (
       ...actor.settings,
       subscriptionCacheMs: actor.settings.cacheSeconds * SECOND,
       userAgent: USER_AGENT,
+      leavesArchives: true,
     },
     ...instance,
   };

@@ -178,5 +178,7 @@ export const operationName = (operation: Operation): string => {
       return `cancellation ${operation.subscriptionId ?? 'of the queue'}`;
     case 'moving_up':
       return `moving up ${operation.subscriptionId}`;
+    case 'restoration':
+      return 'restoration of the queue';
   }
 };

@@ -2,6 +2,8 @@ import * as z from 'zod';
 import type { Queue } from '../../../shared/domain/subscription/subscription.ts';
 import { toError } from '../../../shared/domain/errors.ts';
 import { type Registry, REMOVAL_BUDGET_MS } from '../../../shared/ports/subscriptions.ts';
+import { RESTORABLE_UNTIL, restorableHeaders } from '../../../shared/wire/views/archive.ts';
+import { deletionQuery, findRestorableUntil, withRestorableUntil } from '../archives.ts';
 import { pageWithinAnswerSize, linksSchema, nextLinks, pageQuery } from '../paging.ts';
 import { queueDifference, queueDigest } from '../audit.ts';
 import type { ApiDependencies } from '../dependencies.ts';
@@ -139,12 +141,14 @@ export function addQueueRoutes(addRoute: AddRoute, dependencies: ApiDependencies
       id: 'deleteQueue',
       tag: 'queues',
       summary: 'Deletes a queue with its subscriptions',
-      description: 'Cancels its pending deliveries.',
-      answers: { 204: noBody('The queue is deleted, or did not exist.') },
+      description: `Cancels its pending deliveries. Until the time in the header \`${RESTORABLE_UNTIL}\` it can be restored.`,
+      query: deletionQuery,
+      answers: { 204: withRestorableUntil(noBody('The queue is deleted, or did not exist.')) },
     },
     async (context) => {
       const name = queueName(context.params.queue);
-      await deleteQueue(dependencies, name);
+      const asked = findRestorableUntil(dependencies, context.query);
+      const restorableUntil = await deleteQueue(dependencies, name, asked);
       audit(context.caller, { change: 'queue_deleted', queue: name });
       // So that a small queue can be created again at once. If this fails, operate removes the rest.
       const until = clock.now() + REMOVAL_BUDGET_MS;
@@ -153,17 +157,18 @@ export function addQueueRoutes(addRoute: AddRoute, dependencies: ApiDependencies
         .catch((error: unknown) => {
           dependencies.reportFault(toError(error), { ...context.caller, queue: name });
         });
-      return { status: 204 };
+      return { status: 204, headers: restorableHeaders(restorableUntil) };
     },
   );
 }
 
-/** Keeps operate from removing the same subscriptions while the request does. */
-const OPERATE_AFTER_SECONDS = 2;
+/** Keeps operate from moving the same subscriptions while the request does. */
+export const OPERATE_AFTER_SECONDS = 2;
 
 /**
  * Deletes a queue with its subscriptions. operate then removes the subscriptions that the request left, and cancels
- * pending deliveries. Idempotent: a repeat completes a deletion that a crash interrupted.
+ * pending deliveries. Idempotent: a repeat completes a deletion that a crash interrupted. Returns until when it can be
+ * undone, at most `restorableUntil`.
  * @throws when the operation could not be sent; a repeat sends it
  */
 export async function deleteQueue(
@@ -173,10 +178,12 @@ export async function deleteQueue(
     operations,
   }: Pick<ApiDependencies, 'clock' | 'operations'> & { registry: Pick<Registry, 'deleteQueue'> },
   queue: string,
-): Promise<void> {
+  restorableUntil?: number,
+): Promise<number | undefined> {
   const deletedAt = clock.now();
-  await registry.deleteQueue(queue, deletedAt);
+  const until = await registry.deleteQueue(queue, deletedAt, restorableUntil);
   await operations.send({ kind: 'cancellation', queue, deletedAt }, OPERATE_AFTER_SECONDS);
+  return until;
 }
 
 /** As in Zaqar. `name`: a part of the name. `with_count`: the first page contains the number of all queues. */

@@ -6,6 +6,8 @@ import {
   subscriptionView,
   subscriptionViewSchema,
 } from '../../../shared/wire/views/subscription.ts';
+import { RESTORABLE_UNTIL, restorableHeaders } from '../../../shared/wire/views/archive.ts';
+import { deletionQuery, findRestorableUntil, withRestorableUntil } from '../archives.ts';
 import { type Caller, type Change, subscriptionDifference, subscriptionDigest } from '../audit.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { notFound, subscriberTaken } from '../errors.ts';
@@ -99,19 +101,22 @@ export function addSubscriptionChangeRoutes(addRoute: AddRoute, dependencies: Ap
       id: 'unsubscribe',
       tag: 'subscriptions',
       summary: 'Deletes a subscription, and cancels its pending deliveries',
-      answers: { 204: noBody('The subscription is deleted, or did not exist.') },
+      description: `Until the time in the header \`${RESTORABLE_UNTIL}\` it can be restored.`,
+      query: deletionQuery,
+      answers: { 204: withRestorableUntil(noBody('The subscription is deleted, or did not exist.')) },
     },
     async (context) => {
       const queue = queueName(context.params.queue);
       const subscriptionId = context.params.subscription;
+      const restorableUntil = findRestorableUntil(dependencies, context.query);
       const before = isSubscriptionId(subscriptionId)
-        ? await unsubscribe(dependencies, { queue, subscriptionId })
+        ? await unsubscribe(dependencies, { queue, subscriptionId }, restorableUntil)
         : undefined;
       if (before !== undefined) {
         const change = { change: 'subscription_deleted', queue, subscriptionId } as const;
         audit(context.caller, { ...change, before: subscriptionDigest(before) });
       }
-      return { status: 204 };
+      return { status: 204, headers: restorableHeaders(before?.restorableUntil) };
     },
   );
 

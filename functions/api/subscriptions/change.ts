@@ -136,6 +136,7 @@ export function disableManually(context: ChangeContext, key: SubscriptionKey): P
 
 /**
  * Deletes a subscription at once; operate then cancels its pending deliveries. Undefined: it did not exist.
+ * `restorableUntil`: leaves an archive until then.
  * @throws when the operation could not be sent; a repeat sends it
  */
 export async function unsubscribe(
@@ -145,8 +146,9 @@ export async function unsubscribe(
     operations,
   }: Pick<ApiPorts, 'clock' | 'operations'> & { registry: Pick<Registry, 'markDeleted'> },
   key: SubscriptionKey,
+  restorableUntil?: number,
 ): Promise<Subscription | undefined> {
-  const marked = await registry.markDeleted({ ...key, now: clock.now() });
+  const marked = await registry.markDeleted({ ...key, now: clock.now() }, restorableUntil);
   if (marked?.deletedAt !== undefined)
     await operations.send({ kind: 'cancellation', ...key, deletedAt: marked.deletedAt });
   return marked;

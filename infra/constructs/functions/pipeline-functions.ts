@@ -163,8 +163,8 @@ export class ReconcileFunction extends NodeFunction {
 const CONCURRENCY = 5;
 
 /**
- * Runs long operations page by page: recoveries, cancellations after a deletion, and earlier slots for waiting
- * deliveries after a rate limit is raised or an outage has ended.
+ * Runs long operations page by page: recoveries, cancellations after a deletion, restorations of queues, and earlier
+ * slots for waiting deliveries after a rate limit is raised or an outage has ended.
  */
 export class OperateFunction extends NodeFunction {
   static readonly timeout = Duration.seconds(OPERATE_TIMEOUT_SECONDS);
@@ -181,7 +181,7 @@ export class OperateFunction extends NodeFunction {
       recursiveLoop: RecursiveLoop.ALLOW,
     });
     this.grant((grantee) => {
-      state.subscriptions.grantFindAndRemove(grantee);
+      state.subscriptions.grantFindAndArchive(grantee);
       state.deliveries.grantOperate(grantee);
       state.payloads.grantGet(grantee);
       state.payloads.grantPut(grantee);

@@ -173,12 +173,13 @@ export class SubscriptionsTable extends Table {
     return this.grant(grantee, 'dynamodb:GetItem', 'dynamodb:UpdateItem');
   }
 
-  /** Allows reading items, and removing subscriptions that are marked for deletion or whose queue was deleted. */
-  grantFindAndRemove(grantee: IGrantable): Grant {
+  /** Allows reading items, removing marked subscriptions, and moving those of a deleted queue to its archive and back. */
+  grantFindAndArchive(grantee: IGrantable): Grant {
     return this.grant(
       grantee,
       'dynamodb:GetItem',
       'dynamodb:Query',
+      'dynamodb:PutItem',
       'dynamodb:DeleteItem',
       'dynamodb:ConditionCheckItem',
     );

@@ -2,14 +2,16 @@ import { parseDestination } from '../../domain/subscription/destination.ts';
 import * as z from 'zod';
 import { contended, withRetriedWrites } from '../../domain/contention.ts';
 import { primaryKey, subscriptionIndexes } from '../../config/tables.ts';
-import type { Queue } from '../../domain/subscription/subscription.ts';
+import type { Deletion, Queue } from '../../domain/subscription/subscription.ts';
 import {
   type RegistryChange,
+  MAX_ARCHIVED_PER_TRANSACTION,
   MAX_SUBSCRIPTIONS_PER_TRANSACTION,
   QueueBeingDeletedError,
   type Registry,
   REMOVAL_BUDGET_MS,
 } from '../../ports/subscriptions.ts';
+import { archiveSubscriptions, putQueueArchive } from './archives.ts';
 import {
   buildUpdate,
   conditional,
@@ -25,6 +27,7 @@ import {
 import { queryItems, queryOfPrefix, readItem } from './queries.ts';
 import {
   isDeletedQueue,
+  isRestoringQueue,
   queueItemKey,
   queuePartition,
   subscriberItemKey,
@@ -85,22 +88,64 @@ async function writeAfterRemoval<Written>(
   return again;
 }
 
-/** Hides a queue from all callers. Its item stays until everything else of it is removed. */
-export async function deleteQueue(table: RegistryTable, name: string, now: number): Promise<void> {
-  const { partition, sort } = subscriptionIndexes.queues;
-  const update = table.update({
-    Key: queueItemKey(name),
-    UpdateExpression: `SET deletedAt = if_not_exists(deletedAt, :now) REMOVE ${partition}, ${sort}`,
+/**
+ * Hides a queue from all callers. Its item stays until everything else of it is removed. With `restorableUntil` the
+ * same transaction archives it; its subscriptions follow. One that is being restored is deleted again, to its archive.
+ */
+export function deleteQueue(
+  table: RegistryTable,
+  name: string,
+  now: number,
+  restorableUntil?: number,
+): Promise<number | undefined> {
+  const Key = queueItemKey(name);
+  const attempt = async () => {
+    const item = await readItem(table, Key);
+    if (item === undefined) return undefined;
+    const deletion =
+      restorableUntil === undefined || isDeletedQueue(item) ? undefined : { deletedAt: now, restorableUntil };
+    if (deletion === undefined) {
+      await ifConditionHolds(table.update({ Key, ...hide(now) }));
+      return findDeletion(item)?.restorableUntil;
+    }
+    const result = await transactWrite(table, [
+      { Update: { TableName: table.name, Key, ...hideArchived(item, deletion) } },
+      putQueueArchive(table, name, item, deletion),
+    ]);
+    return result.kind === 'written' ? restorableUntil : 'again';
+  };
+  return withRetriedWrites(attempt, contended(`queue ${name}`), retryOptions(table));
+}
+
+const { partition, sort } = subscriptionIndexes.queues;
+
+function hide(now: number) {
+  return {
+    UpdateExpression: `SET deletedAt = if_not_exists(deletedAt, :now) REMOVE ${partition}, ${sort}, restoring`,
     ConditionExpression: `attribute_exists(${primaryKey.partition})`,
     ExpressionAttributeValues: { ':now': now },
-  });
-  await ifConditionHolds(update);
+  };
+}
+
+/** The metadata must be as read, so that the archive has the last change of it. */
+function hideArchived(item: Record<string, unknown>, { deletedAt, restorableUntil }: Deletion) {
+  return {
+    UpdateExpression: `SET deletedAt = :now, restorableUntil = :until REMOVE ${partition}, ${sort}`,
+    ConditionExpression: `${NOT_DELETED} AND createdAt = :createdAt AND metadata = :metadata`,
+    ExpressionAttributeValues: {
+      ':now': deletedAt,
+      ':until': restorableUntil,
+      ':createdAt': item['createdAt'],
+      ':metadata': item['metadata'],
+    },
+  };
 }
 
 /**
  * Removes the subscriptions of a deleted queue page by page, and the queue's item last. Each page is a
  * transaction that checks that the queue is still the deleted one and that each subscription has the subscriber
- * that was read: otherwise the claim on a changed subscriber would remain forever. False: out of time.
+ * that was read: otherwise the claim on a changed subscriber would remain forever. If the queue has an archive, the
+ * same transaction moves them there. False: out of time.
  */
 export async function removeDeletedQueue(
   table: RegistryTable,
@@ -109,17 +154,34 @@ export async function removeDeletedQueue(
 ): Promise<boolean> {
   const Key = queueItemKey(name);
   do {
-    if (!isDeletedQueue(await readItem(table, Key))) return true;
-    const items = await queryItems(table, queryOfSubscriptions(name), MAX_SUBSCRIPTIONS_PER_TRANSACTION);
-    const isDeleted = { Key, ConditionExpression: 'attribute_exists(deletedAt)' };
+    const queue = await readItem(table, Key);
+    if (!isDeletedQueue(queue) || isRestoringQueue(queue)) return true;
+    const deletion = findDeletion(queue);
+    const most = deletion === undefined ? MAX_SUBSCRIPTIONS_PER_TRANSACTION : MAX_ARCHIVED_PER_TRANSACTION;
+    const items = (await queryItems(table, queryOfSubscriptions(name), most)).map((item) =>
+      removable.parse(item),
+    );
+    const isDeleted = {
+      Key,
+      ConditionExpression: 'deletedAt = :deletedAt AND attribute_not_exists(restoring)',
+      ExpressionAttributeValues: { ':deletedAt': queue?.['deletedAt'] },
+    };
     if (items.length === 0) await ifConditionHolds(table.delete(isDeleted));
     else
       await transactWrite(table, [
         { ConditionCheck: { TableName: table.name, ...isDeleted } },
+        ...(deletion === undefined ? [] : archiveSubscriptions(table, name, items, deletion)),
         ...buildDeletions(table, name, items),
       ]);
   } while (hasTime());
   return false;
+}
+
+const deletionSchema = z.object({ deletedAt: z.number(), restorableUntil: z.number() });
+
+/** How a deleted queue can be restored; undefined: it leaves no archive. */
+function findDeletion(item: unknown): Deletion | undefined {
+  return deletionSchema.safeParse(item).data;
 }
 
 /** All subscriptions of a queue, in the order of their ids; strongly consistent. */
@@ -128,10 +190,13 @@ export function queryOfSubscriptions(queue: string) {
 }
 
 /** The fields that a deletion needs, so that items that are otherwise unreadable are removed too. */
-const removable = z.object({ pk: z.string(), sk: z.string(), subscriber: z.string() });
+const removable = z.looseObject({ pk: z.string(), sk: z.string(), subscriber: z.string() });
 
-function buildDeletions({ name: TableName }: RegistryTable, queue: string, items: readonly unknown[]) {
-  const subscriptions = items.map((item) => removable.parse(item));
+function buildDeletions(
+  { name: TableName }: RegistryTable,
+  queue: string,
+  subscriptions: readonly z.infer<typeof removable>[],
+) {
   // An expired subscription and its successor share a subscriber, and a transaction may contain an item only
   // once.
   const claims = new Map(

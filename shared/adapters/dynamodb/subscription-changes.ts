@@ -1,7 +1,12 @@
 import { contended, withRetriedWrites } from '../../domain/contention.ts';
 import type { TransactWriteCommandInput } from '@aws-sdk/lib-dynamodb';
-import type { Subscription, SubscriptionKey } from '../../domain/subscription/subscription.ts';
+import {
+  isPresent,
+  type Subscription,
+  type SubscriptionKey,
+} from '../../domain/subscription/subscription.ts';
 import type { SubscriptionAt, Registry } from '../../ports/subscriptions.ts';
+import { putSubscriptionArchive } from './archives.ts';
 import {
   buildUpdate,
   findEdits,
@@ -51,13 +56,17 @@ export function changeSubscription(
 
 /**
  * Marks a subscription deleted and releases its claim in one transaction, so that the next subscribe never sees
- * one without the other.
+ * one without the other. The same transaction archives it, if it can be restored.
  */
-export function markDeleted(table: RegistryTable, target: SubscriptionAt): Promise<Subscription | undefined> {
+export function markDeleted(
+  table: RegistryTable,
+  target: SubscriptionAt,
+  restorableUntil?: number,
+): Promise<Subscription | undefined> {
   const attempt = async () => {
     const found = await findStored(table, target);
     if (found === undefined || isMarked(found)) return found?.subscription;
-    return mark(table, found, target.now);
+    return mark(table, found, target.now, restorableUntil);
   };
   return withRetriedWrites(attempt, contendedSubscription(target), retryOptions(table));
 }
@@ -83,18 +92,27 @@ async function mark(
   table: RegistryTable,
   found: StoredSubscription,
   now: number,
+  until: number | undefined,
 ): Promise<Subscription | 'again'> {
-  const before = found.subscription;
-  const after = { ...before, deletedAt: now };
-  const edits = findEdits(found.item, toSubscriptionItem(before), toSubscriptionItem(after));
-  const update = updateOfSubscription(table, found, edits, ['subscriber']);
-  const result = await transactWrite(table, [update, buildRelease(table, before)]);
+  const { item, subscription: before } = found;
+  const deletion =
+    until !== undefined && isPresent(before, now) ? { deletedAt: now, restorableUntil: until } : undefined;
+  const after = { ...before, deletedAt: now, ...deletion };
+  const edits = findEdits(item, toSubscriptionItem(before), toSubscriptionItem(after));
+  const update = updateOfSubscription(table, found, edits, ['subscriber', ...ARCHIVED_FIELDS]);
+  const key = { queue: before.queue, subscriptionId: before.id };
+  const archive = deletion === undefined ? [] : [putSubscriptionArchive(table, key, item, deletion)];
+  const result = await transactWrite(table, [update, buildRelease(table, before), ...archive]);
   if (result.kind === 'written') return after;
   if (result.writes[0]?.failed === true) return 'again';
   // It had expired, and another subscription now holds its subscriber.
+  if (deletion !== undefined) return mark(table, found, now, undefined);
   const written = await ifNoConflict(table.update(update.Update));
   return written === undefined ? 'again' : after;
 }
+
+/** Fields that callers change. The archive must have them as they are, so they must be as read. */
+const ARCHIVED_FIELDS = ['secrets', 'options', 'auth', 'pullTokens'] as const;
 
 function isMarked({ subscription }: StoredSubscription): boolean {
   return subscription.deletedAt !== undefined;

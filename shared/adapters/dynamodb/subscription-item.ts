@@ -66,6 +66,13 @@ export function isDeletedQueue(item: unknown): boolean {
   return deletedQueueSchema.safeParse(item).success;
 }
 
+const restoringSchema = z.object({ restoring: z.literal(true) });
+
+/** Whether a deleted queue is being restored: its subscriptions come back, and are not removed. */
+export function isRestoringQueue(item: unknown): boolean {
+  return restoringSchema.safeParse(item).success;
+}
+
 /** Whether an item is the queue item, which sorts before the subscriptions of the queue. */
 export function isQueueItem(item: unknown): boolean {
   return queueKeySchema.safeParse(item).success;
@@ -251,7 +258,7 @@ export function toPullSort({ queue, subscriptionId }: SubscriptionKey): string {
   return `${queue}#${subscriptionId}`;
 }
 
-export function toSubscriberItem(subscription: Subscription): Record<string, unknown> {
+export function toSubscriberItem(subscription: Subscription): ItemKey & Record<string, unknown> {
   return {
     ...subscriberItemKey(subscription),
     v: RECORD_VERSION,

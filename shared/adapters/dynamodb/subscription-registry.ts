@@ -6,6 +6,7 @@ import type { Subscription } from '../../domain/subscription/subscription.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Page } from '../../ports/page.ts';
 import type { PullSubscriptions, Registry } from '../../ports/subscriptions.ts';
+import { findSubscriptionArchive, listArchivedQueues, listArchivedSubscriptions } from './archives.ts';
 import {
   changeQueue,
   deleteQueue,
@@ -17,6 +18,7 @@ import {
 import { itemsByKey, type Query, queryItems, readItem, responsesOf } from './queries.ts';
 import { openTable, type Table } from './table.ts';
 import { changeSubscription, findStored, markDeleted, removeMarked } from './subscription-changes.ts';
+import { completeRestoredQueue, restoreQueue, restoreSubscription } from './restorations.ts';
 import { addSubscriptions, takeRoom } from './subscription-writes.ts';
 import type { RegistryTable } from './writes.ts';
 import type { Pacing } from '../lambda/invocation-deadline.ts';
@@ -74,8 +76,11 @@ export function dynamoRegistry(client: DynamoDBDocument, tableName: string, cloc
         count += Count;
       return count;
     },
-    deleteQueue: (name, now) => deleteQueue(table, name, now),
+    deleteQueue: (name, now, restorableUntil) => deleteQueue(table, name, now, restorableUntil),
     removeDeletedQueue: (name, hasTime) => removeDeletedQueue(table, name, hasTime),
+    listArchivedQueues: (page, now) => listArchivedQueues(table, page, now),
+    restoreQueue: (name, now, deletedAt) => restoreQueue(table, name, now, deletedAt),
+    completeRestoredQueue: (name, hasTime) => completeRestoredQueue(table, name, hasTime),
     addSubscription: async (subscription) => {
       const [added = { kind: 'added' }] = await addSubscriptions(table, [subscription]);
       return added;
@@ -97,8 +102,11 @@ export function dynamoRegistry(client: DynamoDBDocument, tableName: string, cloc
       return buildPage(queue, items.map(toSubscription), page.limit, ({ id }) => id);
     },
     changeSubscription: (target, change) => changeSubscription(table, target, change),
-    markDeleted: (target) => markDeleted(table, target),
+    markDeleted: (target, restorableUntil) => markDeleted(table, target, restorableUntil),
     removeMarked: (queue, subscriptionId) => removeMarked(table, queue, subscriptionId),
+    listArchivedSubscriptions: (queue, page, now) => listArchivedSubscriptions(table, queue, page, now),
+    findArchivedSubscription: (target) => findSubscriptionArchive(table, target),
+    restoreSubscription: (target) => restoreSubscription(table, target),
   };
 }
 

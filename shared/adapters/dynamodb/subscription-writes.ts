@@ -1,4 +1,3 @@
-import { TransactionConflictException } from '@aws-sdk/client-dynamodb';
 import * as z from 'zod';
 import { primaryKey } from '../../config/tables.ts';
 import { contended, withRetriedWrites } from '../../domain/contention.ts';
@@ -21,13 +20,14 @@ import {
   expression,
   ifNoConflict,
   type RegistryTable,
+  retryAfterConflict,
   retryOptions,
   transactWrite,
 } from './writes.ts';
 
 /** The queue exists. */
-const QUEUE_EXISTS = `attribute_exists(${primaryKey.partition}) AND ${NOT_DELETED}`;
-const ABSENT = `attribute_not_exists(${primaryKey.partition})`;
+export const QUEUE_EXISTS = `attribute_exists(${primaryKey.partition}) AND ${NOT_DELETED}`;
+export const ABSENT = `attribute_not_exists(${primaryKey.partition})`;
 
 /**
  * Adds subscriptions. A claim whose subscription is gone is released once; if another subscription takes it
@@ -180,12 +180,6 @@ function reservationUpdate({ queue, more, most }: Room) {
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
     ...expr.attributes(),
   };
-}
-
-/** A transaction held the queue's item at that moment; the update is retried. */
-function retryAfterConflict(error: unknown): 'again' {
-  if (error instanceof TransactionConflictException) return 'again';
-  throw error;
 }
 
 /**

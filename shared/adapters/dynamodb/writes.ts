@@ -153,6 +153,12 @@ export async function ifNoConflict<Output>(write: Promise<Output>): Promise<Outp
   }
 }
 
+/** For `catch`: a transaction held the item at that moment; the write is retried. */
+export function retryAfterConflict(error: unknown): 'again' {
+  if (error instanceof TransactionConflictException) return 'again';
+  throw error;
+}
+
 /**
  * For each write of the transaction in order: whether its condition failed, and the item it failed on, if
  * requested.

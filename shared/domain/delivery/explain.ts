@@ -7,6 +7,7 @@ import {
   type PageBudget,
   selectionAt,
   UnreadableFilterError,
+  wasArchivedAt,
 } from '../message/matching.ts';
 import type { RetryPolicy } from '../retry/policy.ts';
 import type { PolicySource } from '../retry/vocabulary.ts';
@@ -101,7 +102,7 @@ function explainAbsence(
 
 /** Why the subscription was not active when its list was read, as `wasActiveAt` judges it; undefined: it was. */
 function explainInactive(subscription: Subscription, times: AcceptanceTimes): Explanation | undefined {
-  const { createdAt, deletedAt, expiresAt } = subscription;
+  const { createdAt, deletedAt, expiresAt, restored } = subscription;
   if (createdAt > times.listedAt)
     return certainly(
       'added_later',
@@ -109,6 +110,13 @@ function explainInactive(subscription: Subscription, times: AcceptanceTimes): Ex
     );
   if (deletedAt !== undefined && deletedAt <= times.listedAt)
     return certainly('deleted', `It was deleted at ${timeText(deletedAt)}.`);
+  if (restored !== undefined && wasArchivedAt(subscription, times.listedAt)) {
+    const [from, to] = [timeText(restored.deletedAt), timeText(restored.at)];
+    return certainly(
+      'deleted',
+      `It was deleted at ${from}, and restored at ${to}, after the message was accepted.`,
+    );
+  }
   if (expiresAt !== undefined && expiresAt <= times.acceptedAt)
     return certainly('expired', `It expired at ${timeText(expiresAt)}, before the message was accepted.`);
   return explainUnconfirmed(subscription, times);

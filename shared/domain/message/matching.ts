@@ -107,8 +107,10 @@ export function listedAt(readAt: number, subscriptions: readonly ListedSubscript
   return subscriptions.reduce((latest, subscription) => Math.max(latest, ...timesOn(subscription)), readAt);
 }
 
-function timesOn({ createdAt, confirmedAt, deletedAt, previousSelection }: ListedSubscription): number[] {
-  return [createdAt, confirmedAt, deletedAt, previousSelection?.until].filter((time) => time !== undefined);
+function timesOn(subscription: ListedSubscription): number[] {
+  const { createdAt, confirmedAt, deletedAt, previousSelection, restored } = subscription;
+  const times = [createdAt, confirmedAt, deletedAt, previousSelection?.until, restored?.at];
+  return times.filter((time) => time !== undefined);
 }
 
 /**
@@ -122,7 +124,17 @@ export function wasActiveAt(
   const { createdAt, confirmedAt, unconfirmed, deletedAt, expiresAt } = subscription;
   const begins = confirmedAt ?? createdAt;
   const ends = Math.min(unconfirmed?.at ?? Infinity, deletedAt ?? Infinity);
-  return begins <= listedAt && ends > listedAt && (expiresAt ?? Infinity) > acceptedAt;
+  return (
+    begins <= listedAt &&
+    ends > listedAt &&
+    (expiresAt ?? Infinity) > acceptedAt &&
+    !wasArchivedAt(subscription, listedAt)
+  );
+}
+
+/** Whether it was deleted then, and restored later. */
+export function wasArchivedAt({ restored }: Pick<ListedSubscription, 'restored'>, at: number): boolean {
+  return restored !== undefined && restored.deletedAt <= at && at < restored.at;
 }
 
 /** What a subscription selected at a time. Only one previous selection is kept; earlier ones are unknown. */

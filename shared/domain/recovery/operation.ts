@@ -49,17 +49,22 @@ const movingUpOperation = z.object({
   ...passFields,
 });
 
+/** Brings the subscriptions of a queue back whose restoration has begun. */
+const restorationOperation = z.object({ kind: z.literal('restoration'), queue: storedName });
+
 /** A long task for `operate`, done page by page; safe to repeat. Times are milliseconds since the epoch. */
 export const operationSchema = z.discriminatedUnion('kind', [
   recoveryOperation,
   cancellationOperation,
   movingUpOperation,
+  restorationOperation,
 ]);
 
 export type Operation = z.infer<typeof operationSchema>;
 export type RecoveryOperation = z.infer<typeof recoveryOperation>;
 export type CancellationOperation = z.infer<typeof cancellationOperation>;
 export type MovingUpOperation = z.infer<typeof movingUpOperation>;
+export type RestorationOperation = z.infer<typeof restorationOperation>;
 
 /** How often operate retries a delivery that it could not process, before it skips it. */
 export const MAX_RECHECKS = 5;

@@ -90,6 +90,9 @@ const failureStreakSchema = z.object({
 
 export type FailureStreak = z.infer<typeof failureStreakSchema>;
 
+/** The last time that it was deleted and restored: messages accepted in between are not for it. */
+const restoredSchema = z.object({ deletedAt: z.number(), at: z.number() });
+
 const pressureReason = z.enum(PRESSURE_REASONS);
 
 const pressureStateSchema = z.discriminatedUnion('state', [
@@ -182,9 +185,19 @@ export const subscriptionSchema = z.object({
   previousSelection: previousSelectionSchema.exactOptional(),
   /** Marked for deletion: invisible to callers, while an operation cancels its pending deliveries. */
   deletedAt: z.number().exactOptional(),
+  /** Until when that can be undone; absent if it cannot. */
+  restorableUntil: z.number().exactOptional(),
+  restored: restoredSchema.exactOptional(),
 });
 
 export type Subscription = z.infer<typeof subscriptionSchema>;
+
+/** When something was deleted, and until when that can be undone. Milliseconds since the epoch. */
+export type Deletion = { deletedAt: number; restorableUntil: number };
+
+export type ArchivedQueue = Deletion & { queue: Queue };
+
+export type ArchivedSubscription = Deletion & { subscription: Subscription };
 
 /**
  * The fields that decide whether and how a message goes to a subscription. Other options are omitted: they may have
@@ -200,6 +213,7 @@ export const listedSubscriptionSchema = subscriptionSchema
     expiresAt: true,
     failing: true,
     previousSelection: true,
+    restored: true,
   })
   .extend({ options: selectionSchema });
 

@@ -10,6 +10,8 @@ import { applyHealthChange, healthChangeHolds } from '../../../shared/domain/sub
 import { queueMember } from '../../../shared/domain/subscription/queue-metadata.ts';
 import { hasRoom, measureAmount } from '../../../shared/domain/subscription/room.ts';
 import {
+  type ArchivedQueue,
+  type ArchivedSubscription,
   isPresent,
   type ListedSubscription,
   type Queue,
@@ -21,6 +23,7 @@ import {
   type AddResult,
   type PullSubscription,
   type PullSubscriptions,
+  QueueBeingDeletedError,
   QueueMissingError,
   type Registry,
   type SubscriptionPage,
@@ -43,7 +46,7 @@ export const inMemorySubscriptions = (
   entries = new Map<string, QueueEntry>(),
 ): Subscriptions & Registry => ({
   ...readerOf(entries, clock, pageSize),
-  ...queuesOf(entries),
+  ...queuesOf(entries, clock),
   ...subscriptionsOf(entries),
 });
 
@@ -82,98 +85,192 @@ const readerOf = (
 
 type QueueMethods = Pick<Registry, Extract<keyof Registry, `${string}Queue` | `${string}Queues`>>;
 
-const queuesOf = (entries: Map<string, QueueEntry>): QueueMethods => ({
-  putQueue: (queue) => {
-    const entry = entries.get(queue.name);
-    const createdAt = entry?.queue.createdAt ?? queue.createdAt;
-    entries.set(queue.name, {
-      queue: frozen({ ...queue, createdAt }),
-      subscriptions: entry?.subscriptions ?? new Map<string, Subscription>(),
-    });
-    return answer(entry === undefined ? { kind: 'created' } : { kind: 'replaced', before: entry.queue });
-  },
-  changeQueue: async (name, change) => {
-    const entry = entries.get(name);
-    if (entry === undefined) return answer({ kind: 'missing' });
-    const before = entry.queue;
-    const after = frozen(change(before));
-    if (isDeepStrictEqual(after, before)) return answer({ kind: 'left', current: before });
-    entries.set(name, { ...entry, queue: after });
-    return answer({ kind: 'changed', before, after });
-  },
-  ensureQueue: (queue) => {
-    if (!entries.has(queue.name)) {
-      entries.set(queue.name, { queue: frozen(queue), subscriptions: new Map() });
-    }
-    return answer(undefined);
-  },
-  findQueue: (name) => answer(entries.get(name)?.queue),
-  listQueues: (page, part = '') =>
-    pageFor(
-      QUEUE_LISTING,
-      [...entries.values()]
-        .map(({ queue }) => queue)
-        .filter(({ name }) => name.includes(part))
-        .sort((one, other) => order(one.name, other.name)),
-      page,
-      ({ name }) => name,
-    ),
-  countQueues: (part = '') => answer([...entries.keys()].filter((name) => name.includes(part)).length),
-  deleteQueue: (name) => {
-    entries.delete(name);
-    return answer(undefined);
-  },
-  removeDeletedQueue: () => answer(true),
-});
+type QueueArchive = ArchivedQueue & Pick<QueueEntry, 'subscriptions'>;
+
+const queuesOf = (entries: Map<string, QueueEntry>, clock: Pick<Clock, 'now'>): QueueMethods => {
+  const archives = new Map<string, QueueArchive>();
+  const restoring = new Map<string, QueueArchive>();
+  const archiveKeyOf = (name: string, deletedAt: number) => `${name}#${deletedAt}`;
+  const refuseIfRestoring = (name: string): void => {
+    if (restoring.has(name)) throw new QueueBeingDeletedError(name);
+  };
+  const restorable = (now: number) =>
+    [...archives.values()]
+      .filter(({ restorableUntil }) => restorableUntil > now)
+      .sort((one, other) => order(archiveKeyOf(one.queue.name, one.deletedAt), archiveKeyOf(other.queue.name, other.deletedAt)));
+  return {
+    putQueue: async (queue) => {
+      refuseIfRestoring(queue.name);
+      const entry = entries.get(queue.name);
+      const createdAt = entry?.queue.createdAt ?? queue.createdAt;
+      entries.set(queue.name, {
+        queue: frozen({ ...queue, createdAt }),
+        subscriptions: entry?.subscriptions ?? new Map<string, Subscription>(),
+      });
+      return answer(entry === undefined ? { kind: 'created' } : { kind: 'replaced', before: entry.queue });
+    },
+    changeQueue: async (name, change) => {
+      const entry = entries.get(name);
+      if (entry === undefined) return answer({ kind: 'missing' });
+      const before = entry.queue;
+      const after = frozen(change(before));
+      if (isDeepStrictEqual(after, before)) return answer({ kind: 'left', current: before });
+      entries.set(name, { ...entry, queue: after });
+      return answer({ kind: 'changed', before, after });
+    },
+    ensureQueue: async (queue) => {
+      refuseIfRestoring(queue.name);
+      if (!entries.has(queue.name)) {
+        entries.set(queue.name, { queue: frozen(queue), subscriptions: new Map() });
+      }
+      return answer(undefined);
+    },
+    findQueue: (name) => answer(entries.get(name)?.queue),
+    listQueues: (page, part = '') =>
+      pageFor(
+        QUEUE_LISTING,
+        [...entries.values()]
+          .map(({ queue }) => queue)
+          .filter(({ name }) => name.includes(part))
+          .sort((one, other) => order(one.name, other.name)),
+        page,
+        ({ name }) => name,
+      ),
+    countQueues: (part = '') => answer([...entries.keys()].filter((name) => name.includes(part)).length),
+    deleteQueue: (name, now, restorableUntil) => {
+      restoring.delete(name);
+      const entry = entries.get(name);
+      entries.delete(name);
+      if (entry === undefined || restorableUntil === undefined) return answer(undefined);
+      const subscriptions = new Map([...entry.subscriptions].filter(([, one]) => isPresent(one, now)));
+      const archive = { queue: entry.queue, subscriptions, deletedAt: now, restorableUntil };
+      archives.set(archiveKeyOf(name, now), archive);
+      return answer(restorableUntil);
+    },
+    removeDeletedQueue: () => answer(true),
+    listArchivedQueues: async (page, now) => {
+      const archivePage = await pageFor('#archived_queues', restorable(now), page, ({ queue, deletedAt }) =>
+        archiveKeyOf(queue.name, deletedAt),
+      );
+      return {
+        ...archivePage,
+        items: archivePage.items.map(({ subscriptions: _, ...archived }) => archived),
+      };
+    },
+    restoreQueue: (name, now, deletedAt) => {
+      const archive = restorable(now).findLast(
+        (one) => one.queue.name === name && one.deletedAt === (deletedAt ?? one.deletedAt),
+      );
+      if (archive === undefined) return answer('missing');
+      if (entries.has(name)) return answer('exists');
+      if (!restoring.has(name)) restoring.set(name, archive);
+      return answer('restoring');
+    },
+    completeRestoredQueue: (name) => {
+      const archive = restoring.get(name);
+      if (archive === undefined) return answer(true);
+      const { queue, subscriptions, deletedAt } = archive;
+      const restored = [...subscriptions.values()].map((one) => restoredFrom(one, deletedAt, clock.now()));
+      entries.set(name, { queue, subscriptions: new Map(restored.map((one) => [one.id, one])) });
+      archives.delete(archiveKeyOf(name, deletedAt));
+      restoring.delete(name);
+      return answer(true);
+    },
+  };
+};
+
+const restoredFrom = (
+  { failing: _, ...subscription }: Subscription,
+  deletedAt: number,
+  at: number,
+): Subscription => frozen({ ...subscription, restored: { deletedAt, at } });
 
 type SubscriptionMethods = Omit<Registry, keyof QueueMethods>;
 
-const subscriptionsOf = (entries: Map<string, QueueEntry>): SubscriptionMethods => ({
-  takeRoom: (queue, more, most) => {
-    const entry = entries.get(queue);
-    return answer(entry === undefined || hasRoom(measureAmount(byId(entry)), more, most));
-  },
-  addSubscription: async (subscription) => {
-    const [added = { kind: 'added' }] = await addAll(entries, [subscription]);
-    return added;
-  },
-  addSubscriptions: (subscriptions) => addAll(entries, subscriptions),
-  findByDestinations: (queue, destinations) =>
-    answer(destinations.map((destination) => holderOf(entries.get(queue), destination))),
-  findSubscription: (queue, id) => answer(entries.get(queue)?.subscriptions.get(id)),
-  listSubscriptions: (queue, page, match = '') => {
-    const entry = entries.get(queue);
-    const found = (entry === undefined ? [] : byId(entry)).filter(
-      ({ id, name, destination }) =>
-        id.startsWith(match) || name?.includes(match) === true || toSubscriber(destination).includes(match),
-    );
-    return pageFor(queue, found, page, ({ id }) => id);
-  },
-  changeSubscription: async ({ queue, subscriptionId, now }, change) => {
-    const entry = entries.get(queue);
-    const before = entry?.subscriptions.get(subscriptionId);
-    if (entry === undefined || before === undefined || before.deletedAt !== undefined)
-      return answer({ kind: 'missing' });
-    const after = frozen(change(before)) ?? before;
-    if (isDeepStrictEqual(after, before)) return answer({ kind: 'left', current: before });
-    const holder = byId(entry).find((other) => other.id !== after.id && holdsSubscriberOf(after, other, now));
-    if (holder !== undefined) return answer({ kind: 'conflict', subscriptionId: holder.id });
-    entry.subscriptions.set(subscriptionId, after);
-    return answer({ kind: 'changed', before, after });
-  },
-  markDeleted: ({ queue, subscriptionId, now }) => {
-    const subscription = entries.get(queue)?.subscriptions.get(subscriptionId);
-    if (subscription === undefined) return answer(subscription);
-    const marked = frozen({ ...subscription, deletedAt: subscription.deletedAt ?? now });
-    entries.get(queue)?.subscriptions.set(subscriptionId, marked);
-    return answer(marked);
-  },
-  removeMarked: (queue, id) => {
-    const subscriptions = entries.get(queue)?.subscriptions;
-    if (subscriptions?.get(id)?.deletedAt !== undefined) subscriptions.delete(id);
-    return answer(undefined);
-  },
-});
+const subscriptionsOf = (entries: Map<string, QueueEntry>): SubscriptionMethods => {
+  const archives = new Map<string, ArchivedSubscription>();
+  const archiveKeyOf = (queue: string, id: string) => `${queue}/${id}`;
+  const isRestorable = (archive: ArchivedSubscription | undefined, now: number) =>
+    archive !== undefined && archive.restorableUntil > now && isPresent(archive.subscription, now);
+  return {
+    takeRoom: (queue, more, most) => {
+      const entry = entries.get(queue);
+      return answer(entry === undefined || hasRoom(measureAmount(byId(entry)), more, most));
+    },
+    addSubscription: async (subscription) => {
+      const [added = { kind: 'added' }] = await addAll(entries, [subscription]);
+      return added;
+    },
+    addSubscriptions: (subscriptions) => addAll(entries, subscriptions),
+    findByDestinations: (queue, destinations) =>
+      answer(destinations.map((destination) => holderOf(entries.get(queue), destination))),
+    findSubscription: (queue, id) => answer(entries.get(queue)?.subscriptions.get(id)),
+    listSubscriptions: (queue, page, match = '') => {
+      const entry = entries.get(queue);
+      const found = (entry === undefined ? [] : byId(entry)).filter(
+        ({ id, name, destination }) =>
+          id.startsWith(match) || name?.includes(match) === true || toSubscriber(destination).includes(match),
+      );
+      return pageFor(queue, found, page, ({ id }) => id);
+    },
+    changeSubscription: async ({ queue, subscriptionId, now }, change) => {
+      const entry = entries.get(queue);
+      const before = entry?.subscriptions.get(subscriptionId);
+      if (entry === undefined || before === undefined || before.deletedAt !== undefined)
+        return answer({ kind: 'missing' });
+      const after = frozen(change(before)) ?? before;
+      if (isDeepStrictEqual(after, before)) return answer({ kind: 'left', current: before });
+      const holder = byId(entry).find(
+        (other) => other.id !== after.id && holdsSubscriberOf(after, other, now),
+      );
+      if (holder !== undefined) return answer({ kind: 'conflict', subscriptionId: holder.id });
+      entry.subscriptions.set(subscriptionId, after);
+      return answer({ kind: 'changed', before, after });
+    },
+    markDeleted: ({ queue, subscriptionId, now }, restorableUntil) => {
+      const subscription = entries.get(queue)?.subscriptions.get(subscriptionId);
+      if (subscription === undefined || subscription.deletedAt !== undefined) return answer(subscription);
+      const deletion =
+        restorableUntil !== undefined && isPresent(subscription, now)
+          ? { deletedAt: now, restorableUntil }
+          : undefined;
+      if (deletion) archives.set(archiveKeyOf(queue, subscriptionId), { subscription, ...deletion });
+      const marked = frozen({ ...subscription, deletedAt: now, ...deletion });
+      entries.get(queue)?.subscriptions.set(subscriptionId, marked);
+      return answer(marked);
+    },
+    removeMarked: (queue, id) => {
+      const subscriptions = entries.get(queue)?.subscriptions;
+      if (subscriptions?.get(id)?.deletedAt !== undefined) subscriptions.delete(id);
+      return answer(undefined);
+    },
+    listArchivedSubscriptions: (queue, page, now) =>
+      pageFor(
+        `#archived#${queue}`,
+        [...archives.values()]
+          .filter((one) => one.subscription.queue === queue && one.restorableUntil > now)
+          .sort((one, other) => order(one.subscription.id, other.subscription.id)),
+        page,
+        ({ subscription }) => subscription.id,
+      ),
+    findArchivedSubscription: ({ queue, subscriptionId, now }) => {
+      const archive = archives.get(archiveKeyOf(queue, subscriptionId));
+      return answer(isRestorable(archive, now) ? archive : undefined);
+    },
+    restoreSubscription: async ({ queue, subscriptionId, now }) => {
+      const archive = archives.get(archiveKeyOf(queue, subscriptionId));
+      if (archive === undefined || !isRestorable(archive, now)) return answer({ kind: 'missing' });
+      const entry = entries.get(queue);
+      if (entry === undefined) throw new QueueMissingError(queue);
+      const subscription = restoredFrom(archive.subscription, archive.deletedAt, now);
+      const holder = byId(entry).find((other) => holdsSubscriberOf(subscription, other, now));
+      if (holder !== undefined) return answer({ kind: 'conflict', subscriptionId: holder.id });
+      entry.subscriptions.set(subscriptionId, subscription);
+      archives.delete(archiveKeyOf(queue, subscriptionId));
+      return answer({ kind: 'restored', subscription });
+    },
+  };
+};
 
 const addAll = async (
   entries: Map<string, QueueEntry>,
@@ -244,7 +341,15 @@ const pageOfSubscriptions = (
 export const listed = ({ id, createdAt, options, ...rest }: Subscription): ListedSubscription => ({
   id,
   createdAt,
-  ...only(rest, ['confirmedAt', 'unconfirmed', 'deletedAt', 'expiresAt', 'failing', 'previousSelection']),
+  ...only(rest, [
+    'confirmedAt',
+    'unconfirmed',
+    'deletedAt',
+    'expiresAt',
+    'failing',
+    'previousSelection',
+    'restored',
+  ]),
   options: only(options, ['event_types', 'filter']),
 });
 

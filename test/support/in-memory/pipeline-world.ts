@@ -82,6 +82,7 @@ export const pipelineWorld = (clock = virtualClock()) => {
     retryAfterCapMs: 3_600_000,
     defaultRetryPolicy: DEFAULT_RETRY_POLICY,
     userAgent: 'Posthaste/test',
+    leavesArchives: true,
     adaptToThrottling: false,
     holdWhileDown: false,
     retryThrottled: false,

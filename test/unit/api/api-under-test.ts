@@ -128,6 +128,7 @@ export const apiUnderTest = (overrides: Partial<WholeDependencies> = {}) => {
       retryThrottled: false,
       retentionMs: 30 * DAY_MS,
       retryAfterCapMs: 3_600_000,
+      archiveMs: 7 * DAY_MS,
       overdueAfterMs: 30_000,
       subscriptionConfirmation: false,
       queueStatistics: true,

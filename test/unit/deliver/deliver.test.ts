@@ -105,6 +105,28 @@ describe('a delivery', () => {
   });
 });
 
+describe('the message of a delivery whose subscription is deleted before its first attempt', () => {
+  const target = () => ({ queue: 'orders', subscriptionId: 'subscription-1', now: world.clock.now() });
+  const isKept = async () => (await world.messageRecords.find(world.key))?.body !== undefined;
+
+  it.each([
+    ['is kept while that can be undone', true, 'marked', true],
+    ['is kept where the record is gone, because its queue may be in an archive', true, 'queue', true],
+    ['is not kept where that cannot be undone', false, 'marked', false],
+    ['is not kept where the deployment leaves no archives', false, 'none', false],
+  ])('%s', async (_, canUndo, how, expected) => {
+    await world.subscribe({});
+    world.settings.leavesArchives = how !== 'none';
+    await world.publish();
+    const until = canUndo ? world.clock.now() + 1000 : undefined;
+    if (how === 'marked') await world.subscriptions.markDeleted(target(), until);
+    else await world.subscriptions.deleteQueue('orders', world.clock.now(), until);
+    await world.clock.run();
+    expect(await world.delivery()).toMatchObject({ status: 'cancelled', reason: 'subscription_deleted' });
+    expect(await isKept()).toBe(expected);
+  });
+});
+
 describe('a change between two attempts', () => {
   it('is read before each retry: a deleted subscription cancels the delivery', async () => {
     await world.subscribe({ minimum_delay_retries: 3 });

@@ -64,6 +64,9 @@ describe('matching subscriptions', () => {
     ['was asked to confirm again later', { unconfirmed: { tokenHash: 'x', at: 991 } }, true],
     ['had confirmed', { confirmedAt: 990 }, true],
     ['confirmed later', { confirmedAt: 991 }, false],
+    ['was deleted, and restored later', { restored: { deletedAt: 990, at: 991 } }, false],
+    ['was deleted and restored before', { restored: { deletedAt: 989, at: 990 } }, true],
+    ['was deleted and restored later', { restored: { deletedAt: 991, at: 992 } }, true],
   ])('of a subscription that %s gives %s', (_what, more, expected) => {
     expect(isAddressed(more)).toBe(expected);
   });

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { RECEIVE_LEASE_SECONDS } from '../../../shared/domain/delivery/pull.ts';
 import type { CancellationOperation } from '../../../shared/domain/recovery/operation.ts';
+import { aQueue } from '../../support/builders.ts';
 import { anAttempt, SOME_TIME } from '../../support/delivery-builders.ts';
 import {
   anExhausted,
@@ -82,6 +83,43 @@ describe('the cancellation after a subscription was deleted', () => {
     time.now = REQUESTED_AT + 4 * 60 * 60_000;
     await receive(SUBSCRIPTION_DELETION);
     expect(await theSubscription()).toBeUndefined();
+  });
+
+  it('ends once the subscription is restored, and cancels nothing new', async () => {
+    const { queued, receive, ports } = world;
+    const before = await world.keep(aRetrying());
+    const target = { queue: 'orders', subscriptionId: 's-1', now: REQUESTED_AT };
+    await ports.registry.markDeleted(target, REQUESTED_AT + 1000);
+    await receive(SUBSCRIPTION_DELETION);
+    expect(await world.record(before.key)).toMatchObject(cancelled);
+    await ports.registry.restoreSubscription(target);
+    const after = await world.keep(aRetrying({ messageId: 'after' }));
+    queued.length = 0;
+    await receive(SUBSCRIPTION_DELETION);
+    expect(await world.record(after.key)).toEqual(after);
+    expect(queued).toEqual([]);
+    expect(await theSubscription()).not.toHaveProperty('deletedAt');
+  });
+
+  it('goes on for a later deletion of a restored subscription', async () => {
+    const target = { queue: 'orders', subscriptionId: 's-1', now: REQUESTED_AT - 1 };
+    await world.ports.registry.markDeleted(target, REQUESTED_AT + 1000);
+    await world.ports.registry.restoreSubscription(target);
+    await world.ports.registry.markDeleted({ ...target, now: REQUESTED_AT });
+    const delivery = await world.keep(aRetrying());
+    await cancel();
+    expect(await world.record(delivery.key)).toMatchObject(cancelled);
+  });
+
+  it('lets a recovery reopen what it cancelled, after a restoration', async () => {
+    const { ports } = world;
+    const delivery = await world.keep(aRetrying());
+    const target = { queue: 'orders', subscriptionId: 's-1', now: REQUESTED_AT };
+    await ports.registry.markDeleted(target, REQUESTED_AT + 1000);
+    await cancel();
+    await ports.registry.restoreSubscription(target);
+    expect(await world.recover()).toMatchObject({ found: 1, reopened: 1, skipped: {} });
+    expect(await world.record(delivery.key)).toMatchObject({ status: 'retrying', round: 2 });
   });
 
   it('continues in a new message when the time runs out', async () => {
@@ -175,13 +213,36 @@ describe('the cancellation after a queue was deleted', () => {
     const before = await world.keep(aRetrying({}, { acceptedAt: REQUESTED_AT - 1 }));
     const others = { messageId: 'm-2', subscriptionId: 's-2' };
     const after = await world.keep(aRetrying(others, { acceptedAt: REQUESTED_AT }));
+    await world.ports.registry.deleteQueue('orders', REQUESTED_AT);
+    await world.ports.registry.putQueue(aQueue({ createdAt: REQUESTED_AT }));
     await cancel(deletion);
     expect(await world.record(before.key)).toMatchObject(cancelled);
     expect(await world.record(after.key)).toEqual(after);
   });
 
+  it('ends once the queue is restored, and cancels nothing new', async () => {
+    const { registry } = world.ports;
+    await registry.deleteQueue('orders', REQUESTED_AT, REQUESTED_AT + 1000);
+    await registry.restoreQueue('orders', REQUESTED_AT);
+    await world.receive({ kind: 'restoration', queue: 'orders' });
+    const delivery = await world.keep(aRetrying({}, { acceptedAt: REQUESTED_AT - 1 }));
+    await world.receive(deletion);
+    expect(await world.record(delivery.key)).toEqual(delivery);
+    expect(world.queued).toEqual([]);
+  });
+
+  it('goes on beside a queue that was created again, although its clock is behind', async () => {
+    const { registry } = world.ports;
+    await registry.deleteQueue('orders', REQUESTED_AT);
+    await registry.putQueue(aQueue({ createdAt: REQUESTED_AT - 1_000 }));
+    const delivery = await world.keep(aRetrying({}, { acceptedAt: REQUESTED_AT - 1 }));
+    await cancel(deletion);
+    expect(await world.record(delivery.key)).toMatchObject(cancelled);
+  });
+
   it('removes all subscriptions first, in further messages, before it cancels a delivery', async () => {
     const delivery = await world.keep(aRetrying({}, { acceptedAt: REQUESTED_AT - 1 }));
+    await world.ports.registry.deleteQueue('orders', REQUESTED_AT);
     vi.spyOn(world.ports.registry, 'removeDeletedQueue').mockResolvedValue(true).mockResolvedValueOnce(false);
     await world.receive(deletion);
     expect(world.queued).toEqual([{ operation: deletion, delaySeconds: 0 }]);
@@ -189,6 +250,15 @@ describe('the cancellation after a queue was deleted', () => {
     await world.receive(deletion);
     expect(await world.record(delivery.key)).toMatchObject(cancelled);
   });
+});
+
+it('the restoration of a queue continues in a new message until all subscriptions are back', async () => {
+  const restoration = { kind: 'restoration', queue: 'orders' } as const;
+  const complete = vi.spyOn(world.ports.registry, 'completeRestoredQueue');
+  complete.mockResolvedValue(true).mockResolvedValueOnce(false);
+  await world.receive(restoration);
+  expect(world.queued).toEqual([{ operation: restoration, delaySeconds: 0 }]);
+  expect(await world.work()).toBe(1);
 });
 
 /** How a call fails: before its effect, after it (a lost response), or because the function crashes. */

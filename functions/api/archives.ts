@@ -1,0 +1,25 @@
+import * as z from 'zod';
+import { RESTORABLE_UNTIL } from '../../shared/wire/views/archive.ts';
+import { timeView } from '../../shared/wire/fields.ts';
+import type { ZodOpenApiResponseObject } from 'zod-openapi';
+import type { ApiDependencies } from './dependencies.ts';
+import { flag } from './fields.ts';
+import { parseWith } from './request-json.ts';
+
+export const deletionQuery = z.object({
+  now: flag.describe('Whether to leave no archive: the deletion cannot be undone.'),
+});
+
+/** Until when a deletion that is asked for can be undone; undefined: it leaves no archive. */
+export function findRestorableUntil(
+  { clock, settings: { archiveMs } }: Pick<ApiDependencies, 'clock' | 'settings'>,
+  query: unknown,
+): number | undefined {
+  const { now } = parseWith(deletionQuery, query);
+  return now || archiveMs === 0 ? undefined : clock.now() + archiveMs;
+}
+
+/** A response whose header says until when the deletion can be undone. */
+export function withRestorableUntil(answer: ZodOpenApiResponseObject): ZodOpenApiResponseObject {
+  return { ...answer, headers: z.object({ [RESTORABLE_UNTIL]: timeView.exactOptional() }) };
+}

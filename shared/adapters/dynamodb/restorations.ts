@@ -1,0 +1,228 @@
+import * as z from 'zod';
+import { subscriptionIndexes } from '../../config/tables.ts';
+import { contended, withRetriedWrites } from '../../domain/contention.ts';
+import type { Subscription } from '../../domain/subscription/subscription.ts';
+import {
+  MAX_ARCHIVED_PER_TRANSACTION,
+  QueueBeingDeletedError,
+  QueueMissingError,
+  type Registry,
+  type SubscriptionAt,
+} from '../../ports/subscriptions.ts';
+import {
+  type Archive,
+  findQueueArchive,
+  findSubscriptionArchive,
+  queueArchiveKey,
+  subscriptionArchive,
+  subscriptionArchiveKey,
+  toArchive,
+} from './archives.ts';
+import { queryItems, queryOfPrefix, readItem } from './queries.ts';
+import {
+  isDeletedQueue,
+  isRestoringQueue,
+  queueItemKey,
+  QUEUES,
+  subscriptionPrefix,
+  toHolder,
+  toSubscriberItem,
+  toSubscription,
+} from './subscription-item.ts';
+import { ABSENT, QUEUE_EXISTS, releaseSubscriber } from './subscription-writes.ts';
+import {
+  conditional,
+  type RegistryTable,
+  retryAfterConflict,
+  retryOptions,
+  transactWrite,
+} from './writes.ts';
+
+type Item = Record<string, unknown>;
+
+const { partition, sort } = subscriptionIndexes.queues;
+
+/**
+ * Writes the archived queue back as a deleted one that is being restored, so that no caller sees it before its
+ * subscriptions are back. A deletion that still moves them to the archive stops.
+ * @throws QueueBeingDeletedError while another deletion of the name goes on
+ */
+export function restoreQueue(
+  table: RegistryTable,
+  name: string,
+  now: number,
+  deletedAt?: number,
+): ReturnType<Registry['restoreQueue']> {
+  const attempt = async () => {
+    const archive = await findQueueArchive(table, name, now, deletedAt);
+    if (archive === undefined) return 'missing';
+    const put = table.put(beginningOf(archive));
+    const result = await conditional(put).catch(retryAfterConflict);
+    if (result === 'again') return 'again';
+    if (result.kind === 'written' || isRestoringQueue(result.item)) return 'restoring';
+    if (!isDeletedQueue(result.item)) return 'exists';
+    throw new QueueBeingDeletedError(name);
+  };
+  return withRetriedWrites(attempt, contended(`queue ${name}`), retryOptions(table));
+}
+
+function beginningOf({ item, deletedAt, restorableUntil }: Archive) {
+  const { [partition]: _partition, [sort]: _sort, ...hidden } = item;
+  return {
+    Item: { ...hidden, deletedAt, restorableUntil, restoring: true },
+    ConditionExpression: `${ABSENT} OR (deletedAt = :deletedAt AND attribute_not_exists(restoring))`,
+    ExpressionAttributeValues: { ':deletedAt': deletedAt },
+    ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
+  };
+}
+
+const restoringSchema = z.looseObject({
+  deletedAt: z.number(),
+  restorableUntil: z.number(),
+  restoring: z.literal(true),
+});
+
+/**
+ * Brings the subscriptions of a queue that is being restored back page by page, then the queue. Each page is a
+ * transaction, so that a subscription is either in the archive or in the queue.
+ */
+export async function completeRestoredQueue(
+  table: RegistryTable,
+  name: string,
+  hasTime: () => boolean,
+): Promise<boolean> {
+  do {
+    const restoring = restoringSchema.safeParse(await readItem(table, queueItemKey(name)));
+    if (!restoring.success) return true;
+    const { deletedAt } = restoring.data;
+    const archived = queryOfPrefix(subscriptionArchive(name, deletedAt), subscriptionPrefix);
+    const items = await queryItems(
+      table,
+      { ...archived, ConsistentRead: true },
+      MAX_ARCHIVED_PER_TRANSACTION,
+    );
+    if (items.length > 0) await transactWrite(table, movesBack(table, name, deletedAt, items.map(toArchive)));
+    else if (await showQueue(table, name, restoring.data)) return true;
+  } while (hasTime());
+  return false;
+}
+
+function isBeingRestored(deletedAt: number) {
+  return {
+    ConditionExpression: 'deletedAt = :deletedAt AND attribute_exists(restoring)',
+    ExpressionAttributeValues: { ':deletedAt': deletedAt },
+  };
+}
+
+function movesBack(table: RegistryTable, queue: string, deletedAt: number, archives: readonly Archive[]) {
+  const { name: TableName, clock } = table;
+  const pk = subscriptionArchive(queue, deletedAt);
+  const at = clock.now();
+  const restored = archives.map(({ item }) => restoredItem(item, { deletedAt, at }));
+  // Two could share a subscriber if clocks differ, and a transaction may contain an item only once.
+  const claims = new Map(restored.map(({ claim }) => [claim.sk, claim]));
+  return [
+    { ConditionCheck: { TableName, Key: queueItemKey(queue), ...isBeingRestored(deletedAt) } },
+    ...restored.flatMap(({ item, subscription: { id } }) => [
+      { Put: { TableName, Item: item } },
+      {
+        Delete: {
+          TableName,
+          Key: { pk, sk: `${subscriptionPrefix}${id}` },
+          ConditionExpression: `NOT (${ABSENT})`,
+        },
+      },
+    ]),
+    ...[...claims.values()].map((Item) => ({ Put: { TableName, Item } })),
+  ];
+}
+
+/** An archived subscription, its item and its claim from now on. An old streak of failures must not disable it. */
+function restoredItem(archived: Item, restored: Subscription['restored']) {
+  const { failing: _, ...healthy } = archived;
+  const item = { ...healthy, restored };
+  const subscription = toSubscription(item);
+  return { item, subscription, claim: toSubscriberItem(subscription) };
+}
+
+/** Shows the queue to all callers and removes its archive. False: it is no longer being restored. */
+async function showQueue(
+  table: RegistryTable,
+  name: string,
+  restoring: z.infer<typeof restoringSchema>,
+): Promise<boolean> {
+  const { deletedAt, restorableUntil: _until, restoring: _is, ...queue } = restoring;
+  const TableName = table.name;
+  const result = await transactWrite(table, [
+    {
+      Put: {
+        TableName,
+        Item: { ...queue, [partition]: QUEUES, [sort]: name },
+        ...isBeingRestored(deletedAt),
+      },
+    },
+    { Delete: { TableName, Key: queueArchiveKey(name, deletedAt) } },
+  ]);
+  return result.kind === 'written';
+}
+
+/**
+ * Restores a subscription in one transaction, which also replaces the mark of its deletion, so that the operation that
+ * removes marked subscriptions leaves it alone.
+ * @throws QueueMissingError, ContendedError
+ */
+export function restoreSubscription(
+  table: RegistryTable,
+  target: SubscriptionAt,
+): ReturnType<Registry['restoreSubscription']> {
+  const { queue, subscriptionId, now } = target;
+  const attempt = async () => {
+    const archive = await findSubscriptionArchive(table, target);
+    if (archive === undefined) return { kind: 'missing' as const };
+    const { item, subscription, claim } = restoredItem(archive.item, {
+      deletedAt: archive.deletedAt,
+      at: now,
+    });
+    const result = await transactWrite(table, returns(table, target, item, claim));
+    if (result.kind === 'written') return { kind: 'restored' as const, subscription };
+    const [queueWrite, claimWrite] = result.writes;
+    if (queueWrite?.failed === true) throw new QueueMissingError(queue);
+    if (claimWrite?.failed !== true) return 'again';
+    const holder = toHolder(claimWrite.item);
+    if (await releaseSubscriber(table, subscription, holder)) return 'again';
+    return { kind: 'conflict' as const, subscriptionId: holder };
+  };
+  const record = `subscription ${queue}/${subscriptionId}`;
+  return withRetriedWrites(attempt, contended(record), retryOptions(table));
+}
+
+function returns(
+  { name: TableName }: RegistryTable,
+  { queue, subscriptionId, now }: SubscriptionAt,
+  Item: Item,
+  claim: Item,
+) {
+  const key = { queue, subscriptionId };
+  return [
+    {
+      Update: {
+        TableName,
+        Key: queueItemKey(queue),
+        UpdateExpression: 'ADD subscriptionsAdded :one',
+        ConditionExpression: QUEUE_EXISTS,
+        ExpressionAttributeValues: { ':one': 1 },
+      },
+    },
+    {
+      Put: {
+        TableName,
+        Item: claim,
+        ConditionExpression: `${ABSENT} OR expiresAt <= :now`,
+        ExpressionAttributeValues: { ':now': now },
+        ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
+      },
+    },
+    { Put: { TableName, Item, ConditionExpression: `${ABSENT} OR attribute_exists(deletedAt)` } },
+    { Delete: { TableName, Key: subscriptionArchiveKey(key), ConditionExpression: `NOT (${ABSENT})` } },
+  ];
+}
