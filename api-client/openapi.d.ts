@@ -1842,9 +1842,9 @@ export interface operations {
                 "application/json": {
                     /**
                      * Format: date-time
-                     * @description Which deletion to undo, if the queue was deleted more than once. By default the last one.
+                     * @description Undoes the last deletion up to this time, where the queue was deleted more than once. By default now.
                      */
-                    deletedAt?: string;
+                    until?: string;
                 };
             };
         };

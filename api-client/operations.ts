@@ -1,4 +1,9 @@
 import * as z from 'zod';
+import {
+  archivedQueueSchema,
+  archivedSubscriptionSchema,
+  restoredQueueSchema,
+} from '../shared/wire/views/archive.ts';
 import { booksViewSchema } from '../shared/wire/views/books.ts';
 import {
   deliveryDetailSchema,
@@ -69,6 +74,14 @@ export const patchQueue = operation('PATCH /v2/queues/{queue}', metadata, {
   contentType: 'application/json-patch+json',
 });
 export const deleteQueue = operation('DELETE /v2/queues/{queue}', nothing);
+/** Deleted queues that can be restored. */
+export const listArchivedQueues = operation(
+  'GET /v2/archived-queues',
+  z
+    .object({ queues: z.array(archivedQueueSchema), links })
+    .transform(({ queues: items, ...page }) => ({ items, ...page })),
+);
+export const restoreQueue = operation('POST /v2/queues/{queue}/restore', restoredQueueSchema);
 export const readBooks = operation('GET /v2/queues/{queue}/books', booksViewSchema.extend({ links }));
 export const getStatistics = operation('GET /v2/queues/{queue}/statistics', statisticsViewSchema);
 
@@ -98,6 +111,17 @@ export const disableSubscription = operation(
   repeatable,
 );
 export const unsubscribe = operation('DELETE /v2/queues/{queue}/subscriptions/{subscription}', nothing);
+/** Deleted subscriptions of a queue that can be restored. */
+export const listArchivedSubscriptions = operation(
+  'GET /v2/queues/{queue}/archived-subscriptions',
+  z
+    .object({ subscriptions: z.array(archivedSubscriptionSchema), links })
+    .transform(({ subscriptions: items, ...page }) => ({ items, ...page })),
+);
+export const restoreSubscription = operation(
+  'POST /v2/queues/{queue}/subscriptions/{subscription}/restore',
+  subscriptionViewSchema,
+);
 export const rotateSecret = operation(
   'POST /v2/queues/{queue}/subscriptions/{subscription}/secret/rotate',
   z.looseObject({

@@ -58,7 +58,7 @@ function theOnly(
   );
 }
 
-function isMeant({ id, name }: Named, reference: string): boolean {
+export function isMeant({ id, name }: Named, reference: string): boolean {
   return name === reference || (reference.length >= LEAST_PREFIX && id.startsWith(reference));
 }
 
@@ -99,10 +99,10 @@ export function namingMissingQueues(api: ApiClient): ApiClient {
   });
 }
 
-/** The queue that the request needs; undefined if the request itself asks for the queue. */
+/** The queue that the request needs; undefined if the request itself asks for the queue, or restores it. */
 function queueIn({ method, path }: ApiRequest): string | undefined {
   const [, queue, rest] = /^\/v2\/(?:queues|credentials)\/([^/]+)(\/.*)?$/.exec(path) ?? [];
-  return queue === undefined || (method === 'GET' && rest === undefined)
+  return queue === undefined || (method === 'GET' && rest === undefined) || rest === '/restore'
     ? undefined
     : decodeURIComponent(queue);
 }

@@ -154,11 +154,11 @@ export interface Registry {
   /** Deleted queues that can be restored, ordered by name and time of deletion. @throws InvalidMarkerError */
   listArchivedQueues(page: PageRequest, now: number): Promise<Page<ArchivedQueue>>;
   /**
-   * Begins to restore a deleted queue, by default the one of the name that was deleted last. It is invisible until
+   * Begins to restore a queue of its last deletion up to `until`, by default of the last one. It is invisible until
    * `completeRestoredQueue` has brought all its subscriptions back. `exists`: there is a queue of the name.
    * @throws QueueBeingDeletedError
    */
-  restoreQueue(name: string, now: number, deletedAt?: number): Promise<'restoring' | 'exists' | 'missing'>;
+  restoreQueue(name: string, now: number, until?: number): Promise<'restoring' | 'exists' | 'missing'>;
   /** Brings subscriptions back until `hasTime` returns false, and then the queue. True: nothing is left to do. */
   completeRestoredQueue(name: string, hasTime: () => boolean): Promise<boolean>;
   /** `addSubscriptions` for one subscription. @throws QueueMissingError */

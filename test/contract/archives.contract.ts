@@ -132,8 +132,8 @@ export const describeArchivesContract = (name: string, make: () => Registry): vo
     });
 
     describe('of a queue', () => {
-      const restore = async (deletedAt?: number) => {
-        const begun = await registry.restoreQueue(queue.name, SOME_TIME, deletedAt);
+      const restore = async (until?: number) => {
+        const begun = await registry.restoreQueue(queue.name, SOME_TIME, until);
         expect(await registry.completeRestoredQueue(queue.name, always)).toBe(true);
         return begun;
       };
@@ -188,7 +188,7 @@ export const describeArchivesContract = (name: string, make: () => Registry): vo
         expect(await registry.findQueue(queue.name)).toEqual(queue);
       });
 
-      it('are chosen by the time of the deletion, by default the last', async () => {
+      it('are chosen by a time of the last deletion, by default the last of all', async () => {
         await deleteQueue(SOME_TIME, UNTIL);
         await registry.putQueue({ ...queue, metadata: { n: 2 }, createdAt: 2 });
         await deleteQueue(SOME_TIME + 1, UNTIL);
@@ -196,7 +196,7 @@ export const describeArchivesContract = (name: string, make: () => Registry): vo
           SOME_TIME,
           SOME_TIME + 1,
         ]);
-        expect(await restore(SOME_TIME + 2)).toBe('missing');
+        expect(await restore(SOME_TIME - 1)).toBe('missing');
         await restore();
         expect(await registry.findQueue(queue.name)).toMatchObject({ createdAt: 2, metadata: { n: 2 } });
         await deleteQueue(SOME_TIME + 2, UNTIL);

@@ -59,7 +59,7 @@ export async function createQueue(world: World, check: string): Promise<string> 
   world.undo.add({
     what: `queue ${queue}`,
     command: commandText(`queue delete ${queue} --yes --deployment ${world.deployment.name}`),
-    remove: () => world.api.call(deleteQueue, { path: { queue } }),
+    remove: () => world.api.call(deleteQueue, { path: { queue }, query: { now: true } }),
   });
   await world.api.call(putQueue, {
     path: { queue },

@@ -139,7 +139,8 @@ async function subscribeReceiver(options: Options, url: string, terminal: Termin
     queue,
     verifier: created.secret === undefined ? undefined : verifierFor(created.secret),
     end: async (): Promise<void> => {
-      await api.call(unsubscribe, { path: { queue, subscription: created.subscription_id } });
+      const path = { queue, subscription: created.subscription_id };
+      await api.call(unsubscribe, { path, query: { now: true } });
       terminal.printError(`Deleted subscription ${printable(created.subscription_id)}.`);
     },
   };

@@ -1,8 +1,8 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import * as z from 'zod';
 import type { ApiClient, Listed } from '../../../api-client/api-client.ts';
+import { deleteQueueFor } from '../../../api-client/archives.ts';
 import {
-  deleteQueue,
   getStatistics,
   listDeliveries,
   type ListedQueue,
@@ -33,7 +33,9 @@ import { type DeploymentOptions, onDeployment } from '../../options/deployment-o
 import { parsePolicy } from '../../options/input.ts';
 import { printList, right } from '../../output/list.ts';
 import { printable, printableJson } from '../../output/printable.ts';
+import { NOW_OPTION, restorableText } from '../../output/restorable.ts';
 import type { Terminal } from '../../terminal.ts';
+import { addQueueRestore } from './restore.ts';
 
 export function addQueueCommands(queue: Command, terminal: Terminal): void {
   addQueueList(queue, terminal);
@@ -41,6 +43,7 @@ export function addQueueCommands(queue: Command, terminal: Terminal): void {
   addQueueCreate(queue, terminal);
   addQueueSet(queue, terminal);
   addQueueDelete(queue, terminal);
+  addQueueRestore(queue, terminal);
 }
 
 type Options = DeploymentOptions & { metadata?: string; policy?: string };
@@ -76,9 +79,13 @@ function addQueueCreate(queue: Command, terminal: Terminal): void {
   });
 }
 
+type DeleteOptions = DeploymentOptions & { yes?: true; now?: true };
+
 const MORE = `
 If the queue has subscriptions, the command asks for its name. Without a
-terminal to ask on, it requires --yes.
+terminal to ask on, it requires --yes. The deletion can be undone for some days
+(setting archiveDays, 7 by default): the command prints until when and how.
+--now leaves nothing to restore.
 `;
 
 /** `posthaste queue delete` */
@@ -88,7 +95,8 @@ function addQueueDelete(queue: Command, terminal: Terminal): void {
     .description('Delete a queue and its subscriptions, and cancel their open deliveries.')
     .argument('<queue>', 'name of the queue', parseQueue)
     .option('--yes', 'delete the queue even if it has subscriptions, without a question')
-    .action(async (name: string, options: DeploymentOptions & { yes?: true }) => {
+    .option(...NOW_OPTION)
+    .action(async (name: string, { now, ...options }: DeleteOptions) => {
       const api = await openApiToWrite(options, terminal);
       if ((await findQueue(api, name)) === undefined) throw await noSuchQueue(api, name);
       const count = options.yes === true ? 'none' : await countedSubscriptions(api, name);
@@ -98,10 +106,18 @@ function addQueueDelete(queue: Command, terminal: Terminal): void {
           return command.error(`error: queue ${name} has ${count}; add --yes to delete them too`);
         if (answer.trim() !== name) throw new Problem('That is not its name: nothing was deleted.');
       }
-      await api.call(deleteQueue, { path: { queue: name } });
-      terminal.printResult(options, { queue: name }, () => `Deleted queue ${name}.`);
+      const restorableUntil = await deleteQueueFor(api, { path: { queue: name }, query: { now } });
+      terminal.printResult(
+        options,
+        { queue: name, restorableUntil },
+        () => `Deleted queue ${name}. ${restorableText(restorableUntil, `queue restore ${name}`)}`,
+      );
     });
-  onDeployment(command, { json: 'queue', more: MORE, examples: ['queue delete orders'] });
+  onDeployment(command, {
+    json: 'queue, restorableUntil',
+    more: MORE,
+    examples: ['queue delete orders', 'queue delete orders --yes --now'],
+  });
 }
 
 /** Counting stops here, at one page. */

@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import { unsubscribeFor } from '../../../api-client/archives.ts';
 import {
   disableSubscription,
   enableSubscription,
@@ -6,7 +7,6 @@ import {
   listSubscriptions,
   rotatePullToken,
   rotateSecret,
-  unsubscribe,
 } from '../../../api-client/operations.ts';
 import { isForbidden, orElse } from '../../../api-client/refusal.ts';
 import { formatLabel, shortId } from '../../../api-client/subscription-labels.ts';
@@ -31,6 +31,7 @@ import { readSecret } from '../../options/input.ts';
 import { printList } from '../../output/list.ts';
 import { printable, shownOnce } from '../../output/printable.ts';
 import { clockTime, colouredStatus } from '../../output/words.ts';
+import { NOW_OPTION, restorableText } from '../../output/restorable.ts';
 import type { Terminal } from '../../terminal.ts';
 import { describeDelivery } from '../deliveries/delivery-text.ts';
 import {
@@ -39,6 +40,7 @@ import {
   describeState,
   addSubscriptionUpdate,
 } from './change.ts';
+import { addSubscriptionRestore } from './restore.ts';
 import { addSubscriptionExport, addSubscriptionImport } from './transfer.ts';
 
 export function addSubscriptionCommands(subscription: Command, terminal: Terminal): void {
@@ -48,6 +50,7 @@ export function addSubscriptionCommands(subscription: Command, terminal: Termina
   addSubscriptionUpdate(subscription, terminal);
   addSubscriptionSwitches(subscription, terminal);
   addSubscriptionDelete(subscription, terminal);
+  addSubscriptionRestore(subscription, terminal);
   addRotateSecret(subscription, terminal);
   addPullToken(subscription, terminal);
   addSubscriptionTest(subscription, terminal);
@@ -110,16 +113,20 @@ function addSubscriptionShow(subscription: Command, terminal: Terminal): void {
 }
 
 const DELETE_MORE = `
-The command asks first; without a terminal to ask on, it requires --yes. A
-deleted subscription cannot be restored: disable it to stop its requests.
+The command asks first; without a terminal to ask on, it requires --yes. The
+deletion can be undone for some days (setting archiveDays, 7 by default): the
+command prints until when and how. --now leaves nothing to restore.
 `;
+
+type DeleteOptions = DeploymentOptions & { yes?: true; now?: true };
 
 /** `posthaste subscription delete` */
 function addSubscriptionDelete(subscription: Command, terminal: Terminal): void {
   const command = addSubscriptionAddress(subscription.command('delete'))
     .description('Delete a subscription and cancel its open deliveries.')
     .option('--yes', 'delete the subscription without a question')
-    .action(async (queue: string, reference: string, options: DeploymentOptions & { yes?: true }) => {
+    .option(...NOW_OPTION)
+    .action(async (queue: string, reference: string, { now, ...options }: DeleteOptions) => {
       const { api, path } = await openSubscription(queue, reference, options, terminal);
       const view = await api.call(getSubscription, { path });
       const { id } = view;
@@ -129,11 +136,16 @@ function addSubscriptionDelete(subscription: Command, terminal: Terminal): void 
         if (isConfirmed === undefined) return command.error(`error: to delete ${what}, add --yes`);
         if (!isConfirmed) throw new Problem('Nothing was deleted.');
       }
-      await api.call(unsubscribe, { path });
-      terminal.printResult(options, { queue, subscriptionId: id }, () => `Deleted ${what}.`);
+      const restorableUntil = await unsubscribeFor(api, { path, query: { now } });
+      const undo = `subscription restore ${queue} ${shortId(id)}`;
+      terminal.printResult(
+        options,
+        { queue, subscriptionId: id, restorableUntil },
+        () => `Deleted ${what}. ${restorableText(restorableUntil, undo)}`,
+      );
     });
   onDeployment(command, {
-    json: 'queue, subscriptionId',
+    json: 'queue, subscriptionId, restorableUntil',
     more: DELETE_MORE,
     examples: ['subscription delete orders 5b0c0f1e', 'subscription delete orders ACME --yes'],
   });

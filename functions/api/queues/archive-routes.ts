@@ -20,8 +20,10 @@ const ARCHIVED_QUEUES = '/v2/archived-queues';
 const archivedQueuesSchema = z.object({ queues: z.array(archivedQueueSchema), links: linksSchema });
 
 const restorationSchema = z.strictObject({
-  deletedAt: timeField
-    .describe('Which deletion to undo, if the queue was deleted more than once. By default the last one.')
+  until: timeField
+    .describe(
+      'Undoes the last deletion up to this time, where the queue was deleted more than once. By default now.',
+    )
     .exactOptional(),
 });
 
@@ -65,16 +67,16 @@ export function addQueueArchiveRoutes(addRoute: AddRoute, dependencies: ApiDepen
     },
     async (context) => {
       const name = queueName(context.params.queue);
-      const { deletedAt } = parseWith(restorationSchema, readOptionalJson(context.body).value);
-      const result = await registry.restoreQueue(name, clock.now(), deletedAt);
+      const { until = clock.now() } = parseWith(restorationSchema, readOptionalJson(context.body).value);
+      const result = await registry.restoreQueue(name, clock.now(), until);
       if (result === 'missing') throw notFound('deleted queue of this name that can be restored');
       if (result === 'exists') throw queueExists(name);
       await operations.send({ kind: 'restoration', queue: name }, OPERATE_AFTER_SECONDS);
       audit(context.caller, { change: 'queue_restored', queue: name });
       // If this fails, operate does the rest.
-      const until = clock.now() + REMOVAL_BUDGET_MS;
+      const endsAt = clock.now() + REMOVAL_BUDGET_MS;
       const isComplete = await registry
-        .completeRestoredQueue(name, () => clock.now() < until)
+        .completeRestoredQueue(name, () => clock.now() < endsAt)
         .catch((error: unknown) => {
           dependencies.reportFault(toError(error), { ...context.caller, queue: name });
           return false;

@@ -144,16 +144,16 @@ function unexpired(query: ReturnType<typeof queryOfPrefix>, now: number) {
   };
 }
 
-/** The archive of a queue: of its deletion at that time, by default of the last one. */
+/** The archive of a queue: of its last deletion up to `until`. */
 export async function findQueueArchive(
   table: Table,
   queue: string,
   now: number,
-  deletedAt?: number,
+  until = Infinity,
 ): Promise<Archive | undefined> {
   const query = unexpired(queryOfPrefix(ARCHIVED_QUEUES, `${queuePrefix}${queue}#`), now);
   const items = await queryItems(table, { ...query, ScanIndexForward: false });
-  return items.map(toArchive).find((archive) => deletedAt === undefined || archive.deletedAt === deletedAt);
+  return items.map(toArchive).find(({ deletedAt }) => deletedAt <= until);
 }
 
 /** What can be restored of a subscription: its item, and the same as a domain value. */

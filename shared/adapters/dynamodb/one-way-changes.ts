@@ -62,6 +62,14 @@ export const ONE_WAY_CHANGES: readonly OneWayChange[] = [
   },
   {
     since: '0.1.0',
+    what: 'Archives of deleted queues and subscriptions, and the operation that restores a queue',
+    earlier:
+      'moves no subscriptions of a deleted queue to its archive, makes a dead letter of the operation, and deletes what is being restored',
+    before: 'Delete and restore no queue while you deploy.',
+    back: 'Restore before you go back what you may want to have. Archives stay until their end, for when you go forward again.',
+  },
+  {
+    since: '0.1.0',
     what: 'The right to open secrets, which moves from the function api to secrets',
     earlier: 'answers a receive by pull with 500 until its route leads to secrets, some seconds later',
     before: 'Programs that receive by pull must repeat a receive that fails, as posthaste forward does.',

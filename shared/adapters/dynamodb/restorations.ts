@@ -51,10 +51,10 @@ export function restoreQueue(
   table: RegistryTable,
   name: string,
   now: number,
-  deletedAt?: number,
+  until?: number,
 ): ReturnType<Registry['restoreQueue']> {
   const attempt = async () => {
-    const archive = await findQueueArchive(table, name, now, deletedAt);
+    const archive = await findQueueArchive(table, name, now, until);
     if (archive === undefined) return 'missing';
     const put = table.put(beginningOf(archive));
     const result = await conditional(put).catch(retryAfterConflict);

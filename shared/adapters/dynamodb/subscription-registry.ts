@@ -79,7 +79,7 @@ export function dynamoRegistry(client: DynamoDBDocument, tableName: string, cloc
     deleteQueue: (name, now, restorableUntil) => deleteQueue(table, name, now, restorableUntil),
     removeDeletedQueue: (name, hasTime) => removeDeletedQueue(table, name, hasTime),
     listArchivedQueues: (page, now) => listArchivedQueues(table, page, now),
-    restoreQueue: (name, now, deletedAt) => restoreQueue(table, name, now, deletedAt),
+    restoreQueue: (name, now, until) => restoreQueue(table, name, now, until),
     completeRestoredQueue: (name, hasTime) => completeRestoredQueue(table, name, hasTime),
     addSubscription: async (subscription) => {
       const [added = { kind: 'added' }] = await addSubscriptions(table, [subscription]);

@@ -97,7 +97,9 @@ const queuesOf = (entries: Map<string, QueueEntry>, clock: Pick<Clock, 'now'>): 
   const restorable = (now: number) =>
     [...archives.values()]
       .filter(({ restorableUntil }) => restorableUntil > now)
-      .sort((one, other) => order(archiveKeyOf(one.queue.name, one.deletedAt), archiveKeyOf(other.queue.name, other.deletedAt)));
+      .sort((one, other) =>
+        order(archiveKeyOf(one.queue.name, one.deletedAt), archiveKeyOf(other.queue.name, other.deletedAt)),
+      );
   return {
     putQueue: async (queue) => {
       refuseIfRestoring(queue.name);
@@ -157,10 +159,8 @@ const queuesOf = (entries: Map<string, QueueEntry>, clock: Pick<Clock, 'now'>): 
         items: archivePage.items.map(({ subscriptions: _, ...archived }) => archived),
       };
     },
-    restoreQueue: (name, now, deletedAt) => {
-      const archive = restorable(now).findLast(
-        (one) => one.queue.name === name && one.deletedAt === (deletedAt ?? one.deletedAt),
-      );
+    restoreQueue: (name, now, until = Infinity) => {
+      const archive = restorable(now).findLast((one) => one.queue.name === name && one.deletedAt <= until);
       if (archive === undefined) return answer('missing');
       if (entries.has(name)) return answer('exists');
       if (!restoring.has(name)) restoring.set(name, archive);

@@ -155,9 +155,9 @@ describe('the restoration of a queue', () => {
     time.now += 1;
     await call('DELETE', QUEUE);
     const { deletedAt } = RESTORABLE;
-    expect(await call('POST', RESTORE_QUEUE, { deletedAt })).toMatchObject({ status: 200 });
+    expect(await call('POST', RESTORE_QUEUE, { until: deletedAt })).toMatchObject({ status: 200 });
     expect(await call('GET', QUEUE)).toMatchObject({ body: { team: 'red' } });
-    expect(await call('POST', RESTORE_QUEUE, { deletedAt: 'today' })).toMatchObject(invalid('deletedAt'));
+    expect(await call('POST', RESTORE_QUEUE, { until: 'today' })).toMatchObject(invalid('until'));
   });
 
   it('answers after a second, and leaves the remaining subscriptions to operate', async ({ api }) => {

@@ -153,6 +153,8 @@ describe('posthaste listen', () => {
       /^\{"subscriber":"http:\/\/127\.0\.0\.1:\d+\/hook","options":\{"_retry_policy":\{"minimum_delay": 2\}\}\}$/,
     );
     expect(run.requests.at(-1)?.method).toBe('DELETE');
+    // It leaves nothing to restore.
+    expect(run.requests.at(-1)?.path).toContain('?now=true');
   });
 
   it.each([

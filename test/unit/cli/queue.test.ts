@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { clockTime } from '../../../cli/output/words.ts';
 import { listed, page, subscription } from './delivery-views.ts';
 import { answering, jsonLines, type RunOptions } from './run-command.ts';
 import {
@@ -243,7 +244,68 @@ describe('a queue', () => {
   });
 });
 
+const UNTIL = '2026-12-06T12:00:00.000Z';
+const RESTORABLE = { ...NO_CONTENT, headers: { 'restorable-until': UNTIL } };
+
+describe('posthaste queue restore', () => {
+  const RESTORE = `POST ${QUEUE}/restore`;
+  const archived = { name: 'orders', deletedAt: '2026-11-29T12:00:00.000Z', restorableUntil: UNTIL };
+
+  it('lists what there is to restore, and until when', async () => {
+    const routes = { 'GET /v2/archived-queues': json({ queues: [archived], links: [] }) };
+    const { stdout } = await runOn(routes, 'queue restore');
+    const [times, until] = [clockTime(archived.deletedAt), clockTime(UNTIL)];
+    expect(stdout).toContain(`orders  ${times}  ${until}\n`);
+    expect((await runOn(routes, 'queue restore --json')).lines).toEqual([archived]);
+    const none = { 'GET /v2/archived-queues': json({ queues: [], links: [] }) };
+    expect((await runOn(none, 'queue restore')).stdout).toBe('No deleted queue can be restored.\n');
+  });
+
+  it.each([
+    ['restored', 200, 'Restored queue orders with its subscriptions.'],
+    ['restoring', 202, 'Queue orders has many subscriptions. It appears once all are back: '],
+  ])('says that the queue is %s, and how to send what was cancelled', async (state, status, text) => {
+    const { stdout, requests } = await runOn(
+      { [RESTORE]: json({ name: 'orders', state }, status) },
+      'queue restore orders',
+    );
+    expect(stdout).toContain(text);
+    expect(stdout).toContain('recover start orders --since 7d\n');
+    expect(requests.at(-1)?.body).toBe('{}');
+  });
+
+  it('gives the time of a deletion to the end of its second', async () => {
+    const routes = { [RESTORE]: json({ name: 'orders', state: 'restored' }) };
+    const { requests } = await runOn(routes, ['queue', 'restore', 'orders', '--until', archived.deletedAt]);
+    expect(requests.at(-1)?.body).toBe('{"until":"2026-11-29T12:00:00.999Z"}');
+  });
+
+  it('says what to do if the queue exists, and what the API says if there is nothing to restore', async () => {
+    const taken = { [RESTORE]: refusal(409, 'conflict', 'exists') };
+    const { status, stderr } = await runOn(taken, 'queue restore orders');
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/Queue orders exists\. .* queue delete orders --now\n$/);
+    const missing = { ...noQueue, [RESTORE]: refusal(404, 'not_found', 'there is no deleted queue') };
+    expect((await runOn(missing, 'queue restore orders')).stderr).toContain('there is no deleted queue');
+    const busy = { ...noQueue, [RESTORE]: refusal(409, 'conflict', 'still being deleted') };
+    expect((await runOn(busy, 'queue restore orders')).stderr).toContain('still being deleted');
+  });
+});
+
 describe('posthaste queue delete', () => {
+  it.each([
+    ['', RESTORABLE, `It can be restored until ${clockTime(UNTIL)}: `, ''],
+    [' --now', NO_CONTENT, 'It cannot be restored.', '?now=true'],
+  ])('says whether it can be undone: %s', async (flags, answer, text, search) => {
+    const { stdout, requests } = await runOn(
+      { [`DELETE ${QUEUE}`]: answer },
+      `queue delete orders --yes${flags}`,
+    );
+    expect(stdout).toContain(`Deleted queue orders. ${text}`);
+    expect(stdout.includes('queue restore orders')).toBe(flags === '');
+    expect(requests.at(-1)?.path).toBe(`${QUEUE}${search}`);
+  });
+
   const deleting = async (subscriptions: object[], options: string, terminal?: RunOptions) => {
     const routes = {
       [`GET ${QUEUE}/subscriptions`]: json({ subscriptions, links: [] }),
