@@ -25,7 +25,7 @@ const aWaitingDelivery = async () => {
 
 const hasStatus = (queue: string, status: string) =>
   eventually(`the status ${status}`, async () => {
-    const [delivery] = await deliveriesOf(queue, 'm');
+    const delivery = (await deliveriesOf(queue, 'm'))?.at(0);
     return delivery?.status === status ? true : undefined;
   });
 

@@ -245,7 +245,7 @@ describe('a queue', () => {
 });
 
 const UNTIL = '2026-12-06T12:00:00.000Z';
-const RESTORABLE = { ...NO_CONTENT, headers: { 'restorable-until': UNTIL } };
+const RESTORABLE = { status: 204, body: '', headers: { 'restorable-until': UNTIL } };
 
 describe('posthaste queue restore', () => {
   const RESTORE = `POST ${QUEUE}/restore`;

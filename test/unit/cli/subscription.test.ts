@@ -269,7 +269,7 @@ describe('posthaste subscription delete and restore', () => {
     ['', { 'restorable-until': UNTIL }, `It can be restored until ${clockTime(UNTIL)}: `, ''],
     [' --now', {}, 'It cannot be restored.', '?now=true'],
   ])('say whether a deletion can be undone: %s', async (flags, headers, text, search) => {
-    const routes = { [`GET ${ONE}`]: json(view), [`DELETE ${ONE}`]: { ...NO_CONTENT, headers } };
+    const routes = { [`GET ${ONE}`]: json(view), [`DELETE ${ONE}`]: { status: 204, body: '', headers } };
     const { stdout, requests } = await runOn(routes, `subscription delete orders ${ID} --yes${flags}`);
     expect(stdout).toContain(text);
     expect(stdout.includes('subscription restore orders 5b0c0f1e')).toBe(flags === '');

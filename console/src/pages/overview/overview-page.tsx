@@ -23,6 +23,7 @@ import {
   StatisticsCharts,
   WindowChoice,
 } from '../../statistics/statistics-charts.tsx';
+import { DeletedQueues } from '../queue/archives.tsx';
 import { CreateQueue } from '../queue/edit-queue.tsx';
 import {
   computeFigures,
@@ -91,6 +92,7 @@ export function OverviewPage() {
           }
         </Loaded>
       </Section>
+      <DeletedQueues />
       <OverTime queues={shown} window={window} onWindow={setWindow} />
     </>
   );

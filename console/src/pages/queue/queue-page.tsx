@@ -33,6 +33,7 @@ import { hrefTo } from '../../route.ts';
 import { QueueStatistics } from '../../statistics/statistics-charts.tsx';
 import { MessageTable, NoMessages } from '../messages/messages-page.tsx';
 import { CreateSubscription } from '../subscription/edit-subscription.tsx';
+import { DeletedSubscriptions } from './archives.tsx';
 import { EditQueue, queuePolicy } from './edit-queue.tsx';
 import { MissingQueue } from './page-of-queue.tsx';
 
@@ -101,6 +102,7 @@ export function QueuePage({ queue }: { queue: string }) {
           {(listed) => <SubscriptionTable queue={queue} listed={listed} recent={recent.value} />}
         </Loaded>
       </Section>
+      <DeletedSubscriptions queue={queue} onRestored={subscriptions.refresh} />
       <QueueStatistics queue={queue} />
       <div class="columns">
         <Section title="Publish a test message">
@@ -157,7 +159,10 @@ function DeleteQueue({
           are cancelled.
         </p>
       )}
-      <p>Messages that still arrive for it become dead letters.</p>
+      <p>
+        Messages that still arrive for it become dead letters. For some days (the setting archiveDays) it can
+        be restored on the overview.
+      </p>
     </ConfirmButton>
   );
 }

@@ -178,7 +178,7 @@ function DeleteSubscription({ subscription }: { subscription: SubscriptionView }
     >
       <p>
         <span class="url">{subscriberText(subscription)}</span> gets no more requests. Its open deliveries are
-        cancelled, its signing secret and its options are lost.
+        cancelled. For some days (the setting archiveDays) it can be restored on the page of its queue.
       </p>
       <p>To stop the requests for a while only, disable it.</p>
     </ConfirmButton>
