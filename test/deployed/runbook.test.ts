@@ -17,13 +17,13 @@ const commands = [
 const QUEUE = 'demo';
 const MESSAGE = 'order-1001-created';
 /** They report by the status 1 what is wrong: deliveries that fail again, one that has ended, dead letters of other tests. */
-const REPORTING = /^(?:recover start .+--wait|cancel .+|doctor)$/;
+const REPORTING = /^(?:recover start .+--wait|cancel .+|subscription test .+|doctor)$/;
 
 /** Would take the dead letters of redrive.test.ts, which runs at the same time and covers them. */
 const TAKING = /^redrive (?!.*--dry-run)/;
 
-/** Take minutes, or a synthesised app: accept.test.ts and upgrade.test.ts run them. */
-const ELSEWHERE = /^(?:accept|upgrade)\b/;
+/** Take minutes, a synthesised app or a deletion: accept.test.ts, upgrade.test.ts and the tests of restore run them. */
+const ELSEWHERE = /^(?:accept|upgrade|(?:queue|subscription) restore)\b/;
 
 const receiver = await startReceiver();
 
@@ -48,7 +48,8 @@ describe('the runbook', () => {
   it('names commands that run on the local AWS as printed', async () => {
     expect(commands.length).toBeGreaterThan(15);
     const runOf = async (command: string): Promise<string[]> => {
-      const args = [...command.split(' '), '--deployment', 'Posthaste'];
+      // Quotes as a shell takes them: nothing quoted has a blank.
+      const args = [...command.replaceAll("'", '').split(' '), '--deployment', 'Posthaste'];
       const { status, stdout, stderr } = await posthaste(args, { env: commandEnvironment });
       // Tests and awaited recoveries look at the same SQS queues meanwhile.
       const isHidden = (stdout + stderr).includes('hidden by another look');

@@ -11,6 +11,7 @@ import {
 } from '../../shared/config/metrics.ts';
 import { anchorsIn } from '../support/anchors.ts';
 import { alarmDefinition, isRaised } from '../support/alarm-state.ts';
+import { sectionAt } from '../support/runbook.ts';
 import type { Period } from '../support/metric-math.ts';
 import {
   alarmsIn,
@@ -59,6 +60,11 @@ const anchorOf = (description: string): string =>
 describe('each alarm', () => {
   it.each(alarms)('names a section of the runbook that exists: $name', ({ description }) => {
     expect(anchors).toContain(anchorOf(description));
+  });
+
+  // In the middle of the night, its name is what is searched for.
+  it.each(alarms)('has its name in that section: $name', ({ name, description }) => {
+    expect(sectionAt(anchorOf(description))).toContain(`\`${name.replace('Posthaste-', '')}\``);
   });
 
   it.each(PARTS)('names the alarms that it is part of, and a section of one: %s', (part) => {

@@ -27,7 +27,7 @@ function withLinked(anchor: string): string[] {
   return [anchor, ...links];
 }
 
-function sectionAt(anchor: string): string {
+export function sectionAt(anchor: string): string {
   const section = sections.get(anchor);
   if (section === undefined) throw new Error(`docs/operations.md has no section #${anchor}`);
   return section;
