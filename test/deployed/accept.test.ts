@@ -1,10 +1,18 @@
 import { CloudFormation } from '@aws-sdk/client-cloudformation';
 import { DescribeTableCommand, UpdateTableCommand } from '@aws-sdk/client-dynamodb';
 import {
+  DisableRuleCommand,
+  EnableRuleCommand,
+  EventBridgeClient,
+  ListRulesCommand,
+} from '@aws-sdk/client-eventbridge';
+import {
+  DeleteFunctionConcurrencyCommand,
   GetAliasCommand,
   GetFunctionConfigurationCommand,
   ListEventSourceMappingsCommand,
   PublishVersionCommand,
+  PutFunctionConcurrencyCommand,
   UpdateAliasCommand,
   UpdateEventSourceMappingCommand,
   UpdateFunctionConfigurationCommand,
@@ -64,7 +72,15 @@ const withGuardOpenFor = async (FunctionName: string, range: string, run: () => 
 describe('posthaste accept on the deployed system', () => {
   it('passes for what the receiver, the policy, the ends and the resources promise, and leaves no queue', async () => {
     // Not `templates`: the setup of these tests changes a visibility timeout.
-    const checks = ['event-sources', 'tables', 'permissions', 'denied', 'unsigned'];
+    const checks = [
+      'event-sources',
+      'timer',
+      'reserved-concurrency',
+      'tables',
+      'permissions',
+      'denied',
+      'unsigned',
+    ];
     const delivering = ['signature', 'filters', 'success', 'dead-letters', 'undeliverable'];
     const { status, stderr, results } = await accept(...checks, ...delivering);
     expect(Object.entries(results).filter(([, { state }]) => state !== 'passed')).toEqual([]);
@@ -165,6 +181,42 @@ describe('posthaste accept on a deployment that was changed', () => {
     await eventually('the event source is enabled', async () =>
       (await accept('event-sources')).status === 0 ? true : undefined,
     );
+  });
+
+  it('names the rule of reconcile that is disabled, and the command that enables it', async () => {
+    const events = new EventBridgeClient(deployment.client);
+    const { Rules = [] } = await events.send(new ListRulesCommand({}));
+    const Name = Rules.find(({ Description = '' }) => Description.includes('runs reconcile'))?.Name;
+    await events.send(new DisableRuleCommand({ Name }));
+    try {
+      const { status, results } = await accept('timer');
+      expect(status).toBe(1);
+      expect(results['timer']).toMatchObject({
+        detail: `reconcile does not run: its rule ${Name} is DISABLED`,
+        advice: `aws events enable-rule --name ${Name}`,
+      });
+    } finally {
+      await events.send(new EnableRuleCommand({ Name }));
+    }
+    expect((await accept('timer')).status).toBe(0);
+    events.destroy();
+  });
+
+  it('names a function that a reserved concurrency of 0 stops, and the command that lets it go on', async () => {
+    const { lambda } = deployment;
+    const FunctionName = functions.operate;
+    await lambda.send(new PutFunctionConcurrencyCommand({ FunctionName, ReservedConcurrentExecutions: 0 }));
+    try {
+      const { status, results } = await accept('reserved-concurrency');
+      expect(status).toBe(1);
+      expect(results['reserved-concurrency']).toMatchObject({
+        detail: 'operate has a reserved concurrency of 0, so nothing invokes it',
+        advice: `aws lambda delete-function-concurrency --function-name ${FunctionName}`,
+      });
+    } finally {
+      await lambda.send(new DeleteFunctionConcurrencyCommand({ FunctionName }));
+    }
+    expect((await accept('reserved-concurrency')).status).toBe(0);
   });
 
   it('names a queue without its redrive policy', async () => {

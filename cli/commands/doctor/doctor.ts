@@ -24,9 +24,9 @@ Checks the deployment, its API, your credentials, the tables, the dead-letter
 queues and the reasons in them, the work queues (whether they become empty
 within 15 s), overdue retries, queues whose messages match nothing (a notice, no
 failure), your permissions for redrive, and what accept checks without messages:
-event sources, tables, quotas, roles, and that AWS has what the templates say,
-which takes up to two minutes. It changes nothing; its look at the dead letters
-hides them from others for moments.
+event sources, the timer, reserved concurrency, tables, quotas, roles, and that
+AWS has what the templates say, which takes up to two minutes. It changes
+nothing; its look at the dead letters hides them from others for moments.
 
 A check that is not shown has neither passed nor failed: your credentials do
 not permit it, or the deployment lacks what it needs.

@@ -18,7 +18,7 @@ import { signatureHeader } from '../../../shared/domain/delivery/webhook-request
 import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry/policy.ts';
 import { retrySchedule } from '../../../shared/domain/retry/schedule.ts';
 import type { DeliveryView } from '../../../shared/wire/views/delivery.ts';
-import { awsStub, type StubAnswer } from '../../support/aws-stub.ts';
+import { awsStub, type StubAnswer, type StubRequest } from '../../support/aws-stub.ts';
 
 const result = (outcome: Result['outcome']): Result => ({
   id: 'one',
@@ -218,26 +218,34 @@ const resource = (type: string, physicalId: string, properties = {}) => ({
   ...{ stack: 'S', logicalId: 'L', type, physicalId, properties },
 });
 
+/** What a check finds in a deployment with these resources, whose AWS gives this answer. */
+const findIn = async (
+  check: string,
+  resources: readonly ReturnType<typeof resource>[],
+  answer: (request: StubRequest) => StubAnswer,
+) => {
+  const aws = await awsStub(answer);
+  const world = z.custom<World>().parse({
+    deployment: { client: aws.config, functions: { dispatch: 'P-Dispatch', deliver: 'P-Deliver' } },
+    stacks: () =>
+      Promise.resolve({
+        names: ['S'],
+        ofType: (wanted: string) => resources.filter(({ type }) => type === wanted),
+      }),
+  });
+  const found = await resourceChecks.find(({ id }) => id === check)?.run(world);
+  await aws.close();
+  return found;
+};
+
 describe('the check of upgrades', () => {
   const ALIAS = resource('AWS::Lambda::Alias', 'arn:aws:lambda:eu-west-1:123456789012:function:deliver:live');
   const GRADUAL = resource('AWS::CodeDeploy::DeploymentGroup', 'deliver');
-  const outcome = async (resources: readonly (typeof ALIAS)[], weights = {}) => {
-    const aws = await awsStub(({ path }) => ({
+  const outcome = (resources: readonly (typeof ALIAS)[], weights = {}) =>
+    findIn('upgrades', resources, ({ path }) => ({
       ...(!path.endsWith('deliver/aliases/live') && { status: 404 }),
       body: JSON.stringify({ RoutingConfig: { AdditionalVersionWeights: weights } }),
     }));
-    const world = z.custom<World>().parse({
-      deployment: { client: aws.config },
-      stacks: () =>
-        Promise.resolve({
-          names: ['S'],
-          ofType: (wanted: string) => resources.filter(({ type }) => type === wanted),
-        }),
-    });
-    const found = await resourceChecks.find(({ id }) => id === 'upgrades')?.run(world);
-    await aws.close();
-    return found;
-  };
 
   it('is not shown where functions change at once, as on the local AWS', async () => {
     expect((await outcome([ALIAS]))?.kind).toBe('notShown');
@@ -254,6 +262,58 @@ describe('the check of upgrades', () => {
       kind: 'failed',
       detail: 'L gives 10 % of its invocations to version 7',
     });
+  });
+});
+
+describe('the check of the timer', () => {
+  const rule = (properties: object) => resource('AWS::Events::Rule', 'every-minute', properties);
+  const RUNS = { Description: 'Posthaste: runs reconcile every minute', State: 'ENABLED' };
+  const outcome = (properties: object, state: string) =>
+    findIn('timer', [rule(properties)], () => ({ body: JSON.stringify({ State: state }) }));
+
+  it('passes while the rule is enabled', async () => {
+    expect(await outcome(RUNS, 'ENABLED')).toEqual(passed('enabled'));
+  });
+
+  it('names the rule that does not run reconcile, and the command that enables it', async () => {
+    expect(await outcome(RUNS, 'DISABLED')).toEqual(
+      failed(
+        'reconcile does not run: its rule every-minute is DISABLED',
+        'aws events enable-rule --name every-minute',
+      ),
+    );
+  });
+
+  it.each([
+    ['workers run reconcile', { ...RUNS, State: 'DISABLED' }],
+    ['the rule is another one of the stack', { ...RUNS, Description: 'Nightly report' }],
+  ])('is not shown where %s', async (_, properties) => {
+    expect((await outcome(properties, 'DISABLED'))?.kind).toBe('notShown');
+  });
+});
+
+describe('the check of reserved concurrency', () => {
+  const MAPPING = resource('AWS::Lambda::EventSourceMapping', 'uuid');
+  const outcome = (resources: readonly (typeof MAPPING)[], reserved: object) =>
+    findIn('reserved-concurrency', resources, ({ path }) => ({
+      body: JSON.stringify(path.includes('P-Dispatch/concurrency') ? reserved : {}),
+    }));
+
+  it.each([{}, { ReservedConcurrentExecutions: 1 }])('passes for %o', async (reserved) => {
+    expect(await outcome([MAPPING], reserved)).toEqual(passed('2 functions can be invoked'));
+  });
+
+  it('names the function that 0 stops, and the command that lets it go on', async () => {
+    expect(await outcome([MAPPING], { ReservedConcurrentExecutions: 0 })).toEqual(
+      failed(
+        'dispatch has a reserved concurrency of 0, so nothing invokes it',
+        'aws lambda delete-function-concurrency --function-name P-Dispatch',
+      ),
+    );
+  });
+
+  it('is not shown where workers do the work', async () => {
+    expect((await outcome([], { ReservedConcurrentExecutions: 0 }))?.kind).toBe('notShown');
   });
 });
 

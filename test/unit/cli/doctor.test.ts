@@ -195,12 +195,14 @@ describe('posthaste doctor', () => {
     const denied =
       '<ErrorResponse><Error><Code>AccessDenied</Code><Message>no GetTemplate</Message></Error></ErrorResponse>';
     const { status, findings } = await doctor([health()], { onStack: () => xml(denied, 403) });
-    const states = findings.slice(-8).map(({ check, state }) => `${check} ${state}`);
+    const states = findings.slice(-10).map(({ check, state }) => `${check} ${state}`);
     expect({ status, states }).toEqual({
       status: 0,
       states: [
         'unsigned ok',
         'event-sources notShown',
+        'timer notShown',
+        'reserved-concurrency notShown',
         'upgrades notShown',
         'tables notShown',
         'quotas notShown',

@@ -45,8 +45,7 @@ export const resourceChecks: readonly ReadOnlyCheck[] = [
       const { Lambda } = await import('@aws-sdk/client-lambda');
       const lambda = new Lambda(deployment.client);
       const mappings = (await stacks()).ofType('AWS::Lambda::EventSourceMapping');
-      if (mappings.length === 0)
-        return notShown('workers do the work of the functions: there is no event source');
+      if (mappings.length === 0) return notShown(BY_WORKERS);
       const states = await Promise.all(
         mappings.map(async ({ logicalId, physicalId: UUID }) => ({
           logicalId,
@@ -60,6 +59,51 @@ export const resourceChecks: readonly ReadOnlyCheck[] = [
         `${mappings.length} enabled`,
         paused
           .map(({ UUID }) => `aws lambda update-event-source-mapping --enabled --uuid ${UUID}`)
+          .join('; '),
+      );
+    },
+  },
+  {
+    id: 'timer',
+    title: 'The rule that runs reconcile every minute is enabled',
+    seconds: 10,
+    run: async ({ deployment, stacks }) => {
+      const rules = (await stacks()).ofType('AWS::Events::Rule').filter(isMeantToRunReconcile);
+      if (rules.length === 0) return notShown(BY_WORKERS);
+      const { EventBridge } = await import('@aws-sdk/client-eventbridge');
+      const eventBridge = new EventBridge(deployment.client);
+      const states = await Promise.all(
+        rules.map(async ({ physicalId: Name }) => ({ Name, ...(await eventBridge.describeRule({ Name })) })),
+      );
+      const stopped = states.filter(({ State: state }) => state !== 'ENABLED');
+      return judge(
+        stopped.map(({ Name, State: state }) => `reconcile does not run: its rule ${Name} is ${state}`),
+        'enabled',
+        stopped.map(({ Name }) => `aws events enable-rule --name ${Name}`).join('; '),
+      );
+    },
+  },
+  {
+    id: 'reserved-concurrency',
+    title: 'No function is stopped by a reserved concurrency of 0',
+    seconds: 10,
+    run: async ({ deployment, stacks }) => {
+      if ((await stacks()).ofType('AWS::Lambda::EventSourceMapping').length === 0)
+        return notShown(BY_WORKERS);
+      const { Lambda } = await import('@aws-sdk/client-lambda');
+      const lambda = new Lambda(deployment.client);
+      const functions = await Promise.all(
+        Object.entries(deployment.functions).map(async ([name, FunctionName]) => ({
+          ...{ name, FunctionName },
+          reserved: (await lambda.getFunctionConcurrency({ FunctionName })).ReservedConcurrentExecutions,
+        })),
+      );
+      const stopped = functions.filter(({ reserved }) => reserved === 0);
+      return judge(
+        stopped.map(({ name }) => `${name} has a reserved concurrency of 0, so nothing invokes it`),
+        `${functions.length} functions can be invoked`,
+        stopped
+          .map(({ FunctionName }) => `aws lambda delete-function-concurrency --function-name ${FunctionName}`)
           .join('; '),
       );
     },
@@ -148,6 +192,8 @@ export const resourceChecks: readonly ReadOnlyCheck[] = [
   },
 ];
 
+const BY_WORKERS = 'workers do the work of the functions: nothing invokes these';
+
 /** What CloudFormation found, which it does by itself and takes a moment for. */
 async function detectDrift(
   cloudFormation: CloudFormation,
@@ -195,6 +241,12 @@ export function describeDrift({
 /** Whether the template asks for point-in-time recovery. */
 function restores({ properties }: DeployedResource): boolean {
   return JSON.stringify(properties).includes('"PointInTimeRecoveryEnabled":true');
+}
+
+/** A stack may have rules of its owner besides. Where workers run reconcile, the template disables the rule. */
+function isMeantToRunReconcile({ properties }: DeployedResource): boolean {
+  const { Description: description, State: state } = properties;
+  return state !== 'DISABLED' && String(description).includes('runs reconcile');
 }
 
 const mappingSchema = z.object({ ScalingConfig: z.object({ MaximumConcurrency: z.number() }) });
