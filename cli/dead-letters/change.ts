@@ -24,7 +24,7 @@ import { INTERRUPTED } from '../interruption.ts';
 import { printable } from '../output/printable.ts';
 import type { Terminal } from '../terminal.ts';
 import { type DeadLetterAccess, openDeadLetters } from './dead-letter-access.ts';
-import { describeDeadLetter } from './describe.ts';
+import { describeDeadLetter, isUnreadable } from './describe.ts';
 import { createMatcher, type DeadLetterFilter } from './look.ts';
 import { type DeadLetterRequest, processDeadLetters, type RunResult } from './process-dead-letters.ts';
 import { type Recovered, retryUndeliverable, settledOnly } from './undeliverable.ts';
@@ -40,6 +40,9 @@ export type ChangeRequest = Pick<
  * which loses them.
  */
 type IngressOptions = { toQueue?: string | undefined; evenUnmatched?: boolean | undefined };
+
+/** `evenUnreadable`: also what dispatch could not read, for a release that can. */
+type Checks = IngressOptions & { evenUnreadable: boolean };
 
 /** `settled`: only notices that need nothing more. `recovered`: of these, only those of the given deliveries. */
 export type DeleteRequest = ChangeRequest & { settled?: boolean | undefined; recovered?: Recovered };
@@ -69,9 +72,11 @@ export async function redriveDeadLetters(
     const read = which === 'delivery' ? readDeliveryDeadLetter : readOperationDeadLetter;
     return processDeadLetters(ports, { ...common, read, handle });
   }
+  // A named reason is a choice.
+  const evenUnreadable = filter.reason !== undefined;
   return processDeadLetters(ports, {
     ...common,
-    read: (deadLetter) => readToCheck(deadLetter, { toQueue, evenUnmatched }),
+    read: (deadLetter) => readToCheck(deadLetter, { toQueue, evenUnmatched, evenUnreadable }),
     handle: sendUnlessLost(access.api, handle),
   });
 }
@@ -79,11 +84,12 @@ export async function redriveDeadLetters(
 /** A queue that was missing when its message came, or that is given now, may have no subscription yet. */
 function readToCheck(
   deadLetter: DeadLetter,
-  { toQueue, evenUnmatched = false }: IngressOptions,
+  { toQueue, evenUnmatched = false, evenUnreadable }: Checks,
 ): DeadLetterReading<CheckedMessage> {
+  const { queue, reason } = describeDeadLetter('ingress', deadLetter);
+  if (reason !== undefined && isUnreadable(reason) && !evenUnreadable) return { kind: 'skip', reason };
   const reading = readIngressDeadLetter(deadLetter, toQueue);
   if (reading.kind === 'skip') return reading;
-  const { queue, reason } = describeDeadLetter('ingress', deadLetter);
   const target = toQueue ?? (reason === 'unknown_queue' ? queue : undefined);
   const isChecked = target !== undefined && !evenUnmatched;
   return { ...reading, message: { message: reading.message, ...(isChecked && { target }) } };

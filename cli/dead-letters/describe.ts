@@ -48,6 +48,11 @@ export function describeDeadLetter(which: RedrivenQueue, deadLetter: DeadLetter)
   };
 }
 
+/** Whether dispatch, which refused an ingress message for this reason, would refuse it again. */
+export function isUnreadable(reason: string): boolean {
+  return /^(?:not_json|data_missing|invalid_field)/.test(reason);
+}
+
 /** A whole dead letter for display. */
 export function toDeadLetterDetail(which: RedrivenQueue, deadLetter: DeadLetter): DeadLetterDetail {
   const attributes = Object.entries(deadLetter.attributes).map(([name, attribute]) => {

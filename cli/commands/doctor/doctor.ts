@@ -8,6 +8,7 @@ import { pollInterval } from '../../../shared/domain/retry/poll-interval.ts';
 import { REDRIVEN_QUEUES, type RedrivenQueue } from '../../../shared/domain/work-queues.ts';
 import { findApi, queuesBelongTo, apiClient } from '../../api/api-access.ts';
 import { openDeadLetters } from '../../dead-letters/dead-letter-access.ts';
+import { isUnreadable } from '../../dead-letters/describe.ts';
 import { lookAtDeadLetters, NO_REASON } from '../../dead-letters/look.ts';
 import { isSettled } from '../../dead-letters/undeliverable.ts';
 import type { DeploymentChoice } from '../../deployment.ts';
@@ -279,7 +280,9 @@ function tableFindings({ checks }: Health): Finding[] {
   });
 }
 
-const CAUSES: Readonly<Record<Exclude<RedrivenQueue, 'undeliverable'>, string>> = {
+type DeadLetterQueue = Exclude<RedrivenQueue, 'undeliverable'>;
+
+const CAUSES: Readonly<Record<DeadLetterQueue, string>> = {
   ingress: 'Find the cause (docs/operations.md, "Ingress dead letters")',
   delivery: 'Find the cause (docs/operations.md, "Delivery dead letters")',
   operation: 'Find the cause (docs/operations.md, "Operation dead letters")',
@@ -288,9 +291,8 @@ const CAUSES: Readonly<Record<Exclude<RedrivenQueue, 'undeliverable'>, string>> 
 /** Findings on the dead-letter queues: any message is a failure. `reasons`: what a look at them found, if there was one. */
 function deadLetterFindings({ queues = {} }: Health, reasons: Reasons = {}): Finding[] {
   const redriven = (['ingress', 'delivery', 'operation'] as const).flatMap((which) => {
-    const see = `See them: ${commandText(`deadletters list ${which}`)}`;
-    const advice = `${see}. ${CAUSES[which]}, then redrive them: ${commandText(`redrive ${which}`)}`;
     const more = reasonsText(reasons[which]);
+    const advice = deadLetterAdvice(which, reasons[which]);
     return countFinding(`${which} dead letters`, queues[HEALTH_NAMES[which]], 'none', { more, advice });
   });
   const advice =
@@ -300,6 +302,28 @@ function deadLetterFindings({ queues = {} }: Health, reasons: Reasons = {}): Fin
     ...countFinding('scheduler dead letters', queues['schedulerDeadLetters'], 'none', { advice }),
   ];
 }
+
+/** Only of the ingress queue the reason says what to do. */
+function deadLetterAdvice(which: DeadLetterQueue, look: ReasonCounts | undefined): string {
+  const reasons = which === 'ingress' ? Object.keys(look?.reasons ?? {}) : [];
+  const unreadable = [...new Set(reasons.filter(isUnreadable).map((reason) => reason.split(':')[0]))];
+  const others = reasons.filter((reason) => !isUnreadable(reason) && reason !== UNKNOWN_QUEUE);
+  const isAll = reasons.length > 0 && others.length === 0;
+  const toQueue = commandText(`redrive ingress --reason ${UNKNOWN_QUEUE} --to-queue QUEUE`);
+  return [
+    `See them: ${commandText(`deadletters list ${which}`)}`,
+    ...(reasons.includes(UNKNOWN_QUEUE)
+      ? [`Correct the name of the queue at the producer, then run ${toQueue}`]
+      : []),
+    ...unreadable.map(
+      (reason) =>
+        `Correct what the producer sends (${reason}), and delete them: ${commandText(`deadletters delete ingress --reason ${reason}`)}`,
+    ),
+    ...(isAll ? [] : [`${CAUSES[which]}, then redrive them: ${commandText(`redrive ${which}`)}`]),
+  ].join('. ');
+}
+
+const UNKNOWN_QUEUE = 'unknown_queue';
 
 /** None where the deployment does not count. `more`: what follows the count. */
 function countFinding(

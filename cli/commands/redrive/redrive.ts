@@ -28,7 +28,10 @@ const MORE = `
 ingress        sends dead letters back to the ingress queue, with the same
                message ids; with --to-queue to another queue of Posthaste.
                Those of a queue that was missing (unknown_queue) are skipped
-               while it has no subscription: they would match none
+               while it has no subscription: they would match none. So are
+               those that cannot be read (not_json, data_missing and
+               invalid_field), unless --reason names theirs: for a release
+               that reads them
 delivery       sends dead letters back to the delivery and retry queues
 operation      continues recoveries and cancellations where they stopped
 undeliverable  retries deliveries that were rejected or exhausted, and removes

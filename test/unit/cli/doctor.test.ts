@@ -90,6 +90,19 @@ describe('posthaste doctor', () => {
   });
 
   it.each([
+    ['not_json', /deadletters delete ingress --reason not_json(?!.*redrive ingress)/],
+    ['invalid_field:data', /deadletters delete ingress --reason invalid_field(?!:)(?!.*redrive ingress)/],
+    ['unknown_queue', /redrive ingress --reason unknown_queue --to-queue QUEUE(?!.*deadletters delete)/],
+    ['failed_repeatedly', /redrive them: npm run -s posthaste -- redrive ingress(?!.*deadletters delete)/],
+  ])('advises by the reason of ingress dead letters: %s', async (reason, advice) => {
+    const { failing } = await doctor([health({ ingressDeadLetters: 1 })], {
+      bodies: ['a'],
+      attributes: { a: { reason } },
+    });
+    expect(failing[0]?.advice).toMatch(advice);
+  });
+
+  it.each([
     ['delivered', 'about 2: none 2; 2 settled since', /^(?!.*Retry them).*delete undeliverable --settled/],
     ['exhausted', 'about 2: none 2', /^(?!.*--settled).*Retry them once/],
   ])('says how many notices are settled where deliveries are %s', async (status, detail, advice) => {

@@ -29,6 +29,33 @@ describe('posthaste redrive', () => {
     expect(deadLetters.size).toBe(1);
   });
 
+  describe('of what dispatch cannot read', () => {
+    const unreadable = () =>
+      stubbedDeployment({
+        bodies: ['{', '{"queue":"orders"}', 'fine'],
+        attributes: {
+          '{': { reason: 'not_json' },
+          '{"queue":"orders"}': { reason: 'data_missing' },
+          fine: { reason: 'failed_repeatedly' },
+        },
+      });
+
+    it('skips it by its reason, because it would come back', async () => {
+      const { run, sent, deadLetters } = await unreadable();
+      expect((await run('redrive ingress')).stdout).toBe(
+        'Dead letters of the ingress queue in Posthaste: 1 redriven, 2 skipped (not_json 1, data_missing 1), 0 left.\n',
+      );
+      expect(sent.map(({ body }) => body)).toEqual(['fine']);
+      expect(deadLetters.size).toBe(2);
+    });
+
+    it('sends it where the reason is named, for a release that reads it', async () => {
+      const { run, sent } = await unreadable();
+      expect((await run('redrive ingress --reason not_json --json')).stdout).toBe(summary(1, 2));
+      expect(sent.map(({ body }) => body)).toEqual(['{']);
+    });
+  });
+
   it.each(['undeliverable', 'ingress'])(
     'refuses the %s queue where it may not belong to the API of POSTHASTE_API_URL, unless it is named',
     async (queue) => {
