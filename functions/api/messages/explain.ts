@@ -21,7 +21,7 @@ import { linksSchema, nextLinks, pageFields } from '../paging.ts';
 import { messageKey, queuePath, subscriptionIdField } from '../paths.ts';
 import { parseWith } from '../request-json.ts';
 import { type AddRoute, json, jsonAnswer } from '../route.ts';
-import { messageItem } from './messages.ts';
+import { messageItem, wasQueueDeleted } from './messages.ts';
 
 export function addExplainRoute(addRoute: AddRoute, dependencies: ApiDependencies): void {
   addRoute(
@@ -94,18 +94,22 @@ type Pair = ExplainedPair & { subscriptionId: string };
 
 /** Reads the body only where a subscription without a delivery needs it, because it may have 1 MiB. */
 async function evidenceFor(
-  { payloads, clock, settings }: ApiDependencies,
+  { registry, payloads, clock, settings }: ApiDependencies,
   record: MessageRecord,
   { item, pairs }: { item: MessageListItem; pairs: readonly Pair[] },
 ): Promise<Evidence> {
   const { type, body, lastSubscriptionId, matched } = record;
   const { deliveries } = item;
   const isNeeded = body !== undefined && pairs.some(({ delivery }) => delivery === undefined);
-  const message = isNeeded ? await readMessage(payloads, body) : undefined;
+  const [message, queue] = await Promise.all([
+    isNeeded ? readMessage(payloads, body) : undefined,
+    registry.findQueue(record.key.queue),
+  ]);
   return {
     content: message && toMatchContent({ ...(type !== undefined && { type }), data: message.data }),
     areAllRecorded:
       lastSubscriptionId === undefined ? deliveries && sumOfCounts(deliveries) >= matched : false,
+    isQueueDeleted: wasQueueDeleted(record, queue),
     budget: filterBudget(),
     now: clock.now(),
     retentionMs: computeRetention(record, settings),

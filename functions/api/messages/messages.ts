@@ -10,7 +10,11 @@ import { withoutLink } from '../../../shared/domain/message/confirmation-request
 import { type MessageKey, toMessageId } from '../../../shared/domain/message/message.ts';
 import type { TraceContext } from '../../../shared/domain/message/trace-context.ts';
 import { isConfirmationId } from '../../../shared/domain/subscription/confirmation.ts';
-import { isPresent, type Subscription } from '../../../shared/domain/subscription/subscription.ts';
+import {
+  isPresent,
+  type Queue,
+  type Subscription,
+} from '../../../shared/domain/subscription/subscription.ts';
 import type { DeliveryListings } from '../../../shared/ports/deliveries.ts';
 import type { MessageRecord, MessageWindow } from '../../../shared/ports/messages.ts';
 import type { Page, PageRequest } from '../../../shared/ports/page.ts';
@@ -112,8 +116,13 @@ export async function messageDetail(
     body && readMessage(payloads, body),
   ]);
   const data = kept && isConfirmationId(message.messageId) ? withoutLink(kept.data) : kept?.data;
-  const isQueueDeleted = queue === undefined || !isOfQueue(record, queue.createdAt);
+  const isQueueDeleted = wasQueueDeleted(record, queue);
   return { ...record, isQueueDeleted, deliveries, areAllCounted: next === undefined, data };
+}
+
+/** Whether the queue that accepted a message was deleted. `queue`: the one that has its name now. */
+export function wasQueueDeleted(record: MessageRecord, queue: Queue | undefined): boolean {
+  return queue === undefined || !isOfQueue(record, queue.createdAt);
 }
 
 /** Messages of a page: each takes three calls to DynamoDB. */

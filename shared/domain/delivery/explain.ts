@@ -36,6 +36,8 @@ export type ExplainedPair = { subscription: Subscription | undefined; delivery: 
 export type Evidence = {
   content: MatchContent | undefined;
   areAllRecorded: boolean | undefined;
+  /** The queue that accepted the message. */
+  isQueueDeleted: boolean;
   budget: PageBudget;
   now: number;
   retentionMs: number;
@@ -52,20 +54,28 @@ export function explain(
 ): Explanation | undefined {
   return delivery === undefined
     ? subscription && explainAbsence(message, subscription, evidence)
-    : { verdict: toVerdict(delivery), certain: true, ...explainWait(delivery, subscription) };
+    : {
+        verdict: toVerdict(delivery, evidence),
+        certain: true,
+        ...explainWait(delivery, subscription, evidence),
+      };
 }
 
 function explainWait(
   delivery: Delivery,
   subscription: Subscription | undefined,
+  { isQueueDeleted }: Evidence,
 ): Pick<Explanation, 'detail'> {
+  if (isQueueDeleted) return { detail: 'The queue has been deleted.' };
   if (subscription === undefined || subscription.deletedAt !== undefined)
     return { detail: 'The subscription has been deleted.' };
   return isReceivable(delivery) ? { detail: 'It waits until its subscriber receives it.' } : {};
 }
 
-function toVerdict(delivery: Delivery): ExplainVerdict {
+function toVerdict(delivery: Delivery, { isQueueDeleted }: Evidence): ExplainVerdict {
   const { status, reason, slot, lease } = delivery;
+  // Its subscriptions go first, so that deliver may find none before operate cancels the delivery.
+  if (isQueueDeleted && reason === 'subscription_deleted') return 'cancelled';
   if (isOpen(delivery)) return slot !== undefined && lease === undefined ? toWaitingReason(slot) : status;
   return status === 'cancelled' ? (VERDICT_BY_REASON.get(reason) ?? 'cancelled') : status;
 }

@@ -117,6 +117,19 @@ describe('GET …/messages/{message}/explain', () => {
     expect(await verdicts()).toEqual([{ a: 'delivered' }]);
   });
 
+  it('says that the queue was deleted, also after another one has its name', async () => {
+    await published();
+    await recordAll(api, [
+      { messageId: 'm', subscriptionId: 'a', status: 'cancelled', reason: 'subscription_deleted' },
+    ]);
+    const cancelled = { verdict: 'cancelled', detail: 'The queue has been deleted.' };
+    await api.registry.deleteQueue('orders', NOON + 1);
+    await api.registry.removeDeletedQueue('orders', () => true);
+    expect((await pageAt(PATH)).subscriptions).toMatchObject([cancelled]);
+    await api.registry.putQueue({ name: 'orders', createdAt: NOON + 2, metadata: {} });
+    expect((await pageAt(PATH)).subscriptions).toMatchObject([cancelled]);
+  });
+
   it('says what a message without a record can mean', async () => {
     const { status, body } = await api.call('GET', PATH);
     expect(status).toBe(404);

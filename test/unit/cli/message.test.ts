@@ -157,6 +157,10 @@ describe('posthaste explain', () => {
     ],
     ['the subscription was disabled', cancelled('disabled', 'disabled')],
     ['the subscription was deleted', { ...cancelled('deleted', 'subscription_deleted'), detail }],
+    [
+      'it was cancelled. The queue has been deleted',
+      { ...cancelled('cancelled', 'subscription_deleted'), detail: 'The queue has been deleted.' },
+    ],
     ['it was cancelled, manual', cancelled('cancelled', 'manual')],
     ['the subscriber refused it, last 503, 2 attempts', rejected('http_503')],
     [

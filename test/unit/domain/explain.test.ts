@@ -24,6 +24,7 @@ const message: ExplainedMessage = {
 const evidence = (more: Partial<Evidence> = {}): Evidence => ({
   content: toMatchContent({ type: 'order.created', data: '{"order": {"total": 5}}' }),
   areAllRecorded: true,
+  isQueueDeleted: false,
   budget: filterBudget(),
   now: SOME_TIME + HOUR,
   retentionMs: 30 * 24 * HOUR,
@@ -80,6 +81,29 @@ describe('a delivery explains', () => {
     expect(ofDelivery({ status: 'delivered' }, aSubscription({ deletedAt: SOME_TIME }))).toHaveProperty(
       'detail',
     );
+  });
+});
+
+describe('a delivery of a deleted queue explains', () => {
+  const gone = (delivery: DeliveryFields) =>
+    explain(
+      message,
+      { subscription: undefined, delivery: aDelivery(delivery) },
+      evidence({ isQueueDeleted: true }),
+    );
+  const detail = 'The queue has been deleted.';
+
+  // Deliver may find no subscription before operate comes to the delivery.
+  it.each(['queue_deleted', 'subscription_deleted'] as const)(
+    'that it was cancelled with the queue: %s',
+    (reason) => {
+      expect(gone({ status: 'cancelled', reason })).toEqual({ verdict: 'cancelled', certain: true, detail });
+    },
+  );
+
+  it('what happened before', () => {
+    expect(gone({ status: 'delivered' })).toEqual({ verdict: 'delivered', certain: true, detail });
+    expect(gone({ status: 'cancelled', reason: 'disabled' })).toMatchObject({ verdict: 'disabled' });
   });
 });
 
