@@ -1,9 +1,11 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { getSubscription, subscribe, updateSubscription } from '../../../api-client/operations.ts';
+import { shortId } from '../../../api-client/subscription-labels.ts';
 import { counted, pressureState } from '../../../api-client/words.ts';
 import { commandText } from '../../../local/command-name.ts';
 import { Problem } from '../../../local/install/problem.mjs';
 import { isJsonObject, jsonOrUndefined } from '../../../shared/domain/json.ts';
+import { REDACTED } from '../../../shared/domain/subscription/credential-headers.ts';
 import { MAX_PER_SECOND, MIN_PER_SECOND } from '../../../shared/domain/subscription/rate-limit.ts';
 import type { SubscriptionOptions } from '../../../shared/domain/subscription/subscription.ts';
 import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
@@ -161,18 +163,22 @@ export function addSubscriptionUpdate(subscription: Command, terminal: Terminal)
       if (!isGiven && !isAnyGiven(options))
         command.error('error: there is nothing to change; add one of the options');
       const { api, path } = await openSubscription(queue, reference, options, terminal);
+      const isMerged = options.options === undefined && isAnyGiven(options);
+      const before = isMerged || url !== undefined ? await api.call(getSubscription, { path }) : undefined;
       const body = objectText([
         ['name', name === '' ? 'null' : jsonText(name)],
         ['subscriber', jsonText(url)],
         ['ttl', jsonText(ttl)],
-        ['options', await changedOptions(options, () => api.call(getSubscription, { path }))],
+        ['options', changedOptions(options, isMerged ? before : undefined)],
         ['secret', keepSecret && jsonText('keep')],
       ]);
+      const changedAt = new Date().toISOString();
       const view = await api.call(updateSubscription, { path, body });
       terminal.printResult(options, view, () =>
         [
           describeSubscription(view),
-          ...(view.secret === undefined ? [] : [shownOnce('New signing secret', view.secret)]),
+          ...(before === undefined ? [] : removedText(before, view)),
+          ...(view.secret === undefined ? [] : newSecretText(view, view.secret, changedAt)),
         ].join('\n'),
       );
     });
@@ -186,14 +192,33 @@ export function addSubscriptionUpdate(subscription: Command, terminal: Terminal)
   });
 }
 
-/** The API replaces all options, so this reads the current ones and adds the changes. */
-async function changedOptions(
-  given: CallOptions,
-  before: () => Promise<SubscriptionView>,
-): Promise<string | undefined> {
+/** The credentials that a move to another origin took away. */
+function removedText(before: SubscriptionView, after: SubscriptionView): string[] {
+  const { auth, post_headers: headers = {} } = before.options;
+  const isKept = (name: string): boolean => after.options.post_headers?.[name] !== undefined;
+  const names = Object.keys(headers).filter((name) => headers[name] === REDACTED && !isKept(name));
+  const removed = [
+    ...(auth === undefined || after.options.auth !== undefined ? [] : [`the authentication (${auth.type})`]),
+    ...names.map((name) => `the header ${printable(name)}`),
+  ];
+  return removed.length === 0
+    ? []
+    : [`Removed: ${removed.join(', ')}. To give them again, use --auth-file or --header.`];
+}
+
+function newSecretText({ source, id }: SubscriptionView, secret: string, changedAt: string): string[] {
+  const recover = `recover start ${source} --subscription ${shortId(id)} --by failure --since ${changedAt} --status rejected`;
+  return [
+    shownOnce('New signing secret', secret),
+    'It signs from now on. A subscriber that still verifies with the old one answers 401, which is not retried.',
+    `To recover what it refuses until it has the new one: ${commandText(recover)}`,
+  ];
+}
+
+/** The API replaces all options, so the changes are added to those `before`. */
+function changedOptions(given: CallOptions, before: SubscriptionView | undefined): string | undefined {
   if (given.options !== undefined) return optionsText(given);
-  if (!isAnyGiven(given)) return undefined;
-  return optionsText(given, JSON.stringify((await before()).options));
+  return before && optionsText(given, JSON.stringify(before.options));
 }
 
 /** Command options for the requests to a subscriber. JSON values are source text. `auth`: what `authFile` contains. */
