@@ -118,6 +118,15 @@ export function parseDuration(text: string): number {
   throw new InvalidArgumentError('Expected seconds, or a duration such as 90s, 30m, 1h, 2d.');
 }
 
+/** The same, to whole seconds. */
+export function wholeSeconds(least: number) {
+  return (text: string): number => {
+    const seconds = parseDuration(text);
+    if (Number.isInteger(seconds) && seconds >= least) return seconds;
+    throw new InvalidArgumentError(`Expected whole seconds, ${least} or more.`);
+  };
+}
+
 /** The value of JSON text. `message`: the fault as the end of a sentence. */
 export function parsedJson(text: string): { ok: true; value: unknown } | { ok: false; message: string } {
   try {

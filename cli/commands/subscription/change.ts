@@ -16,10 +16,10 @@ import {
   collect,
   jsonText,
   objectText,
-  parseDuration,
   parseJsonObjectText,
   parseQueue,
   wholeNumber,
+  wholeSeconds,
   withMembers,
 } from '../../options/arguments.ts';
 import { type DeploymentOptions, onDeployment } from '../../options/deployment-options.ts';
@@ -98,7 +98,7 @@ export function addSubscriptionCreate(subscription: Command, terminal: Terminal)
     .option(
       '--ttl <DURATION>',
       'the subscription expires after this long: seconds, or 30m, 1h, 2d (default: never)',
-      parseTtl,
+      wholeSeconds(1),
     )
     .action(async (queue: string, subscriber: string, { name, ttl, ...options }: Options) => {
       const body = objectText([
@@ -154,7 +154,7 @@ export function addSubscriptionUpdate(subscription: Command, terminal: Terminal)
     .option(
       '--ttl <DURATION>',
       'the subscription expires this long after the change: seconds, or 30m, 1h, 2d',
-      parseTtl,
+      wholeSeconds(1),
     )
     .action(async (queue: string, reference: string, given: UpdateOptions) => {
       const options = await withAuth(given, terminal);
@@ -309,12 +309,4 @@ function parseHeader(text: string): readonly [string, string] {
   const at = text.indexOf(':');
   if (at < 1) throw new InvalidArgumentError('Expected NAME: VALUE.');
   return [text.slice(0, at).trim(), text.slice(at + 1).trim()];
-}
-
-/** Parses a time to live, in seconds. */
-function parseTtl(text: string): number {
-  const seconds = parseDuration(text);
-  if (!Number.isInteger(seconds) || seconds < 1)
-    throw new InvalidArgumentError('Expected whole seconds, 1 or more.');
-  return seconds;
 }

@@ -25,6 +25,7 @@ import {
   parseJsonText,
   parseQueue,
   wholeNumber,
+  wholeSeconds,
 } from '../../options/arguments.ts';
 import { type DeploymentOptions, onDeployment } from '../../options/deployment-options.ts';
 import { readSecret } from '../../options/input.ts';
@@ -155,14 +156,29 @@ const DESCRIPTIONS = {
   enable:
     'Enable a disabled subscription: it receives new messages again. Ends the back-pressure of one that is slowed.',
   disable:
-    'Disable a subscription: no requests are sent. New deliveries are recorded as cancelled, and can be recovered.',
+    'Disable a subscription: no requests are sent. Open and new deliveries are cancelled, and can be recovered.',
 };
 
-function describeChange(to: keyof typeof DESCRIPTIONS, queue: string, view: SubscriptionView): string {
-  const which = `subscription ${printable(view.id)}, ${printable(formatLabel(view))}.`;
-  if (to === 'disable') return `Disabled ${which}`;
-  const recover = commandText(`recover start ${queue} --subscription ${shortId(view.id)} --since 1d`);
-  return `Enabled ${which}\nTo recover what it missed in the last day: ${recover}`;
+function disabledText(queue: string, view: SubscriptionView): string {
+  const enable = commandText(`subscription enable ${queue} ${printable(shortId(view.id))}`);
+  return [
+    `Disabled ${describeSubject(view)}`,
+    'Its open deliveries are cancelled, and new ones until it is enabled. To enable it, and to see how to recover them:',
+    enable,
+  ].join('\n');
+}
+
+/** `disabled`: why it was disabled until now, and since when. */
+function enabledText(queue: string, view: SubscriptionView, disabled: SubscriptionView['disabled']): string {
+  const enabled = `Enabled ${describeSubject(view)}`;
+  if (disabled === undefined) return enabled;
+  const which = `--subscription ${printable(shortId(view.id))} --by failure --since ${disabled.at} --status cancelled`;
+  const recover = commandText(`recover start ${queue} ${which}`);
+  return `${enabled}\nTo recover what was cancelled while it was disabled: ${recover}`;
+}
+
+function describeSubject(view: SubscriptionView): string {
+  return `subscription ${printable(view.id)}, ${printable(formatLabel(view))}.`;
 }
 
 /** `posthaste subscription enable` and `disable` */
@@ -172,10 +188,14 @@ function addSubscriptionSwitches(subscription: Command, terminal: Terminal): voi
       .description(DESCRIPTIONS[to])
       .action(async (queue: string, reference: string, options: DeploymentOptions) => {
         const { api, path } = await openSubscription(queue, reference, options, terminal);
-        const view = await (to === 'enable'
-          ? api.call(enableSubscription, { path })
-          : api.call(disableSubscription, { path }));
-        terminal.printResult(options, view, () => describeChange(to, queue, view));
+        if (to === 'disable') {
+          const view = await api.call(disableSubscription, { path });
+          terminal.printResult(options, view, () => disabledText(queue, view));
+        } else {
+          const { disabled } = await api.call(getSubscription, { path });
+          const view = await api.call(enableSubscription, { path });
+          terminal.printResult(options, view, () => enabledText(queue, view, disabled));
+        }
       });
     onDeployment(command, {
       json: 'the subscription after the change',
@@ -236,9 +256,9 @@ function addRotateSecret(subscription: Command, terminal: Terminal): void {
     )
     .option('--secret-file <FILE>', 'use the secret in this file instead of a random one; - for stdin')
     .option(
-      '--grace <SECONDS>',
-      'seconds for which the old secret stays valid (default: 86400)',
-      wholeNumber(0),
+      '--grace <DURATION>',
+      'how long the old secret stays valid: seconds, or 30m, 1h, 2d (default: 1d)',
+      wholeSeconds(0),
     )
     .action(
       async (queue: string, reference: string, { type, secretFile, grace, ...options }: RotateOptions) => {
@@ -251,7 +271,7 @@ function addRotateSecret(subscription: Command, terminal: Terminal): void {
           [
             ...(made === undefined ? [] : [shownOnce('New signing secret', made)]),
             ...(publicKey === undefined ? [] : [shownOnce('New public key', publicKey)]),
-            ...validText('old secret', previousExpiresAt),
+            ...validText('old secret', previousExpiresAt, grace),
           ].join('\n'),
         );
       },
@@ -259,13 +279,14 @@ function addRotateSecret(subscription: Command, terminal: Terminal): void {
   onDeployment(command, {
     json: 'secret or publicKey, previousExpiresAt',
     more: ROTATE_MORE,
-    examples: ['subscription rotate-secret orders 5b0c0f1e --grace 3600'],
+    examples: ['subscription rotate-secret orders 5b0c0f1e --grace 30m'],
   });
 }
 
 /** Until when what was replaced stays valid, if there was one. */
-function validText(what: string, until: string | null | undefined): string[] {
-  return typeof until === 'string' ? [`The ${what} stays valid until ${clockTime(until)}.`] : [];
+function validText(what: string, until: string | null | undefined, grace: number | undefined): string[] {
+  if (typeof until !== 'string') return [];
+  return [grace === 0 ? `The ${what} ended at once.` : `The ${what} stays valid until ${clockTime(until)}.`];
 }
 
 /** `posthaste subscription pull-token` */
@@ -273,9 +294,9 @@ function addPullToken(subscription: Command, terminal: Terminal): void {
   const command = addSubscriptionAddress(subscription.command('pull-token'))
     .description('Give a pull subscription a token, by which its subscriber receives. It is shown once.')
     .option(
-      '--grace <SECONDS>',
-      'seconds for which the previous token stays valid (default: 86400)',
-      wholeNumber(0),
+      '--grace <DURATION>',
+      'how long the previous token stays valid: seconds, or 30m, 1h, 2d (default: 1d)',
+      wholeSeconds(0),
     )
     .action(
       async (
@@ -287,7 +308,10 @@ function addPullToken(subscription: Command, terminal: Terminal): void {
         const body = grace === undefined ? {} : { graceSeconds: grace };
         const made = await api.call(rotatePullToken, { path, body });
         terminal.printResult(options, made, () =>
-          [shownOnce('Token', made.token), ...validText('previous token', made.previousExpiresAt)].join('\n'),
+          [
+            shownOnce('Token', made.token),
+            ...validText('previous token', made.previousExpiresAt, grace),
+          ].join('\n'),
         );
       },
     );

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { ID, subscription } from './delivery-views.ts';
-import { json, runOn, stubApi } from './stub-api.ts';
+import { clockTime } from '../../../cli/output/words.ts';
+import { AT, ID, subscription } from './delivery-views.ts';
+import { json, runOn } from './stub-api.ts';
 
 const ONE = `/v2/queues/orders/subscriptions/${ID}`;
 const RECOVER = 'posthaste -- recover start orders --subscription 5b0c0f1e --by failure --since';
@@ -35,5 +36,63 @@ describe('posthaste subscription update --url', () => {
 
   it('says nothing of what stays', async () => {
     expect(await moved({})).not.toMatch(/Removed|secret/);
+  });
+});
+
+describe('posthaste subscription disable and enable', () => {
+  const disabled = { ...subscription, disabled: { reason: 'manual', at: AT } };
+  const enabled = async (before: object) => {
+    const routes = { [`GET ${ONE}`]: json(before), [`POST ${ONE}/enable`]: json(subscription) };
+    return (await runOn(routes, `subscription enable orders ${ID}`)).stdout;
+  };
+
+  it('says that open deliveries are cancelled too, in the answer and the help', async () => {
+    const { stdout } = await runOn(
+      { [`POST ${ONE}/disable`]: json(disabled) },
+      `subscription disable orders ${ID}`,
+    );
+    expect(stdout).toMatch(
+      /^Disabled subscription 5b0c0f1e-.*, ACME\.\nIts open deliveries are cancelled, and new/,
+    );
+    expect(stdout).toMatch(/recover them:\n.* subscription enable orders 5b0c0f1e\n$/);
+    const help = (await runOn({}, 'subscription disable --help')).stdout;
+    expect(help).toMatch(/Open and\s+new\s+deliveries\s+are\s+cancelled/);
+  });
+
+  it('recovers only what was cancelled while it was disabled, by the command that it prints', async () => {
+    expect(await enabled(disabled)).toMatch(
+      new RegExp(
+        `\nTo recover what was cancelled while it was disabled: .*${RECOVER} ${AT} --status cancelled\n$`,
+      ),
+    );
+  });
+
+  it('has nothing to recover of one that was slowed', async () => {
+    expect(await enabled(subscription)).toMatch(/^Enabled .*\n$/);
+  });
+});
+
+describe('the grace of what a subscription replaces', () => {
+  const rotating = (grace: string, previousExpiresAt = AT) =>
+    runOn(
+      { [`POST ${ONE}/secret/rotate`]: json({ previousExpiresAt }) },
+      `subscription rotate-secret orders ${ID} --grace ${grace}`,
+    );
+
+  it.each([
+    ['60', 60],
+    ['30m', 1800],
+  ])('is given in seconds or as a duration: %s', async (grace, graceSeconds) => {
+    const { stdout, requests } = await rotating(grace);
+    expect(JSON.parse(requests[0]?.body ?? '')).toEqual({ graceSeconds });
+    expect(stdout).toBe(`The old secret stays valid until ${clockTime(AT)}.\n`);
+  });
+
+  it('of zero ends at once', async () => {
+    expect((await rotating('0')).stdout).toBe('The old secret ended at once.\n');
+  });
+
+  it('is whole seconds', async () => {
+    expect(await rotating('0.5')).toMatchObject({ status: 2, requests: [] });
   });
 });

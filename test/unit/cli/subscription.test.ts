@@ -98,23 +98,13 @@ describe('posthaste subscription update', () => {
 });
 
 describe('posthaste subscription', () => {
-  it('disables a subscription, shows how to enable it, and then how to recover what it missed', async () => {
-    const api = await stubApi({
-      [`POST ${ONE}/disable`]: json(disabled),
-      [`GET ${ONE}`]: json(disabled),
-      'GET /v2/queues/orders/deliveries': page(),
-      [`POST ${ONE}/enable`]: json(view),
-    });
-    const said = async (word: string) => (await api.run(`subscription ${word} orders ${ID}`)).stdout;
-    expect(await said('disable')).toBe(`Disabled subscription ${ID}, https://example.com/hook.\n`);
-    expect(await said('show')).toMatch(
+  it('shows how to enable a disabled one', async () => {
+    const routes = { [`GET ${ONE}`]: json(disabled), 'GET /v2/queues/orders/deliveries': page() };
+    expect((await runOn(routes, `subscription show orders ${ID}`)).stdout).toMatch(
       new RegExp(
         `State +disabled \\(gone\\)\nDisabled at +${LOCAL}\n.*To enable it: .* enable orders 5b0c0f1e\n$`,
         's',
       ),
-    );
-    expect(await said('enable')).toMatch(
-      /^Enabled .*\nTo recover .*: .* recover start orders --subscription 5b0c0f1e --since 1d\n$/,
     );
   });
 
