@@ -1088,6 +1088,12 @@ export interface components {
                     ms: number;
                 }[];
             };
+            inFlight?: {
+                /** Format: date-time */
+                since: string;
+                /** Format: date-time */
+                until: string;
+            };
             lateResults?: components["schemas"]["Attempt"][];
             policy: components["schemas"]["PolicyInForce"] | null;
         };
@@ -1217,6 +1223,12 @@ export interface components {
             };
             /** Format: date-time */
             nextAttemptAt?: string;
+            inFlight?: {
+                /** Format: date-time */
+                since: string;
+                /** Format: date-time */
+                until: string;
+            };
             /** @enum {string} */
             waiting?: "rate_limited" | "receiver_throttled" | "circuit_open" | "pull";
             /** Format: date-time */
@@ -1256,6 +1268,12 @@ export interface components {
                     reason: "rate_limited" | "receiver_throttled" | "circuit_open" | "pull" | "lag";
                     ms: number;
                 }[];
+            };
+            inFlight?: {
+                /** Format: date-time */
+                since: string;
+                /** Format: date-time */
+                until: string;
             };
             lateResults?: components["schemas"]["Attempt"][];
             policy: components["schemas"]["PolicyInForce"];
@@ -3469,6 +3487,12 @@ export interface operations {
                             };
                             /** Format: date-time */
                             nextAttemptAt?: string;
+                            inFlight?: {
+                                /** Format: date-time */
+                                since: string;
+                                /** Format: date-time */
+                                until: string;
+                            };
                             /** @enum {string} */
                             waiting?: "rate_limited" | "receiver_throttled" | "circuit_open" | "pull";
                             /** Format: date-time */

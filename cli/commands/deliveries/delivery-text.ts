@@ -6,7 +6,7 @@ import { shortId } from '../../../api-client/subscription-labels.ts';
 import { waitsSoFar, waitsText } from '../../../api-client/words.ts';
 import { commandText, shellWord } from '../../../local/command-name.ts';
 import { LISTED_STATUSES, type Waiting } from '../../../shared/domain/delivery/vocabulary.ts';
-import { type DeliveryView, WAITS } from '../../../shared/wire/views/delivery.ts';
+import { type DeliveryView, type InFlightView, WAITS } from '../../../shared/wire/views/delivery.ts';
 import { NoSuchSubscription, resolveSubscription } from '../../api/find-subscription.ts';
 import {
   addMessageAddress,
@@ -67,6 +67,9 @@ type Attempt = Shown['attempts'][number];
 /** A delivery as text: its fields, its attempts and its planned retries. `subscriber`: name or URL. */
 export function describeDelivery(delivery: Shown, terminal: Terminal, subscriber?: string): string {
   const { queue, messageId, subscriptionId, acceptedAt, attempts, nextAttempt, planned = [] } = delivery;
+  const inFlight = inFlightText(delivery.inFlight, attempts.length + 1);
+  // The attempt in flight is the first of the planned ones.
+  const toCome = inFlight === undefined ? planned : planned.slice(1);
   return [
     ...fieldLines([
       ['Message', printable(messageId)],
@@ -75,11 +78,19 @@ export function describeDelivery(delivery: Shown, terminal: Terminal, subscriber
       ['Subscriber', subscriber && printable(subscriber)],
       ['Accepted', acceptedAt && clockTime(acceptedAt)],
       ['Status', colouredStatus(statusText(delivery), terminal)],
-      ...(nextAttempt === undefined ? [] : nextFields(nextAttempt)),
+      ['In flight', inFlight],
+      ...(nextAttempt === undefined || inFlight !== undefined ? [] : nextFields(nextAttempt)),
     ]),
     ...(attempts.length === 0 ? [] : ['', ...attemptLines(attempts)]),
-    ...(planned.length === 0 ? [] : ['', ...plannedLines(planned, nextAttempt?.waiting)]),
+    ...(toCome.length === 0 ? [] : ['', ...plannedLines(toCome, nextAttempt?.waiting)]),
   ].join('\n');
+}
+
+/** `number`: of the attempt. Undefined: none is in flight, or its lease has ended. */
+export function inFlightText(inFlight: InFlightView | undefined, number: number): string | undefined {
+  return inFlight === undefined || Date.parse(inFlight.until) <= Date.now()
+    ? undefined
+    : `attempt ${number} since ${clockTime(inFlight.since)}, until ${clockTime(inFlight.until)} at the latest`;
 }
 
 function nextFields(next: NonNullable<Shown['nextAttempt']>): [string, string | undefined][] {

@@ -15,7 +15,7 @@ import { fieldLines, printList } from '../../output/list.ts';
 import { printable, printableJson } from '../../output/printable.ts';
 import { clockTime, colouredStatus } from '../../output/words.ts';
 import type { Terminal } from '../../terminal.ts';
-import { findAddress, keptDataText, nextText } from '../deliveries/delivery-text.ts';
+import { findAddress, inFlightText, keptDataText, nextText } from '../deliveries/delivery-text.ts';
 
 export function addMessageCommands(message: Command, terminal: Terminal): void {
   addMessageShow(message, terminal);
@@ -180,6 +180,8 @@ const MEANINGS: Record<ExplainVerdict, string> = {
 
 function formatReason(explained: Explained): string {
   const { verdict, delivery, detail } = explained;
+  const inFlight = inFlightText(delivery?.inFlight, (delivery?.attemptCount ?? 0) + 1);
+  if (inFlight !== undefined) return `in flight: ${inFlight}`;
   const attempts = attemptsText(verdict, delivery);
   const isKnown = verdict === 'deleted' && delivery !== undefined;
   const said = isKnown ? undefined : detail && inLocalTime(detail.replace(/\.$/, ''));

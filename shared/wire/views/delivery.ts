@@ -49,6 +49,10 @@ const nextAttemptView = z.object({
   waited: z.array(waitView).exactOptional(),
 });
 
+/** The attempt that is being made, since about when, and when its lease ends: then another instance may make it again. */
+const inFlightView = z.object({ since: timeView, until: timeView });
+export type InFlightView = z.infer<typeof inFlightView>;
+
 /**
  * A delivery in the API and in undeliverable notices (docs/api.md#what-became-of-a-message). Times are RFC 3339 in
  * UTC with milliseconds.
@@ -64,6 +68,7 @@ export const deliveryViewSchema = z.object({
   attempts: z.array(attemptView),
   nextAttemptAt: timeView.exactOptional(),
   nextAttempt: nextAttemptView.exactOptional(),
+  inFlight: inFlightView.exactOptional(),
   /** Results that arrived after their lease was lost; not among the numbered attempts. */
   lateResults: z.array(attemptView).exactOptional(),
   /** Null before the first failure. */
@@ -103,6 +108,7 @@ export const deliverySummarySchema = z.object({
     .pick({ number: true, startedAt: true, outcome: true, statusCode: true, error: true })
     .exactOptional(),
   nextAttemptAt: timeView.exactOptional(),
+  inFlight: inFlightView.exactOptional(),
   waiting: nextAttemptView.shape.waiting,
   waitingSince: timeView.exactOptional(),
   /** Its waits that ended, of all attempts, one for each reason. */

@@ -1,5 +1,11 @@
 import { type Attempt, endOfAttempt, shownResult, type Wait } from '../../domain/delivery/attempt.ts';
-import { computeStart, type Delivery, type NextAttempt, pickIds } from '../../domain/delivery/delivery.ts';
+import {
+  computeStart,
+  type Delivery,
+  isOpen,
+  type NextAttempt,
+  pickIds,
+} from '../../domain/delivery/delivery.ts';
 import type { DeliveryDetail } from '../../domain/delivery/explain.ts';
 import { isReceivable } from '../../domain/delivery/pull.ts';
 import type { Waiting } from '../../domain/delivery/vocabulary.ts';
@@ -10,6 +16,7 @@ import type {
   DeliveryDetailView,
   DeliverySummary,
   DeliveryView,
+  InFlightView,
   SubscriptionDeliveryView,
   WaitView,
 } from './delivery.ts';
@@ -26,6 +33,7 @@ export function deliveryView(delivery: Delivery): DeliveryView {
     acceptedAt: timeText(acceptedAt),
     attempts: attempts.map(viewOf),
     ...(next === undefined ? {} : toNextFields(delivery, next)),
+    ...toInFlight(delivery),
     ...(lateResults.length === 0 ? {} : { lateResults: lateResults.map(viewOf) }),
     policy: policy ?? null,
   };
@@ -36,6 +44,13 @@ function toNextFields(delivery: Delivery, next: NextAttempt) {
   const { waited = [], waitingSince: _, ...planned } = next;
   const nextAttempt = { ...planned, dueAt, ...toWaiting(delivery), ...toWaited(waited) };
   return { nextAttemptAt: dueAt, nextAttempt };
+}
+
+/** The claim of an attempt is the last write to an open delivery with a lease. */
+function toInFlight(delivery: Delivery): { inFlight?: InFlightView } {
+  const { lease, updatedAt } = delivery;
+  if (lease === undefined || !isOpen(delivery)) return {};
+  return { inFlight: { since: timeText(lease.receivedAt ?? updatedAt), until: timeText(lease.until) } };
 }
 
 function toWaited(waits: readonly Wait[]): { waited?: WaitView[] } {
@@ -74,6 +89,7 @@ export function deliverySummary(delivery: Delivery): DeliverySummary {
     ...(next === undefined
       ? {}
       : { nextAttemptAt: timeText(computeStart(delivery, next)), ...toWaiting(delivery) }),
+    ...toInFlight(delivery),
     ...toWaited(totalWaits(delivery)),
   };
 }

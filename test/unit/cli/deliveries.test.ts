@@ -135,6 +135,24 @@ describe('posthaste deliveries show', () => {
     expect(stdout).toMatch(/ 2 {2}initial +20.* 5 ms/);
   });
 
+  it('shows the attempt in flight in place of the one that is due, until its lease ends', async () => {
+    const planned = [1, 2].map((number) => ({ number: number + 1, phase: 'backoff', dueAt: AT }));
+    const shown = async (until: string) => {
+      const view = { ...retrying, inFlight: { since: AT, until }, policySource: 'queue', planned };
+      return (await runOn({ [`GET ${ONE}`]: json(view) }, SHOW)).stdout;
+    };
+    const until = new Date(Date.now() + 20_000).toISOString();
+    const stdout = await shown(until);
+    expect(stdout).toMatch(
+      new RegExp(`In flight +attempt 2 since ${clockTime(AT)}, until ${clockTime(until)} at the latest\n`),
+    );
+    expect(stdout).not.toContain('Next attempt');
+    expect(stdout).toMatch(/Due\n +3 {2}backoff .*\n$/);
+    const afterwards = await shown(AT);
+    expect(afterwards).toContain('Next attempt');
+    expect(afterwards).not.toContain('In flight');
+  });
+
   it('shows how long it has waited so far, with the waits that ended', async () => {
     const nextAttempt = {
       ...{ number: 1, phase: 'initial', dueAt: AT, by: 'sqs_delay', waiting: 'circuit_open' },

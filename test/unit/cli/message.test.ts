@@ -180,6 +180,16 @@ describe('posthaste explain', () => {
     expect(stdout).toContain(`${explained.verdict}  ${why}\n`);
   });
 
+  it('says that an attempt is in flight, not that it is still to come', async () => {
+    const until = new Date(Date.now() + 20_000).toISOString();
+    const { status: _, ...first } = { ...delivery, attemptCount: 0, status: 'pending' };
+    const inFlight = { ...first, status: 'pending', inFlight: { since: AT, until } };
+    const { stdout } = await explaining([{ ...acme, verdict: 'pending', delivery: inFlight }]);
+    expect(stdout).toContain(
+      `pending  in flight: attempt 1 since ${LOCAL}, until ${clockTime(until)} at the latest\n`,
+    );
+  });
+
   it('explains one subscription', async () => {
     const { lines, requests } = await explaining([filtered, retrying], ` ${ID} --json`);
     expect(lines).toEqual([filtered, retrying]);

@@ -154,6 +154,20 @@ describe('the view of a delivery', () => {
     expect(deliveryView(aDelivery({ next }))).toMatchObject({ nextAttemptAt: text(0), nextAttempt });
   });
 
+  it('says while an attempt is in flight since when, and until when its lease runs', () => {
+    const leased = aDelivery({ lease: { owner: 'o', until: NOW + 23_000 }, updatedAt: NOW });
+    const inFlight = { since: text(0), until: text(23_000) };
+    expect(deliveryView(leased)).toMatchObject({ inFlight });
+    expect(deliverySummary(leased)).toMatchObject({ inFlight });
+    const received = { owner: 'o', until: NOW + 23_000, receivedAt: NOW - 5 };
+    expect(deliveryView({ ...leased, lease: received }).inFlight?.since).toBe(text(-5));
+  });
+
+  it('says nothing of a request that was in flight when the delivery ended', () => {
+    const cancelled = aDelivery({ status: 'cancelled', lease: { owner: 'o', until: NOW + 23_000 } });
+    expect(deliveryView(cancelled)).not.toHaveProperty('inFlight');
+  });
+
   it('has a null policy before the first failure', () => {
     expect(deliveryView(aDelivery({ key }))).toMatchObject({ status: 'pending', attempts: [], policy: null });
   });
