@@ -160,8 +160,9 @@ const RETRY_REFUSALS: Record<Exclude<SendRefusal, 'no_such_delivery' | 'no_such_
   not_begun: 'the first attempt of this delivery has not begun; it starts without a retry',
   being_closed: 'this delivery has just ended and is being completed; try again in a few seconds',
   body_gone:
-    'the body of this message is not kept: it was erased, or none of its attempts failed. To keep the bodies of later ' +
-    'messages, filtered ones too, set `_retain_messages` of the queue, or the setting `retainMessages`, to `all`',
+    'the body of this message is not kept: it was erased, or none of its attempts failed, and when it was accepted only bodies ' +
+    'of failed messages were kept. Publish it again under a new id. To keep the bodies of later messages, filtered ones too, ' +
+    'set `_retain_messages` of the queue, or the setting `retainMessages`, to `all`',
   too_many_attempts: 'this delivery has reached the limit of recorded attempts; publish the message again',
   message_expired: 'the ttl of this message has expired',
   subscription_absent: 'the subscription got no requests a moment ago; try again',

@@ -110,7 +110,7 @@ describe('POST …/send', () => {
     const { status, body } = await post('send');
     expect(status).toBe(409);
     expect(JSON.stringify(body)).toMatch(
-      /filtered.* set `_retain_messages` of the queue.*`retainMessages`, to `all`/,
+      /when it was accepted only bodies of failed messages were kept\. Publish it again under a new id.*filtered.* set `_retain_messages` of the queue.*`retainMessages`, to `all`/,
     );
   });
 
