@@ -154,12 +154,13 @@ function explainSelection(
   const judge = (selection: Selection): Judgement =>
     judgeAgain(message, subscription.id, selection, evidence);
   try {
-    const then = judge(selectionAt(subscription, listedAt));
+    const selection = selectionAt(subscription, listedAt);
+    const then = judge(selection);
     const change = changeAfter(subscription, listedAt);
     const since = change && [change, NOW[toNow(judge(subscription.options))]].join(' ');
     return then === 'selected'
       ? explainMatch(message, since, evidence)
-      : explainExclusion(then, since, evidence);
+      : explainExclusion(then, since, evidence, describeTypes(message, selection));
   } catch (error) {
     if (error instanceof UnreadableFilterError) return probably('not_sent_yet', error.message);
     throw error;
@@ -204,11 +205,20 @@ const NOW = {
 
 const DID_NOT_MATCH = 'It did not match when the message was accepted.';
 
+/** Event types that an explanation names. */
+const MAX_TYPES = 10;
+
+function describeTypes({ type }: ExplainedMessage, { event_types: wanted = [] }: Selection): string {
+  const named = [...wanted.slice(0, MAX_TYPES), ...(wanted.length > MAX_TYPES ? ['…'] : [])].join(', ');
+  return `The message has ${type === undefined ? 'no type' : `the type ${type}`}; wanted: ${named}.`;
+}
+
 /** `since`: how the selection changed afterwards. A message whose matches all have deliveries did not match. */
 function explainExclusion(
   then: Exclusion | 'unknown',
   since: string | undefined,
   { areAllRecorded }: Evidence,
+  types: string,
 ): Explanation {
   const rule: Exclusion = then === 'unknown' ? { by: 'filter' } : then;
   const isCertain = areAllRecorded === true;
@@ -216,7 +226,8 @@ function explainExclusion(
     const basis = isCertain ? DID_NOT_MATCH : 'This is judged by its options before their last change.';
     return { verdict: 'filtered', certain: isCertain, rule, detail: `${basis} ${since}` };
   }
-  if (then !== 'unknown') return { verdict: 'filtered', certain: true, rule };
+  if (then !== 'unknown')
+    return { verdict: 'filtered', certain: true, rule, ...(then.by === 'event_types' && { detail: types }) };
   const detail = `The body of the message is not kept, so its filter cannot be evaluated again. ${KEPT_BY}`;
   return { verdict: 'filtered', certain: isCertain, rule, detail };
 }
