@@ -1,5 +1,5 @@
 import type { ApiClient } from '../../../api-client/api-client.ts';
-import { getRecovery } from '../../../api-client/operations.ts';
+import { getRecovery, listDeliveries } from '../../../api-client/operations.ts';
 import {
   lostText,
   OUTCOMES_UNKNOWN,
@@ -7,15 +7,17 @@ import {
   sumOutcomes,
   timeLeft,
 } from '../../../api-client/recovery-progress.ts';
-import { orElse } from '../../../api-client/refusal.ts';
+import { isForbidden, orElse } from '../../../api-client/refusal.ts';
 import {
   shortId,
   subscriptionLabels,
   type SubscriptionLabels,
 } from '../../../api-client/subscription-labels.ts';
 import { counted } from '../../../api-client/words.ts';
+import { commandText } from '../../../local/command-name.ts';
 import { inParallel } from '../../../shared/adapters/in-parallel.ts';
 import { sumOfCounts } from '../../../shared/domain/delivery/books.ts';
+import { isOpenStatus } from '../../../shared/domain/delivery/vocabulary.ts';
 import type { RecoveryOutcomes } from '../../../shared/domain/recovery/outcomes.ts';
 import { pollInterval } from '../../../shared/domain/retry/poll-interval.ts';
 import { timeText } from '../../../shared/wire/fields.ts';
@@ -186,10 +188,64 @@ export async function printReport(
   const labels = subscriptionLabels(api, recovery.queue);
   const labelled = options.json === true ? [] : (outcomes ?? []).slice(0, MAX_LABELS);
   await labels.load(labelled.map(({ subscriptionId }) => subscriptionId));
+  const left = options.json === true || !isWithoutEffect(recovery) ? [] : await leftLines(api, recovery);
   terminal.printResult(options, toJson({ recovery, outcomes }), () =>
-    [...recoveryLines(recovery), ...outcomeLines(recovery, outcomes, labels)].join('\n'),
+    [
+      ...recoveryLines(recovery),
+      ...outcomeLines(recovery, outcomes, labels),
+      ...adviceLines(recovery),
+      ...left,
+    ].join('\n'),
   );
 }
+
+function isWithoutEffect({ state, found }: RecoveryView): boolean {
+  return state === 'completed' && found === 0;
+}
+
+/** One page. */
+const MAX_OPEN = 100;
+
+/** Names what a recovery that found nothing left: what is not ended, or was delivered. */
+async function leftLines(
+  api: ApiClient,
+  { queue, since, until, by, subscription }: RecoveryView,
+): Promise<string[]> {
+  const window = by === 'failure' ? {} : { since, until };
+  const query = { ...window, subscription };
+  const { items, more } = await api
+    .items(listDeliveries, { path: { queue }, query, most: MAX_OPEN })
+    .catch(orElse(isForbidden, { items: [], more: false }));
+  const open = items.filter(({ status }) => isOpenStatus(status));
+  const next = open.flatMap(({ nextAttemptAt }) => nextAttemptAt ?? []).toSorted()[0];
+  const due = next === undefined ? '' : `, the next attempt is due at ${clockTime(next)}`;
+  const count = `${more ? 'at least ' : ''}${counted(open.length, 'delivery is', 'deliveries are')} open${due}.`;
+  return [
+    '',
+    'It found nothing that had failed. A recovery leaves alone what is open or was delivered.',
+    ...(open.length === 0 ? [] : [count]),
+    `To send one of them at once: ${commandText(`retry ${queue} MESSAGE SUBSCRIPTION`)}`,
+  ];
+}
+
+/** What to do about the deliveries that were skipped, for each reason. */
+function adviceLines({ skipped }: RecoveryView): string[] {
+  const lines = Object.keys(skipped).map((reason) => `${printable(reason)}: ${SKIP_ADVICE[reason] ?? AGAIN}`);
+  return lines.length === 0 ? [] : ['', ...lines];
+}
+
+const PUBLISH = 'publish the message again under a new id.';
+const AGAIN = 'it could not be reopened at that time. Start the recovery again.';
+
+const SKIP_ADVICE: Readonly<Record<string, string>> = {
+  subscription_absent:
+    'the subscription is deleted, disabled, expired or not confirmed. Enable it and start the recovery again, or send ' +
+    `each message to another one while its data is kept: ${commandText('send QUEUE MESSAGE --to SUBSCRIPTION')}`,
+  body_gone: `the data of the message is not kept: ${PUBLISH}`,
+  message_expired: `the ttl of the message has expired: ${PUBLISH}`,
+  too_many_attempts: `the record has no room for more attempts: ${PUBLISH}`,
+  open: 'it was retried meanwhile, and is open again.',
+};
 
 function toJson({ recovery, outcomes }: RecoveryReport) {
   return { ...recovery, outcomes: outcomes?.map(recoveryOutcomesView) ?? null };

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { isOver, progressText, type Look } from '../../../cli/commands/recover/follow.ts';
+import { clockTime } from '../../../cli/output/words.ts';
 import { removeSettledNotices } from '../../../cli/dead-letters/change.ts';
 import { terminalIn } from '../../../cli/terminal.ts';
 import type { RecoveryOutcomes } from '../../../shared/domain/recovery/outcomes.ts';
 import type { RecoveryView } from '../../../shared/wire/views/recovery.ts';
-import { attempt, ID, SUBSCRIPTIONS } from './delivery-views.ts';
+import { AT, attempt, ID, listed, OF_QUEUE, page, SUBSCRIPTIONS } from './delivery-views.ts';
 import { captured, ctrlC, withSdkVariables } from './run-command.ts';
 import { json, MORE, NO_CONTENT, refusal, runOn } from './stub-api.ts';
 import { deployed, notice, RECOVERY, type Standings } from './undeliverable-deployment.ts';
@@ -115,6 +116,30 @@ describe('posthaste recover', () => {
     const { status, stdout } = await runOn(routes, WAIT);
     expect(status).toBe(expected);
     expect(stdout).toMatch(text);
+  });
+
+  it('names what it left if it found nothing', async () => {
+    const none = looking({ state: 'completed', found: 0, outcomes: [] });
+    const open = [AT, '2026-01-01T00:00:09.000Z'].map((nextAttemptAt) => ({ ...listed, nextAttemptAt }));
+    const cancelled = { ...listed, status: 'cancelled', reason: 'manual' };
+    const routes = (...deliveries: object[]) => ({ ...none, [OF_QUEUE]: page(...deliveries) });
+    const { status, stdout, requests } = await runOn(routes(...open, cancelled), WAIT);
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/\n\nIt found nothing that had failed\. A recovery leaves alone .* delivered\.\n/);
+    expect(stdout).toContain(
+      `\n2 deliveries are open, the next attempt is due at ${clockTime(AT)}.\nTo send `,
+    );
+    expect(stdout).toMatch(/ retry orders MESSAGE SUBSCRIPTION\n$/);
+    expect(requests.at(-1)?.path).toContain(`since=${encodeURIComponent(RECOVERY.since)}`);
+    expect((await runOn(routes(), WAIT)).stdout).not.toContain('deliveries are open');
+  });
+
+  it('says what to do about what was skipped, for each reason', async () => {
+    const skipped = { subscription_absent: 1, body_gone: 2, fault: 1 };
+    const { stdout } = await runOn(looking({ state: 'completed', skipped, outcomes: all }), WAIT);
+    expect(stdout).toMatch(/\nsubscription_absent: .* Enable it .* send QUEUE MESSAGE --to SUBSCRIPTION\n/);
+    expect(stdout).toContain('\nbody_gone: the data of the message is not kept: publish the message again');
+    expect(stdout).toMatch(/\nfault: .*Start the recovery again\.\n$/);
   });
 
   it('stops waiting on Ctrl-C, and prints what is left', async () => {
