@@ -1,4 +1,4 @@
-import { closestMatch } from 'leven';
+import leven from 'leven';
 import type { ApiClient } from './api-client.ts';
 import { getQueue, listQueues } from './operations.ts';
 import { ApiRefusal, isNotFound, orElse } from './refusal.ts';
@@ -16,8 +16,8 @@ export function metadataPointer(key: string): string {
 /** Names to compare, to bound the requests. */
 const MAX_NAMES = 1_000;
 
-/** The queue whose name a user probably meant; undefined if all names are others. */
-export async function nearestName(api: ApiClient, queue: string): Promise<string | undefined> {
+/** The queues that a user probably meant, the nearest first: two, because one may be mistyped itself. */
+export async function nearestNames(api: ApiClient, queue: string): Promise<string[]> {
   const names: string[] = [];
   try {
     for await (const { name } of api.list(listQueues, { most: MAX_NAMES })) names.push(name);
@@ -26,10 +26,13 @@ export async function nearestName(api: ApiClient, queue: string): Promise<string
     if (!(error instanceof ApiRefusal)) throw error;
   }
   const maxDistance = Math.min(3, Math.ceil(queue.length / 3));
-  return (
-    closestMatch(queue, names, { maxDistance }) ??
-    names
-      .filter((name) => name.includes(queue) || queue.includes(name))
-      .toSorted((one, other) => one.length - other.length)[0]
-  );
+  const near = names
+    .map((name) => ({ name, distance: leven(queue, name) }))
+    .filter(({ distance }) => distance <= maxDistance)
+    .toSorted((one, other) => one.distance - other.distance);
+  if (near.length > 0) return near.slice(0, 2).map(({ name }) => name);
+  return names
+    .filter((name) => name.includes(queue) || queue.includes(name))
+    .toSorted((one, other) => one.length - other.length)
+    .slice(0, 1);
 }

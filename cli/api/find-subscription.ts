@@ -1,6 +1,6 @@
 import { type ApiClient, type ApiRequest, clientBy } from '../../api-client/api-client.ts';
 import { listSubscriptions } from '../../api-client/operations.ts';
-import { findQueue, nearestName } from '../../api-client/queues.ts';
+import { findQueue, nearestNames } from '../../api-client/queues.ts';
 import { isForbidden, isNotFound, isRefusal, orElse } from '../../api-client/refusal.ts';
 import { formatLabel, isWholeId, shortId } from '../../api-client/subscription-labels.ts';
 import { commandText } from '../../local/command-name.ts';
@@ -135,14 +135,16 @@ export async function isQueue(api: ApiClient, queue: string): Promise<boolean> {
 
 /** There is no such queue. */
 export class NoSuchQueue extends Problem {
-  constructor(queue: string, near: string | undefined) {
+  constructor(queue: string, near: readonly string[]) {
     const advice =
-      near === undefined ? `To see all queues, run ${commandText('queue list')}` : `Did you mean ${near}?`;
+      near.length === 0
+        ? `To see all queues, run ${commandText('queue list')}`
+        : `Did you mean ${near.join(' or ')}?`;
     super(`There is no queue ${queue}. ${advice}`);
   }
 }
 
 /** The error that there is no such queue, with the name that was probably meant. */
 export async function noSuchQueue(api: ApiClient, queue: string): Promise<NoSuchQueue> {
-  return new NoSuchQueue(queue, await nearestName(api, queue));
+  return new NoSuchQueue(queue, await nearestNames(api, queue));
 }

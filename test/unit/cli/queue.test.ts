@@ -211,6 +211,12 @@ describe('a queue', () => {
     expect(changes.filter((path) => !path.endsWith('/recoveries'))).toEqual([]);
   });
 
+  it('is an error with both names that are near, because one may be mistyped itself', async () => {
+    const routes = { 'GET /v2/queues': queues(['bills', 'odrers', 'orders', 'odrers-2']) };
+    const { stderr } = await runOn(routes, 'books oders');
+    expect(stderr).toContain('There is no queue oders. Did you mean odrers or orders?\n');
+  });
+
   it('is named without a suggestion to a caller who may not list queues', async () => {
     const { stderr } = await runOn({ 'GET /v2/queues': FORBIDDEN }, 'books oder');
     expect(stderr).toContain('There is no queue oder. To see all queues,');

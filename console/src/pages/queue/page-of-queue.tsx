@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { listQueues, putQueue } from '../../../../api-client/operations.ts';
-import { nearestName } from '../../../../api-client/queues.ts';
+import { nearestNames } from '../../../../api-client/queues.ts';
 import { isNotFound } from '../../../../api-client/refusal.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction, useLoaded } from '../../live/hooks.ts';
@@ -13,7 +13,7 @@ import { hrefTo } from '../../route.ts';
 /** Shown in place of a page of a queue that does not exist: the name that was probably meant, and a button that creates the queue. */
 export function MissingQueue({ queue, onCreated }: { queue: string; onCreated: () => void }) {
   const { api } = useConsole();
-  const { value: name } = useLoaded(() => nearestName(api, queue));
+  const { value: [name] = [] } = useLoaded(() => nearestNames(api, queue));
   const { action, run } = useAction(async () => {
     await api.call(putQueue, { path: { queue }, body: '{}' });
     onCreated();
