@@ -160,7 +160,9 @@ export function webhookBlock(webhook: Webhook): string {
     ...Object.entries(headers).map(([name, value]) => `  ${printable(name)}: ${printable(value)}`),
     ...(verdict === undefined
       ? []
-      : [`  Signature: ${verdict.verified ? 'valid' : `INVALID (${printable(verdict.why)})`}`]),
+      : [
+          `  Signature: ${verdict.verified ? 'valid' : `INVALID (${printable(verdict.why)}), answered as --answer says all the same`}`,
+        ]),
     `  ${printable(text.slice(0, MAX_SHOWN))}${text.length > MAX_SHOWN ? ` … (${body.length} bytes in total)` : ''}`,
     '',
   ].join('\n');

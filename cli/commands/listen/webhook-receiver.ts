@@ -5,6 +5,7 @@ import { InvalidArgumentError } from 'commander';
 import { LRUCache } from 'lru-cache';
 import { verifyWebhook, WebhookVerificationError } from '../../../client/verify.ts';
 import { Problem } from '../../../local/install/problem.mjs';
+import { parseSecret, SECRET_RULE } from '../../../shared/domain/subscription/signing-secret.ts';
 import { boundedBody } from '../../bounded-body.ts';
 import { type Exchange, type LoopbackServer, startLoopbackServer } from '../../loopback/loopback-server.ts';
 
@@ -76,6 +77,7 @@ export function verifierFor(key: string): Verifier {
     }
   };
   try {
+    if (key.startsWith('whsec_') && parseSecret(key) === undefined) throw new TypeError(SECRET_RULE);
     // A malformed key fails here, not at the first webhook.
     verdictOn(Buffer.alloc(0), {});
   } catch (cause) {

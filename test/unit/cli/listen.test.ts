@@ -49,9 +49,12 @@ describe('the verification of a webhook', () => {
     });
   });
 
-  it.each(['secret', 'whsec_%', 'whpk_AAAA'])('refuses the key %s before the first webhook', (key) => {
-    expect(() => verifierFor(key)).toThrow('The key has the wrong form. Expected whsec_ or whpk_');
-  });
+  it.each(['secret', 'whsec_%', 'whsec_short', 'whpk_AAAA'])(
+    'refuses the key %s before the first webhook',
+    (key) => {
+      expect(() => verifierFor(key)).toThrow('The key has the wrong form. Expected whsec_ or whpk_');
+    },
+  );
 });
 
 /** A receiver that answers by this script, and what it has seen. */
@@ -101,6 +104,14 @@ describe('the receiver', () => {
     );
     expect(status).toBe(413);
     expect(seen).toEqual([]);
+  });
+
+  it('says that an invalid signature changes no answer', async () => {
+    const { seen, post } = await receiving('200');
+    await post('a');
+    const verdict = { verified: false, why: 'no' } as const;
+    const [block] = seen.map((webhook) => webhookBlock({ ...webhook, verdict }));
+    expect(block).toContain('Signature: INVALID (no), answered as --answer says all the same\n');
   });
 
   it('escapes control characters of a request', async () => {
