@@ -16,6 +16,14 @@ export function parseCalendarTime(text: string): CalendarTime | undefined {
   return Number.isNaN(at) ? undefined : { at, isDay: clock === undefined };
 }
 
+/** A time without a day, such as 10:00, with the local day of `now` (milliseconds since the epoch); other texts as they are. */
+export function withDay(text: string, now: number): string {
+  if (!/^\d\d:\d\d(:\d\d)?$/.test(text)) return text;
+  const day = new Date(now);
+  const two = (value: number): string => String(value).padStart(2, '0');
+  return `${day.getFullYear()}-${two(day.getMonth() + 1)}-${two(day.getDate())} ${text}`;
+}
+
 const AROUND_MS = 5 * 60_000;
 
 /** What a search for a time looks through: the day, or five minutes before and after. Milliseconds since the epoch. */

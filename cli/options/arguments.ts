@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { parseCalendarTime } from '../../api-client/calendar-time.ts';
+import { parseCalendarTime, withDay } from '../../api-client/calendar-time.ts';
 import { isQueueName, QUEUE_NAME_RULE } from '../../shared/domain/message/message.ts';
 
 /** URL parsers resolve `.` and `..`, so a resource of that name cannot be addressed. */
@@ -86,7 +86,7 @@ export function parseJsonObjectText(text: string): string {
 const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };
 
 export const TIME_FORMS =
-  'a time such as 2026-11-21 14:00 (local, or with a zone), or an age such as 90s, 1h, 2d';
+  'a time such as 2026-11-21 14:00 (local, or with a zone) or 14:00 (today), or an age such as 90s, 1h, 2d';
 
 /** Seconds of an age such as 90s, 30m, 1h, 2d; undefined for other texts. */
 export function parseAge(text: string): number | undefined {
@@ -97,10 +97,11 @@ export function parseAge(text: string): number | undefined {
 /** Parses a time, or an age before now, to milliseconds since the epoch. */
 export function parseTime(text: string): number {
   const seconds = parseAge(text);
-  const at = seconds === undefined ? parseCalendarTime(text)?.at : Date.now() - seconds * 1000;
+  const now = Date.now();
+  const at = seconds === undefined ? parseCalendarTime(withDay(text, now))?.at : now - seconds * 1000;
   if (at !== undefined) return at;
   throw new InvalidArgumentError(
-    'Expected a time such as 2026-11-21 14:00, 2026-11-21T12:00:00Z or 2026-11-21, or an age such as 90s, 30m, 1h, 2d.',
+    'Expected a time such as 2026-11-21 14:00, 2026-11-21T12:00:00Z, 2026-11-21 or 14:00, or an age such as 90s, 30m, 1h, 2d.',
   );
 }
 

@@ -146,6 +146,13 @@ describe('the time of an option', () => {
     expect(parseTime(text)).toBe(at);
   });
 
+  it('is of today without a day', () => {
+    const at = (...clock: [number, number, number]) => new Date().setHours(...clock, 0);
+    expect(parseTime('10:05')).toBe(at(10, 5, 0));
+    expect(parseTime('00:00:09')).toBe(at(0, 0, 9));
+    expect(() => parseTime('25:00')).toThrow('Expected a time such as');
+  });
+
   it('is accepted as the command prints it', () => {
     const at = local(17, 4, 9);
     expect(parseTime(clockTime(new Date(at).toISOString()))).toBe(at);
