@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { ApiClient, Listed } from '../../../api-client/api-client.ts';
-import { parseCalendarTime, windowAround } from '../../../api-client/calendar-time.ts';
+import { parseCalendarTime, windowAround, withDay } from '../../../api-client/calendar-time.ts';
 import { findMessage } from '../../../api-client/messages.ts';
 import { type ListedMessage, listMessages, listQueues, readHealth } from '../../../api-client/operations.ts';
 import { adviceFor, ApiRefusal, isRefusal, orElse } from '../../../api-client/refusal.ts';
@@ -25,9 +25,10 @@ type Options = DeploymentOptions & { queue?: string };
 const MORE = `
 Looks in all queues for a message with this id, and for subscriptions whose id
 starts with the text or whose name or URL contains it. For a time, such as
-2026-11-22T14:00 (or with a blank for the T), it lists messages accepted within
-five minutes of it; for a date, those of that day; for an age, such as 2h, those
-accepted since; also a message with that id. At most ${MAX_PER_QUEUE} of a kind per queue.
+2026-11-22T14:00 (or with a blank for the T) or 14:00 (today), it lists messages
+accepted within five minutes of it; for a date, those of that day; for an age,
+such as 2h, those accepted since; also a message with that id. At most ${MAX_PER_QUEUE} of a
+kind per queue. It looks neither for parts of a message id nor in the data.
 Messages of a deleted queue stay on record: --queue finds them.
 
 Exit status: 0 if anything was found, otherwise 1.
@@ -98,7 +99,7 @@ async function queuesToSearch(api: ApiClient, { queue }: Options): Promise<Liste
 function parseWindow(what: string, now = Date.now()): Window | undefined {
   const age = parseAge(what);
   if (age !== undefined) return { since: timeText(now - age * 1000), until: timeText(now) };
-  const time = parseCalendarTime(what);
+  const time = parseCalendarTime(withDay(what, now));
   if (time === undefined) return undefined;
   const { since, until } = windowAround(time);
   return { since: timeText(since), until: timeText(until) };
@@ -164,8 +165,8 @@ async function acceptedIn(api: ApiClient, queue: string, id: string, window: Win
 type FoundMessage = ListedMessage & { queueDeleted?: true };
 
 function messageFinding(message: FoundMessage): Finding {
-  const { queue, id, acceptedAt, matched, deliveries, queueDeleted } = message;
-  const states = Object.entries(deliveries ?? {}).flatMap(([status, count]) =>
+  const { queue, id, acceptedAt, matched, filtered, deliveries, queueDeleted } = message;
+  const states = Object.entries({ filtered, ...deliveries }).flatMap(([status, count]) =>
     count === 0 ? [] : [`${count} ${status}`],
   );
   return {
@@ -235,7 +236,9 @@ function absenceText(
   const refused = notSearched === 0 ? '' : `, of which ${notSearched} could not be searched`;
   const later = delayed === 0 ? '' : ` and ${delayed} until a later time`;
   return [
-    `Nothing was found for ${printable(what)} in ${searched}${refused}. A message of this id`,
+    `Nothing was found for ${printable(what)} in ${searched}${refused}.`,
+    `Not searched: parts of message ids, data, deleted subscriptions. To look by time: ${commandText('find 1h')}`,
+    'A message of this id',
     '- was never accepted: it was not sent, or with another id or to another queue,',
     ...(moreQueues === true || notSearched > 0 ? ['- or is in a queue that was not searched,'] : []),
     ...unsearched.map((queue) => `- or is of ${queue},`),

@@ -6,6 +6,7 @@ import { shortId } from '../../../api-client/subscription-labels.ts';
 import { counted, noneLeftText, STATUS_MEANINGS, waitsSoFar, waitsText } from '../../../api-client/words.ts';
 import { commandText, shellWord } from '../../../local/command-name.ts';
 import { Problem } from '../../../local/install/problem.mjs';
+import { sumOfCounts } from '../../../shared/domain/delivery/books.ts';
 import type { ExplainVerdict } from '../../../shared/domain/delivery/vocabulary.ts';
 import { WAITS } from '../../../shared/wire/views/delivery.ts';
 import { openApi, openApiToWrite } from '../../api/api-access.ts';
@@ -66,8 +67,17 @@ function describeMessage(view: MessageView, body: string | undefined): string {
     ['Fan-out', view.unfinished === true ? 'in progress: not sent to all subscriptions yet' : undefined],
     ['Deliveries', deliveriesText(view)],
     ['Erased', clockTime(erasedAt) || undefined],
-    ['Data', body === undefined ? (bodyKept ? 'kept' : 'not kept') : printableJson(body)],
+    ['Data', body === undefined ? (bodyKept ? 'kept' : notKeptText(view)) : printableJson(body)],
   ]).join('\n');
+}
+
+/** Until an attempt fails, only the work that is under way has the data. */
+function notKeptText(view: MessageView): string {
+  const { matched, unfinished, deliveries, deliveriesAtLeast, erasedAt } = view;
+  if (erasedAt !== undefined || deliveriesAtLeast === true) return 'not kept';
+  const begun = sumOfCounts(deliveries) - deliveries.pending;
+  const isUnderWay = unfinished === true || begun < matched;
+  return isUnderWay ? 'not kept yet: it is once an attempt fails' : 'not kept';
 }
 
 function deliveriesText({ deliveries, deliveriesAtLeast, matched, unfinished }: MessageView): string {

@@ -38,6 +38,16 @@ describe('posthaste message', () => {
     expect(stdout).toContain(`Deliveries  ${why}\n`);
   });
 
+  it.each([
+    ['not kept yet: it is once an attempt fails', '"pending":1,"retrying":0,"delivered":1'],
+    ['not kept', '"pending":0,"retrying":0,"delivered":2'],
+  ])('says whether data can still be kept: %s', async (kept, states) => {
+    const counts = text.replace('"pending":0,"retrying":1,"delivered":1', states);
+    const body = counts.replace(/"bodyKept".*/, '"bodyKept":false}');
+    const { stdout } = await runOn({ [`GET ${MESSAGE}`]: { body } }, SHOW);
+    expect(stdout).toContain(`Data        ${kept}\n`);
+  });
+
   it('says that the queue of a message was deleted', async () => {
     const deleted = text.replace('"bodyKept"', '"queueDeleted":true,"bodyKept"');
     const { stdout } = await runOn({ [`GET ${MESSAGE}`]: { body: deleted } }, SHOW);
@@ -243,6 +253,12 @@ describe('posthaste find', () => {
     );
   });
 
+  it('says how many subscriptions a filter kept a message from', async () => {
+    const filtered = { ...inQueue('orders', 'order-55'), matched: 0, filtered: 2 };
+    const routes = { ...ROUTES, 'GET /v2/queues/orders/messages/order-55': json(filtered) };
+    expect((await runOn(routes, 'find order-55')).stdout).toContain(': 0 matched, 2 filtered, 1 delivered');
+  });
+
   it('finds subscriptions by what the API matches', async () => {
     const { lines } = await runOn(ROUTES, 'find acme --json');
     const next = 'npm run -s posthaste -- subscription show bills 5b0c0f1e';
@@ -255,7 +271,10 @@ describe('posthaste find', () => {
     const routes = { ...ROUTES, 'GET /v2/health': json(health) };
     const { status, stdout } = await runOn(routes, 'find nothing');
     expect(status).toBe(1);
-    expect(stdout).toContain('Nothing was found for nothing in 2 queues.');
+    expect(stdout).toContain(
+      'Nothing was found for nothing in 2 queues.\nNot searched: parts of message ids, data, deleted subscriptions. ' +
+        `To look by time: ${COMMAND} find 1h\nA message of this id\n- was never`,
+    );
     expect(stdout).toContain('the ingress queue, which holds about 12 and 40 until a later time,');
     expect(stdout).toContain('dead letters, of which there are about 3: ');
     expect(stdout).toContain(
