@@ -20,6 +20,8 @@ import {
   subscriptionLabels,
   type SubscriptionLabels,
 } from '../../../api-client/subscription-labels.ts';
+import { commandText, shellWord } from '../../../local/command-name.ts';
+import { Problem } from '../../../local/install/problem.mjs';
 import { isOpenStatus } from '../../../shared/domain/delivery/vocabulary.ts';
 import { resolveSubscription } from '../../api/find-subscription.ts';
 import { openApi } from '../../api/api-access.ts';
@@ -54,7 +56,9 @@ function addDeliveriesShow(deliveries: Command, terminal: Terminal): void {
   ).action(async (queue: string, message: string, subscription: string, options: DeploymentOptions) => {
     const api = await openApi(options, terminal);
     const address = await findAddress(api, queue, message, subscription);
-    const delivery = await api.call(getDelivery, deliveryPath(address));
+    const delivery = await api.call(getDelivery, deliveryPath(address)).catch((error: unknown) => {
+      throw isNotFound(error) ? noSuchDelivery(queue, message) : error;
+    });
     const labels = subscriptionLabels(api, queue);
     if (options.json !== true) await labels.load([delivery.subscriptionId]);
     terminal.printResult(options, delivery, () =>
@@ -65,6 +69,14 @@ function addDeliveriesShow(deliveries: Command, terminal: Terminal): void {
     json: 'the delivery, as in the API',
     examples: [`deliveries show ${EXAMPLE_ADDRESS}`],
   });
+}
+
+function noSuchDelivery(queue: string, message: string): Problem {
+  return new Problem(`There is no such delivery. ${whyText(queue, message)}`);
+}
+
+function whyText(queue: string, message: string): string {
+  return `To see why, run ${commandText(`explain ${queue} ${printable(shellWord(message))}`)}`;
 }
 
 type Options = DeploymentOptions & DeliveryFilter & { message?: string; all?: true; limit?: number };
@@ -103,9 +115,14 @@ export function addDeliveriesList(deliveries: Command, terminal: Terminal): void
         prepare: async (items: readonly { subscriptionId: string }[]) => {
           if (options.deleted !== true) await labels.load(items.map(({ subscriptionId }) => subscriptionId));
         },
-        none: () => noneText({ message, all, status: options.status }),
+        none: () =>
+          message === undefined
+            ? noneText({ all, status: options.status })
+            : `The message has no delivery. ${whyText(queue, message)}`,
       };
-      const rowOfListed = (delivery: ListedDelivery): string[] => formatRow(delivery, labels, terminal);
+      // The subscriptions of a deleted queue are removed.
+      const rowOfListed = (delivery: ListedDelivery): string[] =>
+        formatRow(delivery, options.deleted === true ? REMOVED : labels, terminal);
       if (message === undefined) {
         const filter = await filterFrom(api, queue, options);
         const listed = (all === true ? listAll : listUndelivered)(api, queue, filter, limit);
@@ -126,7 +143,7 @@ export function addDeliveriesList(deliveries: Command, terminal: Terminal): void
 }
 
 /** `given`: the options that ask for other deliveries than the open and failed ones. */
-function noneText(given: Readonly<Record<'message' | 'all' | 'status', unknown>>): string {
+function noneText(given: Readonly<Record<'all' | 'status', unknown>>): string {
   return Object.values(given).every((value) => value === undefined)
     ? 'No open or failed deliveries. Delivered ones: --message ID, or --subscription ID --all'
     : 'No matching deliveries.';
@@ -162,7 +179,13 @@ const COLUMNS = [
   'Next attempt',
 ];
 
-function formatRow(delivery: ListedDelivery, labels: SubscriptionLabels, terminal: Terminal): string[] {
+const REMOVED: Pick<SubscriptionLabels, 'of'> = { of: () => '(deleted)' };
+
+function formatRow(
+  delivery: ListedDelivery,
+  labels: Pick<SubscriptionLabels, 'of'>,
+  terminal: Terminal,
+): string[] {
   const { messageId, subscriptionId, attemptCount, lastAttempt, nextAttemptAt, waiting } = delivery;
   return [
     printable(messageId),

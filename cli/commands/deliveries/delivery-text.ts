@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { ApiClient } from '../../../api-client/api-client.ts';
 import type { DeliveryAddress } from '../../../api-client/deliveries.ts';
 import { type DeliveryDetail, listDeliveriesOfMessage } from '../../../api-client/operations.ts';
@@ -55,10 +55,20 @@ export function keptDataText(queue: string, messageId: string): string {
 /** Adds the options that filter the deliveries of a queue. */
 export function addDeliveryFilter(command: Command): Command {
   return command
-    .addOption(new Option('--status <STATUS>', 'only deliveries with this status').choices(LISTED_STATUSES))
+    .addOption(
+      new Option('--status <STATUS>', 'only deliveries with this status')
+        .choices(LISTED_STATUSES)
+        .argParser(parseStatus),
+    )
     .option('--subscription <ID>', `only deliveries to this subscription: ${SUBSCRIPTION}`, parseSubscription)
     .option('--since <TIME>', `only for messages accepted since this time: ${TIME_FORMS}`, parseTime)
     .option('--until <TIME>', 'only for messages accepted before this time', parseTime);
+}
+
+function parseStatus(text: string): string {
+  if (LISTED_STATUSES.some((status) => status === text)) return text;
+  const others = 'Delivered ones: --message ID, or --subscription ID --all.';
+  throw new InvalidArgumentError(`Allowed choices are ${LISTED_STATUSES.join(', ')}. ${others}`);
 }
 
 type Shown = DeliveryView & Partial<Pick<DeliveryDetail, 'planned'>>;

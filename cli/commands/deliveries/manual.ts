@@ -3,6 +3,7 @@ import type { ApiClient } from '../../../api-client/api-client.ts';
 import { deliveryPath } from '../../../api-client/deliveries.ts';
 import { cancelDelivery, getDelivery, retryDelivery, sendDelivery } from '../../../api-client/operations.ts';
 import { isNotFound, orElse } from '../../../api-client/refusal.ts';
+import { subscriptionLabels } from '../../../api-client/subscription-labels.ts';
 import { counted } from '../../../api-client/words.ts';
 import { commandText, shellWord } from '../../../local/command-name.ts';
 import { isOpenStatus } from '../../../shared/domain/delivery/vocabulary.ts';
@@ -13,6 +14,7 @@ import { addMessageAddress, parseSubscription, SUBSCRIPTION } from '../../option
 import { type DeploymentOptions, onDeployment, VERBOSE } from '../../options/deployment-options.ts';
 import { printable } from '../../output/printable.ts';
 import { withProgress } from '../../output/progress-line.ts';
+import { clockTime } from '../../output/words.ts';
 import { pollUntilDone } from '../../polling.ts';
 import type { Terminal } from '../../terminal.ts';
 import {
@@ -55,7 +57,8 @@ export function addSend(command: Command, terminal: Terminal): void {
 
 const RETRY_MORE = `
 An open delivery makes its next attempt now. An ended one starts another round
-with all retries of its policy. The webhook-id stays the same. The API refuses
+with all retries of its policy, a delivered one too: its subscriber gets the
+message once more. The webhook-id stays the same. The API refuses
 a retry while an attempt is in progress, and when the message's data is no
 longer kept. After Ctrl-C during --wait, the delivery continues.
 
@@ -121,7 +124,14 @@ async function printStarted(
   terminal: Terminal,
 ): Promise<void> {
   const delivery = wait === true ? await ended(api, started, verbose, terminal) : started;
-  terminal.printResult({ json }, delivery, () => describeDelivery(delivery, terminal));
+  const labels = subscriptionLabels(api, started.queue);
+  if (json !== true) await labels.load([started.subscriptionId]);
+  terminal.printResult({ json }, delivery, () =>
+    [
+      ...deliveredBeforeText(started),
+      describeDelivery(delivery, terminal, labels.of(started.subscriptionId)),
+    ].join('\n'),
+  );
   if (wait !== true) return;
   if (isOpenStatus(delivery.status)) {
     const { queue, messageId, subscriptionId } = delivery;
@@ -131,6 +141,14 @@ async function printStarted(
         `The delivery continues. To see it: ${commandText(`deliveries show ${queue} ${printable(shellWord(messageId))} ${subscriptionId}`)}`,
       );
   } else if (delivery.status !== 'delivered') terminal.exitStatus = 1;
+}
+
+/** Says that the subscriber gets again what it has. */
+function deliveredBeforeText({ attempts, lateResults = [] }: DeliveryView): string[] {
+  const success = [...attempts, ...lateResults].findLast(({ outcome }) => outcome === 'delivered');
+  return success === undefined
+    ? []
+    : [`It was delivered at ${clockTime(success.startedAt)} already, and is sent once more.`];
 }
 
 /** The delivery when it has ended, or when the user interrupts. */

@@ -81,6 +81,29 @@ describe('posthaste deliveries list', () => {
     expect(requests.map((request) => request.path)).toEqual([first, `${first}&marker=a`]);
   });
 
+  it('says of a deleted queue that its subscriptions are, and of delivered ones how to list them', async () => {
+    const { stdout, requests } = await runOn(
+      { [OF_QUEUE]: page(listed) },
+      'deliveries list orders --deleted',
+    );
+    expect(stdout).toMatch(/\nm1 +5b0c0f1e +\(deleted\) +retrying /);
+    expect(requests).toHaveLength(1);
+    const { status, stderr } = await runOn({}, 'deliveries list orders --status delivered');
+    expect(status).toBe(2);
+    expect(stderr).toMatch(
+      /Allowed choices are pending, .*\. Delivered ones: --message ID, or --subscription ID --all\./,
+    );
+  });
+
+  it('says of a message without a delivery how to see why', async () => {
+    const why = 'posthaste -- explain orders m1\n';
+    const { stdout } = await runOn({ [OF_MESSAGE]: page() }, 'deliveries list orders --message m1');
+    expect(stdout).toMatch(new RegExp(`^The message has no delivery\\. To see why, run .*${why}$`));
+    const { status, stderr } = await runOn({ [`GET ${ONE}`]: NOT_FOUND }, SHOW);
+    expect(status).toBe(1);
+    expect(stderr).toMatch(new RegExp(`posthaste: There is no such delivery\\. To see why, run .*${why}$`));
+  });
+
   it.each([
     ['', 'No open or failed deliveries. Delivered ones: --message ID, or --subscription ID --all\n'],
     [' --status exhausted', 'No matching deliveries.\n'],
@@ -249,6 +272,18 @@ describe('posthaste retry and cancel', () => {
     const routes = { [`POST ${ONE}/${what}`]: json(retrying, 202) };
     const { status, lines } = await runOn(routes, `${what} orders m1 ${ID} --json`);
     expect({ status, lines }).toEqual({ status: 0, lines: [retrying] });
+  });
+
+  it('says of one that was delivered that it is sent once more, and to which subscriber', async () => {
+    const again = { ...delivered, status: 'retrying' };
+    const routes = { [`POST ${ONE}/retry`]: json(again, 202), ...SUBSCRIPTIONS };
+    const { stdout } = await runOn(routes, RETRY);
+    expect(stdout).toMatch(
+      new RegExp(`^It was delivered at ${clockTime(AT)} already, and is sent once more\\.\nMessage`),
+    );
+    expect(stdout).toContain('Subscriber    ACME\n');
+    const first = await runOn({ ...routes, [`POST ${ONE}/retry`]: json(retrying, 202) }, RETRY);
+    expect(first.stdout).not.toContain('already');
   });
 
   describe('retried with --wait', () => {
