@@ -76,10 +76,7 @@ type Attempt = Shown['attempts'][number];
 
 /** A delivery as text: its fields, its attempts and its planned retries. `subscriber`: name or URL. */
 export function describeDelivery(delivery: Shown, terminal: Terminal, subscriber?: string): string {
-  const { queue, messageId, subscriptionId, acceptedAt, attempts, nextAttempt, planned = [] } = delivery;
-  const inFlight = inFlightText(delivery.inFlight, attempts.length + 1);
-  // The attempt in flight is the first of the planned ones.
-  const toCome = inFlight === undefined ? planned : planned.slice(1);
+  const { queue, messageId, subscriptionId, acceptedAt, attempts } = delivery;
   return [
     ...fieldLines([
       ['Message', printable(messageId)],
@@ -88,11 +85,10 @@ export function describeDelivery(delivery: Shown, terminal: Terminal, subscriber
       ['Subscriber', subscriber && printable(subscriber)],
       ['Accepted', acceptedAt && clockTime(acceptedAt)],
       ['Status', colouredStatus(statusText(delivery), terminal)],
-      ['In flight', inFlight],
-      ...(nextAttempt === undefined || inFlight !== undefined ? [] : nextFields(nextAttempt)),
+      ...nextFields(delivery),
     ]),
     ...(attempts.length === 0 ? [] : ['', ...attemptLines(attempts)]),
-    ...(toCome.length === 0 ? [] : ['', ...plannedLines(toCome, nextAttempt?.waiting)]),
+    ...plannedLines(delivery),
   ].join('\n');
 }
 
@@ -103,7 +99,10 @@ export function inFlightText(inFlight: InFlightView | undefined, number: number)
     : `attempt ${number} since ${clockTime(inFlight.since)}, until ${clockTime(inFlight.until)} at the latest`;
 }
 
-function nextFields(next: NonNullable<Shown['nextAttempt']>): [string, string | undefined][] {
+function nextFields({ attempts, inFlight, nextAttempt: next }: Shown): [string, string | undefined][] {
+  const flight = inFlightText(inFlight, attempts.length + 1);
+  if (flight !== undefined) return [['In flight', flight]];
+  if (next === undefined) return [];
   const { number, phase, dueAt, waiting } = next;
   return [
     ['Next attempt', `#${number} ${phase}, ${whenText(dueAt, waiting)}`],
@@ -149,13 +148,19 @@ function formatAnswer({ statusCode, error, snippet, lost }: Attempt): string {
     .join(' ');
 }
 
-function plannedLines(planned: DeliveryDetail['planned'], waiting: Waiting | undefined): string[] {
+function plannedLines({ attempts, inFlight, nextAttempt, planned = [] }: Shown): string[] {
+  // The attempt in flight is the first of the planned ones.
+  const isFirstMade = inFlightText(inFlight, attempts.length + 1) !== undefined;
+  const toCome = isFirstMade ? planned.slice(1) : planned;
+  if (toCome.length === 0) return [];
+  const waiting = nextAttempt?.waiting;
   const isSlowed = waiting === 'receiver_throttled' || waiting === 'circuit_open';
   return [
+    '',
     `Planned attempts, if each one fails at once${isSlowed ? ' (back-pressure can delay them)' : ''}:`,
     ...tableLines(
       [right('Attempt'), 'Phase', 'Due'],
-      planned.map(({ number, phase, dueAt }) => [String(number), printable(phase), clockTime(dueAt)]),
+      toCome.map(({ number, phase, dueAt }) => [String(number), printable(phase), clockTime(dueAt)]),
     ),
   ];
 }

@@ -189,9 +189,13 @@ const MEANINGS: Record<ExplainVerdict, string> = {
 };
 
 function formatReason(explained: Explained): string {
+  const { delivery } = explained;
+  const inFlight = delivery && inFlightText(delivery.inFlight, delivery.attemptCount + 1);
+  return inFlight === undefined ? formatVerdict(explained) : `in flight: ${inFlight}`;
+}
+
+function formatVerdict(explained: Explained): string {
   const { verdict, delivery, detail } = explained;
-  const inFlight = inFlightText(delivery?.inFlight, (delivery?.attemptCount ?? 0) + 1);
-  if (inFlight !== undefined) return `in flight: ${inFlight}`;
   const attempts = attemptsText(verdict, delivery);
   const isKnown = verdict === 'deleted' && delivery !== undefined;
   const said = isKnown ? undefined : detail && inLocalTime(detail.replace(/\.$/, ''));

@@ -163,24 +163,18 @@ export function addSubscriptionUpdate(subscription: Command, terminal: Terminal)
       if (!isGiven && !isAnyGiven(options))
         command.error('error: there is nothing to change; add one of the options');
       const { api, path } = await openSubscription(queue, reference, options, terminal);
-      const isMerged = options.options === undefined && isAnyGiven(options);
-      const before = isMerged || url !== undefined ? await api.call(getSubscription, { path }) : undefined;
+      const mustRead = url !== undefined || isAnyGiven(options);
+      const before = mustRead ? await api.call(getSubscription, { path }) : undefined;
       const body = objectText([
         ['name', name === '' ? 'null' : jsonText(name)],
         ['subscriber', jsonText(url)],
         ['ttl', jsonText(ttl)],
-        ['options', changedOptions(options, isMerged ? before : undefined)],
+        ['options', changedOptions(options, before)],
         ['secret', keepSecret && jsonText('keep')],
       ]);
       const changedAt = new Date().toISOString();
       const view = await api.call(updateSubscription, { path, body });
-      terminal.printResult(options, view, () =>
-        [
-          describeSubscription(view),
-          ...(before === undefined ? [] : removedText(before, view)),
-          ...(view.secret === undefined ? [] : newSecretText(view, view.secret, changedAt)),
-        ].join('\n'),
-      );
+      terminal.printResult(options, view, () => updatedText(view, before, changedAt));
     });
   onDeployment(addCallOptions(command), {
     json: 'the subscription after the change',
@@ -190,6 +184,18 @@ export function addSubscriptionUpdate(subscription: Command, terminal: Terminal)
       'subscription update orders 5b0c0f1e --url https://example.com/other',
     ],
   });
+}
+
+function updatedText(
+  view: SubscriptionView & { secret?: string },
+  before: SubscriptionView | undefined,
+  changedAt: string,
+): string {
+  return [
+    describeSubscription(view),
+    ...(before === undefined ? [] : removedText(before, view)),
+    ...(view.secret === undefined ? [] : newSecretText(view, view.secret, changedAt)),
+  ].join('\n');
 }
 
 /** The credentials that a move to another origin took away. */
@@ -218,7 +224,8 @@ function newSecretText({ source, id }: SubscriptionView, secret: string, changed
 /** The API replaces all options, so the changes are added to those `before`. */
 function changedOptions(given: CallOptions, before: SubscriptionView | undefined): string | undefined {
   if (given.options !== undefined) return optionsText(given);
-  return before && optionsText(given, JSON.stringify(before.options));
+  if (before === undefined || !isAnyGiven(given)) return undefined;
+  return optionsText(given, JSON.stringify(before.options));
 }
 
 /** Command options for the requests to a subscriber. JSON values are source text. `auth`: what `authFile` contains. */
