@@ -17,7 +17,7 @@ const receiver = await receiverOfTests();
 /** A queue whose only delivery waits for its retry for a quarter of an hour. */
 const aWaitingDelivery = async () => {
   const policy = { ...NO_RETRIES, minimum_delay_retries: 1, minimum_delay: 900, maximum_delay: 900 };
-  const subscribed = await subscribedQueue(receiver, { policy, answers: [{ status: 503 }] });
+  const subscribed = await subscribedQueue(receiver, { policy, answers: [{ status: 503 }, { status: 200 }] });
   await publish({ queue: subscribed.queue, id: 'm', data: 1 });
   await hasStatus(subscribed.queue, 'retrying');
   return subscribed;
