@@ -84,14 +84,14 @@ export async function redriveDeadLetters(
 /** A queue that was missing when its message came, or that is given now, may have no subscription yet. */
 function readToCheck(
   deadLetter: DeadLetter,
-  { toQueue, evenUnmatched = false, evenUnreadable }: Checks,
+  { toQueue, evenUnmatched, evenUnreadable }: Checks,
 ): DeadLetterReading<CheckedMessage> {
   const { queue, reason } = describeDeadLetter('ingress', deadLetter);
-  if (reason !== undefined && isUnreadable(reason) && !evenUnreadable) return { kind: 'skip', reason };
+  if (!evenUnreadable && isUnreadable(reason)) return { kind: 'skip', reason };
   const reading = readIngressDeadLetter(deadLetter, toQueue);
   if (reading.kind === 'skip') return reading;
   const target = toQueue ?? (reason === 'unknown_queue' ? queue : undefined);
-  const isChecked = target !== undefined && !evenUnmatched;
+  const isChecked = target !== undefined && evenUnmatched !== true;
   return { ...reading, message: { message: reading.message, ...(isChecked && { target }) } };
 }
 

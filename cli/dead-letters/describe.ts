@@ -49,8 +49,8 @@ export function describeDeadLetter(which: RedrivenQueue, deadLetter: DeadLetter)
 }
 
 /** Whether dispatch, which refused an ingress message for this reason, would refuse it again. */
-export function isUnreadable(reason: string): boolean {
-  return /^(?:not_json|data_missing|invalid_field)/.test(reason);
+export function isUnreadable(reason: string | undefined): reason is string {
+  return reason !== undefined && /^(?:not_json|data_missing|invalid_field)/.test(reason);
 }
 
 /** A whole dead letter for display. */

@@ -22,8 +22,8 @@ const REPORTING = /^(?:recover start .+--wait|cancel .+|subscription test .+|doc
 /** Would take the dead letters of redrive.test.ts, which runs at the same time and covers them. */
 const TAKING = /^redrive (?!.*--dry-run)/;
 
-/** Take minutes, a synthesised app or a deletion: accept.test.ts, upgrade.test.ts and the tests of restore run them. */
-const ELSEWHERE = /^(?:accept|upgrade|(?:queue|subscription) restore)\b/;
+/** Take minutes, or a synthesised app: accept.test.ts and upgrade.test.ts run them. */
+const ELSEWHERE = /^(?:accept|upgrade)\b/;
 
 const receiver = await startReceiver();
 
