@@ -124,7 +124,7 @@ const viewSchema = z.looseObject({
 });
 
 /** Fields of today’s views that those of earlier versions do not have. */
-const ADDED = new Set(['acceptedAt', 'previousSecretExpiresAt', 'waited', 'waitingSince']);
+const ADDED = new Set(['acceptedAt', 'inFlight', 'previousSecretExpiresAt', 'waited', 'waitingSince']);
 
 function withoutAdded(view: unknown): unknown {
   return JSON.parse(JSON.stringify(view), (name, value: unknown) => (ADDED.has(name) ? undefined : value));
