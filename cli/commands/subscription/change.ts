@@ -1,5 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
+import type { ApiClient } from '../../../api-client/api-client.ts';
 import { getSubscription, subscribe, updateSubscription } from '../../../api-client/operations.ts';
+import { isForbidden, orElse } from '../../../api-client/refusal.ts';
 import { shortId } from '../../../api-client/subscription-labels.ts';
 import { counted, pressureState } from '../../../api-client/words.ts';
 import { commandText } from '../../../local/command-name.ts';
@@ -163,8 +165,7 @@ export function addSubscriptionUpdate(subscription: Command, terminal: Terminal)
       if (!isGiven && !isAnyGiven(options))
         command.error('error: there is nothing to change; add one of the options');
       const { api, path } = await openSubscription(queue, reference, options, terminal);
-      const mustRead = url !== undefined || isAnyGiven(options);
-      const before = mustRead ? await api.call(getSubscription, { path }) : undefined;
+      const before = await readBefore(api, path, options);
       const body = objectText([
         ['name', name === '' ? 'null' : jsonText(name)],
         ['subscriber', jsonText(url)],
@@ -184,6 +185,18 @@ export function addSubscriptionUpdate(subscription: Command, terminal: Terminal)
       'subscription update orders 5b0c0f1e --url https://example.com/other',
     ],
   });
+}
+
+/** What is merged with the change, or can be removed by it. A caller that may change a URL need not see subscriptions. */
+async function readBefore(
+  api: ApiClient,
+  path: { queue: string; subscription: string },
+  options: UpdateOptions,
+): Promise<SubscriptionView | undefined> {
+  const isMerged = options.options === undefined && isAnyGiven(options);
+  if (isMerged) return api.call(getSubscription, { path });
+  if (options.url === undefined) return undefined;
+  return api.call(getSubscription, { path }).catch(orElse(isForbidden, undefined));
 }
 
 function updatedText(
@@ -216,7 +229,7 @@ function newSecretText({ source, id }: SubscriptionView, secret: string, changed
   const recover = `recover start ${source} --subscription ${shortId(id)} --by failure --since ${changedAt} --status rejected`;
   return [
     shownOnce('New signing secret', secret),
-    'It signs from now on. A subscriber that still verifies with the old one answers 401, which is not retried.',
+    'It signs from now on: a subscriber that does not have it yet answers 401, which is not retried.',
     `To recover what it refuses until it has the new one: ${commandText(recover)}`,
   ];
 }

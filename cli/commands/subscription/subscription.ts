@@ -192,9 +192,10 @@ function addSubscriptionSwitches(subscription: Command, terminal: Terminal): voi
           const view = await api.call(disableSubscription, { path });
           terminal.printResult(options, view, () => disabledText(queue, view));
         } else {
-          const { disabled } = await api.call(getSubscription, { path });
+          const read = api.call(getSubscription, { path });
+          const before = await read.catch(orElse(isForbidden, undefined));
           const view = await api.call(enableSubscription, { path });
-          terminal.printResult(options, view, () => enabledText(queue, view, disabled));
+          terminal.printResult(options, view, () => enabledText(queue, view, before?.disabled));
         }
       });
     onDeployment(command, {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { clockTime } from '../../../cli/output/words.ts';
 import { AT, ID, subscription } from './delivery-views.ts';
-import { json, runOn } from './stub-api.ts';
+import { FORBIDDEN, json, runOn } from './stub-api.ts';
 
 const ONE = `/v2/queues/orders/subscriptions/${ID}`;
 const RECOVER = 'posthaste -- recover start orders --subscription 5b0c0f1e --by failure --since';
@@ -29,9 +29,15 @@ describe('posthaste subscription update --url', () => {
   it('says from when on the new secret signs, what a 401 means, and how to recover', async () => {
     const stdout = await moved({ secret: 'whsec_new' });
     expect(stdout).toContain('New signing secret (save it now, it is not shown again): whsec_new\n');
-    expect(stdout).toContain('\nIt signs from now on. A subscriber that still verifies with the old one');
+    expect(stdout).toContain('\nIt signs from now on: a subscriber that does not have it yet answers 401,');
     const [, since = ''] = new RegExp(`: .*${RECOVER} (\\S+) --status rejected\n$`).exec(stdout) ?? [];
     expect(Math.abs(Date.now() - Date.parse(since))).toBeLessThan(10_000);
+  });
+
+  it('changes the URL for a caller who may not read it', async () => {
+    const routes = { [`GET ${ONE}`]: FORBIDDEN, [`PATCH ${ONE}`]: json(before) };
+    const run = await runOn(routes, `subscription update orders ${ID} --url https://b.example/`);
+    expect(run).toMatchObject({ status: 0, stderr: expect.not.stringContaining('Forbidden') as unknown });
   });
 
   it('says nothing of what stays', async () => {
@@ -65,6 +71,11 @@ describe('posthaste subscription disable and enable', () => {
         `\nTo recover what was cancelled while it was disabled: .*${RECOVER} ${AT} --status cancelled\n$`,
       ),
     );
+  });
+
+  it('works for a caller who may not read it', async () => {
+    const routes = { [`GET ${ONE}`]: FORBIDDEN, [`POST ${ONE}/enable`]: json(subscription) };
+    expect(await runOn(routes, `subscription enable orders ${ID}`)).toMatchObject({ status: 0 });
   });
 
   it('has nothing to recover of one that was slowed', async () => {
