@@ -193,6 +193,126 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v2/queues/{queue}/subscriptions/{subscription}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pauses a subscription: it gets no requests, and its deliveries wait
+         * @description New messages and due retries wait on record, and spend no attempts. The `ttl` of a message goes on counting. What has waited for the retention is cancelled; an event comes a day before.
+         */
+        post: operations["pauseSubscription"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/queues/{queue}/subscriptions/{subscription}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ends the pause of a subscription, and sends what waits in the order of acceptance
+         * @description Does not enable it. A repeat changes the rate at which the rest is sent.
+         */
+        post: operations["resumeSubscription"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/queues/{queue}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pauses all subscriptions of a queue: they get no requests, and their deliveries wait
+         * @description New messages and due retries wait on record, and spend no attempts. The `ttl` of a message goes on counting. What has waited for the retention is cancelled; an event comes a day before.
+         */
+        post: operations["pauseQueue"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/queues/{queue}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ends the pause of a queue, and sends what waits in the order of acceptance
+         * @description Subscriptions that are paused themselves stay paused. A repeat changes the rate at which the rest is sent.
+         */
+        post: operations["resumeQueue"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/queues/{queue}/subscriptions/{subscription}/waiting": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Counts the deliveries that wait for the end of a pause, or to be received by pull
+         * @description Looks at 10000 waiting deliveries at most.
+         */
+        get: operations["countWaitingOfSubscription"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/queues/{queue}/waiting": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Counts the deliveries that wait for the end of the pause of a queue
+         * @description Looks at 10000 waiting deliveries at most. Those that wait for a subscription are not among them.
+         */
+        get: operations["countWaitingOfQueue"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v2/queues/{queue}/subscriptions/{subscription}/confirm": {
         parameters: {
             query?: never;
@@ -343,7 +463,7 @@ export interface paths {
         put?: never;
         /**
          * Receives waiting deliveries of a pull subscription, the longest waiting first
-         * @description Each is leased: it counts as failed unless it is acknowledged within `lease_seconds`. The answer can have fewer deliveries than wait.
+         * @description Each is leased: it counts as failed unless it is acknowledged within `lease_seconds`. The answer can have fewer deliveries than wait; during a pause it has none.
          */
         post: operations["operatePullReceive"];
         delete?: never;
@@ -397,7 +517,7 @@ export interface paths {
         put?: never;
         /**
          * Receives waiting deliveries of a pull subscription, the longest waiting first
-         * @description Each is leased: it counts as failed unless it is acknowledged within `lease_seconds`. The answer can have fewer deliveries than wait.
+         * @description Each is leased: it counts as failed unless it is acknowledged within `lease_seconds`. The answer can have fewer deliveries than wait; during a pause it has none.
          */
         post: operations["pullReceive"];
         delete?: never;
@@ -1054,6 +1174,14 @@ export interface components {
                 since: string;
                 perSecond?: number;
             };
+            paused?: {
+                /** Format: date-time */
+                since: string;
+                /** Format: date-time */
+                until?: string;
+                /** @enum {string} */
+                by: "subscription" | "queue";
+            };
             confirmed: boolean;
             /** @enum {string} */
             confirmation?: "asked" | "owed";
@@ -1077,14 +1205,14 @@ export interface components {
                 /** Format: date-time */
                 dueAt: string;
                 /** @enum {string} */
-                by: "same_invocation" | "sqs_delay" | "scheduler" | "pull";
+                by: "same_invocation" | "sqs_delay" | "scheduler" | "pull" | "subscription_pause" | "queue_pause";
                 /** @enum {string} */
-                waiting?: "rate_limited" | "receiver_throttled" | "circuit_open" | "pull";
+                waiting?: "rate_limited" | "receiver_throttled" | "circuit_open" | "pull" | "paused";
                 /** Format: date-time */
                 waitingSince?: string;
                 waited?: {
                     /** @enum {string} */
-                    reason: "rate_limited" | "receiver_throttled" | "circuit_open" | "pull" | "lag";
+                    reason: "rate_limited" | "receiver_throttled" | "circuit_open" | "pull" | "paused" | "lag";
                     ms: number;
                 }[];
             };
@@ -1108,7 +1236,7 @@ export interface components {
             dueAt?: string;
             waited?: {
                 /** @enum {string} */
-                reason: "rate_limited" | "receiver_throttled" | "circuit_open" | "pull" | "lag";
+                reason: "rate_limited" | "receiver_throttled" | "circuit_open" | "pull" | "paused" | "lag";
                 ms: number;
             }[];
             /** Format: date-time */
@@ -1192,7 +1320,7 @@ export interface components {
             name?: string;
             subscriber?: string;
             /** @enum {string} */
-            verdict: "pending" | "retrying" | "delivered" | "rejected" | "exhausted" | "cancelled" | "rate_limited" | "receiver_throttled" | "circuit_open" | "filtered" | "unconfirmed" | "disabled" | "expired" | "added_later" | "not_sent_yet" | "deleted";
+            verdict: "pending" | "retrying" | "delivered" | "rejected" | "exhausted" | "cancelled" | "rate_limited" | "receiver_throttled" | "circuit_open" | "paused" | "filtered" | "unconfirmed" | "disabled" | "expired" | "added_later" | "not_sent_yet" | "deleted";
             certain: boolean;
             detail?: string;
             rule?: {
@@ -1230,12 +1358,12 @@ export interface components {
                 until: string;
             };
             /** @enum {string} */
-            waiting?: "rate_limited" | "receiver_throttled" | "circuit_open" | "pull";
+            waiting?: "rate_limited" | "receiver_throttled" | "circuit_open" | "pull" | "paused";
             /** Format: date-time */
             waitingSince?: string;
             waited?: {
                 /** @enum {string} */
-                reason: "rate_limited" | "receiver_throttled" | "circuit_open" | "pull" | "lag";
+                reason: "rate_limited" | "receiver_throttled" | "circuit_open" | "pull" | "paused" | "lag";
                 ms: number;
             }[];
         };
@@ -1258,14 +1386,14 @@ export interface components {
                 /** Format: date-time */
                 dueAt: string;
                 /** @enum {string} */
-                by: "same_invocation" | "sqs_delay" | "scheduler" | "pull";
+                by: "same_invocation" | "sqs_delay" | "scheduler" | "pull" | "subscription_pause" | "queue_pause";
                 /** @enum {string} */
-                waiting?: "rate_limited" | "receiver_throttled" | "circuit_open" | "pull";
+                waiting?: "rate_limited" | "receiver_throttled" | "circuit_open" | "pull" | "paused";
                 /** Format: date-time */
                 waitingSince?: string;
                 waited?: {
                     /** @enum {string} */
-                    reason: "rate_limited" | "receiver_throttled" | "circuit_open" | "pull" | "lag";
+                    reason: "rate_limited" | "receiver_throttled" | "circuit_open" | "pull" | "paused" | "lag";
                     ms: number;
                 }[];
             };
@@ -1473,6 +1601,14 @@ export interface operations {
                                 _retain_messages?: "failed" | "all";
                             } & {
                                 [key: string]: unknown;
+                            };
+                            paused?: {
+                                /** Format: date-time */
+                                since: string;
+                                /** Format: date-time */
+                                until?: string;
+                                /** @enum {string} */
+                                by: "subscription" | "queue";
                             };
                         }[];
                         links: components["schemas"]["Links"];
@@ -2158,6 +2294,14 @@ export interface operations {
                             since: string;
                             perSecond?: number;
                         };
+                        paused?: {
+                            /** Format: date-time */
+                            since: string;
+                            /** Format: date-time */
+                            until?: string;
+                            /** @enum {string} */
+                            by: "subscription" | "queue";
+                        };
                         confirmed: boolean;
                         /** @enum {string} */
                         confirmation?: "asked" | "owed";
@@ -2225,13 +2369,76 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The current subscription. */
+            /** @description The current subscription, and within how many seconds its last request ends. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Subscription"];
+                    "application/json": {
+                        id: string;
+                        source: string;
+                        name?: string;
+                        subscriber: string;
+                        ttl: number | null;
+                        age: number;
+                        options: {
+                            _retry_policy?: components["schemas"]["RetryPolicy"];
+                            post_headers?: {
+                                [key: string]: string;
+                            };
+                            post_data?: string;
+                            raw_delivery?: boolean;
+                            attempt_timeout?: number;
+                            max_per_second?: number;
+                            retry_throttled?: boolean;
+                            adapt_to_throttling?: boolean;
+                            hold_while_down?: boolean;
+                            event_types?: string[];
+                            filter?: unknown;
+                            auth?: {
+                                type: string;
+                            } & {
+                                [key: string]: unknown;
+                            };
+                        } & {
+                            [key: string]: unknown;
+                        };
+                        disabled?: {
+                            /** @enum {string} */
+                            reason: "manual" | "gone" | "disable_requested" | "failing";
+                            /** Format: date-time */
+                            at: string;
+                        };
+                        failing?: {
+                            /** Format: date-time */
+                            since: string;
+                            failures: number;
+                        };
+                        /** Format: date-time */
+                        certificateExpiresAt?: string;
+                        /** Format: date-time */
+                        previousSecretExpiresAt?: string;
+                        backPressure?: {
+                            /** @enum {string} */
+                            reason: "receiver_throttled" | "circuit_open";
+                            /** Format: date-time */
+                            since: string;
+                            perSecond?: number;
+                        };
+                        paused?: {
+                            /** Format: date-time */
+                            since: string;
+                            /** Format: date-time */
+                            until?: string;
+                            /** @enum {string} */
+                            by: "subscription" | "queue";
+                        };
+                        confirmed: boolean;
+                        /** @enum {string} */
+                        confirmation?: "asked" | "owed";
+                        requests_end_within_seconds: number;
+                    };
                 };
             };
             400: components["responses"]["InvalidRequest"];
@@ -2319,6 +2526,362 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["TooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    pauseSubscription: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
+                queue: string;
+                /** @description The id of the subscription. */
+                subscription: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    /**
+                     * Format: date-time
+                     * @description When the pause ends by itself. By default never.
+                     */
+                    until?: string;
+                    /** @description After how many seconds it ends, in place of `until`. */
+                    for_seconds?: number;
+                };
+            };
+        };
+        responses: {
+            /** @description The current subscription, and within how many seconds its last request ends. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        id: string;
+                        source: string;
+                        name?: string;
+                        subscriber: string;
+                        ttl: number | null;
+                        age: number;
+                        options: {
+                            _retry_policy?: components["schemas"]["RetryPolicy"];
+                            post_headers?: {
+                                [key: string]: string;
+                            };
+                            post_data?: string;
+                            raw_delivery?: boolean;
+                            attempt_timeout?: number;
+                            max_per_second?: number;
+                            retry_throttled?: boolean;
+                            adapt_to_throttling?: boolean;
+                            hold_while_down?: boolean;
+                            event_types?: string[];
+                            filter?: unknown;
+                            auth?: {
+                                type: string;
+                            } & {
+                                [key: string]: unknown;
+                            };
+                        } & {
+                            [key: string]: unknown;
+                        };
+                        disabled?: {
+                            /** @enum {string} */
+                            reason: "manual" | "gone" | "disable_requested" | "failing";
+                            /** Format: date-time */
+                            at: string;
+                        };
+                        failing?: {
+                            /** Format: date-time */
+                            since: string;
+                            failures: number;
+                        };
+                        /** Format: date-time */
+                        certificateExpiresAt?: string;
+                        /** Format: date-time */
+                        previousSecretExpiresAt?: string;
+                        backPressure?: {
+                            /** @enum {string} */
+                            reason: "receiver_throttled" | "circuit_open";
+                            /** Format: date-time */
+                            since: string;
+                            perSecond?: number;
+                        };
+                        paused?: {
+                            /** Format: date-time */
+                            since: string;
+                            /** Format: date-time */
+                            until?: string;
+                            /** @enum {string} */
+                            by: "subscription" | "queue";
+                        };
+                        confirmed: boolean;
+                        /** @enum {string} */
+                        confirmation?: "asked" | "owed";
+                        requests_end_within_seconds: number;
+                    };
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["TooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    resumeSubscription: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
+                queue: string;
+                /** @description The id of the subscription. */
+                subscription: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    /** @description How many of the waiting deliveries become due a second. By default `max_per_second`, else 100. */
+                    per_second?: number;
+                };
+            };
+        };
+        responses: {
+            /** @description The current subscription. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Subscription"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["TooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    pauseQueue: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
+                queue: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    /**
+                     * Format: date-time
+                     * @description When the pause ends by itself. By default never.
+                     */
+                    until?: string;
+                    /** @description After how many seconds it ends, in place of `until`. */
+                    for_seconds?: number;
+                };
+            };
+        };
+        responses: {
+            /** @description The pause, and within how many seconds the last request ends. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        name: string;
+                        paused?: {
+                            /** Format: date-time */
+                            since: string;
+                            /** Format: date-time */
+                            until?: string;
+                            /** @enum {string} */
+                            by: "subscription" | "queue";
+                        };
+                        requests_end_within_seconds: number;
+                    };
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["TooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    resumeQueue: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
+                queue: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    /** @description How many of the waiting deliveries become due a second. By default `max_per_second`, else 100. */
+                    per_second?: number;
+                };
+            };
+        };
+        responses: {
+            /** @description The queue, without a pause. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        name: string;
+                        paused?: {
+                            /** Format: date-time */
+                            since: string;
+                            /** Format: date-time */
+                            until?: string;
+                            /** @enum {string} */
+                            by: "subscription" | "queue";
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["TooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    countWaitingOfSubscription: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
+                queue: string;
+                /** @description The id of the subscription. */
+                subscription: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description How many wait. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        count: number;
+                        /** @description Whether more wait than were counted. */
+                        more: boolean;
+                        /**
+                         * Format: date-time
+                         * @description When the message was accepted whose delivery waits longest.
+                         */
+                        oldest_accepted_at?: string;
+                        paused?: {
+                            /** Format: date-time */
+                            since: string;
+                            /** Format: date-time */
+                            until?: string;
+                            /** @enum {string} */
+                            by: "subscription" | "queue";
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["TooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    countWaitingOfQueue: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
+                queue: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description How many wait. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        count: number;
+                        /** @description Whether more wait than were counted. */
+                        more: boolean;
+                        /**
+                         * Format: date-time
+                         * @description When the message was accepted whose delivery waits longest.
+                         */
+                        oldest_accepted_at?: string;
+                        paused?: {
+                            /** Format: date-time */
+                            since: string;
+                            /** Format: date-time */
+                            until?: string;
+                            /** @enum {string} */
+                            by: "subscription" | "queue";
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["TooLong"];
             500: components["responses"]["InternalError"];
@@ -2784,6 +3347,14 @@ export interface operations {
                             /** @description The body of the webhook request; its UTF-8 bytes are signed. */
                             body: string;
                         }[];
+                        paused?: {
+                            /** Format: date-time */
+                            since: string;
+                            /** Format: date-time */
+                            until?: string;
+                            /** @enum {string} */
+                            by: "subscription" | "queue";
+                        };
                     };
                 };
             };
@@ -2929,6 +3500,14 @@ export interface operations {
                             /** @description The body of the webhook request; its UTF-8 bytes are signed. */
                             body: string;
                         }[];
+                        paused?: {
+                            /** Format: date-time */
+                            since: string;
+                            /** Format: date-time */
+                            until?: string;
+                            /** @enum {string} */
+                            by: "subscription" | "queue";
+                        };
                     };
                 };
             };
@@ -3494,12 +4073,12 @@ export interface operations {
                                 until: string;
                             };
                             /** @enum {string} */
-                            waiting?: "rate_limited" | "receiver_throttled" | "circuit_open" | "pull";
+                            waiting?: "rate_limited" | "receiver_throttled" | "circuit_open" | "pull" | "paused";
                             /** Format: date-time */
                             waitingSince?: string;
                             waited?: {
                                 /** @enum {string} */
-                                reason: "rate_limited" | "receiver_throttled" | "circuit_open" | "pull" | "lag";
+                                reason: "rate_limited" | "receiver_throttled" | "circuit_open" | "pull" | "paused" | "lag";
                                 ms: number;
                             }[];
                             messageType?: string;

@@ -21,6 +21,8 @@ import {
 import { statisticsViewSchema } from '../shared/wire/views/statistics.ts';
 import {
   changedSubscriptionSchema,
+  pausedViewSchema,
+  stoppedSubscriptionSchema,
   subscribedSchema,
   subscriptionViewSchema,
 } from '../shared/wire/views/subscription.ts';
@@ -61,7 +63,13 @@ export const listQueues = operation(
   'GET /v2/queues',
   z
     .object({
-      queues: z.array(z.object({ name: z.string(), metadata: metadata.default({}) })),
+      queues: z.array(
+        z.object({
+          name: z.string(),
+          metadata: metadata.default({}),
+          paused: pausedViewSchema.exactOptional(),
+        }),
+      ),
       links,
       count: z.int().exactOptional(),
     })
@@ -107,9 +115,43 @@ export const enableSubscription = operation(
 );
 export const disableSubscription = operation(
   'POST /v2/queues/{queue}/subscriptions/{subscription}/disable',
+  subscriptionViewSchema.extend({
+    /** Absent from earlier deployments. */
+    requests_end_within_seconds: z.int().exactOptional(),
+  }),
+  repeatable,
+);
+const waiting = z.object({
+  count: z.int(),
+  /** More wait than were counted. */
+  more: z.boolean(),
+  oldest_accepted_at: z.string().exactOptional(),
+  paused: pausedViewSchema.exactOptional(),
+});
+
+/** `requests_end_within_seconds`: by then the last request has ended. */
+export const pauseSubscription = operation(
+  'POST /v2/queues/{queue}/subscriptions/{subscription}/pause',
+  stoppedSubscriptionSchema,
+  repeatable,
+);
+export const resumeSubscription = operation(
+  'POST /v2/queues/{queue}/subscriptions/{subscription}/resume',
   subscriptionViewSchema,
   repeatable,
 );
+export const countWaitingOfSubscription = operation(
+  'GET /v2/queues/{queue}/subscriptions/{subscription}/waiting',
+  waiting,
+);
+const pausable = z.object({ name: z.string(), paused: pausedViewSchema.exactOptional() });
+export const pauseQueue = operation(
+  'POST /v2/queues/{queue}/pause',
+  pausable.extend({ requests_end_within_seconds: z.int() }),
+  repeatable,
+);
+export const resumeQueue = operation('POST /v2/queues/{queue}/resume', pausable, repeatable);
+export const countWaitingOfQueue = operation('GET /v2/queues/{queue}/waiting', waiting);
 export const unsubscribe = operation('DELETE /v2/queues/{queue}/subscriptions/{subscription}', nothing);
 /** Deleted subscriptions of a queue that can be restored. */
 export const listArchivedSubscriptions = operation(

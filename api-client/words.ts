@@ -52,6 +52,7 @@ export const WAIT_LABELS: Readonly<Record<WaitReason, string>> = {
   receiver_throttled: 'throttled',
   circuit_open: 'held',
   pull: 'pull',
+  paused: 'paused',
   lag: 'lag',
 };
 

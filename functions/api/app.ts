@@ -3,6 +3,7 @@ import { toError } from '../../shared/domain/errors.ts';
 import { isQueueName, toMessageId } from '../../shared/domain/message/message.ts';
 import type { ApiDependencies, SecretDependencies } from './dependencies.ts';
 import { errorBody, internalError, notFound, RefusedRequest, statusOfCode, toRefusal } from './errors.ts';
+import { addPauseRoutes } from './pauses/routes.ts';
 import { addManualRoutes } from './deliveries/manual-routes.ts';
 import { addBooksRoutes } from './queues/books.ts';
 import { addStatisticsRoute } from './queues/statistics.ts';
@@ -42,6 +43,7 @@ export function createApi(dependencies: ApiDependencies, secrets?: SecretDepende
   addSubscriptionRoutes(addRoute, dependencies);
   addSubscriptionChangeRoutes(addRoute, dependencies);
   addSubscriptionArchiveRoutes(addRoute, dependencies);
+  addPauseRoutes(addRoute, dependencies);
   addConfirmationRoutes(addRoute, dependencies);
   addSubscriptionTestRoute(addRoute, dependencies);
   addExportRoute(addRoute, dependencies);

@@ -17,6 +17,11 @@ export type Change =
   | { change: 'queue_created'; queue: string; after: QueueDigest }
   | ({ change: 'queue_replaced' | 'queue_changed'; queue: string } & Difference<QueueDigest>)
   | { change: 'queue_deleted' | 'queue_restored'; queue: string }
+  /** `until`: absent until it is resumed; RFC 3339. */
+  | { change: 'queue_paused'; queue: string; until?: string }
+  | ({ change: 'subscription_paused'; until?: string } & SubscriptionKey)
+  | { change: 'queue_resumed'; queue: string; perSecond?: number }
+  | ({ change: 'subscription_resumed'; perSecond?: number } & SubscriptionKey)
   | ({
       change: 'subscription_created' | 'subscription_imported' | 'subscription_restored';
       after: SubscriptionDigest;

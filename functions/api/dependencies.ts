@@ -77,6 +77,9 @@ export type ApiSettings = TokenRules &
     archiveMs: number;
     /** The longest extra delay that a Retry-After header can cause. */
     retryAfterCapMs: number;
+    /** The longest attempt, and how old the subscriptions may be that first attempts use. */
+    attemptTimeoutMs: number;
+    subscriptionCacheMs: number;
     /** How long past due a retry counts as overdue. */
     overdueAfterMs: number;
     /** Every new subscriber must confirm, even if the metadata of its queue does not require it. */

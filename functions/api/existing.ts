@@ -1,10 +1,12 @@
 import { asPull, type PullDestination } from '../../shared/domain/subscription/destination.ts';
 import {
   isPresent,
+  type Queue,
   type Subscription,
   type SubscriptionKey,
 } from '../../shared/domain/subscription/subscription.ts';
 import type { Registry } from '../../shared/ports/subscriptions.ts';
+import { subscriptionView, type SubscriptionView } from '../../shared/wire/views/subscription.ts';
 import type { ApiPorts } from './dependencies.ts';
 import { notFound, RefusedRequest } from './errors.ts';
 import { flag } from './fields.ts';
@@ -32,8 +34,16 @@ export async function existingQueue(
   name: string,
   { deleted } = { deleted: false },
 ): Promise<string> {
-  const queue = queueName(name);
-  if (!deleted && (await registry.findQueue(queue)) === undefined) throw notFound('such queue');
+  return deleted ? queueName(name) : (await presentQueue({ registry }, name)).name;
+}
+
+/** @throws RefusedRequest `not_found` */
+export async function presentQueue(
+  { registry }: { registry: Pick<Registry, 'findQueue'> },
+  name: string,
+): Promise<Queue> {
+  const queue = await registry.findQueue(queueName(name));
+  if (queue === undefined) throw notFound('such queue');
   return queue;
 }
 
@@ -62,6 +72,14 @@ export async function presentSubscription(
   const found = await registry.findSubscription(queue, subscriptionId);
   if (!isPresent(found, clock.now())) throw notFound('such subscription');
   return found;
+}
+
+/** A subscription of a path as callers see it, with the pause of its queue. */
+export async function viewOfSubscription(
+  { registry, clock }: { registry: Pick<Registry, 'findQueue'> } & Pick<ApiPorts, 'clock'>,
+  subscription: Subscription,
+): Promise<SubscriptionView> {
+  return subscriptionView(subscription, clock.now(), await registry.findQueue(subscription.queue));
 }
 
 /** @throws RefusedRequest `conflict` if its destination is called: its receiver does not fetch its deliveries */

@@ -41,7 +41,7 @@ export type LeasedDelivery = ReceivedWork & {
 type ClaimResult = { kind: 'claimed'; delivery: Delivery } | Refusal;
 
 /** A refusal that a second claim cannot overcome now. */
-type Refusal = Exclude<ClaimRefusal, { kind: 'lease_expired' | 'claimable_now' }>;
+export type Refusal = Exclude<ClaimRefusal, { kind: 'lease_expired' | 'claimable_now' }>;
 
 /**
  * Claims the next attempt of one delivery. `due_now`: the claim came slightly early; the delivery is due now, and the
@@ -117,7 +117,7 @@ async function claim(
  * invocation makes no attempt.
  * @throws PendingStepsFailedError
  */
-async function handleRefusal(
+export async function handleRefusal(
   context: DeliverContext,
   work: DeliveryJob | WakeUp,
   receipt: SqsReceipt,
@@ -147,6 +147,9 @@ async function handleRefusal(
       break;
     case 'ahead':
       noteDropped(context, work, 'stale');
+      break;
+    case 'paused':
+      noteDropped(context, work, 'paused');
       break;
   }
   return 'done';

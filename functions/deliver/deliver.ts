@@ -26,6 +26,7 @@ import { commit } from './commit.ts';
 import { hasTimeForAttempt, ownerFor, type DeliverContext, type SqsReceipt } from './context.ts';
 import { sendLeftoverEvent } from './health.ts';
 import { takeMemoryFor } from './memory-budget.ts';
+import { waitForResume, waitHeld } from './paused.ts';
 import {
   canSubscriptionReturn,
   findCancelReason,
@@ -189,6 +190,8 @@ async function execute(
     case 'pull':
       await leaveToPull(context, received.work, plan);
       return 'done';
+    case 'paused':
+      return waitForResume(context, received, plan.by);
     case 'cancel': {
       const canReturn = canSubscriptionReturn(context, plan);
       const result = await cancelUnclaimed(context, received, { reason: plan.reason, canReturn });
@@ -265,6 +268,9 @@ async function planRetry(context: DeliverContext, held: LeasedRequest): Promise<
       return { ...held, ...plan };
     case 'cancel':
       await cancelHeld(context, held, plan.reason);
+      return undefined;
+    case 'paused':
+      await waitHeld(context, held, plan.by);
       return undefined;
     case 'pull':
     case 'missing_message':

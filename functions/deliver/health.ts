@@ -27,7 +27,7 @@ import { pressureChangeAfter, type RecordedAttempt } from './pressure.ts';
  * same change.
  */
 export function recordHealth(context: DeliverContext, recorded: RecordedAttempt): Promise<void> {
-  const { subscription } = recorded;
+  const { queue, subscription } = recorded;
   const { outcome, startedAt } = recorded.result.attempt;
   return journalFault(context, subscription, async () => {
     const { ports, settings } = context;
@@ -35,7 +35,9 @@ export function recordHealth(context: DeliverContext, recorded: RecordedAttempt)
     await sendEventIfLeftover(context, subscription, now);
     const changes = [
       await pressureChangeAfter(context, recorded),
-      outcome === 'delivered' ? afterSuccess(subscription, now) : afterFailure(subscription, now, settings),
+      outcome === 'delivered'
+        ? afterSuccess(subscription, now)
+        : afterFailure(subscription, now, settings, queue),
       certificateWarning(subscription, now),
     ];
     for (const wanted of changes) {

@@ -2,6 +2,8 @@ import type { DeliveryJob, WakeUp } from '../../shared/domain/delivery/job.ts';
 import type { Message } from '../../shared/domain/message/message.ts';
 import type { Payload, RenderFault } from '../../shared/domain/message/payload.ts';
 import type { WebhookDestination } from '../../shared/domain/subscription/destination.ts';
+import { isConfirmationId } from '../../shared/domain/subscription/confirmation.ts';
+import { findPauseInForce } from '../../shared/domain/subscription/pause.ts';
 import { computePace } from '../../shared/domain/subscription/back-pressure.ts';
 import { computeRateLimit, type RateLimit } from '../../shared/domain/subscription/rate-limit.ts';
 import {
@@ -11,7 +13,7 @@ import {
   type Subscription,
 } from '../../shared/domain/subscription/subscription.ts';
 import { choosePaceSwitches, isSwitchedOn } from '../../shared/domain/subscription/switches.ts';
-import type { AbsenceReason } from '../../shared/domain/subscription/vocabulary.ts';
+import type { AbsenceReason, PausedBy } from '../../shared/domain/subscription/vocabulary.ts';
 import type { AttemptTrigger, CancelReason } from '../../shared/domain/delivery/vocabulary.ts';
 import type { Freshness } from '../../shared/ports/subscriptions.ts';
 import { openedCredentials, type OpenedCredentials } from '../../shared/steps/sign-request.ts';
@@ -26,6 +28,8 @@ export type Plan =
   | RequestPlan
   /** Its receiver fetches it. */
   | { kind: 'pull'; queue: Queue | undefined; subscription: Subscription }
+  /** It waits until queue and subscription are resumed. */
+  | { kind: 'paused'; by: PausedBy }
   /** `subscription`: an absent one, while its record stays. */
   | { kind: 'cancel'; reason: CancelReason; subscription: Subscription | undefined }
   /** Its message should exist, and does not. */
@@ -47,11 +51,12 @@ export type RequestPlan = {
   trigger: AttemptTrigger | undefined;
 };
 
-/** The subscription of a delivery and its queue. `absence`: why it gets no requests. */
+/** The subscription of a delivery and its queue. `absence`, `pausedBy`: why it gets no requests. */
 type Recipient = {
   queue: Queue | undefined;
   subscription: Subscription | undefined;
   absence: AbsenceReason | undefined;
+  pausedBy: PausedBy | undefined;
 };
 
 type MessageRead = Awaited<ReturnType<typeof messageFor>>;
@@ -85,46 +90,54 @@ export async function planImmediateRetry(
 async function planFor(
   context: DeliverContext,
   {
-    recipient: { queue, subscription, absence },
+    recipient: { queue, subscription, absence, pausedBy },
     read,
     trigger,
   }: { recipient: Recipient; read: () => Promise<MessageRead>; trigger: AttemptTrigger | undefined },
 ): Promise<Plan> {
-  if (absence !== undefined || subscription === undefined)
-    return { kind: 'cancel', reason: absence ?? 'subscription_deleted', subscription };
+  if (absence !== undefined) return { kind: 'cancel', reason: absence, subscription };
+  if (subscription === undefined) return { kind: 'cancel', reason: 'subscription_deleted', subscription };
   const { destination } = subscription;
   switch (destination.kind) {
     case 'pull':
       return { kind: 'pull', queue, subscription };
-    case 'webhook': {
-      const stored = await read();
-      if (stored === 'missing') return { kind: 'missing_message' };
-      if (stored === 'erased') return { kind: 'cancel', reason: 'body_erased', subscription };
-      const { clock, render, secretOpener } = context.ports;
-      if (isExpired(stored.message, clock.now()))
-        return { kind: 'cancel', reason: 'message_expired', subscription };
-      const credentials = await openedCredentials(secretOpener, subscription, clock.now());
-      const payload = await render(stored.message, subscription);
-      const pace = paceFor(context, { queue, subscription });
-      const request = { queue, subscription, destination, stored, payload, credentials, pace, trigger };
-      return { kind: 'request', ...request };
-    }
+    case 'webhook':
+      return pausedBy === undefined
+        ? planRequest(context, { queue, subscription, destination, trigger }, await read())
+        : { kind: 'paused', by: pausedBy };
   }
 }
 
-/**
- * An absent subscription is read again without the cache: it may have been enabled or confirmed. So is a paced one,
- * because all its deliveries must use the same line.
- */
-async function findRecipient(
+async function planRequest(
   context: DeliverContext,
-  { kind, key }: DeliveryJob | WakeUp,
-): Promise<Recipient> {
+  recipient: Pick<RequestPlan, 'queue' | 'subscription' | 'destination' | 'trigger'>,
+  stored: MessageRead,
+): Promise<Plan> {
+  const { queue, subscription } = recipient;
+  if (stored === 'missing') return { kind: 'missing_message' };
+  if (stored === 'erased') return { kind: 'cancel', reason: 'body_erased', subscription };
+  const { clock, render, secretOpener } = context.ports;
+  if (isExpired(stored.message, clock.now()))
+    return { kind: 'cancel', reason: 'message_expired', subscription };
+  const credentials = await openedCredentials(secretOpener, subscription, clock.now());
+  const payload = await render(stored.message, subscription);
+  const pace = paceFor(context, { queue, subscription });
+  return { kind: 'request', ...recipient, stored, payload, credentials, pace };
+}
+
+/**
+ * An absent subscription is read again without the cache: it may have been enabled or confirmed. So is a paused one, and a
+ * paced one, because all its deliveries must use the same line. An operator's test is sent in spite of a pause.
+ */
+async function findRecipient(context: DeliverContext, work: DeliveryJob | WakeUp): Promise<Recipient> {
+  const { kind, key } = work;
   if (kind === 'wake_up') return readRecipient(context, key, 'fresh');
   const cached = await readRecipient(context, key, 'cached');
-  const { queue, subscription, absence } = cached;
+  const { queue, subscription, absence, pausedBy } = cached;
   const isPaced = subscription !== undefined && paceFor(context, { queue, subscription }) !== undefined;
-  return absence === undefined && !isPaced ? cached : readRecipient(context, key, 'fresh');
+  const isSure = absence === undefined && pausedBy === undefined && !isPaced;
+  const recipient = isSure ? cached : await readRecipient(context, key, 'fresh');
+  return work.isTest === true ? { ...recipient, pausedBy: undefined } : recipient;
 }
 
 async function readRecipient(
@@ -133,7 +146,10 @@ async function readRecipient(
   freshness: Freshness,
 ): Promise<Recipient> {
   const found = await ports.subscriptions.find(queue, subscriptionId, freshness);
-  return { ...found, absence: findAbsence(found.subscription, ports.clock.now(), messageId) };
+  const now = ports.clock.now();
+  const absence = findAbsence(found.subscription, now, messageId);
+  const isPausable = !isConfirmationId(messageId);
+  return { ...found, absence, pausedBy: isPausable ? findPauseInForce(found, now)?.by : undefined };
 }
 
 /** The line that the subscription's requests wait in: by `max_per_second`, by back-pressure, or by both. */

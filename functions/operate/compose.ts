@@ -1,4 +1,5 @@
 import type { AwsAccess } from '../../shared/adapters/aws/client-options.ts';
+import { lazyOperatorEvents } from '../../shared/adapters/eventbridge/lazy-operator-events.ts';
 import { dynamoDeliveries } from '../../shared/adapters/dynamodb/deliveries.ts';
 import { dynamoDeliveryListings } from '../../shared/adapters/dynamodb/delivery-listings.ts';
 import { dynamoRateLimits } from '../../shared/adapters/dynamodb/rate-limits.ts';
@@ -13,7 +14,7 @@ import { systemClock as clock } from '../../shared/adapters/system-clock.ts';
 import { type Environment, readEnvironment, type Source } from '../../shared/config/environment.ts';
 import type { InvocationContext } from '../../shared/domain/receives.ts';
 import { OPERATE_TIMEOUT_SECONDS } from '../../shared/domain/recovery/operation.ts';
-import { type Aws, composeAws } from '../compose.ts';
+import { type AwsWithEvents, composeAws, withOperatorEvents } from '../compose.ts';
 import { operateRecord, operationIdsIn, type OperateRecordContext } from './operate.ts';
 import type { SQSRecord } from 'aws-lambda';
 
@@ -23,7 +24,9 @@ import type { SQSRecord } from 'aws-lambda';
  */
 export function composeOperate(source?: Source, access: AwsAccess = {}) {
   const environment = readEnvironment('operate', source);
-  const aws = composeAws('operate', environment, access);
+  // It makes no attempts.
+  const settings = { ...environment, attemptEvents: false };
+  const aws = withOperatorEvents(composeAws('operate', environment, access), settings, lazyOperatorEvents);
   const { deadline, journal, sqs } = aws;
   const queues: readonly ConsumedQueue[] = [{ name: 'operation', url: environment.operationQueueUrl }];
   const context: OperateRecordContext = { ports: createPorts(environment, aws), settings: aws.settings };
@@ -45,7 +48,7 @@ export function composeOperate(source?: Source, access: AwsAccess = {}) {
 /** The adapter of each port. */
 function createPorts(
   environment: Environment<'operate'>,
-  { deadline, invocation, dynamo, sqs, pacing, ports }: Aws,
+  { deadline, invocation, dynamo, sqs, pacing, ports }: AwsWithEvents,
 ): OperateRecordContext['ports'] {
   const { deliveriesTable, subscriptionsTable } = environment;
   return {

@@ -1,13 +1,15 @@
 import type { DeliveryKey } from '../../shared/domain/delivery/delivery.ts';
 import { toError } from '../../shared/domain/errors.ts';
 import type { Operation } from '../../shared/domain/recovery/operation.ts';
-import type { DeliveryListings, Recoveries } from '../../shared/ports/deliveries.ts';
+import type { Deliveries, DeliveryListings, Recoveries } from '../../shared/ports/deliveries.ts';
+import type { OperatorEvents } from '../../shared/ports/journal.ts';
 import type { Operations } from '../../shared/ports/queues.ts';
 import type { Registry } from '../../shared/ports/subscriptions.ts';
 import type { InterventionContext } from '../../shared/steps/retry-delivery.ts';
 
 export type OperateContext = {
   ports: InterventionContext['ports'] & {
+    deliveries: Pick<Deliveries, 'waiting'>;
     recoveries: Pick<Recoveries, 'find' | 'save' | 'keepPage'>;
     deliveryListings: Pick<DeliveryListings, 'oldest' | 'records'>;
     operations: Operations;
@@ -15,6 +17,7 @@ export type OperateContext = {
       Registry,
       'removeDeletedQueue' | 'removeMarked' | 'completeRestoredQueue' | 'findQueue' | 'findSubscription'
     >;
+    operatorEvents: OperatorEvents;
   };
   settings: InterventionContext['settings'];
 };

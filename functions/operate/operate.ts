@@ -4,6 +4,7 @@ import type { DeadLetters } from '../../shared/ports/queues.ts';
 import { parseOperation } from '../../shared/wire/jobs/operation.ts';
 import { cancelDeliveries } from './cancel-deliveries.ts';
 import type { OperateContext, TimeLeft } from './context.ts';
+import { endPause } from './end-pause.ts';
 import { moveDeliveriesUp } from './move-deliveries-up.ts';
 import { restoreQueue } from './restore-queue.ts';
 import { recoverDeliveries } from './recover-deliveries.ts';
@@ -59,6 +60,9 @@ export async function operate(
       return;
     case 'restoration':
       await restoreQueue(context, operation, remaining);
+      return;
+    case 'pause':
+      await endPause(context, operation, remaining);
       return;
   }
 }

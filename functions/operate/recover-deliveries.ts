@@ -203,6 +203,7 @@ function resultOfRefusal(why: RetryRefusal, key: Delivery['key']): RecoveryResul
     case 'too_many_attempts':
     case 'message_expired':
     case 'subscription_absent':
+    case 'paused':
     case 'not_begun':
     case 'open':
       return { kind: 'skipped', why };

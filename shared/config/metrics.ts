@@ -53,6 +53,9 @@ export const metricNames = {
   subscriptionsThrottled: 'SubscriptionsThrottled',
   circuitsOpened: 'CircuitsOpened',
 
+  /** Notifications that deliveries are about to be cancelled because they wait for the end of a pause, one per pause. */
+  deliveriesExpiring: 'DeliveriesExpiring',
+
   /** Duration of a request in milliseconds, for every outcome. */
   attemptDuration: 'AttemptDuration',
   /** Milliseconds by which retries start late, without rate-limit waits. */

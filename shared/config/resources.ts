@@ -21,7 +21,7 @@ const resources = {
   },
   /** KMS key that seals signing secrets. */
   secretsKeyArn: { variable: 'SECRETS_KEY_ARN', rule: text, functions: ['deliver', 'api', 'secrets'] },
-  ingressQueueUrl: { variable: 'INGRESS_QUEUE_URL', rule: url, functions: ['dispatch', 'api'] },
+  ingressQueueUrl: { variable: 'INGRESS_QUEUE_URL', rule: url, functions: ['dispatch'] },
   ingressDeadLetterUrl: { variable: 'INGRESS_DEAD_LETTER_URL', rule: url, functions: ['dispatch'] },
   deliveryQueueUrl: {
     variable: 'DELIVERY_QUEUE_URL',
@@ -35,7 +35,7 @@ const resources = {
   },
   deliveryDeadLetterUrl: { variable: 'DELIVERY_DEAD_LETTER_URL', rule: url, functions: ['deliver'] },
   undeliverableQueueUrl: { variable: 'UNDELIVERABLE_QUEUE_URL', rule: url, functions: ['deliver'] },
-  operatorEventBus: { variable: 'OPERATOR_EVENT_BUS', rule: text, functions: ['deliver', 'api'] },
+  operatorEventBus: { variable: 'OPERATOR_EVENT_BUS', rule: text, functions: ['deliver', 'operate', 'api'] },
   operationQueueUrl: { variable: 'OPERATION_QUEUE_URL', rule: url, functions: ['deliver', 'operate', 'api'] },
   operationDeadLetterUrl: { variable: 'OPERATION_DEAD_LETTER_URL', rule: url, functions: ['operate'] },
   scheduleGroup: { variable: 'SCHEDULE_GROUP', rule: text, functions: ['deliver', 'operate', 'api'] },
@@ -46,7 +46,7 @@ const resources = {
   /** URLs of all SQS queues of the deployment, by their names in the API's health report. */
   queueUrls: {
     variable: 'QUEUE_URLS',
-    rule: z.preprocess(parseValue, z.record(z.string(), url)),
+    rule: z.preprocess(parseValue, z.object({ ingress: url }).catchall(url)),
     functions: ['api'],
   },
   /** The setting `payloadSources`, with the account that must own each bucket. */

@@ -42,7 +42,7 @@ export const functionSettings = {
     default: ATTEMPT_TIMEOUT_SECONDS.default,
     description: 'Maximum duration of one attempt. [A queue](api.md#queues) or a subscription can have less.',
     variable: 'ATTEMPT_TIMEOUT_SECONDS',
-    functions: ['deliver'],
+    functions: ['deliver', 'api'],
   },
   schedulerThreshold: {
     rule: wholeNumber('seconds', 0, 900),
@@ -57,7 +57,7 @@ export const functionSettings = {
     default: 5,
     description: 'Maximum age of the cached list of subscriptions that first attempts use.',
     variable: 'SUBSCRIPTION_CACHE_SECONDS',
-    functions: ['dispatch', 'deliver'],
+    functions: ['dispatch', 'deliver', 'api'],
   },
   defaultRetryPolicy: {
     rule: policyOrPreset,

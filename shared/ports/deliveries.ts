@@ -1,4 +1,4 @@
-import type { SubscriptionKey } from '../domain/subscription/subscription.ts';
+import type { WaitingPlace } from '../domain/delivery/paused.ts';
 import type { Chunk, ChunkTransition } from '../domain/delivery/chunk.ts';
 import type { Status } from '../domain/delivery/vocabulary.ts';
 import type { ChunkKey, Delivery, DeliveryKey, Transition } from '../domain/delivery/delivery.ts';
@@ -19,14 +19,14 @@ export interface Deliveries {
   find(key: DeliveryKey): Promise<Delivery | undefined>;
   /**
    * Up to `limit` deliveries with `overdueAt` ≤ `before` that are retrying or have pending steps, oldest first
-   * within each shard. Without those that wait until their subscriber receives them.
+   * within each shard. Without those that wait until their subscriber receives them, or for the end of a pause.
    */
   overdue(before: number, limit: number): Promise<readonly OverdueDelivery[]>;
   /**
-   * Up to `limit` deliveries that wait until their subscriber receives them, due at or before `before`, the longest
-   * waiting first. About a second behind the records.
+   * Up to `limit` deliveries that wait for their subscriber or for the end of a pause, with `overdueAt` ≤ `before`, the
+   * longest waiting first. About a second behind the records.
    */
-  waiting(subscription: SubscriptionKey, before: number, limit: number): Promise<readonly OverdueDelivery[]>;
+  waiting(place: WaitingPlace, before: number, limit: number): Promise<readonly OverdueDelivery[]>;
 }
 
 /** Deliveries as callers name them, by message and subscription, wherever they are recorded. */
@@ -101,9 +101,21 @@ export interface DeliveryListings {
    * @throws InvalidMarkerError
    */
   ofMessage(message: FanOut, page: PageRequest): Promise<Page<Delivery>>;
+  /**
+   * How many deliveries wait in these places, if `matches`. Looks at about `most`; `hasMore`: there are more to look at.
+   * About a second behind the records.
+   */
+  countWaiting(
+    places: readonly WaitingPlace[],
+    matches: (key: DeliveryKey) => boolean,
+    most: number,
+  ): Promise<WaitingCount>;
   /** Number of a message's recorded deliveries by status, by default in all buckets; strongly consistent. */
   tally(message: FanOut, buckets?: BucketRange): Promise<StatusCounts>;
 }
+
+/** `oldest`: the one that waits longest; absent if none waits. */
+export type WaitingCount = { count: number; hasMore: boolean; oldest?: OverdueDelivery };
 
 /** `refused`: another write came first; `current` is the existing record, if any. */
 export type SaveResult = { kind: 'saved' } | { kind: 'refused'; current: Recovery | undefined };

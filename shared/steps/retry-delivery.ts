@@ -8,6 +8,7 @@ import {
   type Transition,
 } from '../domain/delivery/delivery.ts';
 import type { WakeUp } from '../domain/delivery/job.ts';
+import { findPauseInForce } from '../domain/subscription/pause.ts';
 import { findAbsence } from '../domain/subscription/subscription.ts';
 import { scheduleName, wakeUpTime } from '../domain/delivery/wake-up-plan.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -90,7 +91,8 @@ async function retryPending(context: InterventionContext, current: OpenDelivery)
   if (isLeased(context, current)) return refused('in_flight', current);
   // Until then, only its job contains the message of a first attempt.
   if (current.next === undefined && current.overdueAt === undefined) return refused('not_begun', current);
-  if (await isAbsent(context, current)) return refused('subscription_absent', current);
+  const why = await findRefusal(context, current);
+  if (why !== undefined) return refused(why, current);
   // The lease has expired and the attempt is due: a wake-up is enough.
   if (lease !== undefined) return wake(context, current, URGENT);
   return writeAndWake(context, retryNow(current, writeTime(context, current)), current, URGENT);
@@ -114,9 +116,8 @@ export async function openRound(
   recovery: string | undefined,
 ): Promise<RetryDecision> {
   if (isOpen(current)) return 'again';
-  const why = roundRefusal(context, current);
+  const why = roundRefusal(context, current) ?? (await findRefusal(context, current, recovery));
   if (why !== undefined) return refused(why, current);
-  if (await isAbsent(context, current)) return refused('subscription_absent', current);
   const message = await keepForNextRound(context, current);
   if (message === undefined) return refused('body_gone', current);
   const at = writeTime(context, current);
@@ -163,9 +164,16 @@ export async function wake(
   return { kind: 'retried', delivery };
 }
 
-async function isAbsent({ ports }: InterventionContext, { key }: Delivery): Promise<boolean> {
-  const { subscription } = await ports.subscriptions.find(key.queue, key.subscriptionId, 'fresh');
-  return findAbsence(subscription, ports.clock.now(), key.messageId) !== undefined;
+/** Why its subscription gets no requests now. What a recovery reopens waits for the end of a pause. */
+async function findRefusal(
+  { ports }: InterventionContext,
+  { key }: Delivery,
+  recovery?: string,
+): Promise<'subscription_absent' | 'paused' | undefined> {
+  const found = await ports.subscriptions.find(key.queue, key.subscriptionId, 'fresh');
+  const now = ports.clock.now();
+  if (findAbsence(found.subscription, now, key.messageId) !== undefined) return 'subscription_absent';
+  return recovery === undefined && findPauseInForce(found, now) !== undefined ? 'paused' : undefined;
 }
 
 /** Best effort: a remaining schedule fires without effect. */

@@ -9,7 +9,15 @@ import {
   isOpen,
   type Transition,
 } from '../../shared/domain/delivery/delivery.ts';
-import { retryNow } from '../../shared/domain/delivery/interventions.ts';
+import { claimExisting } from '../../shared/domain/delivery/claim.ts';
+import { cancelOpen, retryNow } from '../../shared/domain/delivery/interventions.ts';
+import {
+  awaitResume,
+  endWait,
+  isEndableWait,
+  openPaused,
+  type WaitingPlace,
+} from '../../shared/domain/delivery/paused.ts';
 import {
   awaitPull,
   buildAttempt,
@@ -443,8 +451,96 @@ const describeWaiting = (name: string, make: () => Deliveries): void => {
   });
 };
 
+/** Contract of the deliveries that wait for the end of a pause. */
+const describePaused = (name: string, make: () => Deliveries): void => {
+  const deliveries = make();
+  const write = async (transition: Transition): Promise<Delivery> => {
+    const result = await deliveries.write(transition);
+    if (result.kind === 'refused') throw new Error(`${transition.name} was refused`);
+    return result.delivery;
+  };
+
+  const jobOf = (queue: string, acceptedAfter: number, subscriptionId = 'subscription-1') => {
+    const body = { kind: 'inline', message: aMessage() } as const;
+    const key = aDeliveryKey({ queue, subscriptionId });
+    return { kind: 'job', key, attempt: 1, body, acceptedAt: SOME_TIME + acceptedAfter } as const;
+  };
+
+  const isOverdue = async ({ key }: Delivery): Promise<boolean> =>
+    (await deliveries.overdue(at(9999).now, 10_000)).some((one) => one.key.messageId === key.messageId);
+
+  const idsIn = async (place: WaitingPlace, limit = 10) =>
+    (await deliveries.waiting(place, at(9999).now, limit)).map(({ key }) => key.messageId);
+
+  describe(`deliveries that wait for the end of a pause ${name}`, () => {
+    it.each([['subscription'], ['queue']] as const)(
+      'are found by whose pause it is, in the order of acceptance, and not by reconcile: %s',
+      async (by) => {
+        const queue = randomUUID();
+        const late = await write(openPaused(jobOf(queue, 2000), by, at(3)));
+        const early = await write(openPaused(jobOf(queue, 1000), by, at(4)));
+        const ids = [early.key.messageId, late.key.messageId];
+        const places = { queue: { queue }, subscription: { queue, subscriptionId: 'subscription-1' } };
+        const other = by === 'queue' ? places.subscription : places.queue;
+        expect([await idsIn(places[by]), await idsIn(places[by], 1)]).toEqual([ids, ids.slice(0, 1)]);
+        expect([await idsIn(other), await isOverdue(late)]).toEqual([[], false]);
+        expect(await deliveries.find(late.key)).toEqual(late);
+      },
+    );
+
+    it('of all subscriptions of a paused queue are found together', async () => {
+      const queue = randomUUID();
+      const [one, two] = [
+        await write(openPaused(jobOf(queue, 0, 'one'), 'queue', at(0))),
+        await write(openPaused(jobOf(queue, 1, 'two'), 'queue', at(0))),
+      ];
+      expect(await idsIn({ queue })).toEqual([one.key.messageId, two.key.messageId]);
+    });
+
+    it('are not claimed by a wake-up or a job, until their wait ends', async () => {
+      const queue = randomUUID();
+      const job = jobOf(queue, 0);
+      const waiting = await write(openPaused(job, 'queue', at(0)));
+      const claim = { kind: 'attempt', lease: { owner: 'one', until: at(60).now } } as const;
+      expect(await deliveries.write(claimExisting(job, claim, at(1)))).toMatchObject({ kind: 'refused' });
+      if (!isEndableWait(waiting, at(1).now)) throw new Error('it waits');
+      const due = await write(endWait(waiting, at(2).now, at(1)));
+      expect(due).toMatchObject({ next: { by: 'sqs_delay', dueAt: at(2).now }, overdueAt: at(2).now });
+      expect([await idsIn({ queue }), await isOverdue(due)]).toEqual([[], true]);
+      expect(await deliveries.write(claimExisting(job, claim, at(2)))).toMatchObject({ kind: 'written' });
+    });
+
+    it('can have been leased, or overdue', async () => {
+      const queue = randomUUID();
+      const retrying = aDelivery({
+        key: aDeliveryKey({ queue }),
+        status: 'retrying',
+        attempts: [anAttempt()],
+        lease: { owner: 'crashed', until: at(1).now },
+        next: { number: 2, phase: 'backoff', dueAt: SOME_TIME, by: 'scheduler' },
+        overdueAt: SOME_TIME,
+      });
+      await write(creation(retrying));
+      if (!isOpen(retrying) || retrying.lease === undefined) throw new Error('it is leased');
+      const expired = { kind: 'lease_expired', recorded: 1, lease: retrying.lease } as const;
+      const waiting = await write(awaitResume(retrying, 'queue', expired, at(2)));
+      expect(waiting).toMatchObject({ lost: 1, next: { number: 2, phase: 'backoff', by: 'queue_pause' } });
+      expect([await idsIn({ queue }), await isOverdue(waiting)]).toEqual([[waiting.key.messageId], false]);
+    });
+
+    it('are nowhere in the index once they are cancelled', async () => {
+      const queue = randomUUID();
+      const waiting = await write(openPaused(jobOf(queue, 0), 'queue', at(0)));
+      if (!isOpen(waiting)) throw new Error('it waits');
+      await write(cancelOpen(waiting, 'paused_too_long', at(1)));
+      expect([await idsIn({ queue }), await isOverdue(waiting)]).toEqual([[], false]);
+    });
+  });
+};
+
 /** Contract of delivery stores. */
 export const describeDeliveriesContract = (name: string, make: () => Deliveries): void => {
   describeWrites(name, make);
   describeWaiting(name, make);
+  describePaused(name, make);
 };

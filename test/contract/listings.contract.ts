@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { Delivery } from '../../shared/domain/delivery/delivery.ts';
-import { type Status, STATUSES } from '../../shared/domain/delivery/vocabulary.ts';
+import type { Delivery, DeliveryKey } from '../../shared/domain/delivery/delivery.ts';
+import { type Mechanism, type Status, STATUSES } from '../../shared/domain/delivery/vocabulary.ts';
 import type {
   Deliveries,
   DeliveryListings,
@@ -42,6 +42,52 @@ const describeListings = (name: string, make: () => ListedDeliveries): void => {
 
   const placeOf = ({ key, acceptedAt }: Delivery): string =>
     `${acceptedAt}#${key.messageId}#${key.subscriptionId}`;
+
+  describe(`counts of waiting deliveries ${name}`, () => {
+    const waitsFor = (key: DeliveryKey, seconds: number, by: Mechanism) =>
+      aDelivery({
+        key,
+        status: 'pending',
+        next: { number: 1, phase: 'initial', dueAt: SOME_TIME, by },
+        overdueAt: SOME_TIME + 1000 * seconds,
+      });
+
+    const kept = async () => {
+      const { deliveries, listings } = make();
+      const queue = randomUUID();
+      const keyOf = (subscriptionId: string) => aDeliveryKey({ queue, subscriptionId });
+      const all = [
+        waitsFor(keyOf('one'), 3, 'subscription_pause'),
+        waitsFor(keyOf('one'), 2, 'queue_pause'),
+        waitsFor(keyOf('two'), 1, 'queue_pause'),
+        waitsFor(keyOf('one'), 4, 'pull'),
+        waitsFor(keyOf('one'), 0, 'sqs_delay'),
+      ];
+      await createAll(deliveries, all);
+      const places = [{ queue, subscriptionId: 'one' }, { queue }];
+      const ofOne = ({ subscriptionId }: DeliveryKey) => subscriptionId === 'one';
+      return { listings, queue, places, ofOne, all };
+    };
+
+    it('are those of all places that match, with the one that waits longest', async () => {
+      const { listings, places, ofOne, all } = await kept();
+      const oldest = { key: all[1]?.key, overdueAt: SOME_TIME + 2000 };
+      expect(await listings.countWaiting(places, ofOne, 10)).toEqual({ count: 3, hasMore: false, oldest });
+      expect(await listings.countWaiting(places.slice(1), () => true, 10)).toMatchObject({ count: 2 });
+    });
+
+    it('end at the limit, and say so', async () => {
+      const { listings, places } = await kept();
+      expect(await listings.countWaiting(places, () => true, 3)).toMatchObject({ count: 3, hasMore: true });
+      expect(await listings.countWaiting(places, () => true, 4)).toMatchObject({ count: 4, hasMore: false });
+    });
+
+    it('are zero where nothing waits', async () => {
+      const { listings } = make();
+      const place = { queue: randomUUID() };
+      expect(await listings.countWaiting([place], () => true, 1)).toEqual({ count: 0, hasMore: false });
+    });
+  });
 
   describe(`listings of deliveries ${name}`, () => {
     it('list deliveries that failed or ended with a status other than delivered', async () => {

@@ -54,6 +54,7 @@ const limits: Readonly<Record<string, Limit>> = {
   AttemptsStopped: [{ faults: 1, matched: 1, attempts: 1 }, { faults: 1, matched: 1 }, 5, 5],
   ReconcileWorks: withFreeWorkers(0, 1, 2),
   DeliveriesStuck: withFreeWorkers(0, 1, 5),
+  DeliveriesExpiring: ofMetric(0, 1, 1, 1),
   // Without a value, reconcile did not run.
   ReconcileSilent: [{ value: 1 }, {}, 5, 5],
   RecursionDropped: [{ dropped0: 0, dropped2: 0 }, { dropped1: 1 }, 1, 1],

@@ -35,7 +35,7 @@ const readers: Record<string, string> = {
   [variables.deliveriesTable]: 'Dispatch Deliver Reconcile Operate Api Secrets',
   [variables.payloadBucket]: 'Dispatch Deliver Operate Api Secrets',
   [variables.secretsKeyArn]: 'Deliver Api Secrets',
-  [variables.ingressQueueUrl]: 'Dispatch Api',
+  [variables.ingressQueueUrl]: 'Dispatch',
   [variables.ingressDeadLetterUrl]: 'Dispatch',
   [variables.deliveryQueueUrl]: 'Dispatch Deliver Api',
   [variables.deliveryDeadLetterUrl]: 'Deliver',
@@ -44,7 +44,7 @@ const readers: Record<string, string> = {
   [variables.operationDeadLetterUrl]: 'Operate',
   [variables.undeliverableQueueUrl]: 'Deliver',
   [variables.queueUrls]: 'Api',
-  [variables.operatorEventBus]: 'Deliver Api',
+  [variables.operatorEventBus]: 'Deliver Operate Api',
   [variables.scheduleGroup]: 'Deliver Operate Api',
   [variables.schedulerRoleArn]: 'Deliver',
   [variables.schedulerDeadLetterArn]: 'Deliver',
@@ -82,7 +82,11 @@ describe('the environment', () => {
     const name = `${reader.charAt(0).toUpperCase()}${reader.slice(1)}`;
     const texts = Object.entries(environmentOf(name, local)).map(([key, value]): [string, string] => [
       key,
-      typeof value === 'string' ? value : key === 'QUEUE_URLS' ? '{}' : 'https://example.com/a-reference',
+      typeof value === 'string'
+        ? value
+        : key === 'QUEUE_URLS'
+          ? '{"ingress": "https://example.com/ingress"}'
+          : 'https://example.com/a-reference',
     ]);
     expect(readEnvironment(reader, Object.fromEntries(texts))).toMatchObject({ retentionDays: 3650 });
   });

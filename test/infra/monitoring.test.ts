@@ -382,7 +382,7 @@ describe('a topic for alarms', () => {
       Object.values(notified.findResources(type)),
     );
     const notifying = composed.filter((alarm) => JSON.stringify(alarm).includes('AlarmActions'));
-    expect(notifying).toHaveLength(35);
+    expect(notifying).toHaveLength(36);
     for (const alarm of notifying) expect(alarm['DependsOn']).toContain(id);
   });
 
@@ -490,7 +490,7 @@ describe('the dashboard', () => {
       ...resourcesOf(monitoring, type).keys(),
     ]);
     const [shown = []] = widgets.flatMap((one) => (one.type === 'alarm' ? [one.properties.alarms] : []));
-    expect(shown).toHaveLength(35);
+    expect(shown).toHaveLength(36);
     expect(shown[0]).toMatch(/DeliveriesDoNotFlow/);
     expect(shown.filter((id) => !known.includes(id))).toEqual([]);
   });

@@ -6,6 +6,12 @@ import {
 } from '../../functions/api/subscriptions/change.ts';
 import { setConfirmed } from '../../functions/api/subscriptions/confirm.ts';
 import { rotateSecret } from '../../functions/api/subscriptions/secret-routes.ts';
+import {
+  pauseQueue,
+  pauseSubscription,
+  resumeQueue,
+  resumeSubscription,
+} from '../../functions/api/pauses/pause.ts';
 import { deleteQueue } from '../../functions/api/queues/routes.ts';
 import type { PartialRetryPolicy } from '../../shared/domain/retry/policy.ts';
 import type {
@@ -46,6 +52,22 @@ export function makeChange(world: SimulatedWorld, api: SimulatedApi, change: Pla
           );
         });
       });
+      return;
+    case 'paused': {
+      const until = change.forMs === undefined ? undefined : world.time.now() + change.forMs;
+      api.retryUntilAnswered('pause', (context) =>
+        change.of === undefined
+          ? pauseQueue(context, QUEUE, until)
+          : pauseSubscription(context, { queue: QUEUE, subscriptionId: change.of }, until),
+      );
+      return;
+    }
+    case 'resumed':
+      api.retryUntilAnswered('resume', (context) =>
+        change.of === undefined
+          ? resumeQueue(context, QUEUE, change.perSecond)
+          : resumeSubscription(context, { queue: QUEUE, subscriptionId: change.of }, change.perSecond),
+      );
       return;
     case 'subscription_confirmed':
     case 'subscription_deleted':

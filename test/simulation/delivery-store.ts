@@ -1,6 +1,7 @@
 import { type Chunk, type ChunkTransition, deliveryIn } from '../../shared/domain/delivery/chunk.ts';
 import { claimFor } from '../../shared/domain/delivery/claim.ts';
 import type { Delivery, DeliveryKey, Transition } from '../../shared/domain/delivery/delivery.ts';
+import { findWaitingPlace, type WaitingPlace } from '../../shared/domain/delivery/paused.ts';
 import { isReceivable } from '../../shared/domain/delivery/pull.ts';
 import { type OverdueDelivery, recordDelivered } from '../../shared/domain/delivery/transitions.ts';
 import type { ChunkResult, Chunks, Deliveries, WriteResult } from '../../shared/ports/deliveries.ts';
@@ -17,8 +18,8 @@ import { MINUTE } from './scenario.ts';
 
 export type DeliveryStore = ReturnType<typeof deliveryStore>;
 
-/** An index key. `isWaiting`: in the part of the index of its subscription. */
-type IndexKey = { overdueAt: number; isWaiting: boolean };
+/** An index key. `place`: the part of the index where it waits; undefined: that of reconcile. */
+type IndexKey = { overdueAt: number; place: string | undefined };
 
 /**
  * The delivery records with their history. A delivery in a chunk has one as if it had a separate record. The index may
@@ -72,7 +73,7 @@ export const deliveryStore = (world: {
 
   const reindex = (name: string, before: Delivery | undefined, after: Delivery): void => {
     const [was, is] = [indexKeyOf(before), indexKeyOf(after)];
-    if (was?.overdueAt === is?.overdueAt && was?.isWaiting === is?.isWaiting) return;
+    if (was?.overdueAt === is?.overdueAt && was?.place === is?.place) return;
     indexings += 1;
     const place = `index ${name} ${indexings}`;
     const isBehind = faults.strikeMessage(place, ['index_behind']) !== undefined;
@@ -88,11 +89,11 @@ export const deliveryStore = (world: {
 
   const present = (): Delivery[] => [...records.records.values()].filter((one) => one.expiresAt > time.now());
 
-  const due = (isWaiting: boolean, before: number): OverdueDelivery[] =>
+  const due = (place: string | undefined, before: number): OverdueDelivery[] =>
     present()
       .flatMap((delivery) => {
         const found = shown(deliveryName(delivery.key), indexKeyOf(delivery));
-        return found === undefined || found.isWaiting !== isWaiting || found.overdueAt > before
+        return found === undefined || found.place !== place || found.overdueAt > before
           ? []
           : [{ key: delivery.key, overdueAt: found.overdueAt }];
       })
@@ -128,13 +129,8 @@ export const deliveryStore = (world: {
     portFor: (actor: Actor): Deliveries => ({
       ...records,
       write: (transition) => Promise.resolve(write(actor, transition)),
-      overdue: (before, limit) => Promise.resolve(due(false, before).slice(0, limit)),
-      waiting: ({ queue, subscriptionId }, before, limit) =>
-        Promise.resolve(
-          due(true, before)
-            .filter(({ key }) => key.queue === queue && key.subscriptionId === subscriptionId)
-            .slice(0, limit),
-        ),
+      overdue: (before, limit) => Promise.resolve(due(undefined, before).slice(0, limit)),
+      waiting: (place, before, limit) => Promise.resolve(due(nameOf(place), before).slice(0, limit)),
     }),
     chunksFor: (actor: Actor): Chunks => ({
       ...chunks,
@@ -167,7 +163,7 @@ export const deliveryStore = (world: {
           one.overdueAt !== undefined &&
           one.overdueAt < (earliest ?? Infinity) &&
           one.expiresAt > time.now() &&
-          isReceivable(one) === (of === 'waiting')
+          (of === 'waiting' ? isReceivable(one) : findWaitingPlace(one.key, one) === undefined)
         )
           earliest = one.overdueAt;
       return earliest;
@@ -175,10 +171,13 @@ export const deliveryStore = (world: {
   };
 };
 
-const indexKeyOf = (delivery: Delivery | undefined): IndexKey | undefined =>
-  delivery?.overdueAt === undefined
-    ? undefined
-    : { overdueAt: delivery.overdueAt, isWaiting: isReceivable(delivery) };
+const indexKeyOf = (delivery: Delivery | undefined): IndexKey | undefined => {
+  if (delivery?.overdueAt === undefined) return undefined;
+  const place = findWaitingPlace(delivery.key, delivery);
+  return { overdueAt: delivery.overdueAt, place: place && nameOf(place) };
+};
+
+const nameOf = ({ queue, subscriptionId = '' }: WaitingPlace): string => `${queue}#${subscriptionId}`;
 
 const CLAIMS: ReadonlySet<string> = new Set(['open', 'claim', 'take_over']);
 

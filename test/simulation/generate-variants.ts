@@ -3,6 +3,7 @@ import { type Chance, seededChance } from '../support/chance.ts';
 import {
   answering,
   type Answers,
+  HOUR,
   MINUTE,
   plainMessage,
   plainSubscription,
@@ -138,4 +139,27 @@ const generateOutage = (chance: Chance, calmAt: number) => {
       ]),
     },
   };
+};
+
+const PAUSES_SEED_OFFSET = 3_000_017;
+
+/** The queue or a subscription is paused, until it is resumed or by itself, once or repeatedly. In the end nothing is. */
+export const withPauses = (scenario: Scenario): Scenario => {
+  const chance = seededChance(scenario.seed + PAUSES_SEED_OFFSET);
+  const { calmAt, messages, subscriptions } = scenario;
+  const changes = Array.from({ length: chance.int(1, 4) }, (): PlannedChange[] => {
+    const of = chance.happens(0.4) ? undefined : chance.pick(subscriptions).id;
+    const at = Math.max(0, chance.pick(messages).at + chance.int(-10 * SECOND, 2 * MINUTE));
+    const forMs = chance.pick([2 * SECOND, 20 * SECOND, 5 * MINUTE, HOUR]);
+    const isResumed = chance.happens(0.6);
+    const perSecond = chance.happens(0.3) ? undefined : chance.pick([0.5, 50]);
+    const resumed = (after: number): PlannedChange => ({ at: at + after, kind: 'resumed', of, perSecond });
+    const endsAlone = !isResumed || chance.happens(0.3);
+    return [
+      { at, kind: 'paused', of, forMs: endsAlone ? forMs : undefined },
+      ...(isResumed ? [resumed(chance.int(0, forMs))] : []),
+      resumed(2 * HOUR + calmAt),
+    ];
+  });
+  return { ...scenario, changes: [...scenario.changes, ...changes.flat()] };
 };

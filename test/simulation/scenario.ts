@@ -177,6 +177,9 @@ export type PlannedChange = { at: number } & (
   | { kind: 'subscription_confirmed' | 'subscription_unconfirmed'; id: string }
   | { kind: 'subscription_deleted'; id: string }
   | { kind: 'subscription_disabled'; id: string }
+  /** `id`: of the subscription; undefined: the queue. */
+  | { kind: 'paused'; of: string | undefined; forMs: number | undefined }
+  | { kind: 'resumed'; of: string | undefined; perSecond: number | undefined }
   | { kind: 'subscription_enabled'; id: string }
   | { kind: 'queue_deleted' }
   /** Deleted and recreated after this time. Subscriptions of its new life are planned for later. */

@@ -13,7 +13,8 @@ type ApiPorts = StepPorts & { deliveries: NamedDeliveries };
 /** The context of the API's steps. */
 export type ApiContext = ApiPorts & {
   ports: ApiPorts;
-  settings: SimulatedSettings & RoomContext['settings'] & { subscriptionConfirmation: boolean };
+  settings: SimulatedSettings &
+    RoomContext['settings'] & { subscriptionCacheMs: number } & { subscriptionConfirmation: boolean };
   newId: () => string;
   randomBytes: (bytes: number) => Uint8Array;
 };
@@ -51,6 +52,7 @@ export function simulatedApi(world: SimulatedWorld) {
       ports: chunked,
       settings: {
         ...world.settings,
+        subscriptionCacheMs: world.settings.cacheSeconds * SECOND,
         subscriptionConfirmation: scenario.confirmsSubscriptions,
         queueLimit: { subscriptions: 100_000, bytes: 2 ** 26 },
       },

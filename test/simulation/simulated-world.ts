@@ -180,5 +180,7 @@ export const operationName = (operation: Operation): string => {
       return `moving up ${operation.subscriptionId}`;
     case 'restoration':
       return 'restoration of the queue';
+    case 'pause':
+      return `pause ${operation.subscriptionId ?? 'of the queue'} ${operation.version}`;
   }
 };

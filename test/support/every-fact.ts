@@ -102,6 +102,7 @@ export const aFact = <Name extends Fact['fact']>(
 
 export const everyOperatorEvent: readonly OperatorEvent[] = [
   { type: 'delivery.exhausted', key: factKey, attempts: 20, at: 5 },
+  { type: 'deliveries.expiring', ...ofSubscription, since: 1, cancelledFrom: 5 },
   { type: 'attempt.failed', key: factKey, attempt: 2, outcome: 'failed', statusCode: 503, at: 5, nextAt: 9 },
   { type: 'subscription.failing', ...ofSubscription, since: 1, failures: 20 },
   { type: 'subscription.recovered', ...ofSubscription, since: 1, at: 5 },

@@ -179,6 +179,7 @@ const MEANINGS: Record<ExplainVerdict, string> = {
   rate_limited: `it waits ${WAITS.rate_limited}`,
   receiver_throttled: `it waits ${WAITS.receiver_throttled}`,
   circuit_open: `it waits ${WAITS.circuit_open}`,
+  paused: `it waits ${WAITS.paused}`,
   filtered: 'the subscription does not want it',
   unconfirmed: 'the subscription was not confirmed',
   disabled: 'the subscription was disabled',

@@ -55,6 +55,9 @@ const MINUTES_A_MONTH = 24 * 60 * DAYS_A_MONTH;
  */
 const IDLE_RECEIVES_A_MONTH = 4 * 5 * 3 * MINUTES_A_MONTH;
 
+/** Written only where a pause lasts for weeks: `DeliveriesExpiring`. */
+const RARE_METRICS = 1;
+
 /** Reconcile writes two gauges at each run; functions write all other metrics only with traffic. */
 const STANDING_METRICS = 2;
 
@@ -89,7 +92,10 @@ export function computeBill(plan: Plan, operations: Operations, prices: RegionPr
     line('s3Storage', (s3Puts * plan.payloadBytes * retentionDays) / GIGABYTE),
     line('kmsRequests', month(operations.kmsRequests)),
     line('logs', month(operations.logBytes) / GIGABYTE),
-    line('metrics', Object.keys(metricNames).length - metricsOfWorkers.size - STANDING_METRICS),
+    line(
+      'metrics',
+      Object.keys(metricNames).length - metricsOfWorkers.size - STANDING_METRICS - RARE_METRICS,
+    ),
   ];
   const { cpu, log, reads, calls } = invocation.reconcile;
   const reconciling = MINUTES_A_MONTH * computeDuration(memoryMegabytes.reconcile, cpu, calls);

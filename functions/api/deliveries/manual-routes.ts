@@ -12,6 +12,7 @@ import type { CancelRefusal, SendRefusal } from '../../../shared/domain/delivery
 import type { MessageKey } from '../../../shared/domain/message/message.ts';
 import { computeRetention } from '../../../shared/domain/retention.ts';
 import { isConfirmationId } from '../../../shared/domain/subscription/confirmation.ts';
+import { findPauseInForce } from '../../../shared/domain/subscription/pause.ts';
 import {
   findAbsence,
   type Subscription,
@@ -166,6 +167,7 @@ const RETRY_REFUSALS: Record<Exclude<SendRefusal, 'no_such_delivery' | 'no_such_
   too_many_attempts: 'this delivery has reached the limit of recorded attempts; publish the message again',
   message_expired: 'the ttl of this message has expired',
   subscription_absent: 'the subscription got no requests a moment ago; try again',
+  paused: 'the subscription or its queue is paused, and its deliveries wait; resume it first',
   open: 'this delivery is still open',
   delivered: 'this delivery has already succeeded',
   recovered_already: 'this recovery has already replayed this delivery',
@@ -248,8 +250,10 @@ async function firstRefusal(
   const { queue: found, subscription } = await subscriptions.find(queue, subscriptionId, 'fresh');
   // The queue was deleted and created again: its subscribers must not see messages of the earlier one.
   if (found !== undefined && !isOfQueue(record, found.createdAt)) return 'no_such_message';
-  if (subscription === undefined || findAbsence(subscription, clock.now()) !== undefined)
+  const now = clock.now();
+  if (subscription === undefined || findAbsence(subscription, now) !== undefined)
     return 'subscription_absent';
+  if (findPauseInForce({ queue: found, subscription }, now) !== undefined) return 'paused';
   return (await mayStillBeSent(context, record, subscription)) ? 'unfinished' : undefined;
 }
 

@@ -22,7 +22,9 @@ import { openedSecrets, signedRequest, type OpenedSecret } from '../../../shared
 import type { ApiSettings, SecretDependencies } from '../dependencies.ts';
 import { countAnswerBytes, MAX_ANSWER_BYTES } from '../paging.ts';
 import { receiptText } from './answer.ts';
+import { findPauseInForce } from '../../../shared/domain/subscription/pause.ts';
 import { timeText, timeView } from '../../../shared/wire/fields.ts';
+import { pausedView, pausedViewSchema } from '../../../shared/wire/views/subscription.ts';
 import { RefusedRequest } from '../errors.ts';
 import { seconds } from '../fields.ts';
 import { parseWith, readOptionalJson } from '../request-json.ts';
@@ -54,6 +56,8 @@ const receivedSchema = z.object({
       body: z.string().describe('The body of the webhook request; its UTF-8 bytes are signed.'),
     }),
   ),
+  /** None are received during a pause. */
+  paused: pausedViewSchema.exactOptional(),
 });
 
 /**
@@ -74,7 +78,7 @@ export function addReceiveRoute(
       summary: 'Receives waiting deliveries of a pull subscription, the longest waiting first',
       description:
         'Each is leased: it counts as failed unless it is acknowledged within `lease_seconds`. The answer can have fewer ' +
-        'deliveries than wait.',
+        'deliveries than wait; during a pause it has none.',
       body: optionalJsonBody(receiveRequest),
       answers: { 200: json('The received deliveries; none if none waits.', receivedSchema) },
       ...authorisation,
@@ -90,6 +94,11 @@ export function addReceiveRoute(
             'inactive',
             `the subscription is ${absence === 'disabled' ? 'disabled' : 'not confirmed'}`,
           );
+        const { queue: ofQueue } = subscription;
+        const queue = await dependencies.registry.findQueue(ofQueue);
+        const { paused } = pausedView(findPauseInForce({ queue, subscription }, dependencies.clock.now()));
+        if (paused !== undefined)
+          return jsonAnswer({ deliveries: [], paused } satisfies z.input<typeof receivedSchema>);
         const received = await receiveDeliveries(dependencies, subscription, {
           max,
           leaseMs: lease_seconds * 1000,

@@ -1,9 +1,11 @@
 import * as z from 'zod';
 import type { Queue } from '../../../shared/domain/subscription/subscription.ts';
+import { findPauseInForce } from '../../../shared/domain/subscription/pause.ts';
 import { toError } from '../../../shared/domain/errors.ts';
 import { type Registry, REMOVAL_BUDGET_MS } from '../../../shared/ports/subscriptions.ts';
 import { RESTORABLE_UNTIL, restorableHeaders } from '../../../shared/wire/views/archive.ts';
 import { deletionQuery, findRestorableUntil, withRestorableUntil } from '../archives.ts';
+import { pausedView, pausedViewSchema } from '../../../shared/wire/views/subscription.ts';
 import { pageWithinAnswerSize, linksSchema, nextLinks, pageQuery } from '../paging.ts';
 import { queueDifference, queueDigest } from '../audit.ts';
 import type { ApiDependencies } from '../dependencies.ts';
@@ -48,10 +50,11 @@ export function addQueueRoutes(addRoute: AddRoute, dependencies: ApiDependencies
         pageWithinAnswerSize(
           request,
           (asked) => registry.listQueues(asked, name),
-          ({ name: listed, metadata }) => ({
+          ({ name: listed, metadata, ...queue }) => ({
             name: listed,
             href: queuePath(listed),
             ...(detailed && { metadata }),
+            ...pausedView(findPauseInForce({ queue, subscription: undefined }, clock.now())),
           }),
         ),
         with_count && request.marker === undefined ? registry.countQueues(name) : undefined,
@@ -105,11 +108,10 @@ export function addQueueRoutes(addRoute: AddRoute, dependencies: ApiDependencies
     async (context) => {
       const name = queueName(context.params.queue);
       const patch = parseQueuePatch(readJson(context.body).value);
-      const result = await registry.changeQueue(name, ({ name: same, createdAt, metadata }) => ({
-        name: same,
-        createdAt,
-        ...parseQueueFields(applyPatch(metadata, patch), settings),
-      }));
+      const result = await registry.changeQueue(name, (current) => {
+        const { retryPolicy: _, ...kept } = current;
+        return { ...kept, ...parseQueueFields(applyPatch(kept.metadata, patch), settings) };
+      });
       if (result.kind === 'missing') throw notFound('such queue');
       if (result.kind === 'left') return jsonAnswer(result.current.metadata);
       const { before, after } = result;
@@ -199,7 +201,14 @@ const queueListQuery = pageQuery.extend({
 });
 
 const queueListSchema = z.object({
-  queues: z.array(z.object({ name: z.string(), href: z.string(), metadata: shownMetadata.exactOptional() })),
+  queues: z.array(
+    z.object({
+      name: z.string(),
+      href: z.string(),
+      metadata: shownMetadata.exactOptional(),
+      paused: pausedViewSchema.exactOptional(),
+    }),
+  ),
   links: linksSchema,
   count: z.int().exactOptional(),
 });

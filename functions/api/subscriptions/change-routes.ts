@@ -3,7 +3,6 @@ import type { Subscription } from '../../../shared/domain/subscription/subscript
 import { notifyManuallyDisabled } from '../../../shared/steps/attempt-events.ts';
 import {
   changedSubscriptionSchema,
-  subscriptionView,
   subscriptionViewSchema,
 } from '../../../shared/wire/views/subscription.ts';
 import { RESTORABLE_UNTIL, restorableHeaders } from '../../../shared/wire/views/archive.ts';
@@ -11,6 +10,8 @@ import { deletionQuery, findRestorableUntil, withRestorableUntil } from '../arch
 import { type Caller, type Change, subscriptionDifference, subscriptionDigest } from '../audit.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { notFound, subscriberTaken } from '../errors.ts';
+import { viewOfSubscription } from '../existing.ts';
+import { stoppedSubscription, stoppedView } from '../pauses/routes.ts';
 import { queueName, isSubscriptionId, subscriptionKey } from '../paths.ts';
 import { readJson } from '../request-json.ts';
 import { type AddRoute, json, jsonAnswer, jsonBody, noBody } from '../route.ts';
@@ -24,7 +25,7 @@ const currentSubscription = json('The current subscription.', subscriptionViewSc
 
 /** The routes that change or delete a subscription. */
 export function addSubscriptionChangeRoutes(addRoute: AddRoute, dependencies: ApiDependencies): void {
-  const { clock, audit } = dependencies;
+  const { audit } = dependencies;
 
   addRoute(
     {
@@ -54,7 +55,7 @@ export function addSubscriptionChangeRoutes(addRoute: AddRoute, dependencies: Ap
       const { secret } = result;
       if (secret !== undefined) audit(caller, { change: 'secret_rotated', ...key, scheme: secret.scheme });
       const asked = await sendOwedConfirmation(dependencies, after, publicUrl);
-      const view = subscriptionView(asked, clock.now());
+      const view = await viewOfSubscription(dependencies, asked);
       return jsonAnswer({ ...view, ...(secret && { secret: secretText(secret) }) });
     },
   );
@@ -73,7 +74,7 @@ export function addSubscriptionChangeRoutes(addRoute: AddRoute, dependencies: Ap
         disabled: null,
       });
       const after = auditChange(context.caller, 'subscription_enabled', result);
-      return jsonAnswer(subscriptionView(after, clock.now()));
+      return jsonAnswer(await viewOfSubscription(dependencies, after));
     },
   );
 
@@ -84,13 +85,13 @@ export function addSubscriptionChangeRoutes(addRoute: AddRoute, dependencies: Ap
       id: 'disableSubscription',
       tag: 'subscriptions',
       summary: 'Disables a subscription: it receives nothing until it is enabled',
-      answers: { 200: currentSubscription },
+      answers: { 200: stoppedSubscription },
     },
     async (context) => {
       const result = await disableManually(dependencies, subscriptionKey(context.params));
       const after = auditChange(context.caller, 'subscription_disabled', result);
       await notifyManuallyDisabled(dependencies, after);
-      return jsonAnswer(subscriptionView(after, clock.now()));
+      return jsonAnswer(await stoppedView(dependencies, after));
     },
   );
 

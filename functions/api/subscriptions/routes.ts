@@ -12,7 +12,7 @@ import { subscriptionDigest } from '../audit.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { type AddRoute, json, jsonAnswer, jsonBody, withLinks, withLocation } from '../route.ts';
 import { subscriberTaken } from '../errors.ts';
-import { existingQueue, presentSubscription } from '../existing.ts';
+import { presentQueue, presentSubscription, viewOfSubscription } from '../existing.ts';
 import { pageWithinAnswerSize, linksSchema, nextLinks, pageQuery } from '../paging.ts';
 import { queueName, queuePath, subscriptionKey } from '../paths.ts';
 import { parseWith, readJson } from '../request-json.ts';
@@ -118,7 +118,8 @@ export function addSubscriptionRoutes(addRoute: AddRoute, dependencies: ApiDepen
     },
     async (context) => {
       const { match, ...request } = parseWith(subscriptionListQuery, context.query);
-      const queue = await existingQueue(dependencies, context.params.queue);
+      const found = await presentQueue(dependencies, context.params.queue);
+      const { name: queue } = found;
       const now = clock.now();
       const page = await pageWithinAnswerSize(
         request,
@@ -126,7 +127,7 @@ export function addSubscriptionRoutes(addRoute: AddRoute, dependencies: ApiDepen
           const { items, ...rest } = await registry.listSubscriptions(queue, asked, match);
           return { ...rest, items: items.filter((item) => isPresent(item, now)) };
         },
-        (item) => subscriptionView(item, now),
+        (item) => subscriptionView(item, now, found),
       );
       return jsonAnswer({
         subscriptions: page.items,
@@ -146,7 +147,7 @@ export function addSubscriptionRoutes(addRoute: AddRoute, dependencies: ApiDepen
     },
     async (context) => {
       const found = await presentSubscription(dependencies, subscriptionKey(context.params));
-      return jsonAnswer(subscriptionView(found, clock.now()));
+      return jsonAnswer(await viewOfSubscription(dependencies, found));
     },
   );
 }

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { newDelivery } from '../../../shared/domain/delivery/claim.ts';
 import { type Delivery, type DeliveryKey, isOpen } from '../../../shared/domain/delivery/delivery.ts';
+import type { DeliveryJob } from '../../../shared/domain/delivery/job.ts';
 import { isReceivable } from '../../../shared/domain/delivery/pull.ts';
 import { MAX_BODY_IN_JOB } from '../../../shared/domain/message/body.ts';
 import type { Message } from '../../../shared/domain/message/message.ts';
@@ -112,7 +113,8 @@ async function testSubscription(
     throw new RefusedRequest('conflict', REFUSALS[absence]);
   if (absence !== undefined) throw notFound('such subscription');
   const message: Message = { queue, id: newId(), type, timestamp: timeText(startedAt), data };
-  return waitForAttempt(context, await publishToOne(context, message, subscriptionId), startedAt + WAIT_MS);
+  const key = await publishToOne(context, message, subscriptionId, { isTest: true });
+  return waitForAttempt(context, key, startedAt + WAIT_MS);
 }
 
 async function waitForAttempt(
@@ -160,6 +162,7 @@ export async function publishToOne(
   context: PublishToOneContext,
   message: Message,
   subscriptionId: string,
+  more: Pick<DeliveryJob, 'isTest'> = {},
 ): Promise<DeliveryKey> {
   const { clock, registry, messageRecords, payloads, deliveryQueue, settings } = context;
   const { queue, id: messageId } = message;
@@ -187,6 +190,6 @@ export async function publishToOne(
   });
   const key: DeliveryKey = { queue, messageId, subscriptionId, bucket: 0 };
   const { acceptedAt } = record;
-  await deliveryQueue.send([{ kind: 'job', key, attempt: 1, acceptedAt, ...retention, body }]);
+  await deliveryQueue.send([{ kind: 'job', key, attempt: 1, acceptedAt, ...retention, body, ...more }]);
   return key;
 }

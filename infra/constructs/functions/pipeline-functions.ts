@@ -163,14 +163,14 @@ export class ReconcileFunction extends NodeFunction {
 const CONCURRENCY = 5;
 
 /**
- * Runs long operations page by page: recoveries, cancellations after a deletion, restorations of queues, and earlier
- * slots for waiting deliveries after a rate limit is raised or an outage has ended.
+ * Runs long operations page by page: recoveries, cancellations after a deletion, restorations of queues, what waits for the end
+ * of a pause, and earlier slots for waiting deliveries after a rate limit is raised or an outage has ended.
  */
 export class OperateFunction extends NodeFunction {
   static readonly timeout = Duration.seconds(OPERATE_TIMEOUT_SECONDS);
 
   constructor(scope: Construct, id: string, parts: PipelineParts) {
-    const { state, queues, schedules } = parts;
+    const { state, queues, schedules, operatorEvents } = parts;
     const { operation, operationDeadLetters, retry } = queues;
     super(scope, id, {
       parts,
@@ -189,6 +189,7 @@ export class OperateFunction extends NodeFunction {
       operation.grantSend(grantee);
       operationDeadLetters.grantSend(grantee);
       schedules.grantUnschedule(grantee);
+      operatorEvents.grantPublish(grantee);
     });
     this.consume('Operations', { queue: operation, maxConcurrency: CONCURRENCY, batchSize: 1 });
   }

@@ -137,6 +137,10 @@ function failing({ pipeline }: Monitored, { sums, percentiles }: Lines): Panels 
         'circuit opened': 'circuitsOpened',
       }),
     },
+    'Paused, and soon cancelled': {
+      good: '0. Otherwise [resume](operations.md#alarm-deliveries-expiring) within a day.',
+      lines: sums({ 'pauses that last too long': 'deliveriesExpiring' }),
+    },
   };
 }
 

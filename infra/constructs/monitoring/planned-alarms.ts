@@ -179,6 +179,11 @@ export function deliveryAlarms(props: Monitored, metricOf: PosthasteMetrics): Pl
       metric: zeroWhileBusy(metricOf(metricNames.deliveriesStuck, { statistic: 'max' }), retries),
       when: { above: 0, in: 5, of: 5 },
     },
+    DeliveriesExpiring: {
+      summary: 'Deliveries wait for the end of a pause, and are cancelled within a day because of their age.',
+      metric: metricOf(metricNames.deliveriesExpiring),
+      when: { above: 0, in: 1, of: 1 },
+    },
     ReconcileSilent: {
       summary: 'Reconcile does not run, so lost wake-ups are not detected.',
       // Counts the runs: each writes one value.

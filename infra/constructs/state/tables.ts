@@ -125,11 +125,12 @@ export class DeliveriesTable extends Table {
     this.grantQuery(grantee, deliveryIndexes.overdue);
   }
 
-  /** Allows listing and changing deliveries, storing bodies again, and writing the records of recoveries. */
+  /** Allows listing and changing deliveries, finding those that wait, storing bodies again, and writing the records of recoveries. */
   grantOperate(grantee: IGrantable): void {
     this.grantDeliver(grantee);
     this.grant(grantee, 'dynamodb:BatchGetItem');
-    this.grantQuery(grantee, deliveryIndexes.byQueue, deliveryIndexes.bySubscription);
+    const { byQueue, bySubscription, overdue } = deliveryIndexes;
+    this.grantQuery(grantee, byQueue, bySubscription, overdue);
   }
 
   /** Allows reading and listing messages and deliveries. */

@@ -8,19 +8,20 @@ import {
   holds,
   type Revision,
 } from '../../domain/delivery/delivery.ts';
+import type { WaitingPlace } from '../../domain/delivery/paused.ts';
 import type { OverdueDelivery } from '../../domain/delivery/transitions.ts';
-import type { Deliveries, DeliveryRecords, WriteResult } from '../../ports/deliveries.ts';
+import type { Deliveries, DeliveryRecords, WaitingCount, WriteResult } from '../../ports/deliveries.ts';
 import { deliveryKeySchema, toDeliveryItem, toDelivery } from './delivery-item.ts';
 import {
   overduePartition,
-  pullPartition,
   shards,
   toItemKey,
   undividedPullPartition,
+  waitingPartitions,
 } from './delivery-keys.ts';
 import { buildCondition, buildUpdate } from './delivery-write.ts';
 import { conditional, expression, putIfAbsent, updateReturningItem } from './writes.ts';
-import { type BatchReading, itemsByKey, type Query, readItem } from './queries.ts';
+import { type BatchReading, itemsByKey, pagesOf, type Query, readItem } from './queries.ts';
 import { openTable, type Table } from './table.ts';
 import { decode, toTtl, UnreadableRecordError } from './record.ts';
 import type { DynamoDBDocument, QueryCommandOutput } from '@aws-sdk/lib-dynamodb';
@@ -66,24 +67,24 @@ export function dynamoDeliveries(client: DynamoDBDocument, tableName: string): D
 /** For how long an undivided partition that was empty is not read again; instances of the version before may still write to it. */
 const EMPTY_FOR_MS = 10 * 60_000;
 
-/** The deliveries of all shards that wait longest. Each could have all of them. */
+/** The deliveries of all shards that wait longest. Each could have all of them. Only a subscription by pull has an undivided part. */
 function waitingDeliveries(table: Table): Deliveries['waiting'] {
   const emptied = new LRUCache<string, true>({ max: 1_000, ttl: EMPTY_FOR_MS });
-  return async (subscription, before, limit) => {
+  return async (place, before, limit) => {
     const read = async (partition: string): Promise<OverdueDelivery[]> => {
       const { Items = [] } = await table.query(overdueQuery(before, { partition }, limit));
       return Items.map(toOverdueDelivery);
     };
     const undivided = async (): Promise<OverdueDelivery[]> => {
-      const partition = undividedPullPartition(subscription);
+      const { queue, subscriptionId } = place;
+      if (subscriptionId === undefined) return [];
+      const partition = undividedPullPartition({ queue, subscriptionId });
       if (emptied.has(partition)) return [];
       const found = await read(partition);
       if (found.length === 0) emptied.set(partition, true);
       return found;
     };
-    const divided = Array.from({ length: shards.pull }, (_, shard) =>
-      read(pullPartition(subscription, shard)),
-    );
+    const divided = waitingPartitions(place).map(read);
     const found = (await Promise.all([undivided(), ...divided])).flat();
     return found.toSorted((one, other) => one.overdueAt - other.overdueAt).slice(0, limit);
   };
@@ -184,6 +185,31 @@ function overdueQuery(
     Limit: limit,
     ExclusiveStartKey: from,
   };
+}
+
+/** Counts what waits, part by part, page by page. */
+export async function countWaiting(
+  table: Table,
+  places: readonly WaitingPlace[],
+  matches: (key: DeliveryKey) => boolean,
+  most: number,
+): Promise<WaitingCount> {
+  const found: OverdueDelivery[] = [];
+  let looked = 0;
+  for (const partition of places.flatMap(waitingPartitions)) {
+    const query = overdueQuery(Number.MAX_SAFE_INTEGER, { partition }, most - looked + 1);
+    for await (const page of pagesOf(table, query)) {
+      looked += page.length;
+      found.push(...page.map(toOverdueDelivery).filter(({ key }) => matches(key)));
+      if (looked > most) return countOf(found, most, true);
+    }
+  }
+  return countOf(found, most, false);
+}
+
+function countOf(found: readonly OverdueDelivery[], most: number, hasMore: boolean): WaitingCount {
+  const [oldest] = found.toSorted((one, other) => one.overdueAt - other.overdueAt);
+  return { count: Math.min(found.length, most), hasMore, ...(oldest && { oldest }) };
 }
 
 /** The index projects keys only. */

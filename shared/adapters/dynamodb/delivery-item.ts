@@ -18,7 +18,7 @@ import {
   PHASES,
   REJECT_REASONS,
 } from '../../domain/retry/vocabulary.ts';
-import { PRESSURE_REASONS } from '../../domain/subscription/vocabulary.ts';
+import { PAUSED_BY, PRESSURE_REASONS } from '../../domain/subscription/vocabulary.ts';
 import {
   ATTEMPT_TRIGGERS,
   type AttemptTrigger,
@@ -92,6 +92,7 @@ const waitCodes = {
   receiver_throttled: 't',
   circuit_open: 'c',
   pull: 'p',
+  paused: 's',
   lag: 'l',
 } as const satisfies Record<WaitReason, string>;
 
@@ -206,10 +207,21 @@ export function toPolicyItem(policy: RetryPolicy): Record<string, unknown> {
 
 const policyItemSchema = withLongNames(policyNames).pipe(completePolicySchema);
 
-/** A next attempt in stored form. Versions before pull read it as one that SQS delays. */
-export function toNextItem({ by, waited, ...next }: NextAttempt): Record<string, unknown> {
-  const item = { ...next, ...(waited && { waited: toWaitItems(waited) }) };
-  return by === 'pull' ? { ...item, by: 'sqs_delay', pull: true } : { ...item, by };
+/** A next attempt in stored form. Versions before pull, or before pauses, read it as one that SQS delays. */
+export function toNextItem({ by, waited, ...rest }: NextAttempt): Record<string, unknown> {
+  const next = { ...rest, ...(waited && { waited: toWaitItems(waited) }) };
+  switch (by) {
+    case 'pull':
+      return { ...next, by: 'sqs_delay', pull: true };
+    case 'subscription_pause':
+      return { ...next, by: 'sqs_delay', paused: 'subscription' };
+    case 'queue_pause':
+      return { ...next, by: 'sqs_delay', paused: 'queue' };
+    case 'same_invocation':
+    case 'sqs_delay':
+    case 'scheduler':
+      return { ...next, by };
+  }
 }
 
 const nextItemSchema = z
@@ -221,8 +233,12 @@ const nextItemSchema = z
     waited: waitsSchema.exactOptional(),
     waitingSince: z.number().exactOptional(),
     pull: z.literal(true).exactOptional(),
-  } satisfies Record<keyof NextAttempt | 'pull', z.ZodType>)
-  .transform(({ pull, ...next }): NextAttempt => (pull === true ? { ...next, by: 'pull' } : next));
+    paused: z.enum(PAUSED_BY).exactOptional(),
+  } satisfies Record<keyof NextAttempt | 'pull' | 'paused', z.ZodType>)
+  .transform(({ pull, paused, ...next }): NextAttempt => {
+    if (paused !== undefined) return { ...next, by: `${paused}_pause` };
+    return pull === true ? { ...next, by: 'pull' } : next;
+  });
 
 const leaseSchema = z.object({
   owner: z.string(),

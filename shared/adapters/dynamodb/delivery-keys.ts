@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { deliveryIndexes } from '../../config/tables.ts';
 import type { Status } from '../../domain/delivery/vocabulary.ts';
 import type { ChunkKey, DeliveryKey, NextAttempt } from '../../domain/delivery/delivery.ts';
-import { isReceivable } from '../../domain/delivery/pull.ts';
+import { findWaitingPlace, type WaitingPlace } from '../../domain/delivery/paused.ts';
 import type { MessageKey } from '../../domain/message/message.ts';
 import type { SubscriptionKey } from '../../domain/subscription/subscription.ts';
 import type { ItemKey } from './record.ts';
@@ -11,7 +11,7 @@ import type { ItemKey } from './record.ts';
  * One key of an index takes 1,000 writes a second, and a throttled index throttles its table. A queue or the whole
  * deployment can have more failures than that; a single subscription rarely has more than 4,000 a second.
  */
-export const shards = { byQueue: 8, bySubscription: 4, byHour: 8, overdue: 8, pull: 4 } as const;
+export const shards = { byQueue: 8, bySubscription: 4, byHour: 8, overdue: 8, pull: 4, paused: 8 } as const;
 
 export const deliveryPrefix = 'DELIVERY#';
 
@@ -139,14 +139,29 @@ export function overduePartition(shard: number): string {
 }
 
 /** The part of the index of a record or a change that has an `overdueAt`. */
-export function toOverduePartition(key: DeliveryKey, of: Parameters<typeof isReceivable>[0]): string {
-  return isReceivable(of)
-    ? pullPartition(key, hashToShard(key.messageId, shards.pull))
-    : overduePartition(hashToShard(buildKey(key), shards.overdue));
+export function toOverduePartition(key: DeliveryKey, of: Parameters<typeof findWaitingPlace>[1]): string {
+  const place = findWaitingPlace(key, of);
+  if (place === undefined) return overduePartition(hashToShard(buildKey(key), shards.overdue));
+  const { queue, subscriptionId } = place;
+  return subscriptionId === undefined
+    ? pausedPartition(queue, hashToShard(buildKey(key), shards.paused))
+    : pullPartition({ queue, subscriptionId }, hashToShard(key.messageId, shards.pull));
 }
 
-/** A part of the overdue index with the deliveries that wait until their subscriber receives them. */
-export function pullPartition(key: SubscriptionKey, shard: number): string {
+/** All parts of the overdue index with the deliveries that wait in one place. */
+export function waitingPartitions({ queue, subscriptionId }: WaitingPlace): string[] {
+  return subscriptionId === undefined
+    ? Array.from({ length: shards.paused }, (_, shard) => pausedPartition(queue, shard))
+    : Array.from({ length: shards.pull }, (_, shard) => pullPartition({ queue, subscriptionId }, shard));
+}
+
+/** A part of the overdue index with the deliveries that wait for the end of the pause of a queue. */
+function pausedPartition(queue: string, shard: number): string {
+  return `PAUSED#${queue}#${shard}`;
+}
+
+/** The same of a subscription, by pull as well. */
+function pullPartition(key: SubscriptionKey, shard: number): string {
   return `${undividedPullPartition(key)}#${shard}`;
 }
 

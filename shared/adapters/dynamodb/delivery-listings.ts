@@ -11,7 +11,7 @@ import type { DeliveryListings, DeliverySelection, ListedDelivery } from '../../
 import { InvalidMarkerError, type Page, type PageRequest } from '../../ports/page.ts';
 import { chunkOfItem } from './chunks.ts';
 import { inParallel } from '../in-parallel.ts';
-import { readRecords } from './deliveries.ts';
+import { countWaiting, readRecords } from './deliveries.ts';
 import { deliveryKeySchema, toDelivery } from './delivery-item.ts';
 import {
   byQueuePartition,
@@ -74,6 +74,7 @@ export function dynamoDeliveryListings(
     oldest: (selection, request) => listPage('ascending', selection, request),
     records: (keys) => readRecords(table, keys, reading),
     ofMessage: (message, request) => pageOfMessage(table, message, request),
+    countWaiting: (places, matches, most) => countWaiting(table, places, matches, most),
     tally: ({ key, ...message }, buckets = toBucketRange(message)) => tallyOfMessage(table, key, buckets),
   };
 }

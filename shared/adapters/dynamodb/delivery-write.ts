@@ -26,7 +26,7 @@ import type { Expression } from './writes.ts';
 export function buildCondition(expect: Revision['expect'], expr: Expression): string {
   switch (expect.kind) {
     case 'claimable':
-      return `${openWithAttempts(expect.recorded, expr)} AND ${expr.equal('lease', undefined)} AND ${nextIsDue(expect.now, expr)}`;
+      return `${openWithAttempts(expect.recorded, expr)} AND ${expr.equal('lease', undefined)} AND ${nextIsDue(expect.now, expr)} AND ${expr.equal(['next', 'paused'], undefined)}`;
     case 'lease_expired':
       return `${openWithAttempts(expect.recorded, expr)} AND ${sameLease(expect.lease, expr)}`;
     case 'leased':

@@ -56,6 +56,14 @@ export const ONE_WAY_CHANGES: readonly OneWayChange[] = [
   },
   {
     since: '0.1.0',
+    what: 'Pauses of subscriptions and queues, and deliveries that wait for their end',
+    earlier:
+      'sends requests in spite of a pause, and does not find what waits; its operate makes a dead letter of the operation',
+    before: 'Pause nothing while you deploy.',
+    back: 'Resume all queues and subscriptions, and go back when nothing waits any more.',
+  },
+  {
+    since: '0.1.0',
     what: 'Authentication at the subscriber (options.auth)',
     earlier: 'without it sends requests that are not authenticated',
     back: 'Disable these subscriptions.',

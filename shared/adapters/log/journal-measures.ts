@@ -76,6 +76,8 @@ function eventMeasures(event: OperatorEvent): readonly Measure[] {
       return [one(metricNames.subscriptionsFailing)];
     case 'subscription.slowed':
       return [one(pressureNames[event.reason])];
+    case 'deliveries.expiring':
+      return [one(metricNames.deliveriesExpiring)];
     case 'subscription.recovered':
     case 'subscription.resumed':
     case 'subscription.disabled':
@@ -168,4 +170,6 @@ const wakeUpMeasures: Record<Mechanism, readonly Measure[]> = {
   sqs_delay: [one(metricNames.wakeUpsBySqs)],
   scheduler: [one(metricNames.wakeUpsByScheduler)],
   pull: [],
+  subscription_pause: [],
+  queue_pause: [],
 };

@@ -2,9 +2,11 @@ import type { CancelReason } from './vocabulary.ts';
 import type { DeliveryJob, WakeUp } from './job.ts';
 import {
   isOpen,
+  isPause,
   type Delivery,
   type EndedDelivery,
   type Lease,
+  type OpenDelivery,
   type PendingDelivery,
   renewed,
   type Transition,
@@ -132,11 +134,13 @@ export type ClaimRefusal =
   /** Another invocation holds a valid lease. */
   | { kind: 'in_flight'; delivery: Delivery }
   /** Another invocation holds an expired lease. */
-  | { kind: 'lease_expired'; delivery: Delivery; lease: Lease }
+  | { kind: 'lease_expired'; delivery: OpenDelivery; lease: Lease }
   /** The record's due time is in the future: later than the wake-up states. */
   | { kind: 'early'; delivery: Delivery; dueAt: number }
+  /** It waits for the end of a pause, which only its operation ends. */
+  | { kind: 'paused' }
   /** The record changed since the write was refused and can now be claimed. */
-  | { kind: 'claimable_now' };
+  | { kind: 'claimable_now'; delivery: OpenDelivery };
 
 export function claimRefusal(attempt: number, current: Delivery | undefined, now: number): ClaimRefusal {
   if (current === undefined) return { kind: 'unknown' };
@@ -150,11 +154,12 @@ export function claimRefusal(attempt: number, current: Delivery | undefined, now
 }
 
 /** `delivery` is open, and the requested attempt is its next one. */
-function refusalNow(delivery: Delivery, now: number): ClaimRefusal {
+function refusalNow(delivery: OpenDelivery, now: number): ClaimRefusal {
   const { lease, next } = delivery;
   if (lease !== undefined)
     return lease.until > now ? { kind: 'in_flight', delivery } : { kind: 'lease_expired', delivery, lease };
+  if (isPause(next)) return { kind: 'paused' };
   return next !== undefined && next.dueAt > now
     ? { kind: 'early', delivery, dueAt: next.dueAt }
-    : { kind: 'claimable_now' };
+    : { kind: 'claimable_now', delivery };
 }

@@ -63,6 +63,11 @@ export type NextAttempt = {
   waitingSince?: number;
 };
 
+/** Whether a next attempt waits for the end of a pause. */
+export function isPause(next: NextAttempt | null | undefined): boolean {
+  return next?.by === 'subscription_pause' || next?.by === 'queue_pause';
+}
+
 /** When the next request starts. */
 export function computeStart({ slot }: Pick<Delivery, 'slot'>, { dueAt }: NextAttempt): number {
   return Math.max(dueAt, slot?.at ?? dueAt);
@@ -135,7 +140,7 @@ export function isOpen(delivery: Delivery): delivery is OpenDelivery {
 /** Condition of a conditional write. */
 export type Expectation =
   | { kind: 'absent' }
-  /** `recorded` attempts, open, due and not leased. */
+  /** `recorded` attempts, open, due and not leased; it does not wait for the end of a pause. */
   | { kind: 'claimable'; recorded: number; now: number }
   /** Unchanged since it was read: exactly this expired lease. */
   | { kind: 'lease_expired'; recorded: number; lease: Lease }
@@ -219,9 +224,7 @@ export function holds(expect: Expectation, current: Delivery | undefined): boole
     case 'absent':
       return false;
     case 'claimable':
-      return (
-        isAwaiting(current, expect.recorded) && current.lease === undefined && isDue(current, expect.now)
-      );
+      return isAwaiting(current, expect.recorded) && isFree(current) && isDue(current, expect.now);
     case 'lease_expired':
       return isAwaiting(current, expect.recorded) && isSameLease(current.lease, expect.lease);
     case 'leased':
@@ -243,6 +246,11 @@ export function holds(expect: Expectation, current: Delivery | undefined): boole
 
 function isAwaiting(delivery: Delivery, recorded: number): boolean {
   return isOpen(delivery) && delivery.attempts.length === recorded;
+}
+
+/** Neither leased nor waiting for the end of a pause. */
+function isFree({ lease, next }: Delivery): boolean {
+  return lease === undefined && !isPause(next);
 }
 
 function isDue(delivery: Delivery, now: number): boolean {

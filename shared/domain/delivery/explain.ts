@@ -17,6 +17,7 @@ import { attemptsInRound } from './attempt.ts';
 import { computeStart, type Delivery, isOpen } from './delivery.ts';
 import { type FanOut, isAhead, partWith } from './fan-out.ts';
 import { followingAttempt, type PlannedAttempt } from './next-attempt.ts';
+import { isPaused } from './paused.ts';
 import { isReceivable } from './pull.ts';
 import { type ExplainVerdict, isOpenStatus } from './vocabulary.ts';
 
@@ -69,13 +70,21 @@ function explainWait(
   if (isQueueDeleted) return { detail: 'The queue has been deleted.' };
   if (subscription === undefined || subscription.deletedAt !== undefined)
     return { detail: 'The subscription has been deleted.' };
+  if (isPaused(delivery))
+    return { detail: PAUSED_DETAIL[delivery.next?.by === 'queue_pause' ? 'queue' : 'subscription'] };
   return isReceivable(delivery) ? { detail: 'It waits until its subscriber receives it.' } : {};
 }
+
+const PAUSED_DETAIL = {
+  subscription: 'It waits until the subscription is resumed.',
+  queue: 'It waits until the queue is resumed.',
+};
 
 function toVerdict(delivery: Delivery, { isQueueDeleted }: Evidence): ExplainVerdict {
   const { status, reason, slot, lease } = delivery;
   // Its subscriptions go first, so that deliver may find none before operate cancels the delivery.
   if (isQueueDeleted && reason === 'subscription_deleted') return 'cancelled';
+  if (isPaused(delivery)) return 'paused';
   if (isOpen(delivery)) return slot !== undefined && lease === undefined ? toWaitingReason(slot) : status;
   return status === 'cancelled' ? (VERDICT_BY_REASON.get(reason) ?? 'cancelled') : status;
 }

@@ -20,8 +20,17 @@ export type ChunkJob = FirstAttemptFields & {
   subscriptionIds: readonly string[];
 };
 
-/** Job for one first attempt. `lost`: invocations that started it and did not finish. */
-export type DeliveryJob = FirstAttemptFields & { kind: 'job'; key: DeliveryKey; attempt: 1; lost?: number };
+/**
+ * Job for one first attempt. `lost`: invocations that started it and did not finish. `isTest`: an operator tries the
+ * subscription now, in spite of a pause.
+ */
+export type DeliveryJob = FirstAttemptFields & {
+  kind: 'job';
+  key: DeliveryKey;
+  attempt: 1;
+  lost?: number;
+  isTest?: true;
+};
 
 /** A message of the delivery queue. */
 export type FirstJob = ChunkJob | DeliveryJob;

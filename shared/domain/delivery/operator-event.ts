@@ -5,6 +5,14 @@ import type { Outcome } from '../retry/vocabulary.ts';
 /** Event for operators and their programs. Ids and counts only. Times are milliseconds since the epoch. */
 export type OperatorEvent =
   | (SubscriptionEvent & { queue: string; subscriptionId: string })
+  /** Deliveries wait for the end of a pause; from `cancelledFrom` on they are cancelled. `since`: when it began. */
+  | {
+      type: 'deliveries.expiring';
+      queue: string;
+      subscriptionId?: string;
+      since: number;
+      cancelledFrom: number;
+    }
   | { type: 'delivery.exhausted'; key: DeliveryKey; attempts: number; at: number }
   | FailedAttempt;
 

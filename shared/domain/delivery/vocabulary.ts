@@ -46,6 +46,8 @@ export type TransitionName =
   | 'release'
   | 'await_slot'
   | 'await_pull'
+  | 'await_resume'
+  | 'end_wait'
   | 'move_up'
   | 'cancel'
   | 'settle'
@@ -54,16 +56,26 @@ export type TransitionName =
   | 'reopen'
   | 'send';
 
-/** Why a due delivery waits. `pull`: until its subscriber receives it. */
-export const WAITINGS = [...WAITING_REASONS, 'pull'] as const;
+/** Why a due delivery waits. `pull`: until its subscriber receives it. `paused`: until it is resumed. */
+export const WAITINGS = [...WAITING_REASONS, 'pull', 'paused'] as const;
 export type Waiting = (typeof WAITINGS)[number];
 
 /** Why an attempt did not start when it could. `lag`: nothing held it, but Posthaste or AWS was late. */
 export const WAIT_REASONS = [...WAITINGS, 'lag'] as const;
 export type WaitReason = (typeof WAIT_REASONS)[number];
 
-/** How the next attempt is started; `pull`: its subscriber receives it. */
-export const MECHANISMS = ['same_invocation', 'sqs_delay', 'scheduler', 'pull'] as const;
+/**
+ * How the next attempt is started; `pull`: its subscriber receives it. During a pause of the subscription or of its queue it
+ * waits for the end of the pause.
+ */
+export const MECHANISMS = [
+  'same_invocation',
+  'sqs_delay',
+  'scheduler',
+  'pull',
+  'subscription_pause',
+  'queue_pause',
+] as const;
 export type Mechanism = (typeof MECHANISMS)[number];
 
 /** How an attempt was started; absent on a first attempt, which its message started, and on a received one. */
@@ -73,7 +85,7 @@ export type AttemptTrigger = (typeof ATTEMPT_TRIGGERS)[number];
 /** Why a received delivery failed: its subscriber said so, or did not answer until its lease ended. */
 export type PullFault = 'nacked' | 'lease_expired';
 
-/** Why a delivery is cancelled. `manual`: by an operator. `not_received`: it waited too long for its subscriber. */
+/** Why a delivery is cancelled. `manual`: by an operator. `not_received`: it waited too long for its subscriber. `paused_too_long`: for the end of a pause. */
 export const CANCEL_REASONS = [
   ...ABSENCE_REASONS,
   'body_erased',
@@ -82,6 +94,7 @@ export const CANCEL_REASONS = [
   'queue_deleted',
   'message_expired',
   'not_received',
+  'paused_too_long',
 ] as const;
 export type CancelReason = (typeof CANCEL_REASONS)[number];
 
@@ -102,6 +115,8 @@ export type RetryRefusal =
   | 'too_many_attempts'
   | 'message_expired'
   | 'subscription_absent'
+  /** A delivery waits until queue and subscription are resumed. */
+  | 'paused'
   /** Not ended; a recovery skips it. */
   | 'open'
   /** It succeeded in the meantime; a recovery skips it. */
@@ -124,8 +139,8 @@ export type SendRefusal =
  */
 export type CancelRefusal = 'no_such_delivery' | 'over' | 'not_begun' | 'contended';
 
-/** Why deliver ignores a job or wake-up. `stale`: its attempt number does not match the record. */
-export type DroppedReason = 'no_record' | 'finished' | 'stale' | 'in_flight';
+/** Why deliver ignores a job or wake-up. `stale`: its attempt number does not match the record. `paused`: it waits. */
+export type DroppedReason = 'no_record' | 'finished' | 'stale' | 'in_flight' | 'paused';
 
 /**
  * What became of a message for one subscription. `unconfirmed`, `disabled`, `expired` and `deleted` are said of the
@@ -134,6 +149,7 @@ export type DroppedReason = 'no_record' | 'finished' | 'stale' | 'in_flight';
 export const EXPLAIN_VERDICTS = [
   ...STATUSES,
   ...WAITING_REASONS,
+  'paused',
   'filtered',
   'unconfirmed',
   'disabled',

@@ -1,6 +1,6 @@
 import { toWaitingReason } from '../subscription/rate-limit.ts';
 import type { Attempt, Wait } from './attempt.ts';
-import { computeStart, type Delivery, type NextAttempt } from './delivery.ts';
+import { computeStart, type Delivery, isPause, type NextAttempt } from './delivery.ts';
 import type { Waiting } from './vocabulary.ts';
 
 type Waiter = Pick<Delivery, 'next' | 'slot'>;
@@ -10,6 +10,7 @@ export function findWait({ next, slot }: Waiter): { reason: Waiting; since: numb
   if (next === undefined) return undefined;
   if (next.by === 'pull') return { reason: 'pull', since: next.dueAt };
   const { waitingSince: since } = next;
+  if (isPause(next)) return since === undefined ? undefined : { reason: 'paused', since };
   return slot === undefined || since === undefined ? undefined : { reason: toWaitingReason(slot), since };
 }
 
@@ -43,7 +44,7 @@ function toField(waited: readonly Wait[]): Pick<Attempt, 'waited'> {
 function endedWaits(delivery: Waiter, now: number): readonly Wait[] {
   const { next } = delivery;
   if (next === undefined) return [];
-  const end = next.by === 'pull' ? now : Math.min(now, computeStart(delivery, next));
+  const end = next.by === 'pull' || isPause(next) ? now : Math.min(now, computeStart(delivery, next));
   return withWait(waitsUntil(delivery, end), { reason: 'lag', ms: now - end });
 }
 

@@ -1,4 +1,3 @@
-import type { Mechanism } from './vocabulary.ts';
 import { createHash } from 'node:crypto';
 import type { Slot } from '../subscription/rate-limit.ts';
 import type { DeliveryKey, Lease, NextAttempt } from './delivery.ts';
@@ -17,7 +16,7 @@ const SCHEDULER_LEAD_MS = 65_000;
 const SCHEDULER_MIN_AHEAD_MS = 5_000;
 
 /** How deliver is started for a retry. */
-export type RetryMechanism = Exclude<Mechanism, 'pull'>;
+export type RetryMechanism = 'same_invocation' | WakeUpPlan['by'];
 
 export type WakeUpPlan = { by: 'sqs_delay'; delaySeconds: number } | { by: 'scheduler'; at: number };
 

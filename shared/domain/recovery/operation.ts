@@ -51,6 +51,21 @@ const movingUpOperation = z.object({
 
 /** Brings the subscriptions of a queue back whose restoration has begun. */
 const restorationOperation = z.object({ kind: z.literal('restoration'), queue: storedName });
+/**
+ * Watches over what waits during a pause, and sends it after its end. Without `subscriptionId`: of a queue. Ends if the pause
+ * has another `version`: a later operation does the rest.
+ */
+const pauseOperation = z.object({
+  kind: z.literal('pause'),
+  queue: storedName,
+  subscriptionId: storedName.exactOptional(),
+  version: storedMilliseconds,
+  settled: passFields.settled,
+  /** The time up to which deliveries have been made due. */
+  sentUpTo: storedMilliseconds.exactOptional(),
+  /** The operator knows that waiting deliveries are about to be cancelled. */
+  warned: z.literal(true).exactOptional(),
+});
 
 /** A long task for `operate`, done page by page; safe to repeat. Times are milliseconds since the epoch. */
 export const operationSchema = z.discriminatedUnion('kind', [
@@ -58,6 +73,7 @@ export const operationSchema = z.discriminatedUnion('kind', [
   cancellationOperation,
   movingUpOperation,
   restorationOperation,
+  pauseOperation,
 ]);
 
 export type Operation = z.infer<typeof operationSchema>;
@@ -65,6 +81,7 @@ export type RecoveryOperation = z.infer<typeof recoveryOperation>;
 export type CancellationOperation = z.infer<typeof cancellationOperation>;
 export type MovingUpOperation = z.infer<typeof movingUpOperation>;
 export type RestorationOperation = z.infer<typeof restorationOperation>;
+export type PauseOperation = z.infer<typeof pauseOperation>;
 
 /** How often operate retries a delivery that it could not process, before it skips it. */
 export const MAX_RECHECKS = 5;

@@ -34,6 +34,9 @@ export function invocationMs(attemptTimeoutMs: number): number {
   return leaseMs(attemptTimeoutMs) + INVOCATION_SPARE_MS;
 }
 
+/** From the start of a deliver invocation to that of its last request: a later one might not be recorded in time. */
+export const LATEST_REQUEST_MS = PREPARING_MS + INVOCATION_SPARE_MS;
+
 /** Longer than any deliver invocation, in milliseconds: work that began this long ago has ended. */
 export const MAX_INVOCATION_MS = wholeMinutes(invocationMs(ATTEMPT_TIMEOUT_SECONDS.most * 1000));
 

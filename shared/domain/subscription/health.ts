@@ -1,5 +1,6 @@
 import { MAX_INVOCATION_MS } from '../retry/attempt-duration.ts';
 import { withWarning, type CertificateWarning, isWarningWanted } from './certificate-warning.ts';
+import { type Pausable, sumOfPauses } from './pause.ts';
 import { isPressureUnchanged, type PressureChange } from './pressure-changes.ts';
 import type { Disabled, FailureStreak, Subscription, PendingEvent } from './subscription.ts';
 
@@ -44,13 +45,16 @@ export type HealthChange =
   | CertificateWarning
   | { kind: 'sent'; unsent: PendingEvent };
 
-/** The health change caused by a failed or rejected attempt. */
+/** The health change caused by a failed or rejected attempt. `queue`: the subscription was paused with it. */
 export function afterFailure(
   subscription: Subscription,
   now: number,
   rules: HealthRules,
+  queue?: Pausable,
 ): HealthChange | undefined {
-  return withVersion(subscription, onFailure(subscription.failing, now, rules));
+  const { failing } = subscription;
+  const pausedMs = failing === undefined ? 0 : sumOfPauses([queue, subscription], failing.since, now);
+  return withVersion(subscription, onFailure(failing, now, { ...rules, pausedMs }));
 }
 
 /**
@@ -61,14 +65,14 @@ export function afterFailure(
 function onFailure(
   failing: FailureStreak | undefined,
   now: number,
-  rules: HealthRules,
+  rules: HealthRules & { pausedMs: number },
 ): StreakChange | undefined {
   if (failing === undefined) return { kind: 'begin', failing: { since: now, failures: 1 } };
   const { since, failures } = failing;
   if (now - since < rules.subscriptionCacheMs + MAX_INVOCATION_MS) return undefined;
   if (failures < FAILURES_TO_NOTIFY) return countTowardsNotice({ since, failures: failures + 1 }, now);
   if (rules.disableFailingAfterMs === 0) return undefined;
-  return countTowardsDisabling(failing, now, rules.disableFailingAfterMs);
+  return countTowardsDisabling(failing, now, rules);
 }
 
 function countTowardsNotice(failing: FailureStreak, now: number): StreakChange {
@@ -80,19 +84,19 @@ function countTowardsNotice(failing: FailureStreak, now: number): StreakChange {
 /**
  * The streak's age alone proves nothing without traffic, nor do many failures within a minute. So after the
  * notification ten failures count, at intervals of a twentieth of the time, and the operator has half of the time
- * to react.
+ * to react. Paused time is no part of its age.
  */
 function countTowardsDisabling(
   failing: FailureStreak,
   now: number,
-  afterMs: number,
+  { disableFailingAfterMs: afterMs, pausedMs }: HealthRules & { pausedMs: number },
 ): StreakChange | undefined {
   const { since, failures, countedAt = since } = failing;
   if (failures < FAILURES_TO_DISABLE)
     return now - countedAt < afterMs / STEPS_TO_DISABLE
       ? undefined
       : { kind: 'count', failing: { since, failures: failures + 1, countedAt: now } };
-  if (now - since < afterMs) return undefined;
+  if (now - since - pausedMs < afterMs) return undefined;
   const disabled: Disabled = { reason: 'failing', at: now };
   const event = { type: 'subscription.disabled', ...disabled } as const;
   return { kind: 'disable', since, disabled, unsent: { event, at: now } };

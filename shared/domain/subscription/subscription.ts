@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { buildConfirmationId } from './confirmation.ts';
 import { destinationSchema } from './destination.ts';
+import { pauseSchema } from './pause.ts';
 import { queueMember } from './queue-metadata.ts';
 import { partialPolicySchema } from '../retry/policy.ts';
 import { type AbsenceReason, DISABLE_REASONS, PRESSURE_REASONS } from './vocabulary.ts';
@@ -15,6 +16,7 @@ export const queueSchema = z.object({
   metadata: z.record(z.string(), z.unknown()),
   retryPolicy: partialPolicySchema.exactOptional(),
   createdAt: z.number(),
+  pauses: z.array(pauseSchema).readonly().exactOptional(),
 });
 
 export type Queue = z.infer<typeof queueSchema>;
@@ -169,6 +171,8 @@ export const subscriptionSchema = z.object({
   ttl: z.number().exactOptional(),
   expiresAt: z.number().exactOptional(),
   disabled: disabledSchema.exactOptional(),
+  /** The newest last. */
+  pauses: z.array(pauseSchema).readonly().exactOptional(),
   /** Set while its subscriber has not confirmed. */
   unconfirmed: pendingConfirmationSchema.exactOptional(),
   /** When the subscriber confirmed, if it was asked. */
@@ -221,7 +225,10 @@ export type ListedSubscription = z.infer<typeof listedSubscriptionSchema>;
 
 /** Timeout of an attempt in milliseconds: the least of the deployment's, the queue's and the subscription's. */
 export function computeAttemptTimeout(
-  { queue, subscription }: { queue: Pick<Queue, 'metadata'> | undefined; subscription: Subscription },
+  {
+    queue,
+    subscription,
+  }: { queue: Pick<Queue, 'metadata'> | undefined; subscription: Pick<Subscription, 'options'> },
   deploymentMs: number,
 ): number {
   const ofQueue = queueMember('_attempt_timeout', queue?.metadata) ?? Infinity;

@@ -8,6 +8,10 @@ export type PressureReason = (typeof PRESSURE_REASONS)[number];
 export const WAITING_REASONS = ['rate_limited', ...PRESSURE_REASONS] as const;
 export type WaitingReason = (typeof WAITING_REASONS)[number];
 
+/** Whose pause keeps deliveries waiting (subscription/pause.ts). */
+export const PAUSED_BY = ['subscription', 'queue'] as const;
+export type PausedBy = (typeof PAUSED_BY)[number];
+
 /** Why no requests are sent to a subscription. */
 export const ABSENCE_REASONS = [
   'subscription_deleted',

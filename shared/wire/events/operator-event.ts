@@ -72,6 +72,18 @@ export const operatorEventSchema = z.discriminatedUnion('detail-type', [
     /** Which warning it is: 30, 7 or 1 days ahead. */
     days: z.int().positive(),
   }),
+  z.object({
+    source: z.literal(EVENT_SOURCE),
+    'detail-type': z.literal('deliveries.expiring'),
+    detail: z.object({
+      ...subscriptionDetail,
+      /** Absent if the queue is paused. */
+      subscriptionId: z.string().exactOptional(),
+      /** When the pause began, and from when on what waits is cancelled. */
+      since: timeView,
+      cancelledFrom: timeView,
+    }),
+  }),
   buildEventSchema('delivery.exhausted', {
     messageId: z.string(),
     /** In all rounds. */
@@ -84,6 +96,11 @@ export const operatorEventSchema = z.discriminatedUnion('detail-type', [
 export type OperatorEventMessage = z.output<typeof operatorEventSchema>;
 
 export function operatorEventMessage(event: OperatorEvent, deployment: string): OperatorEventMessage {
+  if (event.type === 'deliveries.expiring') {
+    const { type, since, cancelledFrom, ...place } = event;
+    const times = { since: timeText(since), cancelledFrom: timeText(cancelledFrom) };
+    return messageOf(type, { deployment, ...place, ...times });
+  }
   const { queue, subscriptionId } = 'key' in event ? event.key : event;
   const about = { deployment, queue, subscriptionId };
   switch (event.type) {

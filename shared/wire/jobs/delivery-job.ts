@@ -28,7 +28,7 @@ export function encodeFirstJob(job: FirstJob): string {
 function toAttemptFields(job: FirstJob) {
   return job.kind === 'chunk'
     ? { subscriptionIds: job.subscriptionIds }
-    : { attempt: job.attempt, lost: job.lost };
+    : { attempt: job.attempt, lost: job.lost, isTest: job.isTest };
 }
 
 /** Encodes a wake-up for the retry queue or a schedule. */
@@ -57,6 +57,7 @@ const job = z.object({
   ...firstFields,
   attempt: z.literal(1),
   lost: z.int().positive().exactOptional(),
+  isTest: z.literal(true).exactOptional(),
 });
 
 const chunkJob = z.object({

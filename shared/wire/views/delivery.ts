@@ -42,7 +42,7 @@ const nextAttemptView = z.object({
   phase: attemptView.shape.phase,
   dueAt: timeView,
   by: z.enum(MECHANISMS),
-  /** Why it waits besides its due time. `pull`: until its subscriber receives it. */
+  /** Why it waits besides its due time. `pull`: until its subscriber receives it. `paused`: until it is resumed. */
   waiting: z.enum(WAITINGS).exactOptional(),
   waitingSince: timeView.exactOptional(),
   /** Its waits that ended. */
@@ -83,6 +83,7 @@ export const WAITS: Readonly<Record<Waiting, string>> = {
   receiver_throttled: 'because the subscriber throttles',
   circuit_open: 'because the subscriber is or was down',
   pull: 'until it is received',
+  paused: 'until the pause ends',
 };
 
 /** What starts an attempt, in the words of the command and the console. */
@@ -92,6 +93,8 @@ export const STARTED_BY: Readonly<Record<AttemptTrigger | Mechanism, string>> = 
   scheduler: 'Scheduler',
   reconcile: 'reconcile',
   pull: 'pull',
+  subscription_pause: 'end of the pause',
+  queue_pause: 'end of the pause of the queue',
 };
 
 /** A delivery in a listing: its status and its last attempt. */

@@ -7,6 +7,7 @@ import {
   pickIds,
 } from '../../domain/delivery/delivery.ts';
 import type { DeliveryDetail } from '../../domain/delivery/explain.ts';
+import { isPaused } from '../../domain/delivery/paused.ts';
 import { isReceivable } from '../../domain/delivery/pull.ts';
 import type { Waiting } from '../../domain/delivery/vocabulary.ts';
 import { findWait, listWaits, totalWaits } from '../../domain/delivery/waits.ts';
@@ -62,6 +63,7 @@ function toWaiting(delivery: Delivery): { waiting?: Waiting; waitingSince?: stri
   const wait = findWait(delivery);
   const since = wait && { waitingSince: timeText(wait.since) };
   if (isReceivable(delivery)) return { waiting: 'pull', ...since };
+  if (isPaused(delivery)) return { waiting: 'paused', ...since };
   return delivery.slot === undefined ? {} : { waiting: toWaitingReason(delivery.slot), ...since };
 }
 

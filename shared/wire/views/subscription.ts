@@ -2,12 +2,14 @@ import * as z from 'zod';
 import {
   DISABLE_REASONS,
   CONFIRMATION_STATES,
+  PAUSED_BY,
   PRESSURE_REASONS,
 } from '../../domain/subscription/vocabulary.ts';
 import type { Auth } from '../../domain/subscription/auth.ts';
 import { findAuth, toSubscriber } from '../../domain/subscription/destination.ts';
 import { pressureAt, computePace, findPressureReason } from '../../domain/subscription/back-pressure.ts';
 import { redacted } from '../../domain/subscription/credential-headers.ts';
+import { findPauseInForce, type Pausable, type PauseInForce } from '../../domain/subscription/pause.ts';
 import { retryPolicySchema } from '../../domain/retry/policy-schema.ts';
 import {
   optionsSchema,
@@ -29,6 +31,13 @@ const optionsView = z.looseObject({
 
 /** State of a pending confirmation: `asked`, or `owed` if the request may not have been sent. */
 export const confirmationSchema = z.enum(CONFIRMATION_STATES);
+
+/** A pause in force: no requests are sent. `until`: absent where it ends only when it is resumed. */
+export const pausedViewSchema = z.object({
+  since: timeView,
+  until: timeView.exactOptional(),
+  by: z.enum(PAUSED_BY),
+});
 
 /**
  * A subscription in the API: Zaqar's fields and Posthaste's additions. `ttl` and `age` are seconds; a null `ttl`
@@ -56,6 +65,7 @@ export const subscriptionViewSchema = z.object({
       perSecond: z.number().positive().exactOptional(),
     })
     .exactOptional(),
+  paused: pausedViewSchema.exactOptional(),
   /** False: it receives only the confirmation request. */
   confirmed: z.boolean(),
   confirmation: confirmationSchema.exactOptional(),
@@ -73,9 +83,22 @@ export const changedSubscriptionSchema = subscriptionViewSchema.extend({
   secret: z.string().exactOptional(),
 });
 
+/**
+ * The response to what stops requests. `requests_end_within_seconds`: by then the last one has ended; those of jobs and
+ * invocations that began before still go out.
+ */
+export const stoppedSubscriptionSchema = subscriptionViewSchema.extend({
+  requests_end_within_seconds: z.int().nonnegative(),
+});
+
 export type SubscriptionView = z.infer<typeof subscriptionViewSchema>;
 
-export function subscriptionView(subscription: Subscription, now: number): SubscriptionView {
+/** `ofQueue`: its pause is shown as well. */
+export function subscriptionView(
+  subscription: Subscription,
+  now: number,
+  ofQueue?: Pausable,
+): SubscriptionView {
   const { id, queue, name, destination, ttl, options, createdAt, disabled, failing, unconfirmed } =
     subscription;
   const auth = findAuth(destination);
@@ -92,6 +115,7 @@ export function subscriptionView(subscription: Subscription, now: number): Subsc
     ...(auth?.notAfter !== undefined && { certificateExpiresAt: timeText(auth.notAfter) }),
     ...previousSecretView(subscription, now),
     ...backPressureView(subscription, now),
+    ...pausedView(findPauseInForce({ queue: ofQueue, subscription }, now)),
     confirmed: unconfirmed === undefined,
     ...confirmationView(subscription),
   };
@@ -103,6 +127,13 @@ function previousSecretView(
 ): Pick<SubscriptionView, 'previousSecretExpiresAt'> {
   const ends = secretsInForce(secrets, now).flatMap(({ expiresAt }) => expiresAt ?? []);
   return ends.length === 0 ? {} : { previousSecretExpiresAt: timeText(Math.max(...ends)) };
+}
+
+export function pausedView(inForce: PauseInForce | undefined): Pick<SubscriptionView, 'paused'> {
+  if (inForce === undefined) return {};
+  const { pause, by } = inForce;
+  const until = pause.until === undefined ? {} : { until: timeText(pause.until) };
+  return { paused: { since: timeText(pause.from), ...until, by } };
 }
 
 function backPressureView(subscription: Subscription, now: number): Pick<SubscriptionView, 'backPressure'> {

@@ -48,6 +48,7 @@ const isTrue = (one: DeliveryCase, write: Write): boolean => {
         .concat(existedBefore(one, actor.startedAt) ? [] : [undefined])
         .some((subscription) => absenceOf(subscription, now, one.messageId) === after.reason);
     case 'not_received':
+    case 'paused_too_long':
     case 'unknown':
       return false;
   }

@@ -12,6 +12,7 @@ import {
 import { confirmationsAreRequested } from './confirmations.ts';
 import { erasedIsGone, erasedIsNotRetried, requestsAreFaithful } from './fidelity.ts';
 import { healthIsTrue } from './health.ts';
+import { noRequestInAPause } from './pauses.ts';
 import { policyIsKept } from './policy.ts';
 import {
   isPulled,
@@ -47,6 +48,7 @@ const OF_CALLED: readonly Invariant[] = [
   oneRequestPerLease,
   nothingAfterItsEnd,
   nothingEarly,
+  noRequestInAPause,
   nothingLate,
   oldCopiesAreIgnored,
   schedulesAreDistinct,

@@ -145,7 +145,11 @@ const eventsAreSent = (
   const unsent = value?.unsent;
   if (value === undefined || unsent === undefined || last === undefined) return [];
   const isSent = history.events.some(
-    (sent) => !('key' in sent) && sent.subscriptionId === value.id && isSame(sent, unsent.event),
+    (sent) =>
+      !('key' in sent) &&
+      sent.type !== 'deliveries.expiring' &&
+      sent.subscriptionId === value.id &&
+      isSame(sent, unsent.event),
   );
   return isSent || last.unsent?.at === unsent.at
     ? []

@@ -125,15 +125,23 @@ export const nothingLate: Invariant = (one) =>
       (one.world.scenario.concurrency === undefined ? 0 : invocationMs(settings.attemptTimeoutMs));
     const lateMs = request.at - due.most - 2 * one.world.scenario.skewMs;
     // A paced delivery is as late as its line is long, one of a noisy subscriber as its backlog.
-    if (isPaced(one) || isNoisy(one)) return [];
+    if (mayWait(one)) return [];
     if (lateMs <= slack || isDisturbed(one.world, failed.actor.startedAt, request.at, one)) return [];
     return [violation('nothing_late', one, `attempt ${request.grant?.number} came ${lateMs} ms late`)];
   });
+
+const mayWait = (one: DeliveryCase): boolean => isPaced(one) || isNoisy(one) || wasPaused(one);
 
 const isPaced = ({ world, subscriptionId }: DeliveryCase): boolean =>
   world.subscriptions
     .versionsOf(subscriptionId)
     .some(({ value }) => value?.options.max_per_second !== undefined || value?.pressure !== undefined);
+
+/** What waited is due when it is sent. */
+const wasPaused = ({ world, subscriptionId }: DeliveryCase): boolean =>
+  [...world.subscriptions.versionsOf(subscriptionId), ...world.subscriptions.queueVersions].some(
+    ({ value }) => value?.pauses !== undefined,
+  );
 
 const isNoisy = ({ world, subscriptionId }: DeliveryCase): boolean =>
   world.scenario.subscriptions.some(({ id, isNoisy }) => id === subscriptionId && isNoisy === true);

@@ -25,7 +25,7 @@ import {
   type Transition,
 } from '../../../shared/domain/delivery/delivery.ts';
 import { type FanOut, toBucketRange } from '../../../shared/domain/delivery/fan-out.ts';
-import { isReceivable } from '../../../shared/domain/delivery/pull.ts';
+import { findWaitingPlace, type WaitingPlace } from '../../../shared/domain/delivery/paused.ts';
 import type { OverdueDelivery } from '../../../shared/domain/delivery/transitions.ts';
 import type {
   ChunkResult,
@@ -83,21 +83,23 @@ export const inMemoryDeliveries = (clock = { now: () => -Infinity }): InMemoryDe
     overdue: (before, limit) =>
       answer(
         dueFirst(
-          [...records.values()].filter((one) => !isReceivable(one)),
+          [...records.values()].filter((one) => findWaitingPlace(one.key, one) === undefined),
           before,
         ).slice(0, limit),
       ),
-    waiting: ({ queue, subscriptionId }, before, limit) =>
+    waiting: (place, before, limit) =>
       answer(
         dueFirst(
-          [...records.values()].filter(
-            (one) =>
-              isReceivable(one) && one.key.queue === queue && one.key.subscriptionId === subscriptionId,
-          ),
+          [...records.values()].filter((one) => waitsIn(one, place)),
           before,
         ).slice(0, limit),
       ),
   };
+};
+
+const waitsIn = (one: Delivery, { queue, subscriptionId }: WaitingPlace): boolean => {
+  const place = findWaitingPlace(one.key, one);
+  return place?.queue === queue && place.subscriptionId === subscriptionId;
 };
 
 const dueFirst = (deliveries: readonly Delivery[], before: number): OverdueDelivery[] =>
@@ -223,6 +225,17 @@ export const inMemoryDeliveryListings = (
         return { deliveries, unreadable: [] };
       }),
     ofMessage: (message, request) => answerLater(() => pageOfMessage(message, request)),
+    countWaiting: (places, matches, most) =>
+      answerLater(() => {
+        const waiting = [...records.values()].filter((one) => places.some((place) => waitsIn(one, place)));
+        const found = dueFirst(waiting, Infinity).filter(({ key }) => matches(key));
+        const [oldest] = found;
+        return {
+          count: Math.min(found.length, most),
+          hasMore: waiting.length > most,
+          ...(oldest && { oldest }),
+        };
+      }),
     tally: (message, buckets) =>
       answerLater(() => {
         const counts = { ...NO_DELIVERIES };

@@ -83,6 +83,10 @@ const readerOf = (
   },
 });
 
+/** A replacement keeps them. */
+const pausesOf = (queue: Queue | undefined): Pick<Queue, 'pauses'> =>
+  queue?.pauses === undefined ? {} : { pauses: queue.pauses };
+
 type QueueMethods = Pick<Registry, Extract<keyof Registry, `${string}Queue` | `${string}Queues`>>;
 
 type QueueArchive = ArchivedQueue & Pick<QueueEntry, 'subscriptions'>;
@@ -106,7 +110,7 @@ const queuesOf = (entries: Map<string, QueueEntry>, clock: Pick<Clock, 'now'>): 
       const entry = entries.get(queue.name);
       const createdAt = entry?.queue.createdAt ?? queue.createdAt;
       entries.set(queue.name, {
-        queue: frozen({ ...queue, createdAt }),
+        queue: frozen({ ...queue, createdAt, ...pausesOf(entry?.queue) }),
         subscriptions: entry?.subscriptions ?? new Map<string, Subscription>(),
       });
       return answer(entry === undefined ? { kind: 'created' } : { kind: 'replaced', before: entry.queue });

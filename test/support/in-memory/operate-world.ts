@@ -14,7 +14,7 @@ import { operate } from '../../../functions/operate/operate.ts';
 import { aMessage, aQueue, aSubscription } from '../builders.ts';
 import { aDelivery, anAttempt, SOME_TIME, type DeliveryFields } from '../delivery-builders.ts';
 import { inMemoryDeliveries, inMemoryDeliveryListings } from './in-memory-deliveries.ts';
-import { inMemoryJournal } from './in-memory-journal.ts';
+import { inMemoryJournal, inMemoryOperatorEvents } from './in-memory-journal.ts';
 import { inMemoryMessageRecords, inMemoryPayloads } from './in-memory-messages.ts';
 import { inMemoryOperations, type QueuedOperation } from './in-memory-queues.ts';
 import { inMemoryRateLimits } from './in-memory-pace.ts';
@@ -54,6 +54,7 @@ export const operateWorld = () => {
     recoveries: inMemoryRecoveries(),
     operations: inMemoryOperations(queued),
     journal: inMemoryJournal(),
+    operatorEvents: inMemoryOperatorEvents(),
     wakeUps: {
       sendDelayed: (wakeUp: WakeUp) => {
         woken.push(wakeUp);

@@ -219,7 +219,7 @@ describe('the metrics', () => {
     [
       'operator events count what befalls subscriptions, by reason, and no recovery',
       everyOperatorEvent.map((event) => aFact('operator_event_sent', { event })),
-      { SubscriptionsFailing: 1, SubscriptionsThrottled: 1, CircuitsOpened: 1 },
+      { SubscriptionsFailing: 1, SubscriptionsThrottled: 1, CircuitsOpened: 1, DeliveriesExpiring: 1 },
     ],
     ['a wake-up by SQS', [aFact('wake_up_set', { by: 'sqs_delay' })], { WakeUpsBySqs: 1 }],
     ['a wake-up by Scheduler', [aFact('wake_up_set', { by: 'scheduler' })], { WakeUpsByScheduler: 1 }],

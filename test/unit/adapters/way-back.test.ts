@@ -52,9 +52,14 @@ const asJson = (item: unknown): Record<string, unknown> =>
 
 /**
  * Attributes that the version before does not read. Each has a row in shared/adapters/dynamodb/one-way-changes.ts:
- * back-pressure, the partitions of what waits for a receive by pull, and a lease that has lapsed.
+ * back-pressure, the partitions of what waits for a receive by pull, a lease that has lapsed, and what waits for the end of
+ * a pause.
  */
 const ONE_WAY = { pressure: undefined, overduePk: undefined, lapsed: undefined };
+
+/** The version before reads a delivery that waits for the end of a pause as one that SQS delays. */
+const withoutPause = ({ next, ...item }: Record<string, unknown>): Record<string, unknown> =>
+  typeof next === 'object' ? { ...item, next: { ...next, paused: undefined } } : item;
 
 const chunkSchema = z.object({ members: z.map(z.string(), z.unknown()).optional() });
 
@@ -100,7 +105,10 @@ describe('the version before, after going back', () => {
       fc.property(arbitraryDelivery, (delivery) => {
         const written = toDeliveryItem(delivery);
         const rewritten = call('toDeliveryItem', call('toDelivery', written));
-        expect({ ...asJson(rewritten), ...ONE_WAY }).toEqual({ ...asJson(written), ...ONE_WAY });
+        expect({ ...asJson(rewritten), ...ONE_WAY }).toEqual({
+          ...withoutPause(asJson(written)),
+          ...ONE_WAY,
+        });
       }),
     );
   });

@@ -129,6 +129,8 @@ export const apiUnderTest = (overrides: Partial<WholeDependencies> = {}) => {
       retentionMs: 30 * DAY_MS,
       retryAfterCapMs: 3_600_000,
       archiveMs: 7 * DAY_MS,
+      attemptTimeoutMs: 15_000,
+      subscriptionCacheMs: 5_000,
       overdueAfterMs: 30_000,
       subscriptionConfirmation: false,
       queueStatistics: true,

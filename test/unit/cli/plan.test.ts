@@ -119,12 +119,12 @@ describe('posthaste plan', () => {
     const { stdout } = await plan('--messages-per-day', '1', '--payload-bytes', '1');
     expect(stdout).toContain('1 message per day, each with 1 byte and for 1 subscription.');
     expect(stdout).toContain('Assumptions: 1 message per invocation');
-    expect(stdout).toMatch(/^CloudWatch, alarm metrics \(fixed\) +69 +6\.90$/m);
+    expect(stdout).toMatch(/^CloudWatch, alarm metrics \(fixed\) +70 +7\.00$/m);
     expect(stdout).toMatch(/^CloudWatch, metrics \(fixed\) +2 +0\.60$/m);
     expect(stdout).toMatch(/^CloudWatch, metrics \(at most\) +33 +9\.90$/m);
     expect(stdout).toContain('metrics for each hour in which they are written');
     expect(stdout).toContain(
-      'omit the stack PosthasteMonitoring and the alarms of upgrades, canaryMinutes (saves 10.90 USD)',
+      'omit the stack PosthasteMonitoring and the alarms of upgrades, canaryMinutes (saves 11.00 USD)',
     );
   });
 

@@ -64,7 +64,6 @@ describe('the environment of a function', () => {
       retryQueueUrl: `${QUEUE}-retry`,
     });
     expect(readEnvironment('api', complete)).toMatchObject({
-      ingressQueueUrl: `${QUEUE}-ingress`,
       queueUrls: { ingress: `${QUEUE}-ingress` },
       subscriptionConfirmation: false,
     });
@@ -77,6 +76,7 @@ describe('the environment of a function', () => {
       scheduleGroup: 'group',
       operationQueueUrl: `${QUEUE}-operation`,
       operationDeadLetterUrl: `${QUEUE}-operation-dead`,
+      operatorEventBus: 'operator-events',
     });
   });
 

@@ -163,12 +163,12 @@ describe('a deployment without traffic', () => {
       logs: 0,
       kmsKeys: 1,
       metrics: 2,
-      alarmMetrics: 69,
+      alarmMetrics: 70,
       compositeAlarms: 2,
       dashboards: 1,
     });
     const usd = standing.reduce((total, line) => total + line.usd, 0);
-    expect(usd).toBeCloseTo(0.025 + 1.051 + 0.009 + 0.022 + 0.007 + 1 + 0.6 + 6.9 + 1 + 3, 2);
+    expect(usd).toBeCloseTo(0.025 + 1.051 + 0.009 + 0.022 + 0.007 + 1 + 0.6 + 7 + 1 + 3, 2);
   });
 });
 
@@ -257,7 +257,7 @@ describe('what is counted only if it is given', () => {
     );
     expect(quantity(worked, 'metrics')).toBe(quantity(pushed, 'metrics') + 1);
     // Upgrades of dispatch and deliver have no alarms. Two of the service look at two metrics of three queues each.
-    expect(quantity(worked, 'alarmMetrics')).toBe(69 - 2 + 2 * 2 * 3);
+    expect(quantity(worked, 'alarmMetrics')).toBe(70 - 2 + 2 * 2 * 3);
     const peaks = computePeaks({ ...few, workers: 2 }, operations(few));
     expect(peaks.find(({ what }) => what === 'deliver_concurrency')?.needed).toBe(0);
   });

@@ -179,7 +179,8 @@ export function eventLine(event: OperatorEventMessage, names: Names, at: Date): 
 }
 
 function eventDetails({ 'detail-type': type, detail }: OperatorEventMessage, names: Names): string {
-  const subscriber = names.subscriber(detail.subscriptionId);
+  const { subscriptionId } = detail;
+  const subscriber = subscriptionId === undefined ? detail.queue : names.subscriber(subscriptionId);
   switch (type) {
     case 'attempt.failed':
       return `${names.message(detail.messageId)} to ${subscriber}, attempt ${detail.attempt} ${detail.outcome}`;
@@ -195,6 +196,8 @@ function eventDetails({ 'detail-type': type, detail }: OperatorEventMessage, nam
       return `${subscriber}, ${detail.reason} until ${detail.until}`;
     case 'subscription.resumed':
       return `${subscriber}, ${detail.reason} since ${detail.since}`;
+    case 'deliveries.expiring':
+      return `${subscriber}, paused since ${detail.since}; what waits is cancelled from ${detail.cancelledFrom} on`;
     case 'subscription.certificate_expiring':
       return `${subscriber}, at ${detail.expiresAt}`;
   }

@@ -46,6 +46,7 @@ const COLOURS: Readonly<Record<WaitReason, string>> = {
   receiver_throttled: 'orange',
   circuit_open: 'purple',
   pull: 'green',
+  paused: 'gray',
   lag: 'red',
 };
 

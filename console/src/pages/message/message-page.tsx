@@ -181,6 +181,7 @@ const LOOKS: Record<Explained['verdict'], DeliveryView['status']> = {
   rate_limited: 'pending',
   receiver_throttled: 'pending',
   circuit_open: 'pending',
+  paused: 'pending',
   filtered: 'cancelled',
   unconfirmed: 'cancelled',
   disabled: 'cancelled',

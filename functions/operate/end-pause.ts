@@ -1,0 +1,225 @@
+import type { PauseOperation } from '../../shared/domain/recovery/operation.ts';
+import { cancelOpen } from '../../shared/domain/delivery/interventions.ts';
+import {
+  endWait,
+  type EndableWait,
+  isEndableWait,
+  longestPauseMs,
+  type WaitingPlace,
+} from '../../shared/domain/delivery/paused.ts';
+import { longestWaitMs } from '../../shared/domain/delivery/pull.ts';
+import { MAX_DELAY_SECONDS, planSqsDelay } from '../../shared/domain/delivery/wake-up-plan.ts';
+import { DAY_MS } from '../../shared/domain/duration.ts';
+import { MAX_INVOCATION_MS } from '../../shared/domain/retry/attempt-duration.ts';
+import { asPull } from '../../shared/domain/subscription/destination.ts';
+import {
+  DEFAULT_RESUME_PER_SECOND,
+  judgePause,
+  type JudgedPause,
+  type Pause,
+} from '../../shared/domain/subscription/pause.ts';
+import { isPresent } from '../../shared/domain/subscription/subscription.ts';
+import { notifyOperator } from '../../shared/steps/attempt-events.ts';
+import { writeTime } from '../../shared/steps/retention.ts';
+import {
+  continueLater,
+  noteFailed,
+  processPages,
+  processItems,
+  type OperateContext,
+  type TimeLeft,
+} from './context.ts';
+
+/** Records that are read together, and deliveries between two looks at the pause. */
+const PAGE = 100;
+const MOST_TOGETHER = 1_000;
+
+/**
+ * How far ahead wake-ups are sent. Short: they are what a new pause meets, and all that waits in the retry queue. Longer
+ * than the time from one message of this operation to the next.
+ */
+const AHEAD_MS = 60_000;
+
+/** How soon a page of which nothing could be made due is read again. */
+const READ_AGAIN_SECONDS = 2;
+
+/** What an invocation that saw the pause writes after its end is on record and in the index by then. */
+const SECOND_LOOK_SECONDS = MAX_INVOCATION_MS / 1000 + 10;
+
+/**
+ * During a pause, looks every quarter of an hour at what waits longest. After its end, makes what waits due in the order of
+ * acceptance, at a limited rate. Ends where the pause has changed: a later operation does the rest.
+ * @throws if a service fails: SQS redelivers the message
+ */
+export async function endPause(
+  context: OperateContext,
+  operation: PauseOperation,
+  remaining: TimeLeft,
+): Promise<void> {
+  await processPages(context, operation, remaining, async (rest) => {
+    const found = await findPauseOf(context, rest);
+    switch (found.kind) {
+      case 'superseded':
+        return undefined;
+      case 'unwritten':
+        return lookAgain(context, rest);
+      case 'in_force':
+        return watch(context, rest, found, remaining);
+      case 'ended':
+        return found.isPull ? undefined : drainPage(context, rest, found, remaining);
+    }
+  });
+}
+
+/** `isPull`: what waits is received, and reconcile ends waits that are too long. */
+type Found = JudgedPause & { isPull: boolean; maxPerSecond?: number | undefined };
+
+async function findPauseOf({ ports }: OperateContext, operation: PauseOperation): Promise<Found> {
+  const { queue, subscriptionId, version } = operation;
+  const now = ports.clock.now();
+  if (subscriptionId === undefined)
+    return { ...judgePause(await ports.registry.findQueue(queue), version, now), isPull: false };
+  const { subscription } = await ports.subscriptions.find(queue, subscriptionId, 'fresh');
+  // What waits for a deleted or expired one is cancelled when it is due.
+  const present = isPresent(subscription, now) ? subscription : undefined;
+  return {
+    ...judgePause(present, version, now),
+    isPull: present !== undefined && asPull(present.destination) !== undefined,
+    maxPerSecond: present?.options.max_per_second,
+  };
+}
+
+/** Looks once more, when slow writes have ended. */
+async function lookAgain(
+  context: OperateContext,
+  { settled, ...operation }: PauseOperation,
+): Promise<undefined> {
+  if (settled !== true) await continueLater(context, { ...operation, settled: true }, SECOND_LOOK_SECONDS);
+  return undefined;
+}
+
+/** Ends waits that are too long, warns a day before, and looks again later. The rest, if there are more to end. */
+async function watch(
+  context: OperateContext,
+  watched: PauseOperation,
+  { pause, isPull }: Extract<Found, { kind: 'in_force' }>,
+  remaining: TimeLeft,
+): Promise<PauseOperation | undefined> {
+  const { ports, settings } = context;
+  const { settled: _, ...operation } = watched;
+  const now = ports.clock.now();
+  const longestMs = isPull ? longestWaitMs(settings.retentionMs) : longestPauseMs(settings.retentionMs);
+  if (!isPull && (await endLongWaits(context, operation, now - longestMs, remaining))) return operation;
+  const warned = await warnBeforeEnd(context, operation, pause, longestMs);
+  const leftSeconds = Math.ceil((pause.until === undefined ? Infinity : pause.until - now) / 1000);
+  await continueLater(context, { ...operation, ...warned }, Math.min(MAX_DELAY_SECONDS, leftSeconds));
+  return undefined;
+}
+
+/** Cancels what has waited since `before`, before its record expires. Returns whether there may be more. */
+async function endLongWaits(
+  context: OperateContext,
+  operation: PauseOperation,
+  before: number,
+  remaining: TimeLeft,
+): Promise<boolean> {
+  const { ports } = context;
+  const { waiting, isWhole } = await readWaiting(context, toPlace(operation), before, PAGE);
+  const reason = 'paused_too_long';
+  const { results, failed } = await processItems(waiting, remaining, async (delivery) => {
+    const written = await ports.deliveries.write(cancelOpen(delivery, reason, writeTime(context, delivery)));
+    if (written.kind === 'written')
+      ports.journal.note({ fact: 'delivery_cancelled', key: delivery.key, reason });
+    return written.kind;
+  });
+  for (const { item, error } of failed) noteFailed(context, 'pause', item.key, error);
+  return !isWhole && results.includes('written');
+}
+
+/** Notifies the operator once, a day before the first wait ends. */
+async function warnBeforeEnd(
+  { ports }: OperateContext,
+  operation: PauseOperation,
+  pause: Pause,
+  longestMs: number,
+): Promise<Pick<PauseOperation, 'warned'>> {
+  if (operation.warned === true) return { warned: true };
+  const place = toPlace(operation);
+  const [oldest] = await ports.deliveries.waiting(place, ports.clock.now() - longestMs + DAY_MS, 1);
+  if (oldest === undefined) return {};
+  const cancelledFrom = oldest.overdueAt + longestMs;
+  await notifyOperator(ports, { type: 'deliveries.expiring', ...place, since: pause.from, cancelledFrom });
+  return { warned: true };
+}
+
+/** Makes a page of what waits due, each at its time. The rest; undefined: another message continues, or nothing waits. */
+async function drainPage(
+  context: OperateContext,
+  operation: PauseOperation,
+  ended: Extract<Found, { kind: 'ended' }>,
+  remaining: TimeLeft,
+): Promise<PauseOperation | undefined> {
+  const now = context.ports.clock.now();
+  const from = Math.max(now, operation.sentUpTo ?? 0);
+  const aheadMs = from - now;
+  if (aheadMs >= AHEAD_MS) {
+    await continueLater(context, operation, Math.ceil((aheadMs - AHEAD_MS / 2) / 1000));
+    return undefined;
+  }
+  const intervalMs = 1000 / chooseRate(ended);
+  const most = Math.min(MOST_TOGETHER, Math.ceil((AHEAD_MS - aheadMs) / intervalMs));
+  const { waiting, isWhole } = await readWaiting(context, toPlace(operation), Number.MAX_SAFE_INTEGER, most);
+  if (waiting.length === 0 && isWhole) return lookAgain(context, operation);
+  const timed = waiting.map((delivery, index) => ({ delivery, dueAt: Math.ceil(from + index * intervalMs) }));
+  const made = await processItems(timed, remaining, (one) => makeDue(context, one));
+  for (const { item, error } of made.failed) noteFailed(context, 'pause', item.delivery.key, error);
+  const used = waiting.length - made.rest.length;
+  if (made.results.includes('due')) return { ...operation, sentUpTo: Math.ceil(from + used * intervalMs) };
+  // The index is behind, or a service is down.
+  await continueLater(context, operation, READ_AGAIN_SECONDS);
+  return undefined;
+}
+
+/** Deliveries a second. */
+function chooseRate({ pause, maxPerSecond }: Extract<Found, { kind: 'ended' }>): number {
+  return pause?.perSecond ?? maxPerSecond ?? DEFAULT_RESUME_PER_SECOND;
+}
+
+/** After a crash between the two, reconcile sends the wake-up. */
+async function makeDue(
+  context: OperateContext,
+  { delivery, dueAt: from }: { delivery: EndableWait; dueAt: number },
+): Promise<'due' | 'changed'> {
+  const { deliveries, wakeUps, clock } = context.ports;
+  const written = await deliveries.write(endWait(delivery, from, writeTime(context, delivery)));
+  // A refusal needs no handling: a concurrent change decides what comes next.
+  if (written.kind === 'refused' || written.delivery.next === undefined) return 'changed';
+  const { key, next } = written.delivery;
+  const { number: attempt, dueAt } = next;
+  const { delaySeconds } = planSqsDelay(dueAt, clock.now());
+  await wakeUps.sendDelayed({ kind: 'wake_up', key, attempt, dueAt, by: 'sqs_delay' }, delaySeconds);
+  return 'due';
+}
+
+/** The deliveries of a place that wait longest, in this order. `isWhole`: the index has no more up to `before`. */
+async function readWaiting(
+  { ports }: OperateContext,
+  place: WaitingPlace,
+  before: number,
+  limit: number,
+): Promise<{ waiting: readonly EndableWait[]; isWhole: boolean }> {
+  const found = await ports.deliveries.waiting(place, before, limit);
+  if (found.length === 0) return { waiting: [], isWhole: true };
+  const waiting: EndableWait[] = [];
+  for (let start = 0; start < found.length; start += PAGE) {
+    const keys = found.slice(start, start + PAGE).map(({ key }) => key);
+    const { deliveries } = await ports.deliveryListings.records(keys);
+    const now = ports.clock.now();
+    waiting.push(...deliveries.filter((one) => isEndableWait(one, now)));
+  }
+  return { waiting: waiting.toSorted((one, other) => one.acceptedAt - other.acceptedAt), isWhole: false };
+}
+
+function toPlace({ queue, subscriptionId }: PauseOperation): WaitingPlace {
+  return { queue, ...(subscriptionId !== undefined && { subscriptionId }) };
+}
