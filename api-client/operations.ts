@@ -121,6 +121,8 @@ export const disableSubscription = operation(
   }),
   repeatable,
 );
+/** What stopped requests says. */
+export type Stopped = Pick<z.output<typeof disableSubscription.schema>, 'requests_end_within_seconds'>;
 const waiting = z.object({
   count: z.int(),
   /** More wait than were counted. */
@@ -140,6 +142,8 @@ export const resumeSubscription = operation(
   subscriptionViewSchema,
   repeatable,
 );
+/** Deliveries that wait for the end of a pause, or to be received. */
+export type WaitingCount = z.output<typeof waiting>;
 export const countWaitingOfSubscription = operation(
   'GET /v2/queues/{queue}/subscriptions/{subscription}/waiting',
   waiting,

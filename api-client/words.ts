@@ -13,6 +13,13 @@ export function counted(count: number, one: string, many: string): string {
   return `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
 }
 
+/** How long a stopped subscription can still get requests. */
+export function requestsEndText(seconds: number): string {
+  return `A request can still go out in the next ${counted(seconds, 'second', 'seconds')}.`;
+}
+
+export type PauseView = NonNullable<SubscriptionView['paused']>;
+
 export type BackPressure = NonNullable<SubscriptionView['backPressure']>;
 
 /** The state of a slowed subscription (docs/retry-policy.md#back-pressure). */

@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { parseCalendarTime, withDay } from '../../api-client/calendar-time.ts';
 import { isQueueName, QUEUE_NAME_RULE } from '../../shared/domain/message/message.ts';
+import { MAX_PER_SECOND, MIN_PER_SECOND } from '../../shared/domain/subscription/rate-limit.ts';
 
 /** URL parsers resolve `.` and `..`, so a resource of that name cannot be addressed. */
 function isDotSegment(text: string): boolean {
@@ -112,6 +113,15 @@ export function parsePastTime(text: string): number {
   return at;
 }
 
+/** Parses a time to come, to milliseconds since the epoch. */
+export function parseFutureTime(text: string): number {
+  const at = parseCalendarTime(text)?.at;
+  if (at === undefined)
+    throw new InvalidArgumentError('Expected a time such as 2026-11-21 14:00 or 2026-11-21T12:00:00Z.');
+  if (at <= Date.now()) throw new InvalidArgumentError('The time must be in the future.');
+  return at;
+}
+
 /** Parses a duration such as `90`, `90s`, `30m`, `1h` or `2d` to seconds. */
 export function parseDuration(text: string): number {
   const seconds = /^\d{1,9}(\.\d{1,3})?$/.test(text) ? Number(text) : parseAge(text);
@@ -126,6 +136,13 @@ export function wholeSeconds(least: number) {
     if (Number.isInteger(seconds) && seconds >= least) return seconds;
     throw new InvalidArgumentError(`Expected whole seconds, ${least} or more.`);
   };
+}
+
+/** Parses a rate in requests per second. */
+export function parseRate(text: string): number {
+  const rate = text.trim() === '' ? NaN : Number(text);
+  if (rate >= MIN_PER_SECOND && rate <= MAX_PER_SECOND) return rate;
+  throw new InvalidArgumentError(`Expected a number from ${MIN_PER_SECOND} to ${MAX_PER_SECOND}.`);
 }
 
 /** The value of JSON text. `message`: the fault as the end of a sentence. */

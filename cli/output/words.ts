@@ -36,6 +36,7 @@ const COLOURS: ReadonlyMap<string, Parameters<Terminal['styled']>[0]> = new Map(
   ['pending', 'yellow'],
   ['retrying', 'yellow'],
   ['unconfirmed', 'yellow'],
+  ['paused', 'yellow'],
   // Back-pressure: "circuit open", and the two others.
   ['circuit', 'yellow'],
   ['slowed', 'yellow'],

@@ -92,6 +92,35 @@ describe.concurrent('the command on the deployed system', () => {
     expect(await publish()).toEqual([{ id: 'same', acceptedAt: expect.any(String) as unknown }]);
   });
 
+  it.each(['subscription', 'queue'])('pauses a %s, shows what waits, and resumes it', async (kind) => {
+    const queue = `paused-${randomUUID()}`;
+    const address = kind === 'queue' ? [queue] : [queue, 'ACME'];
+    receiver.script(`/${queue}`, [{ status: 200 }]);
+    await posthaste('subscription', 'create', queue, receiver.url(`/${queue}`), '--name', 'ACME');
+    const [stopped] = await posthaste(kind, 'pause', ...address, '--for', '1h');
+    expect(stopped).toMatchObject({ paused: { by: kind } });
+    expect(stopped).toHaveProperty('paused.until');
+    expect(stopped).toHaveProperty('requests_end_within_seconds');
+
+    await posthaste('publish', queue, '--id', 'held', '--data', '1');
+    await eventually('a waiting delivery', async () => {
+      const [listed] = await posthaste('deliveries', 'list', queue);
+      return z.object({ waiting: z.literal('paused') }).safeParse(listed).data;
+    });
+    const [explained] = await posthaste('explain', queue, 'held', 'ACME');
+    expect(explained).toMatchObject({ verdict: 'paused' });
+    const shown = await onDeployment('subscription', 'show', queue, 'ACME');
+    expect(shown.stdout).toMatch(/\nWaiting +1 delivery, the oldest accepted at /);
+    expect(receiver.received(`/${queue}`)).toEqual([]);
+
+    await posthaste(kind, 'resume', ...address, '--per-second', '20');
+    expect(await finishedDelivery(queue, 'held')).toMatchObject({
+      status: 'delivered',
+      attempts: [{ number: 1 }],
+    });
+    expect(receiver.received(`/${queue}`)).toHaveLength(1);
+  });
+
   it('refuses a message for a queue that does not exist', async () => {
     const queue = `missing-${randomUUID()}`;
     await expect(posthaste('publish', queue, '--data', '1')).rejects.toThrow(`There is no queue ${queue}.`);

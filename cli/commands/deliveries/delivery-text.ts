@@ -112,11 +112,14 @@ function nextFields({ attempts, inFlight, nextAttempt: next }: Shown): [string, 
 
 /** When the next attempt starts. A delivery that waits asks again then, and may have to wait longer. */
 export function whenText(dueAt: string | undefined, waiting: Waiting | undefined): string {
+  // A paused delivery is past its due time.
+  if (waiting === 'paused') return `waits ${WAITS.paused}`;
   return waiting === undefined ? clockTime(dueAt) : `not before ${clockTime(dueAt)}, waits ${WAITS[waiting]}`;
 }
 
 /** The same within a sentence that says why it waits. */
 export function nextText(dueAt: string, waiting: Waiting | undefined): string {
+  if (waiting === 'paused') return `waits ${WAITS.paused}`;
   return `${waiting === undefined ? 'next' : 'not before'} ${clockTime(dueAt)}`;
 }
 
@@ -153,14 +156,20 @@ function plannedLines({ attempts, inFlight, nextAttempt, planned = [] }: Shown):
   const isFirstMade = inFlightText(inFlight, attempts.length + 1) !== undefined;
   const toCome = isFirstMade ? planned.slice(1) : planned;
   if (toCome.length === 0) return [];
-  const waiting = nextAttempt?.waiting;
-  const isSlowed = waiting === 'receiver_throttled' || waiting === 'circuit_open';
+  const delay = nextAttempt?.waiting && DELAYS[nextAttempt.waiting];
   return [
     '',
-    `Planned attempts, if each one fails at once${isSlowed ? ' (back-pressure can delay them)' : ''}:`,
+    `Planned attempts, if each one fails at once${delay === undefined ? '' : ` (${delay})`}:`,
     ...tableLines(
       [right('Attempt'), 'Phase', 'Due'],
       toCome.map(({ number, phase, dueAt }) => [String(number), printable(phase), clockTime(dueAt)]),
     ),
   ];
 }
+
+/** Why planned attempts start later. */
+const DELAYS: Partial<Record<Waiting, string>> = {
+  receiver_throttled: 'back-pressure can delay them',
+  circuit_open: 'back-pressure can delay them',
+  paused: 'the pause delays them',
+};

@@ -196,22 +196,28 @@ function formatReason(explained: Explained): string {
 }
 
 function formatVerdict(explained: Explained): string {
-  const { verdict, delivery, detail } = explained;
+  const { verdict, delivery } = explained;
   const attempts = attemptsText(verdict, delivery);
+  const detail = detailText(explained);
+  const meaning = detail === undefined ? undefined : meaningIn(detail, verdict);
+  if (meaning !== undefined) return [[meaning, ...attempts].join(', '), ...adviceOn(explained)].join('. ');
+  const said = [explainVerdict(explained), ...attempts].join(', ');
+  return [said, ...(detail === undefined ? adviceOn(explained) : [detail])].join('. ');
+}
+
+function detailText({ verdict, delivery, detail }: Explained): string | undefined {
   const isKnown = verdict === 'deleted' && delivery !== undefined;
-  const said = isKnown ? undefined : detail && inLocalTime(detail.replace(/\.$/, ''));
-  if (said !== undefined && isWhole(said, verdict))
-    return [`the subscription ${said.slice('It '.length)}`, ...attempts].join(', ');
-  const meaning = [explainVerdict(explained), ...attempts].join(', ');
-  return [meaning, ...(said === undefined ? adviceOn(explained) : [said])].join('. ');
+  return isKnown ? undefined : detail && inLocalTime(detail.replace(/\.$/, ''));
 }
 
 /**
- * Whether the detail says what the meaning of the verdict says: with its time, or of a filter that has changed since,
- * which may match now.
+ * A detail that stands for the meaning of the verdict: it says the same with its time or whose pause it is, or of a filter
+ * that has changed since, which may match now.
  */
-function isWhole(detail: string, verdict: ExplainVerdict): boolean {
-  return detail.startsWith('It did not match') || (detail.startsWith('It ') && DATED.has(verdict));
+function meaningIn(detail: string, verdict: ExplainVerdict): string | undefined {
+  if (!detail.startsWith('It ')) return undefined;
+  const subject = detail.startsWith('It did not match') ? 'the subscription' : SUBJECTS[verdict];
+  return subject && `${subject} ${detail.slice('It '.length)}`;
 }
 
 /** The API writes times in UTC. */
@@ -234,13 +240,22 @@ function adviceOn({ verdict, delivery, subscriptionId }: Explained): string[] {
   const id = shortId(subscriptionId);
   if (verdict === 'circuit_open')
     return [`If it works again: ${commandText(`subscription enable ${queue} ${id}`)}`];
+  if (verdict === 'paused')
+    return [`Until when, and how to resume it: ${commandText(`subscription show ${queue} ${id}`)}`];
   if (reason !== 'http_429') return [];
   const update = commandText(`subscription update ${queue} ${id} --retry-throttled`);
   const recover = commandText(`recover start ${queue} --subscription ${id} --since ${acceptedAt}`);
   return [`To retry: ${update}, then ${recover}`];
 }
 
-const DATED: ReadonlySet<ExplainVerdict> = new Set(['added_later', 'deleted', 'expired', 'unconfirmed']);
+/** Who "It" is in the details that say the same as the verdict and more: when, or whose pause it is. */
+const SUBJECTS: Partial<Record<ExplainVerdict, string>> = {
+  added_later: 'the subscription',
+  deleted: 'the subscription',
+  expired: 'the subscription',
+  unconfirmed: 'the subscription',
+  paused: 'it',
+};
 
 function ruleText(rule: Explained['rule']): string {
   if (rule === undefined) return '';
@@ -257,7 +272,7 @@ function attemptsText(verdict: ExplainVerdict, delivery: Delivery | undefined): 
   return [
     ...(verdict === 'delivered' || SAID_WITH_STATUS.has(reason) ? [] : endText(delivery)),
     ...(count === 0 ? [] : [counted(count, 'attempt', 'attempts')]),
-    ...(nextAttemptAt === undefined ? [] : [nextText(nextAttemptAt, waiting)]),
+    ...(nextAttemptAt === undefined || verdict === 'paused' ? [] : [nextText(nextAttemptAt, waiting)]),
     ...(waits === undefined ? [] : [`waited ${waits}`]),
   ];
 }

@@ -3,6 +3,7 @@ import * as z from 'zod';
 import type { ApiClient, Listed } from '../../../api-client/api-client.ts';
 import { deleteQueueFor } from '../../../api-client/archives.ts';
 import {
+  countWaitingOfQueue,
   getStatistics,
   listDeliveries,
   type ListedQueue,
@@ -13,6 +14,7 @@ import {
 } from '../../../api-client/operations.ts';
 import { findQueue, metadataPointer } from '../../../api-client/queues.ts';
 import { isRefusal, orElse } from '../../../api-client/refusal.ts';
+import { waitingCountText } from '../../../api-client/waiting.ts';
 import { counted } from '../../../api-client/words.ts';
 import { commandText } from '../../../local/command-name.ts';
 import { Problem } from '../../../local/install/problem.mjs';
@@ -34,7 +36,9 @@ import { parsePolicy } from '../../options/input.ts';
 import { printList, right } from '../../output/list.ts';
 import { printable, printableJson } from '../../output/printable.ts';
 import { NOW_OPTION, restorableText } from '../../output/restorable.ts';
+import { clockTime, colouredStatus } from '../../output/words.ts';
 import type { Terminal } from '../../terminal.ts';
+import { addQueuePause, addQueueResume, describePauseTimes } from '../subscription/pause.ts';
 import { addQueueRestore } from './restore.ts';
 
 export function addQueueCommands(queue: Command, terminal: Terminal): void {
@@ -42,6 +46,8 @@ export function addQueueCommands(queue: Command, terminal: Terminal): void {
   addQueueShow(queue, terminal);
   addQueueCreate(queue, terminal);
   addQueueSet(queue, terminal);
+  addQueuePause(queue, terminal);
+  addQueueResume(queue, terminal);
   addQueueDelete(queue, terminal);
   addQueueRestore(queue, terminal);
 }
@@ -194,13 +200,21 @@ function buildPatch({ policy, set = [], unset = [] }: SetOptions): string[] {
 function addQueueShow(queue: Command, terminal: Terminal): void {
   const command = queue
     .command('show')
-    .description('Show the metadata of a queue, including its retry policy.')
+    .description('Show the metadata of a queue, including its retry policy, and whether it is paused.')
     .argument('<queue>', 'name of the queue', parseQueue)
     .action(async (name: string, options: DeploymentOptions) => {
       const api = await openApi(options, terminal);
       const metadata = await findQueue(api, name);
       if (metadata === undefined) throw await noSuchQueue(api, name);
       terminal.printResult(options, metadata, () => printableJson(JSON.stringify(metadata, undefined, 2)));
+      if (options.json === true) return;
+      // On stderr: stdout is JSON for other programs, also without the option.
+      const waiting = await readable(api.call(countWaitingOfQueue, { path: { queue: name } }));
+      if (waiting?.paused === undefined) return;
+      terminal.printError(
+        `Paused ${describePauseTimes(waiting.paused)}. Waiting: ${waitingCountText(waiting, clockTime)}.`,
+      );
+      terminal.printError(`To resume it: ${commandText(`queue resume ${name}`)}`);
     });
   onDeployment(command, { json: 'the metadata', examples: ['queue show orders'] });
 }
@@ -230,8 +244,9 @@ function addQueueList(queue: Command, terminal: Terminal): void {
             counts.set(name, await countsOfQueue(api, name));
           });
         },
-        formatRow: ({ name, metadata }: ListedQueue) => [
+        formatRow: ({ name, metadata, paused }: ListedQueue) => [
           name,
+          paused === undefined ? '' : colouredStatus('paused', terminal),
           ...(counts.get(name) ?? []),
           printable(JSON.stringify(metadata)),
         ],
@@ -240,7 +255,7 @@ function addQueueList(queue: Command, terminal: Terminal): void {
       });
     });
   onDeployment(command, {
-    json: 'one queue per line: name, metadata',
+    json: 'one queue per line: name, metadata, paused',
     more: LIST_MORE,
     examples: ['queue list', 'queue list --json'],
   });
@@ -249,7 +264,14 @@ function addQueueList(queue: Command, terminal: Terminal): void {
 /** Queues counted at a time, with three requests each. */
 const SIDE_BY_SIDE = 5;
 
-const COLUMNS = ['Queue', right('Subscriptions'), right('Undelivered'), right('Messages (24 h)'), 'Metadata'];
+const COLUMNS = [
+  'Queue',
+  'State',
+  right('Subscriptions'),
+  right('Undelivered'),
+  right('Messages (24 h)'),
+  'Metadata',
+];
 
 /**
  * How many subscriptions, open and failed deliveries, and messages of the last 24 hours, as text. Empty: unknown, because

@@ -8,7 +8,6 @@ import { commandText } from '../../../local/command-name.ts';
 import { Problem } from '../../../local/install/problem.mjs';
 import { isJsonObject, jsonOrUndefined } from '../../../shared/domain/json.ts';
 import { REDACTED } from '../../../shared/domain/subscription/credential-headers.ts';
-import { MAX_PER_SECOND, MIN_PER_SECOND } from '../../../shared/domain/subscription/rate-limit.ts';
 import type { SubscriptionOptions } from '../../../shared/domain/subscription/subscription.ts';
 import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
 import { newQueueNotice } from '../../api/find-subscription.ts';
@@ -20,6 +19,7 @@ import {
   objectText,
   parseJsonObjectText,
   parseQueue,
+  parseRate,
   wholeNumber,
   wholeSeconds,
   withMembers,
@@ -30,20 +30,23 @@ import { fieldLines } from '../../output/list.ts';
 import { printable, printableJson, shownOnce } from '../../output/printable.ts';
 import { clockTime, inWords } from '../../output/words.ts';
 import type { Terminal } from '../../terminal.ts';
+import { describePauseTimes } from './pause.ts';
 
 /** The state of a subscription in few words. */
 export function describeState(view: SubscriptionView): string {
-  const { disabled, failing, confirmed, confirmation, backPressure } = view;
+  const { disabled, failing, confirmed, confirmation, paused, backPressure } = view;
   if (disabled !== undefined) return `disabled (${printable(disabled.reason)})`;
   if (!confirmed) return confirmation === 'owed' ? 'unconfirmed (request not sent)' : 'unconfirmed';
+  if (paused !== undefined) return 'paused';
   if (backPressure !== undefined) return pressureState(backPressure);
   return failing === undefined ? 'enabled' : 'failing';
 }
 
 /** The same, and under back-pressure what it means. */
 function stateText(view: SubscriptionView): string {
-  const { disabled, confirmed, backPressure } = view;
-  if (disabled !== undefined || !confirmed || backPressure === undefined) return describeState(view);
+  const { disabled, confirmed, paused, backPressure } = view;
+  if (disabled !== undefined || !confirmed || paused !== undefined || backPressure === undefined)
+    return describeState(view);
   const { reason, since, perSecond } = backPressure;
   const pace = perSecond === undefined ? 'one request at a time' : `at most ${perSecond} requests a second`;
   const cause =
@@ -64,6 +67,7 @@ export function describeSubscription(view: SubscriptionView, waiting?: string): 
     ['Subscriber', printable(subscriber)],
     ['State', stateText(view)],
     ['Disabled at', disabled && clockTime(disabled.at)],
+    ...pauseFields(view),
     ['Failing since', failing && `${clockTime(failing.since)}, ${failures}`],
     ['Waiting', waiting],
     ['Age', inWords(age)],
@@ -77,6 +81,11 @@ export function describeSubscription(view: SubscriptionView, waiting?: string): 
 
 function previousSecretText(end: string | undefined): string | undefined {
   return end && `signs beside the current one until ${clockTime(end)}`;
+}
+
+function pauseFields({ paused }: SubscriptionView): [string, string][] {
+  if (paused === undefined) return [];
+  return [[paused.by === 'queue' ? 'Queue paused' : 'Paused', describePauseTimes(paused)]];
 }
 
 /** Without certificates, which are long; `--json` shows them. */
@@ -317,12 +326,6 @@ function buildMembers(given: CallOptions): [string, string | undefined][] {
     filter: given.filter,
     auth: given.auth,
   } satisfies Record<keyof SubscriptionOptions | 'auth', string | undefined>);
-}
-
-function parseRate(text: string): number {
-  const rate = text.trim() === '' ? NaN : Number(text);
-  if (rate >= MIN_PER_SECOND && rate <= MAX_PER_SECOND) return rate;
-  throw new InvalidArgumentError(`Expected a number from ${MIN_PER_SECOND} to ${MAX_PER_SECOND}.`);
 }
 
 function parseHeader(text: string): readonly [string, string] {

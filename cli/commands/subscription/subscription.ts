@@ -7,6 +7,7 @@ import {
   listSubscriptions,
   rotatePullToken,
   rotateSecret,
+  type Stopped,
 } from '../../../api-client/operations.ts';
 import { isForbidden, orElse } from '../../../api-client/refusal.ts';
 import { formatLabel, shortId } from '../../../api-client/subscription-labels.ts';
@@ -41,6 +42,13 @@ import {
   describeState,
   addSubscriptionUpdate,
 } from './change.ts';
+import {
+  addSubscriptionPause,
+  addSubscriptionResume,
+  describeName,
+  requestsEndLines,
+  resumeText,
+} from './pause.ts';
 import { addSubscriptionRestore } from './restore.ts';
 import { addSubscriptionExport, addSubscriptionImport } from './transfer.ts';
 
@@ -50,6 +58,8 @@ export function addSubscriptionCommands(subscription: Command, terminal: Termina
   addSubscriptionCreate(subscription, terminal);
   addSubscriptionUpdate(subscription, terminal);
   addSubscriptionSwitches(subscription, terminal);
+  addSubscriptionPause(subscription, terminal);
+  addSubscriptionResume(subscription, terminal);
   addSubscriptionDelete(subscription, terminal);
   addSubscriptionRestore(subscription, terminal);
   addRotateSecret(subscription, terminal);
@@ -97,20 +107,31 @@ function addSubscriptionShow(subscription: Command, terminal: Terminal): void {
       const api = await openApi(options, terminal);
       const path = { queue, subscription: await resolveSubscription(api, queue, reference) };
       const view = await api.call(getSubscription, { path });
-      const enable = commandText(`subscription enable ${queue} ${printable(shortId(view.id))}`);
       // A caller that may see subscriptions need not see deliveries.
-      const read = options.json === true ? undefined : waitingText(api, queue, view.id);
+      const read =
+        options.json === true
+          ? undefined
+          : waitingText(api, path, { paused: view.paused, formatTime: clockTime });
       const waiting = await read?.catch(orElse(isForbidden, undefined));
-      terminal.printResult(options, view, () => {
-        const described = describeSubscription(view, waiting);
-        if (view.disabled !== undefined) return `${described}\nTo enable it: ${enable}`;
-        return view.backPressure === undefined ? described : `${described}\nIf it works again: ${enable}`;
-      });
+      terminal.printResult(options, view, () =>
+        [describeSubscription(view, waiting), ...nextCommands(view)].join('\n'),
+      );
     });
   onDeployment(command, {
     json: 'the subscription, as in the API',
     examples: ['subscription show orders 5b0c0f1e'],
   });
+}
+
+/** The commands that end what keeps requests back. */
+function nextCommands(view: SubscriptionView): string[] {
+  const { source: queue, disabled, paused, backPressure } = view;
+  const enable = commandText(`subscription enable ${queue} ${printable(shortId(view.id))}`);
+  return [
+    ...(paused === undefined ? [] : [`To resume it: ${resumeText(view)}`]),
+    ...(disabled === undefined ? [] : [`To enable it: ${enable}`]),
+    ...(disabled !== undefined || backPressure === undefined ? [] : [`If it works again: ${enable}`]),
+  ];
 }
 
 const DELETE_MORE = `
@@ -156,13 +177,14 @@ const DESCRIPTIONS = {
   enable:
     'Enable a disabled subscription: it receives new messages again. Ends the back-pressure of one that is slowed.',
   disable:
-    'Disable a subscription: no requests are sent. Open and new deliveries are cancelled, and can be recovered.',
+    'Disable a subscription: no requests are sent. Open and new deliveries are cancelled, and can be recovered. To stop for a while, pause it.',
 };
 
-function disabledText(queue: string, view: SubscriptionView): string {
+function disabledText(queue: string, view: SubscriptionView & Stopped): string {
   const enable = commandText(`subscription enable ${queue} ${printable(shortId(view.id))}`);
   return [
-    `Disabled ${describeSubject(view)}`,
+    `Disabled ${describeName(view)}.`,
+    ...requestsEndLines(view),
     'Its open deliveries are cancelled, and new ones until it is enabled. To enable it, and to see how to recover them:',
     enable,
   ].join('\n');
@@ -170,15 +192,13 @@ function disabledText(queue: string, view: SubscriptionView): string {
 
 /** `disabled`: why it was disabled until now, and since when. */
 function enabledText(queue: string, view: SubscriptionView, disabled: SubscriptionView['disabled']): string {
-  const enabled = `Enabled ${describeSubject(view)}`;
-  if (disabled === undefined) return enabled;
-  const which = `--subscription ${printable(shortId(view.id))} --by failure --since ${disabled.at} --status cancelled`;
+  const which = `--subscription ${printable(shortId(view.id))} --by failure --since ${disabled?.at} --status cancelled`;
   const recover = commandText(`recover start ${queue} ${which}`);
-  return `${enabled}\nTo recover what was cancelled while it was disabled: ${recover}`;
-}
-
-function describeSubject(view: SubscriptionView): string {
-  return `subscription ${printable(view.id)}, ${printable(formatLabel(view))}.`;
+  return [
+    `Enabled ${describeName(view)}.`,
+    ...(view.paused === undefined ? [] : [`It stays paused. To resume it: ${resumeText(view)}`]),
+    ...(disabled === undefined ? [] : [`To recover what was cancelled while it was disabled: ${recover}`]),
+  ].join('\n');
 }
 
 /** `posthaste subscription enable` and `disable` */

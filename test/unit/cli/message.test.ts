@@ -182,12 +182,20 @@ describe('posthaste explain', () => {
       { verdict: 'circuit_open', delivery: waiting },
     ],
     [
+      `it waits until the queue is resumed, last 503, 2 attempts. Until when, and how to resume it: ${COMMAND} subscription show orders 5b0c0f1e`,
+      {
+        verdict: 'paused',
+        detail: 'It waits until the queue is resumed.',
+        delivery: { ...waiting, waiting: 'paused' },
+      },
+    ],
+    [
       `the subscriber answered 429, which is not retried here, 1 attempt. To retry: ${COMMAND} subscription update orders 5b0c0f1e --retry-throttled, then ${COMMAND} recover start orders --subscription 5b0c0f1e --since ${AT}`,
       rejected('http_429', throttled),
     ],
   ])('says once, with local times, and with what to do: %s', async (why, explained) => {
     const { stdout } = await explaining([{ ...acme, ...explained }]);
-    expect(stdout).toContain(`${explained.verdict}  ${why}\n`);
+    expect(stdout).toContain(`${explained.verdict.padEnd('Verdict'.length)}  ${why}\n`);
   });
 
   it('says that an attempt is in flight, not that it is still to come', async () => {

@@ -55,9 +55,9 @@ describe('posthaste queue list', () => {
     expect(await runOn(routes, 'queue list --limit 2')).toMatchObject({
       status: 0,
       stdout:
-        'Queue  Subscriptions  Undelivered  Messages (24 h)  Metadata\n' +
-        'a                  1         100+             1234  {"of":"a"}\n' +
-        'b                               0                   {"of":"b"}\n',
+        'Queue  State  Subscriptions  Undelivered  Messages (24 h)  Metadata\n' +
+        'a                         1         100+             1234  {"of":"a"}\n' +
+        'b                                      0                   {"of":"b"}\n',
       stderr: '2 of 57 shown: raise --limit for more.\n',
     });
   });

@@ -1,0 +1,202 @@
+import { type Command, Option } from 'commander';
+import {
+  pauseQueue,
+  pauseSubscription,
+  resumeQueue,
+  resumeSubscription,
+  type Stopped,
+} from '../../../api-client/operations.ts';
+import { formatLabel, shortId } from '../../../api-client/subscription-labels.ts';
+import { type PauseView, requestsEndText } from '../../../api-client/words.ts';
+import { commandText } from '../../../local/command-name.ts';
+import { timeText } from '../../../shared/wire/fields.ts';
+import { DEFAULT_RESUME_PER_SECOND } from '../../../shared/domain/subscription/pause.ts';
+import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
+import { openApiToWrite, openSubscription } from '../../api/api-access.ts';
+import {
+  addSubscriptionAddress,
+  parseFutureTime,
+  parseQueue,
+  parseRate,
+  wholeSeconds,
+} from '../../options/arguments.ts';
+import { type DeploymentOptions, onDeployment } from '../../options/deployment-options.ts';
+import { printable } from '../../output/printable.ts';
+import { clockTime } from '../../output/words.ts';
+import type { Terminal } from '../../terminal.ts';
+
+/** `until`: milliseconds since the epoch. `for`: seconds. */
+type PauseOptions = DeploymentOptions & { until?: number; for?: number };
+
+const PAUSE_MORE = `
+New messages and due retries wait, which uses none of their attempts. What waits
+is kept for the retention; the ttl of its messages goes on counting. The answer
+says for how many seconds a request can still go out. Without --for and --until
+the pause lasts until it is resumed. Pausing again changes the end only.
+`;
+
+/** `posthaste subscription pause` */
+export function addSubscriptionPause(subscription: Command, terminal: Terminal): void {
+  const command = addSubscriptionAddress(subscription.command('pause'))
+    .description('Pause a subscription: its deliveries wait, and are sent after the pause.')
+    .action(async (queue: string, reference: string, options: PauseOptions) => {
+      const { api, path } = await openSubscription(queue, reference, options, terminal);
+      const view = await api.call(pauseSubscription, { path, body: pauseBody(options) });
+      const own = view.paused?.by === 'subscription' ? view.paused : undefined;
+      terminal.printResult(options, view, () =>
+        [describePause(describeName(view), own, view, resumeOwn(view)), ...stillLines(view)].join('\n'),
+      );
+    });
+  onDeployment(addEnd(command), {
+    json: 'the subscription after the change, and requests_end_within_seconds',
+    more: PAUSE_MORE,
+    examples: [
+      'subscription pause orders ACME --for 1h',
+      'subscription pause orders ACME --until "2026-12-24 18:00"',
+    ],
+  });
+}
+
+/** `posthaste queue pause` */
+export function addQueuePause(queue: Command, terminal: Terminal): void {
+  const command = queue
+    .command('pause')
+    .description('Pause all subscriptions of a queue: deliveries wait, and are sent after the pause.')
+    .argument('<queue>', 'name of the queue', parseQueue)
+    .action(async (name: string, options: PauseOptions) => {
+      const api = await openApiToWrite(options, terminal);
+      const view = await api.call(pauseQueue, { path: { queue: name }, body: pauseBody(options) });
+      const resume = commandText(`queue resume ${name}`);
+      terminal.printResult(options, view, () => describePause(`queue ${name}`, view.paused, view, resume));
+    });
+  onDeployment(addEnd(command), {
+    json: 'the pause, and requests_end_within_seconds',
+    more: PAUSE_MORE,
+    examples: ['queue pause orders --for 1h'],
+  });
+}
+
+function addEnd(command: Command): Command {
+  return command
+    .addOption(
+      new Option('--for <DURATION>', 'resume after this long: seconds, or 30m, 1h, 2d')
+        .argParser(wholeSeconds(1))
+        .conflicts('until'),
+    )
+    .option(
+      '--until <TIME>',
+      'resume at this time: 2026-12-24 18:00 (local, or with a zone)',
+      parseFutureTime,
+    );
+}
+
+function pauseBody({ until, for: seconds }: PauseOptions) {
+  if (seconds !== undefined) return { for_seconds: seconds };
+  return until === undefined ? {} : { until: timeText(until) };
+}
+
+/** What a pause says. `own`: that of the paused itself; undefined where the answer shows only that of the queue. */
+function describePause(what: string, own: PauseView | undefined, stopped: Stopped, resume: string): string {
+  const end = own?.until === undefined ? 'until it is resumed' : `until ${clockTime(own.until)}`;
+  return [
+    own === undefined ? `Paused ${what}.` : `Paused ${what}, ${end}.`,
+    ...requestsEndLines(stopped),
+    'What waits uses none of its attempts. The ttl of messages goes on counting.',
+    `To resume it: ${resume}`,
+  ].join('\n');
+}
+
+type ResumeOptions = DeploymentOptions & { perSecond?: number };
+
+const RESUME_MORE = `
+What waits is sent to each subscription in the order of acceptance, at
+--per-second, else at its max_per_second, else at ${DEFAULT_RESUME_PER_SECOND} a second. To change the
+rate, repeat the command. A disabled subscription stays disabled, and one that
+is paused by itself or by its queue stays paused.
+`;
+
+/** `posthaste subscription resume` */
+export function addSubscriptionResume(subscription: Command, terminal: Terminal): void {
+  const command = addSubscriptionAddress(subscription.command('resume'))
+    .description('End the pause of a subscription, and send what waits.')
+    .action(async (queue: string, reference: string, options: ResumeOptions) => {
+      const { api, path } = await openSubscription(queue, reference, options, terminal);
+      const view = await api.call(resumeSubscription, { path, body: resumeBody(options) });
+      terminal.printResult(options, view, () =>
+        [describeResume(describeName(view), options), ...stillLines(view)].join('\n'),
+      );
+    });
+  onDeployment(addRate(command), {
+    json: 'the subscription after the change',
+    more: RESUME_MORE,
+    examples: ['subscription resume orders ACME', 'subscription resume orders ACME --per-second 20'],
+  });
+}
+
+/** `posthaste queue resume` */
+export function addQueueResume(queue: Command, terminal: Terminal): void {
+  const command = queue
+    .command('resume')
+    .description('End the pause of a queue, and send what waits.')
+    .argument('<queue>', 'name of the queue', parseQueue)
+    .action(async (name: string, options: ResumeOptions) => {
+      const api = await openApiToWrite(options, terminal);
+      const view = await api.call(resumeQueue, { path: { queue: name }, body: resumeBody(options) });
+      terminal.printResult(options, view, () => describeResume(`queue ${name}`, options));
+    });
+  onDeployment(addRate(command), {
+    json: 'the queue after the change',
+    more: RESUME_MORE,
+    examples: ['queue resume orders --per-second 20'],
+  });
+}
+
+function addRate(command: Command): Command {
+  return command.option(
+    '--per-second <NUMBER>',
+    'send what waits at this rate, 0.01 to 1000 requests per second',
+    parseRate,
+  );
+}
+
+function resumeBody({ perSecond }: ResumeOptions) {
+  return perSecond === undefined ? {} : { per_second: perSecond };
+}
+
+function describeResume(what: string, { perSecond }: ResumeOptions): string {
+  const rate = perSecond === undefined ? '' : `, ${perSecond} a second`;
+  return `Resumed ${what}.\nWhat waits is sent in the order of acceptance${rate}.`;
+}
+
+/** What else keeps requests from a subscription. */
+function stillLines(view: SubscriptionView): string[] {
+  const { source: queue, id, paused, disabled } = view;
+  const enable = commandText(`subscription enable ${queue} ${printable(shortId(id))}`);
+  return [
+    ...(paused?.by === 'queue' ? [`Its queue is paused, too. To resume the queue: ${resumeText(view)}`] : []),
+    ...(disabled === undefined ? [] : [`It is disabled. To enable it: ${enable}`]),
+  ];
+}
+
+export function describeName(view: SubscriptionView): string {
+  return `subscription ${printable(view.id)}, ${printable(formatLabel(view))}`;
+}
+
+/** How long requests can still go out after a stop. Earlier deployments do not say. */
+export function requestsEndLines({ requests_end_within_seconds: seconds }: Stopped): string[] {
+  return seconds === undefined ? [] : [requestsEndText(seconds)];
+}
+
+/** The command that ends the pause that is shown: that of the queue or of the subscription. */
+export function resumeText(view: SubscriptionView): string {
+  return view.paused?.by === 'queue' ? commandText(`queue resume ${view.source}`) : resumeOwn(view);
+}
+
+function resumeOwn({ source, id }: SubscriptionView): string {
+  return commandText(`subscription resume ${source} ${printable(shortId(id))}`);
+}
+
+/** Since when and until when. */
+export function describePauseTimes({ since, until }: PauseView): string {
+  return `since ${clockTime(since)} until ${until === undefined ? 'it is resumed' : clockTime(until)}`;
+}
