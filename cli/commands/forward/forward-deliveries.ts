@@ -2,8 +2,11 @@ import { Readable } from 'node:stream';
 import * as z from 'zod';
 import { type ApiClient, operation } from '../../../api-client/api-client.ts';
 import { ApiRefusal, orElse } from '../../../api-client/refusal.ts';
+import type { PauseView } from '../../../api-client/words.ts';
+import { Problem } from '../../../local/install/problem.mjs';
 import type { PollIntervalOptions } from '../../../shared/domain/retry/poll-interval.ts';
 import { poll } from '../../../shared/steps/poll.ts';
+import { pausedViewSchema } from '../../../shared/wire/views/subscription.ts';
 import { NoAnswerProblem } from '../../api/api-access.ts';
 import { boundedBody } from '../../bounded-body.ts';
 import { failureText, fetchFailure } from '../../failure-report.ts';
@@ -21,6 +24,7 @@ const received = z.object({
       body: z.string(),
     }),
   ),
+  paused: pausedViewSchema.exactOptional(),
 });
 
 /** A delivery that was received by pull. `headers` and the UTF-8 bytes of `body`: of the signed webhook request. */
@@ -52,13 +56,22 @@ export function pullRoutes(
     /** `signal` ends the request: what it leases is then lost until the end of the lease. */
     receive: async ({ max, leaseSeconds, signal }: Leasing): Promise<ReceivedDelivery[]> => {
       const body = { max, lease_seconds: leaseSeconds };
-      return (await api.call(receive, { path, body, signal })).deliveries;
+      const { deliveries, paused } = await api.call(receive, { path, body, signal });
+      if (paused !== undefined) throw new PausedProblem(paused.by);
+      return deliveries;
     },
     ack: (receipt: string): Promise<void> => api.call(ack, { path, body: { receipt } }),
     /** `error`: of at most 256 characters, none of them a control character. */
     nack: (receipt: string, error: string): Promise<void> =>
       api.call(nack, { path, body: { receipt, error } }),
   };
+}
+
+/** Nothing is received until the pause ends. */
+class PausedProblem extends Problem {
+  constructor(by: PauseView['by']) {
+    super(`The ${by} is paused.`);
+  }
 }
 
 type Leasing = { max: number; leaseSeconds: number; signal: AbortSignal };
@@ -108,7 +121,7 @@ const LONGEST_REASON = 256;
  * Receives, posts to the target and answers until the signal. It receives only what it can post at once. While the target
  * does not answer, it receives one delivery at a time, each after a longer pause.
  * @throws ApiRefusal, CredentialsProblem and UnknownAnswer, after what runs has ended; not if the API does not respond, nor
- *   while the subscription is disabled
+ *   while the subscription is disabled or paused
  */
 export async function forwardDeliveries(options: ForwardOptions): Promise<void> {
   const { limits, signal, sleep, trace } = options;
@@ -198,9 +211,10 @@ function isOutage(error: unknown): error is Error {
   return error instanceof NoAnswerProblem;
 }
 
-/** Whether the subscription is disabled or not confirmed (docs/api.md#errors). */
-function isInactive(error: unknown): error is ApiRefusal {
-  return error instanceof ApiRefusal && error.code === 'inactive';
+/** Whether the subscription is paused, disabled or not confirmed (docs/api.md#errors). */
+function isInactive(error: unknown): error is Error {
+  if (error instanceof ApiRefusal) return error.code === 'inactive';
+  return error instanceof PausedProblem;
 }
 
 async function forwardOne(

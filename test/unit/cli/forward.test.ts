@@ -147,14 +147,17 @@ describe('posthaste forward', () => {
     expect(stdout + stderr).not.toContain(token);
   });
 
-  it('waits while the subscription is disabled, says so once, and continues when it is enabled', async () => {
+  it.each([
+    ['disabled', 'disable', 'enable'],
+    ['paused', 'pause', 'resume'],
+  ])('waits while the subscription is %s, says so once, and continues', async (state, stop, start) => {
     await world.publish();
-    await world.call('POST', `${PATH}/disable`);
-    const onReceive = (receive: number) => receive === 3 && world.call('POST', `${PATH}/enable`);
+    await world.call('POST', `${PATH}/${stop}`);
+    const onReceive = (receive: number) => receive === 3 && world.call('POST', `${PATH}/${start}`);
     const { status, stderr } = await forward(' --verbose', {}, { lastReceive: 4, onReceive });
     expect(status).toBe(0);
-    expect(stderr.match(/the subscription is disabled|slept .*|Receiving again/g)).toEqual([
-      'the subscription is disabled',
+    expect(stderr.match(/subscription is \w+|slept .*|Receiving again/g)).toEqual([
+      `subscription is ${state}`,
       'slept 1 s, next 2 s',
       'slept 2 s, next 4 s',
       'Receiving again',
