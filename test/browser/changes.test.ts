@@ -13,6 +13,8 @@ const PHASE_FIELDS = [
 
 inBrowser('an operator in the console', () => {
   const there = busyConsole();
+  const pauseOf = async (id: string) =>
+    (await there().api.registry.findSubscription('orders', id))?.pauses?.at(-1);
 
   it('disables a subscription after a question, and enables it', async () => {
     const page = await there().openAt(`#/queues/orders/subscriptions/${there().warehouse}`);
@@ -22,9 +24,58 @@ inBrowser('an operator in the console', () => {
     await page.getByRole('button', { name: 'Cancel' }).click();
     await page.getByRole('button', { name: 'Disable' }).click();
     await page.getByRole('button', { name: 'Disable the subscription' }).click();
+    await page.getByText(/A request can still go out in the next \d+ seconds\./).waitFor();
+    await page.getByRole('button', { name: 'Done' }).click();
     await page.getByText('disabled', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Enable' }).click();
     await page.getByText('enabled', { exact: true }).waitFor();
+  });
+
+  it('pauses a subscription until a time, sees what that means, and resumes it at a rate', async () => {
+    const page = await there().openAt(`#/queues/orders/subscriptions/${there().warehouse}`);
+    await page.getByRole('button', { name: 'Pause' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('The ttl of messages goes on counting.').waitFor();
+    await dialog.getByLabel('How long').selectOption('until a time');
+    await dialog.getByLabel('Resume at').fill('2036-01-01T10:00');
+    expect(await axeViolations(page)).toEqual([]);
+    await dialog.getByRole('button', { name: 'Pause' }).click();
+    await dialog.getByText(/A request can still go out in the next \d+ seconds\./).waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+    await dialog.getByRole('button', { name: 'Done' }).click();
+    await page.getByText('until 1 Jan 2036, 10:00:00').waitFor();
+    await page.getByText('0 deliveries', { exact: true }).waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+    expect(await pauseOf(there().warehouse)).toMatchObject({ until: Date.parse('2036-01-01T10:00+01:00') });
+    await page.getByRole('button', { name: 'Resume' }).click();
+    await dialog.getByLabel('Requests per second').fill('many');
+    await dialog.getByText('This is not a number.').waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+    await dialog.getByLabel('Requests per second').fill('20');
+    await dialog.getByRole('button', { name: 'Resume' }).click();
+    await page.getByText('enabled', { exact: true }).waitFor();
+    expect(await pauseOf(there().warehouse)).toMatchObject({ perSecond: 20 });
+  });
+
+  it('pauses a queue for an hour, sees it in the overview and at its subscriptions, and resumes it', async () => {
+    const page = await there().openAt('#/queues/stock.eu-1');
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Pause' }).click();
+    await page.getByRole('button', { name: 'Done' }).click();
+    await page.getByText('0 deliveries', { exact: true }).waitFor();
+    const row = page.getByRole('row', { name: /shelf/ });
+    await row.getByText('paused').waitFor();
+    await goTo(page, '#/');
+    await page.getByRole('row', { name: /stock/ }).getByText('paused').waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+    await goTo(page, '#/queues/stock.eu-1');
+    await row.getByRole('link').click();
+    await page.getByText(/^with its queue until/).waitFor();
+    expect(await page.getByRole('button', { name: 'Resume' }).count()).toBe(0);
+    await goTo(page, '#/queues/stock.eu-1');
+    await page.getByRole('button', { name: 'Resume' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Resume' }).click();
+    await row.getByText('enabled').waitFor();
   });
 
   it('rotates a secret, which the page shows once', async () => {

@@ -197,6 +197,27 @@ inBrowser('the pages of the console', () => {
     expect(await axeViolationsInBothThemes(page, 'light')).toEqual(NO_VIOLATIONS);
   });
 
+  it('say that a delivery waits for the end of a pause, in place of a time that is over', async () => {
+    const { api, analytics } = there();
+    const acceptedAt = Date.now() - 60_000;
+    const next = { number: 1, phase: 'initial', dueAt: acceptedAt, by: 'subscription_pause' } as const;
+    const waiting = { subscriptionId: analytics, status: 'pending', next, overdueAt: acceptedAt } as const;
+    await record(api, { queue: 'orders', messageId: 'paused', acceptedAt, deliveries: [waiting] });
+    const page = await there().openAt('#/queues/orders/deliveries?status=pending');
+    const nextAttempt = page
+      .getByRole('row', { name: /paused/ })
+      .getByRole('cell')
+      .last();
+    await expect.poll(() => nextAttempt.textContent()).toBe('waits until the pause ends');
+    await goTo(page, '#/queues/orders/messages/paused');
+    await page.getByText('It waits until the subscription is resumed.').waitFor();
+    expect(await page.getByText('waits until the pause ends').count()).toBe(0);
+    await goTo(page, `#/queues/orders/messages/paused/deliveries/${analytics}`);
+    await page.getByText(/The pause delays it\.$/).waitFor();
+    const fact = page.locator('.fact', { hasText: 'Next attempt' }).locator('dd');
+    expect((await fact.textContent())?.trim()).toBe('waits until the pause ends');
+  });
+
   it('switch the theme, and remember it after a reload', async () => {
     const { page } = await there().open({ width: 1280, theme: 'light' });
     const background = () => page.evaluate('getComputedStyle(document.documentElement).backgroundColor');

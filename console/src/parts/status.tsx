@@ -2,7 +2,8 @@ import type { ListedDelivery } from '../../../api-client/operations.ts';
 import type { DeliveryView } from '../../../shared/wire/views/delivery.ts';
 
 /** A status of a delivery or an attempt. */
-export type ShownStatus = DeliveryView['status'] | DeliveryView['attempts'][number]['outcome'] | 'planned';
+export type ShownStatus =
+  DeliveryView['status'] | DeliveryView['attempts'][number]['outcome'] | 'planned' | 'paused';
 
 /** A shape for each status, so that colour is not the only difference. */
 const SHAPES: Record<ShownStatus, string> = {
@@ -13,6 +14,7 @@ const SHAPES: Record<ShownStatus, string> = {
   rejected: 'M4 4l8 8M12 4l-8 8',
   exhausted: 'M3.5 12.5l9-9M8 2a6 6 0 1 0 0 12A6 6 0 0 0 8 2',
   cancelled: 'M3.5 8h9',
+  paused: 'M6 4v8M10 4v8',
   planned: 'M8 4.5a3.5 3.5 0 1 0 0 7 3.5 3.5 0 0 0 0-7',
 };
 

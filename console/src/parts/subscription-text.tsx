@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { pressureState } from '../../../api-client/words.ts';
+import { type PauseView, pressureState } from '../../../api-client/words.ts';
 import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
 import { hrefTo } from '../route.ts';
 import { Moment } from './facts.tsx';
@@ -7,9 +7,17 @@ import { Glyph, type ShownStatus } from './status.tsx';
 
 type State = { tone: string; glyph: ShownStatus; text: string; detail?: ComponentChildren };
 
-/** Whether a subscription is enabled, unconfirmed, slowed, failing or disabled, and since when. */
+/** Whether a subscription is enabled, unconfirmed, paused, slowed, failing or disabled, and since when. */
 export function SubscriptionState({ of }: { of: SubscriptionView }) {
-  const { tone, glyph, text, detail } = describeState(of);
+  return <StateText {...describeState(of)} />;
+}
+
+/** The state of a paused queue. */
+export function PausedState({ of }: { of: PauseView }) {
+  return <StateText {...describePause(of)} />;
+}
+
+function StateText({ tone, glyph, text, detail }: State) {
   return (
     <span class={`status tone-${tone}`}>
       <Glyph of={glyph} />
@@ -19,7 +27,7 @@ export function SubscriptionState({ of }: { of: SubscriptionView }) {
   );
 }
 
-function describeState({ disabled, confirmed, backPressure, failing }: SubscriptionView): State {
+function describeState({ disabled, confirmed, paused, backPressure, failing }: SubscriptionView): State {
   if (disabled !== undefined) {
     const detail = (
       <>
@@ -29,6 +37,7 @@ function describeState({ disabled, confirmed, backPressure, failing }: Subscript
     return { tone: 'cancelled', glyph: 'cancelled', text: 'disabled', detail };
   }
   if (!confirmed) return { tone: 'pending', glyph: 'pending', text: 'unconfirmed' };
+  if (paused !== undefined) return describePause(paused, paused.by === 'queue' ? 'with its queue ' : '');
   if (backPressure !== undefined) {
     const text = pressureState(backPressure);
     return { tone: 'retrying', glyph: 'retrying', text, detail: <Since at={backPressure.since} /> };
@@ -36,6 +45,16 @@ function describeState({ disabled, confirmed, backPressure, failing }: Subscript
   if (failing !== undefined)
     return { tone: 'rejected', glyph: 'failed', text: 'failing', detail: <Since at={failing.since} /> };
   return { tone: 'delivered', glyph: 'delivered', text: 'enabled' };
+}
+
+function describePause({ since, until }: PauseView, whose = ''): State {
+  const detail = (
+    <>
+      {whose}
+      {until === undefined ? 'since' : 'until'} <Moment at={until ?? since} />
+    </>
+  );
+  return { tone: 'pending', glyph: 'paused', text: 'paused', detail };
 }
 
 function Since({ at }: { at: string }) {

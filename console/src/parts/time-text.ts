@@ -14,6 +14,11 @@ export function clockText(time: number, { now, exact }: { now: number; exact: bo
   return `${isNear ? format({ day: 'numeric', month: 'short' }, time) : day(time)}, ${clock}`;
 }
 
+/** An RFC 3339 time within a text, as `Moment` shows it elsewhere. */
+export function momentText(at: string): string {
+  return clockText(Date.parse(at), { now: Date.now(), exact: false });
+}
+
 /** 2026-11-21 12:00:00.000 UTC */
 export function utcText(at: string): string {
   const time = new Date(at);

@@ -61,7 +61,8 @@ export function WindowFields({
   );
 }
 
-function TimeField({
+/** A labelled time in the time zone of the browser, to the minute. Milliseconds since the epoch. */
+export function TimeField({
   label,
   required = false,
   time,

@@ -106,7 +106,7 @@ describe('the figures of a queue', () => {
 
   it.each([
     [30_000, [due(5000), due(-30_000), retrying(), due(-9000), due(-99_000, { waiting: 'pull' })]],
-    [0, [due(5000)]],
+    [0, [due(5000), due(-99_000, { waiting: 'paused' })]],
   ])('take the lateness of the most overdue retry: %i ms', (latenessMs, items) => {
     expect(computeFigures(reading({ retrying: { items, more: false } }))).toMatchObject({ latenessMs });
   });

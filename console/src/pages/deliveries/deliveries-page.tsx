@@ -97,7 +97,7 @@ const COLUMNS: readonly Column<ListedDelivery>[] = [
     head: 'Next attempt',
     cell: ({ nextAttemptAt, waiting }) => (
       <>
-        {nextAttemptAt === undefined ? null : <Moment at={nextAttemptAt} />}
+        {nextAttemptAt === undefined || waiting === 'paused' ? null : <Moment at={nextAttemptAt} />}
         {waiting === undefined ? null : <span class="sub">waits {WAITS[waiting]}</span>}
       </>
     ),

@@ -101,7 +101,10 @@ function Report({ delivery }: { delivery: DeliveryDetail }) {
       </Section>
       {planned.length === 0 ? null : (
         <Section title="Planned retries">
-          <p class="muted">The schedule if every attempt starts when it is due and fails at once.</p>
+          <p class="muted">
+            The schedule if every attempt starts when it is due and fails at once.
+            {delivery.nextAttempt?.waiting === 'paused' ? ' The pause delays it.' : ''}
+          </p>
           <PlannedTable planned={planned} />
         </Section>
       )}
@@ -133,23 +136,21 @@ function DeliveryFacts({ of }: { of: DeliveryDetail }) {
         ['Status', <Status of={status} reason={reason} />],
         ['Accepted', acceptedAt && <Moment at={acceptedAt} exact />],
         ['Attempts', attempts.length],
-        [
-          'Next attempt',
-          nextAttempt && (
-            <>
-              <Moment at={nextAttempt.dueAt} exact />{' '}
-              <span class="muted">
-                {nextAttempt.waiting === undefined
-                  ? nextAttempt.phase.replace('_', ' ')
-                  : `waits ${WAITS[nextAttempt.waiting]}`}
-              </span>
-            </>
-          ),
-        ],
+        ['Next attempt', nextAttempt && <NextAttempt of={nextAttempt} />],
         ['Waited so far', nextAttempt && waitsText(waitsSoFar(nextAttempt, now))],
         ['Further planned retries', planned.length > 1 ? planned.length - 1 : undefined],
       ]}
     />
+  );
+}
+
+/** A paused delivery is past its due time. */
+function NextAttempt({ of: { dueAt, phase, waiting } }: { of: NonNullable<DeliveryDetail['nextAttempt']> }) {
+  return (
+    <>
+      {waiting === 'paused' ? null : <Moment at={dueAt} exact />}{' '}
+      <span class="muted">{waiting === undefined ? phase.replace('_', ' ') : `waits ${WAITS[waiting]}`}</span>
+    </>
   );
 }
 

@@ -154,7 +154,11 @@ function MessageSubscriptions({
     {
       head: 'Next attempt',
       cell: ({ delivery }) =>
-        delivery?.nextAttemptAt === undefined ? '' : <Moment at={delivery.nextAttemptAt} />,
+        delivery?.nextAttemptAt === undefined || delivery.waiting === 'paused' ? (
+          ''
+        ) : (
+          <Moment at={delivery.nextAttemptAt} />
+        ),
     },
     {
       head: 'Action',
@@ -212,6 +216,8 @@ function Verdict({ of }: { of: Explained }) {
 
 function reasonText(of: Explained): string | undefined {
   const { verdict, delivery: { waiting, reason } = {} } = of;
+  // The detail says whose pause it is.
+  if (waiting === 'paused') return undefined;
   if (waiting !== undefined) return `waits ${WAITS[waiting]}`;
   return ruleText(of) ?? (reason === verdict ? undefined : reason?.replaceAll('_', ' '));
 }

@@ -47,8 +47,8 @@ export function OverviewPage() {
   const report = useCallback((key: string, figures: Figures) => {
     setWatched((before) => new Map(before).set(key, figures));
   }, []);
-  const shown = (queues.value?.items ?? []).map(({ name }): ShownQueue => {
-    return { name, ...(watched.get(`${name}/${window}`) ?? UNREAD) };
+  const shown = (queues.value?.items ?? []).map(({ name, paused }): ShownQueue => {
+    return { name, ...(paused && { paused }), ...(watched.get(`${name}/${window}`) ?? UNREAD) };
   });
 
   // The app already shows the missing deployment.

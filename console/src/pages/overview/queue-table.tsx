@@ -7,10 +7,11 @@ import {
   listSubscriptions,
 } from '../../../../api-client/operations.ts';
 import { whyUnmatched } from '../../../../api-client/unmatched.ts';
-import { counted } from '../../../../api-client/words.ts';
+import { counted, type PauseView } from '../../../../api-client/words.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 import type { Live } from '../../live/use-live.ts';
 import { LoadingFigure } from '../../parts/loaded.tsx';
+import { PausedState } from '../../parts/subscription-text.tsx';
 import { type Column, Table } from '../../parts/table.tsx';
 import { durationText } from '../../parts/time-text.ts';
 import { hrefTo } from '../../route.ts';
@@ -26,7 +27,12 @@ import {
 } from '../../statistics/statistics-charts.tsx';
 
 /** Undefined figures are not read yet; `failure`: why the last poll failed. */
-export type ShownQueue = { name: string; value: QueueFigures | undefined; failure: unknown };
+export type ShownQueue = {
+  name: string;
+  paused?: PauseView;
+  value: QueueFigures | undefined;
+  failure: unknown;
+};
 
 type Row = ShownQueue & { warnings: readonly Warning[] };
 
@@ -67,11 +73,17 @@ const COLUMNS: readonly Column<Row>[] = [
   {
     head: 'Queue',
     wide: true,
-    cell: ({ name, warnings }) => (
+    cell: ({ name, paused, warnings }) => (
       <>
         <a class="strong" href={hrefTo({ page: 'queue', queue: name })}>
           {name}
         </a>
+        {paused === undefined ? null : (
+          <>
+            {' '}
+            <PausedState of={paused} />
+          </>
+        )}
         {warnings.map(({ text }) => (
           <span key={text} class="worry">
             {text}
@@ -150,9 +162,11 @@ function endedAbout({ lastAttempt, acceptedAt }: ListedDelivery): number {
   return Date.parse(lastAttempt?.startedAt ?? acceptedAt);
 }
 
-/** 0 for an attempt in progress, which has no next time, and for one that its subscriber may receive at any time. */
+/** 0 for an attempt in progress, which has no next time, and for one that waits on record. */
 function lateness({ nextAttemptAt, waiting }: ListedDelivery, at: number): number {
-  return nextAttemptAt === undefined || waiting === 'pull' ? 0 : at - Date.parse(nextAttemptAt);
+  return nextAttemptAt === undefined || waiting === 'pull' || waiting === 'paused'
+    ? 0
+    : at - Date.parse(nextAttemptAt);
 }
 
 /** The totals of several queues; the lateness is the maximum. `summary`: undefined where nothing is counted. */

@@ -1,6 +1,7 @@
 import { useMemo, useState } from 'preact/hooks';
 import type { Listed } from '../../../../api-client/api-client.ts';
 import {
+  countWaitingOfQueue,
   deleteQueue,
   getQueue,
   listDeliveriesOfMessage,
@@ -8,8 +9,10 @@ import {
   listMessages,
   listSubscriptions,
   postMessages,
+  type WaitingCount,
 } from '../../../../api-client/operations.ts';
 import { isNotFound } from '../../../../api-client/refusal.ts';
+import { waitingCountText } from '../../../../api-client/waiting.ts';
 import { counted } from '../../../../api-client/words.ts';
 import { sumOfCounts } from '../../../../shared/domain/delivery/books.ts';
 import { completeRetryPolicy, DEFAULT_RETRY_POLICY } from '../../../../shared/domain/retry/policy.ts';
@@ -20,15 +23,17 @@ import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/hooks.ts';
 import { useLive } from '../../live/use-live.ts';
 import { ConfirmButton, DialogButton } from '../../parts/dialog.tsx';
-import { Facts, PolicyFacts } from '../../parts/facts.tsx';
+import { Facts, Moment, PolicyFacts } from '../../parts/facts.tsx';
 import { InputField, jsonFault } from '../../parts/fields.tsx';
 import { Form, FormActions } from '../../parts/form.tsx';
 import { ActionFailure, Empty, Loaded, Notice } from '../../parts/loaded.tsx';
 import { PageHeading, Section } from '../../parts/page-heading.tsx';
+import { PauseButtons } from '../../parts/pause.tsx';
 import { CommandText, SourceText } from '../../parts/source-text.tsx';
 import { Sparkline, type SparkStatus } from '../../parts/status.tsx';
-import { SubscriptionLink, SubscriptionState } from '../../parts/subscription-text.tsx';
+import { PausedState, SubscriptionLink, SubscriptionState } from '../../parts/subscription-text.tsx';
 import { type Column, Table } from '../../parts/table.tsx';
+import { momentText } from '../../parts/time-text.ts';
 import { hrefTo } from '../../route.ts';
 import { QueueStatistics } from '../../statistics/statistics-charts.tsx';
 import { MessageTable, NoMessages } from '../messages/messages-page.tsx';
@@ -47,6 +52,9 @@ export function QueuePage({ queue }: { queue: string }) {
   const metadata = useLive(`queue/${queue}`, (signal) => api.call(getQueue, { path: { queue }, signal }));
   const subscriptions = useLive(`subscriptions/${queue}`, () =>
     api.items(listSubscriptions, { path: { queue }, most: MAX_SUBSCRIPTIONS }),
+  );
+  const waiting = useLive(`waiting/${queue}`, (signal) =>
+    api.call(countWaitingOfQueue, { path: { queue }, signal }),
   );
   const recent = useLive(`recent/${queue}`, (signal) => readRecent(RECENT, signal));
   const heading = {
@@ -82,12 +90,21 @@ export function QueuePage({ queue }: { queue: string }) {
                 />
               )}
             </DialogButton>
+            <PauseButtons
+              queue={queue}
+              name={`Each subscription of ${queue}`}
+              isPaused={waiting.value?.paused !== undefined}
+              onDone={() => {
+                for (const live of [waiting, subscriptions]) live.refresh();
+              }}
+            />
             {subscriptions.value === undefined ? null : (
               <DeleteQueue queue={queue} subscriptions={subscriptions.value} />
             )}
           </>
         )}
       </PageHeading>
+      {waiting.value === undefined ? null : <PauseFacts waiting={waiting.value} />}
       <Section
         title="Subscriptions"
         aside={
@@ -126,6 +143,22 @@ export function QueuePage({ queue }: { queue: string }) {
         </Loaded>
       </Section>
     </>
+  );
+}
+
+function PauseFacts({ waiting }: { waiting: WaitingCount }) {
+  const { paused } = waiting;
+  if (paused === undefined) return null;
+  return (
+    <div class="section">
+      <Facts
+        facts={[
+          ['State', <PausedState of={paused} />],
+          ['Paused since', <Moment at={paused.since} />],
+          ['Waiting', waitingCountText(waiting, momentText)],
+        ]}
+      />
+    </div>
   );
 }
 

@@ -65,7 +65,7 @@ export function SubscriptionFacts({
   /** How many deliveries wait and why; undefined: none that is known. */
   waiting: string | undefined;
 }) {
-  const { subscriber, age, ttl, options, failing, confirmation } = subscription;
+  const { subscriber, age, ttl, options, paused, failing, confirmation } = subscription;
   const { _retry_policy, ...others } = options;
   const hasOthers = Object.keys(others).length > 0;
   return (
@@ -76,6 +76,7 @@ export function SubscriptionFacts({
       <Facts
         facts={[
           ['State', <SubscriptionState of={subscription} />],
+          ['Paused since', paused && <Moment at={paused.since} />],
           ['Waiting', waiting],
           ['Receives', waysToReceive[parseDestination(subscriber).kind]],
           ['Counted failures in a row', failing?.failures],

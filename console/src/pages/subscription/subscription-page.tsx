@@ -4,6 +4,7 @@ import {
   enableSubscription,
   getSubscription,
   listDeliveriesOfSubscription,
+  type Stopped,
   unsubscribe,
 } from '../../../../api-client/operations.ts';
 import { findQueue } from '../../../../api-client/queues.ts';
@@ -24,10 +25,11 @@ import { InputField, jsonFault } from '../../parts/fields.tsx';
 import { Form, FormActions, WorkButton } from '../../parts/form.tsx';
 import { ActionFailure, Empty, Failure, Loaded, Notice } from '../../parts/loaded.tsx';
 import { crumbTo, PageHeading, Section } from '../../parts/page-heading.tsx';
+import { PauseButtons, StoppedDialog } from '../../parts/pause.tsx';
 import { lastResponse, Status } from '../../parts/status.tsx';
 import { subscriberText } from '../../parts/subscription-text.tsx';
 import { type Column, LoadMore, PAGE_SIZE, Table, useMost } from '../../parts/table.tsx';
-import { durationText } from '../../parts/time-text.ts';
+import { durationText, momentText } from '../../parts/time-text.ts';
 import { hrefTo } from '../../route.ts';
 import { EditSubscription, RotateSecret } from './edit-subscription.tsx';
 import { ResponseTimes } from './response-times.tsx';
@@ -38,28 +40,23 @@ const LOOKING_MS = 10_000;
 
 export function SubscriptionPage({ queue, id }: { queue: string; id: string }) {
   const { api } = useConsole();
-  const subscription = useLive(`subscription/${queue}/${id}`, () =>
-    api.call(getSubscription, { path: { queue, subscription: id } }),
-  );
+  const path = { queue, subscription: id };
+  const subscription = useLive(`subscription/${queue}/${id}`, () => api.call(getSubscription, { path }));
+  const { value } = subscription;
+  const paused = value?.paused;
   const waiting = useLive(
-    `waiting/${queue}/${id}`,
-    async (signal) => (await waitingText(api, queue, id, signal)) ?? null,
+    `waiting/${queue}/${id}/${JSON.stringify(paused)}`,
+    async (signal) => (await waitingText(api, path, { paused, formatTime: momentText }, signal)) ?? null,
   );
   const metadata = useLive(`queue/${queue}`, () => findQueue(api, queue));
   const { most, showMore } = useMost();
   const recent = useLive(`recent/${queue}/${id}/${most}`, (signal) =>
     firstWithin(
-      (inTime) =>
-        api.list(listDeliveriesOfSubscription, {
-          path: { queue, subscription: id },
-          most: most + 1,
-          signal: inTime,
-        }),
+      (inTime) => api.list(listDeliveriesOfSubscription, { path, most: most + 1, signal: inTime }),
       most,
       { milliseconds: (LOOKING_MS * most) / PAGE_SIZE, signal },
     ),
   );
-  const { value } = subscription;
   const heading = {
     title: value === undefined ? id : formatLabel(value),
     id: value === undefined ? undefined : id,
@@ -85,6 +82,13 @@ export function SubscriptionPage({ queue, id }: { queue: string; id: string }) {
                 <EditSubscription subscription={value} onDone={subscription.refresh} onClose={close} />
               )}
             </DialogButton>
+            <PauseButtons
+              queue={queue}
+              subscription={id}
+              name={subscriberText(value)}
+              isPaused={value.paused?.by === 'subscription'}
+              onDone={subscription.refresh}
+            />
             <SwitchSubscription subscription={value} onDone={subscription.refresh} />
             <DialogButton text="Rotate secret">
               {(close) => <RotateSecret queue={queue} id={id} onClose={close} />}
@@ -194,6 +198,7 @@ function SwitchSubscription({
   onDone: () => void;
 }) {
   const { api } = useConsole();
+  const [stopped, setStopped] = useState<Stopped>();
   const { source: queue, id, disabled } = subscription;
   const { action, run } = useAction(async () => {
     await api.call(enableSubscription, { path: { queue, subscription: id } });
@@ -206,7 +211,7 @@ function SwitchSubscription({
         kind="plain"
         verb="Disable the subscription"
         work={async () => {
-          await api.call(disableSubscription, { path: { queue, subscription: id } });
+          setStopped(await api.call(disableSubscription, { path: { queue, subscription: id } }));
           onDone();
         }}
       >
@@ -215,6 +220,7 @@ function SwitchSubscription({
           nor retries. Their deliveries end as cancelled (disabled).
         </p>
         <p>The data is kept, so that a recovery can send them after you enable the subscription again.</p>
+        <p>To stop the requests for a while, pause it: what waits is sent after the pause.</p>
       </ConfirmButton>
     );
   return (
@@ -223,6 +229,13 @@ function SwitchSubscription({
         Enable
       </WorkButton>
       <ActionFailure of={action} />
+      <StoppedDialog
+        title="Disabled"
+        stopped={stopped}
+        onClose={() => {
+          setStopped(undefined);
+        }}
+      />
     </>
   );
 }

@@ -1,0 +1,171 @@
+import { useState } from 'preact/hooks';
+import {
+  pauseQueue,
+  pauseSubscription,
+  resumeQueue,
+  resumeSubscription,
+  type Stopped,
+} from '../../../api-client/operations.ts';
+import { requestsEndText } from '../../../api-client/words.ts';
+import { DEFAULT_RESUME_PER_SECOND } from '../../../shared/domain/subscription/pause.ts';
+import { timeText } from '../../../shared/wire/fields.ts';
+import { useConsole } from '../live/console-context.tsx';
+import { useAction } from '../live/hooks.ts';
+import { Dialog, DialogButton } from './dialog.tsx';
+import { InputField, numberIn, SelectField } from './fields.tsx';
+import { Form, FormActions } from './form.tsx';
+import { ActionFailure, Notice } from './loaded.tsx';
+import { TimeField } from './windows.tsx';
+
+/** The buttons that pause a queue or one of its subscriptions, and resume it. `name`: what gets no requests. */
+export function PauseButtons({
+  queue,
+  subscription,
+  name,
+  isPaused,
+  onDone,
+}: {
+  queue: string;
+  subscription?: string;
+  name: string;
+  isPaused: boolean;
+  onDone: () => void;
+}) {
+  const { api } = useConsole();
+  const [stopped, setStopped] = useState<Stopped>();
+  const pause = async (body: PauseBody): Promise<void> => {
+    setStopped(
+      await (subscription === undefined
+        ? api.call(pauseQueue, { path: { queue }, body })
+        : api.call(pauseSubscription, { path: { queue, subscription }, body })),
+    );
+    onDone();
+  };
+  const resume = async (body: ResumeBody): Promise<void> => {
+    await (subscription === undefined
+      ? api.call(resumeQueue, { path: { queue }, body })
+      : api.call(resumeSubscription, { path: { queue, subscription }, body }));
+    onDone();
+  };
+  return (
+    <>
+      <DialogButton text={isPaused ? 'Change pause' : 'Pause'}>
+        {(close) => <PauseForm name={name} pause={pause} onClose={close} />}
+      </DialogButton>
+      {isPaused ? (
+        <DialogButton text="Resume" kind="primary">
+          {(close) => <ResumeForm resume={resume} onClose={close} />}
+        </DialogButton>
+      ) : null}
+      <StoppedDialog
+        title="Paused"
+        stopped={stopped}
+        onClose={() => {
+          setStopped(undefined);
+        }}
+      />
+    </>
+  );
+}
+
+type PauseBody = { for_seconds?: number; until?: string };
+type ResumeBody = { per_second?: number };
+
+const ENDS = [
+  ['hour', 'for 1 hour'],
+  ['time', 'until a time'],
+  ['resumed', 'until it is resumed'],
+] as const;
+
+const HOUR_MS = 3_600_000;
+
+function PauseForm({
+  name,
+  pause,
+  onClose,
+}: {
+  name: string;
+  pause: (body: PauseBody) => Promise<void>;
+  onClose: () => void;
+}) {
+  const [end, setEnd] = useState<string>(ENDS[0][0]);
+  const [until, setUntil] = useState<number | undefined>(() => Date.now() + HOUR_MS);
+  const isUntil = end === 'time';
+  const { action, run } = useAction(async () => {
+    const at = isUntil && until !== undefined ? { until: timeText(until) } : {};
+    await pause(end === 'hour' ? { for_seconds: HOUR_MS / 1000 } : at);
+    onClose();
+  });
+  return (
+    <Form action={action} ready={!isUntil || until !== undefined} onSubmit={run}>
+      <p>
+        <span class="url">{name}</span> gets no requests. New messages and due retries wait, which uses none
+        of their attempts, and are sent after the pause.
+      </p>
+      <p>The ttl of messages goes on counting.</p>
+      <SelectField label="How long" value={end} onValue={setEnd} options={ENDS} />
+      {isUntil ? <TimeField label="Resume at" required time={until} onTime={setUntil} /> : null}
+      <ActionFailure of={action} />
+      <FormActions action={action} verb="Pause" kind="danger" onClose={onClose} />
+    </Form>
+  );
+}
+
+function ResumeForm({
+  resume,
+  onClose,
+}: {
+  resume: (body: ResumeBody) => Promise<void>;
+  onClose: () => void;
+}) {
+  const [rate, setRate] = useState('');
+  const { action, run } = useAction(async () => {
+    const perSecond = numberIn(rate);
+    await resume(typeof perSecond === 'number' ? { per_second: perSecond } : {});
+    onClose();
+  });
+  const isWrong = typeof numberIn(rate) === 'string';
+  return (
+    <Form action={action} ready={!isWrong} onSubmit={run}>
+      <p>What waits is sent in the order of acceptance.</p>
+      <InputField
+        label="Requests per second"
+        hint={`Optional. Otherwise the max_per_second of a subscription, or else ${DEFAULT_RESUME_PER_SECOND}.`}
+        fault={isWrong ? 'This is not a number.' : undefined}
+        inputMode="decimal"
+        value={rate}
+        onValue={setRate}
+      />
+      <ActionFailure of={action} />
+      <FormActions action={action} verb="Resume" onClose={onClose} />
+    </Form>
+  );
+}
+
+/** Says how long requests can still go out after a stop. `stopped`: undefined to show nothing. */
+export function StoppedDialog({
+  title,
+  stopped,
+  onClose,
+}: {
+  title: string;
+  stopped: Stopped | undefined;
+  onClose: () => void;
+}) {
+  const seconds = stopped?.requests_end_within_seconds;
+  if (seconds === undefined) return null;
+  return (
+    <Dialog title={title} onClose={onClose}>
+      {(close) => (
+        <div class="stack">
+          <Notice tone="success" title={requestsEndText(seconds)} />
+          <div class="actions">
+            <button type="button" class="button button-primary" onClick={close}>
+              Done
+            </button>
+          </div>
+        </div>
+      )}
+    </Dialog>
+  );
+}
