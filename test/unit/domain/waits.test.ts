@@ -66,6 +66,16 @@ describe('the waits of the next attempt', () => {
     expect(waitedUntil(pulled, SOME_TIME - MINUTE)).toEqual({});
     expect(withWaits(next(), pulled, SOME_TIME + MINUTE).waited).toEqual([{ reason: 'pull', ms: MINUTE }]);
   });
+
+  it.each(['subscription_pause', 'queue_pause'] as const)(
+    'are those of a pause from its begin on, without lag, after the earlier ones: %s',
+    (by) => {
+      const paused = { next: next({ by, waited: [rate(7)], waitingSince: SOME_TIME + 2 * MINUTE }) };
+      const waited: Wait[] = [rate(7), { reason: 'paused', ms: 3 * MINUTE }];
+      expect(waitedUntil(paused, SOME_TIME + 5 * MINUTE).waited).toEqual(waited);
+      expect(withWaits(next(), paused, SOME_TIME + 5 * MINUTE)).toEqual(next({ waited }));
+    },
+  );
 });
 
 describe('the waits of an attempt', () => {
