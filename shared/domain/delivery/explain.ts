@@ -14,7 +14,7 @@ import type { PolicySource } from '../retry/vocabulary.ts';
 import { toWaitingReason } from '../subscription/rate-limit.ts';
 import type { Selection, Subscription } from '../subscription/subscription.ts';
 import { attemptsInRound } from './attempt.ts';
-import { computeStart, type Delivery, isOpen } from './delivery.ts';
+import { computeStart, type Delivery, isOpen, type OpenDelivery } from './delivery.ts';
 import { type FanOut, isAhead, partWith } from './fan-out.ts';
 import { followingAttempt, type PlannedAttempt } from './next-attempt.ts';
 import { isPaused } from './paused.ts';
@@ -81,12 +81,17 @@ const PAUSED_DETAIL = {
 };
 
 function toVerdict(delivery: Delivery, { isQueueDeleted }: Evidence): ExplainVerdict {
-  const { status, reason, slot, lease } = delivery;
+  const { status, reason } = delivery;
   // Its subscriptions go first, so that deliver may find none before operate cancels the delivery.
   if (isQueueDeleted && reason === 'subscription_deleted') return 'cancelled';
-  if (isPaused(delivery)) return 'paused';
-  if (isOpen(delivery)) return slot !== undefined && lease === undefined ? toWaitingReason(slot) : status;
+  if (isOpen(delivery)) return toOpenVerdict(delivery);
   return status === 'cancelled' ? (VERDICT_BY_REASON.get(reason) ?? 'cancelled') : status;
+}
+
+function toOpenVerdict(delivery: OpenDelivery): ExplainVerdict {
+  const { status, slot, lease } = delivery;
+  if (isPaused(delivery)) return 'paused';
+  return slot !== undefined && lease === undefined ? toWaitingReason(slot) : status;
 }
 
 /** Cancellations that say something of the subscription. */

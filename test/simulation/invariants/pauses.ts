@@ -1,5 +1,5 @@
 import { LATEST_REQUEST_MS } from '../../../shared/domain/retry/attempt-duration.ts';
-import { findLastPause, type Pausable } from '../../../shared/domain/subscription/pause.ts';
+import type { Pausable, Pause } from '../../../shared/domain/subscription/pause.ts';
 import { isConfirmationId } from '../../../shared/domain/subscription/confirmation.ts';
 import type { Version } from '../subscription-store.ts';
 import { SECOND } from '../scenario.ts';
@@ -11,12 +11,21 @@ type Span = { from: number; until: number };
 const pausesIn = (versions: readonly Version<Pausable | undefined>[]): Span[] => {
   const spans = new Map<number, Span>();
   for (const { from, value } of versions) {
-    const pause = findLastPause(value);
-    // Another queue of the name.
-    if (pause === undefined) for (const span of spans.values()) span.until = Math.min(span.until, from);
-    else spans.set(pause.from, { from: spans.get(pause.from)?.from ?? from, until: pause.until ?? Infinity });
+    const { pauses = [] } = value ?? {};
+    if (pauses.length === 0) endAll(spans.values(), from);
+    for (const pause of pauses) spans.set(pause.from, toSpan(pause, spans.get(pause.from), from));
   }
   return [...spans.values()];
+};
+
+const toSpan = ({ until = Infinity }: Pause, known: Span | undefined, from: number): Span => ({
+  from: known?.from ?? from,
+  until,
+});
+
+/** Another queue of the name is not paused. */
+const endAll = (spans: Iterable<Span>, at: number): void => {
+  for (const span of spans) span.until = Math.min(span.until, at);
 };
 
 /** The API says when the last request of a paused subscription has begun at the latest. */

@@ -61,8 +61,7 @@ describe('a new field does not compile until each form has it, or a reason why i
       | ('queue' | 'destination' | 'createdAt' | 'unconfirmed' | 'pressure')
       | ('version' | 'rateChangedAt' | 'expiresAt' | 'confirmedAt')
       | ('unsent' | 'secrets' | 'previousSelection' | 'deletedAt')
-      | ('restorableUntil' | 'restored')
-      | ('unsent' | 'secrets' | 'previousSelection' | 'deletedAt' | 'pauses')
+      | ('restorableUntil' | 'restored' | 'pauses')
     >();
   });
 

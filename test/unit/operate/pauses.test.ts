@@ -220,12 +220,12 @@ describe('the end of a pause', () => {
     await pauseIt();
     await wait(30);
     const operation = await resumeIt('subscription', 10);
-    const { write } = world.ports.deliveries;
+    const deliveries = { ...world.ports.deliveries };
     let calls = 0;
     world.ports.deliveries.write = (transition) => {
       calls += 1;
       if (calls % 7 === 0) throw new Error('crashed');
-      return write(transition);
+      return deliveries.write(transition);
     };
     await run(operation, DAY);
     expect(await world.ports.deliveries.waiting(KEY, Infinity, 1)).toEqual([]);
