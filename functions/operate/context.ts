@@ -15,7 +15,12 @@ export type OperateContext = {
     operations: Operations;
     registry: Pick<
       Registry,
-      'removeDeletedQueue' | 'removeMarked' | 'completeRestoredQueue' | 'findQueue' | 'findSubscription'
+      | 'removeDeletedQueue'
+      | 'removeMarked'
+      | 'completeRestoredQueue'
+      | 'findQueue'
+      | 'findSubscription'
+      | 'listSubscriptions'
     >;
     operatorEvents: OperatorEvents;
   };

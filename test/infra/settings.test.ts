@@ -331,6 +331,7 @@ const every: Required<Omit<PosthasteProps, 'vpcSubnets' | 'staticAddresses' | 'z
   retryAfterCap: Duration.hours(2),
   circuitWindow: Duration.minutes(1),
   retention: Duration.days(40),
+  archive: Duration.days(3),
   overdueAfter: Duration.minutes(1),
   disableFailingAfter: Duration.hours(12),
   batchWindow: Duration.seconds(5),
@@ -352,6 +353,7 @@ describe('the properties of the constructs', () => {
       retryAfterCapSeconds: 7200,
       circuitWindowSeconds: 60,
       retentionDays: 40,
+      archiveDays: 3,
       overdueAfterSeconds: 60,
       disableFailingAfterDays: 0.5,
       batchWindowSeconds: 5,
@@ -448,6 +450,7 @@ describe('the context key posthaste', () => {
       apiAuthorization: { kind: 'none' },
       attemptTimeoutSeconds: 7,
       retentionDays: 40,
+      archiveDays: 3,
     });
   });
 

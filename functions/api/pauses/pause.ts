@@ -18,7 +18,7 @@ type PauseContext = ChangeContext &
   };
 
 /** How long the change of the record may take. A later one is found by the operation's second look. */
-const CHANGED_WITHIN_SECONDS = 2;
+export const CHANGED_WITHIN_SECONDS = 2;
 
 /**
  * Pauses a subscription, or changes the end of its pause. `until`: milliseconds since the epoch; undefined: until it is

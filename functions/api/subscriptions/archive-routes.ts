@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { findPause } from '../../../shared/domain/subscription/pause.ts';
 import { measureAmount } from '../../../shared/domain/subscription/room.ts';
 import type { Subscription, SubscriptionKey } from '../../../shared/domain/subscription/subscription.ts';
 import { archivedSubscriptionSchema, archivedSubscriptionView } from '../../../shared/wire/views/archive.ts';
@@ -9,6 +10,7 @@ import { notFound, subscriberTaken } from '../errors.ts';
 import { existingQueue } from '../existing.ts';
 import { linksSchema, nextLinks, pageQuery } from '../paging.ts';
 import { queuePath, subscriptionKey } from '../paths.ts';
+import { CHANGED_WITHIN_SECONDS } from '../pauses/pause.ts';
 import { parseWith } from '../request-json.ts';
 import { type AddRoute, json, jsonAnswer } from '../route.ts';
 import { takeRoom } from './subscribe.ts';
@@ -64,17 +66,21 @@ export function addSubscriptionArchiveRoutes(addRoute: AddRoute, dependencies: A
   );
 }
 
-type RestoreContext = Pick<ApiDependencies, 'registry' | 'clock' | 'settings'>;
+type RestoreContext = Pick<ApiDependencies, 'registry' | 'clock' | 'settings' | 'operations'>;
 
 /** @throws RefusedRequest if it cannot be restored, another subscription has its subscriber, or the queue is full */
 async function restoreSubscription(context: RestoreContext, key: SubscriptionKey): Promise<Subscription> {
-  const { registry, clock } = context;
+  const { registry, clock, operations } = context;
   const target = { ...key, now: clock.now() };
   const archived = await registry.findArchivedSubscription(target);
   if (archived === undefined) throw notFound('deleted subscription that can be restored');
   // Until its record is removed, the deleted one still counts.
   const isCounted = (await registry.findSubscription(key.queue, key.subscriptionId)) !== undefined;
   if (!isCounted) await takeRoom(context, key.queue, measureAmount([archived.subscription]));
+  const pause = findPause(archived.subscription, target.now);
+  // Its operation has ended with the deletion. Sent first, because what waits would otherwise wait for ever.
+  if (pause !== undefined)
+    await operations.send({ kind: 'pause', ...key, version: pause.version }, CHANGED_WITHIN_SECONDS);
   const result = await registry.restoreSubscription(target);
   switch (result.kind) {
     case 'missing':

@@ -1,6 +1,7 @@
 import { contended, withRetriedWrites } from '../../domain/contention.ts';
 import type { TransactWriteCommandInput } from '@aws-sdk/lib-dynamodb';
 import {
+  type Deletion,
   isPresent,
   type Subscription,
   type SubscriptionKey,
@@ -95,14 +96,17 @@ async function mark(
   until: number | undefined,
 ): Promise<Subscription | 'again'> {
   const { item, subscription: before } = found;
-  const deletion =
-    until !== undefined && isPresent(before, now) ? { deletedAt: now, restorableUntil: until } : undefined;
+  const deletion = isPresent(before, now) ? planDeletion(now, until) : undefined;
   const after = { ...before, deletedAt: now, ...deletion };
   const edits = findEdits(item, toSubscriptionItem(before), toSubscriptionItem(after));
   const update = updateOfSubscription(table, found, edits, ['subscriber', ...ARCHIVED_FIELDS]);
   const key = { queue: before.queue, subscriptionId: before.id };
-  const archive = deletion === undefined ? [] : [putSubscriptionArchive(table, key, item, deletion)];
-  const result = await transactWrite(table, [update, buildRelease(table, before), ...archive]);
+  const archive = deletion && putSubscriptionArchive(table, key, item, deletion);
+  const result = await transactWrite(table, [
+    update,
+    buildRelease(table, before),
+    ...(archive ? [archive] : []),
+  ]);
   if (result.kind === 'written') return after;
   if (result.writes[0]?.failed === true) return 'again';
   // It had expired, and another subscription now holds its subscriber.
@@ -111,8 +115,12 @@ async function mark(
   return written === undefined ? 'again' : after;
 }
 
+function planDeletion(now: number, restorableUntil: number | undefined): Deletion | undefined {
+  return restorableUntil === undefined ? undefined : { deletedAt: now, restorableUntil };
+}
+
 /** Fields that callers change. The archive must have them as they are, so they must be as read. */
-const ARCHIVED_FIELDS = ['secrets', 'options', 'auth', 'pullTokens'] as const;
+const ARCHIVED_FIELDS = ['secrets', 'options', 'auth', 'pullTokens', 'pauses'] as const;
 
 function isMarked({ subscription }: StoredSubscription): boolean {
   return subscription.deletedAt !== undefined;

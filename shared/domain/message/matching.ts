@@ -121,15 +121,18 @@ export function wasActiveAt(
   subscription: ListedSubscription,
   { acceptedAt, listedAt }: AcceptanceTimes,
 ): boolean {
-  const { createdAt, confirmedAt, unconfirmed, deletedAt, expiresAt } = subscription;
+  const { createdAt, confirmedAt, expiresAt } = subscription;
   const begins = confirmedAt ?? createdAt;
-  const ends = Math.min(unconfirmed?.at ?? Infinity, deletedAt ?? Infinity);
   return (
     begins <= listedAt &&
-    ends > listedAt &&
+    findEnd(subscription) > listedAt &&
     (expiresAt ?? Infinity) > acceptedAt &&
     !wasArchivedAt(subscription, listedAt)
   );
+}
+
+function findEnd({ unconfirmed, deletedAt }: ListedSubscription): number {
+  return Math.min(unconfirmed?.at ?? Infinity, deletedAt ?? Infinity);
 }
 
 /** Whether it was deleted then, and restored later. */

@@ -160,7 +160,11 @@ const queuesOf = (entries: Map<string, QueueEntry>, clock: Pick<Clock, 'now'>): 
       );
       return {
         ...archivePage,
-        items: archivePage.items.map(({ subscriptions: _, ...archived }) => archived),
+        items: archivePage.items.map(({ queue, deletedAt, restorableUntil }) => ({
+          queue,
+          deletedAt,
+          restorableUntil,
+        })),
       };
     },
     restoreQueue: (name, now, until = Infinity) => {
@@ -183,11 +187,10 @@ const queuesOf = (entries: Map<string, QueueEntry>, clock: Pick<Clock, 'now'>): 
   };
 };
 
-const restoredFrom = (
-  { failing: _, ...subscription }: Subscription,
-  deletedAt: number,
-  at: number,
-): Subscription => frozen({ ...subscription, restored: { deletedAt, at } });
+const restoredFrom = (before: Subscription, deletedAt: number, at: number): Subscription => {
+  const { failing: _failing, ...subscription } = before;
+  return frozen({ ...subscription, restored: { deletedAt, at } });
+};
 
 type SubscriptionMethods = Omit<Registry, keyof QueueMethods>;
 

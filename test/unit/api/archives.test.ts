@@ -70,6 +70,16 @@ describe('the restoration of a subscription', () => {
     });
   });
 
+  it('continues its pause, whose operation has ended with the deletion', async ({ api }) => {
+    await api.subscribe();
+    await api.call('POST', `${ONE}/pause`, {});
+    const announced = api.queued.at(-1);
+    await api.call('DELETE', ONE);
+    await api.call('POST', RESTORE_ONE);
+    expect(announced).toMatchObject({ operation: { kind: 'pause' } });
+    expect(api.queued.at(-1)).toEqual(announced);
+  });
+
   it('is offered in a list, without secrets, until its end', async ({ api }) => {
     await api.subscribe({ name: 'ACME' });
     await api.call('DELETE', ONE);

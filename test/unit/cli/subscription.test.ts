@@ -236,55 +236,6 @@ describe('posthaste subscription', () => {
   });
 });
 
-describe('posthaste subscription delete and restore', () => {
-  const UNTIL = '2026-12-06T12:00:00.000Z';
-  const archived = {
-    id: ID,
-    name: 'ACME',
-    subscriber: view.subscriber,
-    deletedAt: AT,
-    restorableUntil: UNTIL,
-  };
-  const archive = (...subscriptions: object[]) => ({
-    'GET /v2/queues/orders/archived-subscriptions': json({ subscriptions, links: [] }),
-    [`POST ${ONE}/restore`]: json({ ...view, name: 'ACME' }),
-  });
-
-  it.each([
-    ['', { 'restorable-until': UNTIL }, `It can be restored until ${clockTime(UNTIL)}: `, ''],
-    [' --now', {}, 'It cannot be restored.', '?now=true'],
-  ])('say whether a deletion can be undone: %s', async (flags, headers, text, search) => {
-    const routes = { [`GET ${ONE}`]: json(view), [`DELETE ${ONE}`]: { status: 204, body: '', headers } };
-    const { stdout, requests } = await runOn(routes, `subscription delete orders ${ID} --yes${flags}`);
-    expect(stdout).toContain(text);
-    expect(stdout.includes('subscription restore orders 5b0c0f1e')).toBe(flags === '');
-    expect(requests.at(-1)?.path).toBe(`${ONE}${search}`);
-  });
-
-  it('list what there is to restore, and until when', async () => {
-    const { stdout } = await runOn(archive(archived), 'subscription restore orders');
-    expect(stdout).toContain(`5b0c0f1e      ACME  ${LOCAL}  ${clockTime(UNTIL)}  ${view.subscriber}\n`);
-    const none = await runOn(archive(), 'subscription restore orders');
-    expect(none.stdout).toBe('No deleted subscription of queue orders can be restored.\n');
-  });
-
-  it.each([ID, '5b0c', 'ACME', view.subscriber])('restore the one that %s means', async (reference) => {
-    const run = await runOn(archive(archived), ['subscription', 'restore', 'orders', reference]);
-    expect(run.stdout).toContain(`Restored subscription ${ID}, ACME.`);
-    expect(run.stdout).toContain('recover start orders --subscription 5b0c0f1e --since 7d\n');
-  });
-
-  it.each([
-    ['none', [], 'No deleted subscription ACME can be restored.'],
-    ['several', [archived, { ...archived, id: 'other' }], 'ACME fits several deleted subscriptions.'],
-  ])('restore nothing if %s fits', async (_many, found, text) => {
-    const { status, stderr, requests } = await runOn(archive(...found), 'subscription restore orders ACME');
-    expect(status).toBe(1);
-    expect(stderr).toContain(text);
-    expect(requests.filter(({ method }) => method === 'POST')).toEqual([]);
-  });
-});
-
 describe('posthaste subscription show', () => {
   const shown = (view: object, deliveries = page()) =>
     runOn(

@@ -303,3 +303,12 @@ describe('a pause in force', () => {
     expect(await world.ports.deliveries.waiting(KEY, Infinity, 1)).toEqual([]);
   });
 });
+
+it('a pause of a queue or of a subscription goes on after its queue was deleted and restored', async () => {
+  const { registry } = world.ports;
+  const pauses = [await pauseIt('queue'), await pauseIt()];
+  await registry.deleteQueue('orders', world.time.now, world.time.now + DAY);
+  await registry.restoreQueue('orders', world.time.now);
+  await world.receive({ kind: 'restoration', queue: 'orders' });
+  expect(world.queued).toEqual(pauses.map((operation) => ({ operation, delaySeconds: 0 })));
+});
