@@ -393,10 +393,15 @@ describe('the console', () => {
       expect(there.ingress.visible).toEqual([idOf(1)]);
     });
 
+    it('are skipped, with the reason, if dispatch could not read them', async () => {
+      const skipped = { handled: 0, skipped: { not_json: 1 } };
+      expect(await there.post('/ingress/redrive', idOf(1))).toMatchObject(skipped);
+    });
+
     it.each(['redrive', 'delete'])(
       'take a %s also if they were sent later by a clock that is ahead',
       async (what) => {
-        there.ingress.put(aDeadLetter(3, 'not_json', Date.now() + 60_000));
+        there.ingress.put(aDeadLetter(3, 'failed_repeatedly', Date.now() + 60_000));
         expect(await there.post(`/ingress/${what}`, idOf(3))).toMatchObject({ handled: 1, missing: 0 });
       },
     );
