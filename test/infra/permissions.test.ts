@@ -112,7 +112,7 @@ const GRANTS: Record<string, Record<string, unknown[]>> = {
     'dynamodb:DeleteItem': [table('Subscriptions')],
     'dynamodb:ConditionCheckItem': [table('Subscriptions')],
     'dynamodb:BatchGetItem': [table('Deliveries')],
-    'dynamodb:PutItem': [table('Deliveries')],
+    'dynamodb:PutItem': [table('Subscriptions'), table('Deliveries')],
     'dynamodb:UpdateItem': [table('Deliveries')],
     'dynamodb:Query': [table('Subscriptions'), ...deliveryListings, tableIndex('Deliveries', 'overdue')],
     'events:PutEvents': [eventBus],

@@ -93,7 +93,7 @@ describe('the bundle of a function', () => {
     ['dispatch', [S3]],
     ['deliver', [EVENTS, S3, SCHEDULER, OAUTH]],
     ['reconcile', []],
-    ['operate', [S3, SCHEDULER]],
+    ['operate', [EVENTS, S3, SCHEDULER]],
     ['api', [EVENTS, S3, SCHEDULER]],
     ['secrets', [S3]],
   ])('of %s has the clients on demand that it uses, and no others', (name, used) => {
