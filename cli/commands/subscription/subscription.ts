@@ -177,7 +177,7 @@ const DESCRIPTIONS = {
   enable:
     'Enable a disabled subscription: it receives new messages again. Ends the back-pressure of one that is slowed.',
   disable:
-    'Disable a subscription: no requests are sent. Open and new deliveries are cancelled, and can be recovered. To stop for a while, pause it.',
+    'Disable a subscription: no requests are sent. New deliveries are cancelled, and open ones when their next attempt is due; both can be recovered. To stop for a while, pause it.',
 };
 
 function disabledText(queue: string, view: SubscriptionView & Stopped): string {
@@ -185,7 +185,7 @@ function disabledText(queue: string, view: SubscriptionView & Stopped): string {
   return [
     `Disabled ${describeName(view)}.`,
     ...requestsEndLines(view),
-    'Its open deliveries are cancelled, and new ones until it is enabled. To enable it, and to see how to recover them:',
+    'Until it is enabled, new deliveries are cancelled, and open ones when their next attempt is due. To enable it, and to see how to recover them:',
     enable,
   ].join('\n');
 }

@@ -58,11 +58,11 @@ describe('posthaste subscription disable and enable', () => {
       `subscription disable orders ${ID}`,
     );
     expect(stdout).toMatch(
-      /^Disabled subscription 5b0c0f1e-.*, ACME\.\nIts open deliveries are cancelled, and new/,
+      /^Disabled subscription 5b0c0f1e-.*, ACME\.\nUntil it is enabled, new deliveries are cancelled, and open ones when/,
     );
     expect(stdout).toMatch(/recover them:\n.* subscription enable orders 5b0c0f1e\n$/);
     const help = (await runOn({}, 'subscription disable --help')).stdout;
-    expect(help).toMatch(/Open and\s+new\s+deliveries\s+are\s+cancelled/);
+    expect(help).toMatch(/and\s+open\s+ones\s+when\s+their\s+next\s+attempt\s+is\s+due/);
   });
 
   it('recovers only what was cancelled while it was disabled, by the command that it prints', async () => {
