@@ -1773,6 +1773,7 @@ export interface operations {
             204: {
                 headers: {
                     "restorable-until"?: string;
+                    "requests-end-within-seconds"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -2188,6 +2189,7 @@ export interface operations {
             204: {
                 headers: {
                     "restorable-until"?: string;
+                    "requests-end-within-seconds"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;

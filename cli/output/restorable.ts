@@ -1,12 +1,20 @@
+import type { Deletion } from '../../api-client/archives.ts';
+import { requestsEndText } from '../../api-client/words.ts';
 import { commandText } from '../../local/command-name.ts';
 import { clockTime } from './words.ts';
 
 /** The help of commands that delete what can be restored. */
 export const NOW_OPTION = ['--now', 'delete for good: it cannot be restored'] as const;
 
-/** What follows a deletion: until when and how it can be undone. */
-export function restorableText(until: string | undefined, undo: string): string {
-  return until === undefined
-    ? 'It cannot be restored.'
-    : `It can be restored until ${clockTime(until)}: ${commandText(undo)}`;
+/** What follows a deletion: for how long a request can still go out, until when and how it can be undone. */
+export function restorableText(
+  { restorableUntil: until, requestsEndWithinSeconds: seconds }: Deletion,
+  undo: string,
+): string {
+  return [
+    until === undefined
+      ? 'It cannot be restored.'
+      : `It can be restored until ${clockTime(until)}: ${commandText(undo)}`,
+    ...(seconds === undefined ? [] : [requestsEndText(seconds)]),
+  ].join('\n');
 }

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { RESTORABLE_UNTIL } from '../../shared/wire/views/archive.ts';
+import { REQUESTS_END_WITHIN_SECONDS, RESTORABLE_UNTIL } from '../../shared/wire/views/archive.ts';
 import { timeView } from '../../shared/wire/fields.ts';
 import type { ZodOpenApiResponseObject } from 'zod-openapi';
 import type { ApiDependencies } from './dependencies.ts';
@@ -19,7 +19,11 @@ export function findRestorableUntil(
   return now || archiveMs === 0 ? undefined : clock.now() + archiveMs;
 }
 
-/** A response whose header says until when the deletion can be undone. */
-export function withRestorableUntil(answer: ZodOpenApiResponseObject): ZodOpenApiResponseObject {
-  return { ...answer, headers: z.object({ [RESTORABLE_UNTIL]: timeView.exactOptional() }) };
+/** A response whose headers say until when the deletion can be undone, and when the last request has ended. */
+export function withDeletionHeaders(answer: ZodOpenApiResponseObject): ZodOpenApiResponseObject {
+  const headers = z.object({
+    [RESTORABLE_UNTIL]: timeView.exactOptional(),
+    [REQUESTS_END_WITHIN_SECONDS]: z.string().exactOptional(),
+  });
+  return { ...answer, headers };
 }

@@ -112,15 +112,15 @@ function addQueueDelete(queue: Command, terminal: Terminal): void {
           return command.error(`error: queue ${name} has ${count}; add --yes to delete them too`);
         if (answer.trim() !== name) throw new Problem('That is not its name: nothing was deleted.');
       }
-      const restorableUntil = await deleteQueueFor(api, { path: { queue: name }, query: { now } });
+      const deletion = await deleteQueueFor(api, { path: { queue: name }, query: { now } });
       terminal.printResult(
         options,
-        { queue: name, restorableUntil },
-        () => `Deleted queue ${name}. ${restorableText(restorableUntil, `queue restore ${name}`)}`,
+        { queue: name, ...deletion },
+        () => `Deleted queue ${name}. ${restorableText(deletion, `queue restore ${name}`)}`,
       );
     });
   onDeployment(command, {
-    json: 'queue, restorableUntil',
+    json: 'queue, restorableUntil, requestsEndWithinSeconds',
     more: MORE,
     examples: ['queue delete orders', 'queue delete orders --yes --now'],
   });

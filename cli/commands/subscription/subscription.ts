@@ -158,16 +158,16 @@ function addSubscriptionDelete(subscription: Command, terminal: Terminal): void 
         if (isConfirmed === undefined) return command.error(`error: to delete ${what}, add --yes`);
         if (!isConfirmed) throw new Problem('Nothing was deleted.');
       }
-      const restorableUntil = await unsubscribeFor(api, { path, query: { now } });
+      const deletion = await unsubscribeFor(api, { path, query: { now } });
       const undo = `subscription restore ${queue} ${shortId(id)}`;
       terminal.printResult(
         options,
-        { queue, subscriptionId: id, restorableUntil },
-        () => `Deleted ${what}. ${restorableText(restorableUntil, undo)}`,
+        { queue, subscriptionId: id, ...deletion },
+        () => `Deleted ${what}. ${restorableText(deletion, undo)}`,
       );
     });
   onDeployment(command, {
-    json: 'queue, subscriptionId, restorableUntil',
+    json: 'queue, subscriptionId, restorableUntil, requestsEndWithinSeconds',
     more: DELETE_MORE,
     examples: ['subscription delete orders 5b0c0f1e', 'subscription delete orders ACME --yes'],
   });

@@ -1,4 +1,5 @@
 import { findLastPause, type Pausable, pause, resume } from '../../../shared/domain/subscription/pause.ts';
+import { asPull } from '../../../shared/domain/subscription/destination.ts';
 import { LATEST_REQUEST_MS } from '../../../shared/domain/retry/attempt-duration.ts';
 import {
   computeAttemptTimeout,
@@ -91,14 +92,17 @@ async function announce(
 }
 
 /**
- * Milliseconds from a pause or a disabling until the last request has ended: first attempts use a cached subscription, and
- * an invocation makes the requests that it has planned. test/simulation/ holds deliver to it.
+ * Seconds from a pause, a disabling or a deletion until the last request has ended: first attempts use a cached
+ * subscription, and an invocation makes the requests that it has planned. test/simulation/ holds deliver to it.
  */
-export function requestsEndWithinMs(
+export function requestsEndWithinSeconds(
   { subscriptionCacheMs, attemptTimeoutMs }: Pick<ApiSettings, 'subscriptionCacheMs' | 'attemptTimeoutMs'>,
-  of: { queue: Pick<Queue, 'metadata'> | undefined; subscription?: Pick<Subscription, 'options'> },
+  of: { queue?: Pick<Queue, 'metadata'> | undefined; subscription?: Subscription },
 ): number {
-  const { queue, subscription = { options: {} } } = of;
-  const timeoutMs = computeAttemptTimeout({ queue, subscription }, attemptTimeoutMs);
-  return subscriptionCacheMs + LATEST_REQUEST_MS + timeoutMs;
+  const { queue, subscription } = of;
+  // A receiver by pull gets nothing from the answer on.
+  if (subscription !== undefined && asPull(subscription.destination) !== undefined) return 0;
+  const { options = {} } = subscription ?? {};
+  const timeoutMs = computeAttemptTimeout({ queue, subscription: { options } }, attemptTimeoutMs);
+  return Math.ceil((subscriptionCacheMs + LATEST_REQUEST_MS + timeoutMs) / 1000);
 }

@@ -1,7 +1,6 @@
 import * as z from 'zod';
 import type { DeliveryKey } from '../../../shared/domain/delivery/delivery.ts';
 import type { WaitingPlace } from '../../../shared/domain/delivery/paused.ts';
-import { asPull } from '../../../shared/domain/subscription/destination.ts';
 import { findPauseInForce } from '../../../shared/domain/subscription/pause.ts';
 import { MAX_PER_SECOND, MIN_PER_SECOND } from '../../../shared/domain/subscription/rate-limit.ts';
 import type { Queue, Subscription } from '../../../shared/domain/subscription/subscription.ts';
@@ -23,7 +22,7 @@ import { type AddRoute, json, jsonAnswer, optionalJsonBody } from '../route.ts';
 import {
   pauseQueue,
   pauseSubscription,
-  requestsEndWithinMs,
+  requestsEndWithinSeconds,
   resumeQueue,
   resumeSubscription,
 } from './pause.ts';
@@ -146,7 +145,7 @@ export function addPauseRoutes(addRoute: AddRoute, dependencies: ApiDependencies
       audit(context.caller, { change: 'queue_paused', queue, ...untilField(until) });
       return jsonAnswer({
         ...queueView(after, clock.now()),
-        requests_end_within_seconds: inSeconds(requestsEndWithinMs(dependencies.settings, { queue: after })),
+        requests_end_within_seconds: requestsEndWithinSeconds(dependencies.settings, { queue: after }),
       } satisfies z.input<typeof stoppedQueueSchema>);
     },
   );
@@ -254,17 +253,10 @@ export async function stoppedView(
   subscription: Subscription,
 ): Promise<z.input<typeof stoppedSubscriptionSchema>> {
   const queue = await dependencies.registry.findQueue(subscription.queue);
-  // A receiver by pull gets nothing from the answer on.
-  const isCalled = asPull(subscription.destination) === undefined;
-  const endWithinMs = isCalled ? requestsEndWithinMs(dependencies.settings, { queue, subscription }) : 0;
   return {
     ...(await viewOfSubscription(dependencies, subscription)),
-    requests_end_within_seconds: inSeconds(endWithinMs),
+    requests_end_within_seconds: requestsEndWithinSeconds(dependencies.settings, { queue, subscription }),
   };
-}
-
-function inSeconds(milliseconds: number): number {
-  return Math.ceil(milliseconds / 1000);
 }
 
 function queueView(queue: Queue, now: number): z.input<typeof queueSchema> {

@@ -3,8 +3,8 @@ import type { Queue } from '../../../shared/domain/subscription/subscription.ts'
 import { findPauseInForce } from '../../../shared/domain/subscription/pause.ts';
 import { toError } from '../../../shared/domain/errors.ts';
 import { type Registry, REMOVAL_BUDGET_MS } from '../../../shared/ports/subscriptions.ts';
-import { RESTORABLE_UNTIL, restorableHeaders } from '../../../shared/wire/views/archive.ts';
-import { deletionQuery, findRestorableUntil, withRestorableUntil } from '../archives.ts';
+import { deletionHeaders, RESTORABLE_UNTIL } from '../../../shared/wire/views/archive.ts';
+import { deletionQuery, findRestorableUntil, withDeletionHeaders } from '../archives.ts';
 import { pausedView, pausedViewSchema } from '../../../shared/wire/views/subscription.ts';
 import { pageWithinAnswerSize, linksSchema, nextLinks, pageQuery } from '../paging.ts';
 import { queueDifference, queueDigest } from '../audit.ts';
@@ -13,6 +13,7 @@ import { type AddRoute, json, jsonAnswer, noBody, optionalJsonBody, withLocation
 import { notFound } from '../errors.ts';
 import { flag } from '../fields.ts';
 import { queueName, queuePath, QUEUES } from '../paths.ts';
+import { requestsEndWithinSeconds } from '../pauses/pause.ts';
 import {
   parseQueueFields,
   describedMetadata,
@@ -145,7 +146,7 @@ export function addQueueRoutes(addRoute: AddRoute, dependencies: ApiDependencies
       summary: 'Deletes a queue with its subscriptions',
       description: `Cancels its pending deliveries. Until the time in the header \`${RESTORABLE_UNTIL}\` it can be restored.`,
       query: deletionQuery,
-      answers: { 204: withRestorableUntil(noBody('The queue is deleted, or did not exist.')) },
+      answers: { 204: withDeletionHeaders(noBody('The queue is deleted, or did not exist.')) },
     },
     async (context) => {
       const name = queueName(context.params.queue);
@@ -159,7 +160,8 @@ export function addQueueRoutes(addRoute: AddRoute, dependencies: ApiDependencies
         .catch((error: unknown) => {
           dependencies.reportFault(toError(error), { ...context.caller, queue: name });
         });
-      return { status: 204, headers: restorableHeaders(restorableUntil) };
+      const requestsEnd = requestsEndWithinSeconds(dependencies.settings, {});
+      return { status: 204, headers: deletionHeaders(requestsEnd, restorableUntil) };
     },
   );
 }

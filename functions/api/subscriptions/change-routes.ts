@@ -5,12 +5,13 @@ import {
   changedSubscriptionSchema,
   subscriptionViewSchema,
 } from '../../../shared/wire/views/subscription.ts';
-import { RESTORABLE_UNTIL, restorableHeaders } from '../../../shared/wire/views/archive.ts';
-import { deletionQuery, findRestorableUntil, withRestorableUntil } from '../archives.ts';
+import { RESTORABLE_UNTIL, deletionHeaders } from '../../../shared/wire/views/archive.ts';
+import { deletionQuery, findRestorableUntil, withDeletionHeaders } from '../archives.ts';
 import { type Caller, type Change, subscriptionDifference, subscriptionDigest } from '../audit.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { notFound, subscriberTaken } from '../errors.ts';
 import { viewOfSubscription } from '../existing.ts';
+import { requestsEndWithinSeconds } from '../pauses/pause.ts';
 import { stoppedSubscription, stoppedView } from '../pauses/routes.ts';
 import { queueName, isSubscriptionId, subscriptionKey } from '../paths.ts';
 import { readJson } from '../request-json.ts';
@@ -104,7 +105,7 @@ export function addSubscriptionChangeRoutes(addRoute: AddRoute, dependencies: Ap
       summary: 'Deletes a subscription, and cancels its pending deliveries',
       description: `Until the time in the header \`${RESTORABLE_UNTIL}\` it can be restored.`,
       query: deletionQuery,
-      answers: { 204: withRestorableUntil(noBody('The subscription is deleted, or did not exist.')) },
+      answers: { 204: withDeletionHeaders(noBody('The subscription is deleted, or did not exist.')) },
     },
     async (context) => {
       const queue = queueName(context.params.queue);
@@ -113,11 +114,11 @@ export function addSubscriptionChangeRoutes(addRoute: AddRoute, dependencies: Ap
       const before = isSubscriptionId(subscriptionId)
         ? await unsubscribe(dependencies, { queue, subscriptionId }, restorableUntil)
         : undefined;
-      if (before !== undefined) {
-        const change = { change: 'subscription_deleted', queue, subscriptionId } as const;
-        audit(context.caller, { ...change, before: subscriptionDigest(before) });
-      }
-      return { status: 204, headers: restorableHeaders(before?.restorableUntil) };
+      if (before === undefined) return { status: 204 };
+      const change = { change: 'subscription_deleted', queue, subscriptionId } as const;
+      audit(context.caller, { ...change, before: subscriptionDigest(before) });
+      const requestsEnd = requestsEndWithinSeconds(dependencies.settings, { subscription: before });
+      return { status: 204, headers: deletionHeaders(requestsEnd, before.restorableUntil) };
     },
   );
 

@@ -96,7 +96,7 @@ async function mark(
   until: number | undefined,
 ): Promise<Subscription | 'again'> {
   const { item, subscription: before } = found;
-  const deletion = isPresent(before, now) ? planDeletion(now, until) : undefined;
+  const deletion = planDeletion(before, now, until);
   const after = { ...before, deletedAt: now, ...deletion };
   const edits = findEdits(item, toSubscriptionItem(before), toSubscriptionItem(after));
   const update = updateOfSubscription(table, found, edits, ['subscriber', ...ARCHIVED_FIELDS]);
@@ -115,8 +115,14 @@ async function mark(
   return written === undefined ? 'again' : after;
 }
 
-function planDeletion(now: number, restorableUntil: number | undefined): Deletion | undefined {
-  return restorableUntil === undefined ? undefined : { deletedAt: now, restorableUntil };
+/** Undefined: it leaves no archive. */
+function planDeletion(
+  subscription: Subscription,
+  now: number,
+  restorableUntil: number | undefined,
+): Deletion | undefined {
+  if (restorableUntil === undefined || !isPresent(subscription, now)) return undefined;
+  return { deletedAt: now, restorableUntil };
 }
 
 /** Fields that callers change. The archive must have them as they are, so they must be as read. */

@@ -26,11 +26,15 @@ export type ArchivedSubscriptionView = z.infer<typeof archivedSubscriptionSchema
 /** `restoring`: operate still brings its subscriptions back; the queue appears with the last one. */
 export const restoredQueueSchema = z.object({ name: z.string(), state: z.enum(['restored', 'restoring']) });
 
-/** Header of the response to a deletion, if it can be undone. */
+/** Headers of the response to a deletion: until when it can be undone, if it can, and when the last request has ended. */
 export const RESTORABLE_UNTIL = 'restorable-until';
+export const REQUESTS_END_WITHIN_SECONDS = 'requests-end-within-seconds';
 
-export function restorableHeaders(until: number | undefined): Record<string, string> {
-  return until === undefined ? {} : { [RESTORABLE_UNTIL]: timeText(until) };
+export function deletionHeaders(requestsEndWithin: number, restorableUntil?: number): Record<string, string> {
+  return {
+    [REQUESTS_END_WITHIN_SECONDS]: String(requestsEndWithin),
+    ...(restorableUntil !== undefined && { [RESTORABLE_UNTIL]: timeText(restorableUntil) }),
+  };
 }
 
 export function archivedQueueView({ queue: { name }, ...deletion }: ArchivedQueue): ArchivedQueueView {

@@ -23,10 +23,17 @@ describe.for([
   ['queue', QUEUE],
   ['subscription', ONE],
 ] as const)('DELETE of a %s', ([, path]) => {
-  it('says until when it can be undone', async ({ subscribe, call }) => {
+  it('says until when it can be undone, and within how many seconds the last request has ended', async ({
+    subscribe,
+    call,
+  }) => {
     await subscribe();
     const { status, headers } = await call('DELETE', path);
     expect([status, headers.get('restorable-until')]).toEqual([204, RESTORABLE.restorableUntil]);
+    await subscribe({ subscriber: `${HOOK}/2` });
+    const { body } = await call('POST', `${SUBSCRIPTIONS}/id-2/pause`, {});
+    const { requests_end_within_seconds: seconds } = body as { requests_end_within_seconds: number };
+    expect(headers.get('requests-end-within-seconds')).toBe(String(seconds));
   });
 
   it('with now=true, of what is missing, or where the deployment keeps no archives leaves none', async ({

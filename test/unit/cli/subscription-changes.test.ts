@@ -123,7 +123,12 @@ describe('posthaste subscription delete and restore', () => {
   });
 
   it.each([
-    ['', { 'restorable-until': UNTIL }, `It can be restored until ${clockTime(UNTIL)}: `, ''],
+    [
+      '',
+      { 'restorable-until': UNTIL, 'requests-end-within-seconds': '31' },
+      `It can be restored until ${clockTime(UNTIL)}: `,
+      '',
+    ],
     [' --now', {}, 'It cannot be restored.', '?now=true'],
   ])('say whether a deletion can be undone: %s', async (flags, headers, text, search) => {
     const routes = {
@@ -132,6 +137,7 @@ describe('posthaste subscription delete and restore', () => {
     };
     const { stdout, requests } = await runOn(routes, `subscription delete orders ${ID} --yes${flags}`);
     expect(stdout).toContain(text);
+    expect(stdout.includes('A request can still go out in the next 31 seconds.')).toBe(flags === '');
     expect(stdout.includes('subscription restore orders 5b0c0f1e')).toBe(flags === '');
     expect(requests.at(-1)?.path).toBe(`${ONE}${search}`);
   });
