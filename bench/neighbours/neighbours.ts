@@ -48,6 +48,12 @@ function noisesOf(seconds: number): Readonly<Record<string, Noise>> {
     '30/s, dead and limited to 5/s': { ...limited, withinSeconds: seconds },
     'at once, dead and limited to 5/s': { ...limited, withinSeconds: 1 },
     'at once, dead': { ...dead, withinSeconds: 1 },
+    'paused, then all that waited': {
+      ...dead,
+      statusCode: 200,
+      withinSeconds: seconds / 2,
+      pausedSeconds: seconds / 2,
+    },
     [HANGING]: { ...dead, withinSeconds: 1, takesMs: 15_000 },
   };
 }

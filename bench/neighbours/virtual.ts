@@ -1,3 +1,4 @@
+import { pause } from '../../shared/domain/subscription/pause.ts';
 import { aMessage, aQueue, aSubscription } from '../../test/support/builders.ts';
 import { type Quantiles, quantilesOf } from '../harness/figures.ts';
 import { type Concurrency, LARGE_REGION, START, stormWorld, type StormWorld } from '../storm/world.ts';
@@ -16,6 +17,8 @@ export type Noise = {
   statusCode: number;
   takesMs: number;
   maxPerSecond?: number;
+  /** From the start. What waits is then sent at the default rate. */
+  pausedSeconds?: number;
 };
 
 export type Neighbourhood = {
@@ -39,6 +42,7 @@ export async function measureQuiet(options: Neighbourhood): Promise<Quiet> {
   const world = stormWorld({ quotas: LARGE_REGION, concurrency, isFair, manner });
   for (const name of QUIET) await subscribe(world, name);
   await subscribe(world, NOISY, noise?.maxPerSecond);
+  if (noise?.pausedSeconds !== undefined) await pauseNoisy(world, START + noise.pausedSeconds * SECOND);
   const published = new Map<string, number>();
   const publish = (queue: string, count: number, gapMs: number, offsetMs = 0): void => {
     for (let index = 0; index < count; index += 1) {
@@ -69,6 +73,14 @@ async function subscribe({ subscriptions }: StormWorld, name: string, max_per_se
   await subscriptions.addSubscription(
     aSubscription({ id: name, queue: name, subscriber: addressOf(name), options }),
   );
+}
+
+async function pauseNoisy({ subscriptions, operations }: StormWorld, until: number): Promise<void> {
+  const key = { queue: NOISY, subscriptionId: NOISY };
+  await subscriptions.changeSubscription({ ...key, now: START }, (current) =>
+    pause(current, { now: START, until }),
+  );
+  await operations.send({ kind: 'pause', ...key, version: START }, 0);
 }
 
 function addressOf(name: string): string {

@@ -212,6 +212,7 @@ export function stormWorld({
     retryInvocations,
     subscriptions: twins.subscriptions,
     deliveries: twins.deliveries,
+    operations,
     journal: twins.journal,
     secrets: twins.secretOpener,
     /** The most receives of any message so far, and the messages that SQS gave up. */
