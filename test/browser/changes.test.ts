@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { busyConsole } from './running-console.ts';
 import { record } from './busy-deployment.ts';
 import { inBrowser } from './chromium.ts';
-import { axeViolations, goTo, isTooWide } from './console-page.ts';
+import { axeViolations, goTo, isTooWide, picture } from './console-page.ts';
 
 const PHASE_FIELDS = [
   'Retries with no delay',
@@ -45,6 +45,7 @@ inBrowser('an operator in the console', () => {
     await dialog.getByRole('button', { name: 'Done' }).click();
     await page.getByText('until 1 Jan 2036, 10:00:00').waitFor();
     await page.getByText('0 deliveries', { exact: true }).waitFor();
+    await picture(page, 'console-pause-light');
     expect(await axeViolations(page)).toEqual([]);
     expect(await pauseOf(there().warehouse)).toMatchObject({ until: Date.parse('2036-01-01T10:00+01:00') });
     await page.getByRole('button', { name: 'Resume' }).click();

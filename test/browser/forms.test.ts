@@ -3,7 +3,13 @@ import { expect, it } from 'vitest';
 import * as z from 'zod';
 import { busyConsole } from './running-console.ts';
 import { inBrowser } from './chromium.ts';
-import { axeViolations, axeViolationsInBothThemes, isTooWide, NO_VIOLATIONS } from './console-page.ts';
+import {
+  axeViolations,
+  axeViolationsInBothThemes,
+  isTooWide,
+  NO_VIOLATIONS,
+  picture,
+} from './console-page.ts';
 
 const patchSchema = z.object({ options: z.looseObject({ auth: z.unknown().exactOptional() }) });
 
@@ -73,7 +79,7 @@ inBrowser('the forms of the console', () => {
     });
   });
 
-  it('delete a queue with subscriptions once its name is typed', async () => {
+  it('delete a queue with subscriptions once its name is typed, and restore it', async () => {
     const page = await there().openAt('#/queues/stock.eu-1');
     await click(page, 'Delete queue');
     const dialog = page.getByRole('dialog');
@@ -87,6 +93,14 @@ inBrowser('the forms of the console', () => {
     await click(dialog, 'Delete the queue');
     await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
     expect(await there().api.registry.findQueue('stock.eu-1')).toBeUndefined();
+    const deleted = page.getByRole('table', { name: 'Queues that can be restored' });
+    await deleted.getByText('stock.eu-1').waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+    await deleted.scrollIntoViewIfNeeded();
+    await picture(page, 'console-restore-light');
+    await click(deleted, 'Restore');
+    await page.getByRole('heading', { level: 1, name: 'Queue stock.eu-1' }).waitFor();
+    await page.getByRole('row', { name: /shelf/ }).waitFor();
   });
 
   it('create a subscription, whose secret the page shows once', async () => {
@@ -222,7 +236,7 @@ inBrowser('the forms of the console', () => {
     expect(await width('scrollWidth')).toBe(await width('clientWidth'));
   });
 
-  it('delete a subscription after a question', async () => {
+  it('delete a subscription after a question, and restore it', async () => {
     const page = await there().openAt(`#/queues/orders/subscriptions/${there().analytics}`);
     await click(page, 'Delete');
     await page.getByRole('dialog').getByText('https://analytics.example.net/ingest/v3/orders').waitFor();
@@ -230,5 +244,10 @@ inBrowser('the forms of the console', () => {
     await page.getByRole('heading', { level: 1, name: 'Queue orders' }).waitFor();
     const found = await there().api.registry.findSubscription('orders', there().analytics);
     expect(found?.deletedAt ?? Infinity).toBeLessThan(Date.now());
+    const deleted = page.getByRole('table', { name: /^Deleted subscriptions/ });
+    await click(deleted, 'Restore');
+    await deleted.waitFor({ state: 'detached' });
+    const restored = await there().api.registry.findSubscription('orders', there().analytics);
+    expect(restored).toMatchObject({ restored: { deletedAt: found?.deletedAt } });
   });
 });

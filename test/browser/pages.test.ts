@@ -194,6 +194,7 @@ inBrowser('the pages of the console', () => {
       'Attempt 1 waited 45 s (lag)',
       expect.stringMatching(/^Attempt 2 waited 4 min( \d+ s)? \(throttled\)$/),
     ]);
+    await picture(page, 'console-waits-light');
     expect(await axeViolationsInBothThemes(page, 'light')).toEqual(NO_VIOLATIONS);
   });
 
