@@ -160,7 +160,7 @@ export function parsedAnswer<Answer>(
 export function buildRequest<Name extends Route>(
   { route, sending }: Operation<Name, unknown>,
   { path = {}, query = {}, body, signal }: Given<Name>,
-  page: { limit?: number | undefined; marker?: string | undefined } = {},
+  more: Readonly<Record<string, string | number | undefined>> = {},
 ): ApiRequest {
   const [method = '', template = ''] = route.split(' ');
   const segments = new Map<string, unknown>(Object.entries(path));
@@ -170,7 +170,7 @@ export function buildRequest<Name extends Route>(
     path: template.replaceAll(/\{(\w+)\}/g, (_text, name: string) =>
       encodeURIComponent(String(segments.get(name))),
     ),
-    search: formatSearch({ ...query, ...page }),
+    search: formatSearch({ ...query, ...more }),
     ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     signal,
   };
@@ -192,13 +192,17 @@ async function* pages<Name extends Route, Page extends { links: Links }>(
   given: Given<Name>,
   limit: () => number | undefined = () => undefined,
 ): AsyncGenerator<Page, void> {
-  let marker: string | undefined;
+  // All parameters of the link: the API adds those that it chose, such as the end of a window.
+  let next: Record<string, string> | undefined = {};
   do {
-    const request = buildRequest(asked, given, { limit: limit(), marker });
-    const page = await callBy(send, request, asked.schema);
+    const request = buildRequest(asked, given, { limit: limit(), ...next });
+    const page: Page = await callBy(send, request, asked.schema);
     yield page;
-    marker = markerIn(page.links);
-  } while (marker !== undefined);
+    const params = paramsOfNext(page.links);
+    // Fewer may be wanted by then.
+    params?.delete('limit');
+    next = params && Object.fromEntries(params);
+  } while (next !== undefined);
 }
 
 export type ListedPage<Item> = { items: Item[]; links: Links };
@@ -234,7 +238,10 @@ async function readItems<Item>(listed: AsyncGenerator<Item, boolean>): Promise<L
 
 /** The marker in the link to the next page; undefined on the last page. */
 export function markerIn(links: Links): string | undefined {
+  return paramsOfNext(links)?.get('marker') ?? undefined;
+}
+
+function paramsOfNext(links: Links): URLSearchParams | undefined {
   const next = links.find(({ rel }) => rel === 'next');
-  if (next === undefined) return undefined;
-  return URL.parse(next.href, 'https://api.invalid')?.searchParams.get('marker') ?? undefined;
+  return next && URL.parse(next.href, 'https://api.invalid')?.searchParams;
 }

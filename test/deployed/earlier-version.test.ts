@@ -126,10 +126,10 @@ const subscriptionPage = z.object({
 });
 
 /** A view without the age of its subscriptions, which is that of the request. */
-function withoutAge(view: unknown): unknown {
+function withoutAge(view: unknown): object {
   const page = subscriptionPage.safeParse(view).data;
   return page === undefined
-    ? view
+    ? z.looseObject({}).parse(view)
     : page.subscriptions.map((subscription) => ({ ...subscription, age: undefined }));
 }
 
@@ -196,10 +196,10 @@ describe.concurrent.each(['0.1.0', '556ba158', '12df063c'] as const)(
       expect(receiver.received(`/${queue}/0`)).toHaveLength(1);
     });
 
-    it('shows finished deliveries and subscriptions in every state as before', async () => {
+    it('shows of finished deliveries and subscriptions in every state all that it did before', async () => {
       const { views } = await restored(version, 'finished');
       for (const [path, view] of Object.entries(views))
-        expect(withoutAge(await answerOf('GET', path)), path).toEqual(withoutAge(view));
+        expect(withoutAge(await answerOf('GET', path)), path).toMatchObject(withoutAge(view));
     });
   },
 );

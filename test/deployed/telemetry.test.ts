@@ -217,6 +217,8 @@ describe('the metrics of the deployed system', () => {
     metricNames.awsCallsRetried,
     metricNames.awsCallsThrottled,
     metricNames.reconciled,
+    // Of a pause that lasts for the retention: test/deployed/pause.test.ts.
+    metricNames.deliveriesExpiring,
     ...[metricNames.subscriptionsFailing, metricNames.subscriptionsThrottled, metricNames.circuitsOpened],
   ]);
 

@@ -67,10 +67,10 @@ describe('posthaste deliveries list', () => {
     expect(await runOn(routes, 'deliveries list orders')).toMatchObject({ status: 0, stderr: '' });
   });
 
-  it('lists all deliveries of a subscription, following short pages', async () => {
+  it('lists all deliveries of a subscription, following short pages with the end of the window that the API chose', async () => {
     const path = `/v2/queues/orders/subscriptions/${ID}/deliveries`;
     const all = { ...listed, status: 'delivered', messageType: 'order.created', deliveredAfterMs: 40 };
-    const links = [{ rel: 'next', href: `${path}?marker=a` }];
+    const links = [{ rel: 'next', href: `${path}?marker=a&until=chosen&limit=9` }];
     const routes: StubRoutes = {
       [`GET ${path}`]: (_, index) => (index === 0 ? json({ deliveries: [], links }) : page(all)),
     };
@@ -78,7 +78,10 @@ describe('posthaste deliveries list', () => {
     const { lines, requests } = await runOn(routes, `deliveries list orders ${options} --json`);
     expect(lines).toEqual([all]);
     const first = `${path}?since=${encodeURIComponent(AT)}&limit=3`;
-    expect(requests.map((request) => request.path)).toEqual([first, `${first}&marker=a`]);
+    expect(requests.map((request) => request.path)).toEqual([
+      first,
+      `${path}?since=${encodeURIComponent(AT)}&until=chosen&limit=3&marker=a`,
+    ]);
   });
 
   it('says of a deleted queue that its subscriptions are, and of delivered ones how to list them', async () => {
