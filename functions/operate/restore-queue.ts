@@ -1,7 +1,6 @@
 import type { PageRequest } from '../../shared/ports/page.ts';
 import type { RestorationOperation } from '../../shared/domain/recovery/operation.ts';
-import { findPause, type Pausable } from '../../shared/domain/subscription/pause.ts';
-import type { WaitingPlace } from '../../shared/domain/delivery/paused.ts';
+import { continuePause } from '../../shared/steps/continue-pause.ts';
 import { continueLater, type OperateContext, PAGE_MS, type TimeLeft } from './context.ts';
 
 /**
@@ -23,18 +22,13 @@ export async function restoreQueue(
 /** Subscriptions read together. */
 const PAGE = 1_000;
 
-/** The operation of a pause ends with the deletion: without a new one, what waits from now on would wait for ever. */
 async function continuePauses({ ports }: OperateContext, queue: string): Promise<void> {
-  const { registry, operations, clock } = ports;
-  const continuePause = async (place: WaitingPlace, of: Pausable | undefined): Promise<void> => {
-    const pause = findPause(of, clock.now());
-    if (pause !== undefined) await operations.send({ kind: 'pause', ...place, version: pause.version }, 0);
-  };
-  await continuePause({ queue }, await registry.findQueue(queue));
+  const { registry } = ports;
+  await continuePause(ports, { queue }, await registry.findQueue(queue), 0);
   let page: PageRequest | undefined = { limit: PAGE };
   while (page !== undefined) {
     const { items, marker } = await registry.listSubscriptions(queue, page);
-    for (const one of items) await continuePause({ queue, subscriptionId: one.id }, one);
+    for (const one of items) await continuePause(ports, { queue, subscriptionId: one.id }, one, 0);
     page = marker === undefined ? undefined : { limit: PAGE, marker };
   }
 }

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { ApiClient } from '../../../api-client/api-client.ts';
 import { listArchivedSubscriptions, restoreSubscription } from '../../../api-client/operations.ts';
-import { formatLabel, isWholeId, shortId } from '../../../api-client/subscription-labels.ts';
+import { isWholeId, shortId } from '../../../api-client/subscription-labels.ts';
 import { commandText } from '../../../local/command-name.ts';
 import { Problem } from '../../../local/install/problem.mjs';
 import { isMeant } from '../../api/find-subscription.ts';
@@ -12,6 +12,7 @@ import { printList } from '../../output/list.ts';
 import { printable } from '../../output/printable.ts';
 import { clockTime } from '../../output/words.ts';
 import type { Terminal } from '../../terminal.ts';
+import { describeName } from './pause.ts';
 
 const MORE = `
 Without a subscription, the command lists the deleted ones of the queue that
@@ -67,9 +68,7 @@ async function restore(
   terminal.printResult(
     options,
     view,
-    () =>
-      `Restored subscription ${printable(view.id)}, ${printable(formatLabel(view))}.\n` +
-      `To send what the deletion cancelled: ${recover}`,
+    () => `Restored ${describeName(view)}.\nTo send what the deletion cancelled: ${recover}`,
   );
 }
 

@@ -10,7 +10,7 @@ import {
   type Stopped,
 } from '../../../api-client/operations.ts';
 import { isForbidden, orElse } from '../../../api-client/refusal.ts';
-import { formatLabel, shortId } from '../../../api-client/subscription-labels.ts';
+import { shortId } from '../../../api-client/subscription-labels.ts';
 import { sendTest } from '../../../api-client/test-subscription.ts';
 import { waitingText } from '../../../api-client/waiting.ts';
 import { commandText } from '../../../local/command-name.ts';
@@ -152,7 +152,7 @@ function addSubscriptionDelete(subscription: Command, terminal: Terminal): void 
       const { api, path } = await openSubscription(queue, reference, options, terminal);
       const view = await api.call(getSubscription, { path });
       const { id } = view;
-      const what = `subscription ${printable(id)}, ${printable(formatLabel(view))}`;
+      const what = describeName(view);
       if (options.yes !== true) {
         const isConfirmed = await terminal.confirm(`Delete ${what}, and cancel its open deliveries?`);
         if (isConfirmed === undefined) return command.error(`error: to delete ${what}, add --yes`);

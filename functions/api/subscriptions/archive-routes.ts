@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { findPause } from '../../../shared/domain/subscription/pause.ts';
+import { continuePause } from '../../../shared/steps/continue-pause.ts';
 import { measureAmount } from '../../../shared/domain/subscription/room.ts';
 import type { Subscription, SubscriptionKey } from '../../../shared/domain/subscription/subscription.ts';
 import { archivedSubscriptionSchema, archivedSubscriptionView } from '../../../shared/wire/views/archive.ts';
@@ -70,17 +70,15 @@ type RestoreContext = Pick<ApiDependencies, 'registry' | 'clock' | 'settings' | 
 
 /** @throws RefusedRequest if it cannot be restored, another subscription has its subscriber, or the queue is full */
 async function restoreSubscription(context: RestoreContext, key: SubscriptionKey): Promise<Subscription> {
-  const { registry, clock, operations } = context;
+  const { registry, clock } = context;
   const target = { ...key, now: clock.now() };
   const archived = await registry.findArchivedSubscription(target);
   if (archived === undefined) throw notFound('deleted subscription that can be restored');
   // Until its record is removed, the deleted one still counts.
   const isCounted = (await registry.findSubscription(key.queue, key.subscriptionId)) !== undefined;
   if (!isCounted) await takeRoom(context, key.queue, measureAmount([archived.subscription]));
-  const pause = findPause(archived.subscription, target.now);
-  // Its operation has ended with the deletion. Sent first, because what waits would otherwise wait for ever.
-  if (pause !== undefined)
-    await operations.send({ kind: 'pause', ...key, version: pause.version }, CHANGED_WITHIN_SECONDS);
+  // Sent first: a crash between the two must not leave deliveries waiting.
+  await continuePause(context, key, archived.subscription, CHANGED_WITHIN_SECONDS);
   const result = await registry.restoreSubscription(target);
   switch (result.kind) {
     case 'missing':
