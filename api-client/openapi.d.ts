@@ -1006,6 +1006,36 @@ export interface components {
             jitter?: "none" | "full" | "equal";
             retry_on_status?: number[];
         };
+        MetadataPatch: ({
+            /** @constant */
+            op: "add";
+            path: string;
+            value: unknown;
+        } | {
+            /** @constant */
+            op: "replace";
+            path: string;
+            value: unknown;
+        } | {
+            /** @constant */
+            op: "test";
+            path: string;
+            value: unknown;
+        } | {
+            /** @constant */
+            op: "remove";
+            path: string;
+        } | {
+            /** @constant */
+            op: "move";
+            from: string;
+            path: string;
+        } | {
+            /** @constant */
+            op: "copy";
+            from: string;
+            path: string;
+        })[];
         SubscriptionOptions: {
             _retry_policy?: ("quick" | "default" | "standard-webhooks" | "patient") | components["schemas"]["RetryPolicy"];
             post_headers?: {
@@ -1104,6 +1134,14 @@ export interface components {
                 exists: boolean;
             }))[] | components["schemas"]["ContentFilter"];
         };
+        Pause: {
+            /** Format: date-time */
+            since: string;
+            /** Format: date-time */
+            until?: string;
+            /** @enum {string} */
+            by: "subscription" | "queue";
+        };
         Links: {
             /** @constant */
             rel: "next";
@@ -1130,28 +1168,7 @@ export interface components {
             subscriber: string;
             ttl: number | null;
             age: number;
-            options: {
-                _retry_policy?: components["schemas"]["RetryPolicy"];
-                post_headers?: {
-                    [key: string]: string;
-                };
-                post_data?: string;
-                raw_delivery?: boolean;
-                attempt_timeout?: number;
-                max_per_second?: number;
-                retry_throttled?: boolean;
-                adapt_to_throttling?: boolean;
-                hold_while_down?: boolean;
-                event_types?: string[];
-                filter?: unknown;
-                auth?: {
-                    type: string;
-                } & {
-                    [key: string]: unknown;
-                };
-            } & {
-                [key: string]: unknown;
-            };
+            options: components["schemas"]["ShownOptions"];
             disabled?: {
                 /** @enum {string} */
                 reason: "manual" | "gone" | "disable_requested" | "failing";
@@ -1174,17 +1191,104 @@ export interface components {
                 since: string;
                 perSecond?: number;
             };
-            paused?: {
-                /** Format: date-time */
-                since: string;
-                /** Format: date-time */
-                until?: string;
-                /** @enum {string} */
-                by: "subscription" | "queue";
-            };
+            paused?: components["schemas"]["Pause"];
             confirmed: boolean;
             /** @enum {string} */
             confirmation?: "asked" | "owed";
+        };
+        ShownOptions: {
+            _retry_policy?: components["schemas"]["RetryPolicy"];
+            post_headers?: {
+                [key: string]: string;
+            };
+            post_data?: string;
+            raw_delivery?: boolean;
+            attempt_timeout?: number;
+            max_per_second?: number;
+            retry_throttled?: boolean;
+            adapt_to_throttling?: boolean;
+            hold_while_down?: boolean;
+            event_types?: string[];
+            filter?: unknown;
+            auth?: {
+                type: string;
+            } & {
+                [key: string]: unknown;
+            };
+        } & {
+            [key: string]: unknown;
+        };
+        ChangedSubscription: {
+            id: string;
+            source: string;
+            name?: string;
+            subscriber: string;
+            ttl: number | null;
+            age: number;
+            options: components["schemas"]["ShownOptions"];
+            disabled?: {
+                /** @enum {string} */
+                reason: "manual" | "gone" | "disable_requested" | "failing";
+                /** Format: date-time */
+                at: string;
+            };
+            failing?: {
+                /** Format: date-time */
+                since: string;
+                failures: number;
+            };
+            /** Format: date-time */
+            certificateExpiresAt?: string;
+            /** Format: date-time */
+            previousSecretExpiresAt?: string;
+            backPressure?: {
+                /** @enum {string} */
+                reason: "receiver_throttled" | "circuit_open";
+                /** Format: date-time */
+                since: string;
+                perSecond?: number;
+            };
+            paused?: components["schemas"]["Pause"];
+            confirmed: boolean;
+            /** @enum {string} */
+            confirmation?: "asked" | "owed";
+            secret?: string;
+        };
+        StoppedSubscription: {
+            id: string;
+            source: string;
+            name?: string;
+            subscriber: string;
+            ttl: number | null;
+            age: number;
+            options: components["schemas"]["ShownOptions"];
+            disabled?: {
+                /** @enum {string} */
+                reason: "manual" | "gone" | "disable_requested" | "failing";
+                /** Format: date-time */
+                at: string;
+            };
+            failing?: {
+                /** Format: date-time */
+                since: string;
+                failures: number;
+            };
+            /** Format: date-time */
+            certificateExpiresAt?: string;
+            /** Format: date-time */
+            previousSecretExpiresAt?: string;
+            backPressure?: {
+                /** @enum {string} */
+                reason: "receiver_throttled" | "circuit_open";
+                /** Format: date-time */
+                since: string;
+                perSecond?: number;
+            };
+            paused?: components["schemas"]["Pause"];
+            confirmed: boolean;
+            /** @enum {string} */
+            confirmation?: "asked" | "owed";
+            requests_end_within_seconds: number;
         };
         Delivery: {
             queue: string;
@@ -1198,24 +1302,7 @@ export interface components {
             attempts: components["schemas"]["Attempt"][];
             /** Format: date-time */
             nextAttemptAt?: string;
-            nextAttempt?: {
-                number: number;
-                /** @enum {string} */
-                phase: "initial" | "immediate" | "pre_backoff" | "backoff" | "post_backoff" | "manual";
-                /** Format: date-time */
-                dueAt: string;
-                /** @enum {string} */
-                by: "same_invocation" | "sqs_delay" | "scheduler" | "pull" | "subscription_pause" | "queue_pause";
-                /** @enum {string} */
-                waiting?: "rate_limited" | "receiver_throttled" | "circuit_open" | "pull" | "paused";
-                /** Format: date-time */
-                waitingSince?: string;
-                waited?: {
-                    /** @enum {string} */
-                    reason: "rate_limited" | "receiver_throttled" | "circuit_open" | "pull" | "paused" | "lag";
-                    ms: number;
-                }[];
-            };
+            nextAttempt?: components["schemas"]["NextAttempt"];
             inFlight?: {
                 /** Format: date-time */
                 since: string;
@@ -1248,6 +1335,24 @@ export interface components {
             error?: string;
             snippet?: string;
             lost?: number;
+        };
+        NextAttempt: {
+            number: number;
+            /** @enum {string} */
+            phase: "initial" | "immediate" | "pre_backoff" | "backoff" | "post_backoff" | "manual";
+            /** Format: date-time */
+            dueAt: string;
+            /** @enum {string} */
+            by: "same_invocation" | "sqs_delay" | "scheduler" | "pull" | "subscription_pause" | "queue_pause";
+            /** @enum {string} */
+            waiting?: "rate_limited" | "receiver_throttled" | "circuit_open" | "pull" | "paused";
+            /** Format: date-time */
+            waitingSince?: string;
+            waited?: {
+                /** @enum {string} */
+                reason: "rate_limited" | "receiver_throttled" | "circuit_open" | "pull" | "paused" | "lag";
+                ms: number;
+            }[];
         };
         PolicyInForce: {
             retries_with_no_delay: number;
@@ -1379,24 +1484,7 @@ export interface components {
             attempts: components["schemas"]["Attempt"][];
             /** Format: date-time */
             nextAttemptAt?: string;
-            nextAttempt?: {
-                number: number;
-                /** @enum {string} */
-                phase: "initial" | "immediate" | "pre_backoff" | "backoff" | "post_backoff" | "manual";
-                /** Format: date-time */
-                dueAt: string;
-                /** @enum {string} */
-                by: "same_invocation" | "sqs_delay" | "scheduler" | "pull" | "subscription_pause" | "queue_pause";
-                /** @enum {string} */
-                waiting?: "rate_limited" | "receiver_throttled" | "circuit_open" | "pull" | "paused";
-                /** Format: date-time */
-                waitingSince?: string;
-                waited?: {
-                    /** @enum {string} */
-                    reason: "rate_limited" | "receiver_throttled" | "circuit_open" | "pull" | "paused" | "lag";
-                    ms: number;
-                }[];
-            };
+            nextAttempt?: components["schemas"]["NextAttempt"];
             inFlight?: {
                 /** Format: date-time */
                 since: string;
@@ -1440,105 +1528,7 @@ export interface components {
             updatedAt: string;
         };
     };
-    responses: {
-        /** @description A field is missing, unknown, of the wrong type or out of range. The response names it. */
-        InvalidRequest: {
-            headers: {
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["Error"];
-            };
-        };
-        /** @description The token is missing or invalid. Sent by API Gateway. */
-        Unauthorized: {
-            headers: {
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["GatewayError"];
-            };
-        };
-        /** @description The AWS signature is missing or invalid, or IAM denies the call (sent by API Gateway); or the token lacks the scope or the queue. */
-        Forbidden: {
-            headers: {
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["Error"] | components["schemas"]["GatewayError"];
-            };
-        };
-        /** @description Too many requests. Sent by API Gateway. */
-        TooManyRequests: {
-            headers: {
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["GatewayError"];
-            };
-        };
-        /** @description Path, query and headers together are too long. Sent by API Gateway. */
-        TooLong: {
-            headers: {
-                [name: string]: unknown;
-            };
-            content?: never;
-        };
-        /** @description Internal error. The message contains the request id, by which the log entry can be found. */
-        InternalError: {
-            headers: {
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["Error"] | components["schemas"]["GatewayError"];
-            };
-        };
-        /** @description The API function is overloaded or unavailable. Sent by API Gateway. */
-        Unavailable: {
-            headers: {
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["GatewayError"];
-            };
-        };
-        /** @description The queue, subscription, message, delivery, recovery or path does not exist. */
-        NotFound: {
-            headers: {
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["Error"];
-            };
-        };
-        /** @description The current state does not allow this request. The message gives the reason. */
-        Conflict: {
-            headers: {
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["Error"];
-            };
-        };
-        /** @description The request, or the record that it would create, is too large. */
-        TooLarge: {
-            headers: {
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["Error"];
-            };
-        };
-        /** @description The token is missing, has expired or is another subscription's. */
-        NoPullToken: {
-            headers: {
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["Error"];
-            };
-        };
-    };
+    responses: never;
     parameters: never;
     requestBodies: never;
     headers: never;
@@ -1602,27 +1592,13 @@ export interface operations {
                             } & {
                                 [key: string]: unknown;
                             };
-                            paused?: {
-                                /** Format: date-time */
-                                since: string;
-                                /** Format: date-time */
-                                until?: string;
-                                /** @enum {string} */
-                                by: "subscription" | "queue";
-                            };
+                            paused?: components["schemas"]["Pause"];
                         }[];
                         links: components["schemas"]["Links"];
                         count?: number;
                     };
                 };
             };
-            400: components["responses"]["InvalidRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["TooLong"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     getQueue: {
@@ -1673,14 +1649,6 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["InvalidRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["TooLong"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     putQueue: {
@@ -1742,16 +1710,6 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["InvalidRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["TooLong"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     deleteQueue: {
@@ -1778,15 +1736,6 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["InvalidRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            409: components["responses"]["Conflict"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["TooLong"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     patchQueue: {
@@ -1801,96 +1750,9 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json-patch+json": ({
-                    /** @constant */
-                    op: "add";
-                    path: string;
-                    value: unknown;
-                } | {
-                    /** @constant */
-                    op: "replace";
-                    path: string;
-                    value: unknown;
-                } | {
-                    /** @constant */
-                    op: "test";
-                    path: string;
-                    value: unknown;
-                } | {
-                    /** @constant */
-                    op: "remove";
-                    path: string;
-                } | {
-                    /** @constant */
-                    op: "move";
-                    from: string;
-                    path: string;
-                } | {
-                    /** @constant */
-                    op: "copy";
-                    from: string;
-                    path: string;
-                })[];
-                "application/openstack-messaging-v2.0-json-patch": ({
-                    /** @constant */
-                    op: "add";
-                    path: string;
-                    value: unknown;
-                } | {
-                    /** @constant */
-                    op: "replace";
-                    path: string;
-                    value: unknown;
-                } | {
-                    /** @constant */
-                    op: "test";
-                    path: string;
-                    value: unknown;
-                } | {
-                    /** @constant */
-                    op: "remove";
-                    path: string;
-                } | {
-                    /** @constant */
-                    op: "move";
-                    from: string;
-                    path: string;
-                } | {
-                    /** @constant */
-                    op: "copy";
-                    from: string;
-                    path: string;
-                })[];
-                "application/json": ({
-                    /** @constant */
-                    op: "add";
-                    path: string;
-                    value: unknown;
-                } | {
-                    /** @constant */
-                    op: "replace";
-                    path: string;
-                    value: unknown;
-                } | {
-                    /** @constant */
-                    op: "test";
-                    path: string;
-                    value: unknown;
-                } | {
-                    /** @constant */
-                    op: "remove";
-                    path: string;
-                } | {
-                    /** @constant */
-                    op: "move";
-                    from: string;
-                    path: string;
-                } | {
-                    /** @constant */
-                    op: "copy";
-                    from: string;
-                    path: string;
-                })[];
+                "application/json-patch+json": components["schemas"]["MetadataPatch"];
+                "application/openstack-messaging-v2.0-json-patch": components["schemas"]["MetadataPatch"];
+                "application/json": components["schemas"]["MetadataPatch"];
             };
         };
         responses: {
@@ -1930,16 +1792,6 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["InvalidRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["TooLong"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     listArchivedQueues: {
@@ -1973,13 +1825,6 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["InvalidRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["TooLong"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     restoreQueue: {
@@ -2030,16 +1875,6 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["InvalidRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["TooLong"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     listSubscriptions: {
@@ -2071,14 +1906,6 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["InvalidRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["TooLong"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     subscribe: {
@@ -2123,16 +1950,6 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["InvalidRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["TooLong"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     getSubscription: {
@@ -2158,14 +1975,6 @@ export interface operations {
                     "application/json": components["schemas"]["Subscription"];
                 };
             };
-            400: components["responses"]["InvalidRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["TooLong"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     unsubscribe: {
@@ -2194,15 +2003,6 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["InvalidRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            409: components["responses"]["Conflict"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["TooLong"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     updateSubscription: {
@@ -2245,82 +2045,9 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        id: string;
-                        source: string;
-                        name?: string;
-                        subscriber: string;
-                        ttl: number | null;
-                        age: number;
-                        options: {
-                            _retry_policy?: components["schemas"]["RetryPolicy"];
-                            post_headers?: {
-                                [key: string]: string;
-                            };
-                            post_data?: string;
-                            raw_delivery?: boolean;
-                            attempt_timeout?: number;
-                            max_per_second?: number;
-                            retry_throttled?: boolean;
-                            adapt_to_throttling?: boolean;
-                            hold_while_down?: boolean;
-                            event_types?: string[];
-                            filter?: unknown;
-                            auth?: {
-                                type: string;
-                            } & {
-                                [key: string]: unknown;
-                            };
-                        } & {
-                            [key: string]: unknown;
-                        };
-                        disabled?: {
-                            /** @enum {string} */
-                            reason: "manual" | "gone" | "disable_requested" | "failing";
-                            /** Format: date-time */
-                            at: string;
-                        };
-                        failing?: {
-                            /** Format: date-time */
-                            since: string;
-                            failures: number;
-                        };
-                        /** Format: date-time */
-                        certificateExpiresAt?: string;
-                        /** Format: date-time */
-                        previousSecretExpiresAt?: string;
-                        backPressure?: {
-                            /** @enum {string} */
-                            reason: "receiver_throttled" | "circuit_open";
-                            /** Format: date-time */
-                            since: string;
-                            perSecond?: number;
-                        };
-                        paused?: {
-                            /** Format: date-time */
-                            since: string;
-                            /** Format: date-time */
-                            until?: string;
-                            /** @enum {string} */
-                            by: "subscription" | "queue";
-                        };
-                        confirmed: boolean;
-                        /** @enum {string} */
-                        confirmation?: "asked" | "owed";
-                        secret?: string;
-                    };
+                    "application/json": components["schemas"]["ChangedSubscription"];
                 };
             };
-            400: components["responses"]["InvalidRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["TooLong"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     enableSubscription: {
@@ -2346,15 +2073,6 @@ export interface operations {
                     "application/json": components["schemas"]["Subscription"];
                 };
             };
-            400: components["responses"]["InvalidRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            409: components["responses"]["Conflict"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["TooLong"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     disableSubscription: {
@@ -2377,81 +2095,9 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        id: string;
-                        source: string;
-                        name?: string;
-                        subscriber: string;
-                        ttl: number | null;
-                        age: number;
-                        options: {
-                            _retry_policy?: components["schemas"]["RetryPolicy"];
-                            post_headers?: {
-                                [key: string]: string;
-                            };
-                            post_data?: string;
-                            raw_delivery?: boolean;
-                            attempt_timeout?: number;
-                            max_per_second?: number;
-                            retry_throttled?: boolean;
-                            adapt_to_throttling?: boolean;
-                            hold_while_down?: boolean;
-                            event_types?: string[];
-                            filter?: unknown;
-                            auth?: {
-                                type: string;
-                            } & {
-                                [key: string]: unknown;
-                            };
-                        } & {
-                            [key: string]: unknown;
-                        };
-                        disabled?: {
-                            /** @enum {string} */
-                            reason: "manual" | "gone" | "disable_requested" | "failing";
-                            /** Format: date-time */
-                            at: string;
-                        };
-                        failing?: {
-                            /** Format: date-time */
-                            since: string;
-                            failures: number;
-                        };
-                        /** Format: date-time */
-                        certificateExpiresAt?: string;
-                        /** Format: date-time */
-                        previousSecretExpiresAt?: string;
-                        backPressure?: {
-                            /** @enum {string} */
-                            reason: "receiver_throttled" | "circuit_open";
-                            /** Format: date-time */
-                            since: string;
-                            perSecond?: number;
-                        };
-                        paused?: {
-                            /** Format: date-time */
-                            since: string;
-                            /** Format: date-time */
-                            until?: string;
-                            /** @enum {string} */
-                            by: "subscription" | "queue";
-                        };
-                        confirmed: boolean;
-                        /** @enum {string} */
-                        confirmation?: "asked" | "owed";
-                        requests_end_within_seconds: number;
-                    };
+                    "application/json": components["schemas"]["StoppedSubscription"];
                 };
             };
-            400: components["responses"]["InvalidRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            409: components["responses"]["Conflict"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["TooLong"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     listArchivedSubscriptions: {
@@ -2490,14 +2136,6 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["InvalidRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["TooLong"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     restoreSubscription: {
@@ -2523,15 +2161,6 @@ export interface operations {
                     "application/json": components["schemas"]["Subscription"];
                 };
             };
-            400: components["responses"]["InvalidRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            409: components["responses"]["Conflict"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["TooLong"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     pauseSubscription: {
@@ -2566,82 +2195,9 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        id: string;
-                        source: string;
-                        name?: string;
-                        subscriber: string;
-                        ttl: number | null;
-                        age: number;
-                        options: {
-                            _retry_policy?: components["schemas"]["RetryPolicy"];
-                            post_headers?: {
-                                [key: string]: string;
-                            };
-                            post_data?: string;
-                            raw_delivery?: boolean;
-                            attempt_timeout?: number;
-                            max_per_second?: number;
-                            retry_throttled?: boolean;
-                            adapt_to_throttling?: boolean;
-                            hold_while_down?: boolean;
-                            event_types?: string[];
-                            filter?: unknown;
-                            auth?: {
-                                type: string;
-                            } & {
-                                [key: string]: unknown;
-                            };
-                        } & {
-                            [key: string]: unknown;
-                        };
-                        disabled?: {
-                            /** @enum {string} */
-                            reason: "manual" | "gone" | "disable_requested" | "failing";
-                            /** Format: date-time */
-                            at: string;
-                        };
-                        failing?: {
-                            /** Format: date-time */
-                            since: string;
-                            failures: number;
-                        };
-                        /** Format: date-time */
-                        certificateExpiresAt?: string;
-                        /** Format: date-time */
-                        previousSecretExpiresAt?: string;
-                        backPressure?: {
-                            /** @enum {string} */
-                            reason: "receiver_throttled" | "circuit_open";
-                            /** Format: date-time */
-                            since: string;
-                            perSecond?: number;
-                        };
-                        paused?: {
-                            /** Format: date-time */
-                            since: string;
-                            /** Format: date-time */
-                            until?: string;
-                            /** @enum {string} */
-                            by: "subscription" | "queue";
-                        };
-                        confirmed: boolean;
-                        /** @enum {string} */
-                        confirmation?: "asked" | "owed";
-                        requests_end_within_seconds: number;
-                    };
+                    "application/json": components["schemas"]["StoppedSubscription"];
                 };
             };
-            400: components["responses"]["InvalidRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["TooLong"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     resumeSubscription: {
@@ -2674,16 +2230,6 @@ export interface operations {
                     "application/json": components["schemas"]["Subscription"];
                 };
             };
-            400: components["responses"]["InvalidRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["TooLong"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     pauseQueue: {
@@ -2718,28 +2264,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         name: string;
-                        paused?: {
-                            /** Format: date-time */
-                            since: string;
-                            /** Format: date-time */
-                            until?: string;
-                            /** @enum {string} */
-                            by: "subscription" | "queue";
-                        };
+                        paused?: components["schemas"]["Pause"];
                         requests_end_within_seconds: number;
                     };
                 };
             };
-            400: components["responses"]["InvalidRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["TooLong"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     resumeQueue: {
@@ -2769,27 +2298,10 @@ export interface operations {
                 content: {
                     "application/json": {
                         name: string;
-                        paused?: {
-                            /** Format: date-time */
-                            since: string;
-                            /** Format: date-time */
-                            until?: string;
-                            /** @enum {string} */
-                            by: "subscription" | "queue";
-                        };
+                        paused?: components["schemas"]["Pause"];
                     };
                 };
             };
-            400: components["responses"]["InvalidRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["TooLong"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     countWaitingOfSubscription: {
@@ -2821,25 +2333,10 @@ export interface operations {
                          * @description When the message was accepted whose delivery waits longest.
                          */
                         oldest_accepted_at?: string;
-                        paused?: {
-                            /** Format: date-time */
-                            since: string;
-                            /** Format: date-time */
-                            until?: string;
-                            /** @enum {string} */
-                            by: "subscription" | "queue";
-                        };
+                        paused?: components["schemas"]["Pause"];
                     };
                 };
             };
-            400: components["responses"]["InvalidRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["TooLong"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     countWaitingOfQueue: {
@@ -2869,25 +2366,10 @@ export interface operations {
                          * @description When the message was accepted whose delivery waits longest.
                          */
                         oldest_accepted_at?: string;
-                        paused?: {
-                            /** Format: date-time */
-                            since: string;
-                            /** Format: date-time */
-                            until?: string;
-                            /** @enum {string} */
-                            by: "subscription" | "queue";
-                        };
+                        paused?: components["schemas"]["Pause"];
                     };
                 };
             };
-            400: components["responses"]["InvalidRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["TooLong"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     followConfirmation: {
@@ -2919,11 +2401,6 @@ export interface operations {
                     };
                 };
             };
-            404: components["responses"]["NotFound"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["TooLong"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     setConfirmation: {
@@ -2954,16 +2431,6 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["InvalidRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["TooLong"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     confirmSubscription: {
@@ -2995,11 +2462,6 @@ export interface operations {
                     };
                 };
             };
-            404: components["responses"]["NotFound"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["TooLong"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     testSubscription: {
@@ -3047,16 +2509,6 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["InvalidRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["TooLong"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     exportSubscriptions: {
@@ -3083,14 +2535,6 @@ export interface operations {
                     "application/jsonl": string;
                 };
             };
-            400: components["responses"]["InvalidRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["TooLong"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     exportCredentials: {
@@ -3119,14 +2563,6 @@ export interface operations {
                     "application/jsonl": string;
                 };
             };
-            400: components["responses"]["InvalidRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["TooLong"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     importSubscriptions: {
@@ -3182,16 +2618,6 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["InvalidRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["TooLong"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     rotateSecret: {
@@ -3242,16 +2668,6 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["InvalidRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["TooLong"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     getPublicKeys: {
@@ -3292,11 +2708,6 @@ export interface operations {
                     };
                 };
             };
-            404: components["responses"]["NotFound"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["TooLong"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     operatePullReceive: {
@@ -3349,27 +2760,10 @@ export interface operations {
                             /** @description The body of the webhook request; its UTF-8 bytes are signed. */
                             body: string;
                         }[];
-                        paused?: {
-                            /** Format: date-time */
-                            since: string;
-                            /** Format: date-time */
-                            until?: string;
-                            /** @enum {string} */
-                            by: "subscription" | "queue";
-                        };
+                        paused?: components["schemas"]["Pause"];
                     };
                 };
             };
-            400: components["responses"]["InvalidRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["TooLong"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     operatePullAck: {
@@ -3399,16 +2793,6 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["InvalidRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["TooLong"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     operatePullNack: {
@@ -3440,16 +2824,6 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["InvalidRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["TooLong"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     pullReceive: {
@@ -3502,26 +2876,10 @@ export interface operations {
                             /** @description The body of the webhook request; its UTF-8 bytes are signed. */
                             body: string;
                         }[];
-                        paused?: {
-                            /** Format: date-time */
-                            since: string;
-                            /** Format: date-time */
-                            until?: string;
-                            /** @enum {string} */
-                            by: "subscription" | "queue";
-                        };
+                        paused?: components["schemas"]["Pause"];
                     };
                 };
             };
-            400: components["responses"]["InvalidRequest"];
-            401: components["responses"]["NoPullToken"];
-            404: components["responses"]["NotFound"];
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["TooLong"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     pullAck: {
@@ -3551,15 +2909,6 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["InvalidRequest"];
-            401: components["responses"]["NoPullToken"];
-            404: components["responses"]["NotFound"];
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["TooLong"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     pullNack: {
@@ -3591,15 +2940,6 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["InvalidRequest"];
-            401: components["responses"]["NoPullToken"];
-            404: components["responses"]["NotFound"];
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["TooLong"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     rotatePullToken: {
@@ -3643,16 +2983,6 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["InvalidRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["TooLong"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     listMessages: {
@@ -3687,14 +3017,6 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["InvalidRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["TooLong"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     postMessages: {
@@ -3743,16 +3065,6 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["InvalidRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["TooLong"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     getMessage: {
@@ -3778,14 +3090,6 @@ export interface operations {
                     "application/json": components["schemas"]["Message"];
                 };
             };
-            400: components["responses"]["InvalidRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["TooLong"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     eraseBody: {
@@ -3809,14 +3113,6 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["InvalidRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["TooLong"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     explainMessage: {
@@ -3851,14 +3147,6 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["InvalidRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["TooLong"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     listDeliveries: {
@@ -3895,14 +3183,6 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["InvalidRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["TooLong"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     listDeliveriesOfMessage: {
@@ -3935,14 +3215,6 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["InvalidRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["TooLong"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     getDelivery: {
@@ -3970,14 +3242,6 @@ export interface operations {
                     "application/json": components["schemas"]["DeliveryDetail"];
                 };
             };
-            400: components["responses"]["InvalidRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["TooLong"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     getPayload: {
@@ -4008,14 +3272,6 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["InvalidRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["TooLong"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     listDeliveriesOfSubscription: {
@@ -4091,14 +3347,6 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["InvalidRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["TooLong"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     retryDelivery: {
@@ -4126,15 +3374,6 @@ export interface operations {
                     "application/json": components["schemas"]["Delivery"];
                 };
             };
-            400: components["responses"]["InvalidRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            409: components["responses"]["Conflict"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["TooLong"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     sendDelivery: {
@@ -4162,15 +3401,6 @@ export interface operations {
                     "application/json": components["schemas"]["Delivery"];
                 };
             };
-            400: components["responses"]["InvalidRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            409: components["responses"]["Conflict"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["TooLong"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     cancelDelivery: {
@@ -4198,15 +3428,6 @@ export interface operations {
                     "application/json": components["schemas"]["Delivery"];
                 };
             };
-            400: components["responses"]["InvalidRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            409: components["responses"]["Conflict"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["TooLong"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     readBooks: {
@@ -4260,14 +3481,6 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["InvalidRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["TooLong"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     readStatistics: {
@@ -4359,14 +3572,6 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["InvalidRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["TooLong"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     listRecoveries: {
@@ -4397,14 +3602,6 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["InvalidRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["TooLong"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     startRecovery: {
@@ -4456,15 +3653,6 @@ export interface operations {
                     "application/json": components["schemas"]["Recovery"];
                 };
             };
-            400: components["responses"]["InvalidRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            413: components["responses"]["TooLarge"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["TooLong"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     getRecovery: {
@@ -4490,14 +3678,6 @@ export interface operations {
                     "application/json": components["schemas"]["Recovery"];
                 };
             };
-            400: components["responses"]["InvalidRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["TooLong"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     stopRecovery: {
@@ -4521,15 +3701,6 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["InvalidRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            409: components["responses"]["Conflict"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["TooLong"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     readRecoveryOutcomes: {
@@ -4569,14 +3740,6 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["InvalidRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["TooLong"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     describe: {
@@ -4601,12 +3764,6 @@ export interface operations {
                     };
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["TooLong"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     listVersions: {
@@ -4617,34 +3774,7 @@ export interface operations {
             cookie?: never;
         };
         requestBody?: never;
-        responses: {
-            /** @description The only version. */
-            300: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        versions: {
-                            id: string;
-                            /** @constant */
-                            status: "CURRENT";
-                            links: {
-                                href: string;
-                                /** @constant */
-                                rel: "self";
-                            }[];
-                        }[];
-                    };
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["TooLong"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
-        };
+        responses: never;
     };
     ping: {
         parameters: {
@@ -4662,10 +3792,6 @@ export interface operations {
                 };
                 content?: never;
             };
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["TooLong"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
     health: {
@@ -4709,43 +3835,6 @@ export interface operations {
                     };
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["TooLong"];
-            500: components["responses"]["InternalError"];
-            /** @description A check fails. */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        /** @enum {string} */
-                        status: "ok" | "failing";
-                        checks: {
-                            /** @enum {string} */
-                            subscriptionsTable: "ok" | "failing";
-                            /** @enum {string} */
-                            deliveriesTable: "ok" | "failing";
-                            /** @enum {string} */
-                            queues: "ok" | "failing";
-                        };
-                        /** @description Waiting messages by queue, approximate. */
-                        queues?: {
-                            [key: string]: number;
-                        };
-                        /** @description Delayed messages by queue, approximate. */
-                        delayed?: {
-                            [key: string]: number;
-                        };
-                        /** @description Overdue retries, counted up to 1,000. */
-                        overdue?: number;
-                        /** @description How long messages stay on record at most. */
-                        retentionDays: number;
-                    } | components["schemas"]["GatewayError"];
-                };
-            };
         };
     };
     home: {
@@ -4775,12 +3864,6 @@ export interface operations {
                     };
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["TooLong"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
         };
     };
 }

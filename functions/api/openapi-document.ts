@@ -13,14 +13,22 @@ import {
   deliverySummarySchema,
   attemptView,
   deliveryViewSchema,
+  nextAttemptView,
 } from '../../shared/wire/views/delivery.ts';
 import { explainedSchema } from '../../shared/wire/views/explanation.ts';
 import { messageSummarySchema, messageViewSchema } from '../../shared/wire/views/message.ts';
 import { recoveryViewSchema } from '../../shared/wire/views/recovery.ts';
-import { subscriptionViewSchema } from '../../shared/wire/views/subscription.ts';
+import {
+  changedSubscriptionSchema,
+  pausedViewSchema,
+  shownOptions,
+  stoppedSubscriptionSchema,
+  subscriptionViewSchema,
+} from '../../shared/wire/views/subscription.ts';
 import { errorSchema, gatewayErrorSchema } from './errors.ts';
 import { linksSchema } from './paging.ts';
 import { pathParameters } from './paths.ts';
+import { queuePatchSchema } from './queues/metadata.ts';
 import type { Refusal, Route, Tag } from './route.ts';
 import { contentFilterSchema, describedOptions } from './subscriptions/options.ts';
 
@@ -38,6 +46,7 @@ const TAGS = {
 /** Schemas that the document defines once under these names, and references elsewhere. */
 const NAMED = {
   Attempt: attemptView,
+  ChangedSubscription: changedSubscriptionSchema,
   ContentFilter: contentFilterSchema,
   Delivery: deliveryViewSchema,
   DeliveryDetail: deliveryDetailSchema,
@@ -48,9 +57,14 @@ const NAMED = {
   Links: linksSchema,
   Message: messageViewSchema,
   MessageSummary: messageSummarySchema,
+  MetadataPatch: queuePatchSchema,
+  NextAttempt: nextAttemptView,
+  Pause: pausedViewSchema,
   PolicyInForce: completePolicySchema,
   Recovery: recoveryViewSchema,
   RetryPolicy: retryPolicySchema,
+  ShownOptions: shownOptions,
+  StoppedSubscription: stoppedSubscriptionSchema,
   Subscription: subscriptionViewSchema,
   SubscriptionOptions: describedOptions,
 };

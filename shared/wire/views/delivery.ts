@@ -37,7 +37,7 @@ export const attemptView = z.object({
 });
 
 /** The next attempt and its mechanism. */
-const nextAttemptView = z.object({
+export const nextAttemptView = z.object({
   number: z.int().positive(),
   phase: attemptView.shape.phase,
   dueAt: timeView,

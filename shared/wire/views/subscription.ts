@@ -20,7 +20,7 @@ import { secretsInForce } from '../../domain/subscription/secret-rotation.ts';
 import { timeText, timeView } from '../fields.ts';
 
 /** Options as given by the user. Loose, so that an older reader shows newer options. */
-const optionsView = z.looseObject({
+export const shownOptions = z.looseObject({
   ...optionsSchema.shape,
   // The rules of the API, of which OpenAPI tells readers.
   _retry_policy: retryPolicySchema.exactOptional(),
@@ -50,7 +50,7 @@ export const subscriptionViewSchema = z.object({
   subscriber: z.string(),
   ttl: z.int().positive().nullable(),
   age: z.int().nonnegative(),
-  options: optionsView,
+  options: shownOptions,
   disabled: z.object({ reason: z.enum(DISABLE_REASONS), at: timeView }).exactOptional(),
   failing: z.object({ since: timeView, failures: z.int().positive() }).exactOptional(),
   /** Of the client certificate in `options.auth`. */
