@@ -16,12 +16,27 @@ export function parseCalendarTime(text: string): CalendarTime | undefined {
   return Number.isNaN(at) ? undefined : { at, isDay: clock === undefined };
 }
 
-/** A time without a day, such as 10:00, with the local day of `now` (milliseconds since the epoch); other texts as they are. */
-export function withDay(text: string, now: number): string {
-  if (!/^\d\d:\d\d(:\d\d)?$/.test(text)) return text;
-  const day = new Date(now);
+/** The same, and a time without a day, such as 10:00: of the local day of `now` (milliseconds since the epoch). */
+export function parseTimeOfDay(text: string, now: number): CalendarTime | undefined {
+  return parseCalendarTime(isTimeOfDay(text) ? `${localDay(new Date(now))} ${text}` : text);
+}
+
+/** The same, but a time without a day is the last one: that of yesterday where today's is still to come. */
+export function parseLastTime(text: string, now: number): CalendarTime | undefined {
+  const time = parseTimeOfDay(text, now);
+  if (time === undefined || time.at <= now || !isTimeOfDay(text)) return time;
+  const yesterday = new Date(now);
+  yesterday.setDate(yesterday.getDate() - 1);
+  return parseCalendarTime(`${localDay(yesterday)} ${text}`);
+}
+
+function isTimeOfDay(text: string): boolean {
+  return /^\d\d:\d\d(:\d\d)?$/.test(text);
+}
+
+function localDay(day: Date): string {
   const two = (value: number): string => String(value).padStart(2, '0');
-  return `${day.getFullYear()}-${two(day.getMonth() + 1)}-${two(day.getDate())} ${text}`;
+  return `${day.getFullYear()}-${two(day.getMonth() + 1)}-${two(day.getDate())}`;
 }
 
 const AROUND_MS = 5 * 60_000;

@@ -11,8 +11,8 @@ export type SearchedQueue = { message?: ShownMessage; subscriptions: Subscriptio
 export const MAX_PER_QUEUE = 10;
 
 /** What a search says where it reports fewer than it found. */
-export function cutText(what: 'messages' | 'subscriptions', queue: string): string {
-  return `${MAX_PER_QUEUE} of more ${what} shown in ${queue}.`;
+export function cutText(what: 'messages' | 'subscriptions', queue: string, most = MAX_PER_QUEUE): string {
+  return `${most} of more ${what} shown in ${queue}`;
 }
 
 /**
@@ -23,21 +23,22 @@ export async function searchQueue(
   api: ApiClient,
   queue: string,
   text: string,
-  signal?: AbortSignal,
+  { most = MAX_PER_QUEUE, signal }: { most?: number; signal?: AbortSignal } = {},
 ): Promise<SearchedQueue> {
   const [message, { items: subscriptions, more }] = await Promise.all([
     findMessage(api, queue, text, signal),
-    subscriptionsLike(api, queue, text),
+    subscriptionsLike(api, queue, text, most),
   ]);
   return { ...(message && { message }), subscriptions, more };
 }
 
-function subscriptionsLike(api: ApiClient, queue: string, text: string): Promise<Listed<SubscriptionView>> {
-  const listed = api.items(listSubscriptions, {
-    path: { queue },
-    query: { match: text },
-    most: MAX_PER_QUEUE,
-  });
+function subscriptionsLike(
+  api: ApiClient,
+  queue: string,
+  text: string,
+  most: number,
+): Promise<Listed<SubscriptionView>> {
+  const listed = api.items(listSubscriptions, { path: { queue }, query: { match: text }, most });
   // A deleted queue has messages, and no subscriptions.
   return listed.catch(orElse(isNotFound, { items: [], more: false }));
 }

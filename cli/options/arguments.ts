@@ -1,5 +1,10 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { parseCalendarTime, withDay } from '../../api-client/calendar-time.ts';
+import {
+  type CalendarTime,
+  parseCalendarTime,
+  parseLastTime,
+  parseTimeOfDay,
+} from '../../api-client/calendar-time.ts';
 import { isQueueName, QUEUE_NAME_RULE } from '../../shared/domain/message/message.ts';
 import { MAX_PER_SECOND, MIN_PER_SECOND } from '../../shared/domain/subscription/rate-limit.ts';
 
@@ -87,7 +92,7 @@ export function parseJsonObjectText(text: string): string {
 const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };
 
 export const TIME_FORMS =
-  'a time such as 2026-11-21 14:00 (local, or with a zone) or 14:00 (today), or an age such as 90s, 1h, 2d';
+  'a time such as 2026-11-21 14:00 (local, or with a zone) or 14:00 (the last one), or an age such as 90s, 1h, 2d';
 
 /** Seconds of an age such as 90s, 30m, 1h, 2d; undefined for other texts. */
 export function parseAge(text: string): number | undefined {
@@ -95,20 +100,29 @@ export function parseAge(text: string): number | undefined {
   return count === undefined ? undefined : Number(count) * (SECONDS[unit] ?? NaN);
 }
 
-/** Parses a time, or an age before now, to milliseconds since the epoch. */
+/** Parses a time, or an age before now, to milliseconds since the epoch. Without a day it is of today. */
 export function parseTime(text: string): number {
+  return parseTimeBy(parseTimeOfDay, text);
+}
+
+/** The same for the beginning of a window: a time without a day is the last one. */
+export function parseSince(text: string): number {
+  return parseTimeBy(parseLastTime, text);
+}
+
+function parseTimeBy(parse: (text: string, now: number) => CalendarTime | undefined, text: string): number {
   const seconds = parseAge(text);
   const now = Date.now();
-  const at = seconds === undefined ? parseCalendarTime(withDay(text, now))?.at : now - seconds * 1000;
+  const at = seconds === undefined ? parse(text, now)?.at : now - seconds * 1000;
   if (at !== undefined) return at;
   throw new InvalidArgumentError(
     'Expected a time such as 2026-11-21 14:00, 2026-11-21T12:00:00Z, 2026-11-21 or 14:00, or an age such as 90s, 30m, 1h, 2d.',
   );
 }
 
-/** The same as `parseTime`, but refuses a time in the future. */
+/** The same as `parseSince`, but refuses a time in the future. */
 export function parsePastTime(text: string): number {
-  const at = parseTime(text);
+  const at = parseSince(text);
   if (at > Date.now()) throw new InvalidArgumentError('The time must not be in the future.');
   return at;
 }

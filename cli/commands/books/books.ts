@@ -9,6 +9,7 @@ import { resolveSubscription } from '../../api/find-subscription.ts';
 import { openApi } from '../../api/api-access.ts';
 import {
   parseQueue,
+  parseSince,
   parseSubscription,
   parseTime,
   SUBSCRIPTION,
@@ -42,7 +43,7 @@ export function addBooks(command: Command, terminal: Terminal): void {
     .option(
       '--since <TIME>',
       `count messages accepted since this time: ${TIME_FORMS} (default: 24 h before --until)`,
-      parseTime,
+      parseSince,
     )
     .option('--until <TIME>', 'count messages accepted before this time (default: now)', parseTime)
     .option(

@@ -308,7 +308,7 @@ function addDelete(deadLetters: Command, terminal: Terminal): void {
       if (chosen === (all === true)) command.error(`error: ${all === true ? CONFLICT : NOTHING_CHOSEN}`);
       if (settled === true && which !== 'undeliverable')
         command.error('error: --settled is for undeliverable notices only');
-      return deleteChosen(which, options, terminal);
+      return deleteChosen(which, options, command, terminal);
     });
   onDeployment(command, {
     json: 'which, deleted, skipped, left, hidden; also hiddenUntil, missing, dryRun',
@@ -323,7 +323,12 @@ function addDelete(deadLetters: Command, terminal: Terminal): void {
 const NOTHING_CHOSEN = 'choose messages with --id, a filter or --settled, or delete all of them with --all';
 const CONFLICT = '--all cannot be combined with options that choose messages';
 
-async function deleteChosen(which: RedrivenQueue, options: DeleteOptions, terminal: Terminal): Promise<void> {
+async function deleteChosen(
+  which: RedrivenQueue,
+  options: DeleteOptions,
+  command: Command,
+  terminal: Terminal,
+): Promise<void> {
   const { since, settled, dryRun = false, yes } = options;
   const access = await openDeadLetters(options, terminal);
   if (options.json !== true && !dryRun) terminal.printError(`→ ${printable(access.place)}`);
@@ -336,7 +341,9 @@ async function deleteChosen(which: RedrivenQueue, options: DeleteOptions, termin
   };
   const found = await deleteNow(pickFilter(options), { settled, since, dryRun: dryRun || yes !== true });
   const outcome =
-    dryRun || yes === true ? found : await deleteAfterQuestion(found, deleteNow, { which, access, terminal });
+    dryRun || yes === true
+      ? found
+      : await deleteAfterQuestion(found, deleteNow, { which, access, command, terminal });
   if (outcome === undefined) {
     terminal.printError('Nothing was deleted.');
     terminal.exitStatus = 1;
@@ -356,18 +363,22 @@ type DeleteNow = (
   chosen: Pick<DeleteRequest, 'settled' | 'since' | 'limit' | 'dryRun'>,
 ) => Promise<Deleted>;
 
-/** Undefined if the answer is no. @throws Problem where no terminal can be asked */
+/** Undefined if the answer is no. */
 async function deleteAfterQuestion(
   found: Deleted,
   deleteNow: DeleteNow,
-  { which, access, terminal }: { which: RedrivenQueue; access: DeadLetterAccess; terminal: Terminal },
+  {
+    which,
+    access,
+    command,
+    terminal,
+  }: { which: RedrivenQueue; access: DeadLetterAccess; command: Command; terminal: Terminal },
 ): Promise<RunOutcome | undefined> {
   const { ids, end } = found;
   if (ids.length === 0 || end === 'interrupted') return { ...found, handled: 0 };
   const what = `${counted(ids.length, 'message', 'messages')} from the ${DEAD_LETTERS_OF[which]} in ${printable(access.name)}`;
   const answer = await terminal.confirm(`Delete ${what}? They cannot be restored.`);
-  if (answer === undefined)
-    throw new Problem(`To delete ${what}, add --yes: there is no terminal to ask on.`);
+  if (answer === undefined) return command.error(`error: to delete ${what}, add --yes`);
   // Exactly the counted ones: others may have come since.
   return answer ? deleteNow({ id: ids }, { limit: ids.length }) : undefined;
 }

@@ -10,6 +10,7 @@ import { type DeliveryView, type InFlightView, WAITS } from '../../../shared/wir
 import { NoSuchSubscription, resolveSubscription } from '../../api/find-subscription.ts';
 import {
   addMessageAddress,
+  parseSince,
   parseSubscription,
   parseTime,
   SUBSCRIPTION,
@@ -61,7 +62,7 @@ export function addDeliveryFilter(command: Command): Command {
         .argParser(parseStatus),
     )
     .option('--subscription <ID>', `only deliveries to this subscription: ${SUBSCRIPTION}`, parseSubscription)
-    .option('--since <TIME>', `only for messages accepted since this time: ${TIME_FORMS}`, parseTime)
+    .option('--since <TIME>', `only for messages accepted since this time: ${TIME_FORMS}`, parseSince)
     .option('--until <TIME>', 'only for messages accepted before this time', parseTime);
 }
 

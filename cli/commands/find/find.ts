@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { ApiClient, Listed } from '../../../api-client/api-client.ts';
-import { parseCalendarTime, windowAround, withDay } from '../../../api-client/calendar-time.ts';
+import { parseLastTime, windowAround } from '../../../api-client/calendar-time.ts';
 import { findMessage } from '../../../api-client/messages.ts';
 import { type ListedMessage, listMessages, listQueues, readHealth } from '../../../api-client/operations.ts';
 import { adviceFor, ApiRefusal, isRefusal, orElse } from '../../../api-client/refusal.ts';
@@ -13,22 +13,22 @@ import { timeText } from '../../../shared/wire/fields.ts';
 import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
 import { findApi, apiClient } from '../../api/api-access.ts';
 import { requireQueue } from '../../api/find-subscription.ts';
-import { parseAge, parseId, parseQueue } from '../../options/arguments.ts';
+import { parseAge, parseId, parseQueue, wholeNumber } from '../../options/arguments.ts';
 import { type DeploymentOptions, onDeployment } from '../../options/deployment-options.ts';
 import { printable } from '../../output/printable.ts';
 import { clockTime } from '../../output/words.ts';
 import type { Terminal } from '../../terminal.ts';
 import { describeState } from '../subscription/change.ts';
 
-type Options = DeploymentOptions & { queue?: string };
+type Options = DeploymentOptions & { queue?: string; limit: number };
 
 const MORE = `
 Looks in all queues for a message with this id, and for subscriptions whose id
 starts with the text or whose name or URL contains it. For a time, such as
-2026-11-22T14:00 (or with a blank for the T) or 14:00 (today), it lists messages
-accepted within five minutes of it; for a date, those of that day; for an age,
-such as 2h, those accepted since; also a message with that id. At most ${MAX_PER_QUEUE} of a
-kind per queue. It looks neither for parts of a message id nor in the data.
+2026-11-22T14:00 (or with a blank for the T) or 14:00 (the last one), it lists
+messages accepted within five minutes of it; for a date, those of that day; for
+an age, such as 2h, those accepted since; also a message with that id. It looks
+neither for parts of a message id nor in the data.
 Messages of a deleted queue stay on record: --queue finds them.
 
 Exit status: 0 if anything was found, otherwise 1.
@@ -43,13 +43,18 @@ export function addFind(command: Command, terminal: Terminal): void {
       parseId,
     )
     .option('--queue <QUEUE>', 'look only in this queue', parseQueue)
+    .option('--limit <N>', 'maximum of a kind per queue', wholeNumber(1), MAX_PER_QUEUE)
     .action(async (what: string, options: Options) => {
       const api = apiClient(await findApi(options, terminal.env), terminal.sleep);
       const { items: queues, more } = await queuesToSearch(api, options);
       const limit = { queues: queues.length, ...(more && { moreQueues: true as const }) };
       if (more) terminal.printError(`Looks only in ${queuesText(limit)}.`);
       const window = parseWindow(what);
-      const { findings, cuts, refusals } = await search(api, queues, what, window);
+      const { findings, cuts, refusals } = await search(api, queues, {
+        text: what,
+        window,
+        most: options.limit,
+      });
       for (const finding of findings) terminal.printResult(options, finding, () => findingText(finding));
       [...cuts, ...refusedLines(refusals)].forEach(terminal.printError);
       if (findings.length > 0) return;
@@ -99,7 +104,7 @@ async function queuesToSearch(api: ApiClient, { queue }: Options): Promise<Liste
 function parseWindow(what: string, now = Date.now()): Window | undefined {
   const age = parseAge(what);
   if (age !== undefined) return { since: timeText(now - age * 1000), until: timeText(now) };
-  const time = parseCalendarTime(withDay(what, now));
+  const time = parseLastTime(what, now);
   if (time === undefined) return undefined;
   const { since, until } = windowAround(time);
   return { since: timeText(since), until: timeText(until) };
@@ -120,11 +125,17 @@ const SIDE_BY_SIDE = 8;
 /** What a queue has, or why it refused to be searched. `cuts`: a sentence if it has more than was read. */
 type Found = { findings: Finding[]; cuts: string[]; refusal?: ApiRefusal };
 
-/** Searches queue by queue, several at a time. `window`: what the text means as a time. */
-async function search(api: ApiClient, queues: readonly string[], text: string, window: Window | undefined) {
+/** `window`: what the text means as a time. `most`: of a kind per queue. */
+type Sought = { text: string; window: Window | undefined; most: number };
+
+/** Searches queue by queue, several at a time. */
+async function search(api: ApiClient, queues: readonly string[], sought: Sought) {
+  const { window } = sought;
   const searched = await inParallel(queues, SIDE_BY_SIDE, async (queue): Promise<Found> => {
     try {
-      return await (window === undefined ? foundFor(api, queue, text) : acceptedIn(api, queue, text, window));
+      return await (window === undefined
+        ? foundFor(api, queue, sought)
+        : acceptedIn(api, queue, sought, window));
     } catch (error) {
       if (error instanceof ApiRefusal) return { findings: [], cuts: [], refusal: error };
       throw error;
@@ -137,29 +148,38 @@ async function search(api: ApiClient, queues: readonly string[], text: string, w
   };
 }
 
-async function foundFor(api: ApiClient, queue: string, text: string): Promise<Found> {
-  const { message, subscriptions, more } = await searchQueue(api, queue, text);
+async function foundFor(api: ApiClient, queue: string, { text, most }: Sought): Promise<Found> {
+  const { message, subscriptions, more } = await searchQueue(api, queue, text, { most });
   return {
     findings: [
       ...(message === undefined ? [] : [messageFinding(message.view)]),
       ...subscriptions.map((view) => subscriptionFinding(queue, view)),
     ],
-    cuts: more ? [cutText('subscriptions', queue)] : [],
+    cuts: more ? [moreText('subscriptions', queue, most)] : [],
   };
 }
 
 /** The message with this id, and those of the window. */
-async function acceptedIn(api: ApiClient, queue: string, id: string, window: Window): Promise<Found> {
+async function acceptedIn(
+  api: ApiClient,
+  queue: string,
+  { text: id, most }: Sought,
+  window: Window,
+): Promise<Found> {
   const [named, { items, more }] = await Promise.all([
     findMessage(api, queue, id),
-    api.items(listMessages, { path: { queue }, query: { ...window, deleted: true }, most: MAX_PER_QUEUE }),
+    api.items(listMessages, { path: { queue }, query: { ...window, deleted: true }, most }),
   ]);
   const others = items.filter((message) => message.id !== named?.view.id);
   const messages: FoundMessage[] = [...(named === undefined ? [] : [named.view]), ...others];
   return {
     findings: messages.map(messageFinding),
-    cuts: more ? [cutText('messages', queue)] : [],
+    cuts: more ? [moreText('messages', queue, most)] : [],
   };
+}
+
+function moreText(...cut: Parameters<typeof cutText>): string {
+  return `${cutText(...cut)}: raise --limit for more.`;
 }
 
 type FoundMessage = ListedMessage & { queueDeleted?: true };

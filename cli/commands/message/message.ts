@@ -233,15 +233,17 @@ function explainVerdict({ verdict, rule, delivery }: Explained): string {
   return MEANINGS[verdict] + ruleText(rule);
 }
 
-/** What ends a wait or a refusal that the operator can end. */
+/** What ends a wait that the operator can end, and what sends once more. */
 function adviceOn({ verdict, delivery, subscriptionId }: Explained): string[] {
   if (delivery === undefined) return [];
-  const { queue, reason, acceptedAt } = delivery;
+  const { queue, messageId, reason, acceptedAt } = delivery;
   const id = shortId(subscriptionId);
   if (verdict === 'circuit_open')
     return [`If it works again: ${commandText(`subscription enable ${queue} ${id}`)}`];
   if (verdict === 'paused')
     return [`Until when, and how to resume it: ${commandText(`subscription show ${queue} ${id}`)}`];
+  if (verdict === 'exhausted' || (verdict === 'rejected' && !SAID_WITH_STATUS.has(reason)))
+    return [`To retry: ${commandText(`retry ${queue} ${shellWord(messageId)} ${id}`)}`];
   if (reason !== 'http_429') return [];
   const update = commandText(`subscription update ${queue} ${id} --retry-throttled`);
   const recover = commandText(`recover start ${queue} --subscription ${id} --since ${acceptedAt}`);

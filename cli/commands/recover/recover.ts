@@ -22,6 +22,7 @@ import { describeRefusal } from '../../failure-report.ts';
 import {
   parseId,
   parseQueue,
+  parseSince,
   parseSubscription,
   parseTime,
   SUBSCRIPTION,
@@ -73,7 +74,7 @@ function addRecoverStart(recover: Command, terminal: Terminal): void {
     .requiredOption(
       '--since <TIME>',
       `messages accepted since this time (required): ${TIME_FORMS}`,
-      parseTime,
+      parseSince,
     )
     .option('--until <TIME>', 'messages accepted before this time (default: now)', parseTime)
     .addOption(

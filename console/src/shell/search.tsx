@@ -175,7 +175,8 @@ function Groups({ text, found, time }: { text: string; found: Found; time: Sough
       </Group>
       {cutIn.slice(0, MAX_SHOWN).map((cut) => (
         <p key={cut} class="muted">
-          {cutText('subscriptions', cut)}
+          {cutText('subscriptions', cut)}.{' '}
+          <a href={hrefTo({ page: 'queue', queue: cut })}>All of the queue</a>
         </p>
       ))}
       <Group title="Queues" items={queues}>
@@ -339,7 +340,7 @@ export async function search(
   await Promise.all(
     searched.map(async (queue) => {
       try {
-        const result = await slots(() => searchQueue(api, queue, text, signal), signal);
+        const result = await slots(() => searchQueue(api, queue, text, { signal }), signal);
         const { message, subscriptions, more: isCut } = result;
         add({
           ...(isCut && { cutIn: [...found.cutIn, queue] }),

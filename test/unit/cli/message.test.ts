@@ -172,7 +172,14 @@ describe('posthaste explain', () => {
       { ...cancelled('cancelled', 'subscription_deleted'), detail: 'The queue has been deleted.' },
     ],
     ['it was cancelled, manual', cancelled('cancelled', 'manual')],
-    ['the subscriber refused it, last 503, 2 attempts', rejected('http_503')],
+    [
+      `all attempts failed, last 503, 2 attempts. To retry: ${COMMAND} retry orders m1 5b0c0f1e`,
+      { verdict: 'exhausted', delivery: exhausted },
+    ],
+    [
+      `the subscriber refused it, last 503, 2 attempts. To retry: ${COMMAND} retry orders m1 5b0c0f1e`,
+      rejected('http_503'),
+    ],
     [
       'the subscriber asked not to get it again (webhook-delivery: abort-message), with 503, 2 attempts',
       rejected('abort_requested'),
@@ -341,7 +348,7 @@ describe('posthaste find', () => {
   it.each([
     ['subscriptions', 'acme'],
     ['messages', '2026-01-01T12:00Z'],
-  ])('says where there are more %s than it shows', async (kind, what) => {
+  ])('says where there are more %s than it shows, and how to see them', async (kind, what) => {
     const ten = <Item>(item: Item): Item[] => Array.from({ length: 10 }, () => item);
     const routes = {
       'GET /v2/queues/orders/subscriptions': json({ subscriptions: ten(found), links: MORE }),
@@ -349,7 +356,10 @@ describe('posthaste find', () => {
     };
     const { status, lines, stderr } = await runOn(routes, `find ${what} --queue orders --json`);
     expect({ status, found: lines.length }).toEqual({ status: 0, found: 10 });
-    expect(stderr).toBe(`10 of more ${kind} shown in orders.\n`);
+    expect(stderr).toBe(`10 of more ${kind} shown in orders: raise --limit for more.\n`);
+    const more = await runOn(routes, `find ${what} --queue orders --limit 15 --json`);
+    expect(more.lines).toHaveLength(15);
+    expect(more.stderr).toBe(`15 of more ${kind} shown in orders: raise --limit for more.\n`);
   });
 
   it('goes on after a queue that it may not search, and says so', async () => {

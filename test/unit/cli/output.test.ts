@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { formatRanges } from '../../../cli/commands/publish/publish.ts';
 import { untilInterrupted } from '../../../cli/interruption.ts';
 import { inputLines } from '../../../cli/options/input.ts';
-import { withMembers, parseTime } from '../../../cli/options/arguments.ts';
+import { withMembers, parseSince, parseTime } from '../../../cli/options/arguments.ts';
 import { printable, printableJson } from '../../../cli/output/printable.ts';
 import { progressBar, progressLine } from '../../../cli/output/progress-line.ts';
 import { fieldLines, tableLines } from '../../../cli/output/list.ts';
@@ -146,11 +146,17 @@ describe('the time of an option', () => {
     expect(parseTime(text)).toBe(at);
   });
 
-  it('is of today without a day', () => {
-    const at = (...clock: [number, number, number]) => new Date().setHours(...clock, 0);
-    expect(parseTime('10:05')).toBe(at(10, 5, 0));
-    expect(parseTime('00:00:09')).toBe(at(0, 0, 9));
-    expect(() => parseTime('25:00')).toThrow('Expected a time such as');
+  it('is of today without a day; a beginning that is still to come is of yesterday', () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: local(10, 0) });
+    try {
+      expect([parseTime('09:59'), parseTime('10:05:09')]).toEqual([local(9, 59), local(10, 5, 9)]);
+      expect([parseSince('09:59'), parseSince('10:00')]).toEqual([local(9, 59), local(10, 0)]);
+      expect(parseSince('10:05')).toBe(local(10 - 24, 5));
+      expect(parseSince('2026-11-23 10:05')).toBe(local(10, 5));
+      expect(() => parseSince('25:00')).toThrow('Expected a time such as');
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   it('is accepted as the command prints it', () => {
