@@ -18,16 +18,17 @@ import { printable } from '../../output/printable.ts';
 import { countsText } from '../../output/words.ts';
 import type { Sleep, Terminal } from '../../terminal.ts';
 import type { Outcome } from '../accept/check.ts';
-import { findUnmatched } from './unmatched.ts';
+import { examineQueues } from './queues.ts';
 
 const MORE = `
 Checks the deployment, its API, your credentials, the tables, the dead-letter
 queues and the reasons in them, the work queues (whether they become empty
-within 15 s), overdue retries, queues whose messages match nothing (a notice, no
-failure), your permissions for redrive, and what accept checks without messages:
-event sources, the timer, reserved concurrency, tables, quotas, roles, and that
-AWS has what the templates say, which takes up to two minutes. It changes
-nothing; its look at the dead letters hides them from others for moments.
+within 15 s), overdue retries, queues whose messages match nothing, and those
+with failing, disabled or paused subscriptions (notices, no failures), your
+permissions for redrive, and what accept checks without messages: event sources,
+the timer, reserved concurrency, tables, quotas, roles, and that AWS has what
+the templates say, which takes up to two minutes. It changes nothing; its look
+at the dead letters hides them from others for moments.
 
 A check that is not shown has neither passed nor failed: your credentials do
 not permit it, or the deployment lacks what it needs.
@@ -108,7 +109,7 @@ const examine = async function* (
   yield* undeliverableFindings(first, reasons);
   yield* workFindings(await awaitEmptyQueues(api, first, { sleep, signal }));
   yield overdueFinding(first);
-  yield await findUnmatched(api, signal);
+  yield* await examineQueues(api, signal);
   if (!isKnown) return;
   yield await examineRedrive(choice, terminal);
   yield* examineResources(choice, terminal, signal);

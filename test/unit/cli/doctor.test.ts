@@ -3,7 +3,7 @@ import * as z from 'zod';
 import type { StubAnswer } from '../../support/aws-stub.ts';
 import { STATISTICS_COUNTS } from '../../../shared/domain/delivery/statistics.ts';
 import { toRecord } from '../../../shared/domain/delivery/vocabulary.ts';
-import { AT, policy } from './delivery-views.ts';
+import { AT, policy, subscription } from './delivery-views.ts';
 import { posthaste } from './run-command.ts';
 import { FORBIDDEN, json, NO_CONTENT, NOT_FOUND } from './stub-api.ts';
 import { stubbedDeployment, xml } from './stubbed-deployment.ts';
@@ -38,7 +38,7 @@ const doctor = async (
       if (request === 'GET /v2/ping') return NO_CONTENT;
       // Without credentials.
       if (request === 'GET /v2/queues') return FORBIDDEN;
-      if (/queues\?|\/(deliveries|statistics)[/?]/.test(request)) return onApi(request);
+      if (/queues\?|\/(deliveries|statistics|subscriptions)[/?]/.test(request)) return onApi(request);
       return healths[Math.min(looks++, healths.length - 1)] ?? { status: 404 };
     },
   });
@@ -54,7 +54,7 @@ describe('posthaste doctor', () => {
     const { run } = await doctor([health()]);
     const { status, stdout } = await run('doctor');
     expect(status).toBe(0);
-    expect(stdout.match(/^ok /gm)).toHaveLength(23);
+    expect(stdout.match(/^ok /gm)).toHaveLength(24);
     expect(stdout).toMatch(/All checks passed\.\n$/);
   });
 
@@ -138,6 +138,7 @@ describe('posthaste doctor', () => {
         onApi: (request) => {
           const [, queue] = /queues\/(\w+)\/statistics/.exec(request) ?? [];
           if (queue !== undefined) return byQueue[queue] ?? { status: 404 };
+          if (request.includes('/subscriptions?')) return json({ subscriptions: [], links: [] });
           return json({ queues: Object.keys(byQueue).map((name) => ({ name, href: '' })), links });
         },
       });
@@ -195,6 +196,38 @@ describe('posthaste doctor', () => {
     ])('are not shown: %s', async (detail, answer) => {
       expect((await look({ orders: answer })).found).toMatchObject({ state: 'notShown', detail });
     });
+  });
+
+  it('names queues with subscriptions that fail or get no requests', async () => {
+    const failing = { since: AT, failures: 3 };
+    const disabled = { reason: 'gone', at: AT };
+    const paused = { since: AT, by: 'queue' };
+    const states: Record<string, object[]> = {
+      orders: [{}, { failing }, { disabled, failing, paused }, { failing }],
+      bills: [{ paused }],
+      good: [{}],
+    };
+    const { status, findings } = await doctor([health()], {
+      onApi: (request) => {
+        const [, queue] = /queues\/(\w+)\/subscriptions\?/.exec(request) ?? [];
+        if (queue !== undefined)
+          return json({
+            subscriptions: (states[queue] ?? []).map((state) => ({ ...subscription, ...state })),
+            links: [],
+          });
+        if (request.includes('/statistics')) return NOT_FOUND;
+        return json({ queues: Object.keys(states).map((name) => ({ name, href: '' })), links: [] });
+      },
+    });
+    expect([status, findings.find(({ check }) => check === 'stopped subscriptions')]).toEqual([
+      0,
+      {
+        check: 'stopped subscriptions',
+        state: 'notice',
+        detail: '2 queues: orders (failing 2, disabled 1), bills (paused 1)',
+        advice: 'See them: npm run -s posthaste -- subscription list orders',
+      },
+    ]);
   });
 
   it('reads the health report of a failing deployment', async () => {
