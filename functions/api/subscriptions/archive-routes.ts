@@ -3,11 +3,11 @@ import { continuePause } from '../../../shared/steps/continue-pause.ts';
 import { measureAmount } from '../../../shared/domain/subscription/room.ts';
 import type { Subscription, SubscriptionKey } from '../../../shared/domain/subscription/subscription.ts';
 import { archivedSubscriptionSchema, archivedSubscriptionView } from '../../../shared/wire/views/archive.ts';
-import { subscriptionView, subscriptionViewSchema } from '../../../shared/wire/views/subscription.ts';
+import { subscriptionViewSchema } from '../../../shared/wire/views/subscription.ts';
 import { subscriptionDigest } from '../audit.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { notFound, subscriberTaken } from '../errors.ts';
-import { existingQueue } from '../existing.ts';
+import { existingQueue, viewOfSubscription } from '../existing.ts';
 import { linksSchema, nextLinks, pageQuery } from '../paging.ts';
 import { queuePath, subscriptionKey } from '../paths.ts';
 import { CHANGED_WITHIN_SECONDS } from '../pauses/pause.ts';
@@ -61,7 +61,7 @@ export function addSubscriptionArchiveRoutes(addRoute: AddRoute, dependencies: A
       const restored = await restoreSubscription(dependencies, key);
       const after = subscriptionDigest(restored);
       audit(context.caller, { change: 'subscription_restored', ...key, after });
-      return jsonAnswer(subscriptionView(restored, clock.now()));
+      return jsonAnswer(await viewOfSubscription(dependencies, restored));
     },
   );
 }

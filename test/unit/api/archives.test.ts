@@ -87,6 +87,13 @@ describe('the restoration of a subscription', () => {
     expect(api.queued.at(-1)).toEqual(announced);
   });
 
+  it('shows the pause of its queue', async ({ api }) => {
+    await api.subscribe();
+    await api.call('DELETE', ONE);
+    await api.call('POST', `${QUEUE}/pause`, {});
+    expect(await api.call('POST', RESTORE_ONE)).toMatchObject({ body: { paused: { by: 'queue' } } });
+  });
+
   it('is offered in a list, without secrets, until its end', async ({ api }) => {
     await api.subscribe({ name: 'ACME' });
     await api.call('DELETE', ONE);
