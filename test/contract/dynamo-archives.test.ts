@@ -125,6 +125,20 @@ it('restores a queue whose subscriptions are still being moved to the archive', 
   expect(await registry.completeRestoredQueue(queue.name, always)).toBe(true);
 });
 
+it('archives a queue with the pause that is written while it is deleted', async () => {
+  const { queue } = await aFullQueue();
+  const pauses = [{ from: SOME_TIME, version: SOME_TIME }];
+  let isPaused = false;
+  const client = interruptedClient(endpoints, async (command) => {
+    if (command !== 'TransactWriteItemsCommand' || isPaused) return;
+    isPaused = true;
+    await registry.changeQueue(queue.name, (current) => ({ ...current, pauses }));
+  });
+  await deletion(dynamoRegistry(client, table, clock), queue.name);
+  await restoration(registry, queue.name);
+  expect([isPaused, await registry.findQueue(queue.name)]).toEqual([true, { ...queue, pauses }]);
+});
+
 it('restores a queue once for two callers at once', async () => {
   const { queue, ids } = await aFullQueue();
   await deletion(registry, queue.name);

@@ -127,18 +127,15 @@ function hide(now: number) {
   };
 }
 
-/** The metadata must be as read, so that the archive has the last change of it. */
-function hideArchived(item: Record<string, unknown>, { deletedAt, restorableUntil }: Deletion) {
-  return {
-    UpdateExpression: `SET deletedAt = :now, restorableUntil = :until REMOVE ${partition}, ${sort}`,
-    ConditionExpression: `${NOT_DELETED} AND createdAt = :createdAt AND metadata = :metadata`,
-    ExpressionAttributeValues: {
-      ':now': deletedAt,
-      ':until': restorableUntil,
-      ':createdAt': item['createdAt'],
-      ':metadata': item['metadata'],
-    },
-  };
+/** What callers change must be as read, so that the archive has the last change of it. */
+function hideArchived(item: Record<string, unknown>, deletion: Deletion) {
+  const hidden = { ...deletion, [partition]: undefined, [sort]: undefined };
+  const edits = Object.entries(hidden).map(([name, to]) => ({ name, from: item[name], to }));
+  return buildUpdate(edits, {
+    createdAt: item['createdAt'],
+    metadata: item['metadata'],
+    pauses: item['pauses'],
+  });
 }
 
 /**
