@@ -95,8 +95,13 @@ async function planFor(
     trigger,
   }: { recipient: Recipient; read: () => Promise<MessageRead>; trigger: AttemptTrigger | undefined },
 ): Promise<Plan> {
+  if (subscription === undefined)
+    return {
+      kind: 'cancel',
+      reason: queue === undefined ? 'queue_deleted' : 'subscription_deleted',
+      subscription,
+    };
   if (absence !== undefined) return { kind: 'cancel', reason: absence, subscription };
-  if (subscription === undefined) return { kind: 'cancel', reason: 'subscription_deleted', subscription };
   const { destination } = subscription;
   switch (destination.kind) {
     case 'pull':
@@ -170,10 +175,10 @@ export function canSubscriptionReturn(
   { settings }: DeliverContext,
   { reason, subscription }: Extract<Plan, { kind: 'cancel' }>,
 ): boolean {
-  if (reason === 'disabled' || reason === 'subscription_unconfirmed') return true;
-  if (reason !== 'subscription_deleted') return false;
   // Without a record it may be in the archive of its queue.
-  return subscription === undefined ? settings.leavesArchives : subscription.restorableUntil !== undefined;
+  if (subscription === undefined) return settings.leavesArchives;
+  if (reason === 'disabled' || reason === 'subscription_unconfirmed') return true;
+  return reason === 'subscription_deleted' && subscription.restorableUntil !== undefined;
 }
 
 /** Why a request must not be sent any more: subscription and message can expire while it waits for its slot. */

@@ -122,7 +122,8 @@ describe('the message of a delivery whose subscription is deleted before its fir
     if (how === 'marked') await world.subscriptions.markDeleted(target(), until);
     else await world.subscriptions.deleteQueue('orders', world.clock.now(), until);
     await world.clock.run();
-    expect(await world.delivery()).toMatchObject({ status: 'cancelled', reason: 'subscription_deleted' });
+    const reason = how === 'marked' ? 'subscription_deleted' : 'queue_deleted';
+    expect(await world.delivery()).toMatchObject({ status: 'cancelled', reason });
     expect(await isKept()).toBe(expected);
   });
 });
