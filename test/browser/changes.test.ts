@@ -188,6 +188,24 @@ inBrowser('an operator in the console', () => {
     });
   });
 
+  it('keeps what is typed in the policy designer before the stored policy is loaded', async () => {
+    const page = await there().openAt('#/');
+    const { promise: isTyped, resolve: load } = Promise.withResolvers<undefined>();
+    const stored = new RegExp(`/subscriptions/${there().billing}$`);
+    await page.route(stored, async (route) => {
+      await isTyped;
+      await route.continue();
+    });
+    const answer = page.waitForResponse(stored);
+    await goTo(page, `#/designer?queue=orders&subscription=${there().billing}`);
+    const maximum = page.getByLabel('Maximum delay, seconds');
+    await maximum.fill('1234');
+    load(undefined);
+    await (await answer).finished();
+    await page.evaluate('new Promise((shown) => requestAnimationFrame(() => setTimeout(shown)))');
+    expect(await maximum.inputValue()).toBe('1234');
+  });
+
   it('applies a policy to a queue and keeps its other metadata', async () => {
     const page = await there().openAt('#/designer?queue=invoices');
     for (const field of PHASE_FIELDS) await page.getByLabel(field, { exact: true }).fill('0');

@@ -59,13 +59,15 @@ export function DesignerPage({ query: { queue = '', subscription } }: { query: Q
   // The policy to draw: the last valid one.
   const drawn = useRef<RetryPolicy>(DEFAULT_RETRY_POLICY);
   if (validation.ok) drawn.current = validation.complete;
+  const wasChanged = useRef(false);
   const change = (next: Draft): void => {
+    wasChanged.current = true;
     refuse(NO_FAULTS);
     setDraft(next);
   };
   const { action, run } = useAction(async () => {
     const policy = await storedPolicy(api, { queue, subscription });
-    if (policy !== undefined) change(toDraft(policy));
+    if (policy !== undefined && !wasChanged.current) setDraft(toDraft(policy));
   });
   // The page is mounted anew for another owner.
   useEffect(() => {
