@@ -233,6 +233,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v2/queues/{queue}/subscriptions/{subscription}/waiting": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Counts the deliveries that wait for the end of a pause, or to be received by pull
+         * @description Looks at 10000 waiting deliveries at most.
+         */
+        get: operations["countWaitingOfSubscription"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v2/queues/{queue}/pause": {
         parameters: {
             query?: never;
@@ -267,26 +287,6 @@ export interface paths {
          * @description Subscriptions that are paused themselves stay paused. A repeat changes the rate at which the rest is sent.
          */
         post: operations["resumeQueue"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v2/queues/{queue}/subscriptions/{subscription}/waiting": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Counts the deliveries that wait for the end of a pause, or to be received by pull
-         * @description Looks at 10000 waiting deliveries at most.
-         */
-        get: operations["countWaitingOfSubscription"];
-        put?: never;
-        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -2232,6 +2232,41 @@ export interface operations {
             };
         };
     };
+    countWaitingOfSubscription: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
+                queue: string;
+                /** @description The id of the subscription. */
+                subscription: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description How many wait. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        count: number;
+                        /** @description Whether more wait than were counted. */
+                        more: boolean;
+                        /**
+                         * Format: date-time
+                         * @description When the message was accepted whose delivery waits longest.
+                         */
+                        oldest_accepted_at?: string;
+                        paused?: components["schemas"]["Pause"];
+                    };
+                };
+            };
+        };
+    };
     pauseQueue: {
         parameters: {
             query?: never;
@@ -2298,41 +2333,6 @@ export interface operations {
                 content: {
                     "application/json": {
                         name: string;
-                        paused?: components["schemas"]["Pause"];
-                    };
-                };
-            };
-        };
-    };
-    countWaitingOfSubscription: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
-                queue: string;
-                /** @description The id of the subscription. */
-                subscription: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description How many wait. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        count: number;
-                        /** @description Whether more wait than were counted. */
-                        more: boolean;
-                        /**
-                         * Format: date-time
-                         * @description When the message was accepted whose delivery waits longest.
-                         */
-                        oldest_accepted_at?: string;
                         paused?: components["schemas"]["Pause"];
                     };
                 };

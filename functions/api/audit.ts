@@ -1,3 +1,4 @@
+import type { WaitingPlace } from '../../shared/domain/delivery/paused.ts';
 import type { MessageKey } from '../../shared/domain/message/message.ts';
 import type { PartialRetryPolicy } from '../../shared/domain/retry/policy.ts';
 import type { AuthType } from '../../shared/domain/subscription/auth.ts';
@@ -18,10 +19,8 @@ export type Change =
   | ({ change: 'queue_replaced' | 'queue_changed'; queue: string } & Difference<QueueDigest>)
   | { change: 'queue_deleted' | 'queue_restored'; queue: string }
   /** `until`: absent until it is resumed; RFC 3339. */
-  | { change: 'queue_paused'; queue: string; until?: string }
-  | ({ change: 'subscription_paused'; until?: string } & SubscriptionKey)
-  | { change: 'queue_resumed'; queue: string; perSecond?: number }
-  | ({ change: 'subscription_resumed'; perSecond?: number } & SubscriptionKey)
+  | ({ change: 'queue_paused' | 'subscription_paused'; until?: string } & WaitingPlace)
+  | ({ change: 'queue_resumed' | 'subscription_resumed'; perSecond?: number } & WaitingPlace)
   | ({
       change: 'subscription_created' | 'subscription_imported' | 'subscription_restored';
       after: SubscriptionDigest;

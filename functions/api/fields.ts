@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { DAY_MS } from '../../shared/domain/duration.ts';
 import { MAX_TYPE_LENGTH } from '../../shared/domain/message/message.ts';
+import { MAX_PER_SECOND, MIN_PER_SECOND } from '../../shared/domain/subscription/rate-limit.ts';
 import { CONFIRMATION_TYPE } from '../../shared/domain/subscription/confirmation.ts';
 import { WHOLE_POLICY, parseRetryPolicy } from '../../shared/domain/retry/policy-schema.ts';
 import type { PartialRetryPolicy, RetryPolicy } from '../../shared/domain/retry/policy.ts';
@@ -18,6 +19,13 @@ export const flag = z
 
 /** Ten years. More is assumed to be a typing error, and the resulting time must be a valid date. */
 export const MAX_TTL_SECONDS = 315_360_000;
+
+const RATE_RULE = `must be a number of requests a second from ${MIN_PER_SECOND} to ${MAX_PER_SECOND}`;
+
+export const perSecondField = z
+  .number(RATE_RULE)
+  .min(MIN_PER_SECOND, RATE_RULE)
+  .max(MAX_PER_SECOND, RATE_RULE);
 
 export function seconds(minimum: number, maximum: number) {
   const rule = `must be an integer number of seconds from ${minimum} to ${maximum}`;

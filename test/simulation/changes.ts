@@ -6,13 +6,9 @@ import {
 } from '../../functions/api/subscriptions/change.ts';
 import { setConfirmed } from '../../functions/api/subscriptions/confirm.ts';
 import { rotateSecret } from '../../functions/api/subscriptions/secret-routes.ts';
-import {
-  pauseQueue,
-  pauseSubscription,
-  resumeQueue,
-  resumeSubscription,
-} from '../../functions/api/pauses/pause.ts';
+import { pauseAt, resumeAt } from '../../functions/api/pauses/pause.ts';
 import { deleteQueue } from '../../functions/api/queues/routes.ts';
+import type { WaitingPlace } from '../../shared/domain/delivery/paused.ts';
 import type { PartialRetryPolicy } from '../../shared/domain/retry/policy.ts';
 import type {
   Queue,
@@ -55,19 +51,11 @@ export function makeChange(world: SimulatedWorld, api: SimulatedApi, change: Pla
       return;
     case 'paused': {
       const until = change.forMs === undefined ? undefined : world.time.now() + change.forMs;
-      api.retryUntilAnswered('pause', (context) =>
-        change.of === undefined
-          ? pauseQueue(context, QUEUE, until)
-          : pauseSubscription(context, { queue: QUEUE, subscriptionId: change.of }, until),
-      );
+      api.retryUntilAnswered('pause', (context) => pauseAt(context, placeOf(change), until));
       return;
     }
     case 'resumed':
-      api.retryUntilAnswered('resume', (context) =>
-        change.of === undefined
-          ? resumeQueue(context, QUEUE, change.perSecond)
-          : resumeSubscription(context, { queue: QUEUE, subscriptionId: change.of }, change.perSecond),
-      );
+      api.retryUntilAnswered('resume', (context) => resumeAt(context, placeOf(change), change.perSecond));
       return;
     case 'subscription_confirmed':
     case 'subscription_deleted':
@@ -81,6 +69,10 @@ export function makeChange(world: SimulatedWorld, api: SimulatedApi, change: Pla
     case 'subscription_url':
       changeSubscription(world, api, change);
   }
+}
+
+function placeOf({ of }: { of: string | undefined }): WaitingPlace {
+  return { queue: QUEUE, ...(of !== undefined && { subscriptionId: of }) };
 }
 
 export function queueOf(retryPolicy: PartialRetryPolicy | undefined, createdAt: number): Queue {

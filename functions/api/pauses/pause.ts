@@ -5,7 +5,6 @@ import {
   computeAttemptTimeout,
   type Queue,
   type Subscription,
-  type SubscriptionKey,
 } from '../../../shared/domain/subscription/subscription.ts';
 import type { WaitingPlace } from '../../../shared/domain/delivery/paused.ts';
 import type { Registry, RegistryChange } from '../../../shared/ports/subscriptions.ts';
@@ -21,60 +20,51 @@ type PauseContext = ChangeContext &
 /** How long the change of the record may take. A later one is found by the operation's second look. */
 export const CHANGED_WITHIN_SECONDS = 2;
 
+export type PauseResult = RegistryChange<Queue> | ChangeResult;
+
 /**
- * Pauses a subscription, or changes the end of its pause. `until`: milliseconds since the epoch; undefined: until it is
- * resumed.
+ * Pauses a subscription, or all of a queue, or changes the end of the pause. `until`: milliseconds since the epoch;
+ * undefined: until it is resumed.
  * @throws when the operation that ends the waits could not be sent; nothing is changed then
  */
-export async function pauseSubscription(
+export async function pauseAt(
   context: PauseContext,
-  key: SubscriptionKey,
+  place: WaitingPlace,
   until: number | undefined,
-): Promise<ChangeResult> {
-  const now = await announce(context, key, CHANGED_WITHIN_SECONDS);
-  return changePresent(context, key, (current) => pause(current, { now, until }));
-}
-
-/** The same for all subscriptions of a queue. */
-export async function pauseQueue(
-  context: PauseContext,
-  queue: string,
-  until: number | undefined,
-): Promise<RegistryChange<Queue>> {
-  const now = await announce(context, { queue }, CHANGED_WITHIN_SECONDS);
-  return context.registry.changeQueue(queue, (current) => pause(current, { now, until }));
+): Promise<PauseResult> {
+  const now = await announce(context, place, CHANGED_WITHIN_SECONDS);
+  return changeAt(context, place, (current) => pause(current, { now, until }));
 }
 
 /**
- * Ends the pause of a subscription. What waited is sent at `perSecond`; a repeat changes that rate for what still waits.
- * `left`: it never was paused.
+ * Ends the pause of a subscription or of a queue. What waited is sent at `perSecond`; a repeat changes that rate for what
+ * still waits. `left`: it never was paused.
  */
-export async function resumeSubscription(
+export async function resumeAt(
   context: PauseContext,
-  key: SubscriptionKey,
+  place: WaitingPlace,
   perSecond: number | undefined,
-): Promise<ChangeResult> {
-  const current = await context.registry.findSubscription(key.queue, key.subscriptionId);
-  if (!wasPaused(current)) return changePresent(context, key, () => undefined);
-  const now = await announce(context, key, CHANGED_WITHIN_SECONDS);
-  return changePresent(context, key, (subscription) => resume(subscription, { now, perSecond }));
-}
-
-/** The same for a queue. deliver does not see the end before its cached queue is as old as it may be. */
-export async function resumeQueue(
-  context: PauseContext,
-  queue: string,
-  perSecond: number | undefined,
-): Promise<RegistryChange<Queue>> {
+): Promise<PauseResult> {
   const { registry, settings } = context;
-  if (!wasPaused(await registry.findQueue(queue))) return registry.changeQueue(queue, (current) => current);
-  const seenAfter = Math.ceil(settings.subscriptionCacheMs / 1000);
-  const now = await announce(context, { queue }, CHANGED_WITHIN_SECONDS + seenAfter);
-  return registry.changeQueue(queue, (current) => resume(current, { now, perSecond }));
+  const { queue, subscriptionId } = place;
+  const current = await (subscriptionId === undefined
+    ? registry.findQueue(queue)
+    : registry.findSubscription(queue, subscriptionId));
+  if (findLastPause(current) === undefined) return changeAt(context, place, (unchanged) => unchanged);
+  // deliver does not see the end before its cached queue is as old as it may be.
+  const seenAfter = subscriptionId === undefined ? Math.ceil(settings.subscriptionCacheMs / 1000) : 0;
+  const now = await announce(context, place, CHANGED_WITHIN_SECONDS + seenAfter);
+  return changeAt(context, place, (paused) => resume(paused, { now, perSecond }));
 }
 
-function wasPaused(of: Pausable | undefined): boolean {
-  return findLastPause(of) !== undefined;
+function changeAt(
+  context: PauseContext,
+  { queue, subscriptionId }: WaitingPlace,
+  change: <Of extends Pausable>(current: Of) => Of,
+): Promise<PauseResult> {
+  return subscriptionId === undefined
+    ? context.registry.changeQueue(queue, change)
+    : changePresent(context, { queue, subscriptionId }, change);
 }
 
 /**
@@ -97,7 +87,7 @@ async function announce(
  */
 export function requestsEndWithinSeconds(
   { subscriptionCacheMs, attemptTimeoutMs }: Pick<ApiSettings, 'subscriptionCacheMs' | 'attemptTimeoutMs'>,
-  of: { queue?: Pick<Queue, 'metadata'> | undefined; subscription?: Subscription },
+  of: { queue?: Pick<Queue, 'metadata'> | undefined; subscription?: Subscription | undefined },
 ): number {
   const { queue, subscription } = of;
   // A receiver by pull gets nothing from the answer on.

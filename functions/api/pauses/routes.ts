@@ -1,10 +1,7 @@
 import * as z from 'zod';
-import type { DeliveryKey } from '../../../shared/domain/delivery/delivery.ts';
 import type { WaitingPlace } from '../../../shared/domain/delivery/paused.ts';
 import { findPauseInForce } from '../../../shared/domain/subscription/pause.ts';
-import { MAX_PER_SECOND, MIN_PER_SECOND } from '../../../shared/domain/subscription/rate-limit.ts';
 import type { Queue, Subscription } from '../../../shared/domain/subscription/subscription.ts';
-import type { RegistryChange } from '../../../shared/ports/subscriptions.ts';
 import { timeText, timeView } from '../../../shared/wire/fields.ts';
 import {
   pausedView,
@@ -15,20 +12,11 @@ import {
 import type { ApiDependencies } from '../dependencies.ts';
 import { invalidFields, notFound } from '../errors.ts';
 import { presentQueue, presentSubscription, viewOfSubscription } from '../existing.ts';
-import { MAX_TTL_SECONDS, seconds, timeField } from '../fields.ts';
+import { MAX_TTL_SECONDS, perSecondField, seconds, timeField } from '../fields.ts';
 import { queueName, subscriptionKey } from '../paths.ts';
 import { parseWith, readOptionalJson } from '../request-json.ts';
 import { type AddRoute, json, jsonAnswer, optionalJsonBody } from '../route.ts';
-import {
-  pauseQueue,
-  pauseSubscription,
-  requestsEndWithinSeconds,
-  resumeQueue,
-  resumeSubscription,
-} from './pause.ts';
-
-const QUEUE = '/v2/queues/{queue}';
-const SUBSCRIPTION = `${QUEUE}/subscriptions/{subscription}` as const;
+import { pauseAt, type PauseResult, requestsEndWithinSeconds, resumeAt } from './pause.ts';
 
 const pauseRequest = z.strictObject({
   until: timeField.describe('When the pause ends by itself. By default never.').exactOptional(),
@@ -37,13 +25,8 @@ const pauseRequest = z.strictObject({
     .exactOptional(),
 });
 
-const RATE_RULE = `must be a number from ${MIN_PER_SECOND} to ${MAX_PER_SECOND}`;
-
 const resumeRequest = z.strictObject({
-  per_second: z
-    .number(RATE_RULE)
-    .min(MIN_PER_SECOND, RATE_RULE)
-    .max(MAX_PER_SECOND, RATE_RULE)
+  per_second: perSecondField
     .describe(
       'How many of the waiting deliveries become due a second. By default `max_per_second`, else 100.',
     )
@@ -68,37 +51,73 @@ const waitingSchema = z.object({
 /** The most waiting deliveries that a request counts. */
 const MOST_COUNTED = 10_000;
 
-const WAITING_GOES_ON =
-  'New messages and due retries wait on record, and spend no attempts. The `ttl` of a message goes on counting. What has ' +
-  'waited for the retention is cancelled; an event comes a day before.';
-
 /** The response to what stops the requests of a subscription. */
 export const stoppedSubscription = json(
   'The current subscription, and within how many seconds its last request ends.',
   stoppedSubscriptionSchema,
 );
 
+/** What can be paused. */
+const TARGETS = [
+  {
+    path: '/v2/queues/{queue}/subscriptions/{subscription}',
+    tag: 'subscriptions',
+    noun: 'subscription',
+    name: 'Subscription',
+    pause: 'Pauses a subscription: it gets no requests, and its deliveries wait',
+    stopped: stoppedSubscription,
+    resume: 'Does not enable it.',
+    resumed: json('The current subscription.', subscriptionViewSchema),
+    waiting: 'a pause, or to be received by pull',
+    notCounted: '',
+  },
+  {
+    path: '/v2/queues/{queue}',
+    tag: 'queues',
+    noun: 'queue',
+    name: 'Queue',
+    pause: 'Pauses all subscriptions of a queue: they get no requests, and their deliveries wait',
+    stopped: json('The pause, and within how many seconds the last request ends.', stoppedQueueSchema),
+    resume: 'Subscriptions that are paused themselves stay paused.',
+    resumed: json('The queue, without a pause.', queueSchema),
+    waiting: 'the pause of a queue',
+    notCounted: ' Those that wait for a subscription are not among them.',
+  },
+] as const;
+
 /** The routes that pause and resume subscriptions and queues, and count what waits. */
 export function addPauseRoutes(addRoute: AddRoute, dependencies: ApiDependencies): void {
+  for (const target of TARGETS) addRoutesFor(target, addRoute, dependencies);
+}
+
+function addRoutesFor(
+  target: (typeof TARGETS)[number],
+  addRoute: AddRoute,
+  dependencies: ApiDependencies,
+): void {
   const { audit, clock } = dependencies;
+  const { path, tag, noun, name } = target;
 
   addRoute(
     {
       method: 'POST',
-      path: `${SUBSCRIPTION}/pause`,
-      id: 'pauseSubscription',
-      tag: 'subscriptions',
-      summary: 'Pauses a subscription: it gets no requests, and its deliveries wait',
-      description: WAITING_GOES_ON,
+      path: `${path}/pause`,
+      id: `pause${name}`,
+      tag,
+      summary: target.pause,
+      description:
+        'New messages and due retries wait on record, and spend no attempts. The `ttl` of a message goes on counting. What has ' +
+        'waited for the retention is cancelled; an event comes a day before.',
       body: optionalJsonBody(pauseRequest),
-      answers: { 200: stoppedSubscription },
+      answers: { 200: target.stopped },
     },
     async (context) => {
-      const key = subscriptionKey(context.params);
+      const place = placeIn(context.params);
       const until = endOfPause(readOptionalJson(context.body).value, clock.now());
-      await presentSubscription(dependencies, key);
-      const after = found(await pauseSubscription(dependencies, key, until), 'subscription');
-      audit(context.caller, { change: 'subscription_paused', ...key, ...untilField(until) });
+      await findPresent(dependencies, place);
+      const after = found(await pauseAt(dependencies, place, until), noun);
+      const end = until === undefined ? {} : { until: timeText(until) };
+      audit(context.caller, { change: `${noun}_paused`, ...place, ...end });
       return jsonAnswer(await stoppedView(dependencies, after));
     },
   );
@@ -106,114 +125,53 @@ export function addPauseRoutes(addRoute: AddRoute, dependencies: ApiDependencies
   addRoute(
     {
       method: 'POST',
-      path: `${SUBSCRIPTION}/resume`,
-      id: 'resumeSubscription',
-      tag: 'subscriptions',
-      summary: 'Ends the pause of a subscription, and sends what waits in the order of acceptance',
-      description: 'Does not enable it. A repeat changes the rate at which the rest is sent.',
+      path: `${path}/resume`,
+      id: `resume${name}`,
+      tag,
+      summary: `Ends the pause of a ${noun}, and sends what waits in the order of acceptance`,
+      description: `${target.resume} A repeat changes the rate at which the rest is sent.`,
       body: optionalJsonBody(resumeRequest),
-      answers: { 200: json('The current subscription.', subscriptionViewSchema) },
+      answers: { 200: target.resumed },
     },
     async (context) => {
-      const key = subscriptionKey(context.params);
+      const place = placeIn(context.params);
       const { per_second: perSecond } = parseWith(resumeRequest, readOptionalJson(context.body).value);
-      const result = await resumeSubscription(dependencies, key, perSecond);
-      const after = found(result, 'subscription');
+      const result = await resumeAt(dependencies, place, perSecond);
+      const after = found(result, noun);
       if (result.kind === 'changed')
-        audit(context.caller, { change: 'subscription_resumed', ...key, ...(perSecond && { perSecond }) });
-      return jsonAnswer(await viewOfSubscription(dependencies, after));
-    },
-  );
-
-  addRoute(
-    {
-      method: 'POST',
-      path: `${QUEUE}/pause`,
-      id: 'pauseQueue',
-      tag: 'queues',
-      summary: 'Pauses all subscriptions of a queue: they get no requests, and their deliveries wait',
-      description: WAITING_GOES_ON,
-      body: optionalJsonBody(pauseRequest),
-      answers: {
-        200: json('The pause, and within how many seconds the last request ends.', stoppedQueueSchema),
-      },
-    },
-    async (context) => {
-      const { name: queue } = await presentQueue(dependencies, context.params.queue);
-      const until = endOfPause(readOptionalJson(context.body).value, clock.now());
-      const after = found(await pauseQueue(dependencies, queue, until), 'queue');
-      audit(context.caller, { change: 'queue_paused', queue, ...untilField(until) });
-      return jsonAnswer({
-        ...queueView(after, clock.now()),
-        requests_end_within_seconds: requestsEndWithinSeconds(dependencies.settings, { queue: after }),
-      } satisfies z.input<typeof stoppedQueueSchema>);
-    },
-  );
-
-  addRoute(
-    {
-      method: 'POST',
-      path: `${QUEUE}/resume`,
-      id: 'resumeQueue',
-      tag: 'queues',
-      summary: 'Ends the pause of a queue, and sends what waits in the order of acceptance',
-      description:
-        'Subscriptions that are paused themselves stay paused. A repeat changes the rate at which the rest is sent.',
-      body: optionalJsonBody(resumeRequest),
-      answers: { 200: json('The queue, without a pause.', queueSchema) },
-    },
-    async (context) => {
-      const queue = queueName(context.params.queue);
-      const { per_second: perSecond } = parseWith(resumeRequest, readOptionalJson(context.body).value);
-      const result = await resumeQueue(dependencies, queue, perSecond);
-      const after = found(result, 'queue');
-      if (result.kind === 'changed')
-        audit(context.caller, { change: 'queue_resumed', queue, ...(perSecond && { perSecond }) });
-      return jsonAnswer(queueView(after, clock.now()));
+        audit(context.caller, { change: `${noun}_resumed`, ...place, ...(perSecond && { perSecond }) });
+      return jsonAnswer(await viewOf(dependencies, after));
     },
   );
 
   addRoute(
     {
       method: 'GET',
-      path: `${SUBSCRIPTION}/waiting`,
-      id: 'countWaitingOfSubscription',
-      tag: 'subscriptions',
-      summary: 'Counts the deliveries that wait for the end of a pause, or to be received by pull',
-      description: `Looks at ${MOST_COUNTED} waiting deliveries at most.`,
+      path: `${path}/waiting`,
+      id: `countWaitingOf${name}`,
+      tag,
+      summary: `Counts the deliveries that wait for the end of ${target.waiting}`,
+      description: `Looks at ${MOST_COUNTED} waiting deliveries at most.${target.notCounted}`,
       answers: { 200: json('How many wait.', waitingSchema) },
     },
     async (context) => {
-      const key = subscriptionKey(context.params);
-      const subscription = await presentSubscription(dependencies, key);
-      const { queue, subscriptionId } = key;
-      const counted = await countWaiting(
-        dependencies,
-        [key, { queue }],
-        (one) => one.subscriptionId === subscriptionId,
-      );
-      const { paused } = await viewOfSubscription(dependencies, subscription);
+      const place = placeIn(context.params);
+      const { paused } = await viewOf(dependencies, await findPresent(dependencies, place));
+      const counted = await countWaiting(dependencies, place);
       return jsonAnswer({ ...counted, ...(paused && { paused }) } satisfies z.input<typeof waitingSchema>);
     },
   );
+}
 
-  addRoute(
-    {
-      method: 'GET',
-      path: `${QUEUE}/waiting`,
-      id: 'countWaitingOfQueue',
-      tag: 'queues',
-      summary: 'Counts the deliveries that wait for the end of the pause of a queue',
-      description: `Looks at ${MOST_COUNTED} waiting deliveries at most. Those that wait for a subscription are not among them.`,
-      answers: { 200: json('How many wait.', waitingSchema) },
-    },
-    async (context) => {
-      const queue = await presentQueue(dependencies, context.params.queue);
-      const counted = await countWaiting(dependencies, [{ queue: queue.name }], () => true);
-      const { paused } = queueView(queue, clock.now());
-      return jsonAnswer({ ...counted, ...(paused && { paused }) } satisfies z.input<typeof waitingSchema>);
-    },
-  );
+function placeIn({ queue, subscription }: { queue: string; subscription?: string }): WaitingPlace {
+  return subscription === undefined ? { queue: queueName(queue) } : subscriptionKey({ queue, subscription });
+}
+
+/** @throws RefusedRequest `not_found` */
+function findPresent(dependencies: ApiDependencies, { queue, subscriptionId }: WaitingPlace) {
+  return subscriptionId === undefined
+    ? presentQueue(dependencies, queue)
+    : presentSubscription(dependencies, { queue, subscriptionId });
 }
 
 /** Milliseconds since the epoch; undefined: it has no end. @throws RefusedRequest */
@@ -226,15 +184,8 @@ function endOfPause(body: unknown, now: number): number | undefined {
   return for_seconds === undefined ? until : now + for_seconds * 1000;
 }
 
-function untilField(until: number | undefined): { until?: string } {
-  return until === undefined ? {} : { until: timeText(until) };
-}
-
 /** @throws RefusedRequest `not_found` */
-function found<Of extends Queue | Subscription>(
-  result: RegistryChange<Of> | { kind: 'conflict' },
-  what: string,
-): Of {
+function found(result: PauseResult, what: string): Queue | Subscription {
   switch (result.kind) {
     case 'changed':
       return result.after;
@@ -247,28 +198,37 @@ function found<Of extends Queue | Subscription>(
   }
 }
 
-/** A subscription, and within how many seconds its last request ends. */
-export async function stoppedView(
-  dependencies: ApiDependencies,
-  subscription: Subscription,
-): Promise<z.input<typeof stoppedSubscriptionSchema>> {
-  const queue = await dependencies.registry.findQueue(subscription.queue);
+/** A subscription or a queue, and within how many seconds the last request ends. */
+export async function stoppedView(dependencies: ApiDependencies, of: Queue | Subscription) {
+  const { registry, settings } = dependencies;
+  const subscription = 'destination' in of ? of : undefined;
+  const queue = 'destination' in of ? await registry.findQueue(of.queue) : of;
   return {
-    ...(await viewOfSubscription(dependencies, subscription)),
-    requests_end_within_seconds: requestsEndWithinSeconds(dependencies.settings, { queue, subscription }),
-  };
+    ...(await viewOf(dependencies, of)),
+    requests_end_within_seconds: requestsEndWithinSeconds(settings, { queue, subscription }),
+  } satisfies z.input<typeof stoppedSubscriptionSchema | typeof stoppedQueueSchema>;
 }
 
-function queueView(queue: Queue, now: number): z.input<typeof queueSchema> {
-  return { name: queue.name, ...pausedView(findPauseInForce({ queue, subscription: undefined }, now)) };
+async function viewOf(
+  dependencies: ApiDependencies,
+  of: Queue | Subscription,
+): Promise<z.input<typeof subscriptionViewSchema | typeof queueSchema>> {
+  if ('destination' in of) return viewOfSubscription(dependencies, of);
+  const now = dependencies.clock.now();
+  return { name: of.name, ...pausedView(findPauseInForce({ queue: of, subscription: undefined }, now)) };
 }
 
+/** A subscription has its place, and waits in that of its queue as well. */
 async function countWaiting(
   { deliveryListings, deliveries }: ApiDependencies,
-  places: readonly WaitingPlace[],
-  matches: (key: DeliveryKey) => boolean,
+  place: WaitingPlace,
 ): Promise<Omit<z.input<typeof waitingSchema>, 'paused'>> {
-  const { count, hasMore, oldest } = await deliveryListings.countWaiting(places, matches, MOST_COUNTED);
+  const { queue, subscriptionId } = place;
+  const { count, hasMore, oldest } = await deliveryListings.countWaiting(
+    subscriptionId === undefined ? [place] : [place, { queue }],
+    (one) => subscriptionId === undefined || one.subscriptionId === subscriptionId,
+    MOST_COUNTED,
+  );
   const record = oldest && (await deliveries.find(oldest.key));
   return {
     count,

@@ -7,13 +7,10 @@ import {
   scalar,
   parseContentFilter,
 } from '../../../shared/domain/subscription/content-filter-schema.ts';
-import { MIN_PER_SECOND, MAX_PER_SECOND } from '../../../shared/domain/subscription/rate-limit.ts';
 import type { SubscriptionOptions } from '../../../shared/domain/subscription/subscription.ts';
-import { messageType, seconds } from '../fields.ts';
+import { messageType, perSecondField, seconds } from '../fields.ts';
 import { authOption } from './auth-option.ts';
 import { postHeaderRecord, postHeaders } from './post-headers.ts';
-
-const RATE_RULE = `must be a number of requests a second from ${MIN_PER_SECOND} to ${MAX_PER_SECOND}`;
 
 const MAX_EVENT_TYPES = 50;
 const EVENT_TYPES_RULE = `must be a list of 1 to ${MAX_EVENT_TYPES} types`;
@@ -50,12 +47,7 @@ export const givenOptions = z.strictObject({
   attempt_timeout: seconds(ATTEMPT_TIMEOUT_SECONDS.least, ATTEMPT_TIMEOUT_SECONDS.most)
     .describe('The timeout of an attempt in seconds, if less than that of the deployment.')
     .exactOptional(),
-  max_per_second: z
-    .number(RATE_RULE)
-    .min(MIN_PER_SECOND, RATE_RULE)
-    .max(MAX_PER_SECOND, RATE_RULE)
-    .describe('Maximum number of attempts a second.')
-    .exactOptional(),
+  max_per_second: perSecondField.describe('Maximum number of attempts a second.').exactOptional(),
   retry_throttled: z.boolean().describe('Adds 429 to retry_on_status of the retry policy.').exactOptional(),
   adapt_to_throttling: z
     .boolean()
