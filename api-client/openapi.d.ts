@@ -39,43 +39,6 @@ export interface paths {
         patch: operations["patchQueue"];
         trace?: never;
     };
-    "/v2/archived-queues": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Lists deleted queues that can be restored, by name */
-        get: operations["listArchivedQueues"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v2/queues/{queue}/restore": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Restores a deleted queue with its subscriptions, their ids and secrets
-         * @description A recovery then sends what the deletion cancelled.
-         */
-        post: operations["restoreQueue"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/v2/queues/{queue}/subscriptions": {
         parameters: {
             query?: never;
@@ -150,6 +113,43 @@ export interface paths {
         put?: never;
         /** Disables a subscription: it receives nothing until it is enabled */
         post: operations["disableSubscription"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/archived-queues": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists deleted queues that can be restored, by name */
+        get: operations["listArchivedQueues"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/queues/{queue}/restore": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Restores a deleted queue with its subscriptions, their ids and secrets
+         * @description A recovery then sends what the deletion cancelled.
+         */
+        post: operations["restoreQueue"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1794,89 +1794,6 @@ export interface operations {
             };
         };
     };
-    listArchivedQueues: {
-        parameters: {
-            query?: {
-                /** @description Maximum number of items on a page. */
-                limit?: number;
-                marker?: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description A page of deleted queues. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        queues: {
-                            name: string;
-                            /** Format: date-time */
-                            deletedAt: string;
-                            /** Format: date-time */
-                            restorableUntil: string;
-                        }[];
-                        links: components["schemas"]["Links"];
-                    };
-                };
-            };
-        };
-    };
-    restoreQueue: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
-                queue: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: {
-            content: {
-                "application/json": {
-                    /**
-                     * Format: date-time
-                     * @description Undoes the last deletion up to this time, where the queue was deleted more than once. By default now.
-                     */
-                    until?: string;
-                };
-            };
-        };
-        responses: {
-            /** @description The queue is restored. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        name: string;
-                        /** @enum {string} */
-                        state: "restored" | "restoring";
-                    };
-                };
-            };
-            /** @description The queue has many subscriptions; it appears once all are back. */
-            202: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        name: string;
-                        /** @enum {string} */
-                        state: "restored" | "restoring";
-                    };
-                };
-            };
-        };
-    };
     listSubscriptions: {
         parameters: {
             query?: {
@@ -2096,6 +2013,89 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["StoppedSubscription"];
+                };
+            };
+        };
+    };
+    listArchivedQueues: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of items on a page. */
+                limit?: number;
+                marker?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of deleted queues. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        queues: {
+                            name: string;
+                            /** Format: date-time */
+                            deletedAt: string;
+                            /** Format: date-time */
+                            restorableUntil: string;
+                        }[];
+                        links: components["schemas"]["Links"];
+                    };
+                };
+            };
+        };
+    };
+    restoreQueue: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
+                queue: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    /**
+                     * Format: date-time
+                     * @description Undoes the last deletion up to this time, where the queue was deleted more than once. By default now.
+                     */
+                    until?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The queue is restored. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        name: string;
+                        /** @enum {string} */
+                        state: "restored" | "restoring";
+                    };
+                };
+            };
+            /** @description The queue has many subscriptions; it appears once all are back. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        name: string;
+                        /** @enum {string} */
+                        state: "restored" | "restoring";
+                    };
                 };
             };
         };

@@ -3,6 +3,7 @@ import { toError } from '../../shared/domain/errors.ts';
 import { isQueueName, toMessageId } from '../../shared/domain/message/message.ts';
 import type { ApiDependencies, SecretDependencies } from './dependencies.ts';
 import { errorBody, internalError, notFound, RefusedRequest, statusOfCode, toRefusal } from './errors.ts';
+import { addArchiveRoutes } from './archives/routes.ts';
 import { addPauseRoutes } from './pauses/routes.ts';
 import { addManualRoutes } from './deliveries/manual-routes.ts';
 import { addBooksRoutes } from './queues/books.ts';
@@ -19,12 +20,10 @@ import { type AddRoute, type Answer, type ApiRequest, type Handle, jsonAnswer, t
 import { accesses, addPullTokenRoute } from './pull/token.ts';
 import { addReceiveRoute } from './pull/receive.ts';
 import { addPullRoutes } from './pull/routes.ts';
-import { addQueueArchiveRoutes } from './queues/archive-routes.ts';
 import { addQueueRoutes } from './queues/routes.ts';
 import { addRecoveryRoutes } from './recoveries/routes.ts';
 import { addSecretRoutes } from './subscriptions/secret-routes.ts';
 import { addServiceRoutes } from './service/routes.ts';
-import { addSubscriptionArchiveRoutes } from './subscriptions/archive-routes.ts';
 import { addSubscriptionTestRoute } from './subscriptions/test-subscription.ts';
 import { addSubscriptionRoutes } from './subscriptions/routes.ts';
 import { addCredentialsRoute, addExportRoute, addImportRoute } from './subscriptions/transfer-routes.ts';
@@ -39,10 +38,9 @@ export type Api = { routes: readonly Route[]; answer: (request: ApiRequest) => P
 export function createApi(dependencies: ApiDependencies, secrets?: SecretDependencies): Api {
   const { routes, addRoute } = collectRoutes();
   addQueueRoutes(addRoute, dependencies);
-  addQueueArchiveRoutes(addRoute, dependencies);
   addSubscriptionRoutes(addRoute, dependencies);
   addSubscriptionChangeRoutes(addRoute, dependencies);
-  addSubscriptionArchiveRoutes(addRoute, dependencies);
+  addArchiveRoutes(addRoute, dependencies);
   addPauseRoutes(addRoute, dependencies);
   addConfirmationRoutes(addRoute, dependencies);
   addSubscriptionTestRoute(addRoute, dependencies);

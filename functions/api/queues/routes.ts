@@ -4,7 +4,7 @@ import { findPauseInForce } from '../../../shared/domain/subscription/pause.ts';
 import { toError } from '../../../shared/domain/errors.ts';
 import { type Registry, REMOVAL_BUDGET_MS } from '../../../shared/ports/subscriptions.ts';
 import { deletionHeaders, RESTORABLE_UNTIL } from '../../../shared/wire/views/archive.ts';
-import { deletionQuery, findRestorableUntil, withDeletionHeaders } from '../archives.ts';
+import { deletionQuery, findRestorableUntil, withDeletionHeaders } from '../archives/deletion.ts';
 import { pausedView, pausedViewSchema } from '../../../shared/wire/views/subscription.ts';
 import { pageWithinAnswerSize, linksSchema, nextLinks, pageQuery } from '../paging.ts';
 import { queueDifference, queueDigest } from '../audit.ts';

@@ -6,7 +6,7 @@ import {
   subscriptionViewSchema,
 } from '../../../shared/wire/views/subscription.ts';
 import { RESTORABLE_UNTIL, deletionHeaders } from '../../../shared/wire/views/archive.ts';
-import { deletionQuery, findRestorableUntil, withDeletionHeaders } from '../archives.ts';
+import { deletionQuery, findRestorableUntil, withDeletionHeaders } from '../archives/deletion.ts';
 import { type Caller, type Change, subscriptionDifference, subscriptionDigest } from '../audit.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { notFound, subscriberTaken } from '../errors.ts';

@@ -1,10 +1,10 @@
 import * as z from 'zod';
-import { REQUESTS_END_WITHIN_SECONDS, RESTORABLE_UNTIL } from '../../shared/wire/views/archive.ts';
-import { timeView } from '../../shared/wire/fields.ts';
+import { REQUESTS_END_WITHIN_SECONDS, RESTORABLE_UNTIL } from '../../../shared/wire/views/archive.ts';
+import { timeView } from '../../../shared/wire/fields.ts';
 import type { ZodOpenApiResponseObject } from 'zod-openapi';
-import type { ApiDependencies } from './dependencies.ts';
-import { flag } from './fields.ts';
-import { parseWith } from './request-json.ts';
+import type { ApiDependencies } from '../dependencies.ts';
+import { flag } from '../fields.ts';
+import { parseWith } from '../request-json.ts';
 
 export const deletionQuery = z.object({
   now: flag.describe('Whether to leave no archive: the deletion cannot be undone.'),

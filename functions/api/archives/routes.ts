@@ -1,0 +1,179 @@
+import * as z from 'zod';
+import { toError } from '../../../shared/domain/errors.ts';
+import { measureAmount } from '../../../shared/domain/subscription/room.ts';
+import type { Subscription, SubscriptionKey } from '../../../shared/domain/subscription/subscription.ts';
+import { REMOVAL_BUDGET_MS } from '../../../shared/ports/subscriptions.ts';
+import { continuePause } from '../../../shared/steps/continue-pause.ts';
+import {
+  archivedQueueSchema,
+  archivedQueueView,
+  archivedSubscriptionSchema,
+  archivedSubscriptionView,
+  restoredQueueSchema,
+} from '../../../shared/wire/views/archive.ts';
+import { subscriptionViewSchema } from '../../../shared/wire/views/subscription.ts';
+import { subscriptionDigest } from '../audit.ts';
+import type { ApiDependencies } from '../dependencies.ts';
+import { notFound, RefusedRequest, subscriberTaken } from '../errors.ts';
+import { existingQueue, viewOfSubscription } from '../existing.ts';
+import { timeField } from '../fields.ts';
+import { linksSchema, nextLinks, pageQuery } from '../paging.ts';
+import { queueName, queuePath, subscriptionKey } from '../paths.ts';
+import { CHANGED_WITHIN_SECONDS } from '../pauses/pause.ts';
+import { OPERATE_AFTER_SECONDS } from '../queues/routes.ts';
+import { parseWith, readOptionalJson } from '../request-json.ts';
+import { type AddRoute, json, jsonAnswer, optionalJsonBody } from '../route.ts';
+import { takeRoom } from '../subscriptions/subscribe.ts';
+
+const ARCHIVED_QUEUES = '/v2/archived-queues';
+
+const archivedQueuesSchema = z.object({ queues: z.array(archivedQueueSchema), links: linksSchema });
+
+const archivedSubscriptionsSchema = z.object({
+  subscriptions: z.array(archivedSubscriptionSchema),
+  links: linksSchema,
+});
+
+const restorationSchema = z.strictObject({
+  until: timeField
+    .describe(
+      'Undoes the last deletion up to this time, where the queue was deleted more than once. By default now.',
+    )
+    .exactOptional(),
+});
+
+const RECOVERY_SENDS = 'A recovery then sends what the deletion cancelled.';
+
+/** The routes that list and restore deleted queues and subscriptions. */
+export function addArchiveRoutes(addRoute: AddRoute, dependencies: ApiDependencies): void {
+  const { registry, clock, audit, operations } = dependencies;
+
+  addRoute(
+    {
+      method: 'GET',
+      path: ARCHIVED_QUEUES,
+      id: 'listArchivedQueues',
+      tag: 'queues',
+      summary: 'Lists deleted queues that can be restored, by name',
+      query: pageQuery,
+      answers: { 200: json('A page of deleted queues.', archivedQueuesSchema) },
+      refuses: [400],
+    },
+    async (context) => {
+      const request = parseWith(pageQuery, context.query);
+      const page = await registry.listArchivedQueues(request, clock.now());
+      return jsonAnswer({
+        queues: page.items.map(archivedQueueView),
+        links: nextLinks(ARCHIVED_QUEUES, page, { limit: request.limit }),
+      } satisfies z.input<typeof archivedQueuesSchema>);
+    },
+  );
+
+  addRoute(
+    {
+      method: 'POST',
+      path: '/v2/queues/{queue}/restore',
+      id: 'restoreQueue',
+      tag: 'queues',
+      summary: 'Restores a deleted queue with its subscriptions, their ids and secrets',
+      description: RECOVERY_SENDS,
+      body: optionalJsonBody(restorationSchema),
+      answers: {
+        200: json('The queue is restored.', restoredQueueSchema),
+        202: json('The queue has many subscriptions; it appears once all are back.', restoredQueueSchema),
+      },
+    },
+    async (context) => {
+      const name = queueName(context.params.queue);
+      const { until = clock.now() } = parseWith(restorationSchema, readOptionalJson(context.body).value);
+      const result = await registry.restoreQueue(name, clock.now(), until);
+      if (result === 'missing') throw notFound('deleted queue of this name that can be restored');
+      if (result === 'exists') throw queueExists(name);
+      await operations.send({ kind: 'restoration', queue: name }, OPERATE_AFTER_SECONDS);
+      audit(context.caller, { change: 'queue_restored', queue: name });
+      // If this fails, operate does the rest.
+      const endsAt = clock.now() + REMOVAL_BUDGET_MS;
+      const isComplete = await registry
+        .completeRestoredQueue(name, () => clock.now() < endsAt)
+        .catch((error: unknown) => {
+          dependencies.reportFault(toError(error), { ...context.caller, queue: name });
+          return false;
+        });
+      const state = isComplete ? 'restored' : 'restoring';
+      const answer = { name, state } satisfies z.input<typeof restoredQueueSchema>;
+      return jsonAnswer(answer, isComplete ? 200 : 202);
+    },
+  );
+
+  addRoute(
+    {
+      method: 'GET',
+      path: '/v2/queues/{queue}/archived-subscriptions',
+      id: 'listArchivedSubscriptions',
+      tag: 'subscriptions',
+      summary: 'Lists deleted subscriptions of a queue that can be restored',
+      query: pageQuery,
+      answers: { 200: json('A page of deleted subscriptions.', archivedSubscriptionsSchema) },
+    },
+    async (context) => {
+      const request = parseWith(pageQuery, context.query);
+      const queue = await existingQueue(dependencies, context.params.queue);
+      const page = await registry.listArchivedSubscriptions(queue, request, clock.now());
+      const path = `${queuePath(queue)}/archived-subscriptions`;
+      return jsonAnswer({
+        subscriptions: page.items.map(archivedSubscriptionView),
+        links: nextLinks(path, page, { limit: request.limit }),
+      } satisfies z.input<typeof archivedSubscriptionsSchema>);
+    },
+  );
+
+  addRoute(
+    {
+      method: 'POST',
+      path: '/v2/queues/{queue}/subscriptions/{subscription}/restore',
+      id: 'restoreSubscription',
+      tag: 'subscriptions',
+      summary: 'Restores a deleted subscription, with its id and secrets',
+      description: RECOVERY_SENDS,
+      answers: { 200: json('The restored subscription.', subscriptionViewSchema) },
+    },
+    async (context) => {
+      const key = subscriptionKey(context.params);
+      await existingQueue(dependencies, key.queue);
+      const restored = await restoreSubscription(dependencies, key);
+      const after = subscriptionDigest(restored);
+      audit(context.caller, { change: 'subscription_restored', ...key, after });
+      return jsonAnswer(await viewOfSubscription(dependencies, restored));
+    },
+  );
+}
+
+/** Its deletion would leave one more archive, which would then be the last one of the name. */
+function queueExists(queue: string): RefusedRequest {
+  return new RefusedRequest(
+    'conflict',
+    `the queue ${queue} exists: to restore the deleted one, delete this one with now=true first`,
+  );
+}
+
+/** @throws RefusedRequest if it cannot be restored, another subscription has its subscriber, or the queue is full */
+async function restoreSubscription(context: ApiDependencies, key: SubscriptionKey): Promise<Subscription> {
+  const { registry, clock } = context;
+  const target = { ...key, now: clock.now() };
+  const archived = await registry.findArchivedSubscription(target);
+  if (archived === undefined) throw notFound('deleted subscription that can be restored');
+  // Until its record is removed, the deleted one still counts.
+  const isCounted = (await registry.findSubscription(key.queue, key.subscriptionId)) !== undefined;
+  if (!isCounted) await takeRoom(context, key.queue, measureAmount([archived.subscription]));
+  // Sent first: a crash between the two must not leave deliveries waiting.
+  await continuePause(context, key, archived.subscription, CHANGED_WITHIN_SECONDS);
+  const result = await registry.restoreSubscription(target);
+  switch (result.kind) {
+    case 'missing':
+      throw notFound('deleted subscription that can be restored');
+    case 'conflict':
+      throw subscriberTaken(result.subscriptionId);
+    case 'restored':
+      return result.subscription;
+  }
+}
