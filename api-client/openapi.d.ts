@@ -1134,6 +1134,34 @@ export interface components {
                 exists: boolean;
             }))[] | components["schemas"]["ContentFilter"];
         };
+        QueueMetadata: {
+            _retry_policy?: components["schemas"]["RetryPolicy"];
+            /** @description The ttl of posted messages that have none, in seconds. */
+            _default_message_ttl?: number;
+            /** @description The delay of posted messages that have none, in seconds. */
+            _default_message_delay?: number;
+            /** @description The largest size of a post, in bytes. */
+            _max_messages_post_size?: number;
+            /** @description Whether new subscribers must confirm before they receive messages. */
+            _confirm_subscriptions?: boolean;
+            /** @description The timeout of an attempt in seconds, if less than the setting `attemptTimeoutSeconds`. */
+            _attempt_timeout?: number;
+            /** @description The most subscriptions, if less than the setting `maxSubscriptionsPerQueue`. */
+            _max_subscriptions?: number;
+            /** @description How long messages and deliveries stay on record, at most the setting `retentionDays`. */
+            _retention_days?: number;
+            /** @description `adapt_to_throttling` of the subscriptions that do not set it. */
+            _adapt_to_throttling?: boolean;
+            /** @description `hold_while_down` of the subscriptions that do not set it. */
+            _hold_while_down?: boolean;
+            /**
+             * @description Which message bodies are kept, in place of the setting `retainMessages`.
+             * @enum {string}
+             */
+            _retain_messages?: "failed" | "all";
+        } & {
+            [key: string]: unknown;
+        };
         Pause: {
             /** Format: date-time */
             since: string;
@@ -1564,34 +1592,7 @@ export interface operations {
                         queues: {
                             name: string;
                             href: string;
-                            metadata?: {
-                                _retry_policy?: components["schemas"]["RetryPolicy"];
-                                /** @description The ttl of posted messages that have none, in seconds. */
-                                _default_message_ttl?: number;
-                                /** @description The delay of posted messages that have none, in seconds. */
-                                _default_message_delay?: number;
-                                /** @description The largest size of a post, in bytes. */
-                                _max_messages_post_size?: number;
-                                /** @description Whether new subscribers must confirm before they receive messages. */
-                                _confirm_subscriptions?: boolean;
-                                /** @description The timeout of an attempt in seconds, if less than the setting `attemptTimeoutSeconds`. */
-                                _attempt_timeout?: number;
-                                /** @description The most subscriptions, if less than the setting `maxSubscriptionsPerQueue`. */
-                                _max_subscriptions?: number;
-                                /** @description How long messages and deliveries stay on record, at most the setting `retentionDays`. */
-                                _retention_days?: number;
-                                /** @description `adapt_to_throttling` of the subscriptions that do not set it. */
-                                _adapt_to_throttling?: boolean;
-                                /** @description `hold_while_down` of the subscriptions that do not set it. */
-                                _hold_while_down?: boolean;
-                                /**
-                                 * @description Which message bodies are kept, in place of the setting `retainMessages`.
-                                 * @enum {string}
-                                 */
-                                _retain_messages?: "failed" | "all";
-                            } & {
-                                [key: string]: unknown;
-                            };
+                            metadata?: components["schemas"]["QueueMetadata"];
                             paused?: components["schemas"]["Pause"];
                         }[];
                         links: components["schemas"]["Links"];
@@ -1619,34 +1620,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        _retry_policy?: components["schemas"]["RetryPolicy"];
-                        /** @description The ttl of posted messages that have none, in seconds. */
-                        _default_message_ttl?: number;
-                        /** @description The delay of posted messages that have none, in seconds. */
-                        _default_message_delay?: number;
-                        /** @description The largest size of a post, in bytes. */
-                        _max_messages_post_size?: number;
-                        /** @description Whether new subscribers must confirm before they receive messages. */
-                        _confirm_subscriptions?: boolean;
-                        /** @description The timeout of an attempt in seconds, if less than the setting `attemptTimeoutSeconds`. */
-                        _attempt_timeout?: number;
-                        /** @description The most subscriptions, if less than the setting `maxSubscriptionsPerQueue`. */
-                        _max_subscriptions?: number;
-                        /** @description How long messages and deliveries stay on record, at most the setting `retentionDays`. */
-                        _retention_days?: number;
-                        /** @description `adapt_to_throttling` of the subscriptions that do not set it. */
-                        _adapt_to_throttling?: boolean;
-                        /** @description `hold_while_down` of the subscriptions that do not set it. */
-                        _hold_while_down?: boolean;
-                        /**
-                         * @description Which message bodies are kept, in place of the setting `retainMessages`.
-                         * @enum {string}
-                         */
-                        _retain_messages?: "failed" | "all";
-                    } & {
-                        [key: string]: unknown;
-                    };
+                    "application/json": components["schemas"]["QueueMetadata"];
                 };
             };
         };
@@ -1762,34 +1736,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        _retry_policy?: components["schemas"]["RetryPolicy"];
-                        /** @description The ttl of posted messages that have none, in seconds. */
-                        _default_message_ttl?: number;
-                        /** @description The delay of posted messages that have none, in seconds. */
-                        _default_message_delay?: number;
-                        /** @description The largest size of a post, in bytes. */
-                        _max_messages_post_size?: number;
-                        /** @description Whether new subscribers must confirm before they receive messages. */
-                        _confirm_subscriptions?: boolean;
-                        /** @description The timeout of an attempt in seconds, if less than the setting `attemptTimeoutSeconds`. */
-                        _attempt_timeout?: number;
-                        /** @description The most subscriptions, if less than the setting `maxSubscriptionsPerQueue`. */
-                        _max_subscriptions?: number;
-                        /** @description How long messages and deliveries stay on record, at most the setting `retentionDays`. */
-                        _retention_days?: number;
-                        /** @description `adapt_to_throttling` of the subscriptions that do not set it. */
-                        _adapt_to_throttling?: boolean;
-                        /** @description `hold_while_down` of the subscriptions that do not set it. */
-                        _hold_while_down?: boolean;
-                        /**
-                         * @description Which message bodies are kept, in place of the setting `retainMessages`.
-                         * @enum {string}
-                         */
-                        _retain_messages?: "failed" | "all";
-                    } & {
-                        [key: string]: unknown;
-                    };
+                    "application/json": components["schemas"]["QueueMetadata"];
                 };
             };
         };

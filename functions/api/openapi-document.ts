@@ -28,7 +28,7 @@ import {
 import { errorSchema, gatewayErrorSchema } from './errors.ts';
 import { linksSchema } from './paging.ts';
 import { pathParameters } from './paths.ts';
-import { queuePatchSchema } from './queues/metadata.ts';
+import { queuePatchSchema, shownMetadata } from './queues/metadata.ts';
 import type { Refusal, Route, Tag } from './route.ts';
 import { contentFilterSchema, describedOptions } from './subscriptions/options.ts';
 
@@ -61,6 +61,7 @@ const NAMED = {
   NextAttempt: nextAttemptView,
   Pause: pausedViewSchema,
   PolicyInForce: completePolicySchema,
+  QueueMetadata: shownMetadata,
   Recovery: recoveryViewSchema,
   RetryPolicy: retryPolicySchema,
   ShownOptions: shownOptions,

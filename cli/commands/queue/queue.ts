@@ -38,7 +38,7 @@ import { printable, printableJson } from '../../output/printable.ts';
 import { NOW_OPTION, restorableText } from '../../output/restorable.ts';
 import { clockTime, colouredStatus } from '../../output/words.ts';
 import type { Terminal } from '../../terminal.ts';
-import { addQueuePause, addQueueResume, describePauseTimes } from '../subscription/pause.ts';
+import { addQueuePauses, describePauseTimes } from '../subscription/pause.ts';
 import { addQueueRestore } from './restore.ts';
 
 export function addQueueCommands(queue: Command, terminal: Terminal): void {
@@ -46,8 +46,7 @@ export function addQueueCommands(queue: Command, terminal: Terminal): void {
   addQueueShow(queue, terminal);
   addQueueCreate(queue, terminal);
   addQueueSet(queue, terminal);
-  addQueuePause(queue, terminal);
-  addQueueResume(queue, terminal);
+  addQueuePauses(queue, terminal);
   addQueueDelete(queue, terminal);
   addQueueRestore(queue, terminal);
 }

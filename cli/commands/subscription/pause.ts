@@ -25,6 +25,56 @@ import { printable } from '../../output/printable.ts';
 import { clockTime } from '../../output/words.ts';
 import type { Terminal } from '../../terminal.ts';
 
+/** `posthaste subscription pause` and `resume` */
+export function addSubscriptionPauses(subscription: Command, terminal: Terminal): void {
+  const pause = addSubscriptionAddress(subscription.command('pause'))
+    .description('Pause a subscription: its deliveries wait, and are sent after the pause.')
+    .action(async (queue: string, reference: string, options: PauseOptions) => {
+      const { api, path } = await openSubscription(queue, reference, options, terminal);
+      const view = await api.call(pauseSubscription, { path, body: pauseBody(options) });
+      terminal.printResult(options, view, () => describePause(view));
+    });
+  describePauseOptions(pause, 'the subscription after the change', [
+    'subscription pause orders ACME --for 1h',
+    'subscription pause orders ACME --until "2026-12-24 18:00"',
+  ]);
+  const resume = addSubscriptionAddress(subscription.command('resume'))
+    .description('End the pause of a subscription, and send what waits.')
+    .action(async (queue: string, reference: string, options: ResumeOptions) => {
+      const { api, path } = await openSubscription(queue, reference, options, terminal);
+      const view = await api.call(resumeSubscription, { path, body: resumeBody(options) });
+      terminal.printResult(options, view, () => describeResume(view, options));
+    });
+  describeResumeOptions(resume, 'the subscription after the change', [
+    'subscription resume orders ACME',
+    'subscription resume orders ACME --per-second 20',
+  ]);
+}
+
+/** `posthaste queue pause` and `resume` */
+export function addQueuePauses(queue: Command, terminal: Terminal): void {
+  const pause = queue
+    .command('pause')
+    .description('Pause all subscriptions of a queue: deliveries wait, and are sent after the pause.')
+    .argument('<queue>', 'name of the queue', parseQueue)
+    .action(async (name: string, options: PauseOptions) => {
+      const api = await openApiToWrite(options, terminal);
+      const view = await api.call(pauseQueue, { path: { queue: name }, body: pauseBody(options) });
+      terminal.printResult(options, view, () => describePause(view));
+    });
+  describePauseOptions(pause, 'the pause', ['queue pause orders --for 1h']);
+  const resume = queue
+    .command('resume')
+    .description('End the pause of a queue, and send what waits.')
+    .argument('<queue>', 'name of the queue', parseQueue)
+    .action(async (name: string, options: ResumeOptions) => {
+      const api = await openApiToWrite(options, terminal);
+      const view = await api.call(resumeQueue, { path: { queue: name }, body: resumeBody(options) });
+      terminal.printResult(options, view, () => describeResume(view, options));
+    });
+  describeResumeOptions(resume, 'the queue after the change', ['queue resume orders --per-second 20']);
+}
+
 /** `until`: milliseconds since the epoch. `for`: seconds. */
 type PauseOptions = DeploymentOptions & { until?: number; for?: number };
 
@@ -35,49 +85,8 @@ says for how many seconds a request can still go out. Without --for and --until
 the pause lasts until it is resumed. Pausing again changes the end only.
 `;
 
-/** `posthaste subscription pause` */
-export function addSubscriptionPause(subscription: Command, terminal: Terminal): void {
-  const command = addSubscriptionAddress(subscription.command('pause'))
-    .description('Pause a subscription: its deliveries wait, and are sent after the pause.')
-    .action(async (queue: string, reference: string, options: PauseOptions) => {
-      const { api, path } = await openSubscription(queue, reference, options, terminal);
-      const view = await api.call(pauseSubscription, { path, body: pauseBody(options) });
-      const own = view.paused?.by === 'subscription' ? view.paused : undefined;
-      terminal.printResult(options, view, () =>
-        [describePause(describeName(view), own, view, resumeOwn(view)), ...stillLines(view)].join('\n'),
-      );
-    });
-  onDeployment(addEnd(command), {
-    json: 'the subscription after the change, and requests_end_within_seconds',
-    more: PAUSE_MORE,
-    examples: [
-      'subscription pause orders ACME --for 1h',
-      'subscription pause orders ACME --until "2026-12-24 18:00"',
-    ],
-  });
-}
-
-/** `posthaste queue pause` */
-export function addQueuePause(queue: Command, terminal: Terminal): void {
-  const command = queue
-    .command('pause')
-    .description('Pause all subscriptions of a queue: deliveries wait, and are sent after the pause.')
-    .argument('<queue>', 'name of the queue', parseQueue)
-    .action(async (name: string, options: PauseOptions) => {
-      const api = await openApiToWrite(options, terminal);
-      const view = await api.call(pauseQueue, { path: { queue: name }, body: pauseBody(options) });
-      const resume = commandText(`queue resume ${name}`);
-      terminal.printResult(options, view, () => describePause(`queue ${name}`, view.paused, view, resume));
-    });
-  onDeployment(addEnd(command), {
-    json: 'the pause, and requests_end_within_seconds',
-    more: PAUSE_MORE,
-    examples: ['queue pause orders --for 1h'],
-  });
-}
-
-function addEnd(command: Command): Command {
-  return command
+function describePauseOptions(command: Command, what: string, examples: readonly string[]): void {
+  command
     .addOption(
       new Option('--for <DURATION>', 'resume after this long: seconds, or 30m, 1h, 2d')
         .argParser(wholeSeconds(1))
@@ -88,22 +97,12 @@ function addEnd(command: Command): Command {
       'resume at this time: 2026-12-24 18:00 (local, or with a zone)',
       parseFutureTime,
     );
+  onDeployment(command, { json: `${what}, and requests_end_within_seconds`, more: PAUSE_MORE, examples });
 }
 
 function pauseBody({ until, for: seconds }: PauseOptions) {
   if (seconds !== undefined) return { for_seconds: seconds };
   return until === undefined ? {} : { until: timeText(until) };
-}
-
-/** What a pause says. `own`: that of the paused itself; undefined where the answer shows only that of the queue. */
-function describePause(what: string, own: PauseView | undefined, stopped: Stopped, resume: string): string {
-  const end = own?.until === undefined ? 'until it is resumed' : `until ${clockTime(own.until)}`;
-  return [
-    own === undefined ? `Paused ${what}.` : `Paused ${what}, ${end}.`,
-    ...requestsEndLines(stopped),
-    'What waits uses none of its attempts. The ttl of messages goes on counting.',
-    `To resume it: ${resume}`,
-  ].join('\n');
 }
 
 type ResumeOptions = DeploymentOptions & { perSecond?: number };
@@ -115,67 +114,59 @@ rate, repeat the command. A disabled subscription stays disabled, and one that
 is paused by itself or by its queue stays paused.
 `;
 
-/** `posthaste subscription resume` */
-export function addSubscriptionResume(subscription: Command, terminal: Terminal): void {
-  const command = addSubscriptionAddress(subscription.command('resume'))
-    .description('End the pause of a subscription, and send what waits.')
-    .action(async (queue: string, reference: string, options: ResumeOptions) => {
-      const { api, path } = await openSubscription(queue, reference, options, terminal);
-      const view = await api.call(resumeSubscription, { path, body: resumeBody(options) });
-      terminal.printResult(options, view, () =>
-        [describeResume(describeName(view), options), ...stillLines(view)].join('\n'),
-      );
-    });
-  onDeployment(addRate(command), {
-    json: 'the subscription after the change',
-    more: RESUME_MORE,
-    examples: ['subscription resume orders ACME', 'subscription resume orders ACME --per-second 20'],
-  });
-}
-
-/** `posthaste queue resume` */
-export function addQueueResume(queue: Command, terminal: Terminal): void {
-  const command = queue
-    .command('resume')
-    .description('End the pause of a queue, and send what waits.')
-    .argument('<queue>', 'name of the queue', parseQueue)
-    .action(async (name: string, options: ResumeOptions) => {
-      const api = await openApiToWrite(options, terminal);
-      const view = await api.call(resumeQueue, { path: { queue: name }, body: resumeBody(options) });
-      terminal.printResult(options, view, () => describeResume(`queue ${name}`, options));
-    });
-  onDeployment(addRate(command), {
-    json: 'the queue after the change',
-    more: RESUME_MORE,
-    examples: ['queue resume orders --per-second 20'],
-  });
-}
-
-function addRate(command: Command): Command {
-  return command.option(
+function describeResumeOptions(command: Command, json: string, examples: readonly string[]): void {
+  command.option(
     '--per-second <NUMBER>',
     'send what waits at this rate, 0.01 to 1000 requests per second',
     parseRate,
   );
+  onDeployment(command, { json, more: RESUME_MORE, examples });
 }
 
 function resumeBody({ perSecond }: ResumeOptions) {
   return perSecond === undefined ? {} : { per_second: perSecond };
 }
 
-function describeResume(what: string, { perSecond }: ResumeOptions): string {
+/** A subscription, or a queue with its pause. */
+type Paused = SubscriptionView | { name: string; paused?: PauseView };
+
+function describePause(view: Paused & Stopped): string {
+  const { paused } = view;
+  // The answer of a subscription can show the pause of its queue alone.
+  const own = isSubscription(view) === (paused?.by === 'subscription') ? paused : undefined;
+  const end = own?.until === undefined ? 'until it is resumed' : `until ${clockTime(own.until)}`;
+  return [
+    `Paused ${describe(view)}${own === undefined ? '' : `, ${end}`}.`,
+    ...requestsEndLines(view),
+    'What waits uses none of its attempts. The ttl of messages goes on counting.',
+    `To resume it: ${isSubscription(view) ? resumeOwn(view) : commandText(`queue resume ${view.name}`)}`,
+    ...stillLines(view),
+  ].join('\n');
+}
+
+function describeResume(view: Paused, { perSecond }: ResumeOptions): string {
   const rate = perSecond === undefined ? '' : `, ${perSecond} a second`;
-  return `Resumed ${what}.\nWhat waits is sent in the order of acceptance${rate}.`;
+  const sent = `What waits is sent in the order of acceptance${rate}.`;
+  return [`Resumed ${describe(view)}.`, sent, ...stillLines(view)].join('\n');
 }
 
 /** What else keeps requests from a subscription. */
-function stillLines(view: SubscriptionView): string[] {
+function stillLines(view: Paused): string[] {
+  if (!isSubscription(view)) return [];
   const { source: queue, id, paused, disabled } = view;
   const enable = commandText(`subscription enable ${queue} ${printable(shortId(id))}`);
   return [
     ...(paused?.by === 'queue' ? [`Its queue is paused, too. To resume the queue: ${resumeText(view)}`] : []),
     ...(disabled === undefined ? [] : [`It is disabled. To enable it: ${enable}`]),
   ];
+}
+
+function isSubscription(view: Paused): view is SubscriptionView {
+  return 'subscriber' in view;
+}
+
+function describe(view: Paused): string {
+  return isSubscription(view) ? describeName(view) : `queue ${view.name}`;
 }
 
 export function describeName(view: SubscriptionView): string {

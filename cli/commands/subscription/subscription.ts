@@ -42,13 +42,7 @@ import {
   describeState,
   addSubscriptionUpdate,
 } from './change.ts';
-import {
-  addSubscriptionPause,
-  addSubscriptionResume,
-  describeName,
-  requestsEndLines,
-  resumeText,
-} from './pause.ts';
+import { addSubscriptionPauses, describeName, requestsEndLines, resumeText } from './pause.ts';
 import { addSubscriptionRestore } from './restore.ts';
 import { addSubscriptionExport, addSubscriptionImport } from './transfer.ts';
 
@@ -58,8 +52,7 @@ export function addSubscriptionCommands(subscription: Command, terminal: Termina
   addSubscriptionCreate(subscription, terminal);
   addSubscriptionUpdate(subscription, terminal);
   addSubscriptionSwitches(subscription, terminal);
-  addSubscriptionPause(subscription, terminal);
-  addSubscriptionResume(subscription, terminal);
+  addSubscriptionPauses(subscription, terminal);
   addSubscriptionDelete(subscription, terminal);
   addSubscriptionRestore(subscription, terminal);
   addRotateSecret(subscription, terminal);
