@@ -39,7 +39,7 @@ import { NOW_OPTION, restorableText } from '../../output/restorable.ts';
 import { clockTime, colouredStatus } from '../../output/words.ts';
 import type { Terminal } from '../../terminal.ts';
 import { addQueuePauses, describePauseTimes } from '../subscription/pause.ts';
-import { addQueueRestore } from './restore.ts';
+import { addQueueRestore } from '../restore/restore.ts';
 
 export function addQueueCommands(queue: Command, terminal: Terminal): void {
   addQueueList(queue, terminal);

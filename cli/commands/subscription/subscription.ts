@@ -43,7 +43,7 @@ import {
   addSubscriptionUpdate,
 } from './change.ts';
 import { addSubscriptionPauses, describeName, requestsEndLines, resumeText } from './pause.ts';
-import { addSubscriptionRestore } from './restore.ts';
+import { addSubscriptionRestore } from '../restore/restore.ts';
 import { addSubscriptionExport, addSubscriptionImport } from './transfer.ts';
 
 export function addSubscriptionCommands(subscription: Command, terminal: Terminal): void {
