@@ -1,11 +1,10 @@
-import type { ComponentChildren } from 'preact';
 import {
   listArchivedQueues,
   listArchivedSubscriptions,
   restoreQueue,
   restoreSubscription,
 } from '../../../../api-client/operations.ts';
-import type { ArchivedQueueView, ArchivedSubscriptionView } from '../../../../shared/wire/views/archive.ts';
+import type { ArchivedQueueView } from '../../../../shared/wire/views/archive.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/hooks.ts';
 import { useLive } from '../../live/use-live.ts';
@@ -13,8 +12,7 @@ import { Moment } from '../../parts/facts.tsx';
 import { WorkButton } from '../../parts/form.tsx';
 import { ActionFailure } from '../../parts/loaded.tsx';
 import { Section } from '../../parts/page-heading.tsx';
-import { type Column, Table } from '../../parts/table.tsx';
-
+import { Table } from '../../parts/table.tsx';
 import { hrefTo } from '../../route.ts';
 
 const MOST = 100;
@@ -23,32 +21,19 @@ const MOST = 100;
 export function DeletedQueues() {
   const { api } = useConsole();
   const queues = useLive('archived-queues', () => api.items(listArchivedQueues, { most: MOST }));
-  const columns: readonly Column<ArchivedQueueView>[] = [
-    { head: 'Queue', wide: true, cell: ({ name }) => name },
-    ...times<ArchivedQueueView>(),
-    {
-      head: 'Restore',
-      cell: ({ name, deletedAt }) => (
-        <Restore
-          work={async () => {
-            await api.call(restoreQueue, { path: { queue: name }, body: { until: deletedAt } });
-            location.hash = hrefTo({ page: 'queue', queue: name });
-          }}
-        />
-      ),
-    },
-  ];
   return (
-    <DeletedSection title="Deleted queues" rows={queues.value?.items ?? []}>
-      {(rows) => (
-        <Table
-          caption="Queues that can be restored"
-          columns={columns}
-          rows={rows}
-          keyOf={({ name, deletedAt }) => `${name} ${deletedAt}`}
-        />
-      )}
-    </DeletedSection>
+    <Deleted
+      title="Deleted queues"
+      caption="Queues that can be restored"
+      head="Queue"
+      rows={queues.value?.items ?? []}
+      keyOf={({ name, deletedAt }) => `${name} ${deletedAt}`}
+      labelOf={({ name }) => name}
+      restore={async ({ name, deletedAt }) => {
+        await api.call(restoreQueue, { path: { queue: name }, body: { until: deletedAt } });
+        location.hash = hrefTo({ page: 'queue', queue: name });
+      }}
+    />
   );
 }
 
@@ -58,56 +43,54 @@ export function DeletedSubscriptions({ queue, onRestored }: { queue: string; onR
   const subscriptions = useLive(`archived-subscriptions/${queue}`, () =>
     api.items(listArchivedSubscriptions, { path: { queue }, most: MOST }),
   );
-  const columns: readonly Column<ArchivedSubscriptionView>[] = [
-    { head: 'Subscriber', wide: true, cell: ({ name, subscriber }) => name ?? subscriber },
-    ...times<ArchivedSubscriptionView>(),
-    {
-      head: 'Restore',
-      cell: ({ id }) => (
-        <Restore
-          work={async () => {
-            await api.call(restoreSubscription, { path: { queue, subscription: id } });
-            subscriptions.refresh();
-            onRestored();
-          }}
-        />
-      ),
-    },
-  ];
   return (
-    <DeletedSection title="Deleted subscriptions" rows={subscriptions.value?.items ?? []}>
-      {(rows) => (
-        <Table
-          caption={`Deleted subscriptions of ${queue} that can be restored`}
-          columns={columns}
-          rows={rows}
-          keyOf={({ id }) => id}
-        />
-      )}
-    </DeletedSection>
+    <Deleted
+      title="Deleted subscriptions"
+      caption={`Deleted subscriptions of ${queue} that can be restored`}
+      head="Subscriber"
+      rows={subscriptions.value?.items ?? []}
+      keyOf={({ id }) => id}
+      labelOf={({ name, subscriber }) => name ?? subscriber}
+      restore={async ({ id }) => {
+        await api.call(restoreSubscription, { path: { queue, subscription: id } });
+        subscriptions.refresh();
+        onRestored();
+      }}
+    />
   );
 }
 
-function times<Row extends Pick<ArchivedQueueView, 'deletedAt' | 'restorableUntil'>>(): Column<Row>[] {
-  return [
-    { head: 'Deleted', cell: ({ deletedAt }) => <Moment at={deletedAt} /> },
-    { head: 'Can be restored until', cell: ({ restorableUntil }) => <Moment at={restorableUntil} /> },
-  ];
-}
-
-function DeletedSection<Row>({
+function Deleted<Row extends Pick<ArchivedQueueView, 'deletedAt' | 'restorableUntil'>>({
   title,
+  caption,
+  head,
   rows,
-  children,
+  keyOf,
+  labelOf,
+  restore,
 }: {
   title: string;
+  caption: string;
+  head: string;
   rows: readonly Row[];
-  children: (rows: readonly Row[]) => ComponentChildren;
+  keyOf: (row: Row) => string;
+  labelOf: (row: Row) => string;
+  restore: (row: Row) => Promise<void>;
 }) {
   if (rows.length === 0) return null;
   return (
     <Section title={title}>
-      {children(rows)}
+      <Table
+        caption={caption}
+        columns={[
+          { head, wide: true, cell: labelOf },
+          { head: 'Deleted', cell: ({ deletedAt }) => <Moment at={deletedAt} /> },
+          { head: 'Can be restored until', cell: ({ restorableUntil }) => <Moment at={restorableUntil} /> },
+          { head: 'Restore', cell: (row) => <Restore work={() => restore(row)} /> },
+        ]}
+        rows={rows}
+        keyOf={keyOf}
+      />
       <p class="muted">Ids and secrets stay. A recovery then sends what the deletion cancelled.</p>
     </Section>
   );
