@@ -64,11 +64,7 @@ export function clientBy(name: string, send: Send): ApiClient {
 type Verb = 'get' | 'put' | 'post' | 'patch' | 'delete';
 
 /** The route of an operation of the OpenAPI document, such as `GET /v2/queues/{queue}`. */
-export type Route = {
-  [Path in keyof paths]: {
-    [Method in Verb]: paths[Path][Method] extends object ? `${Uppercase<Method>} ${Path}` : never;
-  }[Verb];
-}[keyof paths];
+export type Route = { [Path in keyof paths]: `${Uppercase<Verb & keyof paths[Path]>} ${Path}` }[keyof paths];
 
 type Described<Name> = Name extends `${infer Method} ${infer Path extends keyof paths}`
   ? paths[Path][Lowercase<Method> & keyof paths[Path]]

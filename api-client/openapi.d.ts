@@ -1,991 +1,326 @@
 export interface paths {
     "/v2/queues": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** Lists queues by name */
         get: operations["listQueues"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v2/queues/{queue}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** Shows the metadata of a queue */
         get: operations["getQueue"];
         /** Creates a queue, or replaces its metadata */
         put: operations["putQueue"];
-        post?: never;
         /**
          * Deletes a queue with its subscriptions
          * @description Cancels its pending deliveries. Until the time in the header `restorable-until` it can be restored.
          */
         delete: operations["deleteQueue"];
-        options?: never;
-        head?: never;
         /** Changes the metadata of a queue with a JSON patch (RFC 6902) */
         patch: operations["patchQueue"];
-        trace?: never;
     };
     "/v2/queues/{queue}/subscriptions": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** Lists the subscriptions of a queue */
         get: operations["listSubscriptions"];
-        put?: never;
         /**
          * Creates a subscription
          * @description Only this response contains the signing secret. Creates the queue if it does not exist. If `confirmation` is `owed`, the confirmation request could not be sent: PATCH the subscription with the same `subscriber` to send it again.
          */
         post: operations["subscribe"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v2/queues/{queue}/subscriptions/{subscription}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** Shows a subscription */
         get: operations["getSubscription"];
-        put?: never;
-        post?: never;
         /**
          * Deletes a subscription, and cancels its pending deliveries
          * @description Until the time in the header `restorable-until` it can be restored.
          */
         delete: operations["unsubscribe"];
-        options?: never;
-        head?: never;
         /**
          * Changes the given fields of a subscription; `options` are replaced as a whole
          * @description If the new `subscriber` has another origin (scheme, host or port), stored headers with credentials are dropped: send them in `options` of the same request. The subscription also gets a new signing secret, which only this response contains, unless `secret` is `keep`.
          */
         patch: operations["updateSubscription"];
-        trace?: never;
     };
     "/v2/queues/{queue}/subscriptions/{subscription}/enable": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
         /** Enables a subscription: it receives messages again */
         post: operations["enableSubscription"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v2/queues/{queue}/subscriptions/{subscription}/disable": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
         /** Disables a subscription: it receives nothing until it is enabled */
         post: operations["disableSubscription"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v2/archived-queues": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** Lists deleted queues that can be restored, by name */
         get: operations["listArchivedQueues"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v2/queues/{queue}/restore": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
         /**
          * Restores a deleted queue with its subscriptions, their ids and secrets
          * @description A recovery then sends what the deletion cancelled.
          */
         post: operations["restoreQueue"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v2/queues/{queue}/archived-subscriptions": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** Lists deleted subscriptions of a queue that can be restored */
         get: operations["listArchivedSubscriptions"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v2/queues/{queue}/subscriptions/{subscription}/restore": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
         /**
          * Restores a deleted subscription, with its id and secrets
          * @description A recovery then sends what the deletion cancelled.
          */
         post: operations["restoreSubscription"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v2/queues/{queue}/subscriptions/{subscription}/pause": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
         /**
          * Pauses a subscription: it gets no requests, and its deliveries wait
          * @description New messages and due retries wait on record, and spend no attempts. The `ttl` of a message goes on counting. What has waited for the retention is cancelled; an event comes a day before.
          */
         post: operations["pauseSubscription"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v2/queues/{queue}/subscriptions/{subscription}/resume": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
         /**
          * Ends the pause of a subscription, and sends what waits in the order of acceptance
          * @description Does not enable it. A repeat changes the rate at which the rest is sent.
          */
         post: operations["resumeSubscription"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v2/queues/{queue}/subscriptions/{subscription}/waiting": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /**
          * Counts the deliveries that wait for the end of a pause, or to be received by pull
          * @description Looks at 10000 waiting deliveries at most.
          */
         get: operations["countWaitingOfSubscription"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v2/queues/{queue}/pause": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
         /**
          * Pauses all subscriptions of a queue: they get no requests, and their deliveries wait
          * @description New messages and due retries wait on record, and spend no attempts. The `ttl` of a message goes on counting. What has waited for the retention is cancelled; an event comes a day before.
          */
         post: operations["pauseQueue"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v2/queues/{queue}/resume": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
         /**
          * Ends the pause of a queue, and sends what waits in the order of acceptance
          * @description Subscriptions that are paused themselves stay paused. A repeat changes the rate at which the rest is sent.
          */
         post: operations["resumeQueue"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v2/queues/{queue}/waiting": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /**
          * Counts the deliveries that wait for the end of the pause of a queue
          * @description Looks at 10000 waiting deliveries at most. Those that wait for a subscription are not among them.
          */
         get: operations["countWaitingOfQueue"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v2/queues/{queue}/subscriptions/{subscription}/confirm": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** Confirms a subscription: the target of the link that the subscriber received */
         get: operations["followConfirmation"];
         /** Confirms a subscription without its link, or revokes its confirmation */
         put: operations["setConfirmation"];
         /** Confirms a subscription: the target of the link that the subscriber received */
         post: operations["confirmSubscription"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v2/queues/{queue}/subscriptions/{subscription}/test": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
         /**
          * Sends a test message to a subscription, and shows the result
          * @description Waits up to 3 s for the first attempt. The filter and event types of the subscription are ignored.
          */
         post: operations["testSubscription"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v2/queues/{queue}/export": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /**
          * Exports the subscriptions of a queue as JSON lines
          * @description Credentials are redacted, in headers and in `auth`.
          */
         get: operations["exportSubscriptions"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v2/credentials/{queue}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
         /**
          * Exports the subscriptions of a queue as JSON lines, with their credentials
          * @description Outside `/v2/queues`, so that it needs a separate permission. Each call is in the audit trail.
          */
         post: operations["exportCredentials"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v2/queues/{queue}/import": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
         /**
          * Imports subscriptions from JSON lines, as an export writes them
          * @description Only this response contains the signing secrets of imported subscriptions. If a line failed with `internal`, send it again.
          */
         post: operations["importSubscriptions"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v2/queues/{queue}/subscriptions/{subscription}/secret/rotate": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
         /**
          * Gives a subscription a new signing secret
          * @description The previous secret also signs for another `graceSeconds`, so that the subscriber has time to switch.
          */
         post: operations["rotateSecret"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v2/queues/{queue}/subscriptions/{subscription}/jwks.json": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /**
          * The public keys that verify the v1a signatures of a subscription, as a JWK set
          * @description RFC 7517 and RFC 8037. The keys in force, the current one first. Needs no authorisation. 404 if there is none.
          */
         get: operations["getPublicKeys"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v2/queues/{queue}/subscriptions/{subscription}/receive": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
         /**
          * Receives waiting deliveries of a pull subscription, the longest waiting first
          * @description Each is leased: it counts as failed unless it is acknowledged within `lease_seconds`. The answer can have fewer deliveries than wait; during a pause it has none.
          */
         post: operations["operatePullReceive"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v2/queues/{queue}/subscriptions/{subscription}/ack": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
         /** Acknowledges a received delivery: it is delivered */
         post: operations["operatePullAck"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v2/queues/{queue}/subscriptions/{subscription}/nack": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
         /** Refuses a received delivery: a failed attempt, retried by the policy */
         post: operations["operatePullNack"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v2/pull/{queue}/{subscription}/receive": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
         /**
          * Receives waiting deliveries of a pull subscription, the longest waiting first
          * @description Each is leased: it counts as failed unless it is acknowledged within `lease_seconds`. The answer can have fewer deliveries than wait; during a pause it has none.
          */
         post: operations["pullReceive"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v2/pull/{queue}/{subscription}/ack": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
         /** Acknowledges a received delivery: it is delivered */
         post: operations["pullAck"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v2/pull/{queue}/{subscription}/nack": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
         /** Refuses a received delivery: a failed attempt, retried by the policy */
         post: operations["pullNack"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v2/queues/{queue}/subscriptions/{subscription}/pull-token": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
         /**
          * Gives a pull subscription a token, by which its subscriber receives
          * @description The token is for this subscription only. The previous one is valid for another `graceSeconds`.
          */
         post: operations["rotatePullToken"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v2/queues/{queue}/messages": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** Lists the messages that a queue accepted, newest first, with the states of their deliveries */
         get: operations["listMessages"];
-        put?: never;
         /**
          * Publishes messages
          * @description Publishes all messages or none. Creates the queue if it does not exist. The headers `traceparent` and `tracestate` (W3C Trace Context) go with the messages.
          */
         post: operations["postMessages"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v2/queues/{queue}/messages/{message}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** Shows a message with the states of its deliveries, and its data while that is stored */
         get: operations["getMessage"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v2/queues/{queue}/messages/{message}/body": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post?: never;
         /**
          * Erases the data of a message
          * @description Permanent. Pending retries of the message are cancelled.
          */
         delete: operations["eraseBody"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v2/queues/{queue}/messages/{message}/explain": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /**
          * Explains for each subscription of the queue what became of a message
          * @description Deleted subscriptions that have a delivery of the message follow after the others. A page can be shorter than `limit`.
          */
         get: operations["explainMessage"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v2/queues/{queue}/deliveries": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** Lists the deliveries of a queue that have not succeeded, newest first */
         get: operations["listDeliveries"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v2/queues/{queue}/messages/{message}/deliveries": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** Lists the deliveries of a message, one for each subscription */
         get: operations["listDeliveriesOfMessage"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v2/queues/{queue}/messages/{message}/deliveries/{subscription}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** Shows one delivery with its attempts, past and planned */
         get: operations["getDelivery"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v2/queues/{queue}/messages/{message}/deliveries/{subscription}/payload": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /**
          * Shows what a subscription gets of a message
          * @description Rendered by the options of the subscription as they are now, whether or not it was sent. `body` is absent while the message is not stored, and where it cannot be rendered: `fault` says why.
          */
         get: operations["getPayload"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v2/queues/{queue}/subscriptions/{subscription}/deliveries": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /**
          * Lists all deliveries of a subscription, delivered ones too, newest message first
          * @description Looks through the messages of the queue, so a page may be short, or empty, and still have a link to the next.
          */
         get: operations["listDeliveriesOfSubscription"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v2/queues/{queue}/messages/{message}/deliveries/{subscription}/retry": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
         /**
          * Retries a delivery now
          * @description Makes the next attempt of an open delivery now. Reopens a failed delivery for another round of attempts.
          */
         post: operations["retryDelivery"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v2/queues/{queue}/messages/{message}/deliveries/{subscription}/send": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
         /**
          * Sends a message to one subscription now, whether or not it matched
          * @description Gives an ended delivery another round of attempts, also a delivered one. Makes a delivery where the message was filtered or is older than the subscription. Needs the body of the message.
          */
         post: operations["sendDelivery"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v2/queues/{queue}/messages/{message}/deliveries/{subscription}/cancel": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
         /** Cancels a delivery: no further attempt is made */
         post: operations["cancelDelivery"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v2/queues/{queue}/books": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /**
          * Reconciliation report: the messages accepted in a window, and the outcomes of their deliveries
          * @description Counted from the stored records. A long window is split into pages: follow `links` and add up the counts.
          */
         get: operations["readBooks"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v2/queues/{queue}/statistics": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /**
          * Counts and durations of a queue over time, for charts
          * @description Counted about as it happens, by best effort; the reconciliation report counts exactly. The window is widened to whole steps; at most 400 steps and 8 days. Percentiles are within 12 %.
          */
         get: operations["readStatistics"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v2/queues/{queue}/recoveries": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** Lists recoveries, newest first */
         get: operations["listRecoveries"];
-        put?: never;
         /** Starts a recovery: replays each failed delivery of a window once */
         post: operations["startRecovery"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v2/queues/{queue}/recoveries/{recovery}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** Shows the progress of a recovery */
         get: operations["getRecovery"];
-        put?: never;
-        post?: never;
         /** Stops a recovery; deliveries that it has already replayed continue */
         delete: operations["stopRecovery"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v2/queues/{queue}/recoveries/{recovery}/outcomes": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /**
          * Counts, per subscription, what became of the deliveries that a recovery reopened
          * @description Counted from the records of the deliveries, in their present state. Many deliveries are split into pages: follow `links` and add up the counts of each subscription. `known` is false for a recovery of an earlier version of Posthaste, which did not store its deliveries. Records that cannot be read are not counted.
          */
         get: operations["readRecoveryOutcomes"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v2/openapi.json": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** Shows this OpenAPI document */
         get: operations["describe"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** Lists the versions of the API */
         get: operations["listVersions"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v2/ping": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** Checks that the API responds */
         get: operations["ping"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v2/health": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** Checks the tables and SQS queues, and counts waiting messages and overdue retries */
         get: operations["health"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v2": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** Lists all paths, with their methods */
         get: operations["home"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
 }
 export type webhooks = Record<string, never>;
@@ -1576,17 +911,11 @@ export interface operations {
                 with_count?: boolean;
                 name?: string;
             };
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         requestBody?: never;
         responses: {
             /** @description A page of queues. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": {
                         queues: {
@@ -1605,20 +934,15 @@ export interface operations {
     getQueue: {
         parameters: {
             query?: never;
-            header?: never;
             path: {
                 /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
                 queue: string;
             };
-            cookie?: never;
         };
         requestBody?: never;
         responses: {
             /** @description The metadata. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["QueueMetadata"];
                 };
@@ -1628,12 +952,10 @@ export interface operations {
     putQueue: {
         parameters: {
             query?: never;
-            header?: never;
             path: {
                 /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
                 queue: string;
             };
-            cookie?: never;
         };
         requestBody?: {
             content: {
@@ -1670,18 +992,10 @@ export interface operations {
         responses: {
             /** @description The queue is created. */
             201: {
-                headers: {
-                    location: string;
-                    [name: string]: unknown;
-                };
                 content?: never;
             };
             /** @description The queue existed; its metadata is replaced. */
             204: {
-                headers: {
-                    location: string;
-                    [name: string]: unknown;
-                };
                 content?: never;
             };
         };
@@ -1692,22 +1006,15 @@ export interface operations {
                 /** @description Whether to leave no archive: the deletion cannot be undone. */
                 now?: boolean;
             };
-            header?: never;
             path: {
                 /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
                 queue: string;
             };
-            cookie?: never;
         };
         requestBody?: never;
         responses: {
             /** @description The queue is deleted, or did not exist. */
             204: {
-                headers: {
-                    "restorable-until"?: string;
-                    "requests-end-within-seconds"?: string;
-                    [name: string]: unknown;
-                };
                 content?: never;
             };
         };
@@ -1715,12 +1022,10 @@ export interface operations {
     patchQueue: {
         parameters: {
             query?: never;
-            header?: never;
             path: {
                 /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
                 queue: string;
             };
-            cookie?: never;
         };
         requestBody: {
             content: {
@@ -1732,9 +1037,6 @@ export interface operations {
         responses: {
             /** @description The metadata after the patch. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["QueueMetadata"];
                 };
@@ -1749,20 +1051,15 @@ export interface operations {
                 marker?: string;
                 match?: string;
             };
-            header?: never;
             path: {
                 /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
                 queue: string;
             };
-            cookie?: never;
         };
         requestBody?: never;
         responses: {
             /** @description A page of subscriptions. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": {
                         subscriptions: components["schemas"]["Subscription"][];
@@ -1775,12 +1072,10 @@ export interface operations {
     subscribe: {
         parameters: {
             query?: never;
-            header?: never;
             path: {
                 /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
                 queue: string;
             };
-            cookie?: never;
         };
         requestBody: {
             content: {
@@ -1801,10 +1096,6 @@ export interface operations {
         responses: {
             /** @description The id and the signing secret of the subscription. */
             201: {
-                headers: {
-                    location: string;
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": {
                         subscription_id: string;
@@ -1819,22 +1110,17 @@ export interface operations {
     getSubscription: {
         parameters: {
             query?: never;
-            header?: never;
             path: {
                 /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
                 queue: string;
                 /** @description The id of the subscription. */
                 subscription: string;
             };
-            cookie?: never;
         };
         requestBody?: never;
         responses: {
             /** @description The current subscription. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["Subscription"];
                 };
@@ -1847,24 +1133,17 @@ export interface operations {
                 /** @description Whether to leave no archive: the deletion cannot be undone. */
                 now?: boolean;
             };
-            header?: never;
             path: {
                 /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
                 queue: string;
                 /** @description The id of the subscription. */
                 subscription: string;
             };
-            cookie?: never;
         };
         requestBody?: never;
         responses: {
             /** @description The subscription is deleted, or did not exist. */
             204: {
-                headers: {
-                    "restorable-until"?: string;
-                    "requests-end-within-seconds"?: string;
-                    [name: string]: unknown;
-                };
                 content?: never;
             };
         };
@@ -1872,14 +1151,12 @@ export interface operations {
     updateSubscription: {
         parameters: {
             query?: never;
-            header?: never;
             path: {
                 /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
                 queue: string;
                 /** @description The id of the subscription. */
                 subscription: string;
             };
-            cookie?: never;
         };
         requestBody: {
             content: {
@@ -1905,9 +1182,6 @@ export interface operations {
         responses: {
             /** @description The current subscription, and its signing secret if that is new. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["ChangedSubscription"];
                 };
@@ -1917,22 +1191,17 @@ export interface operations {
     enableSubscription: {
         parameters: {
             query?: never;
-            header?: never;
             path: {
                 /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
                 queue: string;
                 /** @description The id of the subscription. */
                 subscription: string;
             };
-            cookie?: never;
         };
         requestBody?: never;
         responses: {
             /** @description The current subscription. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["Subscription"];
                 };
@@ -1942,22 +1211,17 @@ export interface operations {
     disableSubscription: {
         parameters: {
             query?: never;
-            header?: never;
             path: {
                 /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
                 queue: string;
                 /** @description The id of the subscription. */
                 subscription: string;
             };
-            cookie?: never;
         };
         requestBody?: never;
         responses: {
             /** @description The current subscription, and within how many seconds its last request ends. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["StoppedSubscription"];
                 };
@@ -1971,17 +1235,11 @@ export interface operations {
                 limit?: number;
                 marker?: string;
             };
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         requestBody?: never;
         responses: {
             /** @description A page of deleted queues. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": {
                         queues: {
@@ -2000,12 +1258,10 @@ export interface operations {
     restoreQueue: {
         parameters: {
             query?: never;
-            header?: never;
             path: {
                 /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
                 queue: string;
             };
-            cookie?: never;
         };
         requestBody?: {
             content: {
@@ -2021,9 +1277,6 @@ export interface operations {
         responses: {
             /** @description The queue is restored. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": {
                         name: string;
@@ -2034,9 +1287,6 @@ export interface operations {
             };
             /** @description The queue has many subscriptions; it appears once all are back. */
             202: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": {
                         name: string;
@@ -2054,20 +1304,15 @@ export interface operations {
                 limit?: number;
                 marker?: string;
             };
-            header?: never;
             path: {
                 /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
                 queue: string;
             };
-            cookie?: never;
         };
         requestBody?: never;
         responses: {
             /** @description A page of deleted subscriptions. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": {
                         subscriptions: {
@@ -2088,22 +1333,17 @@ export interface operations {
     restoreSubscription: {
         parameters: {
             query?: never;
-            header?: never;
             path: {
                 /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
                 queue: string;
                 /** @description The id of the subscription. */
                 subscription: string;
             };
-            cookie?: never;
         };
         requestBody?: never;
         responses: {
             /** @description The restored subscription. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["Subscription"];
                 };
@@ -2113,14 +1353,12 @@ export interface operations {
     pauseSubscription: {
         parameters: {
             query?: never;
-            header?: never;
             path: {
                 /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
                 queue: string;
                 /** @description The id of the subscription. */
                 subscription: string;
             };
-            cookie?: never;
         };
         requestBody?: {
             content: {
@@ -2138,9 +1376,6 @@ export interface operations {
         responses: {
             /** @description The current subscription, and within how many seconds its last request ends. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["StoppedSubscription"];
                 };
@@ -2150,14 +1385,12 @@ export interface operations {
     resumeSubscription: {
         parameters: {
             query?: never;
-            header?: never;
             path: {
                 /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
                 queue: string;
                 /** @description The id of the subscription. */
                 subscription: string;
             };
-            cookie?: never;
         };
         requestBody?: {
             content: {
@@ -2170,9 +1403,6 @@ export interface operations {
         responses: {
             /** @description The current subscription. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["Subscription"];
                 };
@@ -2182,22 +1412,17 @@ export interface operations {
     countWaitingOfSubscription: {
         parameters: {
             query?: never;
-            header?: never;
             path: {
                 /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
                 queue: string;
                 /** @description The id of the subscription. */
                 subscription: string;
             };
-            cookie?: never;
         };
         requestBody?: never;
         responses: {
             /** @description How many wait. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": {
                         count: number;
@@ -2217,12 +1442,10 @@ export interface operations {
     pauseQueue: {
         parameters: {
             query?: never;
-            header?: never;
             path: {
                 /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
                 queue: string;
             };
-            cookie?: never;
         };
         requestBody?: {
             content: {
@@ -2240,9 +1463,6 @@ export interface operations {
         responses: {
             /** @description The pause, and within how many seconds the last request ends. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": {
                         name: string;
@@ -2256,12 +1476,10 @@ export interface operations {
     resumeQueue: {
         parameters: {
             query?: never;
-            header?: never;
             path: {
                 /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
                 queue: string;
             };
-            cookie?: never;
         };
         requestBody?: {
             content: {
@@ -2274,9 +1492,6 @@ export interface operations {
         responses: {
             /** @description The queue, without a pause. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": {
                         name: string;
@@ -2289,20 +1504,15 @@ export interface operations {
     countWaitingOfQueue: {
         parameters: {
             query?: never;
-            header?: never;
             path: {
                 /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
                 queue: string;
             };
-            cookie?: never;
         };
         requestBody?: never;
         responses: {
             /** @description How many wait. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": {
                         count: number;
@@ -2325,22 +1535,17 @@ export interface operations {
                 /** @description The token of the confirmation link. */
                 token: string;
             };
-            header?: never;
             path: {
                 /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
                 queue: string;
                 /** @description The id of the subscription. */
                 subscription: string;
             };
-            cookie?: never;
         };
         requestBody?: never;
         responses: {
             /** @description The subscription is confirmed. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": {
                         /** @constant */
@@ -2353,14 +1558,12 @@ export interface operations {
     setConfirmation: {
         parameters: {
             query?: never;
-            header?: never;
             path: {
                 /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
                 queue: string;
                 /** @description The id of the subscription. */
                 subscription: string;
             };
-            cookie?: never;
         };
         requestBody: {
             content: {
@@ -2373,9 +1576,6 @@ export interface operations {
         responses: {
             /** @description The subscription is in the requested state. */
             204: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content?: never;
             };
         };
@@ -2386,22 +1586,17 @@ export interface operations {
                 /** @description The token of the confirmation link. */
                 token: string;
             };
-            header?: never;
             path: {
                 /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
                 queue: string;
                 /** @description The id of the subscription. */
                 subscription: string;
             };
-            cookie?: never;
         };
         requestBody?: never;
         responses: {
             /** @description The subscription is confirmed. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": {
                         /** @constant */
@@ -2414,14 +1609,12 @@ export interface operations {
     testSubscription: {
         parameters: {
             query?: never;
-            header?: never;
             path: {
                 /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
                 queue: string;
                 /** @description The id of the subscription. */
                 subscription: string;
             };
-            cookie?: never;
         };
         requestBody?: {
             content: {
@@ -2436,9 +1629,6 @@ export interface operations {
         responses: {
             /** @description The first attempt has ended, or the delivery ended without one. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": {
                         delivery: components["schemas"]["Delivery"];
@@ -2447,9 +1637,6 @@ export interface operations {
             };
             /** @description The first attempt has not finished yet. */
             202: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": {
                         delivery: components["schemas"]["Delivery"];
@@ -2463,21 +1650,15 @@ export interface operations {
             query?: {
                 marker?: string;
             };
-            header?: never;
             path: {
                 /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
                 queue: string;
             };
-            cookie?: never;
         };
         requestBody?: never;
         responses: {
             /** @description A page of subscriptions. The header `link` leads to the next page, if any. */
             200: {
-                headers: {
-                    link?: string;
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/jsonl": string;
                 };
@@ -2491,21 +1672,15 @@ export interface operations {
                 /** @description Whether the lines have the signing secrets, which an import keeps. */
                 secrets?: boolean;
             };
-            header?: never;
             path: {
                 /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
                 queue: string;
             };
-            cookie?: never;
         };
         requestBody?: never;
         responses: {
             /** @description A page of subscriptions. The header `link` leads to the next page, if any. */
             200: {
-                headers: {
-                    link?: string;
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/jsonl": string;
                 };
@@ -2518,12 +1693,10 @@ export interface operations {
                 /** @description Whether to replace existing subscriptions that have other content. By default they are refused. */
                 replace?: boolean;
             };
-            header?: never;
             path: {
                 /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
                 queue: string;
             };
-            cookie?: never;
         };
         requestBody?: {
             content: {
@@ -2533,9 +1706,6 @@ export interface operations {
         responses: {
             /** @description The result of each line. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": {
                         imported: number;
@@ -2570,14 +1740,12 @@ export interface operations {
     rotateSecret: {
         parameters: {
             query?: never;
-            header?: never;
             path: {
                 /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
                 queue: string;
                 /** @description The id of the subscription. */
                 subscription: string;
             };
-            cookie?: never;
         };
         requestBody?: {
             content: {
@@ -2600,9 +1768,6 @@ export interface operations {
         responses: {
             /** @description The new secret; for scheme `v1a` the public key instead. No later response contains the secret. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": {
                         secret?: string;
@@ -2620,22 +1785,17 @@ export interface operations {
     getPublicKeys: {
         parameters: {
             query?: never;
-            header?: never;
             path: {
                 /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
                 queue: string;
                 /** @description The id of the subscription. */
                 subscription: string;
             };
-            cookie?: never;
         };
         requestBody?: never;
         responses: {
             /** @description The keys. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": {
                         keys: {
@@ -2660,14 +1820,12 @@ export interface operations {
     operatePullReceive: {
         parameters: {
             query?: never;
-            header?: never;
             path: {
                 /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
                 queue: string;
                 /** @description The id of the subscription. */
                 subscription: string;
             };
-            cookie?: never;
         };
         requestBody?: {
             content: {
@@ -2688,9 +1846,6 @@ export interface operations {
         responses: {
             /** @description The received deliveries; none if none waits. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": {
                         deliveries: {
@@ -2716,14 +1871,12 @@ export interface operations {
     operatePullAck: {
         parameters: {
             query?: never;
-            header?: never;
             path: {
                 /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
                 queue: string;
                 /** @description The id of the subscription. */
                 subscription: string;
             };
-            cookie?: never;
         };
         requestBody: {
             content: {
@@ -2735,9 +1888,6 @@ export interface operations {
         responses: {
             /** @description It is recorded as delivered, now or before. */
             204: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content?: never;
             };
         };
@@ -2745,14 +1895,12 @@ export interface operations {
     operatePullNack: {
         parameters: {
             query?: never;
-            header?: never;
             path: {
                 /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
                 queue: string;
                 /** @description The id of the subscription. */
                 subscription: string;
             };
-            cookie?: never;
         };
         requestBody: {
             content: {
@@ -2766,9 +1914,6 @@ export interface operations {
         responses: {
             /** @description It is recorded as failed, now or before. */
             204: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content?: never;
             };
         };
@@ -2776,14 +1921,12 @@ export interface operations {
     pullReceive: {
         parameters: {
             query?: never;
-            header?: never;
             path: {
                 /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
                 queue: string;
                 /** @description The id of the subscription. */
                 subscription: string;
             };
-            cookie?: never;
         };
         requestBody?: {
             content: {
@@ -2804,9 +1947,6 @@ export interface operations {
         responses: {
             /** @description The received deliveries; none if none waits. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": {
                         deliveries: {
@@ -2832,14 +1972,12 @@ export interface operations {
     pullAck: {
         parameters: {
             query?: never;
-            header?: never;
             path: {
                 /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
                 queue: string;
                 /** @description The id of the subscription. */
                 subscription: string;
             };
-            cookie?: never;
         };
         requestBody: {
             content: {
@@ -2851,9 +1989,6 @@ export interface operations {
         responses: {
             /** @description It is recorded as delivered, now or before. */
             204: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content?: never;
             };
         };
@@ -2861,14 +1996,12 @@ export interface operations {
     pullNack: {
         parameters: {
             query?: never;
-            header?: never;
             path: {
                 /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
                 queue: string;
                 /** @description The id of the subscription. */
                 subscription: string;
             };
-            cookie?: never;
         };
         requestBody: {
             content: {
@@ -2882,9 +2015,6 @@ export interface operations {
         responses: {
             /** @description It is recorded as failed, now or before. */
             204: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content?: never;
             };
         };
@@ -2892,14 +2022,12 @@ export interface operations {
     rotatePullToken: {
         parameters: {
             query?: never;
-            header?: never;
             path: {
                 /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
                 queue: string;
                 /** @description The id of the subscription. */
                 subscription: string;
             };
-            cookie?: never;
         };
         requestBody?: {
             content: {
@@ -2915,9 +2043,6 @@ export interface operations {
         responses: {
             /** @description The token. No later response contains it. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": {
                         /** @description For the routes under `/v2/pull`, as `authorization: Bearer phpull_…`. */
@@ -2943,20 +2068,15 @@ export interface operations {
                 /** @description Whether to read the records of a deleted queue, until they expire. */
                 deleted?: boolean;
             };
-            header?: never;
             path: {
                 /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
                 queue: string;
             };
-            cookie?: never;
         };
         requestBody?: never;
         responses: {
             /** @description A page of messages. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": {
                         messages: components["schemas"]["MessageSummary"][];
@@ -2969,12 +2089,10 @@ export interface operations {
     postMessages: {
         parameters: {
             query?: never;
-            header?: never;
             path: {
                 /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
                 queue: string;
             };
-            cookie?: never;
         };
         requestBody: {
             content: {
@@ -2997,9 +2115,6 @@ export interface operations {
         responses: {
             /** @description The messages are in the ingress queue. */
             201: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": {
                         resources: string[];
@@ -3017,22 +2132,17 @@ export interface operations {
     getMessage: {
         parameters: {
             query?: never;
-            header?: never;
             path: {
                 /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
                 queue: string;
                 /** @description The id that the response to the post contained, or the producer's id of the message. */
                 message: string;
             };
-            cookie?: never;
         };
         requestBody?: never;
         responses: {
             /** @description The message. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["Message"];
                 };
@@ -3042,22 +2152,17 @@ export interface operations {
     eraseBody: {
         parameters: {
             query?: never;
-            header?: never;
             path: {
                 /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
                 queue: string;
                 /** @description The id that the response to the post contained, or the producer's id of the message. */
                 message: string;
             };
-            cookie?: never;
         };
         requestBody?: never;
         responses: {
             /** @description The data is erased. */
             204: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content?: never;
             };
         };
@@ -3070,22 +2175,17 @@ export interface operations {
                 marker?: string;
                 subscription?: string;
             };
-            header?: never;
             path: {
                 /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
                 queue: string;
                 /** @description The id that the response to the post contained, or the producer's id of the message. */
                 message: string;
             };
-            cookie?: never;
         };
         requestBody?: never;
         responses: {
             /** @description A page of subscriptions. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": {
                         message: components["schemas"]["MessageSummary"];
@@ -3109,20 +2209,15 @@ export interface operations {
                 status?: "pending" | "retrying" | "rejected" | "exhausted" | "cancelled";
                 subscription?: string;
             };
-            header?: never;
             path: {
                 /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
                 queue: string;
             };
-            cookie?: never;
         };
         requestBody?: never;
         responses: {
             /** @description A page of deliveries. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": {
                         deliveries: components["schemas"]["DeliverySummary"][];
@@ -3139,22 +2234,17 @@ export interface operations {
                 limit?: number;
                 marker?: string;
             };
-            header?: never;
             path: {
                 /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
                 queue: string;
                 /** @description The id that the response to the post contained, or the producer's id of the message. */
                 message: string;
             };
-            cookie?: never;
         };
         requestBody?: never;
         responses: {
             /** @description A page of deliveries. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": {
                         deliveries: components["schemas"]["Delivery"][];
@@ -3167,7 +2257,6 @@ export interface operations {
     getDelivery: {
         parameters: {
             query?: never;
-            header?: never;
             path: {
                 /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
                 queue: string;
@@ -3176,15 +2265,11 @@ export interface operations {
                 /** @description The id of the subscription. */
                 subscription: string;
             };
-            cookie?: never;
         };
         requestBody?: never;
         responses: {
             /** @description The delivery. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["DeliveryDetail"];
                 };
@@ -3194,7 +2279,6 @@ export interface operations {
     getPayload: {
         parameters: {
             query?: never;
-            header?: never;
             path: {
                 /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
                 queue: string;
@@ -3203,15 +2287,11 @@ export interface operations {
                 /** @description The id of the subscription. */
                 subscription: string;
             };
-            cookie?: never;
         };
         requestBody?: never;
         responses: {
             /** @description The payload. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": {
                         body?: string;
@@ -3232,22 +2312,17 @@ export interface operations {
                 /** @description Whether to read the records of a deleted queue or subscription, until they expire. */
                 deleted?: boolean;
             };
-            header?: never;
             path: {
                 /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
                 queue: string;
                 /** @description The id of the subscription. */
                 subscription: string;
             };
-            cookie?: never;
         };
         requestBody?: never;
         responses: {
             /** @description A page of deliveries. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": {
                         deliveries: {
@@ -3299,7 +2374,6 @@ export interface operations {
     retryDelivery: {
         parameters: {
             query?: never;
-            header?: never;
             path: {
                 /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
                 queue: string;
@@ -3308,15 +2382,11 @@ export interface operations {
                 /** @description The id of the subscription. */
                 subscription: string;
             };
-            cookie?: never;
         };
         requestBody?: never;
         responses: {
             /** @description The delivery. */
             202: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["Delivery"];
                 };
@@ -3326,7 +2396,6 @@ export interface operations {
     sendDelivery: {
         parameters: {
             query?: never;
-            header?: never;
             path: {
                 /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
                 queue: string;
@@ -3335,15 +2404,11 @@ export interface operations {
                 /** @description The id of the subscription. */
                 subscription: string;
             };
-            cookie?: never;
         };
         requestBody?: never;
         responses: {
             /** @description The delivery. */
             202: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["Delivery"];
                 };
@@ -3353,7 +2418,6 @@ export interface operations {
     cancelDelivery: {
         parameters: {
             query?: never;
-            header?: never;
             path: {
                 /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
                 queue: string;
@@ -3362,15 +2426,11 @@ export interface operations {
                 /** @description The id of the subscription. */
                 subscription: string;
             };
-            cookie?: never;
         };
         requestBody?: never;
         responses: {
             /** @description The delivery. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["Delivery"];
                 };
@@ -3387,20 +2447,15 @@ export interface operations {
                 deleted?: boolean;
                 subscription?: string;
             };
-            header?: never;
             path: {
                 /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
                 queue: string;
             };
-            cookie?: never;
         };
         requestBody?: never;
         responses: {
             /** @description The counts of the window, or of one page of it. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": {
                         queue: string;
@@ -3437,20 +2492,15 @@ export interface operations {
                 until?: string;
                 step?: 60 | 300 | 900 | 3600 | 86400;
             };
-            header?: never;
             path: {
                 /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
                 queue: string;
             };
-            cookie?: never;
         };
         requestBody?: never;
         responses: {
             /** @description The steps of the window, and its total. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": {
                         queue: string;
@@ -3528,20 +2578,15 @@ export interface operations {
                 limit?: number;
                 marker?: string;
             };
-            header?: never;
             path: {
                 /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
                 queue: string;
             };
-            cookie?: never;
         };
         requestBody?: never;
         responses: {
             /** @description A page of recoveries. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": {
                         recoveries: components["schemas"]["Recovery"][];
@@ -3554,12 +2599,10 @@ export interface operations {
     startRecovery: {
         parameters: {
             query?: never;
-            header?: never;
             path: {
                 /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
                 queue: string;
             };
-            cookie?: never;
         };
         requestBody: {
             content: {
@@ -3592,10 +2635,6 @@ export interface operations {
         responses: {
             /** @description The recovery. It runs in the background. */
             202: {
-                headers: {
-                    location: string;
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["Recovery"];
                 };
@@ -3605,22 +2644,17 @@ export interface operations {
     getRecovery: {
         parameters: {
             query?: never;
-            header?: never;
             path: {
                 /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
                 queue: string;
                 /** @description The id of the recovery. */
                 recovery: string;
             };
-            cookie?: never;
         };
         requestBody?: never;
         responses: {
             /** @description The recovery. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["Recovery"];
                 };
@@ -3630,22 +2664,17 @@ export interface operations {
     stopRecovery: {
         parameters: {
             query?: never;
-            header?: never;
             path: {
                 /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
                 queue: string;
                 /** @description The id of the recovery. */
                 recovery: string;
             };
-            cookie?: never;
         };
         requestBody?: never;
         responses: {
             /** @description The recovery is stopped, or had already ended. */
             204: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content?: never;
             };
         };
@@ -3655,22 +2684,17 @@ export interface operations {
             query?: {
                 marker?: string;
             };
-            header?: never;
             path: {
                 /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
                 queue: string;
                 /** @description The id of the recovery. */
                 recovery: string;
             };
-            cookie?: never;
         };
         requestBody?: never;
         responses: {
             /** @description The counts, or one page of them. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": {
                         known: boolean;
@@ -3690,19 +2714,10 @@ export interface operations {
         };
     };
     describe: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         requestBody?: never;
         responses: {
             /** @description The OpenAPI 3.1 document. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": {
                         openapi: string;
@@ -3714,47 +2729,23 @@ export interface operations {
         };
     };
     listVersions: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         requestBody?: never;
         responses: never;
     };
     ping: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         requestBody?: never;
         responses: {
             /** @description The API responds. */
             204: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content?: never;
             };
         };
     };
     health: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         requestBody?: never;
         responses: {
             /** @description All checks pass. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": {
                         /** @enum {string} */
@@ -3785,19 +2776,10 @@ export interface operations {
         };
     };
     home: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         requestBody?: never;
         responses: {
             /** @description All resources. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": {
                         resources: {

@@ -14,7 +14,7 @@ describe('what is derived from the OpenAPI document; npm run docs:api writes it'
   it('types the requests of api-client/', async () => {
     const { body } = await apiUnderTest().call('GET', '/v2/openapi.json');
     const types = await openapiTypes(JSON.stringify(answersOnly(body)));
-    await expect(astToString(types)).toMatchFileSnapshot(
+    await expect(withoutNoise(astToString(types))).toMatchFileSnapshot(
       fileURLToPath(new URL('../../../api-client/openapi.d.ts', import.meta.url)),
     );
   });
@@ -36,4 +36,12 @@ function answersOnly(document: unknown) {
       Object.entries(operation.responses).filter(([status]) => status.startsWith('2')),
     );
   return { ...described, components: { ...components, responses: {} } };
+}
+
+/** Types without the members that say that there is none, and without headers: api-client/ reads those by name. */
+function withoutNoise(types: string): string {
+  const absent = /^ +(?:get|put|post|delete|options|head|patch|trace|header|path|cookie)\?: never;\n/gm;
+  const ofPaths = /^ {8}parameters: \{\n {12}query\?: never;\n {8}\};\n/gm;
+  const headers = /^ {16}headers: \{\n[^}]*\};\n/gm;
+  return [absent, ofPaths, headers].reduce((text, noise) => text.replaceAll(noise, ''), types);
 }
