@@ -153,11 +153,10 @@ function describeResume(view: Paused, { perSecond }: ResumeOptions): string {
 /** What else keeps requests from a subscription. */
 function stillLines(view: Paused): string[] {
   if (!isSubscription(view)) return [];
-  const { source: queue, id, paused, disabled } = view;
-  const enable = commandText(`subscription enable ${queue} ${printable(shortId(id))}`);
+  const { paused, disabled } = view;
   return [
     ...(paused?.by === 'queue' ? [`Its queue is paused, too. To resume the queue: ${resumeText(view)}`] : []),
-    ...(disabled === undefined ? [] : [`It is disabled. To enable it: ${enable}`]),
+    ...(disabled === undefined ? [] : [`It is disabled. To enable it: ${enableText(view)}`]),
   ];
 }
 
@@ -181,6 +180,10 @@ export function requestsEndLines({ requests_end_within_seconds: seconds }: Stopp
 /** The command that ends the pause that is shown: that of the queue or of the subscription. */
 export function resumeText(view: SubscriptionView): string {
   return view.paused?.by === 'queue' ? commandText(`queue resume ${view.source}`) : resumeOwn(view);
+}
+
+export function enableText({ source, id }: SubscriptionView): string {
+  return commandText(`subscription enable ${source} ${printable(shortId(id))}`);
 }
 
 function resumeOwn({ source, id }: SubscriptionView): string {

@@ -42,7 +42,7 @@ import {
   describeState,
   addSubscriptionUpdate,
 } from './change.ts';
-import { addSubscriptionPauses, describeName, requestsEndLines, resumeText } from './pause.ts';
+import { addSubscriptionPauses, describeName, enableText, requestsEndLines, resumeText } from './pause.ts';
 import { addSubscriptionRestore } from '../restore/restore.ts';
 import { addSubscriptionExport, addSubscriptionImport } from './transfer.ts';
 
@@ -118,8 +118,8 @@ function addSubscriptionShow(subscription: Command, terminal: Terminal): void {
 
 /** The commands that end what keeps requests back. */
 function nextCommands(view: SubscriptionView): string[] {
-  const { source: queue, disabled, paused, backPressure } = view;
-  const enable = commandText(`subscription enable ${queue} ${printable(shortId(view.id))}`);
+  const { disabled, paused, backPressure } = view;
+  const enable = enableText(view);
   return [
     ...(paused === undefined ? [] : [`To resume it: ${resumeText(view)}`]),
     ...(disabled === undefined ? [] : [`To enable it: ${enable}`]),
@@ -173,13 +173,12 @@ const DESCRIPTIONS = {
     'Disable a subscription: no requests are sent. New deliveries are cancelled, and open ones when their next attempt is due; both can be recovered. To stop for a while, pause it.',
 };
 
-function disabledText(queue: string, view: SubscriptionView & Stopped): string {
-  const enable = commandText(`subscription enable ${queue} ${printable(shortId(view.id))}`);
+function disabledText(view: SubscriptionView & Stopped): string {
   return [
     `Disabled ${describeName(view)}.`,
     ...requestsEndLines(view),
     'Until it is enabled, new deliveries are cancelled, and open ones when their next attempt is due. To enable it, and to see how to recover them:',
-    enable,
+    enableText(view),
   ].join('\n');
 }
 
@@ -203,7 +202,7 @@ function addSubscriptionSwitches(subscription: Command, terminal: Terminal): voi
         const { api, path } = await openSubscription(queue, reference, options, terminal);
         if (to === 'disable') {
           const view = await api.call(disableSubscription, { path });
-          terminal.printResult(options, view, () => disabledText(queue, view));
+          terminal.printResult(options, view, () => disabledText(view));
         } else {
           const read = api.call(getSubscription, { path });
           const before = await read.catch(orElse(isForbidden, undefined));

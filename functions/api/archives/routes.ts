@@ -19,10 +19,10 @@ import { existingQueue, viewOfSubscription } from '../existing.ts';
 import { timeField } from '../fields.ts';
 import { linksSchema, nextLinks, pageQuery } from '../paging.ts';
 import { queueName, queuePath, subscriptionKey } from '../paths.ts';
-import { CHANGED_WITHIN_SECONDS } from '../pauses/pause.ts';
 import { OPERATE_AFTER_SECONDS } from '../queues/routes.ts';
 import { parseWith, readOptionalJson } from '../request-json.ts';
 import { type AddRoute, json, jsonAnswer, optionalJsonBody } from '../route.ts';
+import { CHANGED_WITHIN_SECONDS } from '../subscriptions/change.ts';
 import { takeRoom } from '../subscriptions/subscribe.ts';
 
 const ARCHIVED_QUEUES = '/v2/archived-queues';

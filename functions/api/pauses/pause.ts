@@ -9,16 +9,18 @@ import {
 import type { WaitingPlace } from '../../../shared/domain/delivery/paused.ts';
 import type { Registry, RegistryChange } from '../../../shared/ports/subscriptions.ts';
 import type { ApiPorts, ApiSettings } from '../dependencies.ts';
-import { type ChangeContext, type ChangeResult, changePresent } from '../subscriptions/change.ts';
+import {
+  CHANGED_WITHIN_SECONDS,
+  type ChangeContext,
+  type ChangeResult,
+  changePresent,
+} from '../subscriptions/change.ts';
 
 type PauseContext = ChangeContext &
   Pick<ApiPorts, 'operations'> & {
     registry: Pick<Registry, 'findQueue' | 'findSubscription' | 'changeQueue'>;
     settings: Pick<ApiSettings, 'subscriptionCacheMs'>;
   };
-
-/** How long the change of the record may take. A later one is found by the operation's second look. */
-export const CHANGED_WITHIN_SECONDS = 2;
 
 export type PauseResult = RegistryChange<Queue> | ChangeResult;
 

@@ -93,7 +93,7 @@ async function changeDestination(
 }
 
 /** How long operate waits for the change to be written. Its second pass covers slower writes. */
-const CHANGED_WITHIN_SECONDS = 2;
+export const CHANGED_WITHIN_SECONDS = 2;
 
 /** `auth`: undefined where it stays. */
 type PreparedChange = Omit<SubscriptionChange, 'auth'> & { auth: AuthChange | undefined };

@@ -48,27 +48,13 @@ const archiveSchema = z.object({
 
 export type Archive = z.infer<typeof archiveSchema>;
 
-function putArchive({ name: TableName }: Table, key: ItemKey, item: Item, deletion: Deletion) {
+/** The write that archives an item under a key. */
+export function putArchive({ name: TableName }: Table, key: ItemKey, item: Item, deletion: Deletion) {
   const { deletedAt, restorableUntil } = deletion;
   const ttl = { [ttlAttribute]: toTtl(restorableUntil + KEPT_LONGER_MS) };
   return {
     Put: { TableName, Item: { ...key, v: RECORD_VERSION, deletedAt, restorableUntil, item, ...ttl } },
   };
-}
-
-/** The write that archives the item of a queue. */
-export function putQueueArchive(table: Table, queue: string, item: Item, deletion: Deletion) {
-  return putArchive(table, queueArchiveKey(queue, deletion.deletedAt), item, deletion);
-}
-
-/** The write that archives the item of a subscription which is deleted alone. */
-export function putSubscriptionArchive(
-  table: Table,
-  { queue, subscriptionId }: SubscriptionKey,
-  item: Item,
-  deletion: Deletion,
-) {
-  return putArchive(table, subscriptionArchiveKey({ queue, subscriptionId }), item, deletion);
 }
 
 const endSchema = z.object({ deletedAt: z.number().optional(), expiresAt: z.number().optional() });

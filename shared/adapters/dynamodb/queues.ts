@@ -11,7 +11,7 @@ import {
   type Registry,
   REMOVAL_BUDGET_MS,
 } from '../../ports/subscriptions.ts';
-import { archiveSubscriptions, putQueueArchive } from './archives.ts';
+import { archiveSubscriptions, putArchive, queueArchiveKey } from './archives.ts';
 import {
   buildUpdate,
   conditional,
@@ -110,7 +110,7 @@ export function deleteQueue(
     }
     const result = await transactWrite(table, [
       { Update: { TableName: table.name, Key, ...hideArchived(item, deletion) } },
-      putQueueArchive(table, name, item, deletion),
+      putArchive(table, queueArchiveKey(name, now), item, deletion),
     ]);
     return result.kind === 'written' ? restorableUntil : 'again';
   };

@@ -7,7 +7,7 @@ import {
   type SubscriptionKey,
 } from '../../domain/subscription/subscription.ts';
 import type { SubscriptionAt, Registry } from '../../ports/subscriptions.ts';
-import { putSubscriptionArchive } from './archives.ts';
+import { putArchive, subscriptionArchiveKey } from './archives.ts';
 import {
   buildUpdate,
   findEdits,
@@ -101,7 +101,7 @@ async function mark(
   const edits = findEdits(item, toSubscriptionItem(before), toSubscriptionItem(after));
   const update = updateOfSubscription(table, found, edits, ['subscriber', ...ARCHIVED_FIELDS]);
   const key = { queue: before.queue, subscriptionId: before.id };
-  const archive = deletion && putSubscriptionArchive(table, key, item, deletion);
+  const archive = deletion && putArchive(table, subscriptionArchiveKey(key), item, deletion);
   const result = await transactWrite(table, [
     update,
     buildRelease(table, before),
