@@ -85,7 +85,9 @@ async function readStopped(...[api, queue, signal]: Parameters<Read>): ReturnTyp
   const subscriptions = await asked.catch(orElse(isNotFound, undefined));
   const states = (subscriptions?.items ?? []).flatMap((view) => stateOf(view) ?? []);
   if (states.length === 0) return undefined;
-  const counts = [...Map.groupBy(states, (state) => state)].map(([state, { length }]) => [state, length]);
+  const counts = [...Map.groupBy(states, (state) => state)].map(
+    ([state, { length }]) => [state, length] as const,
+  );
   const of = subscriptions?.more === true ? ` of the first ${MAX_SUBSCRIPTIONS}` : '';
   return { queue, detail: `${countsText(Object.fromEntries(counts))}${of}` };
 }
