@@ -13,7 +13,8 @@ const nodeModules = (...names) => `node_modules/(${names.join('|')})/`;
 const upwards = (...folders) =>
   folders.map((folder, at) => ({
     name: `domain-${folder}`,
-    comment: 'The folders of the domain go one way: retry, subscription, message, delivery, recovery.',
+    comment:
+      'The folders of the domain go one way: retry, subscription, message, event-type, delivery, recovery.',
     severity: 'error',
     from: { path: at === 0 ? '^shared/domain/(retry/|[^/]+$)' : `^shared/domain/${folder}/` },
     to: { path: `^shared/domain/(${folders.slice(at + 1).join('|') || 'none'})/` },
@@ -34,7 +35,7 @@ module.exports = {
       `^shared/domain/|${nodeModules('zod')}|^(node:)?crypto$`,
       'The domain knows values only.',
     ),
-    ...upwards('retry', 'subscription', 'message', 'delivery', 'recovery'),
+    ...upwards('retry', 'subscription', 'message', 'event-type', 'delivery', 'recovery'),
     only(
       'ports-speak-domain',
       '^shared/ports/',

@@ -4,6 +4,7 @@ import {
   inMemoryPullSubscriptions,
   inMemorySubscriptions,
 } from '../support/in-memory/in-memory-subscriptions.ts';
+import { inMemoryEventTypes } from '../support/in-memory/in-memory-event-types.ts';
 import { inMemoryQueueStatistics } from '../support/in-memory/in-memory-queue-statistics.ts';
 import {
   inMemoryDeadLetterQueue,
@@ -22,6 +23,7 @@ import { modelledSqs, sideBySide } from '../support/modelled-sqs.ts';
 import { describePayloadsContract, describeReferencedDataContract } from './bodies.contract.ts';
 import { describeChunksContract } from './chunks.contract.ts';
 import { describeDeliveriesContract, describeOverdueDeliveriesContract } from './deliveries.contract.ts';
+import { describeEventTypesContract } from './event-types.contract.ts';
 import { describeDeliveryListingsContract, describeMessageListingsContract } from './listings.contract.ts';
 import { describeMessageRecordsContract } from './message-records.contract.ts';
 import { describeOperatorEventsContract } from './operator-events.contract.ts';
@@ -76,6 +78,7 @@ describeRegistryContract('in memory', () => {
   return { registry: store, subscriptions: store };
 });
 describeArchivesContract('in memory', inMemorySubscriptions);
+describeEventTypesContract('in memory', () => Promise.resolve(inMemoryEventTypes()));
 describeRegistryPagesContract('in memory', () => Promise.resolve(inMemorySubscriptions()));
 describePullSubscriptionsContract('in memory', () => {
   const registry = inMemorySubscriptions();

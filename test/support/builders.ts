@@ -1,4 +1,5 @@
 import { DEFAULT_RETRY_POLICY, type RetryPolicy } from '../../shared/domain/retry/policy.ts';
+import type { EventType } from '../../shared/domain/event-type/event-type.ts';
 import type { Message } from '../../shared/domain/message/message.ts';
 import type { OAuth2Auth, StoredAuth } from '../../shared/domain/subscription/auth.ts';
 import { parseDestination, withAuth } from '../../shared/domain/subscription/destination.ts';
@@ -34,6 +35,13 @@ export const aQueue = (overrides: Partial<Queue> = {}): Queue => ({
   name: 'orders',
   metadata: {},
   createdAt: 0,
+  ...overrides,
+});
+
+export const anEventType = (overrides: Partial<EventType> = {}): EventType => ({
+  name: 'order.created',
+  createdAt: 1,
+  changedAt: 1,
   ...overrides,
 });
 

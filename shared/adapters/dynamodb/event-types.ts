@@ -1,0 +1,112 @@
+import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
+import { type EventType, eventTypeSchema } from '../../domain/event-type/event-type.ts';
+import type { EventTypes } from '../../ports/event-types.ts';
+import type { Page, PageRequest } from '../../ports/page.ts';
+import { buildPage, pageUpTo, parseMarker } from './pages.ts';
+import { type Query, queryOfPrefix, readItem } from './queries.ts';
+import { decode, decodeRecord, type ItemKey, keySchema, RECORD_VERSION } from './record.ts';
+import { json } from './subscription-item.ts';
+import { openTable, type Table } from './table.ts';
+import { expression } from './writes.ts';
+
+/** The partition of all types, in the subscriptions table. */
+const EVENT_TYPES = 'EVENT_TYPES';
+const typePrefix = 'TYPE#';
+
+/** The catalogue in the subscriptions table. AWS errors pass through. */
+export function dynamoEventTypes(client: DynamoDBDocument, tableName: string): EventTypes {
+  const table = openTable(client, tableName);
+  return {
+    put: (type) => putEventType(table, type),
+    find: (name) => findEventType(table, name),
+    list: (page, queue) => listEventTypes(table, page, queue),
+    delete: async (name) => {
+      const { Attributes } = await table.delete({ Key: eventTypeKey(name), ReturnValues: 'ALL_OLD' });
+      return Attributes && toEventType(Attributes);
+    },
+  };
+}
+
+/** Strongly consistent. */
+export async function findEventType(table: Table, name: string): Promise<EventType | undefined> {
+  const item = await readItem(table, eventTypeKey(name));
+  return item && toEventType(item);
+}
+
+function eventTypeKey(name: string): ItemKey {
+  return { pk: EVENT_TYPES, sk: `${typePrefix}${name}` };
+}
+
+/** An update, because `createdAt` of an existing type stays. */
+async function putEventType(table: Table, type: EventType): ReturnType<EventTypes['put']> {
+  const expr = expression();
+  const { createdAt, ...attributes } = toAttributes(type);
+  const created = expr.name('createdAt');
+  const firstCreated = `${created} = if_not_exists(${created}, ${expr.value(createdAt)})`;
+  const UpdateExpression = expr.update(attributes, firstCreated);
+  const { Attributes } = await table.update({
+    Key: eventTypeKey(type.name),
+    UpdateExpression,
+    ReturnValues: 'ALL_OLD',
+    ...expr.attributes(),
+  });
+  return Attributes === undefined
+    ? { kind: 'created' }
+    : { kind: 'replaced', before: toEventType(Attributes) };
+}
+
+/** One request, which reads up to 1 MB (`Query`, DynamoDB API reference). */
+async function listEventTypes(table: Table, page: PageRequest, queue?: string): Promise<Page<EventType>> {
+  const listing = queue === undefined ? '#event-types' : `#event-types#${queue}`;
+  const last = parseMarker(listing, page);
+  const { Items = [], LastEvaluatedKey } = await table.query({
+    ...queryOfTypes(queue, page.limit),
+    ConsistentRead: true,
+    ExclusiveStartKey: last === undefined ? undefined : eventTypeKey(last),
+  });
+  const types = Items.map(toEventType);
+  if (types.length > page.limit || LastEvaluatedKey === undefined)
+    return buildPage(listing, types, page.limit, ({ name }) => name);
+  return pageUpTo(listing, types, decode(nameSchema, LastEvaluatedKey));
+}
+
+/** No Limit with a filter: it counts the types that the filter drops. */
+function queryOfTypes(queue: string | undefined, limit: number): Query {
+  const query = queryOfPrefix(EVENT_TYPES, typePrefix);
+  if (queue === undefined) return { ...query, Limit: limit + 1 };
+  return {
+    ...query,
+    FilterExpression: 'attribute_not_exists(queues) OR contains(queues, :queue)',
+    ExpressionAttributeValues: { ...query.ExpressionAttributeValues, ':queue': queue },
+  };
+}
+
+const nameSchema = keySchema(
+  ({ sk }) => (sk.startsWith(typePrefix) ? sk.slice(typePrefix.length) : undefined),
+  'sk',
+);
+
+const itemSchema = eventTypeSchema.extend({
+  schema: json.pipe(eventTypeSchema.shape.schema).exactOptional(),
+  example: json.exactOptional(),
+});
+
+/** @throws UnreadableRecordError */
+function toEventType(item: unknown): EventType {
+  return decodeRecord(itemSchema, item);
+}
+
+/** All attributes besides the keys. Undefined: the update removes it. */
+function toAttributes(type: EventType) {
+  const { schema, example, description, group, deprecated, queues, ...others } = type;
+  return {
+    v: RECORD_VERSION,
+    ...others,
+    description,
+    group,
+    deprecated,
+    queues,
+    schema: schema && JSON.stringify(schema),
+    example: example === undefined ? undefined : JSON.stringify(example),
+  };
+}

@@ -1,0 +1,22 @@
+import type { EventType } from '../domain/event-type/event-type.ts';
+import type { Page, PageRequest } from './page.ts';
+
+/** The catalogue, for administration. Reads are strongly consistent. */
+export interface EventTypes {
+  /** Creates a type or replaces it as a whole; keeps `createdAt`. */
+  put(type: EventType): Promise<{ kind: 'created' } | { kind: 'replaced'; before: EventType }>;
+  find(name: string): Promise<EventType | undefined>;
+  /**
+   * Ordered by name, about 1 MB at most. `queue`: only those that it may see; then a page with a marker may be short,
+   * even empty.
+   * @throws InvalidMarkerError
+   */
+  list(page: PageRequest, queue?: string): Promise<Page<EventType>>;
+  /** Returns the deleted type; undefined: there was none. */
+  delete(name: string): Promise<EventType | undefined>;
+}
+
+/** The catalogue, for dispatch: `subscriptionCacheSeconds` old at most, also where it says that there is no such type. */
+export interface CachedEventTypes {
+  find(name: string): Promise<EventType | undefined>;
+}
