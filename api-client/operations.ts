@@ -11,6 +11,7 @@ import {
   deliveryViewSchema,
   subscriptionDeliverySchema,
 } from '../shared/wire/views/delivery.ts';
+import { eventTypeViewSchema } from '../shared/wire/views/event-type.ts';
 import { explainedSchema } from '../shared/wire/views/explanation.ts';
 import { messageSummarySchema, messageViewSchema, payloadSchema } from '../shared/wire/views/message.ts';
 import {
@@ -276,3 +277,14 @@ export const readRecoveryOutcomes = operation(
   }),
 );
 export const stopRecovery = operation('DELETE /v2/queues/{queue}/recoveries/{recovery}', nothing);
+
+const eventTypes = z
+  .object({ event_types: z.array(eventTypeViewSchema), links })
+  .transform(({ event_types: items, ...page }) => ({ items, ...page }));
+
+export const listEventTypes = operation('GET /v2/event-types', eventTypes);
+export const getEventType = operation('GET /v2/event-types/{type}', eventTypeViewSchema);
+export const putEventType = operation('PUT /v2/event-types/{type}', eventTypeViewSchema);
+export const deleteEventType = operation('DELETE /v2/event-types/{type}', nothing);
+/** Those that the queue sees. */
+export const listEventTypesOfQueue = operation('GET /v2/queues/{queue}/event-types', eventTypes);

@@ -11,6 +11,7 @@ import { addStatisticsRoute } from './queues/statistics.ts';
 import { addSubscriptionChangeRoutes } from './subscriptions/change-routes.ts';
 import { addConfirmationRoutes } from './subscriptions/confirm.ts';
 import { addDeliveryRoutes } from './deliveries/routes.ts';
+import { addEventTypeRoutes } from './event-types/routes.ts';
 import { addExplainRoute } from './messages/explain.ts';
 import { addSubscriptionDeliveriesRoute } from './deliveries/of-subscription.ts';
 import { addMessageRoutes } from './messages/routes.ts';
@@ -58,6 +59,7 @@ export function createApi(dependencies: ApiDependencies, secrets?: SecretDepende
   addBooksRoutes(addRoute, dependencies);
   addStatisticsRoute(addRoute, dependencies);
   addRecoveryRoutes(addRoute, dependencies);
+  addEventTypeRoutes(addRoute, dependencies);
   addServiceRoutes(addRoute, dependencies, routes);
   return buildApi(routes, dependencies);
 }

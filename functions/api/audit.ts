@@ -49,7 +49,9 @@ export type Change =
       recoveryId: string;
       selection: { since: string; until: string; by?: string; subscription?: string; status?: string };
     }
-  | { change: 'recovery_stopped'; queue: string; recoveryId: string };
+  | { change: 'recovery_stopped'; queue: string; recoveryId: string }
+  | { change: 'event_type_created' | 'event_type_deleted'; eventType: string }
+  | { change: 'event_type_replaced'; eventType: string; changed: readonly string[] };
 
 export type DeliveryName = MessageKey & SubscriptionKey;
 
@@ -147,7 +149,8 @@ function withPrefix(prefix: string, parts: object): object {
   );
 }
 
-function changedNames(before: object, after: object): string[] {
+/** The fields that differ, by name. */
+export function changedNames(before: object, after: object): string[] {
   const was = new Map<string, unknown>(Object.entries(before));
   const is = new Map<string, unknown>(Object.entries(after));
   return [...new Set([...was.keys(), ...is.keys()])]

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { dynamoDeliveryListings } from '../../shared/adapters/dynamodb/delivery-listings.ts';
+import { dynamoEventTypes } from '../../shared/adapters/dynamodb/event-types.ts';
 import { dynamoMessageListings } from '../../shared/adapters/dynamodb/message-listings.ts';
 import { dynamoQueueStatistics } from '../../shared/adapters/dynamodb/queue-statistics.ts';
 import { dynamoRateLimits } from '../../shared/adapters/dynamodb/rate-limits.ts';
@@ -61,6 +62,7 @@ function createPorts(environment: Environment<'api'>, aws: AwsWithEvents): ApiPo
     deliveryListings: dynamoDeliveryListings(dynamo, deliveriesTable, pacing),
     rateLimits: dynamoRateLimits(dynamo, deliveriesTable, clock),
     recoveries: dynamoRecoveries(dynamo, deliveriesTable),
+    eventTypes: dynamoEventTypes(dynamo, environment.subscriptionsTable),
     secretSealer: lazySecretSealer(invocation, environment.secretsKeyArn),
     ingress: queues.sqsIngress({ ...pacing, sqs, queueUrl: environment.queueUrls.ingress }),
     deliveryQueue: queues.sqsDeliveryQueue({ ...pacing, sqs, queueUrl: environment.deliveryQueueUrl }),

@@ -3,6 +3,7 @@ import type { Render } from '../../shared/domain/message/payload.ts';
 import type { RetryDefaults } from '../../shared/domain/subscription/delivery-policy.ts';
 import type { Amount } from '../../shared/domain/subscription/room.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
+import type { EventTypes } from '../../shared/ports/event-types.ts';
 import type { DeliveryListings, NamedDeliveries, Recoveries } from '../../shared/ports/deliveries.ts';
 import type { DeliveryQueue, Ingress, Operations, QueueDepths } from '../../shared/ports/queues.ts';
 import type { MessageListings, MessageRecords } from '../../shared/ports/messages.ts';
@@ -47,6 +48,7 @@ export type ApiPorts = CommonPorts & {
   /** For cancelled deliveries, which return their slots. */
   rateLimits: RateLimits;
   recoveries: Recoveries;
+  eventTypes: EventTypes;
   ingress: Ingress;
   /** For tests and confirmation requests, which go to one subscription and skip dispatch. */
   deliveryQueue: DeliveryQueue<DeliveryJob>;

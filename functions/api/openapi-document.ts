@@ -15,6 +15,7 @@ import {
   deliveryViewSchema,
   nextAttemptView,
 } from '../../shared/wire/views/delivery.ts';
+import { eventTypeViewSchema } from '../../shared/wire/views/event-type.ts';
 import { explainedSchema } from '../../shared/wire/views/explanation.ts';
 import { messageSummarySchema, messageViewSchema } from '../../shared/wire/views/message.ts';
 import { recoveryViewSchema } from '../../shared/wire/views/recovery.ts';
@@ -41,6 +42,7 @@ const TAGS = {
   messages: 'What producers publish to a queue.',
   deliveries: 'The delivery of one message to one subscription, with its attempts.',
   recoveries: 'Bulk replays of failed deliveries.',
+  'event types': 'The catalogue: what producers may publish, for subscribers to choose from.',
 } satisfies Record<Tag, string>;
 
 /** Schemas that the document defines once under these names, and references elsewhere. */
@@ -52,6 +54,7 @@ const NAMED = {
   DeliveryDetail: deliveryDetailSchema,
   DeliverySummary: deliverySummarySchema,
   Error: errorSchema,
+  EventType: eventTypeViewSchema,
   Explanation: explainedSchema,
   GatewayError: gatewayErrorSchema,
   Links: linksSchema,
@@ -184,7 +187,7 @@ const REFUSALS: Record<Refusal, ZodOpenApiResponseObject> = {
   ),
   404: shared(
     'NotFound',
-    'The queue, subscription, message, delivery, recovery or path does not exist.',
+    'The queue, subscription, message, delivery, recovery, event type or path does not exist.',
     errorSchema,
   ),
   409: shared(

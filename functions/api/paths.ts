@@ -1,5 +1,11 @@
 import * as z from 'zod';
 import {
+  EVENT_TYPE_NAME,
+  EVENT_TYPE_NAME_RULE,
+  isEventTypeName,
+  MAX_EVENT_TYPE_NAME,
+} from '../../shared/domain/event-type/event-type.ts';
+import {
   isQueueName,
   type MessageKey,
   QUEUE_NAME,
@@ -10,6 +16,7 @@ import type { SubscriptionKey } from '../../shared/domain/subscription/subscript
 import { invalidFields, notFound } from './errors.ts';
 
 export const QUEUES = '/v2/queues';
+export const EVENT_TYPES = '/v2/event-types';
 
 export function queuePath(queue: string): string {
   return `${QUEUES}/${queue}`;
@@ -18,6 +25,13 @@ export function queuePath(queue: string): string {
 /** @throws RefusedRequest `invalid_request` naming `queue`. */
 export function queueName(name: string): string {
   if (!isQueueName(name)) throw invalidFields([{ field: 'queue', message: `must be ${QUEUE_NAME_RULE}` }]);
+  return name;
+}
+
+/** @throws RefusedRequest `invalid_request` naming `type`. */
+export function eventTypeName(name: string): string {
+  if (!isEventTypeName(name))
+    throw invalidFields([{ field: 'type', message: `must be ${EVENT_TYPE_NAME_RULE}` }]);
   return name;
 }
 
@@ -59,6 +73,11 @@ const PARAMETERS: Readonly<Record<string, z.ZodType>> = {
     description: "The id that the response to the post contained, or the producer's id of the message.",
   }),
   subscription: segment.meta({ description: 'The id of the subscription.' }),
+  type: segment.meta({
+    description: `The name of the event type: ${EVENT_TYPE_NAME_RULE}.`,
+    pattern: EVENT_TYPE_NAME.source,
+    maxLength: MAX_EVENT_TYPE_NAME,
+  }),
   recovery: segment.meta({ description: 'The id of the recovery.' }),
 };
 

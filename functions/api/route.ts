@@ -25,7 +25,8 @@ export type Route<Path extends string = string> = {
   open?: boolean | 'pull_token';
 };
 
-export type Tag = 'service' | 'queues' | 'subscriptions' | 'pull' | 'messages' | 'deliveries' | 'recoveries';
+export type Tag =
+  'service' | 'queues' | 'subscriptions' | 'pull' | 'messages' | 'deliveries' | 'recoveries' | 'event types';
 
 /** The statuses with which a route can refuse a request. */
 export type Refusal = 400 | 404 | 409 | 413;

@@ -203,12 +203,14 @@ describe('grantPublish of another stack', () => {
 describe('grantAdminister', () => {
   it('allows every route except the export of credentials', () => {
     expect(routesOf('Operator')).toEqual([
+      'DELETE/v2/event-types/*',
       'DELETE/v2/queues/*',
       'GET/',
       'GET/v2',
       'GET/v2/*',
       'PATCH/v2/queues/*',
       'POST/v2/queues/*',
+      'PUT/v2/event-types/*',
       'PUT/v2/queues/*',
     ]);
   });

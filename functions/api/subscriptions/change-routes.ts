@@ -9,6 +9,7 @@ import { RESTORABLE_UNTIL, deletionHeaders } from '../../../shared/wire/views/ar
 import { deletionQuery, findRestorableUntil, withDeletionHeaders } from '../archives/deletion.ts';
 import { type Caller, type Change, subscriptionDifference, subscriptionDigest } from '../audit.ts';
 import type { ApiDependencies } from '../dependencies.ts';
+import { findTypeWarnings } from '../event-types/warnings.ts';
 import { notFound, subscriberTaken } from '../errors.ts';
 import { viewOfSubscription } from '../existing.ts';
 import { requestsEndWithinSeconds } from '../pauses/pause.ts';
@@ -51,13 +52,15 @@ export function addSubscriptionChangeRoutes(addRoute: AddRoute, dependencies: Ap
       const { caller, publicUrl } = context;
       const patch = subscriptionPatch(readJson(context.body).value, dependencies);
       const key = subscriptionKey(context.params);
+      // Read first: if this fails, nothing is changed, and no new secret is lost.
+      const warned = await findTypeWarnings(dependencies, key.queue, patch.options);
       const result = await updateSubscription(dependencies, key, patch);
       const after = auditChange(caller, 'subscription_changed', result);
       const { secret } = result;
       if (secret !== undefined) audit(caller, { change: 'secret_rotated', ...key, scheme: secret.scheme });
       const asked = await sendOwedConfirmation(dependencies, after, publicUrl);
       const view = await viewOfSubscription(dependencies, asked);
-      return jsonAnswer({ ...view, ...(secret && { secret: secretText(secret) }) });
+      return jsonAnswer({ ...view, ...(secret && { secret: secretText(secret) }), ...warned });
     },
   );
 

@@ -10,6 +10,7 @@ import {
 } from '../../../shared/wire/views/subscription.ts';
 import { subscriptionDigest } from '../audit.ts';
 import type { ApiDependencies } from '../dependencies.ts';
+import { findTypeWarnings } from '../event-types/warnings.ts';
 import { type AddRoute, json, jsonAnswer, jsonBody, withLinks, withLocation } from '../route.ts';
 import { subscriberTaken } from '../errors.ts';
 import { presentQueue, presentSubscription, viewOfSubscription } from '../existing.ts';
@@ -77,6 +78,7 @@ export function addSubscriptionRoutes(addRoute: AddRoute, dependencies: ApiDepen
       const queue = queueName(context.params.queue);
       const fields = subscriptionFields(readJson(context.body).value, dependencies);
       const { caller, publicUrl } = context;
+      const warned = await findTypeWarnings(dependencies, queue, fields.options);
       const result = await subscribe(dependencies, { queue, ...fields });
       if (result.kind === 'conflict') {
         const holder = await registry.findSubscription(queue, result.subscriptionId);
@@ -95,6 +97,7 @@ export function addSubscriptionRoutes(addRoute: AddRoute, dependencies: ApiDepen
         subscription_id: id,
         ...(secret && { secret: secretText(secret) }),
         ...confirmationView(await sendOwedConfirmation(dependencies, subscription, publicUrl)),
+        ...warned,
       };
       return jsonAnswer(answer, 201, { location: `${queuePath(queue)}/subscriptions/${id}` });
     },

@@ -56,6 +56,7 @@ export function administeredRoutes(options: AdministerOptions): PermittedRoute[]
     return [
       ...['/', '/v2', '/v2/*'].map((path) => ({ method: 'GET', path })),
       ...CHANGES.map((method) => ({ method, path: '/v2/queues/*' })),
+      ...['PUT', 'DELETE'].map((method) => ({ method, path: '/v2/event-types/*' })),
       ...credentials('*'),
     ];
   return queues.flatMap((queue) => [

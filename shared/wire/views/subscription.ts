@@ -71,16 +71,21 @@ export const subscriptionViewSchema = z.object({
   confirmation: confirmationSchema.exactOptional(),
 });
 
+/** What is accepted, but may be a mistake. */
+const warningsSchema = z.array(z.object({ field: z.string(), message: z.string() }));
+
 /** The response to subscribing. No later one contains the secret. `confirmation`: where the subscriber must confirm. */
 export const subscribedSchema = z.object({
   subscription_id: z.string(),
   secret: z.string().exactOptional(),
   confirmation: confirmationSchema.exactOptional(),
+  warnings: warningsSchema.exactOptional(),
 });
 
 /** The response to a change. `secret`: set if it is new; not shown again. */
 export const changedSubscriptionSchema = subscriptionViewSchema.extend({
   secret: z.string().exactOptional(),
+  warnings: warningsSchema.exactOptional(),
 });
 
 /**

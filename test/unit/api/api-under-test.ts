@@ -14,6 +14,7 @@ import { parseJson } from '../../../shared/wire/json-slice.ts';
 import { apiDescription } from '../../support/api-description.ts';
 import { aDelivery, type DeliveryFields } from '../../support/delivery-builders.ts';
 import { inMemoryDeliveries } from '../../support/in-memory/in-memory-deliveries.ts';
+import { inMemoryEventTypes } from '../../support/in-memory/in-memory-event-types.ts';
 import { inMemoryQueueStatistics } from '../../support/in-memory/in-memory-queue-statistics.ts';
 import { inMemoryOperations, type QueuedOperation } from '../../support/in-memory/in-memory-queues.ts';
 import { inMemoryRecoveries } from '../../support/in-memory/in-memory-recoveries.ts';
@@ -79,6 +80,7 @@ export const apiUnderTest = (overrides: Partial<WholeDependencies> = {}) => {
   const payloads = inMemoryPayloads();
   const secrets = inMemorySecrets();
   const recoveries = inMemoryRecoveries();
+  const eventTypes = inMemoryEventTypes();
   const operatorEvents = inMemoryOperatorEvents();
   const queued: QueuedOperation[] = [];
   const published: string[] = [];
@@ -104,6 +106,7 @@ export const apiUnderTest = (overrides: Partial<WholeDependencies> = {}) => {
       },
     },
     recoveries,
+    eventTypes,
     operations: inMemoryOperations(queued),
     operatorEvents,
     queueDepths: {
@@ -254,6 +257,7 @@ export const apiUnderTest = (overrides: Partial<WholeDependencies> = {}) => {
     payloads,
     secrets,
     recoveries,
+    eventTypes,
     operatorEvents,
     queued,
     published,

@@ -1,0 +1,61 @@
+import * as z from 'zod';
+import {
+  type EventType,
+  MAX_DESCRIPTION,
+  MAX_EXAMPLE_BYTES,
+  MAX_GROUP,
+  MAX_NESTING,
+  MAX_QUEUES,
+  MAX_SCHEMA_BYTES,
+} from '../../../shared/domain/event-type/event-type.ts';
+import { isQueueName, QUEUE_NAME_RULE } from '../../../shared/domain/message/message.ts';
+import { isDeeperThan } from '../../../shared/domain/subscription/content-filter.ts';
+import { printable } from '../fields.ts';
+import { parseWith } from '../request-json.ts';
+
+/** Parses `{"description"?, "schema"?, "example"?, "group"?, "deprecated"?, "queues"?}`. @throws RefusedRequest */
+export function eventTypeFields(value: unknown): EventTypeFields {
+  return parseWith(eventTypeRequestSchema, value);
+}
+
+type EventTypeFields = Omit<EventType, 'name' | 'createdAt' | 'changedAt'>;
+
+/** Refuses control characters other than the ends of lines. */
+const description = z
+  .string()
+  .max(MAX_DESCRIPTION, `must be text of at most ${MAX_DESCRIPTION} characters`)
+  .regex(/^[^\u0000-\u0009\u000b-\u001f\u007f-\u009f]*$/, 'must have no control characters but line feeds');
+
+const QUEUES_RULE = `must be a list of at most ${MAX_QUEUES} queues`;
+
+export const eventTypeRequestSchema = z.strictObject({
+  description: description.describe('For people, in Markdown.').exactOptional(),
+  schema: z
+    .record(z.string(), z.unknown())
+    .superRefine(checkSize(MAX_SCHEMA_BYTES))
+    .describe('JSON Schema 2020-12 of the data of its messages. References stay inside it.')
+    .exactOptional(),
+  example: z
+    .unknown()
+    .superRefine(checkSize(MAX_EXAMPLE_BYTES))
+    .describe('Data of a message. It must fit the schema.')
+    .exactOptional(),
+  group: printable(MAX_GROUP).exactOptional(),
+  deprecated: z.boolean().exactOptional(),
+  queues: z
+    .array(z.string().refine(isQueueName, `must be ${QUEUE_NAME_RULE}`), QUEUES_RULE)
+    .max(MAX_QUEUES, QUEUES_RULE)
+    .overwrite((queues) => [...new Set(queues)])
+    .describe('The queues that see the type. By default all.')
+    .exactOptional(),
+}) satisfies z.ZodType<EventTypeFields>;
+
+/** Checks the depth before JSON.stringify, which recurses. zod refines an absent member of unknown type, too. */
+function checkSize(maxBytes: number) {
+  return (value: unknown, refinement: z.RefinementCtx): void => {
+    if (value === undefined) return;
+    if (isDeeperThan(value, MAX_NESTING)) refinement.addIssue(`is nested deeper than ${MAX_NESTING} levels`);
+    else if (Buffer.byteLength(JSON.stringify(value)) > maxBytes)
+      refinement.addIssue(`is over ${maxBytes} bytes of JSON`);
+  };
+}

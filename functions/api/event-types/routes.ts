@@ -1,0 +1,207 @@
+import * as z from 'zod';
+import { type EventType, isVisibleTo } from '../../../shared/domain/event-type/event-type.ts';
+import type { Page, PageRequest } from '../../../shared/ports/page.ts';
+import { eventTypeView, eventTypeViewSchema } from '../../../shared/wire/views/event-type.ts';
+import { toWebhooksDocument } from '../../../shared/wire/views/webhooks-document.ts';
+import { changedNames } from '../audit.ts';
+import type { ApiDependencies } from '../dependencies.ts';
+import { notFound, RefusedRequest } from '../errors.ts';
+import { existingQueue } from '../existing.ts';
+import {
+  countAnswerBytes,
+  linksSchema,
+  MAX_ANSWER_BYTES,
+  nextLinks,
+  pageQuery,
+  pageWithinAnswerSize,
+} from '../paging.ts';
+import { EVENT_TYPES, eventTypeName, queuePath } from '../paths.ts';
+import { parseWith, readOptionalJson } from '../request-json.ts';
+import {
+  type AddRoute,
+  type Answer,
+  json,
+  jsonAnswer,
+  noBody,
+  optionalJsonBody,
+  withLocation,
+} from '../route.ts';
+import { eventTypeFields, eventTypeRequestSchema } from './request.ts';
+
+const EVENT_TYPE = `${EVENT_TYPES}/{type}` as const;
+
+const listSchema = z.object({ event_types: z.array(eventTypeViewSchema), links: linksSchema });
+
+const shownType = json('The type.', eventTypeViewSchema);
+const typePage = json('A page of types.', listSchema);
+
+/** The catalogue of event types (docs/event-types.md). */
+export function addEventTypeRoutes(addRoute: AddRoute, dependencies: ApiDependencies): void {
+  const { eventTypes, clock, audit } = dependencies;
+
+  addRoute(
+    {
+      method: 'GET',
+      path: EVENT_TYPES,
+      id: 'listEventTypes',
+      tag: 'event types',
+      summary: 'Lists event types by name',
+      query: pageQuery,
+      answers: { 200: typePage },
+      refuses: [400],
+    },
+    (context) => listTypes(EVENT_TYPES, parseWith(pageQuery, context.query)),
+  );
+
+  addRoute(
+    {
+      method: 'PUT',
+      path: EVENT_TYPE,
+      id: 'putEventType',
+      tag: 'event types',
+      summary: 'Creates an event type, or replaces it as a whole',
+      body: optionalJsonBody(eventTypeRequestSchema),
+      answers: {
+        200: withLocation(json('The type existed and is replaced.', eventTypeViewSchema)),
+        201: withLocation(json('The type is created.', eventTypeViewSchema)),
+      },
+      refuses: [400, 413],
+    },
+    async (context) => {
+      const name = eventTypeName(context.params.type);
+      const fields = eventTypeFields(readOptionalJson(context.body).value);
+      const now = clock.now();
+      const type: EventType = { ...fields, name, createdAt: now, changedAt: now };
+      const result = await eventTypes.put(type);
+      const headers = { location: `${EVENT_TYPES}/${name}` };
+      if (result.kind === 'created') {
+        audit(context.caller, { change: 'event_type_created', eventType: name });
+        return jsonAnswer(eventTypeView(type), 201, headers);
+      }
+      const after = { ...type, createdAt: result.before.createdAt };
+      const changed = changedNames(result.before, { ...after, changedAt: result.before.changedAt });
+      audit(context.caller, { change: 'event_type_replaced', eventType: name, changed });
+      return jsonAnswer(eventTypeView(after), 200, headers);
+    },
+  );
+
+  addRoute(
+    {
+      method: 'GET',
+      path: EVENT_TYPE,
+      id: 'getEventType',
+      tag: 'event types',
+      summary: 'Shows an event type',
+      answers: { 200: shownType },
+    },
+    async (context) => jsonAnswer(eventTypeView(await existingType(context.params.type))),
+  );
+
+  addRoute(
+    {
+      method: 'DELETE',
+      path: EVENT_TYPE,
+      id: 'deleteEventType',
+      tag: 'event types',
+      summary: 'Deletes an event type',
+      answers: { 204: noBody('The type is deleted, or did not exist.') },
+      refuses: [400],
+    },
+    async (context) => {
+      const name = eventTypeName(context.params.type);
+      const before = await eventTypes.delete(name);
+      if (before !== undefined) audit(context.caller, { change: 'event_type_deleted', eventType: name });
+      return { status: 204 };
+    },
+  );
+
+  addRoute(
+    {
+      method: 'GET',
+      path: '/v2/queues/{queue}/event-types',
+      id: 'listEventTypesOfQueue',
+      tag: 'event types',
+      summary: 'Lists the event types that a queue sees, by name',
+      description: 'A page may be short, even empty; follow its link.',
+      query: pageQuery,
+      answers: { 200: typePage },
+    },
+    async (context) => {
+      const request = parseWith(pageQuery, context.query);
+      const queue = await existingQueue(dependencies, context.params.queue);
+      return listTypes(`${queuePath(queue)}/event-types`, request, queue);
+    },
+  );
+
+  addRoute(
+    {
+      method: 'GET',
+      path: '/v2/queues/{queue}/event-types/{type}',
+      id: 'getEventTypeOfQueue',
+      tag: 'event types',
+      summary: 'Shows an event type that a queue sees',
+      answers: { 200: shownType },
+    },
+    async (context) => {
+      const queue = await existingQueue(dependencies, context.params.queue);
+      return jsonAnswer(eventTypeView(await existingType(context.params.type, queue)));
+    },
+  );
+
+  addRoute(
+    {
+      method: 'GET',
+      path: '/v2/webhooks.json',
+      id: 'describeWebhooks',
+      tag: 'event types',
+      summary: 'Shows all event types as the webhooks of an OpenAPI 3.1 document',
+      answers: { 200: json('The document.', z.looseObject({ openapi: z.string() })) },
+      refuses: [413],
+    },
+    async () => {
+      const document = toWebhooksDocument(await readCatalogue());
+      if (countAnswerBytes(document) > MAX_ANSWER_BYTES) throw catalogueTooLarge();
+      return jsonAnswer(document);
+    },
+  );
+
+  async function listTypes(path: string, request: PageRequest, queue?: string): Promise<Answer> {
+    const page = await pageWithinAnswerSize(request, (asked) => eventTypes.list(asked, queue), eventTypeView);
+    return jsonAnswer({
+      event_types: page.items,
+      links: nextLinks(path, page, { limit: request.limit }),
+    } satisfies z.input<typeof listSchema>);
+  }
+
+  /** @throws RefusedRequest `not_found`, also if the queue does not see it */
+  async function existingType(name: string, queue?: string): Promise<EventType> {
+    const found = await eventTypes.find(eventTypeName(name));
+    if (found === undefined || (queue !== undefined && !isVisibleTo(found, queue)))
+      throw notFound('such event type');
+    return found;
+  }
+
+  /** @throws RefusedRequest `too_large` as soon as the types alone exceed an answer */
+  async function readCatalogue(): Promise<EventType[]> {
+    const types: EventType[] = [];
+    let bytes = 0;
+    let marker: string | undefined;
+    do {
+      const page: Page<EventType> = await eventTypes.list({ limit: TYPES_PER_READ, marker });
+      types.push(...page.items);
+      bytes += countAnswerBytes(page.items);
+      if (bytes > MAX_ANSWER_BYTES) throw catalogueTooLarge();
+      ({ marker } = page);
+    } while (marker !== undefined);
+    return types;
+  }
+}
+
+const TYPES_PER_READ = 1_000;
+
+function catalogueTooLarge(): RefusedRequest {
+  return new RefusedRequest(
+    'too_large',
+    `the document is over ${MAX_ANSWER_BYTES} bytes: posthaste event-types export writes it from the pages of the list`,
+  );
+}
