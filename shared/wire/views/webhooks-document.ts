@@ -57,16 +57,16 @@ const HEAD = {
 
 const EXAMPLE_HEAD = { id: 'message-1', queue: 'my-queue', timestamp: '2026-01-01T00:00:00.000Z' };
 
-/** By name, which is also the name of the header. */
-const PARAMETERS = {
-  'webhook-id': toHeader('The id of the message, the same in each attempt.'),
-  'webhook-timestamp': toHeader('When the attempt was signed, in seconds since the epoch.'),
-  'webhook-signature': toHeader('Signatures of id, timestamp and body, separated by spaces.'),
-};
-
-function toHeader(description: string) {
-  return { in: 'header', description, required: true, schema: { type: 'string' } };
-}
+const PARAMETERS = Object.fromEntries(
+  [
+    ['webhook-id', 'The id of the message, the same in each attempt.'],
+    ['webhook-timestamp', 'When the attempt began, in seconds since the epoch.'],
+    ['webhook-signature', 'Signatures of id, timestamp and body, separated by spaces.'],
+  ].map(([name, description]) => [
+    name,
+    { name, in: 'header', description, required: true, schema: { type: 'string' } },
+  ]),
+);
 
 function componentRef(name: string): string {
   return `#/components/schemas/${name}`;
