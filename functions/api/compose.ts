@@ -9,6 +9,7 @@ import { lazyOperatorEvents } from '../../shared/adapters/eventbridge/lazy-opera
 import { subscriberFault } from '../../shared/adapters/http/address-guard.ts';
 import { tokenUrlFault } from '../../shared/adapters/http/guarded-fetch.ts';
 import { lazySecretSealer } from '../../shared/adapters/kms/lazy-secret-sealer.ts';
+import { lazyRe2Patterns } from '../../shared/adapters/pattern/lazy-re2.ts';
 import { lazyScheduleRemoval } from '../../shared/adapters/scheduler/lazy-wake-ups.ts';
 import * as queues from '../../shared/adapters/sqs/queues.ts';
 import { DAY_MS } from '../../shared/domain/duration.ts';
@@ -63,6 +64,7 @@ function createPorts(environment: Environment<'api'>, aws: AwsWithEvents): ApiPo
     rateLimits: dynamoRateLimits(dynamo, deliveriesTable, clock),
     recoveries: dynamoRecoveries(dynamo, deliveriesTable),
     eventTypes: dynamoEventTypes(dynamo, environment.subscriptionsTable),
+    loadPatterns: lazyRe2Patterns(),
     secretSealer: lazySecretSealer(invocation, environment.secretsKeyArn),
     ingress: queues.sqsIngress({ ...pacing, sqs, queueUrl: environment.queueUrls.ingress }),
     deliveryQueue: queues.sqsDeliveryQueue({ ...pacing, sqs, queueUrl: environment.deliveryQueueUrl }),

@@ -1,4 +1,5 @@
 import type { DeliveryJob } from '../../shared/domain/delivery/job.ts';
+import type { CompilePattern } from '../../shared/domain/event-type/pattern.ts';
 import type { Render } from '../../shared/domain/message/payload.ts';
 import type { RetryDefaults } from '../../shared/domain/subscription/delivery-policy.ts';
 import type { Amount } from '../../shared/domain/subscription/room.ts';
@@ -49,6 +50,8 @@ export type ApiPorts = CommonPorts & {
   rateLimits: RateLimits;
   recoveries: Recoveries;
   eventTypes: EventTypes;
+  /** For the patterns of JSON Schemas. */
+  loadPatterns: () => Promise<CompilePattern>;
   ingress: Ingress;
   /** For tests and confirmation requests, which go to one subscription and skip dispatch. */
   deliveryQueue: DeliveryQueue<DeliveryJob>;

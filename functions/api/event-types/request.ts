@@ -3,10 +3,9 @@ import {
   type EventType,
   MAX_DESCRIPTION,
   MAX_EXAMPLE_BYTES,
+  MAX_EXAMPLE_DEPTH,
   MAX_GROUP,
-  MAX_NESTING,
   MAX_QUEUES,
-  MAX_SCHEMA_BYTES,
 } from '../../../shared/domain/event-type/event-type.ts';
 import { isQueueName, QUEUE_NAME_RULE } from '../../../shared/domain/message/message.ts';
 import { isDeeperThan } from '../../../shared/domain/subscription/content-filter.ts';
@@ -32,12 +31,11 @@ export const eventTypeRequestSchema = z.strictObject({
   description: description.describe('For people, in Markdown.').exactOptional(),
   schema: z
     .record(z.string(), z.unknown())
-    .superRefine(checkSize(MAX_SCHEMA_BYTES))
     .describe('JSON Schema 2020-12 of the data of its messages. References stay inside it.')
     .exactOptional(),
   example: z
     .unknown()
-    .superRefine(checkSize(MAX_EXAMPLE_BYTES))
+    .superRefine(checkExampleSize)
     .describe('Data of a message. It must fit the schema.')
     .exactOptional(),
   group: printable(MAX_GROUP).exactOptional(),
@@ -51,11 +49,10 @@ export const eventTypeRequestSchema = z.strictObject({
 }) satisfies z.ZodType<EventTypeFields>;
 
 /** Checks the depth before JSON.stringify, which recurses. zod refines an absent member of unknown type, too. */
-function checkSize(maxBytes: number) {
-  return (value: unknown, refinement: z.RefinementCtx): void => {
-    if (value === undefined) return;
-    if (isDeeperThan(value, MAX_NESTING)) refinement.addIssue(`is nested deeper than ${MAX_NESTING} levels`);
-    else if (Buffer.byteLength(JSON.stringify(value)) > maxBytes)
-      refinement.addIssue(`is over ${maxBytes} bytes of JSON`);
-  };
+function checkExampleSize(example: unknown, refinement: z.RefinementCtx): void {
+  if (example === undefined) return;
+  if (isDeeperThan(example, MAX_EXAMPLE_DEPTH))
+    refinement.addIssue(`is nested deeper than ${MAX_EXAMPLE_DEPTH} levels`);
+  else if (Buffer.byteLength(JSON.stringify(example)) > MAX_EXAMPLE_BYTES)
+    refinement.addIssue(`is over ${MAX_EXAMPLE_BYTES} bytes of JSON`);
 }

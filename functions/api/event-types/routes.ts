@@ -27,6 +27,7 @@ import {
   withLocation,
 } from '../route.ts';
 import { eventTypeFields, eventTypeRequestSchema } from './request.ts';
+import { checkSchemaAndExample } from './schema.ts';
 
 const EVENT_TYPE = `${EVENT_TYPES}/{type}` as const;
 
@@ -70,6 +71,7 @@ export function addEventTypeRoutes(addRoute: AddRoute, dependencies: ApiDependen
     async (context) => {
       const name = eventTypeName(context.params.type);
       const fields = eventTypeFields(readOptionalJson(context.body).value);
+      await checkSchemaAndExample(dependencies, fields);
       const now = clock.now();
       const type: EventType = { ...fields, name, createdAt: now, changedAt: now };
       const result = await eventTypes.put(type);

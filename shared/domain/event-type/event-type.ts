@@ -24,9 +24,8 @@ export const MAX_EVENT_TYPE_NAME = 128;
 export const MAX_DESCRIPTION = 1_000;
 export const MAX_GROUP = 128;
 export const MAX_QUEUES = 100;
-export const MAX_SCHEMA_BYTES = 16_384;
 export const MAX_EXAMPLE_BYTES = 16_384;
-export const MAX_NESTING = 32;
+export const MAX_EXAMPLE_DEPTH = 32;
 
 export const EVENT_TYPE_NAME = /^[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*$/;
 

@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
 import * as z from 'zod';
 import type { Caller, Change } from '../../../functions/api/audit.ts';
+import { lazyRe2Patterns } from '../../../shared/adapters/pattern/lazy-re2.ts';
 import { subscriberFault } from '../../../shared/adapters/http/address-guard.ts';
 import { tokenUrlFault } from '../../../shared/adapters/http/guarded-fetch.ts';
 import type { Delivery, DeliveryKey } from '../../../shared/domain/delivery/delivery.ts';
@@ -107,6 +108,7 @@ export const apiUnderTest = (overrides: Partial<WholeDependencies> = {}) => {
     },
     recoveries,
     eventTypes,
+    loadPatterns: lazyRe2Patterns(),
     operations: inMemoryOperations(queued),
     operatorEvents,
     queueDepths: {

@@ -27,6 +27,16 @@ const FULL = {
   queues: ['orders', 'bills'],
 };
 
+/** Each level refers to the next one twice: 2^40 ways to check one value. */
+const twice = (level: number) => ({ anyOf: [{ $ref: `#/$defs/d${level}` }, { $ref: `#/$defs/d${level}` }] });
+const HOSTILE = {
+  ...twice(0),
+  $defs: {
+    ...Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`d${at}`, twice(at + 1)])),
+    d40: { not: {} },
+  },
+};
+
 const nested = (levels: number): unknown => (levels === 0 ? {} : { a: nested(levels - 1) });
 
 describe('PUT /v2/event-types/{type}', () => {
@@ -72,6 +82,10 @@ describe('PUT /v2/event-types/{type}', () => {
     [{ schema: true }, 'schema'],
     [{ schema: { description: 'x'.repeat(16_384) } }, 'schema'],
     [{ schema: nested(32) }, 'schema'],
+    [{ schema: { properties: { a: { pattern: '(?=a)' } } } }, 'schema.properties.a.pattern'],
+    [{ schema: { $ref: 'https://schemas.example/order.json' } }, 'schema.$ref'],
+    [{ schema: FULL.schema, example: { total: '1250' } }, 'example/total'],
+    [{ schema: HOSTILE, example: 1 }, 'schema'],
     [{ example: 'x'.repeat(16_384) }, 'example'],
     [{ example: nested(32) }, 'example'],
   ])('refuses %j', async ([body, field], { call, get }) => {
