@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import type * as z from 'zod';
 import { type EventType, eventTypeSchema } from '../../domain/event-type/event-type.ts';
 import { timeText, timeView } from '../fields.ts';
 

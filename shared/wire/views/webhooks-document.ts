@@ -57,24 +57,24 @@ const HEAD = {
 
 const EXAMPLE_HEAD = { id: 'message-1', queue: 'my-queue', timestamp: '2026-01-01T00:00:00.000Z' };
 
-const PARAMETERS = Object.fromEntries(
-  [
-    ['webhook-id', 'The id of the message, the same in each attempt.'],
-    ['webhook-timestamp', 'When the attempt began, in seconds since the epoch.'],
-    ['webhook-signature', 'Signatures of id, timestamp and body, separated by spaces.'],
-  ].map(([name, description]) => [
-    name,
-    { name, in: 'header', description, required: true, schema: { type: 'string' } },
-  ]),
-);
+const PARAMETERS = {
+  'webhook-id': toHeader('webhook-id', 'The id of the message, the same in each attempt.'),
+  'webhook-timestamp': toHeader('webhook-timestamp', 'When the attempt began, in seconds since the epoch.'),
+  'webhook-signature': toHeader('webhook-signature', 'Signatures of id, timestamp and body.'),
+};
+
+function toHeader(name: string, description: string) {
+  return { name, in: 'header', description, required: true, schema: { type: 'string' } };
+}
 
 function componentRef(name: string): string {
   return `#/components/schemas/${name}`;
 }
 
-/** The schema at its place in the document, to which its references point. Its `$schema` stays out: the document has one dialect. */
-function toComponent(name: string, { $schema: _, ...schema }: Record<string, unknown>): unknown {
-  return moveReferences(schema, componentRef(name));
+/** The schema at its place in the document, to which its references point. Only a root may have `$schema`. */
+function toComponent(name: string, schema: Record<string, unknown>): unknown {
+  const { $schema: _, ...rest } = schema;
+  return moveReferences(rest, componentRef(name));
 }
 
 /** Keywords whose members are schemas by any name. */
