@@ -1,5 +1,9 @@
 import * as z from 'zod';
-import { type EventType, isVisibleTo } from '../../../shared/domain/event-type/event-type.ts';
+import {
+  type EventType,
+  isEventTypeName,
+  isVisibleTo,
+} from '../../../shared/domain/event-type/event-type.ts';
 import type { Page, PageRequest } from '../../../shared/ports/page.ts';
 import { eventTypeView, eventTypeViewSchema } from '../../../shared/wire/views/event-type.ts';
 import { toWebhooksDocument } from '../../../shared/wire/views/webhooks-document.ts';
@@ -95,6 +99,7 @@ export function addEventTypeRoutes(addRoute: AddRoute, dependencies: ApiDependen
       tag: 'event types',
       summary: 'Shows an event type',
       answers: { 200: shownType },
+      refuses: [404],
     },
     async (context) => jsonAnswer(eventTypeView(await existingType(context.params.type))),
   );
@@ -107,11 +112,11 @@ export function addEventTypeRoutes(addRoute: AddRoute, dependencies: ApiDependen
       tag: 'event types',
       summary: 'Deletes an event type',
       answers: { 204: noBody('The type is deleted, or did not exist.') },
-      refuses: [400],
+      refuses: [],
     },
     async (context) => {
-      const name = eventTypeName(context.params.type);
-      const before = await eventTypes.delete(name);
+      const name = context.params.type;
+      const before = isEventTypeName(name) ? await eventTypes.delete(name) : undefined;
       if (before !== undefined) audit(context.caller, { change: 'event_type_deleted', eventType: name });
       return { status: 204 };
     },
@@ -177,7 +182,7 @@ export function addEventTypeRoutes(addRoute: AddRoute, dependencies: ApiDependen
 
   /** @throws RefusedRequest `not_found`, also if the queue does not see it */
   async function existingType(name: string, queue?: string): Promise<EventType> {
-    const found = await eventTypes.find(eventTypeName(name));
+    const found = isEventTypeName(name) ? await eventTypes.find(name) : undefined;
     if (found === undefined || (queue !== undefined && !isVisibleTo(found, queue)))
       throw notFound('such event type');
     return found;

@@ -97,7 +97,8 @@ describe('PUT /v2/event-types/{type}', () => {
     'refuses the name %s',
     async (name, { call }) => {
       expect(await call('PUT', `${TYPES}/${name}`, {})).toMatchObject(invalid('type'));
-      expect(await call('GET', `${TYPES}/${name}`)).toMatchObject(invalid('type'));
+      expect(await call('GET', `${TYPES}/${name}`)).toMatchObject(refusal('not_found'));
+      expect((await call('DELETE', `${TYPES}/${name}`)).status).toBe(204);
     },
   );
 });

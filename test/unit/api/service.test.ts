@@ -173,7 +173,7 @@ const VALID_BODIES: Record<string, unknown> = {
 const ROUTES = wholeApi(apiUnderTest().dependencies).routes.flatMap(({ method, path }) => {
   const isOpen = openRoutes.some((open) => open.path === path);
   const route = path.replaceAll(/\{(?!queue\})\w+\}/g, 'id-1');
-  return isOpen || route === path
+  return isOpen || !path.includes('{queue}')
     ? []
     : [[method, route, VALID_BODIES[`${method} ${route}`] ?? (method === 'GET' ? undefined : {})] as const];
 });
