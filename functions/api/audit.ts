@@ -1,4 +1,5 @@
 import type { WaitingPlace } from '../../shared/domain/delivery/paused.ts';
+import { canonicalJson } from '../../shared/domain/json.ts';
 import type { MessageKey } from '../../shared/domain/message/message.ts';
 import type { PartialRetryPolicy } from '../../shared/domain/retry/policy.ts';
 import type { AuthType } from '../../shared/domain/subscription/auth.ts';
@@ -156,13 +157,4 @@ export function changedNames(before: object, after: object): string[] {
   return [...new Set([...was.keys(), ...is.keys()])]
     .filter((name) => canonicalJson(was.get(name)) !== canonicalJson(is.get(name)))
     .sort();
-}
-
-/** JSON with sorted names: equal values give equal text. */
-export function canonicalJson(value: unknown): string {
-  return JSON.stringify(value, (_, inner: unknown) =>
-    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
-      ? Object.fromEntries(Object.entries(inner).sort(([one], [other]) => (one < other ? -1 : 1)))
-      : inner,
-  );
 }

@@ -1,6 +1,6 @@
-import { canonicalJson } from '../audit.ts';
 import { type RefusedRequest, subscriberTaken, toRefusal } from '../errors.ts';
 import { toError } from '../../../shared/domain/errors.ts';
+import { canonicalJson } from '../../../shared/domain/json.ts';
 import { type Auth, redactedAuth } from '../../../shared/domain/subscription/auth.ts';
 import { findAuth } from '../../../shared/domain/subscription/destination.ts';
 import { redacted } from '../../../shared/domain/subscription/credential-headers.ts';

@@ -1,4 +1,5 @@
 import { ContendedError } from '../../../shared/domain/contention.ts';
+import { canonicalJson } from '../../../shared/domain/json.ts';
 import {
   type Auth,
   redactedAuth,
@@ -15,7 +16,6 @@ import {
 } from '../../../shared/domain/subscription/destination.ts';
 import type { Subscription, SubscriptionOptions } from '../../../shared/domain/subscription/subscription.ts';
 import type { ApiPorts } from '../dependencies.ts';
-import { canonicalJson } from '../audit.ts';
 import { invalidFields, type RefusedRequest } from '../errors.ts';
 import { certificateFault, findCertificateExpiry, tlsFault } from './auth-option.ts';
 
