@@ -44,12 +44,15 @@ async function complete(words: readonly string[], terminal: Terminal): Promise<v
   const { default: tab } = await import('@bomb.sh/tab/commander');
   // The library adds its own command of that name.
   const program = await wholeProgram(terminal, 'completion');
+  const { offerEventTypes } = await import('./commands/completion/event-type-names.ts');
+  await offerEventTypes(program, words, terminal);
   tab(program, { completionCommandName: 'completion' }).parse([...words]);
 }
 
 const DESCRIPTIONS = {
   queue: 'List, show, create, change and delete queues.',
   subscription: 'Manage the subscriptions of a queue: create, change, test, export and more.',
+  'event-types': 'Keep the catalogue of event types: apply a folder, list, export, write TypeScript types.',
   publish: 'Publish messages to a queue.',
   message: 'Show messages and erase their data.',
   find: 'Find a message, a subscription or a time in all queues.',
@@ -83,6 +86,7 @@ type Load = () => Promise<(command: Command, terminal: Terminal) => void>;
 const LOADERS: Readonly<Record<string, Load>> = {
   queue: async () => (await import('./commands/queue/queue.ts')).addQueueCommands,
   subscription: async () => (await import('./commands/subscription/subscription.ts')).addSubscriptionCommands,
+  'event-types': async () => (await import('./commands/event-types/event-types.ts')).addEventTypesCommands,
   publish: async () => (await import('./commands/publish/publish.ts')).addPublish,
   message: async () => (await import('./commands/message/message.ts')).addMessageCommands,
   find: async () => (await import('./commands/find/find.ts')).addFind,

@@ -5,6 +5,7 @@ import {
   parseLastTime,
   parseTimeOfDay,
 } from '../../api-client/calendar-time.ts';
+import { EVENT_TYPE_NAME_RULE, isEventTypeName } from '../../shared/domain/event-type/event-type.ts';
 import { isQueueName, QUEUE_NAME_RULE } from '../../shared/domain/message/message.ts';
 import { MAX_PER_SECOND, MIN_PER_SECOND } from '../../shared/domain/subscription/rate-limit.ts';
 
@@ -16,6 +17,11 @@ function isDotSegment(text: string): boolean {
 export function parseQueue(text: string): string {
   if (isQueueName(text) && !isDotSegment(text)) return text;
   throw new InvalidArgumentError(`A queue name is ${QUEUE_NAME_RULE}, except . and .. alone.`);
+}
+
+export function parseEventType(text: string): string {
+  if (isEventTypeName(text)) return text;
+  throw new InvalidArgumentError(`The name of an event type is ${EVENT_TYPE_NAME_RULE}.`);
 }
 
 /** The id of a message or a recovery. */

@@ -1,14 +1,14 @@
 import { type Command, Option } from 'commander';
 import type { ApiClient } from '../../../api-client/api-client.ts';
 import { showMessage } from '../../../api-client/messages.ts';
-import { postMessages } from '../../../api-client/operations.ts';
+import { getEventType, getEventTypeOfQueue, postMessages } from '../../../api-client/operations.ts';
 import { isForbidden, isNotFound, orElse } from '../../../api-client/refusal.ts';
 import { Problem } from '../../../local/install/problem.mjs';
 import { isQueue, noSuchQueue } from '../../api/find-subscription.ts';
 import { openApiToWrite } from '../../api/api-access.ts';
 import { reportFailure } from '../../failure-report.ts';
 import { INTERRUPTED } from '../../interruption.ts';
-import { jsonText, parseJsonText, parseQueue, wholeNumber } from '../../options/arguments.ts';
+import { jsonText, parseEventType, parseJsonText, parseQueue, wholeNumber } from '../../options/arguments.ts';
 import { type DeploymentOptions, onDeployment } from '../../options/deployment-options.ts';
 import { printable } from '../../output/printable.ts';
 import { progressBar, progressLine } from '../../output/progress-line.ts';
@@ -24,16 +24,16 @@ import {
 } from './publish-lines.ts';
 
 type Options = DeploymentOptions &
-  Partial<Record<'data' | 'id' | 'file' | 'type', string> & Record<'ttl' | 'delay', number>> & {
+  Partial<Record<'data' | 'id' | 'file' | 'type' | 'example', string> & Record<'ttl' | 'delay', number>> & {
     bare?: true;
     create?: true;
   };
 
 const MORE = `
-Publishes one message with --data, or one message per line of --file or stdin.
-A line is {"data", "id"?, "type"?, "ttl"?, "delay"?}, or with --bare only the
-data. Data is published unchanged, byte for byte. --type, --ttl and --delay
-apply to lines without the field.
+Publishes one message with --data or --example, or one message per line of
+--file or stdin. A line is {"data", "id"?, "type"?, "ttl"?, "delay"?}, or with
+--bare only the data. Data is published unchanged, byte for byte. --type, --ttl
+and --delay apply to lines without the field.
 
 A refused line does not stop the others. A message without an id gets a new
 one, so that a request can be repeated without duplicates. To publish a whole
@@ -49,12 +49,19 @@ export function addPublish(command: Command, terminal: Terminal): void {
   command
     .argument('<queue>', 'name of the queue', parseQueue)
     .option('--data <JSON>', 'publish one message with this data', parseJsonText)
-    .addOption(new Option('--id <ID>', 'id of the message, with --data').conflicts(['file', 'bare']))
+    .addOption(
+      new Option('--id <ID>', 'id of the message, with --data or --example').conflicts(['file', 'bare']),
+    )
     .addOption(
       new Option('--file <FILE>', 'publish one message per line of this file; - for stdin').conflicts('data'),
     )
     .addOption(new Option('--bare', 'each line is the data of a message').conflicts('data'))
     .option('--type <TYPE>', 'type of the messages')
+    .addOption(
+      new Option('--example <TYPE>', 'publish the example of this event type of the catalogue')
+        .conflicts(['data', 'file', 'bare', 'type'])
+        .argParser(parseEventType),
+    )
     .option(
       '--ttl <SECONDS>',
       'seconds until a message expires: no attempts are made afterwards',
@@ -63,23 +70,24 @@ export function addPublish(command: Command, terminal: Terminal): void {
     .option('--delay <SECONDS>', 'seconds to wait before the first attempt', wholeNumber(0, 900))
     .option('--create', 'create the queue if there is none')
     .action(async (queue: string, options: Options) => {
-      const { data, id, file, type, ttl, delay } = options;
-      const defaults = { type: jsonText(type), ttl: jsonText(ttl), delay: jsonText(delay) };
-      if (data !== undefined) {
+      const { data, id, file, type, example, ttl, delay } = options;
+      const defaults = { type: jsonText(type ?? example), ttl: jsonText(ttl), delay: jsonText(delay) };
+      if (data !== undefined || example !== undefined) {
         const message = { ...defaults, data, ...(id !== undefined && { id: JSON.stringify(id) }) };
         await publishOne(queue, options, message, terminal);
         return;
       }
-      if (id !== undefined) command.error("error: option '--id' requires option '--data'");
+      if (id !== undefined) command.error("error: option '--id' requires option '--data' or '--example'");
       if (file === undefined && terminal.stdin.isTTY === true)
-        command.error('error: there is nothing to publish; add --data or --file');
+        command.error('error: there is nothing to publish; add --data, --example or --file');
       terminal.exitStatus = await publishMany(queue, options, defaults, terminal);
     });
   onDeployment(command, {
-    json: 'one message per line: line, and id or error; with --data id, and acceptedAt of an earlier copy; noSubscription',
+    json: 'one message per line: line, and id or error; with --data or --example id, and acceptedAt of an earlier copy; noSubscription',
     more: MORE,
     examples: [
       `publish orders --type order.created --data '{"total": 1250}'`,
+      'publish orders --example order.created',
       'publish orders --file orders.jsonl',
       'publish orders --bare < data.jsonl',
     ],
@@ -89,11 +97,12 @@ export function addPublish(command: Command, terminal: Terminal): void {
 async function publishOne(
   queue: string,
   options: Options,
-  message: Parameters<typeof outgoingMessage>[1],
+  message: MessageDefaults & { data: string | undefined; id?: string },
   terminal: Terminal,
 ): Promise<void> {
-  const body = `{"messages":[${outgoingMessage(1, message).text}]}`;
   const { api, isNew } = await openQueue(queue, options, terminal);
+  const data = message.data ?? (await readExample(api, isNew ? undefined : queue, options.example ?? ''));
+  const body = `{"messages":[${outgoingMessage(1, { ...message, data }).text}]}`;
   const earlier = options.id === undefined || isNew ? undefined : await findMessage(api, queue, options.id);
   const { ids, noSubscription } = await api.call(postMessages, { path: { queue }, body });
   const [id = ''] = ids;
@@ -104,6 +113,15 @@ async function publishOne(
     const published = `Published message ${printable(id)} to ${queue}.`;
     return noSubscription === true ? `${published}\n${unmatchedText(queue, id)}` : published;
   });
+}
+
+/** The example of an event type as JSON. `queue`: absent if it is new. @throws Problem if there is none */
+async function readExample(api: ApiClient, queue: string | undefined, type: string): Promise<string> {
+  const { example } = await (queue === undefined
+    ? api.call(getEventType, { path: { type } })
+    : api.call(getEventTypeOfQueue, { path: { queue, type } }));
+  if (example !== undefined) return JSON.stringify(example);
+  throw new Problem(`The event type ${type} has no example.`);
 }
 
 function unmatchedText(queue: string, id: string): string {

@@ -6,6 +6,7 @@ import { shortId } from '../../../api-client/subscription-labels.ts';
 import { counted, pressureState } from '../../../api-client/words.ts';
 import { commandText } from '../../../local/command-name.ts';
 import { Problem } from '../../../local/install/problem.mjs';
+import type { FieldError } from '../../../shared/domain/errors.ts';
 import { isJsonObject, jsonOrUndefined } from '../../../shared/domain/json.ts';
 import { REDACTED } from '../../../shared/domain/subscription/credential-headers.ts';
 import type { SubscriptionOptions } from '../../../shared/domain/subscription/subscription.ts';
@@ -122,7 +123,8 @@ export function addSubscriptionCreate(subscription: Command, terminal: Terminal)
       const sayIfNew = await newQueueNotice(api, queue, terminal);
       const created = await api.call(subscribe, { path: { queue }, body });
       sayIfNew();
-      const { subscription_id: id, secret, confirmation } = created;
+      const { subscription_id: id, secret, confirmation, warnings } = created;
+      if (options.json !== true) printWarnings(warnings, terminal);
       terminal.printResult(options, created, () =>
         [
           `Created subscription ${printable(id)}.`,
@@ -141,6 +143,10 @@ export function addSubscriptionCreate(subscription: Command, terminal: Terminal)
       `subscription create orders https://example.com/hook --event-type order.created --policy '{"maximum_delay": 60}'`,
     ],
   });
+}
+
+function printWarnings(warnings: readonly FieldError[] = [], { printError }: Terminal): void {
+  for (const { field, message } of warnings) printError(`Warning: ${printable(`${field} ${message}`)}.`);
 }
 
 const UNCONFIRMED = `The confirmation request could not be sent. To send it again, run ${commandText('subscription update')} with the same --url.`;
@@ -185,6 +191,7 @@ export function addSubscriptionUpdate(subscription: Command, terminal: Terminal)
       const changedAt = new Date().toISOString();
       const view = await api.call(updateSubscription, { path, body });
       terminal.printResult(options, view, () => updatedText(view, before, changedAt));
+      if (options.json !== true) printWarnings(view.warnings, terminal);
     });
   onDeployment(addCallOptions(command), {
     json: 'the subscription after the change',
