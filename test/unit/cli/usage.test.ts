@@ -42,7 +42,12 @@ describe('the help of every command', () => {
 
   it('has --json, except where docs/command.md says so', () => {
     const without = leaves.filter(({ command }) => !optionsOf(command).includes('--json'));
-    const known = ['subscription export', 'worker', 'start', 'completion'];
+    const known = [
+      'subscription export',
+      'event-types export',
+      'event-types types',
+      ...['worker', 'start', 'completion'],
+    ];
     expect(without.map(({ name }) => name)).toEqual(known);
   });
 
@@ -108,6 +113,8 @@ describe('a usage error', () => {
     ['a fractional time to live', 'subscription create q https://example.com --ttl 0.5'],
     ['data and a file', 'publish q --data 1 --file x'],
     ['data that is not JSON', ['publish', 'q', '--data', '{a: 1}']],
+    ['an example and data', 'publish q --example a --data 1'],
+    ['an event type with a blank in its name', ['event-types', 'show', 'a b']],
     ['an id for many messages', 'publish q --id x --file x'],
     ['a delay above the limit of SQS', 'publish q --data 1 --delay 901'],
     ['a status that the list omits', 'deliveries list q --status delivered'],

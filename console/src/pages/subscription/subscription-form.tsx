@@ -1,14 +1,17 @@
 import { useState } from 'preact/hooks';
+import { listEventTypesOfQueue } from '../../../../api-client/operations.ts';
 import { REDACTED } from '../../../../shared/domain/subscription/credential-headers.ts';
 import { hasNewOrigin, parseDestination } from '../../../../shared/domain/subscription/destination.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 import { areMarked, type Faults, faultsByField, rejectedFields } from '../../api/failure-words.ts';
-import type { useAction } from '../../live/hooks.ts';
+import { useConsole } from '../../live/console-context.tsx';
+import { type useAction, useLoaded } from '../../live/hooks.ts';
 import { draftSetter, InputField, SwitchFields } from '../../parts/fields.tsx';
 import { Form, FormActions, SmallButton } from '../../parts/form.tsx';
 import { Failure, Notice } from '../../parts/loaded.tsx';
 import { PolicyField } from '../designer/policy-controls.tsx';
 import { authFields, AuthFields, authPath } from './auth-fields.tsx';
+import { EventTypesField } from './event-types-field.tsx';
 import { FilterTester } from './filter-tester.tsx';
 import {
   draftFaults,
@@ -42,6 +45,9 @@ export function SubscriptionForm({
   const [stored] = useState(() => (before === undefined ? EMPTY_SUBSCRIPTION : subscriptionDraft(before)));
   const [draft, setDraft] = useState(stored);
   const [keepSecret, setKeepSecret] = useState(false);
+  const { api } = useConsole();
+  // Without the right to read it, or for a new queue, there is none.
+  const { value: offered } = useLoaded(() => api.items(listEventTypesOfQueue, { path: { queue } }));
   const own = draftFaults(draft, before);
   const rejected = rejectedFields(action);
   const faults = new Map([...faultsByField(rejected, listFields(draft)), ...own]);
@@ -71,13 +77,7 @@ export function SubscriptionForm({
         <MoveWarning keepSecret={keepSecret} onKeepSecret={setKeepSecret} />
       ) : null}
       <InputField {...field('name')} label="Name" hint="Optional. Shown in lists beside the URL." />
-      <InputField
-        {...field('event_types')}
-        label="Event types"
-        hint="Optional, one a line. Only messages of these types are sent."
-        rows={3}
-        code
-      />
+      <EventTypesField {...field('event_types')} names={offered?.items.map(({ name: type }) => type) ?? []} />
       <InputField
         {...field('filter')}
         label="Filter"
