@@ -132,6 +132,29 @@ inBrowser('the forms of the console', () => {
     });
   });
 
+  it('offer the event types of the catalogue for a subscription, and mark others', async () => {
+    const names = ['order.created', 'order.paid'];
+    const now = Date.now();
+    const { eventTypes } = there().api;
+    for (const name of names) await eventTypes.put({ name, createdAt: now, changedAt: now });
+    const page = await there().openAt('#/queues/orders');
+    await click(page, 'Create subscription');
+    const dialog = page.getByRole('dialog');
+    const chosen = dialog.getByLabel('Event types');
+    const offered = dialog.getByLabel('Add a type of the catalogue');
+    await offered.selectOption('order.paid');
+    expect(await chosen.inputValue()).toBe('order.paid');
+    await offered.selectOption('order.created');
+    expect(await chosen.inputValue()).toBe('order.paid\norder.created');
+    await offered.waitFor({ state: 'detached' });
+    expect(await dialog.getByText('The catalogue does not have').count()).toBe(0);
+    await chosen.fill('order.created\norder.payed');
+    await dialog.getByText('The catalogue does not have order.payed.').waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+    await click(dialog, 'Cancel');
+    for (const name of names) await eventTypes.delete(name);
+  });
+
   it('edit a subscription and keep the credentials that they do not show', async () => {
     const page = await there().openAt(`#/queues/orders/subscriptions/${there().billing}`);
     await click(page, 'Edit');

@@ -1,5 +1,8 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
@@ -23,6 +26,15 @@ const posthaste = async (...args: string[]): Promise<unknown[]> => {
 
 const one = async <T>(schema: z.ZodType<T>, ...args: string[]): Promise<T> =>
   z.tuple([schema]).parse(await posthaste(...args))[0];
+
+const CREATED_YAML = `
+description: An order was placed.
+schema:
+  type: object
+  properties: { total: { type: integer } }
+  required: [total]
+example: { total: 1250 }
+`;
 
 // Concurrent, because these tests mostly wait.
 describe.concurrent('the command on the deployed system', () => {
@@ -63,6 +75,43 @@ describe.concurrent('the command on the deployed system', () => {
     expect(explained).toMatchObject({ subscriptionId: subscription, verdict: 'delivered' });
     const [sent] = await posthaste('send', queue, 'first', '--to', receiver.url(`/${queue}`), '--wait');
     expect(sent).toMatchObject({ status: 'delivered', attempts: [{}, {}, { outcome: 'delivered' }] });
+  });
+
+  it('applies a folder of event types, publishes an example of one, and writes what subscribers and producers read', async () => {
+    const queue = `events-${randomUUID()}`;
+    const [created, closed] = [`${queue}.created`, `${queue}.closed`];
+    const folder = await mkdtemp(path.join(tmpdir(), 'posthaste-event-types-'));
+    await writeFile(path.join(folder, `${created}.yaml`), CREATED_YAML);
+    await writeFile(path.join(folder, 'closed.json'), JSON.stringify({ name: closed, queues: [queue] }));
+    const apply = ['event-types', 'apply', folder, '--yes'];
+    expect(await posthaste(...apply, '--dry-run')).toMatchObject([
+      { created: [closed, created], dryRun: true },
+    ]);
+    expect(await posthaste(...apply)).toMatchObject([
+      { created: [closed, created], kept: expect.any(Array) as unknown },
+    ]);
+    expect(await posthaste(...apply)).toMatchObject([{ created: [], replaced: [], unchanged: 2 }]);
+    await rm(folder, { recursive: true });
+    const names = z.array(z.object({ name: z.string() })).parse(await posthaste('event-types', 'list'));
+    expect(names.map(({ name }) => name)).toEqual(expect.arrayContaining([closed, created]));
+
+    await posthaste('queue', 'create', queue);
+    const subscribe = ['subscription', 'create', queue, receiver.url(`/${queue}`), '--event-type', created];
+    const [subscribed] = await posthaste(...subscribe, '--event-type', `${queue}.lost`);
+    expect(subscribed).toMatchObject({ warnings: [{ field: 'options.event_types[1]' }] });
+    await posthaste('publish', queue, '--example', created);
+    const [request] = await receiver.waitFor(`/${queue}`, 1);
+    expect(JSON.parse(request?.body.toString() ?? '')).toMatchObject({
+      type: created,
+      data: { total: 1250 },
+    });
+
+    const types = await onDeployment('event-types', 'types');
+    expect(types.stdout).toContain(`  "${created}": {\n    "total": number;\n  };\n`);
+    const exported = await onDeployment('event-types', 'export');
+    expect(JSON.parse(exported.stdout)).toHaveProperty(['webhooks', closed]);
+    for (const name of [created, closed]) await posthaste('event-types', 'delete', name, '--yes');
+    await expect(posthaste('event-types', 'show', created)).rejects.toThrow('404');
   });
 
   it('sends a message once there is a subscription, which its queue did not have', async () => {
