@@ -16,11 +16,10 @@ export async function findTypeWarnings(
   const { items } = await eventTypes.list({ limit: 1 });
   if (items.length === 0) return {};
   const known = await Promise.all(names.map((name) => isKnown(name)));
-  const warnings = names.flatMap((_, index) =>
-    known[index] === true
-      ? []
-      : [{ field: `options.event_types[${index}]`, message: 'is not in the catalogue of event types' }],
-  );
+  const warnings = names.flatMap((name, index) => {
+    const message = `names ${name}, which is no event type that the queue sees`;
+    return known[index] === true ? [] : [{ field: `options.event_types[${index}]`, message }];
+  });
   return warnings.length === 0 ? {} : { warnings };
 
   async function isKnown(name: string): Promise<boolean> {
