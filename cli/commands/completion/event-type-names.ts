@@ -1,6 +1,7 @@
-import type { Command } from 'commander';
+import type { Command, Option } from 'commander';
 import { listEventTypesOfQueue } from '../../../api-client/operations.ts';
 import { openApi } from '../../api/api-access.ts';
+import type { DeploymentChoice } from '../../deployment.ts';
 import type { Terminal } from '../../terminal.ts';
 
 const OPTIONS: ReadonlySet<string | undefined> = new Set(['--event-type', '--type', '--example']);
@@ -17,26 +18,35 @@ export async function offerEventTypes(
   words: readonly string[],
   terminal: Terminal,
 ): Promise<void> {
-  const name = words.at(-2);
-  if (!OPTIONS.has(name)) return;
-  const [first, second = '', third = ''] = words.filter((word) => !word.startsWith('-'));
-  const command = program.commands.find((one) => one.name() === first);
-  const inner = command?.commands.find((one) => one.name() === second);
-  const option = (inner ?? command)?.options.find(({ long }) => long === name);
+  const { option, queue } = findOption(program, words);
   if (option === undefined || option.argChoices !== undefined) return;
-  const [, deployment] = words.slice(words.indexOf('--deployment'));
-  const isNamed = deployment !== undefined && words.includes('--deployment');
-  const choice = {
-    ...(isNamed && { deployment }),
-    ...(words.includes('--local') && { local: true as const }),
-  };
-  const queue = inner === undefined ? second : third;
   try {
-    const api = await openApi(choice, terminal);
+    const api = await openApi(findDeployment(words), terminal);
     const signal = AbortSignal.timeout(TIMEOUT_MS);
     const { items } = await api.items(listEventTypesOfQueue, { path: { queue }, signal });
-    option.choices(items.map((type) => type.name));
+    option.choices(items.map(({ name }) => name));
   } catch {
     // No deployment, no right or no answer: the user types the name.
   }
+}
+
+function findOption(
+  program: Command,
+  words: readonly string[],
+): { option: Option | undefined; queue: string } {
+  const long = words.at(-2);
+  const [first, second = '', third = ''] = words.filter((word) => !word.startsWith('-'));
+  const command = program.commands.find((one) => one.name() === first);
+  const inner = command?.commands.find((one) => one.name() === second);
+  const option = (inner ?? command)?.options.find((one) => OPTIONS.has(long) && one.long === long);
+  return { option, queue: inner === undefined ? second : third };
+}
+
+function findDeployment(words: readonly string[]): DeploymentChoice {
+  const at = words.indexOf('--deployment');
+  const deployment = at === -1 ? undefined : words[at + 1];
+  return {
+    ...(words.includes('--local') && { local: true }),
+    ...(deployment !== undefined && { deployment }),
+  };
 }

@@ -70,22 +70,14 @@ function kindsIn({ type, properties, additionalProperties, items }: Schema): unk
   return items === undefined ? [] : ['array'];
 }
 
+const SIMPLE: ReadonlyMap<unknown, string> = new Map(
+  ['string', 'number', 'boolean', 'null', 'integer'].map((kind) => [kind, kind.replace('integer', 'number')]),
+);
+
 function declareKind(kind: unknown, schema: Schema, reading: Reading): string {
-  switch (kind) {
-    case 'object':
-      return declareObject(schema, reading);
-    case 'array':
-      return `Array<${declareSchema(schema['items'], reading)}>`;
-    case 'integer':
-      return 'number';
-    case 'string':
-    case 'number':
-    case 'boolean':
-    case 'null':
-      return kind;
-    default:
-      return 'unknown';
-  }
+  if (kind === 'object') return declareObject(schema, reading);
+  if (kind === 'array') return `(${declareSchema(schema['items'], reading)})[]`;
+  return SIMPLE.get(kind) ?? 'unknown';
 }
 
 /** Undescribed properties are an error of the compiler, to find typing errors, unless the schema mentions them. */
@@ -95,11 +87,12 @@ function declareObject({ properties, required, additionalProperties }: Schema, r
     const key = `${JSON.stringify(name)}${itemsIn(required).includes(name) ? '' : '?'}`;
     return member(key, declareSchema(property, reading), isJsonObject(property) ? property : {});
   });
-  if (additionalProperties === false || (additionalProperties === undefined && members.length > 0))
-    return block(members);
+  if (additionalProperties !== false && members.length === 0)
+    return `Record<string, ${declareSchema(additionalProperties, reading)}>`;
   // The type of the other properties must fit the described ones as well.
-  const others = members.length > 0 ? 'unknown' : declareSchema(additionalProperties, reading);
-  return block([...members, member('[name: string]', others, {})]);
+  return block(
+    (additionalProperties ?? false) === false ? members : [...members, '[name: string]: unknown;'],
+  );
 }
 
 function itemsIn(value: unknown): unknown[] {

@@ -10,13 +10,11 @@ export type EventTypes = {
     currency: 'EUR' | 'USD';
     /** @deprecated */
     coupon?: string | null;
-    items: Array<{
+    items: {
       sku: string;
       'unit-price'?: number;
-    }>;
-    labels?: {
-      [name: string]: string;
-    };
+    }[];
+    labels?: Record<string, string>;
   };
   /** @deprecated */
   'order.closed': null;

@@ -54,8 +54,8 @@ describe('the TypeScript types of a catalogue', () => {
     ['a constant', { const: 'x' }, '"x"'],
     ['an enumeration with an object', { enum: ['x', {}] }, 'unknown'],
     ['properties without a type', { properties: { a: true } }, '{ "a"?: unknown; }'],
-    ['items without a type', { items: { type: 'boolean' } }, 'Array<boolean>'],
-    ['an object of anything', { type: 'object' }, '{ [name: string]: unknown; }'],
+    ['items without a type', { items: { type: 'boolean' } }, '(boolean)[]'],
+    ['an object of anything', { type: 'object' }, 'Record<string, unknown>'],
     [
       'other properties beside described ones',
       { properties: { a: { type: 'string' } }, additionalProperties: { type: 'number' } },
@@ -80,7 +80,7 @@ describe('the TypeScript types of a catalogue', () => {
     [
       'keywords of the wrong kind',
       { properties: 1, required: 1, allOf: 1, enum: 1, items: 1 },
-      '{ [name: string]: unknown; }',
+      'Record<string, unknown>',
     ],
   ])('read %s', (_, schema, expected) => {
     expect(declared(schema)).toBe(expected);

@@ -2,16 +2,17 @@ import { InputField, SelectField } from '../../parts/fields.tsx';
 import { Notice } from '../../parts/loaded.tsx';
 import { eventTypesIn } from './subscription-draft.ts';
 
-/** The event types of a subscription, one a line. `names`: those of the catalogue, which it offers; empty without one. */
+/** The event types of a subscription, one a line. Offers those of the catalogue, if it is readable. */
 export function EventTypesField({
-  names,
+  catalogue = { items: [] },
   ...field
 }: {
-  names: readonly string[];
+  catalogue: { items: readonly { name: string }[] } | undefined;
   value: string;
   fault: string | undefined;
   onValue: (value: string) => void;
 }) {
+  const names = catalogue.items.map(({ name }) => name);
   const chosen = eventTypesIn(field.value);
   const unknown = names.length === 0 ? [] : chosen.filter((name) => !names.includes(name));
   const left = names.filter((name) => !chosen.includes(name));

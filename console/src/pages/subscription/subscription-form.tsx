@@ -46,7 +46,6 @@ export function SubscriptionForm({
   const [draft, setDraft] = useState(stored);
   const [keepSecret, setKeepSecret] = useState(false);
   const { api } = useConsole();
-  // Without the right to read it, or for a new queue, there is none.
   const { value: offered } = useLoaded(() => api.items(listEventTypesOfQueue, { path: { queue } }));
   const own = draftFaults(draft, before);
   const rejected = rejectedFields(action);
@@ -77,7 +76,7 @@ export function SubscriptionForm({
         <MoveWarning keepSecret={keepSecret} onKeepSecret={setKeepSecret} />
       ) : null}
       <InputField {...field('name')} label="Name" hint="Optional. Shown in lists beside the URL." />
-      <EventTypesField {...field('event_types')} names={offered?.items.map(({ name: type }) => type) ?? []} />
+      <EventTypesField {...field('event_types')} catalogue={offered} />
       <InputField
         {...field('filter')}
         label="Filter"
