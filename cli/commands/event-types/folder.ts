@@ -2,7 +2,9 @@ import { readdirSync } from 'node:fs';
 import { basename, extname, join } from 'node:path';
 import * as z from 'zod';
 import { eventTypeFields } from '../../../functions/api/event-types/request.ts';
+import { checkSchemaAndExample } from '../../../functions/api/event-types/schema.ts';
 import { Problem } from '../../../local/install/problem.mjs';
+import { lazyRe2Patterns } from '../../../shared/adapters/pattern/lazy-re2.ts';
 import { EVENT_TYPE_NAME_RULE, isEventTypeName } from '../../../shared/domain/event-type/event-type.ts';
 import { isJsonObject } from '../../../shared/domain/json.ts';
 import { failureText } from '../../failure-report.ts';
@@ -48,6 +50,8 @@ function listFiles(folder: string): string[] {
     });
 }
 
+const loadPatterns = lazyRe2Patterns();
+
 /** Far more than a schema and an example of the greatest sizes, with comments. */
 const MAX_FILE_BYTES = 262_144;
 
@@ -60,7 +64,9 @@ async function readDefinition(file: string, terminal: Terminal): Promise<Defined
     const { name = basename(file, extname(file)), ...fields } = value;
     if (typeof name !== 'string' || !isEventTypeName(name))
       throw new Problem(`the name of an event type is ${EVENT_TYPE_NAME_RULE}`);
-    return { name, definition: eventTypeFields(fields) };
+    const definition = eventTypeFields(fields);
+    await checkSchemaAndExample({ loadPatterns }, definition);
+    return { name, definition };
   } catch (cause) {
     throw new Problem(`${file}: ${failureText(cause)}.`, { cause });
   }

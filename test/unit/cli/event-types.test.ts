@@ -168,6 +168,12 @@ describe('posthaste event-types apply', () => {
       { 'a.json': { description: 'a'.repeat(1_001) } },
       'a.json: description: ',
     ],
+    ['a schema that is none', { 'a.json': { schema: { pattern: '(' } } }, 'a.json: schema.pattern'],
+    [
+      'an example that does not fit',
+      { 'a.yaml': 'schema: { type: object }\nexample: 1' },
+      'a.yaml: example: ',
+    ],
     ['a list', { 'a.json': [] }, 'a.json: it is not an object.'],
     ['a name that is none', { 'a b.json': {} }, 'a b.json: the name of an event type is at most 128'],
     ['two types of a name', { 'a.json': {}, 'b.yaml': 'name: a' }, 'b.yaml: another file defines a as well.'],
