@@ -1,8 +1,8 @@
 import { isJsonObject } from '../json.ts';
-import { canonicalText, isEqual, isInteger, countCharacters } from './json-values.ts';
+import { canonicalText, countCharacters, isEqual, isOfType } from './json-values.ts';
 import { LIMITS } from './limits.ts';
 import type { CompilePattern } from './pattern.ts';
-import { resolveReference } from './reference.ts';
+import { type Place, resolveReference, toPointer } from './reference.ts';
 
 /**
  * Whether data fits a schema. `path`: JSON Pointer (RFC 6901) of the first fault, '' for the whole data. `detail`: the rule,
@@ -41,9 +41,6 @@ class UndecidedError extends Error {
 
 /** `left`: remaining steps. `depth`: subschemas entered. */
 type Run = { root: unknown; compilePattern: CompilePattern; left: number; depth: number };
-
-/** Where a value is in the data; undefined: the data itself. */
-type Place = { within: Place; key: string | number } | undefined;
 
 /** What subschemas have covered of one value, for `unevaluatedProperties` and `unevaluatedItems`. */
 type Seen = { properties: Set<string>; items: Set<number> };
@@ -166,21 +163,6 @@ function faultOfType({ type }: Schema, subject: Subject): Fault {
   const types: readonly unknown[] = Array.isArray(type) ? type : [type];
   if (types.some((one) => isOfType(one, subject.data))) return undefined;
   return faultAt(subject, `must be of type ${types.join(' or ')}`);
-}
-
-function isOfType(type: unknown, data: unknown): boolean {
-  switch (type) {
-    case 'null':
-      return data === null;
-    case 'array':
-      return Array.isArray(data);
-    case 'object':
-      return isJsonObject(data);
-    case 'integer':
-      return isInteger(data);
-    default:
-      return typeof data === type;
-  }
 }
 
 function faultOfConstants(schema: Schema, subject: Subject): Fault {
@@ -414,10 +396,4 @@ function faultOfCondition(schema: Schema, subject: Subject): Fault {
   if (schema.if === undefined) return undefined;
   const branch = isMatching(schema.if, subject) ? schema.then : schema.else;
   return branch === undefined ? undefined : evaluate(branch, subject);
-}
-
-function toPointer(place: Place): string {
-  if (place === undefined) return '';
-  const key = String(place.key).replaceAll('~', '~0').replaceAll('/', '~1');
-  return `${toPointer(place.within)}/${key}`;
 }

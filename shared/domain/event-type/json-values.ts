@@ -44,8 +44,24 @@ export function canonicalText(
   return typeof value === 'number' ? String(value + 0) : JSON.stringify(value);
 }
 
+/** Whether a JSON value is of a type of JSON Schema. */
+export function isOfType(type: unknown, data: unknown): boolean {
+  switch (type) {
+    case 'null':
+      return data === null;
+    case 'array':
+      return Array.isArray(data);
+    case 'object':
+      return isJsonObject(data);
+    case 'integer':
+      return isInteger(data);
+    default:
+      return typeof data === type;
+  }
+}
+
 /** A number too large for double precision is infinite here, and counts as an integer. */
-export function isInteger(value: unknown): boolean {
+function isInteger(value: unknown): boolean {
   return Number.isInteger(value) || value === Infinity || value === -Infinity;
 }
 

@@ -25,3 +25,13 @@ function toKeys(reference: string): string[] | undefined {
     return undefined;
   }
 }
+
+/** Where a value is in the data; undefined: the data itself. */
+export type Place = { within: Place; key: string | number } | undefined;
+
+/** The JSON Pointer of a place: '' for the data itself. */
+export function toPointer(place: Place): string {
+  if (place === undefined) return '';
+  const key = String(place.key).replaceAll('~', '~0').replaceAll('/', '~1');
+  return `${toPointer(place.within)}/${key}`;
+}
