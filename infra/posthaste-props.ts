@@ -100,6 +100,12 @@ export interface PosthasteProps {
    */
   readonly retainMessages?: 'failed' | 'all';
   /**
+   * Whether messages are checked against the catalogue of event types: not at all, with a note on each that does not
+   * fit, or with a dead letter. `_event_validation` of a queue overrides it.
+   * @default 'off'
+   */
+  readonly eventValidation?: 'off' | 'warn' | 'reject';
+  /**
    * Whether the functions count per queue and minute, for charts: one write unit for each queue in an invocation,
    * less when busy.
    * @default true

@@ -49,6 +49,7 @@ export const propBySetting: Readonly<Record<keyof typeof settings, Prop>> = {
   retentionDays: duration('retention', 'days'),
   archiveDays: duration('archive', 'days'),
   retainMessages: same,
+  eventValidation: same,
   queueStatistics: same,
   attemptEvents: same,
   firstAttemptsPerJob: same,

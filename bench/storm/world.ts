@@ -185,11 +185,11 @@ export function stormWorld({
     },
   );
 
-  const { journal, ...dispatchStores } = dispatchContext.ports;
+  const { journal, validateEvent, ...dispatchStores } = dispatchContext.ports;
   const dispatching = {
     settings,
     hasTime: dispatchContext.hasTime,
-    ports: { ...slow({ ...dispatchStores, deliveryQueue }), clock: time, journal },
+    ports: { ...slow({ ...dispatchStores, deliveryQueue }), clock: time, journal, validateEvent },
   };
   const ingress = queue<{ message: Message; sentAt: number }>(
     'ingress',

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { dynamoDeliveryListings } from '../../shared/adapters/dynamodb/delivery-listings.ts';
 import { dynamoEventTypes } from '../../shared/adapters/dynamodb/event-types.ts';
+import { lazyCachedEventTypes } from '../../shared/adapters/dynamodb/lazy-event-types.ts';
 import { dynamoMessageListings } from '../../shared/adapters/dynamodb/message-listings.ts';
 import { dynamoQueueStatistics } from '../../shared/adapters/dynamodb/queue-statistics.ts';
 import { dynamoRateLimits } from '../../shared/adapters/dynamodb/rate-limits.ts';
@@ -10,6 +11,7 @@ import { subscriberFault } from '../../shared/adapters/http/address-guard.ts';
 import { tokenUrlFault } from '../../shared/adapters/http/guarded-fetch.ts';
 import { lazySecretSealer } from '../../shared/adapters/kms/lazy-secret-sealer.ts';
 import { lazyRe2Patterns } from '../../shared/adapters/pattern/lazy-re2.ts';
+import { lazyValidation } from '../../shared/adapters/pattern/lazy-validation.ts';
 import { lazyScheduleRemoval } from '../../shared/adapters/scheduler/lazy-wake-ups.ts';
 import * as queues from '../../shared/adapters/sqs/queues.ts';
 import { DAY_MS } from '../../shared/domain/duration.ts';
@@ -39,6 +41,7 @@ export function composeApi() {
       subscriptionCacheMs: environment.subscriptionCacheSeconds * 1000,
       overdueAfterMs: environment.overdueAfterSeconds * 1000,
       subscriptionConfirmation: environment.subscriptionConfirmation,
+      eventValidation: environment.eventValidation,
       queueStatistics: environment.queueStatistics,
       queueLimit: {
         subscriptions: environment.maxSubscriptionsPerQueue,
@@ -65,6 +68,13 @@ function createPorts(environment: Environment<'api'>, aws: AwsWithEvents): ApiPo
     recoveries: dynamoRecoveries(dynamo, deliveriesTable),
     eventTypes: dynamoEventTypes(dynamo, environment.subscriptionsTable),
     loadPatterns: lazyRe2Patterns(),
+    eventChecks: {
+      eventTypes: lazyCachedEventTypes(dynamo, environment.subscriptionsTable, {
+        clock,
+        cacheSeconds: environment.subscriptionCacheSeconds,
+      }),
+      validateEvent: lazyValidation(),
+    },
     secretSealer: lazySecretSealer(invocation, environment.secretsKeyArn),
     ingress: queues.sqsIngress({ ...pacing, sqs, queueUrl: environment.queueUrls.ingress }),
     deliveryQueue: queues.sqsDeliveryQueue({ ...pacing, sqs, queueUrl: environment.deliveryQueueUrl }),

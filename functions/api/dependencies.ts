@@ -1,5 +1,6 @@
 import type { DeliveryJob } from '../../shared/domain/delivery/job.ts';
 import type { CompilePattern } from '../../shared/domain/event-type/pattern.ts';
+import type { EventValidation } from '../../shared/domain/event-type/event-fault.ts';
 import type { Render } from '../../shared/domain/message/payload.ts';
 import type { RetryDefaults } from '../../shared/domain/subscription/delivery-policy.ts';
 import type { Amount } from '../../shared/domain/subscription/room.ts';
@@ -14,6 +15,7 @@ import type { Payloads } from '../../shared/ports/bodies.ts';
 import type { RateLimits } from '../../shared/ports/pace.ts';
 import type { Registry, SecretOpener, SecretSealer } from '../../shared/ports/subscriptions.ts';
 import type { WakeUps } from '../../shared/ports/wake-ups.ts';
+import type { EventChecks } from '../../shared/steps/check-event.ts';
 import type { Audit, Caller } from './audit.ts';
 import type { TokenRules } from './permission.ts';
 
@@ -52,6 +54,8 @@ export type ApiPorts = CommonPorts & {
   eventTypes: EventTypes;
   /** For the patterns of JSON Schemas. */
   loadPatterns: () => Promise<CompilePattern>;
+  /** For messages that are published by the API. */
+  eventChecks: EventChecks;
   ingress: Ingress;
   /** For tests and confirmation requests, which go to one subscription and skip dispatch. */
   deliveryQueue: DeliveryQueue<DeliveryJob>;
@@ -89,6 +93,8 @@ export type ApiSettings = TokenRules &
     overdueAfterMs: number;
     /** Every new subscriber must confirm, even if the metadata of its queue does not require it. */
     subscriptionConfirmation: boolean;
+    /** How messages are checked against the catalogue, where their queue does not say. */
+    eventValidation: EventValidation;
     /** Whether the functions write counters per queue and minute. */
     queueStatistics: boolean;
     /** The most subscriptions, and bytes of subscriptions, that a queue can have: dispatch reads all for each message. */

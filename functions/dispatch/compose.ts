@@ -1,5 +1,7 @@
 import type { AwsAccess } from '../../shared/adapters/aws/client-options.ts';
+import { lazyCachedEventTypes } from '../../shared/adapters/dynamodb/lazy-event-types.ts';
 import { dynamoSubscriptions } from '../../shared/adapters/dynamodb/subscriptions.ts';
+import { lazyValidation } from '../../shared/adapters/pattern/lazy-validation.ts';
 import { lazyReferencedData } from '../../shared/adapters/s3/lazy-referenced-data.ts';
 import { sqsDeadLetters } from '../../shared/adapters/sqs/dead-letters.ts';
 import { type ConsumedQueue, receivedRecords } from '../../shared/adapters/sqs/failed-records.ts';
@@ -54,6 +56,11 @@ function createDispatchContext(
         clock,
         cacheSeconds: environment.subscriptionCacheSeconds,
       }),
+      eventTypes: lazyCachedEventTypes(dynamo, environment.subscriptionsTable, {
+        clock,
+        cacheSeconds: environment.subscriptionCacheSeconds,
+      }),
+      validateEvent: lazyValidation(),
       referencedData: lazyReferencedData(invocation),
       deliveryQueue: sqsDeliveryQueue({ ...pacing, sqs, queueUrl: environment.deliveryQueueUrl }),
       deadLetters: sqsDeadLetters(sqs, environment.ingressDeadLetterUrl),
@@ -61,6 +68,7 @@ function createDispatchContext(
     settings: {
       ...settings,
       retainMessages: environment.retainMessages,
+      eventValidation: environment.eventValidation,
       firstAttemptsPerJob: environment.firstAttemptsPerJob,
       payloadSources: environment.payloadSources,
       ingressRoutes: environment.ingressRoutes,

@@ -16,6 +16,7 @@ import {
 import type { Message, MessageKey } from '../../shared/domain/message/message.ts';
 import { computeRetention, retainedFor } from '../../shared/domain/retention.ts';
 import { acceptedVersion, withAcceptedVersion } from '../../shared/domain/message/version.ts';
+import { toReason } from '../../shared/domain/event-type/event-fault.ts';
 import { DAY_MS } from '../../shared/domain/duration.ts';
 import type { Fact, Journal } from '../../shared/ports/journal.ts';
 import type { MessageRecord } from '../../shared/ports/messages.ts';
@@ -31,6 +32,7 @@ import {
   sendJobs,
   sendPages,
 } from './pages.ts';
+import { checkEvent, type CheckedEvent } from '../../shared/steps/check-event.ts';
 import { readMessage, storeBody } from '../../shared/steps/keep-message.ts';
 import { bodyRetentionMs, recordedUntil } from '../../shared/steps/retention.ts';
 
@@ -63,11 +65,28 @@ export async function dispatch(
     await refuse(context, received, 'unknown_queue', { queue: message.queue, messageId: message.id });
     return;
   }
+  const mode = page.eventValidation ?? context.settings.eventValidation;
+  const event: CheckedEvent = mode === 'off' ? { kind: 'valid' } : await checkEvent(context.ports, message);
+  if (mode === 'reject' && event.kind === 'invalid' && !(await wasAccepted(context, message, version))) {
+    const key = { queue: message.queue, messageId: message.id };
+    await refuse(context, received, toReason(event.fault), key);
+    return;
+  }
   const body = await storeBody(context.ports.payloads, message, MAX_BODY_IN_JOB);
-  await accept(context, { message, body, version, isFromReference }, page, {
+  await accept(context, { message, body, version, isFromReference, event }, page, {
     sentAt: received.sentAt,
     delayMs: delaySeconds * 1000,
   });
+}
+
+/** Whether this version of the message is on record. Its jobs must be complete, even if its type has changed since. */
+async function wasAccepted(
+  { ports }: DispatchContext,
+  { queue, id }: Message,
+  version: string,
+): Promise<boolean> {
+  const record = await ports.messageRecords.find({ queue, messageId: id });
+  return record !== undefined && (record.accepted?.digest ?? version) === version;
 }
 
 /** Dead-letters a message that a retry cannot fix, so that it is not received again and again. */
@@ -89,7 +108,13 @@ async function refuse(
 /**
  * One received copy of a message. `body`: where its jobs read it. `isFromReference`: the data was read from its reference.
  */
-type ReceivedCopy = { message: Message; body: BodyLocation; version: string; isFromReference: boolean };
+type ReceivedCopy = {
+  message: Message;
+  body: BodyLocation;
+  version: string;
+  isFromReference: boolean;
+  event: CheckedEvent;
+};
 
 async function accept(
   context: DispatchContext,
@@ -118,7 +143,12 @@ async function accept(
     await handleRepeat(context, record, { copy, page, timing });
     return;
   }
-  noteAccepted(ports.journal, record, { matched: first.matching.length, duplicate: false });
+  const { kind: event } = copy.event;
+  noteAccepted(ports.journal, record, {
+    matched: first.matching.length,
+    duplicate: false,
+    ...(event === 'valid' ? {} : { event }),
+  });
   const sent = { content, body, timing };
   await sendJobs(context, { record, part: record, match: first }, sent);
   await sendPages(context, record, sent);
@@ -194,7 +224,7 @@ async function acceptedCopy(
 
 type AcceptedFields = Pick<
   Extract<Fact, { fact: 'message_accepted' }>,
-  'matched' | 'duplicate' | 'differs' | 'late'
+  'matched' | 'duplicate' | 'differs' | 'late' | 'event'
 >;
 
 function noteAccepted(
@@ -208,7 +238,7 @@ function noteAccepted(
 
 async function draftRecord(
   { ports, settings }: DispatchContext,
-  { message, body, version, isFromReference }: ReceivedCopy,
+  { message, body, version, isFromReference, event }: ReceivedCopy,
   {
     acceptedAt,
     listedAt,
@@ -226,6 +256,7 @@ async function draftRecord(
     acceptedAt,
     listedAt,
     ...(message.type === undefined ? {} : { type: message.type }),
+    ...(event.kind === 'invalid' ? { eventFault: event.fault } : {}),
     matched: matching.length,
     filtered,
     duplicates: 0,

@@ -10,6 +10,7 @@ import {
 import type { ChunkJob, DeliveryJob, FirstJob } from '../../shared/domain/delivery/job.ts';
 import { CLOCKS_DIFFER_MS } from '../../shared/domain/delivery/recreated-queue.ts';
 import { planSqsDelay } from '../../shared/domain/delivery/wake-up-plan.ts';
+import type { EventValidation } from '../../shared/domain/event-type/event-fault.ts';
 import type { BodyLocation } from '../../shared/domain/message/body.ts';
 import {
   listedAt,
@@ -27,6 +28,7 @@ import type { Journal } from '../../shared/ports/journal.ts';
 import type { MessageRecord, MessageRecords, NextPart } from '../../shared/ports/messages.ts';
 import type { DeadLetters, DeliveryQueue } from '../../shared/ports/queues.ts';
 import type { SubscriptionPage, Subscriptions } from '../../shared/ports/subscriptions.ts';
+import type { EventChecks } from '../../shared/steps/check-event.ts';
 
 export type DispatchContext = {
   ports: {
@@ -37,11 +39,12 @@ export type DispatchContext = {
     deliveryQueue: DeliveryQueue;
     deadLetters: DeadLetters;
     journal: Journal;
-  };
+  } & EventChecks;
   settings: {
     retentionMs: number;
     retryAfterCapMs: number;
     retainMessages: RetainedMessages;
+    eventValidation: EventValidation;
     /** Approximate number of subscriptions per job. */
     firstAttemptsPerJob: number;
   };

@@ -19,6 +19,10 @@ export const metricNames = {
   messagesUnmatched: 'MessagesUnmatched',
   /** Messages that dispatch dead-lettered. */
   messagesRefused: 'MessagesRefused',
+  /** Messages that the catalogue of event types refuses, accepted or dead-lettered. */
+  eventsInvalid: 'EventsInvalid',
+  /** Accepted messages that could not be checked: their schema needs too many steps, or cannot be read. */
+  eventsUnvalidated: 'EventsUnvalidated',
   /** Matching subscriptions of accepted messages, summed. */
   deliveriesMatched: 'DeliveriesMatched',
   /** Subscriptions that filters excluded, summed over accepted messages. */

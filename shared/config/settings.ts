@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { ATTEMPT_TIMEOUT_SECONDS, OVERDUE_AFTER_SECONDS } from '../domain/retry/attempt-duration.ts';
 import { RETENTION_DAYS } from '../domain/retention.ts';
+import { EVENT_VALIDATIONS } from '../domain/event-type/event-fault.ts';
 import { RETAINED_MESSAGES } from '../domain/message/vocabulary.ts';
 import {
   everyFunction,
@@ -133,6 +134,14 @@ export const functionSettings = {
       'Messages whose data is kept: those with a failed attempt or to a queue without a subscription, or all.',
     variable: 'RETAIN_MESSAGES',
     functions: ['dispatch'],
+  },
+  eventValidation: {
+    rule: oneOf(...EVENT_VALIDATIONS),
+    default: 'off',
+    description:
+      'Whether messages are checked against the [catalogue of event types](event-types.md#check-messages): not at all, with a note on each that does not fit, or with a dead letter. `_event_validation` of a queue overrides it.',
+    variable: 'EVENT_VALIDATION',
+    functions: ['dispatch', 'api'],
   },
   queueStatistics: {
     rule: flag,

@@ -1,4 +1,5 @@
 import type { EventType } from '../domain/event-type/event-type.ts';
+import type { Validation } from '../domain/event-type/json-schema.ts';
 import type { Page, PageRequest } from './page.ts';
 
 /** The catalogue, for administration. Reads are strongly consistent. */
@@ -18,5 +19,9 @@ export interface EventTypes {
 
 /** The catalogue, for dispatch: `subscriptionCacheSeconds` old at most, also where it says that there is no such type. */
 export interface CachedEventTypes {
-  find(name: string): Promise<EventType | undefined>;
+  /** `unreadable`: neither this version nor the one before wrote it. */
+  find(name: string): Promise<EventType | 'unreadable' | undefined>;
 }
+
+/** Validates parsed data by the JSON Schema of its type, in bounded time. */
+export type ValidateEvent = (schema: unknown, data: unknown) => Promise<Validation>;

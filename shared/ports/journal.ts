@@ -15,7 +15,7 @@ export type Fact =
   /**
    * `matched`: subscriptions on the page that jobs are sent to now. `differs`: the repeat differs from
    * the accepted message with its id. `late`: it arrived after the window of its message. `unfinished`: more pages
-   * follow.
+   * follow. `event`: what the catalogue of event types says of it, unless that is in order.
    */
   | {
       fact: 'message_accepted';
@@ -26,6 +26,7 @@ export type Fact =
       differs?: true;
       late?: true;
       unfinished?: true;
+      event?: 'invalid' | 'undecided';
     }
   /** A further page of a message to many subscriptions was sent. */
   | { fact: 'page_sent'; message: MessageKey; matched: number; filtered: number }

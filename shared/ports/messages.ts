@@ -1,5 +1,6 @@
 import type { BodyLocation } from '../domain/message/body.ts';
 import type { LaterPart } from '../domain/delivery/fan-out.ts';
+import type { EventFault } from '../domain/event-type/event-fault.ts';
 import type { MessageKey } from '../domain/message/message.ts';
 import type { Retained } from '../domain/retention.ts';
 import type { AcceptedVersion } from '../domain/message/version.ts';
@@ -40,6 +41,8 @@ export type MessageRecord = Retained & {
    * then.
    */
   lastSubscriptionId?: string;
+  /** Why the catalogue of event types refuses it, where that is only noted. */
+  eventFault?: EventFault;
   /** Absent on records of version 0.1.0 and for messages that bypass the ingress queue. */
   accepted?: AcceptedVersion;
   /** Inline: on the MESSAGE item. */

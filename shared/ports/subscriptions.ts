@@ -1,5 +1,6 @@
 import type { Destination } from '../domain/subscription/destination.ts';
 import type { Auth } from '../domain/subscription/auth.ts';
+import type { EventValidation } from '../domain/event-type/event-fault.ts';
 import type { HealthChange } from '../domain/subscription/health.ts';
 import type { RetainedMessages } from '../domain/message/vocabulary.ts';
 import type { Amount } from '../domain/subscription/room.ts';
@@ -27,6 +28,8 @@ export type SubscriptionPage = {
   queueCreatedAt: number;
   /** Which bodies the queue keeps, where it says so. */
   retainMessages?: RetainedMessages;
+  /** How the queue checks messages against the catalogue, where it says so. */
+  eventValidation?: EventValidation;
   /** How long the queue keeps messages and deliveries, where it says so. */
   retentionDays?: number;
   /** Includes expired and disabled ones. */

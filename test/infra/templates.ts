@@ -52,6 +52,7 @@ export const TUNED = {
   ingressSenders: [...SENDERS.rules, ...SENDERS.topics].join(', '),
   payloadSources: SOURCES,
   retainMessages: 'all',
+  eventValidation: 'warn',
   adaptToThrottling: false,
   holdWhileDown: true,
   allowedPorts: '443, 8000-9000',

@@ -1,3 +1,5 @@
+import { lazyValidation } from '../../shared/adapters/pattern/lazy-validation.ts';
+import { inMemoryEventTypes } from '../support/in-memory/in-memory-event-types.ts';
 import { ownerFor, type DeliverContext } from '../../functions/deliver/context.ts';
 import { jobOfMember } from '../../shared/domain/delivery/job.ts';
 import { deliver } from '../../functions/deliver/deliver.ts';
@@ -70,6 +72,9 @@ export const simulatedFunctions = (world: SimulatedWorld): Consumers => {
   };
 };
 
+/** Messages are checked before anything is written, so that faults of the check add no sequences. */
+const NO_EVENT_TYPES = { eventTypes: inMemoryEventTypes(), validateEvent: lazyValidation() };
+
 const runDispatch = async (receipt: Receipt<Published>, running: RunningInvocation): Promise<void> => {
   const { world, machine } = running;
   const { message, version, delaySeconds, sentAt } = receipt.value;
@@ -77,7 +82,11 @@ const runDispatch = async (receipt: Receipt<Published>, running: RunningInvocati
   const ports = portsOf(world, machine, actor, receipt.acknowledge);
   const hasTime = (): boolean => running.endsAt - world.time.now() >= timeoutMs(actor.settings) / 2;
   await dispatch(
-    { ports, settings: actor.settings, hasTime },
+    {
+      ports: { ...ports, ...NO_EVENT_TYPES },
+      settings: { ...actor.settings, eventValidation: 'off' },
+      hasTime,
+    },
     { ok: true, message, version, ...(delaySeconds === undefined ? {} : { delaySeconds }) },
     { sqsMessageId: message.id, body: message.data, attributes: {}, sentAt },
   );

@@ -55,7 +55,7 @@ function printBody(body: string | undefined, id: string, terminal: Terminal): vo
 }
 
 function describeMessage(view: MessageView, body: string | undefined): string {
-  const { id, queue, type, acceptedAt, duplicates, filtered, bodyKept, erasedAt, queueDeleted } = view;
+  const { id, queue, type, acceptedAt, duplicates, filtered, bodyKept, erasedAt, queueDeleted, eventFault } = view;
   const subscriptions = counted(view.matched, 'subscription', 'subscriptions');
   return fieldLines([
     ['Message', printable(id)],
@@ -64,11 +64,17 @@ function describeMessage(view: MessageView, body: string | undefined): string {
     ['Accepted', clockTime(acceptedAt)],
     ['Duplicates', String(duplicates)],
     ['Matched', filtered === 0 ? subscriptions : `${subscriptions}, ${filtered} filtered`],
+    ['Event type', eventFault === undefined ? undefined : eventFaultText(eventFault)],
     ['Fan-out', view.unfinished === true ? 'in progress: not sent to all subscriptions yet' : undefined],
     ['Deliveries', deliveriesText(view)],
     ['Erased', clockTime(erasedAt) || undefined],
     ['Data', body === undefined ? (bodyKept ? 'kept' : notKeptText(view)) : printableJson(body)],
   ]).join('\n');
+}
+
+function eventFaultText({ reason, path = '', detail = '' }: NonNullable<MessageView['eventFault']>): string {
+  if (reason === 'unknown_event_type') return 'not in the catalogue of the queue';
+  return printable(`${path === '' ? 'the data' : path} ${detail}`);
 }
 
 /** Until an attempt fails, only the work that is under way has the data. */

@@ -6,6 +6,8 @@ import {
 import { toBucketRange } from '../../../shared/domain/delivery/fan-out.ts';
 import { isOfQueue } from '../../../shared/domain/delivery/recreated-queue.ts';
 import type { MessageDetail, MessageListItem } from '../../../shared/domain/delivery/message-detail.ts';
+import type { FieldError } from '../../../shared/domain/errors.ts';
+import { type EventFault, findEventValidation } from '../../../shared/domain/event-type/event-fault.ts';
 import { withoutLink } from '../../../shared/domain/message/confirmation-request.ts';
 import { type MessageKey, toMessageId } from '../../../shared/domain/message/message.ts';
 import type { TraceContext } from '../../../shared/domain/message/trace-context.ts';
@@ -18,10 +20,11 @@ import {
 import type { DeliveryListings } from '../../../shared/ports/deliveries.ts';
 import type { MessageRecord, MessageWindow } from '../../../shared/ports/messages.ts';
 import type { Page, PageRequest } from '../../../shared/ports/page.ts';
+import { checkEvent } from '../../../shared/steps/check-event.ts';
 import { readMessage } from '../../../shared/steps/keep-message.ts';
 import { spliceRaw } from '../../../shared/wire/json-slice.ts';
 import type { ApiDependencies } from '../dependencies.ts';
-import { RefusedRequest } from '../errors.ts';
+import { invalidFields, RefusedRequest } from '../errors.ts';
 import { toPostRules } from '../queues/metadata.ts';
 import { MAX_MESSAGE_BYTES } from '../request-json.ts';
 
@@ -39,7 +42,7 @@ export type PostedMessage = {
  * Sends messages to the ingress queue like any producer, and creates the queue if it is missing, as Zaqar does. The
  * metadata of the queue supplies missing ttls and delays. `bytes`: the size of the request. `trace`: what it is part of.
  * Returns the ids of the messages' records, in the order of the request, and whether no subscription can match them.
- * @throws RefusedRequest `too_large`; or when some could not be sent. In a repeat with the same ids, those already sent count as duplicates.
+ * @throws RefusedRequest `too_large`; `invalid_request` where the catalogue refuses a message; or when some could not be sent. In a repeat with the same ids, those already sent count as duplicates.
  */
 export async function publish(
   context: ApiDependencies,
@@ -72,12 +75,39 @@ export async function publish(
   const mostBytes = MAX_MESSAGE_BYTES - (trace === undefined ? 0 : TRACE_BYTES);
   const index = bodies.findIndex((body) => Buffer.byteLength(body) > mostBytes);
   if (index !== -1) throw tooLarge(index);
+  await refuseInvalid(context, queue, messages, found?.metadata);
   if (found === undefined) await registry.ensureQueue({ name: queue, metadata: {}, createdAt: clock.now() });
   // Fair SQS queues: the group keeps a busy queue from delaying the messages of others.
   await context.ingress.publish(
     bodies.map((body) => ({ body, group: queue, ...(trace && { attributes: trace }) })),
   );
   return { ids: named.map((message) => toMessageId(message).id), hasNoSubscription: isUnsubscribed };
+}
+
+/** Only where the queue rejects what the catalogue refuses. @throws RefusedRequest `invalid_request` */
+async function refuseInvalid(
+  { eventChecks, settings }: ApiDependencies,
+  queue: string,
+  messages: readonly PostedMessage[],
+  metadata: Queue['metadata'] = {},
+): Promise<void> {
+  if ((findEventValidation(metadata) ?? settings.eventValidation) !== 'reject') return;
+  const checked = await Promise.all(
+    messages.map((message) => checkEvent(eventChecks, { ...message, queue })),
+  );
+  const faults = checked.flatMap((event, index) =>
+    event.kind === 'invalid' ? [fieldFault(event.fault, `messages[${index}]`)] : [],
+  );
+  if (faults.length > 0) throw invalidFields(faults);
+}
+
+function fieldFault({ reason, path = '', detail = '' }: EventFault, message: string): FieldError {
+  switch (reason) {
+    case 'unknown_event_type':
+      return { field: `${message}.type`, message: 'is not in the catalogue of event types of the queue' };
+    case 'event_invalid':
+      return { field: `${message}.body${path}`, message: detail };
+  }
 }
 
 /** False where a message may match. Reads one subscription, because a list may be long. */

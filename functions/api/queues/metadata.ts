@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { MAX_DELAY_SECONDS } from '../../../shared/domain/delivery/wake-up-plan.ts';
 import { DAY_MS } from '../../../shared/domain/duration.ts';
 import type { FieldError } from '../../../shared/domain/errors.ts';
+import { EVENT_VALIDATION, EVENT_VALIDATIONS } from '../../../shared/domain/event-type/event-fault.ts';
 import { isJsonObject } from '../../../shared/domain/json.ts';
 import { RETAIN_MESSAGES } from '../../../shared/domain/message/body.ts';
 import { RETAINED_MESSAGES } from '../../../shared/domain/message/vocabulary.ts';
@@ -50,6 +51,10 @@ const ruledMembersSchema = postRulesSchema.extend({
   [RETAIN_MESSAGES]: z
     .enum(RETAINED_MESSAGES, `must be ${RETAINED_MESSAGES.join(' or ')}`)
     .describe('Which message bodies are kept, in place of the setting `retainMessages`.')
+    .exactOptional(),
+  [EVENT_VALIDATION]: z
+    .enum(EVENT_VALIDATIONS, `must be ${EVENT_VALIDATIONS.join(' or ')}`)
+    .describe('How messages are checked against the catalogue, in place of the setting `eventValidation`.')
     .exactOptional(),
 });
 

@@ -58,6 +58,8 @@ function incoming({ pipeline }: Monitored, { sums }: Lines): Panels {
         accepted: 'messagesAccepted',
         'no subscriber': 'messagesUnmatched',
         refused: 'messagesRefused',
+        'event type invalid': 'eventsInvalid',
+        'not checked': 'eventsUnvalidated',
       }),
     },
     'Oldest message in the ingress queue': {

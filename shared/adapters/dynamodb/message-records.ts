@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { deliveryIndexes, primaryKey, ttlAttribute } from '../../config/tables.ts';
 import type { LaterPart } from '../../domain/delivery/fan-out.ts';
 import { isFromEarlierQueue, replacementFor } from '../../domain/delivery/recreated-queue.ts';
+import { eventFaultSchema } from '../../domain/event-type/event-fault.ts';
 import { DAY_MS } from '../../domain/duration.ts';
 import type { BodyLocation } from '../../domain/message/body.ts';
 import type { Message, MessageKey } from '../../domain/message/message.ts';
@@ -216,6 +217,7 @@ const recordSchema = z.object({
   apart: z.array(z.string()).exactOptional(),
   parts: z.array(partSchema).exactOptional(),
   until: z.string().exactOptional(),
+  eventFault: eventFaultSchema.exactOptional(),
   accepted: z
     .object({ digest: z.string(), timestamp: z.string(), expiresAt: z.number().exactOptional() })
     .exactOptional(),

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { primaryKey } from '../../config/tables.ts';
+import { findEventValidation } from '../../domain/event-type/event-fault.ts';
 import { findRetainedMessages } from '../../domain/message/body.ts';
 import { queueMember } from '../../domain/subscription/queue-metadata.ts';
 import { FAILURES_TO_DISABLE, type HealthChange } from '../../domain/subscription/health.ts';
@@ -130,10 +131,12 @@ const listedQueueSchema = queueItemSchema.pick({ createdAt: true, metadata: true
 function toListedQueue(item: unknown) {
   const { createdAt, metadata } = decodeRecord(listedQueueSchema, item);
   const retainMessages = findRetainedMessages(metadata);
+  const eventValidation = findEventValidation(metadata);
   const retentionDays = queueMember('_retention_days', metadata);
   return {
     queueCreatedAt: createdAt,
     ...(retainMessages === undefined ? {} : { retainMessages }),
+    ...(eventValidation === undefined ? {} : { eventValidation }),
     ...(retentionDays === undefined ? {} : { retentionDays }),
   };
 }

@@ -1,4 +1,5 @@
 import { metricNames, type MetricName } from '../../config/metrics.ts';
+import { isEventReason } from '../../domain/event-type/event-fault.ts';
 import type { OperatorEvent } from '../../domain/delivery/operator-event.ts';
 import type { Phase, Outcome } from '../../domain/retry/vocabulary.ts';
 import type { PressureReason } from '../../domain/subscription/vocabulary.ts';
@@ -15,7 +16,10 @@ export function toMeasures(fact: Fact): readonly Measure[] {
     case 'message_accepted':
       return fact.duplicate ? [] : measureAccepted(fact);
     case 'message_refused':
-      return [one(metricNames.messagesRefused)];
+      return [
+        one(metricNames.messagesRefused),
+        ...(isEventReason(fact.reason) ? [one(metricNames.eventsInvalid)] : []),
+      ];
     case 'attempt_made':
       return measureAttempt(fact);
     case 'late_result':
@@ -102,9 +106,15 @@ function measureAccepted(fact: Extract<Fact, { fact: 'message_accepted' }>): rea
   return [
     one(metricNames.messagesAccepted),
     ...(isUnmatched ? [one(metricNames.messagesUnmatched)] : []),
+    ...(fact.event === undefined ? [] : [one(eventNames[fact.event])]),
     ...subscriptionMeasures(fact),
   ];
 }
+
+const eventNames = {
+  invalid: metricNames.eventsInvalid,
+  undecided: metricNames.eventsUnvalidated,
+};
 
 function subscriptionMeasures(of: { matched: number; filtered: number }): readonly Measure[] {
   const { matched, filtered } = of;

@@ -1,3 +1,4 @@
+import type { EventFault } from '../event-type/event-fault.ts';
 import type { StatusCounts } from './books.ts';
 import type { MessageKey } from '../message/message.ts';
 
@@ -14,6 +15,8 @@ type MessageFacts = {
    */
   matched: number;
   filtered: number;
+  /** Why the catalogue of event types refuses it. */
+  eventFault?: EventFault;
   erasedAt?: number;
   /** Set until the message was sent to all subscriptions; until then `matched` and `filtered` grow. */
   lastSubscriptionId?: string;

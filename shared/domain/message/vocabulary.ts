@@ -18,9 +18,18 @@ export type UnreadableReason =
   | 'queue_not_allowed'
   | `invalid_field:${string}`;
 
-/** Why a function of this deployment dead-lettered a message. `failed_repeatedly`: poison (receives.ts). */
+/**
+ * Why a function of this deployment dead-lettered a message. `event_invalid`: with the JSON Pointer of the fault.
+ * `failed_repeatedly`: poison (receives.ts).
+ */
 export type DeadLetterReason =
-  UnreadableReason | DataReferenceFault | 'unknown_queue' | 'body_missing' | 'failed_repeatedly';
+  | UnreadableReason
+  | DataReferenceFault
+  | 'unknown_queue'
+  | 'unknown_event_type'
+  | `event_invalid:${string}`
+  | 'body_missing'
+  | 'failed_repeatedly';
 
 /** Which message bodies are kept: those with a `failed` attempt, or `all`. */
 export const RETAINED_MESSAGES = ['failed', 'all'] as const;

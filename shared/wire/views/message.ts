@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { MessageDetail, MessageListItem } from '../../domain/delivery/message-detail.ts';
+import { eventFaultSchema } from '../../domain/event-type/event-fault.ts';
 import { STATUSES, toRecord } from '../../domain/delivery/vocabulary.ts';
 import { timeText, timeView } from '../fields.ts';
 import { spliceRaw } from '../json-slice.ts';
@@ -23,6 +24,8 @@ export const messageViewSchema = z.object({
   deliveries: z.object(toRecord(STATUSES, () => count)),
   /** Of many deliveries only some 10,000 are counted: there are more than `deliveries` says. */
   deliveriesAtLeast: z.literal(true).exactOptional(),
+  /** Why the catalogue of event types refuses it. `path`: JSON Pointer of the first fault in its data. */
+  eventFault: eventFaultSchema.exactOptional(),
   bodyKept: z.boolean(),
   erasedAt: timeView.exactOptional(),
   /** The queue that accepted it was deleted, and perhaps made again. A copy that is sent now is no duplicate. */
@@ -39,7 +42,7 @@ export const messageSummarySchema = messageViewSchema
 type MessageSummary = z.infer<typeof messageSummarySchema>;
 
 export function messageSummary({ key, acceptedAt, erasedAt, ...item }: MessageListItem): MessageSummary {
-  const { type, duplicates, matched, filtered, deliveries, bodyKept, lastSubscriptionId } = item;
+  const { type, duplicates, matched, filtered, deliveries, bodyKept, lastSubscriptionId, eventFault } = item;
   return {
     queue: key.queue,
     id: key.messageId,
@@ -50,6 +53,7 @@ export function messageSummary({ key, acceptedAt, erasedAt, ...item }: MessageLi
     filtered,
     ...(lastSubscriptionId === undefined ? {} : { unfinished: true }),
     ...(deliveries === undefined ? {} : { deliveries }),
+    ...(eventFault === undefined ? {} : { eventFault }),
     bodyKept,
     ...(erasedAt === undefined ? {} : { erasedAt: timeText(erasedAt) }),
   };

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { buildPage, parseMarker, QUEUE_LISTING } from '../../../shared/adapters/dynamodb/pages.ts';
+import { findEventValidation } from '../../../shared/domain/event-type/event-fault.ts';
 import { findRetainedMessages } from '../../../shared/domain/message/body.ts';
 import {
   type Destination,
@@ -333,10 +334,12 @@ const pageOfSubscriptions = (
   const subscriptions = rest.slice(0, size).map(listed);
   const lastSubscriptionId = rest.length > size ? subscriptions.at(-1)?.id : undefined;
   const retainMessages = findRetainedMessages(queue.metadata);
+  const eventValidation = findEventValidation(queue.metadata);
   const retentionDays = queueMember('_retention_days', queue.metadata);
   return {
     queueCreatedAt: queue.createdAt,
     ...(retainMessages === undefined ? {} : { retainMessages }),
+    ...(eventValidation === undefined ? {} : { eventValidation }),
     ...(retentionDays === undefined ? {} : { retentionDays }),
     subscriptions,
     readAt,

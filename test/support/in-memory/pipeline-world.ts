@@ -1,3 +1,6 @@
+import { lazyValidation } from '../../../shared/adapters/pattern/lazy-validation.ts';
+import type { EventValidation } from '../../../shared/domain/event-type/event-fault.ts';
+import { inMemoryEventTypes } from './in-memory-event-types.ts';
 import { type DeliverContext, ownerFor } from '../../../functions/deliver/context.ts';
 import { deliver } from '../../../functions/deliver/deliver.ts';
 import { healthWrites } from '../../../functions/deliver/health.ts';
@@ -73,6 +76,8 @@ export const pipelineWorld = (clock = virtualClock()) => {
     secretOpener: inMemorySecrets(),
     undeliverables: inMemoryUndeliverables(),
     deadLetters: inMemoryDeadLetters(),
+    eventTypes: inMemoryEventTypes(),
+    validateEvent: lazyValidation(),
     operatorEvents: inMemoryOperatorEvents(),
   };
   const settings = {
@@ -89,6 +94,7 @@ export const pipelineWorld = (clock = virtualClock()) => {
     subscriptionCacheMs: 5_000,
     disableFailingAfterMs: 5 * DAY_MS,
     retainMessages: 'failed' as RetainedMessages,
+    eventValidation: 'off' as EventValidation,
     firstAttemptsPerJob: 10,
     overdueAfterMs: 30_000,
     /** Number of subscriptions in one page of a queue's list. */

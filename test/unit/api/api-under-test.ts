@@ -1,3 +1,4 @@
+import { lazyValidation } from '../../../shared/adapters/pattern/lazy-validation.ts';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
 import * as z from 'zod';
@@ -109,6 +110,7 @@ export const apiUnderTest = (overrides: Partial<WholeDependencies> = {}) => {
     recoveries,
     eventTypes,
     loadPatterns: lazyRe2Patterns(),
+    eventChecks: { eventTypes, validateEvent: lazyValidation() },
     operations: inMemoryOperations(queued),
     operatorEvents,
     queueDepths: {
@@ -138,6 +140,7 @@ export const apiUnderTest = (overrides: Partial<WholeDependencies> = {}) => {
       subscriptionCacheMs: 5_000,
       overdueAfterMs: 30_000,
       subscriptionConfirmation: false,
+      eventValidation: 'off',
       queueStatistics: true,
       queueLimit: { subscriptions: 100_000, bytes: 2 ** 26 },
       jwtScopes: undefined,

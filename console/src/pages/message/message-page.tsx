@@ -97,9 +97,19 @@ function MessageFacts({ view }: { view: MessageView }) {
           view.filtered === 0 ? undefined : `by ${counted(view.filtered, 'subscription', 'subscriptions')}`,
         ],
         ['Duplicates', view.duplicates === 0 ? undefined : view.duplicates.toLocaleString('en')],
+        ['Event type', view.eventFault === undefined ? undefined : <EventFault of={view.eventFault} />],
         ['Erased', view.erasedAt === undefined ? undefined : <Moment at={view.erasedAt} />],
       ]}
     />
+  );
+}
+
+function EventFault({ of: { reason, path = '', detail } }: { of: NonNullable<MessageView['eventFault']> }) {
+  if (reason === 'unknown_event_type') return <>not in the catalogue of the queue</>;
+  return (
+    <>
+      {path === '' ? 'the data' : <code>{path}</code>} {detail}
+    </>
   );
 }
 
