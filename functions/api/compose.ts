@@ -57,6 +57,7 @@ export function composeApi() {
 function createPorts(environment: Environment<'api'>, aws: AwsWithEvents): ApiPorts {
   const { deliveriesTable } = environment;
   const { invocation, dynamo, sqs, pacing } = aws;
+  const loadPatterns = lazyRe2Patterns();
   return {
     ...commonPorts(aws, environment),
     operatorEvents: aws.ports.operatorEvents,
@@ -67,14 +68,14 @@ function createPorts(environment: Environment<'api'>, aws: AwsWithEvents): ApiPo
     rateLimits: dynamoRateLimits(dynamo, deliveriesTable, clock),
     recoveries: dynamoRecoveries(dynamo, deliveriesTable),
     eventTypes: dynamoEventTypes(dynamo, environment.subscriptionsTable),
-    loadPatterns: lazyRe2Patterns(),
     eventChecks: {
       eventTypes: lazyCachedEventTypes(dynamo, environment.subscriptionsTable, {
         clock,
         cacheSeconds: environment.subscriptionCacheSeconds,
       }),
-      validateEvent: lazyValidation(),
+      validateEvent: lazyValidation(loadPatterns),
     },
+    loadPatterns,
     secretSealer: lazySecretSealer(invocation, environment.secretsKeyArn),
     ingress: queues.sqsIngress({ ...pacing, sqs, queueUrl: environment.queueUrls.ingress }),
     deliveryQueue: queues.sqsDeliveryQueue({ ...pacing, sqs, queueUrl: environment.deliveryQueueUrl }),

@@ -53,6 +53,12 @@ const describeRecords = (name: string, make: () => MessageRecords): void => {
       expect(await records.find(key)).toEqual(untyped);
     });
 
+    it('keep why the catalogue of event types refuses a message', async () => {
+      const eventFault = { reason: 'event_invalid', path: '/lines/0', detail: 'must be text' } as const;
+      const { key } = await accepted({ eventFault });
+      expect(await records.find(key)).toMatchObject({ eventFault });
+    });
+
     it('count a copy and return the record as first written', async () => {
       const record = await accepted();
       const others = { acceptedAt: SOME_TIME + 9, matched: 9, buckets: 9, expiresAt: SOME_TIME * 2 };

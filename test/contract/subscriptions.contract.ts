@@ -62,15 +62,20 @@ export const describeSubscriptionsContract = (name: string, make: () => Subscrip
       [{ _retain_messages: 'all' }, { retainMessages: 'all' }],
       [{ _retain_messages: 'failed' }, { retainMessages: 'failed' }],
       [{ _retain_messages: 'some' }, {}],
+      [{ _event_validation: 'reject' }, { eventValidation: 'reject' }],
+      [{ _event_validation: true }, {}],
       [{ _retention_days: 15 }, { retentionDays: 15 }],
       [{ _retention_days: 14 }, {}],
       [{ colour: 'grün' }, {}],
-    ])('list which bodies a queue keeps, and for how many days: %j gives %j', async (metadata, expected) => {
-      const { subscriptions, registry, queue } = await kept(0);
-      await registry.putQueue({ ...queue, metadata });
-      const page = { queueCreatedAt: queue.createdAt, subscriptions: [], readAt: SOME_TIME };
-      expect(await subscriptions.page(queue.name, 'fresh')).toEqual({ ...page, ...expected });
-    });
+    ])(
+      'list which bodies a queue keeps, for how many days, and how it checks messages: %j gives %j',
+      async (metadata, expected) => {
+        const { subscriptions, registry, queue } = await kept(0);
+        await registry.putQueue({ ...queue, metadata });
+        const page = { queueCreatedAt: queue.createdAt, subscriptions: [], readAt: SOME_TIME };
+        expect(await subscriptions.page(queue.name, 'fresh')).toEqual({ ...page, ...expected });
+      },
+    );
 
     it.each(bothWays)('list expired and disabled subscriptions too (%s)', async (freshness) => {
       const { subscriptions, registry, queue, all } = await kept(1);

@@ -1,17 +1,23 @@
 import * as z from 'zod';
 import type { FieldError } from '../errors.ts';
 import { isJsonObject } from '../json.ts';
+import { isDeeperThan } from '../subscription/content-filter.ts';
 import type { CompilePattern } from './pattern.ts';
 import { resolveReference } from './reference.ts';
+
+export const MAX_SCHEMA_BYTES = 16 * 1024;
+export const MAX_SCHEMA_DEPTH = 32;
 
 /** A longer list of faults does not help the user. */
 const MAX_FAULTS = 20;
 
 /**
- * What is wrong with a JSON Schema of bounded size that is to be stored; empty: `validate` can read it. Fields are dotted paths
- * from `schema`. Keywords that the standard does not have are ignored, as it says.
+ * What is wrong with a JSON Schema that is to be stored; empty: `validate` can read it. Fields are dotted paths from `schema`.
+ * Keywords that the standard does not have are ignored, as it says.
  */
 export function checkSchema(schema: unknown, compilePattern: CompilePattern): FieldError[] {
+  const tooLarge = faultOfSize(schema);
+  if (tooLarge !== undefined) return [{ field: 'schema', message: tooLarge }];
   const check: Check = { root: schema, compilePattern, faults: [], known: new Set(), open: [] };
   enqueue(check, schema, ['schema']);
   // A list of what is open, in place of recursion: references may form long chains.
@@ -20,6 +26,13 @@ export function checkSchema(schema: unknown, compilePattern: CompilePattern): Fi
     checkKeywords(check, value, path);
   }
   return check.faults;
+}
+
+function faultOfSize(schema: unknown): string | undefined {
+  if (isDeeperThan(schema, MAX_SCHEMA_DEPTH))
+    return `must not be nested more than ${MAX_SCHEMA_DEPTH} levels deep`;
+  const bytes = new TextEncoder().encode(JSON.stringify(schema)).length;
+  return bytes > MAX_SCHEMA_BYTES ? `must be at most ${MAX_SCHEMA_BYTES} bytes as JSON` : undefined;
 }
 
 type Path = readonly (string | number)[];

@@ -37,6 +37,7 @@ describe('the environment of a function', () => {
       deliveryQueueUrl: `${QUEUE}-delivery`,
       subscriptionCacheSeconds: 5,
       retainMessages: 'failed',
+      eventValidation: 'off',
       firstAttemptsPerJob: 10,
       ingressRoutes: { 'aws.ec2': 'instances' },
       tracing: false,
