@@ -4,7 +4,7 @@ import { once } from '../lambda/on-demand.ts';
 import { lazyRe2Patterns } from './lazy-re2.ts';
 
 /** Most steps of one message: some 50 ms of a processor for the worst schema and data. */
-const MAX_STEPS = 200_000;
+const MAX_STEPS = 100_000;
 
 /** Validation by JSON Schema; its code is loaded by the first message that needs it. */
 export function lazyValidation(

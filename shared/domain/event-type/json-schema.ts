@@ -1,7 +1,8 @@
 import { isJsonObject } from '../json.ts';
-import { canonicalText, countCharacters, isEqual, isOfType } from './json-values.ts';
+import { canonicalText, clip, countCharacters, isEqual, isOfType } from './json-values.ts';
 import { LIMITS } from './limits.ts';
 import type { CompilePattern } from './pattern.ts';
+import { merge, nothingSeen, type Seen } from './seen.ts';
 import { type Place, resolveReference, toPointer } from './reference.ts';
 
 /**
@@ -23,7 +24,7 @@ export function validate(
   data: unknown,
   { compilePattern, steps }: { compilePattern: CompilePattern; steps: number },
 ): Validation {
-  const run: Run = { root: schema, compilePattern, left: steps, depth: 0 };
+  const run: Run = { root: schema, compilePattern, left: steps, depth: 0, targets: new Map() };
   try {
     const fault = evaluate(schema, { data, run, place: undefined, seen: undefined });
     if (fault === undefined) return { kind: 'valid' };
@@ -39,11 +40,14 @@ class UndecidedError extends Error {
   override readonly name = 'UndecidedError';
 }
 
-/** `left`: remaining steps. `depth`: subschemas entered. */
-type Run = { root: unknown; compilePattern: CompilePattern; left: number; depth: number };
-
-/** What subschemas have covered of one value, for `unevaluatedProperties` and `unevaluatedItems`. */
-type Seen = { properties: Set<string>; items: Set<number> };
+/** `left`: remaining steps. `depth`: subschemas entered. `targets`: what references refer to. */
+type Run = {
+  root: unknown;
+  compilePattern: CompilePattern;
+  left: number;
+  depth: number;
+  targets: Map<string, { schema: unknown }>;
+};
 
 /** A value and its surroundings. `seen`: undefined where no schema asks for it. */
 type Subject<Data = unknown> = { data: Data; run: Run; place: Place; seen: Seen | undefined };
@@ -128,16 +132,6 @@ function faultOfRest<Key extends string | number>(
     covered.add(key);
     return evaluateAt(schema, key, value, subject);
   });
-}
-
-function nothingSeen(): Seen {
-  return { properties: new Set(), items: new Set() };
-}
-
-function merge(into: Seen | undefined, from: Seen | undefined): void {
-  if (into === undefined || from === undefined) return;
-  for (const name of from.properties) into.properties.add(name);
-  for (const index of from.items) into.items.add(index);
 }
 
 function firstOf<Item>(items: Iterable<Item>, faultOf: (item: Item) => Fault): Fault {
@@ -225,14 +219,6 @@ function isMatch(run: Run, source: string, text: string): boolean {
   if (!pattern.ok) throw new UndecidedError();
   spend(run, 1 + (pattern.size * text.length) / PATTERN_WORK_PER_STEP);
   return pattern.test(text);
-}
-
-const MAX_QUOTED = 64;
-
-/** A name or a pattern of the schema, short enough for a message. */
-function clip(text: unknown): string {
-  const quoted = JSON.stringify(text);
-  return quoted.length > MAX_QUOTED ? `${quoted.slice(0, MAX_QUOTED)}…` : quoted;
 }
 
 function faultOfList(schema: Schema, subject: List): Fault {
@@ -349,9 +335,15 @@ function faultOfCombination(schema: Schema, subject: Subject): Fault {
 
 function faultOfReference({ $ref }: Schema, subject: Subject): Fault {
   if ($ref === undefined) return undefined;
-  const target = typeof $ref === 'string' ? resolveReference(subject.run.root, $ref) : undefined;
+  return evaluate(typeof $ref === 'string' ? targetOf($ref, subject.run) : undefined, subject);
+}
+
+/** @throws UndecidedError */
+function targetOf(reference: string, { root, targets }: Run): unknown {
+  const target = targets.get(reference) ?? resolveReference(root, reference);
   if (target === undefined) throw new UndecidedError();
-  return evaluate(target.schema, subject);
+  targets.set(reference, target);
+  return target.schema;
 }
 
 function toSchemas(keyword: unknown): readonly unknown[] {

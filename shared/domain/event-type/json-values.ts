@@ -96,3 +96,11 @@ function toDecimal(value: number): Decimal {
 function scale({ digits, exponent }: Decimal, to: number): bigint {
   return digits * 10n ** BigInt(exponent - to);
 }
+
+const MAX_QUOTED = 64;
+
+/** A name or a pattern of the schema, short enough for a message. */
+export function clip(text: unknown): string {
+  const quoted = JSON.stringify(text);
+  return quoted.length > MAX_QUOTED ? `${quoted.slice(0, MAX_QUOTED)}…` : quoted;
+}

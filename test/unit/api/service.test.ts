@@ -367,6 +367,7 @@ describe('the rules for posts in the metadata of a queue', () => {
     ['_retention_days', 14],
     ['_retention_days', 31],
     ['_retain_messages', 'some'],
+    ['_event_validation', true],
   ] as const)('are refused with %s = %j', async ([name, value], { call }) => {
     expect(await call('PUT', QUEUE, { [name]: value })).toMatchObject(invalid(name));
   });

@@ -1,4 +1,4 @@
-import { Ajv2020 } from 'ajv/dist/2020.js';
+import { Ajv } from 'ajv';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { re2Patterns } from '../../../../shared/adapters/pattern/re2.ts';
@@ -7,8 +7,8 @@ import { validate, type Validation } from '../../../../shared/domain/event-type/
 
 const compilePattern = re2Patterns();
 
-/** As dispatch has them: shared/steps/check-event.ts. */
-const STEPS = 200_000;
+/** As dispatch has them: shared/adapters/pattern/lazy-validation.ts. */
+const STEPS = 100_000;
 
 const judge = (schema: unknown, data: unknown, steps = STEPS): Validation =>
   validate(schema, data, { compilePattern, steps });
@@ -171,7 +171,7 @@ describe('a hostile schema ends undecided, in bounded time', () => {
   });
 });
 
-/** Without unevaluated…, and contains beside prefixItems, which ajv takes wrongly; the official tests have many cases of it. */
+/** With keywords that draft 7 has as well: by those of 2020-12 ajv decides some of these schemas wrongly, and fails on others. */
 describe('compared with another implementation', () => {
   const leaf = fc.oneof(
     fc.record({ type: fc.constantFrom('string', 'integer', 'number', 'object', 'array', 'null', 'boolean') }),
@@ -191,8 +191,7 @@ describe('compared with another implementation', () => {
         { depthSize: 'small', withCrossShrink: true },
         leaf,
         fc.record({ properties: named, additionalProperties: inner }, { requiredKeys: [] }),
-        fc.record({ prefixItems: some, items: inner }, { requiredKeys: [] }),
-        fc.record({ contains: inner, minContains: fc.nat(2) }, { requiredKeys: ['contains'] }),
+        fc.record({ items: inner, contains: inner }, { requiredKeys: [] }),
         fc.record({ allOf: some, anyOf: some, oneOf: some, not: inner }, { requiredKeys: [] }),
         fc.record({ if: inner, then: inner, else: inner }, { requiredKeys: ['if'] }),
       ),
@@ -207,11 +206,12 @@ describe('compared with another implementation', () => {
       fc.dictionary(fc.constantFrom('a', 'b', 'c', 'd'), tie('data'), { maxKeys: 3 }),
     ),
   }));
-  const ajv = new Ajv2020({ strict: false, validateSchema: false });
+  const ajv = new Ajv({ strict: false });
 
   it('says the same', () => {
     fc.assert(
-      fc.property(schema, data, (given, value) => {
+      fc.property(schema, data, (given, json) => {
+        const value: unknown = JSON.parse(JSON.stringify(json));
         const copy = JSON.parse(JSON.stringify(given));
         expect(checkSchema(copy, compilePattern)).toEqual([]);
         expect(judge(copy, value).kind).toBe(ajv.compile(copy)(value) === true ? 'valid' : 'invalid');
