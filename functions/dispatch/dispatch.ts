@@ -16,7 +16,11 @@ import {
 import type { Message, MessageKey } from '../../shared/domain/message/message.ts';
 import { computeRetention, retainedFor } from '../../shared/domain/retention.ts';
 import { acceptedVersion, withAcceptedVersion } from '../../shared/domain/message/version.ts';
-import { toReason } from '../../shared/domain/event-type/event-fault.ts';
+import {
+  type EventFault,
+  type EventValidation,
+  toReason,
+} from '../../shared/domain/event-type/event-fault.ts';
 import { DAY_MS } from '../../shared/domain/duration.ts';
 import type { Fact, Journal } from '../../shared/ports/journal.ts';
 import type { MessageRecord } from '../../shared/ports/messages.ts';
@@ -65,9 +69,8 @@ export async function dispatch(
     await refuse(context, received, 'unknown_queue', { queue: message.queue, messageId: message.id });
     return;
   }
-  const mode = page.eventValidation ?? context.settings.eventValidation;
-  const event: CheckedEvent = mode === 'off' ? { kind: 'valid' } : await checkEvent(context.ports, message);
-  if (mode === 'reject' && event.kind === 'invalid' && !(await wasAccepted(context, message, version))) {
+  const event = await checkByMode(context, parsed, page.eventValidation ?? context.settings.eventValidation);
+  if (event.kind === 'rejected') {
     const key = { queue: message.queue, messageId: message.id };
     await refuse(context, received, toReason(event.fault), key);
     return;
@@ -79,14 +82,19 @@ export async function dispatch(
   });
 }
 
-/** Whether this version of the message is on record. Its jobs must be complete, even if its type has changed since. */
-async function wasAccepted(
+/** What the catalogue of event types says, which is not read with `off`. `rejected`: the message must not be accepted. */
+async function checkByMode(
   { ports }: DispatchContext,
-  { queue, id }: Message,
-  version: string,
-): Promise<boolean> {
-  const record = await ports.messageRecords.find({ queue, messageId: id });
-  return record !== undefined && (record.accepted?.digest ?? version) === version;
+  { message, version }: { message: Message; version: string },
+  mode: EventValidation,
+): Promise<CheckedEvent | { kind: 'rejected'; fault: EventFault }> {
+  if (mode === 'off') return { kind: 'valid' };
+  const event = await checkEvent(ports, message);
+  if (mode === 'warn' || event.kind !== 'invalid') return event;
+  // Its type has changed since this version was accepted: a repeat completes its jobs.
+  const record = await ports.messageRecords.find({ queue: message.queue, messageId: message.id });
+  const wasAccepted = record !== undefined && (record.accepted?.digest ?? version) === version;
+  return wasAccepted ? event : { kind: 'rejected', fault: event.fault };
 }
 
 /** Dead-letters a message that a retry cannot fix, so that it is not received again and again. */

@@ -55,7 +55,8 @@ function printBody(body: string | undefined, id: string, terminal: Terminal): vo
 }
 
 function describeMessage(view: MessageView, body: string | undefined): string {
-  const { id, queue, type, acceptedAt, duplicates, filtered, bodyKept, erasedAt, queueDeleted, eventFault } = view;
+  const { id, queue, type, acceptedAt, duplicates, filtered, bodyKept, erasedAt, queueDeleted, eventFault } =
+    view;
   const subscriptions = counted(view.matched, 'subscription', 'subscriptions');
   return fieldLines([
     ['Message', printable(id)],
@@ -64,7 +65,7 @@ function describeMessage(view: MessageView, body: string | undefined): string {
     ['Accepted', clockTime(acceptedAt)],
     ['Duplicates', String(duplicates)],
     ['Matched', filtered === 0 ? subscriptions : `${subscriptions}, ${filtered} filtered`],
-    ['Event type', eventFault === undefined ? undefined : eventFaultText(eventFault)],
+    ['Event type', eventFault && eventFaultText(eventFault)],
     ['Fan-out', view.unfinished === true ? 'in progress: not sent to all subscriptions yet' : undefined],
     ['Deliveries', deliveriesText(view)],
     ['Erased', clockTime(erasedAt) || undefined],

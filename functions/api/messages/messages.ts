@@ -58,7 +58,8 @@ export async function publish(
     registry.findQueue(queue),
     hasNoSubscription(context, queue),
   ]);
-  const rules = toPostRules(found?.metadata ?? {});
+  const { metadata } = found ?? { metadata: {} };
+  const rules = toPostRules(metadata);
   const { _default_message_ttl: ttl, _default_message_delay: delay, _max_messages_post_size: most } = rules;
   if (most !== undefined && bytes > most)
     throw new RefusedRequest('too_large', `the queue accepts posts of at most ${most} bytes`);
@@ -75,7 +76,7 @@ export async function publish(
   const mostBytes = MAX_MESSAGE_BYTES - (trace === undefined ? 0 : TRACE_BYTES);
   const index = bodies.findIndex((body) => Buffer.byteLength(body) > mostBytes);
   if (index !== -1) throw tooLarge(index);
-  await refuseInvalid(context, queue, messages, found?.metadata);
+  await refuseInvalid(context, { name: queue, metadata }, messages);
   if (found === undefined) await registry.ensureQueue({ name: queue, metadata: {}, createdAt: clock.now() });
   // Fair SQS queues: the group keeps a busy queue from delaying the messages of others.
   await context.ingress.publish(
@@ -87,9 +88,8 @@ export async function publish(
 /** Only where the queue rejects what the catalogue refuses. @throws RefusedRequest `invalid_request` */
 async function refuseInvalid(
   { eventChecks, settings }: ApiDependencies,
-  queue: string,
+  { name: queue, metadata }: Pick<Queue, 'name' | 'metadata'>,
   messages: readonly PostedMessage[],
-  metadata: Queue['metadata'] = {},
 ): Promise<void> {
   if ((findEventValidation(metadata) ?? settings.eventValidation) !== 'reject') return;
   const checked = await Promise.all(

@@ -14,12 +14,7 @@ describe('POST /v2/queues/{queue}/messages with checks', () => {
       messages: [VALID, INVALID, { type: 'order.deleted', body: 1 }, { body: 2 }],
     });
 
-    expect(answer).toMatchObject(
-      invalid([
-        { field: 'messages[1].body/total', message: 'must be of type integer' },
-        { field: 'messages[2].type', message: 'is not in the catalogue of event types of the queue' },
-      ]),
-    );
+    expect(answer).toMatchObject(invalid('messages[1].body/total', 'messages[2].type'));
     expect(published).toEqual([]);
   });
 

@@ -1,6 +1,7 @@
 import { Ajv } from 'ajv';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
 import { re2Patterns } from '../../../../shared/adapters/pattern/re2.ts';
 import { checkSchema } from '../../../../shared/domain/event-type/json-schema-check.ts';
 import { validate, type Validation } from '../../../../shared/domain/event-type/json-schema.ts';
@@ -52,7 +53,7 @@ describe('the fault of invalid data', () => {
 
   it('cuts long patterns and names of the schema', () => {
     const found = judge({ pattern: `^${'a'.repeat(500)}$` }, 'b');
-    expect(found).toMatchObject({ kind: 'invalid', detail: expect.stringMatching(/^.{1,100}…$/) });
+    expect(found.kind === 'invalid' && found.detail).toMatch(/^.{1,100}…$/);
   });
 });
 
@@ -206,15 +207,16 @@ describe('compared with another implementation', () => {
       fc.dictionary(fc.constantFrom('a', 'b', 'c', 'd'), tie('data'), { maxKeys: 3 }),
     ),
   }));
+  const schemaCopy = z.union([z.boolean(), z.record(z.string(), z.unknown())]);
   const ajv = new Ajv({ strict: false });
 
   it('says the same', () => {
     fc.assert(
       fc.property(schema, data, (given, json) => {
         const value: unknown = JSON.parse(JSON.stringify(json));
-        const copy = JSON.parse(JSON.stringify(given));
+        const copy = schemaCopy.parse(JSON.parse(JSON.stringify(given)));
         expect(checkSchema(copy, compilePattern)).toEqual([]);
-        expect(judge(copy, value).kind).toBe(ajv.compile(copy)(value) === true ? 'valid' : 'invalid');
+        expect(judge(copy, value).kind).toBe(ajv.validate(copy, value) ? 'valid' : 'invalid');
       }),
       { numRuns: 300 },
     );
