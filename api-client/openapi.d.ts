@@ -302,6 +302,33 @@ export interface paths {
          */
         get: operations["readRecoveryOutcomes"];
     };
+    "/v2/event-types": {
+        /** Lists event types by name */
+        get: operations["listEventTypes"];
+    };
+    "/v2/event-types/{type}": {
+        /** Shows an event type */
+        get: operations["getEventType"];
+        /** Creates an event type, or replaces it as a whole */
+        put: operations["putEventType"];
+        /** Deletes an event type */
+        delete: operations["deleteEventType"];
+    };
+    "/v2/queues/{queue}/event-types": {
+        /**
+         * Lists the event types that a queue sees, by name
+         * @description A page may be short, even empty; follow its link.
+         */
+        get: operations["listEventTypesOfQueue"];
+    };
+    "/v2/queues/{queue}/event-types/{type}": {
+        /** Shows an event type that a queue sees */
+        get: operations["getEventTypeOfQueue"];
+    };
+    "/v2/webhooks.json": {
+        /** Shows all event types as the webhooks of an OpenAPI 3.1 document */
+        get: operations["describeWebhooks"];
+    };
     "/v2/openapi.json": {
         /** Shows this OpenAPI document */
         get: operations["describe"];
@@ -494,6 +521,11 @@ export interface components {
              * @enum {string}
              */
             _retain_messages?: "failed" | "all";
+            /**
+             * @description How messages are checked against the catalogue, in place of the setting `eventValidation`.
+             * @enum {string}
+             */
+            _event_validation?: "off" | "warn" | "reject";
         } & {
             [key: string]: unknown;
         };
@@ -616,6 +648,10 @@ export interface components {
             /** @enum {string} */
             confirmation?: "asked" | "owed";
             secret?: string;
+            warnings?: {
+                field: string;
+                message: string;
+            }[];
         };
         StoppedSubscription: {
             id: string;
@@ -743,6 +779,12 @@ export interface components {
             filtered: number;
             /** @constant */
             unfinished?: true;
+            eventFault?: {
+                /** @enum {string} */
+                reason: "unknown_event_type" | "event_invalid";
+                path?: string;
+                detail?: string;
+            };
             bodyKept: boolean;
             /** Format: date-time */
             erasedAt?: string;
@@ -776,6 +818,12 @@ export interface components {
             };
             /** @constant */
             deliveriesAtLeast?: true;
+            eventFault?: {
+                /** @enum {string} */
+                reason: "unknown_event_type" | "event_invalid";
+                path?: string;
+                detail?: string;
+            };
             bodyKept: boolean;
             /** Format: date-time */
             erasedAt?: string;
@@ -890,6 +938,21 @@ export interface components {
             /** Format: date-time */
             updatedAt: string;
         };
+        EventType: {
+            name: string;
+            description?: string;
+            schema?: {
+                [key: string]: unknown;
+            };
+            example?: unknown;
+            group?: string;
+            deprecated?: boolean;
+            queues?: string[];
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            changed_at: string;
+        };
     };
     responses: never;
     parameters: never;
@@ -984,6 +1047,11 @@ export interface operations {
                      * @enum {string}
                      */
                     _retain_messages?: "failed" | "all";
+                    /**
+                     * @description How messages are checked against the catalogue, in place of the setting `eventValidation`.
+                     * @enum {string}
+                     */
+                    _event_validation?: "off" | "warn" | "reject";
                 } & {
                     [key: string]: unknown;
                 };
@@ -1102,6 +1170,10 @@ export interface operations {
                         secret?: string;
                         /** @enum {string} */
                         confirmation?: "asked" | "owed";
+                        warnings?: {
+                            field: string;
+                            message: string;
+                        }[];
                     };
                 };
             };
@@ -1719,6 +1791,10 @@ export interface operations {
                             secret?: string;
                             /** @enum {string} */
                             confirmation?: "asked" | "owed";
+                            warnings?: {
+                                field: string;
+                                message: string;
+                            }[];
                         }[];
                         failed: {
                             error: {
@@ -2708,6 +2784,162 @@ export interface operations {
                             nextAttemptAt?: string;
                         }[];
                         links: components["schemas"]["Links"];
+                    };
+                };
+            };
+        };
+    };
+    listEventTypes: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of items on a page. */
+                limit?: number;
+                marker?: string;
+            };
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of types. */
+            200: {
+                content: {
+                    "application/json": {
+                        event_types: components["schemas"]["EventType"][];
+                        links: components["schemas"]["Links"];
+                    };
+                };
+            };
+        };
+    };
+    getEventType: {
+        parameters: {
+            query?: never;
+            path: {
+                /** @description The name of the event type: at most 128 of A-Z a-z 0-9 _ -, in parts joined by dots. */
+                type: string;
+            };
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The type. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["EventType"];
+                };
+            };
+        };
+    };
+    putEventType: {
+        parameters: {
+            query?: never;
+            path: {
+                /** @description The name of the event type: at most 128 of A-Z a-z 0-9 _ -, in parts joined by dots. */
+                type: string;
+            };
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    /** @description For people, in Markdown. */
+                    description?: string;
+                    /** @description JSON Schema 2020-12 of the data of its messages. References stay inside it. */
+                    schema?: {
+                        [key: string]: unknown;
+                    };
+                    /** @description Data of a message. It must fit the schema. */
+                    example?: unknown;
+                    group?: string;
+                    deprecated?: boolean;
+                    /** @description The queues that see the type. By default all. */
+                    queues?: string[];
+                };
+            };
+        };
+        responses: {
+            /** @description The type existed and is replaced. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["EventType"];
+                };
+            };
+            /** @description The type is created. */
+            201: {
+                content: {
+                    "application/json": components["schemas"]["EventType"];
+                };
+            };
+        };
+    };
+    deleteEventType: {
+        parameters: {
+            query?: never;
+            path: {
+                /** @description The name of the event type: at most 128 of A-Z a-z 0-9 _ -, in parts joined by dots. */
+                type: string;
+            };
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The type is deleted, or did not exist. */
+            204: {
+                content?: never;
+            };
+        };
+    };
+    listEventTypesOfQueue: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of items on a page. */
+                limit?: number;
+                marker?: string;
+            };
+            path: {
+                /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
+                queue: string;
+            };
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of types. */
+            200: {
+                content: {
+                    "application/json": {
+                        event_types: components["schemas"]["EventType"][];
+                        links: components["schemas"]["Links"];
+                    };
+                };
+            };
+        };
+    };
+    getEventTypeOfQueue: {
+        parameters: {
+            query?: never;
+            path: {
+                /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
+                queue: string;
+                /** @description The name of the event type: at most 128 of A-Z a-z 0-9 _ -, in parts joined by dots. */
+                type: string;
+            };
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The type. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["EventType"];
+                };
+            };
+        };
+    };
+    describeWebhooks: {
+        requestBody?: never;
+        responses: {
+            /** @description The document. */
+            200: {
+                content: {
+                    "application/json": {
+                        openapi: string;
+                    } & {
+                        [key: string]: unknown;
                     };
                 };
             };
