@@ -135,9 +135,10 @@ export function addExplain(command: Command, terminal: Terminal): void {
         const api = await openApi(options, terminal);
         const { subscriptionId: subscription } =
           reference === undefined ? {} : await findAddress(api, queue, messageId, reference);
-        let [matched, isKept, acceptedAt] = [0, false, ''];
+        let [matched, isKept, title] = [0, false, ''];
         const schema = explainMessage.schema.transform((page) => {
-          ({ matched, bodyKept: isKept, acceptedAt } = page.message);
+          ({ matched, bodyKept: isKept } = page.message);
+          title = explainedTitle(page.message);
           return page;
         });
         const explained = api.list(
@@ -147,7 +148,7 @@ export function addExplain(command: Command, terminal: Terminal): void {
         await printList(terminal, explained, {
           ...options,
           columns: COLUMNS,
-          title: () => `Accepted ${clockTime(acceptedAt)}`,
+          title: () => title,
           formatRow: (one) => formatRow(one, terminal),
           none: () => [noneLeftText(matched), ...(isKept ? [keptDataText(queue, messageId)] : [])].join(' '),
         }).catch((error: unknown) => {
@@ -160,6 +161,11 @@ export function addExplain(command: Command, terminal: Terminal): void {
     more: EXPLAIN_MORE,
     examples: ['explain orders order-17', 'explain orders order-17 ACME'],
   });
+}
+
+function explainedTitle({ acceptedAt, eventFault }: Pick<MessageView, 'acceptedAt' | 'eventFault'>): string {
+  const accepted = `Accepted ${clockTime(acceptedAt)}`;
+  return eventFault === undefined ? accepted : `${accepted}. Event type: ${eventFaultText(eventFault)}`;
 }
 
 function noSuchMessage(queue: string, messageId: string): Problem {

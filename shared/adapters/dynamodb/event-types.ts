@@ -1,9 +1,10 @@
 import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
+import { primaryKey } from '../../config/tables.ts';
 import { type EventType, eventTypeSchema } from '../../domain/event-type/event-type.ts';
 import type { EventTypes } from '../../ports/event-types.ts';
 import type { Page, PageRequest } from '../../ports/page.ts';
 import { buildPage, pageUpTo, parseMarker } from './pages.ts';
-import { type Query, queryOfPrefix, readItem } from './queries.ts';
+import { type Query, queryOfPrefix } from './queries.ts';
 import { decode, decodeRecord, type ItemKey, keySchema, RECORD_VERSION } from './record.ts';
 import { json } from './subscription-item.ts';
 import { openTable, type Table } from './table.ts';
@@ -27,9 +28,14 @@ export function dynamoEventTypes(client: DynamoDBDocument, tableName: string): E
   };
 }
 
-/** Strongly consistent. */
+/** Strongly consistent. A query: dispatch has no other right to read the table. @throws UnreadableRecordError */
 export async function findEventType(table: Table, name: string): Promise<EventType | undefined> {
-  const item = await readItem(table, eventTypeKey(name));
+  const { pk, sk } = eventTypeKey(name);
+  const { Items: [item] = [] } = await table.query({
+    KeyConditionExpression: `${primaryKey.partition} = :pk AND ${primaryKey.sort} = :sk`,
+    ExpressionAttributeValues: { ':pk': pk, ':sk': sk },
+    ConsistentRead: true,
+  });
   return item && toEventType(item);
 }
 

@@ -7,7 +7,7 @@ import { ok, serviceThat } from './service.ts';
 const ITEM = { pk: 'EVENT_TYPES', sk: 'TYPE#a', v: 1, name: 'a', createdAt: 1, changedAt: 2 };
 
 const cachedTypes = async (item: object | undefined) => {
-  const { options, sent } = await serviceThat(ok(item === undefined ? {} : { Item: marshall(item) }));
+  const { options, sent } = await serviceThat(ok({ Items: item === undefined ? [] : [marshall(item)] }));
   let now = 0;
   const cache = { clock: { now: () => now }, cacheSeconds: 5 };
   const types = lazyCachedEventTypes(dynamoClient(options), 'table', cache);

@@ -48,6 +48,19 @@ describe('posthaste message', () => {
     expect(stdout).toContain(`Data        ${kept}\n`);
   });
 
+  it.each([
+    ['not in the catalogue of the queue', { reason: 'unknown_event_type' }],
+    ['/a must be text', { reason: 'event_invalid', path: '/a', detail: 'must be text' }],
+    [
+      'the data must be of type object',
+      { reason: 'event_invalid', path: '', detail: 'must be of type object' },
+    ],
+  ])('says why the catalogue refuses a message: %s', async (why, eventFault) => {
+    const refused = text.replace('"bodyKept"', `"eventFault":${JSON.stringify(eventFault)},"bodyKept"`);
+    const { stdout } = await runOn({ [`GET ${MESSAGE}`]: { body: refused } }, SHOW);
+    expect(stdout).toContain(`Event type  ${why}\n`);
+  });
+
   it('says that the queue of a message was deleted', async () => {
     const deleted = text.replace('"bodyKept"', '"queueDeleted":true,"bodyKept"');
     const { stdout } = await runOn({ [`GET ${MESSAGE}`]: { body: deleted } }, SHOW);
