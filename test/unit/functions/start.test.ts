@@ -10,6 +10,7 @@ const ON_DEMAND = [
   '@aws-sdk/client-s3',
   '@aws-sdk/client-scheduler',
   'oauth4webapi',
+  're2js',
 ];
 
 type Outputs = Awaited<ReturnType<typeof bundleAll>>['outputs'];
@@ -58,7 +59,7 @@ it('no function can kill its process, as deliver does for the check of accept', 
 });
 
 describe('the cold start of a function', () => {
-  it.each(functionNames)('of %s loads no client that is needed only on demand', (name) => {
+  it.each(functionNames)('of %s loads nothing that is needed only on demand', (name) => {
     const loaded = filesAtStart(outputs, `${name}.mjs`);
     expect(packagesIn(outputs, loaded, ['@aws-sdk/client-dynamodb', ...ON_DEMAND])).toEqual([
       '@aws-sdk/client-dynamodb',
@@ -88,15 +89,15 @@ describe('the cold start of a function', () => {
 });
 
 describe('the bundle of a function', () => {
-  const [EVENTS, S3, SCHEDULER, OAUTH] = ON_DEMAND;
+  const [EVENTS, S3, SCHEDULER, OAUTH, RE2] = ON_DEMAND;
   it.each([
-    ['dispatch', [S3]],
+    ['dispatch', [S3, RE2]],
     ['deliver', [EVENTS, S3, SCHEDULER, OAUTH]],
     ['reconcile', []],
     ['operate', [EVENTS, S3, SCHEDULER]],
-    ['api', [EVENTS, S3, SCHEDULER]],
+    ['api', [EVENTS, S3, SCHEDULER, RE2]],
     ['secrets', [S3]],
-  ])('of %s has the clients on demand that it uses, and no others', (name, used) => {
+  ])('of %s has what it uses on demand, and no others', (name, used) => {
     expect(packagesIn(outputs, reachable(outputs, name), ON_DEMAND)).toEqual(used);
   });
 });
