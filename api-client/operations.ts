@@ -288,4 +288,7 @@ export const putEventType = operation('PUT /v2/event-types/{type}', eventTypeVie
 export const deleteEventType = operation('DELETE /v2/event-types/{type}', nothing);
 /** Those that the queue sees. */
 export const listEventTypesOfQueue = operation('GET /v2/queues/{queue}/event-types', eventTypes);
-export const getEventTypeOfQueue = operation('GET /v2/queues/{queue}/event-types/{type}', eventTypeViewSchema);
+export const getEventTypeOfQueue = operation(
+  'GET /v2/queues/{queue}/event-types/{type}',
+  eventTypeViewSchema,
+);
