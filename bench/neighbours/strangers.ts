@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import * as z from 'zod';
-import { BURST_SECONDS, PULL_RATE_LIMIT } from '../../shared/config/open-routes.ts';
+import { BURST_SECONDS, TOKEN_RATE_LIMIT } from '../../shared/config/open-routes.ts';
 import { subscriptionPrefix } from '../../shared/adapters/dynamodb/subscription-item.ts';
 import { tokenBucket } from '../harness/token-bucket.ts';
 import { quantile } from '../harness/figures.ts';
@@ -27,7 +27,7 @@ export type AckFigures = {
 /** Requests with well-formed wrong tokens that were answered, and the reads of their subscription, of which an instance makes one a second. */
 export type GuessFigures = { 'answered/s': number; 'reads/s': number; instances: number };
 
-const STRANGERS_PER_SECOND = 10 * PULL_RATE_LIMIT;
+const STRANGERS_PER_SECOND = 10 * TOKEN_RATE_LIMIT;
 const TICK_MS = 100;
 /** What got 429 is repeated after so long (docs/pull.md#access). */
 const REPEAT_MS = 1_000;
@@ -194,7 +194,7 @@ async function isRefused({ call }: ApiWorld, path: string): Promise<boolean> {
 
 /** What API Gateway puts in front of the route; the local AWS has no limit. What it refuses is not sent. */
 function gateOfRoute() {
-  const isAdmitted = tokenBucket({ perSecond: PULL_RATE_LIMIT, burst: BURST_SECONDS * PULL_RATE_LIMIT });
+  const isAdmitted = tokenBucket({ perSecond: TOKEN_RATE_LIMIT, burst: BURST_SECONDS * TOKEN_RATE_LIMIT });
   const underWay = new Set<Promise<void>>();
   return {
     isOpen: () => underWay.size < MAX_IN_FLIGHT && isAdmitted(Date.now()),

@@ -1,9 +1,9 @@
 import { toPattern } from '../../shared/config/open-routes.ts';
-import { toError } from '../../shared/domain/errors.ts';
 import { isQueueName, toMessageId } from '../../shared/domain/message/message.ts';
 import type { ApiDependencies, SecretDependencies } from './dependencies.ts';
-import { errorBody, internalError, notFound, RefusedRequest, statusOfCode, toRefusal } from './errors.ts';
 import { addArchiveRoutes } from './archives/routes.ts';
+import { errorAnswer, toErrorAnswer } from './error-answer.ts';
+import { notFound, RefusedRequest } from './errors.ts';
 import { addPauseRoutes } from './pauses/routes.ts';
 import { addManualRoutes } from './deliveries/manual-routes.ts';
 import { addBooksRoutes } from './queues/books.ts';
@@ -17,10 +17,12 @@ import { addSubscriptionDeliveriesRoute } from './deliveries/of-subscription.ts'
 import { addMessageRoutes } from './messages/routes.ts';
 import { isSubscriptionId } from './paths.ts';
 import { checkToken, type Claims, type TokenRules } from './permission.ts';
-import { type AddRoute, type Answer, type ApiRequest, type Handle, jsonAnswer, type Route } from './route.ts';
+import { type AddRoute, type Answer, type ApiRequest, type Handle, type Route } from './route.ts';
 import { accesses, addPullTokenRoute } from './pull/token.ts';
 import { addReceiveRoute } from './pull/receive.ts';
 import { addPullRoutes } from './pull/routes.ts';
+import { withPortal } from './portal/gate.ts';
+import { addPortalRoutes } from './portal/routes.ts';
 import { addQueueRoutes } from './queues/routes.ts';
 import { addRecoveryRoutes } from './recoveries/routes.ts';
 import { addSecretRoutes } from './subscriptions/secret-routes.ts';
@@ -60,8 +62,15 @@ export function createApi(dependencies: ApiDependencies, secrets?: SecretDepende
   addStatisticsRoute(addRoute, dependencies);
   addRecoveryRoutes(addRoute, dependencies);
   addEventTypeRoutes(addRoute, dependencies);
+  addPortalRoutes(addRoute, dependencies);
   addServiceRoutes(addRoute, dependencies, routes);
-  return buildApi(routes, dependencies);
+  const api = buildApi(routes, dependencies);
+  // The gate decides what a session may do; there is no token.
+  const { answer: answerAdmitted } = buildApi(routes, {
+    ...dependencies,
+    settings: { jwtScopes: undefined, jwtQueuesClaim: undefined },
+  });
+  return { ...api, answer: withPortal(dependencies, { answer: api.answer, answerAdmitted }) };
 }
 
 /** The routes that open secrets, and nothing else. */
@@ -100,10 +109,7 @@ function buildApi(routes: readonly ServedRoute[], { settings, reportFault }: Ser
       checkAccess(route, settings, request.claims, params['queue']);
       return await route.handle({ ...request, params });
     } catch (error) {
-      const refused = toRefusal(error);
-      if (refused !== undefined) return errorAnswer(refused);
-      reportFault(toError(error), { ...idsIn(params), ...request.caller });
-      return errorAnswer(internalError(request.caller.requestId));
+      return toErrorAnswer(error, { ...idsIn(params), ...request.caller }, reportFault);
     }
   };
   return { routes, answer };
@@ -120,12 +126,6 @@ function refuse(routes: readonly Route[]): Answer {
   if (routes.length === 0) return errorAnswer(notFound('such route'));
   const allow = routes.map(({ method }) => method).join(', ');
   return errorAnswer(new RefusedRequest('method_not_allowed', `this path supports only ${allow}`), { allow });
-}
-
-function errorAnswer(refused: RefusedRequest, headers: Record<string, string> = {}): Answer {
-  // RFC 9110 §15.5.2 requires it.
-  const challenge = refused.code === 'unauthorized' ? { 'www-authenticate': 'Bearer' } : {};
-  return jsonAnswer(errorBody(refused), statusOfCode[refused.code], { ...challenge, ...headers });
 }
 
 /** The ids in the path, under their log keys. A log line repeats nothing of a caller that cannot be an id. */

@@ -9,8 +9,8 @@ import type { Queue, Subscription, SubscriptionKey } from '../../shared/domain/s
 import type { Logger } from '@aws-lambda-powertools/logger';
 
 /**
- * `principal`: an IAM ARN, a token's subject, the beginning of a pull token's hash, or `anonymous` if the deployment
- * requires no authorisation.
+ * `principal`: an IAM ARN, a token's subject, the beginning of a pull token's hash, `portal:` and the id of a portal
+ * session, or `anonymous` if the deployment requires no authorisation.
  */
 export type Caller = { principal: string; requestId: string };
 
@@ -52,7 +52,15 @@ export type Change =
     }
   | { change: 'recovery_stopped'; queue: string; recoveryId: string }
   | { change: 'event_type_created' | 'event_type_deleted'; eventType: string }
-  | { change: 'event_type_replaced'; eventType: string; changed: readonly string[] };
+  | { change: 'event_type_replaced'; eventType: string; changed: readonly string[] }
+  | {
+      change: 'portal_link_created';
+      queue: string;
+      sessionId: string;
+      capabilities: readonly string[];
+      eventTypes?: readonly string[];
+    }
+  | { change: 'portal_link_opened' | 'portal_sessions_ended'; queue: string; sessionId: string };
 
 export type DeliveryName = MessageKey & SubscriptionKey;
 

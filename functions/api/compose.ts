@@ -3,6 +3,7 @@ import { dynamoDeliveryListings } from '../../shared/adapters/dynamodb/delivery-
 import { dynamoEventTypes } from '../../shared/adapters/dynamodb/event-types.ts';
 import { lazyCachedEventTypes } from '../../shared/adapters/dynamodb/lazy-event-types.ts';
 import { dynamoMessageListings } from '../../shared/adapters/dynamodb/message-listings.ts';
+import { dynamoPortalSessions } from '../../shared/adapters/dynamodb/portal-sessions.ts';
 import { dynamoQueueStatistics } from '../../shared/adapters/dynamodb/queue-statistics.ts';
 import { dynamoRateLimits } from '../../shared/adapters/dynamodb/rate-limits.ts';
 import { dynamoRecoveries } from '../../shared/adapters/dynamodb/recoveries.ts';
@@ -15,11 +16,12 @@ import { lazyValidation } from '../../shared/adapters/pattern/lazy-validation.ts
 import { lazyScheduleRemoval } from '../../shared/adapters/scheduler/lazy-wake-ups.ts';
 import * as queues from '../../shared/adapters/sqs/queues.ts';
 import { DAY_MS } from '../../shared/domain/duration.ts';
+import { PORTAL_MAX_ENDPOINTS } from '../../shared/domain/portal/limits.ts';
 import { switchesOfDeployment } from '../../shared/domain/subscription/switches.ts';
 import { systemClock as clock } from '../../shared/adapters/system-clock.ts';
 import { type Environment, readEnvironment } from '../../shared/config/environment.ts';
 import { type AwsWithEvents, composeAws, withOperatorEvents } from '../compose.ts';
-import type { ApiDependencies, ApiPorts } from './dependencies.ts';
+import type { ApiDependencies, ApiPorts, PortalSettings } from './dependencies.ts';
 import { commonPorts } from './common-ports.ts';
 
 /** Ports and settings of the API from the environment of its function. @throws EnvironmentError */
@@ -49,6 +51,7 @@ export function composeApi() {
       },
       jwtScopes: environment.jwtScopes,
       jwtQueuesClaim: environment.jwtQueuesClaim,
+      portal: portalSettings(environment),
     },
   };
   return { dependencies, deadline, journal, publicApiUrl: environment.publicApiUrl };
@@ -76,6 +79,7 @@ function createPorts(environment: Environment<'api'>, aws: AwsWithEvents): ApiPo
       validateEvent: lazyValidation(loadPatterns),
     },
     loadPatterns,
+    portalSessions: dynamoPortalSessions(dynamo, environment.subscriptionsTable),
     secretSealer: lazySecretSealer(invocation, environment.secretsKeyArn),
     ingress: queues.sqsIngress({ ...pacing, sqs, queueUrl: environment.queueUrls.ingress }),
     deliveryQueue: queues.sqsDeliveryQueue({ ...pacing, sqs, queueUrl: environment.deliveryQueueUrl }),
@@ -87,5 +91,22 @@ function createPorts(environment: Environment<'api'>, aws: AwsWithEvents): ApiPo
     },
     subscriberFault: (subscriber) => subscriberFault(subscriber, environment),
     tokenUrlFault: (url) => tokenUrlFault(url, environment),
+  };
+}
+
+function portalSettings(environment: Environment<'api'>): PortalSettings | undefined {
+  const { portalRoleArn: roleArn, portalHosts: hosts, portalMaxPerSecond: perSecond } = environment;
+  if (roleArn === undefined) return undefined;
+  return {
+    roleArn,
+    title: environment.portalTitle ?? 'Webhooks',
+    accent: environment.portalAccent,
+    limits: {
+      endpoints: environment.portalMaxEndpoints ?? PORTAL_MAX_ENDPOINTS,
+      ...(hosts !== undefined && { hosts }),
+      ...(perSecond !== undefined && { perSecond }),
+    },
+    // Requests to private networks must not become a way to read there.
+    responseBodies: environment.allowedAddresses.length === 0,
   };
 }

@@ -3,6 +3,7 @@ import type { CompilePattern } from '../../shared/domain/event-type/pattern.ts';
 import type { EventValidation } from '../../shared/domain/event-type/event-fault.ts';
 import type { Render } from '../../shared/domain/message/payload.ts';
 import type { RetryDefaults } from '../../shared/domain/subscription/delivery-policy.ts';
+import type { PortalLimits } from '../../shared/domain/portal/limits.ts';
 import type { Amount } from '../../shared/domain/subscription/room.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
 import type { EventTypes } from '../../shared/ports/event-types.ts';
@@ -10,6 +11,7 @@ import type { DeliveryListings, NamedDeliveries, Recoveries } from '../../shared
 import type { DeliveryQueue, Ingress, Operations, QueueDepths } from '../../shared/ports/queues.ts';
 import type { MessageListings, MessageRecords } from '../../shared/ports/messages.ts';
 import type { Journal, OperatorEvents } from '../../shared/ports/journal.ts';
+import type { PortalSessions } from '../../shared/ports/portal-sessions.ts';
 import type { QueueStatistics } from '../../shared/ports/statistics.ts';
 import type { Payloads } from '../../shared/ports/bodies.ts';
 import type { RateLimits } from '../../shared/ports/pace.ts';
@@ -56,6 +58,7 @@ export type ApiPorts = CommonPorts & {
   loadPatterns: () => Promise<CompilePattern>;
   /** For messages that are published by the API. */
   eventChecks: EventChecks;
+  portalSessions: PortalSessions;
   ingress: Ingress;
   /** For tests and confirmation requests, which go to one subscription and skip dispatch. */
   deliveryQueue: DeliveryQueue<DeliveryJob>;
@@ -99,4 +102,15 @@ export type ApiSettings = TokenRules &
     queueStatistics: boolean;
     /** The most subscriptions, and bytes of subscriptions, that a queue can have: dispatch reads all for each message. */
     queueLimit: Amount;
+    /** Undefined: the deployment has no portal. */
+    portal: PortalSettings | undefined;
   };
+
+/** `roleArn`: of the role that the portal assumes for each session. `responseBodies`: whether tenants see those of their receivers. */
+export type PortalSettings = {
+  roleArn: string;
+  title: string;
+  accent: string | undefined;
+  limits: PortalLimits;
+  responseBodies: boolean;
+};

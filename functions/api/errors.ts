@@ -18,6 +18,7 @@ export const statusOfCode = {
   conflict: 409,
   inactive: 409,
   too_large: 413,
+  too_many_requests: 429,
   internal: 500,
 } as const;
 

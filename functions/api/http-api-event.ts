@@ -69,6 +69,7 @@ export function parseHttpApiEvent(event: unknown, publicApiUrl?: string): ApiReq
     body: Buffer.from(parsed.body ?? '', parsed.isBase64Encoded ? 'base64' : 'utf8'),
     caller: { principal: namePrincipal(parsed), requestId },
     ...(claims && { claims }),
+    ...pickCallerArn(parsed),
     publicUrl: buildPublicUrl(parsed, publicApiUrl),
   };
 }
@@ -114,6 +115,11 @@ const HOME = '/v2';
 
 /** No route leads here. */
 const UNROUTED_PATH = '/unrouted';
+
+function pickCallerArn({ requestContext: { authorizer } }: HttpApiEvent): { callerArn?: string } {
+  const callerArn = authorizer?.iam?.userArn;
+  return typeof callerArn === 'string' ? { callerArn } : {};
+}
 
 function namePrincipal({ requestContext: { authorizer } }: HttpApiEvent): string {
   return authorizer?.iam?.userArn ?? authorizer?.jwt?.claims?.['sub'] ?? 'anonymous';

@@ -43,6 +43,7 @@ const TAGS = {
   deliveries: 'The delivery of one message to one subscription, with its attempts.',
   recoveries: 'Bulk replays of failed deliveries.',
   'event types': 'The catalogue: what producers may publish, for subscribers to choose from.',
+  portal: 'Links to the page of a customer, who manages the endpoints of one queue.',
 } satisfies Record<Tag, string>;
 
 /** Schemas that the document defines once under these names, and references elsewhere. */

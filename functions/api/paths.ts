@@ -79,6 +79,7 @@ const PARAMETERS: Readonly<Record<string, z.ZodType>> = {
     maxLength: MAX_EVENT_TYPE_NAME,
   }),
   recovery: segment.meta({ description: 'The id of the recovery.' }),
+  session: segment.meta({ description: 'The session id of the link.' }),
 };
 
 /** The schema of a path's parameters; undefined if it has none. */

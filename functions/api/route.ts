@@ -26,7 +26,15 @@ export type Route<Path extends string = string> = {
 };
 
 export type Tag =
-  'service' | 'queues' | 'subscriptions' | 'pull' | 'messages' | 'deliveries' | 'recoveries' | 'event types';
+  | 'service'
+  | 'queues'
+  | 'subscriptions'
+  | 'pull'
+  | 'messages'
+  | 'deliveries'
+  | 'recoveries'
+  | 'event types'
+  | 'portal';
 
 /** The statuses with which a route can refuse a request. */
 export type Refusal = 400 | 404 | 409 | 413;
@@ -41,6 +49,8 @@ export type ApiRequest = {
   body: Uint8Array;
   caller: Caller;
   claims?: Claims;
+  /** Where API Gateway authorised the caller by IAM. */
+  callerArn?: string;
   /** The API's. */
   publicUrl: string;
 };

@@ -19,6 +19,7 @@ export const functionMemory = z
         operate: megabytes.default(MEMORY_MEGABYTES.operate),
         api: megabytes.default(MEMORY_MEGABYTES.api),
         secrets: megabytes.default(MEMORY_MEGABYTES.secrets),
+        portal: megabytes.default(MEMORY_MEGABYTES.portal),
       } satisfies Record<FunctionName, z.ZodType>,
       `must be ${MEMORY}`,
     ),

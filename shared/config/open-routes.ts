@@ -12,11 +12,17 @@ export const openRoutes = [
   { path: '/v2/pull/{queue}/{subscription}/nack', methods: ['POST'] },
 ] as const;
 
+/** The same where the deployment has a portal: they open a link, and read what a session may do. */
+export const portalOpenRoutes = [{ path: '/v2/portal/session', methods: ['GET', 'POST'] }] as const;
+
+/** The route of portal sessions. API Gateway authorises them by IAM, whatever authorises other callers. */
+export const PORTAL_GATE = '/v2/portal/queues/{proxy+}';
+
 /**
- * Requests a second, from all callers together, to each route by which subscribers receive. One that polls every second
- * is one of them; beyond, API Gateway answers 429.
+ * Requests a second, from all callers together, to each route by which subscribers receive or the portal works. A
+ * subscriber that polls every second is one of them; beyond, API Gateway answers 429.
  */
-export const PULL_RATE_LIMIT = 50;
+export const TOKEN_RATE_LIMIT = 50;
 
 /** The burst limit of a route, as seconds of its rate limit. */
 export const BURST_SECONDS = 2;
@@ -39,18 +45,19 @@ export function toPattern(path: string): RegExp {
   return new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`);
 }
 
-const patterns = openRoutes.map(({ path }) => toPattern(path));
+const patterns = [...openRoutes, ...portalOpenRoutes].map(({ path }) => toPattern(path));
 
 /** Patterns of the paths of the routes that have a name, by their keys (`POST /v2/credentials/{queue}`). */
-const patternByKey = new Map(
-  [...openRoutes, ...secretRoutes].flatMap(({ path, methods }) =>
+const patternByKey = new Map([
+  ...[...openRoutes, ...portalOpenRoutes, ...secretRoutes].flatMap(({ path, methods }) =>
     methods.map((method): [string, RegExp] => [`${method} ${path}`, toPattern(path)]),
   ),
-);
+  [`ANY ${PORTAL_GATE}`, /^\/v2\/portal\/queues\/./],
+]);
 
-/** Whether subscribers poll a route, with the token of their subscription. */
-export function isPullRoute(path: string): boolean {
-  return path.startsWith('/v2/pull/');
+/** Whether callers with a token use a route often: subscribers that poll, and the portal. */
+export function isTokenRoute(path: string): boolean {
+  return path.startsWith('/v2/pull/') || path.startsWith('/v2/portal/');
 }
 
 /** Whether API Gateway authorises a path by the route with this key. */

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { everyFunction, type FunctionName, type Variable, parseValue } from './rules.ts';
+import { everyFunction, type FunctionName, parseValue, storingFunctions, type Variable } from './rules.ts';
 import { functionSettings } from './settings.ts';
 
 const text = z.string().min(1);
@@ -11,9 +11,9 @@ const resources = {
   subscriptionsTable: {
     variable: 'SUBSCRIPTIONS_TABLE',
     rule: text,
-    functions: everyFunction,
+    functions: storingFunctions,
   },
-  deliveriesTable: { variable: 'DELIVERIES_TABLE', rule: text, functions: everyFunction },
+  deliveriesTable: { variable: 'DELIVERIES_TABLE', rule: text, functions: storingFunctions },
   payloadBucket: {
     variable: 'PAYLOAD_BUCKET',
     rule: text,
@@ -64,6 +64,12 @@ const resources = {
     ),
     functions: ['dispatch'],
   },
+  /** The role of portal sessions. Absent without a portal. */
+  portalRoleArn: { variable: 'PORTAL_ROLE_ARN', rule: text.optional(), functions: ['api', 'portal'] },
+  /** Of the stage (`arn:aws:execute-api:us-east-1:123456789012:abc123/$default`). */
+  apiArn: { variable: 'API_ARN', rule: text.optional(), functions: ['portal'] },
+  /** On a local AWS, `{endpoint}` stands for its address. */
+  apiUrl: { variable: 'API_URL', rule: text.optional(), functions: ['portal'] },
 } satisfies Record<string, Variable>;
 
 /** All variables that infra sets and functions read, in one table so that both agree. */

@@ -9,8 +9,11 @@ export const workerSteps = ['dispatch', 'deliver', 'reconcile', 'operate'] as co
 
 export type WorkerStep = (typeof workerSteps)[number];
 
-/** The Lambda functions, named like their folders. */
-export const everyFunction = [...workerSteps, 'api', 'secrets'] as const;
+/** The Lambda functions with tables, named like their folders. */
+export const storingFunctions = [...workerSteps, 'api', 'secrets'] as const;
+
+/** All Lambda functions. `portal` is only deployed with the setting of that name. */
+export const everyFunction = [...storingFunctions, 'portal'] as const;
 
 export type FunctionName = (typeof everyFunction)[number];
 
@@ -30,6 +33,8 @@ export const MEMORY_MEGABYTES = {
   // One processor: a page takes some 200 calls, and the processor most of that time (docs/operations.md#limits-of-the-api).
   api: WHOLE_PROCESSOR_MEGABYTES,
   secrets: WHOLE_PROCESSOR_MEGABYTES,
+  // Signs and passes requests on.
+  portal: 512,
 } as const satisfies Record<FunctionName, number>;
 
 /**
@@ -170,6 +175,20 @@ export const tokenScopes = z
     ),
   )
   .describe(TOKEN_SCOPES);
+
+export const ORIGINS = 'comma-separated origins, such as https://app.example.com';
+
+/** Part of a header, so nothing that ends a directive. */
+const ORIGIN = /^https?:\/\/(?:\*\.)?[A-Za-z0-9.-]+(?::\d{1,5})?$/;
+
+export const origins = listOfEach(matching(ORIGIN, 'an origin'), ORIGINS, { most: 20 });
+
+export const HOSTS =
+  'comma-separated host names, such as hooks.example.com, or *.example.com for all below it';
+
+export const hosts = listOfEach(matching(/^(?:\*\.)?[a-z0-9-]+(?:\.[a-z0-9-]+)*$/, 'a host name'), HOSTS, {
+  least: 1,
+});
 
 const ROUTES = 'a JSON object of queue names, or of lists of queue names for topics';
 

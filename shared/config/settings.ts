@@ -2,6 +2,8 @@ import * as z from 'zod';
 import { ATTEMPT_TIMEOUT_SECONDS, OVERDUE_AFTER_SECONDS } from '../domain/retry/attempt-duration.ts';
 import { RETENTION_DAYS } from '../domain/retention.ts';
 import { EVENT_VALIDATIONS } from '../domain/event-type/event-fault.ts';
+import { PORTAL_MAX_ENDPOINTS } from '../domain/portal/limits.ts';
+import { MAX_PER_SECOND, MIN_PER_SECOND } from '../domain/subscription/rate-limit.ts';
 import { RETAINED_MESSAGES } from '../domain/message/vocabulary.ts';
 import {
   everyFunction,
@@ -10,19 +12,28 @@ import {
   TOKEN_SCOPES,
   tokenScopes,
   flag,
+  HOSTS,
+  hosts,
   listOfEach,
   matching,
   numberBetween,
   oneOf,
   optionalFlag,
+  ORIGINS,
+  origins,
   policyOrPreset,
   ports,
   PUBLIC_URL,
   publicUrl,
   type Setting,
+  storingFunctions,
   type Variable,
   wholeNumber,
 } from './rules.ts';
+
+const PORTAL_TITLE = 'text of 1 to 60 characters';
+const ACCENT = 'a colour, such as #0a6cff';
+const RATE = `a number from ${MIN_PER_SECOND} to ${MAX_PER_SECOND}`;
 
 const CLAIM_NAME = 'the name of a claim: up to 100 letters, digits and _ : . / -';
 
@@ -117,7 +128,7 @@ export const functionSettings = {
     default: 30,
     description: 'How long records are kept after their last event.',
     variable: 'RETENTION_DAYS',
-    functions: everyFunction,
+    functions: storingFunctions,
   },
   archiveDays: {
     rule: wholeNumber('days', 0, RETENTION_DAYS.least - 1),
@@ -251,6 +262,57 @@ export const functionSettings = {
       'With `jwt`: the claim that [names the queues](api.md#with-tokens) a token gives access to, `*` for all.',
     variable: 'JWT_QUEUES_CLAIM',
     functions: ['api', 'secrets'],
+  },
+  portalTitle: {
+    rule: matching(/^[^\p{Cc}\p{Cf}]{1,60}$/u, PORTAL_TITLE)
+      .optional()
+      .describe(PORTAL_TITLE),
+    unset: 'Webhooks',
+    description: 'With `portal`: the heading of its pages.',
+    variable: 'PORTAL_TITLE',
+    functions: ['api'],
+  },
+  portalAccent: {
+    rule: matching(/^#[0-9a-fA-F]{6}$/, ACCENT)
+      .optional()
+      .describe(ACCENT),
+    unset: "the console's",
+    description: 'With `portal`: the colour of its buttons and links.',
+    variable: 'PORTAL_ACCENT',
+    functions: ['api'],
+  },
+  portalFrameAncestors: {
+    rule: origins.optional().describe(ORIGINS),
+    unset: 'none',
+    longest: 1000,
+    description: 'With `portal`: sites that may show its pages [in a frame](portal.md#in-a-frame).',
+    variable: 'PORTAL_FRAME_ANCESTORS',
+    functions: ['portal'],
+  },
+  portalMaxEndpoints: {
+    rule: wholeNumber('endpoints', 1, 1_000)
+      .optional()
+      .describe('a whole number of endpoints from 1 to 1000'),
+    unset: String(PORTAL_MAX_ENDPOINTS),
+    description: 'With `portal`: the most endpoints of a queue (409 beyond) that a customer can add to.',
+    variable: 'PORTAL_MAX_ENDPOINTS',
+    functions: ['api'],
+  },
+  portalHosts: {
+    rule: hosts.optional().describe(HOSTS),
+    unset: 'any',
+    longest: 500,
+    description: 'With `portal`: the hosts of endpoints of customers.',
+    variable: 'PORTAL_HOSTS',
+    functions: ['api'],
+  },
+  portalMaxPerSecond: {
+    rule: numberBetween(MIN_PER_SECOND, MAX_PER_SECOND).optional().describe(RATE),
+    unset: 'none',
+    description:
+      'With `portal`: the highest rate limit of endpoints of customers, and that of endpoints for which they choose none.',
+    variable: 'PORTAL_MAX_PER_SECOND',
+    functions: ['api'],
   },
   ingressRoutes: {
     rule: ingressRoutes,

@@ -132,6 +132,7 @@ export const describeArchivesContract = (name: string, make: () => Registry): vo
     });
 
     describe('of a queue', () => {
+      const restoredQueue = () => ({ ...queue, restoredAt: expect.any(Number) as number });
       const restore = async (until?: number) => {
         const begun = await registry.restoreQueue(queue.name, SOME_TIME, until);
         expect(await registry.completeRestoredQueue(queue.name, always)).toBe(true);
@@ -152,7 +153,7 @@ export const describeArchivesContract = (name: string, make: () => Registry): vo
         expect(await registry.findQueue(queue.name)).toBeUndefined();
       });
 
-      it('bring back the queue as it was created, and all subscriptions that were present', async () => {
+      it('bring back the queue as it was created, marked as restored, and all subscriptions that were present', async () => {
         const others = ['expired', 'deleted', 'other'].map((id) => ({
           ...subscription,
           id,
@@ -166,7 +167,7 @@ export const describeArchivesContract = (name: string, make: () => Registry): vo
         await registry.markDeleted({ ...target(), subscriptionId: 'deleted' });
         await deleteQueue(SOME_TIME, UNTIL);
         expect(await restore()).toBe('restoring');
-        expect(await registry.findQueue(queue.name)).toEqual(queue);
+        expect(await registry.findQueue(queue.name)).toEqual(restoredQueue());
         const { items } = await registry.listSubscriptions(queue.name, ALL);
         expect(items).toEqual([
           { ...restored(), id: 'other', destination: others[2]?.destination },
@@ -175,7 +176,7 @@ export const describeArchivesContract = (name: string, make: () => Registry): vo
         expect(await archivedQueues()).toEqual([]);
         const conflict = { kind: 'conflict', subscriptionId: subscription.id };
         expect(await registry.addSubscription({ ...subscription, id: 'second' })).toEqual(conflict);
-        expect((await registry.listQueues({ limit: 100 }, queue.name)).items).toEqual([queue]);
+        expect((await registry.listQueues({ limit: 100 }, queue.name)).items).toEqual([restoredQueue()]);
       });
 
       it('are refused where a queue of the name exists, and stay', async () => {
@@ -185,7 +186,7 @@ export const describeArchivesContract = (name: string, make: () => Registry): vo
         expect(await registry.findQueue(queue.name)).toMatchObject({ createdAt: 2 });
         await deleteQueue();
         expect(await restore()).toBe('restoring');
-        expect(await registry.findQueue(queue.name)).toEqual(queue);
+        expect(await registry.findQueue(queue.name)).toEqual(restoredQueue());
       });
 
       it('are chosen by a time of the last deletion, by default the last of all', async () => {
@@ -201,7 +202,7 @@ export const describeArchivesContract = (name: string, make: () => Registry): vo
         expect(await registry.findQueue(queue.name)).toMatchObject({ createdAt: 2, metadata: { n: 2 } });
         await deleteQueue(SOME_TIME + 2, UNTIL);
         await restore(SOME_TIME);
-        expect(await registry.findQueue(queue.name)).toEqual(queue);
+        expect(await registry.findQueue(queue.name)).toEqual(restoredQueue());
         expect(await found()).toEqual(restored());
       });
 

@@ -11,6 +11,7 @@ import {
   dynamoPullSubscriptions,
   dynamoRegistry,
 } from '../../shared/adapters/dynamodb/subscription-registry.ts';
+import { dynamoPortalSessions } from '../../shared/adapters/dynamodb/portal-sessions.ts';
 import { dynamoSubscriptions } from '../../shared/adapters/dynamodb/subscriptions.ts';
 import type { StoredAuth } from '../../shared/domain/subscription/auth.ts';
 import { asEnabled, moveTo } from '../../shared/domain/subscription/change.ts';
@@ -36,6 +37,7 @@ import {
   describeRegistryImportsContract,
   describeRegistryPagesContract,
 } from './registry-pages.contract.ts';
+import { describePortalSessionsContract } from './portal-sessions.contract.ts';
 import { describeRegistryContract } from './registry.contract.ts';
 import {
   describeSubscriptionHealthContract,
@@ -50,6 +52,8 @@ const started = Date.now();
 const clock = { sleep: () => Promise.resolve(), now: () => started };
 const table = await tables.like(endpoints.subscriptionsTable);
 afterAll(tables.deleteAll);
+
+describePortalSessionsContract('in DynamoDB', () => dynamoPortalSessions(documents, table));
 
 const registryOf = (tableName = table, client = documents) => dynamoRegistry(client, tableName, clock);
 

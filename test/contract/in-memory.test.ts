@@ -15,6 +15,7 @@ import {
   type PublishedMessage,
   inMemoryWakeUps,
 } from '../support/in-memory/in-memory-queues.ts';
+import { inMemoryPortalSessions } from '../support/in-memory/in-memory-portal-sessions.ts';
 import { inMemoryRecoveries } from '../support/in-memory/in-memory-recoveries.ts';
 import { inMemoryReferencedData } from '../support/in-memory/in-memory-referenced-data.ts';
 import { inMemorySecrets } from '../support/in-memory/in-memory-secrets.ts';
@@ -27,6 +28,7 @@ import { describeEventTypesContract } from './event-types.contract.ts';
 import { describeDeliveryListingsContract, describeMessageListingsContract } from './listings.contract.ts';
 import { describeMessageRecordsContract } from './message-records.contract.ts';
 import { describeOperatorEventsContract } from './operator-events.contract.ts';
+import { describePortalSessionsContract } from './portal-sessions.contract.ts';
 import { describeQueueStatisticsContract } from './queue-statistics.contract.ts';
 import {
   describeDeadLetterQueueContract,
@@ -72,6 +74,7 @@ describeDeliveriesContract('in memory', inMemoryDeliveries);
 describeOverdueDeliveriesContract('in memory', () => Promise.resolve(inMemoryDeliveries()));
 describeMessageRecordsContract('in memory', inMemoryMessageRecords);
 describeRecoveriesContract('in memory', inMemoryRecoveries);
+describePortalSessionsContract('in memory', inMemoryPortalSessions);
 describeRegistryImportsContract('in memory', inMemorySubscriptions);
 describeRegistryContract('in memory', () => {
   const store = inMemorySubscriptions();

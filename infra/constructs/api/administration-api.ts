@@ -20,9 +20,9 @@ import { Construct } from 'constructs';
 import {
   BURST_SECONDS,
   isOpenPath,
-  isPullRoute,
+  isTokenRoute,
   openRoutes,
-  PULL_RATE_LIMIT,
+  TOKEN_RATE_LIMIT,
   secretRoutes,
 } from '../../../shared/config/open-routes.ts';
 import { isQueueName, QUEUE_NAME_RULE } from '../../../shared/domain/message/message.ts';
@@ -223,7 +223,7 @@ function limitOpenRoutes(stage: HttpStage, apiRateLimit: number): void {
     throw new Error('The stage is not the CfnStage that this version of CDK is expected to create.');
   resource.routeSettings = Object.fromEntries(
     openRoutes.flatMap(({ path, methods }) => {
-      const rateLimit = Math.min(isPullRoute(path) ? PULL_RATE_LIMIT : OPEN_RATE_LIMIT, apiRateLimit);
+      const rateLimit = Math.min(isTokenRoute(path) ? TOKEN_RATE_LIMIT : OPEN_RATE_LIMIT, apiRateLimit);
       const limits = { ThrottlingRateLimit: rateLimit, ThrottlingBurstLimit: BURST_SECONDS * rateLimit };
       return methods.map((method) => [`${method} ${path}`, limits]);
     }),

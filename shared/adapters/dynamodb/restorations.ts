@@ -157,7 +157,7 @@ async function showQueue(
     {
       Put: {
         TableName,
-        Item: { ...queue, [partition]: QUEUES, [sort]: name },
+        Item: { ...queue, restoredAt: table.clock.now(), [partition]: QUEUES, [sort]: name },
         ...isBeingRestored(deletedAt),
       },
     },

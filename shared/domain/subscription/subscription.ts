@@ -16,6 +16,8 @@ export const queueSchema = z.object({
   metadata: z.record(z.string(), z.unknown()),
   retryPolicy: partialPolicySchema.exactOptional(),
   createdAt: z.number(),
+  /** The last time that it was deleted and restored. */
+  restoredAt: z.number().exactOptional(),
   pauses: z.array(pauseSchema).readonly().exactOptional(),
 });
 

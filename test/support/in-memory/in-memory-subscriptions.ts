@@ -84,9 +84,11 @@ const readerOf = (
   },
 });
 
-/** A replacement keeps them. */
-const pausesOf = (queue: Queue | undefined): Pick<Queue, 'pauses'> =>
-  queue?.pauses === undefined ? {} : { pauses: queue.pauses };
+/** What a replacement keeps. */
+const keptOf = ({ pauses, restoredAt }: Partial<Queue> = {}): Pick<Queue, 'pauses' | 'restoredAt'> => ({
+  ...(pauses !== undefined && { pauses }),
+  ...(restoredAt !== undefined && { restoredAt }),
+});
 
 type QueueMethods = Pick<Registry, Extract<keyof Registry, `${string}Queue` | `${string}Queues`>>;
 
@@ -111,7 +113,7 @@ const queuesOf = (entries: Map<string, QueueEntry>, clock: Pick<Clock, 'now'>): 
       const entry = entries.get(queue.name);
       const createdAt = entry?.queue.createdAt ?? queue.createdAt;
       entries.set(queue.name, {
-        queue: frozen({ ...queue, createdAt, ...pausesOf(entry?.queue) }),
+        queue: frozen({ ...queue, createdAt, ...keptOf(entry?.queue) }),
         subscriptions: entry?.subscriptions ?? new Map<string, Subscription>(),
       });
       return answer(entry === undefined ? { kind: 'created' } : { kind: 'replaced', before: entry.queue });
@@ -180,7 +182,10 @@ const queuesOf = (entries: Map<string, QueueEntry>, clock: Pick<Clock, 'now'>): 
       if (archive === undefined) return answer(true);
       const { queue, subscriptions, deletedAt } = archive;
       const restored = [...subscriptions.values()].map((one) => restoredFrom(one, deletedAt, clock.now()));
-      entries.set(name, { queue, subscriptions: new Map(restored.map((one) => [one.id, one])) });
+      entries.set(name, {
+        queue: frozen({ ...queue, restoredAt: clock.now() }),
+        subscriptions: new Map(restored.map((one) => [one.id, one])),
+      });
       archives.delete(archiveKeyOf(name, deletedAt));
       restoring.delete(name);
       return answer(true);

@@ -17,6 +17,7 @@ import { apiDescription } from '../../support/api-description.ts';
 import { aDelivery, type DeliveryFields } from '../../support/delivery-builders.ts';
 import { inMemoryDeliveries } from '../../support/in-memory/in-memory-deliveries.ts';
 import { inMemoryEventTypes } from '../../support/in-memory/in-memory-event-types.ts';
+import { inMemoryPortalSessions } from '../../support/in-memory/in-memory-portal-sessions.ts';
 import { inMemoryQueueStatistics } from '../../support/in-memory/in-memory-queue-statistics.ts';
 import { inMemoryOperations, type QueuedOperation } from '../../support/in-memory/in-memory-queues.ts';
 import { inMemoryRecoveries } from '../../support/in-memory/in-memory-recoveries.ts';
@@ -83,6 +84,7 @@ export const apiUnderTest = (overrides: Partial<WholeDependencies> = {}) => {
   const secrets = inMemorySecrets();
   const recoveries = inMemoryRecoveries();
   const eventTypes = inMemoryEventTypes();
+  const portalSessions = inMemoryPortalSessions();
   const operatorEvents = inMemoryOperatorEvents();
   const queued: QueuedOperation[] = [];
   const published: string[] = [];
@@ -111,6 +113,7 @@ export const apiUnderTest = (overrides: Partial<WholeDependencies> = {}) => {
     eventTypes,
     loadPatterns: lazyRe2Patterns(),
     eventChecks: { eventTypes, validateEvent: lazyValidation() },
+    portalSessions,
     operations: inMemoryOperations(queued),
     operatorEvents,
     queueDepths: {
@@ -145,6 +148,7 @@ export const apiUnderTest = (overrides: Partial<WholeDependencies> = {}) => {
       queueLimit: { subscriptions: 100_000, bytes: 2 ** 26 },
       jwtScopes: undefined,
       jwtQueuesClaim: undefined,
+      portal: undefined,
     },
     secretSealer: secrets,
     secretOpener: secrets,
@@ -263,6 +267,7 @@ export const apiUnderTest = (overrides: Partial<WholeDependencies> = {}) => {
     secrets,
     recoveries,
     eventTypes,
+    portalSessions,
     operatorEvents,
     queued,
     published,

@@ -1,0 +1,93 @@
+import { TENANT_OPTIONS } from '../../../shared/domain/portal/limits.ts';
+import { isJsonObject, jsonOrUndefined } from '../../../shared/domain/json.ts';
+import { subscribedSchema } from '../../../shared/wire/views/subscription.ts';
+import { subscriptionDigest } from '../audit.ts';
+import type { ApiDependencies } from '../dependencies.ts';
+import { RefusedRequest } from '../errors.ts';
+import type { Answer } from '../route.ts';
+import { unsubscribe } from '../subscriptions/change.ts';
+import { countEndpoints } from './check-request.ts';
+import { type Admission, namePrincipal } from './session.ts';
+
+type Item = Record<string, unknown>;
+
+/** The answer of a route as a session gets it: without what only operators see. @throws RefusedRequest */
+export async function checkAnswer(
+  context: ApiDependencies,
+  answer: Answer,
+  admission: Admission,
+  requestId: string,
+): Promise<Answer> {
+  const { status = 200, headers, body } = answer;
+  const value: unknown = status < 300 && body !== undefined ? jsonOrUndefined(body) : undefined;
+  if (!isJsonObject(value)) return answer;
+  if (admission.route.check === 'create') await removeBeyondLimit(context, value, admission, requestId);
+  return { status, ...(headers && { headers }), body: JSON.stringify(redact(value, admission)) };
+}
+
+/**
+ * Deletes a new endpoint where concurrent requests made too many. Each counts after its own is stored, so none stays beyond
+ * the limit.
+ * @throws RefusedRequest `conflict`
+ */
+async function removeBeyondLimit(
+  context: ApiDependencies,
+  created: Item,
+  { queue, portal, session }: Admission,
+  requestId: string,
+): Promise<void> {
+  const { endpoints } = portal.limits;
+  if ((await countEndpoints(context, queue.name, endpoints)) <= endpoints) return;
+  const { subscription_id: subscriptionId } = subscribedSchema.parse(created);
+  const key = { queue: queue.name, subscriptionId };
+  const removed = await unsubscribe(context, key);
+  if (removed !== undefined)
+    context.audit(
+      { principal: namePrincipal(session), requestId },
+      { change: 'subscription_deleted', ...key, before: subscriptionDigest(removed) },
+    );
+  throw new RefusedRequest('conflict', `there can be at most ${endpoints} endpoints`);
+}
+
+/** Every answer of a portal route has what is redacted in these fields, alone or in a list. */
+function redact(answer: Item, admission: Admission): Item {
+  const { eventTypes } = admission.session;
+  const { subscriptions = [], deliveries = [], delivery, event_types: types = [], ...rest } = answer;
+  const lists = {
+    subscriptions: itemsIn(subscriptions).map((item) => redactItem(item, admission)),
+    deliveries: itemsIn(deliveries).map((item) => redactItem(item, admission)),
+    event_types: itemsIn(types).filter(({ name }) => eventTypes?.some((type) => type === name) ?? true),
+  };
+  return {
+    ...redactItem(rest, admission),
+    ...(isJsonObject(delivery) && { delivery: redactItem(delivery, admission) }),
+    ...Object.fromEntries(Object.entries(lists).filter(([name]) => name in answer)),
+  };
+}
+
+function itemsIn(list: unknown): Item[] {
+  return Array.isArray(list) ? list.filter(isJsonObject) : [];
+}
+
+const SHOWN_OPTIONS = [...TENANT_OPTIONS, '_retry_policy'];
+
+/** `secret`: of a new endpoint. `options`: of an endpoint. `attempts`, `lateResults`: of a delivery. */
+function redactItem({ secret, options, attempts, lateResults, ...item }: Item, admission: Admission): Item {
+  const withoutBodies = (made: unknown) =>
+    admission.portal.responseBodies || !Array.isArray(made) ? made : made.map(withoutSnippet);
+  return {
+    ...item,
+    ...(secret !== undefined && admission.session.capabilities.includes('secrets') && { secret }),
+    ...(isJsonObject(options) && {
+      options: Object.fromEntries(Object.entries(options).filter(([name]) => SHOWN_OPTIONS.includes(name))),
+    }),
+    ...(attempts !== undefined && { attempts: withoutBodies(attempts) }),
+    ...(lateResults !== undefined && { lateResults: withoutBodies(lateResults) }),
+  };
+}
+
+function withoutSnippet(attempt: unknown): unknown {
+  if (!isJsonObject(attempt)) return attempt;
+  const { snippet: _, ...shown } = attempt;
+  return shown;
+}

@@ -1,0 +1,161 @@
+import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
+import { primaryKey, ttlAttribute } from '../../config/tables.ts';
+import { contended, withRetriedWrites } from '../../domain/contention.ts';
+import {
+  type PortalAccess,
+  portalAccessSchema,
+  type PortalKey,
+  type PortalSession,
+} from '../../domain/portal/session.ts';
+import type { CountedRequest, PortalSessions } from '../../ports/portal-sessions.ts';
+import { queryItems, queryOfPrefix, readItem } from './queries.ts';
+import { decodeRecord, type ItemKey, RECORD_VERSION, toTtl } from './record.ts';
+import { openTable, type Table } from './table.ts';
+import { conditional, expression, putIfAbsent } from './writes.ts';
+
+/** Links and sessions in the subscriptions table, a partition for each queue. AWS errors pass through. */
+export function dynamoPortalSessions(client: DynamoDBDocument, tableName: string): PortalSessions {
+  const table = openTable(client, tableName);
+  return {
+    addLink: async (link) => {
+      await table.put(putIfAbsent(toItem(link)));
+    },
+    openLink: (key, tokenHash, opened) => openLink(table, key, tokenHash, opened),
+    findSession: async (key, now) => {
+      const item = await readItem(table, toKey(key));
+      return item === undefined ? undefined : asSession(toAccess(item), now);
+    },
+    countRequest: (key, limit) =>
+      withRetriedWrites(() => countRequest(table, key, limit), contended(`portal session ${key.name}`)),
+    endSessions: (queue, sessionId) => endSessions(table, queue, sessionId),
+  };
+}
+
+function partitionOf(queue: string): string {
+  return `PORTAL#${queue}`;
+}
+
+const namePrefix = 'SESSION#';
+
+function toKey({ queue, name }: PortalKey): ItemKey {
+  return { pk: partitionOf(queue), sk: `${namePrefix}${name}` };
+}
+
+function toItem(access: PortalAccess) {
+  return {
+    ...toKey(access),
+    v: RECORD_VERSION,
+    ...access,
+    // DynamoDB deletes later than this, so `expiresAt` decides.
+    [ttlAttribute]: toTtl(access.expiresAt),
+  };
+}
+
+/** @throws UnreadableRecordError */
+function toAccess(item: unknown): PortalAccess {
+  return decodeRecord(portalAccessSchema, item);
+}
+
+function asSession(access: PortalAccess, now: number): PortalSession | undefined {
+  return access.state === 'session' && access.expiresAt > now ? access : undefined;
+}
+
+/** One conditional write: two callers with one link, or an end at the same time, leave one of them without. */
+async function openLink(
+  table: Table,
+  key: PortalKey,
+  linkHash: string,
+  { tokenHash, now, expiresAt }: Parameters<PortalSessions['openLink']>[2],
+): Promise<PortalSession | undefined> {
+  const expr = expression();
+  const update = {
+    state: 'session' satisfies PortalAccess['state'],
+    tokenHash,
+    expiresAt,
+    [ttlAttribute]: toTtl(expiresAt),
+  };
+  const result = await conditional(
+    table.update({
+      Key: toKey(key),
+      UpdateExpression: expr.update(update),
+      ConditionExpression: [
+        expr.equal('state', 'link' satisfies PortalAccess['state']),
+        expr.equal('tokenHash', linkHash),
+        `${expr.name('expiresAt')} > ${expr.value(now)}`,
+      ].join(' AND '),
+      ReturnValues: 'ALL_NEW',
+      ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+      ...expr.attributes(),
+    }),
+  );
+  const item = result.kind === 'written' ? result.output.Attributes : result.item;
+  const session = item && asSession(toAccess(item), now);
+  // Our own write, retried: treat as success.
+  return session?.tokenHash === tokenHash ? session : undefined;
+}
+
+const MINUTE_MS = 60_000;
+
+/** A later minute begins anew. An earlier one, by another clock, counts in the current one. */
+async function countRequest(
+  table: Table,
+  key: PortalKey,
+  { now, perMinute }: { now: number; perMinute: number },
+): Promise<CountedRequest | 'again'> {
+  const minute = Math.floor(now / MINUTE_MS);
+  const result = await count(table, key, now, (expr) => ({
+    UpdateExpression: `ADD ${expr.name('requests')} ${expr.value(1)}`,
+    condition: `${expr.name('minute')} >= ${expr.value(minute)} AND ${expr.name('requests')} < ${expr.value(perMinute)}`,
+  }));
+  if (result.kind === 'counted') return result;
+  if (result.item === undefined || asSession(toAccess(result.item), now) === undefined)
+    return { kind: 'ended' };
+  if (Number(result.item['minute'] ?? 0) >= minute) return { kind: 'too_many' };
+  const begun = await count(table, key, now, (expr) => ({
+    UpdateExpression: expr.update({ minute, requests: 1 }),
+    condition: `(attribute_not_exists(${expr.name('minute')}) OR ${expr.name('minute')} < ${expr.value(minute)})`,
+  }));
+  return begun.kind === 'counted' ? begun : 'again';
+}
+
+type Counted =
+  | Extract<CountedRequest, { kind: 'counted' }>
+  | { kind: 'refused'; item: Record<string, unknown> | undefined };
+
+async function count(
+  table: Table,
+  key: PortalKey,
+  now: number,
+  build: (expr: ReturnType<typeof expression>) => { UpdateExpression: string; condition: string },
+): Promise<Counted> {
+  const expr = expression();
+  const { UpdateExpression, condition } = build(expr);
+  const result = await conditional(
+    table.update({
+      Key: toKey(key),
+      UpdateExpression,
+      ConditionExpression: [
+        expr.equal('state', 'session' satisfies PortalAccess['state']),
+        `${expr.name('expiresAt')} > ${expr.value(now)}`,
+        condition,
+      ].join(' AND '),
+      ReturnValues: 'ALL_NEW',
+      ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+      ...expr.attributes(),
+    }),
+  );
+  if (result.kind === 'refused') return result;
+  const session = asSession(toAccess(result.output.Attributes), now);
+  return session === undefined ? { kind: 'refused', item: undefined } : { kind: 'counted', session };
+}
+
+/** A link that is opened meanwhile keeps its item, so this finds the session. */
+async function endSessions(table: Table, queue: string, sessionId: string): Promise<void> {
+  const query = { ConsistentRead: true, ...queryOfPrefix(partitionOf(queue), `${namePrefix}${sessionId}.`) };
+  for (;;) {
+    const items = await queryItems(table, query);
+    if (items.length === 0) return;
+    for (const { [primaryKey.partition]: pk, [primaryKey.sort]: sk } of items)
+      await table.delete({ Key: { pk, sk } });
+  }
+}

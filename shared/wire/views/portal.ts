@@ -1,0 +1,25 @@
+import * as z from 'zod';
+import { CAPABILITIES } from '../../domain/portal/vocabulary.ts';
+import { timeView } from '../fields.ts';
+
+/** A session of the portal as its page gets it. */
+export const portalSessionSchema = z.object({
+  /** Sent with each request. Only in the response that opens the link. */
+  session: z.string().exactOptional(),
+  /** Of the role that the portal assumes. */
+  session_name: z.string(),
+  queue: z.string(),
+  capabilities: z.array(z.enum(CAPABILITIES)),
+  /** The event types that endpoints may choose. Absent: all. */
+  event_types: z.array(z.string()).exactOptional(),
+  expires_at: timeView,
+  title: z.string(),
+  accent: z.string().exactOptional(),
+  limits: z.object({
+    endpoints: z.int(),
+    hosts: z.array(z.string()).exactOptional(),
+    per_second: z.number().exactOptional(),
+  }),
+  /** Whether attempts show the beginning of the response body. */
+  response_bodies: z.boolean(),
+});

@@ -1,0 +1,530 @@
+import { inspect } from 'node:util';
+import { beforeEach, describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { portalPath, portalRoutes } from '../../../shared/domain/portal/routes.ts';
+import type { PortalRight } from '../../../shared/domain/portal/vocabulary.ts';
+import { REQUESTS_PER_MINUTE } from '../../../shared/domain/portal/session.ts';
+import { jsonOrUndefined } from '../../../shared/domain/json.ts';
+import { requestApi, wholeApi, type WholeDependencies } from '../../support/whole-api.ts';
+import { anAttempt, answered } from '../../support/delivery-builders.ts';
+import {
+  type Answer,
+  type Api,
+  apiUnderTest,
+  apiWithOrders,
+  CALLER,
+  faultOf,
+  HOOK,
+  NOON,
+  ONE,
+  PUBLIC_URL,
+  QUEUE,
+  recordAll,
+  recordMessage,
+  refusal,
+  SUBSCRIPTIONS,
+} from './api-under-test.ts';
+
+const ROLE = 'arn:aws:iam::123456789012:role/Portal';
+const ASSUMED = 'arn:aws:sts::123456789012:assumed-role/Portal';
+
+const HOUR = 3_600_000;
+
+const PORTAL = {
+  roleArn: ROLE,
+  title: 'Acme webhooks',
+  accent: '#0a6cff',
+  limits: { endpoints: 2, hosts: ['hooks.example'], perSecond: 5 },
+  responseBodies: true,
+};
+
+const linkSchema = z.object({ url: z.string(), session_id: z.string(), expires_at: z.string() });
+
+const sessionSchema = z.object({ session: z.string(), session_name: z.string() });
+
+const ALL = ['manage', 'secrets', 'test', 'deliveries', 'retry'];
+
+let api: Api;
+
+const apiWithPortal = async (
+  portal: object = {},
+  overrides: Partial<WholeDependencies> = {},
+): Promise<Api> => {
+  const { dependencies } = apiUnderTest();
+  const settings = { ...dependencies.settings, portal: { ...PORTAL, ...portal } };
+  return apiWithOrders({ settings, ...overrides });
+};
+
+beforeEach(async () => {
+  api = await apiWithPortal();
+});
+
+const makeLink = async (body: object = {}, queue = QUEUE) => {
+  const answer = await api.call('POST', `${queue}/portal-links`, { capabilities: ALL, ...body });
+  expect(answer.status, inspect(answer.body)).toBe(201);
+  return linkSchema.parse(answer.body);
+};
+
+const tokenIn = ({ url }: { url: string }): string => new URL(url).hash.slice(1);
+
+const exchange = (token: unknown): Promise<Answer> => api.call('POST', '/v2/portal/session', { token });
+
+const open = async (body: object = {}, queue = QUEUE) => {
+  const link = await makeLink(body, queue);
+  const { body: session } = await exchange(tokenIn(link));
+  return { ...link, ...sessionSchema.parse(session) };
+};
+
+const readSession = (session: string): Promise<Answer> =>
+  api.call('GET', '/v2/portal/session', undefined, { authorization: `Bearer ${session}` });
+
+/** A request of the portal's role, with the path as it is. */
+const byRole = async (name: string, method: string, path: string, body?: unknown): Promise<Answer> => {
+  const caller = { principal: `${ASSUMED}/${name}`, requestId: 'request-2' };
+  const init = { method, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
+  const response = await requestApi(wholeApi(api.dependencies), path, init, {
+    caller,
+    publicUrl: PUBLIC_URL,
+  });
+  return { status: response.status, headers: response.headers, body: jsonOrUndefined(await response.text()) };
+};
+
+/** A request of a session, by the gate. */
+const through =
+  ({ session_name }: { session_name: string }, queue = 'orders') =>
+  (right: PortalRight, method: string, rest: string, body?: unknown): Promise<Answer> =>
+    byRole(session_name, method, `${portalPath(queue, right)}${rest}`, body);
+
+const endpoint = (more: object = {}) => ({ subscriber: HOOK, ...more });
+
+const unauthorized = { status: 401, body: faultOf('unauthorized') };
+const forbidden = { status: 403, body: faultOf('forbidden') };
+
+describe('a link to the portal', () => {
+  it('is made for one queue, under the public URL, with its token in the fragment', async () => {
+    const link = await makeLink({ session_id: 'customer-42', expires_in: 60 });
+    expect(link).toMatchObject({
+      session_id: 'customer-42',
+      expires_at: new Date(NOON + 60_000).toISOString(),
+    });
+    expect(link.url).toMatch(/^https:\/\/hooks\.posthaste\.example\/portal\/#phlink_customer-42\./);
+  });
+
+  it('is exchanged for a session with its rights and the limits of the deployment', async () => {
+    const link = await makeLink({ capabilities: ['manage', 'manage'], event_types: ['order.paid'] });
+    const { status, body, headers } = await exchange(tokenIn(link));
+    expect(status).toBe(200);
+    expect(headers.get('cache-control')).toBe('no-store');
+    const shown = {
+      queue: 'orders',
+      capabilities: ['manage'],
+      event_types: ['order.paid'],
+      expires_at: new Date(NOON + 8 * HOUR).toISOString(),
+      title: 'Acme webhooks',
+      accent: '#0a6cff',
+      limits: { endpoints: 2, hosts: ['hooks.example'], per_second: 5 },
+      response_bodies: true,
+    };
+    expect(body).toMatchObject(shown);
+    const { session } = sessionSchema.parse(body);
+    const again = await readSession(session);
+    expect(again).toMatchObject({ status: 200, body: shown });
+    expect(again.body).not.toHaveProperty('session');
+  });
+
+  it('is refused once used, from its end on, and with another token, always in the same words', async () => {
+    const used = tokenIn(await makeLink());
+    const { session } = sessionSchema.parse((await exchange(used)).body);
+    const lapsed = tokenIn(await makeLink({ expires_in: 60 }));
+    api.time.now += 60_000;
+    const swap = used.replace('.orders', '.other');
+    const answers = await Promise.all(
+      [used, lapsed, session, swap, `${used}x`, '', 7, 'x'.repeat(2_000)].map(exchange),
+    );
+    answers.push(await api.call('POST', '/v2/portal/session', 'no json'));
+    answers.push(
+      await readSession(used),
+      await readSession(''),
+      await readSession(session.replace('.o', '.p')),
+    );
+    for (const answer of answers) expect(answer).toMatchObject(unauthorized);
+    expect(new Set(answers.map(({ body }) => JSON.stringify(body))).size).toBe(1);
+  });
+
+  it('leaves no token in answers, the audit trail, faults and stored records', async () => {
+    const made = await makeLink({ session_id: 'customer-42' });
+    const { body } = await exchange(tokenIn(made));
+    const { session } = sessionSchema.parse(body);
+    await readSession(session);
+    const seen = inspect([api.changes, api.faults, [...api.portalSessions.stored]], { depth: 20 });
+    for (const token of [tokenIn(made), session]) expect(seen).not.toContain(token.split('.')[2]);
+    expect(api.changes.slice(-2)).toMatchObject([
+      { change: 'portal_link_created', sessionId: 'customer-42', principal: CALLER.principal },
+      { change: 'portal_link_opened', sessionId: 'customer-42', principal: 'portal:customer-42' },
+    ]);
+  });
+
+  it.each([
+    [{ capabilities: ['own'] }, 'capabilities[0]'],
+    [{ capabilities: undefined }, 'capabilities'],
+    [{ event_types: [] }, 'event_types'],
+    [{ expires_in: 59 }, 'expires_in'],
+    [{ expires_in: 604_801 }, 'expires_in'],
+    [{ session_id: 'a.b' }, 'session_id'],
+    [{ session_id: '' }, 'session_id'],
+    [{ queue: 'other' }, 'queue'],
+  ])('is not made for %j', async (body, field) => {
+    const answer = await api.call('POST', `${QUEUE}/portal-links`, { capabilities: ALL, ...body });
+    expect(answer).toMatchObject({ status: 400, body: faultOf('invalid_request', field) });
+  });
+
+  it('is not made for a queue that does not exist, nor without a portal', async () => {
+    expect(await api.call('POST', '/v2/queues/none/portal-links', { capabilities: [] })).toMatchObject(
+      refusal('not_found'),
+    );
+    api = await apiWithOrders();
+    const asked = await api.call('POST', `${QUEUE}/portal-links`, { capabilities: [] });
+    expect(asked).toMatchObject(refusal('conflict'));
+    expect(await api.call('DELETE', `${QUEUE}/portal-links/x`)).toMatchObject(refusal('conflict'));
+    expect(await exchange('x')).toMatchObject(unauthorized);
+    expect(await byRole('x', 'GET', `${portalPath('orders', 'see')}/subscriptions`)).toMatchObject(forbidden);
+  });
+});
+
+describe('a session of the portal ends', () => {
+  const isOpen = async (session: { session: string; session_name: string }): Promise<boolean[]> => [
+    (await readSession(session.session)).status === 200,
+    (await through(session)('see', 'GET', '/subscriptions')).status === 200,
+  ];
+
+  it('8 hours after its link was opened', async () => {
+    const session = await open();
+    api.time.now += 8 * HOUR - 1;
+    expect(await isOpen(session)).toEqual([true, true]);
+    api.time.now += 1;
+    expect(await isOpen(session)).toEqual([false, false]);
+  });
+
+  it('at once with its id, with all others of the id and their links', async () => {
+    const [one, two, other] = [
+      await open({ session_id: 'customer' }),
+      await open({ session_id: 'customer' }),
+      await open({ session_id: 'customer-2' }),
+    ];
+    const link = await makeLink({ session_id: 'customer' });
+    expect(await api.call('DELETE', `${QUEUE}/portal-links/customer`)).toMatchObject({ status: 204 });
+    expect(await isOpen(one)).toEqual([false, false]);
+    expect(await isOpen(two)).toEqual([false, false]);
+    expect(await isOpen(other)).toEqual([true, true]);
+    expect(await exchange(tokenIn(link))).toMatchObject(unauthorized);
+    expect(api.changes.at(-1)).toMatchObject({ change: 'portal_sessions_ended', sessionId: 'customer' });
+  });
+
+  it('with its queue, also if that is made again or restored', async () => {
+    const session = await open();
+    const link = await makeLink();
+    await api.call('DELETE', QUEUE);
+    expect(await isOpen(session)).toEqual([false, false]);
+    await api.call('POST', `${QUEUE}/restore`);
+    expect(await isOpen(session)).toEqual([false, false]);
+    const ofRestored = await open();
+    expect(await isOpen(ofRestored)).toEqual([true, true]);
+    await api.call('DELETE', `${QUEUE}?now=true`);
+    api.time.now += 1;
+    await api.call('PUT', QUEUE);
+    expect(await isOpen(ofRestored)).toEqual([false, false]);
+    expect(await exchange(tokenIn(link))).toMatchObject(unauthorized);
+    expect(await isOpen(await open())).toEqual([true, true]);
+  });
+
+  it('for a minute that has too many requests, and goes on in the next', async () => {
+    const see = through(await open());
+    for (let made = 0; made < REQUESTS_PER_MINUTE; made += 1)
+      expect((await see('see', 'GET', '/subscriptions')).status).toBe(200);
+    expect(await see('see', 'GET', '/subscriptions')).toMatchObject({
+      status: 429,
+      body: faultOf('too_many_requests'),
+    });
+    api.time.now += 60_000;
+    expect((await see('see', 'GET', '/subscriptions')).status).toBe(200);
+  });
+});
+
+describe('the gate of the portal', () => {
+  const samples: Record<string, string> = {
+    subscription: 'id-1',
+    message: 'm-1',
+    recovery: 'r-1',
+    type: 'order.paid',
+  };
+  const sampleOf = (path: string) =>
+    path.replaceAll(/\{(\w+)\}/g, (_, name: string) => samples[name] ?? name);
+
+  it.each(portalRoutes.map((route) => [`${route.method} ${route.path}`, route] as const))(
+    'lets %s in by its right only, for its queue only',
+    async (_, { method, path, right }) => {
+      await api.call('PUT', '/v2/queues/other');
+      const rest = sampleOf(path);
+      const granted = await open({ capabilities: right === 'see' ? [] : [right] });
+      const others = await open({ capabilities: ALL.filter((one) => one !== right) });
+      const body = method === 'GET' || method === 'DELETE' ? undefined : {};
+      expect([401, 403]).not.toContain((await through(granted)(right, method, rest, body)).status);
+      expect(await through(granted, 'other')(right, method, rest, body)).toMatchObject(unauthorized);
+      for (const wrong of ['see', ...ALL] as PortalRight[])
+        if (wrong !== right)
+          expect(await through(granted)(wrong, method, rest, body)).toMatchObject(forbidden);
+      if (right !== 'see') expect(await through(others)(right, method, rest, body)).toMatchObject(forbidden);
+    },
+  );
+
+  it('refuses every other route of the API, by each right', async () => {
+    const session = await open();
+    const prefix = '/v2/queues/{queue}';
+    const listed = (method: string, path: string) =>
+      portalRoutes.some((route) => route.method === method && `${prefix}${route.path}` === path);
+    const others = wholeApi(api.dependencies).routes.filter(({ method, path }) => !listed(method, path));
+    expect(others.length).toBeGreaterThan(40);
+    for (const { method, path } of others) {
+      api.time.now += 60_000;
+      if (path.startsWith(prefix) && path !== prefix)
+        for (const right of ['see', ...ALL] as PortalRight[]) {
+          const rest = sampleOf(path.slice(prefix.length));
+          const answer = await through(session)(right, method, rest, method === 'GET' ? undefined : {});
+          expect(answer, `${method} ${path}`).toMatchObject(refusal('not_found'));
+        }
+      const direct = path.replace('{queue}', 'orders');
+      expect(await byRole(session.session_name, method, sampleOf(direct)), path).toMatchObject(forbidden);
+    }
+  });
+
+  it('has no route that the API does not have', () => {
+    const served = new Set(wholeApi(api.dependencies).routes.map(({ method, path }) => `${method} ${path}`));
+    const missing = portalRoutes
+      .map(({ method, path }) => `${method} /v2/queues/{queue}${path}`)
+      .filter((key) => !served.has(key) && !key.includes('/event-types'));
+    expect(missing).toEqual([]);
+  });
+
+  it.each([
+    ['another role', 'arn:aws:sts::123456789012:assumed-role/Portal2/x'],
+    ['a role of another account', 'arn:aws:sts::999999999999:assumed-role/Portal/x'],
+    ['an operator', CALLER.principal],
+  ])('refuses %s', async (_, principal) => {
+    const response = await requestApi(
+      wholeApi(api.dependencies),
+      `${portalPath('orders', 'see')}/subscriptions`,
+      { method: 'GET' },
+      { caller: { ...CALLER, principal }, publicUrl: PUBLIC_URL },
+    );
+    expect(response.status).toBe(403);
+  });
+
+  it('refuses a session that never was', async () => {
+    expect(await through({ session_name: 'customer.guess' })('see', 'GET', '/subscriptions')).toMatchObject(
+      unauthorized,
+    );
+    expect(await through({ session_name: '' })('see', 'GET', '/subscriptions')).toMatchObject(unauthorized);
+  });
+
+  it.each([
+    '/v2/portal/queues/',
+    '/v2/portal/queues/orders',
+    '/v2/portal/queues/orders/see',
+    '/v2/portal/queues/or%20ders/see/subscriptions',
+  ])('refuses the path %s', async (path) => {
+    expect((await byRole((await open()).session_name, 'GET', path)).status).toBeGreaterThan(400);
+  });
+
+  it('needs no token where the deployment has tokens', async () => {
+    const { settings } = apiUnderTest().dependencies;
+    const jwtScopes = { read: 'r', publish: 'p', manage: 'm', credentials: 'c' };
+    const link = await open();
+    const stored = api.portalSessions;
+    api = await apiWithPortal(
+      {},
+      {
+        settings: { ...settings, portal: PORTAL, jwtScopes, jwtQueuesClaim: 'q' },
+        registry: api.registry,
+        portalSessions: stored,
+      },
+    );
+    expect((await through(link)('see', 'GET', '/subscriptions')).status).toBe(200);
+    expect((await api.call('GET', SUBSCRIPTIONS)).status).toBe(403);
+  });
+
+  it('does everything in the name of the session', async () => {
+    const session = await open({ session_id: 'customer-42' });
+    const by = through(session);
+    await by('manage', 'POST', '/subscriptions', endpoint());
+    await by('manage', 'POST', '/subscriptions/id-1/pause', {});
+    await by('secrets', 'POST', '/subscriptions/id-1/secret/rotate', {});
+    await by('manage', 'DELETE', '/subscriptions/id-1');
+    const made = api.changes.slice(-4);
+    expect(made.map(({ change }) => change)).toEqual([
+      'subscription_created',
+      'subscription_paused',
+      'secret_rotated',
+      'subscription_deleted',
+    ]);
+    for (const { principal } of made) expect(principal).toBe('portal:customer-42');
+  });
+});
+
+describe('a tenant', () => {
+  it('creates and changes endpoints within the limits, and no more than these fields', async () => {
+    const by = through(await open());
+    const create = (body: unknown) => by('manage', 'POST', '/subscriptions', body);
+    for (const [body, field] of [
+      [endpoint({ ttl: 60 }), 'ttl'],
+      [endpoint({ subscriber: 'https://evil.example/' }), 'subscriber'],
+      [endpoint({ subscriber: 'pull:' }), 'subscriber'],
+      [endpoint({ options: { max_per_second: 6 } }), 'options.max_per_second'],
+      [endpoint({ options: { post_headers: { a: 'b' } } }), 'options.post_headers'],
+      [endpoint({ options: { auth: { type: 'basic' } } }), 'options.auth'],
+      [endpoint({ options: { _retry_policy: 'patient' } }), 'options._retry_policy'],
+      [endpoint({ options: { post_data: '{}' } }), 'options.post_data'],
+    ] as const)
+      expect(await create(body)).toMatchObject({ status: 400, body: faultOf('invalid_request', field) });
+    const { status, body } = await create(endpoint({ name: 'Mine', options: { event_types: ['a'] } }));
+    expect([status, body]).toMatchObject([201, { subscription_id: 'id-1', secret: /./ }]);
+    expect((await api.stored()).options).toEqual({ event_types: ['a'], max_per_second: 5 });
+    const changed = await by('manage', 'PATCH', '/subscriptions/id-1', { name: 'Ours', options: {} });
+    expect(changed).toMatchObject({ status: 200, body: { name: 'Ours', options: { max_per_second: 5 } } });
+    const moved = await by('manage', 'PATCH', '/subscriptions/id-1', { subscriber: 'https://evil.example/' });
+    expect(moved).toMatchObject({ status: 400, body: faultOf('invalid_request', 'subscriber') });
+  });
+
+  it('has as many endpoints as the deployment allows, also by concurrent requests', async () => {
+    const by = through(await open());
+    const create = (n: number) =>
+      by('manage', 'POST', '/subscriptions', endpoint({ subscriber: `${HOOK}/${n}` }));
+    await Promise.all([1, 2, 3, 4].map(create));
+    const count = async () =>
+      z.object({ subscriptions: z.array(z.unknown()) }).parse(await api.get(SUBSCRIPTIONS)).subscriptions
+        .length;
+    expect(await count()).toBeLessThanOrEqual(2);
+    await create(5);
+    await create(6);
+    expect(await create(7)).toMatchObject(refusal('conflict'));
+    expect(await count()).toBe(2);
+  });
+
+  it('keeps what the operator set, and does not take its credentials to another host', async () => {
+    const subscribed = await api.subscribe({
+      options: {
+        post_headers: { 'x-team': 'a', 'x-api-key': 'planted' },
+        auth: { type: 'basic', username: 'ada', password: 'planted' },
+        filter: { a: [1] },
+        raw_delivery: true,
+      },
+    });
+    expect(subscribed).toMatchObject({ status: 201 });
+    const by = through(await open());
+    const seen = await by('see', 'GET', '/subscriptions/id-1');
+    expect(seen.body).toMatchObject({ options: { filter: { a: [1] } } });
+    expect(JSON.stringify([seen, await by('see', 'GET', '/subscriptions')])).not.toMatch(
+      /planted|x-team|x-api-key|ada|raw_delivery|\*\*\*/,
+    );
+    const options = { event_types: ['order.paid'] };
+    expect((await by('manage', 'PATCH', '/subscriptions/id-1', { options })).status).toBe(200);
+    const { options: kept, destination } = await api.stored();
+    expect(kept).toEqual({
+      post_headers: { 'x-team': 'a', 'x-api-key': 'planted' },
+      raw_delivery: true,
+      event_types: ['order.paid'],
+      max_per_second: 5,
+    });
+    expect(destination).toHaveProperty('auth');
+    const moved = { subscriber: 'https://hooks.example:8443/', options };
+    expect((await by('manage', 'PATCH', '/subscriptions/id-1', moved)).status).toBe(200);
+    const after = await api.stored();
+    expect(after.options.post_headers).toEqual({ 'x-team': 'a' });
+    expect(after.destination).toEqual({ kind: 'webhook', url: 'https://hooks.example:8443/' });
+  });
+
+  it('sees secrets only where the link says so', async () => {
+    const by = through(await open({ capabilities: ['manage'] }));
+    const created = await by('manage', 'POST', '/subscriptions', endpoint());
+    expect(created.body).toEqual({ subscription_id: 'id-1' });
+    const moved = await by('manage', 'PATCH', '/subscriptions/id-1', {
+      subscriber: 'https://hooks.example:8443/',
+    });
+    expect(moved.body).not.toHaveProperty('secret');
+    const seeing = through(await open());
+    const rotated = await seeing('secrets', 'POST', '/subscriptions/id-1/secret/rotate', {});
+    expect(rotated).toMatchObject({ status: 200, body: { secret: /./ } });
+  });
+
+  it('chooses, sees and tests event types of the link only', async () => {
+    const by = through(await open({ event_types: ['order.paid'] }));
+    const create = (options: object) => by('manage', 'POST', '/subscriptions', endpoint({ options }));
+    const refused = { status: 400, body: faultOf('invalid_request', 'options.event_types') };
+    expect(await create({})).toMatchObject(refused);
+    expect(await create({ event_types: ['order.paid', 'order.lost'] })).toMatchObject(refused);
+    expect((await create({ event_types: ['order.paid'] })).status).toBe(201);
+    expect(await by('manage', 'PATCH', '/subscriptions/id-1', { options: {} })).toMatchObject(refused);
+    expect(await by('test', 'POST', '/subscriptions/id-1/test', { type: 'order.lost' })).toMatchObject({
+      status: 400,
+      body: faultOf('invalid_request', 'type'),
+    });
+    expect((await by('test', 'POST', '/subscriptions/id-1/test', { type: 'order.paid' })).status).toBe(202);
+  });
+
+  it('deletes an endpoint so that the operator can restore it', async () => {
+    await api.subscribe();
+    const by = through(await open());
+    expect((await by('manage', 'DELETE', '/subscriptions/id-1?now=true')).status).toBe(204);
+    expect((await api.call('POST', `${ONE}/restore`)).status).toBe(200);
+  });
+});
+
+describe('deliveries in the portal', () => {
+  const attempt = anAttempt({ result: answered(500, 'inner page') });
+
+  const recorded = async () => {
+    await api.subscribe();
+    await recordMessage(api, { messageId: 'm-1', acceptedAt: api.time.now });
+    await recordAll(api, [{ messageId: 'm-1', subscriptionId: 'id-1', attempts: [attempt] }]);
+  };
+
+  it('show what the receiver answered, unless requests may go to private networks', async () => {
+    for (const responseBodies of [true, false]) {
+      api = await apiWithPortal({ responseBodies });
+      await recorded();
+      const by = through(await open());
+      const seen = await by('deliveries', 'GET', '/messages/m-1/deliveries/id-1');
+      expect(seen).toMatchObject({ status: 200, body: { attempts: [{ statusCode: 500 }] } });
+      expect(JSON.stringify(seen.body).includes('inner page')).toBe(responseBodies);
+    }
+  });
+
+  it('are those of the queue as it is now, although an earlier one of the name had others', async () => {
+    await recorded();
+    await api.call('DELETE', `${QUEUE}?now=true`);
+    api.time.now += HOUR;
+    await api.call('PUT', QUEUE);
+    const by = through(await open());
+    for (const rest of ['', '/payload'])
+      expect(await by('deliveries', 'GET', `/messages/m-1/deliveries/id-1${rest}`)).toMatchObject(
+        refusal('not_found'),
+      );
+    expect(await by('retry', 'POST', '/messages/m-1/deliveries/id-1/retry')).toMatchObject(
+      refusal('not_found'),
+    );
+    api.time.now += 1000;
+    const since = new Date(NOON - HOUR).toISOString();
+    const lists = [`/deliveries?since=${since}`, `/deliveries?deleted=true`];
+    for (const rest of lists)
+      expect(await by('deliveries', 'GET', rest)).toMatchObject({ status: 200, body: { deliveries: [] } });
+  });
+
+  it('have a payload only where there is a delivery', async () => {
+    await recorded();
+    await recordMessage(api, { messageId: 'm-2' });
+    const by = through(await open());
+    const payload = (message: string) =>
+      by('deliveries', 'GET', `/messages/${message}/deliveries/id-1/payload`);
+    expect((await payload('m-1')).status).toBe(200);
+    expect(await payload('m-2')).toMatchObject(refusal('not_found'));
+  });
+});
