@@ -18,6 +18,7 @@ export const checkedVariants: Readonly<Record<string, Readonly<Record<string, un
     payloadSources: [{ bucket: 'producer', prefix: 'events/' }],
     ingressSenders: ['arn:aws:sns:us-east-1:123456789012:orders'],
   },
+  portal: { portal: true, portalHosts: ['*.example.com'], portalFrameAncestors: ['https://app.example.com'] },
   workers: { compute: 'worker' },
   both: { compute: 'both' },
   allAtOnce: { canaryMinutes: 0 },

@@ -101,6 +101,12 @@ export const deploymentSettings = {
     description:
       'For a local AWS: all resources can be deleted (no deletion protection, no point-in-time recovery), subscribers on loopback addresses are allowed, and `apiAuthorization` may be `none`.',
   },
+  portal: {
+    rule: flag,
+    default: false,
+    description:
+      'Whether customers can get [a page of their own](portal.md), for which the deployment has another function, role and routes.',
+  },
   compute: {
     rule: oneOf('lambda', 'both', 'worker'),
     default: 'lambda',
@@ -165,7 +171,7 @@ export const deploymentSettings = {
   apiConcurrency: {
     rule: wholeNumber('concurrent invocations', 1, 1000),
     description:
-      'Concurrent invocations reserved for each of the two functions of the API, and the most that it can have: no caller can take those of deliveries. Not in accounts that can reserve none, such as new ones with 10 in all; set a low `apiRateLimit` there.',
+      'Concurrent invocations reserved for each of the two functions of the API, and for that of the portal, and the most that it can have: no caller can take those of deliveries. Not in accounts that can reserve none, such as new ones with 10 in all; set a low `apiRateLimit` there.',
   },
   apiAuthorization: {
     rule: oneOf('iam', 'jwt', 'none'),

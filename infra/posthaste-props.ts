@@ -182,6 +182,38 @@ export interface PosthasteProps {
    */
   readonly jwtQueuesClaim?: string;
   /**
+   * With `portal`: the heading of its pages. Must be text of 1 to 60 characters.
+   * @default Webhooks
+   */
+  readonly portalTitle?: string;
+  /**
+   * With `portal`: the colour of its buttons and links. Must be a colour, such as #0a6cff.
+   * @default the console's
+   */
+  readonly portalAccent?: string;
+  /**
+   * With `portal`: sites that may show its pages in a frame.
+   * @default none
+   */
+  readonly portalFrameAncestors?: readonly string[];
+  /**
+   * With `portal`: the most endpoints of a queue (409 beyond) that a customer can add to. Must be a whole number of
+   * endpoints from 1 to 1000.
+   * @default 10
+   */
+  readonly portalMaxEndpoints?: number;
+  /**
+   * With `portal`: the hosts of endpoints of customers.
+   * @default any
+   */
+  readonly portalHosts?: readonly string[];
+  /**
+   * With `portal`: the highest rate limit of endpoints of customers, and that of endpoints for which they choose
+   * none. Must be a number from 0.01 to 1000.
+   * @default none
+   */
+  readonly portalMaxPerSecond?: number;
+  /**
    * Queue for events that do not name one, by source, detail-type or topic. With a list for a topic ARN, its messages
    * may only go to these queues.
    * @default none
@@ -209,6 +241,11 @@ export interface PosthasteProps {
    * @default false
    */
   readonly local?: boolean;
+  /**
+   * Whether customers can get a page of their own, for which the deployment has another function, role and routes.
+   * @default false
+   */
+  readonly portal?: boolean;
   /**
    * What does the work: the functions, workers, or both at once. Unless it is `lambda`, there are managed policies
    * for workers. With `worker`, SQS and the timer no longer invoke the functions.
@@ -255,10 +292,10 @@ export interface PosthasteProps {
   readonly batchWindow?: Duration;
   /**
    * Memory of functions, and with it their share of a processor. With `payloadSources` dispatch has 1024 by default.
-   * @default dispatch 512, deliver 512, reconcile 256, operate 512, api 1769, secrets 1769
+   * @default dispatch 512, deliver 512, reconcile 256, operate 512, api 1769, secrets 1769, portal 512
    */
   readonly memoryMegabytes?: Readonly<
-    Partial<Record<'dispatch' | 'deliver' | 'reconcile' | 'operate' | 'api' | 'secrets', number>>
+    Partial<Record<'dispatch' | 'deliver' | 'reconcile' | 'operate' | 'api' | 'secrets' | 'portal', number>>
   >;
   /**
    * Requests a second that the API accepts, with bursts of twice as many. Keeps API callers from using up the
@@ -268,9 +305,10 @@ export interface PosthasteProps {
    */
   readonly apiRateLimit?: number;
   /**
-   * Concurrent invocations reserved for each of the two functions of the API, and the most that it can have: no
-   * caller can take those of deliveries. Not in accounts that can reserve none, such as new ones with 10 in all; set
-   * a low `apiRateLimit` there. Must be a whole number of concurrent invocations from 1 to 1000.
+   * Concurrent invocations reserved for each of the two functions of the API, and for that of the portal, and the
+   * most that it can have: no caller can take those of deliveries. Not in accounts that can reserve none, such as new
+   * ones with 10 in all; set a low `apiRateLimit` there. Must be a whole number of concurrent invocations from 1 to
+   * 1000.
    * @default none
    */
   readonly apiConcurrency?: number;

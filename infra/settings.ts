@@ -62,6 +62,7 @@ export function parseSettings(given: Readonly<Record<string, unknown>>): Deploym
     throw new SettingsError([
       `messagesPerBatch over ${MAX_BATCH_WITHOUT_WINDOW} needs batchWindowSeconds over 0`,
     ]);
+  requirePortal(parsed);
   const { zoneIds } = parsed;
   if (zoneIds !== undefined) requireZones(zoneIds, parsed.staticAddresses);
   const attemptsAtOnce = parsed.firstAttemptsPerJob * parsed.messagesPerBatch;
@@ -71,6 +72,15 @@ export function parseSettings(given: Readonly<Record<string, unknown>>): Deploym
     ]);
   const allowedAddresses = parsed.local ? [...parsed.allowedAddresses, ...LOOPBACK] : parsed.allowedAddresses;
   return { ...parsed, allowedAddresses, apiAuthorization, memoryMegabytes: completeMemory(parsed) };
+}
+
+/** Without a portal, its settings would only be in the environment of functions. */
+function requirePortal({ portal, ...parsed }: Parsed): void {
+  const unused = Object.entries(parsed).filter(
+    ([key, value]) => !portal && key.startsWith('portal') && value !== undefined,
+  );
+  if (unused.length > 0)
+    throw new SettingsError(unused.map(([key]) => `${key} has an effect only with portal=true`));
 }
 
 function requireZones([one, other]: readonly string[], staticAddresses: number): void {

@@ -33,6 +33,8 @@ REPLACED = [
 LOCAL_HOST = re.compile(r"(127\.0\.0\.1|([a-z0-9._-]+\.)?localhost)(:\d+)?")
 # In lower case, as ASGI passes them.
 JUDGED = (b"host", b"origin", b"sec-fetch-site", b"authorization")
+# Browsers open the page of the portal, which has no credentials of the local AWS.
+PORTAL = re.compile(r"/_aws/execute-api/[^/]+/[^/]+/portal(/.*)?")
 CONTROL_ROUTES = ("/_ministack/", "/_localstack/")
 # Policies that require TLS would deny every request.
 PASS_FOR_TLS = (b"x-forwarded-proto", b"https")
@@ -81,9 +83,10 @@ def refusal(scope, root_key):
             headers[key] = f"{headers[key]}, {text}" if key in headers else text
     if not LOCAL_HOST.fullmatch(headers.get("host", "")):
         return "AccessDeniedException", "The host name of the local AWS must be 127.0.0.1 or localhost."
-    if "origin" in headers or headers.get("sec-fetch-site", "none") != "none":
-        return "AccessDeniedException", "The local AWS rejects requests from web pages."
     path = scope["path"]
+    is_portal = PORTAL.fullmatch(path) is not None and "authorization" not in headers
+    if not is_portal and ("origin" in headers or headers.get("sec-fetch-site", "none") != "none"):
+        return "AccessDeniedException", "The local AWS rejects requests from web pages."
     if path.startswith(CONTROL_ROUTES):
         return "AccessDeniedException", "The control routes of ministack are disabled."
     query = parse_qs(scope["query_string"].decode("utf-8", "replace"), keep_blank_values=True)

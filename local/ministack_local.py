@@ -24,6 +24,7 @@ import types
 
 import ministack.app as gateway
 import ministack.core.iam_actions as iam_actions
+import ministack.services.apigateway as http_apis
 import ministack.services.cloudformation.provisioners as provisioners
 import ministack.services.dynamodb as dynamodb
 import ministack.services.lambda_svc as functions
@@ -48,6 +49,7 @@ def check_replaced_names():
         expect(module, *names)
     expect(gateway, "main")
     expect(iam_actions, "extract_iam_action")
+    expect(http_apis, "_path_matches", "_match_route")
     expect(scheduler, "_SCHEDULE_TICK_INTERVAL", "_ticker_loop")
     expect(dynamodb, "_ttl_reaper", "_update_ttl", "_ttl_settings")
     expect(functions, "_functions", "_put_function_concurrency", "_delete_function_concurrency", "_reserved_concurrency")
@@ -207,6 +209,19 @@ def authorise_batches_as_single_messages():
     iam_actions.extract_iam_action = iam_action
 
 
+# --- HTTP APIs: a greedy path variable also matches a path that ends with a slash -----------------------
+
+
+def match_trailing_slash():
+    matches = http_apis._path_matches
+
+    def path_matches(route_path, request_path):
+        is_greedy_root = route_path.endswith("/{proxy+}") and request_path == route_path.removesuffix("{proxy+}")
+        return is_greedy_root or matches(route_path, request_path)
+
+    http_apis._path_matches = path_matches
+
+
 # --- Call log for tests and benches ----------------------------------------------------------------------
 
 
@@ -235,6 +250,7 @@ if __name__ == "__main__":
     accept_observability()
     ministack_schedules.authorise_schedules_in_their_group()
     authorise_batches_as_single_messages()
+    match_trailing_slash()
     ministack_access.require_keys()
     ministack_under_load.apply_corrections()
     write_calls()

@@ -42,6 +42,10 @@ export function smallestEvents(now: number): Record<FunctionName, object> {
       body: `{"messages":[{"body":${data}}]}`,
       requestContext: { requestId: 'request-1', http: { method: 'POST' } },
     },
+    portal: {
+      rawPath: '/portal/session',
+      requestContext: { requestId: 'request-1', http: { method: 'GET' } },
+    },
     secrets: {
       rawPath: `/v2/credentials/${QUEUE}`,
       requestContext: { requestId: 'request-1', http: { method: 'POST' } },

@@ -1,9 +1,12 @@
-import { Sha256 } from '@smithy/core/checksum';
-import { HttpRequest } from '@smithy/core/protocols';
-import { SignatureV4 } from '@smithy/signature-v4';
 import { type ApiAnswer, type ApiClient, type ApiRequest, clientBy } from '../../api-client/api-client.ts';
 import { ApiRefusal, isAnswer } from '../../api-client/refusal.ts';
 import { Problem } from '../../local/install/problem.mjs';
+import {
+  type ApiCall,
+  type Credentials,
+  type Identity,
+  signedHeaders,
+} from '../../shared/adapters/aws/signed-headers.ts';
 import { pollInterval } from '../../shared/domain/retry/poll-interval.ts';
 import { type Deployment, type DeploymentChoice, findDeployment } from '../deployment.ts';
 import { failureText, fetchFailure } from '../failure-report.ts';
@@ -11,13 +14,6 @@ import type { DeploymentOptions } from '../options/deployment-options.ts';
 import { printable } from '../output/printable.ts';
 import { systemSleep, type Terminal } from '../terminal.ts';
 import { namingMissingQueues, resolveSubscription } from './find-subscription.ts';
-
-type ApiCall = {
-  method: string;
-  url: string;
-  headers: Headers;
-  body?: string | Uint8Array<ArrayBuffer>;
-};
 
 /** The administration API of a deployment, and how calls to it are authorised. */
 export type ApiAccess = {
@@ -33,15 +29,6 @@ export type ApiAccess = {
   /** Returns the call's headers with a signature or a token. @throws CredentialsProblem without valid credentials */
   authorize: (call: ApiCall) => Promise<Headers>;
 };
-
-type Credentials = {
-  accessKeyId: string;
-  secretAccessKey: string;
-  sessionToken?: string;
-  expiration?: Date;
-};
-
-type Identity = { region: string; credentials: () => Promise<Credentials> };
 
 /**
  * Finds the API. `POSTHASTE_API_URL`, for an API with a custom domain name, skips the lookup in CloudFormation.
@@ -126,38 +113,8 @@ function byToken(token: string): ApiAccess['authorize'] {
 }
 
 function signing({ region, credentials }: Identity): Pick<ApiAccess, 'authorize' | 'region'> {
-  const signer = new SignatureV4({
-    service: 'execute-api',
-    region,
-    credentials: async () => notExpired(await credentials()),
-    sha256: Sha256,
-    applyChecksum: false,
-  });
-  return {
-    region,
-    authorize: async (call) => {
-      const { headers } = await signer.sign(toHttpRequest(call));
-      const authorized = new Headers(headers);
-      // fetch sets it.
-      authorized.delete('host');
-      return authorized;
-    },
-  };
-}
-
-/** The call in the signer's form. */
-function toHttpRequest({ method, url, headers, body }: ApiCall): HttpRequest {
-  const { protocol, hostname, port, host, pathname, searchParams } = new URL(url);
-  return new HttpRequest({
-    method,
-    protocol,
-    hostname,
-    ...(port === '' ? {} : { port: Number(port) }),
-    path: pathname,
-    query: Object.fromEntries([...searchParams.keys()].map((name) => [name, searchParams.getAll(name)])),
-    headers: { ...Object.fromEntries(headers), host },
-    body,
-  });
+  const authorize = signedHeaders({ region, credentials: async () => notExpired(await credentials()) });
+  return { region, authorize };
 }
 
 function notExpired(credentials: Credentials): Credentials {

@@ -2,6 +2,7 @@ import { Stack } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
 import { AdministrationApi } from './api/administration-api.ts';
 import { ApiFunction, SecretsFunction } from './api/api-function.ts';
+import { PortalFunction, PortalSessionRole } from './api/portal.ts';
 import {
   DeliverFunction,
   DispatchFunction,
@@ -35,6 +36,8 @@ export class Pipeline extends Construct {
   readonly api: ApiFunction;
   readonly secrets: SecretsFunction;
   readonly administration: AdministrationApi;
+  /** Serves the page of customers, if the setting says so. */
+  readonly portal: PortalFunction | undefined;
   /** The variables of workers, as JSON. */
   readonly workerEnvironment: string;
   /** Permissions of workers, unless `compute` is `lambda`. */
@@ -55,10 +58,17 @@ export class Pipeline extends Construct {
     this.dispatch.updateAfter(this.deliver);
     this.reconcile = new ReconcileFunction(this, 'Reconcile', parts);
     this.operate = new OperateFunction(this, 'Operate', parts);
-    this.api = new ApiFunction(this, 'Api', parts);
+    const session = settings.portal ? new PortalSessionRole(this, 'PortalSession') : undefined;
+    this.api = new ApiFunction(this, 'Api', parts, session?.role);
     this.secrets = new SecretsFunction(this, 'Secrets', parts);
     const { api: handler, secrets } = this;
-    this.administration = new AdministrationApi(this, 'Administration', { settings, handler, secrets });
+    this.administration = new AdministrationApi(this, 'Administration', {
+      settings,
+      handler,
+      secrets,
+      servePortal: session && ((api) => new PortalFunction(this, 'Portal', { ...parts, session, api })),
+    });
+    this.portal = this.administration.portal;
     const { canaryMinutes: minutes, local } = settings;
     // The local AWS has no CodeDeploy.
     if (minutes !== 0 && !local)
@@ -75,8 +85,8 @@ export class Pipeline extends Construct {
  * The functions whose upgrades are gradual. Not operate and reconcile: a tenth of their few invocations shows nothing.
  * Nor those whose work is done by workers alone.
  */
-function guardedFunctions({ state, dispatch, deliver, api, secrets }: Pipeline) {
-  const ofApi = { Api: api, Secrets: secrets };
+function guardedFunctions({ state, dispatch, deliver, api, secrets, portal }: Pipeline) {
+  const ofApi = { Api: api, Secrets: secrets, ...(portal && { Portal: portal }) };
   return state.settings.compute === 'worker' ? ofApi : { Dispatch: dispatch, Deliver: deliver, ...ofApi };
 }
 
@@ -112,6 +122,12 @@ function pipelineOutputs(pipeline: Pipeline): Outputs {
     OperateFunction: [pipeline.operate.name, 'Function that runs recoveries and cancellations'],
     ApiFunction: [pipeline.api.name, 'Function that serves the administration API'],
     SecretsFunction: [pipeline.secrets.name, 'Function that serves the routes that open secrets'],
+    ...(pipeline.portal === undefined
+      ? {}
+      : {
+          PortalUrl: [`${administration.url}/portal/`, 'Page of customers, opened by their links'],
+          PortalFunction: [pipeline.portal.name, 'Function that serves the page of customers'],
+        }),
     WorkerEnvironment: [pipeline.workerEnvironment, 'Variables of posthaste worker, as JSON'],
     ...(pipeline.workerPolicies === undefined
       ? {}

@@ -57,7 +57,7 @@ const patternByKey = new Map([
 
 /** Whether callers with a token use a route often: subscribers that poll, and the portal. */
 export function isTokenRoute(path: string): boolean {
-  return path.startsWith('/v2/pull/') || path.startsWith('/v2/portal/');
+  return path.startsWith('/v2/pull/') || path.includes('/portal');
 }
 
 /** Whether API Gateway authorises a path by the route with this key. */

@@ -67,9 +67,9 @@ const resources = {
   /** The role of portal sessions. Absent without a portal. */
   portalRoleArn: { variable: 'PORTAL_ROLE_ARN', rule: text.optional(), functions: ['api', 'portal'] },
   /** Of the stage (`arn:aws:execute-api:us-east-1:123456789012:abc123/$default`). */
-  apiArn: { variable: 'API_ARN', rule: text.optional(), functions: ['portal'] },
+  apiArn: { variable: 'API_ARN', rule: text, functions: ['portal'] },
   /** On a local AWS, `{endpoint}` stands for its address. */
-  apiUrl: { variable: 'API_URL', rule: text.optional(), functions: ['portal'] },
+  apiUrl: { variable: 'API_URL', rule: text, functions: ['portal'] },
 } satisfies Record<string, Variable>;
 
 /** All variables that infra sets and functions read, in one table so that both agree. */

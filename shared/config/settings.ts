@@ -301,7 +301,7 @@ export const functionSettings = {
   portalHosts: {
     rule: hosts.optional().describe(HOSTS),
     unset: 'any',
-    longest: 500,
+    longest: 300,
     description: 'With `portal`: the hosts of endpoints of customers.',
     variable: 'PORTAL_HOSTS',
     functions: ['api'],

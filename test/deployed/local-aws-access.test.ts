@@ -175,6 +175,19 @@ describe('the local AWS', () => {
     expect(api).toMatchObject({ status: 404, cors: [] });
   });
 
+  it('lets browsers open the page of a portal, without the keys of the local AWS', async () => {
+    const { host } = new URL(aws.endpoint);
+    const path = '/_aws/execute-api/api/$default/portal/session';
+    for (const page of [{ origin: 'null' }, { 'sec-fetch-site': 'cross-site' }]) {
+      // This API does not exist; a 404 shows that the request passed the check.
+      const open = await ask({ method: 'POST', path, headers: { host, ...page }, body: '{}' });
+      expect(open).toMatchObject({ status: 404, cors: [] });
+      for (const other of [path.replace('/portal', '/portals'), '/portal/', `/x${path}`])
+        expect(await ask({ method: 'GET', path: other, headers: { host, ...page } })).toMatchObject(refused);
+      expect(await ask(await listingQueues({ path, headers: page }))).toMatchObject(refused);
+    }
+  });
+
   it('keeps its files, such as the private key of Cognito, from other users', async () => {
     const temporary = join(inject('folder'), 'access', 'tmp');
     expect((statSync(temporary).mode & 0o777).toString(8)).toBe('700');

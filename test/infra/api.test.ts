@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { checkedVariants } from '../../infra/checked-variants.ts';
 import { createStacks } from '../../infra/deployment.ts';
 import { LOCAL, resourceAt, resourcesOf, templatesFor, testApp, TOKENS, TUNED } from './templates.ts';
 
@@ -24,6 +25,17 @@ const OPEN = ['GET /v2/ping', `GET ${CONFIRM}`, `POST ${CONFIRM}`, JWKS, ...PULL
   authorization: 'NONE',
 }));
 
+/** Of a deployment with a portal, authorised by its tokens. The gate is for a role, whatever authorises other callers. */
+const PORTAL = [
+  'GET /v2/portal/session',
+  'POST /v2/portal/session',
+  'GET /portal',
+  'ANY /portal/{proxy+}',
+].map((key) => ({ key, authorization: 'NONE' }));
+
+const sorted = (routes: readonly { key: string; authorization: string }[]) =>
+  routes.toSorted((one, other) => (one.key < other.key ? -1 : 1));
+
 /** All others: those that open secrets have a separate function. */
 const OPENING = [
   'POST /v2/queues/{queue}/subscriptions/{subscription}/receive',
@@ -43,7 +55,8 @@ describe('the API', () => {
   });
 
   it('requires tokens of the configured issuer and audience', () => {
-    expect(routesIn(tuned)).toEqual(routesOf('JWT'));
+    const gate = { key: 'ANY /v2/portal/queues/{proxy+}', authorization: 'AWS_IAM' };
+    expect(sorted(routesIn(tuned))).toEqual(sorted([...routesOf('JWT'), ...PORTAL, gate]));
     tuned.hasResourceProperties('AWS::ApiGatewayV2::Authorizer', {
       AuthorizerType: 'JWT',
       IdentitySource: ['$request.header.Authorization'],
@@ -115,7 +128,7 @@ describe('the limits of the API', () => {
   it('can be set, and open routes never get more than the others', () => {
     expect(stageIn(tuned)).toMatchObject({
       DefaultRouteSettings: limitOf(4),
-      RouteSettings: Object.fromEntries(OPEN.map(({ key }) => [key, limitOf(4)])),
+      RouteSettings: Object.fromEntries([...OPEN, ...PORTAL].map(({ key }) => [key, limitOf(4)])),
     });
   });
 
@@ -131,7 +144,16 @@ describe('the limits of the API', () => {
     expect(reservedIn(tuned)).toEqual([
       ['PipelineApiFunction', 20],
       ['PipelineSecretsFunction', 20],
+      ['PipelinePortalFunction', 20],
     ]);
+  });
+
+  it('hold for the routes of the portal, which are open to all', () => {
+    const { pipeline: portal } = templatesFor(checkedVariants['portal']);
+    expect(stageIn(portal)['RouteSettings']).toMatchObject(
+      Object.fromEntries(PORTAL.map(({ key }) => [key, limitOf(50)])),
+    );
+    expect(stageIn(portal)['RouteSettings']).toMatchObject({ 'GET /v2/ping': limitOf(10) });
   });
 
   it('do not concern the routes that open secrets, which only their function serves', () => {

@@ -11,7 +11,7 @@ import { environmentAt, LOCAL, templatesFor, TUNED } from './templates.ts';
 
 const { pipeline } = templatesFor();
 const { pipeline: tuned } = templatesFor(TUNED);
-const { pipeline: local } = templatesFor(LOCAL);
+const { pipeline: local } = templatesFor({ ...LOCAL, portal: true, allowedAddresses: '10.0.0.0/8' });
 
 const functions = ['Dispatch', 'Deliver', 'Reconcile', 'Operate', 'Api', 'Secrets'];
 
@@ -25,6 +25,11 @@ const optional = new Set([
   variables.jwtQueuesClaim,
   variables.adaptToThrottling,
   variables.holdWhileDown,
+  variables.portalTitle,
+  variables.portalAccent,
+  variables.portalMaxEndpoints,
+  variables.portalHosts,
+  variables.portalMaxPerSecond,
 ]);
 
 const everywhere = [variables.version];
@@ -74,7 +79,7 @@ describe('the environment', () => {
   });
 
   it('contains every variable in at least one function', () => {
-    const set = new Set(functions.flatMap((name) => Object.keys(environmentOf(name, tuned))));
+    const set = new Set([...functions, 'Portal'].flatMap((name) => Object.keys(environmentOf(name, tuned))));
     expect([...set].toSorted()).toEqual(['UV_THREADPOOL_SIZE', ...Object.values(variables)].toSorted());
   });
 
@@ -88,7 +93,9 @@ describe('the environment', () => {
           ? '{"ingress": "https://example.com/ingress"}'
           : 'https://example.com/a-reference',
     ]);
-    expect(readEnvironment(reader, Object.fromEntries(texts))).toMatchObject({ retentionDays: 3650 });
+    expect(readEnvironment(reader, Object.fromEntries(texts))).toMatchObject(
+      reader === 'portal' ? { deployment: 'Posthaste' } : { retentionDays: 3650 },
+    );
   });
 
   it('contains the values of the settings', () => {

@@ -3,7 +3,15 @@ import { build, type BuildOptions, type Metafile } from 'esbuild';
 import { projectRoot } from '../../local/install/paths.mjs';
 import { bundling } from '../../infra/bundling.ts';
 
-export const functionNames = ['dispatch', 'deliver', 'reconcile', 'operate', 'api', 'secrets'] as const;
+export const functionNames = [
+  'dispatch',
+  'deliver',
+  'reconcile',
+  'operate',
+  'api',
+  'secrets',
+  'portal',
+] as const;
 
 export type FunctionName = (typeof functionNames)[number];
 

@@ -1,12 +1,11 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { readdir, readFile } from 'node:fs/promises';
-import { extname, join, relative, sep } from 'node:path';
 import type { Hono } from 'hono';
 import * as z from 'zod';
 import { operation } from '../../../api-client/api-client.ts';
 import { adviceFor, ApiRefusal } from '../../../api-client/refusal.ts';
 import { COMMAND } from '../../../local/command-name.ts';
 import packageJson from '../../../package.json' with { type: 'json' };
+import { buildPageHeaders, type PageFiles } from '../../../shared/adapters/page-files.ts';
 import { jsonOrUndefined } from '../../../shared/domain/json.ts';
 import type { ConsoleFailureCode, ConsoleInfo } from '../../../shared/wire/views/console.ts';
 import { type ApiAccess, CredentialsProblem, findApi, apiClient } from '../../api/api-access.ts';
@@ -148,63 +147,12 @@ function classifyStatus(status: number): ConsoleFailureCode {
 
 const EXPIRED = 'Your credentials or token have expired. Renew them, then restart the console.';
 
-/** Files by URL path. */
-export type PageFiles = ReadonlyMap<string, { bytes: Buffer; headers: Readonly<Record<string, string>> }>;
-
-const TYPES: Readonly<Record<string, string>> = {
-  '.html': 'text/html; charset=utf-8',
-  '.js': 'text/javascript; charset=utf-8',
-  '.css': 'text/css; charset=utf-8',
-  '.svg': 'image/svg+xml',
-};
-
-/**
- * The page may only load files from this server and call it. A second defence against injected markup: inline scripts
- * do not run, and Trusted Types prevent text from becoming HTML.
- */
-const CONTENT_SECURITY_POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "connect-src 'self'",
-  "img-src 'self' data:",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-  "require-trusted-types-for 'script'",
-  "trusted-types 'none'",
-].join('; ');
-
 /** Headers of every response. */
 const STRICT_HEADERS = {
-  'content-security-policy': CONTENT_SECURITY_POLICY,
-  'x-content-type-options': 'nosniff',
-  'referrer-policy': 'no-referrer',
+  ...buildPageHeaders([]),
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-resource-policy': 'same-origin',
-} as const;
-
-/** Files in this folder are named by a hash of their content, so browsers may cache them. */
-const HASHED_FOLDER = '/assets/';
-
-/** Reads the whole built page into memory, so that a later build does not change it during the run. */
-export async function readPage(folder: string): Promise<PageFiles> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-  const files = entries
-    .filter((entry) => entry.isFile())
-    .map(async ({ parentPath, name }) => {
-      const file = join(parentPath, name);
-      const path = `/${relative(folder, file).split(sep).join('/')}`;
-      const bytes = await readFile(file);
-      const headers = {
-        'content-type': TYPES[extname(file)] ?? 'application/octet-stream',
-        'content-length': String(bytes.length),
-        'cache-control': path.startsWith(HASHED_FOLDER) ? 'private, max-age=31536000, immutable' : 'no-cache',
-      };
-      return [path === '/index.html' ? '/' : path, { bytes, headers }] as const;
-    });
-  return new Map(await Promise.all(files));
-}
+};
 
 /** Serves the page without a token, since it contains no secret; only the host name is checked. */
 function servePage(page: PageFiles, { request, response, port }: Exchange): void {

@@ -6,13 +6,14 @@ import { pathToFileURL } from 'node:url';
 import type { Command } from 'commander';
 import { localFolder } from '../../../local/install/paths.mjs';
 import { Problem } from '../../../local/install/problem.mjs';
+import { readPage } from '../../../shared/adapters/page-files.ts';
 import type { DeploymentChoice } from '../../deployment.ts';
 import { failureText } from '../../failure-report.ts';
 import { untilAborted } from '../../interruption.ts';
 import { wholeNumber } from '../../options/arguments.ts';
 import { type DeploymentOptions, onDeployment } from '../../options/deployment-options.ts';
 import type { Terminal } from '../../terminal.ts';
-import { type ConsoleTarget, deploymentTarget, readPage, startConsole } from './console-server.ts';
+import { type ConsoleTarget, deploymentTarget, startConsole } from './console-server.ts';
 import { builtPage } from './page-build.ts';
 
 type Options = DeploymentOptions & { port?: number; open?: true };

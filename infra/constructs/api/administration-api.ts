@@ -22,6 +22,8 @@ import {
   isOpenPath,
   isTokenRoute,
   openRoutes,
+  PORTAL_GATE,
+  portalOpenRoutes,
   TOKEN_RATE_LIMIT,
   secretRoutes,
 } from '../../../shared/config/open-routes.ts';
@@ -30,6 +32,7 @@ import { type ApiAuthorization, type DeploymentSettings, SettingsError, shownVal
 import { acknowledge, LogGroupLogDestination } from '../newer-cdk.ts';
 import { chooseRemovalPolicy } from '../state/protection.ts';
 import type { ApiFunction, SecretsFunction } from './api-function.ts';
+import type { PortalFunction } from './portal.ts';
 
 export interface AdministerOptions {
   /** The queues that may be managed. @default all queues, and the routes about no single queue */
@@ -92,6 +95,8 @@ export interface AdministrationApiProps {
   readonly handler: ApiFunction;
   /** Serves the routes that open secrets. */
   readonly secrets: SecretsFunction;
+  /** Creates the function that serves the page of customers and calls this API. @default there is no portal */
+  readonly servePortal?: ((api: HttpApi) => PortalFunction) | undefined;
 }
 
 /**
@@ -126,11 +131,13 @@ export class AdministrationApi extends Construct {
   readonly url: string;
   readonly apiId: string;
   readonly api: IHttpApi;
+  readonly portal: PortalFunction | undefined;
   private readonly accessLog: LogGroup;
   private readonly authorization: ApiAuthorization;
 
-  constructor(scope: Construct, id: string, { settings, handler, secrets }: AdministrationApiProps) {
+  constructor(scope: Construct, id: string, props: AdministrationApiProps) {
     super(scope, id);
+    const { settings, handler, secrets, servePortal } = props;
     // API Gateway gets access by a policy that AWS adds to the log group ("Logs sent to CloudWatch Logs", CloudWatch
     // Logs user guide). The account-wide resource policy, which may be full, is not needed.
     this.accessLog = new LogGroup(this, 'AccessLog', {
@@ -145,7 +152,8 @@ export class AdministrationApi extends Construct {
       defaultIntegration: integration,
       defaultAuthorizer: createAuthorizer(settings.apiAuthorization),
     });
-    const open = openRoutes.flatMap(({ path, methods }) =>
+    const routes = servePortal === undefined ? openRoutes : [...openRoutes, ...portalOpenRoutes];
+    const open = routes.flatMap(({ path, methods }) =>
       api.addRoutes({
         path,
         methods: methods.map((method) => HttpMethod[method]),
@@ -156,6 +164,8 @@ export class AdministrationApi extends Construct {
     for (const { path, methods } of secretRoutes)
       if (!isOpenPath(path))
         api.addRoutes({ path, methods: methods.map((method) => HttpMethod[method]), integration: opening });
+    this.portal = servePortal?.(api);
+    if (this.portal !== undefined) open.push(...addPortalRoutes(api, integration, this.portal));
     permitBeforeIntegrating(api);
     acknowledgeOpenRoutes(api, open, settings);
     if (settings.apiAuthorization.kind === 'jwt') warnOfUnrestrictedTokens(this, settings);
@@ -170,7 +180,7 @@ export class AdministrationApi extends Construct {
       },
       throttle: { rateLimit: apiRateLimit, burstLimit: BURST_SECONDS * apiRateLimit },
     });
-    limitOpenRoutes(stage, apiRateLimit);
+    limitOpenRoutes(stage, [...routes, ...(this.portal ? portalPages : [])], apiRateLimit);
     // API Gateway refuses limits for a route that does not exist yet.
     stage.node.addDependency(...open);
     this.url = api.apiEndpoint;
@@ -216,13 +226,39 @@ function permitBeforeIntegrating(api: HttpApi): void {
   for (const one of found) if (one instanceof CfnIntegration) one.node.addDependency(...permissions);
 }
 
+/** The page of customers, and what it calls. */
+const portalPages = [
+  { path: '/portal', methods: ['GET'] },
+  { path: '/portal/{proxy+}', methods: ['ANY'] },
+] as const;
+
+/** Returns those without authorisation. The gate is for the role of portal sessions, whatever authorises other callers. */
+function addPortalRoutes(
+  api: HttpApi,
+  integration: HttpLambdaIntegration,
+  portal: PortalFunction,
+): HttpRoute[] {
+  api.addRoutes({ path: PORTAL_GATE, integration, authorizer: new HttpIamAuthorizer() });
+  const page = new HttpLambdaIntegration('Portal', portal.alias);
+  return portalPages.flatMap(({ path, methods }) =>
+    api.addRoutes({
+      path,
+      methods: methods.map((method) => HttpMethod[method]),
+      integration: page,
+      authorizer: new HttpNoneAuthorizer(),
+    }),
+  );
+}
+
+type OpenRoute = { readonly path: string; readonly methods: readonly string[] };
+
 /** CDK's HttpStage does not support limits for single routes. */
-function limitOpenRoutes(stage: HttpStage, apiRateLimit: number): void {
+function limitOpenRoutes(stage: HttpStage, routes: readonly OpenRoute[], apiRateLimit: number): void {
   const resource = stage.node.defaultChild;
   if (!(resource instanceof CfnStage))
     throw new Error('The stage is not the CfnStage that this version of CDK is expected to create.');
   resource.routeSettings = Object.fromEntries(
-    openRoutes.flatMap(({ path, methods }) => {
+    routes.flatMap(({ path, methods }) => {
       const rateLimit = Math.min(isTokenRoute(path) ? TOKEN_RATE_LIMIT : OPEN_RATE_LIMIT, apiRateLimit);
       const limits = { ThrottlingRateLimit: rateLimit, ThrottlingBurstLimit: BURST_SECONDS * rateLimit };
       return methods.map((method) => [`${method} ${path}`, limits]);
@@ -234,7 +270,7 @@ function acknowledgeOpenRoutes(api: HttpApi, open: readonly HttpRoute[], setting
   const id = 'AwsSolutions-APIG4';
   for (const route of open) {
     const reason =
-      'Ping reveals nothing. Confirmations and pull are authorised by a token, which the function checks. Public keys are under the random id of their subscription.';
+      'Ping reveals nothing. Confirmations, pull and the portal are authorised by a token, which the function checks. Public keys are under the random id of their subscription.';
     acknowledge(route, { id, reason });
   }
   if (settings.apiAuthorization.kind !== 'none') return;

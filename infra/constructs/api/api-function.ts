@@ -1,13 +1,15 @@
 import { Duration } from 'aws-cdk-lib';
+import type { IRole } from 'aws-cdk-lib/aws-iam';
 import type { Construct } from 'constructs';
 import { countedQueues, NodeFunction, type PipelineParts } from '../functions/node-function.ts';
 
 /** An HTTP API times out after 30 s (API Gateway quotas). */
-const API_TIMEOUT = Duration.seconds(29);
+export const API_TIMEOUT = Duration.seconds(29);
 
 /** Serves the administration API, except what opens secrets (`SecretsFunction`). */
 export class ApiFunction extends NodeFunction {
-  constructor(scope: Construct, id: string, parts: PipelineParts) {
+  /** `portalSession`: the role of portal sessions, if there is a portal. */
+  constructor(scope: Construct, id: string, parts: PipelineParts, portalSession?: IRole) {
     const { state, queues, schedules, operatorEvents } = parts;
     const { ingress, operation, delivery, retry } = queues;
     super(scope, id, {
@@ -15,6 +17,7 @@ export class ApiFunction extends NodeFunction {
       entry: 'api',
       description: 'Posthaste: serves the administration API',
       timeout: API_TIMEOUT,
+      ...(portalSession && { resources: { portalRoleArn: portalSession.roleArn } }),
       reservedConcurrency: parts.settings.apiConcurrency,
     });
     state.subscriptions.grantAdminister(this.role);

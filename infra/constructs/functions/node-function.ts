@@ -55,6 +55,8 @@ export interface NodeFunctionProps {
   readonly timeout: Duration;
   /** Threads of libuv, which look up the names of AWS endpoints. @default 4, by libuv */
   readonly threads?: number;
+  /** Variables of the rows that only this function has, or that depend on the portal. */
+  readonly resources?: Partial<ResourcesOf<FunctionName>>;
   /** Reserved for the function, and the most that it can have. @default none: what is left of the account's */
   readonly reservedConcurrency?: number | undefined;
   /** @default Lambda stops a function that sends messages to itself after about 16 rounds */
@@ -101,7 +103,11 @@ export class NodeFunction extends Construct {
     logGroup.grantWrite(this.role);
     this.variables = withinSizeLimit(this, props.entry, {
       ...(props.threads === undefined ? {} : { UV_THREADPOOL_SIZE: String(props.threads) }),
-      ...buildEnvironment(props.entry, { ...settings, ...collectResources(Stack.of(this), props.parts) }),
+      ...buildEnvironment(props.entry, {
+        ...settings,
+        ...collectResources(Stack.of(this), props.parts),
+        ...props.resources,
+      }),
     });
     this.function = new LambdaFunction(this, 'Function', {
       description: props.description,
@@ -186,8 +192,10 @@ export function buildBatching({ messagesPerBatch, batchWindowSeconds }: Deployme
 
 const rows: Readonly<Record<string, Variable>> = variableRows;
 
+type OfPortal = 'portalRoleArn' | 'apiArn' | 'apiUrl';
+
 /** Of all functions: each gets those whose rows name it. */
-function collectResources(stack: Stack, parts: PipelineParts): ResourcesOf<FunctionName> {
+function collectResources(stack: Stack, parts: PipelineParts): Omit<ResourcesOf<FunctionName>, OfPortal> {
   const { settings, state, queues, schedules, operatorEvents } = parts;
   return {
     version: product.version,

@@ -52,7 +52,7 @@ export function logBytes(logGroupName: string): Metric {
   return new Metric(sumProps('AWS/Logs', 'IncomingBytes', { LogGroupName: logGroupName }));
 }
 
-export function listFunctions({ dispatch, deliver, reconcile, operate, api, secrets }: Pipeline) {
+export function listFunctions({ dispatch, deliver, reconcile, operate, api, secrets, portal }: Pipeline) {
   return {
     Dispatch: dispatch,
     Deliver: deliver,
@@ -60,6 +60,7 @@ export function listFunctions({ dispatch, deliver, reconcile, operate, api, secr
     Operate: operate,
     Api: api,
     Secrets: secrets,
+    ...(portal && { Portal: portal }),
   };
 }
 

@@ -117,7 +117,7 @@ export class SavedQueries extends Construct {
 }
 
 export function listLogGroups({ of }: LogQuery, pipeline: Pipeline): string[] {
-  return of.map((name) => pipeline[name].logGroupName);
+  return of.flatMap((name) => pipeline[name]?.logGroupName ?? []);
 }
 
 export function formatQuery({ lines }: LogQuery): string {

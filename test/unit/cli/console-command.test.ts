@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it, vi, beforeAll } from 'vitest';
 import { builtPage } from '../../../cli/commands/console/page-build.ts';
-import { readPage, type PageFiles } from '../../../cli/commands/console/console-server.ts';
+import { type PageFiles, readPage } from '../../../shared/adapters/page-files.ts';
 import { awsEnvironment, plainEnvironment } from '../../../local/local-aws.ts';
 import { loopbackPort } from '../../../local/loopback-port.ts';
 import { startConsoleCommand } from '../../browser/console-command.ts';

@@ -6,10 +6,9 @@ import { type ApiAccess, CredentialsProblem } from '../../../cli/api/api-access.
 import {
   type ConsoleTarget,
   deploymentTarget,
-  type PageFiles,
-  readPage,
   startConsole,
 } from '../../../cli/commands/console/console-server.ts';
+import { type PageFiles, readPage } from '../../../shared/adapters/page-files.ts';
 import type { DeadLetterAccess } from '../../../cli/dead-letters/dead-letter-access.ts';
 import type { LoopbackServer } from '../../../cli/loopback/loopback-server.ts';
 import { refusalFromFailure } from '../../../cli/loopback/signed-request.ts';
