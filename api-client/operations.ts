@@ -90,6 +90,11 @@ export const listArchivedQueues = operation(
     .object({ queues: z.array(archivedQueueSchema), links })
     .transform(({ queues: items, ...page }) => ({ items, ...page })),
 );
+export const createPortalLink = operation(
+  'POST /v2/queues/{queue}/portal-links',
+  z.object({ url: z.string(), session_id: z.string(), expires_at: z.string() }),
+);
+export const endPortalSessions = operation('DELETE /v2/queues/{queue}/portal-links/{session}', nothing);
 export const restoreQueue = operation('POST /v2/queues/{queue}/restore', restoredQueueSchema);
 export const readBooks = operation('GET /v2/queues/{queue}/books', booksViewSchema.extend({ links }));
 export const getStatistics = operation('GET /v2/queues/{queue}/statistics', statisticsViewSchema);

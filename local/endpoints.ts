@@ -34,6 +34,8 @@ const functionsShape = {
   api: z.string(),
   /** Absent: an earlier version deployed it. */
   secrets: z.string().exactOptional(),
+  /** Absent: it has no portal. */
+  portal: z.string().exactOptional(),
 };
 
 const endpointsSchema = z.object({

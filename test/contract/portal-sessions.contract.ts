@@ -50,10 +50,11 @@ export const describePortalSessionsContract = (name: string, make: () => PortalS
     it('open a link once, also for two callers at the same time', async () => {
       const link = aLink();
       await sessions.addLink(link);
-      const both = await Promise.all([open(link), open(link)]);
+      const both = await Promise.all([open(link), open(link, { tokenHash: 'another-hash' })]);
       expect(both.filter((one) => one !== undefined)).toHaveLength(1);
-      expect(await open(link)).toBeUndefined();
-      expect(await open(link, {}, opened.tokenHash)).toBeUndefined();
+      const third = { tokenHash: 'third-hash' };
+      expect(await open(link, third)).toBeUndefined();
+      expect(await open(link, third, opened.tokenHash)).toBeUndefined();
     });
 
     it('open no link by another token, of another queue, or from its end on', async () => {

@@ -19,6 +19,7 @@ declare module 'vitest' {
 /** Short times where waiting would slow a run. The API requires signatures, as in an AWS account. */
 const settings = {
   apiAuthorization: 'iam',
+  portal: 'true',
   schedulerThreshold: '5',
   attemptTimeoutSeconds: '3',
   subscriptionCacheSeconds: '0',
