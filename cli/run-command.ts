@@ -70,7 +70,7 @@ const DESCRIPTIONS = {
   listen: 'Receive webhooks on this machine: print them, verify them, and answer as a script says.',
   worker: 'Do the work of the functions on this machine, in a container or beside Lambda.',
   forward: 'Receive the deliveries of a pull subscription, and post them to a URL of your choice.',
-  portal: 'Give customers a page of their own: make links, end sessions.',
+  portal: 'Give each customer a page: make links, end sessions.',
   console: 'Open the web console for a deployment.',
   proxy: 'Let local programs call the API without signing their requests.',
   doctor: 'Check the health of a deployment, with advice for each problem.',

@@ -105,7 +105,7 @@ export const deploymentSettings = {
     rule: flag,
     default: false,
     description:
-      'Whether customers can get [a page of their own](portal.md), for which the deployment has another function, role and routes.',
+      'Whether each customer can get [a page](portal.md), for which the deployment has another function, role and routes.',
   },
   compute: {
     rule: oneOf('lambda', 'both', 'worker'),

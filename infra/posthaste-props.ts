@@ -242,7 +242,7 @@ export interface PosthasteProps {
    */
   readonly local?: boolean;
   /**
-   * Whether customers can get a page of their own, for which the deployment has another function, role and routes.
+   * Whether each customer can get a page, for which the deployment has another function, role and routes.
    * @default false
    */
   readonly portal?: boolean;

@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { STSClient } from '@aws-sdk/client-sts';
+import { signedHeaders } from '../../shared/adapters/aws/signed-headers.ts';
 import { clientOptions } from '../../shared/adapters/aws/client-options.ts';
 import { invocationDeadline } from '../../shared/adapters/lambda/invocation-deadline.ts';
 import { powertoolsJournal } from '../../shared/adapters/log/journal.ts';
@@ -26,7 +27,7 @@ export async function composePortal() {
     page: await readPage(PAGE),
     frameAncestors,
     apiUrl,
-    region,
+    sign: (call, keys) => signedHeaders({ region, credentials: () => Promise.resolve(keys) })(call),
     sessions: createSessionCredentials({ sts, roleArn, apiArn }, (secret) =>
       readSession({ apiUrl, fetch }, secret),
     ),

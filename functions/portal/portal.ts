@@ -1,11 +1,10 @@
 import { gzipSync } from 'node:zlib';
 import * as z from 'zod';
-import { type ApiCall, signedHeaders } from '../../shared/adapters/aws/signed-headers.ts';
-import { buildPageHeaders, type PageFiles } from '../../shared/adapters/page-files.ts';
 import { findPortalRoute, portalPath } from '../../shared/domain/portal/routes.ts';
 import { parsePortalToken } from '../../shared/domain/portal/session.ts';
+import { buildPageHeaders, type PageFiles } from '../../shared/wire/page.ts';
 import { portalSessionSchema } from '../../shared/wire/views/portal.ts';
-import type { AdmittedSession, SessionCredentials, SignedSession } from './session-credentials.ts';
+import type { AdmittedSession, SessionCredentials, TemporaryKeys } from './session-credentials.ts';
 
 /** The fields that are read of an HTTP API event, payload format 2.0. */
 const eventSchema = z.object({
@@ -31,11 +30,14 @@ export type PortalContext = {
   frameAncestors: readonly string[];
   /** Without a trailing slash. */
   apiUrl: string;
-  region: string;
+  /** Gives the headers of a call with a signature. */
+  sign: (call: Call & { headers: Headers }, keys: TemporaryKeys) => Promise<Headers>;
   sessions: SessionCredentials;
   fetch: typeof fetch;
   reportFault: (fault: unknown, ids: { requestId: string }) => void;
 };
+
+type Call = { method: string; url: string; headers?: Headers; body?: Uint8Array<ArrayBuffer> };
 
 const SESSION_HEADER = 'posthaste-portal-session';
 
@@ -43,8 +45,8 @@ const SESSION_HEADER = 'posthaste-portal-session';
 const TIMEOUT_MS = 25_000;
 
 /**
- * Answers the browser of a tenant: with the files of the page, and with what the API answers to the session. Has no rights of
- * its own: what the API does is decided by the role and the policy of the session, and by the API.
+ * Answers the browser of a tenant: with the files of the page, and with what the API answers to the session. What the API does is
+ * decided by the role and the policy of the session, and by the API.
  * @throws ZodError for an event that is not from an HTTP API
  */
 export async function answerPortal(context: PortalContext, given: unknown): Promise<PortalAnswer> {
@@ -146,8 +148,10 @@ async function passOn(context: PortalContext, event: PortalEvent, rest: string):
   if (found === undefined) return refuse(404, 'not_found', 'there is no such route in the portal');
   const path = `${portalPath(session.queue, found.route.right)}${encodePath(rest)}`;
   const search = event.rawQueryString === '' ? '' : `?${event.rawQueryString}`;
-  const call = { method, url: `${context.apiUrl}${path}${search}`, ...pickBody(event) };
-  const response = await send(context, { ...call, headers: await sign(context, session, call) });
+  const body = pickBody(event);
+  const headers = new Headers(body.body && JSON_BODY);
+  const call = { method, url: `${context.apiUrl}${path}${search}`, headers, ...body };
+  const response = await send(context, { ...call, headers: await context.sign(call, session.keys) });
   if (response.status === 401) context.sessions.forget(secret);
   return toAnswer(response);
 }
@@ -158,13 +162,6 @@ function encodePath(path: string): string {
     .split('/')
     .map((segment) => encodeURIComponent(segment).replaceAll(/%25(?=2f)/gi, '%'))
     .join('/');
-}
-
-type Call = Omit<ApiCall, 'headers'> & { headers?: Headers };
-
-function sign({ region }: PortalContext, { credentials }: SignedSession, call: Call): Promise<Headers> {
-  const headers = new Headers(call.body === undefined ? {} : JSON_BODY);
-  return signedHeaders({ region, credentials: () => Promise.resolve(credentials) })({ ...call, headers });
 }
 
 const JSON_BODY = { 'content-type': 'application/json' };

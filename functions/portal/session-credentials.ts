@@ -1,15 +1,16 @@
 import { createHash } from 'node:crypto';
 import { AssumeRoleCommand, type STSClient } from '@aws-sdk/client-sts';
 import { LRUCache } from 'lru-cache';
-import type { Credentials } from '../../shared/adapters/aws/signed-headers.ts';
 import { permittedPaths } from '../../shared/domain/portal/routes.ts';
 import type { PortalRight } from '../../shared/domain/portal/vocabulary.ts';
 
 /** What the API says of a session. `name`: the session name of the role. */
 export type AdmittedSession = { queue: string; name: string; rights: readonly PortalRight[] };
 
+export type TemporaryKeys = { accessKeyId: string; secretAccessKey: string; sessionToken: string };
+
 /** A session, with the credentials of the role, which its policy limits to the queue and rights of the session. */
-export type SignedSession = { queue: string; credentials: Credentials };
+export type SignedSession = { queue: string; keys: TemporaryKeys };
 
 export type SessionCredentials = {
   /** Undefined: the API does not know the session. */
@@ -38,7 +39,7 @@ export function createSessionCredentials(
   });
   const sign = async (secret: string): Promise<SignedSession | undefined> => {
     const session = await readSession(secret);
-    return session && { queue: session.queue, credentials: await assumeRole(assuming, session) };
+    return session && { queue: session.queue, keys: await assumeRole(assuming, session) };
   };
   return {
     find: async (secret) => {
@@ -69,7 +70,7 @@ function keyFor(secret: string): string {
 async function assumeRole(
   { sts, roleArn, apiArn }: Assuming,
   { queue, name, rights }: AdmittedSession,
-): Promise<Credentials> {
+): Promise<TemporaryKeys> {
   const Resource = permittedPaths(queue, rights).map(({ method, path }) => `${apiArn}/${method}${path}`);
   const Statement = [{ Effect: 'Allow', Action: 'execute-api:Invoke', Resource }];
   const { Credentials: given } = await sts.send(

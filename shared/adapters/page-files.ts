@@ -1,8 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { extname, join, relative, sep } from 'node:path';
-
-/** Files by URL path. */
-export type PageFiles = ReadonlyMap<string, { bytes: Buffer; headers: Readonly<Record<string, string>> }>;
+import type { PageFiles } from '../wire/page.ts';
 
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
@@ -31,29 +29,4 @@ export async function readPage(folder: string): Promise<PageFiles> {
       return [path === '/index.html' ? '/' : path, { bytes, headers }] as const;
     });
   return new Map(await Promise.all(files));
-}
-
-/**
- * The headers of every response. The page may only load files from its server and call it. A second defence against
- * injected markup: inline scripts do not run, and Trusted Types prevent text from becoming HTML. `frameAncestors`: the
- * origins that may show the page in a frame.
- */
-export function buildPageHeaders(frameAncestors: readonly string[]) {
-  const policy = [
-    "default-src 'none'",
-    "script-src 'self'",
-    "style-src 'self'",
-    "connect-src 'self'",
-    "img-src 'self' data:",
-    "base-uri 'none'",
-    "form-action 'none'",
-    `frame-ancestors ${frameAncestors.length === 0 ? "'none'" : frameAncestors.join(' ')}`,
-    "require-trusted-types-for 'script'",
-    "trusted-types 'none'",
-  ];
-  return {
-    'content-security-policy': policy.join('; '),
-    'x-content-type-options': 'nosniff',
-    'referrer-policy': 'no-referrer',
-  };
 }

@@ -15,7 +15,7 @@ export const openRoutes = [
 /** The same where the deployment has a portal: they open a link, and read what a session may do. */
 export const portalOpenRoutes = [{ path: '/v2/portal/session', methods: ['GET', 'POST'] }] as const;
 
-/** The route of portal sessions. API Gateway authorises them by IAM, whatever authorises other callers. */
+/** The route of portal sessions. API Gateway authorises them by IAM, also where it authorises others by tokens. */
 export const PORTAL_GATE = '/v2/portal/queues/{proxy+}';
 
 /**

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { GetRoleCommand, IAMClient, UpdateAssumeRolePolicyCommand } from '@aws-sdk/client-iam';
 import { GetFunctionConfigurationCommand } from '@aws-sdk/client-lambda';
 import { STSClient } from '@aws-sdk/client-sts';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { createSessionCredentials } from '../../functions/portal/session-credentials.ts';
 import { signedHeaders } from '../../shared/adapters/aws/signed-headers.ts';
@@ -118,6 +118,21 @@ describe('the portal', () => {
   });
 });
 
+it('gets its links from a backend', async () => {
+  const { accessKeyId, secretAccessKey } = deployment.endpoints;
+  vi.stubEnv('API_URL', apiUrl);
+  vi.stubEnv('AWS_REGION', region);
+  vi.stubEnv('AWS_ACCESS_KEY_ID', accessKeyId);
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', secretAccessKey);
+  const { linkToPortal } = await import('../../examples/portal-backend/link-to-portal.ts');
+  const token = new URL(await linkToPortal(queues.own, 'customer-7')).hash.slice(1);
+  expect(await browse('POST', '/session', {}, { token })).toMatchObject({
+    status: 200,
+    body: { queue: queues.own, capabilities: ['manage', 'secrets', 'test'] },
+  });
+  vi.unstubAllEnvs();
+});
+
 describe('an attacker', () => {
   it('cannot use a link twice, nor a stolen link after its owner', async () => {
     const { token } = await makeLink(queues.own);
@@ -176,7 +191,7 @@ describe('an attacker', () => {
     },
   );
 
-  it('reaches nothing beside the table, and is told apart from the page by the browser', async () => {
+  it('reaches nothing beside the table, and no other site can send requests in place of the page', async () => {
     const session = await open(queues.own);
     for (const [method, rest] of [
       ['POST', '/portal-links'],
@@ -209,7 +224,7 @@ describe('an attacker', () => {
       const lie = () => Promise.resolve({ queue, name: session.session_name, rights });
       const found = await createSessionCredentials({ sts: attacker, roleArn, apiArn }, lie).find('any');
       if (found === undefined) throw new Error('no credentials');
-      const sign = signedHeaders({ region, credentials: () => Promise.resolve(found.credentials) });
+      const sign = signedHeaders({ region, credentials: () => Promise.resolve(found.keys) });
       return async (method: string, path: string) => {
         const call = { method, url: `${apiUrl}${path}`, headers: new Headers() };
         const response = await fetch(call.url, { method, headers: await sign(call) });

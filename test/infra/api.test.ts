@@ -25,7 +25,7 @@ const OPEN = ['GET /v2/ping', `GET ${CONFIRM}`, `POST ${CONFIRM}`, JWKS, ...PULL
   authorization: 'NONE',
 }));
 
-/** Of a deployment with a portal, authorised by its tokens. The gate is for a role, whatever authorises other callers. */
+/** Of a deployment with a portal, authorised by its tokens. The gate is for a role, also here. */
 const PORTAL = [
   'GET /v2/portal/session',
   'POST /v2/portal/session',

@@ -25,9 +25,12 @@ const policySchema = z.object({
   PolicyDocument: z.object({ Statement: z.array(statement) }),
 });
 
+/** `AWS`: of the role that the portal's function assumes. */
+const principal = z.union([z.object({ Service: z.string() }), z.strictObject({ AWS: z.unknown() })]);
+
 const roleSchema = z.object({
   AssumeRolePolicyDocument: z.object({
-    Statement: z.array(z.object({ Principal: z.object({ Service: z.string() }) })),
+    Statement: z.array(z.object({ Principal: principal })),
   }),
   // Refuses other sources of permissions, so that none is overlooked.
   Policies: z.undefined().optional(),
@@ -66,7 +69,9 @@ export const grantsOf = (stack: DeployedStack, account: Account): Grant[] => {
 };
 
 const isForFunctions = ({ AssumeRolePolicyDocument }: z.output<typeof roleSchema>): boolean =>
-  AssumeRolePolicyDocument.Statement.some(({ Principal }) => Principal.Service === 'lambda.amazonaws.com');
+  AssumeRolePolicyDocument.Statement.some(
+    ({ Principal }) => 'Service' in Principal && Principal.Service === 'lambda.amazonaws.com',
+  );
 
 const physicalIdOf = ({ resources }: DeployedStack, id: string): string => {
   const found = resources.get(id);

@@ -61,6 +61,12 @@ const planOptions = {
   outageHours: ['H', 'also show an outage of one subscriber for this long', parseHours],
   outageShare: ['S', 'its share of all deliveries, 0 to 1 (default: 1 / fan-out)', decimal(0, 1)],
   apiRequestsPerDay: ['N', 'requests to the API, and empty receives', wholeNumber(0), 0],
+  portalRequestsPerDay: [
+    'N',
+    'requests of the pages of customers, with the setting portal',
+    wholeNumber(0),
+    0,
+  ],
   unmatchedPerDay: ['N', 'further messages, to queues without a subscription', wholeNumber(0), 0],
   consoleHours: ['H', 'hours a day for which its overview is open', parseHoursADay, 0],
   coldStartShare: ['P', 'share of invocations, usually below 0.01', decimal(0, 1), 0],

@@ -59,6 +59,7 @@ export function countOperations(work: Work) {
   const receives = pulled / batches.pull;
   const refreshes = (queues * plan.consoleHours * (seconds / 24)) / REFRESH_SECONDS;
   const asked = (plan.apiRequestsPerDay * seconds) / SECONDS_A_DAY;
+  const ofPortal = (plan.portalRequestsPerDay * seconds) / SECONDS_A_DAY;
   // Their bodies are kept with the record, from the start.
   const unmatched = (plan.unmatchedPerDay * seconds) / SECONDS_A_DAY;
   const accepted = messages + unmatched;
@@ -71,6 +72,7 @@ export function countOperations(work: Work) {
   ];
   const ofApi = [
     row(quantities.apiRequest, asked),
+    row(quantities.portalRequest, ofPortal),
     row(quantities.receive, receives),
     row(quantities.pulled, pulled),
     row(quantities.bodyGet, inBucketWhenFailing * pulled),
@@ -119,7 +121,8 @@ export function countOperations(work: Work) {
   const runs = {
     dispatch: accepted / batches.ingress,
     deliver: firstRuns + retryRecords / batches.retry,
-    api: asked + receives + pulled + REQUESTS_PER_REFRESH * refreshes,
+    // The function of the portal passes each of its requests on to the API.
+    api: asked + 2 * ofPortal + receives + pulled + REQUESTS_PER_REFRESH * refreshes,
   };
   const ingress = envelopeBytes.ingress + payloadBytes;
   const job =

@@ -184,7 +184,7 @@ function assumptions({ plan }: PlanResult, { region, pricesAsOf }: Sources): str
       ? ''
       : `First attempts share jobs of about ${plan.firstAttemptsPerJob} subscriptions; their successes are recorded with one write per job.`,
     `Assumptions: ${counted(plan.messagesPerBatch, 'message')} per invocation, subscribers that respond in ${plan.attemptMs} ms (failing ones in ${plan.failedAttemptMs} ms), records kept for ${plan.retentionDays} days.`,
-    'Counted only if given: --unmatched-per-day, --pull-share, --api-requests-per-day, --console-hours, --cold-start-share, --workers.',
+    'Counted only if given: --unmatched-per-day, --pull-share, --api-requests-per-day, --portal-requests-per-day, --console-hours, --cold-start-share, --workers.',
     `Not included: recoveries, networks of workers, the first two yearly rotations of the KMS key (each adds 1 USD per month), data transfer within the region.`,
     `List prices of ${region} as of ${pricesAsOf}, without free tier. docs/cost-and-performance.md describes the method.`,
   ];

@@ -118,7 +118,10 @@ export function computeBill(plan: Plan, operations: Operations, prices: RegionPr
     line('logs', (runs * log) / GIGABYTE),
     line('kmsKeys', monitoring.keys),
     line('metrics', STANDING_METRICS + (workers > 0 ? metricsOfWorkers.size : 0)),
-    line('alarmMetrics', watched + scaling),
+    line(
+      'alarmMetrics',
+      watched + scaling + (plan.portalRequestsPerDay > 0 ? monitoring.alarmMetricsOfPortal : 0),
+    ),
     ...others,
   ];
   const dataOut = line('dataOut', month(operations.bytesOut) / GIGABYTE);

@@ -72,6 +72,8 @@ export const quantities = {
   pulled: { recordWrites: 2, messageReads: 1, writes: 5, reads: 3, calls: 6, log: 1194, cpu: 1 },
   // A request for a delivery: its queue twice, its subscription, its message and its record (functions/api/deliveries/).
   apiRequest: { reads: 5, calls: 5 },
+  // A request of a customer's page: counted on its session, whose queue is read once more (functions/api/portal/).
+  portalRequest: { writes: 1, reads: 6, calls: 7 },
   // Charts and figures of a queue by three requests: the queue each time, its subscriptions, the minutes of an hour, and
   // eight shards of those that are retried (readQueue, console/src/pages/overview/queue-table.tsx).
   refresh: { reads: 11, calls: 13 },
@@ -136,6 +138,7 @@ export const envelopeBytes = {
 export const monitoring = {
   alarmMetrics: 70,
   alarmMetricsOfWorkers: 68,
+  alarmMetricsOfPortal: 3,
   compositeAlarms: 2,
   dashboards: 1,
   keys: 1,

@@ -66,7 +66,7 @@ function addLink(portal: Command, terminal: Terminal): void {
     });
   onDeployment(command, {
     json: 'url, session_id, expires_at',
-    more: '\nWhoever opens the link first can do what it grants. It is shown once.\n',
+    more: '\nThe first one to open the link can do what it grants. It is shown once.\n',
     examples: [
       'portal link acme --capability manage secrets test deliveries retry',
       'portal link acme --event-type order.paid --expires-in 1d --session-id customer-42',

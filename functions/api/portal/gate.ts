@@ -21,8 +21,8 @@ type Answering = (request: ApiRequest) => Promise<Answer>;
 type Answers = { answer: Answering; answerAdmitted: Answering };
 
 /**
- * The API with the gate of the portal: a caller with the role of portal sessions gets in by the gate and nowhere else, and
- * nobody else gets in by the gate.
+ * The API with the gate of the portal. A caller with the role of portal sessions gets in by the gate only, and other callers
+ * do not get in by the gate.
  */
 export function withPortal(context: ApiDependencies, { answer, answerAdmitted }: Answers): Answering {
   const { portal } = context.settings;

@@ -232,7 +232,7 @@ const portalPages = [
   { path: '/portal/{proxy+}', methods: ['ANY'] },
 ] as const;
 
-/** Returns those without authorisation. The gate is for the role of portal sessions, whatever authorises other callers. */
+/** Returns those without authorisation. The gate is for the role of portal sessions, also in a deployment with tokens. */
 function addPortalRoutes(
   api: HttpApi,
   integration: HttpLambdaIntegration,

@@ -8,7 +8,8 @@ import {
   deploymentTarget,
   startConsole,
 } from '../../../cli/commands/console/console-server.ts';
-import { type PageFiles, readPage } from '../../../shared/adapters/page-files.ts';
+import { readPage } from '../../../shared/adapters/page-files.ts';
+import type { PageFiles } from '../../../shared/wire/page.ts';
 import type { DeadLetterAccess } from '../../../cli/dead-letters/dead-letter-access.ts';
 import type { LoopbackServer } from '../../../cli/loopback/loopback-server.ts';
 import { refusalFromFailure } from '../../../cli/loopback/signed-request.ts';

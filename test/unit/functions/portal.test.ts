@@ -2,6 +2,7 @@ import { gunzipSync } from 'node:zlib';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { answerPortal, type PortalContext, readSession } from '../../../functions/portal/portal.ts';
 import { createSessionCredentials } from '../../../functions/portal/session-credentials.ts';
+import { signedHeaders } from '../../../shared/adapters/aws/signed-headers.ts';
 import type { AssumeRoleCommand, STSClient } from '@aws-sdk/client-sts';
 
 const SESSION = `phsession_customer.${'n'.repeat(22)}.${'s'.repeat(43)}.acme`;
@@ -31,12 +32,13 @@ beforeEach(() => {
     page,
     frameAncestors: ['https://app.example.com'],
     apiUrl: 'https://api.test',
-    region: 'eu-central-1',
+    sign: (call, keys) =>
+      signedHeaders({ region: 'eu-central-1', credentials: () => Promise.resolve(keys) })(call),
     sessions: {
       find: () =>
         Promise.resolve({
           queue: 'acme',
-          credentials: { accessKeyId: 'AKIA', secretAccessKey: 'k', sessionToken: 't' },
+          keys: { accessKeyId: 'AKIA', secretAccessKey: 'k', sessionToken: 't' },
         }),
       forget: () => undefined,
     },
@@ -163,7 +165,7 @@ describe('the credentials of a session', () => {
   it('are of a role with a policy for the queue and rights that the API names', async () => {
     expect(await sessions().find(SESSION)).toMatchObject({
       queue: 'acme',
-      credentials: { accessKeyId: 'A' },
+      keys: { accessKeyId: 'A' },
     });
     expect(assumed).toMatchObject([{ RoleArn: 'role', RoleSessionName: 'customer.n' }]);
     const [{ Policy }] = assumed as [{ Policy: string }];

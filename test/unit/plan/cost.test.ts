@@ -49,6 +49,7 @@ const plain: Plan = {
   retentionDays: 30,
   memoryMegabytes: MEMORY_MEGABYTES,
   apiRequestsPerDay: 0,
+  portalRequestsPerDay: 0,
   consoleHours: 0,
   unmatchedPerDay: 0,
   coldStartShare: 0,
@@ -93,6 +94,7 @@ const plans: fc.Arbitrary<Plan> = fc.record({
   memoryMegabytes: fc.constant(MEMORY_MEGABYTES),
   // Not of the messages.
   apiRequestsPerDay: fc.constant(0),
+  portalRequestsPerDay: fc.constant(0),
   consoleHours: fc.constant(0),
   unmatchedPerDay: fc.constant(0),
   coldStartShare: shares,
@@ -203,6 +205,16 @@ describe('what is counted only if it is given', () => {
       lambdaCompute: Math.round(1e6 * 23.5 * (1769 / 1024)) / 1000,
       dynamodbReadUnits: 5e6,
       logs: 0.27,
+    });
+  });
+
+  it('the portal: two requests of API Gateway and a write for each of a page, its alarms, and nothing without pages', () => {
+    const million = added({ ...few, portalRequestsPerDay: 1_000_000 / MONTH }, few);
+    expect(million).toMatchObject({
+      apiRequests: 2e6,
+      lambdaRequests: 2e6,
+      dynamodbReadUnits: 6e6,
+      dynamodbWriteUnits: 1e6,
     });
   });
 
