@@ -1,15 +1,11 @@
 import { useMemo, useState } from 'preact/hooks';
 import { type ConsoleInfo, consoleInfoSchema } from '../../shared/wire/views/console.ts';
-import { wordsFor } from './api/failure-words.ts';
-import { pageClient } from './api/page-client.ts';
-import {
-  type ConsoleContext,
-  ConsoleProvider,
-  findStaleness,
-  type Freshness,
-  useConsole,
-} from './live/console-context.tsx';
-import { useLoaded, useNow, useRoute } from './live/hooks.ts';
+import { ApiRefusal } from '../../api-client/refusal.ts';
+import { failureWords, wordsFor } from './api/failure-words.ts';
+import { consoleClient } from './api/console-client.ts';
+import { type ConsoleContext, ConsoleProvider } from './live/console-context.tsx';
+import { useLoaded, useRoute } from './live/hooks.ts';
+import { type PageContext, PageProvider } from './live/page-context.tsx';
 import { BooksPage } from './pages/books/books-page.tsx';
 import { DeadLettersPage } from './pages/dead-letters/dead-letters-page.tsx';
 import { DeliveriesPage } from './pages/deliveries/deliveries-page.tsx';
@@ -22,41 +18,48 @@ import { QueueChoice } from './pages/queue/page-of-queue.tsx';
 import { QueuePage } from './pages/queue/queue-page.tsx';
 import { RecoveryPage } from './pages/recovery/recovery-page.tsx';
 import { SubscriptionPage } from './pages/subscription/subscription-page.tsx';
+import { PageFrame } from './parts/frame.tsx';
 import { Failure, Notice } from './parts/loaded.tsx';
 import { PageHeading } from './parts/page-heading.tsx';
-import { clockText, relativeText } from './parts/time-text.ts';
 import { hrefTo, type Route } from './route.ts';
 import type { SessionToken } from './session-token.ts';
 import { Masthead, QueueNavigation } from './shell/masthead.tsx';
 
+/** Seconds. The same as in `deliveries watch`. */
+const POLLING = { floor: 1, ceiling: 10 };
+
 export function App({ token }: { token: SessionToken }) {
   const route = useRoute();
-  const api = useMemo(() => pageClient(token), [token]);
-  const [freshness] = useState(() => new Map<object, Freshness>());
+  const api = useMemo(() => consoleClient(token), [token]);
   const { value: info, failure } = useLoaded(() => api.local('/info', consoleInfoSchema));
-  const context = useMemo((): ConsoleContext => ({ api, info, freshness }), [api, info, freshness]);
+  const context = useMemo((): ConsoleContext => ({ api, info }), [api, info]);
+  const [freshness] = useState((): PageContext['freshness'] => new Map());
+  const page = useMemo((): PageContext => {
+    // A missing deployment is shown once above every page; either response may arrive first.
+    const isShown = (of: unknown): boolean =>
+      typeof info?.deployment !== 'string' && of instanceof ApiRefusal && of.code === 'no_deployment';
+    const explain: PageContext['explain'] = (of) => (isShown(of) ? undefined : failureWords(of));
+    return { api, site: 'Posthaste', polling: POLLING, explain, freshness };
+  }, [api, info, freshness]);
 
   return (
-    <ConsoleProvider value={context}>
-      <a class="skip" href="#content" onClick={toContent}>
-        Skip to content
-      </a>
-      <Masthead info={info} route={route} />
-      <QueueNavigation route={route} />
-      <main id="content" tabIndex={-1}>
-        <StaleNotice />
-        {failure === undefined ? null : <Failure of={failure} />}
-        {info === undefined ? null : <DeploymentNotice info={info} />}
-        {failure === undefined ? <CurrentPage route={route} /> : null}
-      </main>
-    </ConsoleProvider>
+    <PageProvider value={page}>
+      <ConsoleProvider value={context}>
+        <PageFrame
+          head={
+            <>
+              <Masthead info={info} route={route} />
+              <QueueNavigation route={route} />
+            </>
+          }
+        >
+          {failure === undefined ? null : <Failure of={failure} />}
+          {info === undefined ? null : <DeploymentNotice info={info} />}
+          {failure === undefined ? <CurrentPage route={route} /> : null}
+        </PageFrame>
+      </ConsoleProvider>
+    </PageProvider>
   );
-}
-
-/** The part of the address behind the `#` is the route, so the link moves the focus itself. */
-function toContent(event: Event): void {
-  event.preventDefault();
-  document.getElementById('content')?.focus();
 }
 
 function DeploymentNotice({ info }: { info: ConsoleInfo }) {
@@ -81,21 +84,6 @@ function DeploymentNotice({ info }: { info: ConsoleInfo }) {
         them lacks are hidden or rejected.
       </p>
     </Notice>
-  );
-}
-
-/** How old the page is while its polling fails or is behind. Not a live region: it changes every second. */
-function StaleNotice() {
-  const { freshness } = useConsole();
-  const now = useNow();
-  const stale = findStaleness(freshness.values(), now);
-  if (stale === undefined) return null;
-  const { readAt, dueAt } = stale;
-  return (
-    <p class="stale">
-      As of {clockText(readAt, { now, exact: false })}, {relativeText(readAt, now)}
-      {dueAt === undefined ? '' : `; trying again ${dueAt > now ? relativeText(dueAt, now) : 'now'}`}.
-    </p>
   );
 }
 

@@ -1,6 +1,6 @@
 import './zod-without-eval.ts';
 import { render } from 'preact';
-import { isAccepted } from './api/page-client.ts';
+import { isAccepted } from './api/console-client.ts';
 import { App } from './app.tsx';
 import { applyTheme, chosenTheme } from './parts/theme.tsx';
 import { takeSessionToken } from './session-token.ts';

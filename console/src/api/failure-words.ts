@@ -1,15 +1,29 @@
 import { ApiRefusal, isNotFound, UnknownAnswer } from '../../../api-client/refusal.ts';
 import type { FieldError } from '../../../shared/domain/errors.ts';
-import { ConsoleStopped } from './page-client.ts';
+import { NoResponse } from './page-requests.ts';
 
-/** What the console shows for a failure: what is wrong, and what to do. */
-type FailureWords = { title: string; detail: string; advice?: string };
+/** What a page shows for a failure: what is wrong, and what to do. */
+export type FailureWords = { title: string; detail: string; advice?: string };
 
 const START_AGAIN = 'Start the console again in its terminal, and open the link that it prints.';
 const RETRIES_AUTOMATICALLY = 'This page retries automatically.';
 
-/** By error code: those of the console command first, then common codes of the API. */
-const WORDS_BY_CODE: Readonly<Record<string, Omit<FailureWords, 'detail'>>> = {
+/** Titles and advice by error code. */
+export type CodeWords = Readonly<Record<string, Omit<FailureWords, 'detail'>>>;
+
+/** Common codes of the API. */
+export const COMMON_WORDS: CodeWords = {
+  not_found: { title: 'Not found' },
+  conflict: { title: 'Not possible in the current state' },
+  invalid_request: { title: 'The API rejected the request' },
+  invalid_retry_policy: { title: 'The API rejected the policy' },
+  invalid_json: { title: 'Invalid JSON' },
+  too_large: { title: 'The request is too large' },
+};
+
+/** With those of the console command. */
+const CONSOLE_WORDS: CodeWords = {
+  ...COMMON_WORDS,
   token_refused: { title: 'The session of this page has ended', advice: START_AGAIN },
   unreachable: { title: 'No response from the API', advice: RETRIES_AUTOMATICALLY },
   timeout: { title: 'The API did not respond in time', advice: RETRIES_AUTOMATICALLY },
@@ -43,17 +57,11 @@ const WORDS_BY_CODE: Readonly<Record<string, Omit<FailureWords, 'detail'>>> = {
     title: 'Permission denied',
     advice: 'docs/operations.md, "Redrive", lists the SQS permissions that dead letters need.',
   },
-  not_found: { title: 'Not found' },
-  conflict: { title: 'Not possible in the current state' },
-  invalid_request: { title: 'The API rejected the request' },
-  invalid_retry_policy: { title: 'The API rejected the policy' },
-  invalid_json: { title: 'Invalid JSON' },
-  too_large: { title: 'The request is too large' },
 };
 
 export function failureWords(failure: unknown): FailureWords {
   if (failure instanceof ApiRefusal) return refusalWords(failure);
-  if (failure instanceof ConsoleStopped)
+  if (failure instanceof NoResponse)
     return {
       title: 'The console has stopped',
       detail: 'The command that serves this page does not respond.',
@@ -71,18 +79,22 @@ export function failureWords(failure: unknown): FailureWords {
   };
 }
 
-function refusalWords({ code = '', status, message, fields }: ApiRefusal): FailureWords {
+export function refusalWords(
+  { code = '', status, message, fields }: ApiRefusal,
+  byCode = CONSOLE_WORDS,
+): FailureWords {
   const detail =
     fields.length > 0 ? fields.map((fault) => `${fault.field} ${fault.message}`).join('; ') : message;
-  return wordsFor({ code, message: detail }, `The API responded with ${status}`);
+  return wordsFor({ code, message: detail }, `The API responded with ${status}`, byCode);
 }
 
 /** `otherwise`: the title for a code that is not in the table. */
 export function wordsFor(
   { code, message }: { code: string; message: string },
   otherwise = 'Something is wrong',
+  byCode = CONSOLE_WORDS,
 ): FailureWords {
-  const known = Object.hasOwn(WORDS_BY_CODE, code) ? WORDS_BY_CODE[code] : undefined;
+  const known = Object.hasOwn(byCode, code) ? byCode[code] : undefined;
   return { ...(known ?? { title: otherwise }), detail: sentence(message) };
 }
 

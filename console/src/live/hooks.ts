@@ -38,6 +38,11 @@ export function useWidth<Shown extends HTMLElement>(): { ref: RefObject<Shown | 
 
 /** The route in the address, updated when it changes. */
 export function useRoute(): Route {
+  return parseRoute(useHash());
+}
+
+/** The part of the address behind the `#`, with it, updated when it changes. */
+export function useHash(): string {
   const [hash, setHash] = useState(location.hash);
   useEffect(() => {
     const follow = (): void => {
@@ -48,7 +53,7 @@ export function useRoute(): Route {
       removeEventListener('hashchange', follow);
     };
   }, []);
-  return parseRoute(hash);
+  return hash;
 }
 
 /** The state of work that the user starts. */

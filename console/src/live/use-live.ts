@@ -2,7 +2,7 @@ import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { isNotFound } from '../../../api-client/refusal.ts';
 import { pollInterval, type PollInterval } from '../../../shared/domain/retry/poll-interval.ts';
 import { isTransient } from '../api/failure-words.ts';
-import { type Freshness, useConsole } from './console-context.tsx';
+import { type Freshness, usePage } from './page-context.tsx';
 
 /** A polled value. After a failure `value` keeps what was read last. */
 export type Live<Value> = {
@@ -11,9 +11,6 @@ export type Live<Value> = {
   /** Polls now, and restarts at the shortest interval. Call it after a change. */
   refresh: () => void;
 };
-
-/** Seconds. The same as in `deliveries watch`. */
-const POLLING = { floor: 1, ceiling: 10 };
 
 const NOTHING = { value: undefined, failure: undefined };
 
@@ -27,7 +24,7 @@ export function useLive<Value>(
   load: (signal: AbortSignal) => Promise<Value>,
   { untilFound = false }: { untilFound?: boolean } = {},
 ): Live<Value> {
-  const { freshness } = useConsole();
+  const { freshness, polling } = usePage();
   const [shown, setShown] = useState<{ key: string; value: Value | undefined; failure: unknown }>();
   const latest = useRef(load);
   latest.current = load;
@@ -41,7 +38,7 @@ export function useLive<Value>(
       freshness.set(poll, { ...before, ...news });
     };
     const poller = startPoller({
-      interval: pollInterval(POLLING),
+      interval: pollInterval(polling),
       poll: async (signal) => {
         const value = await latest.current(signal);
         const before = known;
@@ -72,7 +69,7 @@ export function useLive<Value>(
       freshness.delete(poll);
       document.removeEventListener('visibilitychange', onVisible);
     };
-  }, [key, freshness, untilFound]);
+  }, [key, freshness, polling, untilFound]);
 
   const refresh = useCallback(() => {
     wake.current();

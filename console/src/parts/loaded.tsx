@@ -1,10 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { type Health, readHealth } from '../../../api-client/operations.ts';
-import { ApiRefusal } from '../../../api-client/refusal.ts';
 import { counted } from '../../../api-client/words.ts';
-import { failureWords } from '../api/failure-words.ts';
-import { useConsole } from '../live/console-context.tsx';
 import type { Action } from '../live/hooks.ts';
+import { usePage } from '../live/page-context.tsx';
 import { type Live, useLive } from '../live/use-live.ts';
 import { hrefTo } from '../route.ts';
 
@@ -53,7 +51,7 @@ export function LoadingFigure() {
 
 /** What it can mean that a message is not on record, with the current counts of the deployment. */
 export function WhyMissing() {
-  const { api } = useConsole();
+  const { api } = usePage();
   const { value } = useLive('health', (signal) => api.call(readHealth, { signal }));
   return (
     <div class="why-missing">
@@ -110,11 +108,9 @@ export function Notice({
 
 /** Shows a failure and what to do about it. */
 export function Failure({ of }: { of: unknown }) {
-  const { info } = useConsole();
-  // The app shows a missing deployment once above every page; either response may arrive first.
-  const isDeployed = typeof info?.deployment === 'string';
-  if (!isDeployed && of instanceof ApiRefusal && of.code === 'no_deployment') return null;
-  const { title, detail, advice } = failureWords(of);
+  const words = usePage().explain(of);
+  if (words === undefined) return null;
+  const { title, detail, advice } = words;
   return (
     <Notice tone="danger" title={title}>
       <p>{detail}</p>

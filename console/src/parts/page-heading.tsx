@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
+import { usePage } from '../live/page-context.tsx';
 import { hrefTo } from '../route.ts';
 
 /** A part of a page with a heading. */
@@ -71,9 +72,10 @@ export function PageHeading({
   children?: ComponentChildren;
 }) {
   const heading = useRef<HTMLHeadingElement>(null);
+  const { site } = usePage();
   useEffect(() => {
-    document.title = `${title} · Posthaste`;
-  }, [title]);
+    document.title = `${title} · ${site}`;
+  }, [title, site]);
   // Once: the title may become a name when its subject has loaded.
   useEffect(() => heading.current?.focus(), []);
   return (

@@ -9,7 +9,7 @@ import {
 import { requestsEndText } from '../../../api-client/words.ts';
 import { DEFAULT_RESUME_PER_SECOND } from '../../../shared/domain/subscription/pause.ts';
 import { timeText } from '../../../shared/wire/fields.ts';
-import { useConsole } from '../live/console-context.tsx';
+import { usePage } from '../live/page-context.tsx';
 import { useAction } from '../live/hooks.ts';
 import { Dialog, DialogButton } from './dialog.tsx';
 import { InputField, numberIn, SelectField } from './fields.tsx';
@@ -31,7 +31,7 @@ export function PauseButtons({
   isPaused: boolean;
   onDone: () => void;
 }) {
-  const { api } = useConsole();
+  const { api } = usePage();
   const [stopped, setStopped] = useState<Stopped>();
   const pause = async (body: PauseBody): Promise<void> => {
     setStopped(

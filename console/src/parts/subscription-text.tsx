@@ -1,8 +1,9 @@
 import type { ComponentChildren } from 'preact';
-import { type PauseView, pressureState } from '../../../api-client/words.ts';
+import { type BackPressure, type PauseView, pressureState } from '../../../api-client/words.ts';
 import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
 import { hrefTo } from '../route.ts';
 import { Moment } from './facts.tsx';
+import { Notice } from './loaded.tsx';
 import { Glyph, type ShownStatus } from './status.tsx';
 
 type State = { tone: string; glyph: ShownStatus; text: string; detail?: ComponentChildren };
@@ -103,4 +104,38 @@ export function SubscriberUrl({ url }: { url: string }) {
   ) : (
     <span class="url">{url}</span>
   );
+}
+
+/** Why its requests are slowed, for a reader who does not know the words of the state. */
+export function PressureNotice({ of: { backPressure } }: { of: SubscriptionView }) {
+  if (backPressure === undefined) return null;
+  const { title, detail } = pressureWords(backPressure);
+  return (
+    <Notice tone="warning" title={title}>
+      <p>{detail}</p>
+    </Notice>
+  );
+}
+
+/** What it means that a subscription gets fewer requests than it could. */
+export function pressureWords(pressure: BackPressure): { title: string; detail: string } {
+  const { perSecond } = pressure;
+  const detail = `${paceText(perSecond)} Other deliveries wait, which uses none of their attempts.`;
+  switch (pressureState(pressure)) {
+    case 'throttled':
+      return {
+        title: 'The subscriber asked for fewer requests',
+        detail: `It answered 429, or 503 with Retry-After. ${detail}`,
+      };
+    case 'circuit open':
+      return { title: 'The circuit is open: the subscriber is down', detail };
+    case 'slowed':
+      return { title: 'The subscriber was down and answers again', detail };
+  }
+}
+
+function paceText(perSecond: number | undefined): string {
+  return perSecond === undefined
+    ? 'It gets one request at a time until it answers.'
+    : `It gets at most ${perSecond} requests a second now, and more while it takes them.`;
 }

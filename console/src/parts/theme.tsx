@@ -1,16 +1,18 @@
 import { useEffect, useState } from 'preact/hooks';
+import { openStorage } from '../live/storage.ts';
 
 const THEMES = ['system', 'light', 'dark'] as const;
 
 export type Theme = (typeof THEMES)[number];
 
 const KEY = 'posthaste-theme';
+const storage = openStorage(() => localStorage);
 const CHANGED = 'posthaste-theme-changed';
 const DARK = '(prefers-color-scheme: dark)';
 
 /** The theme that the user chose in this browser. */
 export function chosenTheme(): Theme {
-  return themeIn(localStorage.getItem(KEY));
+  return themeIn(storage.getItem(KEY));
 }
 
 export function applyTheme(theme: Theme): void {
@@ -19,7 +21,7 @@ export function applyTheme(theme: Theme): void {
 }
 
 export function chooseTheme(theme: Theme): void {
-  localStorage.setItem(KEY, theme);
+  storage.setItem(KEY, theme);
   applyTheme(theme);
   dispatchEvent(new Event(CHANGED));
 }

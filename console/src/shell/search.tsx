@@ -7,7 +7,7 @@ import { cutText, searchQueue } from '../../../api-client/search.ts';
 import { counted } from '../../../api-client/words.ts';
 import { timeText } from '../../../shared/wire/fields.ts';
 import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
-import { limitConcurrency } from '../api/page-client.ts';
+import { limitConcurrency } from '../api/page-requests.ts';
 import { useConsole } from '../live/console-context.tsx';
 import { Moment } from '../parts/facts.tsx';
 import { SmallButton } from '../parts/form.tsx';

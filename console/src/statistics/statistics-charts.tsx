@@ -8,7 +8,7 @@ import { STATISTICS_COUNTS } from '../../../shared/domain/delivery/statistics.ts
 import { toRecord } from '../../../shared/domain/delivery/vocabulary.ts';
 import { timeText } from '../../../shared/wire/fields.ts';
 import type { statisticsViewSchema } from '../../../shared/wire/views/statistics.ts';
-import { useConsole } from '../live/console-context.tsx';
+import { usePage } from '../live/page-context.tsx';
 import { useLive } from '../live/use-live.ts';
 import { Chart, type ChartOptions, lonePoints, MILLISECOND_STEPS, timeChart } from '../parts/chart.tsx';
 import { SmallButton } from '../parts/form.tsx';
@@ -52,7 +52,7 @@ export function NotCounted() {
 
 /** What happened in one queue over time. */
 export function QueueStatistics({ queue }: { queue: string }) {
-  const { api } = useConsole();
+  const { api } = usePage();
   const [window, setWindow] = useState<WindowName>('hour');
   const statistics = useLive(`statistics/${queue}/${window}`, (signal) =>
     readStatistics(api, queue, { window, now: Date.now(), signal }),

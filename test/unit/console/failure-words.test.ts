@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { failureWords, isTransient } from '../../../console/src/api/failure-words.ts';
-import { ConsoleStopped } from '../../../console/src/api/page-client.ts';
+import { NoResponse } from '../../../console/src/api/page-requests.ts';
 import { ApiRefusal, UnknownAnswer } from '../../../api-client/refusal.ts';
 import { consoleFailureCodes } from '../../../shared/wire/views/console.ts';
 
@@ -28,7 +28,7 @@ describe('failureWords', () => {
     const unknown = new UnknownAnswer({ method: 'GET', path: '/v2/queues' }, 'queues.0.name');
     expect(failureWords(unknown)).toMatchObject({ title: 'The deployment runs a different version' });
     expect(failureWords(unknown).detail).toContain('queues.0.name');
-    expect(failureWords(new ConsoleStopped('')).title).toBe('The console has stopped');
+    expect(failureWords(new NoResponse('')).title).toBe('The console has stopped');
     expect(failureWords(new RangeError('so many')).detail).toBe('so many');
   });
 

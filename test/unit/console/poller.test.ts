@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { limitConcurrency } from '../../../console/src/api/page-client.ts';
-import { findStaleness, type Freshness } from '../../../console/src/live/console-context.tsx';
+import { limitConcurrency } from '../../../console/src/api/page-requests.ts';
+import { findStaleness, type Freshness } from '../../../console/src/live/page-context.tsx';
 import { startPoller } from '../../../console/src/live/use-live.ts';
 import { pollInterval } from '../../../shared/domain/retry/poll-interval.ts';
 

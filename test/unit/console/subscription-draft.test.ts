@@ -20,7 +20,7 @@ import {
   headerField,
   subscriptionDraft,
 } from '../../../console/src/pages/subscription/subscription-draft.ts';
-import { pressureWords } from '../../../console/src/pages/subscription/subscription-facts.tsx';
+import { pressureWords } from '../../../console/src/parts/subscription-text.tsx';
 import { RETRY_POLICY_PRESETS } from '../../../shared/domain/retry/policy.ts';
 import { authSchema } from '../../../shared/domain/subscription/auth.ts';
 

@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { allWaitsText, waitBands } from '../../../console/src/pages/delivery/wait-bands.tsx';
-import { curlCommand, knownRequest } from '../../../console/src/pages/delivery/request-section.tsx';
+import { allWaitsText, waitBands } from '../../../console/src/delivery/wait-bands.tsx';
+import { curlCommand, knownRequest } from '../../../console/src/delivery/request-section.tsx';
 import {
   computeSpan,
   moved,
@@ -10,7 +10,7 @@ import {
   type Times,
   timeTicks,
   zoomed,
-} from '../../../console/src/pages/delivery/timeline.tsx';
+} from '../../../console/src/delivery/timeline.tsx';
 
 const START = Date.UTC(2026, 10, 21, 12);
 const at = (offset: number): string => new Date(START + offset).toISOString();

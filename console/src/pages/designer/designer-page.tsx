@@ -18,7 +18,7 @@ import {
 import { type Retry, retrySchedule, totalSeconds } from '../../../../shared/domain/retry/schedule.ts';
 import { POLICY_PRESETS, type PresetName } from '../../../../shared/domain/retry/vocabulary.ts';
 import type { Faults } from '../../api/failure-words.ts';
-import type { PageClient } from '../../api/page-client.ts';
+import type { ApiClient } from '../../../../api-client/api-client.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/hooks.ts';
 import { useLive } from '../../live/use-live.ts';
@@ -328,7 +328,7 @@ type PolicyOwner = { queue: string; subscription: string | undefined };
 
 /** The stored policy; undefined where there is none, or where the queue does not exist. */
 async function storedPolicy(
-  api: PageClient,
+  api: ApiClient,
   { queue, subscription }: PolicyOwner,
 ): Promise<PartialRetryPolicy | undefined> {
   if (subscription !== undefined)
@@ -338,7 +338,7 @@ async function storedPolicy(
 
 /** Stores a policy. The API replaces all options of a subscription, so this reads them first; redacted ones stay. */
 async function storePolicy(
-  api: PageClient,
+  api: ApiClient,
   { queue, subscription }: PolicyOwner,
   policy: PartialRetryPolicy,
 ): Promise<void> {

@@ -18,7 +18,7 @@ import { sumOfCounts } from '../../../../shared/domain/delivery/books.ts';
 import { completeRetryPolicy, DEFAULT_RETRY_POLICY } from '../../../../shared/domain/retry/policy.ts';
 import type { DeliveryView } from '../../../../shared/wire/views/delivery.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
-import type { PageClient } from '../../api/page-client.ts';
+import type { ApiClient } from '../../../../api-client/api-client.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/hooks.ts';
 import { useLive } from '../../live/use-live.ts';
@@ -340,7 +340,7 @@ const FRESH_MS = 60_000;
 type CachedDeliveries = { at: number; counts: string; deliveries: DeliveryView[] };
 
 /** Returns a reader of the newest messages with their deliveries. It caches messages whose deliveries are finished. */
-function recentReader(api: PageClient, queue: string) {
+function recentReader(api: ApiClient, queue: string) {
   const cache = new Map<string, CachedDeliveries>();
 
   const readDeliveries = async (message: ListedMessage, signal: AbortSignal): Promise<DeliveryView[]> => {

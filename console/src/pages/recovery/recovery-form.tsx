@@ -16,7 +16,7 @@ import { subscriberText } from '../../parts/subscription-text.tsx';
 import { type TimeWindow, WindowFields, windowIn } from '../../parts/windows.tsx';
 import type { Query } from '../../route.ts';
 import { deliveryQuery } from '../../../../api-client/deliveries.ts';
-import type { PageClient } from '../../api/page-client.ts';
+import type { ApiClient } from '../../../../api-client/api-client.ts';
 
 export function RecoveryForm({
   queue,
@@ -160,7 +160,7 @@ export type FailedCount = { by: Readonly<Record<RecoverableStatus, number>>; mor
 
 /** Counts the deliveries that a recovery would reopen now. Without a status it excludes manually cancelled ones. */
 export async function countFailed(
-  api: PageClient,
+  api: ApiClient,
   { queue, status, ...selection }: Selection,
 ): Promise<FailedCount> {
   const by = { rejected: 0, exhausted: 0, cancelled: 0 };

@@ -1,16 +1,5 @@
-import { useRef, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { listRecoveries, listSubscriptions, stopRecovery } from '../../../../api-client/operations.ts';
-import {
-  type Look,
-  lostText,
-  OUTCOMES_UNKNOWN,
-  readOutcomes,
-  sumOutcomes,
-  timeLeft,
-} from '../../../../api-client/recovery-progress.ts';
-import { counted } from '../../../../api-client/words.ts';
-import type { RecoveryOutcomes } from '../../../../shared/domain/recovery/outcomes.ts';
-import { timeText } from '../../../../shared/wire/fields.ts';
 import type { RecoveryView } from '../../../../shared/wire/views/recovery.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/hooks.ts';
@@ -19,104 +8,12 @@ import { SmallButton, WorkButton } from '../../parts/form.tsx';
 import { Moment } from '../../parts/facts.tsx';
 import { Loaded, ActionFailure, Empty } from '../../parts/loaded.tsx';
 import { Section } from '../../parts/page-heading.tsx';
-import { subscriberText, SubscriptionLink } from '../../parts/subscription-text.tsx';
+import { RecoveryResult } from '../../parts/recovery-result.tsx';
+import { subscriberText } from '../../parts/subscription-text.tsx';
 import { type Column, Table } from '../../parts/table.tsx';
 import type { Query } from '../../route.ts';
 import { PageOfQueue } from '../queue/page-of-queue.tsx';
 import { RecoveryForm } from './recovery-form.tsx';
-
-/** What became of the deliveries that a recovery reopened, per subscription. */
-function RecoveryResult({
-  recovery,
-  names,
-}: {
-  recovery: RecoveryView;
-  /** Names or URLs of subscriptions by id. */
-  names: ReadonlyMap<string, string>;
-}) {
-  const { api } = useConsole();
-  const { queue, id } = recovery;
-  const result = useLive(
-    `outcomes/${queue}/${id}`,
-    async (signal) => (await readOutcomes(api, { queue, id }, signal)) ?? null,
-  );
-  return (
-    <Loaded live={result}>
-      {(outcomes) =>
-        outcomes === null ? (
-          <p>{OUTCOMES_UNKNOWN}</p>
-        ) : (
-          <Outcomes recovery={recovery} outcomes={outcomes} names={names} />
-        )
-      }
-    </Loaded>
-  );
-}
-
-function Outcomes({
-  recovery,
-  outcomes,
-  names,
-}: {
-  recovery: RecoveryView;
-  outcomes: readonly RecoveryOutcomes[];
-  names: ReadonlyMap<string, string>;
-}) {
-  const { queue, state } = recovery;
-  const last: Look = { at: Date.now(), outcomes };
-  const first = useRef(last);
-  const { total, delivered, failed, open } = sumOutcomes(outcomes);
-  const left = state === 'running' ? 'looking for more' : timeLeft(first.current, last);
-  const sums = [
-    `${delivered.toLocaleString('en')} of ${counted(total, 'delivery', 'deliveries')} delivered`,
-    `${failed.toLocaleString('en')} failed again`,
-    `${open.toLocaleString('en')} open`,
-    ...(left === undefined ? [] : [left]),
-  ].join(', ');
-  const lost = lostText(recovery, outcomes);
-  return (
-    <div class="stack">
-      <label class="progress">
-        <span>{sums}</span>
-        <progress max={Math.max(1, total)} value={delivered + failed} />
-      </label>
-      <Table
-        caption="What became of the deliveries of this recovery"
-        columns={buildColumns(queue, names)}
-        rows={outcomes}
-        keyOf={({ subscriptionId }) => subscriptionId}
-        empty={null}
-      />
-      {lost === undefined ? null : <p>{lost}</p>}
-    </div>
-  );
-}
-
-function buildColumns(queue: string, names: ReadonlyMap<string, string>): Column<RecoveryOutcomes>[] {
-  return [
-    {
-      head: 'Subscription',
-      wide: true,
-      cell: ({ subscriptionId }) => (
-        <SubscriptionLink queue={queue} id={subscriptionId} name={names.get(subscriptionId)} />
-      ),
-    },
-    { head: 'Total', numeric: true, cell: ({ total }) => total.toLocaleString('en') },
-    { head: 'Delivered', numeric: true, cell: ({ delivered }) => delivered.toLocaleString('en') },
-    {
-      head: 'Failed again',
-      numeric: true,
-      cell: ({ failed }) =>
-        failed === 0 ? '0' : <span class="tone-rejected">{failed.toLocaleString('en')}</span>,
-    },
-    { head: 'Open', numeric: true, cell: ({ open }) => open.toLocaleString('en') },
-    {
-      head: 'Next attempt',
-      cell: ({ nextAttemptAt }) =>
-        nextAttemptAt === undefined ? '' : <Moment at={timeText(nextAttemptAt)} />,
-    },
-  ];
-}
 
 const MOST = 20;
 const MAX_SUBSCRIPTIONS = 100;

@@ -1,18 +1,9 @@
-import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import {
-  getSubscription,
-  rotateSecret,
-  subscribe,
-  updateSubscription,
-} from '../../../../api-client/operations.ts';
+import { getSubscription, subscribe, updateSubscription } from '../../../../api-client/operations.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/hooks.ts';
-import { Moment } from '../../parts/facts.tsx';
-import { SelectField } from '../../parts/fields.tsx';
-import { CopyButton, Form, FormActions } from '../../parts/form.tsx';
-import { ActionFailure, Notice } from '../../parts/loaded.tsx';
+import { NewSecret } from '../../parts/secret.tsx';
 import { hrefTo } from '../../route.ts';
 import { buildCreation, buildPatch } from './subscription-draft.ts';
 import { type SubscriptionEdit, SubscriptionForm } from './subscription-form.tsx';
@@ -91,85 +82,5 @@ export function EditSubscription({
     </NewSecret>
   ) : (
     <SubscriptionForm queue={queue} before={before} verb="Save" saving={saving} onClose={onClose} />
-  );
-}
-
-/** Shows a secret, or the public key of a key pair. The page keeps it only while its dialog is open. */
-function NewSecret({
-  what,
-  secret,
-  onDone,
-  children,
-}: {
-  /** Its name in “This is the …”. */
-  what: string;
-  secret: string;
-  onDone: () => void;
-  children?: ComponentChildren;
-}) {
-  return (
-    <div class="stack">
-      <Notice tone="success" title={`This is the ${what}. It is not shown again.`} />
-      <p class="command">
-        <code class="secret">{secret}</code> <CopyButton text={secret} what={`the ${what}`} />
-      </p>
-      {children}
-      <div class="actions">
-        <button type="button" class="button button-primary" onClick={onDone}>
-          Done
-        </button>
-      </div>
-    </div>
-  );
-}
-
-const GRACES = [
-  ['86400', '1 day'],
-  ['3600', '1 hour'],
-  ['604800', '7 days'],
-  ['0', 'no time: it expires now'],
-] as const;
-
-export function RotateSecret({ queue, id, onClose }: { queue: string; id: string; onClose: () => void }) {
-  const { api } = useConsole();
-  const [grace, setGrace] = useState<string>(GRACES[0][0]);
-  const { action, run } = useAction(() =>
-    api.call(rotateSecret, { path: { queue, subscription: id }, body: { graceSeconds: Number(grace) } }),
-  );
-  if (action.state === 'done') {
-    const { secret, publicKey, previousExpiresAt } = action.result;
-    return (
-      <NewSecret
-        what={publicKey === undefined ? 'new secret' : 'new public key'}
-        secret={publicKey ?? secret ?? ''}
-        onDone={onClose}
-      >
-        {typeof previousExpiresAt === 'string' ? (
-          <p>
-            The old secret expires at <Moment at={previousExpiresAt} />.
-          </p>
-        ) : null}
-      </NewSecret>
-    );
-  }
-  return (
-    <Form action={action} onSubmit={run}>
-      <p>
-        Webhooks are signed with the new secret from now on, and also with the old one until it expires. Give
-        the new secret to the subscriber in that time.
-      </p>
-      <p class="muted">
-        The new secret is a shared secret (v1). For a key pair (v1a), run “posthaste subscription
-        rotate-secret” with --type v1a.
-      </p>
-      <SelectField
-        label="Also sign with the old secret for"
-        value={grace}
-        onValue={setGrace}
-        options={GRACES}
-      />
-      <ActionFailure of={action} />
-      <FormActions action={action} verb="Rotate" kind="danger" onClose={onClose} />
-    </Form>
   );
 }

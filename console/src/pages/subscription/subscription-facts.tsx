@@ -1,14 +1,12 @@
 import type { ComponentChildren } from 'preact';
-import { type BackPressure, pressureState } from '../../../../api-client/words.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../../shared/domain/retry/policy.ts';
 import type { PolicySource } from '../../../../shared/domain/retry/vocabulary.ts';
 import { policyFor } from '../../../../shared/domain/subscription/delivery-policy.ts';
 import { type Destination, parseDestination } from '../../../../shared/domain/subscription/destination.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 import { Facts, Moment, PolicyFacts } from '../../parts/facts.tsx';
-import { Notice } from '../../parts/loaded.tsx';
 import { SourceText } from '../../parts/source-text.tsx';
-import { SubscriberUrl, SubscriptionState } from '../../parts/subscription-text.tsx';
+import { PressureNotice, SubscriberUrl, SubscriptionState } from '../../parts/subscription-text.tsx';
 import { durationText } from '../../parts/time-text.ts';
 import { hrefTo } from '../../route.ts';
 import { queuePolicy } from '../queue/edit-queue.tsx';
@@ -106,17 +104,6 @@ export function SubscriptionFacts({
   );
 }
 
-/** Why its requests are slowed, for a reader who does not know the words of the state. */
-function PressureNotice({ of: { backPressure } }: { of: SubscriptionView }) {
-  if (backPressure === undefined) return null;
-  const { title, detail } = pressureWords(backPressure);
-  return (
-    <Notice tone="warning" title={title}>
-      <p>{detail}</p>
-    </Notice>
-  );
-}
-
 function authFacts(view: SubscriptionView): [string, ComponentChildren][] {
   const { options, certificateExpiresAt, previousSecretExpiresAt: previousEnd } = view;
   return [
@@ -130,26 +117,3 @@ const waysToReceive: Record<Destination['kind'], string | undefined> = {
   webhook: undefined,
   pull: 'by pull',
 };
-
-/** What it means that a subscription gets fewer requests than it could. */
-export function pressureWords(pressure: BackPressure): { title: string; detail: string } {
-  const { perSecond } = pressure;
-  const detail = `${paceText(perSecond)} Other deliveries wait, which uses none of their attempts.`;
-  switch (pressureState(pressure)) {
-    case 'throttled':
-      return {
-        title: 'The subscriber asked for fewer requests',
-        detail: `It answered 429, or 503 with Retry-After. ${detail}`,
-      };
-    case 'circuit open':
-      return { title: 'The circuit is open: the subscriber is down', detail };
-    case 'slowed':
-      return { title: 'The subscriber was down and answers again', detail };
-  }
-}
-
-function paceText(perSecond: number | undefined): string {
-  return perSecond === undefined
-    ? 'It gets one request at a time until it answers.'
-    : `It gets at most ${perSecond} requests a second now, and more while it takes them.`;
-}

@@ -1,14 +1,14 @@
 import { useState } from 'preact/hooks';
 import { listEventTypesOfQueue } from '../../../../api-client/operations.ts';
 import { REDACTED } from '../../../../shared/domain/subscription/credential-headers.ts';
-import { hasNewOrigin, parseDestination } from '../../../../shared/domain/subscription/destination.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 import { areMarked, type Faults, faultsByField, rejectedFields } from '../../api/failure-words.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { type useAction, useLoaded } from '../../live/hooks.ts';
 import { draftSetter, InputField, SwitchFields } from '../../parts/fields.tsx';
 import { Form, FormActions, SmallButton } from '../../parts/form.tsx';
-import { Failure, Notice } from '../../parts/loaded.tsx';
+import { Failure } from '../../parts/loaded.tsx';
+import { isMove, MoveWarning } from '../../parts/move-warning.tsx';
 import { PolicyField } from '../designer/policy-controls.tsx';
 import { authFields, AuthFields, authPath } from './auth-fields.tsx';
 import { EventTypesField } from './event-types-field.tsx';
@@ -127,42 +127,6 @@ function listFields({ headers, auth }: SubscriptionDraft): string[] {
     ...authFields(auth).map(({ name }) => authPath(name)),
     'auth',
   ];
-}
-
-function isMove(before: SubscriptionView, { subscriber }: SubscriptionDraft): boolean {
-  return (
-    URL.canParse(subscriber) &&
-    hasNewOrigin(parseDestination(before.subscriber), parseDestination(subscriber))
-  );
-}
-
-function MoveWarning({
-  keepSecret,
-  onKeepSecret,
-}: {
-  keepSecret: boolean;
-  onKeepSecret: (keep: boolean) => void;
-}) {
-  return (
-    <Notice tone="warning" title="The subscriber moves to another origin">
-      <p>
-        {keepSecret
-          ? 'The new address gets requests that are signed with the current secret.'
-          : 'The signing secret changes: the new one is shown once after saving, and the subscriber has to know it.'}{' '}
-        Stored credentials are not sent to the new address.
-      </p>
-      <label class="check">
-        <input
-          type="checkbox"
-          checked={keepSecret}
-          onChange={({ currentTarget }) => {
-            onKeepSecret(currentTarget.checked);
-          }}
-        />
-        Keep the current secret
-      </label>
-    </Notice>
-  );
 }
 
 /** The headers of each request to a subscriber, a row for each. */

@@ -10,28 +10,26 @@ import {
 import { findQueue } from '../../../../api-client/queues.ts';
 import { isNotFound } from '../../../../api-client/refusal.ts';
 import { formatLabel } from '../../../../api-client/subscription-labels.ts';
-import { sendTest } from '../../../../api-client/test-subscription.ts';
 import { waitingText } from '../../../../api-client/waiting.ts';
 import { timeText } from '../../../../shared/wire/fields.ts';
-import type { DeliveryView, SubscriptionDeliveryView } from '../../../../shared/wire/views/delivery.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 import { firstWithin } from '../../api/listed.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/hooks.ts';
 import { useLive } from '../../live/use-live.ts';
+import { DELIVERY_COLUMNS } from '../../parts/delivery-columns.tsx';
 import { ConfirmButton, DialogButton } from '../../parts/dialog.tsx';
-import { Moment } from '../../parts/facts.tsx';
-import { InputField, jsonFault } from '../../parts/fields.tsx';
-import { Form, FormActions, WorkButton } from '../../parts/form.tsx';
-import { ActionFailure, Empty, Failure, Loaded, Notice } from '../../parts/loaded.tsx';
+import { WorkButton } from '../../parts/form.tsx';
+import { ActionFailure, Empty, Failure, Loaded } from '../../parts/loaded.tsx';
 import { crumbTo, PageHeading, Section } from '../../parts/page-heading.tsx';
 import { PauseButtons, StoppedDialog } from '../../parts/pause.tsx';
-import { lastResponse, Status } from '../../parts/status.tsx';
+import { RotateSecret } from '../../parts/secret.tsx';
+import { SendTest } from '../../parts/send-test.tsx';
 import { subscriberText } from '../../parts/subscription-text.tsx';
-import { type Column, LoadMore, PAGE_SIZE, Table, useMost } from '../../parts/table.tsx';
-import { durationText, momentText } from '../../parts/time-text.ts';
+import { LoadMore, PAGE_SIZE, Table, useMost } from '../../parts/table.tsx';
+import { momentText } from '../../parts/time-text.ts';
 import { hrefTo } from '../../route.ts';
-import { EditSubscription, RotateSecret } from './edit-subscription.tsx';
+import { EditSubscription } from './edit-subscription.tsx';
 import { ResponseTimes } from './response-times.tsx';
 import { PolicyInForce, SubscriptionFacts } from './subscription-facts.tsx';
 
@@ -91,7 +89,14 @@ export function SubscriptionPage({ queue, id }: { queue: string; id: string }) {
             />
             <SwitchSubscription subscription={value} onDone={subscription.refresh} />
             <DialogButton text="Rotate secret">
-              {(close) => <RotateSecret queue={queue} id={id} onClose={close} />}
+              {(close) => (
+                <RotateSecret queue={queue} id={id} onClose={close}>
+                  <p class="muted">
+                    The new secret is a shared secret (v1). For a key pair (v1a), run “posthaste subscription
+                    rotate-secret” with --type v1a.
+                  </p>
+                </RotateSecret>
+              )}
             </DialogButton>
             <DeleteSubscription subscription={value} />
           </>
@@ -131,7 +136,7 @@ export function SubscriptionPage({ queue, id }: { queue: string; id: string }) {
             <>
               <Table
                 caption="Deliveries of messages of the last 24 hours, newest first"
-                columns={COLUMNS}
+                columns={DELIVERY_COLUMNS}
                 rows={items}
                 keyOf={({ messageId }) => messageId}
                 empty={
@@ -237,78 +242,5 @@ function SwitchSubscription({
         }}
       />
     </>
-  );
-}
-
-/** Of the newest deliveries, delivered ones too. */
-const COLUMNS: readonly Column<SubscriptionDeliveryView>[] = [
-  { head: 'Accepted', cell: ({ acceptedAt }) => <Moment at={acceptedAt} /> },
-  {
-    head: 'Message',
-    wide: true,
-    cell: ({ queue, messageId, subscriptionId, messageType }) => (
-      <>
-        <a class="id" href={hrefTo({ page: 'delivery', queue, messageId, subscriptionId })}>
-          {messageId}
-        </a>
-        {messageType === undefined ? null : <span class="sub">{messageType}</span>}
-      </>
-    ),
-  },
-  { head: 'Status', cell: ({ status, reason }) => <Status of={status} reason={reason} /> },
-  { head: 'Attempts', numeric: true, cell: ({ attemptCount }) => attemptCount },
-  { head: 'Last response', cell: lastResponse },
-  { head: 'Response time', numeric: true, cell: ({ durationMs }) => formatMs(durationMs) },
-  { head: 'Delivered after', numeric: true, cell: ({ deliveredAfterMs }) => formatMs(deliveredAfterMs) },
-];
-
-function formatMs(milliseconds: number | undefined): string {
-  return milliseconds === undefined ? '' : durationText(milliseconds);
-}
-
-/** Sends a test message to one subscription and shows the response. */
-function SendTest({ queue, id, onSent }: { queue: string; id: string; onSent: () => void }) {
-  const { api } = useConsole();
-  const [data, setData] = useState('{"test": true}');
-  const fault = jsonFault(data);
-  const { action, run } = useAction(async () => {
-    const delivery = await sendTest(api, { queue, subscription: id }, `{"data":${data}}`);
-    onSent();
-    return delivery;
-  });
-  return (
-    <Form action={action} ready={fault === undefined} onSubmit={run}>
-      <InputField
-        label="Data"
-        hint="Sent regardless of the subscription’s filter. Signed and recorded like any message."
-        rows={4}
-        code
-        fault={fault}
-        value={data}
-        onValue={setData}
-      />
-      <FormActions action={action} verb={action.state === 'running' ? 'Sending' : 'Send'} />
-      {action.state === 'done' ? <Answer delivery={action.result} /> : null}
-      <ActionFailure of={action} />
-    </Form>
-  );
-}
-
-function Answer({ delivery }: { delivery: DeliveryView }) {
-  const { queue, messageId, subscriptionId, status, reason, attempts } = delivery;
-  const last = attempts.at(-1);
-  return (
-    <Notice
-      tone={status === 'delivered' ? 'success' : 'warning'}
-      title={<Status of={status} reason={reason} />}
-    >
-      <p>
-        {last === undefined
-          ? 'The first attempt has not finished yet. '
-          : `Response: ${last.statusCode ?? last.error ?? ''} after ${durationText(last.durationMs)}. `}
-        <a href={hrefTo({ page: 'delivery', queue, messageId, subscriptionId })}>Show the delivery</a>
-      </p>
-      {last?.snippet === undefined || last.snippet === '' ? null : <pre class="snippet">{last.snippet}</pre>}
-    </Notice>
   );
 }

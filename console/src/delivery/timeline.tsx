@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks';
-import type { DeliveryDetail } from '../../../../api-client/operations.ts';
-import { PHASES } from '../../../../shared/domain/retry/vocabulary.ts';
-import { useNow, useWidth } from '../../live/hooks.ts';
-import { SmallButton } from '../../parts/form.tsx';
+import type { DeliveryDetail } from '../../../api-client/operations.ts';
+import { PHASES } from '../../../shared/domain/retry/vocabulary.ts';
+import { useNow, useWidth } from '../live/hooks.ts';
+import { SmallButton } from '../parts/form.tsx';
 import { allWaitsText, WaitBand, waitBands, WaitLegend, type Waited } from './wait-bands.tsx';
 
 /** Height of a lane. On narrow screens the name of a lane is above its marks. */

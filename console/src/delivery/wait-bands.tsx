@@ -1,7 +1,7 @@
-import type { DeliveryDetail } from '../../../../api-client/operations.ts';
-import { WAIT_LABELS, waitsSoFar, waitsText } from '../../../../api-client/words.ts';
-import type { WaitReason } from '../../../../shared/domain/delivery/vocabulary.ts';
-import type { WaitView } from '../../../../shared/wire/views/delivery.ts';
+import type { DeliveryDetail } from '../../../api-client/operations.ts';
+import { WAIT_LABELS, waitsSoFar, waitsText } from '../../../api-client/words.ts';
+import type { WaitReason } from '../../../shared/domain/delivery/vocabulary.ts';
+import type { WaitView } from '../../../shared/wire/views/delivery.ts';
 
 type Attempt = DeliveryDetail['attempts'][number];
 

@@ -1,22 +1,22 @@
-import type { DeliveryAddress } from '../../../../api-client/deliveries.ts';
-import { getPayload, getSubscription } from '../../../../api-client/operations.ts';
-import { isNotFound } from '../../../../api-client/refusal.ts';
-import { authSchema, findHeaderName } from '../../../../shared/domain/subscription/auth.ts';
-import { REDACTED } from '../../../../shared/domain/subscription/credential-headers.ts';
-import { parseDestination } from '../../../../shared/domain/subscription/destination.ts';
-import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
-import { useConsole } from '../../live/console-context.tsx';
-import { useLoaded } from '../../live/hooks.ts';
-import { Loaded, Empty } from '../../parts/loaded.tsx';
-import { Section } from '../../parts/page-heading.tsx';
-import { SourceText } from '../../parts/source-text.tsx';
+import type { DeliveryAddress } from '../../../api-client/deliveries.ts';
+import { getPayload, getSubscription } from '../../../api-client/operations.ts';
+import { isNotFound } from '../../../api-client/refusal.ts';
+import { authSchema, findHeaderName } from '../../../shared/domain/subscription/auth.ts';
+import { REDACTED } from '../../../shared/domain/subscription/credential-headers.ts';
+import { parseDestination } from '../../../shared/domain/subscription/destination.ts';
+import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
+import { usePage } from '../live/page-context.tsx';
+import { useLoaded } from '../live/hooks.ts';
+import { Loaded, Empty } from '../parts/loaded.tsx';
+import { Section } from '../parts/page-heading.tsx';
+import { SourceText } from '../parts/source-text.tsx';
 
 /**
  * The request of each attempt as far as it is known, as a command that repeats it. It is read once: the data can have
  * 1 MiB.
  */
 export function RequestSection({ address }: { address: DeliveryAddress }) {
-  const { api } = useConsole();
+  const { api } = usePage();
   const { queue, messageId, subscriptionId } = address;
   const live = useLoaded(async () => {
     const [subscription, { body }] = await Promise.all([

@@ -1,0 +1,32 @@
+import type { SubscriptionDeliveryView } from '../../../shared/wire/views/delivery.ts';
+import { hrefTo } from '../route.ts';
+import { Moment } from './facts.tsx';
+import { lastResponse, Status } from './status.tsx';
+import type { Column } from './table.tsx';
+import { durationText } from './time-text.ts';
+
+/** Of the deliveries of one subscription. */
+export const DELIVERY_COLUMNS: readonly Column<SubscriptionDeliveryView>[] = [
+  { head: 'Accepted', cell: ({ acceptedAt }) => <Moment at={acceptedAt} /> },
+  {
+    head: 'Message',
+    wide: true,
+    cell: ({ queue, messageId, subscriptionId, messageType }) => (
+      <>
+        <a class="id" href={hrefTo({ page: 'delivery', queue, messageId, subscriptionId })}>
+          {messageId}
+        </a>
+        {messageType === undefined ? null : <span class="sub">{messageType}</span>}
+      </>
+    ),
+  },
+  { head: 'Status', cell: ({ status, reason }) => <Status of={status} reason={reason} /> },
+  { head: 'Attempts', numeric: true, cell: ({ attemptCount }) => attemptCount },
+  { head: 'Last response', cell: lastResponse },
+  { head: 'Response time', numeric: true, cell: ({ durationMs }) => formatMs(durationMs) },
+  { head: 'Delivered after', numeric: true, cell: ({ deliveredAfterMs }) => formatMs(deliveredAfterMs) },
+];
+
+function formatMs(milliseconds: number | undefined): string {
+  return milliseconds === undefined ? '' : durationText(milliseconds);
+}
