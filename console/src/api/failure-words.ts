@@ -80,7 +80,7 @@ export function failureWords(failure: unknown): FailureWords {
 }
 
 export function refusalWords(
-  { code = '', status, message, fields }: ApiRefusal,
+  { code = '', status, message, fields }: Pick<ApiRefusal, 'code' | 'status' | 'message' | 'fields'>,
   byCode = CONSOLE_WORDS,
 ): FailureWords {
   const detail =

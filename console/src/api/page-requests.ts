@@ -48,7 +48,7 @@ async function once(server: PageServer, request: ApiRequest): Promise<ApiAnswer>
   throw refusal;
 }
 
-async function answerTo(url: string, init: RequestInit): Promise<ApiAnswer> {
+export async function answerTo(url: string, init: RequestInit): Promise<ApiAnswer> {
   try {
     const response = await fetch(url, { ...init, cache: 'no-store', redirect: 'error' });
     return { status: response.status, text: await response.text(), headers: response.headers };

@@ -4,8 +4,7 @@ type KeptTexts = Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>;
 export function openStorage(find: () => Storage): KeptTexts {
   try {
     return find();
-  } catch (error) {
-    if (!(error instanceof DOMException)) throw error;
+  } catch {
     const texts = new Map<string, string>();
     return {
       getItem: (key) => texts.get(key) ?? null,

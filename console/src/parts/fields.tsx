@@ -29,6 +29,14 @@ export function numberIn(text: string): number | string | undefined {
   return /^-?\d+(\.\d+)?$/.test(trimmed) ? Number(trimmed) : trimmed;
 }
 
+/** The types in a text area, one a line. */
+export function eventTypesIn(text: string): string[] {
+  return text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
+}
+
 /** Returns a setter for each field of a form's draft. `onChange`: called after each change. */
 export function draftSetter<Draft>(draft: Draft, setDraft: (draft: Draft) => void, onChange: () => void) {
   return <Name extends keyof Draft>(name: Name) =>

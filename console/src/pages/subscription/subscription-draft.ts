@@ -3,7 +3,7 @@ import { REDACTED } from '../../../../shared/domain/subscription/credential-head
 import { hasNewOrigin, parseDestination } from '../../../../shared/domain/subscription/destination.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 import type { Faults } from '../../api/failure-words.ts';
-import { jsonFault, jsonIn, numberIn, toFieldText } from '../../parts/fields.tsx';
+import { eventTypesIn, jsonFault, jsonIn, numberIn, toFieldText } from '../../parts/fields.tsx';
 import { toChoice, policyIn, type PolicyChoice } from '../designer/policy-controls.tsx';
 import { authDraft, authFaults, authIn, type AuthDraft } from './auth-fields.tsx';
 
@@ -58,14 +58,6 @@ export function subscriptionDraft({ subscriber, name = '', options }: Shown): Su
 }
 
 export const EMPTY_SUBSCRIPTION = subscriptionDraft({ subscriber: '', options: {} });
-
-/** The types in the text area. */
-export function eventTypesIn(text: string): string[] {
-  return text
-    .split('\n')
-    .map((line) => line.trim())
-    .filter((line) => line !== '');
-}
 
 /** Errors that the form can see without the API. `before`: the subscription that is edited. */
 export function draftFaults(draft: SubscriptionDraft, before?: Shown): Faults {

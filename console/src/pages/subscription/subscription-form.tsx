@@ -5,7 +5,7 @@ import type { SubscriptionView } from '../../../../shared/wire/views/subscriptio
 import { areMarked, type Faults, faultsByField, rejectedFields } from '../../api/failure-words.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { type useAction, useLoaded } from '../../live/hooks.ts';
-import { draftSetter, InputField, SwitchFields } from '../../parts/fields.tsx';
+import { draftSetter, eventTypesIn, InputField, SwitchFields } from '../../parts/fields.tsx';
 import { Form, FormActions, SmallButton } from '../../parts/form.tsx';
 import { Failure } from '../../parts/loaded.tsx';
 import { isMove, MoveWarning } from '../../parts/move-warning.tsx';
@@ -16,7 +16,6 @@ import { FilterTester } from './filter-tester.tsx';
 import {
   draftFaults,
   EMPTY_SUBSCRIPTION,
-  eventTypesIn,
   type Header,
   headerField,
   subscriptionDraft,

@@ -1,0 +1,165 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useAction, useHash, useLoaded } from '../../console/src/live/hooks.ts';
+import { type PageContext, PageProvider } from '../../console/src/live/page-context.tsx';
+import { WorkButton } from '../../console/src/parts/form.tsx';
+import { PageFrame } from '../../console/src/parts/frame.tsx';
+import { Failure } from '../../console/src/parts/loaded.tsx';
+import { LinkBar, PageHeading } from '../../console/src/parts/page-heading.tsx';
+import { hrefTo } from '../../console/src/route.ts';
+import { applyAccent } from './accent.ts';
+import { reportHeight } from './embedding.ts';
+import { readCatalogue } from './event-types.ts';
+import { DeliveryPage } from './pages/delivery-page.tsx';
+import { EndpointPage } from './pages/endpoint-page.tsx';
+import { EndpointsPage } from './pages/endpoints-page.tsx';
+import { EventTypesPage } from './pages/event-types-page.tsx';
+import { portalClient, portalWords } from './portal-client.ts';
+import { type PortalContext, PortalProvider, usePortal } from './portal-context.tsx';
+import { EVENT_TYPES, parsePortalRoute, type PortalRoute } from './route.ts';
+import { type Ending, NoSession, type OpenSession } from './session.ts';
+
+/** Opens the session, then shows the portal until the session ends. */
+export function App({ open }: { open: () => Promise<OpenSession> }) {
+  const { action, run } = useAction(open);
+  useEffect(run, [run]);
+  const [hasEnded, setHasEnded] = useState(false);
+  if (hasEnded) return <EndingPage of="session_ended" />;
+  switch (action.state) {
+    case 'idle':
+    case 'running':
+      return <main aria-busy="true" />;
+    case 'done':
+      return (
+        <Portal
+          opened={action.result}
+          onEnd={() => {
+            setHasEnded(true);
+          }}
+        />
+      );
+    case 'failed':
+      if (action.failure instanceof NoSession) return <EndingPage of={action.failure.ending} />;
+      return (
+        <Message title="The page could not be opened">
+          <p>{portalWords(action.failure)?.detail}</p>
+          <WorkButton action={action} kind="primary" onClick={run}>
+            Try again
+          </WorkButton>
+        </Message>
+      );
+  }
+}
+
+const ENDINGS: Record<Ending, readonly [title: string, text: string]> = {
+  link_refused: [
+    'This link is no longer valid',
+    'It has expired, was used before, or was ended. A link opens this page once.',
+  ],
+  session_ended: ['Your session has ended', 'Sessions end after some hours.'],
+  no_link: ['Open this page by its link', 'There is no session in this tab.'],
+};
+
+function EndingPage({ of }: { of: Ending }) {
+  const [title, text] = ENDINGS[of];
+  return (
+    <Message title={title}>
+      <p>{text}</p>
+      <p>
+        <strong>Ask for a new link</strong> where you got this one.
+      </p>
+    </Message>
+  );
+}
+
+/** A page without a session. */
+function Message({ title, children }: { title: string; children: ComponentChildren }) {
+  useEffect(() => {
+    document.title = title;
+  }, [title]);
+  return (
+    <main>
+      <div class="section ending">
+        <h1>{title}</h1>
+        <div class="stack">{children}</div>
+      </div>
+    </main>
+  );
+}
+
+/** Seconds. Each poll costs the operator a request, and counts towards the limit of the session. */
+const POLLING = { floor: 5, ceiling: 30 };
+
+function Portal({ opened, onEnd }: { opened: OpenSession; onEnd: () => void }) {
+  const { session } = opened;
+  const { title, accent, frame_ancestors: origins, capabilities } = session;
+  const route = parsePortalRoute(useHash());
+  const api = useMemo(() => portalClient(opened, onEnd), [opened]);
+  const page = useMemo(
+    (): PageContext => ({
+      ...{ api, site: title, polling: POLLING },
+      ...{ explain: portalWords, freshness: new Map() },
+    }),
+    [api, title],
+  );
+  const { value: catalogue, failure } = useLoaded(() => readCatalogue(api, session));
+  const portal: PortalContext = { ...session, can: (one) => capabilities.includes(one), catalogue };
+  useEffect(() => {
+    if (accent !== undefined) applyAccent(accent, document.documentElement.style);
+  }, [accent]);
+  useEffect(() => reportHeight(origins), [origins]);
+  return (
+    <PageProvider value={page}>
+      <PortalProvider value={portal}>
+        <PageFrame head={<Masthead route={route} />}>
+          {failure === undefined ? null : <Failure of={failure} />}
+          <CurrentPage route={route} />
+        </PageFrame>
+      </PortalProvider>
+    </PageProvider>
+  );
+}
+
+function Masthead({ route: { page } }: { route: PortalRoute }) {
+  const { title } = usePortal();
+  const home = hrefTo({ page: 'overview' });
+  return (
+    <header class="masthead">
+      <a class="brand" href={home}>
+        {title}
+      </a>
+      <LinkBar
+        kind="pages"
+        label="Pages"
+        links={[
+          ['Endpoints', home, page === 'overview'],
+          ['Events', EVENT_TYPES, page === 'event-types'],
+        ]}
+      />
+    </header>
+  );
+}
+
+/** The queue is that of the session, also if the address names another. */
+function CurrentPage({ route }: { route: PortalRoute }) {
+  const { queue } = usePortal();
+  switch (route.page) {
+    case 'overview':
+      return <EndpointsPage />;
+    case 'subscription':
+      return <EndpointPage key={route.subscription} id={route.subscription} />;
+    case 'delivery':
+      return <DeliveryPage key={hrefTo(route)} address={{ ...route, queue }} />;
+    case 'event-types':
+      return <EventTypesPage />;
+    case 'unknown':
+      return (
+        <>
+          <PageHeading title="Page not found" />
+          <p>
+            <a href={hrefTo({ page: 'overview' })}>Back to the endpoints</a>
+          </p>
+        </>
+      );
+  }
+}

@@ -1,0 +1,203 @@
+import { useState } from 'preact/hooks';
+import { enableSubscription, getSubscription, unsubscribe } from '../../../api-client/operations.ts';
+import { isNotFound } from '../../../api-client/refusal.ts';
+import { formatLabel } from '../../../api-client/subscription-labels.ts';
+import { waitingText } from '../../../api-client/waiting.ts';
+import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
+import { useAction } from '../../../console/src/live/hooks.ts';
+import { usePage } from '../../../console/src/live/page-context.tsx';
+import { useLive } from '../../../console/src/live/use-live.ts';
+import { ConfirmButton, DialogButton } from '../../../console/src/parts/dialog.tsx';
+import { Facts, Moment } from '../../../console/src/parts/facts.tsx';
+import { WorkButton } from '../../../console/src/parts/form.tsx';
+import { ActionFailure, Failure, Loaded } from '../../../console/src/parts/loaded.tsx';
+import { PageHeading, Section } from '../../../console/src/parts/page-heading.tsx';
+import { PauseButtons } from '../../../console/src/parts/pause.tsx';
+import { RotateSecret } from '../../../console/src/parts/secret.tsx';
+import { SendTest } from '../../../console/src/parts/send-test.tsx';
+import {
+  PressureNotice,
+  subscriberText,
+  SubscriberUrl,
+  SubscriptionState,
+} from '../../../console/src/parts/subscription-text.tsx';
+import { momentText } from '../../../console/src/parts/time-text.ts';
+import { hrefTo } from '../../../console/src/route.ts';
+import { usePortal } from '../portal-context.tsx';
+import { DeliveriesSection } from './deliveries-section.tsx';
+import { EditEndpoint } from './edit-endpoint.tsx';
+import { RecoverySection } from './recovery-section.tsx';
+
+const HOME = { page: 'overview' } as const;
+
+export function EndpointPage({ id }: { id: string }) {
+  const { api } = usePage();
+  const { queue, can, catalogue } = usePortal();
+  const path = { queue, subscription: id };
+  const endpoint = useLive(`endpoint/${id}`, (signal) => api.call(getSubscription, { path, signal }));
+  const [isEditing, setIsEditing] = useState(false);
+  const [sent, setSent] = useState(0);
+  const { value } = endpoint;
+  const heading = {
+    title: value === undefined ? id : formatLabel(value),
+    kind: 'Endpoint',
+    crumbs: [{ text: 'Endpoints', href: hrefTo(HOME) }],
+  };
+  // Every request of this page would fail in the same way.
+  if (isNotFound(endpoint.failure))
+    return (
+      <>
+        <PageHeading {...heading} />
+        <Failure of={endpoint.failure} />
+      </>
+    );
+  return (
+    <>
+      <PageHeading {...heading}>
+        {value === undefined ? null : (
+          <Actions
+            endpoint={value}
+            onEdit={() => {
+              setIsEditing(true);
+            }}
+            onDone={endpoint.refresh}
+          />
+        )}
+      </PageHeading>
+      {isEditing && value !== undefined ? (
+        <Section title="Change the endpoint">
+          <EditEndpoint
+            endpoint={value}
+            onDone={endpoint.refresh}
+            onClose={() => {
+              setIsEditing(false);
+            }}
+          />
+        </Section>
+      ) : null}
+      <div class="section">
+        <Loaded live={endpoint}>{(view) => <EndpointFacts endpoint={view} />}</Loaded>
+      </div>
+      {can('test') ? (
+        <Section title="Send an example">
+          {catalogue === undefined ? null : (
+            <SendTest
+              queue={queue}
+              id={id}
+              examples={catalogue}
+              seesDeliveries={can('deliveries')}
+              onSent={() => {
+                setSent(sent + 1);
+              }}
+            />
+          )}
+        </Section>
+      ) : null}
+      {can('deliveries') ? <DeliveriesSection id={id} refreshes={sent} /> : null}
+      {can('retry') && value !== undefined ? <RecoverySection endpoint={value} /> : null}
+    </>
+  );
+}
+
+/** The buttons of what the link grants. */
+function Actions({
+  endpoint,
+  onEdit,
+  onDone,
+}: {
+  endpoint: SubscriptionView;
+  onEdit: () => void;
+  onDone: () => void;
+}) {
+  const { api } = usePage();
+  const { queue, can } = usePortal();
+  const { id, disabled, paused } = endpoint;
+  const path = { queue, subscription: id };
+  const enable = useAction(async () => {
+    await api.call(enableSubscription, { path });
+    onDone();
+  });
+  const manages = can('manage');
+  return (
+    <>
+      {manages ? (
+        <>
+          <button type="button" class="button" onClick={onEdit}>
+            Change
+          </button>
+          {disabled === undefined ? null : (
+            <WorkButton action={enable.action} onClick={enable.run} kind="primary">
+              Enable
+            </WorkButton>
+          )}
+          <PauseButtons
+            queue={queue}
+            subscription={id}
+            name={subscriberText(endpoint)}
+            isPaused={paused?.by === 'subscription'}
+            onDone={onDone}
+          />
+        </>
+      ) : null}
+      {can('secrets') ? (
+        <DialogButton text="Rotate secret">
+          {(close) => <RotateSecret queue={queue} id={id} onClose={close} />}
+        </DialogButton>
+      ) : null}
+      {manages ? (
+        <ConfirmButton
+          text="Delete"
+          verb="Delete the endpoint"
+          work={async () => {
+            await api.call(unsubscribe, { path });
+            location.hash = hrefTo(HOME);
+          }}
+        >
+          <p>
+            <span class="url">{subscriberText(endpoint)}</span> gets no more requests. Its open deliveries are
+            cancelled.
+          </p>
+          <p>To stop the requests for a while only, pause it.</p>
+        </ConfirmButton>
+      ) : null}
+      <ActionFailure of={enable.action} />
+    </>
+  );
+}
+
+function EndpointFacts({ endpoint }: { endpoint: SubscriptionView }) {
+  const { subscriber, options, paused, failing, previousSecretExpiresAt: previousEnd } = endpoint;
+  const { event_types: types, max_per_second: rate } = options;
+  return (
+    <div class="stack">
+      <p class="lead">
+        <SubscriberUrl url={subscriber} />
+      </p>
+      <Facts
+        facts={[
+          ['State', <SubscriptionState of={endpoint} />],
+          ['Paused since', paused && <Moment at={paused.since} />],
+          ['Waiting', <Waiting endpoint={endpoint} />],
+          ['Counted failures in a row', failing?.failures],
+          ['Events', types === undefined ? 'all' : types.join(', ')],
+          ['Maximum requests per second', rate ?? 'no limit'],
+          ['Previous secret signs until', previousEnd && <Moment at={previousEnd} />],
+        ]}
+      />
+      <PressureNotice of={endpoint} />
+    </div>
+  );
+}
+
+/** How many deliveries wait. Without a pause only those who see deliveries see it. */
+function Waiting({ endpoint: { id, paused } }: { endpoint: SubscriptionView }) {
+  const { api } = usePage();
+  const { queue, can } = usePortal();
+  const isKnown = paused !== undefined || can('deliveries');
+  const waiting = useLive(`waiting/${id}/${JSON.stringify(paused)}`, async (signal) => {
+    const asked = { paused, formatTime: momentText };
+    if (!isKnown) return null;
+    return (await waitingText(api, { queue, subscription: id }, asked, signal)) ?? 'none';
+  });
+  return <>{isKnown ? waiting.value : 'not shown'}</>;
+}

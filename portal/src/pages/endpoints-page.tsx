@@ -1,0 +1,118 @@
+import { useState } from 'preact/hooks';
+import { listSubscriptions } from '../../../api-client/operations.ts';
+import { usePage } from '../../../console/src/live/page-context.tsx';
+import { useLive } from '../../../console/src/live/use-live.ts';
+import { Empty, Loaded } from '../../../console/src/parts/loaded.tsx';
+import { PageHeading, Section } from '../../../console/src/parts/page-heading.tsx';
+import { SubscriptionLink, SubscriptionState } from '../../../console/src/parts/subscription-text.tsx';
+import { type Column, Table } from '../../../console/src/parts/table.tsx';
+import {
+  readStatistics,
+  StatisticsCharts,
+  WindowChoice,
+  type WindowName,
+} from '../../../console/src/statistics/statistics-charts.tsx';
+import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
+import { usePortal } from '../portal-context.tsx';
+import { CreateEndpoint } from './edit-endpoint.tsx';
+
+export function EndpointsPage() {
+  const { api } = usePage();
+  const { queue, can, limits } = usePortal();
+  const endpoints = useLive('endpoints', (signal) =>
+    api.items(listSubscriptions, { path: { queue }, most: 100, signal }),
+  );
+  const [isAdding, setIsAdding] = useState(false);
+  const count = endpoints.value?.items.length;
+  const close = (): void => {
+    setIsAdding(false);
+  };
+  return (
+    <>
+      <PageHeading title="Endpoints">
+        {can('manage') && !isAdding && count !== undefined && count < limits.endpoints ? (
+          <button
+            type="button"
+            class="button button-primary"
+            onClick={() => {
+              setIsAdding(true);
+            }}
+          >
+            Add endpoint
+          </button>
+        ) : null}
+      </PageHeading>
+      {isAdding ? (
+        <Section title="New endpoint">
+          <CreateEndpoint onCreated={endpoints.refresh} onClose={close} />
+        </Section>
+      ) : null}
+      <div class="section">
+        <Loaded live={endpoints}>
+          {({ items }) => (
+            <>
+              <Table
+                caption="Endpoints"
+                columns={COLUMNS}
+                rows={items}
+                keyOf={({ id }) => id}
+                rowClass={(view) => (isWell(view) ? undefined : 'row-worry')}
+                empty={
+                  <Empty title="No endpoints yet">
+                    <p>An endpoint is a URL of yours that gets a request for each event.</p>
+                  </Empty>
+                }
+              />
+              {can('manage') ? (
+                <p class="muted">
+                  {items.length} of {limits.endpoints} endpoints.
+                </p>
+              ) : null}
+            </>
+          )}
+        </Loaded>
+      </div>
+      <Activity />
+    </>
+  );
+}
+
+function isWell({ failing, disabled, backPressure }: SubscriptionView): boolean {
+  return failing === undefined && disabled === undefined && backPressure === undefined;
+}
+
+const COLUMNS: readonly Column<SubscriptionView>[] = [
+  {
+    head: 'Endpoint',
+    wide: true,
+    cell: ({ source: queue, id, name, subscriber }) => (
+      <SubscriptionLink {...{ queue, id, subscriber }} name={name} />
+    ),
+  },
+  { head: 'State', cell: (view) => <SubscriptionState of={view} /> },
+  { head: 'Events', cell: ({ options }) => eventTypesText(options.event_types) },
+];
+
+export function eventTypesText(types: readonly string[] | undefined): string {
+  if (types === undefined) return 'all';
+  const [first = '', ...others] = types;
+  return others.length === 0 ? first : `${first} and ${others.length} more`;
+}
+
+/** What happened to all endpoints. Not shown where the deployment counts nothing. */
+function Activity() {
+  const { api } = usePage();
+  const { queue } = usePortal();
+  const [window, setWindow] = useState<WindowName>('day');
+  const statistics = useLive(`statistics/${window}`, (signal) =>
+    readStatistics(api, queue, { window, now: Date.now(), signal }),
+  );
+  if (statistics.value === null) return null;
+  return (
+    <Section title="Activity" aside={<WindowChoice window={window} onChange={setWindow} />}>
+      <Loaded live={statistics} lines={12}>
+        {(value) => (value === null ? null : <StatisticsCharts summary={value} window={window} />)}
+      </Loaded>
+    </Section>
+  );
+}

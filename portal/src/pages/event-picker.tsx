@@ -1,0 +1,129 @@
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import { eventTypesIn, InputField } from '../../../console/src/parts/fields.tsx';
+import { type EventType, groupTypes } from '../event-types.ts';
+import { usePortal } from '../portal-context.tsx';
+import { TypeName } from './event-types-page.tsx';
+
+/** More types get a field to find one. */
+const MANY = 12;
+
+/** Chooses events from the catalogue, or all of them. `chosen`: undefined for all. */
+export function EventPicker({
+  chosen,
+  fault,
+  onChosen,
+}: {
+  chosen: readonly string[] | undefined;
+  fault: string | undefined;
+  onChosen: (types: readonly string[] | undefined) => void;
+}) {
+  const { catalogue = [], event_types: allowed } = usePortal();
+  const [text, setText] = useState('');
+  const listed = new Set(catalogue.map(({ name }) => name));
+  const others = (chosen ?? []).filter((name) => !listed.has(name));
+  const types = [
+    ...catalogue,
+    ...others.map((name): EventType => ({ name, group: 'Not in the catalogue', schema: 0, example: 0 })),
+  ];
+  return (
+    <fieldset>
+      <legend>Events</legend>
+      {allowed === undefined ? (
+        <Check
+          label="All events, also those that are added later"
+          checked={chosen === undefined}
+          onChecked={(all) => {
+            onChosen(all ? undefined : []);
+          }}
+        />
+      ) : null}
+      {chosen === undefined ? null : (
+        <>
+          {types.length > MANY ? <InputField label="Find an event" value={text} onValue={setText} /> : null}
+          {types.length === 0 ? <NamesField chosen={chosen} onChosen={onChosen} /> : null}
+          {groupTypes(types.filter((type) => isMatch(type, text))).map(([group, members]) => (
+            <div key={group} class="stack" role="group" aria-label={group ?? 'Events'}>
+              {group === undefined ? null : <p class="strong">{group}</p>}
+              <div class="types">
+                {members.map((type) => (
+                  <Check
+                    key={type.name}
+                    label={<TypeName of={type} />}
+                    description={type.description}
+                    checked={chosen.includes(type.name)}
+                    onChecked={(isChosen) => {
+                      const rest = chosen.filter((name) => name !== type.name);
+                      onChosen(isChosen ? [...rest, type.name] : rest);
+                    }}
+                  />
+                ))}
+              </div>
+            </div>
+          ))}
+        </>
+      )}
+      {fault === undefined ? null : (
+        <p class="field-fault" role="alert">
+          {fault}
+        </p>
+      )}
+    </fieldset>
+  );
+}
+
+function isMatch({ name, description = '', group = '' }: EventType, text: string): boolean {
+  return `${name}\n${description}\n${group}`.toLowerCase().includes(text.trim().toLowerCase());
+}
+
+function Check({
+  label,
+  description,
+  checked,
+  onChecked,
+}: {
+  label: ComponentChildren;
+  description?: string | undefined;
+  checked: boolean;
+  onChecked: (checked: boolean) => void;
+}) {
+  return (
+    <label class="check">
+      <input
+        type="checkbox"
+        checked={checked}
+        onChange={({ currentTarget }) => {
+          onChecked(currentTarget.checked);
+        }}
+      />
+      <span>
+        {label}
+        {description === undefined ? null : <span class="sub">{description}</span>}
+      </span>
+    </label>
+  );
+}
+
+/** Without a catalogue the names are typed. */
+function NamesField({
+  chosen,
+  onChosen,
+}: {
+  chosen: readonly string[];
+  onChosen: (types: readonly string[]) => void;
+}) {
+  const [text, setText] = useState(chosen.join('\n'));
+  return (
+    <InputField
+      label="Names of events"
+      hint="One a line."
+      rows={4}
+      code
+      value={text}
+      onValue={(typed) => {
+        setText(typed);
+        onChosen(eventTypesIn(typed));
+      }}
+    />
+  );
+}

@@ -1,0 +1,57 @@
+import { Empty } from '../../../console/src/parts/loaded.tsx';
+import { PageHeading, Section } from '../../../console/src/parts/page-heading.tsx';
+import { SourceText } from '../../../console/src/parts/source-text.tsx';
+import { type EventType, groupTypes } from '../event-types.ts';
+import { usePortal } from '../portal-context.tsx';
+
+/** The events that endpoints can get. */
+export function EventTypesPage() {
+  const { catalogue } = usePortal();
+  return (
+    <>
+      <PageHeading title="Events" />
+      {catalogue?.length === 0 ? <Empty title="No events are described yet" /> : null}
+      {groupTypes(catalogue ?? []).map(([group, types]) => (
+        <Section key={group} title={group ?? 'Events'}>
+          {types.map((type) => (
+            <Description key={type.name} of={type} />
+          ))}
+        </Section>
+      ))}
+    </>
+  );
+}
+
+function Description({ of }: { of: EventType }) {
+  const { description, example, schema } = of;
+  return (
+    <div class="type">
+      <p>
+        <TypeName of={of} />
+      </p>
+      {description === undefined ? null : <p>{description}</p>}
+      <Source title="Example" what={`the example of ${of.name}`} value={example} />
+      <Source title="Schema" what={`the schema of ${of.name}`} value={schema} />
+    </div>
+  );
+}
+
+function Source({ title, what, value }: { title: string; what: string; value: unknown }) {
+  if (value === undefined) return null;
+  return (
+    <details>
+      <summary>{title}</summary>
+      <SourceText text={JSON.stringify(value, null, 2)} what={what} />
+    </details>
+  );
+}
+
+/** Its name, marked where it is deprecated. */
+export function TypeName({ of: { name, deprecated } }: { of: EventType }) {
+  return (
+    <>
+      <code class="strong">{name}</code>
+      {deprecated === true ? <span class="badge">deprecated</span> : null}
+    </>
+  );
+}

@@ -1,0 +1,60 @@
+import { useState } from 'preact/hooks';
+import { listRecoveries, startRecovery } from '../../../api-client/operations.ts';
+import { DAY_MS } from '../../../shared/domain/duration.ts';
+import { timeText } from '../../../shared/wire/fields.ts';
+import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
+import { useAction } from '../../../console/src/live/hooks.ts';
+import { usePage } from '../../../console/src/live/page-context.tsx';
+import { useLive } from '../../../console/src/live/use-live.ts';
+import { Moment } from '../../../console/src/parts/facts.tsx';
+import { Form, FormActions } from '../../../console/src/parts/form.tsx';
+import { ActionFailure } from '../../../console/src/parts/loaded.tsx';
+import { Section } from '../../../console/src/parts/page-heading.tsx';
+import { RecoveryResult } from '../../../console/src/parts/recovery-result.tsx';
+import { subscriberText } from '../../../console/src/parts/subscription-text.tsx';
+import { TimeField } from '../../../console/src/parts/windows.tsx';
+import { usePortal } from '../portal-context.tsx';
+
+/** Deliveries are recovered by acceptance, which is earlier than their first failure. */
+const BEFORE_FAILURE_MS = 60_000;
+
+/** Recovers the failed deliveries of an endpoint since a time, and shows the progress of the newest recovery. */
+export function RecoverySection({ endpoint }: { endpoint: SubscriptionView }) {
+  const { api } = usePage();
+  const { queue } = usePortal();
+  const [since, setSince] = useState<number | undefined>(() => beginOfFailure(endpoint));
+  const recoveries = useLive('recoveries', (signal) =>
+    api.items(listRecoveries, { path: { queue }, most: 20, signal }),
+  );
+  const { action, run } = useAction(async () => {
+    if (since === undefined) return;
+    const body = { since: timeText(since), until: timeText(Date.now()), subscription: endpoint.id };
+    await api.call(startRecovery, { path: { queue }, body });
+    recoveries.refresh();
+  });
+  const newest = recoveries.value?.items.find(({ subscription }) => subscription === endpoint.id);
+  const names = new Map([[endpoint.id, subscriberText(endpoint)]]);
+  return (
+    <Section title="Recover failed deliveries">
+      <Form action={action} ready={since !== undefined} onSubmit={run}>
+        <p>Each delivery that has failed for good since this time is sent again, in the background.</p>
+        <TimeField label="Accepted since" required time={since} onTime={setSince} />
+        <ActionFailure of={action} />
+        <FormActions action={action} verb="Recover" />
+      </Form>
+      {newest === undefined ? null : (
+        <>
+          <p>
+            Recovery started <Moment at={newest.createdAt} />, {newest.state}
+          </p>
+          <RecoveryResult key={newest.id} recovery={newest} names={names} />
+        </>
+      )}
+    </Section>
+  );
+}
+
+function beginOfFailure({ failing, disabled }: SubscriptionView): number {
+  const failedAt = failing?.since ?? disabled?.at;
+  return failedAt === undefined ? Date.now() - DAY_MS : Date.parse(failedAt) - BEFORE_FAILURE_MS;
+}
