@@ -26,7 +26,7 @@ const killing = 'test/deployed/killed*.test.ts';
 const alarming = 'test/deployed/alarms.test.ts';
 
 /** Every page and form of the console, in both themes and with bad input. Too long for `npm test`. */
-const everyPage = ['test/browser/{pages,bad-input,changes,forms}.test.ts'];
+const everyPage = ['test/browser/{pages,bad-input,changes,forms,portal-pages}.test.ts'];
 
 /** The console's parts without a browser. */
 const inConsole = 'test/unit/console/**/*.test.ts';

@@ -4,8 +4,8 @@ import { type ApiClient, callBy, formatSearch, markerIn } from '../../api-client
 const eventTypeSchema = z.object({
   name: z.string(),
   description: z.string().exactOptional(),
-  schema: z.unknown(),
-  example: z.unknown(),
+  schema: z.unknown().exactOptional(),
+  example: z.unknown().exactOptional(),
   group: z.string().exactOptional(),
   deprecated: z.boolean().exactOptional(),
 });
@@ -37,7 +37,7 @@ export async function readCatalogue(
 }
 
 function findType(catalogue: Catalogue, name: string): EventType {
-  return catalogue.find((type) => type.name === name) ?? { name, schema: undefined, example: undefined };
+  return catalogue.find((type) => type.name === name) ?? { name };
 }
 
 /** A group without a name is last. */

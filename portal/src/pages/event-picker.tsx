@@ -22,10 +22,7 @@ export function EventPicker({
   const [text, setText] = useState('');
   const listed = new Set(catalogue.map(({ name }) => name));
   const others = (chosen ?? []).filter((name) => !listed.has(name));
-  const types = [
-    ...catalogue,
-    ...others.map((name): EventType => ({ name, group: 'Not in the catalogue', schema: 0, example: 0 })),
-  ];
+  const types = [...catalogue, ...others.map((name): EventType => ({ name, group: 'Not in the catalogue' }))];
   return (
     <fieldset>
       <legend>Events</legend>

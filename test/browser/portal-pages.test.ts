@@ -1,0 +1,161 @@
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { anAttempt, answered } from '../support/delivery-builders.ts';
+import { busyDeployment, record, subscribe } from './busy-deployment.ts';
+import { inBrowser, launchChromium } from './chromium.ts';
+import {
+  axeViolationsInBothThemes,
+  goTo,
+  isTooWide,
+  LOOKS,
+  NO_VIOLATIONS,
+  openPage,
+  picture,
+} from './console-page.ts';
+import { ALL, servedPortal, type ServedPortal } from './served-portal.ts';
+
+const MARKUP = '<img src=x onerror="window.hit=1"><script>window.hit=1</script><b>bold</b>';
+
+const CATALOGUE = [
+  {
+    ...{ name: 'invoice.paid', group: 'Invoices', description: 'An invoice was paid in full.' },
+    example: { id: 'invoice-9', amount: 1250 },
+  },
+  { name: 'order.changed', group: 'Orders', description: 'A buyer or a clerk changed an order.' },
+  {
+    ...{ name: 'order.created', group: 'Orders', description: 'A buyer placed an order.' },
+    example: { id: 'order-17', total: 1250, items: ['A-1'] },
+    schema: { type: 'object', required: ['id', 'total'] },
+  },
+  { name: 'order.placed', group: 'Orders', description: 'As order.created.', deprecated: true },
+  ...Array.from({ length: 12 }, (_, index) => ({ name: `stock.level-${index}`, group: 'Stock' })),
+  { name: MARKUP, group: MARKUP, description: MARKUP, example: MARKUP },
+];
+
+/** Colours on which white and black text is hard to read. */
+const ACCENTS = { light: '#ffd400', dark: '#5b1fa2' };
+
+inBrowser('the pages of the portal', () => {
+  let browser: Browser;
+  let portal: ServedPortal;
+  let billing: string;
+
+  beforeAll(async () => {
+    [browser, portal] = await Promise.all([launchChromium(), servedPortal(CATALOGUE)]);
+    ({ billing } = await busyDeployment(portal.api));
+  });
+  afterAll(async () => {
+    await browser.close();
+    await portal.close();
+  });
+
+  it.each(LOOKS)('are accessible and fit at $width px in both themes, loaded $theme', async (look) => {
+    const grant = { queue: 'orders', capabilities: ALL, title: 'Acme webhooks' };
+    const isPictured = look.width === 1280;
+    // The pictures show the default colour.
+    const accent = isPictured ? {} : { accent: ACCENTS[look.theme] };
+    const { url } = portal.link({ ...grant, ...accent });
+    const { page, faults } = await openPage(browser, url, look);
+    const pages: [name: string, hash: string, loaded: string][] = [
+      ['endpoints', '#/', 'Response times'],
+      ['endpoint', `#/queues/orders/subscriptions/${billing}`, 'retrying'],
+      ['delivery', `#/queues/orders/messages/order-4704/deliveries/${billing}`, 'upstream connect error'],
+      ['events', '#/event-types', 'A buyer placed an order.'],
+      ['nowhere', '#/queues/orders/messages', 'Page not found'],
+    ];
+    for (const [name, hash, loaded] of pages) {
+      await goTo(page, hash);
+      await page.getByRole('main').getByText(loaded).first().waitFor();
+      const violations = await axeViolationsInBothThemes(page, look.theme, async (theme) => {
+        if (isPictured && (name === 'endpoints' || name === 'endpoint') && theme === 'light')
+          await picture(page, `portal-${name}-${theme}`);
+        if (isPictured && name === 'delivery' && theme === 'dark')
+          await picture(page, `portal-${name}-${theme}`);
+      });
+      expect(violations, name).toEqual(NO_VIOLATIONS);
+      expect(await isTooWide(page), name).toBe(false);
+    }
+    await goTo(page, '#/');
+    await page.getByRole('button', { name: 'Add endpoint' }).click();
+    await page.getByLabel('All events').uncheck();
+    await page.getByLabel('Find an event').fill('order');
+    expect(await page.getByRole('checkbox').count()).toBe(4);
+    const violations = await axeViolationsInBothThemes(page, look.theme, async (theme) => {
+      if (isPictured && theme === 'light') await picture(page, `portal-events-${theme}`);
+    });
+    expect(violations).toEqual(NO_VIOLATIONS);
+    expect(faults).toEqual([]);
+  });
+
+  it('fit in 320 px, and on a coloured button every text can be read', async () => {
+    const viewport = { width: 320, height: 640 };
+    const { url } = portal.link({ queue: 'orders', capabilities: ALL, accent: '#777777' });
+    const { page } = await openPage(browser, url, { width: 375, theme: 'light', viewport });
+    for (const hash of ['#/', `#/queues/orders/subscriptions/${billing}`, '#/event-types']) {
+      await goTo(page, hash);
+      await page.getByRole('heading', { level: 1 }).waitFor();
+      await page.waitForLoadState('networkidle');
+      expect(await isTooWide(page), hash).toBe(false);
+    }
+    await goTo(page, '#/');
+    await page.getByRole('button', { name: 'Add endpoint' }).hover();
+    expect(await axeViolationsInBothThemes(page, 'light')).toEqual(NO_VIOLATIONS);
+  });
+
+  it('are usable by keyboard: a skip link, a focus on each opened page, and in dialogs', async () => {
+    const { url } = portal.link({ queue: 'orders', capabilities: ALL });
+    const { page } = await openPage(browser, url);
+    await page.getByRole('link', { name: /billing/ }).waitFor();
+    await page.getByRole('link', { name: 'Acme webhooks' }).focus();
+    await page.keyboard.press('Shift+Tab');
+    await page.keyboard.press('Enter');
+    expect(await page.evaluate('document.activeElement?.id')).toBe('content');
+    await page.getByRole('link', { name: /billing/ }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { level: 1, name: /billing/ }).waitFor();
+    expect(await page.evaluate('document.activeElement?.tagName')).toBe('H1');
+    expect(await page.title()).toBe('https://billing.example.com/webhooks · Acme webhooks');
+    await page.getByRole('button', { name: 'Delete' }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    expect(await page.evaluate('document.activeElement?.textContent')).toBe('Delete');
+  });
+
+  it('show markup from operators, producers and receivers as plain text', async () => {
+    const now = Date.now();
+    await portal.api.call('PUT', '/v2/queues/planted', {});
+    const id = await subscribe(portal.api, 'planted', {
+      subscriber: `https://hooks.example.com/?q=${encodeURIComponent('x')}`,
+      name: MARKUP,
+      options: { post_headers: { 'x-note': MARKUP }, event_types: [MARKUP] },
+    });
+    await record(portal.api, {
+      ...{ queue: 'planted', messageId: 'm', type: MARKUP, acceptedAt: now - 1000 },
+      data: JSON.stringify({ text: MARKUP }),
+      deliveries: [
+        {
+          ...{ subscriptionId: id, status: 'rejected', reason: MARKUP },
+          attempts: [anAttempt({ startedAt: now, outcome: 'rejected', result: answered(400, MARKUP) })],
+        },
+      ],
+    });
+    const { url } = portal.link({ queue: 'planted', capabilities: ALL, title: MARKUP });
+    const { page, faults } = await openPage(browser, url);
+    for (const hash of [
+      '#/',
+      `#/queues/planted/subscriptions/${id}`,
+      `#/queues/planted/messages/m/deliveries/${id}`,
+      '#/event-types',
+    ]) {
+      await goTo(page, hash);
+      const shown = page.locator('main');
+      await expect.poll(() => shown.textContent(), { message: hash }).toContain('onerror="window.hit=1"');
+      await page.waitForLoadState('networkidle');
+      expect(await page.locator('body :is(img, script, b)').count(), hash).toBe(0);
+    }
+    expect(await page.evaluate('window.hit')).toBeUndefined();
+    expect(faults).toEqual([]);
+  });
+});

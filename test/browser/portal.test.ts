@@ -1,0 +1,255 @@
+import type { Browser, Frame, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { subscribe } from './busy-deployment.ts';
+import { inBrowser, launchChromium } from './chromium.ts';
+import { axeViolations, goTo, openPage } from './console-page.ts';
+import { ALL, servedPortal, type Grant, type ServedPortal } from './served-portal.ts';
+
+const CATALOGUE = [
+  { name: 'invoice.paid', group: 'Invoices', description: 'An invoice was paid in full.' },
+  {
+    ...{ name: 'order.created', group: 'Orders', description: 'A buyer placed an order.' },
+    example: { id: 'order-17', total: 1250 },
+  },
+  { name: 'order.placed', group: 'Orders', deprecated: true },
+];
+
+const row = (shown: Page | Frame, name: string | RegExp) => shown.getByRole('row', { name });
+
+inBrowser('the portal', () => {
+  let browser: Browser;
+  let portal: ServedPortal;
+
+  beforeAll(async () => {
+    [browser, portal] = await Promise.all([launchChromium(), servedPortal(CATALOGUE)]);
+  });
+  afterAll(async () => {
+    await browser.close();
+    await portal.close();
+  });
+
+  /** Opens a new link. */
+  const open = async (grant: Partial<Grant> & { queue: string }) => {
+    await portal.api.call('PUT', `/v2/queues/${grant.queue}`, {});
+    const { url, token } = portal.link({ capabilities: ALL, ...grant });
+    const opened = await openPage(browser, url);
+    await opened.page.getByRole('heading', { level: 1 }).waitFor();
+    return { ...opened, token, url };
+  };
+
+  /** From an empty list to a recovered delivery. `shown`: the page, or its frame. */
+  const takeTheWay = async (shown: Page | Frame): Promise<void> => {
+    await shown.getByText('No endpoints yet').waitFor();
+    await shown.getByRole('button', { name: 'Add endpoint' }).click();
+    await shown.getByLabel('URL').fill('https://acme.example.com/hooks');
+    await shown.getByLabel('All events').uncheck();
+    await shown.getByRole('button', { name: 'Create' }).click();
+    await shown.getByText('Choose at least one event.').waitFor();
+    await shown.getByLabel('order.created').check();
+    await shown.getByRole('button', { name: 'Create' }).click();
+    expect(await shown.locator('code.secret').textContent()).toMatch(/^whsec_/);
+    await shown.getByRole('button', { name: 'Done' }).click();
+    expect(await shown.content()).not.toContain('whsec_');
+
+    portal.setDown(true);
+    await row(shown, /acme\.example\.com/)
+      .getByRole('link')
+      .click();
+    await shown.getByLabel('Event', { exact: true }).selectOption('order.created');
+    expect(await shown.getByLabel('Data').inputValue()).toContain('order-17');
+    await shown.getByRole('button', { name: 'Send', exact: true }).click();
+    await shown.getByText('Response: 503').waitFor();
+    await shown.getByLabel('Status').selectOption('exhausted');
+    await row(shown, /retries exhausted/)
+      .getByRole('link')
+      .click();
+    await shown.getByText('down for maintenance').waitFor();
+    await shown
+      .getByRole('region', { name: 'the curl command' })
+      .getByText('acme.example.com/hooks')
+      .waitFor();
+
+    portal.setDown(false);
+    await shown.getByRole('link', { name: 'Endpoint', exact: true }).click();
+    await shown.getByRole('button', { name: 'Recover' }).click();
+    await shown.getByText(/^Recovery started .*running$/).waitFor();
+    await portal.operateAndDeliver();
+    await shown.getByText(/^1 of 1 delivery delivered/).waitFor();
+  };
+
+  it('takes a customer from the link to a recovered delivery', async () => {
+    const { page, faults, token } = await open({ queue: 'acme' });
+    expect(page.url()).toBe(`${portal.url}#/`);
+    await takeTheWay(page);
+    // The token was in the body of the exchange only.
+    expect(portal.seen.join('\n')).not.toContain(token);
+    const kept =
+      'JSON.stringify([{ ...sessionStorage }, { ...localStorage }, history.state, document.cookie])';
+    expect(await page.evaluate(kept)).not.toContain(token);
+    await page.goBack();
+    expect(page.url()).not.toContain(token);
+    expect(portal.seen.some((request) => /"(cookie|referer)":/.test(request))).toBe(false);
+    expect(faults).toEqual([]);
+  });
+
+  it('takes a customer the same way in a frame on another origin, and tells that its height', async () => {
+    await portal.api.call('PUT', '/v2/queues/framed', {});
+    const { url, token } = portal.link({ queue: 'framed', capabilities: ALL });
+    const host = await portal.embed(url, { listed: true });
+    const { page, faults } = await openPage(browser, host.origin);
+    await page.frameLocator('#portal').getByRole('heading', { level: 1 }).waitFor();
+    const frame = page.frames().find((one) => one.url().startsWith(portal.url));
+    if (frame === undefined) throw new Error('the portal is in no frame');
+    expect(frame.url()).toBe(`${portal.url}#/`);
+    const height = () => page.evaluate('window.heights.at(-1) ?? 0');
+    await expect.poll(height).toBeGreaterThan(600);
+    const before = await height();
+    await takeTheWay(frame);
+    expect(await height()).toBeGreaterThan(Number(before));
+    await expect
+      .poll(() => frame.evaluate('document.documentElement.scrollHeight > innerHeight + 1'))
+      .toBe(false);
+    expect(portal.seen.filter((request) => !request.startsWith('embedder')).join('\n')).not.toContain(token);
+    expect(faults).toEqual([]);
+    await host.close();
+  });
+
+  it('changes, pauses, resumes and deletes an endpoint, and rotates its secret', async () => {
+    const id = await subscribe(portal.api, 'changes', {
+      subscriber: 'https://one.example.com/hooks',
+      options: { filter: { total: [{ numeric: ['>', 100] }] } },
+    });
+    const { page } = await open({ queue: 'changes' });
+    await goTo(page, `#/queues/changes/subscriptions/${id}`);
+    await page.getByRole('button', { name: 'Change' }).click();
+    await page.getByLabel('Name').fill('Warehouse');
+    await page.getByLabel('Maximum requests per second').fill('5');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Warehouse' }).waitFor();
+    expect(await portal.api.registry.findSubscription('changes', id)).toMatchObject({
+      options: { max_per_second: 5, filter: { total: [{ numeric: ['>', 100] }] } },
+    });
+
+    await page.getByRole('button', { name: 'Rotate secret' }).click();
+    await page.getByRole('button', { name: 'Rotate', exact: true }).click();
+    await page.locator('code.secret').waitFor();
+    await page.getByText('The old secret expires at').waitFor();
+    await page.getByRole('button', { name: 'Done' }).click();
+
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Pause' }).click();
+    await page.getByRole('button', { name: 'Done' }).click();
+    await page.getByRole('button', { name: 'Resume' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Resume' }).click();
+    await page.getByText('enabled', { exact: true }).waitFor();
+
+    await page.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('button', { name: 'Delete the endpoint' }).click();
+    await page.getByText('No endpoints yet').waitFor();
+  });
+
+  it('keeps the session of a tab over a reload, and of no other tab', async () => {
+    const { page } = await open({ queue: 'acme' });
+    await page.reload();
+    await page.getByRole('heading', { level: 1, name: 'Endpoints' }).waitFor();
+    const other = await page.context().newPage();
+    await other.goto(portal.url);
+    await other.getByText('Open this page by its link').waitFor();
+    expect(await axeViolations(other)).toEqual([]);
+  });
+
+  it('says clearly that a link was used, and does not go on with the session of another link', async () => {
+    const { page, url } = await open({ queue: 'acme' });
+    const used = await openPage(browser, url);
+    await used.page.getByText('This link is no longer valid').waitFor();
+    await used.page.getByText('Ask for a new link').waitFor();
+    expect(used.page.url()).toBe(`${portal.url}#/`);
+    expect(await axeViolations(used.page)).toEqual([]);
+    await page.evaluate(`location.hash = '${new URL(url).hash}'`);
+    await page.getByText('This link is no longer valid').waitFor();
+    expect(await page.evaluate('sessionStorage.length')).toBe(0);
+  });
+
+  it('shows nothing any more when the session ends', async () => {
+    const { page } = await open({ queue: 'acme' });
+    portal.endSessions();
+    await goTo(page, '#/queues/acme/subscriptions/any');
+    await page.getByText('Your session has ended').waitFor();
+    expect(await page.getByText('acme.example.com').count()).toBe(0);
+    await page.reload();
+    await page.getByText('Your session has ended').waitFor();
+  });
+
+  it('can be opened again after a failure that is not of the link', async () => {
+    const { url } = portal.link({ queue: 'acme', capabilities: ALL });
+    const { page } = await openPage(browser, 'about:blank');
+    await page.route('**/portal/session', (route) => route.abort(), { times: 1 });
+    await page.goto(url);
+    await page.getByText('The page could not be opened').waitFor();
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Endpoints' }).waitFor();
+  });
+
+  it('shows only what the link grants', async () => {
+    const id = await subscribe(portal.api, 'reader', { subscriber: 'https://reader.example.com/hooks' });
+    const { page, faults } = await open({ queue: 'reader', capabilities: [] });
+    await row(page, /reader\.example\.com/).waitFor();
+    expect(await page.getByRole('main').getByRole('button').allTextContents()).toEqual([
+      ...['Last hour', 'Last 24 hours', 'Last 7 days'],
+    ]);
+    await goTo(page, `#/queues/reader/subscriptions/${id}`);
+    await page.getByText('enabled', { exact: true }).waitFor();
+    expect(await page.getByRole('main').getByRole('button').count()).toBe(0);
+    expect(await page.getByRole('main').getByRole('heading').allTextContents()).toEqual([
+      'Endpoint https://reader.example.com/hooks',
+    ]);
+    await goTo(page, '#/event-types');
+    await page.getByText('A buyer placed an order.').waitFor();
+    await page.getByText('deprecated').waitFor();
+    await page.getByText('Example', { exact: true }).click();
+    await page.getByText('"order-17"').waitFor();
+    // Not even by its address.
+    await goTo(page, `#/queues/reader/messages/m/deliveries/${id}`);
+    await page.getByText('Your access does not include this').waitFor();
+    expect(faults).toEqual([]);
+  });
+
+  it('offers what the limits of the link allow', async () => {
+    const { page } = await open({
+      queue: 'limited',
+      event_types: ['order.created'],
+      limits: { endpoints: 1, hosts: ['*.example.com'], per_second: 20 },
+    });
+    await page.getByRole('button', { name: 'Add endpoint' }).click();
+    await page.getByText('Allowed hosts: *.example.com.').waitFor();
+    expect(await page.getByRole('checkbox').count()).toBe(1);
+    expect(await page.getByLabel('Maximum requests per second').inputValue()).toBe('20');
+    await page.getByLabel('URL').fill('ftp://acme.example.com');
+    await page.getByRole('button', { name: 'Create' }).click();
+    await page.locator('.field-faulty').getByText(/http/).first().waitFor();
+    await page.getByLabel('URL').fill('https://acme.example.com/hooks');
+    await page.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('button', { name: 'Done' }).click();
+    await page.getByText('1 of 1 endpoints.').waitFor();
+    expect(await page.getByRole('button', { name: 'Add endpoint' }).count()).toBe(0);
+  });
+
+  it('asks for the queue of its session only, also if the address names another', async () => {
+    const id = await subscribe(portal.api, 'acme', { subscriber: 'https://secret.example.com/' });
+    const { page } = await open({ queue: 'other' });
+    await goTo(page, `#/queues/acme/subscriptions/${id}`);
+    await page.getByText('Not found', { exact: true }).waitFor();
+    expect(await page.getByText('secret.example.com').count()).toBe(0);
+  });
+
+  it('does not load in a frame of an origin that is not listed', async () => {
+    const { url } = portal.link({ queue: 'acme', capabilities: ALL });
+    const host = await portal.embed(url, { listed: false });
+    const { page } = await openPage(browser, host.origin);
+    await expect
+      .poll(() => page.frames().map((frame) => frame.url()))
+      .toContainEqual(expect.stringMatching(/^chrome-error:/));
+    expect(await page.evaluate('window.heights.length')).toBe(0);
+    await host.close();
+  });
+});
