@@ -135,6 +135,12 @@ module.exports = {
       'The page runs in a browser: it imports only values, wire schemas and the client of the API.',
     ),
     only(
+      'portal-in-a-browser',
+      '^portal/src/',
+      `^(portal|console)/src/|^api-client/|^shared/(domain|wire)/|${nodeModules('preact', 'zod')}`,
+      'The page of a customer is made of the parts of the console.',
+    ),
+    only(
       'api-client-in-a-browser',
       '^api-client/',
       `^api-client/|^shared/(domain|wire|adapters/in-parallel)|${nodeModules('leven', 'zod')}`,
@@ -149,10 +155,10 @@ module.exports = {
     },
     {
       name: 'console-is-built',
-      comment: 'The command serves the built page and does not import its sources.',
+      comment: 'The command and the portal serve a built page and do not import its sources.',
       severity: 'error',
-      from: { pathNot: '^(console|test)/' },
-      to: { path: '^console/' },
+      from: { pathNot: '^(console|portal|test)/' },
+      to: { path: '^(console|portal)/' },
     },
     {
       name: 'examples-use-the-package',

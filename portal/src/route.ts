@@ -9,12 +9,6 @@ export const EVENT_TYPES = '#/event-types';
 export function parsePortalRoute(hash: string): PortalRoute {
   if (hash === EVENT_TYPES) return { page: 'event-types' };
   const route = parseRoute(hash);
-  switch (route.page) {
-    case 'overview':
-    case 'subscription':
-    case 'delivery':
-      return route;
-    default:
-      return { page: 'unknown' };
-  }
+  const isHere = route.page === 'overview' || route.page === 'subscription' || route.page === 'delivery';
+  return isHere ? route : { page: 'unknown' };
 }

@@ -58,7 +58,7 @@ inBrowser('the pages of the portal', () => {
     const { page, faults } = await openPage(browser, url, look);
     const pages: [name: string, hash: string, loaded: string][] = [
       ['endpoints', '#/', 'Response times'],
-      ['endpoint', `#/queues/orders/subscriptions/${billing}`, 'retrying'],
+      ['endpoint', `#/queues/orders/subscriptions/${billing}`, 'order-4711'],
       ['delivery', `#/queues/orders/messages/order-4704/deliveries/${billing}`, 'upstream connect error'],
       ['events', '#/event-types', 'A buyer placed an order.'],
       ['nowhere', '#/queues/orders/messages', 'Page not found'],

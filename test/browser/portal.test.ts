@@ -139,6 +139,11 @@ inBrowser('the portal', () => {
     await page.getByRole('button', { name: 'Pause' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Pause' }).click();
     await page.getByRole('button', { name: 'Done' }).click();
+    await goTo(page, '#/');
+    await row(page, /Warehouse/)
+      .getByText('Waiting: 0 deliveries')
+      .waitFor();
+    await page.goBack();
     await page.getByRole('button', { name: 'Resume' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Resume' }).click();
     await page.getByText('enabled', { exact: true }).waitFor();

@@ -79,7 +79,7 @@ export const servedPortal = async (catalogue: readonly object[] = []) => {
     return answerSession(grant, session);
   };
 
-  const proxy = async (grant: Grant, { method = 'GET' }: IncomingMessage, rest: string, body: string) => {
+  const proxy = async (grant: Grant, method: string, rest: string, body: string): Promise<Answer> => {
     const [path = '', search = ''] = rest.split(/(?=\?)/);
     const needed = NEEDS.find(([route]) => route.test(`${method} ${path}`))?.[1];
     if (needed !== undefined && !grant.capabilities.includes(needed)) return json(403, forbidden);
@@ -89,22 +89,27 @@ export const servedPortal = async (catalogue: readonly object[] = []) => {
     return json(answer.status, await answer.json().catch(() => undefined));
   };
 
-  const answerTo = async (request: IncomingMessage): Promise<Answer> => {
-    const { method = 'GET', url = '/' } = request;
-    const body = (await buffer(request)).toString();
-    if (url === '/portal') return { status: 308, body: '', headers: { location: '/portal/' } };
-    if (url === '/portal/session' && method === 'POST') return exchange(body);
-    const grant = sessions.get(String(request.headers['posthaste-portal-session']));
-    if (url === '/portal/session')
-      return grant === undefined ? json(401, unauthorized) : answerSession(grant);
-    if (url.startsWith('/portal/api/'))
-      return grant === undefined
-        ? json(401, unauthorized)
-        : proxy(grant, request, url.slice('/portal/api/'.length), body);
-    const file = page.get(url.slice('/portal'.length));
+  const serveFile = (path: string): Answer => {
+    if (path === '') return { status: 308, body: '', headers: { location: '/portal/' } };
+    const file = page.get(path);
     if (file === undefined)
       return json(404, { error: { code: 'not_found', message: 'there is no such page' } });
     return { status: 200, body: file.bytes.toString(), headers: file.headers };
+  };
+
+  const answerInSession = async (request: IncomingMessage, rest: string, body: string): Promise<Answer> => {
+    const { method = 'GET', headers } = request;
+    const grant = sessions.get(String(headers['posthaste-portal-session']));
+    if (grant === undefined) return json(401, unauthorized);
+    return rest === '' ? answerSession(grant) : proxy(grant, method, rest, body);
+  };
+
+  const answerTo = async (request: IncomingMessage): Promise<Answer> => {
+    const { method, url = '/' } = request;
+    const body = (await buffer(request)).toString();
+    const [, rest = ''] = /^\/portal\/api\/(.*)/.exec(url) ?? [];
+    if (rest === '' && url !== '/portal/session') return serveFile(url.slice('/portal'.length));
+    return rest === '' && method === 'POST' ? exchange(body) : answerInSession(request, rest, body);
   };
 
   const server = await listen((request, response) => {
@@ -142,9 +147,8 @@ export const servedPortal = async (catalogue: readonly object[] = []) => {
     },
     /** Does what the API has ordered, as the function operate does, and delivers what it reopened. */
     operateAndDeliver: async (): Promise<void> => {
-      const { dependencies, queued } = api;
-      for (const { operation } of queued.splice(0))
-        await operate(operateContext(dependencies), operation, () => 40_000);
+      for (const { operation } of api.queued.splice(0))
+        await operate(operateContext(api), operation, () => 40_000);
       for (const wakeUp of api.wakeUps.splice(0)) await deliverAgain(api, wakeUp.key);
     },
     /** Serves a page of another origin that shows the portal in a frame, and allows its origin if it is `listed`. */
@@ -210,8 +214,8 @@ const listen = async (listener: RequestListener) => {
   };
 };
 
-const operateContext = (dependencies: ServedApi['dependencies']) => ({
-  ports: { ...dependencies, subscriptions: dependencies.registry },
+const operateContext = ({ dependencies, registry }: ServedApi) => ({
+  ports: { ...dependencies, subscriptions: registry },
   settings: { retentionMs: 30 * 86_400_000, retryAfterCapMs: 3_600_000 },
 });
 

@@ -18,7 +18,14 @@ const SOURCES = {
 } as const;
 
 /** The facts, timeline, attempts and policy of a delivery. */
-export function DeliveryReport({ delivery }: { delivery: DeliveryDetail }) {
+export function DeliveryReport({
+  delivery,
+  isForOperator = true,
+}: {
+  delivery: DeliveryDetail;
+  /** Shows what started each attempt. */
+  isForOperator?: boolean;
+}) {
   const { attempts, planned, lateResults = [], policy, policySource } = delivery;
   return (
     <>
@@ -27,7 +34,7 @@ export function DeliveryReport({ delivery }: { delivery: DeliveryDetail }) {
         <Timeline delivery={delivery} />
       </Section>
       <Section title="Attempts">
-        <AttemptTable attempts={attempts} />
+        <AttemptTable attempts={attempts} isForOperator={isForOperator} />
       </Section>
       {planned.length === 0 ? null : (
         <Section title="Planned retries">
@@ -44,7 +51,7 @@ export function DeliveryReport({ delivery }: { delivery: DeliveryDetail }) {
             These results arrived after another invocation had taken over the attempt. They are not counted as
             attempts.
           </p>
-          <AttemptTable attempts={lateResults} />
+          <AttemptTable attempts={lateResults} isForOperator={isForOperator} />
         </Section>
       )}
       <Section title="Retry policy">
@@ -107,12 +114,13 @@ function PlannedTable({ planned }: { planned: readonly Planned[] }) {
 type Attempt = DeliveryDetail['attempts'][number];
 
 /** The attempts of a delivery, newest first. */
-function AttemptTable({ attempts }: { attempts: readonly Attempt[] }) {
+function AttemptTable({ attempts, isForOperator }: { attempts: readonly Attempt[]; isForOperator: boolean }) {
   const severalRounds = attempts.some(({ round }) => round > 1);
+  const columns = isForOperator ? COLUMNS : COLUMNS.filter((column) => column !== STARTED);
   return (
     <Table
       caption="Attempts, newest first"
-      columns={severalRounds ? [ROUND, ...COLUMNS] : COLUMNS}
+      columns={severalRounds ? [ROUND, ...columns] : columns}
       rows={attempts.toReversed()}
       keyOf={({ round, number, startedAt }) => `${round} ${number} ${startedAt}`}
       empty={<Empty title="No finished attempt yet" />}
@@ -121,6 +129,11 @@ function AttemptTable({ attempts }: { attempts: readonly Attempt[] }) {
 }
 
 const ROUND: Column<Attempt> = { head: 'Round', numeric: true, cell: ({ round }) => round };
+
+const STARTED: Column<Attempt> = {
+  head: 'Started by',
+  cell: ({ by }) => (by === undefined ? '' : STARTED_BY[by]),
+};
 
 const COLUMNS: readonly Column<Attempt>[] = [
   { head: 'Attempt', numeric: true, cell: ({ number }) => number },
@@ -140,7 +153,7 @@ const COLUMNS: readonly Column<Attempt>[] = [
       </>
     ),
   },
-  { head: 'Started by', cell: ({ by }) => (by === undefined ? '' : STARTED_BY[by]) },
+  STARTED,
   { head: 'Duration', numeric: true, cell: ({ durationMs }) => durationText(durationMs) },
   {
     head: 'Response',

@@ -52,7 +52,7 @@ function WebhookRequest({ known }: { known: KnownRequest }) {
     <div class="stack">
       <p>
         The request of each attempt, with the subscription’s current URL and headers, as a command for bash or
-        zsh. It sends the message once more, outside of Posthaste.
+        zsh, which sends the message once more.
       </p>
       <ul class="notes">
         <li>

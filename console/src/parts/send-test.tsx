@@ -61,7 +61,7 @@ export function SendTest({
       )}
       <InputField
         label="Data"
-        hint="Sent regardless of the subscription’s filter. Signed and recorded like any message."
+        hint="Sent regardless of chosen events and filters. Signed and recorded like any message."
         rows={examples.length === 0 ? 4 : 8}
         code
         fault={fault}
@@ -84,9 +84,7 @@ function Answer({ delivery, isLinked }: { delivery: DeliveryView; isLinked: bool
       title={<Status of={status} reason={reason} />}
     >
       <p>
-        {last === undefined
-          ? 'The first attempt has not finished yet. '
-          : `Response: ${last.statusCode ?? last.error ?? ''} after ${durationText(last.durationMs)}. `}
+        {describeResult(last)}{' '}
         {isLinked ? (
           <a href={hrefTo({ page: 'delivery', queue, messageId, subscriptionId })}>Show the delivery</a>
         ) : null}
@@ -94,4 +92,9 @@ function Answer({ delivery, isLinked }: { delivery: DeliveryView; isLinked: bool
       {last?.snippet === undefined || last.snippet === '' ? null : <pre class="snippet">{last.snippet}</pre>}
     </Notice>
   );
+}
+
+function describeResult(last: DeliveryView['attempts'][number] | undefined): string {
+  if (last === undefined) return 'The first attempt has not finished yet.';
+  return `Response: ${last.statusCode ?? last.error ?? ''} after ${durationText(last.durationMs)}.`;
 }

@@ -43,7 +43,7 @@ export function DeliveryPage({ address }: { address: DeliveryAddress }) {
       </PageHeading>
       <ActionFailure of={action} />
       <Loaded live={delivery} lines={10}>
-        {(value) => <DeliveryReport delivery={value} />}
+        {(value) => <DeliveryReport delivery={value} isForOperator={false} />}
       </Loaded>
       {showsBodies ? null : <p class="muted">The bodies of responses are not shown.</p>}
       {delivery.value === undefined ? null : <RequestSection address={address} />}

@@ -19,6 +19,7 @@ import {
   typesFault,
 } from '../endpoint-draft.ts';
 import { usePortal } from '../portal-context.tsx';
+import type { PortalSession } from '../session.ts';
 import { EventPicker } from './event-picker.tsx';
 
 /** The form of a new endpoint, then its signing secret, once. */
@@ -99,6 +100,7 @@ function EndpointForm({
   onClose: () => void;
 }) {
   const { can, limits } = usePortal();
+  const hints = hintsFor(limits);
   const [draft, setDraft] = useState(stored);
   const moves = before !== undefined && isMove(before, draft);
   // A new secret would not be shown.
@@ -118,7 +120,7 @@ function EndpointForm({
     >
       <InputField
         label="URL"
-        hint={limits.hosts && `Allowed hosts: ${limits.hosts.join(', ')}.`}
+        hint={hints.url}
         fault={faults.get('subscriber')}
         value={draft.subscriber}
         onValue={change('subscriber')}
@@ -137,7 +139,7 @@ function EndpointForm({
       <EventPicker chosen={draft.types} fault={own ?? faults.get('event_types')} onChosen={change('types')} />
       <InputField
         label="Maximum requests per second"
-        hint={limits.per_second === undefined ? 'Optional.' : `At most ${limits.per_second}.`}
+        hint={hints.rate}
         fault={faults.get('max_per_second')}
         value={draft.perSecond}
         onValue={change('perSecond')}
@@ -150,4 +152,11 @@ function EndpointForm({
       <FormActions action={action} verb={verb} onClose={onClose} />
     </Form>
   );
+}
+
+function hintsFor({ hosts, per_second: rate }: PortalSession['limits']): { url?: string; rate: string } {
+  return {
+    ...(hosts !== undefined && { url: `Allowed hosts: ${hosts.join(', ')}.` }),
+    rate: rate === undefined ? 'Optional.' : `At most ${rate}.`,
+  };
 }

@@ -2,7 +2,6 @@ import { useState } from 'preact/hooks';
 import { enableSubscription, getSubscription, unsubscribe } from '../../../api-client/operations.ts';
 import { isNotFound } from '../../../api-client/refusal.ts';
 import { formatLabel } from '../../../api-client/subscription-labels.ts';
-import { waitingText } from '../../../api-client/waiting.ts';
 import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
 import { useAction } from '../../../console/src/live/hooks.ts';
 import { usePage } from '../../../console/src/live/page-context.tsx';
@@ -21,22 +20,21 @@ import {
   SubscriberUrl,
   SubscriptionState,
 } from '../../../console/src/parts/subscription-text.tsx';
-import { momentText } from '../../../console/src/parts/time-text.ts';
 import { hrefTo } from '../../../console/src/route.ts';
 import { usePortal } from '../portal-context.tsx';
 import { DeliveriesSection } from './deliveries-section.tsx';
 import { EditEndpoint } from './edit-endpoint.tsx';
 import { RecoverySection } from './recovery-section.tsx';
+import { Waiting } from './waiting.tsx';
 
 const HOME = { page: 'overview' } as const;
 
 export function EndpointPage({ id }: { id: string }) {
   const { api } = usePage();
-  const { queue, can, catalogue } = usePortal();
+  const { queue } = usePortal();
   const path = { queue, subscription: id };
   const endpoint = useLive(`endpoint/${id}`, (signal) => api.call(getSubscription, { path, signal }));
   const [isEditing, setIsEditing] = useState(false);
-  const [sent, setSent] = useState(0);
   const { value } = endpoint;
   const heading = {
     title: value === undefined ? id : formatLabel(value),
@@ -78,23 +76,32 @@ export function EndpointPage({ id }: { id: string }) {
       <div class="section">
         <Loaded live={endpoint}>{(view) => <EndpointFacts endpoint={view} />}</Loaded>
       </div>
-      {can('test') ? (
+      <GrantedSections id={id} endpoint={value} />
+    </>
+  );
+}
+
+/** What the link grants beside the endpoint itself. `endpoint`: undefined until it has loaded. */
+function GrantedSections({ id, endpoint }: { id: string; endpoint: SubscriptionView | undefined }) {
+  const { queue, can, catalogue } = usePortal();
+  const [sent, setSent] = useState(0);
+  return (
+    <>
+      {can('deliveries') ? <DeliveriesSection id={id} refreshes={sent} /> : null}
+      {can('retry') && endpoint !== undefined ? <RecoverySection endpoint={endpoint} /> : null}
+      {can('test') && catalogue !== undefined ? (
         <Section title="Send an example">
-          {catalogue === undefined ? null : (
-            <SendTest
-              queue={queue}
-              id={id}
-              examples={catalogue}
-              seesDeliveries={can('deliveries')}
-              onSent={() => {
-                setSent(sent + 1);
-              }}
-            />
-          )}
+          <SendTest
+            queue={queue}
+            id={id}
+            examples={catalogue}
+            seesDeliveries={can('deliveries')}
+            onSent={() => {
+              setSent(sent + 1);
+            }}
+          />
         </Section>
       ) : null}
-      {can('deliveries') ? <DeliveriesSection id={id} refreshes={sent} /> : null}
-      {can('retry') && value !== undefined ? <RecoverySection endpoint={value} /> : null}
     </>
   );
 }
@@ -187,17 +194,4 @@ function EndpointFacts({ endpoint }: { endpoint: SubscriptionView }) {
       <PressureNotice of={endpoint} />
     </div>
   );
-}
-
-/** How many deliveries wait. Without a pause only those who see deliveries see it. */
-function Waiting({ endpoint: { id, paused } }: { endpoint: SubscriptionView }) {
-  const { api } = usePage();
-  const { queue, can } = usePortal();
-  const isKnown = paused !== undefined || can('deliveries');
-  const waiting = useLive(`waiting/${id}/${JSON.stringify(paused)}`, async (signal) => {
-    const asked = { paused, formatTime: momentText };
-    if (!isKnown) return null;
-    return (await waitingText(api, { queue, subscription: id }, asked, signal)) ?? 'none';
-  });
-  return <>{isKnown ? waiting.value : 'not shown'}</>;
 }

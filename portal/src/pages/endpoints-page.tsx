@@ -15,6 +15,7 @@ import {
 import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
 import { usePortal } from '../portal-context.tsx';
 import { CreateEndpoint } from './edit-endpoint.tsx';
+import { Waiting } from './waiting.tsx';
 
 export function EndpointsPage() {
   const { api } = usePage();
@@ -89,11 +90,23 @@ const COLUMNS: readonly Column<SubscriptionView>[] = [
       <SubscriptionLink {...{ queue, id, subscriber }} name={name} />
     ),
   },
-  { head: 'State', cell: (view) => <SubscriptionState of={view} /> },
+  {
+    head: 'State',
+    cell: (view) => (
+      <>
+        <SubscriptionState of={view} />
+        {view.paused === undefined ? null : (
+          <span class="sub">
+            Waiting: <Waiting endpoint={view} />
+          </span>
+        )}
+      </>
+    ),
+  },
   { head: 'Events', cell: ({ options }) => eventTypesText(options.event_types) },
 ];
 
-export function eventTypesText(types: readonly string[] | undefined): string {
+function eventTypesText(types: readonly string[] | undefined): string {
   if (types === undefined) return 'all';
   const [first = '', ...others] = types;
   return others.length === 0 ? first : `${first} and ${others.length} more`;
