@@ -285,7 +285,7 @@ export const functionSettings = {
     rule: origins.optional().describe(ORIGINS),
     unset: 'none',
     longest: 1000,
-    description: 'With `portal`: sites that may show its pages [in a frame](portal.md#in-a-frame).',
+    description: 'With `portal`: sites that may show its pages [in a frame](portal.md#embed-it).',
     variable: 'PORTAL_FRAME_ANCESTORS',
     functions: ['portal'],
   },

@@ -153,6 +153,27 @@ inBrowser('the portal', () => {
     await page.getByText('No endpoints yet').waitFor();
   });
 
+  it('retries one delivery, and offers that only where the link includes it', async () => {
+    const id = await subscribe(portal.api, 'retried', { subscriber: 'https://retried.example.com/hooks' });
+    portal.setDown(true);
+    await portal.api.call('POST', `/v2/queues/retried/subscriptions/${id}/test`, {});
+    portal.setDown(false);
+    const { page } = await open({ queue: 'retried' });
+    await goTo(page, `#/queues/retried/subscriptions/${id}`);
+    await row(page, /posthaste\.test/)
+      .getByRole('link')
+      .click();
+    await page.getByText('down for maintenance').waitFor();
+    const reader = await open({ queue: 'retried', capabilities: ['deliveries'], response_bodies: false });
+    await goTo(reader.page, new URL(page.url()).hash);
+    await reader.page.getByText('The bodies of responses are not shown.').waitFor();
+    expect(await reader.page.getByRole('button', { name: 'Deliver again' }).count()).toBe(0);
+    await page.getByRole('button', { name: 'Deliver again' }).click();
+    await page.getByRole('button', { name: 'Retry now' }).waitFor();
+    await portal.operateAndDeliver();
+    await page.locator('.facts').getByText('delivered', { exact: true }).waitFor();
+  });
+
   it('keeps the session of a tab over a reload, and of no other tab', async () => {
     const { page } = await open({ queue: 'acme' });
     await page.reload();

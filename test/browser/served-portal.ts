@@ -44,7 +44,7 @@ const json = (status: number, body: unknown): Answer => ({
   headers: { 'cache-control': 'no-store' },
 });
 
-/** The page and its interface in front of the API with in-memory ports. The gate has tests of its own. */
+/** The page and its interface in front of the API with in-memory ports. The gate of the API is tested without the page. */
 export const servedPortal = async (catalogue: readonly object[] = []) => {
   let isDown = false;
   const api: ServedApi = await servedApi({
