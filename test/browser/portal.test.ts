@@ -148,6 +148,24 @@ inBrowser('the portal', () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Resume' }).click();
     await page.getByText('enabled', { exact: true }).waitFor();
 
+    await page.getByRole('button', { name: 'Change' }).click();
+    await page.getByLabel('URL').fill('https://two.example.com/hooks');
+    await page.getByText('The signing secret changes').waitFor();
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.locator('code.secret').waitFor();
+    await page.getByRole('button', { name: 'Done' }).click();
+
+    // Without the capability the page would not get a new secret.
+    const manager = await open({ queue: 'changes', capabilities: ['manage'] });
+    await goTo(manager.page, new URL(page.url()).hash);
+    await manager.page.getByRole('button', { name: 'Change' }).click();
+    await manager.page.getByLabel('URL').fill('https://three.example.com/hooks');
+    const patched = manager.page.waitForRequest((request) => request.method() === 'PATCH');
+    await manager.page.getByRole('button', { name: 'Save' }).click();
+    expect((await patched).postDataJSON()).toEqual({
+      ...{ subscriber: 'https://three.example.com/hooks', secret: 'keep' },
+    });
+
     await page.getByRole('button', { name: 'Delete' }).click();
     await page.getByRole('button', { name: 'Delete the endpoint' }).click();
     await page.getByText('No endpoints yet').waitFor();

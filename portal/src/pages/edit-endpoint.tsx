@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import type { ApiClient } from '../../../api-client/api-client.ts';
 import { subscribe, updateSubscription } from '../../../api-client/operations.ts';
 import { areMarked, faultsByField, rejectedFields } from '../../../console/src/api/failure-words.ts';
 import { useAction } from '../../../console/src/live/hooks.ts';
@@ -22,65 +23,60 @@ import { usePortal } from '../portal-context.tsx';
 import type { PortalSession } from '../session.ts';
 import { EventPicker } from './event-picker.tsx';
 
-/** The form of a new endpoint, then its signing secret, once. */
-export function CreateEndpoint({ onCreated, onClose }: { onCreated: () => void; onClose: () => void }) {
-  const { api } = usePage();
-  const portal = usePortal();
-  const saving = useAction(async ({ draft }: Edit) => {
-    const path = { queue: portal.queue };
-    const { secret } = await api.call(subscribe, { path, body: JSON.stringify(buildCreation(draft)) });
-    onCreated();
-    if (secret === undefined) onClose();
-    return secret;
-  });
-  if (saving.action.state === 'done')
-    return <Secret what="signing secret of the endpoint" secret={saving.action.result} onDone={onClose} />;
-  return <EndpointForm stored={newEndpoint(portal)} verb="Create" saving={saving} onClose={onClose} />;
-}
-
-/** The form that changes an endpoint. An address at another origin gets a new secret, which is shown once. */
+/** The form of a new endpoint, or of an existing one, then its new signing secret, once. */
 export function EditEndpoint({
   endpoint,
   onDone,
   onClose,
 }: {
-  endpoint: SubscriptionView;
+  endpoint?: SubscriptionView;
   onDone: () => void;
   onClose: () => void;
 }) {
   const { api } = usePage();
-  const { queue } = usePortal();
+  const portal = usePortal();
   // The page reads the endpoint again and again: the changes are those to what the form showed at first.
   const [before] = useState(endpoint);
-  const saving = useAction(async ({ draft, keepSecret }: Edit) => {
-    const patch = buildPatch(before, draft);
-    const body = JSON.stringify({ ...patch, ...(keepSecret && { secret: 'keep' }) });
-    const path = { queue, subscription: before.id };
-    const { secret } = patch === undefined ? {} : await api.call(updateSubscription, { path, body });
+  const saving = useAction(async (edit: Edit) => {
+    const secret = await save(api, portal.queue, edit, before);
     onDone();
     if (secret === undefined) onClose();
     return secret;
   });
-  if (saving.action.state === 'done')
-    return <Secret what="new signing secret" secret={saving.action.result} onDone={onClose} />;
-  return (
-    <EndpointForm
-      stored={endpointDraft(before)}
-      before={before}
-      verb="Save"
-      saving={saving}
-      onClose={onClose}
-    />
-  );
-}
-
-function Secret({ what, secret, onDone }: { what: string; secret: string | undefined; onDone: () => void }) {
-  if (secret === undefined) return null;
-  return (
-    <NewSecret what={what} secret={secret} onDone={onDone}>
+  if (saving.action.state !== 'done')
+    return (
+      <EndpointForm
+        {...(before === undefined
+          ? { stored: newEndpoint(portal), verb: 'Create' }
+          : { stored: endpointDraft(before), verb: 'Save', before })}
+        saving={saving}
+        onClose={onClose}
+      />
+    );
+  const { result: secret } = saving.action;
+  return secret === undefined ? null : (
+    <NewSecret what="signing secret of the endpoint" secret={secret} onDone={onClose}>
       <p>Store it where your endpoint verifies the signature of each request.</p>
     </NewSecret>
   );
+}
+
+/** Returns the secret if it is new: of a new endpoint, or of one that moved to another origin. */
+async function save(
+  api: ApiClient,
+  queue: string,
+  { draft, keepSecret }: Edit,
+  before: SubscriptionView | undefined,
+): Promise<string | undefined> {
+  if (before === undefined) {
+    const body = JSON.stringify(buildCreation(draft));
+    return (await api.call(subscribe, { path: { queue }, body })).secret;
+  }
+  const patch = buildPatch(before, draft);
+  if (patch === undefined) return undefined;
+  const body = JSON.stringify({ ...patch, ...(keepSecret && { secret: 'keep' }) });
+  const path = { queue, subscription: before.id };
+  return (await api.call(updateSubscription, { path, body })).secret;
 }
 
 /** `keepSecret`: although the endpoint moves to another origin. */

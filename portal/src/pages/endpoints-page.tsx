@@ -14,7 +14,7 @@ import {
 } from '../../../console/src/statistics/statistics-charts.tsx';
 import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
 import { usePortal } from '../portal-context.tsx';
-import { CreateEndpoint } from './edit-endpoint.tsx';
+import { EditEndpoint } from './edit-endpoint.tsx';
 import { Waiting } from './waiting.tsx';
 
 export function EndpointsPage() {
@@ -45,7 +45,7 @@ export function EndpointsPage() {
       </PageHeading>
       {isAdding ? (
         <Section title="New endpoint">
-          <CreateEndpoint onCreated={endpoints.refresh} onClose={close} />
+          <EditEndpoint onDone={endpoints.refresh} onClose={close} />
         </Section>
       ) : null}
       <div class="section">
