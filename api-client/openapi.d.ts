@@ -329,6 +329,26 @@ export interface paths {
         /** Shows all event types as the webhooks of an OpenAPI 3.1 document */
         get: operations["describeWebhooks"];
     };
+    "/v2/queues/{queue}/portal-links": {
+        /** Makes a link to the page of a customer, who manages the endpoints of this queue */
+        post: operations["createPortalLink"];
+    };
+    "/v2/queues/{queue}/portal-links/{session}": {
+        /** Ends all links and sessions of a session id at once */
+        delete: operations["endPortalSessions"];
+    };
+    "/v2/portal/session": {
+        /**
+         * Shows what a session may do
+         * @description Authorised by `authorization: Bearer` and the session.
+         */
+        get: operations["getPortalSession"];
+        /**
+         * Opens a link: exchanges its token for a session
+         * @description A link can be opened once. Needs no authorisation.
+         */
+        post: operations["openPortalLink"];
+    };
     "/v2/openapi.json": {
         /** Shows this OpenAPI document */
         get: operations["describe"];
@@ -545,7 +565,7 @@ export interface components {
         Error: {
             error: {
                 /** @enum {string} */
-                code: "invalid_request" | "invalid_json" | "invalid_retry_policy" | "unauthorized" | "forbidden" | "not_found" | "method_not_allowed" | "conflict" | "inactive" | "too_large" | "internal";
+                code: "invalid_request" | "invalid_json" | "invalid_retry_policy" | "unauthorized" | "forbidden" | "not_found" | "method_not_allowed" | "conflict" | "inactive" | "too_large" | "too_many_requests" | "internal";
                 message: string;
                 fields?: {
                     field: string;
@@ -1799,7 +1819,7 @@ export interface operations {
                         failed: {
                             error: {
                                 /** @enum {string} */
-                                code: "invalid_request" | "invalid_json" | "invalid_retry_policy" | "unauthorized" | "forbidden" | "not_found" | "method_not_allowed" | "conflict" | "inactive" | "too_large" | "internal";
+                                code: "invalid_request" | "invalid_json" | "invalid_retry_policy" | "unauthorized" | "forbidden" | "not_found" | "method_not_allowed" | "conflict" | "inactive" | "too_large" | "too_many_requests" | "internal";
                                 message: string;
                                 fields?: {
                                     field: string;
@@ -2940,6 +2960,127 @@ export interface operations {
                         openapi: string;
                     } & {
                         [key: string]: unknown;
+                    };
+                };
+            };
+        };
+    };
+    createPortalLink: {
+        parameters: {
+            query?: never;
+            path: {
+                /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
+                queue: string;
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description What the customer may do besides seeing endpoints, their health, event types and charts. */
+                    capabilities: ("manage" | "secrets" | "test" | "deliveries" | "retry")[];
+                    /** @description The event types that endpoints may choose. By default all. */
+                    event_types?: string[];
+                    /**
+                     * @description Seconds until which the link must be opened. The session lasts 8 hours from then on.
+                     * @default 3600
+                     */
+                    expires_in?: number;
+                    /** @description Names the sessions of this link, to end them and in the audit trail. By default a random one. */
+                    session_id?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The link. No later response contains it. */
+            201: {
+                content: {
+                    "application/json": {
+                        /** @description Opens the page once. */
+                        url: string;
+                        session_id: string;
+                        /**
+                         * Format: date-time
+                         * @description Until when the link can be opened.
+                         */
+                        expires_at: string;
+                    };
+                };
+            };
+        };
+    };
+    endPortalSessions: {
+        parameters: {
+            query?: never;
+            path: {
+                /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
+                queue: string;
+                /** @description The session id of the link. */
+                session: string;
+            };
+        };
+        requestBody?: never;
+        responses: {
+            /** @description They are ended, or did not exist. */
+            204: {
+                content?: never;
+            };
+        };
+    };
+    getPortalSession: {
+        requestBody?: never;
+        responses: {
+            /** @description The session. */
+            200: {
+                content: {
+                    "application/json": {
+                        session?: string;
+                        session_name: string;
+                        queue: string;
+                        capabilities: ("manage" | "secrets" | "test" | "deliveries" | "retry")[];
+                        event_types?: string[];
+                        /** Format: date-time */
+                        expires_at: string;
+                        title: string;
+                        accent?: string;
+                        limits: {
+                            endpoints: number;
+                            hosts?: string[];
+                            per_second?: number;
+                        };
+                        response_bodies: boolean;
+                    };
+                };
+            };
+        };
+    };
+    openPortalLink: {
+        requestBody: {
+            content: {
+                "application/json": {
+                    token: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The session. */
+            200: {
+                content: {
+                    "application/json": {
+                        session?: string;
+                        session_name: string;
+                        queue: string;
+                        capabilities: ("manage" | "secrets" | "test" | "deliveries" | "retry")[];
+                        event_types?: string[];
+                        /** Format: date-time */
+                        expires_at: string;
+                        title: string;
+                        accent?: string;
+                        limits: {
+                            endpoints: number;
+                            hosts?: string[];
+                            per_second?: number;
+                        };
+                        response_bodies: boolean;
                     };
                 };
             };
