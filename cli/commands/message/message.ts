@@ -65,7 +65,7 @@ function describeMessage(view: MessageView, body: string | undefined): string {
     ['Accepted', clockTime(acceptedAt)],
     ['Duplicates', String(duplicates)],
     ['Matched', filtered === 0 ? subscriptions : `${subscriptions}, ${filtered} filtered`],
-    ['Event type', eventFault && eventFaultText(eventFault)],
+    ['Event type', eventFaultText(eventFault)],
     ['Fan-out', view.unfinished === true ? 'in progress: not sent to all subscriptions yet' : undefined],
     ['Deliveries', deliveriesText(view)],
     ['Erased', clockTime(erasedAt) || undefined],
@@ -73,7 +73,9 @@ function describeMessage(view: MessageView, body: string | undefined): string {
   ]).join('\n');
 }
 
-function eventFaultText({ reason, path = '', detail = '' }: NonNullable<MessageView['eventFault']>): string {
+function eventFaultText(fault: MessageView['eventFault']): string | undefined {
+  if (fault === undefined) return undefined;
+  const { reason, path = '', detail = '' } = fault;
   if (reason === 'unknown_event_type') return 'not in the catalogue of the queue';
   return printable(`${path === '' ? 'the data' : path} ${detail}`);
 }
@@ -165,7 +167,8 @@ export function addExplain(command: Command, terminal: Terminal): void {
 
 function explainedTitle({ acceptedAt, eventFault }: Pick<MessageView, 'acceptedAt' | 'eventFault'>): string {
   const accepted = `Accepted ${clockTime(acceptedAt)}`;
-  return eventFault === undefined ? accepted : `${accepted}. Event type: ${eventFaultText(eventFault)}`;
+  const fault = eventFaultText(eventFault);
+  return fault === undefined ? accepted : `${accepted}. Event type: ${fault}`;
 }
 
 function noSuchMessage(queue: string, messageId: string): Problem {
