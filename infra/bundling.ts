@@ -1,10 +1,11 @@
-import { cpSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { AssetHashType, DockerImage } from 'aws-cdk-lib';
 import { Code } from 'aws-cdk-lib/aws-lambda';
 import type * as esbuild from 'esbuild';
+import { buildPortalPage } from './portal-page.ts';
 
 /** Build options of the functions. Tests and benchmarks use them too, so that they run what is deployed. */
 export const bundling = {
@@ -50,20 +51,8 @@ export function buildFunction(name: string, folder: string): string[] {
   });
   mkdirSync(folder, { recursive: true });
   for (const { path, contents } of outputFiles) writeFileSync(join(folder, basename(path)), contents);
-  if (name === 'portal') copyPage(join(folder, 'page'));
+  if (name === 'portal') buildPortalPage(join(folder, 'page'));
   return Object.values(metafile.outputs).flatMap(({ inputs }) => Object.keys(inputs));
-}
-
-/** The built page of customers. Vite writes it there. */
-export const builtPortalPage = join(project, '.local/portal/page');
-
-/** Without a build, the page says so: tests of the stacks need no page. */
-function copyPage(folder: string): void {
-  if (existsSync(builtPortalPage)) cpSync(builtPortalPage, folder, { recursive: true });
-  else {
-    mkdirSync(folder, { recursive: true });
-    writeFileSync(join(folder, 'index.html'), '<!doctype html><title>Portal</title>The page is not built.');
-  }
 }
 
 /** Functions built when the package was packed. Absent in the repository. */

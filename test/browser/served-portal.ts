@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type RequestListener, type ServerRe
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import * as z from 'zod';
-import { readPage } from '../../cli/commands/console/console-server.ts';
+import { readPage } from '../../shared/adapters/page-files.ts';
 import { operate } from '../../functions/operate/operate.ts';
 import type { DeliveryKey } from '../../shared/domain/delivery/delivery.ts';
 import type { DeliveryJob } from '../../shared/domain/delivery/job.ts';
