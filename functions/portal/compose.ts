@@ -20,7 +20,7 @@ export async function composePortal() {
   if (roleArn === undefined) throw new EnvironmentError([`${variables.portalRoleArn} is missing`]);
   const deadline = invocationDeadline();
   const journal = powertoolsJournal('portal', environment);
-  const apiUrl = environment.apiUrl.replace('{endpoint}', process.env['AWS_ENDPOINT_URL'] ?? '');
+  const apiUrl = environment.apiUrl.replace('{endpoint}', environment.awsEndpoint ?? '');
   const region = apiArn.split(':')[3] ?? '';
   const sts = new STSClient({ region, ...clientOptions('sts', { deadline, journal }) });
   const context: PortalContext = {

@@ -25,6 +25,12 @@ const setByLambda = {
       .refine((host) => URL.canParse(`http://${host}`), 'is not a host')
       .optional(),
   },
+  /** Of a local AWS. */
+  awsEndpoint: {
+    variable: 'AWS_ENDPOINT_URL',
+    functions: ['portal'],
+    rule: z.string().optional(),
+  },
   memoryMegabytes: {
     variable: 'AWS_LAMBDA_FUNCTION_MEMORY_SIZE',
     functions: ['deliver'],
@@ -39,6 +45,7 @@ const everyRow: Readonly<Record<string, Variable>> = { ...variableRows, ...setBy
 export type Environment<F extends FunctionName> = VariableValues<F> & {
   readonly runtimeApi?: string | undefined;
   readonly memoryMegabytes?: number | undefined;
+  readonly awsEndpoint?: string | undefined;
 };
 
 /** The values of the rows that list the function. @throws EnvironmentError with every invalid variable */

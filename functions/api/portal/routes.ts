@@ -76,9 +76,9 @@ export function addPortalRoutes(addRoute: AddRoute, dependencies: ApiDependencie
       answers: { 201: json('The link. No later response contains it.', linkSchema) },
     },
     async (context) => {
-      requirePortal(portal);
       const asked = parseWith(linkRequest, readJson(context.body).value);
       const queue = await presentQueue(dependencies, context.params.queue);
+      requirePortal(portal);
       const { session_id: id = makeSessionId(randomBytes), capabilities, event_types: eventTypes } = asked;
       const key = { queue: queue.name, name: makeSessionName(id, randomBytes) };
       const { token, tokenHash } = makePortalToken('link', key, randomBytes);
@@ -112,8 +112,8 @@ export function addPortalRoutes(addRoute: AddRoute, dependencies: ApiDependencie
       answers: { 204: noBody('They are ended, or did not exist.') },
     },
     async (context) => {
-      requirePortal(portal);
       const queue = queueName(context.params.queue);
+      requirePortal(portal);
       const { session: id } = context.params;
       if (!isSessionId(id)) throw notFound('such session');
       await portalSessions.endSessions(queue, id);

@@ -2,7 +2,7 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { describe, expect, vi } from 'vitest';
 import * as z from 'zod';
 import { healthSchema, homeSchema } from '../../../functions/api/service/routes.ts';
-import { openRoutes } from '../../../shared/config/open-routes.ts';
+import { openRoutes, portalOpenRoutes } from '../../../shared/config/open-routes.ts';
 import { requestApi, wholeApi } from '../../support/whole-api.ts';
 import {
   type Api,
@@ -132,7 +132,9 @@ describe('the OpenAPI document', () => {
     const open = operationsOf(await served()).filter(
       ({ security }) => security?.every((scheme) => JSON.stringify(scheme) === '{"pullToken":[]}') === true,
     );
-    const names = openRoutes.flatMap(({ path, methods }) => methods.map((method) => `${method} ${path}`));
+    const names = [...openRoutes, ...portalOpenRoutes].flatMap(({ path, methods }) =>
+      methods.map((method) => `${method} ${path}`),
+    );
     expect(open.map(({ name }) => name).sort()).toEqual(names.sort());
   });
 
@@ -209,6 +211,7 @@ const WITHOUT_QUEUE = new Set([
   'POST /v2/queues/{queue}/import',
   'POST /v2/queues/{queue}/subscriptions',
   'DELETE /v2/queues/{queue}/subscriptions/id-1',
+  'DELETE /v2/queues/{queue}/portal-links/id-1',
 ]);
 
 const OF_A_QUEUE = ROUTES.filter(([method, route]) => !WITHOUT_QUEUE.has(`${method} ${route}`));

@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest';
+import { clockTime } from '../../../cli/output/words.ts';
+import { json, runOn } from './stub-api.ts';
+
+const EXPIRES = '2036-01-01T09:00:00.000Z';
+const LINK = {
+  url: 'https://hooks.example/portal/#phlink_x',
+  session_id: 'customer-42',
+  expires_at: EXPIRES,
+};
+const routes = { 'POST /v2/queues/acme/portal-links': json(LINK) };
+
+const bodyOf = ({ requests }: { requests: readonly { body: string }[] }): unknown =>
+  JSON.parse(requests.at(-1)?.body ?? '');
+
+describe('posthaste portal link', () => {
+  it('prints the link, until when it can be opened, and how to end it', async () => {
+    const run = await runOn(routes, 'portal link acme');
+    expect(run.stdout).toBe(
+      `${LINK.url}\nIt can be opened once, until ${clockTime(EXPIRES)}. The session then lasts 8 hours.\n` +
+        'To end it: npm run -s posthaste -- portal end acme customer-42\n',
+    );
+    expect(bodyOf(run)).toEqual({ capabilities: [] });
+  });
+
+  it('sends what the customer may do, for which events and how long', async () => {
+    const options = '--capability manage test --event-type a.b --event-type c --expires-in 1d --session-id x';
+    expect(bodyOf(await runOn(routes, `portal link acme ${options}`))).toEqual({
+      capabilities: ['manage', 'test'],
+      event_types: ['a.b', 'c'],
+      expires_in: 86_400,
+      session_id: 'x',
+    });
+  });
+
+  it.each(['--capability own', '--expires-in 59', '--expires-in soon'])('refuses %s', async (option) => {
+    const { status, requests } = await runOn(routes, `portal link acme ${option}`);
+    expect({ status, requests }).toEqual({ status: 2, requests: [] });
+  });
+});
+
+it('posthaste portal end ends the sessions of an id', async () => {
+  const route = 'DELETE /v2/queues/acme/portal-links/customer-42';
+  const run = await runOn({ [route]: { status: 204, body: '' } }, 'portal end acme customer-42');
+  expect(run.stdout).toBe('Ended customer-42 on queue acme.\n');
+});
