@@ -1,6 +1,7 @@
 import { AwsClient } from 'aws4fetch';
 
 const { API_URL, AWS_REGION = '', AWS_ACCESS_KEY_ID = '', AWS_SECRET_ACCESS_KEY = '' } = process.env;
+const { AWS_SESSION_TOKEN: sessionToken = '' } = process.env;
 
 // The role of the backend needs execute-api:Invoke for POST /v2/queues/*/portal-links (grantAdminister).
 const api = new AwsClient({
@@ -8,7 +9,7 @@ const api = new AwsClient({
   region: AWS_REGION,
   accessKeyId: AWS_ACCESS_KEY_ID,
   secretAccessKey: AWS_SECRET_ACCESS_KEY,
-  sessionToken: process.env['AWS_SESSION_TOKEN'],
+  ...(sessionToken !== '' && { sessionToken }),
 });
 
 /** Returns the address to which the backend redirects a customer that is logged in. `sessionId`: to end it at the logout. */

@@ -105,10 +105,19 @@ function serveFile(page: PageFiles, path: string, { headers, requestContext }: P
 async function passSession(context: PortalContext, event: PortalEvent): Promise<PortalAnswer> {
   const { method } = event.requestContext.http;
   const url = `${context.apiUrl}/v2/portal/session`;
-  if (method === 'POST') return toAnswer(await send(context, { method, url, ...pickBody(event) }));
+  if (method === 'POST')
+    return toSessionAnswer(context, await send(context, { method, url, ...pickBody(event) }));
   if (method !== 'GET') return refuse(405, 'method_not_allowed', 'this path supports only GET and POST');
   const secret = findSecret(event);
-  return secret === undefined ? noSession() : toAnswer(await askForSession(context, secret));
+  return secret === undefined ? noSession() : toSessionAnswer(context, await askForSession(context, secret));
+}
+
+/** With the origins that get the height of the page. */
+async function toSessionAnswer({ frameAncestors }: PortalContext, response: Response): Promise<PortalAnswer> {
+  const answer = await toAnswer(response);
+  if (!response.ok) return answer;
+  const session = portalSessionSchema.parse(JSON.parse(answer.body));
+  return { ...answer, body: JSON.stringify({ ...session, frame_ancestors: frameAncestors }) };
 }
 
 function noSession(): PortalAnswer {

@@ -63,6 +63,16 @@ const ask = (method: string, rawPath: string, headers: Record<string, string> = 
 
 const header = { 'posthaste-portal-session': SESSION };
 
+const shown = {
+  queue: 'acme',
+  session_name: 'customer.n',
+  capabilities: ['manage'],
+  expires_at: new Date().toISOString(),
+  title: 't',
+  limits: { endpoints: 1 },
+  response_bodies: true,
+};
+
 describe('the function of the portal', () => {
   it('serves its page, compressed where the browser takes that, in frames of the given sites only', async () => {
     const plain = await ask('GET', '/portal/');
@@ -124,6 +134,12 @@ describe('the function of the portal', () => {
     ]);
   });
 
+  it('tells the page which sites get its height', async () => {
+    answer = () => Response.json(shown);
+    const { body } = await ask('GET', '/portal/session', header);
+    expect(JSON.parse(body)).toEqual({ ...shown, frame_ancestors: ['https://app.example.com'] });
+  });
+
   it('says nothing of an internal error but the request id', async () => {
     answer = () => {
       throw new Error('planted');
@@ -136,15 +152,6 @@ describe('the function of the portal', () => {
 });
 
 describe('the credentials of a session', () => {
-  const shown = {
-    queue: 'acme',
-    session_name: 'customer.n',
-    capabilities: ['manage'],
-    expires_at: new Date().toISOString(),
-    title: 't',
-    limits: { endpoints: 1 },
-    response_bodies: true,
-  };
   const assumed: unknown[] = [];
   const sts = {
     send: ({ input }: AssumeRoleCommand) => {
