@@ -3,10 +3,9 @@ import { isJsonObject, jsonOrUndefined } from '../../../shared/domain/json.ts';
 import { subscribedSchema } from '../../../shared/wire/views/subscription.ts';
 import { subscriptionDigest } from '../audit.ts';
 import type { ApiDependencies } from '../dependencies.ts';
-import { RefusedRequest } from '../errors.ts';
 import type { Answer } from '../route.ts';
 import { unsubscribe } from '../subscriptions/change.ts';
-import { countEndpoints } from './check-request.ts';
+import { countEndpoints, noRoom } from './check-request.ts';
 import { type Admission, namePrincipal } from './session.ts';
 
 type Item = Record<string, unknown>;
@@ -46,7 +45,7 @@ async function removeBeyondLimit(
       { principal: namePrincipal(session), requestId },
       { change: 'subscription_deleted', ...key, before: subscriptionDigest(removed) },
     );
-  throw new RefusedRequest('conflict', `there can be at most ${endpoints} endpoints`);
+  throw noRoom(endpoints);
 }
 
 /** Every answer of a portal route has what is redacted in these fields, alone or in a list. */
@@ -56,7 +55,9 @@ function redact(answer: Item, admission: Admission): Item {
   const lists = {
     subscriptions: itemsIn(subscriptions).map((item) => redactItem(item, admission)),
     deliveries: itemsIn(deliveries).map((item) => redactItem(item, admission)),
-    event_types: itemsIn(types).filter(({ name }) => eventTypes?.some((type) => type === name) ?? true),
+    event_types: itemsIn(types)
+      .filter(({ name }) => eventTypes?.some((type) => type === name) ?? true)
+      .map((item) => redactItem(item, admission)),
   };
   return {
     ...redactItem(rest, admission),
@@ -71,8 +72,14 @@ function itemsIn(list: unknown): Item[] {
 
 const SHOWN_OPTIONS = [...TENANT_OPTIONS, '_retry_policy'];
 
-/** `secret`: of a new endpoint. `options`: of an endpoint. `attempts`, `lateResults`: of a delivery. */
-function redactItem({ secret, options, attempts, lateResults, ...item }: Item, admission: Admission): Item {
+/**
+ * `secret`: of a new endpoint. `options`: of an endpoint. `attempts`, `lateResults`: of a delivery. `queues`: of an event
+ * type, which names other tenants.
+ */
+function redactItem(
+  { secret, options, attempts, lateResults, queues: _queues, ...item }: Item,
+  admission: Admission,
+): Item {
   const withoutBodies = (made: unknown) =>
     admission.portal.responseBodies || !Array.isArray(made) ? made : made.map(withoutSnippet);
   return {

@@ -34,6 +34,7 @@ export async function checkRequest(
   admission: Admission,
 ): Promise<ApiRequest> {
   const { session, queue, rest } = admission;
+  checkEventType(admission);
   await checkMessage(context, admission);
   if (admission.route.check === 'create') await requireRoom(context, admission);
   return {
@@ -43,6 +44,11 @@ export async function checkRequest(
     body: await checkBody(context, request.body, admission),
     caller: { ...request.caller, principal: namePrincipal(session) },
   };
+}
+
+/** The list has only the event types of the link. @throws RefusedRequest `not_found` */
+function checkEventType({ session: { eventTypes }, params: { type } }: Admission): void {
+  if (type !== undefined && eventTypes?.includes(type) === false) throw notFound('such event type');
 }
 
 /**
@@ -189,7 +195,14 @@ async function keptOptions(
 async function requireRoom(context: ApiDependencies, { queue, portal }: Admission): Promise<void> {
   const { endpoints } = portal.limits;
   if ((await countEndpoints(context, queue.name, endpoints)) < endpoints) return;
-  throw new RefusedRequest('conflict', `there can be at most ${endpoints} endpoints`);
+  throw noRoom(endpoints);
+}
+
+export function noRoom(endpoints: number): RefusedRequest {
+  return new RefusedRequest(
+    'conflict',
+    `there can be at most ${endpoints} endpoint${endpoints === 1 ? '' : 's'}`,
+  );
 }
 
 /** Up to one more than `most`. */

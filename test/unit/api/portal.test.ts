@@ -470,6 +470,26 @@ describe('a tenant', () => {
     expect((await by('test', 'POST', '/subscriptions/id-1/test', { type: 'order.paid' })).status).toBe(202);
   });
 
+  it('sees the catalogue without the queues of others, and no more of it than the link allows', async () => {
+    for (const name of ['order.paid', 'order.lost'])
+      await api.call('PUT', `/v2/event-types/${name}`, { queues: ['orders', 'other-tenant'] });
+    await api.call('PUT', '/v2/event-types/order.hidden', { queues: ['other-tenant'] });
+    const by = through(await open());
+    const { body } = await by('see', 'GET', '/event-types');
+    expect(body).toMatchObject({ event_types: [{ name: 'order.lost' }, { name: 'order.paid' }] });
+    expect(JSON.stringify(body)).not.toContain('other-tenant');
+    const one = await by('see', 'GET', '/event-types/order.paid');
+    expect(one).toMatchObject({ status: 200, body: { name: 'order.paid' } });
+    expect(one.body).not.toHaveProperty('queues');
+    expect((await by('see', 'GET', '/event-types/order.hidden')).status).toBe(404);
+    const limited = through(await open({ event_types: ['order.paid'] }));
+    expect((await limited('see', 'GET', '/event-types')).body).toMatchObject({
+      event_types: [{ name: 'order.paid' }],
+    });
+    expect((await limited('see', 'GET', '/event-types/order.paid')).status).toBe(200);
+    expect((await limited('see', 'GET', '/event-types/order.lost')).status).toBe(404);
+  });
+
   it('deletes an endpoint so that the operator can restore it', async () => {
     await api.subscribe();
     const by = through(await open());
