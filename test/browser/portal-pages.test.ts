@@ -12,25 +12,27 @@ import {
   openPage,
   picture,
 } from './console-page.ts';
-import { ALL, servedPortal, type ServedPortal } from './served-portal.ts';
+import { servedPortal, type ServedPortal } from './served-portal.ts';
 
 const MARKUP = '<img src=x onerror="window.hit=1"><script>window.hit=1</script><b>bold</b>';
 
-const CATALOGUE = [
-  {
-    ...{ name: 'invoice.paid', group: 'Invoices', description: 'An invoice was paid in full.' },
+const CATALOGUE = {
+  'invoice.paid': {
+    ...{ group: 'Invoices', description: 'An invoice was paid in full.' },
     example: { id: 'invoice-9', amount: 1250 },
   },
-  { name: 'order.changed', group: 'Orders', description: 'A buyer or a clerk changed an order.' },
-  {
-    ...{ name: 'order.created', group: 'Orders', description: 'A buyer placed an order.' },
+  'order.changed': { group: 'Orders', description: 'A buyer or a clerk changed an order.' },
+  'order.created': {
+    ...{ group: 'Orders', description: 'A buyer placed an order.' },
     example: { id: 'order-17', total: 1250, items: ['A-1'] },
     schema: { type: 'object', required: ['id', 'total'] },
   },
-  { name: 'order.placed', group: 'Orders', description: 'As order.created.', deprecated: true },
-  ...Array.from({ length: 12 }, (_, index) => ({ name: `stock.level-${index}`, group: 'Stock' })),
-  { name: MARKUP, group: MARKUP, description: MARKUP, example: MARKUP },
-];
+  'order.placed': { group: 'Orders', description: 'As order.created.', deprecated: true },
+  ...Object.fromEntries(
+    Array.from({ length: 12 }, (_, index) => [`stock.level-${index}`, { group: 'Stock' }]),
+  ),
+  markup: { group: MARKUP, description: MARKUP, example: MARKUP },
+};
 
 /** Colours on which white and black text is hard to read. */
 const ACCENTS = { light: '#ffd400', dark: '#5b1fa2' };
@@ -47,14 +49,14 @@ inBrowser('the pages of the portal', () => {
   afterAll(async () => {
     await browser.close();
     await portal.close();
+    expect(portal.faults).toEqual([]);
   });
 
   it.each(LOOKS)('are accessible and fit at $width px in both themes, loaded $theme', async (look) => {
-    const grant = { queue: 'orders', capabilities: ALL, title: 'Acme webhooks' };
     const isPictured = look.width === 1280;
     // The pictures show the default colour.
-    const accent = isPictured ? {} : { accent: ACCENTS[look.theme] };
-    const { url } = portal.link({ ...grant, ...accent });
+    if (!isPictured) portal.deployWith({ accent: ACCENTS[look.theme] });
+    const { url } = await portal.link({ queue: 'orders' });
     const { page, faults } = await openPage(browser, url, look);
     const pages: [name: string, hash: string, loaded: string][] = [
       ['endpoints', '#/', 'Response times'],
@@ -89,7 +91,8 @@ inBrowser('the pages of the portal', () => {
 
   it('fit in 320 px, and on a coloured button every text can be read', async () => {
     const viewport = { width: 320, height: 640 };
-    const { url } = portal.link({ queue: 'orders', capabilities: ALL, accent: '#777777' });
+    portal.deployWith({ accent: '#777777' });
+    const { url } = await portal.link({ queue: 'orders' });
     const { page } = await openPage(browser, url, { width: 375, theme: 'light', viewport });
     for (const hash of ['#/', `#/queues/orders/subscriptions/${billing}`, '#/event-types']) {
       await goTo(page, hash);
@@ -103,7 +106,7 @@ inBrowser('the pages of the portal', () => {
   });
 
   it('are usable by keyboard: a skip link, a focus on each opened page, and in dialogs', async () => {
-    const { url } = portal.link({ queue: 'orders', capabilities: ALL });
+    const { url } = await portal.link({ queue: 'orders' });
     const { page } = await openPage(browser, url);
     await page.getByRole('link', { name: /billing/ }).waitFor();
     await page.getByRole('link', { name: 'Acme webhooks' }).focus();
@@ -141,7 +144,8 @@ inBrowser('the pages of the portal', () => {
         },
       ],
     });
-    const { url } = portal.link({ queue: 'planted', capabilities: ALL, title: MARKUP });
+    portal.deployWith({ title: MARKUP });
+    const { url } = await portal.link({ queue: 'planted' });
     const { page, faults } = await openPage(browser, url);
     for (const hash of [
       '#/',

@@ -1,18 +1,21 @@
 import type { Browser, Frame, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import * as z from 'zod';
+import { REQUESTS_PER_MINUTE } from '../../shared/domain/portal/session.ts';
 import { subscribe } from './busy-deployment.ts';
 import { inBrowser, launchChromium } from './chromium.ts';
 import { axeViolations, goTo, openPage } from './console-page.ts';
-import { ALL, servedPortal, type Grant, type ServedPortal } from './served-portal.ts';
+import { servedPortal, type Grant, type ServedPortal } from './served-portal.ts';
 
-const CATALOGUE = [
-  { name: 'invoice.paid', group: 'Invoices', description: 'An invoice was paid in full.' },
-  {
-    ...{ name: 'order.created', group: 'Orders', description: 'A buyer placed an order.' },
+const CATALOGUE = {
+  'invoice.paid': { group: 'Invoices', description: 'An invoice was paid in full.' },
+  'order.created': {
+    ...{ group: 'Orders', description: 'A buyer placed an order.' },
     example: { id: 'order-17', total: 1250 },
   },
-  { name: 'order.placed', group: 'Orders', deprecated: true },
-];
+  'order.placed': { group: 'Orders', deprecated: true },
+  'order.inspected': { group: 'Orders', description: 'For one customer.', queues: ['acme', 'chosen-few'] },
+};
 
 const row = (shown: Page | Frame, name: string | RegExp) => shown.getByRole('row', { name });
 
@@ -26,15 +29,15 @@ inBrowser('the portal', () => {
   afterAll(async () => {
     await browser.close();
     await portal.close();
+    expect(portal.faults).toEqual([]);
   });
 
   /** Opens a new link. */
-  const open = async (grant: Partial<Grant> & { queue: string }) => {
-    await portal.api.call('PUT', `/v2/queues/${grant.queue}`, {});
-    const { url, token } = portal.link({ capabilities: ALL, ...grant });
-    const opened = await openPage(browser, url);
+  const open = async (grant: Grant) => {
+    const link = await portal.link(grant);
+    const opened = await openPage(browser, link.url);
     await opened.page.getByRole('heading', { level: 1 }).waitFor();
-    return { ...opened, token, url };
+    return { ...opened, ...link };
   };
 
   /** From an empty list to a recovered delivery. `shown`: the page, or its frame. */
@@ -90,11 +93,12 @@ inBrowser('the portal', () => {
     expect(page.url()).not.toContain(token);
     expect(portal.seen.some((request) => /"(cookie|referer)":/.test(request))).toBe(false);
     expect(faults).toEqual([]);
+    // The policy of the function holds.
+    await expect(page.evaluate(`document.body.innerHTML = '<p>planted</p>'`)).rejects.toThrow('TrustedHTML');
   });
 
   it('takes a customer the same way in a frame on another origin, and tells that its height', async () => {
-    await portal.api.call('PUT', '/v2/queues/framed', {});
-    const { url, token } = portal.link({ queue: 'framed', capabilities: ALL });
+    const { url, token } = await portal.link({ queue: 'framed' });
     const host = await portal.embed(url, { listed: true });
     const { page, faults } = await openPage(browser, host.origin);
     await page.frameLocator('#portal').getByRole('heading', { level: 1 }).waitFor();
@@ -182,9 +186,11 @@ inBrowser('the portal', () => {
       .getByRole('link')
       .click();
     await page.getByText('down for maintenance').waitFor();
-    const reader = await open({ queue: 'retried', capabilities: ['deliveries'], response_bodies: false });
+    portal.deployWith({ responseBodies: false });
+    const reader = await open({ queue: 'retried', capabilities: ['deliveries'] });
     await goTo(reader.page, new URL(page.url()).hash);
     await reader.page.getByText('The bodies of responses are not shown.').waitFor();
+    expect(await reader.page.getByText('down for maintenance').count()).toBe(0);
     expect(await reader.page.getByRole('button', { name: 'Deliver again' }).count()).toBe(0);
     await page.getByRole('button', { name: 'Deliver again' }).click();
     await page.getByRole('button', { name: 'Retry now' }).waitFor();
@@ -215,8 +221,8 @@ inBrowser('the portal', () => {
   });
 
   it('shows nothing any more when the session ends', async () => {
-    const { page } = await open({ queue: 'acme' });
-    portal.endSessions();
+    const { page, sessionId } = await open({ queue: 'acme' });
+    await portal.api.call('DELETE', `/v2/queues/acme/portal-links/${sessionId}`);
     await goTo(page, '#/queues/acme/subscriptions/any');
     await page.getByText('Your session has ended').waitFor();
     expect(await page.getByText('acme.example.com').count()).toBe(0);
@@ -225,7 +231,7 @@ inBrowser('the portal', () => {
   });
 
   it('can be opened again after a failure that is not of the link', async () => {
-    const { url } = portal.link({ queue: 'acme', capabilities: ALL });
+    const { url } = await portal.link({ queue: 'acme' });
     const { page } = await openPage(browser, 'about:blank');
     await page.route('**/portal/session', (route) => route.abort(), { times: 1 });
     await page.goto(url);
@@ -259,11 +265,8 @@ inBrowser('the portal', () => {
   });
 
   it('offers what the limits of the link allow', async () => {
-    const { page } = await open({
-      queue: 'limited',
-      event_types: ['order.created'],
-      limits: { endpoints: 1, hosts: ['*.example.com'], per_second: 20 },
-    });
+    portal.deployWith({ limits: { endpoints: 1, hosts: ['*.example.com'], perSecond: 20 } });
+    const { page } = await open({ queue: 'limited', event_types: ['order.created'] });
     await page.getByRole('button', { name: 'Add endpoint' }).click();
     await page.getByText('Allowed hosts: *.example.com.').waitFor();
     expect(await page.getByRole('checkbox').count()).toBe(1);
@@ -271,6 +274,9 @@ inBrowser('the portal', () => {
     await page.getByLabel('URL').fill('ftp://acme.example.com');
     await page.getByRole('button', { name: 'Create' }).click();
     await page.locator('.field-faulty').getByText(/http/).first().waitFor();
+    await page.getByLabel('URL').fill('https://elsewhere.example.net/');
+    await page.getByRole('button', { name: 'Create' }).click();
+    await page.locator('.field-faulty').getByText('must be on one of these hosts: *.example.com').waitFor();
     await page.getByLabel('URL').fill('https://acme.example.com/hooks');
     await page.getByRole('button', { name: 'Create' }).click();
     await page.getByRole('button', { name: 'Done' }).click();
@@ -278,16 +284,70 @@ inBrowser('the portal', () => {
     expect(await page.getByRole('button', { name: 'Add endpoint' }).count()).toBe(0);
   });
 
-  it('asks for the queue of its session only, also if the address names another', async () => {
+  it('says in words what the API refuses: an endpoint too many, and too many requests', async () => {
+    portal.deployWith({ limits: { endpoints: 1 } });
+    const { page, sessionId, faults } = await open({ queue: 'refused' });
+    await page.getByRole('button', { name: 'Add endpoint' }).click();
+    await subscribe(portal.api, 'refused', { subscriber: 'https://other-tab.example.com/' });
+    await page.getByLabel('URL').fill('https://acme.example.com/hooks');
+    await page.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('alert').getByText('There can be at most 1 endpoint.').waitFor();
+    const session = [...portal.api.portalSessions.stored.values()].find(({ name }) =>
+      name.startsWith(`${sessionId}.`),
+    );
+    if (session === undefined) throw new Error('the session is not stored');
+    // The next minute, which this one may become at any time.
+    const limit = { now: Date.now() + 60_000, perMinute: REQUESTS_PER_MINUTE };
+    while ((await portal.api.portalSessions.countRequest(session, limit)).kind === 'counted');
+    await page.getByRole('button', { name: 'Create' }).click();
+    await page.getByText('Too many requests').first().waitFor();
+    await page
+      .getByText(/A session may make 120 requests in a minute/)
+      .first()
+      .waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+    expect(faults).toEqual([]);
+  });
+
+  it('shows one customer nothing of another, also if the address names the other queue', async () => {
     const id = await subscribe(portal.api, 'acme', { subscriber: 'https://secret.example.com/' });
+    const { body } = await portal.api.call('POST', `/v2/queues/acme/subscriptions/${id}/test`, {});
+    const { messageId } = z.object({ delivery: z.object({ messageId: z.string() }) }).parse(body).delivery;
     const { page } = await open({ queue: 'other' });
+    portal.answers.length = 0;
+    await page.reload();
+    await page.getByText('No endpoints yet').waitFor();
     await goTo(page, `#/queues/acme/subscriptions/${id}`);
     await page.getByText('Not found', { exact: true }).waitFor();
-    expect(await page.getByText('secret.example.com').count()).toBe(0);
+    await goTo(page, `#/queues/acme/messages/${messageId}/deliveries/${id}`);
+    await page.getByText('Not found', { exact: true }).waitFor();
+    await goTo(page, '#/event-types');
+    await page.getByText('A buyer placed an order.').waitFor();
+    await page.waitForLoadState('networkidle');
+    expect(portal.answers.join('\n')).toContain('order.created');
+    expect(portal.answers.join('\n')).not.toMatch(/secret\.example|order\.inspected/);
+
+    // Which other customers there are is not shown either.
+    const acme = await open({ queue: 'acme' });
+    await goTo(acme.page, '#/event-types');
+    await acme.page.getByText('For one customer.').waitFor();
+    expect(portal.answers.join('\n')).not.toContain('chosen-few');
+  });
+
+  it('says that a link or session has expired', async () => {
+    const { page } = await open({ queue: 'acme' });
+    const { url } = await portal.link({ queue: 'acme', expires_in: 60 });
+    portal.setAhead(60_001);
+    const late = await openPage(browser, url);
+    await late.page.getByText('It has expired, was used before, or was ended.').waitFor();
+    portal.setAhead(8 * 3_600_000);
+    await page.getByRole('link', { name: 'Events' }).click();
+    await page.reload();
+    await page.getByText('Your session has ended').waitFor();
   });
 
   it('does not load in a frame of an origin that is not listed', async () => {
-    const { url } = portal.link({ queue: 'acme', capabilities: ALL });
+    const { url } = await portal.link({ queue: 'acme' });
     const host = await portal.embed(url, { listed: false });
     const { page } = await openPage(browser, host.origin);
     await expect

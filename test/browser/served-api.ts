@@ -10,6 +10,9 @@ import { apiUnderTest, CALLER, PUBLIC_URL } from '../unit/api/api-under-test.ts'
 /** Replaces the API's response to a request; undefined leaves it. */
 export type Instead = (request: { method: string; path: string }) => Response | undefined;
 
+/** Carries the ARN of the caller, whom IAM would know by the signature. By default an operator calls. */
+export const CALLER_ARN = 'x-caller-arn';
+
 /** Serves the real administration API on loopback, with in-memory ports. */
 export const servedApi = async (overrides: Parameters<typeof apiUnderTest>[0] = {}) => {
   const world = apiUnderTest({
@@ -30,11 +33,17 @@ export const servedApi = async (overrides: Parameters<typeof apiUnderTest>[0] = 
   let instead: Instead = () => undefined;
 
   const answerTo = async (request: IncomingMessage): Promise<Response> => {
-    const { method = 'GET', url = '/' } = request;
+    const { method = 'GET', url = '/', headers } = request;
     const body = await buffer(request);
     const given = instead({ method, path: url });
-    const init = { method, ...(body.length > 0 && { body: new Uint8Array(body) }) };
-    return given ?? (await requestApi(api, url, init, { caller: CALLER, publicUrl: PUBLIC_URL }));
+    const { [CALLER_ARN]: arn, authorization } = headers;
+    const init = {
+      method,
+      ...(authorization !== undefined && { headers: { authorization } }),
+      ...(body.length > 0 && { body: new Uint8Array(body) }),
+    };
+    const caller = typeof arn === 'string' ? { ...CALLER, principal: arn } : CALLER;
+    return given ?? (await requestApi(api, url, init, { caller, publicUrl: PUBLIC_URL }));
   };
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const answer = await answerTo(request);

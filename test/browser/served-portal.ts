@@ -1,149 +1,136 @@
-import { randomUUID } from 'node:crypto';
+import { STSClient } from '@aws-sdk/client-sts';
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
+import { onTestFinished } from 'vitest';
 import * as z from 'zod';
-import { readPage } from '../../shared/adapters/page-files.ts';
+import type { PortalSettings } from '../../functions/api/dependencies.ts';
 import { operate } from '../../functions/operate/operate.ts';
+import { answerPortal, type PortalContext, readSession } from '../../functions/portal/portal.ts';
+import { createSessionCredentials } from '../../functions/portal/session-credentials.ts';
+import { readPage } from '../../shared/adapters/page-files.ts';
+import { systemClock } from '../../shared/adapters/system-clock.ts';
 import type { DeliveryKey } from '../../shared/domain/delivery/delivery.ts';
 import type { DeliveryJob } from '../../shared/domain/delivery/job.ts';
-import { aDelivery, anAttempt, answered } from '../support/delivery-builders.ts';
+import { CAPABILITIES, type Capability } from '../../shared/domain/portal/vocabulary.ts';
+import { awsStub } from '../support/aws-stub.ts';
 import { aMessage } from '../support/builders.ts';
+import { aDelivery, anAttempt, answered } from '../support/delivery-builders.ts';
+import { closeServer, listen } from '../support/listening.ts';
+import { toHttpApiEvent } from '../support/whole-api.ts';
+import { apiUnderTest } from '../unit/api/api-under-test.ts';
 import { builtPortal } from './portal-build.ts';
-import { servedApi, type ServedApi } from './served-api.ts';
+import { CALLER_ARN, servedApi, type ServedApi } from './served-api.ts';
 
-/** What a link grants, as the session answer says it. */
+/** What a link grants, and how long it can be opened. */
 export type Grant = {
   queue: string;
-  capabilities: readonly string[];
-  title?: string;
-  accent?: string;
+  /** @default all */
+  capabilities?: readonly Capability[];
   event_types?: readonly string[];
-  limits?: { endpoints: number; hosts?: readonly string[]; per_second?: number };
-  response_bodies?: boolean;
+  expires_in?: number;
 };
 
-export const ALL = ['manage', 'secrets', 'test', 'deliveries', 'retry'];
+const ROLE = 'arn:aws:iam::123456789012:role/Portal';
+const ASSUMED = 'arn:aws:sts::123456789012:assumed-role/Portal';
 
-/** The capability that a request needs, by its method and path below the queue; undefined: none. */
-const NEEDS: readonly (readonly [RegExp, string])[] = [
-  [/^POST subscriptions\/[^/]+\/secret\/rotate$/, 'secrets'],
-  [/^POST subscriptions\/[^/]+\/test$/, 'test'],
-  [/^GET (deliveries$|messages\/|subscriptions\/[^/]+\/deliveries$)/, 'deliveries'],
-  [/^POST messages\/|^\w+ recoveries/, 'retry'],
-  [/^(POST|PATCH|DELETE) subscriptions/, 'manage'],
-];
+/** As deployed without further settings. */
+const SETTINGS: PortalSettings = {
+  roleArn: ROLE,
+  title: 'Acme webhooks',
+  accent: undefined,
+  limits: { endpoints: 10 },
+  responseBodies: true,
+};
 
-const unauthorized = { error: { code: 'unauthorized', message: 'the link or the session is not valid' } };
-const forbidden = { error: { code: 'forbidden', message: 'the link does not include this' } };
+const linkSchema = z.object({ url: z.string(), session_id: z.string() });
 
-type Answer = { status: number; body: string; type?: string; headers?: Record<string, string> };
-
-const json = (status: number, body: unknown): Answer => ({
-  ...{ status, body: JSON.stringify(body), type: 'application/json' },
-  headers: { 'cache-control': 'no-store' },
-});
-
-/** The page and its interface in front of the API with in-memory ports. The gate of the API is tested without the page. */
-export const servedPortal = async (catalogue: readonly object[] = []) => {
+/**
+ * The page by the function of the portal, in front of the API with its gate and with in-memory ports. `catalogue`: event types
+ * by name.
+ */
+export const servedPortal = async (catalogue: Readonly<Record<string, object>> = {}) => {
   let isDown = false;
+  let aheadMs = 0;
+  const settings = { ...SETTINGS };
   const api: ServedApi = await servedApi({
+    settings: { ...apiUnderTest().dependencies.settings, portal: settings },
+    clock: { ...systemClock, now: () => systemClock.now() + aheadMs },
     deliveryQueue: {
       send: async (jobs: readonly DeliveryJob[]) => {
         for (const { key, acceptedAt } of jobs) await deliverFirst(api, key, acceptedAt, isDown);
       },
     },
   });
-  const page = await readPage(await builtPortal());
-  const links = new Map<string, Grant>();
-  const sessions = new Map<string, Grant>();
+  for (const [name, type] of Object.entries(catalogue)) await put(api, `/v2/event-types/${name}`, type);
+  const iam = await iamStub();
+  const embedders: string[] = [];
+  const faults: unknown[] = [];
+  const context: PortalContext = {
+    page: await readPage(await builtPortal()),
+    frameAncestors: embedders,
+    apiUrl: api.url,
+    sign: ({ headers }, { sessionToken }) => {
+      const signed = new Headers(headers);
+      signed.set(CALLER_ARN, `${ASSUMED}/${sessionToken}`);
+      return Promise.resolve(signed);
+    },
+    sessions: createSessionCredentials(
+      { sts: iam.sts, roleArn: ROLE, apiArn: 'arn:aws:execute-api:eu-central-1:123456789012:api/$default' },
+      (secret) => readSession({ apiUrl: api.url, fetch }, secret),
+    ),
+    fetch,
+    reportFault: (fault) => faults.push(fault),
+  };
   /** Everything that a server gets, apart from the bodies of exchanges. */
   const seen: string[] = [];
-  const embedders: string[] = [];
+  /** All that browsers were answered, apart from files. */
+  const answers: string[] = [];
 
-  const answerSession = (grant: Grant, session?: string): Answer =>
-    json(200, {
-      ...{ title: 'Acme webhooks', response_bodies: true, frame_ancestors: embedders },
-      ...{ limits: { endpoints: 10 }, expires_at: new Date(Date.now() + 8 * 3_600_000).toISOString() },
-      ...grant,
-      ...(session !== undefined && { session }),
-    });
-
-  const exchange = (body: string): Answer => {
-    const { token } = z.object({ token: z.string() }).parse(JSON.parse(body));
-    const grant = links.get(token);
-    links.delete(token);
-    if (grant === undefined) return json(401, unauthorized);
-    const session = `session-${randomUUID()}`;
-    sessions.set(session, grant);
-    return answerSession(grant, session);
+  const answerTo = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const answer = await answerPortal(context, await toEvent(request));
+    const { statusCode, headers, body, isBase64Encoded = false } = answer;
+    if (!isBase64Encoded) answers.push(body);
+    response.writeHead(statusCode, headers).end(Buffer.from(body, isBase64Encoded ? 'base64' : 'utf8'));
   };
-
-  const proxy = async (grant: Grant, method: string, rest: string, body: string): Promise<Answer> => {
-    const [path = '', search = ''] = rest.split(/(?=\?)/);
-    const needed = NEEDS.find(([route]) => route.test(`${method} ${path}`))?.[1];
-    if (needed !== undefined && !grant.capabilities.includes(needed)) return json(403, forbidden);
-    if (path === 'event-types') return json(200, { event_types: catalogue, links: [] });
-    const url = `${api.url}/v2/queues/${grant.queue}/${path}${search}`;
-    const answer = await fetch(url, { method, ...(body !== '' && { body }) });
-    return json(answer.status, await answer.json().catch(() => undefined));
-  };
-
-  const serveFile = (path: string): Answer => {
-    if (path === '') return { status: 308, body: '', headers: { location: '/portal/' } };
-    const file = page.get(path);
-    if (file === undefined)
-      return json(404, { error: { code: 'not_found', message: 'there is no such page' } });
-    return { status: 200, body: file.bytes.toString(), headers: file.headers };
-  };
-
-  const answerInSession = async (request: IncomingMessage, rest: string, body: string): Promise<Answer> => {
-    const { method = 'GET', headers } = request;
-    const grant = sessions.get(String(headers['posthaste-portal-session']));
-    if (grant === undefined) return json(401, unauthorized);
-    return rest === '' ? answerSession(grant) : proxy(grant, method, rest, body);
-  };
-
-  const answerTo = async (request: IncomingMessage): Promise<Answer> => {
-    const { method, url = '/' } = request;
-    const body = (await buffer(request)).toString();
-    const [, rest = ''] = /^\/portal\/api\/(.*)/.exec(url) ?? [];
-    if (rest === '' && url !== '/portal/session') return serveFile(url.slice('/portal'.length));
-    return rest === '' && method === 'POST' ? exchange(body) : answerInSession(request, rest, body);
-  };
-
-  const server = await listen((request, response) => {
+  const server = await serve((request, response) => {
     seen.push(`${request.method} ${request.url} ${JSON.stringify(request.headers)}`);
-    void answerTo(request).then(({ status, body, type, headers }) => {
-      response.writeHead(status, {
-        ...(type !== undefined && { 'content-type': type }),
-        ...headers,
-        'content-security-policy': [...POLICY, `frame-ancestors ${embedders.join(' ') || "'none'"}`].join(
-          '; ',
-        ),
-        'referrer-policy': 'no-referrer',
-        'x-content-type-options': 'nosniff',
-      });
-      response.end(body);
+    answerTo(request, response).catch((fault: unknown) => {
+      faults.push(fault);
+      response.destroy();
     });
   });
 
   return {
     api,
     seen,
+    answers,
+    /** Internal errors of the function. */
+    faults,
     url: `${server.url}/portal/`,
-    /** A new link. */
-    link: (grant: Grant): { url: string; token: string } => {
-      const token = `token-${randomUUID()}`;
-      links.set(token, grant);
-      return { url: `${server.url}/portal/#${token}`, token };
+    /** A new link to a queue, which is created if it does not exist. */
+    link: async ({ queue, ...grant }: Grant) => {
+      await put(api, `/v2/queues/${queue}`, {});
+      const body = { capabilities: CAPABILITIES, ...grant };
+      const answer = await api.call('POST', `/v2/queues/${queue}/portal-links`, body);
+      const { url, session_id: sessionId } = linkSchema.parse(answer.body);
+      const { pathname, hash } = new URL(url);
+      return { url: `${server.url}${pathname}${hash}`, token: hash.slice(1), sessionId };
     },
-    endSessions: (): void => {
-      sessions.clear();
+    /** Other settings of the deployment, until the end of the test. */
+    deployWith: (changed: Partial<PortalSettings>): void => {
+      Object.assign(settings, changed);
+      onTestFinished(() => void Object.assign(settings, SETTINGS));
     },
     /** Whether the endpoints of customers fail. */
     setDown: (down: boolean): void => {
       isDown = down;
+    },
+    /** The clock of the API is ahead, until the end of the test. */
+    setAhead: (milliseconds: number): void => {
+      aheadMs = milliseconds;
+      onTestFinished(() => {
+        aheadMs = 0;
+      });
     },
     /** Does what the API has ordered, as the function operate does, and delivers what it reopened. */
     operateAndDeliver: async (): Promise<void> => {
@@ -153,7 +140,7 @@ export const servedPortal = async (catalogue: readonly object[] = []) => {
     },
     /** Serves a page of another origin that shows the portal in a frame, and allows its origin if it is `listed`. */
     embed: async (src: string, { listed }: { listed: boolean }) => {
-      const host = await listen((request, response) => {
+      const host = await serve((request, response) => {
         seen.push(`embedder ${request.url} ${JSON.stringify(request.headers)}`);
         response.setHeader('content-type', 'text/html').end(embeddingPage(src));
       });
@@ -162,25 +149,48 @@ export const servedPortal = async (catalogue: readonly object[] = []) => {
       return { origin, close: host.close };
     },
     close: async (): Promise<void> => {
-      await Promise.all([server.close(), api.close()]);
+      await Promise.all([server.close(), api.close(), iam.close()]);
     },
   };
 };
 
 export type ServedPortal = Awaited<ReturnType<typeof servedPortal>>;
 
-/** As the console has it. */
-const POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "connect-src 'self'",
-  "img-src 'self' data:",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "require-trusted-types-for 'script'",
-  "trusted-types 'none'",
-];
+const put = async (api: ServedApi, path: string, body: object): Promise<void> => {
+  const answer = await api.call('PUT', path, body);
+  if (answer.status >= 300) throw new Error(`${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
+};
+
+/** STS, where the name of a session is its token. */
+const iamStub = async () => {
+  const stub = await awsStub(({ body }) => {
+    const name = new URLSearchParams(body).get('RoleSessionName') ?? '';
+    const keys = `<AccessKeyId>id</AccessKeyId><SecretAccessKey>secret</SecretAccessKey><SessionToken>${name}</SessionToken>`;
+    return {
+      headers: { 'content-type': 'text/xml' },
+      body: `<AssumeRoleResponse><AssumeRoleResult><Credentials>${keys}</Credentials></AssumeRoleResult></AssumeRoleResponse>`,
+    };
+  });
+  const sts = new STSClient(stub.config);
+  return {
+    sts,
+    close: async (): Promise<void> => {
+      sts.destroy();
+      await stub.close();
+    },
+  };
+};
+
+/** What API Gateway gives the function for a request. */
+const toEvent = async (request: IncomingMessage): Promise<object> => {
+  const { method = 'GET', url = '/', headers } = request;
+  const body = await buffer(request);
+  const asked = new Request(new URL(url, 'https://api.invalid'), {
+    method,
+    ...(body.length > 0 && { body: new Uint8Array(body) }),
+  });
+  return { ...(await toHttpApiEvent(asked, { requestId: 'request-1' })), headers };
+};
 
 /** As docs/portal.md shows it. */
 const embeddingPage = (src: string): string => `<!doctype html><html lang="en"><title>Shop</title>
@@ -196,22 +206,10 @@ const embeddingPage = (src: string): string => `<!doctype html><html lang="en"><
   });
 </script></html>`;
 
-const listen = async (listener: RequestListener) => {
-  const server = createServer((request: IncomingMessage, response: ServerResponse) => {
-    listener(request, response);
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  return {
-    url: `http://127.0.0.1:${port}`,
-    close: () =>
-      new Promise<void>((resolve) => {
-        server.closeAllConnections();
-        server.close(() => {
-          resolve();
-        });
-      }),
-  };
+const serve = async (listener: RequestListener) => {
+  const server = createServer(listener);
+  const port = await listen(server, '127.0.0.1');
+  return { url: `http://127.0.0.1:${port}`, close: () => closeServer(server) };
 };
 
 const operateContext = ({ dependencies, registry }: ServedApi) => ({

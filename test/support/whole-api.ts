@@ -16,21 +16,27 @@ export const requestApi = async (
   init: RequestInit,
   { caller, publicUrl }: { caller: Caller; publicUrl: string },
 ): Promise<Response> => {
-  const request = new Request(new URL(path, publicUrl), init);
+  const event = await toHttpApiEvent(new Request(new URL(path, publicUrl), init), {
+    requestId: caller.requestId,
+    authorizer: { iam: { userArn: caller.principal } },
+  });
+  const { statusCode: status, headers, body } = await answerHttpApi(api, event, publicUrl);
+  return new Response(body === '' ? null : body, { status, headers });
+};
+
+/** A request as API Gateway passes it to a function. */
+export const toHttpApiEvent = async (
+  request: Request,
+  context: { requestId: string; authorizer?: object },
+) => {
   const { pathname, search } = new URL(request.url);
-  const event = {
+  return {
     // An encoded slash stays in its segment.
     rawPath: unescape(pathname.replaceAll(/%(?=2f)/gi, '%25')),
     rawQueryString: search.slice(1),
     headers: Object.fromEntries(request.headers),
     body: Buffer.from(await request.arrayBuffer()).toString('base64'),
     isBase64Encoded: true,
-    requestContext: {
-      requestId: caller.requestId,
-      http: { method: request.method },
-      authorizer: { iam: { userArn: caller.principal } },
-    },
+    requestContext: { ...context, http: { method: request.method } },
   };
-  const { statusCode: status, headers, body } = await answerHttpApi(api, event, publicUrl);
-  return new Response(body === '' ? null : body, { status, headers });
 };
