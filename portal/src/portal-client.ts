@@ -31,7 +31,8 @@ export function portalClient({ session, secret }: OpenSession, onEnd: () => void
   );
 }
 
-const RETRIES = 'This page retries automatically.';
+/** Also true of an action, which is not repeated. */
+const RETRIES = 'This page reloads what it shows automatically.';
 
 const WORDS: CodeWords = {
   ...COMMON_WORDS,

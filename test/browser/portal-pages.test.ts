@@ -44,6 +44,9 @@ inBrowser('the pages of the portal', () => {
 
   beforeAll(async () => {
     [browser, portal] = await Promise.all([launchChromium(), servedPortal(CATALOGUE)]);
+    // The portal shows nothing from before the queue, as it may have been another customer's.
+    const createdAt = Date.now() - 86_400_000;
+    await portal.api.registry.ensureQueue({ name: 'orders', metadata: {}, createdAt });
     ({ billing } = await busyDeployment(portal.api));
   });
   afterAll(async () => {
