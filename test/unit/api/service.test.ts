@@ -168,6 +168,7 @@ const VALID_BODIES: Record<string, unknown> = {
   'PATCH /v2/queues/{queue}': [{ op: 'add', path: '/metadata/a', value: 1 }],
   'PATCH /v2/queues/{queue}/subscriptions/id-1': { ttl: 5 },
   'PUT /v2/queues/{queue}/subscriptions/id-1/confirm': { confirmed: true },
+  'POST /v2/queues/{queue}/portal-links': { capabilities: [] },
   'POST /v2/queues/{queue}/recoveries': { since: '2026-11-21T10:00:00Z', until: '2026-11-21T11:00:00Z' },
 };
 
