@@ -45,7 +45,7 @@ const EXPECTED = [
   /^(LICENSE|README\.md|THIRD-PARTY-LICENSES\.txt|(package|cdk)\.json)$/,
   // The maps are for the logger (shared/adapters/log/error-line.ts).
   /^assets\/functions\/[a-z]+\/[\w-]+\.mjs(\.map)?$/,
-  /^assets\/console\/(index\.html|assets\/[\w.-]+\.(js|css|svg))$/,
+  /^assets\/(console|functions\/portal\/page)\/(index\.html|assets\/[\w.-]+\.(js|css|svg))$/,
   /^(infra|client|shared)\/.+(\.js|\.d\.ts)$/,
   /^(functions|worker|api-client|cli|local)\/.+\.(js|mjs)$/,
   /^(cli\/commands\/plan\/\w+\.json|local\/(requirements\.txt|\w+\.py))$/,

@@ -33,8 +33,8 @@ const PORTAL = [
   'ANY /portal/{proxy+}',
 ].map((key) => ({ key, authorization: 'NONE' }));
 
-const sorted = (routes: readonly { key: string; authorization: string }[]) =>
-  routes.toSorted((one, other) => (one.key < other.key ? -1 : 1));
+const sorted = (routes: readonly { key: unknown }[]) =>
+  routes.toSorted((one, other) => (String(one.key) < String(other.key) ? -1 : 1));
 
 /** All others: those that open secrets have a separate function. */
 const OPENING = [
