@@ -136,7 +136,7 @@ it('archives a queue with the pause that is written while it is deleted', async 
   });
   await deletion(dynamoRegistry(client, table, clock), queue.name);
   await restoration(registry, queue.name);
-  expect([isPaused, await registry.findQueue(queue.name)]).toEqual([true, { ...queue, pauses }]);
+  expect([isPaused, await registry.findQueue(queue.name)]).toMatchObject([true, { ...queue, pauses }]);
 });
 
 it('restores a queue once for two callers at once', async () => {

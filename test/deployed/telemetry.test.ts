@@ -219,6 +219,8 @@ describe('the metrics of the deployed system', () => {
     metricNames.reconciled,
     // Of a pause that lasts for the retention: test/deployed/pause.test.ts.
     metricNames.deliveriesExpiring,
+    // Messages are not checked by default: test/unit/dispatch/event-validation.test.ts.
+    ...[metricNames.eventsInvalid, metricNames.eventsUnvalidated],
     ...[metricNames.subscriptionsFailing, metricNames.subscriptionsThrottled, metricNames.circuitsOpened],
   ]);
 

@@ -121,7 +121,7 @@ describe('posthaste plan', () => {
     expect(stdout).toContain('Assumptions: 1 message per invocation');
     expect(stdout).toMatch(/^CloudWatch, alarm metrics \(fixed\) +70 +7\.00$/m);
     expect(stdout).toMatch(/^CloudWatch, metrics \(fixed\) +2 +0\.60$/m);
-    expect(stdout).toMatch(/^CloudWatch, metrics \(at most\) +33 +9\.90$/m);
+    expect(stdout).toMatch(/^CloudWatch, metrics \(at most\) +35 +10\.50$/m);
     expect(stdout).toContain('metrics for each hour in which they are written');
     expect(stdout).toContain(
       'omit the stack PosthasteMonitoring and the alarms of upgrades, canaryMinutes (saves 11.00 USD)',

@@ -130,7 +130,7 @@ describe('the bill', () => {
   it('has the metrics that are written only with traffic among the lines of the traffic', () => {
     const quantities = ({ traffic, standing }: Bill): (number | undefined)[] =>
       [traffic, standing].map((lines) => lines.find(({ what }) => what === 'metrics')?.quantity);
-    expect(quantities(bill(plain))).toEqual([33, 2]);
+    expect(quantities(bill(plain))).toEqual([35, 2]);
   });
 });
 
