@@ -152,17 +152,22 @@ async function passOn(context: PortalContext, event: PortalEvent, rest: string):
   const secret = findSecret(event);
   const session = secret === undefined ? undefined : await context.sessions.find(secret);
   if (secret === undefined || session === undefined) return noSession();
-  const { method } = event.requestContext.http;
-  const found = findPortalRoute(method, rest);
-  if (found === undefined) return refuse(404, 'not_found', 'there is no such route in the portal');
-  const path = `${portalPath(session.queue, found.route.right)}${encodePath(rest)}`;
-  const search = event.rawQueryString === '' ? '' : `?${event.rawQueryString}`;
-  const body = pickBody(event);
-  const headers = new Headers(body.body && JSON_BODY);
-  const call = { method, url: `${context.apiUrl}${path}${search}`, headers, ...body };
+  const right = findPortalRoute(event.requestContext.http.method, rest)?.route.right;
+  if (right === undefined) return refuse(404, 'not_found', 'there is no such route in the portal');
+  // API Gateway would refuse it, too, and name the account and the role.
+  if (!session.rights.includes(right))
+    return refuse(403, 'forbidden', `the link of this session does not grant ${right}`);
+  const call = toCall(context, event, `${portalPath(session.queue, right)}${encodePath(rest)}`);
   const response = await send(context, { ...call, headers: await context.sign(call, session.keys) });
   if (response.status === 401) context.sessions.forget(secret);
   return toAnswer(response);
+}
+
+function toCall({ apiUrl }: PortalContext, event: PortalEvent, path: string): Call & { headers: Headers } {
+  const search = event.rawQueryString === '' ? '' : `?${event.rawQueryString}`;
+  const body = pickBody(event);
+  const { method } = event.requestContext.http;
+  return { method, url: `${apiUrl}${path}${search}`, headers: new Headers(body.body && JSON_BODY), ...body };
 }
 
 /** API Gateway decodes paths, apart from encoded slashes. */

@@ -10,7 +10,7 @@ export type AdmittedSession = { queue: string; name: string; rights: readonly Po
 export type TemporaryKeys = { accessKeyId: string; secretAccessKey: string; sessionToken: string };
 
 /** A session, with the credentials of the role, which its policy limits to the queue and rights of the session. */
-export type SignedSession = { queue: string; keys: TemporaryKeys };
+export type SignedSession = Pick<AdmittedSession, 'queue' | 'rights'> & { keys: TemporaryKeys };
 
 export type SessionCredentials = {
   /** Undefined: the API does not know the session. */
@@ -39,7 +39,9 @@ export function createSessionCredentials(
   });
   const sign = async (secret: string): Promise<SignedSession | undefined> => {
     const session = await readSession(secret);
-    return session && { queue: session.queue, keys: await assumeRole(assuming, session) };
+    if (session === undefined) return undefined;
+    const { queue, rights } = session;
+    return { queue, rights, keys: await assumeRole(assuming, session) };
   };
   return {
     find: async (secret) => {

@@ -38,6 +38,7 @@ beforeEach(() => {
       find: () =>
         Promise.resolve({
           queue: 'acme',
+          rights: ['see', 'manage', 'deliveries'],
           keys: { accessKeyId: 'AKIA', secretAccessKey: 'k', sessionToken: 't' },
         }),
       forget: () => undefined,
@@ -112,6 +113,7 @@ describe('the function of the portal', () => {
     ['GET', '/portal/api/subscriptions', { 'posthaste-portal-session': 'guess' }, 401],
     ['GET', '/portal/session', { 'posthaste-portal-session': SESSION.replace('phsession', 'phlink') }, 401],
     ['POST', '/portal/api/portal-links', header, 404],
+    ['GET', '/portal/api/recoveries', header, 403],
     ['GET', '/portal/api/../../queues', header, 404],
     ['DELETE', '/portal/session', header, 405],
     ['GET', '/portal/api/subscriptions', { ...header, 'sec-fetch-site': 'cross-site' }, 403],
