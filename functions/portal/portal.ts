@@ -1,9 +1,13 @@
 import { gzipSync } from 'node:zlib';
 import * as z from 'zod';
-import { findPortalRoute, portalPath } from '../../shared/domain/portal/routes.ts';
+import { findPortalRoute, portalPath } from '../../shared/config/portal-routes.ts';
 import { parsePortalToken } from '../../shared/domain/portal/session.ts';
 import { buildPageHeaders, type PageFiles } from '../../shared/wire/page.ts';
-import { portalSessionSchema } from '../../shared/wire/views/portal.ts';
+import {
+  type pageSessionSchema,
+  portalSessionSchema,
+  SESSION_HEADER,
+} from '../../shared/wire/views/portal.ts';
 import type { AdmittedSession, SessionCredentials, TemporaryKeys } from './session-credentials.ts';
 
 /** The fields that are read of an HTTP API event, payload format 2.0. */
@@ -38,8 +42,6 @@ export type PortalContext = {
 };
 
 type Call = { method: string; url: string; headers?: Headers; body?: Uint8Array<ArrayBuffer> };
-
-const SESSION_HEADER = 'posthaste-portal-session';
 
 /** API Gateway ends a request after 30 s. */
 const TIMEOUT_MS = 25_000;
@@ -116,8 +118,11 @@ async function passSession(context: PortalContext, event: PortalEvent): Promise<
 async function toSessionAnswer({ frameAncestors }: PortalContext, response: Response): Promise<PortalAnswer> {
   const answer = await toAnswer(response);
   if (!response.ok) return answer;
-  const session = portalSessionSchema.parse(JSON.parse(answer.body));
-  return { ...answer, body: JSON.stringify({ ...session, frame_ancestors: frameAncestors }) };
+  const session: z.input<typeof pageSessionSchema> = {
+    ...portalSessionSchema.parse(JSON.parse(answer.body)),
+    frame_ancestors: [...frameAncestors],
+  };
+  return { ...answer, body: JSON.stringify(session) };
 }
 
 function noSession(): PortalAnswer {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { AssumeRoleCommand, type STSClient } from '@aws-sdk/client-sts';
 import { LRUCache } from 'lru-cache';
-import { permittedPaths } from '../../shared/domain/portal/routes.ts';
+import { permittedPaths } from '../../shared/config/portal-routes.ts';
 import type { PortalRight } from '../../shared/domain/portal/vocabulary.ts';
 
 /** What the API says of a session. `name`: the session name of the role. */

@@ -7,7 +7,8 @@ import {
   refusalWords,
 } from '../../console/src/api/failure-words.ts';
 import { limitConcurrency, MAX_CONCURRENT, NoResponse, sendBy } from '../../console/src/api/page-requests.ts';
-import { type OpenSession, SESSION_HEADER } from './session.ts';
+import { SESSION_HEADER } from '../../shared/wire/views/portal.ts';
+import type { OpenSession } from './session.ts';
 
 /** Calls the routes of the queue through the portal, which alone decides the queue. `onEnd`: the session has ended. */
 export function portalClient({ session, secret }: OpenSession, onEnd: () => void): ApiClient {

@@ -1,7 +1,8 @@
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { Catalogue } from './event-types.ts';
-import type { Capability, PortalSession } from './session.ts';
+import type { Capability } from '../../shared/domain/portal/vocabulary.ts';
+import type { PortalSession } from './session.ts';
 
 export type PortalContext = PortalSession & {
   can: (capability: Capability) => boolean;

@@ -2,39 +2,27 @@ import * as z from 'zod';
 import { answerTo, TIMEOUT_MS } from '../../console/src/api/page-requests.ts';
 import { parsedAnswer } from '../../api-client/api-client.ts';
 import { ApiRefusal } from '../../api-client/refusal.ts';
+import { CAPABILITIES } from '../../shared/domain/portal/vocabulary.ts';
+import { pageSessionSchema, SESSION_HEADER } from '../../shared/wire/views/portal.ts';
 
 const KEY = 'posthaste-portal-session';
 
-/** The header of each request. A cookie would be lost in a frame of another site. */
-export const SESSION_HEADER = 'posthaste-portal-session';
-
-const capabilitySchema = z.enum(['manage', 'secrets', 'test', 'deliveries', 'retry']);
-export type Capability = z.infer<typeof capabilitySchema>;
+const capability = z.enum(CAPABILITIES);
 
 /** What the link grants, and how the deployment wants the page to look. */
-export const sessionSchema = z.object({
-  queue: z.string(),
-  /** Those of a newer version are left out. */
-  capabilities: z
-    .array(z.string())
-    .transform((names) => names.flatMap((name) => capabilitySchema.safeParse(name).data ?? [])),
-  /** The types that endpoints may choose. Absent: all. */
-  event_types: z.array(z.string()).exactOptional(),
-  title: z.string(),
-  /** #rrggbb */
-  accent: z
-    .string()
-    .regex(/^#[0-9a-f]{6}$/i)
-    .exactOptional(),
-  limits: z.object({
-    endpoints: z.int(),
-    hosts: z.array(z.string()).exactOptional(),
-    per_second: z.number().exactOptional(),
-  }),
-  response_bodies: z.boolean(),
-  /** The origins of pages that may show this page in a frame. */
-  frame_ancestors: z.array(z.string()),
-});
+export const sessionSchema = pageSessionSchema
+  .omit({ session: true, session_name: true, expires_at: true })
+  .extend({
+    /** Those of a newer version are left out. */
+    capabilities: z
+      .array(z.string())
+      .transform((names) => names.flatMap((name) => capability.safeParse(name).data ?? [])),
+    /** #rrggbb */
+    accent: z
+      .string()
+      .regex(/^#[0-9a-f]{6}$/i)
+      .exactOptional(),
+  });
 export type PortalSession = z.infer<typeof sessionSchema>;
 
 /** Why there is no session: the link was refused, the session ended, or the page was opened without a link. */

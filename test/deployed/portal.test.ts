@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { createSessionCredentials } from '../../functions/portal/session-credentials.ts';
 import { signedHeaders } from '../../shared/adapters/aws/signed-headers.ts';
-import { portalPath, portalRoutes } from '../../shared/domain/portal/routes.ts';
+import { portalPath, portalRoutes } from '../../shared/config/portal-routes.ts';
 import { CAPABILITIES, type Capability, type PortalRight } from '../../shared/domain/portal/vocabulary.ts';
 import { answerOf, callApi, putQueue, subscribe } from '../support/api-client.ts';
 import { deployment } from '../support/deployment.ts';

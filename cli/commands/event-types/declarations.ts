@@ -1,3 +1,4 @@
+import { resolveReference } from '../../../shared/domain/event-type/reference.ts';
 import { isJsonObject } from '../../../shared/domain/json.ts';
 
 /** `schema`: JSON Schema of the data of the messages. */
@@ -46,13 +47,10 @@ function declareSchema(schema: unknown, reading: Reading): string {
 
 /** A reference to a part of this schema. Unknown if it leads to itself, which has no name here. */
 function declareReference($ref: unknown, { root, within, budget }: Reading): string {
-  if (typeof $ref !== 'string' || !/^#(?:\/|$)/.test($ref) || within.includes($ref)) return 'unknown';
-  const found = $ref
-    .split('/')
-    .slice(1)
-    .map((name) => name.replaceAll('~1', '/').replaceAll('~0', '~'))
-    .reduce((at, name) => (isJsonObject(at) ? at[name] : undefined), root);
-  return declareSchema(found, { root, within: [...within, $ref], budget });
+  const isNew = typeof $ref === 'string' && !within.includes($ref);
+  const found = isNew ? resolveReference(root, $ref) : undefined;
+  if (!isNew || found === undefined) return 'unknown';
+  return declareSchema(found.schema, { root, within: [...within, $ref], budget });
 }
 
 /** The only values, by `const` or `enum`. */

@@ -1,5 +1,5 @@
 import { isQueueName } from '../../../shared/domain/message/message.ts';
-import { findPortalRoute, parsePortalPath } from '../../../shared/domain/portal/routes.ts';
+import { findPortalRoute, parsePortalPath } from '../../../shared/config/portal-routes.ts';
 import {
   findSessionName,
   type PortalKey,

@@ -1,4 +1,4 @@
-import type { PortalRoute } from '../../../shared/domain/portal/routes.ts';
+import type { PortalRoute } from '../../../shared/config/portal-routes.ts';
 import { findIncarnation, pickSessionId, type PortalSession } from '../../../shared/domain/portal/session.ts';
 import type { Queue } from '../../../shared/domain/subscription/subscription.ts';
 import type { ApiDependencies, PortalSettings } from '../dependencies.ts';

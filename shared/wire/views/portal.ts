@@ -2,7 +2,10 @@ import * as z from 'zod';
 import { CAPABILITIES } from '../../domain/portal/vocabulary.ts';
 import { timeView } from '../fields.ts';
 
-/** A session of the portal as its page gets it. */
+/** Of each request of the page. A cookie would be lost in a frame of another site. */
+export const SESSION_HEADER = 'posthaste-portal-session';
+
+/** A session of the portal, by the API. */
 export const portalSessionSchema = z.object({
   /** Sent with each request. Only in the response that opens the link. */
   session: z.string().exactOptional(),
@@ -22,4 +25,10 @@ export const portalSessionSchema = z.object({
   }),
   /** Whether attempts show the beginning of the response body. */
   response_bodies: z.boolean(),
+});
+
+/** The same as the page gets it. */
+export const pageSessionSchema = portalSessionSchema.extend({
+  /** The origins of pages that may show the page in a frame, and get its height. */
+  frame_ancestors: z.array(z.string()),
 });

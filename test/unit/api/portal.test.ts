@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { portalPath, portalRoutes } from '../../../shared/domain/portal/routes.ts';
+import { portalPath, portalRoutes } from '../../../shared/config/portal-routes.ts';
 import type { PortalRight } from '../../../shared/domain/portal/vocabulary.ts';
 import { REQUESTS_PER_MINUTE } from '../../../shared/domain/portal/session.ts';
 import { jsonOrUndefined } from '../../../shared/domain/json.ts';

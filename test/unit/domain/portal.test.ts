@@ -7,7 +7,7 @@ import {
   permittedPaths,
   portalPath,
   portalRoutes,
-} from '../../../shared/domain/portal/routes.ts';
+} from '../../../shared/config/portal-routes.ts';
 import {
   findIncarnation,
   findSessionName,

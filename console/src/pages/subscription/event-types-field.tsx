@@ -1,6 +1,5 @@
-import { InputField, SelectField } from '../../parts/fields.tsx';
+import { eventTypesIn, InputField, SelectField } from '../../parts/fields.tsx';
 import { Notice } from '../../parts/loaded.tsx';
-import { eventTypesIn } from '../../parts/fields.tsx';
 
 /** The event types of a subscription, one a line. Offers those of the catalogue, if it is readable. */
 export function EventTypesField({

@@ -1,4 +1,5 @@
-import type { PortalRight } from './vocabulary.ts';
+import type { PortalRight } from '../domain/portal/vocabulary.ts';
+import { toPattern } from './open-routes.ts';
 
 /** What the gate checks of a request before the route gets it. */
 export type RequestCheck = 'create' | 'change' | 'test' | 'payload';
@@ -62,10 +63,7 @@ export function parsePortalPath(path: string): { queue: string; right: string; r
     : { queue, right, rest };
 }
 
-const patterns = portalRoutes.map((route) => ({
-  route,
-  pattern: new RegExp(`^${route.path.replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`),
-}));
+const patterns = portalRoutes.map((route) => ({ route, pattern: toPattern(route.path) }));
 
 /** The route of a request, with the parameters in its path. `rest`: below the queue. */
 export function findPortalRoute(
