@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config';
 
 /** Unit tests that measure how long something takes: away from those that take all of the processor. They mostly wait. */
 const timed = [
-  'test/unit/adapters/{http-subscriber*,name-resolver*,rebinding-dns,invocation-deadline,aws/connections}.test.ts',
+  'test/unit/adapters/{http-subscriber*,name-resolver*,rebinding-dns,invocation-deadline,aws/{connections,clients}}.test.ts',
   'test/unit/functions/out-of-time.test.ts',
   'test/unit/cli/{listen,entry-point}.test.ts',
 ];
@@ -113,7 +113,7 @@ export default defineConfig({
           include: ['test/simulation/**/*.test.ts'],
           testTimeout: 120_000,
           isolate: false,
-          maxWorkers: 1,
+          maxWorkers: 2,
           sequence: { groupOrder: 2 },
         },
       },

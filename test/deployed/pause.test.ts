@@ -63,59 +63,63 @@ const dueTime = (queue: string, messageId: string): Promise<number> =>
 
 const idsOf = (path: string) => receiver.received(path).map(({ headers }) => String(headers['webhook-id']));
 
-describe.each([['subscription'], ['queue']] as const)('a pause of a %s on the deployed system', (by) => {
-  it('keeps messages and retries waiting, and sends them in order after it is resumed', async () => {
-    const { queue, id, paths } = await subscribed();
-    const path = `/${queue}`;
-    receiver.script(path, ({ headers }) => ({ status: headers['webhook-id'] === 'early' ? 500 : 200 }));
-    await publish({ queue, id: 'early', data: {} });
-    await receiver.waitFor(path, 1);
+// Concurrent, because these tests mostly wait.
+describe.concurrent.each([['subscription'], ['queue']] as const)(
+  'a pause of a %s on the deployed system',
+  (by) => {
+    it('keeps messages and retries waiting, and sends them in order after it is resumed', async () => {
+      const { queue, id, paths } = await subscribed();
+      const path = `/${queue}`;
+      receiver.script(path, ({ headers }) => ({ status: headers['webhook-id'] === 'early' ? 500 : 200 }));
+      await publish({ queue, id: 'early', data: {} });
+      await receiver.waitFor(path, 1);
 
-    const paused = await answerOf('POST', `${paths[by]}/pause`);
-    expect(paused).toMatchObject({ paused: { by } });
-    // The retry of the early one is due by now.
-    await untilWaiting(paths[by], 1);
-    await answerOf('POST', `/v2/queues/${queue}/messages/early/deliveries/${id}/cancel`);
-    await publishInOrder(queue, paths[by]);
-    expect(idsOf(path)).toEqual(['early']);
-    const [delivery] = (await deliveriesOf(queue, 'm-1')) ?? [];
-    expect(delivery).toMatchObject({ attempts: [], nextAttempt: { waiting: 'paused' } });
-    const retried = await callApi('POST', `/v2/queues/${queue}/messages/m-1/deliveries/${id}/retry`);
-    expect(retried.status).toBe(409);
+      const paused = await answerOf('POST', `${paths[by]}/pause`);
+      expect(paused).toMatchObject({ paused: { by } });
+      // The retry of the early one is due by now.
+      await untilWaiting(paths[by], 1);
+      await answerOf('POST', `/v2/queues/${queue}/messages/early/deliveries/${id}/cancel`);
+      await publishInOrder(queue, paths[by]);
+      expect(idsOf(path)).toEqual(['early']);
+      const [delivery] = (await deliveriesOf(queue, 'm-1')) ?? [];
+      expect(delivery).toMatchObject({ attempts: [], nextAttempt: { waiting: 'paused' } });
+      const retried = await callApi('POST', `/v2/queues/${queue}/messages/m-1/deliveries/${id}/retry`);
+      expect(retried.status).toBe(409);
 
-    await answerOf('POST', `${paths[by]}/resume`, { per_second: 2 });
-    await receiver.waitFor(path, 1 + IDS.length);
-    expect(idsOf(path).toSorted()).toEqual(['early', ...IDS]);
-    await untilWaiting(paths[by], 0);
-    const dueAt = await Promise.all(IDS.map((messageId) => dueTime(queue, messageId)));
-    // Half a second apart. Requests overtake each other where an instance starts.
-    expect(dueAt.map((at) => at - (dueAt[0] ?? 0))).toEqual([0, 500, 1000, 1500, 2000]);
-  });
+      await answerOf('POST', `${paths[by]}/resume`, { per_second: 2 });
+      await receiver.waitFor(path, 1 + IDS.length);
+      expect(idsOf(path).toSorted()).toEqual(['early', ...IDS]);
+      await untilWaiting(paths[by], 0);
+      const dueAt = await Promise.all(IDS.map((messageId) => dueTime(queue, messageId)));
+      // Half a second apart. Requests overtake each other where an instance starts.
+      expect(dueAt.map((at) => at - (dueAt[0] ?? 0))).toEqual([0, 500, 1000, 1500, 2000]);
+    });
 
-  it('warns, and cancels what has waited for the retention', async () => {
-    const { queue, id, paths } = await subscribed();
-    await answerOf('POST', `${paths[by]}/pause`);
-    await publish({ queue, id: 'm-1', data: {} });
-    await publish({ queue, id: 'm-2', data: {} });
-    await untilWaiting(paths[by], 2);
-    await acceptedBefore({ queue, messageId: 'm-1', subscriptionId: id }, 30 * DAY);
-    await acceptedBefore({ queue, messageId: 'm-2', subscriptionId: id }, 29.5 * DAY);
-    // Sends the operation again.
-    await answerOf('POST', `${paths[by]}/pause`);
-    const { detail } = await eventOf(queue, 'deliveries.expiring');
-    expect(detail).toMatchObject(by === 'queue' ? { queue } : { queue, subscriptionId: id });
-    const [cancelled] = (await deliveriesOf(queue, 'm-1')) ?? [];
-    expect(cancelled).toMatchObject({ status: 'cancelled', reason: 'paused_too_long' });
-    await untilWaiting(paths[by], 1);
-  });
+    it('warns, and cancels what has waited for the retention', async () => {
+      const { queue, id, paths } = await subscribed();
+      await answerOf('POST', `${paths[by]}/pause`);
+      await publish({ queue, id: 'm-1', data: {} });
+      await publish({ queue, id: 'm-2', data: {} });
+      await untilWaiting(paths[by], 2);
+      await acceptedBefore({ queue, messageId: 'm-1', subscriptionId: id }, 30 * DAY);
+      await acceptedBefore({ queue, messageId: 'm-2', subscriptionId: id }, 29.5 * DAY);
+      // Sends the operation again.
+      await answerOf('POST', `${paths[by]}/pause`);
+      const { detail } = await eventOf(queue, 'deliveries.expiring');
+      expect(detail).toMatchObject(by === 'queue' ? { queue } : { queue, subscriptionId: id });
+      const [cancelled] = (await deliveriesOf(queue, 'm-1')) ?? [];
+      expect(cancelled).toMatchObject({ status: 'cancelled', reason: 'paused_too_long' });
+      await untilWaiting(paths[by], 1);
+    });
 
-  it('ends by itself', async () => {
-    const { queue, paths } = await subscribed();
-    await answerOf('POST', `${paths[by]}/pause`, { for_seconds: 8 });
-    await publish({ queue, id: 'm-1', data: {} });
-    await untilWaiting(paths[by], 1);
-    expect(receiver.received(`/${queue}`)).toEqual([]);
-    await receiver.waitFor(`/${queue}`, 1);
-    expect(await answerOf('GET', paths.subscription)).not.toHaveProperty('paused');
-  });
-});
+    it('ends by itself', async () => {
+      const { queue, paths } = await subscribed();
+      await answerOf('POST', `${paths[by]}/pause`, { for_seconds: 8 });
+      await publish({ queue, id: 'm-1', data: {} });
+      await untilWaiting(paths[by], 1);
+      expect(receiver.received(`/${queue}`)).toEqual([]);
+      await receiver.waitFor(`/${queue}`, 1);
+      expect(await answerOf('GET', paths.subscription)).not.toHaveProperty('paused');
+    });
+  },
+);
