@@ -15,7 +15,7 @@ import { subscriptionViewSchema } from '../../../shared/wire/views/subscription.
 import { subscriptionDigest } from '../audit.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { notFound, RefusedRequest, subscriberTaken } from '../errors.ts';
-import { existingQueue, viewOfSubscription } from '../existing.ts';
+import { presentQueue, viewOfSubscription } from '../existing.ts';
 import { timeField } from '../fields.ts';
 import { linksSchema, nextLinks, pageQuery } from '../paging.ts';
 import { queueName, queuePath, subscriptionKey } from '../paths.ts';
@@ -117,11 +117,13 @@ export function addArchiveRoutes(addRoute: AddRoute, dependencies: ApiDependenci
     },
     async (context) => {
       const request = parseWith(pageQuery, context.query);
-      const queue = await existingQueue(dependencies, context.params.queue);
+      const { name: queue, createdAt } = await presentQueue(dependencies, context.params.queue);
       const page = await registry.listArchivedSubscriptions(queue, request, clock.now());
       const path = `${queuePath(queue)}/archived-subscriptions`;
       return jsonAnswer({
-        subscriptions: page.items.map(archivedSubscriptionView),
+        subscriptions: page.items
+          .filter(({ deletedAt }) => deletedAt >= createdAt)
+          .map(archivedSubscriptionView),
         links: nextLinks(path, page, { limit: request.limit }),
       } satisfies z.input<typeof archivedSubscriptionsSchema>);
     },
@@ -139,7 +141,6 @@ export function addArchiveRoutes(addRoute: AddRoute, dependencies: ApiDependenci
     },
     async (context) => {
       const key = subscriptionKey(context.params);
-      await existingQueue(dependencies, key.queue);
       const restored = await restoreSubscription(dependencies, key);
       const after = subscriptionDigest(restored);
       audit(context.caller, { change: 'subscription_restored', ...key, after });
@@ -159,9 +160,12 @@ function queueExists(queue: string): RefusedRequest {
 /** @throws RefusedRequest if it cannot be restored, another subscription has its subscriber, or the queue is full */
 async function restoreSubscription(context: ApiDependencies, key: SubscriptionKey): Promise<Subscription> {
   const { registry, clock } = context;
+  const { createdAt } = await presentQueue(context, key.queue);
   const target = { ...key, now: clock.now() };
   const archived = await registry.findArchivedSubscription(target);
-  if (archived === undefined) throw notFound('deleted subscription that can be restored');
+  // That of an earlier queue of the name, perhaps of another customer, would get messages of this one.
+  if (archived === undefined || archived.deletedAt < createdAt)
+    throw notFound('deleted subscription that can be restored');
   // Until its record is removed, the deleted one still counts.
   const isCounted = (await registry.findSubscription(key.queue, key.subscriptionId)) !== undefined;
   if (!isCounted) await takeRoom(context, key.queue, measureAmount([archived.subscription]));

@@ -51,13 +51,18 @@ async function removeBeyondLimit(
 /** Every answer of a portal route has what is redacted in these fields, alone or in a list. */
 function redact(answer: Item, admission: Admission): Item {
   const { eventTypes } = admission.session;
-  const { subscriptions = [], deliveries = [], delivery, event_types: types = [], ...rest } = answer;
+  const { subscriptions = [], deliveries = [], delivery, event_types: types = [], ...others } = answer;
+  const { recoveries = [], ...rest } = others;
   const lists = {
     subscriptions: itemsIn(subscriptions).map((item) => redactItem(item, admission)),
     deliveries: itemsIn(deliveries).map((item) => redactItem(item, admission)),
     event_types: itemsIn(types)
       .filter(({ name }) => eventTypes?.some((type) => type === name) ?? true)
       .map((item) => redactItem(item, admission)),
+    // Others are of an earlier queue of the name, perhaps of another customer.
+    recoveries: itemsIn(recoveries).filter(
+      ({ createdAt }) => Date.parse(String(createdAt)) >= admission.queue.createdAt,
+    ),
   };
   return {
     ...redactItem(rest, admission),

@@ -10,6 +10,7 @@ import {
   type TenantOptions,
   withDefaultRate,
 } from '../../../shared/domain/portal/limits.ts';
+import { isDeeperThan } from '../../../shared/domain/subscription/content-filter.ts';
 import { withoutCredentials } from '../../../shared/domain/subscription/credential-headers.ts';
 import { hasNewOrigin, parseDestination } from '../../../shared/domain/subscription/destination.ts';
 import { isPresent } from '../../../shared/domain/subscription/subscription.ts';
@@ -18,6 +19,7 @@ import { subscriptionView } from '../../../shared/wire/views/subscription.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { invalidFields, notFound, RefusedRequest } from '../errors.ts';
 import { presentSubscription } from '../existing.ts';
+import { timeField } from '../fields.ts';
 import { messageKey, queuePath, subscriptionKey } from '../paths.ts';
 import { parseWith, readJson, readOptionalJson } from '../request-json.ts';
 import type { ApiRequest } from '../route.ts';
@@ -36,6 +38,7 @@ export async function checkRequest(
   const { session, queue, rest } = admission;
   checkEventType(admission);
   await checkMessage(context, admission);
+  checkRecovery(admission);
   if (admission.route.check === 'create') await requireRoom(context, admission);
   return {
     ...request,
@@ -70,11 +73,16 @@ async function checkMessage(
     throw notFound('such delivery');
 }
 
-/** Lists that have a window of time. */
-const WINDOWS: ReadonlySet<string> = new Set([
-  '/deliveries',
-  '/subscriptions/{subscription}/deliveries',
-  '/statistics',
+/** Of an earlier queue, as for messages. The id begins with the time of creation. @throws RefusedRequest `not_found` */
+function checkRecovery({ queue, params: { recovery = '' } }: Admission): void {
+  if (Number.parseInt(recovery, 10) < queue.createdAt) throw notFound('such recovery');
+}
+
+/** Lists that have a window of time, and how long it is without `since`. */
+const WINDOWS: ReadonlyMap<string, number> = new Map([
+  ['/deliveries', Infinity],
+  ['/subscriptions/{subscription}/deliveries', DAY_MS],
+  ['/statistics', DAY_MS],
 ]);
 
 /** Without `deleted` and `now`: what was deleted stays hidden, and can be restored. Windows begin with the queue. */
@@ -85,12 +93,17 @@ function checkQuery(
 ): ApiRequest['query'] {
   const { deleted: _, ...query } = given;
   if (method === 'DELETE') return {};
-  if (!WINDOWS.has(route.path)) return query;
-  const until = Date.parse(query['until'] ?? '') || now;
-  const since = Date.parse(query['since'] ?? '') || until - DAY_MS;
-  return since >= queue.createdAt
-    ? query
-    : { ...query, since: timeText(Math.min(queue.createdAt, until - 1)) };
+  const length = WINDOWS.get(route.path);
+  if (length === undefined) return query;
+  const until = timeField.safeParse(query['until']).data ?? now;
+  const since = timeField.safeParse(query['since']).data ?? until - length;
+  if (since >= queue.createdAt) return query;
+  const isEarlier = until <= queue.createdAt;
+  return {
+    ...query,
+    since: timeText(queue.createdAt),
+    ...(isEarlier && { until: timeText(queue.createdAt + 1) }),
+  };
 }
 
 const tenantOptions = z.strictObject({
@@ -142,7 +155,7 @@ function checkTest(body: Uint8Array, { session: { eventTypes } }: Admission): Ui
 }
 
 function checkCreation(body: Uint8Array, { session, portal: { limits } }: Admission): Uint8Array {
-  const given = parseWith(newEndpoint, readJson(body).value);
+  const given = readFields(newEndpoint, body);
   const options = withDefaultRate(given.options, limits);
   requireNone([
     ...hostFaults(given.subscriber, limits),
@@ -157,7 +170,7 @@ async function checkChange(
   admission: Admission,
 ): Promise<Uint8Array> {
   const { session, portal } = admission;
-  const given = parseWith(endpointChange, readJson(body).value);
+  const given = readFields(endpointChange, body);
   const options = given.options && withDefaultRate(given.options, portal.limits);
   requireNone([
     ...(given.subscriber === undefined ? [] : hostFaults(given.subscriber, portal.limits)),
@@ -165,6 +178,17 @@ async function checkChange(
   ]);
   if (options === undefined) return toBytes(given);
   return toBytes({ ...given, options: { ...(await keptOptions(context, admission, given)), ...options } });
+}
+
+/** Deeper than anything that the routes accept. */
+const MAX_DEPTH = 64;
+
+/** Checks the depth before JSON.stringify, which recurses. @throws RefusedRequest */
+function readFields<T>(schema: z.ZodType<T>, body: Uint8Array): T {
+  const { value } = readJson(body);
+  if (isDeeperThan(value, MAX_DEPTH))
+    throw invalidFields([{ field: 'body', message: `is nested deeper than ${MAX_DEPTH} levels` }]);
+  return parseWith(schema, value);
 }
 
 function requireNone(faults: readonly FieldError[]): void {

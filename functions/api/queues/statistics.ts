@@ -5,7 +5,7 @@ import {
   type RunningCounters,
   STATISTICS_STEPS,
 } from '../../../shared/domain/delivery/statistics.ts';
-import { DAY_MS } from '../../../shared/domain/duration.ts';
+import { DAY_MS, MINUTE_MS } from '../../../shared/domain/duration.ts';
 import type { MessageWindow } from '../../../shared/ports/messages.ts';
 import type { QueueStatistics } from '../../../shared/ports/statistics.ts';
 import { timeText } from '../../../shared/wire/fields.ts';
@@ -15,7 +15,7 @@ import { invalidFields } from '../errors.ts';
 import { completeWindow, isOrderedWindow, WINDOW_ORDER_ERROR, windowFields } from '../fields.ts';
 import { parseWith } from '../request-json.ts';
 import { type AddRoute, json, jsonAnswer } from '../route.ts';
-import { existingQueue } from '../existing.ts';
+import { presentQueue } from '../existing.ts';
 
 const MAX_POINTS = 400;
 
@@ -36,11 +36,15 @@ export function addStatisticsRoute(addRoute: AddRoute, dependencies: ApiDependen
     },
     async (context) => {
       const { step, ...asked } = parseWith(statisticsQuery, context.query);
-      const queue = await existingQueue(dependencies, context.params.queue);
+      const { name: queue, createdAt } = await presentQueue(dependencies, context.params.queue);
       const { stepMs, ...window } = inSteps(completeWindow(asked, dependencies.clock.now()), step);
       const { queueStatistics: enabled } = dependencies.settings;
       const steps = enabled
-        ? await countersByStep(dependencies.statistics, { queue, ...window }, stepMs)
+        ? await countersByStep(
+            dependencies.statistics,
+            { queue, ...withoutEarlier(window, createdAt) },
+            stepMs,
+          )
         : new Map<number, RunningCounters>();
       const total = noCounters();
       for (const counters of steps.values()) addTo(total, counters);
@@ -74,13 +78,15 @@ const statisticsQuery = z
   })
   .refine(isOrderedWindow, WINDOW_ORDER_ERROR);
 
-type Steps = Pick<MessageWindow, 'since' | 'until'> & { stepMs: number };
+type Span = Pick<MessageWindow, 'since' | 'until'>;
+
+type Steps = Span & { stepMs: number };
 
 /**
  * Widens a window to whole steps since 1970.
  * @throws RefusedRequest naming `step` or `since`, if the window has too many steps or days
  */
-function inSteps(window: Pick<MessageWindow, 'since' | 'until'>, asked: number | undefined): Steps {
+function inSteps(window: Span, asked: number | undefined): Steps {
   const widened = (asked === undefined ? STATISTICS_STEPS : [asked]).map((seconds): Steps => {
     const stepMs = seconds * 1000;
     return {
@@ -98,6 +104,11 @@ function inSteps(window: Pick<MessageWindow, 'since' | 'until'>, asked: number |
   if (window.until - window.since > MAX_DAYS * DAY_MS)
     throw invalidFields([{ field: 'since', message: `must be at most ${MAX_DAYS} days before until` }]);
   return fitting;
+}
+
+/** A queue that was made again has minutes of the earlier one. */
+function withoutEarlier({ since, until }: Span, createdAt: number): Span {
+  return { since: Math.max(since, Math.floor(createdAt / MINUTE_MS) * MINUTE_MS), until };
 }
 
 /** In order of time, without empty steps. */

@@ -122,6 +122,16 @@ describe('the restoration of a subscription', () => {
     expect(await call('GET', ARCHIVED)).toMatchObject(refusal('not_found'));
   });
 
+  it('is not for another queue that was made under the name since', async ({ api }) => {
+    await api.subscribe();
+    await api.call('DELETE', ONE);
+    await api.call('DELETE', `${QUEUE}?now=true`);
+    api.time.now += 1_000;
+    await api.call('PUT', QUEUE);
+    expect(await api.get(ARCHIVED)).toEqual({ subscriptions: [], links: [] });
+    expect(await api.call('POST', RESTORE_ONE)).toMatchObject(refusal('not_found'));
+  });
+
   it('needs room in a full queue only once its record is removed', async ({ api }) => {
     await api.call('PUT', QUEUE, { _max_subscriptions: 1 });
     await api.subscribe();

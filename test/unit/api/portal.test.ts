@@ -4,11 +4,8 @@ import * as z from 'zod';
 import { portalPath, portalRoutes } from '../../../shared/config/portal-routes.ts';
 import type { PortalRight } from '../../../shared/domain/portal/vocabulary.ts';
 import { REQUESTS_PER_MINUTE } from '../../../shared/domain/portal/session.ts';
-import { jsonOrUndefined } from '../../../shared/domain/json.ts';
-import { requestApi, wholeApi, type WholeDependencies } from '../../support/whole-api.ts';
-import { anAttempt, answered } from '../../support/delivery-builders.ts';
+import { requestApi, wholeApi } from '../../support/whole-api.ts';
 import {
-  type Answer,
   type Api,
   apiUnderTest,
   apiWithOrders,
@@ -19,81 +16,18 @@ import {
   ONE,
   PUBLIC_URL,
   QUEUE,
-  recordAll,
-  recordMessage,
   refusal,
   SUBSCRIPTIONS,
 } from './api-under-test.ts';
-
-const ROLE = 'arn:aws:iam::123456789012:role/Portal';
-const ASSUMED = 'arn:aws:sts::123456789012:assumed-role/Portal';
-
-const HOUR = 3_600_000;
-
-const PORTAL = {
-  roleArn: ROLE,
-  title: 'Acme webhooks',
-  accent: '#0a6cff',
-  limits: { endpoints: 2, hosts: ['hooks.example'], perSecond: 5 },
-  responseBodies: true,
-};
-
-const linkSchema = z.object({ url: z.string(), session_id: z.string(), expires_at: z.string() });
-
-const sessionSchema = z.object({ session: z.string(), session_name: z.string() });
-
-const ALL = ['manage', 'secrets', 'test', 'deliveries', 'retry'];
+import { ALL, apiWithPortal, HOUR, PORTAL, portalCalls, sessionSchema } from './portal-under-test.ts';
 
 let api: Api;
 
-const apiWithPortal = async (
-  portal: object = {},
-  overrides: Partial<WholeDependencies> = {},
-): Promise<Api> => {
-  const { dependencies } = apiUnderTest();
-  const settings = { ...dependencies.settings, portal: { ...PORTAL, ...portal } };
-  return apiWithOrders({ settings, ...overrides });
-};
+const { makeLink, tokenIn, exchange, open, readSession, byRole, through } = portalCalls(() => api);
 
 beforeEach(async () => {
   api = await apiWithPortal();
 });
-
-const makeLink = async (body: object = {}, queue = QUEUE) => {
-  const answer = await api.call('POST', `${queue}/portal-links`, { capabilities: ALL, ...body });
-  expect(answer.status, inspect(answer.body)).toBe(201);
-  return linkSchema.parse(answer.body);
-};
-
-const tokenIn = ({ url }: { url: string }): string => new URL(url).hash.slice(1);
-
-const exchange = (token: unknown): Promise<Answer> => api.call('POST', '/v2/portal/session', { token });
-
-const open = async (body: object = {}, queue = QUEUE) => {
-  const link = await makeLink(body, queue);
-  const { body: session } = await exchange(tokenIn(link));
-  return { ...link, ...sessionSchema.parse(session) };
-};
-
-const readSession = (session: string): Promise<Answer> =>
-  api.call('GET', '/v2/portal/session', undefined, { authorization: `Bearer ${session}` });
-
-/** A request of the portal's role, with the path as it is. */
-const byRole = async (name: string, method: string, path: string, body?: unknown): Promise<Answer> => {
-  const caller = { principal: `${ASSUMED}/${name}`, requestId: 'request-2' };
-  const init = { method, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
-  const response = await requestApi(wholeApi(api.dependencies), path, init, {
-    caller,
-    publicUrl: PUBLIC_URL,
-  });
-  return { status: response.status, headers: response.headers, body: jsonOrUndefined(await response.text()) };
-};
-
-/** A request of a session, by the gate. */
-const through =
-  ({ session_name }: { session_name: string }, queue = 'orders') =>
-  (right: PortalRight, method: string, rest: string, body?: unknown): Promise<Answer> =>
-    byRole(session_name, method, `${portalPath(queue, right)}${rest}`, body);
 
 const endpoint = (more: object = {}) => ({ subscriber: HOOK, ...more });
 
@@ -495,56 +429,5 @@ describe('a tenant', () => {
     const by = through(await open());
     expect((await by('manage', 'DELETE', '/subscriptions/id-1?now=true')).status).toBe(204);
     expect((await api.call('POST', `${ONE}/restore`)).status).toBe(200);
-  });
-});
-
-describe('deliveries in the portal', () => {
-  const attempt = anAttempt({ result: answered(500, 'inner page') });
-
-  const recorded = async () => {
-    await api.subscribe();
-    await recordMessage(api, { messageId: 'm-1', acceptedAt: api.time.now });
-    await recordAll(api, [{ messageId: 'm-1', subscriptionId: 'id-1', attempts: [attempt] }]);
-  };
-
-  it('show what the receiver answered, unless requests may go to private networks', async () => {
-    for (const responseBodies of [true, false]) {
-      api = await apiWithPortal({ responseBodies });
-      await recorded();
-      const by = through(await open());
-      const seen = await by('deliveries', 'GET', '/messages/m-1/deliveries/id-1');
-      expect(seen).toMatchObject({ status: 200, body: { attempts: [{ statusCode: 500 }] } });
-      expect(JSON.stringify(seen.body).includes('inner page')).toBe(responseBodies);
-    }
-  });
-
-  it('are those of the queue as it is now, although an earlier one of the name had others', async () => {
-    await recorded();
-    await api.call('DELETE', `${QUEUE}?now=true`);
-    api.time.now += HOUR;
-    await api.call('PUT', QUEUE);
-    const by = through(await open());
-    for (const rest of ['', '/payload'])
-      expect(await by('deliveries', 'GET', `/messages/m-1/deliveries/id-1${rest}`)).toMatchObject(
-        refusal('not_found'),
-      );
-    expect(await by('retry', 'POST', '/messages/m-1/deliveries/id-1/retry')).toMatchObject(
-      refusal('not_found'),
-    );
-    api.time.now += 1000;
-    const since = new Date(NOON - HOUR).toISOString();
-    const lists = [`/deliveries?since=${since}`, `/deliveries?deleted=true`];
-    for (const rest of lists)
-      expect(await by('deliveries', 'GET', rest)).toMatchObject({ status: 200, body: { deliveries: [] } });
-  });
-
-  it('have a payload only where there is a delivery', async () => {
-    await recorded();
-    await recordMessage(api, { messageId: 'm-2' });
-    const by = through(await open());
-    const payload = (message: string) =>
-      by('deliveries', 'GET', `/messages/${message}/deliveries/id-1/payload`);
-    expect((await payload('m-1')).status).toBe(200);
-    expect(await payload('m-2')).toMatchObject(refusal('not_found'));
   });
 });
