@@ -74,12 +74,17 @@ const SIMPLE: ReadonlyMap<unknown, string> = new Map(
 
 function declareKind(kind: unknown, schema: Schema, reading: Reading): string {
   if (kind === 'object') return declareObject(schema, reading);
-  if (kind === 'array') return `(${declareSchema(schema['items'], reading)})[]`;
+  // `items` are those after the first ones.
+  if (kind === 'array')
+    return 'prefixItems' in schema ? 'unknown[]' : `(${declareSchema(schema['items'], reading)})[]`;
   return SIMPLE.get(kind) ?? 'unknown';
 }
 
 /** Undescribed properties are an error of the compiler, to find typing errors, unless the schema mentions them. */
-function declareObject({ properties, required, additionalProperties }: Schema, reading: Reading): string {
+function declareObject(schema: Schema, reading: Reading): string {
+  const { properties, required, patternProperties } = schema;
+  // No type names properties by a pattern.
+  const additionalProperties = patternProperties === undefined ? schema['additionalProperties'] : true;
   const described = isJsonObject(properties) ? Object.entries(properties) : [];
   const members = described.map(([name, property]) => {
     const key = `${JSON.stringify(name)}${itemsIn(required).includes(name) ? '' : '?'}`;

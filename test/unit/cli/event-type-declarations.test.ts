@@ -55,6 +55,17 @@ describe('the TypeScript types of a catalogue', () => {
     ['an enumeration with an object', { enum: ['x', {}] }, 'unknown'],
     ['properties without a type', { properties: { a: true } }, '{ "a"?: unknown; }'],
     ['items without a type', { items: { type: 'boolean' } }, '(boolean)[]'],
+    ['first items beside others', { prefixItems: [{ type: 'string' }], items: false }, 'unknown[]'],
+    [
+      'properties by pattern',
+      { properties: { a: { type: 'null' } }, patternProperties: { '^x-': {} }, additionalProperties: false },
+      '{ "a"?: null; [name: string]: unknown; }',
+    ],
+    [
+      'properties by pattern beside others',
+      { patternProperties: { '^x-': { type: 'string' } }, additionalProperties: { type: 'number' } },
+      'Record<string, unknown>',
+    ],
     ['an object of anything', { type: 'object' }, 'Record<string, unknown>'],
     [
       'other properties beside described ones',
