@@ -3,10 +3,11 @@ import { isJsonObject, jsonOrUndefined } from '../../../shared/domain/json.ts';
 import { subscribedSchema } from '../../../shared/wire/views/subscription.ts';
 import { subscriptionDigest } from '../audit.ts';
 import type { ApiDependencies } from '../dependencies.ts';
+import type { RefusedRequest } from '../errors.ts';
 import type { Answer } from '../route.ts';
 import { unsubscribe } from '../subscriptions/change.ts';
 import { countEndpoints, noRoom } from './check-request.ts';
-import { type Admission, namePrincipal } from './session.ts';
+import { type Admission, namePrincipal, noSession } from './session.ts';
 
 type Item = Record<string, unknown>;
 
@@ -20,23 +21,23 @@ export async function checkAnswer(
   const { status = 200, headers, body } = answer;
   const value: unknown = status < 300 && body !== undefined ? jsonOrUndefined(body) : undefined;
   if (!isJsonObject(value)) return answer;
-  if (admission.route.check === 'create') await removeBeyondLimit(context, value, admission, requestId);
+  if (admission.route.check === 'create') await removeUnlessAllowed(context, value, admission, requestId);
   return { status, ...(headers && { headers }), body: JSON.stringify(redact(value, admission)) };
 }
 
 /**
- * Deletes a new endpoint where concurrent requests made too many. Each counts after its own is stored, so none stays beyond
- * the limit.
- * @throws RefusedRequest `conflict`
+ * Deletes a new endpoint where concurrent requests made too many, and where the queue was deleted meanwhile.
+ * @throws RefusedRequest `conflict`, `unauthorized`
  */
-async function removeBeyondLimit(
+async function removeUnlessAllowed(
   context: ApiDependencies,
   created: Item,
-  { queue, portal, session }: Admission,
+  admission: Admission,
   requestId: string,
 ): Promise<void> {
-  const { endpoints } = portal.limits;
-  if ((await countEndpoints(context, queue.name, endpoints)) <= endpoints) return;
+  const refusal = await findRefusal(context, admission);
+  if (refusal === undefined) return;
+  const { queue, session } = admission;
   const { subscription_id: subscriptionId } = subscribedSchema.parse(created);
   const key = { queue: queue.name, subscriptionId };
   const removed = await unsubscribe(context, key);
@@ -45,7 +46,19 @@ async function removeBeyondLimit(
       { principal: namePrincipal(session), requestId },
       { change: 'subscription_deleted', ...key, before: subscriptionDigest(removed) },
     );
-  throw noRoom(endpoints);
+  throw refusal;
+}
+
+/** Each request counts after its endpoint is stored, so none stays beyond the limit. */
+async function findRefusal(
+  context: ApiDependencies,
+  { queue, portal }: Admission,
+): Promise<RefusedRequest | undefined> {
+  const found = await context.registry.findQueue(queue.name);
+  // The route makes a queue that is missing.
+  if (found?.createdAt !== queue.createdAt) return noSession();
+  const { endpoints } = portal.limits;
+  return (await countEndpoints(context, queue.name, endpoints)) > endpoints ? noRoom(endpoints) : undefined;
 }
 
 /** Every answer of a portal route has what is redacted in these fields, alone or in a list. */

@@ -2,7 +2,17 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { noCounters } from '../../../shared/domain/delivery/statistics.ts';
 import { anAttempt, answered } from '../../support/delivery-builders.ts';
-import { type Api, faultOf, HOOK, NOON, QUEUE, recordAll, recordMessage, refusal } from './api-under-test.ts';
+import {
+  type Api,
+  faultOf,
+  HOOK,
+  NOON,
+  QUEUE,
+  recordAll,
+  recordMessage,
+  refusal,
+  SUBSCRIPTIONS,
+} from './api-under-test.ts';
 import { apiWithPortal, HOUR, portalCalls } from './portal-under-test.ts';
 
 let api: Api;
@@ -100,6 +110,20 @@ describe('deliveries in the portal', () => {
 });
 
 describe('a hostile tenant', () => {
+  it('keeps no endpoint in a queue that is deleted while it is created', async () => {
+    const by = through(await open());
+    const { ensureQueue } = api.registry;
+    api.registry.ensureQueue = async (queue) => {
+      await api.registry.deleteQueue('orders', api.time.now);
+      await api.registry.removeDeletedQueue('orders', () => true);
+      await ensureQueue({ ...queue, createdAt: api.time.now + 1 });
+    };
+    const answer = await by('manage', 'POST', '/subscriptions', { subscriber: HOOK });
+    expect(answer).toMatchObject({ status: 401, body: faultOf('unauthorized') });
+    expect(await api.get(SUBSCRIPTIONS)).toMatchObject({ subscriptions: [] });
+    expect(api.changes.at(-1)).toMatchObject({ change: 'subscription_deleted' });
+  });
+
   it('is refused a filter that is nested too deeply, as an operator is', async () => {
     await api.subscribe();
     const by = through(await open());
