@@ -68,7 +68,10 @@ export async function answerPortal(context: PortalContext, given: unknown): Prom
 
 function answerRequest(context: PortalContext, event: PortalEvent): Promise<PortalAnswer> {
   // A custom domain can put a base path before it.
-  const path = event.rawPath.replace(/^.*?(?=\/portal(?:\/|$))/, '').slice('/portal'.length);
+  const path = event.rawPath
+    .toWellFormed()
+    .replace(/^.*?(?=\/portal(?:\/|$))/, '')
+    .slice('/portal'.length);
   if (path === '') return Promise.resolve(redirect());
   const isCall = path === '/session' || path.startsWith('/api/');
   if (!isCall) return Promise.resolve(serveFile(context.page, path, event));
@@ -170,8 +173,9 @@ async function passOn(context: PortalContext, event: PortalEvent, rest: string):
 
 function toCall({ apiUrl }: PortalContext, event: PortalEvent, path: string): Call & { headers: Headers } {
   const search = event.rawQueryString === '' ? '' : `?${event.rawQueryString}`;
-  const body = pickBody(event);
   const { method } = event.requestContext.http;
+  // fetch refuses a GET with a body.
+  const body = method === 'GET' ? {} : pickBody(event);
   return { method, url: `${apiUrl}${path}${search}`, headers: new Headers(body.body && JSON_BODY), ...body };
 }
 

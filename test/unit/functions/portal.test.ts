@@ -108,6 +108,16 @@ describe('the function of the portal', () => {
     expect(sent[0]?.url).toContain('/deliveries/messages/a%20b%2fc%3Fd/deliveries/s-1?');
   });
 
+  it('passes on what no browser sends, and reports no fault for it', async () => {
+    await ask('GET', '/portal/api/subscriptions', header, '{}');
+    await ask('GET', '/portal/api/subscriptions/\ud800', header);
+    const urls = ['/see/subscriptions?limit=5', '/see/subscriptions/%EF%BF%BD?limit=5'];
+    expect(sent.map(({ url, body }) => [url.slice(url.indexOf('/see')), body])).toEqual(
+      urls.map((url) => [url, '']),
+    );
+    expect(faults).toEqual([]);
+  });
+
   it.each([
     ['GET', '/portal/api/subscriptions', {}, 401],
     ['GET', '/portal/api/subscriptions', { 'posthaste-portal-session': 'guess' }, 401],
