@@ -98,11 +98,14 @@ function redactItem(
   { secret, options, attempts, lateResults, queues: _queues, ...item }: Item,
   admission: Admission,
 ): Item {
+  const { capabilities } = admission.session;
+  // A test and a retry answer with the delivery, too.
+  const seesBodies = admission.portal.responseBodies && capabilities.includes('deliveries');
   const withoutBodies = (made: unknown) =>
-    admission.portal.responseBodies || !Array.isArray(made) ? made : made.map(withoutSnippet);
+    seesBodies || !Array.isArray(made) ? made : made.map(withoutSnippet);
   return {
     ...item,
-    ...(secret !== undefined && admission.session.capabilities.includes('secrets') && { secret }),
+    ...(secret !== undefined && capabilities.includes('secrets') && { secret }),
     ...(isJsonObject(options) && {
       options: Object.fromEntries(Object.entries(options).filter(([name]) => SHOWN_OPTIONS.includes(name))),
     }),

@@ -43,6 +43,14 @@ describe('deliveries in the portal', () => {
     }
   });
 
+  it('show what the receiver answered only by the right to see deliveries', async () => {
+    await recorded();
+    const by = through(await open({ capabilities: ['retry'] }));
+    const retried = await by('retry', 'POST', '/messages/m-1/deliveries/id-1/retry');
+    expect(retried).toMatchObject({ status: 202, body: { attempts: [{ statusCode: 500 }] } });
+    expect(JSON.stringify(retried.body)).not.toContain('inner page');
+  });
+
   it('are those of the queue as it is now, although an earlier one of the name had others', async () => {
     await recorded();
     await api.call('DELETE', `${QUEUE}?now=true`);
