@@ -19,11 +19,12 @@ export function eventTypeFields(value: unknown): EventTypeFields {
 
 type EventTypeFields = Omit<EventType, 'name' | 'createdAt' | 'changedAt'>;
 
-/** Refuses control characters other than the ends of lines. */
+/** Refuses control characters other than the ends of lines, and halves of characters, which a table cannot store. */
 const description = z
   .string()
   .max(MAX_DESCRIPTION, `must be text of at most ${MAX_DESCRIPTION} characters`)
-  .regex(/^[^\u0000-\u0009\u000b-\u001f\u007f-\u009f]*$/, 'must have no control characters but line feeds');
+  .regex(/^[^\u0000-\u0009\u000b-\u001f\u007f-\u009f]*$/, 'must have no control characters but line feeds')
+  .refine((text) => text.isWellFormed(), 'must not contain half of a surrogate pair');
 
 const QUEUES_RULE = `must be a list of at most ${MAX_QUEUES} queues`;
 

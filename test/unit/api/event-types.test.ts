@@ -74,6 +74,7 @@ describe('PUT /v2/event-types/{type}', () => {
     [{ title: 'x' }, 'title'],
     [{ description: 'x'.repeat(1001) }, 'description'],
     [{ description: 'a\u001b[31mb' }, 'description'],
+    [{ description: 'half a character: \ud800' }, 'description'],
     [{ group: '' }, 'group'],
     [{ group: 'x'.repeat(129) }, 'group'],
     [{ deprecated: 'yes' }, 'deprecated'],
