@@ -107,7 +107,7 @@ function faultOfTracked(schema: Schema, outer: Subject): Fault {
     faultOfValue(schema, subject) ??
     faultOfCombination(schema, subject) ??
     faultOfUncovered(schema, subject, seen);
-  merge(outer.seen, seen);
+  cover(outer, seen);
   return fault;
 }
 
@@ -195,8 +195,10 @@ function faultOfNumber(schema: Schema, subject: Subject<number>): Fault {
   return faultOfLimits(schema, NUMBER_LIMITS, subject.data, subject);
 }
 
-/** Characters or names that are read in the time of a step. */
+/** Characters, or names of the schema, that are read in the time of a step. */
 const READ_PER_STEP = 16;
+/** Names of the data, which are many and in no cache. */
+const NAMES_PER_STEP = 4;
 
 function faultOfText(schema: Schema, subject: Subject<string>): Fault {
   const { data, run } = subject;
@@ -267,7 +269,7 @@ function faultOfUnique({ uniqueItems }: Schema, { data, run, place: within }: Li
 
 function faultOfObject(schema: Schema, subject: Members): Fault {
   const names = Object.keys(subject.data);
-  spend(subject.run, names.length / READ_PER_STEP);
+  spend(subject.run, names.length / NAMES_PER_STEP);
   return (
     faultOfLimits(schema, ['maxProperties', 'minProperties'], names.length, subject) ??
     faultOfRequired(schema.required, subject) ??
@@ -375,8 +377,15 @@ function countMatches(schemas: readonly unknown[], subject: Subject, enough: num
 function isMatching(schema: unknown, subject: Subject): boolean {
   const seen = subject.seen && nothingSeen();
   const isValid = evaluate(schema, { ...subject, seen }) === undefined;
-  if (isValid) merge(subject.seen, seen);
+  if (isValid) cover(subject, seen);
   return isValid;
+}
+
+/** Adds what a subschema has covered, for as many steps as that takes. */
+function cover({ seen, run }: Subject, more: Seen | undefined): void {
+  if (seen === undefined || more === undefined) return;
+  spend(run, (more.properties.size + more.items.size) / NAMES_PER_STEP);
+  merge(seen, more);
 }
 
 function faultOfNot({ not }: Schema, subject: Subject): Fault {

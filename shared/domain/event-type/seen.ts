@@ -5,9 +5,8 @@ export function nothingSeen(): Seen {
   return { properties: new Set(), items: new Set() };
 }
 
-/** Adds to the first what the second has. Undefined: no schema asks for it. */
-export function merge(into: Seen | undefined, from: Seen | undefined): void {
-  if (into === undefined || from === undefined) return;
+/** Adds to the first what the second has. */
+export function merge(into: Seen, from: Seen): void {
   for (const name of from.properties) into.properties.add(name);
   for (const index of from.items) into.items.add(index);
 }

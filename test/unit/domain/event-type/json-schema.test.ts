@@ -104,8 +104,23 @@ describe('a hostile schema ends undecided, in bounded time', () => {
       }),
     );
 
+  const handedOn = (levels: number) =>
+    Object.fromEntries(
+      Array.from({ length: levels }, (_, level) => [level, { anyOf: [{ $ref: `#/$defs/${level + 1}` }] }]),
+    );
+
   it.each<[string, unknown, unknown]>([
     ['a reference to itself', { $ref: '#' }, 1],
+    [
+      'covered items that each reference hands on',
+      { $ref: '#/$defs/0', $defs: { ...handedOn(190), 190: { items: true } }, unevaluatedItems: false },
+      Array.from({ length: 90_000 }, () => 0),
+    ],
+    [
+      'names that are counted again and again',
+      { allOf: Array.from({ length: 800 }, () => ({ minProperties: 1 })) },
+      Object.fromEntries(Array.from({ length: 1_700 }, (_, at) => [`name-${at}`, at])),
+    ],
     ['a negated reference to itself', { not: { $ref: '#' } }, 1],
     [
       'branches that double at each reference',
