@@ -14,6 +14,7 @@ import {
 import { eventTypeViewSchema } from '../shared/wire/views/event-type.ts';
 import { explainedSchema } from '../shared/wire/views/explanation.ts';
 import { messageSummarySchema, messageViewSchema, payloadSchema } from '../shared/wire/views/message.ts';
+import { portalLinkSchema } from '../shared/wire/views/portal.ts';
 import {
   recoveryOutcomesViewSchema,
   recoveryViewSchema,
@@ -90,10 +91,7 @@ export const listArchivedQueues = operation(
     .object({ queues: z.array(archivedQueueSchema), links })
     .transform(({ queues: items, ...page }) => ({ items, ...page })),
 );
-export const createPortalLink = operation(
-  'POST /v2/queues/{queue}/portal-links',
-  z.object({ url: z.string(), session_id: z.string(), expires_at: z.string() }),
-);
+export const createPortalLink = operation('POST /v2/queues/{queue}/portal-links', portalLinkSchema);
 export const endPortalSessions = operation('DELETE /v2/queues/{queue}/portal-links/{session}', nothing);
 export const restoreQueue = operation('POST /v2/queues/{queue}/restore', restoredQueueSchema);
 export const readBooks = operation('GET /v2/queues/{queue}/books', booksViewSchema.extend({ links }));

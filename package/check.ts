@@ -46,8 +46,8 @@ const EXPECTED = [
   // The maps are for the logger (shared/adapters/log/error-line.ts).
   /^assets\/functions\/[a-z]+\/[\w-]+\.mjs(\.map)?$/,
   /^assets\/(console|functions\/portal\/page)\/(index\.html|assets\/[\w.-]+\.(js|css|svg))$/,
-  /^(infra|client|shared)\/.+(\.js|\.d\.ts)$/,
-  /^(functions|worker|api-client|cli|local)\/.+\.(js|mjs)$/,
+  /^(infra|client|shared|api-client)\/.+(\.js|\.d\.ts)$/,
+  /^(functions|worker|cli|local)\/.+\.(js|mjs)$/,
   /^(cli\/commands\/plan\/\w+\.json|local\/(requirements\.txt|\w+\.py))$/,
 ];
 

@@ -16,8 +16,8 @@ import {
 import { CAPABILITIES } from '../../../shared/domain/portal/vocabulary.ts';
 import { hashToken, isTokenOf } from '../../../shared/domain/subscription/confirmation.ts';
 import { jsonOrUndefined } from '../../../shared/domain/json.ts';
-import { timeText, timeView } from '../../../shared/wire/fields.ts';
-import { portalSessionSchema } from '../../../shared/wire/views/portal.ts';
+import { timeText } from '../../../shared/wire/fields.ts';
+import { portalLinkSchema, portalSessionSchema } from '../../../shared/wire/views/portal.ts';
 import type { ApiDependencies, PortalSettings } from '../dependencies.ts';
 import { errorSchema, notFound, RefusedRequest } from '../errors.ts';
 import { presentQueue } from '../existing.ts';
@@ -50,12 +50,6 @@ const linkRequest = z.strictObject({
     .exactOptional(),
 });
 
-const linkSchema = z.object({
-  url: z.string().describe('Opens the page once.'),
-  session_id: z.string(),
-  expires_at: timeView.describe('Until when the link can be opened.'),
-});
-
 const openRequest = z.strictObject({ token: z.string() });
 
 const unauthorizedAnswer = json('The link or session is not valid, was used, or has ended.', errorSchema);
@@ -73,7 +67,7 @@ export function addPortalRoutes(addRoute: AddRoute, dependencies: ApiDependencie
       tag: 'portal',
       summary: 'Makes a link to the page of a customer, who manages the endpoints of this queue',
       body: jsonBody(linkRequest),
-      answers: { 201: json('The link. No later response contains it.', linkSchema) },
+      answers: { 201: json('The link. No later response contains it.', portalLinkSchema) },
     },
     async (context) => {
       const asked = parseWith(linkRequest, readJson(context.body).value);
@@ -92,7 +86,7 @@ export function addPortalRoutes(addRoute: AddRoute, dependencies: ApiDependencie
         sessionId: id,
         ...rights,
       });
-      const answer: z.input<typeof linkSchema> = {
+      const answer: z.input<typeof portalLinkSchema> = {
         // In the fragment, which browsers do not send.
         url: `${context.publicUrl}/portal/#${token}`,
         session_id: id,

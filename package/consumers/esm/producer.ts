@@ -1,4 +1,5 @@
 import { Publisher } from 'posthaste/client';
+import { PortalLinks } from 'posthaste/portal';
 // As posthaste event-types types writes it.
 import type { EventTypes } from './event-types.js';
 
@@ -20,4 +21,9 @@ export async function publishOrder(queueUrl: string, total: number): Promise<voi
     // @ts-expect-error: a type that is not in the catalogue
     { queue, type: 'order.creatd', data: null },
   ]);
+}
+
+export async function linkToPortal(apiUrl: string): Promise<Date> {
+  const { expiresAt } = await new PortalLinks({ apiUrl }).create('orders', { capabilities: ['manage'] });
+  return expiresAt;
 }

@@ -5,6 +5,13 @@ import { timeView } from '../fields.ts';
 /** Of each request of the page. A cookie would be lost in a frame of another site. */
 export const SESSION_HEADER = 'posthaste-portal-session';
 
+/** A new link to the portal. No later response contains it. */
+export const portalLinkSchema = z.object({
+  url: z.string().describe('Opens the page once.'),
+  session_id: z.string(),
+  expires_at: timeView.describe('Until when the link can be opened.'),
+});
+
 /** A session of the portal, by the API. */
 export const portalSessionSchema = z.object({
   /** Sent with each request. Only in the response that opens the link. */
