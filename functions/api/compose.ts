@@ -11,8 +11,7 @@ import { lazyOperatorEvents } from '../../shared/adapters/eventbridge/lazy-opera
 import { subscriberFault } from '../../shared/adapters/http/address-guard.ts';
 import { tokenUrlFault } from '../../shared/adapters/http/guarded-fetch.ts';
 import { lazySecretSealer } from '../../shared/adapters/kms/lazy-secret-sealer.ts';
-import { lazyRe2Patterns } from '../../shared/adapters/pattern/lazy-re2.ts';
-import { lazyValidation } from '../../shared/adapters/pattern/lazy-validation.ts';
+import { lazySchemaCheck, lazyValidation } from '../../shared/adapters/pattern/lazy-validation.ts';
 import { lazyScheduleRemoval } from '../../shared/adapters/scheduler/lazy-wake-ups.ts';
 import * as queues from '../../shared/adapters/sqs/queues.ts';
 import { DAY_MS } from '../../shared/domain/duration.ts';
@@ -60,7 +59,6 @@ export function composeApi() {
 function createPorts(environment: Environment<'api'>, aws: AwsWithEvents): ApiPorts {
   const { deliveriesTable } = environment;
   const { invocation, dynamo, sqs, pacing } = aws;
-  const loadPatterns = lazyRe2Patterns();
   return {
     ...commonPorts(aws, environment),
     operatorEvents: aws.ports.operatorEvents,
@@ -76,9 +74,9 @@ function createPorts(environment: Environment<'api'>, aws: AwsWithEvents): ApiPo
         clock,
         cacheSeconds: environment.subscriptionCacheSeconds,
       }),
-      validateEvent: lazyValidation(loadPatterns),
+      validateEvent: lazyValidation(),
     },
-    loadPatterns,
+    checkSchema: lazySchemaCheck(),
     portalSessions: dynamoPortalSessions(dynamo, environment.subscriptionsTable),
     secretSealer: lazySecretSealer(invocation, environment.secretsKeyArn),
     ingress: queues.sqsIngress({ ...pacing, sqs, queueUrl: environment.queueUrls.ingress }),

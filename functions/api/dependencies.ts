@@ -1,12 +1,11 @@
 import type { DeliveryJob } from '../../shared/domain/delivery/job.ts';
-import type { CompilePattern } from '../../shared/domain/event-type/pattern.ts';
 import type { EventValidation } from '../../shared/domain/event-type/event-fault.ts';
 import type { Render } from '../../shared/domain/message/payload.ts';
 import type { RetryDefaults } from '../../shared/domain/subscription/delivery-policy.ts';
 import type { PortalLimits } from '../../shared/domain/portal/limits.ts';
 import type { Amount } from '../../shared/domain/subscription/room.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
-import type { EventTypes } from '../../shared/ports/event-types.ts';
+import type { CheckSchema, EventTypes } from '../../shared/ports/event-types.ts';
 import type { DeliveryListings, NamedDeliveries, Recoveries } from '../../shared/ports/deliveries.ts';
 import type { DeliveryQueue, Ingress, Operations, QueueDepths } from '../../shared/ports/queues.ts';
 import type { MessageListings, MessageRecords } from '../../shared/ports/messages.ts';
@@ -54,9 +53,8 @@ export type ApiPorts = CommonPorts & {
   rateLimits: RateLimits;
   recoveries: Recoveries;
   eventTypes: EventTypes;
-  /** For the patterns of JSON Schemas. */
-  loadPatterns: () => Promise<CompilePattern>;
-  /** For messages that are published by the API. */
+  checkSchema: CheckSchema;
+  /** For messages that are published by the API, and `validateEvent` for examples. */
   eventChecks: EventChecks;
   portalSessions: PortalSessions;
   ingress: Ingress;

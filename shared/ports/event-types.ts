@@ -1,3 +1,4 @@
+import type { FieldError } from '../domain/errors.ts';
 import type { EventType } from '../domain/event-type/event-type.ts';
 import type { Validation } from '../domain/event-type/json-schema.ts';
 import type { Page, PageRequest } from './page.ts';
@@ -25,3 +26,6 @@ export interface CachedEventTypes {
 
 /** Validates parsed data by the JSON Schema of its type, in bounded time. */
 export type ValidateEvent = (schema: unknown, data: unknown) => Promise<Validation>;
+
+/** What is wrong with a JSON Schema: its parts that are refused (docs/event-types.md#what-of-json-schema). */
+export type CheckSchema = (schema: Readonly<Record<string, unknown>>) => Promise<FieldError[]>;

@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { eventTypeFields } from '../../../functions/api/event-types/request.ts';
 import { checkSchemaAndExample } from '../../../functions/api/event-types/schema.ts';
 import { Problem } from '../../../local/install/problem.mjs';
-import { lazyRe2Patterns } from '../../../shared/adapters/pattern/lazy-re2.ts';
+import { lazySchemaCheck, lazyValidation } from '../../../shared/adapters/pattern/lazy-validation.ts';
 import { EVENT_TYPE_NAME_RULE, isEventTypeName } from '../../../shared/domain/event-type/event-type.ts';
 import { isJsonObject } from '../../../shared/domain/json.ts';
 import { failureText } from '../../failure-report.ts';
@@ -50,7 +50,7 @@ function listFiles(folder: string): string[] {
     });
 }
 
-const loadPatterns = lazyRe2Patterns();
+const checks = { checkSchema: lazySchemaCheck(), validateEvent: lazyValidation() };
 
 /** Far more than a schema and an example of the greatest sizes, with comments. */
 const MAX_FILE_BYTES = 262_144;
@@ -65,7 +65,7 @@ async function readDefinition(file: string, terminal: Terminal): Promise<Defined
     if (typeof name !== 'string' || !isEventTypeName(name))
       throw new Problem(`the name of an event type is ${EVENT_TYPE_NAME_RULE}`);
     const definition = eventTypeFields(fields);
-    await checkSchemaAndExample({ loadPatterns }, definition);
+    await checkSchemaAndExample(checks, definition);
     return { name, definition };
   } catch (cause) {
     throw new Problem(`${file}: ${failureText(cause)}.`, { cause });

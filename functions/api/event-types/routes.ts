@@ -42,7 +42,8 @@ const typePage = json('A page of types.', listSchema);
 
 /** The catalogue of event types (docs/event-types.md). */
 export function addEventTypeRoutes(addRoute: AddRoute, dependencies: ApiDependencies): void {
-  const { eventTypes, clock, audit } = dependencies;
+  const { eventTypes, clock, audit, checkSchema } = dependencies;
+  const { validateEvent } = dependencies.eventChecks;
 
   addRoute(
     {
@@ -75,7 +76,7 @@ export function addEventTypeRoutes(addRoute: AddRoute, dependencies: ApiDependen
     async (context) => {
       const name = eventTypeName(context.params.type);
       const fields = eventTypeFields(readOptionalJson(context.body).value);
-      await checkSchemaAndExample(dependencies, fields);
+      await checkSchemaAndExample({ checkSchema, validateEvent }, fields);
       const now = clock.now();
       const type: EventType = { ...fields, name, createdAt: now, changedAt: now };
       const result = await eventTypes.put(type);

@@ -1,23 +1,17 @@
 import type { EventType } from '../../../shared/domain/event-type/event-type.ts';
-import { validate } from '../../../shared/domain/event-type/json-schema.ts';
-import { checkSchema } from '../../../shared/domain/event-type/json-schema-check.ts';
-import type { ApiPorts } from '../dependencies.ts';
+import type { CheckSchema, ValidateEvent } from '../../../shared/ports/event-types.ts';
 import { invalidFields } from '../errors.ts';
 
-/** Far more than an example of 16 KiB needs with a usual schema: some milliseconds. */
-const EXAMPLE_STEPS = 100_000;
-
-/** @throws RefusedRequest if the schema cannot be used, or the example does not fit it */
+/** @throws RefusedRequest if the schema cannot be used, or the example does not fit it as data of a message must */
 export async function checkSchemaAndExample(
-  { loadPatterns }: Pick<ApiPorts, 'loadPatterns'>,
+  { checkSchema, validateEvent }: { checkSchema: CheckSchema; validateEvent: ValidateEvent },
   { schema, example }: Pick<EventType, 'schema' | 'example'>,
 ): Promise<void> {
   if (schema === undefined) return;
-  const compilePattern = await loadPatterns();
-  const faults = checkSchema(schema, compilePattern);
+  const faults = await checkSchema(schema);
   if (faults.length > 0) throw invalidFields(faults);
   if (example === undefined) return;
-  const fit = validate(schema, example, { compilePattern, steps: EXAMPLE_STEPS });
+  const fit = await validateEvent(schema, example);
   switch (fit.kind) {
     case 'valid':
       return;
@@ -25,7 +19,7 @@ export async function checkSchemaAndExample(
       throw invalidFields([{ field: `example${fit.path}`, message: fit.detail }]);
     case 'undecided':
       throw invalidFields([
-        { field: 'schema', message: `takes more than ${EXAMPLE_STEPS} steps to check the example` },
+        { field: 'schema', message: 'takes more steps to check the example than a message gets' },
       ]);
   }
 }

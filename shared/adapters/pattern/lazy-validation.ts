@@ -1,5 +1,4 @@
-import type { CompilePattern } from '../../domain/event-type/pattern.ts';
-import type { ValidateEvent } from '../../ports/event-types.ts';
+import type { CheckSchema, ValidateEvent } from '../../ports/event-types.ts';
 import { once } from '../lambda/on-demand.ts';
 import { lazyRe2Patterns } from './lazy-re2.ts';
 
@@ -7,12 +6,20 @@ import { lazyRe2Patterns } from './lazy-re2.ts';
 const MAX_STEPS = 100_000;
 
 /** Validation by JSON Schema; its code is loaded by the first message that needs it. */
-export function lazyValidation(
-  loadPatterns: () => Promise<CompilePattern> = lazyRe2Patterns(),
-): ValidateEvent {
+export function lazyValidation(): ValidateEvent {
+  const loadPatterns = lazyRe2Patterns();
   const load = once(() => Promise.all([import('../../domain/event-type/json-schema.ts'), loadPatterns()]));
   return async (schema, data) => {
     const [{ validate }, compilePattern] = await load();
     return validate(schema, data, { compilePattern, steps: MAX_STEPS });
+  };
+}
+
+/** The check of a schema itself; its code is loaded by the first schema. */
+export function lazySchemaCheck(): CheckSchema {
+  const loadPatterns = lazyRe2Patterns();
+  return async (schema) => {
+    const { checkSchema } = await import('../../domain/event-type/json-schema-check.ts');
+    return checkSchema(schema, await loadPatterns());
   };
 }

@@ -1,9 +1,8 @@
-import { lazyValidation } from '../../../shared/adapters/pattern/lazy-validation.ts';
+import { lazySchemaCheck, lazyValidation } from '../../../shared/adapters/pattern/lazy-validation.ts';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
 import * as z from 'zod';
 import type { Caller, Change } from '../../../functions/api/audit.ts';
-import { lazyRe2Patterns } from '../../../shared/adapters/pattern/lazy-re2.ts';
 import { subscriberFault } from '../../../shared/adapters/http/address-guard.ts';
 import { tokenUrlFault } from '../../../shared/adapters/http/guarded-fetch.ts';
 import type { Delivery, DeliveryKey } from '../../../shared/domain/delivery/delivery.ts';
@@ -111,7 +110,7 @@ export const apiUnderTest = (overrides: Partial<WholeDependencies> = {}) => {
     },
     recoveries,
     eventTypes,
-    loadPatterns: lazyRe2Patterns(),
+    checkSchema: lazySchemaCheck(),
     eventChecks: { eventTypes, validateEvent: lazyValidation() },
     portalSessions,
     operations: inMemoryOperations(queued),

@@ -84,6 +84,15 @@ describe('the cold start of a function', () => {
     expect(kinds.filter(({ kind }) => kind === 'require-call')).toEqual([]);
   });
 
+  it.each(['api', 'dispatch'] as const)('of %s loads no JSON Schema, which few messages need', (name) => {
+    const modulesAt = (files: Iterable<string>) =>
+      [...files].flatMap((file) => Object.keys(outputs[file]?.inputs ?? {}));
+    const folder = 'shared/domain/event-type/';
+    expect(modulesAt(reachable(outputs, name))).toContain(`${folder}json-schema.ts`);
+    const loaded = modulesAt(filesAtStart(outputs, `${name}.mjs`));
+    expect(loaded.filter((module) => module.startsWith(`${folder}json-`))).toEqual([]);
+  });
+
   it('of api loads no KMS, which only a subscription that gets a secret needs', () => {
     expect(packagesIn(outputs, filesAtStart(outputs, 'api.mjs'), ['@aws-sdk/client-kms'])).toEqual([]);
   });
