@@ -1,4 +1,4 @@
-import './jitless.ts';
+import '../jitless.ts';
 import { createApi } from './app.ts';
 import { composeApi } from './compose.ts';
 import { answerHttpApi } from './http-api-event.ts';

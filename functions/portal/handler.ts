@@ -1,4 +1,4 @@
-import '../api/jitless.ts';
+import '../jitless.ts';
 import { composePortal } from './compose.ts';
 import { answerPortal } from './portal.ts';
 

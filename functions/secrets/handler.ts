@@ -1,4 +1,4 @@
-import '../api/jitless.ts';
+import '../jitless.ts';
 import { createSecretsApi } from '../api/app.ts';
 import { answerHttpApi } from '../api/http-api-event.ts';
 import { composeSecrets } from './compose.ts';

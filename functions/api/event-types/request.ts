@@ -36,7 +36,7 @@ export const eventTypeRequestSchema = z.strictObject({
     .exactOptional(),
   example: z
     .unknown()
-    .superRefine(checkExampleSize)
+    .superRefine(checkExample)
     .describe('Data of a message. It must fit the schema.')
     .exactOptional(),
   group: printable(MAX_GROUP).exactOptional(),
@@ -50,10 +50,11 @@ export const eventTypeRequestSchema = z.strictObject({
 }) satisfies z.ZodType<EventTypeFields>;
 
 /** Checks the depth before JSON.stringify, which recurses. zod refines an absent member of unknown type, too. */
-function checkExampleSize(example: unknown, refinement: z.RefinementCtx): void {
+function checkExample(example: unknown, refinement: z.RefinementCtx): void {
   if (example === undefined) return;
   if (isDeeperThan(example, MAX_EXAMPLE_DEPTH))
     refinement.addIssue(`is nested deeper than ${MAX_EXAMPLE_DEPTH} levels`);
   else if (Buffer.byteLength(JSON.stringify(example)) > MAX_EXAMPLE_BYTES)
     refinement.addIssue(`is over ${MAX_EXAMPLE_BYTES} bytes of JSON`);
+  else if (!z.json().safeParse(example).success) refinement.addIssue('has a number beyond 1.8e308');
 }

@@ -16,8 +16,8 @@ const MAX_FAULTS = 20;
  * Keywords that the standard does not have are ignored, as it says.
  */
 export function checkSchema(schema: unknown, compilePattern: CompilePattern): FieldError[] {
-  const tooLarge = faultOfSize(schema);
-  if (tooLarge !== undefined) return [{ field: 'schema', message: tooLarge }];
+  const unstorable = faultOfWhole(schema);
+  if (unstorable !== undefined) return [{ field: 'schema', message: unstorable }];
   const check: Check = { root: schema, compilePattern, faults: [], known: new Set(), open: [] };
   enqueue(check, schema, ['schema']);
   // A list of what is open, in place of recursion: references may form long chains.
@@ -28,11 +28,13 @@ export function checkSchema(schema: unknown, compilePattern: CompilePattern): Fi
   return check.faults;
 }
 
-function faultOfSize(schema: unknown): string | undefined {
+function faultOfWhole(schema: unknown): string | undefined {
   if (isDeeperThan(schema, MAX_SCHEMA_DEPTH))
     return `must not be nested more than ${MAX_SCHEMA_DEPTH} levels deep`;
   const bytes = new TextEncoder().encode(JSON.stringify(schema)).length;
-  return bytes > MAX_SCHEMA_BYTES ? `must be at most ${MAX_SCHEMA_BYTES} bytes as JSON` : undefined;
+  if (bytes > MAX_SCHEMA_BYTES) return `must be at most ${MAX_SCHEMA_BYTES} bytes as JSON`;
+  // Infinite here, and null where it is stored.
+  return z.json().safeParse(schema).success ? undefined : 'must have no number beyond 1.8e308';
 }
 
 type Path = readonly (string | number)[];

@@ -94,6 +94,18 @@ describe('PUT /v2/event-types/{type}', () => {
     expect(await get(TYPES)).toEqual({ event_types: [], links: [] });
   });
 
+  it.for([
+    ['{"schema": {"const": 1e400}}', 'schema'],
+    ['{"schema": {"properties": {"a": {"enum": [1, -1e400]}}}}', 'schema'],
+    ['{"example": {"total": 1e400}}', 'example'],
+  ])(
+    'refuses a number beyond double precision, for which null would be stored: %s',
+    async ([body, field], { call, get }) => {
+      expect(await call('PUT', CREATED, body)).toMatchObject(invalid(field));
+      expect(await get(TYPES)).toEqual({ event_types: [], links: [] });
+    },
+  );
+
   it.for(['order..created', '.order', 'order.', 'a%20b', 'a%2Fb', 'x'.repeat(129)])(
     'refuses the name %s',
     async (name, { call }) => {

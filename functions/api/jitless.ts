@@ -1,7 +1,0 @@
-import * as z from 'zod';
-
-/**
- * Turns compiled parsers off: most instances of the API serve a few requests with different schemas, and compiling
- * takes longer than parsing. A schema reads this setting when it is created, so handler.ts imports this module first.
- */
-z.config({ jitless: true });
