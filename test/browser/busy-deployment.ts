@@ -130,6 +130,7 @@ export const busyDeployment = async (api: ServedApi) => {
     maximum_delay: 900,
     retry_backoff_function: 'geometric',
   };
+  await api.registry.ensureQueue({ name: 'orders', metadata: {}, createdAt: now - 86_400_000 });
   await api.call('PUT', '/v2/queues/orders', { team: 'checkout', _retry_policy: policy });
   await api.call('PUT', '/v2/queues/invoices', { team: 'billing' });
   await api.call('PUT', '/v2/queues/stock.eu-1', {});

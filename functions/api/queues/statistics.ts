@@ -39,12 +39,11 @@ export function addStatisticsRoute(addRoute: AddRoute, dependencies: ApiDependen
       const { name: queue, createdAt } = await presentQueue(dependencies, context.params.queue);
       const { stepMs, ...window } = inSteps(completeWindow(asked, dependencies.clock.now()), step);
       const { queueStatistics: enabled } = dependencies.settings;
-      const steps = enabled
-        ? await countersByStep(
-            dependencies.statistics,
-            { queue, ...withoutEarlier(window, createdAt) },
-            stepMs,
-          )
+      // Counters are those of a name: an earlier queue's end with the minute in which this one was made.
+      const since = Math.max(window.since, Math.floor(createdAt / MINUTE_MS) * MINUTE_MS);
+      const isCounted = enabled && since < window.until;
+      const steps = isCounted
+        ? await countersByStep(dependencies.statistics, { ...window, queue, since }, stepMs)
         : new Map<number, RunningCounters>();
       const total = noCounters();
       for (const counters of steps.values()) addTo(total, counters);
@@ -78,15 +77,13 @@ const statisticsQuery = z
   })
   .refine(isOrderedWindow, WINDOW_ORDER_ERROR);
 
-type Span = Pick<MessageWindow, 'since' | 'until'>;
-
-type Steps = Span & { stepMs: number };
+type Steps = Pick<MessageWindow, 'since' | 'until'> & { stepMs: number };
 
 /**
  * Widens a window to whole steps since 1970.
  * @throws RefusedRequest naming `step` or `since`, if the window has too many steps or days
  */
-function inSteps(window: Span, asked: number | undefined): Steps {
+function inSteps(window: Pick<MessageWindow, 'since' | 'until'>, asked: number | undefined): Steps {
   const widened = (asked === undefined ? STATISTICS_STEPS : [asked]).map((seconds): Steps => {
     const stepMs = seconds * 1000;
     return {
@@ -104,11 +101,6 @@ function inSteps(window: Span, asked: number | undefined): Steps {
   if (window.until - window.since > MAX_DAYS * DAY_MS)
     throw invalidFields([{ field: 'since', message: `must be at most ${MAX_DAYS} days before until` }]);
   return fitting;
-}
-
-/** A queue that was made again has minutes of the earlier one. */
-function withoutEarlier({ since, until }: Span, createdAt: number): Span {
-  return { since: Math.max(since, Math.floor(createdAt / MINUTE_MS) * MINUTE_MS), until };
 }
 
 /** In order of time, without empty steps. */

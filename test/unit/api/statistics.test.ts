@@ -68,6 +68,22 @@ describe('statistics of a queue', () => {
     },
   );
 
+  it.for([60, 3_600, 86_400])(
+    'of a queue that was made again do not count the earlier queue: steps of %i s',
+    async (step, { api, call, get, time }) => {
+      await add(api, NOON - MINUTE, delivered(10));
+      await call('DELETE', `${QUEUE}?now=true`);
+      time.now = NOON + 90_000;
+      await call('PUT', QUEUE);
+      await add(api, NOON + MINUTE, delivered(10));
+      const until = '2026-11-21T12:02:00Z';
+      const asked = `${PATH}?since=2026-11-21T11:00:00Z&until=${until}&step=${step}`;
+      expect(await get(asked)).toMatchObject({ points: [{ messages: 1 }], total: { messages: 1 } });
+      const before = `${PATH}?since=2026-11-21T11:00:00Z&until=2026-11-21T12:00:00Z&step=60`;
+      expect(await get(before)).toMatchObject({ points: [], total: { messages: 0 } });
+    },
+  );
+
   it('say so where the setting is off, and show no earlier counts', async ({ dependencies }) => {
     const api = await apiWithOrders({ settings: { ...dependencies.settings, queueStatistics: false } });
     await add(api, NOON - MINUTE, delivered(10));
