@@ -2815,6 +2815,8 @@ export interface operations {
                 /** @description Maximum number of items on a page. */
                 limit?: number;
                 marker?: string;
+                /** @description Whether to include the schemas and examples of the types. */
+                detailed?: boolean;
             };
         };
         requestBody?: never;
@@ -2911,6 +2913,8 @@ export interface operations {
                 /** @description Maximum number of items on a page. */
                 limit?: number;
                 marker?: string;
+                /** @description Whether to include the schemas and examples of the types. */
+                detailed?: boolean;
             };
             path: {
                 /** @description 1 to 64 of A-Z a-z 0-9 _ . - */

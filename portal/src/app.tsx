@@ -102,7 +102,7 @@ function Portal({ opened, onEnd }: { opened: OpenSession; onEnd: () => void }) {
     }),
     [api, title],
   );
-  const { value: catalogue, failure } = useLoaded(() => readCatalogue(api, session));
+  const { value: catalogue, failure } = useLoaded(() => readCatalogue(api, session, false));
   const portal: PortalContext = { ...session, can: (one) => capabilities.includes(one), catalogue };
   useEffect(() => {
     if (accent !== undefined) applyAccent(accent, document.documentElement.style);

@@ -23,7 +23,8 @@ export async function offerEventTypes(
   try {
     const api = await openApi(findDeployment(words), terminal);
     const signal = AbortSignal.timeout(TIMEOUT_MS);
-    const { items } = await api.items(listEventTypesOfQueue, { path: { queue }, signal });
+    const given = { path: { queue }, query: { detailed: false }, signal };
+    const { items } = await api.items(listEventTypesOfQueue, given);
     option.choices(items.map(({ name }) => name));
   } catch {
     // No deployment, no right or no answer: the user types the name.

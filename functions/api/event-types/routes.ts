@@ -4,19 +4,20 @@ import {
   isEventTypeName,
   isVisibleTo,
 } from '../../../shared/domain/event-type/event-type.ts';
-import type { Page, PageRequest } from '../../../shared/ports/page.ts';
+import type { Page } from '../../../shared/ports/page.ts';
 import { eventTypeView, eventTypeViewSchema } from '../../../shared/wire/views/event-type.ts';
 import { toWebhooksDocument } from '../../../shared/wire/views/webhooks-document.ts';
 import { changedNames } from '../audit.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { notFound, RefusedRequest } from '../errors.ts';
 import { existingQueue } from '../existing.ts';
+import { flagWithDefault } from '../fields.ts';
 import {
   countAnswerBytes,
   linksSchema,
   MAX_ANSWER_BYTES,
   nextLinks,
-  pageQuery,
+  pageFields,
   pageWithinAnswerSize,
 } from '../paging.ts';
 import { EVENT_TYPES, eventTypeName, queuePath } from '../paths.ts';
@@ -37,6 +38,11 @@ const EVENT_TYPE = `${EVENT_TYPES}/{type}` as const;
 
 const listSchema = z.object({ event_types: z.array(eventTypeViewSchema), links: linksSchema });
 
+const listQuery = z.object({
+  ...pageFields,
+  detailed: flagWithDefault(true).describe('Whether to include the schemas and examples of the types.'),
+});
+
 const shownType = json('The type.', eventTypeViewSchema);
 const typePage = json('A page of types.', listSchema);
 
@@ -52,11 +58,11 @@ export function addEventTypeRoutes(addRoute: AddRoute, dependencies: ApiDependen
       id: 'listEventTypes',
       tag: 'event types',
       summary: 'Lists event types by name',
-      query: pageQuery,
+      query: listQuery,
       answers: { 200: typePage },
       refuses: [400],
     },
-    (context) => listTypes(EVENT_TYPES, parseWith(pageQuery, context.query)),
+    (context) => listTypes(EVENT_TYPES, parseWith(listQuery, context.query)),
   );
 
   addRoute(
@@ -131,11 +137,11 @@ export function addEventTypeRoutes(addRoute: AddRoute, dependencies: ApiDependen
       tag: 'event types',
       summary: 'Lists the event types that a queue sees, by name',
       description: 'A page may be short, even empty; follow its link.',
-      query: pageQuery,
+      query: listQuery,
       answers: { 200: typePage },
     },
     async (context) => {
-      const request = parseWith(pageQuery, context.query);
+      const request = parseWith(listQuery, context.query);
       const queue = await existingQueue(dependencies, context.params.queue);
       return listTypes(`${queuePath(queue)}/event-types`, request, queue);
     },
@@ -173,11 +179,19 @@ export function addEventTypeRoutes(addRoute: AddRoute, dependencies: ApiDependen
     },
   );
 
-  async function listTypes(path: string, request: PageRequest, queue?: string): Promise<Answer> {
-    const page = await pageWithinAnswerSize(request, (asked) => eventTypes.list(asked, queue), eventTypeView);
+  async function listTypes(
+    path: string,
+    { detailed, ...request }: z.output<typeof listQuery>,
+    queue?: string,
+  ): Promise<Answer> {
+    const page = await pageWithinAnswerSize(
+      request,
+      (asked) => eventTypes.list(asked, queue),
+      detailed ? eventTypeView : ({ schema: _schema, example: _example, ...type }) => eventTypeView(type),
+    );
     return jsonAnswer({
       event_types: page.items,
-      links: nextLinks(path, page, { limit: request.limit }),
+      links: nextLinks(path, page, { limit: request.limit, ...(!detailed && { detailed: 'false' }) }),
     } satisfies z.input<typeof listSchema>);
   }
 

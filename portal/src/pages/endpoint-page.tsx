@@ -21,7 +21,7 @@ import {
   SubscriptionState,
 } from '../../../console/src/parts/subscription-text.tsx';
 import { hrefTo } from '../../../console/src/route.ts';
-import { usePortal } from '../portal-context.tsx';
+import { useDetailedTypes, usePortal } from '../portal-context.tsx';
 import { DeliveriesSection } from './deliveries-section.tsx';
 import { EditEndpoint } from './edit-endpoint.tsx';
 import { RecoverySection } from './recovery-section.tsx';
@@ -83,26 +83,34 @@ export function EndpointPage({ id }: { id: string }) {
 
 /** What the link grants beside the endpoint itself. `endpoint`: undefined until it has loaded. */
 function GrantedSections({ id, endpoint }: { id: string; endpoint: SubscriptionView | undefined }) {
-  const { queue, can, catalogue } = usePortal();
+  const { can } = usePortal();
   const [sent, setSent] = useState(0);
   return (
     <>
       {can('deliveries') ? <DeliveriesSection id={id} refreshes={sent} /> : null}
       {can('retry') && endpoint !== undefined ? <RecoverySection endpoint={endpoint} /> : null}
-      {can('test') && catalogue !== undefined ? (
-        <Section title="Send an example">
-          <SendTest
-            queue={queue}
-            id={id}
-            examples={catalogue}
-            seesDeliveries={can('deliveries')}
-            onSent={() => {
-              setSent(sent + 1);
-            }}
-          />
-        </Section>
+      {can('test') ? (
+        <SendExample
+          id={id}
+          onSent={() => {
+            setSent(sent + 1);
+          }}
+        />
       ) : null}
     </>
+  );
+}
+
+function SendExample({ id, onSent }: { id: string; onSent: () => void }) {
+  const { queue, can } = usePortal();
+  const { value: examples, failure } = useDetailedTypes();
+  return (
+    <Section title="Send an example">
+      {failure === undefined ? null : <Failure of={failure} />}
+      {examples === undefined ? null : (
+        <SendTest {...{ queue, id, examples, onSent }} seesDeliveries={can('deliveries')} />
+      )}
+    </Section>
   );
 }
 

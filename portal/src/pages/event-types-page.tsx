@@ -1,15 +1,16 @@
-import { Empty } from '../../../console/src/parts/loaded.tsx';
+import { Empty, Failure } from '../../../console/src/parts/loaded.tsx';
 import { PageHeading, Section } from '../../../console/src/parts/page-heading.tsx';
 import { SourceText } from '../../../console/src/parts/source-text.tsx';
 import { type EventType, groupTypes } from '../event-types.ts';
-import { usePortal } from '../portal-context.tsx';
+import { useDetailedTypes } from '../portal-context.tsx';
 
 /** The events that endpoints can get. */
 export function EventTypesPage() {
-  const { catalogue } = usePortal();
+  const { value: catalogue, failure } = useDetailedTypes();
   return (
     <>
       <PageHeading title="Events" />
+      {failure === undefined ? null : <Failure of={failure} />}
       {catalogue?.length === 0 ? <Empty title="No events are described yet" /> : null}
       {groupTypes(catalogue ?? []).map(([group, types]) => (
         <Section key={group} title={group ?? 'Events'}>

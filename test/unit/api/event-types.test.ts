@@ -139,6 +139,26 @@ describe('the types that a queue sees', () => {
       expect((await call('GET', `${OF_ORDERS}/${name}`)).status).toBe(status);
   });
 
+  it.for([TYPES, OF_ORDERS])(
+    'are listed without schemas and examples, if asked: %s',
+    async (path, { call, get }) => {
+      for (const name of ['a', 'b']) await call('PUT', `${TYPES}/${name}`, FULL);
+      const { schema: _schema, example: _example, ...rest } = FULL;
+      const view = { ...rest, created_at: NOON_TEXT, changed_at: NOON_TEXT };
+      const next = `${path}?limit=1&detailed=false&marker=`;
+      const found = z
+        .object({
+          event_types: z.unknown(),
+          links: z.tuple([z.object({ href: z.string().startsWith(next) })]),
+        })
+        .parse(await get(`${path}?limit=1&detailed=false`));
+      expect(found.event_types).toEqual([{ name: 'a', ...view }]);
+      expect(await get(found.links[0].href)).toEqual({ event_types: [{ name: 'b', ...view }], links: [] });
+      expect(await get(`${path}?limit=1&detailed=True`)).toEqual(await get(`${path}?limit=1`));
+      expect(await call('GET', `${path}?detailed=no`)).toMatchObject(invalid('detailed'));
+    },
+  );
+
   it('are not shown for a queue that does not exist', async ({ call }) => {
     for (const path of ['/v2/queues/none/event-types', '/v2/queues/none/event-types/order.created'])
       expect(await call('GET', path)).toMatchObject(refusal('not_found'));

@@ -45,7 +45,9 @@ export function SubscriptionForm({
   const [draft, setDraft] = useState(stored);
   const [keepSecret, setKeepSecret] = useState(false);
   const { api } = useConsole();
-  const { value: offered } = useLoaded(() => api.items(listEventTypesOfQueue, { path: { queue } }));
+  const { value: offered } = useLoaded(() =>
+    api.items(listEventTypesOfQueue, { path: { queue }, query: { detailed: false } }),
+  );
   const own = draftFaults(draft, before);
   const rejected = rejectedFields(action);
   const faults = new Map([...faultsByField(rejected, listFields(draft)), ...own]);
