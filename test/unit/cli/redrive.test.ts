@@ -56,6 +56,16 @@ describe('posthaste redrive', () => {
     });
   });
 
+  it('sends back what the catalogue refused, because its schema or type may be mended', async () => {
+    const { run, sent } = await stubbedDeployment({
+      bodies: ['one', 'two'],
+      attributes: { one: { reason: 'event_invalid:/total' }, two: { reason: 'unknown_event_type' } },
+    });
+    expect((await run('redrive ingress --reason event_invalid --json')).stdout).toBe(summary(1, 1));
+    expect((await run('redrive ingress --json')).stdout).toBe(summary(1, 0));
+    expect(sent.map(({ body }) => body)).toEqual(['one', 'two']);
+  });
+
   it.each(['undeliverable', 'ingress'])(
     'refuses the %s queue where it may not belong to the API of POSTHASTE_API_URL, unless it is named',
     async (queue) => {

@@ -38,18 +38,13 @@ describe('links to the portal', () => {
       sessionId: 'customer-42',
       expiresAt: new Date('2026-08-01T12:00:00Z'),
     });
-    expect(requests.map(({ method, path, body }) => [method, path, JSON.parse(body)])).toEqual([
-      [
-        'POST',
-        '/v2/queues/acme/portal-links',
-        {
-          capabilities: ['manage', 'test'],
-          event_types: ['order.paid'],
-          expires_in: 600,
-          session_id: 'customer-42',
-        },
-      ],
-    ]);
+    expect(requests).toMatchObject([{ method: 'POST', path: '/v2/queues/acme/portal-links' }]);
+    expect(JSON.parse(requests[0]?.body ?? '')).toEqual({
+      capabilities: ['manage', 'test'],
+      event_types: ['order.paid'],
+      expires_in: 600,
+      session_id: 'customer-42',
+    });
   });
 
   it('leave to the API what the backend does not choose', async () => {
@@ -112,12 +107,10 @@ describe('a request for a link', () => {
     vi.stubEnv('AWS_SESSION_TOKEN', 'session');
     const { links, requests } = await linksOf(CREATED, { client: undefined });
     await links.create('acme', { capabilities: [] });
-    expect(requests[0]?.headers).toMatchObject({
-      authorization: expect.stringMatching(
-        /^AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE\/\d{8}\/eu-west-1\/execute-api\/aws4_request, /,
-      ),
-      'x-amz-security-token': 'session',
-    });
+    expect(requests[0]?.headers['x-amz-security-token']).toBe('session');
+    expect(requests[0]?.headers.authorization).toMatch(
+      /^AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE\/\d{8}\/eu-west-1\/execute-api\/aws4_request, /,
+    );
   });
 
   it('has a new bearer token each time, where the API takes tokens', async () => {

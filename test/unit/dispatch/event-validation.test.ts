@@ -1,5 +1,10 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { dispatchRecord } from '../../../functions/dispatch/ingress-record.ts';
+import type { DeadLetterAttributes } from '../../../shared/domain/delivery/dead-letter.ts';
+import { readIngressDeadLetter } from '../../../shared/wire/jobs/redrive.ts';
 import { aMessage, anEventType, aQueue } from '../../support/builders.ts';
+import { inMemoryReferencedData } from '../../support/in-memory/in-memory-referenced-data.ts';
+import { anSqsRecord } from '../../support/sqs-event.ts';
 import { dispatchWorld, type DispatchWorld } from './dispatch-world.ts';
 
 const schema = { type: 'object', properties: { total: { type: 'integer' } } };
@@ -128,5 +133,54 @@ describe('a message whose type is not in the catalogue', () => {
     await world.eventTypes.put(anEventType({ name: 'order.paid' }));
     await publish({ ...INVALID, id: 'message-2', type: 'order.paid' });
     expect(world.deadLetters.sent).toEqual([]);
+  });
+});
+
+describe('a redrive of a dead letter of the catalogue', () => {
+  /** Dispatches a message of the ingress queue. */
+  const receive = (messageId: string, body: string, attributes: DeadLetterAttributes = {}) => {
+    const { ports, settings, ...context } = world.dispatchContext;
+    const texts = Object.entries(attributes).flatMap(([name, given]) =>
+      'text' in given ? [[name, { dataType: given.type, stringValue: given.text }] as const] : [],
+    );
+    return dispatchRecord(
+      {
+        ...context,
+        ports: { ...ports, referencedData: inMemoryReferencedData() },
+        settings: { ...settings, payloadSources: [], ingressRoutes: {}, tracing: false },
+      },
+      { ...anSqsRecord(body), messageId, messageAttributes: Object.fromEntries(texts) },
+    );
+  };
+
+  /** Sends the last dead letter back as the command does. */
+  const redrive = async () => {
+    const {
+      body = '',
+      reason = '',
+      attributes: { 'posthaste-id': id = 'sqs-1' } = {},
+    } = world.deadLetters.sent.at(-1) ?? {};
+    const texts = Object.entries({ reason, 'posthaste-id': id });
+    const attributes = Object.fromEntries(texts.map(([name, text]) => [name, { type: 'String', text }]));
+    const reading = readIngressDeadLetter({ id: 'letter-1', sentAt: 0, receipt: 'r', body, attributes });
+    if (reading.kind === 'skip') throw new Error(reading.reason);
+    await receive('sqs-2', reading.message.body, reading.message.attributes);
+  };
+
+  it.each([
+    ['its schema', 'order.created', anEventType({ schema: {} })],
+    ['its type', 'order.paid', anEventType({ name: 'order.paid' })],
+  ])('delivers the message once, under its id, after %s is mended', async (_, type, mended) => {
+    world.settings.eventValidation = 'reject';
+    await receive('sqs-1', JSON.stringify({ queue: 'orders', type, data: { total: 'five' } }));
+    await redrive();
+    expect(world.deadLetters.sent).toHaveLength(2);
+    await world.eventTypes.put(mended);
+    await redrive();
+    await redrive();
+    await world.clock.run();
+    expect(world.deadLetters.sent).toHaveLength(2);
+    expect(world.called()).toEqual(['one']);
+    expect(await world.delivery('one', 'sqs-1')).toMatchObject({ status: 'delivered' });
   });
 });
