@@ -57,7 +57,7 @@ export function composeApi() {
 }
 
 function createPorts(environment: Environment<'api'>, aws: AwsWithEvents): ApiPorts {
-  const { deliveriesTable } = environment;
+  const { deliveriesTable, queueUrls } = environment;
   const { invocation, dynamo, sqs, pacing } = aws;
   return {
     ...commonPorts(aws, environment),
@@ -79,12 +79,12 @@ function createPorts(environment: Environment<'api'>, aws: AwsWithEvents): ApiPo
     checkSchema: lazySchemaCheck(),
     portalSessions: dynamoPortalSessions(dynamo, environment.subscriptionsTable),
     secretSealer: lazySecretSealer(invocation, environment.secretsKeyArn),
-    ingress: queues.sqsIngress({ ...pacing, sqs, queueUrl: environment.queueUrls.ingress }),
-    deliveryQueue: queues.sqsDeliveryQueue({ ...pacing, sqs, queueUrl: environment.deliveryQueueUrl }),
-    operations: queues.sqsOperations(sqs, environment.operationQueueUrl),
-    queueDepths: queues.sqsQueueDepths(sqs, environment.queueUrls),
+    ingress: queues.sqsIngress({ ...pacing, sqs, queueUrl: queueUrls.ingress }),
+    deliveryQueue: queues.sqsDeliveryQueue({ ...pacing, sqs, queueUrl: queueUrls.delivery }),
+    operations: queues.sqsOperations(sqs, queueUrls.operation),
+    queueDepths: queues.sqsQueueDepths(sqs, queueUrls),
     wakeUps: {
-      ...queues.sqsWakeUps({ ...pacing, sqs, queueUrl: environment.retryQueueUrl }),
+      ...queues.sqsWakeUps({ ...pacing, sqs, queueUrl: queueUrls.retry }),
       ...lazyScheduleRemoval(invocation, { group: environment.scheduleGroup }),
     },
     subscriberFault: (subscriber) => subscriberFault(subscriber, environment),

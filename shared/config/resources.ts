@@ -23,20 +23,12 @@ const resources = {
   secretsKeyArn: { variable: 'SECRETS_KEY_ARN', rule: text, functions: ['deliver', 'api', 'secrets'] },
   ingressQueueUrl: { variable: 'INGRESS_QUEUE_URL', rule: url, functions: ['dispatch'] },
   ingressDeadLetterUrl: { variable: 'INGRESS_DEAD_LETTER_URL', rule: url, functions: ['dispatch'] },
-  deliveryQueueUrl: {
-    variable: 'DELIVERY_QUEUE_URL',
-    rule: url,
-    functions: ['dispatch', 'deliver', 'api'],
-  },
-  retryQueueUrl: {
-    variable: 'RETRY_QUEUE_URL',
-    rule: url,
-    functions: ['deliver', 'reconcile', 'operate', 'api'],
-  },
+  deliveryQueueUrl: { variable: 'DELIVERY_QUEUE_URL', rule: url, functions: ['dispatch', 'deliver'] },
+  retryQueueUrl: { variable: 'RETRY_QUEUE_URL', rule: url, functions: ['deliver', 'reconcile', 'operate'] },
   deliveryDeadLetterUrl: { variable: 'DELIVERY_DEAD_LETTER_URL', rule: url, functions: ['deliver'] },
   undeliverableQueueUrl: { variable: 'UNDELIVERABLE_QUEUE_URL', rule: url, functions: ['deliver'] },
   operatorEventBus: { variable: 'OPERATOR_EVENT_BUS', rule: text, functions: ['deliver', 'operate', 'api'] },
-  operationQueueUrl: { variable: 'OPERATION_QUEUE_URL', rule: url, functions: ['deliver', 'operate', 'api'] },
+  operationQueueUrl: { variable: 'OPERATION_QUEUE_URL', rule: url, functions: ['deliver', 'operate'] },
   operationDeadLetterUrl: { variable: 'OPERATION_DEAD_LETTER_URL', rule: url, functions: ['operate'] },
   scheduleGroup: { variable: 'SCHEDULE_GROUP', rule: text, functions: ['deliver', 'operate', 'api'] },
   schedulerRoleArn: { variable: 'SCHEDULER_ROLE_ARN', rule: text, functions: ['deliver'] },
@@ -46,7 +38,10 @@ const resources = {
   /** URLs of all SQS queues of the deployment, by their names in the API's health report. */
   queueUrls: {
     variable: 'QUEUE_URLS',
-    rule: z.preprocess(parseValue, z.object({ ingress: url }).catchall(url)),
+    rule: z.preprocess(
+      parseValue,
+      z.object({ ingress: url, delivery: url, retry: url, operation: url }).catchall(url),
+    ),
     functions: ['api'],
   },
   /** The setting `payloadSources`, with the account that must own each bucket. */

@@ -34,6 +34,9 @@ const optional = new Set([
 
 const everywhere = [variables.version];
 
+const urlsOf = (...names: string[]) =>
+  JSON.stringify(Object.fromEntries(names.map((name) => [name, `https://example.com/${name}`])));
+
 /** The functions that know a resource. */
 const readers: Record<string, string> = {
   [variables.subscriptionsTable]: 'Dispatch Deliver Reconcile Operate Api Secrets',
@@ -42,10 +45,10 @@ const readers: Record<string, string> = {
   [variables.secretsKeyArn]: 'Deliver Api Secrets',
   [variables.ingressQueueUrl]: 'Dispatch',
   [variables.ingressDeadLetterUrl]: 'Dispatch',
-  [variables.deliveryQueueUrl]: 'Dispatch Deliver Api',
+  [variables.deliveryQueueUrl]: 'Dispatch Deliver',
   [variables.deliveryDeadLetterUrl]: 'Deliver',
-  [variables.retryQueueUrl]: 'Deliver Reconcile Operate Api',
-  [variables.operationQueueUrl]: 'Deliver Operate Api',
+  [variables.retryQueueUrl]: 'Deliver Reconcile Operate',
+  [variables.operationQueueUrl]: 'Deliver Operate',
   [variables.operationDeadLetterUrl]: 'Operate',
   [variables.undeliverableQueueUrl]: 'Deliver',
   [variables.queueUrls]: 'Api',
@@ -58,10 +61,17 @@ const readers: Record<string, string> = {
   UV_THREADPOOL_SIZE: 'Deliver',
 };
 
+const allowedAddresses = Array.from({ length: 20 }, (_, at) => `2001:db8:${100 + at}::/48`);
+
+// Before the environment of api, the largest, reaches the limit in a deployment that sets everything.
+it('settings leave room for twenty address ranges where all are given', () => {
+  expect(() => templatesFor({ ...TUNED, allowedAddresses })).not.toThrow();
+});
+
 it('settings too large for an environment are refused at synthesis, with the largest variables in the error', () => {
-  const allowedAddresses = Array.from({ length: 20 }, (_, at) => `2001:db8:${100 + at}::/48`);
   const retry_on_status = Array.from({ length: 89 }, (_, at) => 411 + at);
-  expect(() => templatesFor({ allowedAddresses, defaultRetryPolicy: { retry_on_status } })).toThrow(
+  const defaultRetryPolicy = { retry_on_status };
+  expect(() => templatesFor({ ...TUNED, allowedAddresses, defaultRetryPolicy })).toThrow(
     /environment of the function api: \d+ bytes of at most 4096. The largest are QUEUE_URLS \d+, DEFAULT_RETRY_POLICY \d+/,
   );
 });
@@ -90,7 +100,7 @@ describe('the environment', () => {
       typeof value === 'string'
         ? value
         : key === 'QUEUE_URLS'
-          ? '{"ingress": "https://example.com/ingress"}'
+          ? urlsOf('ingress', 'delivery', 'retry', 'operation')
           : 'https://example.com/a-reference',
     ]);
     expect(readEnvironment(reader, Object.fromEntries(texts))).toMatchObject(

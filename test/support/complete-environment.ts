@@ -28,7 +28,12 @@ export const completeEnvironment: Record<string, string> = {
   [variables.undeliverableQueueUrl]: `${QUEUE}-undeliverable`,
   [variables.operationQueueUrl]: `${QUEUE}-operation`,
   [variables.operationDeadLetterUrl]: `${QUEUE}-operation-dead`,
-  [variables.queueUrls]: JSON.stringify({ ingress: `${QUEUE}-ingress` }),
+  [variables.queueUrls]: JSON.stringify({
+    ingress: `${QUEUE}-ingress`,
+    delivery: `${QUEUE}-delivery`,
+    retry: `${QUEUE}-retry`,
+    operation: `${QUEUE}-operation`,
+  }),
   [variables.adaptToThrottling]: 'false',
   [variables.holdWhileDown]: 'true',
   [variables.publicApiUrl]: 'https://hooks.example.com',
