@@ -82,6 +82,7 @@ function checkRecovery({ queue, params: { recovery = '' } }: Admission): void {
 const WINDOWS: ReadonlyMap<string, number> = new Map([
   ['/deliveries', Infinity],
   ['/subscriptions/{subscription}/deliveries', DAY_MS],
+  ['/statistics', DAY_MS],
 ]);
 
 /** Without `deleted` and `now`: what was deleted stays hidden, and can be restored. Windows begin with the queue. */
