@@ -76,6 +76,8 @@ const GRANTS: Record<string, Record<string, unknown[]>> = {
   Dispatch: {
     ...consume(queueArn('Ingress')),
     'dynamodb:Query': [table('Subscriptions')],
+    // With `reject`: a repeat of a message that was accepted before its event type changed.
+    'dynamodb:GetItem': [table('Deliveries')],
     'dynamodb:PutItem': [table('Deliveries')],
     'dynamodb:UpdateItem': [table('Deliveries')],
     's3:PutObject': [objects],

@@ -29,13 +29,14 @@ export class DispatchFunction extends NodeFunction {
     this.grant((grantee) => {
       state.subscriptions.grantList(grantee);
       state.deliveries.grantAccept(grantee);
+      // A repeat of an accepted message: its event type or its source object may have changed since.
+      state.deliveries.grantFind(grantee);
       state.payloads.grantPut(grantee);
       delivery.grantSend(grantee);
       ingressDeadLetters.grantSend(grantee);
       if (settings.payloadSources.length > 0) {
         grantReadSources(grantee, Stack.of(this).partition, settings.payloadSources);
         // On a repeat the source object may be deleted; the stored copy is used.
-        state.deliveries.grantFind(grantee);
         state.payloads.grantGet(grantee);
       }
     });
