@@ -10,11 +10,10 @@ export type DeploymentOptions = DeploymentChoice & { json?: true };
 export const VERBOSE = 'say on stderr how long the pauses between polls are';
 
 const WHICH = `
-Without --local or --deployment, the command uses the local deployment if
-${START} is running, and otherwise the one in AWS: Posthaste, or the only one
-there is. If POSTHASTE_API_URL is set,
-API requests go to that URL unless --local is given, and commands on dead
-letters need --local or --deployment.`;
+Without --local or --deployment, the command uses the local deployment if it is
+up (${START}), and otherwise the one in AWS: Posthaste, or the only
+one there is. If POSTHASTE_API_URL is set, API requests go to that URL unless
+--local is given, and commands on dead letters need --local or --deployment.`;
 
 /**
  * Adds the deployment options and examples. `json` describes the `--json` output; `examples` are the arguments to type.

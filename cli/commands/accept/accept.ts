@@ -29,7 +29,7 @@ The receiver of a deployment in AWS is a stack that is deployed beside it
 through a tunnel to --port.
 
 Checks:
-${allChecks.map(({ id, title }) => `  ${id.padEnd(16)}  ${title}`).join('\n')}
+${allChecks.map(({ id, title }) => `  ${id.padEnd(20)}  ${title}`).join('\n')}
 
 Exit status: 0 if no check failed, otherwise 1.
 `;

@@ -11,7 +11,7 @@ const WORDS: Readonly<Record<Outcome['kind'], string>> = {
 
 /** A result as a line, with what to do below it. */
 export function resultText({ id, title, outcome, seconds }: Result): string {
-  const head = `${WORDS[outcome.kind].padEnd(14)}  ${id.padEnd(16)}  ${title}`;
+  const head = `${WORDS[outcome.kind].padEnd(14)}  ${id.padEnd(20)}  ${title}`;
   const more = outcome.kind === 'notShown' ? outcome.reason : outcome.detail;
   const lines = [head, `${INDENT}${printable(more)} (${seconds.toFixed(1)} s)`];
   if (outcome.kind === 'failed') lines.push(`${INDENT}→ ${printable(outcome.advice)}`);

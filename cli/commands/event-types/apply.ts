@@ -128,7 +128,7 @@ function describePlan({ changes, unchanged, kept }: Plan, { dryRun }: Options): 
       : `Event types: ${counts}, ${unchanged} unchanged.`,
     ...(kept.length === 0
       ? []
-      : [`The folder lacks ${counted(kept.length, 'event type', 'event types')}: --prune deletes them.`]),
+      : [`The folder lacks ${counted(kept.length, 'event type', 'event types')}, which --prune deletes.`]),
   ].join('\n');
 }
 

@@ -65,7 +65,7 @@ function describeMessage(view: MessageView, body: string | undefined): string {
     ['Accepted', clockTime(acceptedAt)],
     ['Duplicates', String(duplicates)],
     ['Matched', filtered === 0 ? subscriptions : `${subscriptions}, ${filtered} filtered`],
-    ['Event type', eventFaultText(eventFault)],
+    ['Event fault', eventFaultText(eventFault)],
     ['Fan-out', view.unfinished === true ? 'in progress: not sent to all subscriptions yet' : undefined],
     ['Deliveries', deliveriesText(view)],
     ['Erased', clockTime(erasedAt) || undefined],

@@ -3,6 +3,7 @@ import { createPortalLink, endPortalSessions } from '../../../api-client/operati
 import { commandText } from '../../../local/command-name.ts';
 import { CAPABILITIES, type Capability } from '../../../shared/domain/portal/vocabulary.ts';
 import { openApiToWrite } from '../../api/api-access.ts';
+import { requireQueue } from '../../api/find-subscription.ts';
 import { collect, parseQueue, wholeSeconds } from '../../options/arguments.ts';
 import { type DeploymentOptions, onDeployment } from '../../options/deployment-options.ts';
 import { printable } from '../../output/printable.ts';
@@ -83,6 +84,7 @@ function addEnd(portal: Command, terminal: Terminal): void {
     .argument('<session-id>', 'session id of the link')
     .action(async (queue: string, session: string, options: DeploymentOptions) => {
       const api = await openApiToWrite(options, terminal);
+      await requireQueue(api, queue);
       await api.call(endPortalSessions, { path: { queue, session } });
       terminal.printResult(
         options,

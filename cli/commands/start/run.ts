@@ -17,7 +17,7 @@ import { deploymentTarget, startConsole } from '../console/console-server.ts';
 import { builtPage } from '../console/page-build.ts';
 import { runDemo, type Demo } from './demo/demo.ts';
 import { demoQueue, demoSchedulerThreshold } from './demo/scenario.ts';
-import { appHints, hints } from './hints.ts';
+import { hints } from './hints.ts';
 
 /**
  * The request from launch.mjs, passed as JSON. This process runs on the project's Node, and stops when the IPC channel
@@ -80,18 +80,14 @@ async function show(
   consoleUrl: string | undefined,
   signal: AbortSignal,
 ): Promise<number> {
-  const { schedulerThreshold, apiAuthorization } = { ...BUILT_IN, ...options.context };
+  const { schedulerThreshold } = { ...BUILT_IN, ...options.context };
   const demo = options.demo
     ? await runDemo({ endpoints, startedAt, schedulerThreshold: Number(schedulerThreshold), signal })
     : undefined;
   try {
     const status = reportVerdicts(demo);
     if (options.once) return status;
-    console.log(
-      options.app === undefined
-        ? hints(endpoints, { apiAuthorization, consoleUrl })
-        : appHints(endpoints, consoleUrl),
-    );
+    console.log(hints(endpoints, consoleUrl));
     if (demo !== undefined) console.log(`Attempts on queue ${demoQueue} are shown here as they are made.`);
     console.log('Press Ctrl-C to stop everything. Its data is lost then.\n');
     if (demo === undefined) await untilAborted(signal);

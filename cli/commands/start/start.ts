@@ -7,8 +7,12 @@ import { collect } from '../../options/arguments.ts';
 import { examplesText } from '../../options/deployment-options.ts';
 import type { Terminal } from '../../terminal.ts';
 
-type Options = Partial<Record<'app' | 'port', string>> &
-  Record<'demo' | 'once', boolean> & { worker?: true; context: readonly string[] };
+type Options = Partial<Record<'app' | 'port', string>> & {
+  demo: boolean;
+  once?: boolean;
+  worker?: true;
+  context?: readonly string[];
+};
 
 const MORE = `
 Runs Posthaste on a local AWS until Ctrl-C: the built-in app with a demo, or
@@ -27,15 +31,14 @@ export function addStart(command: Command, terminal: Terminal): void {
     .option('--port <N>', 'port of the local AWS on 127.0.0.1 (default: a free port)')
     .option('--no-demo', 'deploy without running the demo')
     .option('--worker', 'let posthaste worker do the work in place of the functions')
-    .option('--once', 'stop after the demo: exit status 0 if every delivery ended as expected', false)
+    .option('--once', 'stop after the demo: exit status 0 if every delivery ended as expected')
     .option(
       '-c, --context <KEY=VALUE>',
       'a deployment setting; repeatable (see docs/settings.md)',
       collect(String),
-      [],
     )
-    .action(async ({ context, ...options }: Options) => {
-      const start = checked(command, { ...options, context: [...context] });
+    .action(async ({ context = [], once = false, ...options }: Options) => {
+      const start = checked(command, { ...options, once, context: [...context] });
       const problem = nodeProblem(process.versions.node, OLDEST_NODE);
       if (problem !== undefined) throw new Problem(problem);
       terminal.exitStatus = await startOnce(start);

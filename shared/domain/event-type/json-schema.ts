@@ -286,7 +286,7 @@ function faultOfRequired(required: unknown, subject: Members): Fault {
   return firstOf(names, (name) =>
     typeof name !== 'string' || Object.hasOwn(subject.data, name)
       ? undefined
-      : faultAt(subject, `must have the property ${clip(name)}`),
+      : { place: { within: subject.place, key: name }, detail: 'is required' },
   );
 }
 

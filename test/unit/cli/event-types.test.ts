@@ -111,7 +111,7 @@ describe('posthaste event-types apply', () => {
     write({ 'order.created.json': CREATED });
     const { run } = await withCatalogue({ 'order.created': CREATED, 'order.lost': {} });
     expect((await run(apply('--yes'))).stdout).toBe(
-      'Nothing changes: 1 event type is as in the folder.\nThe folder lacks 1 event type: --prune deletes them.\n',
+      'Nothing changes: 1 event type is as in the folder.\nThe folder lacks 1 event type, which --prune deletes.\n',
     );
     expect((await run(apply('--yes', '--json'))).lines).toEqual([
       { created: [], replaced: [], deleted: [], kept: ['order.lost'], unchanged: 1 },

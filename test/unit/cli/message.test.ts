@@ -58,7 +58,7 @@ describe('posthaste message', () => {
   ])('says why the catalogue refuses a message: %s', async (why, eventFault) => {
     const refused = text.replace('"bodyKept"', `"eventFault":${JSON.stringify(eventFault)},"bodyKept"`);
     const { stdout } = await runOn({ [`GET ${MESSAGE}`]: { body: refused } }, SHOW);
-    expect(stdout).toContain(`Event type  ${why}\n`);
+    expect(stdout).toContain(`Event fault  ${why}\n`);
   });
 
   it('says that the queue of a message was deleted', async () => {

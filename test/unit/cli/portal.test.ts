@@ -39,8 +39,20 @@ describe('posthaste portal link', () => {
   });
 });
 
-it('posthaste portal end ends the sessions of an id', async () => {
-  const route = 'DELETE /v2/queues/acme/portal-links/customer-42';
-  const run = await runOn({ [route]: { status: 204, body: '' } }, 'portal end acme customer-42');
-  expect(run.stdout).toBe('Ended customer-42 on queue acme.\n');
+describe('posthaste portal end', () => {
+  const ended = { 'DELETE /v2/queues/acme/portal-links/customer-42': { status: 204, body: '' } };
+
+  it('ends the sessions of an id', async () => {
+    const run = await runOn({ ...ended, 'GET /v2/queues/acme': json({}) }, 'portal end acme customer-42');
+    expect(run.stdout).toBe('Ended customer-42 on queue acme.\n');
+  });
+
+  it('refuses a queue that does not exist', async () => {
+    const named = { 'GET /v2/queues': json({ queues: [{ name: 'acmes' }] }) };
+    const { status, stderr } = await runOn({ ...ended, ...named }, 'portal end acme customer-42');
+    expect({ status, stderr }).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining('There is no queue acme. Did you mean acmes?') as unknown,
+    });
+  });
 });

@@ -97,7 +97,7 @@ function MessageFacts({ view }: { view: MessageView }) {
           view.filtered === 0 ? undefined : `by ${counted(view.filtered, 'subscription', 'subscriptions')}`,
         ],
         ['Duplicates', view.duplicates === 0 ? undefined : view.duplicates.toLocaleString('en')],
-        ['Event type', view.eventFault === undefined ? undefined : <EventFault of={view.eventFault} />],
+        ['Event fault', view.eventFault === undefined ? undefined : <EventFault of={view.eventFault} />],
         ['Erased', view.erasedAt === undefined ? undefined : <Moment at={view.erasedAt} />],
       ]}
     />

@@ -32,7 +32,7 @@ describe('the fault of invalid data', () => {
 
   it.each([
     ['a text in place of an object', 'secret', '', 'must be of type object'],
-    ['a missing property', {}, '', 'must have the property "id"'],
+    ['a missing property', {}, '/id', 'is required'],
     ['a text that is too long', { id: 'secret' }, '/id', 'must be at most 4 characters'],
     ['a name with special characters', { id: '1', 'a/b~c': 2 }, '/a~1b~0c', 'must be the value of const'],
     ['an item', { id: '1', lines: [{ amount: 1 }, { amount: 0 }] }, '/lines/1/amount', 'must be at least 1'],
