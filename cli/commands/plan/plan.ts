@@ -104,6 +104,7 @@ function bill({ traffic: lines, standing, dataOut, usd, monitoringUsd }: Bill): 
         ...lines.filter(used).map((line) => row(line, line.what === 'metrics' ? ' (at most)' : '')),
         ...standing.filter(used).map((line) => row(line, ' (fixed)')),
         row(dataOut),
+        ['Total without traffic', '', dollars(standing.reduce((sum, line) => sum + line.usd, 0))],
         ['Total', '', dollars(usd)],
       ],
     ),

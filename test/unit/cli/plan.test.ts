@@ -49,6 +49,11 @@ describe('posthaste plan', () => {
     expect(stdout).not.toContain('exceeded');
   });
 
+  it('adds up what is charged without traffic', async () => {
+    const { stdout } = await plan('--messages-per-day', '1');
+    expect(stdout).toMatch(/\nTotal without traffic +13\.71\nTotal +24\.21\n/);
+  });
+
   it('has a line for messages to queues without a subscription', async () => {
     const { stdout } = await plan('--messages-per-day', '10', '--unmatched-per-day', '2000');
     expect(stdout).toContain(
