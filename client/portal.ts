@@ -31,13 +31,10 @@ export type NewPortalLink = {
 /** `url`: send the customer there at once, and store it nowhere. `expiresAt`: until when it can be opened. */
 export type PortalLink = { url: string; sessionId: string; expiresAt: Date };
 
-/** `signal`: ends the request with the signal's reason. @default after 30 seconds */
-export type RequestOptions = { signal?: AbortSignal | undefined };
-
 /**
- * Links to the page on which a customer manages the endpoints of one queue (docs/portal.md). Each call is one request.
- * All calls throw ApiRefusal, also for a queue that does not exist; the error of the SDK without credentials or region;
- * the error of `fetch` if the API cannot be reached.
+ * Links to the page on which a customer manages the endpoints of one queue (docs/portal.md). Each call is one request of
+ * at most 30 seconds, and throws ApiRefusal, also for a queue that does not exist; the error of the SDK without
+ * credentials or region; the error of `fetch` if the API cannot be reached.
  *
  * @example
  * const links = new PortalLinks({ apiUrl });
@@ -56,29 +53,26 @@ export class PortalLinks {
   }
 
   /** Makes a link that can be opened once. @throws UnknownAnswer from a deployment of another version */
-  async create(queue: string, link: NewPortalLink, options?: RequestOptions): Promise<PortalLink> {
+  async create(queue: string, link: NewPortalLink): Promise<PortalLink> {
     const { capabilities, eventTypes: event_types, expiresIn: expires_in, sessionId: session_id } = link;
     const body = JSON.stringify({ capabilities, event_types, expires_in, session_id });
     const request = { method: 'POST', path: pathOfLinks(queue), body };
-    const parsed = portalLinkSchema.safeParse(jsonOrUndefined(await this.#send(request, options)));
+    const parsed = portalLinkSchema.safeParse(jsonOrUndefined(await this.#send(request)));
     if (!parsed.success) throw new UnknownAnswer(request, firstField(parsed.error));
     const { url, session_id: sessionId, expires_at } = parsed.data;
     return { url, sessionId, expiresAt: new Date(expires_at) };
   }
 
   /** Ends all links and sessions of a session id at once. A no-op if there are none. */
-  async end(queue: string, sessionId: string, options?: RequestOptions): Promise<void> {
-    const path = `${pathOfLinks(queue)}/${encodeURIComponent(sessionId)}`;
-    await this.#send({ method: 'DELETE', path }, options);
+  async end(queue: string, sessionId: string): Promise<void> {
+    await this.#send({ method: 'DELETE', path: `${pathOfLinks(queue)}/${encodeURIComponent(sessionId)}` });
   }
 
-  async #send(
-    { method, path, body }: { method: string; path: string; body?: string },
-    { signal = AbortSignal.timeout(TIMEOUT_MS) }: RequestOptions = {},
-  ): Promise<string> {
+  async #send({ method, path, body }: { method: string; path: string; body?: string }): Promise<string> {
     const url = this.#apiUrl + path;
     const call = { method, url, headers: new Headers(), ...(body !== undefined && { body }) };
     const headers = await this.#authorize(call);
+    const signal = AbortSignal.timeout(TIMEOUT_MS);
     // The API never redirects, and a signature must not be sent to another host.
     const response = await fetch(url, { ...call, headers, redirect: 'error', signal });
     const text = await response.text();

@@ -8,18 +8,14 @@ import type { PartialRetryPolicy, RetryPolicy } from '../../shared/domain/retry/
 import { invalidFields, refusedFields } from './errors.ts';
 import type { FieldError } from '../../shared/domain/errors.ts';
 
-/** A flag in a query. Upper case is accepted, because python-zaqarclient sends `True`. */
-export function flagWithDefault(value: boolean) {
-  return z
-    .string()
-    .toLowerCase()
-    .pipe(z.enum(['true', 'false'], 'must be true or false'))
-    .default(`${value}`)
-    .transform((text) => text === 'true')
-    .meta({ override: { type: 'boolean', default: value } });
-}
-
-export const flag = flagWithDefault(false);
+/** A flag in a query, false by default. Upper case is accepted, because python-zaqarclient sends `True`. */
+export const flag = z
+  .string()
+  .toLowerCase()
+  .pipe(z.enum(['true', 'false'], 'must be true or false'))
+  .default('false')
+  .transform((text) => text === 'true')
+  .meta({ override: { type: 'boolean', default: false } });
 
 /** Ten years. More is assumed to be a typing error, and the resulting time must be a valid date. */
 export const MAX_TTL_SECONDS = 315_360_000;

@@ -1,8 +1,6 @@
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
-import { useLoaded } from '../../console/src/live/hooks.ts';
-import { usePage } from '../../console/src/live/page-context.tsx';
-import { type Catalogue, readCatalogue } from './event-types.ts';
+import type { Catalogue } from './event-types.ts';
 import type { Capability } from '../../shared/domain/portal/vocabulary.ts';
 import type { PortalSession } from './session.ts';
 
@@ -20,11 +18,4 @@ export function usePortal(): PortalContext {
   const found = useContext(Context);
   if (found === undefined) throw new Error('usePortal outside of PortalProvider');
   return found;
-}
-
-/** The event types with schemas and examples, which few pages show. */
-export function useDetailedTypes() {
-  const { api } = usePage();
-  const session = usePortal();
-  return useLoaded(() => readCatalogue(api, session, true));
 }

@@ -11,7 +11,7 @@ import { changedNames } from '../audit.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { notFound, RefusedRequest } from '../errors.ts';
 import { existingQueue } from '../existing.ts';
-import { flagWithDefault } from '../fields.ts';
+import { flag } from '../fields.ts';
 import {
   countAnswerBytes,
   linksSchema,
@@ -40,7 +40,10 @@ const listSchema = z.object({ event_types: z.array(eventTypeViewSchema), links: 
 
 const listQuery = z.object({
   ...pageFields,
-  detailed: flagWithDefault(true).describe('Whether to include the schemas and examples of the types.'),
+  detailed: flag.default(true).meta({
+    description: 'Whether to include the schemas and examples of the types.',
+    override: { type: 'boolean', default: true },
+  }),
 });
 
 const shownType = json('The type.', eventTypeViewSchema);

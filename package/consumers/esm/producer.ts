@@ -23,7 +23,6 @@ export async function publishOrder(queueUrl: string, total: number): Promise<voi
   ]);
 }
 
-export async function linkToPortal(apiUrl: string): Promise<Date> {
-  const { expiresAt } = await new PortalLinks({ apiUrl }).create('orders', { capabilities: ['manage'] });
-  return expiresAt;
+export async function linkToPortal(apiUrl: string): Promise<string> {
+  return (await new PortalLinks({ apiUrl }).create('orders', { capabilities: ['manage'] })).url;
 }

@@ -3,7 +3,7 @@ import { enableSubscription, getSubscription, unsubscribe } from '../../../api-c
 import { isNotFound } from '../../../api-client/refusal.ts';
 import { formatLabel } from '../../../api-client/subscription-labels.ts';
 import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
-import { useAction } from '../../../console/src/live/hooks.ts';
+import { useAction, useLoaded } from '../../../console/src/live/hooks.ts';
 import { usePage } from '../../../console/src/live/page-context.tsx';
 import { useLive } from '../../../console/src/live/use-live.ts';
 import { ConfirmButton, DialogButton } from '../../../console/src/parts/dialog.tsx';
@@ -21,7 +21,8 @@ import {
   SubscriptionState,
 } from '../../../console/src/parts/subscription-text.tsx';
 import { hrefTo } from '../../../console/src/route.ts';
-import { useDetailedTypes, usePortal } from '../portal-context.tsx';
+import { readCatalogue } from '../event-types.ts';
+import { usePortal } from '../portal-context.tsx';
 import { DeliveriesSection } from './deliveries-section.tsx';
 import { EditEndpoint } from './edit-endpoint.tsx';
 import { RecoverySection } from './recovery-section.tsx';
@@ -83,34 +84,31 @@ export function EndpointPage({ id }: { id: string }) {
 
 /** What the link grants beside the endpoint itself. `endpoint`: undefined until it has loaded. */
 function GrantedSections({ id, endpoint }: { id: string; endpoint: SubscriptionView | undefined }) {
-  const { can } = usePortal();
+  const { api } = usePage();
+  const portal = usePortal();
+  const { queue, can } = portal;
+  const { value: examples = [] } = useLoaded(() =>
+    can('test') ? readCatalogue(api, portal, true) : Promise.resolve([]),
+  );
   const [sent, setSent] = useState(0);
   return (
     <>
       {can('deliveries') ? <DeliveriesSection id={id} refreshes={sent} /> : null}
       {can('retry') && endpoint !== undefined ? <RecoverySection endpoint={endpoint} /> : null}
       {can('test') ? (
-        <SendExample
-          id={id}
-          onSent={() => {
-            setSent(sent + 1);
-          }}
-        />
+        <Section title="Send an example">
+          <SendTest
+            queue={queue}
+            id={id}
+            examples={examples}
+            seesDeliveries={can('deliveries')}
+            onSent={() => {
+              setSent(sent + 1);
+            }}
+          />
+        </Section>
       ) : null}
     </>
-  );
-}
-
-function SendExample({ id, onSent }: { id: string; onSent: () => void }) {
-  const { queue, can } = usePortal();
-  const { value: examples, failure } = useDetailedTypes();
-  return (
-    <Section title="Send an example">
-      {failure === undefined ? null : <Failure of={failure} />}
-      {examples === undefined ? null : (
-        <SendTest {...{ queue, id, examples, onSent }} seesDeliveries={can('deliveries')} />
-      )}
-    </Section>
   );
 }
 

@@ -1,12 +1,16 @@
+import { useLoaded } from '../../../console/src/live/hooks.ts';
+import { usePage } from '../../../console/src/live/page-context.tsx';
 import { Empty, Failure } from '../../../console/src/parts/loaded.tsx';
 import { PageHeading, Section } from '../../../console/src/parts/page-heading.tsx';
 import { SourceText } from '../../../console/src/parts/source-text.tsx';
-import { type EventType, groupTypes } from '../event-types.ts';
-import { useDetailedTypes } from '../portal-context.tsx';
+import { type EventType, groupTypes, readCatalogue } from '../event-types.ts';
+import { usePortal } from '../portal-context.tsx';
 
 /** The events that endpoints can get. */
 export function EventTypesPage() {
-  const { value: catalogue, failure } = useDetailedTypes();
+  const { api } = usePage();
+  const portal = usePortal();
+  const { value: catalogue, failure } = useLoaded(() => readCatalogue(api, portal, true));
   return (
     <>
       <PageHeading title="Events" />

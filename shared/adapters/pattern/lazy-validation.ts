@@ -1,13 +1,13 @@
 import type { CheckSchema, ValidateEvent } from '../../ports/event-types.ts';
 import { once } from '../lambda/on-demand.ts';
-import { lazyRe2Patterns } from './lazy-re2.ts';
 
 /** Most steps of one message: some 50 ms of a processor for the worst schema and data. */
 const MAX_STEPS = 100_000;
 
+const loadPatterns = once(async () => (await import('./re2.ts')).re2Patterns());
+
 /** Validation by JSON Schema; its code is loaded by the first message that needs it. */
 export function lazyValidation(): ValidateEvent {
-  const loadPatterns = lazyRe2Patterns();
   const load = once(() => Promise.all([import('../../domain/event-type/json-schema.ts'), loadPatterns()]));
   return async (schema, data) => {
     const [{ validate }, compilePattern] = await load();
@@ -17,7 +17,6 @@ export function lazyValidation(): ValidateEvent {
 
 /** The check of a schema itself; its code is loaded by the first schema. */
 export function lazySchemaCheck(): CheckSchema {
-  const loadPatterns = lazyRe2Patterns();
   return async (schema) => {
     const { checkSchema } = await import('../../domain/event-type/json-schema-check.ts');
     return checkSchema(schema, await loadPatterns());

@@ -91,12 +91,6 @@ describe('links to the portal', () => {
     await expect(links.create('acme', { capabilities: [] })).rejects.toThrow('fetch failed');
     expect(requests).toHaveLength(1);
   });
-
-  it('end their request by the signal of the caller', async () => {
-    const { links } = await linksOf('silence');
-    const call = links.create('acme', { capabilities: [] }, { signal: AbortSignal.timeout(20) });
-    await expect(call).rejects.toThrow(expect.objectContaining({ name: 'TimeoutError' }));
-  });
 });
 
 describe('a request for a link', () => {
