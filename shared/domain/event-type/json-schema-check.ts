@@ -78,8 +78,8 @@ const VALUES = new Map<string, z.ZodType>(
   Object.entries({
     $schema: z.enum([DRAFT, `${DRAFT}#`], `must be ${DRAFT}`),
     type: z.union(
-      [type, z.array(type).min(1)],
-      'must be a type, or a list of types: null, boolean, object, array, number, integer, string',
+      [type, z.array(type).min(1).max(type.options.length)],
+      'must be a type, or a list of types, each once: null, boolean, object, array, number, integer, string',
     ),
     enum: z.array(z.unknown(), 'must be a list of values'),
     multipleOf: number.positive('must be above 0'),

@@ -3,6 +3,7 @@ import { canonicalText, clip, countCharacters, isEqual, isOfType } from './json-
 import { LIMITS } from './limits.ts';
 import type { CompilePattern } from './pattern.ts';
 import { merge, nothingSeen, type Seen } from './seen.ts';
+import { type Budget, isMatch, NAMES_PER_STEP, READ_PER_STEP, spend, UndecidedError } from './steps.ts';
 import { type Place, resolveReference, toPointer } from './reference.ts';
 
 /**
@@ -24,7 +25,8 @@ export function validate(
   data: unknown,
   { compilePattern, steps }: { compilePattern: CompilePattern; steps: number },
 ): Validation {
-  const run: Run = { root: schema, compilePattern, left: steps, depth: 0, targets: new Map() };
+  const budget = { compilePattern, left: steps, patterns: new Map() };
+  const run: Run = { ...budget, root: schema, depth: 0, targets: new Map() };
   try {
     const fault = evaluate(schema, { data, run, place: undefined, seen: undefined });
     if (fault === undefined) return { kind: 'valid' };
@@ -35,19 +37,8 @@ export function validate(
   }
 }
 
-/** Ends an evaluation inside any applicator: neither yes nor no, so that `not` cannot make a yes of it. */
-class UndecidedError extends Error {
-  override readonly name = 'UndecidedError';
-}
-
-/** `left`: remaining steps. `depth`: subschemas entered. `targets`: what references refer to. */
-type Run = {
-  root: unknown;
-  compilePattern: CompilePattern;
-  left: number;
-  depth: number;
-  targets: Map<string, { schema: unknown }>;
-};
+/** `depth`: subschemas entered. `targets`: what references refer to. */
+type Run = Budget & { root: unknown; depth: number; targets: Map<string, { schema: unknown }> };
 
 /** A value and its surroundings. `seen`: undefined where no schema asks for it. */
 type Subject<Data = unknown> = { data: Data; run: Run; place: Place; seen: Seen | undefined };
@@ -81,12 +72,6 @@ function evaluate(schema: unknown, subject: Subject): Fault {
       : (faultOfValue(schema, subject) ?? faultOfCombination(schema, subject));
   run.depth -= 1;
   return fault;
-}
-
-/** @throws UndecidedError */
-function spend(run: Run, steps: number): void {
-  run.left -= steps;
-  if (run.left < 0) throw new UndecidedError();
 }
 
 function faultAt({ place }: Pick<Subject, 'place'>, detail: string): Fault {
@@ -160,8 +145,8 @@ function faultOfType({ type }: Schema, subject: Subject): Fault {
 }
 
 function faultOfConstants(schema: Schema, subject: Subject): Fault {
-  const step = (): void => {
-    spend(subject.run, 1);
+  const step = (names: number): void => {
+    spend(subject.run, 1 + names / NAMES_PER_STEP);
   };
   const equals = (value: unknown): boolean => isEqual(value, subject.data, step);
   if (Array.isArray(schema.enum) && !schema.enum.some(equals))
@@ -195,11 +180,6 @@ function faultOfNumber(schema: Schema, subject: Subject<number>): Fault {
   return faultOfLimits(schema, NUMBER_LIMITS, subject.data, subject);
 }
 
-/** Characters, or names of the schema, that are read in the time of a step. */
-const READ_PER_STEP = 16;
-/** Names of the data, which are many and in no cache. */
-const NAMES_PER_STEP = 4;
-
 function faultOfText(schema: Schema, subject: Subject<string>): Fault {
   const { data, run } = subject;
   const { pattern } = schema;
@@ -211,16 +191,6 @@ function faultOfText(schema: Schema, subject: Subject<string>): Fault {
   return typeof pattern !== 'string' || isMatch(run, pattern, data)
     ? undefined
     : faultAt(subject, `must match the pattern ${clip(pattern)}`);
-}
-
-/** Instructions times characters of a pattern in the time of a step. */
-const PATTERN_WORK_PER_STEP = 4;
-
-function isMatch(run: Run, source: string, text: string): boolean {
-  const pattern = run.compilePattern(source);
-  if (!pattern.ok) throw new UndecidedError();
-  spend(run, 1 + (pattern.size * text.length) / PATTERN_WORK_PER_STEP);
-  return pattern.test(text);
 }
 
 function faultOfList(schema: Schema, subject: List): Fault {
@@ -310,6 +280,7 @@ function faultOfProperties(schema: Schema, names: readonly string[], subject: Me
   const { additionalProperties: others } = schema;
   const named = membersOf(schema.properties, subject);
   const patterns = isJsonObject(schema.patternProperties) ? Object.entries(schema.patternProperties) : [];
+  spend(subject.run, patterns.length / READ_PER_STEP);
   const evaluateOne = (name: string, inner: unknown): Fault => {
     subject.seen?.properties.add(name);
     return evaluateAt(inner, name, subject.data[name], subject);

@@ -2,10 +2,10 @@ import { isJsonObject } from '../json.ts';
 
 /**
  * Whether two JSON values are equal as JSON Schema says: 1 equals 1.0, and the order of properties is of no account. Goes as
- * deep as the first value. `spend` is called for each pair of values, and may throw.
+ * deep as the first value. `spend` is called for each pair of values with the names that are read, and may throw.
  */
-export function isEqual(first: unknown, second: unknown, spend: () => void): boolean {
-  spend();
+export function isEqual(first: unknown, second: unknown, spend: (names: number) => void): boolean {
+  spend(0);
   if (Array.isArray(first)) {
     if (!Array.isArray(second) || first.length !== second.length) return false;
     const others: readonly unknown[] = second;
@@ -13,8 +13,10 @@ export function isEqual(first: unknown, second: unknown, spend: () => void): boo
   }
   if (!isJsonObject(first) || !isJsonObject(second)) return first === second;
   const names = Object.keys(first);
+  const others = Object.keys(second).length;
+  spend(others);
   return (
-    names.length === Object.keys(second).length &&
+    names.length === others &&
     names.every((name) => Object.hasOwn(second, name) && isEqual(first[name], second[name], spend))
   );
 }

@@ -75,6 +75,7 @@ describe('PUT /v2/event-types/{type}', () => {
     [{ description: 'x'.repeat(1001) }, 'description'],
     [{ description: 'a\u001b[31mb' }, 'description'],
     [{ description: 'half a character: \ud800' }, 'description'],
+    [{ schema: { type: Array.from({ length: 8 }, () => 'null') } }, 'schema.type'],
     [{ group: '' }, 'group'],
     [{ group: 'x'.repeat(129) }, 'group'],
     [{ deprecated: 'yes' }, 'deprecated'],

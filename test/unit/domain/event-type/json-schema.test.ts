@@ -117,6 +117,33 @@ describe('a hostile schema ends undecided, in bounded time', () => {
       Array.from({ length: 90_000 }, () => 0),
     ],
     [
+      'many patterns for many objects',
+      {
+        items: {
+          patternProperties: Object.fromEntries(
+            Array.from({ length: 1600 }, (_, at) => [at.toString(36), true]),
+          ),
+        },
+      },
+      Array.from({ length: 40_000 }, () => ({})),
+    ],
+    [
+      'more patterns than are kept',
+      {
+        items: {
+          patternProperties: Object.fromEntries(
+            Array.from({ length: 200 }, (_, at) => [`${at}a{990}`, true]),
+          ),
+        },
+      },
+      Array.from({ length: 10 }, () => ({ '': 0 })),
+    ],
+    [
+      'a large object that many values are compared with',
+      { enum: Array.from({ length: 2_000 }, () => ({})) },
+      Object.fromEntries(Array.from({ length: 10_000 }, (_, at) => [`name-${at}`, at])),
+    ],
+    [
       'names that are counted again and again',
       { allOf: Array.from({ length: 800 }, () => ({ minProperties: 1 })) },
       Object.fromEntries(Array.from({ length: 1_700 }, (_, at) => [`name-${at}`, at])),
