@@ -8,7 +8,7 @@ import { requestApi, wholeApi, type WholeDependencies } from '../../support/whol
 import { type Answer, type Api, apiUnderTest, apiWithOrders, PUBLIC_URL, QUEUE } from './api-under-test.ts';
 
 const ROLE = 'arn:aws:iam::123456789012:role/Portal';
-export const ASSUMED = 'arn:aws:sts::123456789012:assumed-role/Portal';
+const ASSUMED = 'arn:aws:sts::123456789012:assumed-role/Portal';
 
 export const HOUR = 3_600_000;
 
