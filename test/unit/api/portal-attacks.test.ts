@@ -120,7 +120,7 @@ describe('deliveries in the portal', () => {
 describe('a hostile tenant', () => {
   it('keeps no endpoint in a queue that is deleted while it is created', async () => {
     const by = through(await open());
-    const { ensureQueue } = api.registry;
+    const ensureQueue = api.registry.ensureQueue.bind(api.registry);
     api.registry.ensureQueue = async (queue) => {
       await api.registry.deleteQueue('orders', api.time.now);
       await api.registry.removeDeletedQueue('orders', () => true);
