@@ -95,7 +95,7 @@ describe('PUT /v2/event-types/{type}', () => {
     expect(await get(TYPES)).toEqual({ event_types: [], links: [] });
   });
 
-  it.for([
+  it.for<[body: string, field: string]>([
     ['{"schema": {"const": 1e400}}', 'schema'],
     ['{"schema": {"properties": {"a": {"enum": [1, -1e400]}}}}', 'schema'],
     ['{"example": {"total": 1e400}}', 'example'],
