@@ -2,6 +2,7 @@ import * as z from 'zod';
 import type { Attempt, AttemptResult } from '../../shared/domain/delivery/attempt.ts';
 import { hashToBucket } from '../../shared/domain/delivery/fan-out.ts';
 import type { Delivery, DeliveryKey } from '../../shared/domain/delivery/delivery.ts';
+import type { EventFault } from '../../shared/domain/event-type/event-fault.ts';
 import { buildRecoveryId, newRecovery } from '../../shared/domain/recovery/recovery.ts';
 import { DEFAULT_RETRY_POLICY, type RetryPolicy } from '../../shared/domain/retry/policy.ts';
 import { retrySchedule, type Retry } from '../../shared/domain/retry/schedule.ts';
@@ -39,13 +40,14 @@ type Example = {
   type?: string;
   acceptedAt: number;
   filtered?: number;
+  eventFault?: EventFault;
   data?: string;
   deliveries: readonly (Omit<DeliveryFields, 'key'> & { subscriptionId: string })[];
 };
 
 export const record = async (
   { messageRecords, deliveries, registry }: ServedApi,
-  { queue, messageId, type, acceptedAt, filtered = 0, data, deliveries: all }: Example,
+  { queue, messageId, acceptedAt, filtered = 0, data, deliveries: all, ...noted }: Example,
 ): Promise<void> => {
   const message = aMessage({ queue, id: messageId, data: data ?? '{"total":12345678901234567890}' });
   const key = { queue, messageId };
@@ -54,7 +56,7 @@ export const record = async (
     key,
     acceptedAt,
     listedAt: acceptedAt,
-    ...(type !== undefined && { type }),
+    ...noted,
     matched: all.length,
     filtered,
     duplicates: 0,

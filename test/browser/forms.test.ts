@@ -58,6 +58,9 @@ inBrowser('the forms of the console', () => {
     await click(page, 'Edit queue');
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Message data to keep').selectOption('all');
+    const validation = dialog.getByLabel('Check messages against the event types');
+    expect(await validation.inputValue()).toBe('');
+    await validation.selectOption('warn');
     await dialog.getByLabel('Hold while down').selectOption('true');
     const ttl = dialog.getByLabel('Default ttl of messages, seconds');
     await ttl.fill('0');
@@ -74,9 +77,18 @@ inBrowser('the forms of the console', () => {
       team: 'billing',
       note: [1],
       _retain_messages: 'all',
+      _event_validation: 'warn',
       _default_message_ttl: 3600,
       _hold_while_down: true,
     });
+    await click(page, 'Edit queue');
+    expect(await validation.inputValue()).toBe('warn');
+    await validation.selectOption('');
+    await click(dialog, 'Save');
+    await dialog.waitFor({ state: 'detached' });
+    expect((await there().api.registry.findQueue('invoices'))?.metadata).not.toHaveProperty(
+      '_event_validation',
+    );
   });
 
   it('delete a queue with subscriptions once its name is typed, and restore it', async () => {

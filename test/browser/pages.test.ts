@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import type { EventFault } from '../../shared/domain/event-type/event-fault.ts';
 import {
   consoleInfoSchema,
   type DeadLetterCounts,
@@ -217,6 +218,28 @@ inBrowser('the pages of the console', () => {
     await page.getByText(/The pause delays it\.$/).waitFor();
     const fact = page.locator('.fact', { hasText: 'Next attempt' }).locator('dd');
     expect((await fact.textContent())?.trim()).toBe('waits until the pause ends');
+  });
+
+  it('say how the event of a message does not fit the catalogue', async () => {
+    const eventFaults: [messageId: string, eventFault: EventFault, text: string][] = [
+      [
+        'misfit',
+        { reason: 'event_invalid', path: '/total', detail: 'must be integer' },
+        '/total must be integer',
+      ],
+      ['unmade', { reason: 'event_invalid', path: '', detail: 'must be object' }, 'the data must be object'],
+      ['unknown', { reason: 'unknown_event_type' }, 'not in the catalogue of the queue'],
+    ];
+    const page = await there().openAt('#/');
+    const fact = page.locator('.fact', { hasText: 'Event type' }).locator('dd');
+    for (const [messageId, eventFault, text] of eventFaults) {
+      const type = 'order.created';
+      const message = { queue: 'orders', messageId, type, acceptedAt: Date.now(), deliveries: [] };
+      await record(there().api, { ...message, eventFault });
+      await goTo(page, `#/queues/orders/messages/${messageId}`);
+      await expect.poll(() => fact.textContent()).toBe(text);
+    }
+    expect(await axeViolationsInBothThemes(page, 'light')).toEqual(NO_VIOLATIONS);
   });
 
   it('switch the theme, and remember it after a reload', async () => {

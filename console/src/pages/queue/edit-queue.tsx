@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { patchQueue, putQueue } from '../../../../api-client/operations.ts';
 import { findQueue, metadataPointer } from '../../../../api-client/queues.ts';
 import { toRecord } from '../../../../shared/domain/delivery/vocabulary.ts';
+import type { EventValidation } from '../../../../shared/domain/event-type/event-fault.ts';
 import { isQueueName, QUEUE_NAME_RULE } from '../../../../shared/domain/message/message.ts';
 import type { RetainedMessages } from '../../../../shared/domain/message/vocabulary.ts';
 import { retryPolicySchema } from '../../../../shared/domain/retry/policy-schema.ts';
@@ -70,6 +71,12 @@ export function EditQueue({
         hint="Kept data can be shown, tested against a filter, and sent again."
         options={[['', 'as the deployment’s setting retainMessages says'], ...Object.entries(RETAINED)]}
       />
+      <SelectField
+        {...field('_event_validation')}
+        label="Check messages against the event types"
+        hint="The catalogue says which types there are, and what their data has to be."
+        options={[['', 'as the deployment’s setting eventValidation says'], ...Object.entries(VALIDATIONS)]}
+      />
       <div class="window-fields">
         <InputField
           {...field('_default_message_ttl')}
@@ -106,6 +113,12 @@ export function EditQueue({
 const RETAINED: Readonly<Record<RetainedMessages, string>> = {
   failed: 'failed: from the first failed attempt on, or without a subscription',
   all: 'all: of every message',
+};
+
+const VALIDATIONS: Readonly<Record<EventValidation, string>> = {
+  off: 'off: no message is checked',
+  warn: 'warn: a message that does not fit is delivered, with a note on its page',
+  reject: 'reject: a message that does not fit becomes a dead letter',
 };
 
 /** The form that creates a queue and opens its page. */
@@ -170,6 +183,7 @@ const objectSchema = z.record(z.string(), z.unknown());
 
 const TEXT_FIELDS = [
   '_retain_messages',
+  '_event_validation',
   '_default_message_ttl',
   '_default_message_delay',
   '_adapt_to_throttling',
@@ -181,6 +195,7 @@ type TextField = (typeof TEXT_FIELDS)[number];
 /** The metadata for the text of a field; undefined: none. */
 const VALUES: Readonly<Record<TextField, (text: string) => unknown>> = {
   _retain_messages: (text) => (text === '' ? undefined : text),
+  _event_validation: (text) => (text === '' ? undefined : text),
   _default_message_ttl: numberIn,
   _default_message_delay: numberIn,
   _adapt_to_throttling: jsonIn,
