@@ -2,34 +2,35 @@ import { numberIn, toFieldText } from '../../console/src/parts/fields.tsx';
 import type { SubscriptionView } from '../../shared/wire/views/subscription.ts';
 import type { PortalSession } from './session.ts';
 
-/** An endpoint in its form. `types`: undefined for all events. */
+/** An endpoint in its form, by the paths of its fields in the API. `event_types`: undefined for all events. */
 export type EndpointDraft = {
   subscriber: string;
   name: string;
-  types: readonly string[] | undefined;
-  perSecond: string;
+  event_types: readonly string[] | undefined;
+  max_per_second: string;
 };
 
-/** The fields of the form by their paths in the API. */
+/** The fields of the form. */
 export const ENDPOINT_FIELDS = ['subscriber', 'name', 'event_types', 'max_per_second'] as const;
 
 type Shown = Pick<SubscriptionView, 'subscriber' | 'name' | 'options'>;
 
 /** A new endpoint gets all that the link allows. */
 export function newEndpoint({
-  event_types: types,
-  limits: { per_second: perSecond },
+  event_types,
+  limits,
 }: Pick<PortalSession, 'event_types' | 'limits'>): EndpointDraft {
-  return { subscriber: '', name: '', types, perSecond: toFieldText(perSecond) };
+  return { subscriber: '', name: '', event_types, max_per_second: toFieldText(limits.per_second) };
 }
 
 export function endpointDraft({ subscriber, name = '', options }: Shown): EndpointDraft {
-  return { subscriber, name, types: options.event_types, perSecond: toFieldText(options.max_per_second) };
+  const { event_types, max_per_second } = options;
+  return { subscriber, name, event_types, max_per_second: toFieldText(max_per_second) };
 }
 
 /** The error that the form can see without the API. */
-export function typesFault({ types }: EndpointDraft): string | undefined {
-  return types?.length === 0 ? 'Choose at least one event.' : undefined;
+export function typesFault({ event_types }: EndpointDraft): string | undefined {
+  return event_types?.length === 0 ? 'Choose at least one event.' : undefined;
 }
 
 export function buildCreation(draft: EndpointDraft): Record<string, unknown> {
@@ -55,10 +56,10 @@ export function buildPatch(before: Shown, draft: EndpointDraft): Record<string, 
   return Object.keys(patch).length === 0 ? undefined : patch;
 }
 
-function optionsIn({ types, perSecond }: EndpointDraft): Record<string, unknown> {
-  const rate = numberIn(perSecond);
+function optionsIn({ event_types, max_per_second: rate }: EndpointDraft): Record<string, unknown> {
+  const max_per_second = numberIn(rate);
   return {
-    ...(types !== undefined && { event_types: types }),
-    ...(rate !== undefined && { max_per_second: rate }),
+    ...(event_types !== undefined && { event_types }),
+    ...(max_per_second !== undefined && { max_per_second }),
   };
 }

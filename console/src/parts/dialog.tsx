@@ -2,8 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { useAction } from '../live/hooks.ts';
 import { InputField } from './fields.tsx';
-import { Form, FormActions } from './form.tsx';
-import { ActionFailure } from './loaded.tsx';
+import { CloseProvider, Form, useClose } from './form.tsx';
 
 /** A button that opens a modal dialog. */
 export function DialogButton({
@@ -20,7 +19,7 @@ export function DialogButton({
   /** For a dialog with a long form. */
   wide?: boolean;
   onClose?: () => void;
-  children: (close: () => void) => ComponentChildren;
+  children: ComponentChildren;
 }) {
   const [open, setOpen] = useState(false);
   return (
@@ -50,10 +49,7 @@ export function DialogButton({
   );
 }
 
-/**
- * A modal dialog. The browser's dialog element traps the focus, closes on Escape and restores the focus. `children` gets
- * a function that closes it.
- */
+/** A modal dialog. The browser's dialog element traps the focus, closes on Escape and restores the focus. */
 export function Dialog({
   title,
   wide = false,
@@ -63,7 +59,7 @@ export function Dialog({
   title: string;
   wide?: boolean;
   onClose: () => void;
-  children: (close: () => void) => ComponentChildren;
+  children: ComponentChildren;
 }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
@@ -78,7 +74,7 @@ export function Dialog({
       onClose={onClose}
     >
       <h2 id={id}>{title}</h2>
-      {children(() => dialog.current?.close())}
+      <CloseProvider value={() => dialog.current?.close()}>{children}</CloseProvider>
     </dialog>
   );
 }
@@ -101,21 +97,24 @@ export function ConfirmButton({
 }: Question & { text: string; kind?: 'plain' | 'danger' }) {
   return (
     <DialogButton text={text} kind={kind}>
-      {(close) => <ConfirmForm {...question} onClose={close} />}
+      <ConfirmForm {...question} />
     </DialogButton>
   );
 }
 
-function ConfirmForm({ children, verb, typed, work, onClose }: Question & { onClose: () => void }) {
+function ConfirmForm({ children, verb, typed, work }: Question) {
+  const close = useClose();
   const [name, setName] = useState('');
   const [fault, setFault] = useState<string>();
   const { action, run } = useAction(async () => {
     await work();
-    onClose();
+    close();
   });
   return (
     <Form
       action={action}
+      verb={verb}
+      kind="danger"
       onSubmit={() => {
         if (typed !== undefined && name !== typed) setFault(`This is not ${typed}.`);
         else run();
@@ -133,8 +132,6 @@ function ConfirmForm({ children, verb, typed, work, onClose }: Question & { onCl
           }}
         />
       )}
-      <ActionFailure of={action} />
-      <FormActions action={action} verb={verb} kind="danger" onClose={onClose} />
     </Form>
   );
 }

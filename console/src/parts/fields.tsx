@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useId } from 'preact/hooks';
+import { useId, useState } from 'preact/hooks';
 
 /** The text of a field for a stored value; empty for one that is no text, number or boolean. */
 export function toFieldText(value: unknown): string {
@@ -37,13 +37,16 @@ export function eventTypesIn(text: string): string[] {
     .filter((line) => line !== '');
 }
 
-/** Returns a setter for each field of a form's draft. `onChange`: called after each change. */
-export function draftSetter<Draft>(draft: Draft, setDraft: (draft: Draft) => void, onChange: () => void) {
-  return <Name extends keyof Draft>(name: Name) =>
+/** The draft of a form, and a setter for each of its fields. `onChange`: called after each change. */
+export function useDraft<Draft>(initial: Draft, onChange: () => void) {
+  const [draft, setDraft] = useState(initial);
+  const change =
+    <Name extends keyof Draft>(name: Name) =>
     (value: Draft[Name]): void => {
       setDraft({ ...draft, [name]: value });
       onChange();
     };
+  return { draft, change };
 }
 
 type Labelled = { label: string; hint?: ComponentChildren; fault?: string | undefined };
@@ -128,6 +131,35 @@ export function InputField({
         );
       }}
     </Field>
+  );
+}
+
+/** A check box with its label beside it, and a description below that. */
+export function CheckField({
+  label,
+  description,
+  checked,
+  onChecked,
+}: {
+  label: ComponentChildren;
+  description?: string | undefined;
+  checked: boolean;
+  onChecked: (checked: boolean) => void;
+}) {
+  return (
+    <label class="check">
+      <input
+        type="checkbox"
+        checked={checked}
+        onChange={({ currentTarget }) => {
+          onChecked(currentTarget.checked);
+        }}
+      />
+      <span>
+        {label}
+        {description === undefined ? null : <span class="sub">{description}</span>}
+      </span>
+    </label>
   );
 }
 

@@ -1,18 +1,53 @@
-import type { ButtonHTMLAttributes, ComponentChildren } from 'preact';
+import { type ButtonHTMLAttributes, type ComponentChildren, createContext } from 'preact';
+import { useContext } from 'preact/hooks';
 import { type Action, useAction } from '../live/hooks.ts';
+import { ActionFailure } from './loaded.tsx';
 
-/** A form that starts an action: not while the action runs, and not until the form is `ready`. */
+const Closing = createContext<(() => void) | undefined>(undefined);
+
+/** Around what can be closed, with the function that closes it. */
+export const CloseProvider = Closing.Provider;
+
+/** Closes the dialog or the section around this part, if there is one. */
+export function useClose(): () => void {
+  return useContext(Closing) ?? (() => undefined);
+}
+
+/** A button that closes the dialog or the section around it. */
+export function CloseButton({ kind = 'plain', children }: { kind?: ButtonKind; children: string }) {
+  return (
+    <button type="button" class={`button button-${kind}`} onClick={useClose()}>
+      {children}
+    </button>
+  );
+}
+
+/**
+ * A form that starts an action: not while the action runs, and not until the form is `ready`. It ends with the failure
+ * of the action, the button that submits it and, where it can be closed, Cancel.
+ */
 export function Form({
   action,
   ready = true,
+  verb,
+  kind = 'primary',
+  isMarked = false,
   onSubmit,
   children,
+  result,
 }: {
   action: Action<unknown>;
   ready?: boolean;
+  verb: string;
+  kind?: ButtonKind;
+  /** The fields show the failure. */
+  isMarked?: boolean;
   onSubmit: () => void;
   children: ComponentChildren;
+  /** Shown below the buttons. */
+  result?: ComponentChildren;
 }) {
+  const canBeClosed = useContext(Closing) !== undefined;
   return (
     <form
       class="stack"
@@ -22,35 +57,19 @@ export function Form({
       }}
     >
       {children}
+      {isMarked ? null : <ActionFailure of={action} />}
+      <div class="actions">
+        <WorkButton action={action} kind={kind} submit>
+          {verb}
+        </WorkButton>
+        {canBeClosed ? <CloseButton>Cancel</CloseButton> : null}
+      </div>
+      {result}
     </form>
   );
 }
 
-/** The end of a form: the button that submits it and, in a dialog, Cancel. */
-export function FormActions({
-  action,
-  verb,
-  kind = 'primary',
-  onClose,
-}: {
-  action: Action<unknown>;
-  verb: string;
-  kind?: 'primary' | 'danger';
-  onClose?: (() => void) | undefined;
-}) {
-  return (
-    <div class="actions">
-      <WorkButton action={action} kind={kind} submit>
-        {verb}
-      </WorkButton>
-      {onClose === undefined ? null : (
-        <button type="button" class="button" onClick={onClose}>
-          Cancel
-        </button>
-      )}
-    </div>
-  );
-}
+type ButtonKind = 'plain' | 'primary' | 'danger';
 
 /** A button that starts an action. While the action runs it is busy and ignores clicks. */
 export function WorkButton({
@@ -62,7 +81,7 @@ export function WorkButton({
 }: {
   action: Action<unknown>;
   onClick?: () => void;
-  kind?: 'plain' | 'primary' | 'danger';
+  kind?: ButtonKind;
   submit?: boolean;
   children: ComponentChildren;
 }) {

@@ -13,8 +13,8 @@ import { usePage } from '../live/page-context.tsx';
 import { useAction } from '../live/hooks.ts';
 import { Dialog, DialogButton } from './dialog.tsx';
 import { InputField, numberIn, SelectField } from './fields.tsx';
-import { Form, FormActions } from './form.tsx';
-import { ActionFailure, Notice } from './loaded.tsx';
+import { CloseButton, Form, useClose } from './form.tsx';
+import { Notice } from './loaded.tsx';
 import { TimeField } from './windows.tsx';
 
 /** The buttons that pause a queue or one of its subscriptions, and resume it. `name`: what gets no requests. */
@@ -50,11 +50,11 @@ export function PauseButtons({
   return (
     <>
       <DialogButton text={isPaused ? 'Change pause' : 'Pause'}>
-        {(close) => <PauseForm name={name} pause={pause} onClose={close} />}
+        <PauseForm name={name} pause={pause} />
       </DialogButton>
       {isPaused ? (
         <DialogButton text="Resume" kind="primary">
-          {(close) => <ResumeForm resume={resume} onClose={close} />}
+          <ResumeForm resume={resume} />
         </DialogButton>
       ) : null}
       <StoppedDialog
@@ -79,25 +79,18 @@ const ENDS = [
 
 const HOUR_MS = 3_600_000;
 
-function PauseForm({
-  name,
-  pause,
-  onClose,
-}: {
-  name: string;
-  pause: (body: PauseBody) => Promise<void>;
-  onClose: () => void;
-}) {
+function PauseForm({ name, pause }: { name: string; pause: (body: PauseBody) => Promise<void> }) {
+  const close = useClose();
   const [end, setEnd] = useState<string>(ENDS[0][0]);
   const [until, setUntil] = useState<number | undefined>(() => Date.now() + HOUR_MS);
   const isUntil = end === 'time';
   const { action, run } = useAction(async () => {
     const at = isUntil && until !== undefined ? { until: timeText(until) } : {};
     await pause(end === 'hour' ? { for_seconds: HOUR_MS / 1000 } : at);
-    onClose();
+    close();
   });
   return (
-    <Form action={action} ready={!isUntil || until !== undefined} onSubmit={run}>
+    <Form action={action} ready={!isUntil || until !== undefined} verb="Pause" kind="danger" onSubmit={run}>
       <p>
         <span class="url">{name}</span> gets no requests. New messages and due retries wait, which uses none
         of their attempts, and are sent after the pause.
@@ -105,28 +98,21 @@ function PauseForm({
       <p>The ttl of messages goes on counting.</p>
       <SelectField label="How long" value={end} onValue={setEnd} options={ENDS} />
       {isUntil ? <TimeField label="Resume at" required time={until} onTime={setUntil} /> : null}
-      <ActionFailure of={action} />
-      <FormActions action={action} verb="Pause" kind="danger" onClose={onClose} />
     </Form>
   );
 }
 
-function ResumeForm({
-  resume,
-  onClose,
-}: {
-  resume: (body: ResumeBody) => Promise<void>;
-  onClose: () => void;
-}) {
+function ResumeForm({ resume }: { resume: (body: ResumeBody) => Promise<void> }) {
+  const close = useClose();
   const [rate, setRate] = useState('');
   const { action, run } = useAction(async () => {
     const perSecond = numberIn(rate);
     await resume(typeof perSecond === 'number' ? { per_second: perSecond } : {});
-    onClose();
+    close();
   });
   const isWrong = typeof numberIn(rate) === 'string';
   return (
-    <Form action={action} ready={!isWrong} onSubmit={run}>
+    <Form action={action} ready={!isWrong} verb="Resume" onSubmit={run}>
       <p>What waits is sent in the order of acceptance.</p>
       <InputField
         label="Requests per second"
@@ -136,8 +122,6 @@ function ResumeForm({
         value={rate}
         onValue={setRate}
       />
-      <ActionFailure of={action} />
-      <FormActions action={action} verb="Resume" onClose={onClose} />
     </Form>
   );
 }
@@ -156,16 +140,10 @@ export function StoppedDialog({
   if (seconds === undefined) return null;
   return (
     <Dialog title={title} onClose={onClose}>
-      {(close) => (
-        <div class="stack">
-          <Notice tone="success" title={requestsEndText(seconds)} />
-          <div class="actions">
-            <button type="button" class="button button-primary" onClick={close}>
-              Done
-            </button>
-          </div>
-        </div>
-      )}
+      <div class="stack">
+        <Notice tone="success" title={requestsEndText(seconds)} />
+        <CloseButton kind="primary">Done</CloseButton>
+      </div>
     </Dialog>
   );
 }

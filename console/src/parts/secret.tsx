@@ -5,8 +5,8 @@ import { useAction } from '../live/hooks.ts';
 import { usePage } from '../live/page-context.tsx';
 import { Moment } from './facts.tsx';
 import { SelectField } from './fields.tsx';
-import { CopyButton, Form, FormActions } from './form.tsx';
-import { ActionFailure, Notice } from './loaded.tsx';
+import { CopyButton, Form, useClose } from './form.tsx';
+import { Notice } from './loaded.tsx';
 
 /** Shows a secret, or the public key of a key pair. The page keeps it only while its dialog is open. */
 export function NewSecret({
@@ -18,9 +18,11 @@ export function NewSecret({
   /** Its name in “This is the …”. */
   what: string;
   secret: string;
-  onDone: () => void;
+  /** By default it closes. */
+  onDone?: () => void;
   children?: ComponentChildren;
 }) {
+  const close = useClose();
   return (
     <div class="stack">
       <Notice tone="success" title={`This is the ${what}. It is not shown again.`} />
@@ -28,11 +30,9 @@ export function NewSecret({
         <code class="secret">{secret}</code> <CopyButton text={secret} what={`the ${what}`} />
       </p>
       {children}
-      <div class="actions">
-        <button type="button" class="button button-primary" onClick={onDone}>
-          Done
-        </button>
-      </div>
+      <button type="button" class="button button-primary" onClick={onDone ?? close}>
+        Done
+      </button>
     </div>
   );
 }
@@ -48,12 +48,10 @@ const GRACES = [
 export function RotateSecret({
   queue,
   id,
-  onClose,
   children,
 }: {
   queue: string;
   id: string;
-  onClose: () => void;
   children?: ComponentChildren;
 }) {
   const { api } = usePage();
@@ -67,7 +65,6 @@ export function RotateSecret({
       <NewSecret
         what={publicKey === undefined ? 'new secret' : 'new public key'}
         secret={publicKey ?? secret ?? ''}
-        onDone={onClose}
       >
         {typeof previousExpiresAt === 'string' ? (
           <p>
@@ -78,7 +75,7 @@ export function RotateSecret({
     );
   }
   return (
-    <Form action={action} onSubmit={run}>
+    <Form action={action} verb="Rotate" kind="danger" onSubmit={run}>
       <p>
         Webhooks are signed with the new secret from now on, and also with the old one until it expires. Give
         the new secret to the subscriber in that time.
@@ -90,8 +87,6 @@ export function RotateSecret({
         onValue={setGrace}
         options={GRACES}
       />
-      <ActionFailure of={action} />
-      <FormActions action={action} verb="Rotate" kind="danger" onClose={onClose} />
     </Form>
   );
 }

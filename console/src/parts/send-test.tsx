@@ -6,8 +6,8 @@ import { useAction } from '../live/hooks.ts';
 import { usePage } from '../live/page-context.tsx';
 import { hrefTo } from '../route.ts';
 import { InputField, jsonFault, SelectField } from './fields.tsx';
-import { Form, FormActions } from './form.tsx';
-import { ActionFailure, Notice } from './loaded.tsx';
+import { Form } from './form.tsx';
+import { Notice } from './loaded.tsx';
 import { Status } from './status.tsx';
 import { durationText } from './time-text.ts';
 
@@ -46,7 +46,13 @@ export function SendTest({
     return delivery;
   });
   return (
-    <Form action={action} ready={fault === undefined} onSubmit={run}>
+    <Form
+      action={action}
+      ready={fault === undefined}
+      verb={action.state === 'running' ? 'Sending' : 'Send'}
+      onSubmit={run}
+      result={action.state === 'done' ? <Answer delivery={action.result} isLinked={seesDeliveries} /> : null}
+    >
       {examples.length === 0 ? null : (
         <SelectField
           label="Event"
@@ -68,9 +74,6 @@ export function SendTest({
         value={data}
         onValue={setData}
       />
-      <FormActions action={action} verb={action.state === 'running' ? 'Sending' : 'Send'} />
-      {action.state === 'done' ? <Answer delivery={action.result} isLinked={seesDeliveries} /> : null}
-      <ActionFailure of={action} />
     </Form>
   );
 }

@@ -4,10 +4,9 @@ import { subscribe, updateSubscription } from '../../../api-client/operations.ts
 import { areMarked, faultsByField, rejectedFields } from '../../../console/src/api/failure-words.ts';
 import { useAction } from '../../../console/src/live/hooks.ts';
 import { usePage } from '../../../console/src/live/page-context.tsx';
-import { draftSetter, InputField } from '../../../console/src/parts/fields.tsx';
-import { Form, FormActions } from '../../../console/src/parts/form.tsx';
-import { Failure } from '../../../console/src/parts/loaded.tsx';
-import { isMove, MoveWarning } from '../../../console/src/parts/move-warning.tsx';
+import { AddressFields, isMove } from '../../../console/src/parts/address-fields.tsx';
+import { InputField, useDraft } from '../../../console/src/parts/fields.tsx';
+import { Form, useClose } from '../../../console/src/parts/form.tsx';
 import { NewSecret } from '../../../console/src/parts/secret.tsx';
 import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
 import {
@@ -24,38 +23,22 @@ import type { PortalSession } from '../session.ts';
 import { EventPicker } from './event-picker.tsx';
 
 /** The form of a new endpoint, or of an existing one, then its new signing secret, once. */
-export function EditEndpoint({
-  endpoint,
-  onDone,
-  onClose,
-}: {
-  endpoint?: SubscriptionView;
-  onDone: () => void;
-  onClose: () => void;
-}) {
+export function EditEndpoint({ endpoint, onDone }: { endpoint?: SubscriptionView; onDone: () => void }) {
   const { api } = usePage();
-  const portal = usePortal();
+  const close = useClose();
+  const { queue } = usePortal();
   // The page reads the endpoint again and again: the changes are those to what the form showed at first.
   const [before] = useState(endpoint);
   const saving = useAction(async (edit: Edit) => {
-    const secret = await save(api, portal.queue, edit, before);
+    const secret = await save(api, queue, edit, before);
     onDone();
-    if (secret === undefined) onClose();
+    if (secret === undefined) close();
     return secret;
   });
-  if (saving.action.state !== 'done')
-    return (
-      <EndpointForm
-        {...(before === undefined
-          ? { stored: newEndpoint(portal), verb: 'Create' }
-          : { stored: endpointDraft(before), verb: 'Save', before })}
-        saving={saving}
-        onClose={onClose}
-      />
-    );
+  if (saving.action.state !== 'done') return <EndpointForm before={before} saving={saving} />;
   const { result: secret } = saving.action;
   return secret === undefined ? null : (
-    <NewSecret what="signing secret of the endpoint" secret={secret} onDone={onClose}>
+    <NewSecret what="signing secret of the endpoint" secret={secret}>
       <p>Store it where your endpoint verifies the signature of each request.</p>
     </NewSecret>
   );
@@ -83,69 +66,57 @@ async function save(
 type Edit = { draft: EndpointDraft; keepSecret: boolean };
 
 function EndpointForm({
-  stored,
   before,
-  verb,
   saving: { action, run, reset },
-  onClose,
 }: {
-  stored: EndpointDraft;
-  before?: SubscriptionView;
-  verb: string;
+  before: SubscriptionView | undefined;
   saving: ReturnType<typeof useAction<[Edit], unknown>>;
-  onClose: () => void;
 }) {
-  const { can, limits } = usePortal();
+  const portal = usePortal();
+  const { can, limits } = portal;
   const hints = hintsFor(limits);
-  const [draft, setDraft] = useState(stored);
-  const moves = before !== undefined && isMove(before, draft);
+  const stored = before === undefined ? newEndpoint(portal) : endpointDraft(before);
+  const { draft, change } = useDraft(stored, reset);
+  const moves = isMove(before, draft);
   // A new secret would not be shown.
   const [keepSecret, setKeepSecret] = useState(!can('secrets'));
   const [isChecked, setIsChecked] = useState(false);
   const rejected = rejectedFields(action);
   const faults = faultsByField(rejected, ENDPOINT_FIELDS);
   const own = isChecked ? typesFault(draft) : undefined;
-  const change = draftSetter(draft, setDraft, reset);
+  const field = (name: 'subscriber' | 'name' | 'max_per_second') => ({
+    value: draft[name],
+    fault: faults.get(name),
+    onValue: change(name),
+  });
   return (
     <Form
       action={action}
+      verb={before === undefined ? 'Create' : 'Save'}
+      isMarked={areMarked(rejected, ENDPOINT_FIELDS)}
       onSubmit={() => {
         setIsChecked(true);
         if (typesFault(draft) === undefined) run({ draft, keepSecret: moves && keepSecret });
       }}
     >
-      <InputField
-        label="URL"
+      <AddressFields
+        subscriber={field('subscriber')}
+        name={field('name')}
         hint={hints.url}
-        fault={faults.get('subscriber')}
-        value={draft.subscriber}
-        onValue={change('subscriber')}
-        required
-        inputMode="url"
-        placeholder="https://example.com/webhooks"
+        move={moves && can('secrets') ? { keepSecret, onKeepSecret: setKeepSecret } : undefined}
       />
-      {moves && can('secrets') ? <MoveWarning keepSecret={keepSecret} onKeepSecret={setKeepSecret} /> : null}
-      <InputField
-        label="Name"
-        hint="Optional. Shown in lists beside the URL."
-        fault={faults.get('name')}
-        value={draft.name}
-        onValue={change('name')}
+      <EventPicker
+        chosen={draft.event_types}
+        fault={own ?? faults.get('event_types')}
+        onChosen={change('event_types')}
       />
-      <EventPicker chosen={draft.types} fault={own ?? faults.get('event_types')} onChosen={change('types')} />
       <InputField
+        {...field('max_per_second')}
         label="Maximum requests per second"
         hint={hints.rate}
-        fault={faults.get('max_per_second')}
-        value={draft.perSecond}
-        onValue={change('perSecond')}
         inputMode="decimal"
         placeholder="no limit"
       />
-      {action.state === 'failed' && !areMarked(rejected, ENDPOINT_FIELDS) ? (
-        <Failure of={action.failure} />
-      ) : null}
-      <FormActions action={action} verb={verb} onClose={onClose} />
     </Form>
   );
 }

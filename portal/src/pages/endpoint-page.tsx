@@ -8,7 +8,7 @@ import { usePage } from '../../../console/src/live/page-context.tsx';
 import { useLive } from '../../../console/src/live/use-live.ts';
 import { ConfirmButton, DialogButton } from '../../../console/src/parts/dialog.tsx';
 import { Facts, Moment } from '../../../console/src/parts/facts.tsx';
-import { WorkButton } from '../../../console/src/parts/form.tsx';
+import { CloseProvider, WorkButton } from '../../../console/src/parts/form.tsx';
 import { ActionFailure, Failure, Loaded } from '../../../console/src/parts/loaded.tsx';
 import { PageHeading, Section } from '../../../console/src/parts/page-heading.tsx';
 import { PauseButtons } from '../../../console/src/parts/pause.tsx';
@@ -64,15 +64,15 @@ export function EndpointPage({ id }: { id: string }) {
         )}
       </PageHeading>
       {isEditing && value !== undefined ? (
-        <Section title="Change the endpoint">
-          <EditEndpoint
-            endpoint={value}
-            onDone={endpoint.refresh}
-            onClose={() => {
-              setIsEditing(false);
-            }}
-          />
-        </Section>
+        <CloseProvider
+          value={() => {
+            setIsEditing(false);
+          }}
+        >
+          <Section title="Change the endpoint">
+            <EditEndpoint endpoint={value} onDone={endpoint.refresh} />
+          </Section>
+        </CloseProvider>
       ) : null}
       <div class="section">
         <Loaded live={endpoint}>{(view) => <EndpointFacts endpoint={view} />}</Loaded>
@@ -154,7 +154,7 @@ function Actions({
       ) : null}
       {can('secrets') ? (
         <DialogButton text="Rotate secret">
-          {(close) => <RotateSecret queue={queue} id={id} onClose={close} />}
+          <RotateSecret queue={queue} id={id} />
         </DialogButton>
       ) : null}
       {manages ? (

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import { listSubscriptions } from '../../../api-client/operations.ts';
 import { usePage } from '../../../console/src/live/page-context.tsx';
 import { useLive } from '../../../console/src/live/use-live.ts';
+import { CloseProvider } from '../../../console/src/parts/form.tsx';
 import { Empty, Loaded } from '../../../console/src/parts/loaded.tsx';
 import { PageHeading, Section } from '../../../console/src/parts/page-heading.tsx';
 import { SubscriptionLink, SubscriptionState } from '../../../console/src/parts/subscription-text.tsx';
@@ -44,9 +45,11 @@ export function EndpointsPage() {
         ) : null}
       </PageHeading>
       {isAdding ? (
-        <Section title="New endpoint">
-          <EditEndpoint onDone={endpoints.refresh} onClose={close} />
-        </Section>
+        <CloseProvider value={close}>
+          <Section title="New endpoint">
+            <EditEndpoint onDone={endpoints.refresh} />
+          </Section>
+        </CloseProvider>
       ) : null}
       <div class="section">
         <Loaded live={endpoints}>

@@ -1,6 +1,5 @@
-import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { eventTypesIn, InputField } from '../../../console/src/parts/fields.tsx';
+import { CheckField, eventTypesIn, InputField } from '../../../console/src/parts/fields.tsx';
 import { type EventType, groupTypes } from '../event-types.ts';
 import { usePortal } from '../portal-context.tsx';
 import { TypeName } from './event-types-page.tsx';
@@ -27,7 +26,7 @@ export function EventPicker({
     <fieldset>
       <legend>Events</legend>
       {allowed === undefined ? (
-        <Check
+        <CheckField
           label="All events, also those that are added later"
           checked={chosen === undefined}
           onChecked={(all) => {
@@ -44,7 +43,7 @@ export function EventPicker({
               {group === undefined ? null : <p class="strong">{group}</p>}
               <div class="types">
                 {members.map((type) => (
-                  <Check
+                  <CheckField
                     key={type.name}
                     label={<TypeName of={type} />}
                     description={type.description}
@@ -71,34 +70,6 @@ export function EventPicker({
 
 function isMatch({ name, description = '', group = '' }: EventType, text: string): boolean {
   return `${name}\n${description}\n${group}`.toLowerCase().includes(text.trim().toLowerCase());
-}
-
-function Check({
-  label,
-  description,
-  checked,
-  onChecked,
-}: {
-  label: ComponentChildren;
-  description?: string | undefined;
-  checked: boolean;
-  onChecked: (checked: boolean) => void;
-}) {
-  return (
-    <label class="check">
-      <input
-        type="checkbox"
-        checked={checked}
-        onChange={({ currentTarget }) => {
-          onChecked(currentTarget.checked);
-        }}
-      />
-      <span>
-        {label}
-        {description === undefined ? null : <span class="sub">{description}</span>}
-      </span>
-    </label>
-  );
 }
 
 /** Without a catalogue the names are typed. */

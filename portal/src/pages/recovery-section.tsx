@@ -7,8 +7,7 @@ import { useAction } from '../../../console/src/live/hooks.ts';
 import { usePage } from '../../../console/src/live/page-context.tsx';
 import { useLive } from '../../../console/src/live/use-live.ts';
 import { Moment } from '../../../console/src/parts/facts.tsx';
-import { Form, FormActions } from '../../../console/src/parts/form.tsx';
-import { ActionFailure } from '../../../console/src/parts/loaded.tsx';
+import { Form } from '../../../console/src/parts/form.tsx';
 import { Section } from '../../../console/src/parts/page-heading.tsx';
 import { RecoveryResult } from '../../../console/src/parts/recovery-result.tsx';
 import { subscriberText } from '../../../console/src/parts/subscription-text.tsx';
@@ -36,11 +35,9 @@ export function RecoverySection({ endpoint }: { endpoint: SubscriptionView }) {
   const names = new Map([[endpoint.id, subscriberText(endpoint)]]);
   return (
     <Section title="Recover failed deliveries">
-      <Form action={action} ready={since !== undefined} onSubmit={run}>
+      <Form action={action} ready={since !== undefined} verb="Recover" onSubmit={run}>
         <p>Each delivery that has failed for good since this time is sent again, in the background.</p>
         <TimeField label="Accepted since" required time={since} onTime={setSince} />
-        <ActionFailure of={action} />
-        <FormActions action={action} verb="Recover" />
       </Form>
       {newest === undefined ? null : (
         <>

@@ -28,13 +28,13 @@ describe('the form of an endpoint', () => {
   });
 
   it('keeps the filter when the events change', () => {
-    expect(buildPatch(SHOWN, { ...endpointDraft(SHOWN), types: undefined, perSecond: '5' })).toEqual({
+    expect(buildPatch(SHOWN, { ...endpointDraft(SHOWN), event_types: undefined, max_per_second: '5' })).toEqual({
       options: { filter: SHOWN.options.filter, max_per_second: 5 },
     });
   });
 
   it('sends a rate that is not a number as it is, so that the API names the fault', () => {
-    expect(buildPatch(SHOWN, { ...endpointDraft(SHOWN), perSecond: 'many' })).toMatchObject({
+    expect(buildPatch(SHOWN, { ...endpointDraft(SHOWN), max_per_second: 'many' })).toMatchObject({
       options: { max_per_second: 'many' },
     });
   });

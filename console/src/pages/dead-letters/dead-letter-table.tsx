@@ -15,7 +15,7 @@ import { useConsole } from '../../live/console-context.tsx';
 import { useNow, useAction } from '../../live/hooks.ts';
 import { Dialog, DialogButton } from '../../parts/dialog.tsx';
 import { Facts, Moment } from '../../parts/facts.tsx';
-import { SmallButton, WorkButton } from '../../parts/form.tsx';
+import { CloseButton, Form, SmallButton, WorkButton } from '../../parts/form.tsx';
 import { ActionFailure, Notice } from '../../parts/loaded.tsx';
 import { SourceText } from '../../parts/source-text.tsx';
 import { type Column, Table } from '../../parts/table.tsx';
@@ -150,17 +150,11 @@ function ShowDeadLetter({ which, id, place }: { which: RedrivenQueue; id: string
             setOpen(false);
           }}
         >
-          {() => (
-            <div class="stack">
-              <ActionFailure of={action} />
-              {action.state === 'done' ? <Whole deadLetter={action.result} place={place} /> : null}
-              <form method="dialog" class="actions">
-                <button type="submit" class="button">
-                  Close
-                </button>
-              </form>
-            </div>
-          )}
+          <div class="stack">
+            <ActionFailure of={action} />
+            {action.state === 'done' ? <Whole deadLetter={action.result} place={place} /> : null}
+            <CloseButton>Close</CloseButton>
+          </div>
         </Dialog>
       ) : null}
     </>
@@ -223,22 +217,17 @@ function ChangeButton({ change, which, place, chosen, onDone }: Chosen & { chang
       kind={kind}
       onClose={isDone ? onDone : reset}
     >
-      {() => (
+      {isDone ? (
         <div class="stack">
           <p>In {place}.</p>
-          {isDone ? <Notice tone="success" title={resultText(action.result, past)} /> : <p>{effect}</p>}
-          <ActionFailure of={action} />
-          <form method="dialog" class="actions">
-            {isDone ? null : (
-              <WorkButton action={action} kind={kind} onClick={run}>
-                {verb}
-              </WorkButton>
-            )}
-            <button type="submit" class="button">
-              {isDone ? 'Done' : 'Cancel'}
-            </button>
-          </form>
+          <Notice tone="success" title={resultText(action.result, past)} />
+          <CloseButton>Done</CloseButton>
         </div>
+      ) : (
+        <Form action={action} verb={verb} kind={kind} onSubmit={run}>
+          <p>In {place}.</p>
+          <p>{effect}</p>
+        </Form>
       )}
     </DialogButton>
   );

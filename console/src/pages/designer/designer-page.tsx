@@ -24,7 +24,7 @@ import { useAction } from '../../live/hooks.ts';
 import { useLive } from '../../live/use-live.ts';
 import { scheduleText } from '../../parts/facts.tsx';
 import { Field, SelectField } from '../../parts/fields.tsx';
-import { Form, WorkButton } from '../../parts/form.tsx';
+import { Form } from '../../parts/form.tsx';
 import { ActionFailure, Notice } from '../../parts/loaded.tsx';
 import { PageHeading, Section } from '../../parts/page-heading.tsx';
 import { SourceText } from '../../parts/source-text.tsx';
@@ -265,9 +265,23 @@ function ApplyPolicy({
   return (
     <Form
       action={action}
+      verb="Apply"
       onSubmit={() => {
         if (validation.ok) run(validation.policy);
       }}
+      result={
+        <>
+          {validation.ok ? null : <p class="muted">Fix the errors above first.</p>}
+          {action.state === 'done' ? (
+            <Notice tone="success" title="Policy applied">
+              <p>
+                It applies to deliveries that first fail from now on. Deliveries that are being retried keep
+                their policy.
+              </p>
+            </Notice>
+          ) : null}
+        </>
+      }
     >
       <Field label="Queue">
         {(parts) => (
@@ -306,19 +320,6 @@ function ApplyPolicy({
           ...(subscriptions.value?.items ?? []).map((one) => [one.id, subscriberText(one)] as const),
         ]}
       />
-      <WorkButton action={action} kind="primary" submit>
-        Apply
-      </WorkButton>
-      {validation.ok ? null : <p class="muted">Fix the errors above first.</p>}
-      {action.state === 'done' ? (
-        <Notice tone="success" title="Policy applied">
-          <p>
-            It applies to deliveries that first fail from now on. Deliveries that are being retried keep their
-            policy.
-          </p>
-        </Notice>
-      ) : null}
-      <ActionFailure of={action} />
     </Form>
   );
 }

@@ -17,7 +17,7 @@ import {
   type PresetName,
 } from '../../../../shared/domain/retry/vocabulary.ts';
 import { scheduleText } from '../../parts/facts.tsx';
-import { InputField, numberIn, SelectField } from '../../parts/fields.tsx';
+import { CheckField, InputField, numberIn, SelectField } from '../../parts/fields.tsx';
 
 /** Chooses the retry policy of a queue or a subscription. `none`: what applies without one. */
 export function PolicyField({
@@ -145,16 +145,13 @@ export function PolicyControls({
           hint="3xx and 4xx status codes, for example 408, 425, 429"
           placeholder="none"
         />
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={draft.ignore_subscription_override === 'true'}
-            onChange={({ currentTarget }) => {
-              onChange('ignore_subscription_override', currentTarget.checked ? 'true' : '');
-            }}
-          />
-          Override the policies of subscriptions (queues only)
-        </label>
+        <CheckField
+          label="Override the policies of subscriptions (queues only)"
+          checked={draft.ignore_subscription_override === 'true'}
+          onChecked={(checked) => {
+            onChange('ignore_subscription_override', checked ? 'true' : '');
+          }}
+        />
       </fieldset>
     </div>
   );

@@ -18,8 +18,8 @@ import { useAction } from '../../live/hooks.ts';
 import { useLive } from '../../live/use-live.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Facts, Moment } from '../../parts/facts.tsx';
-import { SmallButton, WorkButton } from '../../parts/form.tsx';
-import { Loaded, WhyMissing, ActionFailure, Empty, Notice } from '../../parts/loaded.tsx';
+import { CloseButton, Form, SmallButton } from '../../parts/form.tsx';
+import { Loaded, WhyMissing, Empty, Notice } from '../../parts/loaded.tsx';
 import { crumbTo, PageHeading, Section } from '../../parts/page-heading.tsx';
 import { SourceText } from '../../parts/source-text.tsx';
 import { Glyph, lastResponse } from '../../parts/status.tsx';
@@ -283,7 +283,7 @@ function SendMessage(props: SendTo) {
             setAsked(undefined);
           }}
         >
-          {() => <Question {...props} consequence={asked} />}
+          <Question {...props} consequence={asked} />
         </Dialog>
       )}
     </>
@@ -325,29 +325,28 @@ function Question({
     await api.call(sendDelivery, deliveryPath({ queue, messageId, subscriptionId }));
     onSent();
   });
-  const isSent = action.state === 'done';
-  return (
-    <div class="stack">
+  const question = (
+    <>
       <p>
         Send the message <span class="id">{messageId}</span> to <span class="url">{receiverText(to)}</span>?
       </p>
       <p>{consequence}</p>
-      <ActionFailure of={action} />
-      {isSent ? <Notice tone="success" title="Sent" /> : null}
-      <form method="dialog" class="actions">
-        {isSent ? (
-          <a class="button" href={hrefTo({ page: 'delivery', queue, messageId, subscriptionId })}>
-            Show the delivery
-          </a>
-        ) : (
-          <WorkButton action={action} kind="primary" onClick={run}>
-            Send
-          </WorkButton>
-        )}
-        <button type="submit" class="button">
-          {isSent ? 'Done' : 'Cancel'}
-        </button>
-      </form>
+    </>
+  );
+  return action.state === 'done' ? (
+    <div class="stack">
+      {question}
+      <Notice tone="success" title="Sent" />
+      <div class="actions">
+        <a class="button" href={hrefTo({ page: 'delivery', queue, messageId, subscriptionId })}>
+          Show the delivery
+        </a>
+        <CloseButton>Done</CloseButton>
+      </div>
     </div>
+  ) : (
+    <Form action={action} verb="Send" onSubmit={run}>
+      {question}
+    </Form>
   );
 }

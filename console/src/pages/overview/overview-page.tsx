@@ -65,7 +65,7 @@ export function OverviewPage() {
             <GoToQueue />
             {shown.length === 0 ? null : (
               <DialogButton text="Create queue" wide>
-                {(close) => <CreateQueue onCreated={queues.refresh} onClose={close} />}
+                <CreateQueue onCreated={queues.refresh} />
               </DialogButton>
             )}
           </div>

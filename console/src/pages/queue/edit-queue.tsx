@@ -12,7 +12,6 @@ import { type Faults, faultsByField, rejectedFields } from '../../api/failure-wo
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/hooks.ts';
 import {
-  draftSetter,
   InputField,
   jsonFault,
   jsonIn,
@@ -20,9 +19,9 @@ import {
   SelectField,
   SwitchFields,
   toFieldText,
+  useDraft,
 } from '../../parts/fields.tsx';
-import { Form, FormActions } from '../../parts/form.tsx';
-import { ActionFailure } from '../../parts/loaded.tsx';
+import { Form, useClose } from '../../parts/form.tsx';
 import { hrefTo } from '../../route.ts';
 import { toChoice, type PolicyChoice, policyIn, PolicyField } from '../designer/policy-controls.tsx';
 
@@ -31,34 +30,34 @@ export function EditQueue({
   queue,
   metadata,
   onDone,
-  onClose,
 }: {
   queue: string;
   metadata: Metadata;
   onDone: () => void;
-  onClose: () => void;
 }) {
   const { api } = useConsole();
+  const close = useClose();
   // The page reads the queue again and again: the changes are those to what the form showed at first.
   const [before] = useState(() => queueDraft(metadata));
-  const [draft, setDraft] = useState(before);
+  const { draft, change } = useDraft(before, () => {
+    reset();
+  });
   const { action, run, reset } = useAction(async () => {
     const patch = queuePatch(before, draft);
     if (patch.length > 0) await api.call(patchQueue, { path: { queue }, body: JSON.stringify(patch) });
     onDone();
-    onClose();
+    close();
   });
   const own = queueFaults(draft);
   const rejected = rejectedFields(action);
   const faults = new Map([...faultsByField(rejected, OWN_CONTROLS, 'others'), ...own]);
-  const change = draftSetter(draft, setDraft, reset);
   const field = (name: TextField | 'others') => ({
     value: draft[name],
     fault: faults.get(name),
     onValue: change(name),
   });
   return (
-    <Form action={action} ready={own.size === 0} onSubmit={run}>
+    <Form action={action} ready={own.size === 0} verb="Save" onSubmit={run}>
       <PolicyField
         none="none: the deployment’s defaults apply"
         choice={draft.policy}
@@ -103,9 +102,7 @@ export function EditQueue({
         rows={6}
         code
       />
-      <ActionFailure of={action} />
       {own.size > 0 ? <p class="field-fault">Correct the marked fields first.</p> : null}
-      <FormActions action={action} verb="Save" onClose={onClose} />
     </Form>
   );
 }
@@ -122,16 +119,7 @@ const VALIDATIONS: Readonly<Record<EventValidation, string>> = {
 };
 
 /** The form that creates a queue and opens its page. */
-export function CreateQueue({
-  label = 'Name',
-  onCreated,
-  onClose,
-}: {
-  label?: string;
-  onCreated: () => void;
-  /** Of the dialog with the form. */
-  onClose?: () => void;
-}) {
+export function CreateQueue({ label = 'Name', onCreated }: { label?: string; onCreated: () => void }) {
   const { api } = useConsole();
   const [name, setName] = useState('');
   const [policy, setPolicy] = useState(() => toChoice(undefined));
@@ -150,7 +138,7 @@ export function CreateQueue({
   const isWrong = name !== '' && !isQueueName(name);
   const exists = action.state === 'done' && action.result === 'exists';
   return (
-    <Form action={action} ready={isQueueName(name) && policyIn(policy).ok} onSubmit={run}>
+    <Form action={action} ready={isQueueName(name) && policyIn(policy).ok} verb="Create queue" onSubmit={run}>
       <InputField
         label={label}
         hint={isWrong ? undefined : QUEUE_NAME_RULE}
@@ -171,8 +159,6 @@ export function CreateQueue({
           reset();
         }}
       />
-      <ActionFailure of={action} />
-      <FormActions action={action} verb="Create queue" onClose={onClose} />
     </Form>
   );
 }

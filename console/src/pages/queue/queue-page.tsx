@@ -25,8 +25,8 @@ import { useLive } from '../../live/use-live.ts';
 import { ConfirmButton, DialogButton } from '../../parts/dialog.tsx';
 import { Facts, Moment, PolicyFacts } from '../../parts/facts.tsx';
 import { InputField, jsonFault } from '../../parts/fields.tsx';
-import { Form, FormActions } from '../../parts/form.tsx';
-import { ActionFailure, Empty, Loaded, Notice } from '../../parts/loaded.tsx';
+import { Form } from '../../parts/form.tsx';
+import { Empty, Loaded, Notice } from '../../parts/loaded.tsx';
 import { PageHeading, Section } from '../../parts/page-heading.tsx';
 import { PauseButtons } from '../../parts/pause.tsx';
 import { CommandText, SourceText } from '../../parts/source-text.tsx';
@@ -81,14 +81,7 @@ export function QueuePage({ queue }: { queue: string }) {
         {metadata.value === undefined ? null : (
           <>
             <DialogButton text="Edit queue" wide>
-              {(close) => (
-                <EditQueue
-                  queue={queue}
-                  metadata={metadata.value ?? {}}
-                  onDone={metadata.refresh}
-                  onClose={close}
-                />
-              )}
+              <EditQueue queue={queue} metadata={metadata.value} onDone={metadata.refresh} />
             </DialogButton>
             <PauseButtons
               queue={queue}
@@ -109,9 +102,7 @@ export function QueuePage({ queue }: { queue: string }) {
         title="Subscriptions"
         aside={
           <DialogButton text="Create subscription" kind="primary" wide>
-            {(close) => (
-              <CreateSubscription queue={queue} onCreated={subscriptions.refresh} onClose={close} />
-            )}
+            <CreateSubscription queue={queue} onCreated={subscriptions.refresh} />
           </DialogButton>
         }
       >
@@ -292,7 +283,13 @@ function Publish({ queue, onPublished }: { queue: string; onPublished: () => voi
     return { id: ids[0] ?? '', isUnmatched: noSubscription === true };
   });
   return (
-    <Form action={action} ready={fault === undefined} onSubmit={run}>
+    <Form
+      action={action}
+      ready={fault === undefined}
+      verb="Publish"
+      onSubmit={run}
+      result={action.state === 'done' ? <Published queue={queue} {...action.result} /> : null}
+    >
       <InputField
         label="Type"
         hint="Optional. Subscriptions can filter by it."
@@ -310,22 +307,21 @@ function Publish({ queue, onPublished }: { queue: string; onPublished: () => voi
         value={data}
         onValue={setData}
       />
-      <FormActions action={action} verb="Publish" />
-      {action.state === 'done' ? (
-        <Notice tone="success" title="Published">
-          <p>
-            It is recorded within about a second:{' '}
-            <a class="id" href={hrefTo({ page: 'message', queue, message: action.result.id })}>
-              {action.result.id}
-            </a>
-          </p>
-          {action.result.isUnmatched ? (
-            <p>The queue has no active subscription: it matches nothing.</p>
-          ) : null}
-        </Notice>
-      ) : null}
-      <ActionFailure of={action} />
     </Form>
+  );
+}
+
+function Published({ queue, id, isUnmatched }: { queue: string; id: string; isUnmatched: boolean }) {
+  return (
+    <Notice tone="success" title="Published">
+      <p>
+        It is recorded within about a second:{' '}
+        <a class="id" href={hrefTo({ page: 'message', queue, message: id })}>
+          {id}
+        </a>
+      </p>
+      {isUnmatched ? <p>The queue has no active subscription: it matches nothing.</p> : null}
+    </Notice>
   );
 }
 

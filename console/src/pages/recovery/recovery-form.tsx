@@ -11,7 +11,7 @@ import { useConsole } from '../../live/console-context.tsx';
 import { loadedBy, useAction } from '../../live/hooks.ts';
 import { Form, WorkButton } from '../../parts/form.tsx';
 import { ActionFailure, Notice } from '../../parts/loaded.tsx';
-import { draftSetter, SelectField } from '../../parts/fields.tsx';
+import { SelectField, useDraft } from '../../parts/fields.tsx';
 import { subscriberText } from '../../parts/subscription-text.tsx';
 import { type TimeWindow, WindowFields, windowIn } from '../../parts/windows.tsx';
 import type { Query } from '../../route.ts';
@@ -30,8 +30,12 @@ export function RecoveryForm({
   onStarted: () => void;
 }) {
   const { api } = useConsole();
-  const [filter, setFilter] = useState((): Filter => {
+  const [initial] = useState((): Filter => {
     return { window: windowIn(query), subscription: query['subscription'] ?? '', status: undefined };
+  });
+  const { draft: filter, change } = useDraft(initial, () => {
+    count.reset();
+    start.reset();
   });
   const { window, subscription, status } = filter;
   const selected = (): Selection => ({
@@ -52,17 +56,35 @@ export function RecoveryForm({
     onStarted();
   });
   const { value: found } = loadedBy(count.action);
-  const change = draftSetter(filter, setFilter, () => {
-    count.reset();
-    start.reset();
-  });
   return (
     <Form
       action={count.action}
+      verb="Count matching deliveries"
+      kind="plain"
       onSubmit={() => {
         start.reset();
         count.run();
       }}
+      result={
+        <>
+          {found === undefined ? null : <CountResult failed={found.failed} />}
+          {found === undefined || sumFailures(found.failed) === 0 ? null : (
+            <WorkButton
+              action={start.action}
+              kind="primary"
+              onClick={() => {
+                start.run(found.selection);
+              }}
+            >
+              Recover {recoverable(found.failed)}
+            </WorkButton>
+          )}
+          {start.action.state === 'done' ? (
+            <Notice tone="success" title="Recovery started. It continues in the background." />
+          ) : null}
+          <ActionFailure of={start.action} />
+        </>
+      }
     >
       <WindowFields window={window} onChange={change('window')} />
       <div class="window-fields">
@@ -86,28 +108,6 @@ export function RecoveryForm({
           options={[['', 'all failed deliveries'], ...RECOVERABLE_STATUSES.map((one) => [one, one] as const)]}
         />
       </div>
-      <div class="actions">
-        <WorkButton action={count.action} submit>
-          Count matching deliveries
-        </WorkButton>
-        {found === undefined || sumFailures(found.failed) === 0 ? null : (
-          <WorkButton
-            action={start.action}
-            kind="primary"
-            onClick={() => {
-              start.run(found.selection);
-            }}
-          >
-            Recover {recoverable(found.failed)}
-          </WorkButton>
-        )}
-      </div>
-      {found === undefined ? null : <CountResult failed={found.failed} />}
-      {start.action.state === 'done' ? (
-        <Notice tone="success" title="Recovery started. It continues in the background." />
-      ) : null}
-      <ActionFailure of={count.action} />
-      <ActionFailure of={start.action} />
     </Form>
   );
 }

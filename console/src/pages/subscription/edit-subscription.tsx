@@ -3,21 +3,14 @@ import { getSubscription, subscribe, updateSubscription } from '../../../../api-
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/hooks.ts';
+import { useClose } from '../../parts/form.tsx';
 import { NewSecret } from '../../parts/secret.tsx';
 import { hrefTo } from '../../route.ts';
 import { buildCreation, buildPatch } from './subscription-draft.ts';
 import { type SubscriptionEdit, SubscriptionForm } from './subscription-form.tsx';
 
 /** The form that subscribes a URL to a queue. The signing secret is shown once. */
-export function CreateSubscription({
-  queue,
-  onCreated,
-  onClose,
-}: {
-  queue: string;
-  onCreated: () => void;
-  onClose: () => void;
-}) {
+export function CreateSubscription({ queue, onCreated }: { queue: string; onCreated: () => void }) {
   const { api } = useConsole();
   const saving = useAction(async ({ draft }: SubscriptionEdit) => {
     const body = JSON.stringify(buildCreation(draft));
@@ -26,15 +19,13 @@ export function CreateSubscription({
     return created;
   });
   const { action } = saving;
-  if (action.state !== 'done')
-    return <SubscriptionForm queue={queue} verb="Create" saving={saving} onClose={onClose} />;
+  if (action.state !== 'done') return <SubscriptionForm queue={queue} saving={saving} />;
   const { subscription_id: subscription, secret = '', confirmation } = action.result;
   return (
     <NewSecret
       what="signing secret of the subscription"
       secret={secret}
       onDone={() => {
-        onClose();
         location.hash = hrefTo({ page: 'subscription', queue, subscription });
       }}
     >
@@ -54,13 +45,12 @@ export function CreateSubscription({
 export function EditSubscription({
   subscription,
   onDone,
-  onClose,
 }: {
   subscription: SubscriptionView;
   onDone: () => void;
-  onClose: () => void;
 }) {
   const { api } = useConsole();
+  const close = useClose();
   // The page reads the subscription again and again: the changes are those to what the form showed at first.
   const [before] = useState(subscription);
   const { source: queue, id } = before;
@@ -72,15 +62,15 @@ export function EditSubscription({
     // A new one, if the subscriber moved to another origin.
     const { secret } = patch === undefined ? {} : await api.call(updateSubscription, { path, body });
     onDone();
-    if (secret === undefined) onClose();
+    if (secret === undefined) close();
     return secret;
   });
   const { action } = saving;
   return action.state === 'done' ? (
-    <NewSecret what="new signing secret" secret={action.result ?? ''} onDone={onClose}>
+    <NewSecret what="new signing secret" secret={action.result ?? ''}>
       <p>The subscriber has moved to another origin. Give it this secret, which signs all requests to it.</p>
     </NewSecret>
   ) : (
-    <SubscriptionForm queue={queue} before={before} verb="Save" saving={saving} onClose={onClose} />
+    <SubscriptionForm queue={queue} before={before} saving={saving} />
   );
 }

@@ -5,10 +5,9 @@ import type { SubscriptionView } from '../../../../shared/wire/views/subscriptio
 import { areMarked, type Faults, faultsByField, rejectedFields } from '../../api/failure-words.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { type useAction, useLoaded } from '../../live/hooks.ts';
-import { draftSetter, eventTypesIn, InputField, SwitchFields } from '../../parts/fields.tsx';
-import { Form, FormActions, SmallButton } from '../../parts/form.tsx';
-import { Failure } from '../../parts/loaded.tsx';
-import { isMove, MoveWarning } from '../../parts/move-warning.tsx';
+import { AddressFields, isMove } from '../../parts/address-fields.tsx';
+import { eventTypesIn, InputField, SwitchFields, useDraft } from '../../parts/fields.tsx';
+import { Form, SmallButton } from '../../parts/form.tsx';
 import { PolicyField } from '../designer/policy-controls.tsx';
 import { authFields, AuthFields, authPath } from './auth-fields.tsx';
 import { EventTypesField } from './event-types-field.tsx';
@@ -30,19 +29,15 @@ export type SubscriptionEdit = { draft: SubscriptionDraft; keepSecret: boolean }
 export function SubscriptionForm({
   queue,
   before,
-  verb,
   saving: { action, run, reset },
-  onClose,
 }: {
   queue: string;
   before?: SubscriptionView;
-  verb: string;
   /** It is reset when the form differs from what was sent last. */
   saving: ReturnType<typeof useAction<[SubscriptionEdit], unknown>>;
-  onClose: () => void;
 }) {
   const [stored] = useState(() => (before === undefined ? EMPTY_SUBSCRIPTION : subscriptionDraft(before)));
-  const [draft, setDraft] = useState(stored);
+  const { draft, change } = useDraft(stored, reset);
   const [keepSecret, setKeepSecret] = useState(false);
   const { api } = useConsole();
   const { value: offered } = useLoaded(() =>
@@ -52,7 +47,6 @@ export function SubscriptionForm({
   const rejected = rejectedFields(action);
   const faults = new Map([...faultsByField(rejected, listFields(draft)), ...own]);
   const isMarked = areMarked(rejected, [...listFields(draft), '_retry_policy']);
-  const change = draftSetter(draft, setDraft, reset);
   const field = (name: (typeof TEXT_FIELDS)[number]) => ({
     value: draft[name],
     fault: faults.get(name),
@@ -62,21 +56,17 @@ export function SubscriptionForm({
     <Form
       action={action}
       ready={own.size === 0}
+      verb={before === undefined ? 'Create' : 'Save'}
+      isMarked={isMarked}
       onSubmit={() => {
         run({ draft, keepSecret });
       }}
     >
-      <InputField
-        {...field('subscriber')}
-        label="URL"
-        required
-        inputMode="url"
-        placeholder="https://example.com/webhooks"
+      <AddressFields
+        subscriber={field('subscriber')}
+        name={field('name')}
+        move={isMove(before, draft) ? { keepSecret, onKeepSecret: setKeepSecret } : undefined}
       />
-      {before !== undefined && isMove(before, draft) ? (
-        <MoveWarning keepSecret={keepSecret} onKeepSecret={setKeepSecret} />
-      ) : null}
-      <InputField {...field('name')} label="Name" hint="Optional. Shown in lists beside the URL." />
       <EventTypesField {...field('event_types')} catalogue={offered} />
       <InputField
         {...field('filter')}
@@ -113,9 +103,7 @@ export function SubscriptionForm({
         rejected={rejected}
         onChoice={change('policy')}
       />
-      {action.state === 'failed' && !isMarked ? <Failure of={action.failure} /> : null}
       {own.size > 0 || isMarked ? <p class="field-fault">Correct the marked fields first.</p> : null}
-      <FormActions action={action} verb={verb} onClose={onClose} />
     </Form>
   );
 }

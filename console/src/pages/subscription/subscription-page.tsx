@@ -76,9 +76,7 @@ export function SubscriptionPage({ queue, id }: { queue: string; id: string }) {
         {value === undefined ? null : (
           <>
             <DialogButton text="Edit" title="Edit subscription" wide>
-              {(close) => (
-                <EditSubscription subscription={value} onDone={subscription.refresh} onClose={close} />
-              )}
+              <EditSubscription subscription={value} onDone={subscription.refresh} />
             </DialogButton>
             <PauseButtons
               queue={queue}
@@ -89,14 +87,12 @@ export function SubscriptionPage({ queue, id }: { queue: string; id: string }) {
             />
             <SwitchSubscription subscription={value} onDone={subscription.refresh} />
             <DialogButton text="Rotate secret">
-              {(close) => (
-                <RotateSecret queue={queue} id={id} onClose={close}>
-                  <p class="muted">
-                    The new secret is a shared secret (v1). For a key pair (v1a), run “posthaste subscription
-                    rotate-secret” with --type v1a.
-                  </p>
-                </RotateSecret>
-              )}
+              <RotateSecret queue={queue} id={id}>
+                <p class="muted">
+                  The new secret is a shared secret (v1). For a key pair (v1a), run “posthaste subscription
+                  rotate-secret” with --type v1a.
+                </p>
+              </RotateSecret>
             </DialogButton>
             <DeleteSubscription subscription={value} />
           </>
