@@ -1,8 +1,7 @@
-import { createContext } from 'preact';
-import { useContext } from 'preact/hooks';
 import type { Catalogue } from './event-types.ts';
 import type { Capability } from '../../shared/domain/portal/vocabulary.ts';
 import type { PortalSession } from './session.ts';
+import { requiredContext } from '../../console/src/live/context.ts';
 
 export type PortalContext = PortalSession & {
   can: (capability: Capability) => boolean;
@@ -10,12 +9,4 @@ export type PortalContext = PortalSession & {
   catalogue: Catalogue | undefined;
 };
 
-const Context = createContext<PortalContext | undefined>(undefined);
-
-export const PortalProvider = Context.Provider;
-
-export function usePortal(): PortalContext {
-  const found = useContext(Context);
-  if (found === undefined) throw new Error('usePortal outside of PortalProvider');
-  return found;
-}
+export const [PortalProvider, usePortal] = requiredContext<PortalContext>('usePortal');

@@ -1,7 +1,6 @@
-import { createContext } from 'preact';
-import { useContext } from 'preact/hooks';
 import type { ApiClient } from '../../../api-client/api-client.ts';
 import type { FailureWords } from '../api/failure-words.ts';
+import { requiredContext } from './context.ts';
 
 /** What the parts use in the console and in the portal. */
 export type PageContext = {
@@ -16,15 +15,7 @@ export type PageContext = {
   freshness: Map<object, Freshness>;
 };
 
-const Context = createContext<PageContext | undefined>(undefined);
-
-export const PageProvider = Context.Provider;
-
-export function usePage(): PageContext {
-  const found = useContext(Context);
-  if (found === undefined) throw new Error('usePage outside of PageProvider');
-  return found;
-}
+export const [PageProvider, usePage] = requiredContext<PageContext>('usePage');
 
 /** How current one polled value is. Times in milliseconds since the epoch. */
 export type Freshness = {

@@ -1,3 +1,4 @@
+import type { ListedDelivery } from '../../../api-client/operations.ts';
 import type { SubscriptionDeliveryView } from '../../../shared/wire/views/delivery.ts';
 import { hrefTo } from '../route.ts';
 import { Moment } from './facts.tsx';
@@ -5,9 +6,20 @@ import { lastResponse, Status } from './status.tsx';
 import type { Column } from './table.tsx';
 import { durationText } from './time-text.ts';
 
+/** Of every list of deliveries. */
+export const ACCEPTED: Column<ListedDelivery> = {
+  head: 'Accepted',
+  cell: ({ acceptedAt }) => <Moment at={acceptedAt} />,
+};
+export const RESULT: readonly Column<ListedDelivery>[] = [
+  { head: 'Status', cell: ({ status, reason }) => <Status of={status} reason={reason} /> },
+  { head: 'Attempts', numeric: true, cell: ({ attemptCount }) => attemptCount },
+  { head: 'Last response', cell: lastResponse },
+];
+
 /** Of the deliveries of one subscription. */
 export const DELIVERY_COLUMNS: readonly Column<SubscriptionDeliveryView>[] = [
-  { head: 'Accepted', cell: ({ acceptedAt }) => <Moment at={acceptedAt} /> },
+  ACCEPTED,
   {
     head: 'Message',
     wide: true,
@@ -20,9 +32,7 @@ export const DELIVERY_COLUMNS: readonly Column<SubscriptionDeliveryView>[] = [
       </>
     ),
   },
-  { head: 'Status', cell: ({ status, reason }) => <Status of={status} reason={reason} /> },
-  { head: 'Attempts', numeric: true, cell: ({ attemptCount }) => attemptCount },
-  { head: 'Last response', cell: lastResponse },
+  ...RESULT,
   { head: 'Response time', numeric: true, cell: ({ durationMs }) => formatMs(durationMs) },
   { head: 'Delivered after', numeric: true, cell: ({ deliveredAfterMs }) => formatMs(deliveredAfterMs) },
 ];

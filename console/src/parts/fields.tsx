@@ -182,21 +182,50 @@ export function SelectField({
   return (
     <Field label={label} hint={hint} fault={fault}>
       {(parts) => (
-        <select
-          {...parts}
-          {...(value !== undefined && { value })}
-          onChange={({ currentTarget }) => {
-            onValue(currentTarget.value);
-          }}
-        >
-          {options.map(([choice, text]) => (
-            <option key={choice} value={choice}>
-              {text}
-            </option>
-          ))}
-        </select>
+        <Select {...parts} {...(value !== undefined && { value })} onValue={onValue} options={options} />
       )}
     </Field>
+  );
+}
+
+function Select({
+  onValue,
+  options,
+  ...select
+}: Partial<FieldParts> & { value?: string; onValue: (value: string) => void; options: readonly Option[] }) {
+  return (
+    <select
+      {...select}
+      onChange={({ currentTarget }) => {
+        onValue(currentTarget.value);
+      }}
+    >
+      {options.map(([choice, text]) => (
+        <option key={choice} value={choice}>
+          {text}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+/** A list of choices in a bar. Each text says what it chooses; the label is for screen readers. */
+export function BarSelect({
+  label,
+  value,
+  onValue,
+  options,
+}: {
+  label: string;
+  value: string;
+  onValue: (value: string) => void;
+  options: readonly Option[];
+}) {
+  return (
+    <label class="bar-select">
+      <span class="unseen">{label}</span>
+      <Select value={value} onValue={onValue} options={options} />
+    </label>
   );
 }
 

@@ -1,4 +1,9 @@
-import { type ButtonHTMLAttributes, type ComponentChildren, createContext } from 'preact';
+import {
+  type ButtonHTMLAttributes,
+  type ComponentChildren,
+  createContext,
+  type TargetedSubmitEvent,
+} from 'preact';
 import { useContext } from 'preact/hooks';
 import { type Action, useAction } from '../live/hooks.ts';
 import { ActionFailure } from './loaded.tsx';
@@ -70,6 +75,15 @@ export function Form({
 }
 
 type ButtonKind = 'plain' | 'primary' | 'danger';
+
+/** The texts of a submitted form by the names of its controls, trimmed; blank ones are left out. */
+export function submittedTexts(event: TargetedSubmitEvent<HTMLFormElement>): Partial<Record<string, string>> {
+  event.preventDefault();
+  const texts = [...new FormData(event.currentTarget)].flatMap(([name, text]) =>
+    typeof text === 'string' && text.trim() !== '' ? [[name, text.trim()] as const] : [],
+  );
+  return Object.fromEntries(texts);
+}
 
 /** A button that starts an action. While the action runs it is busy and ignores clicks. */
 export function WorkButton({

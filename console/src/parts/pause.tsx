@@ -57,13 +57,7 @@ export function PauseButtons({
           <ResumeForm resume={resume} />
         </DialogButton>
       ) : null}
-      <StoppedDialog
-        title="Paused"
-        stopped={stopped}
-        onClose={() => {
-          setStopped(undefined);
-        }}
-      />
+      <StoppedDialog title="Paused" stopped={stopped} setStopped={setStopped} />
     </>
   );
 }
@@ -130,16 +124,21 @@ function ResumeForm({ resume }: { resume: (body: ResumeBody) => Promise<void> })
 export function StoppedDialog({
   title,
   stopped,
-  onClose,
+  setStopped,
 }: {
   title: string;
   stopped: Stopped | undefined;
-  onClose: () => void;
+  setStopped: (none: undefined) => void;
 }) {
   const seconds = stopped?.requests_end_within_seconds;
   if (seconds === undefined) return null;
   return (
-    <Dialog title={title} onClose={onClose}>
+    <Dialog
+      title={title}
+      onClose={() => {
+        setStopped(undefined);
+      }}
+    >
       <div class="stack">
         <Notice tone="success" title={requestsEndText(seconds)} />
         <CloseButton kind="primary">Done</CloseButton>

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { type BackPressure, type PauseView, pressureState } from '../../../api-client/words.ts';
 import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
 import { hrefTo } from '../route.ts';
-import { Moment } from './facts.tsx';
+import { Facts, Moment } from './facts.tsx';
 import { Notice } from './loaded.tsx';
 import { Glyph, type ShownStatus } from './status.tsx';
 
@@ -94,8 +94,40 @@ export function SubscriptionLink({ queue, id, name, subscriber }: Linked) {
 
 type Linked = { queue: string; id: string; name?: string | undefined; subscriber?: string | undefined };
 
+/** The URL, the state and further `facts` of a subscription, and why its requests are slowed. */
+export function SubscriberFacts({
+  of,
+  waiting,
+  facts,
+}: {
+  of: SubscriptionView;
+  /** How many deliveries wait, and why. */
+  waiting: ComponentChildren;
+  facts: Parameters<typeof Facts>[0]['facts'];
+}) {
+  const { subscriber, paused, failing, previousSecretExpiresAt: previousEnd } = of;
+  return (
+    <>
+      <p class="lead">
+        <SubscriberUrl url={subscriber} />
+      </p>
+      <Facts
+        facts={[
+          ['State', <SubscriptionState of={of} />],
+          ['Paused since', paused && <Moment at={paused.since} />],
+          ['Waiting', waiting],
+          ['Counted failures in a row', failing?.failures],
+          ...facts,
+          ['Previous secret signs until', previousEnd && <Moment at={previousEnd} />],
+        ]}
+      />
+      <PressureNotice of={of} />
+    </>
+  );
+}
+
 /** A subscriber's URL, as a link only for http and https. `noopener noreferrer` keeps this page from the target. */
-export function SubscriberUrl({ url }: { url: string }) {
+function SubscriberUrl({ url }: { url: string }) {
   return /^https?:$/.test(URL.parse(url)?.protocol ?? '') ? (
     <a class="url" href={url} target="_blank" rel="noopener noreferrer">
       {url}
@@ -107,7 +139,7 @@ export function SubscriberUrl({ url }: { url: string }) {
 }
 
 /** Why its requests are slowed, for a reader who does not know the words of the state. */
-export function PressureNotice({ of: { backPressure } }: { of: SubscriptionView }) {
+function PressureNotice({ of: { backPressure } }: { of: SubscriptionView }) {
   if (backPressure === undefined) return null;
   const { title, detail } = pressureWords(backPressure);
   return (

@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
+import { BarSelect } from './fields.tsx';
 import { openStorage } from '../live/storage.ts';
 
 const THEMES = ['system', 'light', 'dark'] as const;
@@ -57,22 +58,15 @@ function themeIn(text: string | null): Theme {
 export function ThemeSwitch() {
   const [theme, setTheme] = useState(chosenTheme);
   return (
-    <label class="theme-switch">
-      <span class="unseen">Theme</span>
-      <select
-        value={theme}
-        onChange={({ currentTarget }) => {
-          const chosen = themeIn(currentTarget.value);
-          chooseTheme(chosen);
-          setTheme(chosen);
-        }}
-      >
-        {THEMES.map((name) => (
-          <option key={name} value={name}>
-            Theme: {name}
-          </option>
-        ))}
-      </select>
-    </label>
+    <BarSelect
+      label="Theme"
+      value={theme}
+      onValue={(text) => {
+        const chosen = themeIn(text);
+        chooseTheme(chosen);
+        setTheme(chosen);
+      }}
+      options={THEMES.map((name) => [name, `Theme: ${name}`])}
+    />
   );
 }

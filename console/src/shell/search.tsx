@@ -10,7 +10,7 @@ import type { SubscriptionView } from '../../../shared/wire/views/subscription.t
 import { limitConcurrency } from '../api/page-requests.ts';
 import { useConsole } from '../live/console-context.tsx';
 import { Moment } from '../parts/facts.tsx';
-import { SmallButton } from '../parts/form.tsx';
+import { SmallButton, submittedTexts } from '../parts/form.tsx';
 import { Failure, WhyMissing } from '../parts/loaded.tsx';
 import { hrefTo, type Route } from '../route.ts';
 
@@ -18,7 +18,6 @@ import { hrefTo, type Route } from '../route.ts';
 export function SearchBox({ route }: { route: Route }) {
   const box = useRef<HTMLDivElement>(null);
   const input = useRef<HTMLInputElement>(null);
-  const [text, setText] = useState('');
   const [sought, setSought] = useState<string>();
   const close = (): void => {
     setSought(undefined);
@@ -61,24 +60,20 @@ export function SearchBox({ route }: { route: Route }) {
       <form
         role="search"
         onSubmit={(event) => {
-          event.preventDefault();
-          setSought(text.trim() === '' ? undefined : text.trim());
+          setSought(submittedTexts(event)['text']);
         }}
       >
         <label>
           <span class="unseen">Search</span>
           <input
             ref={input}
-            value={text}
+            name="text"
             maxLength={512}
             enterkeyhint="search"
             placeholder="Search ( / )"
             title="A message id, the id, name or URL of a subscription, a queue, or a time such as 14:03"
             autocomplete="off"
             spellcheck={false}
-            onInput={({ currentTarget }) => {
-              setText(currentTarget.value);
-            }}
           />
         </label>
       </form>

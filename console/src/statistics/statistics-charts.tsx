@@ -50,15 +50,26 @@ export function NotCounted() {
   );
 }
 
-/** What happened in one queue over time. */
-export function QueueStatistics({ queue }: { queue: string }) {
+/** What happened in one queue over time. `isOptional`: nothing where the deployment counts nothing. */
+export function QueueStatistics({
+  queue,
+  title = 'Over time',
+  first = 'hour',
+  isOptional = false,
+}: {
+  queue: string;
+  title?: string;
+  first?: WindowName;
+  isOptional?: boolean;
+}) {
   const { api } = usePage();
-  const [window, setWindow] = useState<WindowName>('hour');
+  const [window, setWindow] = useState(first);
   const statistics = useLive(`statistics/${queue}/${window}`, (signal) =>
     readStatistics(api, queue, { window, now: Date.now(), signal }),
   );
+  if (isOptional && statistics.value === null) return null;
   return (
-    <Section title="Over time" aside={<WindowChoice window={window} onChange={setWindow} />}>
+    <Section title={title} aside={<WindowChoice window={window} onChange={setWindow} />}>
       <Loaded live={statistics} lines={12}>
         {(value) => (value === null ? <NotCounted /> : <StatisticsCharts summary={value} window={window} />)}
       </Loaded>

@@ -7,19 +7,13 @@ import { useAction, useLoaded } from '../../../console/src/live/hooks.ts';
 import { usePage } from '../../../console/src/live/page-context.tsx';
 import { useLive } from '../../../console/src/live/use-live.ts';
 import { ConfirmButton, DialogButton } from '../../../console/src/parts/dialog.tsx';
-import { Facts, Moment } from '../../../console/src/parts/facts.tsx';
 import { CloseProvider, WorkButton } from '../../../console/src/parts/form.tsx';
 import { ActionFailure, Failure, Loaded } from '../../../console/src/parts/loaded.tsx';
 import { PageHeading, Section } from '../../../console/src/parts/page-heading.tsx';
 import { PauseButtons } from '../../../console/src/parts/pause.tsx';
 import { RotateSecret } from '../../../console/src/parts/secret.tsx';
 import { SendTest } from '../../../console/src/parts/send-test.tsx';
-import {
-  PressureNotice,
-  subscriberText,
-  SubscriberUrl,
-  SubscriptionState,
-} from '../../../console/src/parts/subscription-text.tsx';
+import { SubscriberFacts, subscriberText } from '../../../console/src/parts/subscription-text.tsx';
 import { hrefTo } from '../../../console/src/route.ts';
 import { readCatalogue } from '../event-types.ts';
 import { usePortal } from '../portal-context.tsx';
@@ -179,25 +173,17 @@ function Actions({
 }
 
 function EndpointFacts({ endpoint }: { endpoint: SubscriptionView }) {
-  const { subscriber, options, paused, failing, previousSecretExpiresAt: previousEnd } = endpoint;
-  const { event_types: types, max_per_second: rate } = options;
+  const { event_types: types, max_per_second: rate } = endpoint.options;
   return (
     <div class="stack">
-      <p class="lead">
-        <SubscriberUrl url={subscriber} />
-      </p>
-      <Facts
+      <SubscriberFacts
+        of={endpoint}
+        waiting={<Waiting endpoint={endpoint} />}
         facts={[
-          ['State', <SubscriptionState of={endpoint} />],
-          ['Paused since', paused && <Moment at={paused.since} />],
-          ['Waiting', <Waiting endpoint={endpoint} />],
-          ['Counted failures in a row', failing?.failures],
           ['Events', types === undefined ? 'all' : types.join(', ')],
           ['Maximum requests per second', rate ?? 'no limit'],
-          ['Previous secret signs until', previousEnd && <Moment at={previousEnd} />],
         ]}
       />
-      <PressureNotice of={endpoint} />
     </div>
   );
 }

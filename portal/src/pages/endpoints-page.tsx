@@ -7,12 +7,7 @@ import { Empty, Loaded } from '../../../console/src/parts/loaded.tsx';
 import { PageHeading, Section } from '../../../console/src/parts/page-heading.tsx';
 import { SubscriptionLink, SubscriptionState } from '../../../console/src/parts/subscription-text.tsx';
 import { type Column, Table } from '../../../console/src/parts/table.tsx';
-import {
-  readStatistics,
-  StatisticsCharts,
-  WindowChoice,
-  type WindowName,
-} from '../../../console/src/statistics/statistics-charts.tsx';
+import { QueueStatistics } from '../../../console/src/statistics/statistics-charts.tsx';
 import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
 import { usePortal } from '../portal-context.tsx';
 import { EditEndpoint } from './edit-endpoint.tsx';
@@ -76,7 +71,7 @@ export function EndpointsPage() {
           )}
         </Loaded>
       </div>
-      <Activity />
+      <QueueStatistics queue={queue} title="Activity" first="day" isOptional />
     </>
   );
 }
@@ -113,22 +108,4 @@ function eventTypesText(types: readonly string[] | undefined): string {
   if (types === undefined) return 'all';
   const [first = '', ...others] = types;
   return others.length === 0 ? first : `${first} and ${others.length} more`;
-}
-
-/** What happened to all endpoints. Not shown where the deployment counts nothing. */
-function Activity() {
-  const { api } = usePage();
-  const { queue } = usePortal();
-  const [window, setWindow] = useState<WindowName>('day');
-  const statistics = useLive(`statistics/${window}`, (signal) =>
-    readStatistics(api, queue, { window, now: Date.now(), signal }),
-  );
-  if (statistics.value === null) return null;
-  return (
-    <Section title="Activity" aside={<WindowChoice window={window} onChange={setWindow} />}>
-      <Loaded live={statistics} lines={12}>
-        {(value) => (value === null ? null : <StatisticsCharts summary={value} window={window} />)}
-      </Loaded>
-    </Section>
-  );
 }

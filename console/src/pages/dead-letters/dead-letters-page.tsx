@@ -14,9 +14,9 @@ import { counted } from '../../../../api-client/words.ts';
 import { Loaded, Empty } from '../../parts/loaded.tsx';
 import { Moment } from '../../parts/facts.tsx';
 import { LinkBar, PageHeading } from '../../parts/page-heading.tsx';
-import { WorkButton } from '../../parts/form.tsx';
+import { submittedTexts, WorkButton } from '../../parts/form.tsx';
 import { hrefTo, type Query } from '../../route.ts';
-import { InputField } from '../../parts/fields.tsx';
+import { Field } from '../../parts/fields.tsx';
 
 /** The name of each queue, and which messages it has. */
 const TEXTS: Record<RedrivenQueue, readonly [name: string, meaning: string]> = {
@@ -126,30 +126,21 @@ const FIELDS = [
   ['subscription', 'Subscription id'],
 ] as const;
 
-type Filter = Record<(typeof FIELDS)[number][0], string>;
-
 /** The filter of a look. It is part of the address. */
 export function FilterForm({ which, query }: { which: RedrivenQueue; query: Query }) {
-  const { reason = '', queue = '', subscription = '' } = query;
-  const [filter, setFilter] = useState<Filter>({ reason, queue, subscription });
   return (
     <form
       class="window-fields"
       onSubmit={(event) => {
-        event.preventDefault();
-        const given = Object.entries(filter).filter(([, text]) => text !== '');
-        location.hash = hrefTo({ page: 'dead-letters', query: { which, ...Object.fromEntries(given) } });
+        location.hash = hrefTo({ page: 'dead-letters', query: { which, ...submittedTexts(event) } });
       }}
     >
       {FIELDS.map(([name, label]) => (
-        <InputField
-          key={name}
-          label={label}
-          value={filter[name]}
-          onValue={(text) => {
-            setFilter({ ...filter, [name]: text.trim() });
-          }}
-        />
+        <Field key={name} label={label}>
+          {(parts) => (
+            <input {...parts} name={name} defaultValue={query[name]} autocomplete="off" spellcheck={false} />
+          )}
+        </Field>
       ))}
       <div class="actions">
         <button type="submit" class="button">

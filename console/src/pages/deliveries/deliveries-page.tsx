@@ -9,7 +9,7 @@ import { Loaded, Empty } from '../../parts/loaded.tsx';
 import { Moment } from '../../parts/facts.tsx';
 import { WindowText } from '../../parts/windows.tsx';
 import { LinkBar } from '../../parts/page-heading.tsx';
-import { lastResponse, Status } from '../../parts/status.tsx';
+import { ACCEPTED, RESULT } from '../../parts/delivery-columns.tsx';
 import { hrefTo, type Query } from '../../route.ts';
 import { PageOfQueue } from '../queue/page-of-queue.tsx';
 
@@ -80,7 +80,7 @@ function SubscriptionFilter({ queue, subscription }: { queue: string; subscripti
 }
 
 const COLUMNS: readonly Column<ListedDelivery>[] = [
-  { head: 'Accepted', cell: ({ acceptedAt }) => <Moment at={acceptedAt} /> },
+  ACCEPTED,
   {
     head: 'Delivery',
     wide: true,
@@ -90,9 +90,7 @@ const COLUMNS: readonly Column<ListedDelivery>[] = [
       </a>
     ),
   },
-  { head: 'Status', cell: ({ status, reason }) => <Status of={status} reason={reason} /> },
-  { head: 'Attempts', numeric: true, cell: ({ attemptCount }) => attemptCount },
-  { head: 'Last response', cell: lastResponse },
+  ...RESULT,
   {
     head: 'Next attempt',
     cell: ({ nextAttemptAt, waiting }) => (

@@ -23,7 +23,7 @@ import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/hooks.ts';
 import { useLive } from '../../live/use-live.ts';
 import { scheduleText } from '../../parts/facts.tsx';
-import { Field, SelectField } from '../../parts/fields.tsx';
+import { BarSelect, Field, SelectField } from '../../parts/fields.tsx';
 import { Form } from '../../parts/form.tsx';
 import { ActionFailure, Notice } from '../../parts/loaded.tsx';
 import { PageHeading, Section } from '../../parts/page-heading.tsx';
@@ -144,24 +144,17 @@ function PresetChoice({
   onChoose: (preset: Draft) => void;
 }) {
   return (
-    <label>
-      <span class="unseen">Preset</span>
-      <select
-        value={chosen ?? ''}
-        onChange={({ currentTarget: { value } }) => {
-          if (isPresetName(value)) onChoose(toDraft(RETRY_POLICY_PRESETS[value]));
-        }}
-      >
-        <option value="" disabled>
-          Preset: none
-        </option>
-        {POLICY_PRESETS.map((name) => (
-          <option key={name} value={name}>
-            Preset: {name}
-          </option>
-        ))}
-      </select>
-    </label>
+    <BarSelect
+      label="Preset"
+      value={chosen ?? ''}
+      onValue={(name) => {
+        if (isPresetName(name)) onChoose(toDraft(RETRY_POLICY_PRESETS[name]));
+      }}
+      options={[
+        ...(chosen === undefined ? [['', 'Preset: none'] as const] : []),
+        ...POLICY_PRESETS.map((name) => [name, `Preset: ${name}`] as const),
+      ]}
+    />
   );
 }
 

@@ -7,6 +7,7 @@ import { failureWords } from '../../api/failure-words.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { type Live, useLive } from '../../live/use-live.ts';
 import { DialogButton } from '../../parts/dialog.tsx';
+import { submittedTexts } from '../../parts/form.tsx';
 import { Loaded, LoadingFigure, Empty, Failure, Notice } from '../../parts/loaded.tsx';
 import { PageHeading, Section } from '../../parts/page-heading.tsx';
 import { LoadMore, useMost } from '../../parts/table.tsx';
@@ -160,26 +161,17 @@ function isSameFailure(one: unknown, other: unknown): boolean {
 
 /** Opens a queue by name. */
 function GoToQueue() {
-  const [name, setName] = useState('');
   return (
     <form
       class="inline-form"
       onSubmit={(event) => {
-        event.preventDefault();
-        if (name.trim() !== '') location.hash = hrefTo({ page: 'queue', queue: name.trim() });
+        const { queue } = submittedTexts(event);
+        if (queue !== undefined) location.hash = hrefTo({ page: 'queue', queue });
       }}
     >
       <label>
         <span class="unseen">Queue name</span>
-        <input
-          value={name}
-          placeholder="Go to queue"
-          autocomplete="off"
-          spellcheck={false}
-          onInput={({ currentTarget }) => {
-            setName(currentTarget.value);
-          }}
-        />
+        <input name="queue" placeholder="Go to queue" autocomplete="off" spellcheck={false} />
       </label>
       <button type="submit" class="button">
         Go

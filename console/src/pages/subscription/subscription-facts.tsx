@@ -1,12 +1,11 @@
-import type { ComponentChildren } from 'preact';
 import { DEFAULT_RETRY_POLICY } from '../../../../shared/domain/retry/policy.ts';
 import type { PolicySource } from '../../../../shared/domain/retry/vocabulary.ts';
 import { policyFor } from '../../../../shared/domain/subscription/delivery-policy.ts';
 import { type Destination, parseDestination } from '../../../../shared/domain/subscription/destination.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
-import { Facts, Moment, PolicyFacts } from '../../parts/facts.tsx';
+import { Moment, PolicyFacts } from '../../parts/facts.tsx';
 import { SourceText } from '../../parts/source-text.tsx';
-import { PressureNotice, SubscriberUrl, SubscriptionState } from '../../parts/subscription-text.tsx';
+import { SubscriberFacts } from '../../parts/subscription-text.tsx';
 import { durationText } from '../../parts/time-text.ts';
 import { hrefTo } from '../../route.ts';
 import { queuePolicy } from '../queue/edit-queue.tsx';
@@ -63,21 +62,16 @@ export function SubscriptionFacts({
   /** How many deliveries wait and why; undefined: none that is known. */
   waiting: string | undefined;
 }) {
-  const { subscriber, age, ttl, options, paused, failing, confirmation } = subscription;
+  const { subscriber, age, ttl, options, certificateExpiresAt, confirmation } = subscription;
   const { _retry_policy, ...others } = options;
   const hasOthers = Object.keys(others).length > 0;
   return (
     <div class="stack">
-      <p class="lead">
-        <SubscriberUrl url={subscriber} />
-      </p>
-      <Facts
+      <SubscriberFacts
+        of={subscription}
+        waiting={waiting}
         facts={[
-          ['State', <SubscriptionState of={subscription} />],
-          ['Paused since', paused && <Moment at={paused.since} />],
-          ['Waiting', waiting],
           ['Receives', waysToReceive[parseDestination(subscriber).kind]],
-          ['Counted failures in a row', failing?.failures],
           [
             'Confirmation',
             confirmation === 'owed'
@@ -91,26 +85,17 @@ export function SubscriptionFacts({
               ? 'never'
               : `${durationText(ttl * 1000)} after creation, or after its TTL was last changed`,
           ],
-          ...authFacts(subscription),
+          ['Authentication', options.auth && authText(options.auth)],
+          ['Certificate expires', certificateExpiresAt && <Moment at={certificateExpiresAt} />],
           [
             'Retry policy',
             _retry_policy === undefined ? 'none on this subscription' : 'set on this subscription',
           ],
         ]}
       />
-      <PressureNotice of={subscription} />
       {hasOthers ? <SourceText text={JSON.stringify(others, null, 2)} what="the options" /> : null}
     </div>
   );
-}
-
-function authFacts(view: SubscriptionView): [string, ComponentChildren][] {
-  const { options, certificateExpiresAt, previousSecretExpiresAt: previousEnd } = view;
-  return [
-    ['Authentication', options.auth && authText(options.auth)],
-    ['Certificate expires', certificateExpiresAt && <Moment at={certificateExpiresAt} />],
-    ['Previous secret signs until', previousEnd && <Moment at={previousEnd} />],
-  ];
 }
 
 const waysToReceive: Record<Destination['kind'], string | undefined> = {

@@ -230,13 +230,7 @@ function SwitchSubscription({
         Enable
       </WorkButton>
       <ActionFailure of={action} />
-      <StoppedDialog
-        title="Disabled"
-        stopped={stopped}
-        onClose={() => {
-          setStopped(undefined);
-        }}
-      />
+      <StoppedDialog title="Disabled" stopped={stopped} setStopped={setStopped} />
     </>
   );
 }
