@@ -1,10 +1,10 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import { useAction, useHash, useLoaded } from '../../console/src/live/hooks.ts';
-import { type PageContext, PageProvider } from '../../console/src/live/page-context.tsx';
+import { useAction, useHash } from '../../console/src/live/hooks.ts';
+import { type PageContext, PageProvider, usePage } from '../../console/src/live/page-context.tsx';
+import { useLive } from '../../console/src/live/use-live.ts';
 import { WorkButton } from '../../console/src/parts/form.tsx';
 import { PageFrame } from '../../console/src/parts/frame.tsx';
-import { Failure } from '../../console/src/parts/loaded.tsx';
 import { LinkBar, PageHeading } from '../../console/src/parts/page-heading.tsx';
 import { hrefTo } from '../../console/src/route.ts';
 import { applyAccent } from './accent.ts';
@@ -17,7 +17,7 @@ import { EventTypesPage } from './pages/event-types-page.tsx';
 import { portalClient, portalWords } from './portal-client.ts';
 import { type PortalContext, PortalProvider, usePortal } from './portal-context.tsx';
 import { EVENT_TYPES, parsePortalRoute, type PortalRoute } from './route.ts';
-import { type Ending, NoSession, type OpenSession } from './session.ts';
+import { type Ending, NoSession, type OpenSession, type PortalSession } from './session.ts';
 
 /** Opens the session, then shows the portal until the session ends. */
 export function App({ open }: { open: () => Promise<OpenSession> }) {
@@ -57,7 +57,7 @@ const ENDINGS: Record<Ending, readonly [title: string, text: string]> = {
     'It has expired, was used before, or was ended. A link opens this page once.',
   ],
   session_ended: ['Your session has ended', 'Sessions end after some hours.'],
-  no_link: ['Open this page by its link', 'There is no session in this tab.'],
+  no_link: ['Open this page by its link', 'A link opens this page in one tab only.'],
 };
 
 function EndingPage({ of }: { of: Ending }) {
@@ -91,9 +91,7 @@ function Message({ title, children }: { title: string; children: ComponentChildr
 const POLLING = { floor: 5, ceiling: 30 };
 
 function Portal({ opened, onEnd }: { opened: OpenSession; onEnd: () => void }) {
-  const { session } = opened;
-  const { title, accent, frame_ancestors: origins, capabilities } = session;
-  const route = parsePortalRoute(useHash());
+  const { title, accent, frame_ancestors: origins } = opened.session;
   const api = useMemo(() => portalClient(opened, onEnd), [opened]);
   const page = useMemo(
     (): PageContext => ({
@@ -102,21 +100,28 @@ function Portal({ opened, onEnd }: { opened: OpenSession; onEnd: () => void }) {
     }),
     [api, title],
   );
-  const { value: catalogue, failure } = useLoaded(() => readCatalogue(api, session, false));
-  const portal: PortalContext = { ...session, can: (one) => capabilities.includes(one), catalogue };
   useEffect(() => {
     if (accent !== undefined) applyAccent(accent, document.documentElement.style);
   }, [accent]);
   useEffect(() => reportHeight(origins), [origins]);
   return (
     <PageProvider value={page}>
-      <PortalProvider value={portal}>
-        <PageFrame head={<Masthead route={route} />}>
-          {failure === undefined ? null : <Failure of={failure} />}
-          <CurrentPage route={route} />
-        </PageFrame>
-      </PortalProvider>
+      <Pages session={opened.session} />
     </PageProvider>
+  );
+}
+
+function Pages({ session }: { session: PortalSession }) {
+  const { api } = usePage();
+  const route = parsePortalRoute(useHash());
+  const catalogue = useLive('catalogue', (signal) => readCatalogue(api, session, signal));
+  const portal: PortalContext = { ...session, can: (one) => session.capabilities.includes(one), catalogue };
+  return (
+    <PortalProvider value={portal}>
+      <PageFrame head={<Masthead route={route} />}>
+        <CurrentPage route={route} />
+      </PageFrame>
+    </PortalProvider>
   );
 }
 

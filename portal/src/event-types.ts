@@ -8,13 +8,13 @@ export type EventType = Pick<EventTypeView, 'name'> & Partial<EventTypeView>;
 /** The event types in the order of their names. */
 export type Catalogue = readonly EventType[];
 
-/** `allowed`: the types that endpoints may choose; undefined: all. `detailed`: with schemas and examples. */
+/** `allowed`: the types that endpoints may choose; undefined: all. */
 export async function readCatalogue(
   api: ApiClient,
   { queue, event_types: allowed }: { queue: string; event_types?: readonly string[] },
-  detailed: boolean,
+  signal: AbortSignal,
 ): Promise<Catalogue> {
-  const { items } = await api.items(listEventTypesOfQueue, { path: { queue }, query: { detailed } });
+  const { items } = await api.items(listEventTypesOfQueue, { path: { queue }, signal });
   return allowed?.map((name) => items.find((type) => type.name === name) ?? { name }) ?? items;
 }
 

@@ -1,12 +1,13 @@
 import type { Catalogue } from './event-types.ts';
+import type { Live } from '../../console/src/live/use-live.ts';
 import type { Capability } from '../../shared/domain/portal/vocabulary.ts';
 import type { PortalSession } from './session.ts';
 import { requiredContext } from '../../console/src/live/context.ts';
 
 export type PortalContext = PortalSession & {
   can: (capability: Capability) => boolean;
-  /** The event types that the customer may see, without schemas and examples. Undefined until they have loaded. */
-  catalogue: Catalogue | undefined;
+  /** The event types that the customer may see. */
+  catalogue: Live<Catalogue>;
 };
 
 export const [PortalProvider, usePortal] = requiredContext<PortalContext>('usePortal');

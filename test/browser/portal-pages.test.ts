@@ -108,7 +108,7 @@ inBrowser('the pages of the portal', () => {
     expect(await axeViolationsInBothThemes(page, 'light')).toEqual(NO_VIOLATIONS);
   });
 
-  it('are usable by keyboard: a skip link, a focus on each opened page, and in dialogs', async () => {
+  it('are usable by keyboard: a skip link, a focus on each opened page, in forms and in dialogs', async () => {
     const { url } = await portal.link({ queue: 'orders' });
     const { page } = await openPage(browser, url);
     await page.getByRole('link', { name: /billing/ }).waitFor();
@@ -127,6 +127,14 @@ inBrowser('the pages of the portal', () => {
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     expect(await page.evaluate('document.activeElement?.textContent')).toBe('Delete');
+    const labelled = 'document.activeElement?.labels?.[0]?.textContent';
+    await page.getByRole('button', { name: 'Change' }).press('Enter');
+    await expect.poll(() => page.evaluate(labelled)).toBe('URL');
+    await page.getByRole('button', { name: 'Cancel' }).press('Enter');
+    await expect.poll(() => page.evaluate('document.activeElement?.tagName')).toBe('H1');
+    await goTo(page, '#/');
+    await page.getByRole('button', { name: 'Add endpoint' }).press('Enter');
+    await expect.poll(() => page.evaluate(labelled)).toBe('URL');
   });
 
   it('show markup from operators, producers and receivers as plain text', async () => {

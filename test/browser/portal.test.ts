@@ -240,6 +240,19 @@ inBrowser('the portal', () => {
     await page.getByRole('heading', { level: 1, name: 'Endpoints' }).waitFor();
   });
 
+  it('shows the events once they can be read, and one failure until then', async () => {
+    const { page } = await open({ queue: 'acme' });
+    await page.route('**/portal/api/**', (route) => route.abort());
+    await page.reload();
+    await page.getByText('The service cannot be reached.').waitFor();
+    expect(await page.getByRole('alert').count()).toBe(1);
+    await page.getByRole('link', { name: 'Events' }).click();
+    await page.getByText('The service cannot be reached.').waitFor();
+    await page.unroute('**/portal/api/**');
+    await page.getByText('A buyer placed an order.').waitFor();
+    expect(await page.getByRole('alert').count()).toBe(0);
+  });
+
   it('shows only what the link grants', async () => {
     const id = await subscribe(portal.api, 'reader', { subscriber: 'https://reader.example.com/hooks' });
     const { page, faults } = await open({ queue: 'reader', capabilities: [] });

@@ -51,8 +51,8 @@ function WebhookRequest({ known }: { known: KnownRequest }) {
   return (
     <div class="stack">
       <p>
-        The request of each attempt, with the subscription’s current URL and headers, as a command for bash or
-        zsh, which sends the message once more.
+        The request of each attempt, with the current URL and headers, as a command for bash or zsh, which
+        sends the message once more.
       </p>
       <ul class="notes">
         <li>
@@ -63,7 +63,7 @@ function WebhookRequest({ known }: { known: KnownRequest }) {
         <li>
           {body === undefined
             ? 'The body is empty, because the message is not stored.'
-            : 'The body is what the subscription gets with its options as they are now.'}
+            : 'The body is what is sent with the options as they are now.'}
         </li>
       </ul>
       <SourceText text={curlCommand(known)} what="the curl command" />

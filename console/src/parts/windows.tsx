@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact';
 import { DAY_MS } from '../../../shared/domain/duration.ts';
 import type { Query } from '../route.ts';
 import { Field } from './fields.tsx';
@@ -15,7 +16,7 @@ export function windowIn({ since, until }: Query): TimeWindow {
 }
 
 const PRESETS = [
-  ['Last hour', 3_600_000],
+  ['1 hour', 3_600_000],
   ['24 hours', DAY_MS],
   ['7 days', 7 * DAY_MS],
 ] as const;
@@ -24,9 +25,12 @@ const PRESETS = [
 export function WindowFields({
   window: { since, until },
   onChange,
+  children,
 }: {
   window: TimeWindow;
   onChange: (window: TimeWindow) => void;
+  /** Further fields. */
+  children?: ComponentChildren;
 }) {
   return (
     <div class="window-fields">
@@ -45,6 +49,7 @@ export function WindowFields({
           onChange({ since, until: time });
         }}
       />
+      {children}
       <div class="actions">
         {PRESETS.map(([text, length]) => (
           <SmallButton

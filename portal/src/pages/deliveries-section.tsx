@@ -49,15 +49,14 @@ export function DeliveriesSection({ id, refreshes }: { id: string; refreshes: nu
   );
   return (
     <Section title="Deliveries">
-      <WindowFields window={window} onChange={setWindow} />
-      <div class="narrow">
+      <WindowFields window={window} onChange={setWindow}>
         <SelectField
           label="Status"
           value={status}
           onValue={setStatus}
           options={[['', 'all'], ...LISTED_STATUSES.map((one) => [one, one] as const)]}
         />
-      </div>
+      </WindowFields>
       <Loaded live={deliveries} lines={8}>
         {({ items, more }) => (
           <>

@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { ApiClient } from '../../../api-client/api-client.ts';
 import { subscribe, updateSubscription } from '../../../api-client/operations.ts';
 import { areMarked, faultsByField, rejectedFields } from '../../../console/src/api/failure-words.ts';
@@ -6,7 +6,8 @@ import { useAction } from '../../../console/src/live/hooks.ts';
 import { usePage } from '../../../console/src/live/page-context.tsx';
 import { AddressFields, isMove } from '../../../console/src/parts/address-fields.tsx';
 import { InputField, useDraft } from '../../../console/src/parts/fields.tsx';
-import { Form, useClose } from '../../../console/src/parts/form.tsx';
+import { CloseProvider, Form, useClose } from '../../../console/src/parts/form.tsx';
+import { Section } from '../../../console/src/parts/page-heading.tsx';
 import { NewSecret } from '../../../console/src/parts/secret.tsx';
 import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
 import {
@@ -22,8 +23,30 @@ import { usePortal } from '../portal-context.tsx';
 import type { PortalSession } from '../session.ts';
 import { EventPicker } from './event-picker.tsx';
 
-/** The form of a new endpoint, or of an existing one, then its new signing secret, once. */
-export function EditEndpoint({ endpoint, onDone }: { endpoint?: SubscriptionView; onDone: () => void }) {
+type Edited = { endpoint?: SubscriptionView; onDone: () => void };
+
+/**
+ * The form of a new endpoint, or of an existing one, then its new signing secret, once. It is a section: the page that
+ * embeds the portal would show a dialog far from the button. As a dialog does, it takes the focus while it is open.
+ */
+export function EditEndpoint({ onClose, ...edited }: Edited & { onClose: () => void }) {
+  const section = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    section.current?.querySelector('input')?.focus();
+    return () => document.querySelector('h1')?.focus();
+  }, []);
+  return (
+    <CloseProvider value={onClose}>
+      <div ref={section}>
+        <Section title={edited.endpoint === undefined ? 'New endpoint' : 'Change the endpoint'}>
+          <EndpointEditor {...edited} />
+        </Section>
+      </div>
+    </CloseProvider>
+  );
+}
+
+function EndpointEditor({ endpoint, onDone }: Edited) {
   const { api } = usePage();
   const close = useClose();
   const { queue } = usePortal();

@@ -3,11 +3,11 @@ import { enableSubscription, getSubscription, unsubscribe } from '../../../api-c
 import { isNotFound } from '../../../api-client/refusal.ts';
 import { formatLabel } from '../../../api-client/subscription-labels.ts';
 import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
-import { useAction, useLoaded } from '../../../console/src/live/hooks.ts';
+import { useAction } from '../../../console/src/live/hooks.ts';
 import { usePage } from '../../../console/src/live/page-context.tsx';
 import { useLive } from '../../../console/src/live/use-live.ts';
 import { ConfirmButton, DialogButton } from '../../../console/src/parts/dialog.tsx';
-import { CloseProvider, WorkButton } from '../../../console/src/parts/form.tsx';
+import { WorkButton } from '../../../console/src/parts/form.tsx';
 import { ActionFailure, Failure, Loaded } from '../../../console/src/parts/loaded.tsx';
 import { PageHeading, Section } from '../../../console/src/parts/page-heading.tsx';
 import { PauseButtons } from '../../../console/src/parts/pause.tsx';
@@ -15,7 +15,6 @@ import { RotateSecret } from '../../../console/src/parts/secret.tsx';
 import { SendTest } from '../../../console/src/parts/send-test.tsx';
 import { SubscriberFacts, subscriberText } from '../../../console/src/parts/subscription-text.tsx';
 import { hrefTo } from '../../../console/src/route.ts';
-import { readCatalogue } from '../event-types.ts';
 import { usePortal } from '../portal-context.tsx';
 import { DeliveriesSection } from './deliveries-section.tsx';
 import { EditEndpoint } from './edit-endpoint.tsx';
@@ -58,15 +57,13 @@ export function EndpointPage({ id }: { id: string }) {
         )}
       </PageHeading>
       {isEditing && value !== undefined ? (
-        <CloseProvider
-          value={() => {
+        <EditEndpoint
+          endpoint={value}
+          onDone={endpoint.refresh}
+          onClose={() => {
             setIsEditing(false);
           }}
-        >
-          <Section title="Change the endpoint">
-            <EditEndpoint endpoint={value} onDone={endpoint.refresh} />
-          </Section>
-        </CloseProvider>
+        />
       ) : null}
       <div class="section">
         <Loaded live={endpoint}>{(view) => <EndpointFacts endpoint={view} />}</Loaded>
@@ -78,23 +75,18 @@ export function EndpointPage({ id }: { id: string }) {
 
 /** What the link grants beside the endpoint itself. `endpoint`: undefined until it has loaded. */
 function GrantedSections({ id, endpoint }: { id: string; endpoint: SubscriptionView | undefined }) {
-  const { api } = usePage();
-  const portal = usePortal();
-  const { queue, can } = portal;
-  const { value: examples = [] } = useLoaded(() =>
-    can('test') ? readCatalogue(api, portal, true) : Promise.resolve([]),
-  );
+  const { queue, can, catalogue } = usePortal();
   const [sent, setSent] = useState(0);
   return (
     <>
       {can('deliveries') ? <DeliveriesSection id={id} refreshes={sent} /> : null}
       {can('retry') && endpoint !== undefined ? <RecoverySection endpoint={endpoint} /> : null}
-      {can('test') ? (
+      {can('test') && (catalogue.value ?? catalogue.failure) !== undefined ? (
         <Section title="Send an example">
           <SendTest
             queue={queue}
             id={id}
-            examples={examples}
+            examples={catalogue.value ?? []}
             seesDeliveries={can('deliveries')}
             onSent={() => {
               setSent(sent + 1);

@@ -2,9 +2,8 @@ import { useState } from 'preact/hooks';
 import { listSubscriptions } from '../../../api-client/operations.ts';
 import { usePage } from '../../../console/src/live/page-context.tsx';
 import { useLive } from '../../../console/src/live/use-live.ts';
-import { CloseProvider } from '../../../console/src/parts/form.tsx';
 import { Empty, Loaded } from '../../../console/src/parts/loaded.tsx';
-import { PageHeading, Section } from '../../../console/src/parts/page-heading.tsx';
+import { PageHeading } from '../../../console/src/parts/page-heading.tsx';
 import { SubscriptionLink, SubscriptionState } from '../../../console/src/parts/subscription-text.tsx';
 import { type Column, Table } from '../../../console/src/parts/table.tsx';
 import { QueueStatistics } from '../../../console/src/statistics/statistics-charts.tsx';
@@ -21,9 +20,6 @@ export function EndpointsPage() {
   );
   const [isAdding, setIsAdding] = useState(false);
   const count = endpoints.value?.items.length;
-  const close = (): void => {
-    setIsAdding(false);
-  };
   return (
     <>
       <PageHeading title="Endpoints">
@@ -40,11 +36,12 @@ export function EndpointsPage() {
         ) : null}
       </PageHeading>
       {isAdding ? (
-        <CloseProvider value={close}>
-          <Section title="New endpoint">
-            <EditEndpoint onDone={endpoints.refresh} />
-          </Section>
-        </CloseProvider>
+        <EditEndpoint
+          onDone={endpoints.refresh}
+          onClose={() => {
+            setIsAdding(false);
+          }}
+        />
       ) : null}
       <div class="section">
         <Loaded live={endpoints}>
@@ -71,7 +68,9 @@ export function EndpointsPage() {
           )}
         </Loaded>
       </div>
-      <QueueStatistics queue={queue} title="Activity" first="day" isOptional />
+      {count === undefined || count === 0 ? null : (
+        <QueueStatistics queue={queue} title="Activity" first="day" isOptional />
+      )}
     </>
   );
 }

@@ -17,11 +17,12 @@ export function EventPicker({
   fault: string | undefined;
   onChosen: (types: readonly string[] | undefined) => void;
 }) {
-  const { catalogue = [], event_types: allowed } = usePortal();
+  const { catalogue, event_types: allowed } = usePortal();
+  const { value: described = [] } = catalogue;
   const [text, setText] = useState('');
-  const listed = new Set(catalogue.map(({ name }) => name));
+  const listed = new Set(described.map(({ name }) => name));
   const others = (chosen ?? []).filter((name) => !listed.has(name));
-  const types = [...catalogue, ...others.map((name): EventType => ({ name, group: 'Not in the catalogue' }))];
+  const types = [...described, ...others.map((name): EventType => ({ name, group: 'Not in the catalogue' }))];
   return (
     <fieldset>
       <legend>Events</legend>

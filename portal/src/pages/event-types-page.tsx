@@ -1,28 +1,30 @@
-import { useLoaded } from '../../../console/src/live/hooks.ts';
-import { usePage } from '../../../console/src/live/page-context.tsx';
-import { Empty, Failure } from '../../../console/src/parts/loaded.tsx';
+import { Empty, Loaded } from '../../../console/src/parts/loaded.tsx';
 import { PageHeading, Section } from '../../../console/src/parts/page-heading.tsx';
 import { SourceText } from '../../../console/src/parts/source-text.tsx';
-import { type EventType, groupTypes, readCatalogue } from '../event-types.ts';
+import { type EventType, groupTypes } from '../event-types.ts';
 import { usePortal } from '../portal-context.tsx';
 
 /** The events that endpoints can get. */
 export function EventTypesPage() {
-  const { api } = usePage();
-  const portal = usePortal();
-  const { value: catalogue, failure } = useLoaded(() => readCatalogue(api, portal, true));
+  const { catalogue } = usePortal();
   return (
     <>
       <PageHeading title="Events" />
-      {failure === undefined ? null : <Failure of={failure} />}
-      {catalogue?.length === 0 ? <Empty title="No events are described yet" /> : null}
-      {groupTypes(catalogue ?? []).map(([group, types]) => (
-        <Section key={group} title={group ?? 'Events'}>
-          {types.map((type) => (
-            <Description key={type.name} of={type} />
-          ))}
-        </Section>
-      ))}
+      <Loaded live={catalogue} lines={8}>
+        {(all) =>
+          all.length === 0 ? (
+            <Empty title="No events are described yet" />
+          ) : (
+            groupTypes(all).map(([group, types]) => (
+              <Section key={group} title={group ?? 'Events'}>
+                {types.map((type) => (
+                  <Description key={type.name} of={type} />
+                ))}
+              </Section>
+            ))
+          )
+        }
+      </Loaded>
     </>
   );
 }
