@@ -65,8 +65,8 @@ function colourIn(element: HTMLElement, name: string): string {
 
 /** Steps between the values of an axis, in seconds, that read well as a duration. */
 export const DURATION_STEPS: number[] = [
-  1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400, 172_800,
-  432_000,
+  1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400, 172_800,
+  432_000, 864_000,
 ];
 
 /** As DURATION_STEPS, in milliseconds. */

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { DAY_MS } from '../../../shared/domain/duration.ts';
+import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
 import type { Query } from '../route.ts';
 import { Field } from './fields.tsx';
 import { SmallButton } from './form.tsx';
@@ -13,6 +14,18 @@ export type TimeWindow = { since: number; until: number | undefined };
 export function windowIn({ since, until }: Query): TimeWindow {
   const [from, to] = [Date.parse(since ?? ''), Date.parse(until ?? '')];
   return { since: Number.isNaN(from) ? Date.now() - DAY_MS : from, until: Number.isNaN(to) ? undefined : to };
+}
+
+/** Deliveries are recovered by acceptance, which is earlier than their first failure. */
+const BEFORE_FAILURE_MS = 60_000;
+
+/** From when on deliveries to a failing or disabled subscription are to be recovered; undefined for others. */
+export function beginOfFailure({
+  failing,
+  disabled,
+}: Pick<SubscriptionView, 'failing' | 'disabled'>): number | undefined {
+  const failedAt = failing?.since ?? disabled?.at;
+  return failedAt === undefined ? undefined : Date.parse(failedAt) - BEFORE_FAILURE_MS;
 }
 
 const PRESETS = [

@@ -30,23 +30,15 @@ export function EndpointPage({ id }: { id: string }) {
   const endpoint = useLive(`endpoint/${id}`, (signal) => api.call(getSubscription, { path, signal }));
   const [isEditing, setIsEditing] = useState(false);
   const { value } = endpoint;
-  const heading = {
-    title: value === undefined ? id : formatLabel(value),
-    kind: 'Endpoint',
-    crumbs: [{ text: 'Endpoints', href: hrefTo(HOME) }],
-  };
-  // Every request of this page would fail in the same way.
-  if (isNotFound(endpoint.failure))
-    return (
-      <>
-        <PageHeading {...heading} />
-        <Failure of={endpoint.failure} />
-      </>
-    );
+  const isMissing = isNotFound(endpoint.failure);
   return (
     <>
-      <PageHeading {...heading}>
-        {value === undefined ? null : (
+      <PageHeading
+        title={value === undefined ? id : formatLabel(value)}
+        kind="Endpoint"
+        crumbs={[{ text: 'Endpoints', href: hrefTo(HOME) }]}
+      >
+        {value === undefined || isMissing ? null : (
           <Actions
             endpoint={value}
             onEdit={() => {
@@ -56,19 +48,26 @@ export function EndpointPage({ id }: { id: string }) {
           />
         )}
       </PageHeading>
-      {isEditing && value !== undefined ? (
-        <EditEndpoint
-          endpoint={value}
-          onDone={endpoint.refresh}
-          onClose={() => {
-            setIsEditing(false);
-          }}
-        />
-      ) : null}
-      <div class="section">
-        <Loaded live={endpoint}>{(view) => <EndpointFacts endpoint={view} />}</Loaded>
-      </div>
-      <GrantedSections id={id} endpoint={value} />
+      {isMissing ? (
+        // Every request of this page would fail in the same way.
+        <Failure of={endpoint.failure} />
+      ) : (
+        <>
+          {isEditing && value !== undefined ? (
+            <EditEndpoint
+              endpoint={value}
+              onDone={endpoint.refresh}
+              onClose={() => {
+                setIsEditing(false);
+              }}
+            />
+          ) : null}
+          <div class="section">
+            <Loaded live={endpoint}>{(view) => <EndpointFacts endpoint={view} />}</Loaded>
+          </div>
+          <GrantedSections id={id} endpoint={value} />
+        </>
+      )}
     </>
   );
 }

@@ -11,17 +11,16 @@ import { Form } from '../../../console/src/parts/form.tsx';
 import { Section } from '../../../console/src/parts/page-heading.tsx';
 import { RecoveryResult } from '../../../console/src/parts/recovery-result.tsx';
 import { subscriberText } from '../../../console/src/parts/subscription-text.tsx';
-import { TimeField } from '../../../console/src/parts/windows.tsx';
+import { beginOfFailure, TimeField } from '../../../console/src/parts/windows.tsx';
 import { usePortal } from '../portal-context.tsx';
-
-/** Deliveries are recovered by acceptance, which is earlier than their first failure. */
-const BEFORE_FAILURE_MS = 60_000;
 
 /** Recovers the failed deliveries of an endpoint since a time, and shows the progress of the newest recovery. */
 export function RecoverySection({ endpoint }: { endpoint: SubscriptionView }) {
   const { api } = usePage();
   const { queue } = usePortal();
-  const [since, setSince] = useState<number | undefined>(() => beginOfFailure(endpoint));
+  const [since, setSince] = useState<number | undefined>(
+    () => beginOfFailure(endpoint) ?? Date.now() - DAY_MS,
+  );
   const recoveries = useLive('recoveries', (signal) =>
     api.items(listRecoveries, { path: { queue }, most: 20, signal }),
   );
@@ -49,9 +48,4 @@ export function RecoverySection({ endpoint }: { endpoint: SubscriptionView }) {
       )}
     </Section>
   );
-}
-
-function beginOfFailure({ failing, disabled }: SubscriptionView): number {
-  const failedAt = failing?.since ?? disabled?.at;
-  return failedAt === undefined ? Date.now() - DAY_MS : Date.parse(failedAt) - BEFORE_FAILURE_MS;
 }

@@ -57,28 +57,15 @@ export function QueuePage({ queue }: { queue: string }) {
     api.call(countWaitingOfQueue, { path: { queue }, signal }),
   );
   const recent = useLive(`recent/${queue}`, (signal) => readRecent(RECENT, signal));
-  const heading = {
-    title: queue,
-    kind: 'Queue',
-    crumbs: [{ text: 'Overview', href: hrefTo({ page: 'overview' }) }],
-  };
-
-  if (isNotFound(metadata.failure))
-    return (
-      <>
-        <PageHeading {...heading} />
-        <MissingQueue
-          queue={queue}
-          onCreated={() => {
-            for (const live of [metadata, subscriptions, recent]) live.refresh();
-          }}
-        />
-      </>
-    );
+  const isMissing = isNotFound(metadata.failure);
   return (
     <>
-      <PageHeading {...heading}>
-        {metadata.value === undefined ? null : (
+      <PageHeading
+        title={queue}
+        kind="Queue"
+        crumbs={[{ text: 'Overview', href: hrefTo({ page: 'overview' }) }]}
+      >
+        {metadata.value === undefined || isMissing ? null : (
           <>
             <DialogButton text="Edit queue" wide>
               <EditQueue queue={queue} metadata={metadata.value} onDone={metadata.refresh} />
@@ -97,42 +84,53 @@ export function QueuePage({ queue }: { queue: string }) {
           </>
         )}
       </PageHeading>
-      {waiting.value === undefined ? null : <PauseFacts waiting={waiting.value} />}
-      <Section
-        title="Subscriptions"
-        aside={
-          <DialogButton text="Create subscription" kind="primary" wide>
-            <CreateSubscription queue={queue} onCreated={subscriptions.refresh} />
-          </DialogButton>
-        }
-      >
-        <Loaded live={subscriptions}>
-          {(listed) => <SubscriptionTable queue={queue} listed={listed} recent={recent.value} />}
-        </Loaded>
-      </Section>
-      <DeletedSubscriptions queue={queue} onRestored={subscriptions.refresh} />
-      <QueueStatistics queue={queue} />
-      <div class="columns">
-        <Section title="Publish a test message">
-          {metadata.value === undefined ? null : <Publish queue={queue} onPublished={recent.refresh} />}
-        </Section>
-        <Section title="Metadata and retry policy">
-          <Loaded live={metadata}>{(value) => <QueueMetadata queue={queue} metadata={value} />}</Loaded>
-        </Section>
-      </div>
-      <Section
-        title="Newest messages"
-        aside={<a href={hrefTo({ page: 'messages', queue, query: {} })}>All messages</a>}
-      >
-        <Loaded live={recent}>
-          {(all) => (
-            <MessageTable
-              rows={all.slice(0, SHOWN_MESSAGES).map(({ message }) => message)}
-              empty={<NoMessages queue={queue} />}
-            />
-          )}
-        </Loaded>
-      </Section>
+      {isMissing ? (
+        <MissingQueue
+          queue={queue}
+          onCreated={() => {
+            for (const live of [metadata, subscriptions, recent]) live.refresh();
+          }}
+        />
+      ) : (
+        <>
+          {waiting.value === undefined ? null : <PauseFacts waiting={waiting.value} />}
+          <Section
+            title="Subscriptions"
+            aside={
+              <DialogButton text="Create subscription" kind="primary" wide>
+                <CreateSubscription queue={queue} onCreated={subscriptions.refresh} />
+              </DialogButton>
+            }
+          >
+            <Loaded live={subscriptions}>
+              {(listed) => <SubscriptionTable queue={queue} listed={listed} recent={recent.value} />}
+            </Loaded>
+          </Section>
+          <DeletedSubscriptions queue={queue} onRestored={subscriptions.refresh} />
+          <QueueStatistics queue={queue} />
+          <div class="columns">
+            <Section title="Publish a test message">
+              {metadata.value === undefined ? null : <Publish queue={queue} onPublished={recent.refresh} />}
+            </Section>
+            <Section title="Metadata and retry policy">
+              <Loaded live={metadata}>{(value) => <QueueMetadata queue={queue} metadata={value} />}</Loaded>
+            </Section>
+          </div>
+          <Section
+            title="Newest messages"
+            aside={<a href={hrefTo({ page: 'messages', queue, query: {} })}>All messages</a>}
+          >
+            <Loaded live={recent}>
+              {(all) => (
+                <MessageTable
+                  rows={all.slice(0, SHOWN_MESSAGES).map(({ message }) => message)}
+                  empty={<NoMessages queue={queue} />}
+                />
+              )}
+            </Loaded>
+          </Section>
+        </>
+      )}
     </>
   );
 }

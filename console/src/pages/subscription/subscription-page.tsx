@@ -28,6 +28,7 @@ import { SendTest } from '../../parts/send-test.tsx';
 import { subscriberText } from '../../parts/subscription-text.tsx';
 import { LoadMore, PAGE_SIZE, Table, useMost } from '../../parts/table.tsx';
 import { momentText } from '../../parts/time-text.ts';
+import { beginOfFailure } from '../../parts/windows.tsx';
 import { hrefTo } from '../../route.ts';
 import { EditSubscription } from './edit-subscription.tsx';
 import { ResponseTimes } from './response-times.tsx';
@@ -55,25 +56,18 @@ export function SubscriptionPage({ queue, id }: { queue: string; id: string }) {
       { milliseconds: (LOOKING_MS * most) / PAGE_SIZE, signal },
     ),
   );
-  const heading = {
-    title: value === undefined ? id : formatLabel(value),
-    id: value === undefined ? undefined : id,
-    kind: 'Subscription',
-    crumbs: [crumbTo(queue)],
-  };
-
-  // Every request of this page would fail in the same way.
-  if (isNotFound(subscription.failure))
-    return (
-      <>
-        <PageHeading {...heading} />
-        <Failure of={subscription.failure} />
-      </>
-    );
+  const failedAt = value && beginOfFailure(value);
+  const since = failedAt === undefined ? undefined : timeText(failedAt);
+  const isMissing = isNotFound(subscription.failure);
   return (
     <>
-      <PageHeading {...heading}>
-        {value === undefined ? null : (
+      <PageHeading
+        title={value === undefined ? id : formatLabel(value)}
+        id={value === undefined ? undefined : id}
+        kind="Subscription"
+        crumbs={[crumbTo(queue)]}
+      >
+        {value === undefined || isMissing ? null : (
           <>
             <DialogButton text="Edit" title="Edit subscription" wide>
               <EditSubscription subscription={value} onDone={subscription.refresh} />
@@ -98,74 +92,70 @@ export function SubscriptionPage({ queue, id }: { queue: string; id: string }) {
           </>
         )}
       </PageHeading>
-      <div class="section">
-        <Loaded live={subscription}>
-          {(view) => <SubscriptionFacts subscription={view} waiting={waiting.value ?? undefined} />}
-        </Loaded>
-      </div>
-      <div class="columns">
-        <Section title="Send a test message">
-          <SendTest queue={queue} id={id} onSent={recent.refresh} />
-        </Section>
-        <Section title="Retry policy in force">
-          {value === undefined ? null : <PolicyInForce subscription={value} metadata={metadata.value} />}
-        </Section>
-      </div>
-      <Section title="Response times">
-        <Loaded live={recent} lines={6}>
-          {({ items }) => <ResponseTimes deliveries={items} />}
-        </Loaded>
-      </Section>
-      <Section
-        title="Deliveries in the last 24 hours"
-        aside={
-          <span class="actions">
-            <a href={hrefTo({ page: 'deliveries', queue, query: { subscription: id } })}>
-              All unsuccessful deliveries
-            </a>
-            <a href={recoveryHref({ queue, id }, value)}>Recover failed deliveries</a>
-          </span>
-        }
-      >
-        <Loaded live={recent}>
-          {({ items, more }) => (
-            <>
-              <Table
-                caption="Deliveries of messages of the last 24 hours, newest first"
-                columns={DELIVERY_COLUMNS}
-                rows={items}
-                keyOf={({ messageId }) => messageId}
-                empty={
-                  // `more`: the messages of the last 24 hours were not all looked through.
-                  <Empty
-                    title={
-                      more ? 'No deliveries of the newest messages' : 'No deliveries in the last 24 hours'
+      {isMissing ? (
+        // Every request of this page would fail in the same way.
+        <Failure of={subscription.failure} />
+      ) : (
+        <>
+          <div class="section">
+            <Loaded live={subscription}>
+              {(view) => <SubscriptionFacts subscription={view} waiting={waiting.value ?? undefined} />}
+            </Loaded>
+          </div>
+          <div class="columns">
+            <Section title="Send a test message">
+              <SendTest queue={queue} id={id} onSent={recent.refresh} />
+            </Section>
+            <Section title="Retry policy in force">
+              {value === undefined ? null : <PolicyInForce subscription={value} metadata={metadata.value} />}
+            </Section>
+          </div>
+          <Section title="Response times">
+            <Loaded live={recent} lines={6}>
+              {({ items }) => <ResponseTimes deliveries={items} />}
+            </Loaded>
+          </Section>
+          <Section
+            title="Deliveries in the last 24 hours"
+            aside={
+              <span class="actions">
+                <a href={hrefTo({ page: 'deliveries', queue, query: { subscription: id } })}>
+                  All unsuccessful deliveries
+                </a>
+                <a href={hrefTo({ page: 'recovery', queue, query: { subscription: id, since } })}>
+                  Recover failed deliveries
+                </a>
+              </span>
+            }
+          >
+            <Loaded live={recent}>
+              {({ items, more }) => (
+                <>
+                  <Table
+                    caption="Deliveries of messages of the last 24 hours, newest first"
+                    columns={DELIVERY_COLUMNS}
+                    rows={items}
+                    keyOf={({ messageId }) => messageId}
+                    empty={
+                      // `more`: the messages of the last 24 hours were not all looked through.
+                      <Empty
+                        title={
+                          more ? 'No deliveries of the newest messages' : 'No deliveries in the last 24 hours'
+                        }
+                      >
+                        <p>Send a test message to see the response.</p>
+                      </Empty>
                     }
-                  >
-                    <p>Send a test message to see the response.</p>
-                  </Empty>
-                }
-              />
-              <LoadMore what="deliveries" more={more} onMore={showMore} />
-            </>
-          )}
-        </Loaded>
-      </Section>
+                  />
+                  <LoadMore what="deliveries" more={more} onMore={showMore} />
+                </>
+              )}
+            </Loaded>
+          </Section>
+        </>
+      )}
     </>
   );
-}
-
-/** Deliveries are recovered by acceptance, which is earlier than their first failure. */
-const BEFORE_FAILURE_MS = 60_000;
-
-/** The form that recovers the deliveries to this subscription, from its first failure in a row. */
-function recoveryHref(
-  { queue, id }: { queue: string; id: string },
-  subscription: SubscriptionView | undefined,
-): string {
-  const failedAt = subscription?.failing?.since ?? subscription?.disabled?.at;
-  const since = failedAt && timeText(Date.parse(failedAt) - BEFORE_FAILURE_MS);
-  return hrefTo({ page: 'recovery', queue, query: { subscription: id, since } });
 }
 
 /** The button that deletes a subscription, after a question. */
