@@ -8,7 +8,7 @@ import { SubscriptionLink, SubscriptionState } from '../../../console/src/parts/
 import { type Column, Table } from '../../../console/src/parts/table.tsx';
 import { QueueStatistics } from '../../../console/src/statistics/statistics-charts.tsx';
 import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
-import { usePortal } from '../portal-context.tsx';
+import { type PortalContext, usePortal } from '../portal-context.tsx';
 import { EditEndpoint } from './edit-endpoint.tsx';
 import { Waiting } from './waiting.tsx';
 
@@ -19,11 +19,11 @@ export function EndpointsPage() {
     api.items(listSubscriptions, { path: { queue }, most: 100, signal }),
   );
   const [isAdding, setIsAdding] = useState(false);
-  const count = endpoints.value?.items.length;
+  const shown = endpoints.value?.items;
   return (
     <>
       <PageHeading title="Endpoints">
-        {can('manage') && !isAdding && count !== undefined && count < limits.endpoints ? (
+        {can('manage') && !isAdding && hasRoom(shown, limits) ? (
           <button
             type="button"
             class="button button-primary"
@@ -68,11 +68,17 @@ export function EndpointsPage() {
           )}
         </Loaded>
       </div>
-      {count === undefined || count === 0 ? null : (
-        <QueueStatistics queue={queue} title="Activity" first="day" isOptional />
-      )}
+      {shown?.length === 0 ? null : <QueueStatistics queue={queue} title="Activity" first="day" isOptional />}
     </>
   );
+}
+
+/** Whether there can be another endpoint. Not until the list has loaded. */
+function hasRoom(
+  shown: readonly unknown[] | undefined,
+  { endpoints: most }: PortalContext['limits'],
+): boolean {
+  return shown !== undefined && shown.length < most;
 }
 
 function isWell({ failing, disabled, backPressure }: SubscriptionView): boolean {

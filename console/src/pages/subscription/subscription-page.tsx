@@ -56,14 +56,11 @@ export function SubscriptionPage({ queue, id }: { queue: string; id: string }) {
       { milliseconds: (LOOKING_MS * most) / PAGE_SIZE, signal },
     ),
   );
-  const failedAt = value && beginOfFailure(value);
-  const since = failedAt === undefined ? undefined : timeText(failedAt);
   const isMissing = isNotFound(subscription.failure);
   return (
     <>
       <PageHeading
-        title={value === undefined ? id : formatLabel(value)}
-        id={value === undefined ? undefined : id}
+        {...(value === undefined ? { title: id } : { title: formatLabel(value), id })}
         kind="Subscription"
         crumbs={[crumbTo(queue)]}
       >
@@ -122,9 +119,7 @@ export function SubscriptionPage({ queue, id }: { queue: string; id: string }) {
                 <a href={hrefTo({ page: 'deliveries', queue, query: { subscription: id } })}>
                   All unsuccessful deliveries
                 </a>
-                <a href={hrefTo({ page: 'recovery', queue, query: { subscription: id, since } })}>
-                  Recover failed deliveries
-                </a>
+                <a href={recoveryHref(queue, id, value)}>Recover failed deliveries</a>
               </span>
             }
           >
@@ -156,6 +151,13 @@ export function SubscriptionPage({ queue, id }: { queue: string; id: string }) {
       )}
     </>
   );
+}
+
+/** The form that recovers the deliveries to a subscription, from its first failure in a row. */
+function recoveryHref(queue: string, id: string, value: SubscriptionView | undefined): string {
+  const failedAt = value && beginOfFailure(value);
+  const since = failedAt === undefined ? undefined : timeText(failedAt);
+  return hrefTo({ page: 'recovery', queue, query: { subscription: id, since } });
 }
 
 /** The button that deletes a subscription, after a question. */
