@@ -7,6 +7,7 @@ import { CloseProvider, Form, useClose } from './form.tsx';
 /** A button that opens a modal dialog. */
 export function DialogButton({
   text,
+  what,
   title = text,
   kind = 'plain',
   wide = false,
@@ -14,6 +15,8 @@ export function DialogButton({
   children,
 }: {
   text: string;
+  /** For screen readers: what the button is for, where several have the same text. */
+  what?: string;
   title?: string;
   kind?: 'plain' | 'primary' | 'danger';
   /** For a dialog with a long form. */
@@ -32,6 +35,7 @@ export function DialogButton({
         }}
       >
         {text}
+        {what === undefined ? null : <span class="unseen"> {what}</span>}
       </button>
       {open ? (
         <Dialog

@@ -1,10 +1,8 @@
-import { useState } from 'preact/hooks';
 import { shortId } from '../../../../api-client/subscription-labels.ts';
 import { counted } from '../../../../api-client/words.ts';
 import { sumOfCounts } from '../../../../shared/domain/delivery/books.ts';
 import type { RedrivenQueue } from '../../../../shared/domain/work-queues.ts';
 import {
-  type DeadLetterDetail,
   deadLetterDetailSchema,
   type DeadLetterLook,
   type DeadLetterResult,
@@ -12,11 +10,11 @@ import {
   type DeadLetterView,
 } from '../../../../shared/wire/views/console.ts';
 import { useConsole } from '../../live/console-context.tsx';
-import { useNow, useAction } from '../../live/hooks.ts';
-import { Dialog, DialogButton } from '../../parts/dialog.tsx';
+import { useAction, useLoaded, useNow } from '../../live/hooks.ts';
+import { DialogButton } from '../../parts/dialog.tsx';
 import { Facts, Moment } from '../../parts/facts.tsx';
-import { CloseButton, Form, SmallButton, WorkButton } from '../../parts/form.tsx';
-import { ActionFailure, Notice } from '../../parts/loaded.tsx';
+import { CloseButton, Form, SmallButton } from '../../parts/form.tsx';
+import { Loaded, Notice } from '../../parts/loaded.tsx';
 import { SourceText } from '../../parts/source-text.tsx';
 import { type Column, Table } from '../../parts/table.tsx';
 import { relativeText } from '../../parts/time-text.ts';
@@ -127,54 +125,35 @@ const COLUMNS: readonly Column<DeadLetterView>[] = [
 
 /** A button that shows the whole dead letter. */
 function ShowDeadLetter({ which, id, place }: { which: RedrivenQueue; id: string; place: string }) {
-  const { api } = useConsole();
-  const [isOpen, setOpen] = useState(false);
-  const { action, run } = useAction(() =>
-    api.local(encoded`/dead-letters/${which}/${id}`, deadLetterDetailSchema),
-  );
   return (
-    <>
-      <WorkButton
-        action={action}
-        onClick={() => {
-          setOpen(true);
-          run();
-        }}
-      >
-        Show<span class="unseen"> {id}</span>
-      </WorkButton>
-      {isOpen && action.state !== 'running' ? (
-        <Dialog
-          title="Dead letter"
-          onClose={() => {
-            setOpen(false);
-          }}
-        >
-          <div class="stack">
-            <ActionFailure of={action} />
-            {action.state === 'done' ? <Whole deadLetter={action.result} place={place} /> : null}
-            <CloseButton>Close</CloseButton>
-          </div>
-        </Dialog>
-      ) : null}
-    </>
+    <DialogButton text="Show" what={id} title="Dead letter">
+      <div class="stack">
+        <Whole which={which} id={id} place={place} />
+        <CloseButton>Close</CloseButton>
+      </div>
+    </DialogButton>
   );
 }
 
-function Whole({ deadLetter, place }: { deadLetter: DeadLetterDetail; place: string }) {
-  const { id, sentAt, attributes, body } = deadLetter;
+function Whole({ which, id, place }: { which: RedrivenQueue; id: string; place: string }) {
+  const { api } = useConsole();
+  const live = useLoaded(() => api.local(encoded`/dead-letters/${which}/${id}`, deadLetterDetailSchema));
   return (
-    <>
-      <Facts
-        facts={[
-          ['Deployment', place],
-          ['SQS message id', id],
-          ['Sent', <Moment at={sentAt} />],
-          ...Object.entries(attributes).map(([name, value]) => [`Attribute ${name}`, value] as const),
-        ]}
-      />
-      <SourceText text={body} what="the body" />
-    </>
+    <Loaded live={live} lines={8}>
+      {({ sentAt, attributes, body }) => (
+        <>
+          <Facts
+            facts={[
+              ['Deployment', place],
+              ['SQS message id', id],
+              ['Sent', <Moment at={sentAt} />],
+              ...Object.entries(attributes).map(([name, value]) => [`Attribute ${name}`, value] as const),
+            ]}
+          />
+          <SourceText text={body} what="the body" />
+        </>
+      )}
+    </Loaded>
   );
 }
 
