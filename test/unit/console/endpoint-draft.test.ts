@@ -28,7 +28,9 @@ describe('the form of an endpoint', () => {
   });
 
   it('keeps the filter when the events change', () => {
-    expect(buildPatch(SHOWN, { ...endpointDraft(SHOWN), event_types: undefined, max_per_second: '5' })).toEqual({
+    expect(
+      buildPatch(SHOWN, { ...endpointDraft(SHOWN), event_types: undefined, max_per_second: '5' }),
+    ).toEqual({
       options: { filter: SHOWN.options.filter, max_per_second: 5 },
     });
   });
