@@ -8,13 +8,13 @@ export type EventType = Pick<EventTypeView, 'name'> & Partial<EventTypeView>;
 /** The event types in the order of their names. */
 export type Catalogue = readonly EventType[];
 
-/** `allowed`: the types that endpoints may choose; undefined: all. */
+/** `allowed`: the types that endpoints may choose; undefined: all. `detailed`: with schemas and examples. */
 export async function readCatalogue(
   api: ApiClient,
   { queue, event_types: allowed }: { queue: string; event_types?: readonly string[] },
-  signal: AbortSignal,
+  detailed: boolean,
 ): Promise<Catalogue> {
-  const { items } = await api.items(listEventTypesOfQueue, { path: { queue }, signal });
+  const { items } = await api.items(listEventTypesOfQueue, { path: { queue }, query: { detailed } });
   return allowed?.map((name) => items.find((type) => type.name === name) ?? { name }) ?? items;
 }
 

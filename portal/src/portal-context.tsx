@@ -6,8 +6,8 @@ import { requiredContext } from '../../console/src/live/context.ts';
 
 export type PortalContext = PortalSession & {
   can: (capability: Capability) => boolean;
-  /** The event types that the customer may see. */
-  catalogue: Live<Catalogue>;
+  /** The event types that the customer may see, without schemas and examples. */
+  catalogue: Pick<Live<Catalogue>, 'value' | 'failure'>;
 };
 
 export const [PortalProvider, usePortal] = requiredContext<PortalContext>('usePortal');

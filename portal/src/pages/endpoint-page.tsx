@@ -3,7 +3,7 @@ import { enableSubscription, getSubscription, unsubscribe } from '../../../api-c
 import { isNotFound } from '../../../api-client/refusal.ts';
 import { formatLabel } from '../../../api-client/subscription-labels.ts';
 import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
-import { useAction } from '../../../console/src/live/hooks.ts';
+import { useAction, useLoaded } from '../../../console/src/live/hooks.ts';
 import { usePage } from '../../../console/src/live/page-context.tsx';
 import { useLive } from '../../../console/src/live/use-live.ts';
 import { ConfirmButton, DialogButton } from '../../../console/src/parts/dialog.tsx';
@@ -15,6 +15,7 @@ import { RotateSecret } from '../../../console/src/parts/secret.tsx';
 import { SendTest } from '../../../console/src/parts/send-test.tsx';
 import { SubscriberFacts, subscriberText } from '../../../console/src/parts/subscription-text.tsx';
 import { hrefTo } from '../../../console/src/route.ts';
+import { readCatalogue } from '../event-types.ts';
 import { usePortal } from '../portal-context.tsx';
 import { DeliveriesSection } from './deliveries-section.tsx';
 import { EditEndpoint } from './edit-endpoint.tsx';
@@ -74,18 +75,23 @@ export function EndpointPage({ id }: { id: string }) {
 
 /** What the link grants beside the endpoint itself. `endpoint`: undefined until it has loaded. */
 function GrantedSections({ id, endpoint }: { id: string; endpoint: SubscriptionView | undefined }) {
-  const { queue, can, catalogue } = usePortal();
+  const { api } = usePage();
+  const portal = usePortal();
+  const { queue, can } = portal;
+  const { value: examples, failure } = useLoaded(() =>
+    can('test') ? readCatalogue(api, portal, true) : Promise.resolve([]),
+  );
   const [sent, setSent] = useState(0);
   return (
     <>
       {can('deliveries') ? <DeliveriesSection id={id} refreshes={sent} /> : null}
       {can('retry') && endpoint !== undefined ? <RecoverySection endpoint={endpoint} /> : null}
-      {can('test') && (catalogue.value ?? catalogue.failure) !== undefined ? (
+      {can('test') && (examples ?? failure) !== undefined ? (
         <Section title="Send an example">
           <SendTest
             queue={queue}
             id={id}
-            examples={catalogue.value ?? []}
+            examples={examples ?? []}
             seesDeliveries={can('deliveries')}
             onSent={() => {
               setSent(sent + 1);

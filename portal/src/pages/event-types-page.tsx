@@ -1,12 +1,16 @@
+import { usePage } from '../../../console/src/live/page-context.tsx';
+import { useLive } from '../../../console/src/live/use-live.ts';
 import { Empty, Loaded } from '../../../console/src/parts/loaded.tsx';
 import { PageHeading, Section } from '../../../console/src/parts/page-heading.tsx';
 import { SourceText } from '../../../console/src/parts/source-text.tsx';
-import { type EventType, groupTypes } from '../event-types.ts';
+import { type EventType, groupTypes, readCatalogue } from '../event-types.ts';
 import { usePortal } from '../portal-context.tsx';
 
 /** The events that endpoints can get. */
 export function EventTypesPage() {
-  const { catalogue } = usePortal();
+  const { api } = usePage();
+  const portal = usePortal();
+  const catalogue = useLive('catalogue', () => readCatalogue(api, portal, true));
   return (
     <>
       <PageHeading title="Events" />
