@@ -1,5 +1,6 @@
 import { Command, CommanderError, Help } from 'commander';
 import packageJson from '../package.json' with { type: 'json' };
+import type { AddTo } from './options/deployed.ts';
 import { reportFailure } from './failure-report.ts';
 import { INTERRUPTED } from './interruption.ts';
 import { type Output, type ProcessLike, type Sleep, type Terminal, terminalIn } from './terminal.ts';
@@ -81,35 +82,35 @@ const DESCRIPTIONS = {
   completion: 'Print a completion script for bash, zsh or fish.',
 };
 
-type Load = () => Promise<(command: Command, terminal: Terminal) => void>;
+type Load = () => Promise<AddTo>;
 
 /** Called only for the requested subcommand, so that others do not wait for its imports. */
 const LOADERS: Readonly<Record<string, Load>> = {
-  queue: async () => (await import('./commands/queue/queue.ts')).addQueueCommands,
-  subscription: async () => (await import('./commands/subscription/subscription.ts')).addSubscriptionCommands,
-  'event-types': async () => (await import('./commands/event-types/event-types.ts')).addEventTypesCommands,
-  publish: async () => (await import('./commands/publish/publish.ts')).addPublish,
-  message: async () => (await import('./commands/message/message.ts')).addMessageCommands,
-  find: async () => (await import('./commands/find/find.ts')).addFind,
-  explain: async () => (await import('./commands/message/message.ts')).addExplain,
-  send: async () => (await import('./commands/deliveries/manual.ts')).addSend,
-  deliveries: async () => (await import('./commands/deliveries/deliveries.ts')).addDeliveryCommands,
-  retry: async () => (await import('./commands/deliveries/manual.ts')).addRetry,
-  cancel: async () => (await import('./commands/deliveries/manual.ts')).addCancel,
-  recover: async () => (await import('./commands/recover/recover.ts')).addRecoverCommands,
-  deadletters: async () => (await import('./commands/deadletters/dead-letters.ts')).addDeadLetterCommands,
-  redrive: async () => (await import('./commands/redrive/redrive.ts')).addRedrive,
-  books: async () => (await import('./commands/books/books.ts')).addBooks,
+  queue: async () => (await import('./commands/queue/queue.ts')).queueCommands,
+  subscription: async () => (await import('./commands/subscription/subscription.ts')).subscriptionCommands,
+  'event-types': async () => (await import('./commands/event-types/event-types.ts')).eventTypesCommands,
+  publish: async () => (await import('./commands/publish/publish.ts')).publish,
+  message: async () => (await import('./commands/message/message.ts')).messageCommands,
+  find: async () => (await import('./commands/find/find.ts')).find,
+  explain: async () => (await import('./commands/message/message.ts')).explain,
+  send: async () => (await import('./commands/deliveries/manual.ts')).send,
+  deliveries: async () => (await import('./commands/deliveries/deliveries.ts')).deliveriesCommands,
+  retry: async () => (await import('./commands/deliveries/manual.ts')).retry,
+  cancel: async () => (await import('./commands/deliveries/manual.ts')).cancel,
+  recover: async () => (await import('./commands/recover/recover.ts')).recoverCommands,
+  deadletters: async () => (await import('./commands/deadletters/dead-letters.ts')).deadLetterCommands,
+  redrive: async () => (await import('./commands/redrive/redrive.ts')).redrive,
+  books: async () => (await import('./commands/books/books.ts')).books,
   policy: async () => (await import('./commands/policy/preview.ts')).addPolicyCommands,
   plan: async () => (await import('./commands/plan/plan.ts')).addPlan,
-  listen: async () => (await import('./commands/listen/listen.ts')).addListen,
-  worker: async () => (await import('./commands/worker/worker.ts')).addWorker,
-  forward: async () => (await import('./commands/forward/forward.ts')).addForward,
-  portal: async () => (await import('./commands/portal/portal.ts')).addPortalCommands,
-  console: async () => (await import('./commands/console/console.ts')).addConsole,
-  proxy: async () => (await import('./commands/proxy/proxy.ts')).addProxy,
-  doctor: async () => (await import('./commands/doctor/doctor.ts')).addDoctor,
-  accept: async () => (await import('./commands/accept/accept.ts')).addAccept,
+  listen: async () => (await import('./commands/listen/listen.ts')).listen,
+  worker: async () => (await import('./commands/worker/worker.ts')).worker,
+  forward: async () => (await import('./commands/forward/forward.ts')).forward,
+  portal: async () => (await import('./commands/portal/portal.ts')).portalCommands,
+  console: async () => (await import('./commands/console/console.ts')).consoleCommand,
+  proxy: async () => (await import('./commands/proxy/proxy.ts')).proxy,
+  doctor: async () => (await import('./commands/doctor/doctor.ts')).doctor,
+  accept: async () => (await import('./commands/accept/accept.ts')).accept,
   init: async () => (await import('./commands/init/init.ts')).addInit,
   start: async () => (await import('./commands/start/start.ts')).addStart,
   upgrade: async () => (await import('./commands/upgrade/upgrade.ts')).addUpgrade,

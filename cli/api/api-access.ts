@@ -13,7 +13,7 @@ import { failureText, fetchFailure } from '../failure-report.ts';
 import type { DeploymentOptions } from '../options/deployment-options.ts';
 import { printable } from '../output/printable.ts';
 import { systemSleep, type Terminal } from '../terminal.ts';
-import { namingMissingQueues, resolveSubscription } from './find-subscription.ts';
+import { namingMissingQueues } from './find-subscription.ts';
 
 /** The administration API of a deployment, and how calls to it are authorised. */
 export type ApiAccess = {
@@ -184,17 +184,6 @@ export async function openApiToWrite(options: DeploymentOptions, terminal: Termi
   const access = await findApi(options, terminal.env);
   if (options.json !== true) terminal.printError(`→ ${printable(access.place ?? access.name)}`);
   return namingMissingQueues(apiClient(access, terminal.sleep));
-}
-
-/** The same, and the path of the subscription that the user means. @throws as `resolveSubscription` */
-export async function openSubscription(
-  queue: string,
-  reference: string,
-  options: DeploymentOptions,
-  terminal: Terminal,
-) {
-  const api = await openApiToWrite(options, terminal);
-  return { api, path: { queue, subscription: await resolveSubscription(api, queue, reference) } };
 }
 
 export function apiClient(access: ApiAccess, sleep = systemSleep): ApiClient {

@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import { Argument, InvalidArgumentError, Option } from 'commander';
 import {
   type CalendarTime,
   parseCalendarTime,
@@ -39,19 +39,29 @@ export function parseSubscription(text: string): string {
   return text;
 }
 
-/** Adds the two arguments that name a message. */
-export function addMessageAddress(command: Command): Command {
-  return command
-    .argument('<queue>', 'name of the queue', parseQueue)
-    .argument('<message>', 'id of the message', parseId);
+/** An option as `command.option` takes it. */
+export function option<Value>(
+  flags: string,
+  description: string,
+  parse?: (text: string, before: Value) => Value,
+  preset?: Value,
+): Option {
+  const made = new Option(flags, description).default(preset);
+  return parse === undefined ? made : made.argParser(parse);
 }
 
-/** Adds the two arguments that name a subscription. */
-export function addSubscriptionAddress(command: Command): Command {
-  return command
-    .argument('<queue>', 'name of the queue', parseQueue)
-    .argument('<subscription>', SUBSCRIPTION, parseSubscription);
+export function argument(
+  flags: string,
+  description: string,
+  parse = (text: string): unknown => text,
+): Argument {
+  return new Argument(flags, description).argParser(parse);
 }
+
+export const QUEUE = argument('<queue>', 'name of the queue', parseQueue);
+export const MESSAGE_ADDRESS = [QUEUE, argument('<message>', 'id of the message', parseId)];
+export const SUBSCRIPTION_ADDRESS = [QUEUE, argument('<subscription>', SUBSCRIPTION, parseSubscription)];
+export const DELIVERY_ADDRESS = [...MESSAGE_ADDRESS, ...SUBSCRIPTION_ADDRESS.slice(1)];
 
 export function wholeNumber(least: number, most = 999_999_999) {
   return (text: string): number => {
@@ -69,6 +79,9 @@ export function decimal(least: number, most: number, rule = `a number from ${lea
     throw new InvalidArgumentError(`Expected ${rule}.`);
   };
 }
+
+/** Of a server on this machine. */
+export const PORT = option('--port <N>', 'port on 127.0.0.1 (default: a free port)', wholeNumber(1, 65_535));
 
 /** Validated JSON source text. It stays text so that long numbers keep their digits. */
 export function parseJsonText(text: string): string {

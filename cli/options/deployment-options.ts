@@ -2,12 +2,13 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { commandText, START } from '../../local/command-name.ts';
 import { POLL_DECREASES, type PollIntervalOptions } from '../../shared/domain/retry/poll-interval.ts';
 import type { DeploymentChoice } from '../deployment.ts';
+import { option } from './arguments.ts';
 
 /** Options of every command that works on a deployment. */
 export type DeploymentOptions = DeploymentChoice & { json?: true };
 
-/** Describes the option --verbose of commands that poll. */
-export const VERBOSE = 'say on stderr how long the pauses between polls are';
+/** Of commands that poll. */
+export const VERBOSE = option('--verbose', 'say on stderr how long the pauses between polls are');
 
 const WHICH = `
 Without --local or --deployment, the command uses the local deployment if it is
@@ -15,15 +16,11 @@ up (${START}), and otherwise the one in AWS: Posthaste, or the only
 one there is. If POSTHASTE_API_URL is set, API requests go to that URL unless
 --local is given, and commands on dead letters need --local or --deployment.`;
 
-/**
- * Adds the deployment options and examples. `json` describes the `--json` output; `examples` are the arguments to type.
- */
-export function onDeployment(
+export function addDeploymentOptions(
   command: Command,
-  { json, examples, more = '' }: { json?: string; examples: readonly string[]; more?: string },
-): Command {
-  if (json !== undefined) command.option('--json', `print JSON: ${json}`);
-  return command
+  { examples, more = '' }: { examples: readonly string[]; more?: string },
+): void {
+  command
     .addOption(new Option('--local', `use the local deployment (${START})`).conflicts('deployment'))
     .addOption(
       new Option('--deployment <NAME>', 'use the deployment in AWS of this name').argParser(parseDeployment),
@@ -50,21 +47,21 @@ export function parseDeployment(text: string): string {
 
 export type PollOptions = Required<PollIntervalOptions>;
 
-/** Adds the options of the poller. `polled`: what it polls, and when it pauses. */
-export function addPollOptions(command: Command, polled: string): Command {
-  return command
-    .option('--floor <SECONDS>', `shortest pause between polls of ${polled}`, parseSeconds, 1)
-    .option('--ceiling <SECONDS>', 'longest pause', parseSeconds, 60)
-    .option('--exponent <N>', 'factor of the pause while nothing comes', parseExponent, 2)
-    .addOption(
-      new Option('--decrease <HOW>', 'after a message, reset the pause or halve it')
-        .choices(POLL_DECREASES)
-        .default('reset'),
-    )
-    .hook('preAction', () => {
-      const { floor, ceiling } = command.opts<PollOptions>();
-      if (ceiling < floor) command.error("error: option '--ceiling' must be at least '--floor'");
-    });
+/** The options of the poller. `polled`: what it polls, and when it pauses. */
+export function pollOptions(polled: string): Option[] {
+  return [
+    option('--floor <SECONDS>', `shortest pause between polls of ${polled}`, parseSeconds, 1),
+    option('--ceiling <SECONDS>', 'longest pause', parseSeconds, 60),
+    option('--exponent <N>', 'factor of the pause while nothing comes', parseExponent, 2),
+    option('--decrease <HOW>', 'after a message, reset the pause or halve it')
+      .choices(POLL_DECREASES)
+      .default('reset'),
+  ];
+}
+
+/** What commander cannot check. `refuse`: ends the command. */
+export function checkPolling({ floor, ceiling }: PollOptions, refuse: (fault: string) => never): void {
+  if (ceiling < floor) refuse("option '--ceiling' must be at least '--floor'");
 }
 
 function parseSeconds(text: string): number {

@@ -10,7 +10,7 @@ import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { worker as planned } from '../../cli/commands/plan/quantities.ts';
-import { addWorker } from '../../cli/commands/worker/worker.ts';
+import { worker as addTo } from '../../cli/commands/worker/worker.ts';
 import { terminalIn } from '../../cli/terminal.ts';
 import { metricMath, type Period } from '../support/metric-math.ts';
 import { checkedVariants } from '../../infra/checked-variants.ts';
@@ -97,7 +97,7 @@ const allowedToTask = (name: string): string[] => allowedTo((id) => id.startsWit
 
 const optionsOf = (name: string): unknown => {
   const command = new Command('worker').exitOverride();
-  addWorker(command, terminalIn(process));
+  addTo(command, terminalIn(process));
   expect(command.parseOptions(taskOf(name).container.Command)).toEqual({ operands: [], unknown: [] });
   return command.opts();
 };

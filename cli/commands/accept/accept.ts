@@ -1,11 +1,12 @@
 import { writeFileSync } from 'node:fs';
 import type { SQS } from '@aws-sdk/client-sqs';
-import { type Command, InvalidArgumentError } from 'commander';
+import { InvalidArgumentError } from 'commander';
 import { counted } from '../../../api-client/words.ts';
 import { Problem } from '../../../local/install/problem.mjs';
 import { sqsClient } from '../../../shared/adapters/sqs/client.ts';
-import { collect, parseDuration, wholeNumber } from '../../options/arguments.ts';
-import { type DeploymentOptions, onDeployment } from '../../options/deployment-options.ts';
+import { collect, option, parseDuration, wholeNumber } from '../../options/arguments.ts';
+import { deployed } from '../../options/deployed.ts';
+import type { DeploymentOptions } from '../../options/deployment-options.ts';
 import { printable } from '../../output/printable.ts';
 import { inWords } from '../../output/words.ts';
 import { type progressLine, withProgress } from '../../output/progress-line.ts';
@@ -18,7 +19,18 @@ import { type Result, runChecks } from './run-checks.ts';
 import { readAcceptanceStack } from './stacks.ts';
 import { createWorld, openDeployment, type OpenDeployment, type World } from './world.ts';
 
-const MORE = `
+/** `posthaste accept` */
+export const accept = deployed<Options>({
+  options: [
+    option('--only <CHECK>', 'run this check; repeatable', collect(parseCheck)),
+    option('--within <DURATION>', 'leave out checks that take longer: seconds, or 3m', parseDuration),
+    option('--load <N>', 'also measure this number of deliveries', wholeNumber(1, 1_000_000)),
+    option('--url <URL>', 'public URL of the receiver on this machine'),
+    option('--port <N>', 'port of that receiver on 127.0.0.1 (default: a free port)', wholeNumber(1, 65_535)),
+    option('--junit <FILE>', 'also write the report as JUnit XML'),
+  ],
+  json: 'one check per line: check, title, state, seconds, detail, advice or reason',
+  more: `
 Proves on a deployment what Posthaste promises, with queues of this run and a
 receiver, and removes all of it at the end, also after Ctrl-C. Messages of
 other queues are not touched. It takes about a quarter of an hour and a few
@@ -32,24 +44,10 @@ Checks:
 ${allChecks.map(({ id, title }) => `  ${id.padEnd(20)}  ${title}`).join('\n')}
 
 Exit status: 0 if no check failed, otherwise 1.
-`;
-
-/** `posthaste accept` */
-export function addAccept(command: Command, terminal: Terminal): void {
-  command
-    .option('--only <CHECK>', 'run this check; repeatable', collect(parseCheck))
-    .option('--within <DURATION>', 'leave out checks that take longer: seconds, or 3m', parseDuration)
-    .option('--load <N>', 'also measure this number of deliveries', wholeNumber(1, 1_000_000))
-    .option('--url <URL>', 'public URL of the receiver on this machine')
-    .option('--port <N>', 'port of that receiver on 127.0.0.1 (default: a free port)', wholeNumber(1, 65_535))
-    .option('--junit <FILE>', 'also write the report as JUnit XML')
-    .action((options: Options) => accept(options, terminal));
-  onDeployment(command, {
-    json: 'one check per line: check, title, state, seconds, detail, advice or reason',
-    more: MORE,
-    examples: ['accept', 'accept --only phases --only signature', 'accept --within 60s --junit accept.xml'],
-  });
-}
+`,
+  examples: ['accept', 'accept --only phases --only signature', 'accept --within 60s --junit accept.xml'],
+  run: ({ options, terminal }) => runChosen(options, terminal),
+});
 
 type Options = DeploymentOptions &
   Partial<Record<'within' | 'load' | 'port', number>> &
@@ -60,7 +58,7 @@ function parseCheck(text: string): string {
   throw new InvalidArgumentError(`Expected one of ${allChecks.map(({ id }) => id).join(', ')}.`);
 }
 
-async function accept(options: Options, terminal: Terminal): Promise<void> {
+async function runChosen(options: Options, terminal: Terminal): Promise<undefined> {
   const checks = choose(options);
   // The removal is part of the work: npm sends Ctrl-C twice, and the second one would end the process.
   await withProgress(terminal, async (signal, progress) => {

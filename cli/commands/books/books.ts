@@ -1,4 +1,3 @@
-import type { Command } from 'commander';
 import { readBooks } from '../../../api-client/operations.ts';
 import { DAY_MS } from '../../../shared/domain/duration.ts';
 import { TERMINAL_STATUSES } from '../../../shared/domain/delivery/vocabulary.ts';
@@ -8,22 +7,40 @@ import { BOOKS_MEANINGS } from '../../../api-client/words.ts';
 import { resolveSubscription } from '../../api/find-subscription.ts';
 import { openApi } from '../../api/api-access.ts';
 import {
-  parseQueue,
+  option,
   parseSince,
   parseSubscription,
   parseTime,
+  QUEUE,
   SUBSCRIPTION,
   TIME_FORMS,
 } from '../../options/arguments.ts';
-import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
+import { deployed } from '../../options/deployed.ts';
 import { progressBar, withProgress } from '../../output/progress-line.ts';
 import { tableLines, right } from '../../output/list.ts';
 import { grouped } from '../../output/words.ts';
-import type { Terminal } from '../../terminal.ts';
 
-type Options = DeploymentOptions & { since?: number; until?: number; subscription?: string; deleted?: true };
+type Options = { since?: number; until?: number; subscription?: string; deleted?: true };
 
-const MORE = `
+/** `posthaste books` */
+export const books = deployed<Options>({
+  arguments: [QUEUE],
+  options: [
+    option(
+      '--since <TIME>',
+      `count messages accepted since this time: ${TIME_FORMS} (default: 24 h before --until)`,
+      parseSince,
+    ),
+    option('--until <TIME>', 'count messages accepted before this time (default: now)', parseTime),
+    option(
+      '--subscription <ID>',
+      `count only the deliveries to this one: ${SUBSCRIPTION}`,
+      parseSubscription,
+    ),
+    option('--deleted', 'report on a deleted queue or subscription'),
+  ],
+  json: 'queue, since, until, subscription, books, balances',
+  more: `
 The report reads the records of every message, so many messages take a while.
 It balances when each subscription that a message matched has one recorded
 delivery. Messages accepted in the last seconds may still be in progress: leave
@@ -34,59 +51,36 @@ those without, and filtered those of them that its options excluded. A message
 is unfinished while a delivery to it may be missing.
 
 Exit status: 0 if the report balances, otherwise 1.
-`;
-
-/** `posthaste books` */
-export function addBooks(command: Command, terminal: Terminal): void {
-  command
-    .argument('<queue>', 'name of the queue', parseQueue)
-    .option(
-      '--since <TIME>',
-      `count messages accepted since this time: ${TIME_FORMS} (default: 24 h before --until)`,
-      parseSince,
-    )
-    .option('--until <TIME>', 'count messages accepted before this time (default: now)', parseTime)
-    .option(
-      '--subscription <ID>',
-      `count only the deliveries to this one: ${SUBSCRIPTION}`,
-      parseSubscription,
-    )
-    .option('--deleted', 'report on a deleted queue or subscription')
-    .action(async (queue: string, { until = Date.now(), deleted, ...options }: Options) => {
-      const since = options.since ?? until - DAY_MS;
-      if (until <= since) command.error('error: --until must be after --since');
-      const api = await openApi(options, terminal);
-      const { subscription: given } = options;
-      const subscription = given && (await resolveSubscription(api, queue, given));
-      const window = {
-        since: timeText(since),
-        until: timeText(until),
-        ...(subscription && { subscription }),
-      };
-      const books = await withProgress(terminal, async (signal, progress) => {
-        let sum = EMPTY_BOOKS;
-        const query = { ...window, deleted };
-        for await (const page of api.pages(readBooks, { path: { queue }, query, signal })) {
-          sum = sumOfBooks(sum, page.books);
-          progress.show(runningTotals(sum, page, { since, until }));
-        }
-        return sum;
-      });
-      const balances = isBalanced(books);
-      const report = { queue, ...window, books, balances };
-      terminal.printResult(options, report, () => describeBooks(books, balances));
-      if (!balances) terminal.exitStatus = 1;
+`,
+  examples: [
+    'books orders',
+    'books orders --subscription billing',
+    'books orders --since 2026-11-01T00:00:00Z --until 2026-12-01T00:00:00Z',
+  ],
+  run: async ({ options, terminal, refuse }, queue) => {
+    const { until = Date.now(), since = until - DAY_MS, deleted, subscription: given } = options;
+    if (until <= since) refuse('--until must be after --since');
+    const api = await openApi(options, terminal);
+    const subscription = given && (await resolveSubscription(api, queue, given));
+    const window = {
+      since: timeText(since),
+      until: timeText(until),
+      ...(subscription && { subscription }),
+    };
+    const books = await withProgress(terminal, async (signal, progress) => {
+      let sum = EMPTY_BOOKS;
+      const query = { ...window, deleted };
+      for await (const page of api.pages(readBooks, { path: { queue }, query, signal })) {
+        sum = sumOfBooks(sum, page.books);
+        progress.show(runningTotals(sum, page, { since, until }));
+      }
+      return sum;
     });
-  onDeployment(command, {
-    json: 'queue, since, until, subscription, books, balances',
-    more: MORE,
-    examples: [
-      'books orders',
-      'books orders --subscription billing',
-      'books orders --since 2026-11-01T00:00:00Z --until 2026-12-01T00:00:00Z',
-    ],
-  });
-}
+    const balances = isBalanced(books);
+    if (!balances) terminal.exitStatus = 1;
+    return [{ queue, ...window, books, balances }, () => describeBooks(books, balances)];
+  },
+});
 
 const ENDS = [...TERMINAL_STATUSES, 'pending'] as const;
 

@@ -3,44 +3,41 @@ import { once } from 'node:events';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { Command } from 'commander';
 import { localFolder } from '../../../local/install/paths.mjs';
 import { Problem } from '../../../local/install/problem.mjs';
 import { readPage } from '../../../shared/adapters/page-files.ts';
 import type { DeploymentChoice } from '../../deployment.ts';
 import { failureText } from '../../failure-report.ts';
 import { untilAborted } from '../../interruption.ts';
-import { wholeNumber } from '../../options/arguments.ts';
-import { type DeploymentOptions, onDeployment } from '../../options/deployment-options.ts';
+import { option, PORT } from '../../options/arguments.ts';
+import { deployed } from '../../options/deployed.ts';
+import type { DeploymentOptions } from '../../options/deployment-options.ts';
 import type { Terminal } from '../../terminal.ts';
 import { type ConsoleTarget, deploymentTarget, startConsole } from './console-server.ts';
 import { builtPage } from './page-build.ts';
 
 type Options = DeploymentOptions & { port?: number; open?: true };
 
-const MORE = `
+/** `posthaste console` */
+export const consoleCommand = deployed<Options>({
+  options: [option('--open', 'open the console in the default browser'), PORT],
+  json: 'url',
+  more: `
 Serves the console on 127.0.0.1 until Ctrl-C, and signs its requests with your
 credentials. The printed address contains a token that allows requests with your
 permissions, so do not share it. Without a deployment, only the policy designer
 works.
-`;
-
-/** `posthaste console` */
-export function addConsole(command: Command, terminal: Terminal): void {
-  command
-    .option('--open', 'open the console in the default browser')
-    .option('--port <N>', 'port on 127.0.0.1 (default: a free port)', wholeNumber(1, 65_535))
-    .action((options: Options) =>
-      terminal.untilInterrupted((signal) => runConsole(options, signal, terminal)),
-    );
-  onDeployment(command, { json: 'url', more: MORE, examples: ['console --open', 'console --port 8900'] });
-}
+`,
+  examples: ['console --open', 'console --port 8900'],
+  run: ({ options, terminal }) =>
+    terminal.untilInterrupted((signal) => runConsole(options, signal, terminal)),
+});
 
 async function runConsole(
   { port, open, json, ...choice }: Options,
   signal: AbortSignal,
   terminal: Terminal,
-): Promise<void> {
+): Promise<undefined> {
   const show = async (work: () => Promise<void>): Promise<void> => {
     terminal.printError('Building the console. This takes a few seconds, and only the first time …');
     await work();

@@ -1,4 +1,3 @@
-import { Argument, type Command } from 'commander';
 import { ApiRefusal } from '../../../api-client/refusal.ts';
 import { counted } from '../../../api-client/words.ts';
 import { Problem } from '../../../local/install/problem.mjs';
@@ -34,14 +33,17 @@ import {
 } from '../../dead-letters/run-text.ts';
 import { INTERRUPTED } from '../../interruption.ts';
 import {
+  argument,
   collect,
+  option,
   parseId,
   parsePastTime,
   parseQueue,
   TIME_FORMS,
   wholeNumber,
 } from '../../options/arguments.ts';
-import { type DeploymentOptions, onDeployment } from '../../options/deployment-options.ts';
+import { deployed, group, type Refuse, type Result } from '../../options/deployed.ts';
+import type { DeploymentOptions } from '../../options/deployment-options.ts';
 import { fieldLines, tableLines, right } from '../../output/list.ts';
 import { printable, printableJson } from '../../output/printable.ts';
 import { withProgress } from '../../output/progress-line.ts';
@@ -51,21 +53,24 @@ import type { Terminal } from '../../terminal.ts';
 /** `since`: milliseconds since the epoch. */
 export type ChosenOptions = DeploymentOptions & DeadLetterFilter & { since?: number };
 
-/** Adds the options that choose dead letters by what they say. */
-export function addDeadLetterFilter(command: Command): Command {
-  return command
-    .option('--queue <QUEUE>', 'only messages of this queue', parseQueue)
-    .option('--subscription <ID>', 'only messages for this subscription, by the beginning of its id', parseId)
-    .option('--reason <REASON>', 'only messages with this reason; none: SQS moved them here', parseId);
-}
+/** The options that choose dead letters by what they say. */
+export const DEAD_LETTER_FILTER = [
+  option('--queue <QUEUE>', 'only messages of this queue', parseQueue),
+  option('--subscription <ID>', 'only messages for this subscription, by the beginning of its id', parseId),
+  option('--reason <REASON>', 'only messages with this reason; none: SQS moved them here', parseId),
+];
 
-export function addIdOption(command: Command): Command {
-  return command.option(
-    '--id <ID>',
-    'only this message, by its SQS message id or the beginning of it; may be repeated',
-    collect(parseId),
-  );
-}
+export const ID = option(
+  '--id <ID>',
+  'only this message, by its SQS message id or the beginning of it; may be repeated',
+  collect(parseId),
+);
+
+export const SINCE = option(
+  '--since <TIME>',
+  `only messages sent since this time: ${TIME_FORMS}`,
+  parsePastTime,
+);
 
 /** The filter among the options of a command. */
 export function pickFilter({ queue, subscription, reason, id }: DeadLetterFilter): DeadLetterFilter {
@@ -105,46 +110,29 @@ Exit status: 0 on success, 1 on failure or if another program hid messages, 130
 if interrupted.
 `;
 
-/** `posthaste deadletters list`, `show` and `delete` */
-export function addDeadLetterCommands(deadLetters: Command, terminal: Terminal): void {
-  addList(deadLetters, terminal);
-  addShow(deadLetters, terminal);
-  addDelete(deadLetters, terminal);
-}
-
-function whichArgument(flags: string): Argument {
-  return new Argument(flags, 'which dead letters').choices(REDRIVEN_QUEUES);
-}
-
 type ListOptions = ChosenOptions & { limit?: number };
 
-function addList(deadLetters: Command, terminal: Terminal): void {
-  const command = deadLetters
-    .command('list')
-    .description('List dead letters and undeliverable notices, with their reasons.')
-    .addArgument(whichArgument('[which]'));
-  addDeadLetterFilter(command)
-    .option('--since <TIME>', `only messages sent since this time: ${TIME_FORMS}`, parsePastTime)
-    .option('--limit <N>', 'maximum number of messages of each queue (default: 100)', wholeNumber(1, 10_000))
-    .action((which: RedrivenQueue | undefined, options: ListOptions) => list(which, options, terminal));
-  onDeployment(command, {
-    json: 'one dead letter per line',
-    more: LOOK,
-    examples: ['deadletters list', 'deadletters list ingress --reason not_json --since 2d'],
-  });
-}
+const listCommand = deployed<ListOptions>({
+  description: 'List dead letters and undeliverable notices, with their reasons.',
+  arguments: [argument('[which]', 'which dead letters').choices(REDRIVEN_QUEUES)],
+  options: [
+    ...DEAD_LETTER_FILTER,
+    SINCE,
+    option('--limit <N>', 'maximum number of messages of each queue (default: 100)', wholeNumber(1, 10_000)),
+  ],
+  json: 'one dead letter per line',
+  more: LOOK,
+  examples: ['deadletters list', 'deadletters list ingress --reason not_json --since 2d'],
+  run: ({ options, terminal }, which: string | undefined) => list(which, options, terminal),
+});
 
-async function list(
-  which: RedrivenQueue | undefined,
-  options: ListOptions,
-  terminal: Terminal,
-): Promise<void> {
+async function list(which: string | undefined, options: ListOptions, terminal: Terminal): Promise<undefined> {
   const access = await openDeadLetters(options, terminal);
   const { since, limit = 100 } = options;
   const looks = await withProgress(terminal, (signal, progress) => {
     progress.show('Looking for dead letters …');
     return Promise.all(
-      (which === undefined ? REDRIVEN_QUEUES : [which]).map(async (queue) => {
+      REDRIVEN_QUEUES.filter((queue) => which === undefined || queue === which).map(async (queue) => {
         const api = queue === 'undeliverable' ? await access.api() : undefined;
         const request = { which: queue, filter: pickFilter(options), since, limit, signal, api };
         return { queue, ...(await lookAtDeadLetters(access.portsOf(queue), request)) };
@@ -220,28 +208,25 @@ function subscriptionsText([first, ...others]: readonly string[]): string {
   return printable(first) + (others.length === 0 ? '' : ` and ${others.length} more`);
 }
 
-function addShow(deadLetters: Command, terminal: Terminal): void {
-  const command = deadLetters
-    .command('show')
-    .description('Show a dead letter with its body and attributes. Credentials are redacted.')
-    .addArgument(whichArgument('<which>'))
-    .argument('<id>', 'SQS message id, or the beginning of it', parseId)
-    .action(async (which: RedrivenQueue, id: string, options: DeploymentOptions) => {
-      const access = await openDeadLetters(options, terminal);
-      const found = await withProgress(terminal, (signal, progress) => {
-        progress.show(`Looking for ${id} …`);
-        return findDeadLetter(access.portsOf(which), which, id, signal);
-      }).catch(runProblem('The look', 'a minute'));
-      const missing = options.json === true ? undefined : await missingQueue(access, found);
-      terminal.printResult(options, found, () => formatDetail(found));
-      if (missing !== undefined) terminal.print(`\n${printable(missing)}`);
-    });
-  onDeployment(command, {
-    json: 'the dead letter',
-    more: LOOK,
-    examples: ['deadletters show ingress 0b8d4c4e'],
-  });
-}
+const WHICH = argument('<which>', 'which dead letters').choices(REDRIVEN_QUEUES);
+
+const show = deployed({
+  description: 'Show a dead letter with its body and attributes. Credentials are redacted.',
+  arguments: [WHICH, argument('<id>', 'SQS message id, or the beginning of it', parseId)],
+  json: 'the dead letter',
+  more: LOOK,
+  examples: ['deadletters show ingress 0b8d4c4e'],
+  run: async ({ options, terminal }, which: RedrivenQueue, id) => {
+    const access = await openDeadLetters(options, terminal);
+    const found = await withProgress(terminal, (signal, progress) => {
+      progress.show(`Looking for ${id} …`);
+      return findDeadLetter(access.portsOf(which), which, id, signal);
+    }).catch(runProblem('The look', 'a minute'));
+    const missing = options.json === true ? undefined : await missingQueue(access, found);
+    const more = missing === undefined ? '' : `\n\n${printable(missing)}`;
+    return [found, () => formatDetail(found) + more];
+  },
+});
 
 /** Says that the queue of a dead letter is still missing, and which name was probably meant. Best effort. */
 async function missingQueue(
@@ -279,7 +264,20 @@ function formatDetail(found: DeadLetterDetail): string {
 
 type DeleteOptions = ChosenOptions & { settled?: true; all?: true; dryRun?: true; yes?: true };
 
-const DELETE = `
+const remove = deployed<DeleteOptions>({
+  description: 'Delete dead letters: chosen ones, settled notices, or all of a queue.',
+  arguments: [WHICH],
+  options: [
+    ...DEAD_LETTER_FILTER,
+    ID,
+    SINCE,
+    option('--settled', 'only undeliverable notices that need nothing more'),
+    option('--all', 'all messages of the queue'),
+    option('--dry-run', 'change nothing, and say what would be deleted'),
+    option('--yes', 'do not ask'),
+  ],
+  json: 'which, deleted, skipped, left, hidden; also hiddenUntil, missing, dryRun',
+  more: `
 Deleted dead letters cannot be restored. On a terminal the command asks first,
 with their number; otherwise it needs --yes.
 
@@ -289,36 +287,22 @@ a newer notice, and those of deleted subscriptions.
 
 Exit status: 0 on success, 1 on failure, if another program hid messages or if
 the answer was no, 2 for a usage error, 130 if interrupted.
-`;
+`,
+  examples: [
+    'deadletters delete ingress --reason not_json --dry-run',
+    'deadletters delete undeliverable --settled --yes',
+  ],
+  run: ({ options, terminal, refuse }, which: RedrivenQueue) => {
+    const { id, queue, subscription, reason, since, settled, all } = options;
+    const chosen = [id, queue, subscription, reason, since, settled].some((given) => given !== undefined);
+    if (chosen === (all === true)) refuse(all === true ? CONFLICT : NOTHING_CHOSEN);
+    if (settled === true && which !== 'undeliverable') refuse('--settled is for undeliverable notices only');
+    return deleteChosen(which, options, refuse, terminal);
+  },
+});
 
-function addDelete(deadLetters: Command, terminal: Terminal): void {
-  const command = deadLetters
-    .command('delete')
-    .description('Delete dead letters: chosen ones, settled notices, or all of a queue.')
-    .addArgument(whichArgument('<which>'));
-  addIdOption(addDeadLetterFilter(command))
-    .option('--since <TIME>', `only messages sent since this time: ${TIME_FORMS}`, parsePastTime)
-    .option('--settled', 'only undeliverable notices that need nothing more')
-    .option('--all', 'all messages of the queue')
-    .option('--dry-run', 'change nothing, and say what would be deleted')
-    .option('--yes', 'do not ask')
-    .action((which: RedrivenQueue, options: DeleteOptions) => {
-      const { id, queue, subscription, reason, since, settled, all } = options;
-      const chosen = [id, queue, subscription, reason, since, settled].some((given) => given !== undefined);
-      if (chosen === (all === true)) command.error(`error: ${all === true ? CONFLICT : NOTHING_CHOSEN}`);
-      if (settled === true && which !== 'undeliverable')
-        command.error('error: --settled is for undeliverable notices only');
-      return deleteChosen(which, options, command, terminal);
-    });
-  onDeployment(command, {
-    json: 'which, deleted, skipped, left, hidden; also hiddenUntil, missing, dryRun',
-    more: DELETE,
-    examples: [
-      'deadletters delete ingress --reason not_json --dry-run',
-      'deadletters delete undeliverable --settled --yes',
-    ],
-  });
-}
+/** `posthaste deadletters list`, `show` and `delete` */
+export const deadLetterCommands = group({ list: listCommand, show, delete: remove });
 
 const NOTHING_CHOSEN = 'choose messages with --id, a filter or --settled, or delete all of them with --all';
 const CONFLICT = '--all cannot be combined with options that choose messages';
@@ -326,9 +310,9 @@ const CONFLICT = '--all cannot be combined with options that choose messages';
 async function deleteChosen(
   which: RedrivenQueue,
   options: DeleteOptions,
-  command: Command,
+  refuse: Refuse,
   terminal: Terminal,
-): Promise<void> {
+): Promise<Result> {
   const { since, settled, dryRun = false, yes } = options;
   const access = await openDeadLetters(options, terminal);
   if (options.json !== true && !dryRun) terminal.printError(`→ ${printable(access.place)}`);
@@ -343,16 +327,17 @@ async function deleteChosen(
   const outcome =
     dryRun || yes === true
       ? found
-      : await deleteAfterQuestion(found, deleteNow, { which, access, command, terminal });
+      : await deleteAfterQuestion(found, deleteNow, { which, access, refuse, terminal });
   if (outcome === undefined) {
     terminal.printError('Nothing was deleted.');
     terminal.exitStatus = 1;
-    return;
+    return undefined;
   }
-  terminal.printResult(options, { which, deleted: outcome.handled, ...asJson(outcome, dryRun) }, () =>
-    describeOutcome(which, outcome, { done: 'deleted', deployment: access.name, dryRun }),
-  );
   terminal.exitStatus = chooseExitStatus(outcome);
+  return [
+    { which, deleted: outcome.handled, ...asJson(outcome, dryRun) },
+    () => describeOutcome(which, outcome, { done: 'deleted', deployment: access.name, dryRun }),
+  ];
 }
 
 /** `ids`: of the deleted dead letters; with `dryRun` of those that would be. */
@@ -370,15 +355,15 @@ async function deleteAfterQuestion(
   {
     which,
     access,
-    command,
+    refuse,
     terminal,
-  }: { which: RedrivenQueue; access: DeadLetterAccess; command: Command; terminal: Terminal },
+  }: { which: RedrivenQueue; access: DeadLetterAccess; refuse: Refuse; terminal: Terminal },
 ): Promise<RunOutcome | undefined> {
   const { ids, end } = found;
   if (ids.length === 0 || end === 'interrupted') return { ...found, handled: 0 };
   const what = `${counted(ids.length, 'message', 'messages')} from the ${DEAD_LETTERS_OF[which]} in ${printable(access.name)}`;
   const answer = await terminal.confirm(`Delete ${what}? They cannot be restored.`);
-  if (answer === undefined) return command.error(`error: to delete ${what}, add --yes`);
+  if (answer === undefined) return refuse(`to delete ${what}, add --yes`);
   // Exactly the counted ones: others may have come since.
   return answer ? deleteNow({ id: ids }, { limit: ids.length }) : undefined;
 }

@@ -1,4 +1,3 @@
-import { type Command, Option } from 'commander';
 import type { ApiClient } from '../../../api-client/api-client.ts';
 import {
   type DeliveryFilter,
@@ -24,18 +23,25 @@ import { commandText, shellWord } from '../../../local/command-name.ts';
 import { Problem } from '../../../local/install/problem.mjs';
 import { isOpenStatus } from '../../../shared/domain/delivery/vocabulary.ts';
 import { resolveSubscription } from '../../api/find-subscription.ts';
-import { openApi } from '../../api/api-access.ts';
 import { orAfter } from '../../interruption.ts';
-import { parseDuration, parseId, parseQueue, wholeNumber } from '../../options/arguments.ts';
-import { type DeploymentOptions, onDeployment, VERBOSE } from '../../options/deployment-options.ts';
+import { openApi } from '../../api/api-access.ts';
+import {
+  DELIVERY_ADDRESS,
+  option,
+  parseDuration,
+  parseId,
+  QUEUE,
+  wholeNumber,
+} from '../../options/arguments.ts';
+import { deployed, group } from '../../options/deployed.ts';
+import { VERBOSE } from '../../options/deployment-options.ts';
 import { printList, right } from '../../output/list.ts';
 import { printable } from '../../output/printable.ts';
 import { clockTime, colouredStatus } from '../../output/words.ts';
 import { pollUntilDone } from '../../polling.ts';
 import type { Terminal } from '../../terminal.ts';
 import {
-  addDeliveryAddress,
-  addDeliveryFilter,
+  DELIVERY_FILTER,
   describeDelivery,
   EXAMPLE_ADDRESS,
   findAddress,
@@ -43,33 +49,21 @@ import {
   whenText,
 } from './delivery-text.ts';
 
-export function addDeliveryCommands(deliveries: Command, terminal: Terminal): void {
-  addDeliveriesList(deliveries, terminal);
-  addDeliveriesShow(deliveries, terminal);
-  addDeliveriesWatch(deliveries, terminal);
-}
-
-/** `posthaste deliveries show` */
-function addDeliveriesShow(deliveries: Command, terminal: Terminal): void {
-  const command = addDeliveryAddress(
-    deliveries.command('show').description('Show a delivery with its attempts and planned retries.'),
-  ).action(async (queue: string, message: string, subscription: string, options: DeploymentOptions) => {
-    const api = await openApi(options, terminal);
+const show = deployed({
+  description: 'Show a delivery with its attempts and planned retries.',
+  arguments: DELIVERY_ADDRESS,
+  json: 'the delivery, as in the API',
+  examples: [`deliveries show ${EXAMPLE_ADDRESS}`],
+  read: async ({ api, options, terminal }, queue, message, subscription) => {
     const address = await findAddress(api, queue, message, subscription);
     const delivery = await api.call(getDelivery, deliveryPath(address)).catch((error: unknown) => {
       throw isNotFound(error) ? noSuchDelivery(queue, message) : error;
     });
     const labels = subscriptionLabels(api, queue);
     if (options.json !== true) await labels.load([delivery.subscriptionId]);
-    terminal.printResult(options, delivery, () =>
-      describeDelivery(delivery, terminal, labels.of(delivery.subscriptionId)),
-    );
-  });
-  onDeployment(command, {
-    json: 'the delivery, as in the API',
-    examples: [`deliveries show ${EXAMPLE_ADDRESS}`],
-  });
-}
+    return [delivery, () => describeDelivery(delivery, terminal, labels.of(delivery.subscriptionId))];
+  },
+});
 
 function noSuchDelivery(queue: string, message: string): Problem {
   return new Problem(`There is no such delivery. ${whyText(queue, message)}`);
@@ -79,68 +73,65 @@ function whyText(queue: string, message: string): string {
   return `To see why, run ${commandText(`explain ${queue} ${printable(shellWord(message))}`)}`;
 }
 
-type Options = DeploymentOptions & DeliveryFilter & { message?: string; all?: true; limit?: number };
+type Options = DeliveryFilter & { message?: string; all?: true; limit?: number };
 
-/** `posthaste deliveries list` */
-export function addDeliveriesList(deliveries: Command, terminal: Terminal): void {
-  const command = deliveries
-    .command('list')
-    .description('List open and failed deliveries, newest first, or all deliveries of a message.')
-    .argument('<queue>', 'name of the queue', parseQueue)
-    .addOption(
-      new Option('--message <ID>', 'all deliveries of this message, including delivered ones')
-        .argParser(parseId)
-        .conflicts(['status', 'subscription', 'since', 'until']),
-    )
-    .addOption(
-      new Option(
-        '--all',
-        'with --subscription: delivered ones too, of the last 24 h without --since',
-      ).conflicts(['status', 'message']),
-    )
-    .option('--deleted', 'list deliveries of a deleted queue')
-    .option(
+const list = deployed<Options>({
+  description: 'List open and failed deliveries, newest first, or all deliveries of a message.',
+  arguments: [QUEUE],
+  options: [
+    option('--message <ID>', 'all deliveries of this message, including delivered ones', parseId).conflicts([
+      'status',
+      'subscription',
+      'since',
+      'until',
+    ]),
+    option('--all', 'with --subscription: delivered ones too, of the last 24 h without --since').conflicts([
+      'status',
+      'message',
+    ]),
+    option('--deleted', 'list deliveries of a deleted queue'),
+    option(
       '--limit <N>',
       'maximum number of deliveries (default: 100 for a queue, all for a message)',
       wholeNumber(1),
-    )
-    .action(async (queue: string, { message, all, limit, json, ...options }: Options) => {
-      if (all === true && options.subscription === undefined)
-        command.error('error: --all needs --subscription');
-      const api = await openApi(options, terminal);
-      const labels = subscriptionLabels(api, queue);
-      const form = {
-        ...(json && { json }),
-        columns: COLUMNS,
-        prepare: async (items: readonly { subscriptionId: string }[]) => {
-          if (options.deleted !== true) await labels.load(items.map(({ subscriptionId }) => subscriptionId));
-        },
-        none: () =>
-          message === undefined
-            ? noneText({ all, status: options.status })
-            : `The message has no delivery. ${whyText(queue, message)}`,
-      };
-      // The subscriptions of a deleted queue are removed.
-      const rowOfListed = (delivery: ListedDelivery): string[] =>
-        formatRow(delivery, options.deleted === true ? REMOVED : labels, terminal);
-      if (message === undefined) {
-        const filter = await filterFrom(api, queue, options);
-        const listed = (all === true ? listAll : listUndelivered)(api, queue, filter, limit);
-        await printList(terminal, listed, { ...form, formatRow: rowOfListed });
-      } else {
-        const found = api.list(listDeliveriesOfMessage, { path: { queue, message }, most: limit });
-        await printList(terminal, found, { ...form, formatRow: (view) => rowOfListed(toSummary(view)) });
-      }
-    });
-  onDeployment(addDeliveryFilter(command), {
-    json: 'one delivery per line, as in the API',
-    examples: [
-      'deliveries list orders --status exhausted --since 2h',
-      'deliveries list orders --message order-17',
-      'deliveries list orders --subscription 5b0c0f1e-7d0c-4a57-9d1a-0f2f3f1c9b11 --all',
-    ],
-  });
-}
+    ),
+    ...DELIVERY_FILTER,
+  ],
+  json: 'one delivery per line, as in the API',
+  examples: [
+    'deliveries list orders --status exhausted --since 2h',
+    'deliveries list orders --message order-17',
+    'deliveries list orders --subscription 5b0c0f1e-7d0c-4a57-9d1a-0f2f3f1c9b11 --all',
+  ],
+  run: async ({ options, terminal, refuse }, queue) => {
+    const { message, all, limit, json, deleted } = options;
+    if (all === true && options.subscription === undefined) refuse('--all needs --subscription');
+    const api = await openApi(options, terminal);
+    const labels = subscriptionLabels(api, queue);
+    const form = {
+      ...(json && { json }),
+      columns: COLUMNS,
+      prepare: async (items: readonly { subscriptionId: string }[]) => {
+        if (deleted !== true) await labels.load(items.map(({ subscriptionId }) => subscriptionId));
+      },
+      none: () =>
+        message === undefined
+          ? noneText({ all, status: options.status })
+          : `The message has no delivery. ${whyText(queue, message)}`,
+    };
+    // The subscriptions of a deleted queue are removed.
+    const rowOfListed = (delivery: ListedDelivery): string[] =>
+      formatRow(delivery, deleted === true ? REMOVED : labels, terminal);
+    if (message === undefined) {
+      const filter = await filterFrom(api, queue, options);
+      const listed = (all === true ? listAll : listUndelivered)(api, queue, filter, limit);
+      await printList(terminal, listed, { ...form, formatRow: rowOfListed });
+    } else {
+      const found = api.list(listDeliveriesOfMessage, { path: { queue, message }, most: limit });
+      await printList(terminal, found, { ...form, formatRow: (view) => rowOfListed(toSummary(view)) });
+    }
+  },
+});
 
 /** `given`: the options that ask for other deliveries than the open and failed ones. */
 function noneText(given: Readonly<Record<'all' | 'status', unknown>>): string {
@@ -160,7 +151,7 @@ function listAll(api: ApiClient, queue: string, filter: DeliveryFilter, most = 1
 }
 
 /** The filter among the options of a command, with the id of the subscription. */
-export async function filterFrom(
+async function filterFrom(
   api: ApiClient,
   queue: string,
   { subscription: given, status, since, until, deleted }: DeliveryFilter,
@@ -198,9 +189,19 @@ function formatRow(
   ];
 }
 
-type WatchOptions = DeploymentOptions & DeliveryFilter & { message?: string; for?: number; verbose?: true };
+type WatchOptions = DeliveryFilter & { message?: string; for?: number; verbose?: true };
 
-const MORE = `
+const watch = deployed<WatchOptions>({
+  description: 'Print deliveries as they change.',
+  arguments: [QUEUE],
+  options: [
+    option('--message <ID>', 'only deliveries of this message', parseId),
+    VERBOSE,
+    option('--for <DURATION>', 'stop after this long: seconds, or 30m, 1h', parseDuration),
+    ...DELIVERY_FILTER,
+  ],
+  json: 'one change per line: at, queue, messageId, subscriptionId, status, reason, attemptCount, last, nextAttemptAt',
+  more: `
 Prints the current deliveries, then each change. It polls every second while
 there are changes, and up to every 10 s otherwise. For a queue it watches the
 100 newest open or failed deliveries, and open ones it has seen until they end.
@@ -208,33 +209,20 @@ With --message it watches all deliveries of one message, and stops when they
 have ended.
 
 Exit status: 0, also after Ctrl-C.
-`;
-
-/** `posthaste deliveries watch` */
-export function addDeliveriesWatch(deliveries: Command, terminal: Terminal): void {
-  const command = deliveries
-    .command('watch')
-    .description('Print deliveries as they change.')
-    .argument('<queue>', 'name of the queue', parseQueue)
-    .option('--message <ID>', 'only deliveries of this message', parseId)
-    .option('--verbose', VERBOSE)
-    .option('--for <DURATION>', 'stop after this long: seconds, or 30m, 1h', parseDuration)
-    .action(async (queue: string, options: WatchOptions) => {
-      const api = await openApi(options, terminal);
-      const filter = await filterFrom(api, queue, options);
-      await terminal.untilInterrupted((interrupted) => {
-        const signal = orAfter(interrupted, options.for);
-        return watchDeliveries(api, { ...options, queue, filter, signal }, terminal, (change) => {
-          terminal.printResult(options, change, () => changeText(change, terminal));
-        });
+`,
+  examples: ['deliveries watch orders --for 10m', 'deliveries watch orders --message order-17'],
+  read: async ({ api, options, terminal }, queue) => {
+    const filter = await filterFrom(api, queue, options);
+    await terminal.untilInterrupted((interrupted) => {
+      const signal = orAfter(interrupted, options.for);
+      return watchDeliveries(api, { ...options, queue, filter, signal }, terminal, (change) => {
+        terminal.printResult(options, change, () => changeText(change, terminal));
       });
     });
-  onDeployment(addDeliveryFilter(command), {
-    json: 'one change per line: at, queue, messageId, subscriptionId, status, reason, attemptCount, last, nextAttemptAt',
-    more: MORE,
-    examples: ['deliveries watch orders --for 10m', 'deliveries watch orders --message order-17'],
-  });
-}
+  },
+});
+
+export const deliveriesCommands = group({ list, show, watch });
 
 function changeText(change: Change, terminal: Terminal): string {
   const { at, messageId, subscriptionId, attemptCount, last, nextAttemptAt } = change;

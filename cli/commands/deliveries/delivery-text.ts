@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError } from 'commander';
 import type { ApiClient } from '../../../api-client/api-client.ts';
 import type { DeliveryAddress } from '../../../api-client/deliveries.ts';
 import { type DeliveryDetail, listDeliveriesOfMessage } from '../../../api-client/operations.ts';
@@ -9,7 +9,7 @@ import { LISTED_STATUSES, type Waiting } from '../../../shared/domain/delivery/v
 import { type DeliveryView, type InFlightView, WAITS } from '../../../shared/wire/views/delivery.ts';
 import { NoSuchSubscription, resolveSubscription } from '../../api/find-subscription.ts';
 import {
-  addMessageAddress,
+  option,
   parseSince,
   parseSubscription,
   parseTime,
@@ -20,11 +20,6 @@ import { printable } from '../../output/printable.ts';
 import { colouredStatus, clockTime } from '../../output/words.ts';
 import { fieldLines, right, tableLines } from '../../output/list.ts';
 import type { Terminal } from '../../terminal.ts';
-
-/** Adds the three arguments that identify a delivery. */
-export function addDeliveryAddress(command: Command): Command {
-  return addMessageAddress(command).argument('<subscription>', SUBSCRIPTION, parseSubscription);
-}
 
 /** The delivery that a user means, also one to a subscription that is deleted. @throws Problem if there is none */
 export async function findAddress(
@@ -53,18 +48,15 @@ export function keptDataText(queue: string, messageId: string): string {
   return `Its data is kept: once there is one, run ${send}`;
 }
 
-/** Adds the options that filter the deliveries of a queue. */
-export function addDeliveryFilter(command: Command): Command {
-  return command
-    .addOption(
-      new Option('--status <STATUS>', 'only deliveries with this status')
-        .choices(LISTED_STATUSES)
-        .argParser(parseStatus),
-    )
-    .option('--subscription <ID>', `only deliveries to this subscription: ${SUBSCRIPTION}`, parseSubscription)
-    .option('--since <TIME>', `only for messages accepted since this time: ${TIME_FORMS}`, parseSince)
-    .option('--until <TIME>', 'only for messages accepted before this time', parseTime);
-}
+/** The options that filter the deliveries of a queue. */
+export const DELIVERY_FILTER = [
+  option('--status <STATUS>', 'only deliveries with this status')
+    .choices(LISTED_STATUSES)
+    .argParser(parseStatus),
+  option('--subscription <ID>', `only deliveries to this subscription: ${SUBSCRIPTION}`, parseSubscription),
+  option('--since <TIME>', `only for messages accepted since this time: ${TIME_FORMS}`, parseSince),
+  option('--until <TIME>', 'only for messages accepted before this time', parseTime),
+];
 
 function parseStatus(text: string): string {
   if (LISTED_STATUSES.some((status) => status === text)) return text;

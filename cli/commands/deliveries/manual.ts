@@ -1,4 +1,3 @@
-import type { Command } from 'commander';
 import type { ApiClient } from '../../../api-client/api-client.ts';
 import { deliveryPath } from '../../../api-client/deliveries.ts';
 import { cancelDelivery, getDelivery, retryDelivery, sendDelivery } from '../../../api-client/operations.ts';
@@ -8,24 +7,41 @@ import { counted } from '../../../api-client/words.ts';
 import { commandText, shellWord } from '../../../local/command-name.ts';
 import { isOpenStatus } from '../../../shared/domain/delivery/vocabulary.ts';
 import type { DeliveryView } from '../../../shared/wire/views/delivery.ts';
-import { openApiToWrite, openSubscription } from '../../api/api-access.ts';
+import { resolveSubscription } from '../../api/find-subscription.ts';
 import { INTERRUPTED } from '../../interruption.ts';
-import { addMessageAddress, parseSubscription, SUBSCRIPTION } from '../../options/arguments.ts';
-import { type DeploymentOptions, onDeployment, VERBOSE } from '../../options/deployment-options.ts';
+import {
+  DELIVERY_ADDRESS,
+  MESSAGE_ADDRESS,
+  option,
+  parseSubscription,
+  SUBSCRIPTION,
+} from '../../options/arguments.ts';
+import { deployed } from '../../options/deployed.ts';
+import { type DeploymentOptions, VERBOSE } from '../../options/deployment-options.ts';
 import { printable } from '../../output/printable.ts';
 import { withProgress } from '../../output/progress-line.ts';
 import { clockTime } from '../../output/words.ts';
 import { pollUntilDone } from '../../polling.ts';
 import type { Terminal } from '../../terminal.ts';
-import {
-  addDeliveryAddress,
-  describeDelivery,
-  EXAMPLE_ADDRESS,
-  findAddress,
-  nextText,
-} from './delivery-text.ts';
+import { describeDelivery, EXAMPLE_ADDRESS, findAddress, nextText } from './delivery-text.ts';
 
-const MORE = `
+type FollowOptions = { wait?: true; verbose?: true };
+
+/** Of `printStarted`. */
+const WAITING = [
+  option('--wait', 'wait until the delivery has ended; exit status 1 if it was not delivered'),
+  VERBOSE,
+];
+
+/** `posthaste send` */
+export const send = deployed<FollowOptions & { to: string }>({
+  arguments: MESSAGE_ADDRESS,
+  options: [
+    option('--to <SUBSCRIPTION>', `${SUBSCRIPTION} (required)`, parseSubscription).makeOptionMandatory(),
+    ...WAITING,
+  ],
+  json: 'the delivery; with --wait at its end',
+  more: `
 Sends the message also where it was filtered, where the subscription was added
 later, and where it was delivered before: another round begins. The message's
 data must be kept: by default that of messages with a failed attempt is. To keep
@@ -33,29 +49,21 @@ all from now on, also of filtered messages, set _retain_messages of the queue to
 "all": see posthaste queue set.
 
 Exit status with --wait: 0 if it was delivered, 1 if not, 130 if interrupted.
-`;
-
-/** `posthaste send` */
-export function addSend(command: Command, terminal: Terminal): void {
-  addWaiting(
-    addMessageAddress(command).requiredOption(
-      '--to <SUBSCRIPTION>',
-      `${SUBSCRIPTION} (required)`,
-      parseSubscription,
-    ),
-  ).action(async (queue: string, messageId: string, options: FollowOptions & { to: string }) => {
-    const { api, path } = await openSubscription(queue, options.to, options, terminal);
-    const started = await api.call(sendDelivery, { path: { ...path, message: messageId } });
+`,
+  examples: ['send orders order-17 --to ACME', 'send orders order-17 --to 5b0c0f1e --wait'],
+  write: async ({ api, options, terminal }, queue, message) => {
+    const subscription = await resolveSubscription(api, queue, options.to);
+    const started = await api.call(sendDelivery, { path: { queue, subscription, message } });
     await printStarted(api, started, options, terminal);
-  });
-  onDeployment(command, {
-    json: 'the delivery; with --wait at its end',
-    more: MORE,
-    examples: ['send orders order-17 --to ACME', 'send orders order-17 --to 5b0c0f1e --wait'],
-  });
-}
+  },
+});
 
-const RETRY_MORE = `
+/** `posthaste retry` */
+export const retry = deployed<FollowOptions>({
+  arguments: DELIVERY_ADDRESS,
+  options: WAITING,
+  json: 'the delivery after the change; with --wait at its end',
+  more: `
 An open delivery makes its next attempt now. An ended one starts another round
 with all retries of its policy, a delivered one too: its subscriber gets the
 message once more. The webhook-id stays the same. The API refuses
@@ -63,55 +71,30 @@ a retry while an attempt is in progress, and when the message's data is no
 longer kept. After Ctrl-C during --wait, the delivery continues.
 
 Exit status with --wait: 0 if it was delivered, 1 if not, 130 if interrupted.
-`;
-
-/** `posthaste retry` */
-export function addRetry(command: Command, terminal: Terminal): void {
-  addWaiting(addDeliveryAddress(command)).action(
-    async (queue: string, message: string, subscription: string, options: FollowOptions) => {
-      const api = await openApiToWrite(options, terminal);
-      const address = await findAddress(api, queue, message, subscription);
-      const started = await api.call(retryDelivery, deliveryPath(address));
-      await printStarted(api, started, options, terminal);
-    },
-  );
-  onDeployment(command, {
-    json: 'the delivery after the change; with --wait at its end',
-    more: RETRY_MORE,
-    examples: [`retry ${EXAMPLE_ADDRESS}`, `retry ${EXAMPLE_ADDRESS} --wait`],
-  });
-}
-
-const CANCEL_MORE = `
-No further attempt starts; an attempt already in progress may still complete. A
-cancelled delivery can be retried later.
-`;
+`,
+  examples: [`retry ${EXAMPLE_ADDRESS}`, `retry ${EXAMPLE_ADDRESS} --wait`],
+  write: async ({ api, options, terminal }, queue, message, subscription) => {
+    const address = await findAddress(api, queue, message, subscription);
+    const started = await api.call(retryDelivery, deliveryPath(address));
+    await printStarted(api, started, options, terminal);
+  },
+});
 
 /** `posthaste cancel` */
-export function addCancel(command: Command, terminal: Terminal): void {
-  addDeliveryAddress(command).action(
-    async (queue: string, message: string, subscription: string, options: DeploymentOptions) => {
-      const api = await openApiToWrite(options, terminal);
-      const address = await findAddress(api, queue, message, subscription);
-      const delivery = await api.call(cancelDelivery, deliveryPath(address));
-      terminal.printResult(options, delivery, () => describeDelivery(delivery, terminal));
-    },
-  );
-  onDeployment(command, {
-    json: 'the delivery after the change',
-    more: CANCEL_MORE,
-    examples: [`cancel ${EXAMPLE_ADDRESS}`],
-  });
-}
-
-type FollowOptions = DeploymentOptions & { wait?: true; verbose?: true };
-
-/** Adds the options of `printStarted`. */
-function addWaiting(command: Command): Command {
-  return command
-    .option('--wait', 'wait until the delivery has ended; exit status 1 if it was not delivered')
-    .option('--verbose', VERBOSE);
-}
+export const cancel = deployed({
+  arguments: DELIVERY_ADDRESS,
+  json: 'the delivery after the change',
+  more: `
+No further attempt starts; an attempt already in progress may still complete. A
+cancelled delivery can be retried later.
+`,
+  examples: [`cancel ${EXAMPLE_ADDRESS}`],
+  write: async ({ api, terminal }, queue, message, subscription) => {
+    const address = await findAddress(api, queue, message, subscription);
+    const delivery = await api.call(cancelDelivery, deliveryPath(address));
+    return [delivery, () => describeDelivery(delivery, terminal)];
+  },
+});
 
 /** Seconds. */
 const POLLING = { floor: 0.5, ceiling: 5 };
@@ -120,7 +103,7 @@ const POLLING = { floor: 0.5, ceiling: 5 };
 async function printStarted(
   api: ApiClient,
   started: DeliveryView,
-  { json, wait, verbose }: FollowOptions,
+  { json, wait, verbose }: FollowOptions & DeploymentOptions,
   terminal: Terminal,
 ): Promise<void> {
   const delivery = wait === true ? await ended(api, started, verbose, terminal) : started;

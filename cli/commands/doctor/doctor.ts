@@ -1,4 +1,3 @@
-import type { Command } from 'commander';
 import type { ApiClient } from '../../../api-client/api-client.ts';
 import { type Health, ping, readHealth } from '../../../api-client/operations.ts';
 import { ApiRefusal } from '../../../api-client/refusal.ts';
@@ -13,14 +12,17 @@ import { lookAtDeadLetters, NO_REASON } from '../../dead-letters/look.ts';
 import { isSettled } from '../../dead-letters/undeliverable.ts';
 import type { DeploymentChoice } from '../../deployment.ts';
 import { describeRefusal, failureText } from '../../failure-report.ts';
-import { type DeploymentOptions, onDeployment } from '../../options/deployment-options.ts';
+import { deployed } from '../../options/deployed.ts';
 import { printable } from '../../output/printable.ts';
 import { countsText } from '../../output/words.ts';
 import type { Sleep, Terminal } from '../../terminal.ts';
 import type { Outcome } from '../accept/check.ts';
 import { examineQueues } from './queues.ts';
 
-const MORE = `
+/** `posthaste doctor` */
+export const doctor = deployed({
+  json: 'one check per line: check, state, detail, advice',
+  more: `
 Checks the deployment, its API, your credentials, the tables, the dead-letter
 queues and the reasons in them, the work queues (whether they become empty
 within 15 s), overdue retries, queues whose messages match nothing, and those
@@ -34,11 +36,9 @@ A check that is not shown has neither passed nor failed: your credentials do
 not permit it, or the deployment lacks what it needs.
 
 Exit status: 0 if no check fails, otherwise 1.
-`;
-
-/** `posthaste doctor` */
-export function addDoctor(command: Command, terminal: Terminal): void {
-  command.action(async (options: DeploymentOptions) => {
+`,
+  examples: ['doctor', 'doctor --deployment Posthaste --json'],
+  run: async ({ options, terminal }) => {
     const counts = { failing: 0, notice: 0, ok: 0, notShown: 0 };
     await terminal.untilInterrupted(async (signal) => {
       for await (const finding of examine(options, terminal, signal)) {
@@ -48,13 +48,8 @@ export function addDoctor(command: Command, terminal: Terminal): void {
     });
     if (options.json !== true) terminal.print(summaryText(counts));
     if (counts.failing > 0) terminal.exitStatus = 1;
-  });
-  onDeployment(command, {
-    json: 'one check per line: check, state, detail, advice',
-    more: MORE,
-    examples: ['doctor', 'doctor --deployment Posthaste --json'],
-  });
-}
+  },
+});
 
 function summaryText({ failing, notice }: Readonly<Record<Finding['state'], number>>): string {
   const notices = notice === 0 ? '' : `; ${counted(notice, 'notice', 'notices')}`;

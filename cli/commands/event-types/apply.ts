@@ -1,4 +1,3 @@
-import type { Command } from 'commander';
 import { createTwoFilesPatch, FILE_HEADERS_ONLY } from 'diff';
 import type { ApiClient } from '../../../api-client/api-client.ts';
 import { deleteEventType, listEventTypes, putEventType } from '../../../api-client/operations.ts';
@@ -8,53 +7,50 @@ import { inParallel } from '../../../shared/adapters/in-parallel.ts';
 import { canonicalJson } from '../../../shared/domain/json.ts';
 import type { EventTypeView } from '../../../shared/wire/views/event-type.ts';
 import { openApi, openApiToWrite } from '../../api/api-access.ts';
-import { type DeploymentOptions, onDeployment } from '../../options/deployment-options.ts';
+import { argument, option } from '../../options/arguments.ts';
+import { deployed, type Refuse } from '../../options/deployed.ts';
 import { printableJson } from '../../output/printable.ts';
 import type { Terminal } from '../../terminal.ts';
 import { type Definition, readFolder } from './folder.ts';
 
-type Options = DeploymentOptions & { yes?: true; dryRun?: true; prune?: true };
+type Options = { yes?: true; dryRun?: true; prune?: true };
 
-const MORE = `
+/** `posthaste event-types apply` */
+export const apply = deployed<Options>({
+  description: 'Make the catalogue of event types as the files of a folder say.',
+  arguments: [argument('<folder>', 'folder of JSON or YAML files, one event type each')],
+  options: [
+    option('--dry-run', 'change nothing, and show what would change'),
+    option('--prune', 'also delete the event types that the folder lacks'),
+    option('--yes', 'change the catalogue without a question'),
+  ],
+  json: 'created, replaced, deleted and kept with the names, unchanged, dryRun',
+  more: `
 Reads each .json, .yaml and .yml file in the folder and the folders in it. A
 file is one event type, with the fields of the API: description, schema,
 example, group, deprecated, queues. Its name is the field name, or that of the
 file. Shows what changes and asks; without a terminal to ask on, it requires
 --yes. If nothing changes, it does not ask.
-`;
+`,
+  examples: ['event-types apply event-types --dry-run', 'event-types apply event-types --prune --yes'],
+  run: async ({ options, terminal, refuse }, folder) => {
+    const defined = await readFolder(folder, terminal);
+    const api = await (options.dryRun === true ? openApi : openApiToWrite)(options, terminal);
+    const { items } = await api.items(listEventTypes, {});
+    const plan = planChanges(defined, items, options.prune === true);
+    if (options.json !== true) for (const change of plan.changes) terminal.print(formatPatch(change));
+    if (options.dryRun !== true && plan.changes.length > 0) {
+      if (options.yes !== true) await confirm(plan, terminal, refuse);
+      await store(api, plan.changes);
+    }
+    return [toResult(plan, options), () => describePlan(plan, options)];
+  },
+});
 
-/** `posthaste event-types apply` */
-export function addEventTypesApply(eventTypes: Command, terminal: Terminal): void {
-  const command = eventTypes
-    .command('apply')
-    .description('Make the catalogue of event types as the files of a folder say.')
-    .argument('<folder>', 'folder of JSON or YAML files, one event type each')
-    .option('--dry-run', 'change nothing, and show what would change')
-    .option('--prune', 'also delete the event types that the folder lacks')
-    .option('--yes', 'change the catalogue without a question')
-    .action(async (folder: string, options: Options) => {
-      const defined = await readFolder(folder, terminal);
-      const api = await (options.dryRun === true ? openApi : openApiToWrite)(options, terminal);
-      const { items } = await api.items(listEventTypes, {});
-      const plan = planChanges(defined, items, options.prune === true);
-      if (options.json !== true) for (const change of plan.changes) terminal.print(formatPatch(change));
-      if (options.dryRun !== true && plan.changes.length > 0) {
-        if (options.yes !== true) await confirm(command, plan, terminal);
-        await apply(api, plan.changes);
-      }
-      terminal.printResult(options, toResult(plan, options), () => describePlan(plan, options));
-    });
-  onDeployment(command, {
-    json: 'created, replaced, deleted and kept with the names, unchanged, dryRun',
-    more: MORE,
-    examples: ['event-types apply event-types --dry-run', 'event-types apply event-types --prune --yes'],
-  });
-}
-
-async function confirm(command: Command, { changes }: Plan, terminal: Terminal): Promise<void> {
+async function confirm({ changes }: Plan, terminal: Terminal, refuse: Refuse): Promise<void> {
   const counts = countKinds(changes, (kind) => `to ${kind}`);
   const isConfirmed = await terminal.confirm(`Event types: ${counts}. Change the catalogue?`);
-  if (isConfirmed === undefined) command.error(`error: ${counts}; add --yes to change the catalogue`);
+  if (isConfirmed === undefined) refuse(`${counts}; add --yes to change the catalogue`);
   if (!isConfirmed) throw new Problem('Nothing was changed.');
 }
 
@@ -104,7 +100,7 @@ function formatPatch({ name, before, after }: Change): string {
 const SIDE_BY_SIDE = 5;
 
 /** Stores, then deletes: a failure leaves too much. The same command continues. */
-async function apply(api: ApiClient, changes: readonly Change[]): Promise<void> {
+async function store(api: ApiClient, changes: readonly Change[]): Promise<void> {
   await inParallel(changes, SIDE_BY_SIDE, async ({ name, definition: body }) => {
     if (body !== undefined) await api.call(putEventType, { path: { type: name }, body });
   });

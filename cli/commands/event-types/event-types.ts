@@ -1,50 +1,34 @@
 import { writeFileSync } from 'node:fs';
-import type { Command } from 'commander';
+import type { ApiClient } from '../../../api-client/api-client.ts';
 import { deleteEventType, getEventType, listEventTypes } from '../../../api-client/operations.ts';
 import { commandText } from '../../../local/command-name.ts';
 import { Problem } from '../../../local/install/problem.mjs';
 import type { EventTypeView } from '../../../shared/wire/views/event-type.ts';
 import { toWebhooksDocument } from '../../../shared/wire/views/webhooks-document.ts';
-import { openApi, openApiToWrite } from '../../api/api-access.ts';
 import { failureText } from '../../failure-report.ts';
-import { parseEventType, wholeNumber } from '../../options/arguments.ts';
-import { type DeploymentOptions, onDeployment } from '../../options/deployment-options.ts';
+import { argument, option, parseEventType, wholeNumber } from '../../options/arguments.ts';
+import { deployed, group } from '../../options/deployed.ts';
 import { printList } from '../../output/list.ts';
 import { printable, printableJson } from '../../output/printable.ts';
 import type { Terminal } from '../../terminal.ts';
-import { addEventTypesApply } from './apply.ts';
+import { apply } from './apply.ts';
 import { declareEventTypes } from './declarations.ts';
 
-export function addEventTypesCommands(eventTypes: Command, terminal: Terminal): void {
-  addEventTypesList(eventTypes, terminal);
-  addEventTypesShow(eventTypes, terminal);
-  addEventTypesApply(eventTypes, terminal);
-  addEventTypesDelete(eventTypes, terminal);
-  addEventTypesExport(eventTypes, terminal);
-  addEventTypesTypes(eventTypes, terminal);
-}
-
-/** `posthaste event-types list` */
-function addEventTypesList(eventTypes: Command, terminal: Terminal): void {
-  const command = eventTypes
-    .command('list')
-    .description('List the event types of the catalogue.')
-    .option('--limit <N>', 'maximum number of event types (default: all)', wholeNumber(1))
-    .action(async ({ limit, ...options }: DeploymentOptions & { limit?: number }) => {
-      const api = await openApi(options, terminal);
-      await printList(terminal, api.list(listEventTypes, { most: limit }), {
-        ...options,
-        columns: ['Event type', 'Group', 'State', 'Schema', 'Description'],
-        formatRow,
-        none: () =>
-          `No event type yet. Store a folder of them with ${commandText('event-types apply <folder>')}`,
-      });
+const list = deployed<{ limit?: number }>({
+  description: 'List the event types of the catalogue.',
+  options: [option('--limit <N>', 'maximum number of event types (default: all)', wholeNumber(1))],
+  json: 'one event type per line, as in the API',
+  examples: ['event-types list'],
+  read: async ({ api, options: { limit, ...options }, terminal }) => {
+    await printList(terminal, api.list(listEventTypes, { most: limit }), {
+      ...options,
+      columns: ['Event type', 'Group', 'State', 'Schema', 'Description'],
+      formatRow,
+      none: () =>
+        `No event type yet. Store a folder of them with ${commandText('event-types apply <folder>')}`,
     });
-  onDeployment(command, {
-    json: 'one event type per line, as in the API',
-    examples: ['event-types list'],
-  });
-}
+  },
+});
 
 function formatRow({ name, group = '', deprecated, schema, description = '' }: EventTypeView): string[] {
   return [
@@ -56,84 +40,65 @@ function formatRow({ name, group = '', deprecated, schema, description = '' }: E
   ];
 }
 
-/** `posthaste event-types show` */
-function addEventTypesShow(eventTypes: Command, terminal: Terminal): void {
-  const command = eventTypes
-    .command('show')
-    .description('Show an event type, with its schema and example.')
-    .argument('<type>', 'name of the event type', parseEventType)
-    .action(async (type: string, options: DeploymentOptions) => {
-      const api = await openApi(options, terminal);
-      const view = await api.call(getEventType, { path: { type } });
-      terminal.printResult(options, view, () => printableJson(JSON.stringify(view, undefined, 2)));
-    });
-  onDeployment(command, {
-    json: 'the event type, as in the API',
-    examples: ['event-types show order.created'],
-  });
-}
+const EVENT_TYPE = argument('<type>', 'name of the event type', parseEventType);
 
-/** `posthaste event-types delete` */
-function addEventTypesDelete(eventTypes: Command, terminal: Terminal): void {
-  const command = eventTypes
-    .command('delete')
-    .description('Delete an event type from the catalogue. Subscriptions and messages stay as they are.')
-    .argument('<type>', 'name of the event type', parseEventType)
-    .option('--yes', 'delete the event type without a question')
-    .action(async (type: string, { yes, ...options }: DeploymentOptions & { yes?: true }) => {
-      const api = await openApiToWrite(options, terminal);
-      const path = { type };
-      await api.call(getEventType, { path });
-      if (yes !== true) {
-        const isConfirmed = await terminal.confirm(`Delete the event type ${type}?`);
-        if (isConfirmed === undefined) return command.error(`error: to delete ${type}, add --yes`);
-        if (!isConfirmed) throw new Problem('Nothing was deleted.');
-      }
-      await api.call(deleteEventType, { path });
-      terminal.printResult(options, path, () => `Deleted the event type ${type}.`);
-    });
-  onDeployment(command, { json: 'type', examples: ['event-types delete order.created --yes'] });
-}
+const show = deployed({
+  description: 'Show an event type, with its schema and example.',
+  arguments: [EVENT_TYPE],
+  json: 'the event type, as in the API',
+  examples: ['event-types show order.created'],
+  read: async ({ api }, type) => {
+    const view = await api.call(getEventType, { path: { type } });
+    return [view, () => printableJson(JSON.stringify(view, undefined, 2))];
+  },
+});
 
-type OutOptions = DeploymentOptions & { out?: string };
+const remove = deployed<{ yes?: true }>({
+  description: 'Delete an event type from the catalogue. Subscriptions and messages stay as they are.',
+  arguments: [EVENT_TYPE],
+  options: [option('--yes', 'delete the event type without a question')],
+  json: 'type',
+  examples: ['event-types delete order.created --yes'],
+  write: async ({ api, options, terminal, refuse }, type) => {
+    await api.call(getEventType, { path: { type } });
+    if (options.yes !== true) {
+      const isConfirmed = await terminal.confirm(`Delete the event type ${type}?`);
+      if (isConfirmed === undefined) return refuse(`to delete ${type}, add --yes`);
+      if (!isConfirmed) throw new Problem('Nothing was deleted.');
+    }
+    await api.call(deleteEventType, { path: { type } });
+    return [{ type }, () => `Deleted the event type ${type}.`];
+  },
+});
 
-/** `posthaste event-types export` */
-function addEventTypesExport(eventTypes: Command, terminal: Terminal): void {
-  const command = eventTypes
-    .command('export')
-    .description('Print the catalogue as an OpenAPI 3.1 document of webhooks, for subscribers.')
-    .option('--out <FILE>', 'write it to this file')
-    .action(async (options: OutOptions) => {
-      const document = toWebhooksDocument(await readCatalogue(options, terminal));
-      write(`${JSON.stringify(document, undefined, 2)}\n`, options, terminal);
-    });
-  onDeployment(command, {
-    examples: ['event-types export > webhooks.json', 'event-types export --out webhooks.json'],
-  });
-}
+type OutOptions = { out?: string };
 
-const TYPES_MORE = `
+const exported = deployed<OutOptions>({
+  description: 'Print the catalogue as an OpenAPI 3.1 document of webhooks, for subscribers.',
+  options: [option('--out <FILE>', 'write it to this file')],
+  examples: ['event-types export > webhooks.json', 'event-types export --out webhooks.json'],
+  read: async ({ api, options, terminal }) => {
+    const document = toWebhooksDocument(await readCatalogue(api));
+    write(`${JSON.stringify(document, undefined, 2)}\n`, options, terminal);
+  },
+});
+
+const types = deployed<OutOptions>({
+  description: 'Print TypeScript types of the data of each event type, by its schema.',
+  options: [option('--out <FILE>', 'write them to this file')],
+  more: `
 The types are for publishing with posthaste/client:
   new Publisher<EventTypes>({ queueUrl })
-`;
+`,
+  examples: ['event-types types --out src/event-types.ts'],
+  read: async ({ api, options, terminal }) => {
+    write(declareEventTypes(await readCatalogue(api)), options, terminal);
+  },
+});
 
-/** `posthaste event-types types` */
-function addEventTypesTypes(eventTypes: Command, terminal: Terminal): void {
-  const command = eventTypes
-    .command('types')
-    .description('Print TypeScript types of the data of each event type, by its schema.')
-    .option('--out <FILE>', 'write them to this file')
-    .action(async (options: OutOptions) => {
-      write(declareEventTypes(await readCatalogue(options, terminal)), options, terminal);
-    });
-  onDeployment(command, {
-    more: TYPES_MORE,
-    examples: ['event-types types --out src/event-types.ts'],
-  });
-}
+export const eventTypesCommands = group({ list, show, apply, delete: remove, export: exported, types });
 
-async function readCatalogue(options: OutOptions, terminal: Terminal): Promise<EventTypeView[]> {
-  const api = await openApi(options, terminal);
+async function readCatalogue(api: ApiClient): Promise<EventTypeView[]> {
   return (await api.items(listEventTypes, {})).items;
 }
 

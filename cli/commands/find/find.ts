@@ -1,4 +1,3 @@
-import type { Command } from 'commander';
 import type { ApiClient, Listed } from '../../../api-client/api-client.ts';
 import { parseLastTime, windowAround } from '../../../api-client/calendar-time.ts';
 import { findMessage } from '../../../api-client/messages.ts';
@@ -13,16 +12,29 @@ import { timeText } from '../../../shared/wire/fields.ts';
 import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
 import { findApi, apiClient } from '../../api/api-access.ts';
 import { requireQueue } from '../../api/find-subscription.ts';
-import { parseAge, parseId, parseQueue, wholeNumber } from '../../options/arguments.ts';
-import { type DeploymentOptions, onDeployment } from '../../options/deployment-options.ts';
+import { argument, option, parseAge, parseId, parseQueue, wholeNumber } from '../../options/arguments.ts';
+import { deployed } from '../../options/deployed.ts';
 import { printable } from '../../output/printable.ts';
 import { clockTime } from '../../output/words.ts';
-import type { Terminal } from '../../terminal.ts';
 import { describeState } from '../subscription/change.ts';
 
-type Options = DeploymentOptions & { queue?: string; limit: number };
+type Options = { queue?: string; limit: number };
 
-const MORE = `
+/** `posthaste find` */
+export const find = deployed<Options>({
+  arguments: [
+    argument(
+      '<what>',
+      'a message id, a part of a URL or name, the start of a subscription id, or a time',
+      parseId,
+    ),
+  ],
+  options: [
+    option('--queue <QUEUE>', 'look only in this queue', parseQueue),
+    option('--limit <N>', 'maximum of a kind per queue', wholeNumber(1), MAX_PER_QUEUE),
+  ],
+  json: 'one finding per line: kind, queue, id, text, next, queueDeleted; or found 0, queues, moreQueues, notSearched, retentionDays, ingress, delayed, deadLetters',
+  more: `
 Looks in all queues for a message with this id, and for subscriptions whose id
 starts with the text or whose name or URL contains it. For a time, such as
 2026-11-22T14:00 (or with a blank for the T) or 14:00 (the last one), it lists
@@ -32,51 +44,32 @@ neither for parts of a message id nor in the data.
 Messages of a deleted queue stay on record: --queue finds them.
 
 Exit status: 0 if anything was found, otherwise 1.
-`;
+`,
+  examples: ['find order-55', 'find acme.example --queue orders', 'find 2026-11-22T14:00', 'find 2h'],
+  run: async ({ options, terminal }, what) => {
+    const api = apiClient(await findApi(options, terminal.env), terminal.sleep);
+    const { items: queues, more } = await queuesToSearch(api, options);
+    const limit = { queues: queues.length, ...(more && { moreQueues: true as const }) };
+    if (more) terminal.printError(`Looks only in ${queuesText(limit)}.`);
+    const window = parseWindow(what);
+    const sought = { text: what, window, most: options.limit };
+    const { findings, cuts, refusals } = await search(api, queues, sought);
+    for (const finding of findings) terminal.printResult(options, finding, () => findingText(finding));
+    [...cuts, ...refusedLines(refusals)].forEach(terminal.printError);
+    if (findings.length > 0) return undefined;
+    terminal.exitStatus = 1;
+    if (options.queue !== undefined) await requireQueue(api, options.queue);
+    const notSearched = refusals.length > 0 && { notSearched: refusals.length };
+    const absence = { ...limit, ...notSearched, ...(window ?? (await knownOfAbsent(api))) };
+    return [{ found: 0, ...absence }, () => nothingText(what, absence, window, options)];
+  },
+});
 
-/** `posthaste find` */
-export function addFind(command: Command, terminal: Terminal): void {
-  command
-    .argument(
-      '<what>',
-      'a message id, a part of a URL or name, the start of a subscription id, or a time',
-      parseId,
-    )
-    .option('--queue <QUEUE>', 'look only in this queue', parseQueue)
-    .option('--limit <N>', 'maximum of a kind per queue', wholeNumber(1), MAX_PER_QUEUE)
-    .action(async (what: string, options: Options) => {
-      const api = apiClient(await findApi(options, terminal.env), terminal.sleep);
-      const { items: queues, more } = await queuesToSearch(api, options);
-      const limit = { queues: queues.length, ...(more && { moreQueues: true as const }) };
-      if (more) terminal.printError(`Looks only in ${queuesText(limit)}.`);
-      const window = parseWindow(what);
-      const { findings, cuts, refusals } = await search(api, queues, {
-        text: what,
-        window,
-        most: options.limit,
-      });
-      for (const finding of findings) terminal.printResult(options, finding, () => findingText(finding));
-      [...cuts, ...refusedLines(refusals)].forEach(terminal.printError);
-      if (findings.length > 0) return;
-      terminal.exitStatus = 1;
-      if (options.queue !== undefined) await requireQueue(api, options.queue);
-      const absence = {
-        ...limit,
-        ...(refusals.length > 0 && { notSearched: refusals.length }),
-        ...(window ?? (await knownOfAbsent(api))),
-      };
-      terminal.printResult(options, { found: 0, ...absence }, () => {
-        const unsearched = options.queue === undefined ? [deletedText(what)] : [];
-        return window === undefined
-          ? absenceText(what, absence, unsearched)
-          : noneInWindow(what, window, unsearched);
-      });
-    });
-  onDeployment(command, {
-    json: 'one finding per line: kind, queue, id, text, next, queueDeleted; or found 0, queues, moreQueues, notSearched, retentionDays, ingress, delayed, deadLetters',
-    more: MORE,
-    examples: ['find order-55', 'find acme.example --queue orders', 'find 2026-11-22T14:00', 'find 2h'],
-  });
+function nothingText(what: string, absence: Absence, window: Window | undefined, { queue }: Options): string {
+  const unsearched = queue === undefined ? [deletedText(what)] : [];
+  return window === undefined
+    ? absenceText(what, absence, unsearched)
+    : noneInWindow(what, window, unsearched);
 }
 
 function findingText({ kind, queue, id, text, next, queueDeleted }: Finding): string {

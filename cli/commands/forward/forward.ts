@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError } from 'commander';
 import { ApiRefusal } from '../../../api-client/refusal.ts';
 import { Problem } from '../../../local/install/problem.mjs';
 import { hasPullTokenForm } from '../../../shared/domain/subscription/pull-token.ts';
@@ -6,11 +6,12 @@ import { accessByToken, apiClient, openApiToWrite } from '../../api/api-access.t
 import { resolveSubscription } from '../../api/find-subscription.ts';
 import { failureText, reportFailure } from '../../failure-report.ts';
 import { INTERRUPTED } from '../../interruption.ts';
-import { addSubscriptionAddress, wholeNumber } from '../../options/arguments.ts';
+import { option, SUBSCRIPTION_ADDRESS, wholeNumber } from '../../options/arguments.ts';
+import { deployed } from '../../options/deployed.ts';
 import {
-  addPollOptions,
+  checkPolling,
   type DeploymentOptions,
-  onDeployment,
+  pollOptions,
   type PollOptions,
   VERBOSE,
 } from '../../options/deployment-options.ts';
@@ -29,7 +30,31 @@ import {
   postToTarget,
 } from './forward-deliveries.ts';
 
-const MORE = `
+/** Seconds: Node's fetch waits no longer for headers. */
+const LONGEST_TIMEOUT = 300;
+
+/** `posthaste forward` */
+export const forward = deployed<Options>({
+  arguments: SUBSCRIPTION_ADDRESS,
+  options: [
+    option('--to <URL>', 'where to post the deliveries', parseTarget).makeOptionMandatory(),
+    option('--token-file <FILE>', 'receive by the token of the subscription in this file').conflicts([
+      'local',
+      'deployment',
+    ]),
+    option('--url <URL>', 'address of the API, with a token').conflicts(['local', 'deployment']),
+    option('--concurrency <N>', 'deliveries posted at the same time', wholeNumber(1, 100), 10),
+    option(
+      '--timeout <SECONDS>',
+      'how long the target may take for an answer',
+      wholeNumber(1, LONGEST_TIMEOUT),
+      30,
+    ),
+    VERBOSE,
+    ...pollOptions('the subscription while nothing waits'),
+  ],
+  json: 'one delivery per line: at, messageId, attempt, status, error, durationMs, outcome, notRecorded, interval',
+  more: `
 Posts each delivery with its signed headers and body, unchanged. A status from
 200 to 299 acknowledges it; another status, or none, is a failed attempt under
 the retry policy. Redirects are not followed. While the target does not answer,
@@ -45,48 +70,19 @@ Ctrl-C: receives nothing more, finishes what runs, and exits with 0. A second
 one, at least a second later, ends it at once: what runs is received again.
 Exit status: 1 if the API refuses the token, the credentials or the subscription.
 An API or network that fails does not end it.
-`;
-
-/** `posthaste forward` */
-export function addForward(command: Command, terminal: Terminal): void {
-  addSubscriptionAddress(command)
-    .requiredOption('--to <URL>', 'where to post the deliveries', parseTarget)
-    .addOption(
-      new Option('--token-file <FILE>', 'receive by the token of the subscription in this file').conflicts([
-        'local',
-        'deployment',
-      ]),
-    )
-    .addOption(
-      new Option('--url <URL>', 'address of the API, with a token').conflicts(['local', 'deployment']),
-    )
-    .option('--concurrency <N>', 'deliveries posted at the same time', wholeNumber(1, 100), 10)
-    .option(
-      '--timeout <SECONDS>',
-      'how long the target may take for an answer',
-      wholeNumber(1, LONGEST_TIMEOUT),
-      30,
-    )
-    .option('--verbose', VERBOSE)
-    .action((queue: string, reference: string, options: Options) =>
-      terminal.untilInterrupted(
-        (signal) => forward({ queue, reference }, options, signal, terminal),
-        () => process.exit(INTERRUPTED),
-      ),
+`,
+  examples: [
+    'forward orders pull:laptop --to http://localhost:3000/hook',
+    'forward orders 5b0c0f1e-7d0c-4a57-9d1a-0f2f3f1c9b11 --to http://localhost:3000/hook --url https://hooks.example.com --token-file token.txt',
+  ],
+  run: ({ options, terminal, refuse }, queue, reference) => {
+    checkPolling(options, refuse);
+    return terminal.untilInterrupted(
+      (signal) => forwardUntil(signal, { queue, reference }, options, terminal),
+      () => process.exit(INTERRUPTED),
     );
-  addPollOptions(command, 'the subscription while nothing waits');
-  onDeployment(command, {
-    json: 'one delivery per line: at, messageId, attempt, status, error, durationMs, outcome, notRecorded, interval',
-    more: MORE,
-    examples: [
-      'forward orders pull:laptop --to http://localhost:3000/hook',
-      'forward orders 5b0c0f1e-7d0c-4a57-9d1a-0f2f3f1c9b11 --to http://localhost:3000/hook --url https://hooks.example.com --token-file token.txt',
-    ],
-  });
-}
-
-/** Seconds: Node's fetch waits no longer for headers. */
-const LONGEST_TIMEOUT = 300;
+  },
+});
 
 function parseTarget(text: string): string {
   const url = URL.parse(text);
@@ -111,12 +107,12 @@ type Subscription = { queue: string; reference: string };
 const ANSWER_SECONDS = 30;
 
 /** Forwards until the signal. @throws Problem, and as `forwardDeliveries` */
-async function forward(
+async function forwardUntil(
+  signal: AbortSignal,
   subscription: Subscription,
   options: Options,
-  signal: AbortSignal,
   terminal: Terminal,
-): Promise<void> {
+): Promise<undefined> {
   const { to, concurrency, timeout, floor, ceiling, exponent, decrease } = options;
   const token = await givenToken(options, terminal);
   const pull = await openPull(subscription, token, options, terminal);

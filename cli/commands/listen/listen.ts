@@ -1,10 +1,19 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError } from 'commander';
 import { subscribe, unsubscribe } from '../../../api-client/operations.ts';
 import { newQueueNotice } from '../../api/find-subscription.ts';
 import { openApiToWrite } from '../../api/api-access.ts';
 import { orAfter, untilAborted } from '../../interruption.ts';
-import { jsonText, objectText, parseDuration, parseQueue, wholeNumber } from '../../options/arguments.ts';
-import { type DeploymentOptions, onDeployment } from '../../options/deployment-options.ts';
+import {
+  jsonText,
+  objectText,
+  option,
+  parseDuration,
+  parseQueue,
+  PORT,
+  wholeNumber,
+} from '../../options/arguments.ts';
+import { deployed } from '../../options/deployed.ts';
+import type { DeploymentOptions } from '../../options/deployment-options.ts';
 import { parsePolicy, readSecret } from '../../options/input.ts';
 import { printable } from '../../output/printable.ts';
 import { clockTime } from '../../output/words.ts';
@@ -20,7 +29,27 @@ import {
   type Webhook,
 } from './webhook-receiver.ts';
 
-const MORE = `
+/** `posthaste listen` */
+export const listen = deployed<Options>({
+  options: [
+    PORT,
+    option('--path <PATH>', 'accept requests for this path', parsePath, '/'),
+    option('--answer <SCRIPT>', 'answer requests as this script says', parseAnswerScript).default(
+      parseAnswerScript('200'),
+      '200',
+    ),
+    option(
+      '--secret-file <FILE>',
+      'verify signatures with the secret (whsec_…) or public key (whpk_…) in this file; - for stdin',
+    ),
+    option('--subscribe <QUEUE>', 'subscribe to this queue while running', parseQueue),
+    option('--url <URL>', 'public URL of this receiver, for --subscribe'),
+    option('--policy <POLICY>', 'retry policy, as JSON or a preset; for --subscribe', parsePolicy),
+    option('--count <N>', 'stop after this number of requests', wholeNumber(1)),
+    option('--for <DURATION>', 'stop after this long: seconds, or 30m, 1h', parseDuration),
+  ],
+  json: 'one request per line: at, method, path, headers, body, messageId, count, secondsSince, answer, verified',
+  more: `
 A script lists answers, separated by commas. Each has the form
   ${SCRIPT_FORM}
 Each message starts at the beginning of the script, and the last answer repeats.
@@ -33,41 +62,17 @@ receiver, verifies with its secret, and deletes it at the end. A deployment in
 AWS cannot reach 127.0.0.1: run a tunnel, and give its public URL with --url.
 
 Exit status: 0 after Ctrl-C, --for or --count.
-`;
-
-/** `posthaste listen` */
-export function addListen(command: Command, terminal: Terminal): void {
-  command
-    .option('--port <N>', 'port on 127.0.0.1 (default: a free port)', wholeNumber(1, 65_535))
-    .option('--path <PATH>', 'accept requests for this path', parsePath, '/')
-    .addOption(
-      new Option('--answer <SCRIPT>', 'answer requests as this script says')
-        .argParser(parseAnswerScript)
-        .default(parseAnswerScript('200'), '200'),
-    )
-    .option(
-      '--secret-file <FILE>',
-      'verify signatures with the secret (whsec_…) or public key (whpk_…) in this file; - for stdin',
-    )
-    .option('--subscribe <QUEUE>', 'subscribe to this queue while running', parseQueue)
-    .option('--url <URL>', 'public URL of this receiver, for --subscribe')
-    .option('--policy <POLICY>', 'retry policy, as JSON or a preset; for --subscribe', parsePolicy)
-    .option('--count <N>', 'stop after this number of requests', wholeNumber(1))
-    .option('--for <DURATION>', 'stop after this long: seconds, or 30m, 1h', parseDuration)
-    .action((options: Options) => {
-      if (options.subscribe === undefined && (options.url !== undefined || options.policy !== undefined))
-        command.error("error: options '--url' and '--policy' require option '--subscribe'");
-      return terminal.untilInterrupted((signal) => listen(options, signal, terminal));
-    });
-  onDeployment(command, {
-    json: 'one request per line: at, method, path, headers, body, messageId, count, secondsSince, answer, verified',
-    more: MORE,
-    examples: [
-      'listen --port 8080 --secret-file webhook-secret.txt',
-      `listen --subscribe orders --answer 503x3,200 --policy '{"minimum_delay": 2}'`,
-    ],
-  });
-}
+`,
+  examples: [
+    'listen --port 8080 --secret-file webhook-secret.txt',
+    `listen --subscribe orders --answer 503x3,200 --policy '{"minimum_delay": 2}'`,
+  ],
+  run: ({ options, terminal, refuse }) => {
+    if (options.subscribe === undefined && (options.url !== undefined || options.policy !== undefined))
+      refuse("options '--url' and '--policy' require option '--subscribe'");
+    return terminal.untilInterrupted((signal) => receiveWebhooks(options, signal, terminal));
+  },
+});
 
 function parsePath(text: string): string {
   if (!/^\/[\w\-./~%]*$/.test(text)) throw new InvalidArgumentError('Expected a path such as /hook.');
@@ -82,7 +87,11 @@ type Options = DeploymentOptions &
   };
 
 /** Receives webhooks until the signal, `--for` or `--count`; then deletes the subscription that it created. */
-async function listen(options: Options, signal: AbortSignal, terminal: Terminal): Promise<void> {
+async function receiveWebhooks(
+  options: Options,
+  signal: AbortSignal,
+  terminal: Terminal,
+): Promise<undefined> {
   const countReached = new AbortController();
   const secret = { verifier: await givenVerifier(options, terminal) };
   let answered = 0;

@@ -1,4 +1,3 @@
-import { type Command, Option } from 'commander';
 import { dataIn, type MessageView, showMessage } from '../../../api-client/messages.ts';
 import { eraseBody, type Explained, explainMessage } from '../../../api-client/operations.ts';
 import { isNotFound } from '../../../api-client/refusal.ts';
@@ -9,41 +8,37 @@ import { Problem } from '../../../local/install/problem.mjs';
 import { sumOfCounts } from '../../../shared/domain/delivery/books.ts';
 import type { ExplainVerdict } from '../../../shared/domain/delivery/vocabulary.ts';
 import { WAITS } from '../../../shared/wire/views/delivery.ts';
-import { openApi, openApiToWrite } from '../../api/api-access.ts';
-import { addMessageAddress, parseSubscription, SUBSCRIPTION, wholeNumber } from '../../options/arguments.ts';
-import { type DeploymentOptions, onDeployment } from '../../options/deployment-options.ts';
+import {
+  argument,
+  MESSAGE_ADDRESS,
+  option,
+  parseSubscription,
+  SUBSCRIPTION,
+  wholeNumber,
+} from '../../options/arguments.ts';
+import { deployed, group } from '../../options/deployed.ts';
 import { fieldLines, printList } from '../../output/list.ts';
 import { printable, printableJson } from '../../output/printable.ts';
 import { clockTime, colouredStatus } from '../../output/words.ts';
 import type { Terminal } from '../../terminal.ts';
 import { findAddress, inFlightText, keptDataText, nextText } from '../deliveries/delivery-text.ts';
 
-export function addMessageCommands(message: Command, terminal: Terminal): void {
-  addMessageShow(message, terminal);
-  addMessageErase(message, terminal);
-}
-
-/** `posthaste message show` */
-function addMessageShow(message: Command, terminal: Terminal): void {
-  const command = addMessageAddress(message.command('show'))
-    .description('Show a message: its deliveries by status, and its data while it is kept.')
-    .addOption(
-      new Option('--body', 'print only the data, byte for byte unless stdout is a terminal').conflicts(
-        'json',
-      ),
-    )
-    .action(async (queue: string, id: string, options: DeploymentOptions & { body?: true }) => {
-      const shown = await showMessage(await openApi(options, terminal), queue, id);
-      // The response text is printed unchanged: parsing would drop digits of long numbers.
-      if (options.json === true) terminal.print(printableJson(shown.text.trim()));
-      else if (options.body === true) printBody(dataIn(shown), id, terminal);
-      else terminal.print(describeMessage(shown.view, dataIn(shown)));
-    });
-  onDeployment(command, {
-    json: 'the message, as in the API',
-    examples: ['message show orders order-17', 'message show orders order-17 --body > order-17.json'],
-  });
-}
+const show = deployed<{ body?: true }>({
+  description: 'Show a message: its deliveries by status, and its data while it is kept.',
+  arguments: MESSAGE_ADDRESS,
+  options: [
+    option('--body', 'print only the data, byte for byte unless stdout is a terminal').conflicts('json'),
+  ],
+  json: 'the message, as in the API',
+  examples: ['message show orders order-17', 'message show orders order-17 --body > order-17.json'],
+  read: async ({ api, options, terminal }, queue, id) => {
+    const shown = await showMessage(api, queue, id);
+    // The response text is printed unchanged: parsing would drop digits of long numbers.
+    if (options.json === true) terminal.print(printableJson(shown.text.trim()));
+    else if (options.body === true) printBody(dataIn(shown), id, terminal);
+    else terminal.print(describeMessage(shown.view, dataIn(shown)));
+  },
+});
 
 function printBody(body: string | undefined, id: string, terminal: Terminal): void {
   if (body === undefined)
@@ -96,74 +91,59 @@ function deliveriesText({ deliveries, deliveriesAtLeast, matched, unfinished }: 
   return deliveriesAtLeast === true ? `at least ${text}` : text;
 }
 
-const MORE = `
+const erase = deployed({
+  description: 'Erase the data of a message before it expires.',
+  arguments: MESSAGE_ADDRESS,
+  json: 'queue, messageId',
+  more: `
 The record of the message and its deliveries stays. Without the data, no
 delivery of the message can be retried.
-`;
+`,
+  examples: ['message erase orders order-17'],
+  write: async ({ api }, queue, message) => {
+    await api.call(eraseBody, { path: { queue, message } });
+    return [{ queue, messageId: message }, () => `Erased the data of message ${printable(message)}.`];
+  },
+});
 
-/** `posthaste message erase` */
-function addMessageErase(message: Command, terminal: Terminal): void {
-  const command = addMessageAddress(message.command('erase'))
-    .description('Erase the data of a message before it expires.')
-    .action(async (queue: string, id: string, options: DeploymentOptions) => {
-      const api = await openApiToWrite(options, terminal);
-      await api.call(eraseBody, { path: { queue, message: id } });
-      const erased = { queue, messageId: id };
-      terminal.printResult(options, erased, () => `Erased the data of message ${printable(id)}.`);
-    });
-  onDeployment(command, {
-    json: 'queue, messageId',
-    more: MORE,
-    examples: ['message erase orders order-17'],
-  });
-}
+export const messageCommands = group({ show, erase });
 
-type ExplainOptions = DeploymentOptions & { limit?: number };
-
-const EXPLAIN_MORE = `
+/** `posthaste explain` */
+export const explain = deployed<{ limit?: number }>({
+  arguments: [...MESSAGE_ADDRESS, argument('[subscription]', SUBSCRIPTION, parseSubscription)],
+  options: [option('--limit <N>', 'maximum number of subscriptions (default: 100)', wholeNumber(1))],
+  json: 'one subscription per line: subscriptionId, verdict, certain, detail, rule, delivery',
+  more: `
 Says for each subscription of the queue what became of the message, and why no
 request was made where none was. A verdict with "?" is probable: options have
 changed since, or the message's data is not kept. To send the message to a
 subscription all the same, use posthaste send.
-`;
-
-/** `posthaste explain` */
-export function addExplain(command: Command, terminal: Terminal): void {
-  addMessageAddress(command)
-    .argument('[subscription]', SUBSCRIPTION, parseSubscription)
-    .option('--limit <N>', 'maximum number of subscriptions (default: 100)', wholeNumber(1))
-    .action(
-      async (queue: string, messageId: string, reference: string | undefined, options: ExplainOptions) => {
-        const api = await openApi(options, terminal);
-        const { subscriptionId: subscription } =
-          reference === undefined ? {} : await findAddress(api, queue, messageId, reference);
-        let [matched, isKept, title] = [0, false, ''];
-        const schema = explainMessage.schema.transform((page) => {
-          ({ matched, bodyKept: isKept } = page.message);
-          title = explainedTitle(page.message);
-          return page;
-        });
-        const explained = api.list(
-          { ...explainMessage, schema },
-          { path: { queue, message: messageId }, query: { subscription }, most: options.limit ?? 100 },
-        );
-        await printList(terminal, explained, {
-          ...options,
-          columns: COLUMNS,
-          title: () => title,
-          formatRow: (one) => formatRow(one, terminal),
-          none: () => [noneLeftText(matched), ...(isKept ? [keptDataText(queue, messageId)] : [])].join(' '),
-        }).catch((error: unknown) => {
-          throw isNotFound(error) ? noSuchMessage(queue, messageId) : error;
-        });
-      },
+`,
+  examples: ['explain orders order-17', 'explain orders order-17 ACME'],
+  read: async ({ api, options, terminal }, queue, messageId, reference: string | undefined) => {
+    const { subscriptionId: subscription } =
+      reference === undefined ? {} : await findAddress(api, queue, messageId, reference);
+    let [matched, isKept, title] = [0, false, ''];
+    const schema = explainMessage.schema.transform((page) => {
+      ({ matched, bodyKept: isKept } = page.message);
+      title = explainedTitle(page.message);
+      return page;
+    });
+    const explained = api.list(
+      { ...explainMessage, schema },
+      { path: { queue, message: messageId }, query: { subscription }, most: options.limit ?? 100 },
     );
-  onDeployment(command, {
-    json: 'one subscription per line: subscriptionId, verdict, certain, detail, rule, delivery',
-    more: EXPLAIN_MORE,
-    examples: ['explain orders order-17', 'explain orders order-17 ACME'],
-  });
-}
+    await printList(terminal, explained, {
+      ...options,
+      columns: COLUMNS,
+      title: () => title,
+      formatRow: (one) => formatRow(one, terminal),
+      none: () => [noneLeftText(matched), ...(isKept ? [keptDataText(queue, messageId)] : [])].join(' '),
+    }).catch((error: unknown) => {
+      throw isNotFound(error) ? noSuchMessage(queue, messageId) : error;
+    });
+  },
+});
 
 function explainedTitle({ acceptedAt, eventFault }: Pick<MessageView, 'acceptedAt' | 'eventFault'>): string {
   const accepted = `Accepted ${clockTime(acceptedAt)}`;

@@ -1,43 +1,36 @@
-import type { Command } from 'commander';
 import { type ApiAccess, findApi } from '../../api/api-access.ts';
 import { untilAborted } from '../../interruption.ts';
 import { relay, sendSigned } from '../../loopback/signed-request.ts';
 import { type LoopbackServer, startLoopbackServer, findRefusal } from '../../loopback/loopback-server.ts';
-import { wholeNumber } from '../../options/arguments.ts';
-import { onDeployment, type DeploymentOptions } from '../../options/deployment-options.ts';
-import type { Terminal } from '../../terminal.ts';
+import { PORT } from '../../options/arguments.ts';
+import { deployed } from '../../options/deployed.ts';
 
-const MORE = `
+/** `posthaste proxy` */
+export const proxy = deployed<{ port?: number }>({
+  options: [PORT],
+  json: 'url',
+  more: `
 Signs requests with your credentials and forwards them to the API of the
 deployment. It listens on 127.0.0.1 and refuses requests from web pages of
 other origins. Every program on this machine can use it, so stop it with Ctrl-C
 when you are done.
-`;
-
-/** `posthaste proxy` */
-export function addProxy(command: Command, terminal: Terminal): void {
-  command
-    .option('--port <N>', 'port on 127.0.0.1 (default: a free port)', wholeNumber(1, 65_535))
-    .action(async ({ port, json, ...choice }: DeploymentOptions & { port?: number }) => {
-      const access = await findApi(choice, terminal.env);
-      await terminal.untilInterrupted(async (signal) => {
-        const proxy = await startSigningProxy(access, port);
-        try {
-          const { url } = proxy;
-          const text = `Proxy for the API of ${access.name}: ${url}\nPress Ctrl-C to stop.`;
-          terminal.printResult({ json }, { url }, () => text);
-          await untilAborted(signal);
-        } finally {
-          await proxy.close();
-        }
-      });
+`,
+  examples: ['proxy --port 8888    # then: curl http://127.0.0.1:8888/v2/queues'],
+  run: async ({ options: { port, json, ...choice }, terminal }) => {
+    const access = await findApi(choice, terminal.env);
+    await terminal.untilInterrupted(async (signal) => {
+      const proxy = await startSigningProxy(access, port);
+      try {
+        const { url } = proxy;
+        const text = `Proxy for the API of ${access.name}: ${url}\nPress Ctrl-C to stop.`;
+        terminal.printResult({ json }, { url }, () => text);
+        await untilAborted(signal);
+      } finally {
+        await proxy.close();
+      }
     });
-  onDeployment(command, {
-    json: 'url',
-    more: MORE,
-    examples: ['proxy --port 8888    # then: curl http://127.0.0.1:8888/v2/queues'],
-  });
-}
+  },
+});
 
 /**
  * Starts a server on 127.0.0.1 that signs each request and forwards it to the API.

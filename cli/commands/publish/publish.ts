@@ -1,4 +1,3 @@
-import { type Command, Option } from 'commander';
 import type { ApiClient } from '../../../api-client/api-client.ts';
 import { showMessage } from '../../../api-client/messages.ts';
 import { getEventType, getEventTypeOfQueue, postMessages } from '../../../api-client/operations.ts';
@@ -8,8 +7,16 @@ import { isQueue, noSuchQueue } from '../../api/find-subscription.ts';
 import { openApiToWrite } from '../../api/api-access.ts';
 import { reportFailure } from '../../failure-report.ts';
 import { INTERRUPTED } from '../../interruption.ts';
-import { jsonText, parseEventType, parseJsonText, parseQueue, wholeNumber } from '../../options/arguments.ts';
-import { type DeploymentOptions, onDeployment } from '../../options/deployment-options.ts';
+import {
+  jsonText,
+  option,
+  parseEventType,
+  parseJsonText,
+  QUEUE,
+  wholeNumber,
+} from '../../options/arguments.ts';
+import { deployed, type Result } from '../../options/deployed.ts';
+import type { DeploymentOptions } from '../../options/deployment-options.ts';
 import { printable } from '../../output/printable.ts';
 import { progressBar, progressLine } from '../../output/progress-line.ts';
 import { clockTime } from '../../output/words.ts';
@@ -29,7 +36,30 @@ type Options = DeploymentOptions &
     create?: true;
   };
 
-const MORE = `
+/** `posthaste publish` */
+export const publish = deployed<Options>({
+  arguments: [QUEUE],
+  options: [
+    option('--data <JSON>', 'publish one message with this data', parseJsonText),
+    option('--id <ID>', 'id of the message, with --data or --example').conflicts(['file', 'bare']),
+    option('--file <FILE>', 'publish one message per line of this file; - for stdin').conflicts('data'),
+    option('--bare', 'each line is the data of a message').conflicts('data'),
+    option('--type <TYPE>', 'type of the messages'),
+    option(
+      '--example <TYPE>',
+      'publish the example of this event type of the catalogue',
+      parseEventType,
+    ).conflicts(['data', 'file', 'bare', 'type']),
+    option(
+      '--ttl <SECONDS>',
+      'seconds until a message expires: no attempts are made afterwards',
+      wholeNumber(1),
+    ),
+    option('--delay <SECONDS>', 'seconds to wait before the first attempt', wholeNumber(0, 900)),
+    option('--create', 'create the queue if there is none'),
+  ],
+  json: 'one message per line: line, and id or error; with --data or --example id, and acceptedAt of an earlier copy; noSubscription',
+  more: `
 Publishes one message with --data or --example, or one message per line of
 --file or stdin. A line is {"data", "id"?, "type"?, "ttl"?, "delay"?}, or with
 --bare only the data. Data is published unchanged, byte for byte. --type, --ttl
@@ -42,64 +72,34 @@ before, the command says when: the copy makes no request. It also says if the
 queue has no subscription, so that messages match nothing.
 
 Exit status: 0 if all were published, 1 if any was not, 130 if interrupted.
-`;
-
-/** `posthaste publish` */
-export function addPublish(command: Command, terminal: Terminal): void {
-  command
-    .argument('<queue>', 'name of the queue', parseQueue)
-    .option('--data <JSON>', 'publish one message with this data', parseJsonText)
-    .addOption(
-      new Option('--id <ID>', 'id of the message, with --data or --example').conflicts(['file', 'bare']),
-    )
-    .addOption(
-      new Option('--file <FILE>', 'publish one message per line of this file; - for stdin').conflicts('data'),
-    )
-    .addOption(new Option('--bare', 'each line is the data of a message').conflicts('data'))
-    .option('--type <TYPE>', 'type of the messages')
-    .addOption(
-      new Option('--example <TYPE>', 'publish the example of this event type of the catalogue')
-        .conflicts(['data', 'file', 'bare', 'type'])
-        .argParser(parseEventType),
-    )
-    .option(
-      '--ttl <SECONDS>',
-      'seconds until a message expires: no attempts are made afterwards',
-      wholeNumber(1),
-    )
-    .option('--delay <SECONDS>', 'seconds to wait before the first attempt', wholeNumber(0, 900))
-    .option('--create', 'create the queue if there is none')
-    .action(async (queue: string, options: Options) => {
-      const { data, id, file, type, example, ttl, delay } = options;
-      const defaults = { type: jsonText(type ?? example), ttl: jsonText(ttl), delay: jsonText(delay) };
-      if (data !== undefined || example !== undefined) {
-        const message = { ...defaults, data, ...(id !== undefined && { id: JSON.stringify(id) }) };
-        await publishOne(queue, options, message, terminal);
-        return;
-      }
-      if (id !== undefined) command.error("error: option '--id' requires option '--data' or '--example'");
-      if (file === undefined && terminal.stdin.isTTY === true)
-        command.error('error: there is nothing to publish; add --data, --example or --file');
-      terminal.exitStatus = await publishMany(queue, options, defaults, terminal);
-    });
-  onDeployment(command, {
-    json: 'one message per line: line, and id or error; with --data or --example id, and acceptedAt of an earlier copy; noSubscription',
-    more: MORE,
-    examples: [
-      `publish orders --type order.created --data '{"total": 1250}'`,
-      'publish orders --example order.created',
-      'publish orders --file orders.jsonl',
-      'publish orders --bare < data.jsonl',
-    ],
-  });
-}
+`,
+  examples: [
+    `publish orders --type order.created --data '{"total": 1250}'`,
+    'publish orders --example order.created',
+    'publish orders --file orders.jsonl',
+    'publish orders --bare < data.jsonl',
+  ],
+  run: async ({ options, terminal, refuse }, queue) => {
+    const { data, id, file, type, example, ttl, delay } = options;
+    const defaults = { type: jsonText(type ?? example), ttl: jsonText(ttl), delay: jsonText(delay) };
+    if (data !== undefined || example !== undefined) {
+      const message = { ...defaults, data, ...(id !== undefined && { id: JSON.stringify(id) }) };
+      return publishOne(queue, options, message, terminal);
+    }
+    if (id !== undefined) refuse("option '--id' requires option '--data' or '--example'");
+    if (file === undefined && terminal.stdin.isTTY === true)
+      refuse('there is nothing to publish; add --data, --example or --file');
+    terminal.exitStatus = await publishMany(queue, options, defaults, terminal);
+    return undefined;
+  },
+});
 
 async function publishOne(
   queue: string,
   options: Options,
   message: MessageDefaults & { data: string | undefined; id?: string },
   terminal: Terminal,
-): Promise<void> {
+): Promise<Result> {
   const { api, isNew } = await openQueue(queue, options, terminal);
   const data = message.data ?? (await readExample(api, isNew ? undefined : queue, options.example ?? ''));
   const body = `{"messages":[${outgoingMessage(1, { ...message, data }).text}]}`;
@@ -107,12 +107,13 @@ async function publishOne(
   const { ids, noSubscription } = await api.call(postMessages, { path: { queue }, body });
   const [id = ''] = ids;
   const result = { id, ...(noSubscription && { noSubscription }), ...earlier };
-  terminal.printResult(options, result, () => {
+  const text = (): string => {
     if (earlier !== undefined)
       return `${printable(id)} was accepted at ${clockTime(earlier.acceptedAt)} already: this copy makes no request.`;
     const published = `Published message ${printable(id)} to ${queue}.`;
     return noSubscription === true ? `${published}\n${unmatchedText(queue, id)}` : published;
-  });
+  };
+  return [result, text];
 }
 
 /** The example of an event type as JSON. `queue`: absent if it is new. @throws Problem if there is none */

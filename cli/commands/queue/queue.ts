@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import { InvalidArgumentError } from 'commander';
 import * as z from 'zod';
 import type { ApiClient, Listed } from '../../../api-client/api-client.ts';
 import { deleteQueueFor } from '../../../api-client/archives.ts';
@@ -20,71 +20,53 @@ import { commandText } from '../../../local/command-name.ts';
 import { Problem } from '../../../local/install/problem.mjs';
 import { inParallel } from '../../../shared/adapters/in-parallel.ts';
 import { noSuchQueue, NoSuchQueue } from '../../api/find-subscription.ts';
-import { openApi, openApiToWrite } from '../../api/api-access.ts';
 import {
   collect,
   jsonText,
   objectText,
+  option,
   parseJsonObjectText,
   parseJsonText,
-  parseQueue,
+  QUEUE,
   wholeNumber,
   withMembers,
 } from '../../options/arguments.ts';
-import { type DeploymentOptions, onDeployment } from '../../options/deployment-options.ts';
+import { openApiToWrite } from '../../api/api-access.ts';
+import { deployed, group } from '../../options/deployed.ts';
 import { parsePolicy } from '../../options/input.ts';
 import { printList, right } from '../../output/list.ts';
 import { printable, printableJson } from '../../output/printable.ts';
-import { NOW_OPTION, restorableText } from '../../output/restorable.ts';
+import { NOW, restorableText } from '../../output/restorable.ts';
 import { clockTime, colouredStatus } from '../../output/words.ts';
-import type { Terminal } from '../../terminal.ts';
-import { addQueuePauses, describePauseTimes } from '../subscription/pause.ts';
-import { addQueueRestore } from '../restore/restore.ts';
+import { describePauseTimes, queuePauses } from '../subscription/pause.ts';
+import { queueRestore } from '../restore/restore.ts';
 
-export function addQueueCommands(queue: Command, terminal: Terminal): void {
-  addQueueList(queue, terminal);
-  addQueueShow(queue, terminal);
-  addQueueCreate(queue, terminal);
-  addQueueSet(queue, terminal);
-  addQueuePauses(queue, terminal);
-  addQueueDelete(queue, terminal);
-  addQueueRestore(queue, terminal);
-}
-
-type Options = DeploymentOptions & { metadata?: string; policy?: string };
-
-/** `posthaste queue create` */
-function addQueueCreate(queue: Command, terminal: Terminal): void {
-  const command = queue
-    .command('create')
-    .description('Create a queue. Fails if it exists.')
-    .argument('<queue>', 'name of the queue', parseQueue)
-    .option('--metadata <JSON>', 'metadata, as a JSON object', parseJsonObjectText)
-    .option(
+const create = deployed<{ metadata?: string; policy?: string }>({
+  description: 'Create a queue. Fails if it exists.',
+  arguments: [QUEUE],
+  options: [
+    option('--metadata <JSON>', 'metadata, as a JSON object', parseJsonObjectText),
+    option(
       '--policy <POLICY>',
       'retry policy, as JSON or a preset (_retry_policy in the metadata)',
       parsePolicy,
-    )
-    .action(async (name: string, { metadata = '{}', policy, ...options }: Options) => {
-      const api = await openApiToWrite(options, terminal);
-      // PUT would replace the metadata of an existing queue.
-      if ((await findQueue(api, name)) !== undefined)
-        throw new Problem(`Queue ${name} already exists. To change it, use ${commandText('queue set')}`);
-      const body = withMembers(metadata, [['_retry_policy', policy]]);
-      await api.call(putQueue, { path: { queue: name }, body });
-      terminal.printResult(options, { queue: name }, () => `Created queue ${name}.`);
-    });
-  onDeployment(command, {
-    json: 'queue',
-    examples: [
-      'queue create orders',
-      'queue create orders --policy patient',
-      `queue create orders --policy '{"maximum_delay": 60, "backoff_retries": 12}'`,
-    ],
-  });
-}
-
-type DeleteOptions = DeploymentOptions & { yes?: true; now?: true };
+    ),
+  ],
+  json: 'queue',
+  examples: [
+    'queue create orders',
+    'queue create orders --policy patient',
+    `queue create orders --policy '{"maximum_delay": 60, "backoff_retries": 12}'`,
+  ],
+  write: async ({ api, options: { metadata = '{}', policy } }, queue) => {
+    // PUT would replace the metadata of an existing queue.
+    if ((await findQueue(api, queue)) !== undefined)
+      throw new Problem(`Queue ${queue} already exists. To change it, use ${commandText('queue set')}`);
+    const body = withMembers(metadata, [['_retry_policy', policy]]);
+    await api.call(putQueue, { path: { queue }, body });
+    return [{ queue }, () => `Created queue ${queue}.`];
+  },
+});
 
 const MORE = `
 If the queue has subscriptions, the command asks for its name. Without a
@@ -93,37 +75,26 @@ terminal to ask on, it requires --yes. The deletion can be undone for some days
 --now leaves nothing to restore.
 `;
 
-/** `posthaste queue delete` */
-function addQueueDelete(queue: Command, terminal: Terminal): void {
-  const command = queue
-    .command('delete')
-    .description('Delete a queue and its subscriptions, and cancel their open deliveries.')
-    .argument('<queue>', 'name of the queue', parseQueue)
-    .option('--yes', 'delete the queue even if it has subscriptions, without a question')
-    .option(...NOW_OPTION)
-    .action(async (name: string, { now, ...options }: DeleteOptions) => {
-      const api = await openApiToWrite(options, terminal);
-      if ((await findQueue(api, name)) === undefined) throw await noSuchQueue(api, name);
-      const count = options.yes === true ? 'none' : await countedSubscriptions(api, name);
-      if (count !== 'none') {
-        const answer = await terminal.ask(`Queue ${name} has ${count}. Type its name to delete them too: `);
-        if (answer === undefined)
-          return command.error(`error: queue ${name} has ${count}; add --yes to delete them too`);
-        if (answer.trim() !== name) throw new Problem('That is not its name: nothing was deleted.');
-      }
-      const deletion = await deleteQueueFor(api, { path: { queue: name }, query: { now } });
-      terminal.printResult(
-        options,
-        { queue: name, ...deletion },
-        () => `Deleted queue ${name}. ${restorableText(deletion, `queue restore ${name}`)}`,
-      );
-    });
-  onDeployment(command, {
-    json: 'queue, restorableUntil, requestsEndWithinSeconds',
-    more: MORE,
-    examples: ['queue delete orders', 'queue delete orders --yes --now'],
-  });
-}
+const remove = deployed<{ yes?: true; now?: true }>({
+  description: 'Delete a queue and its subscriptions, and cancel their open deliveries.',
+  arguments: [QUEUE],
+  options: [option('--yes', 'delete the queue even if it has subscriptions, without a question'), NOW],
+  json: 'queue, restorableUntil, requestsEndWithinSeconds',
+  more: MORE,
+  examples: ['queue delete orders', 'queue delete orders --yes --now'],
+  write: async ({ api, options: { yes, now }, terminal, refuse }, queue) => {
+    if ((await findQueue(api, queue)) === undefined) throw await noSuchQueue(api, queue);
+    const count = yes === true ? 'none' : await countedSubscriptions(api, queue);
+    if (count !== 'none') {
+      const answer = await terminal.ask(`Queue ${queue} has ${count}. Type its name to delete them too: `);
+      if (answer === undefined) return refuse(`queue ${queue} has ${count}; add --yes to delete them too`);
+      if (answer.trim() !== queue) throw new Problem('That is not its name: nothing was deleted.');
+    }
+    const deletion = await deleteQueueFor(api, { path: { queue }, query: { now } });
+    const text = `Deleted queue ${queue}. ${restorableText(deletion, `queue restore ${queue}`)}`;
+    return [{ queue, ...deletion }, () => text];
+  },
+});
 
 /** Counting stops here, at one page. */
 const MAX_COUNTED = 100;
@@ -136,7 +107,7 @@ async function countedSubscriptions(api: ApiClient, queue: string): Promise<stri
     : counted(items.length, 'subscription', 'subscriptions');
 }
 
-type SetOptions = DeploymentOptions & { policy?: string; set?: readonly Member[]; unset?: readonly string[] };
+type SetOptions = { policy?: string; set?: readonly Member[]; unset?: readonly string[] };
 
 /** `source` is JSON source text. */
 type Member = { key: string; source: string };
@@ -146,33 +117,28 @@ Values are JSON, so a text needs double quotes. --policy is short for --set
 _retry_policy=<JSON>.
 `;
 
-/** `posthaste queue set` */
-function addQueueSet(queue: Command, terminal: Terminal): void {
-  const command = queue
-    .command('set')
-    .description('Change the given metadata of a queue, and keep the rest.')
-    .argument('<queue>', 'name of the queue', parseQueue)
-    .option('--policy <POLICY>', 'retry policy, as JSON or a preset', parsePolicy)
-    .option('--set <KEY=JSON>', 'set a metadata key; repeatable', collect(parseMember))
-    .option('--unset <KEY>', 'remove a metadata key; repeatable', collect(String))
-    .action(async (name: string, options: SetOptions) => {
-      const changes = buildPatch(options);
-      if (changes.length === 0)
-        command.error('error: there is nothing to change; add --policy, --set or --unset');
-      const api = await openApiToWrite(options, terminal);
-      const body = `[${changes.join(',')}]`;
-      const metadata = await api.call(patchQueue, { path: { queue: name }, body });
-      terminal.printResult(options, metadata, () => printableJson(JSON.stringify(metadata, undefined, 2)));
-    });
-  onDeployment(command, {
-    json: 'the metadata after the change',
-    more: SET_MORE,
-    examples: [
-      `queue set orders --policy '{"retry_backoff_function": "geometric"}'`,
-      `queue set orders --set owner='"billing"' --unset note`,
-    ],
-  });
-}
+const set = deployed<SetOptions>({
+  description: 'Change the given metadata of a queue, and keep the rest.',
+  arguments: [QUEUE],
+  options: [
+    option('--policy <POLICY>', 'retry policy, as JSON or a preset', parsePolicy),
+    option('--set <KEY=JSON>', 'set a metadata key; repeatable', collect(parseMember)),
+    option('--unset <KEY>', 'remove a metadata key; repeatable', collect(String)),
+  ],
+  json: 'the metadata after the change',
+  more: SET_MORE,
+  examples: [
+    `queue set orders --policy '{"retry_backoff_function": "geometric"}'`,
+    `queue set orders --set owner='"billing"' --unset note`,
+  ],
+  run: async ({ options, terminal, refuse }, queue) => {
+    const changes = buildPatch(options);
+    if (changes.length === 0) refuse('there is nothing to change; add --policy, --set or --unset');
+    const api = await openApiToWrite(options, terminal);
+    const metadata = await api.call(patchQueue, { path: { queue }, body: `[${changes.join(',')}]` });
+    return [metadata, () => printableJson(JSON.stringify(metadata, undefined, 2))];
+  },
+});
 
 function parseMember(text: string): Member {
   const at = text.indexOf('=');
@@ -195,28 +161,26 @@ function buildPatch({ policy, set = [], unset = [] }: SetOptions): string[] {
   ];
 }
 
-/** `posthaste queue show` */
-function addQueueShow(queue: Command, terminal: Terminal): void {
-  const command = queue
-    .command('show')
-    .description('Show the metadata of a queue, including its retry policy, and whether it is paused.')
-    .argument('<queue>', 'name of the queue', parseQueue)
-    .action(async (name: string, options: DeploymentOptions) => {
-      const api = await openApi(options, terminal);
-      const metadata = await findQueue(api, name);
-      if (metadata === undefined) throw await noSuchQueue(api, name);
-      terminal.printResult(options, metadata, () => printableJson(JSON.stringify(metadata, undefined, 2)));
-      if (options.json === true) return;
-      // On stderr: stdout is JSON for other programs, also without the option.
-      const waiting = await readable(api.call(countWaitingOfQueue, { path: { queue: name } }));
-      if (waiting?.paused === undefined) return;
-      terminal.printError(
-        `Paused ${describePauseTimes(waiting.paused)}. Waiting: ${waitingCountText(waiting, clockTime)}.`,
-      );
-      terminal.printError(`To resume it: ${commandText(`queue resume ${name}`)}`);
-    });
-  onDeployment(command, { json: 'the metadata', examples: ['queue show orders'] });
-}
+const show = deployed({
+  description: 'Show the metadata of a queue, including its retry policy, and whether it is paused.',
+  arguments: [QUEUE],
+  json: 'the metadata',
+  examples: ['queue show orders'],
+  read: async ({ api, options, terminal }, queue) => {
+    const metadata = await findQueue(api, queue);
+    if (metadata === undefined) throw await noSuchQueue(api, queue);
+    terminal.printResult(options, metadata, () => printableJson(JSON.stringify(metadata, undefined, 2)));
+    if (options.json === true) return undefined;
+    // On stderr: stdout is JSON for other programs, also without the option.
+    const waiting = await readable(api.call(countWaitingOfQueue, { path: { queue } }));
+    if (waiting?.paused === undefined) return undefined;
+    terminal.printError(
+      `Paused ${describePauseTimes(waiting.paused)}. Waiting: ${waitingCountText(waiting, clockTime)}.`,
+    );
+    terminal.printError(`To resume it: ${commandText(`queue resume ${queue}`)}`);
+    return undefined;
+  },
+});
 
 const LIST_MORE = `
 Undelivered are open and failed deliveries. Messages are those of the last 24
@@ -224,41 +188,34 @@ hours, where the deployment counts them (queueStatistics). With --json, queues
 are listed without counts.
 `;
 
-/** `posthaste queue list` */
-function addQueueList(queue: Command, terminal: Terminal): void {
-  const command = queue
-    .command('list')
-    .description(
-      'List the queues, with the numbers of their subscriptions, undelivered deliveries and messages.',
-    )
-    .option('--limit <N>', 'maximum number of queues (default: all)', wholeNumber(1))
-    .action(async ({ limit, ...options }: DeploymentOptions & { limit?: number }) => {
-      const api = await openApi(options, terminal);
-      const counts = new Map<string, readonly string[]>();
-      await printList(terminal, api.list(listQueues, { query: { detailed: true }, most: limit }), {
-        ...options,
-        columns: COLUMNS,
-        prepare: async (queues) => {
-          await inParallel(queues, SIDE_BY_SIDE, async ({ name }) => {
-            counts.set(name, await countsOfQueue(api, name));
-          });
-        },
-        formatRow: ({ name, metadata, paused }: ListedQueue) => [
-          name,
-          paused === undefined ? '' : colouredStatus('paused', terminal),
-          ...(counts.get(name) ?? []),
-          printable(JSON.stringify(metadata)),
-        ],
-        none: () => `No queue yet. Create one with ${commandText('queue create <queue>')}`,
-        total: async () => (await api.call(listQueues, { query: { limit: 1, with_count: true } })).count,
-      });
+const list = deployed<{ limit?: number }>({
+  description:
+    'List the queues, with the numbers of their subscriptions, undelivered deliveries and messages.',
+  options: [option('--limit <N>', 'maximum number of queues (default: all)', wholeNumber(1))],
+  json: 'one queue per line: name, metadata, paused',
+  more: LIST_MORE,
+  examples: ['queue list', 'queue list --json'],
+  read: async ({ api, options: { limit, ...options }, terminal }) => {
+    const counts = new Map<string, readonly string[]>();
+    await printList(terminal, api.list(listQueues, { query: { detailed: true }, most: limit }), {
+      ...options,
+      columns: COLUMNS,
+      prepare: async (queues) => {
+        await inParallel(queues, SIDE_BY_SIDE, async ({ name }) => {
+          counts.set(name, await countsOfQueue(api, name));
+        });
+      },
+      formatRow: ({ name, metadata, paused }: ListedQueue) => [
+        name,
+        paused === undefined ? '' : colouredStatus('paused', terminal),
+        ...(counts.get(name) ?? []),
+        printable(JSON.stringify(metadata)),
+      ],
+      none: () => `No queue yet. Create one with ${commandText('queue create <queue>')}`,
+      total: async () => (await api.call(listQueues, { query: { limit: 1, with_count: true } })).count,
     });
-  onDeployment(command, {
-    json: 'one queue per line: name, metadata, paused',
-    more: LIST_MORE,
-    examples: ['queue list', 'queue list --json'],
-  });
-}
+  },
+});
 
 /** Queues counted at a time, with three requests each. */
 const SIDE_BY_SIDE = 5;
@@ -305,3 +262,13 @@ function readable<Answer>(read: Promise<Answer>): Promise<Answer | undefined> {
   const isRefused = (error: unknown): boolean => isRefusal(error) || error instanceof NoSuchQueue;
   return read.catch(orElse(isRefused, undefined));
 }
+
+export const queueCommands = group({
+  list,
+  show,
+  create,
+  set,
+  ...queuePauses,
+  delete: remove,
+  restore: queueRestore,
+});

@@ -1,4 +1,3 @@
-import { type Command, Option } from 'commander';
 import type { ApiClient } from '../../../api-client/api-client.ts';
 import {
   getRecovery,
@@ -16,20 +15,24 @@ import { RECOVERY_TIMES, type RecoveryTime } from '../../../shared/domain/recove
 import { timeText } from '../../../shared/wire/fields.ts';
 import type { RecoveryView } from '../../../shared/wire/views/recovery.ts';
 import { resolveSubscription } from '../../api/find-subscription.ts';
-import { openApi, openApiToWrite } from '../../api/api-access.ts';
+import { openApiToWrite } from '../../api/api-access.ts';
 import { removeSettledNotices } from '../../dead-letters/change.ts';
 import { describeRefusal } from '../../failure-report.ts';
 import {
+  argument,
+  option,
   parseId,
   parseQueue,
   parseSince,
   parseSubscription,
   parseTime,
+  QUEUE,
   SUBSCRIPTION,
   TIME_FORMS,
   wholeNumber,
 } from '../../options/arguments.ts';
-import { type DeploymentOptions, onDeployment } from '../../options/deployment-options.ts';
+import { deployed, group } from '../../options/deployed.ts';
+import type { DeploymentOptions } from '../../options/deployment-options.ts';
 import { printList, tableLines } from '../../output/list.ts';
 import { printable } from '../../output/printable.ts';
 import { clockTime } from '../../output/words.ts';
@@ -64,59 +67,52 @@ skipped or is not on record, the recovery was stopped, or a queue refused it,
 else 0.
 `;
 
-/** `posthaste recover start` */
-function addRecoverStart(recover: Command, terminal: Terminal): void {
-  const command = recover
-    .command('start')
-    .description('Recover the failed deliveries of a time window.')
-    .argument('[queue]', 'name of the queue', parseQueue)
-    .addOption(new Option('--all-queues', 'recover those of every queue').conflicts('subscription'))
-    .requiredOption(
+const WAIT = option('--wait', 'wait until the recovery and its deliveries have ended, and show the progress');
+
+const start = deployed<Options>({
+  description: 'Recover the failed deliveries of a time window.',
+  arguments: [argument('[queue]', 'name of the queue', parseQueue)],
+  options: [
+    option('--all-queues', 'recover those of every queue').conflicts('subscription'),
+    option(
       '--since <TIME>',
       `messages accepted since this time (required): ${TIME_FORMS}`,
       parseSince,
-    )
-    .option('--until <TIME>', 'messages accepted before this time (default: now)', parseTime)
-    .addOption(
-      new Option('--by <EVENT>', 'what the two times are of (default: acceptance)').choices(RECOVERY_TIMES),
-    )
-    .option('--subscription <ID>', `only deliveries to this subscription: ${SUBSCRIPTION}`, parseSubscription)
-    .addOption(
-      new Option('--status <STATUS>', 'only deliveries with this status').choices(RECOVERABLE_STATUSES),
-    )
-    .option('--wait', 'wait until the recovery and its deliveries have ended, and show the progress')
-    .action(async (queue: string | undefined, options: Options) => {
-      const { since, until = Date.now(), by, status, subscription: given } = options;
-      if (until <= since) command.error('error: --until must be after --since');
-      if ((queue === undefined) !== (options.allQueues === true))
-        command.error('error: give the name of a queue, or --all-queues');
-      const api = await openApiToWrite(options, terminal);
-      const subscription =
-        given === undefined || queue === undefined ? undefined : await resolveSubscription(api, queue, given);
-      const selection = { since: timeText(since), until: timeText(until), by, subscription, status };
-      const body = JSON.stringify(selection);
-      if (queue === undefined) return startEverywhere(api, body, options, terminal);
-      const started = await api.call(startRecovery, { path: { queue }, body });
-      if (options.wait === true) {
-        const exitStatus = await followRecoveries(api, [started], options, terminal);
-        terminal.exitStatus = await removeSettledNotices(exitStatus, started, options, terminal);
-        return;
-      }
-      const follow = commandText(`recover status ${queue} ${printable(started.id)} --wait`);
-      terminal.printResult(options, started, () =>
-        [...recoveryLines(started), `To follow its progress: ${follow}`].join('\n'),
-      );
-    });
-  onDeployment(command, {
-    json: `${REPORT_JSON}; without --wait the recovery alone`,
-    more: MORE,
-    examples: [
-      'recover start orders --since 6h --wait',
-      'recover start --all-queues --since 1h --by failure --wait',
-      'recover start orders --since 2d --until 1d --status exhausted',
-    ],
-  });
-}
+    ).makeOptionMandatory(),
+    option('--until <TIME>', 'messages accepted before this time (default: now)', parseTime),
+    option('--by <EVENT>', 'what the two times are of (default: acceptance)').choices(RECOVERY_TIMES),
+    option('--subscription <ID>', `only deliveries to this subscription: ${SUBSCRIPTION}`, parseSubscription),
+    option('--status <STATUS>', 'only deliveries with this status').choices(RECOVERABLE_STATUSES),
+    WAIT,
+  ],
+  json: `${REPORT_JSON}; without --wait the recovery alone`,
+  more: MORE,
+  examples: [
+    'recover start orders --since 6h --wait',
+    'recover start --all-queues --since 1h --by failure --wait',
+    'recover start orders --since 2d --until 1d --status exhausted',
+  ],
+  run: async ({ options, terminal, refuse }, queue: string | undefined) => {
+    const { since, until = Date.now(), by, status, subscription: given } = options;
+    if (until <= since) refuse('--until must be after --since');
+    if ((queue === undefined) !== (options.allQueues === true))
+      refuse('give the name of a queue, or --all-queues');
+    const api = await openApiToWrite(options, terminal);
+    const subscription =
+      given === undefined || queue === undefined ? undefined : await resolveSubscription(api, queue, given);
+    const selection = { since: timeText(since), until: timeText(until), by, subscription, status };
+    const body = JSON.stringify(selection);
+    if (queue === undefined) return startEverywhere(api, body, options, terminal);
+    const started = await api.call(startRecovery, { path: { queue }, body });
+    if (options.wait === true) {
+      const exitStatus = await followRecoveries(api, [started], options, terminal);
+      terminal.exitStatus = await removeSettledNotices(exitStatus, started, options, terminal);
+      return undefined;
+    }
+    const follow = commandText(`recover status ${queue} ${printable(started.id)} --wait`);
+    return [started, () => [...recoveryLines(started), `To follow its progress: ${follow}`].join('\n')];
+  },
+});
 
 /** Recoveries that are started at a time. */
 const SIDE_BY_SIDE = 8;
@@ -127,7 +123,7 @@ async function startEverywhere(
   body: string,
   options: Options,
   terminal: Terminal,
-): Promise<void> {
+): Promise<undefined> {
   const { items: queues } = await api.items(listQueues, { most: Infinity });
   const answers = await inParallel(queues, SIDE_BY_SIDE, ({ name: queue }) =>
     api.call(startRecovery, { path: { queue }, body }).catch((error: unknown) => {
@@ -163,27 +159,21 @@ function printStarted(started: readonly RecoveryView[], options: Options, termin
   terminal.print([...tableLines(['Queue', 'Recovery'], rows), `To follow one: ${follow}`].join('\n'));
 }
 
-/** `posthaste recover list` */
-function addRecoverList(recover: Command, terminal: Terminal): void {
-  const command = recover
-    .command('list')
-    .description('List the recoveries of a queue, newest first.')
-    .argument('<queue>', 'name of the queue', parseQueue)
-    .option('--limit <N>', 'maximum number of recoveries (default: all)', wholeNumber(1))
-    .action(async (queue: string, { limit, ...options }: DeploymentOptions & { limit?: number }) => {
-      const api = await openApi(options, terminal);
-      await printList(terminal, api.list(listRecoveries, { path: { queue }, most: limit }), {
-        ...options,
-        columns: COLUMNS,
-        formatRow,
-        none: () => `No recovery yet. Start one with ${commandText('recover start')}`,
-      });
+const list = deployed<{ limit?: number }>({
+  description: 'List the recoveries of a queue, newest first.',
+  arguments: [QUEUE],
+  options: [option('--limit <N>', 'maximum number of recoveries (default: all)', wholeNumber(1))],
+  json: 'one recovery per line, as in the API',
+  examples: ['recover list orders --limit 5'],
+  read: async ({ api, options: { limit, ...options }, terminal }, queue) => {
+    await printList(terminal, api.list(listRecoveries, { path: { queue }, most: limit }), {
+      ...options,
+      columns: COLUMNS,
+      formatRow,
+      none: () => `No recovery yet. Start one with ${commandText('recover start')}`,
     });
-  onDeployment(command, {
-    json: 'one recovery per line, as in the API',
-    examples: ['recover list orders --limit 5'],
-  });
-}
+  },
+});
 
 const COLUMNS = ['Recovery', 'State', 'Times of', 'Since', 'Before', 'Deliveries'];
 
@@ -192,57 +182,39 @@ function formatRow(recovery: RecoveryView): string[] {
   return [printable(id), state, by, clockTime(since), clockTime(until), formatCounts([recovery])];
 }
 
-export function addRecoverCommands(recover: Command, terminal: Terminal): void {
-  addRecoverStart(recover, terminal);
-  addRecoverStatus(recover, terminal);
-  addRecoverList(recover, terminal);
-  addRecoverStop(recover, terminal);
-}
+const RECOVERY = [QUEUE, argument('<recovery>', 'id of the recovery', parseId)];
 
-const STATUS_MORE = `
+const status = deployed<{ wait?: true }>({
+  description: 'Show the progress of a recovery, and what became of its deliveries.',
+  arguments: RECOVERY,
+  options: [WAIT],
+  json: REPORT_JSON,
+  more: `
 Exit status: 1 if a delivery failed again, was skipped or is not on record, or
 the recovery was stopped, else 0.
-`;
+`,
+  examples: ['recover status orders 0b8d4c4e-3f0e-4c1e-9a53-7a1b9f7f2c10 --wait'],
+  read: async ({ api, options, terminal }, queue, id) => {
+    const recovery = await api.call(getRecovery, { path: { queue, recovery: id } });
+    if (options.wait === true)
+      terminal.exitStatus = await followRecoveries(api, [recovery], options, terminal);
+    else {
+      const report = { recovery, outcomes: await readOutcomes(api, recovery) };
+      await printReport(report, api, options, terminal);
+      terminal.exitStatus = chooseExitStatus([report]);
+    }
+  },
+});
 
-/** `posthaste recover status` */
-function addRecoverStatus(recover: Command, terminal: Terminal): void {
-  const command = recover
-    .command('status')
-    .description('Show the progress of a recovery, and what became of its deliveries.')
-    .argument('<queue>', 'name of the queue', parseQueue)
-    .argument('<recovery>', 'id of the recovery', parseId)
-    .option('--wait', 'wait until the recovery and its deliveries have ended, and show the progress')
-    .action(async (queue: string, id: string, options: DeploymentOptions & { wait?: true }) => {
-      const api = await openApi(options, terminal);
-      const recovery = await api.call(getRecovery, { path: { queue, recovery: id } });
-      if (options.wait === true)
-        terminal.exitStatus = await followRecoveries(api, [recovery], options, terminal);
-      else {
-        const report = { recovery, outcomes: await readOutcomes(api, recovery) };
-        await printReport(report, api, options, terminal);
-        terminal.exitStatus = chooseExitStatus([report]);
-      }
-    });
-  onDeployment(command, {
-    json: REPORT_JSON,
-    more: STATUS_MORE,
-    examples: ['recover status orders 0b8d4c4e-3f0e-4c1e-9a53-7a1b9f7f2c10 --wait'],
-  });
-}
+const stop = deployed({
+  description: 'Stop a recovery. Deliveries that it has reopened continue.',
+  arguments: RECOVERY,
+  json: 'queue, recovery',
+  examples: ['recover stop orders 0b8d4c4e-3f0e-4c1e-9a53-7a1b9f7f2c10'],
+  write: async ({ api }, queue, recovery) => {
+    await api.call(stopRecovery, { path: { queue, recovery } });
+    return [{ queue, recovery }, () => `Stopped recovery ${printable(recovery)}.`];
+  },
+});
 
-/** `posthaste recover stop` */
-function addRecoverStop(recover: Command, terminal: Terminal): void {
-  const command = recover
-    .command('stop')
-    .description('Stop a recovery. Deliveries that it has reopened continue.')
-    .argument('<queue>', 'name of the queue', parseQueue)
-    .argument('<recovery>', 'id of the recovery', parseId)
-    .action(async (queue: string, id: string, options: DeploymentOptions) => {
-      await (await openApiToWrite(options, terminal)).call(stopRecovery, { path: { queue, recovery: id } });
-      terminal.printResult(options, { queue, recovery: id }, () => `Stopped recovery ${printable(id)}.`);
-    });
-  onDeployment(command, {
-    json: 'queue, recovery',
-    examples: ['recover stop orders 0b8d4c4e-3f0e-4c1e-9a53-7a1b9f7f2c10'],
-  });
-}
+export const recoverCommands = group({ start, status, list, stop });

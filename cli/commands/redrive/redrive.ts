@@ -1,20 +1,20 @@
-import { Argument, type Command } from 'commander';
 import { sumOfCounts } from '../../../shared/domain/delivery/books.ts';
 import { REDRIVEN_QUEUES, type RedrivenQueue } from '../../../shared/domain/work-queues.ts';
 import { requireQueue } from '../../api/find-subscription.ts';
 import { redriveDeadLetters } from '../../dead-letters/change.ts';
 import { openDeadLetters } from '../../dead-letters/dead-letter-access.ts';
 import { asJson, chooseExitStatus, describeOutcome } from '../../dead-letters/run-text.ts';
-import { parsePastTime, parseQueue, TIME_FORMS, wholeNumber } from '../../options/arguments.ts';
-import { onDeployment } from '../../options/deployment-options.ts';
+import { argument, option, parseQueue, wholeNumber } from '../../options/arguments.ts';
+import { deployed, type Result } from '../../options/deployed.ts';
 import { printable } from '../../output/printable.ts';
 import type { Terminal } from '../../terminal.ts';
 import {
-  addDeadLetterFilter,
-  addIdOption,
   type ChosenOptions,
+  DEAD_LETTER_FILTER,
+  ID,
   pickFilter,
   runOverChosen,
+  SINCE,
 } from '../deadletters/dead-letters.ts';
 
 type RedriveOptions = ChosenOptions & {
@@ -24,7 +24,27 @@ type RedriveOptions = ChosenOptions & {
   evenUnmatched?: true;
 };
 
-const MORE = `
+/** `posthaste redrive` */
+export const redrive = deployed<RedriveOptions>({
+  arguments: [argument('<queue>', 'which dead letters to redrive').choices(REDRIVEN_QUEUES)],
+  options: [
+    ...DEAD_LETTER_FILTER,
+    ID,
+    SINCE,
+    option('--limit <N>', 'maximum number of messages to redrive (default: all)', wholeNumber(1)),
+    option(
+      '--to-queue <QUEUE>',
+      'ingress: send the messages to this queue instead, such as for a mistyped name',
+      parseQueue,
+    ),
+    option(
+      '--even-unmatched',
+      'ingress: also to a queue without a subscription, which does not keep the data',
+    ),
+    option('--dry-run', 'change nothing, and say what would be redriven'),
+  ],
+  json: 'queue, redriven, skipped, left, hidden; also settled for undeliverable, hiddenUntil, missing, dryRun',
+  more: `
 ingress        sends dead letters back to the ingress queue, with the same
                message ids; with --to-queue to another queue of Posthaste.
                Those of a queue that was missing (unknown_queue) are skipped
@@ -46,41 +66,24 @@ interrupt and repeat the command.
 
 Exit status: 0 on success, 1 on failure or if another program hid messages, 2
 for a usage error, 130 if interrupted.
-`;
+`,
+  examples: [
+    'redrive ingress --reason unknown_queue --queue ordrs --to-queue orders',
+    'redrive delivery --since 2h --limit 100 --json',
+    'redrive undeliverable --queue orders --since 1d',
+  ],
+  run: ({ options, terminal, refuse }, queue: RedrivenQueue) => {
+    if (queue !== 'ingress' && (options.toQueue !== undefined || options.evenUnmatched === true))
+      refuse('--to-queue and --even-unmatched are for redrive ingress');
+    return redriveChosen(queue, options, terminal);
+  },
+});
 
-/** `posthaste redrive` */
-export function addRedrive(command: Command, terminal: Terminal): void {
-  command.addArgument(new Argument('<queue>', 'which dead letters to redrive').choices(REDRIVEN_QUEUES));
-  addIdOption(addDeadLetterFilter(command))
-    .option('--since <TIME>', `only messages sent since this time: ${TIME_FORMS}`, parsePastTime)
-    .option('--limit <N>', 'maximum number of messages to redrive (default: all)', wholeNumber(1))
-    .option(
-      '--to-queue <QUEUE>',
-      'ingress: send the messages to this queue instead, such as for a mistyped name',
-      parseQueue,
-    )
-    .option(
-      '--even-unmatched',
-      'ingress: also to a queue without a subscription, which does not keep the data',
-    )
-    .option('--dry-run', 'change nothing, and say what would be redriven')
-    .action((queue: RedrivenQueue, options: RedriveOptions) => {
-      if (queue !== 'ingress' && (options.toQueue !== undefined || options.evenUnmatched === true))
-        command.error('error: --to-queue and --even-unmatched are for redrive ingress');
-      return redrive(queue, options, terminal);
-    });
-  onDeployment(command, {
-    json: 'queue, redriven, skipped, left, hidden; also settled for undeliverable, hiddenUntil, missing, dryRun',
-    more: MORE,
-    examples: [
-      'redrive ingress --reason unknown_queue --queue ordrs --to-queue orders',
-      'redrive delivery --since 2h --limit 100 --json',
-      'redrive undeliverable --queue orders --since 1d',
-    ],
-  });
-}
-
-async function redrive(which: RedrivenQueue, options: RedriveOptions, terminal: Terminal): Promise<void> {
+async function redriveChosen(
+  which: RedrivenQueue,
+  options: RedriveOptions,
+  terminal: Terminal,
+): Promise<Result> {
   const startedAt = Date.now();
   const { since, limit, dryRun = false, toQueue, evenUnmatched } = options;
   const access = await openDeadLetters(options, terminal);
@@ -93,8 +96,9 @@ async function redrive(which: RedrivenQueue, options: RedriveOptions, terminal: 
   );
   const { handled: redriven, settled } = outcome;
   const counts = { redriven, ...(which === 'undeliverable' && { settled: sumOfCounts(settled) }) };
-  terminal.printResult(options, { queue: which, ...counts, ...asJson(outcome, dryRun) }, () =>
-    describeOutcome(which, outcome, { done: 'redriven', deployment: access.name, dryRun }),
-  );
   terminal.exitStatus = chooseExitStatus(outcome);
+  return [
+    { queue: which, ...counts, ...asJson(outcome, dryRun) },
+    () => describeOutcome(which, outcome, { done: 'redriven', deployment: access.name, dryRun }),
+  ];
 }

@@ -1,4 +1,3 @@
-import type { Command } from 'commander';
 import type { ApiClient } from '../../../api-client/api-client.ts';
 import {
   listArchivedQueues,
@@ -13,8 +12,9 @@ import { commandText } from '../../../local/command-name.ts';
 import { Problem } from '../../../local/install/problem.mjs';
 import { isMeant } from '../../api/find-subscription.ts';
 import { openApi, openApiToWrite } from '../../api/api-access.ts';
-import { parseQueue, parseTime } from '../../options/arguments.ts';
-import { type DeploymentOptions, onDeployment } from '../../options/deployment-options.ts';
+import { argument, option, parseQueue, parseTime, QUEUE } from '../../options/arguments.ts';
+import { deployed, type Result } from '../../options/deployed.ts';
+import type { DeploymentOptions } from '../../options/deployment-options.ts';
 import { printList } from '../../output/list.ts';
 import { printable } from '../../output/printable.ts';
 import { clockTime } from '../../output/words.ts';
@@ -24,29 +24,25 @@ import { describeName } from '../subscription/pause.ts';
 type QueueOptions = DeploymentOptions & { until?: number };
 
 /** `posthaste queue restore` */
-export function addQueueRestore(queue: Command, terminal: Terminal): void {
-  const command = queue
-    .command('restore')
-    .description('Restore a deleted queue with its subscriptions, or list what can be restored.')
-    .argument('[queue]', 'name of the deleted queue', parseQueue)
-    .option('--until <TIME>', 'undo the last deletion up to this time (default: the last one)', parseTime)
-    .action(async (name: string | undefined, options: QueueOptions) => {
-      if (name === undefined) await listQueues(options, terminal);
-      else await restoreNamed(name, options, terminal);
-    });
-  onDeployment(command, {
-    json: 'name, state; in a list one queue per line: name, deletedAt, restorableUntil',
-    more: `
+export const queueRestore = deployed<QueueOptions>({
+  description: 'Restore a deleted queue with its subscriptions, or list what can be restored.',
+  arguments: [argument('[queue]', 'name of the deleted queue', parseQueue)],
+  options: [
+    option('--until <TIME>', 'undo the last deletion up to this time (default: the last one)', parseTime),
+  ],
+  json: 'name, state; in a list one queue per line: name, deletedAt, restorableUntil',
+  more: `
 Without a queue, the command lists the deleted queues that can be restored, and
 until when (setting archiveDays). A restored queue has its subscriptions again,
 with their ids and secrets. What the deletion cancelled is not sent by itself:
 recover start sends it.
 `,
-    examples: ['queue restore', 'queue restore orders'],
-  });
-}
+  examples: ['queue restore', 'queue restore orders'],
+  run: ({ options, terminal }, name: string | undefined) =>
+    name === undefined ? listQueues(options, terminal) : restoreNamed(name, options, terminal),
+});
 
-async function listQueues(options: DeploymentOptions, terminal: Terminal): Promise<void> {
+async function listQueues(options: DeploymentOptions, terminal: Terminal): Promise<undefined> {
   const api = await openApi(options, terminal);
   await printList(terminal, api.list(listArchivedQueues, {}), {
     ...options,
@@ -60,7 +56,7 @@ async function restoreNamed(
   name: string,
   { until, ...options }: QueueOptions,
   terminal: Terminal,
-): Promise<void> {
+): Promise<Result> {
   const api = await openApiToWrite(options, terminal);
   // The list shows whole seconds.
   const body = until === undefined ? {} : { until: new Date(until + 999).toISOString() };
@@ -74,7 +70,7 @@ async function restoreNamed(
     restored.state === 'restored'
       ? `Restored queue ${name} with its subscriptions.`
       : `Queue ${name} has many subscriptions. It appears once all are back: ${commandText(`queue show ${name}`)}`;
-  terminal.printResult(options, restored, () => withRecovery(result, name));
+  return [restored, () => withRecovery(result, name)];
 }
 
 function queueExists(name: string, cause: unknown): Problem {
@@ -83,38 +79,35 @@ function queueExists(name: string, cause: unknown): Problem {
 }
 
 /** `posthaste subscription restore` */
-export function addSubscriptionRestore(subscription: Command, terminal: Terminal): void {
-  const command = subscription
-    .command('restore')
-    .description('Restore a deleted subscription, or list what can be restored.')
-    .argument('<queue>', 'name of the queue', parseQueue)
-    .argument('[subscription]', 'id of the deleted subscription, or its first characters, its name or URL')
-    .action(async (queue: string, reference: string | undefined, options: DeploymentOptions) => {
-      if (reference === undefined) return listSubscriptions(queue, options, terminal);
-      const api = await openApiToWrite(options, terminal);
-      const path = { queue, subscription: await resolveArchived(api, queue, reference) };
-      const view = await api.call(restoreSubscription, { path });
-      terminal.printResult(options, view, () =>
-        withRecovery(`Restored ${describeName(view)}.`, `${queue} --subscription ${shortId(view.id)}`),
-      );
-    });
-  onDeployment(command, {
-    json: 'the subscription; in a list one per line: id, name, subscriber, deletedAt, restorableUntil',
-    more: `
+export const subscriptionRestore = deployed({
+  description: 'Restore a deleted subscription, or list what can be restored.',
+  arguments: [
+    QUEUE,
+    argument('[subscription]', 'id of the deleted subscription, or its first characters, its name or URL'),
+  ],
+  json: 'the subscription; in a list one per line: id, name, subscriber, deletedAt, restorableUntil',
+  more: `
 Without a subscription, the command lists the deleted ones of the queue that
 can be restored, and until when (setting archiveDays). A restored subscription
 has its id, secrets and tokens again. What the deletion cancelled is not sent by
 itself: recover start sends it.
 `,
-    examples: ['subscription restore orders', 'subscription restore orders 5b0c0f1e'],
-  });
-}
+  examples: ['subscription restore orders', 'subscription restore orders 5b0c0f1e'],
+  run: async ({ options, terminal }, queue, reference: string | undefined) => {
+    if (reference === undefined) return listSubscriptions(queue, options, terminal);
+    const api = await openApiToWrite(options, terminal);
+    const path = { queue, subscription: await resolveArchived(api, queue, reference) };
+    const view = await api.call(restoreSubscription, { path });
+    const of = `${queue} --subscription ${shortId(view.id)}`;
+    return [view, () => withRecovery(`Restored ${describeName(view)}.`, of)];
+  },
+});
 
 async function listSubscriptions(
   queue: string,
   options: DeploymentOptions,
   terminal: Terminal,
-): Promise<void> {
+): Promise<undefined> {
   const api = await openApi(options, terminal);
   await printList(terminal, api.list(listArchivedSubscriptions, { path: { queue } }), {
     ...options,

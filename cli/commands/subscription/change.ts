@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import { InvalidArgumentError } from 'commander';
 import type { ApiClient } from '../../../api-client/api-client.ts';
 import { getSubscription, subscribe, updateSubscription } from '../../../api-client/operations.ts';
 import { isForbidden, orElse } from '../../../api-client/refusal.ts';
@@ -11,21 +11,23 @@ import { isJsonObject, jsonOrUndefined } from '../../../shared/domain/json.ts';
 import { REDACTED } from '../../../shared/domain/subscription/credential-headers.ts';
 import type { SubscriptionOptions } from '../../../shared/domain/subscription/subscription.ts';
 import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
-import { newQueueNotice } from '../../api/find-subscription.ts';
-import { openApiToWrite, openSubscription } from '../../api/api-access.ts';
+import { newQueueNotice, resolveSubscription } from '../../api/find-subscription.ts';
+import { openApiToWrite } from '../../api/api-access.ts';
 import {
-  addSubscriptionAddress,
+  argument,
   collect,
   jsonText,
   objectText,
+  option,
   parseJsonObjectText,
-  parseQueue,
   parseRate,
+  QUEUE,
+  SUBSCRIPTION_ADDRESS,
   wholeNumber,
   wholeSeconds,
   withMembers,
 } from '../../options/arguments.ts';
-import { type DeploymentOptions, onDeployment } from '../../options/deployment-options.ts';
+import { deployed } from '../../options/deployed.ts';
 import { parsePolicy, readInput } from '../../options/input.ts';
 import { fieldLines } from '../../output/list.ts';
 import { printable, printableJson, shownOnce } from '../../output/printable.ts';
@@ -97,53 +99,86 @@ function authText({ type, ...fields }: NonNullable<SubscriptionView['options']['
   return printable([type, ...short.map(([name, value]) => `${name}: ${String(value)}`)].join(', '));
 }
 
-type Options = DeploymentOptions & CallOptions & { name?: string; ttl?: number };
+/** Command options for the requests to a subscriber. JSON values are source text. `auth`: what `authFile` contains. */
+type CallOptions = Partial<
+  Record<'options' | 'policy' | 'postData' | 'filter' | 'authFile' | 'auth', string> &
+    Record<'attemptTimeout' | 'maxPerSecond', number> &
+    Record<'raw' | 'retryThrottled' | 'adaptToThrottling' | 'holdWhileDown', boolean>
+> & { header?: readonly (readonly [name: string, value: string])[]; eventType?: readonly string[] };
+
+const CALL_OPTIONS = [
+  option('--policy <POLICY>', 'retry policy, as JSON or a preset (_retry_policy)', parsePolicy),
+  option(
+    '--header <NAME: VALUE>',
+    'add this header to each request; repeatable. Other users see arguments: use --auth-file for credentials',
+    collect(parseHeader),
+  ),
+  option('--post-data <TEXT>', 'request body; "$zaqar_message$" in it is replaced by the message'),
+  option('--raw', 'send only the data, without the envelope'),
+  option('--attempt-timeout <SECONDS>', 'timeout of an attempt', wholeNumber(1, 30)),
+  option('--max-per-second <NUMBER>', 'maximum requests per second, 0.01 to 1000', parseRate),
+  option('--retry-throttled', 'retry a 429, even if the policy does not list it'),
+  option('--adapt-to-throttling', 'slow down to what the subscriber takes; a 429 is retried'),
+  option('--no-adapt-to-throttling', 'send at the times of the retry policy, also after refusals'),
+  option('--hold-while-down', 'while the subscriber is down, send one probe at a time'),
+  option('--no-hold-while-down', 'send at the times of the retry policy, even to one that is down'),
+  option('--event-type <TYPE>', 'only messages of this type; repeatable', collect(String)),
+  option('--filter <JSON>', 'only messages whose data matches this filter', parseJsonObjectText),
+  option('--auth-file <FILE>', 'how requests authenticate (auth), as JSON in this file; - for stdin'),
+  option(
+    '--options <JSON>',
+    'all options, in the form of the API; the options above override them',
+    parseJsonObjectText,
+  ),
+];
+
+type Options = CallOptions & { name?: string; ttl?: number };
 
 /** `posthaste subscription create` */
-export function addSubscriptionCreate(subscription: Command, terminal: Terminal): void {
-  const command = subscription
-    .command('create')
-    .description('Subscribe a URL to a queue, and print the signing secret once. Creates a missing queue.')
-    .argument('<queue>', 'name of the queue', parseQueue)
-    .argument('<URL>', 'http or https URL of the subscriber; pull: or pull:NAME if it fetches its messages')
-    .option('--name <NAME>', 'a name for people, such as that of the customer')
-    .option(
+export const subscriptionCreate = deployed<Options>({
+  description: 'Subscribe a URL to a queue, and print the signing secret once. Creates a missing queue.',
+  arguments: [
+    QUEUE,
+    argument('<URL>', 'http or https URL of the subscriber; pull: or pull:NAME if it fetches its messages'),
+  ],
+  options: [
+    option('--name <NAME>', 'a name for people, such as that of the customer'),
+    option(
       '--ttl <DURATION>',
       'the subscription expires after this long: seconds, or 30m, 1h, 2d (default: never)',
       wholeSeconds(1),
-    )
-    .action(async (queue: string, subscriber: string, { name, ttl, ...options }: Options) => {
-      const body = objectText([
-        ['subscriber', jsonText(subscriber)],
-        ['name', jsonText(name)],
-        ['ttl', jsonText(ttl)],
-        ['options', optionsText(await withAuth(options, terminal))],
-      ]);
-      const api = await openApiToWrite(options, terminal);
-      const sayIfNew = await newQueueNotice(api, queue, terminal);
-      const created = await api.call(subscribe, { path: { queue }, body });
-      sayIfNew();
-      const { subscription_id: id, secret, confirmation, warnings } = created;
-      if (options.json !== true) printWarnings(warnings, terminal);
-      terminal.printResult(options, created, () =>
-        [
-          `Created subscription ${printable(id)}.`,
-          ...(secret === undefined ? [] : [shownOnce('Signing secret', secret)]),
-          ...(confirmation === 'owed' ? [UNCONFIRMED] : []),
-        ].join('\n'),
-      );
-    });
-  onDeployment(addCallOptions(command), {
-    json: 'subscription_id, secret, confirmation',
-    examples: [
-      'subscription create orders https://example.com/hook --name "ACME, production"',
-      'subscription create orders https://example.com/hook',
-      'subscription create orders pull:warehouse',
-      'subscription create orders https://example.com/hook --auth-file auth.json',
-      `subscription create orders https://example.com/hook --event-type order.created --policy '{"maximum_delay": 60}'`,
-    ],
-  });
-}
+    ),
+    ...CALL_OPTIONS,
+  ],
+  json: 'subscription_id, secret, confirmation',
+  examples: [
+    'subscription create orders https://example.com/hook --name "ACME, production"',
+    'subscription create orders https://example.com/hook',
+    'subscription create orders pull:warehouse',
+    'subscription create orders https://example.com/hook --auth-file auth.json',
+    `subscription create orders https://example.com/hook --event-type order.created --policy '{"maximum_delay": 60}'`,
+  ],
+  run: async ({ options, terminal }, queue, subscriber) => {
+    const body = objectText([
+      ['subscriber', jsonText(subscriber)],
+      ['name', jsonText(options.name)],
+      ['ttl', jsonText(options.ttl)],
+      ['options', optionsText(await withAuth(options, terminal))],
+    ]);
+    const api = await openApiToWrite(options, terminal);
+    const sayIfNew = await newQueueNotice(api, queue, terminal);
+    const created = await api.call(subscribe, { path: { queue }, body });
+    sayIfNew();
+    const { subscription_id: id, secret, confirmation, warnings } = created;
+    if (options.json !== true) printWarnings(warnings, terminal);
+    const lines = [
+      `Created subscription ${printable(id)}.`,
+      ...(secret === undefined ? [] : [shownOnce('Signing secret', secret)]),
+      ...(confirmation === 'owed' ? [UNCONFIRMED] : []),
+    ];
+    return [created, () => lines.join('\n')];
+  },
+});
 
 function printWarnings(warnings: readonly FieldError[] = [], { printError }: Terminal): void {
   for (const { field, message } of warnings) printError(`Warning: ${printable(`${field} ${message}`)}.`);
@@ -153,55 +188,55 @@ const UNCONFIRMED = `The confirmation request could not be sent. To send it agai
 
 type UpdateOptions = Options & { url?: string; keepSecret?: true };
 
-const MORE = `
+/** `posthaste subscription update` */
+export const subscriptionUpdate = deployed<UpdateOptions>({
+  description: 'Change a subscription.',
+  arguments: SUBSCRIPTION_ADDRESS,
+  options: [
+    option('--name <NAME>', 'new name; "" removes the name'),
+    option('--url <URL>', 'new URL of the subscriber; another scheme, host or port gets a new secret'),
+    option('--keep-secret', 'keep the signing secret, even if --url has another origin'),
+    option(
+      '--ttl <DURATION>',
+      'the subscription expires this long after the change: seconds, or 30m, 1h, 2d',
+      wholeSeconds(1),
+    ),
+    ...CALL_OPTIONS,
+  ],
+  json: 'the subscription after the change',
+  more: `
 Only the given settings change; --options replaces all options.
 
 If --url moves the subscription to another origin (scheme, host or port), headers
 that carry credentials and auth are removed: give them again. Requests are then
 signed with a new secret, which is printed once, unless --keep-secret is given.
-`;
-
-/** `posthaste subscription update` */
-export function addSubscriptionUpdate(subscription: Command, terminal: Terminal): void {
-  const command = addSubscriptionAddress(subscription.command('update'))
-    .description('Change a subscription.')
-    .option('--name <NAME>', 'new name; "" removes the name')
-    .option('--url <URL>', 'new URL of the subscriber; another scheme, host or port gets a new secret')
-    .option('--keep-secret', 'keep the signing secret, even if --url has another origin')
-    .option(
-      '--ttl <DURATION>',
-      'the subscription expires this long after the change: seconds, or 30m, 1h, 2d',
-      wholeSeconds(1),
-    )
-    .action(async (queue: string, reference: string, given: UpdateOptions) => {
-      const options = await withAuth(given, terminal);
-      const { name, url, keepSecret, ttl } = options;
-      const isGiven = [name, url, ttl, options.options].some((value) => value !== undefined);
-      if (!isGiven && !isAnyGiven(options))
-        command.error('error: there is nothing to change; add one of the options');
-      const { api, path } = await openSubscription(queue, reference, options, terminal);
-      const before = await readBefore(api, path, options);
-      const body = objectText([
-        ['name', name === '' ? 'null' : jsonText(name)],
-        ['subscriber', jsonText(url)],
-        ['ttl', jsonText(ttl)],
-        ['options', changedOptions(options, before)],
-        ['secret', keepSecret && jsonText('keep')],
-      ]);
-      const changedAt = new Date().toISOString();
-      const view = await api.call(updateSubscription, { path, body });
-      terminal.printResult(options, view, () => updatedText(view, before, changedAt));
-      if (options.json !== true) printWarnings(view.warnings, terminal);
-    });
-  onDeployment(addCallOptions(command), {
-    json: 'the subscription after the change',
-    more: MORE,
-    examples: [
-      `subscription update orders 5b0c0f1e --policy '{"maximum_delay": 60}'`,
-      'subscription update orders 5b0c0f1e --url https://example.com/other',
-    ],
-  });
-}
+`,
+  examples: [
+    `subscription update orders 5b0c0f1e --policy '{"maximum_delay": 60}'`,
+    'subscription update orders 5b0c0f1e --url https://example.com/other',
+  ],
+  run: async ({ options: given, terminal, refuse }, queue, reference) => {
+    const options = await withAuth(given, terminal);
+    const { name, url, keepSecret, ttl } = options;
+    const isGiven = [name, url, ttl, options.options].some((value) => value !== undefined);
+    if (!isGiven && !isAnyGiven(options)) refuse('there is nothing to change; add one of the options');
+    const api = await openApiToWrite(options, terminal);
+    const path = { queue, subscription: await resolveSubscription(api, queue, reference) };
+    const before = await readBefore(api, path, options);
+    const body = objectText([
+      ['name', name === '' ? 'null' : jsonText(name)],
+      ['subscriber', jsonText(url)],
+      ['ttl', jsonText(ttl)],
+      ['options', changedOptions(options, before)],
+      ['secret', keepSecret && jsonText('keep')],
+    ]);
+    const changedAt = new Date().toISOString();
+    const view = await api.call(updateSubscription, { path, body });
+    terminal.printResult(options, view, () => updatedText(view, before, changedAt));
+    if (options.json !== true) printWarnings(view.warnings, terminal);
+    return undefined;
+  },
+});
 
 /** What is merged with the change, or can be removed by it. A caller that may change a URL need not see subscriptions. */
 async function readBefore(
@@ -255,40 +290,6 @@ function changedOptions(given: CallOptions, before: SubscriptionView | undefined
   if (given.options !== undefined) return optionsText(given);
   if (before === undefined || !isAnyGiven(given)) return undefined;
   return optionsText(given, JSON.stringify(before.options));
-}
-
-/** Command options for the requests to a subscriber. JSON values are source text. `auth`: what `authFile` contains. */
-type CallOptions = Partial<
-  Record<'options' | 'policy' | 'postData' | 'filter' | 'authFile' | 'auth', string> &
-    Record<'attemptTimeout' | 'maxPerSecond', number> &
-    Record<'raw' | 'retryThrottled' | 'adaptToThrottling' | 'holdWhileDown', boolean>
-> & { header?: readonly (readonly [name: string, value: string])[]; eventType?: readonly string[] };
-
-function addCallOptions(command: Command): Command {
-  return command
-    .option('--policy <POLICY>', 'retry policy, as JSON or a preset (_retry_policy)', parsePolicy)
-    .option(
-      '--header <NAME: VALUE>',
-      'add this header to each request; repeatable. Other users see arguments: use --auth-file for credentials',
-      collect(parseHeader),
-    )
-    .option('--post-data <TEXT>', 'request body; "$zaqar_message$" in it is replaced by the message')
-    .option('--raw', 'send only the data, without the envelope')
-    .option('--attempt-timeout <SECONDS>', 'timeout of an attempt', wholeNumber(1, 30))
-    .option('--max-per-second <NUMBER>', 'maximum requests per second, 0.01 to 1000', parseRate)
-    .option('--retry-throttled', 'retry a 429, even if the policy does not list it')
-    .option('--adapt-to-throttling', 'slow down to what the subscriber takes; a 429 is retried')
-    .option('--no-adapt-to-throttling', 'send at the times of the retry policy, also after refusals')
-    .option('--hold-while-down', 'while the subscriber is down, send one probe at a time')
-    .option('--no-hold-while-down', 'send at the times of the retry policy, even to one that is down')
-    .option('--event-type <TYPE>', 'only messages of this type; repeatable', collect(String))
-    .option('--filter <JSON>', 'only messages whose data matches this filter', parseJsonObjectText)
-    .option('--auth-file <FILE>', 'how requests authenticate (auth), as JSON in this file; - for stdin')
-    .option(
-      '--options <JSON>',
-      'all options, in the form of the API; the options above override them',
-      parseJsonObjectText,
-    );
 }
 
 /** In bytes; the API's limit for all options. */

@@ -1,4 +1,3 @@
-import { type Command, Option } from 'commander';
 import {
   pauseQueue,
   pauseSubscription,
@@ -12,120 +11,124 @@ import { commandText } from '../../../local/command-name.ts';
 import { timeText } from '../../../shared/wire/fields.ts';
 import { DEFAULT_RESUME_PER_SECOND } from '../../../shared/domain/subscription/pause.ts';
 import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
-import { openApiToWrite, openSubscription } from '../../api/api-access.ts';
+import { resolveSubscription } from '../../api/find-subscription.ts';
 import {
-  addSubscriptionAddress,
+  option,
   parseFutureTime,
-  parseQueue,
   parseRate,
+  QUEUE,
+  SUBSCRIPTION_ADDRESS,
   wholeSeconds,
 } from '../../options/arguments.ts';
-import { type DeploymentOptions, onDeployment } from '../../options/deployment-options.ts';
+import { deployed } from '../../options/deployed.ts';
 import { printable } from '../../output/printable.ts';
 import { clockTime } from '../../output/words.ts';
-import type { Terminal } from '../../terminal.ts';
-
-/** `posthaste subscription pause` and `resume` */
-export function addSubscriptionPauses(subscription: Command, terminal: Terminal): void {
-  const pause = addSubscriptionAddress(subscription.command('pause'))
-    .description('Pause a subscription: its deliveries wait, and are sent after the pause.')
-    .action(async (queue: string, reference: string, options: PauseOptions) => {
-      const { api, path } = await openSubscription(queue, reference, options, terminal);
-      const view = await api.call(pauseSubscription, { path, body: pauseBody(options) });
-      terminal.printResult(options, view, () => describePause(view));
-    });
-  describePauseOptions(pause, 'the subscription after the change', [
-    'subscription pause orders ACME --for 1h',
-    'subscription pause orders ACME --until "2026-12-24 18:00"',
-  ]);
-  const resume = addSubscriptionAddress(subscription.command('resume'))
-    .description('End the pause of a subscription, and send what waits.')
-    .action(async (queue: string, reference: string, options: ResumeOptions) => {
-      const { api, path } = await openSubscription(queue, reference, options, terminal);
-      const view = await api.call(resumeSubscription, { path, body: resumeBody(options) });
-      terminal.printResult(options, view, () => describeResume(view, options));
-    });
-  describeResumeOptions(resume, 'the subscription after the change', [
-    'subscription resume orders ACME',
-    'subscription resume orders ACME --per-second 20',
-  ]);
-}
-
-/** `posthaste queue pause` and `resume` */
-export function addQueuePauses(queue: Command, terminal: Terminal): void {
-  const pause = queue
-    .command('pause')
-    .description('Pause all subscriptions of a queue: deliveries wait, and are sent after the pause.')
-    .argument('<queue>', 'name of the queue', parseQueue)
-    .action(async (name: string, options: PauseOptions) => {
-      const api = await openApiToWrite(options, terminal);
-      const view = await api.call(pauseQueue, { path: { queue: name }, body: pauseBody(options) });
-      terminal.printResult(options, view, () => describePause(view));
-    });
-  describePauseOptions(pause, 'the pause', ['queue pause orders --for 1h']);
-  const resume = queue
-    .command('resume')
-    .description('End the pause of a queue, and send what waits.')
-    .argument('<queue>', 'name of the queue', parseQueue)
-    .action(async (name: string, options: ResumeOptions) => {
-      const api = await openApiToWrite(options, terminal);
-      const view = await api.call(resumeQueue, { path: { queue: name }, body: resumeBody(options) });
-      terminal.printResult(options, view, () => describeResume(view, options));
-    });
-  describeResumeOptions(resume, 'the queue after the change', ['queue resume orders --per-second 20']);
-}
 
 /** `until`: milliseconds since the epoch. `for`: seconds. */
-type PauseOptions = DeploymentOptions & { until?: number; for?: number };
+type PauseOptions = { until?: number; for?: number };
 
-const PAUSE_MORE = `
+const PAUSE = {
+  options: [
+    option('--for <DURATION>', 'resume after this long: seconds, or 30m, 1h, 2d', wholeSeconds(1)).conflicts(
+      'until',
+    ),
+    option(
+      '--until <TIME>',
+      'resume at this time: 2026-12-24 18:00 (local, or with a zone)',
+      parseFutureTime,
+    ),
+  ],
+  more: `
 New messages and due retries wait, which uses none of their attempts. What waits
 is kept for the retention; the ttl of its messages goes on counting. The answer
 says for how many seconds a request can still go out. Without --for and --until
 the pause lasts until it is resumed. Pausing again changes the end only.
-`;
-
-function describePauseOptions(command: Command, what: string, examples: readonly string[]): void {
-  command
-    .addOption(
-      new Option('--for <DURATION>', 'resume after this long: seconds, or 30m, 1h, 2d')
-        .argParser(wholeSeconds(1))
-        .conflicts('until'),
-    )
-    .option(
-      '--until <TIME>',
-      'resume at this time: 2026-12-24 18:00 (local, or with a zone)',
-      parseFutureTime,
-    );
-  onDeployment(command, { json: `${what}, and requests_end_within_seconds`, more: PAUSE_MORE, examples });
-}
+`,
+};
 
 function pauseBody({ until, for: seconds }: PauseOptions) {
   if (seconds !== undefined) return { for_seconds: seconds };
   return until === undefined ? {} : { until: timeText(until) };
 }
 
-type ResumeOptions = DeploymentOptions & { perSecond?: number };
+type ResumeOptions = { perSecond?: number };
 
-const RESUME_MORE = `
+const RESUME = {
+  options: [
+    option(
+      '--per-second <NUMBER>',
+      'send what waits at this rate, 0.01 to 1000 requests per second',
+      parseRate,
+    ),
+  ],
+  more: `
 What waits is sent to each subscription in the order of acceptance, at
 --per-second, else at its max_per_second, else at ${DEFAULT_RESUME_PER_SECOND} a second. To change the
 rate, repeat the command. A disabled subscription stays disabled, and one that
 is paused by itself or by its queue stays paused.
-`;
-
-function describeResumeOptions(command: Command, json: string, examples: readonly string[]): void {
-  command.option(
-    '--per-second <NUMBER>',
-    'send what waits at this rate, 0.01 to 1000 requests per second',
-    parseRate,
-  );
-  onDeployment(command, { json, more: RESUME_MORE, examples });
-}
+`,
+};
 
 function resumeBody({ perSecond }: ResumeOptions) {
   return perSecond === undefined ? {} : { per_second: perSecond };
 }
+
+/** `posthaste subscription pause` and `resume` */
+export const subscriptionPauses = {
+  pause: deployed<PauseOptions>({
+    ...PAUSE,
+    description: 'Pause a subscription: its deliveries wait, and are sent after the pause.',
+    arguments: SUBSCRIPTION_ADDRESS,
+    json: 'the subscription after the change, and requests_end_within_seconds',
+    examples: [
+      'subscription pause orders ACME --for 1h',
+      'subscription pause orders ACME --until "2026-12-24 18:00"',
+    ],
+    write: async ({ api, options }, queue, reference) => {
+      const path = { queue, subscription: await resolveSubscription(api, queue, reference) };
+      const view = await api.call(pauseSubscription, { path, body: pauseBody(options) });
+      return [view, () => describePause(view)];
+    },
+  }),
+  resume: deployed<ResumeOptions>({
+    ...RESUME,
+    description: 'End the pause of a subscription, and send what waits.',
+    arguments: SUBSCRIPTION_ADDRESS,
+    json: 'the subscription after the change',
+    examples: ['subscription resume orders ACME', 'subscription resume orders ACME --per-second 20'],
+    write: async ({ api, options }, queue, reference) => {
+      const path = { queue, subscription: await resolveSubscription(api, queue, reference) };
+      const view = await api.call(resumeSubscription, { path, body: resumeBody(options) });
+      return [view, () => describeResume(view, options)];
+    },
+  }),
+};
+
+/** `posthaste queue pause` and `resume` */
+export const queuePauses = {
+  pause: deployed<PauseOptions>({
+    ...PAUSE,
+    description: 'Pause all subscriptions of a queue: deliveries wait, and are sent after the pause.',
+    arguments: [QUEUE],
+    json: 'the pause, and requests_end_within_seconds',
+    examples: ['queue pause orders --for 1h'],
+    write: async ({ api, options }, queue) => {
+      const view = await api.call(pauseQueue, { path: { queue }, body: pauseBody(options) });
+      return [view, () => describePause(view)];
+    },
+  }),
+  resume: deployed<ResumeOptions>({
+    ...RESUME,
+    description: 'End the pause of a queue, and send what waits.',
+    arguments: [QUEUE],
+    json: 'the queue after the change',
+    examples: ['queue resume orders --per-second 20'],
+    write: async ({ api, options }, queue) => {
+      const view = await api.call(resumeQueue, { path: { queue }, body: resumeBody(options) });
+      return [view, () => describeResume(view, options)];
+    },
+  }),
+};
 
 /** A subscription, or a queue with its pause. */
 type Paused = SubscriptionView | { name: string; paused?: PauseView };

@@ -1,5 +1,4 @@
 import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs';
-import type { Command } from 'commander';
 import { type ApiClient, buildRequest, markerIn } from '../../../api-client/api-client.ts';
 import {
   exportCredentials,
@@ -12,8 +11,8 @@ import { newQueueNotice } from '../../api/find-subscription.ts';
 import { openApi, openApiToWrite } from '../../api/api-access.ts';
 import { failureText } from '../../failure-report.ts';
 import { INTERRUPTED } from '../../interruption.ts';
-import { collect, parseQueue } from '../../options/arguments.ts';
-import { type DeploymentOptions, onDeployment } from '../../options/deployment-options.ts';
+import { argument, collect, option, QUEUE } from '../../options/arguments.ts';
+import { deployed } from '../../options/deployed.ts';
 import { readInput } from '../../options/input.ts';
 import { printable, printableJson } from '../../output/printable.ts';
 import { progressLine } from '../../output/progress-line.ts';
@@ -27,44 +26,39 @@ import {
   type SealingOptions,
 } from './sealed-export.ts';
 
-type ExportOptions = DeploymentOptions & SealingOptions & { withCredentials?: true; plain?: true };
+type ExportOptions = SealingOptions & { withCredentials?: true; plain?: true };
 
-const EXPORT_MORE = `
+/** `posthaste subscription export` */
+export const subscriptionExport = deployed<ExportOptions>({
+  description:
+    'Print the subscriptions of a queue as JSON lines, without secrets unless --with-credentials is given.',
+  arguments: [QUEUE],
+  options: [
+    option('--with-credentials', 'include signing secrets and credentials'),
+    option('--recipient <KEY>', 'seal for this age public key (age1…); repeatable', collect(String)),
+    option('--passphrase-file <FILE>', 'seal by the passphrase in this file; - for stdin'),
+    option('--plain', 'do not seal'),
+  ],
+  more: `
 With --with-credentials the lines have the signing secrets, and the credentials
 in headers and auth, in place of ***. They are sealed as an age file, for one or
 more public keys or by a passphrase, before they are printed; only --plain prints
 them as they are. posthaste subscription import opens such a file, and so does
 age. Use a passphrase that cannot be guessed: who has the file can try many.
-`;
-
-/** `posthaste subscription export` */
-export function addSubscriptionExport(subscription: Command, terminal: Terminal): void {
-  const command = subscription
-    .command('export')
-    .description(
-      'Print the subscriptions of a queue as JSON lines, without secrets unless --with-credentials is given.',
-    )
-    .argument('<queue>', 'name of the queue', parseQueue)
-    .option('--with-credentials', 'include signing secrets and credentials')
-    .option('--recipient <KEY>', 'seal for this age public key (age1…); repeatable', collect(String))
-    .option('--passphrase-file <FILE>', 'seal by the passphrase in this file; - for stdin')
-    .option('--plain', 'do not seal')
-    .action(async (queue: string, options: ExportOptions) => {
-      const fault = findFault(options);
-      if (fault !== undefined) command.error(`error: ${fault}`);
-      const { withCredentials = false, plain = !withCredentials } = options;
-      const seal = plain ? undefined : await createSealer(options, terminal);
-      const pages = exportedPages(await openApi(options, terminal), queue, withCredentials);
-      await (seal === undefined ? printPages(pages, terminal) : printSealed(pages, seal, terminal));
-    });
-  onDeployment(command, {
-    more: EXPORT_MORE,
-    examples: [
-      'subscription export orders > orders.jsonl',
-      'subscription export orders --with-credentials --passphrase-file passphrase.txt > orders.age',
-    ],
-  });
-}
+`,
+  examples: [
+    'subscription export orders > orders.jsonl',
+    'subscription export orders --with-credentials --passphrase-file passphrase.txt > orders.age',
+  ],
+  run: async ({ options, terminal, refuse }, queue) => {
+    const fault = findFault(options);
+    if (fault !== undefined) refuse(fault);
+    const { withCredentials = false, plain = !withCredentials } = options;
+    const seal = plain ? undefined : await createSealer(options, terminal);
+    const pages = exportedPages(await openApi(options, terminal), queue, withCredentials);
+    await (seal === undefined ? printPages(pages, terminal) : printSealed(pages, seal, terminal));
+  },
+});
 
 function findFault({ withCredentials, recipient, passphraseFile, plain }: ExportOptions): string | undefined {
   const ways = [recipient, passphraseFile, plain].filter((way) => way !== undefined).length;
@@ -113,7 +107,25 @@ const REQUEST_LINES = 500;
 /** Limit of the input, enough for several hundred thousand subscriptions. */
 const MAX_BYTES = 128 * REQUEST_BYTES;
 
-const MORE = `
+const STDIN = '-';
+
+type ImportOptions = OpeningOptions & { replace?: true; output?: string };
+
+/** The result of one line. */
+type LineResult = Imported['subscriptions'][number] | Imported['failed'][number];
+
+/** `posthaste subscription import` */
+export const subscriptionImport = deployed<ImportOptions>({
+  description: 'Create subscriptions from JSON lines, and print their signing secrets once.',
+  arguments: [QUEUE, argument('[file]', 'file to import; - for stdin').default(STDIN)],
+  options: [
+    option('--replace', 'change existing subscriptions to match their lines'),
+    option('--identity-file <FILE>', 'age private key that opens a sealed file'),
+    option('--passphrase-file <FILE>', 'passphrase that opens a sealed file'),
+    option('--output <FILE>', 'new file for the result of each line as JSON, including secrets'),
+  ],
+  json: 'one result per line: line, and result, subscription_id, secret, confirmation, or error; with --output only counts',
+  more: `
 Imports the output of posthaste subscription export. An existing subscriber is
 left unchanged; a line that differs from it is refused unless --replace is
 given. The import can be repeated, and a refused line does not stop the others.
@@ -125,42 +137,21 @@ subscription rotate-secret creates a new one.
 
 Exit status: 0 if all lines were imported, 1 if any was not, 130 if
 interrupted.
-`;
-
-type ImportOptions = DeploymentOptions & OpeningOptions & { replace?: true; output?: string };
-
-/** The result of one line. */
-type LineResult = Imported['subscriptions'][number] | Imported['failed'][number];
-
-/** `posthaste subscription import` */
-export function addSubscriptionImport(subscription: Command, terminal: Terminal): void {
-  const command = subscription
-    .command('import')
-    .description('Create subscriptions from JSON lines, and print their signing secrets once.')
-    .argument('<queue>', 'name of the queue', parseQueue)
-    .argument('[file]', 'file to import; - for stdin', '-')
-    .option('--replace', 'change existing subscriptions to match their lines')
-    .option('--identity-file <FILE>', 'age private key that opens a sealed file')
-    .option('--passphrase-file <FILE>', 'passphrase that opens a sealed file')
-    .option('--output <FILE>', 'new file for the result of each line as JSON, including secrets')
-    .action(async (queue: string, file: string, options: ImportOptions) => {
-      const given = await readInput(file, MAX_BYTES, terminal);
-      const text = isSealed(given) ? await openSealed(given, options, terminal) : given;
-      const api = await openApiToWrite(options, terminal);
-      const results = options.output === undefined ? undefined : newResultsFile(options.output);
-      try {
-        const sayIfNew = await newQueueNotice(api, queue, terminal);
-        await importText(api, { queue, text, sayIfNew, ...options }, results, terminal);
-      } finally {
-        results?.close();
-      }
-    });
-  onDeployment(command, {
-    json: 'one result per line: line, and result, subscription_id, secret, confirmation, or error; with --output only counts',
-    more: MORE,
-    examples: ['subscription import orders orders.jsonl --output orders-secrets.jsonl'],
-  });
-}
+`,
+  examples: ['subscription import orders orders.jsonl --output orders-secrets.jsonl'],
+  run: async ({ options, terminal }, queue, file = STDIN) => {
+    const given = await readInput(file, MAX_BYTES, terminal);
+    const text = isSealed(given) ? await openSealed(given, options, terminal) : given;
+    const api = await openApiToWrite(options, terminal);
+    const results = options.output === undefined ? undefined : newResultsFile(options.output);
+    try {
+      const sayIfNew = await newQueueNotice(api, queue, terminal);
+      await importText(api, { queue, text, sayIfNew, ...options }, results, terminal);
+    } finally {
+      results?.close();
+    }
+  },
+});
 
 /** Subscriptions that were imported before are left unchanged. */
 const REPEAT = 'Repeat the command for the rest.';

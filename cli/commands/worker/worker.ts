@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError } from 'commander';
 import * as z from 'zod';
 import { Problem } from '../../../local/install/problem.mjs';
 import packageJson from '../../../package.json' with { type: 'json' };
@@ -13,11 +13,32 @@ import { workerClock } from '../../../worker/timing.ts';
 import { type DeploymentChoice, findDeployment } from '../../deployment.ts';
 import { failureText } from '../../failure-report.ts';
 import { INTERRUPTED } from '../../interruption.ts';
-import { wholeNumber } from '../../options/arguments.ts';
-import { addPollOptions, onDeployment, type PollOptions } from '../../options/deployment-options.ts';
+import { option, wholeNumber } from '../../options/arguments.ts';
+import { deployed } from '../../options/deployed.ts';
+import { checkPolling, pollOptions, type PollOptions } from '../../options/deployment-options.ts';
 import type { Terminal } from '../../terminal.ts';
 
-const MORE = `
+/** `posthaste worker` */
+export const worker = deployed<Options>({
+  options: [
+    option(
+      '--steps <LIST>',
+      `what to do, separated by commas: ${workerSteps.join(', ')}`,
+      parseSteps,
+    ).default(workerSteps, 'all'),
+    option('--receivers <N>', 'receive loops for each queue', wholeNumber(1, 50), 2),
+    option('--concurrency <N>', 'messages of each queue in flight at most', wholeNumber(1, 500), 40),
+    option('--shutdown-seconds <N>', 'time from SIGTERM to the exit', wholeNumber(3, 3600), 25),
+    option(
+      '--health-port <PORT>',
+      'serve /health and /ready, 0: on a free port (default: not at all)',
+      wholeNumber(0, 65_535),
+    ),
+    option('--health-host <HOST>', 'address to serve them on').default('127.0.0.1'),
+    option('--print-env', 'print the environment of a worker, for containers and systemd, and exit'),
+    ...pollOptions('an empty queue'),
+  ],
+  more: `
 The worker does what the functions do, with their settings, on this machine.
 It takes the settings from the environment if POSTHASTE_VERSION is set there,
 as --print-env prints them, and otherwise from the deployment. Credentials are
@@ -27,36 +48,16 @@ SIGTERM or Ctrl-C: receives nothing more, finishes what is in flight, and exits
 with 0. A second one, at least a second later, ends it at once. Nothing is lost.
 
 Exit status: 2 if it cannot start, with the permission that is missing.
-`;
-
-/** `posthaste worker` */
-export function addWorker(command: Command, terminal: Terminal): void {
-  command
-    .addOption(
-      new Option('--steps <LIST>', `what to do, separated by commas: ${workerSteps.join(', ')}`)
-        .argParser(parseSteps)
-        .default(workerSteps, 'all'),
-    )
-    .option('--receivers <N>', 'receive loops for each queue', wholeNumber(1, 50), 2)
-    .option('--concurrency <N>', 'messages of each queue in flight at most', wholeNumber(1, 500), 40)
-    .option('--shutdown-seconds <N>', 'time from SIGTERM to the exit', wholeNumber(3, 3600), 25)
-    .option(
-      '--health-port <PORT>',
-      'serve /health and /ready, 0: on a free port (default: not at all)',
-      wholeNumber(0, 65_535),
-    )
-    .option('--health-host <HOST>', 'address to serve them on', '127.0.0.1')
-    .option('--print-env', 'print the environment of a worker, for containers and systemd, and exit')
-    .action((options: Options) => runCommand(options, terminal));
-  addPollOptions(command, 'an empty queue');
-  onDeployment(command, {
-    more: MORE,
-    examples: [
-      'worker --local',
-      'worker --deployment Posthaste --steps deliver --ceiling 5 --health-port 8080',
-    ],
-  });
-}
+`,
+  examples: [
+    'worker --local',
+    'worker --deployment Posthaste --steps deliver --ceiling 5 --health-port 8080',
+  ],
+  run: ({ options, terminal, refuse }) => {
+    checkPolling(options, refuse);
+    return runCommand(options, terminal);
+  },
+});
 
 function parseSteps(text: string): readonly WorkerStep[] {
   const names = text.split(',').map((name) => name.trim());
@@ -109,7 +110,7 @@ type Options = DeploymentChoice &
 const CANNOT_START = 2;
 
 /** Runs a worker until a signal. Its log and metrics are on stdout; what it says about itself is on stderr. */
-async function runCommand(options: Options, terminal: Terminal): Promise<void> {
+async function runCommand(options: Options, terminal: Terminal): Promise<undefined> {
   try {
     const found = await findWorkerEnvironment(options, terminal.env);
     if (options.printEnv === true) environmentLines(found).forEach(terminal.print);

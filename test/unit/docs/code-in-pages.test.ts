@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { addWorker } from '../../../cli/commands/worker/worker.ts';
+import { worker as addTo } from '../../../cli/commands/worker/worker.ts';
 import { terminalIn } from '../../../cli/terminal.ts';
 import { localFolder } from '../../../local/install/paths.mjs';
 import { awsEnvironment } from '../../../local/local-aws.ts';
@@ -92,7 +92,7 @@ describe('the examples of a worker', () => {
     'start it in %s with options that it has',
     (file) => {
       const command = new Command('worker');
-      addWorker(command, terminalIn(process));
+      addTo(command, terminalIn(process));
       const lines = example(file).split('\n');
       const commands = lines.filter((line) => /ENTRYPOINT|args:|ExecStart|posthaste worker/.test(line));
       const options = commands.flatMap((line) => line.match(/--[a-z-]+/g) ?? []);

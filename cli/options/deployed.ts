@@ -1,0 +1,76 @@
+import { type Argument, type Command, Option } from 'commander';
+import type { ApiClient } from '../../api-client/api-client.ts';
+import { openApi, openApiToWrite } from '../api/api-access.ts';
+import type { Terminal } from '../terminal.ts';
+import { addDeploymentOptions, type DeploymentOptions } from './deployment-options.ts';
+
+/** Adds what a command takes and does to the command that has its name. */
+export type AddTo = (command: Command, terminal: Terminal) => void;
+
+/** Ends the command with a usage error. */
+export type Refuse = (fault: string) => never;
+
+type Given<Options> = {
+  options: Options & DeploymentOptions;
+  terminal: Terminal;
+  refuse: Refuse;
+};
+
+/** The value for `--json`, and its text; undefined: all is printed. */
+export type Result = readonly [value: unknown, text: () => string] | undefined;
+
+/** What a command on a deployment takes and does. Actions get the arguments as they were typed, once they are parsed. */
+type Declaration<Options> = {
+  /** Of a command without subcommands, it is in run-command.ts. */
+  description?: string;
+  arguments?: readonly Argument[];
+  options?: readonly Option[];
+  /** Describes the `--json` output. */
+  json?: string;
+  /** Help that follows the options. */
+  more?: string;
+  /** Arguments to type. */
+  examples: readonly string[];
+} & (
+  | { read(given: Given<Options> & { api: ApiClient }, ...words: string[]): Promise<Result> }
+  | { write(given: Given<Options> & { api: ApiClient }, ...words: string[]): Promise<Result> }
+  // Opens what it needs by itself.
+  | { run(given: Given<Options>, ...words: string[]): Promise<Result> }
+);
+
+/** A command on a deployment. */
+export function deployed<Options = unknown>(declaration: Declaration<Options>): AddTo {
+  const { description, arguments: words = [], options = [], json } = declaration;
+  return (command, terminal) => {
+    if (description !== undefined) command.description(description);
+    for (const word of words) command.addArgument(word);
+    // A copy, because completion gives some options their choices.
+    for (const option of options) command.addOption(Object.assign(new Option(option.flags), option));
+    if (json !== undefined) command.option('--json', `print JSON: ${json}`);
+    addDeploymentOptions(command, declaration);
+    command.action(() => act(declaration, command, terminal));
+  };
+}
+
+async function act<Options>(
+  declaration: Declaration<Options>,
+  command: Command,
+  terminal: Terminal,
+): Promise<void> {
+  const options = command.opts<Options & DeploymentOptions>();
+  const refuse = (fault: string): never => command.error(`error: ${fault}`);
+  const given = { options, terminal, refuse };
+  const result = await ('run' in declaration
+    ? declaration.run(given, ...command.args)
+    : 'read' in declaration
+      ? declaration.read({ ...given, api: await openApi(options, terminal) }, ...command.args)
+      : declaration.write({ ...given, api: await openApiToWrite(options, terminal) }, ...command.args));
+  if (result !== undefined) terminal.printResult(options, ...result);
+}
+
+/** A command with these subcommands. */
+export function group(subcommands: Readonly<Record<string, AddTo>>): AddTo {
+  return (command, terminal) => {
+    for (const [name, addTo] of Object.entries(subcommands)) addTo(command.command(name), terminal);
+  };
+}
