@@ -1,6 +1,6 @@
 import { adviceFor, ApiRefusal } from '../api-client/refusal.ts';
 import type { FieldError } from '../shared/domain/errors.ts';
-import { printable, printableJson } from './output/printable.ts';
+import { printable, printableJson } from './output/text.ts';
 import type { Terminal } from './terminal.ts';
 
 /**

@@ -4,7 +4,7 @@ import type { Readable, Writable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { styleText } from 'node:util';
 import { untilInterrupted, type Signals } from './interruption.ts';
-import { printableJson } from './output/printable.ts';
+import { printableJson, type Style } from './output/text.ts';
 
 /** The parts of `process` that a run of the command uses; tests pass a substitute. */
 export type ProcessLike = Signals & {
@@ -43,7 +43,7 @@ export type Terminal = Pick<ProcessLike, 'env' | 'stdin' | 'stdout' | 'stderr'> 
   /** Prints a line on stderr. */
   printError: (line: string) => void;
   /** Text for stdout in a colour, if stdout is a terminal that has colours or FORCE_COLOR is set. */
-  styled: (colour: 'green' | 'yellow' | 'red' | 'gray', text: string) => string;
+  styled: Style;
   /** Asks on stderr, and returns the typed line; undefined without a terminal. */
   ask: (question: string) => Promise<string | undefined>;
   /** Asks for a yes; undefined without a terminal. */

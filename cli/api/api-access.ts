@@ -11,7 +11,7 @@ import { pollInterval } from '../../shared/domain/retry/poll-interval.ts';
 import { type Deployment, type DeploymentChoice, findDeployment } from '../deployment.ts';
 import { failureText, fetchFailure } from '../failure-report.ts';
 import type { DeploymentOptions } from '../options/deployment-options.ts';
-import { printable } from '../output/printable.ts';
+import { printable } from '../output/text.ts';
 import { systemSleep, type Terminal } from '../terminal.ts';
 import { namingMissingQueues } from './find-subscription.ts';
 

@@ -6,7 +6,7 @@ import { formatLabel, isWholeId, shortId } from '../../api-client/subscription-l
 import { commandText } from '../../local/command-name.ts';
 import { Problem } from '../../local/install/problem.mjs';
 import type { SubscriptionView } from '../../shared/wire/views/subscription.ts';
-import { printable } from '../output/printable.ts';
+import { printable } from '../output/text.ts';
 import type { Terminal } from '../terminal.ts';
 
 /** Shorter texts fit too many ids. */

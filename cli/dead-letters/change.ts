@@ -21,7 +21,7 @@ import { isQueue } from '../api/find-subscription.ts';
 import type { DeploymentChoice } from '../deployment.ts';
 import { failureText } from '../failure-report.ts';
 import { INTERRUPTED } from '../interruption.ts';
-import { printable } from '../output/printable.ts';
+import { printable } from '../output/text.ts';
 import type { Terminal } from '../terminal.ts';
 import { type DeadLetterAccess, openDeadLetters } from './dead-letter-access.ts';
 import { describeDeadLetter, isUnreadable } from './describe.ts';

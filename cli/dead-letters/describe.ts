@@ -7,7 +7,7 @@ import { parseIngress } from '../../shared/wire/ingress/message.ts';
 import { REASON_ATTRIBUTE } from '../../shared/wire/jobs/dead-letter.ts';
 import { parseJson, propertySource } from '../../shared/wire/json-slice.ts';
 import type { DeadLetterDetail, DeadLetterView } from '../../shared/wire/views/console.ts';
-import { printable } from '../output/printable.ts';
+import { printable } from '../output/text.ts';
 
 const EXCERPT_LENGTH = 120;
 

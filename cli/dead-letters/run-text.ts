@@ -5,7 +5,7 @@ import type { RedrivenQueue } from '../../shared/domain/work-queues.ts';
 import { timeText } from '../../shared/wire/fields.ts';
 import { failureText } from '../failure-report.ts';
 import { INTERRUPTED } from '../interruption.ts';
-import { clockTime, countsText } from '../output/words.ts';
+import { clockTime, countsText } from '../output/text.ts';
 import { DEAD_LETTERS_OF } from './dead-letter-access.ts';
 import {
   HIDDEN_SECONDS,

@@ -83,6 +83,9 @@ export function decimal(least: number, most: number, rule = `a number from ${lea
 /** Of a server on this machine. */
 export const PORT = option('--port <N>', 'port on 127.0.0.1 (default: a free port)', wholeNumber(1, 65_535));
 
+/** Of commands that delete what can be restored. */
+export const NOW = option('--now', 'delete for good: it cannot be restored');
+
 /** Validated JSON source text. It stays text so that long numbers keep their digits. */
 export function parseJsonText(text: string): string {
   try {

@@ -1,5 +1,5 @@
 import { counted } from '../../../api-client/words.ts';
-import { printable } from '../../output/printable.ts';
+import { printable } from '../../output/text.ts';
 import type { Outcome } from './check.ts';
 import type { Result } from './run-checks.ts';
 

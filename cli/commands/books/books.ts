@@ -18,7 +18,7 @@ import {
 import { deployed } from '../../options/deployed.ts';
 import { progressBar, withProgress } from '../../output/progress-line.ts';
 import { tableLines, right } from '../../output/list.ts';
-import { grouped } from '../../output/words.ts';
+import { grouped } from '../../output/text.ts';
 
 type Options = { since?: number; until?: number; subscription?: string; deleted?: true };
 

@@ -45,9 +45,8 @@ import {
 import { deployed, group, type Refuse, type Result } from '../../options/deployed.ts';
 import type { DeploymentOptions } from '../../options/deployment-options.ts';
 import { fieldLines, tableLines, right } from '../../output/list.ts';
-import { printable, printableJson } from '../../output/printable.ts';
+import { clockTime, inWords, printable, printableJson } from '../../output/text.ts';
 import { withProgress } from '../../output/progress-line.ts';
-import { clockTime, inWords } from '../../output/words.ts';
 import type { Terminal } from '../../terminal.ts';
 
 /** `since`: milliseconds since the epoch. */

@@ -36,8 +36,7 @@ import {
 import { deployed, group } from '../../options/deployed.ts';
 import { VERBOSE } from '../../options/deployment-options.ts';
 import { printList, right } from '../../output/list.ts';
-import { printable } from '../../output/printable.ts';
-import { clockTime, colouredStatus } from '../../output/words.ts';
+import { clockTime, colouredStatus, printable } from '../../output/text.ts';
 import { pollUntilDone } from '../../polling.ts';
 import type { Terminal } from '../../terminal.ts';
 import {

@@ -16,8 +16,7 @@ import {
   SUBSCRIPTION,
   TIME_FORMS,
 } from '../../options/arguments.ts';
-import { printable } from '../../output/printable.ts';
-import { colouredStatus, clockTime } from '../../output/words.ts';
+import { clockTime, colouredStatus, printable } from '../../output/text.ts';
 import { fieldLines, right, tableLines } from '../../output/list.ts';
 import type { Terminal } from '../../terminal.ts';
 

@@ -18,9 +18,8 @@ import {
 } from '../../options/arguments.ts';
 import { deployed } from '../../options/deployed.ts';
 import { type DeploymentOptions, VERBOSE } from '../../options/deployment-options.ts';
-import { printable } from '../../output/printable.ts';
+import { clockTime, printable } from '../../output/text.ts';
 import { withProgress } from '../../output/progress-line.ts';
-import { clockTime } from '../../output/words.ts';
 import { pollUntilDone } from '../../polling.ts';
 import type { Terminal } from '../../terminal.ts';
 import { describeDelivery, EXAMPLE_ADDRESS, findAddress, nextText } from './delivery-text.ts';

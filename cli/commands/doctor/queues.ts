@@ -8,7 +8,7 @@ import { inParallel } from '../../../shared/adapters/in-parallel.ts';
 import { DAY_MS } from '../../../shared/domain/duration.ts';
 import { timeText } from '../../../shared/wire/fields.ts';
 import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
-import { countsText } from '../../output/words.ts';
+import { countsText } from '../../output/text.ts';
 
 /** Each takes a request for each check. */
 const MAX_QUEUES = 1_000;

@@ -9,7 +9,7 @@ import type { EventTypeView } from '../../../shared/wire/views/event-type.ts';
 import { openApi, openApiToWrite } from '../../api/api-access.ts';
 import { argument, option } from '../../options/arguments.ts';
 import { deployed, type Refuse } from '../../options/deployed.ts';
-import { printableJson } from '../../output/printable.ts';
+import { printableJson } from '../../output/text.ts';
 import type { Terminal } from '../../terminal.ts';
 import { type Definition, readFolder } from './folder.ts';
 

@@ -9,7 +9,7 @@ import { failureText } from '../../failure-report.ts';
 import { argument, option, parseEventType, wholeNumber } from '../../options/arguments.ts';
 import { deployed, group } from '../../options/deployed.ts';
 import { printList } from '../../output/list.ts';
-import { printable, printableJson } from '../../output/printable.ts';
+import { printable, printableJson } from '../../output/text.ts';
 import type { Terminal } from '../../terminal.ts';
 import { apply } from './apply.ts';
 import { declareEventTypes } from './declarations.ts';

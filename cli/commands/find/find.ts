@@ -14,8 +14,7 @@ import { findApi, apiClient } from '../../api/api-access.ts';
 import { requireQueue } from '../../api/find-subscription.ts';
 import { argument, option, parseAge, parseId, parseQueue, wholeNumber } from '../../options/arguments.ts';
 import { deployed } from '../../options/deployed.ts';
-import { printable } from '../../output/printable.ts';
-import { clockTime } from '../../output/words.ts';
+import { clockTime, printable } from '../../output/text.ts';
 import { describeState } from '../subscription/change.ts';
 
 type Options = { queue?: string; limit: number };

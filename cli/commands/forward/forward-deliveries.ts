@@ -10,7 +10,7 @@ import { pausedViewSchema } from '../../../shared/wire/views/subscription.ts';
 import { NoAnswerProblem } from '../../api/api-access.ts';
 import { boundedBody } from '../../bounded-body.ts';
 import { failureText, fetchFailure } from '../../failure-report.ts';
-import { printable } from '../../output/printable.ts';
+import { printable } from '../../output/text.ts';
 import type { Sleep } from '../../terminal.ts';
 
 const nothing = z.unknown().transform(() => undefined);

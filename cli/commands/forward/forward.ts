@@ -16,8 +16,7 @@ import {
   VERBOSE,
 } from '../../options/deployment-options.ts';
 import { readSecret } from '../../options/input.ts';
-import { printable } from '../../output/printable.ts';
-import { clockTime } from '../../output/words.ts';
+import { clockTime, printable } from '../../output/text.ts';
 import type { Terminal } from '../../terminal.ts';
 import {
   forwardDeliveries,

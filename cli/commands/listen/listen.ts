@@ -15,8 +15,7 @@ import {
 import { deployed } from '../../options/deployed.ts';
 import type { DeploymentOptions } from '../../options/deployment-options.ts';
 import { parsePolicy, readSecret } from '../../options/input.ts';
-import { printable } from '../../output/printable.ts';
-import { clockTime } from '../../output/words.ts';
+import { clockTime, printable } from '../../output/text.ts';
 import type { Terminal } from '../../terminal.ts';
 import {
   type AnswerScript,

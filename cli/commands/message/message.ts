@@ -18,8 +18,7 @@ import {
 } from '../../options/arguments.ts';
 import { deployed, group } from '../../options/deployed.ts';
 import { fieldLines, printList } from '../../output/list.ts';
-import { printable, printableJson } from '../../output/printable.ts';
-import { clockTime, colouredStatus } from '../../output/words.ts';
+import { clockTime, colouredStatus, printable, printableJson } from '../../output/text.ts';
 import type { Terminal } from '../../terminal.ts';
 import { findAddress, inFlightText, keptDataText, nextText } from '../deliveries/delivery-text.ts';
 

@@ -4,7 +4,7 @@ import { reportInvalid } from '../../failure-report.ts';
 import { examplesText } from '../../options/deployment-options.ts';
 import { readInput, givenPolicy } from '../../options/input.ts';
 import { right, tableLines } from '../../output/list.ts';
-import { grouped, inWords } from '../../output/words.ts';
+import { grouped, inWords } from '../../output/text.ts';
 import type { Terminal } from '../../terminal.ts';
 import { addPlanOptions, buildPlan, DAYS_A_MONTH, type PlanOptions } from './load.ts';
 import { type Bill, computePlan, type Line, type Outage, peakNames, type PlanResult } from './planned.ts';

@@ -19,7 +19,7 @@ import { reportInvalid } from '../../failure-report.ts';
 import { examplesText } from '../../options/deployment-options.ts';
 import { givenPolicy, type GivenPolicy, type PolicyRefusal } from '../../options/input.ts';
 import { right, tableLines } from '../../output/list.ts';
-import { inWords } from '../../output/words.ts';
+import { inWords } from '../../output/text.ts';
 import type { Terminal } from '../../terminal.ts';
 
 type PreviewOptions = { policy?: string; queuePolicy?: string; json?: true };

@@ -4,8 +4,7 @@ import { CAPABILITIES, type Capability } from '../../../shared/domain/portal/voc
 import { requireQueue } from '../../api/find-subscription.ts';
 import { argument, collect, option, QUEUE, wholeSeconds } from '../../options/arguments.ts';
 import { deployed, group } from '../../options/deployed.ts';
-import { printable } from '../../output/printable.ts';
-import { clockTime } from '../../output/words.ts';
+import { clockTime, printable } from '../../output/text.ts';
 
 type LinkOptions = {
   capability?: readonly Capability[];

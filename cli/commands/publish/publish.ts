@@ -17,9 +17,8 @@ import {
 } from '../../options/arguments.ts';
 import { deployed, type Result } from '../../options/deployed.ts';
 import type { DeploymentOptions } from '../../options/deployment-options.ts';
-import { printable } from '../../output/printable.ts';
+import { clockTime, printable } from '../../output/text.ts';
 import { progressBar, progressLine } from '../../output/progress-line.ts';
-import { clockTime } from '../../output/words.ts';
 import type { Terminal } from '../../terminal.ts';
 import { keptDataText } from '../deliveries/delivery-text.ts';
 import {

@@ -23,6 +23,7 @@ import { noSuchQueue, NoSuchQueue } from '../../api/find-subscription.ts';
 import {
   collect,
   jsonText,
+  NOW,
   objectText,
   option,
   parseJsonObjectText,
@@ -35,9 +36,7 @@ import { openApiToWrite } from '../../api/api-access.ts';
 import { deployed, group } from '../../options/deployed.ts';
 import { parsePolicy } from '../../options/input.ts';
 import { printList, right } from '../../output/list.ts';
-import { printable, printableJson } from '../../output/printable.ts';
-import { NOW, restorableText } from '../../output/restorable.ts';
-import { clockTime, colouredStatus } from '../../output/words.ts';
+import { clockTime, colouredStatus, printable, printableJson, restorableText } from '../../output/text.ts';
 import { describePauseTimes, queuePauses } from '../subscription/pause.ts';
 import { queueRestore } from '../restore/restore.ts';
 

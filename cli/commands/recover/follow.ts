@@ -25,9 +25,8 @@ import { recoveryOutcomesView, type RecoveryView } from '../../../shared/wire/vi
 import { INTERRUPTED } from '../../interruption.ts';
 import type { DeploymentOptions } from '../../options/deployment-options.ts';
 import { fieldLines, right, tableLines } from '../../output/list.ts';
-import { printable } from '../../output/printable.ts';
+import { clockTime, grouped, printable } from '../../output/text.ts';
 import { withProgress } from '../../output/progress-line.ts';
-import { clockTime, grouped } from '../../output/words.ts';
 import type { Terminal } from '../../terminal.ts';
 
 /** Seconds. */

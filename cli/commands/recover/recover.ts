@@ -34,8 +34,7 @@ import {
 import { deployed, group } from '../../options/deployed.ts';
 import type { DeploymentOptions } from '../../options/deployment-options.ts';
 import { printList, tableLines } from '../../output/list.ts';
-import { printable } from '../../output/printable.ts';
-import { clockTime } from '../../output/words.ts';
+import { clockTime, printable } from '../../output/text.ts';
 import type { Terminal } from '../../terminal.ts';
 import {
   chooseExitStatus,

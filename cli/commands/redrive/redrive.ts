@@ -6,7 +6,7 @@ import { openDeadLetters } from '../../dead-letters/dead-letter-access.ts';
 import { asJson, chooseExitStatus, describeOutcome } from '../../dead-letters/run-text.ts';
 import { argument, option, parseQueue, wholeNumber } from '../../options/arguments.ts';
 import { deployed, type Result } from '../../options/deployed.ts';
-import { printable } from '../../output/printable.ts';
+import { printable } from '../../output/text.ts';
 import type { Terminal } from '../../terminal.ts';
 import {
   type ChosenOptions,

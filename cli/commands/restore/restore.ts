@@ -16,8 +16,7 @@ import { argument, option, parseQueue, parseTime, QUEUE } from '../../options/ar
 import { deployed, type Result } from '../../options/deployed.ts';
 import type { DeploymentOptions } from '../../options/deployment-options.ts';
 import { printList } from '../../output/list.ts';
-import { printable } from '../../output/printable.ts';
-import { clockTime } from '../../output/words.ts';
+import { clockTime, printable } from '../../output/text.ts';
 import type { Terminal } from '../../terminal.ts';
 import { describeName } from '../subscription/pause.ts';
 

@@ -30,8 +30,7 @@ import {
 import { deployed } from '../../options/deployed.ts';
 import { parsePolicy, readInput } from '../../options/input.ts';
 import { fieldLines } from '../../output/list.ts';
-import { printable, printableJson, shownOnce } from '../../output/printable.ts';
-import { clockTime, inWords } from '../../output/words.ts';
+import { clockTime, inWords, printable, printableJson, shownOnce } from '../../output/text.ts';
 import type { Terminal } from '../../terminal.ts';
 import { describePauseTimes } from './pause.ts';
 

@@ -21,8 +21,7 @@ import {
   wholeSeconds,
 } from '../../options/arguments.ts';
 import { deployed } from '../../options/deployed.ts';
-import { printable } from '../../output/printable.ts';
-import { clockTime } from '../../output/words.ts';
+import { clockTime, printable } from '../../output/text.ts';
 
 /** `until`: milliseconds since the epoch. `for`: seconds. */
 type PauseOptions = { until?: number; for?: number };

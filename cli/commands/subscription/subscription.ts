@@ -19,6 +19,7 @@ import type { SubscriptionView } from '../../../shared/wire/views/subscription.t
 import { resolveSubscription } from '../../api/find-subscription.ts';
 import {
   jsonText,
+  NOW,
   objectText,
   option,
   parseJsonText,
@@ -30,9 +31,7 @@ import {
 import { deployed, group } from '../../options/deployed.ts';
 import { readSecret } from '../../options/input.ts';
 import { printList } from '../../output/list.ts';
-import { printable, shownOnce } from '../../output/printable.ts';
-import { clockTime, colouredStatus } from '../../output/words.ts';
-import { NOW, restorableText } from '../../output/restorable.ts';
+import { clockTime, colouredStatus, printable, restorableText, shownOnce } from '../../output/text.ts';
 import type { Terminal } from '../../terminal.ts';
 import { describeDelivery } from '../deliveries/delivery-text.ts';
 import { describeSubscription, describeState, subscriptionCreate, subscriptionUpdate } from './change.ts';

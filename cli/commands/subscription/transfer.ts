@@ -14,7 +14,7 @@ import { INTERRUPTED } from '../../interruption.ts';
 import { argument, collect, option, QUEUE } from '../../options/arguments.ts';
 import { deployed } from '../../options/deployed.ts';
 import { readInput } from '../../options/input.ts';
-import { printable, printableJson } from '../../output/printable.ts';
+import { printable, printableJson } from '../../output/text.ts';
 import { progressLine } from '../../output/progress-line.ts';
 import type { Terminal } from '../../terminal.ts';
 import {

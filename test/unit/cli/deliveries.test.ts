@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { clockTime } from '../../../cli/output/words.ts';
+import { clockTime } from '../../../cli/output/text.ts';
 import {
   messageView,
   ID,

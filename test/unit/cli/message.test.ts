@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { clockTime } from '../../../cli/output/words.ts';
+import { clockTime } from '../../../cli/output/text.ts';
 import { COMMAND } from '../../../local/command-name.ts';
 import type { StubRequest } from '../../support/aws-stub.ts';
 import { AT, ID, message, messageView, pending, subscription } from './delivery-views.ts';

@@ -6,10 +6,9 @@ import { formatRanges } from '../../../cli/commands/publish/publish.ts';
 import { untilInterrupted } from '../../../cli/interruption.ts';
 import { inputLines } from '../../../cli/options/input.ts';
 import { withMembers, parseSince, parseTime } from '../../../cli/options/arguments.ts';
-import { printable, printableJson } from '../../../cli/output/printable.ts';
+import { clockTime, printable, printableJson } from '../../../cli/output/text.ts';
 import { progressBar, progressLine } from '../../../cli/output/progress-line.ts';
 import { fieldLines, tableLines } from '../../../cli/output/list.ts';
-import { clockTime } from '../../../cli/output/words.ts';
 import { anyCharacter } from '../../support/any-character.ts';
 
 const anyText = fc.string({ unit: anyCharacter });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { clockTime } from '../../../cli/output/words.ts';
+import { clockTime } from '../../../cli/output/text.ts';
 import { AT, ID, listed, ONE as DELIVERY, page, retrying, subscription } from './delivery-views.ts';
 import { FORBIDDEN, json, runOn, type StubRoutes } from './stub-api.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { clockTime } from '../../../cli/output/words.ts';
+import { clockTime } from '../../../cli/output/text.ts';
 import { json, runOn } from './stub-api.ts';
 
 const EXPIRES = '2036-01-01T09:00:00.000Z';

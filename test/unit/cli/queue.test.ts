@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { clockTime } from '../../../cli/output/words.ts';
+import { clockTime } from '../../../cli/output/text.ts';
 import { listed, page, subscription } from './delivery-views.ts';
 import { answering, jsonLines, type RunOptions } from './run-command.ts';
 import {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { isOver, progressText, type Look } from '../../../cli/commands/recover/follow.ts';
-import { clockTime } from '../../../cli/output/words.ts';
+import { clockTime } from '../../../cli/output/text.ts';
 import { removeSettledNotices } from '../../../cli/dead-letters/change.ts';
 import { terminalIn } from '../../../cli/terminal.ts';
 import type { RecoveryOutcomes } from '../../../shared/domain/recovery/outcomes.ts';

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:
 import { join } from 'node:path';
 import { armor, Decrypter, Encrypter, generateX25519Identity, identityToRecipient } from 'age-encryption';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { clockTime } from '../../../cli/output/words.ts';
+import { clockTime } from '../../../cli/output/text.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { AT, attempt, delivered, detail, ID, listed, page, pending, subscription } from './delivery-views.ts';
 import { answering, jsonLines } from './run-command.ts';

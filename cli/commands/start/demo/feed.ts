@@ -8,7 +8,7 @@ import { isOpenStatus } from '../../../../shared/domain/delivery/vocabulary.ts';
 import { poll } from '../../../../shared/steps/poll.ts';
 import type { OperatorEventMessage } from '../../../../shared/wire/events/operator-event.ts';
 import { type DeliveryView, STARTED_BY } from '../../../../shared/wire/views/delivery.ts';
-import { clockTime } from '../../../output/words.ts';
+import { clockTime } from '../../../output/text.ts';
 import { demoQueue, nextStep, type NextStep } from './scenario.ts';
 
 /** How long a message is still polled after its last delivery has ended. */
