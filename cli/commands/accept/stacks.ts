@@ -56,14 +56,16 @@ async function findStackNames(
   return [...new Set([...names, ...besides])].filter((name) => all.has(name));
 }
 
-/** `name`: the setting `deployment`. */
-type NamedDeployment = { name: string; deployment: Deployment };
-
-/** The outputs of the stack that is deployed beside a deployment for the acceptance; none without it. */
-export async function readAcceptanceStack({ name, deployment }: NamedDeployment): Promise<Outputs> {
+/** The outputs of a stack that is deployed beside a deployment for the acceptance; undefined without it. */
+export async function readOutputs({ client }: Deployment, stackName: string): Promise<Outputs | undefined> {
   const { CloudFormation } = await import('@aws-sdk/client-cloudformation');
-  const stack = await stackNamed(new CloudFormation(deployment.client), `${name}Acceptance`);
-  return toOutputs(stack ?? {});
+  const stack = await stackNamed(new CloudFormation(client), stackName);
+  return stack && toOutputs(stack);
+}
+
+/** The same of the stack with the receiver. `name`: the setting `deployment`. */
+export async function readAcceptanceStack(of: { name: string; deployment: Deployment }): Promise<Outputs> {
+  return (await readOutputs(of.deployment, `${of.name}Acceptance`)) ?? {};
 }
 
 async function readResources(cloudFormation: CloudFormation, stack: string): Promise<DeployedResource[]> {

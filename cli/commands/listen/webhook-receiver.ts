@@ -113,7 +113,7 @@ type ReceiverOptions = {
   verifier: () => Verifier | undefined;
   onWebhook: (webhook: Webhook) => void;
   /** Called after the answer was sent or the connection was reset. */
-  onAnswered: () => void;
+  onAnswered: (webhook: Webhook) => void;
 };
 
 export type WebhookReceiver = Pick<LoopbackServer, 'url' | 'close'>;
@@ -143,7 +143,7 @@ export async function startWebhookReceiver(options: ReceiverOptions): Promise<We
     const times = countRequest(seen, headers['webhook-id']);
     const answer = answerAt(options.script, times.count - 1);
     const verdict = options.verifier()?.(body, headers);
-    options.onWebhook({
+    const webhook: Webhook = {
       at: new Date().toISOString(),
       method: request.method ?? '',
       path,
@@ -152,9 +152,10 @@ export async function startWebhookReceiver(options: ReceiverOptions): Promise<We
       ...times,
       answer,
       ...(verdict && { verdict }),
-    });
+    };
+    options.onWebhook(webhook);
     await respond(answer, response, stopping.signal);
-    options.onAnswered();
+    options.onAnswered(webhook);
   };
 
   // A request fails where its caller has disconnected, or the receiver is closing.

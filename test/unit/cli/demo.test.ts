@@ -173,7 +173,7 @@ it("the demo's receiver counts all requests, and those not signed with a secret 
   const [healthy] = demoSubscribers;
   if (healthy === undefined) throw new Error('The demo has no subscribers.');
   const heard: string[] = [];
-  const receiver = await startDemoReceiver(demoSubscribers, {
+  const receiver = await startDemoReceiver(healthy, {
     onRequest: (messageId) => heard.push(messageId),
     onDelivered: () => heard.push('taken'),
   });
@@ -181,14 +181,14 @@ it("the demo's receiver counts all requests, and those not signed with a secret 
   const call = async (...secrets: SigningSecret[]): Promise<number> => {
     const attempt = { startedAt: Date.now(), userAgent: 'Posthaste/test', secrets };
     const { headers, body } = await requestFor(aMessage(), aSubscription(), attempt);
-    return (await fetch(receiver.urlOf(healthy), { method: 'POST', headers, body })).status;
+    return (await fetch(receiver.url, { method: 'POST', headers, body })).status;
   };
-  const counts = () => [receiver.requests(healthy, 'message-1'), receiver.unverified(healthy, 'message-1')];
+  const counts = () => [receiver.requests('message-1'), receiver.unverified('message-1')];
 
   const secret = makeSecret('v1', randomBytes);
   await call(secret);
   expect(counts()).toEqual([1, 1]);
-  receiver.trust(healthy, secretText(secret));
+  receiver.trust(secretText(secret));
   expect(await call(secret)).toBe(200);
   expect(counts()).toEqual([2, 1]);
   await call(makeSecret('v1', randomBytes));

@@ -1,12 +1,11 @@
 import { type DeliveryDetail, readBooks } from '../../../../api-client/operations.ts';
 import type { Seen } from '../../../../functions/acceptance/receiver.ts';
 import { localApiUrl, type Outputs, parseResources } from '../../../../local/endpoints.ts';
-import { variables } from '../../../../shared/config/resources.ts';
 import { resolveApi } from '../../../api/api-access.ts';
-import { stackNamed, toOutputs } from '../../../deployment.ts';
 import { systemSleep } from '../../../terminal.ts';
 import { type Check, failed, judge, notShown, type Outcome } from '../check.ts';
 import { behave, createQueue, ended, requests, type Subscribed, subscribe, within } from '../scenario.ts';
+import { readOutputs } from '../stacks.ts';
 import { createWorld, type World } from '../world.ts';
 
 /** Their jobs come to deliver at about the same time. */
@@ -24,25 +23,18 @@ export const crashChecks: readonly Check[] = [
     title: 'What deliver held when it was killed is delivered within a minute, and on record',
     seconds: 90,
     run: async (world) => {
-      const deployment = world.settings[variables.deployment] ?? world.deployment.name;
-      const name = `${deployment}Crash`;
-      const outputs = await findOutputs(world, name);
+      const name = `${world.name}Crash`;
+      const outputs = await readOutputs(world.deployment, name);
       const { CrashStatus: status } = outputs ?? {};
       if (outputs === undefined || status === undefined)
         return notShown(
-          `it needs a pipeline that may be killed: npx cdk deploy ${name} -a "$RECEIVER" -c deployment=${deployment} -c crash=true (docs/operations.md, "After you deploy")`,
+          `it needs a pipeline that may be killed: npx cdk deploy ${name} -a "$RECEIVER" -c deployment=${world.name} -c crash=true (docs/operations.md, "After you deploy")`,
         );
       const crash = await openPipeline(world, name, outputs);
       return judgeCrash(await killOnce(crash, Number(status)), name, Number(status));
     },
   },
 ];
-
-async function findOutputs({ deployment }: World, name: string): Promise<Outputs | undefined> {
-  const { CloudFormation } = await import('@aws-sdk/client-cloudformation');
-  const stack = await stackNamed(new CloudFormation(deployment.client), name);
-  return stack && toOutputs(stack);
-}
 
 /** The same run on the pipeline of that stack. */
 async function openPipeline(world: World, name: string, outputs: Outputs): Promise<World> {

@@ -1,5 +1,3 @@
-import type { IncomingMessage } from 'node:http';
-import { buffer } from 'node:stream/consumers';
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { type ApiClient, clientBy } from '../../../../api-client/api-client.ts';
@@ -9,8 +7,13 @@ import { inSeconds } from '../../../../local/install/progress.mjs';
 import { openOperatorInbox } from '../../../../local/operator-inbox.ts';
 import { isOpenStatus } from '../../../../shared/domain/delivery/vocabulary.ts';
 import { apiClient } from '../../../api/api-access.ts';
-import { startLoopbackServer } from '../../../loopback/loopback-server.ts';
-import { type Verifier, verifierFor } from '../../listen/webhook-receiver.ts';
+import {
+  parseAnswerScript,
+  startWebhookReceiver,
+  type Verifier,
+  verifierFor,
+  type Webhook,
+} from '../../listen/webhook-receiver.ts';
 import { createFeed, type Feed } from './feed.ts';
 import {
   demoHeading,
@@ -44,22 +47,20 @@ export async function runDemo({ endpoints, startedAt, schedulerThreshold, signal
   const inbox = await openOperatorInbox(clients, endpoints.operatorEventBus);
   const names = new Map<string, string>();
   const feed = createFeed(api, inbox, names, signal);
-  const receiver = await startDemoReceiver(demoSubscribers, {
-    onRequest: feed.follow,
-    onDelivered: announceFirst(startedAt),
-  });
+  const events = { onRequest: feed.follow, onDelivered: announceFirst(startedAt) };
+  const receivers = await Promise.all(demoSubscribers.map((one) => startDemoReceiver(one, events)));
   const close = async (): Promise<void> => {
     clients.sqs.destroy();
     clients.eventBridge.destroy();
-    await receiver.close();
+    await Promise.all(receivers.map((one) => one.close()));
   };
   try {
     console.log(`\n${demoHeading(schedulerThreshold)}`);
-    await subscribeAll(api, receiver, names);
+    await subscribeAll(api, receivers, names);
     await publish(clients.sqs, endpoints.ingressQueueUrl, feed);
     const deadline = Date.now() + OVER_WITHIN_MS;
     await feed.runUntil(() => Date.now() > deadline || demoMessages.every(({ id }) => isSettled(feed, id)));
-    const verdicts = listDemoDeliveries(feed, receiver, names, schedulerThreshold).map(judge);
+    const verdicts = listDemoDeliveries(feed, receivers, names, schedulerThreshold).map(judge);
     console.log(`\n${verdictTable(verdicts)}\n`);
     /** Continues to show attempts on the demo's queue, until the signal. */
     const showMore = (): Promise<void> => feed.runUntil(() => false);
@@ -89,15 +90,15 @@ function announceFirst(startedAt: number): () => void {
 
 async function subscribeAll(
   api: ApiClient,
-  receiver: DemoReceiver,
+  receivers: readonly DemoReceiver[],
   names: Map<string, string>,
 ): Promise<void> {
   await api.call(putQueue, { path: { queue: demoQueue }, body: '{}' });
-  for (const subscriber of demoSubscribers) {
+  for (const { url, subscriber, trust } of receivers) {
     const { name, policy: _retry_policy, shows } = subscriber;
-    const request = { name, subscriber: receiver.urlOf(subscriber), options: { _retry_policy } };
+    const request = { name, subscriber: url, options: { _retry_policy } };
     const created = await api.call(subscribe, { path: { queue: demoQueue }, body: JSON.stringify(request) });
-    if (created.secret !== undefined) receiver.trust(subscriber, created.secret);
+    if (created.secret !== undefined) trust(created.secret);
     names.set(created.subscription_id, name);
     console.log(`  ${name.padEnd(9)}  ${shows}`);
   }
@@ -127,75 +128,57 @@ function isSettled(feed: Feed, messageId: string): boolean {
 
 function listDemoDeliveries(
   feed: Feed,
-  receiver: DemoReceiver,
+  receivers: readonly DemoReceiver[],
   names: ReadonlyMap<string, string>,
   schedulerThreshold: number,
 ): DemoDelivery[] {
-  return demoSubscribers.flatMap((subscriber) =>
+  return receivers.flatMap(({ subscriber, requests, unverified }) =>
     demoMessages.map(({ id: message }) => ({
       subscriber,
       message,
       view: feed.seen(message).find(({ subscriptionId }) => names.get(subscriptionId) === subscriber.name),
-      requests: receiver.requests(subscriber, message),
-      unverified: receiver.unverified(subscriber, message),
+      requests: requests(message),
+      unverified: unverified(message),
       schedulerThreshold,
     })),
   );
 }
 
-export type DemoReceiver = Awaited<ReturnType<typeof startDemoReceiver>>;
+type DemoReceiver = Awaited<ReturnType<typeof startDemoReceiver>>;
 
 /**
- * A real HTTP server on loopback for the demo's subscribers. `onRequest`: called for each request, with its `webhook-id`;
- * `onDelivered`: after it was answered with 200.
+ * A subscriber with a server on loopback, as `posthaste listen` starts it. `onRequest`: called for each request, with its
+ * `webhook-id`; `onDelivered`: after it was answered with 200.
  */
 export async function startDemoReceiver(
-  subscribers: readonly DemoSubscriber[],
+  subscriber: DemoSubscriber,
   events: { onRequest: (messageId: string) => void; onDelivered: () => void },
 ) {
-  const counts = new Map<string, number>();
-  const unverified = new Map<string, number>();
-  const verifiers = new Map<string, Verifier>();
-
-  const answer = ({ url, headers }: IncomingMessage, body: Buffer): number => {
-    const subscriber = subscribers.find(({ name }) => url === `/${name}`);
-    const messageId = headers['webhook-id'];
-    if (subscriber === undefined || typeof messageId !== 'string') return 404;
-    const key = buildKey(subscriber, messageId);
-    const before = addOne(counts, key);
-    if (verifiers.get(subscriber.name)?.(body, headers).verified !== true) addOne(unverified, key);
-    events.onRequest(messageId);
-    return subscriber.answers[before] ?? subscriber.answers.at(-1) ?? 404;
-  };
-
-  const server = await startLoopbackServer(async ({ request, response }) => {
-    const status = answer(request, await buffer(request));
-    response.writeHead(status).end(() => {
-      if (status === 200) events.onDelivered();
-    });
+  const received: Webhook[] = [];
+  let verifier: Verifier | undefined;
+  const { url, close } = await startWebhookReceiver({
+    path: `/${subscriber.name}`,
+    script: parseAnswerScript(subscriber.answers.join()),
+    verifier: () => verifier,
+    onWebhook: (webhook) => {
+      received.push(webhook);
+      events.onRequest(webhook.messageId ?? '');
+    },
+    onAnswered: ({ answer }) => {
+      if (answer.status === 200) events.onDelivered();
+    },
   });
-
+  const requestsFor = (message: string) => received.filter(({ messageId }) => messageId === message);
   return {
-    urlOf: ({ name }: DemoSubscriber): string => `${server.url}/${name}`,
-    /** Verifies further requests of the subscriber with this secret. */
-    trust: ({ name }: DemoSubscriber, secret: string): void => void verifiers.set(name, verifierFor(secret)),
+    ...{ subscriber, url, close },
+    /** Verifies further requests with this secret. */
+    trust: (secret: string): void => {
+      verifier = verifierFor(secret);
+    },
     /** Number of requests for a message. */
-    requests: (subscriber: DemoSubscriber, messageId: string): number =>
-      counts.get(buildKey(subscriber, messageId)) ?? 0,
+    requests: (message: string): number => requestsFor(message).length,
     /** Number of those requests without a valid signature. */
-    unverified: (subscriber: DemoSubscriber, messageId: string): number =>
-      unverified.get(buildKey(subscriber, messageId)) ?? 0,
-    close: server.close,
+    unverified: (message: string): number =>
+      requestsFor(message).filter(({ verdict }) => verdict?.verified !== true).length,
   };
-}
-
-/** Returns the count before. */
-function addOne(counts: Map<string, number>, key: string): number {
-  const before = counts.get(key) ?? 0;
-  counts.set(key, before + 1);
-  return before;
-}
-
-function buildKey(subscriber: DemoSubscriber, messageId: string): string {
-  return `${subscriber.name} ${messageId}`;
 }
