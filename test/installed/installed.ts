@@ -6,12 +6,12 @@ import { delimiter, dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout } from 'node:timers/promises';
 import { z } from 'zod';
-import { type Endpoints, readEndpoints } from '../local/endpoints.ts';
-import { projectRoot } from '../local/install/paths.mjs';
-import { inSeconds } from '../local/install/progress.mjs';
-import { awsEnvironment, environmentWithoutAws } from '../local/local-aws.ts';
-import { buildPackage } from './build.ts';
-import { runProgram } from './run-program.ts';
+import { type Endpoints, readEndpoints } from '../../local/endpoints.ts';
+import { projectRoot } from '../../local/install/paths.mjs';
+import { inSeconds } from '../../local/install/progress.mjs';
+import { awsEnvironment, environmentWithoutAws } from '../../local/local-aws.ts';
+import { buildPackage } from '../../package/build.ts';
+import { runProgram } from '../../package/run-program.ts';
 
 /** At most ten lines, as in docs/client.md. */
 const PRODUCER = `import { Publisher } from 'posthaste/client';
@@ -152,7 +152,7 @@ async function nothingIsLeft(): Promise<void> {
 async function timed<Result>(what: string, work: () => Promise<Result>): Promise<Result> {
   const start = performance.now();
   const result = await work();
-  console.log(`${inSeconds(performance.now() - start).padStart(8)}  ${what}`);
+  process.stdout.write(`${inSeconds(performance.now() - start).padStart(8)}  ${what}\n`);
   return result;
 }
 
