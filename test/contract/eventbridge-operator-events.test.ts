@@ -17,7 +17,7 @@ const DEPLOYMENT = 'contract';
 let inbox: OperatorInbox;
 
 beforeAll(async () => {
-  inbox = await openOperatorInbox({ eventBridge, sqs: deployment.sqs }, busName);
+  inbox = await openOperatorInbox(deployment.client, busName);
 });
 afterAll(() => inbox.close());
 

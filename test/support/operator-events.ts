@@ -1,6 +1,5 @@
 import { afterAll, beforeAll } from 'vitest';
 import { openOperatorInbox, type OperatorInbox } from '../../local/operator-inbox.ts';
-import { eventBridgeClient } from '../../shared/adapters/eventbridge/operator-events.ts';
 import type { OperatorEventMessage } from '../../shared/wire/events/operator-event.ts';
 import { deployment } from './deployment.ts';
 import { eventually } from './eventually.ts';
@@ -14,8 +13,7 @@ export const operatorEvents = () => {
   let inbox: OperatorInbox;
 
   beforeAll(async () => {
-    const clients = { eventBridge: eventBridgeClient(deployment.client), sqs: deployment.sqs };
-    inbox = await openOperatorInbox(clients, deployment.endpoints.operatorEventBus);
+    inbox = await openOperatorInbox(deployment.client, deployment.endpoints.operatorEventBus);
   });
 
   afterAll(() => inbox.close());

@@ -1,5 +1,4 @@
-import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
-import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
+import { SQS } from '@aws-sdk/client-sqs';
 import { type ApiClient, clientBy } from '../../../../api-client/api-client.ts';
 import { putQueue, subscribe } from '../../../../api-client/operations.ts';
 import { type Endpoints, toClientOptions } from '../../../../local/endpoints.ts';
@@ -42,22 +41,22 @@ export type Demo = Awaited<ReturnType<typeof runDemo>>;
  */
 export async function runDemo({ endpoints, startedAt, schedulerThreshold, signal }: DemoOptions) {
   const api = unsignedClient(endpoints.apiUrl, signal);
-  const config = toClientOptions(endpoints);
-  const clients = { sqs: new SQSClient(config), eventBridge: new EventBridgeClient(config) };
-  const inbox = await openOperatorInbox(clients, endpoints.operatorEventBus);
+  const client = toClientOptions(endpoints);
+  const sqs = new SQS(client);
+  const inbox = await openOperatorInbox(client, endpoints.operatorEventBus);
   const names = new Map<string, string>();
   const feed = createFeed(api, inbox, names, signal);
   const events = { onRequest: feed.follow, onDelivered: announceFirst(startedAt) };
   const receivers = await Promise.all(demoSubscribers.map((one) => startDemoReceiver(one, events)));
   const close = async (): Promise<void> => {
-    clients.sqs.destroy();
-    clients.eventBridge.destroy();
+    sqs.destroy();
+    inbox.destroy();
     await Promise.all(receivers.map((one) => one.close()));
   };
   try {
     console.log(`\n${demoHeading(schedulerThreshold)}`);
     await subscribeAll(api, receivers, names);
-    await publish(clients.sqs, endpoints.ingressQueueUrl, feed);
+    await publish(sqs, endpoints.ingressQueueUrl, feed);
     const deadline = Date.now() + OVER_WITHIN_MS;
     await feed.runUntil(() => Date.now() > deadline || demoMessages.every(({ id }) => isSettled(feed, id)));
     const verdicts = listDemoDeliveries(feed, receivers, names, schedulerThreshold).map(judge);
@@ -104,14 +103,14 @@ async function subscribeAll(
   }
 }
 
-async function publish(sqs: SQSClient, ingressQueueUrl: string, feed: Feed): Promise<void> {
+async function publish(sqs: SQS, ingressQueueUrl: string, feed: Feed): Promise<void> {
   console.log(
     `\nPublishing ${demoMessages.length} messages to the ingress queue. Attempts as they are made:`,
   );
   for (const message of demoMessages) {
     feed.follow(message.id);
     const MessageBody = JSON.stringify({ queue: demoQueue, ...message });
-    await sqs.send(new SendMessageCommand({ QueueUrl: ingressQueueUrl, MessageBody }));
+    await sqs.sendMessage({ QueueUrl: ingressQueueUrl, MessageBody });
   }
 }
 
