@@ -19,11 +19,11 @@ export function EndpointsPage() {
     api.items(listSubscriptions, { path: { queue }, most: 100, signal }),
   );
   const [isAdding, setIsAdding] = useState(false);
-  const shown = endpoints.value?.items;
+  const { value } = endpoints;
   return (
     <>
       <PageHeading title="Endpoints">
-        {can('manage') && !isAdding && hasRoom(shown, limits) ? (
+        {can('manage') && !isAdding && hasRoom(value, limits) ? (
           <button
             type="button"
             class="button button-primary"
@@ -68,17 +68,19 @@ export function EndpointsPage() {
           )}
         </Loaded>
       </div>
-      {shown?.length === 0 ? null : <QueueStatistics queue={queue} title="Activity" first="day" isOptional />}
+      {value === undefined || value.items.length === 0 ? null : (
+        <QueueStatistics queue={queue} title="Activity" first="day" isOptional />
+      )}
     </>
   );
 }
 
 /** Whether there can be another endpoint. Not until the list has loaded. */
 function hasRoom(
-  shown: readonly unknown[] | undefined,
+  listed: { items: readonly unknown[] } | undefined,
   { endpoints: most }: PortalContext['limits'],
 ): boolean {
-  return shown !== undefined && shown.length < most;
+  return listed !== undefined && listed.items.length < most;
 }
 
 function isWell({ failing, disabled, backPressure }: SubscriptionView): boolean {
