@@ -2,9 +2,7 @@ import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
 import {
-  applyToChunk,
   type Chunk,
-  chunkHolds,
   type ChunkTransition,
   claimChunk,
   deliveryIn,
@@ -25,6 +23,7 @@ import { aDelivery, aDeliveryKey, type DeliveryFields, SOME_TIME } from '../supp
 import { allPages } from '../support/all-pages.ts';
 import { createAll, creation } from './delivery-cases.ts';
 import { aRecord } from './message-records.contract.ts';
+import { applyToChunk, chunkHolds } from '../support/in-memory/chunk-model.ts';
 
 type Stores = {
   chunks: Chunks;

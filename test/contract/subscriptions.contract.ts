@@ -2,11 +2,7 @@ import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { asEnabled } from '../../shared/domain/subscription/change.ts';
-import {
-  applyHealthChange,
-  type HealthChange,
-  healthChangeHolds,
-} from '../../shared/domain/subscription/health.ts';
+import { type HealthChange, healthChangeHolds } from '../../shared/domain/subscription/health.ts';
 import type {
   FailureStreak,
   PendingEvent,
@@ -20,6 +16,7 @@ import { aQueue, aSubscription } from '../support/builders.ts';
 import { SOME_TIME } from '../support/delivery-builders.ts';
 import { listed } from '../support/in-memory/in-memory-subscriptions.ts';
 import { removeSubscription } from '../support/remove-subscription.ts';
+import { applyHealthChange } from '../support/in-memory/health-model.ts';
 
 export type SubscriptionsUnderTest = {
   subscriptions: Subscriptions;

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { applyToChunk, type Chunk, type ChunkTransition } from '../../shared/domain/delivery/chunk.ts';
+import { type Chunk, type ChunkTransition } from '../../shared/domain/delivery/chunk.ts';
 import type { ChunkResult } from '../../shared/ports/deliveries.ts';
 import { chunkObserver, rareIn } from './chunk-observer.ts';
 import { generateScenario } from './generate-scenario.ts';
@@ -7,6 +7,7 @@ import { runScenario } from './run-scenario.ts';
 import { itCatches, replacing, writing } from './sabotage.ts';
 import { answering, type Intervention, type PlannedSubscription, type Scenario, SECOND } from './scenario.ts';
 import type { Sabotage } from './simulated-world.ts';
+import { applyToChunk } from '../support/in-memory/chunk-model.ts';
 
 /** Changes the results of one kind of chunk write. */
 const answeringWrites = (

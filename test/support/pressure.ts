@@ -1,9 +1,10 @@
 import { expect } from 'vitest';
-import { applyHealthChange, healthChangeHolds } from '../../shared/domain/subscription/health.ts';
+import { healthChangeHolds } from '../../shared/domain/subscription/health.ts';
 import type { PressureChange } from '../../shared/domain/subscription/pressure-changes.ts';
 import type { Pressure, PressureState, Subscription } from '../../shared/domain/subscription/subscription.ts';
 import { aSubscription } from './builders.ts';
 import { SOME_TIME } from './delivery-builders.ts';
+import { applyHealthChange } from './in-memory/health-model.ts';
 
 type Pressed = Subscription & { pressure: Pressure };
 

@@ -146,7 +146,7 @@ export function buildChunkUpdate({ key, expect, change }: ChunkTransition) {
   };
 }
 
-/** Domain `chunkHolds` as a condition expression. A comparison with a missing attribute is false. */
+/** A comparison with a missing attribute is false. The tests compare it with their `chunkHolds`. */
 function buildCondition(expect: ChunkExpectation, expr: Expression): string {
   switch (expect.kind) {
     case 'unclaimed':
@@ -170,7 +170,7 @@ function isPending(subscriptionId: string, expr: Expression): string {
 }
 
 /**
- * Domain `applyToChunk` as an update expression, except that `expiresAt` may move by the difference between
+ * Does what `applyToChunk` of the tests does, except that `expiresAt` may move by the difference between
  * clocks.
  */
 function buildUpdate(change: ChunkChange, expr: Expression): string {

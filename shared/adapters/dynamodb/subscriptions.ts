@@ -290,7 +290,7 @@ function isSameStreak(since: number, expr: Expression): string {
   return expr.equal(['failing', 'since'], since);
 }
 
-/** Domain `applyHealthChange` as an update expression. */
+/** The tests compare it with their `applyHealthChange`. */
 function buildHealthUpdate(change: HealthChange, expr: Expression): string {
   const eventToSend = 'unsent' in change ? toUnsentItem(change.unsent) : {};
   switch (change.kind) {

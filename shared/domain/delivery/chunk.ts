@@ -36,7 +36,7 @@ export type Chunk = Retained & {
   expiresAt: number;
 };
 
-/** Condition of a write to a chunk. */
+/** Condition of a write to a chunk; test/support/in-memory/chunk-model.ts says when it holds. */
 export type ChunkExpectation =
   | { kind: 'unclaimed' }
   /** `owner` holds the lease, and these members are still pending. */
@@ -61,55 +61,8 @@ export type ChunkChange = {
 
 export type ChunkTransition = { key: ChunkKey; expect: ChunkExpectation; change: ChunkChange };
 
-/** Whether the condition of a write holds. The DynamoDB adapter expresses the same condition. */
-export function chunkHolds(expect: ChunkExpectation, current: Chunk | undefined): boolean {
-  const { members, lease } = current ?? {};
-  switch (expect.kind) {
-    case 'unclaimed':
-      return members === undefined;
-    case 'leased':
-      return lease?.owner === expect.owner && expect.pending.every((id) => members?.get(id) === 'pending');
-    case 'lease_expired':
-      return lease?.owner === expect.lease.owner && lease.until === expect.lease.until;
-    case 'member':
-      return isSameState(members?.get(expect.subscriptionId), expect.state);
-  }
-}
-
-/** A chunk has one first attempt of each delivery, so its start time identifies it. */
-function isSameState(one: MemberState | undefined, other: 'pending' | FirstSuccess): boolean {
-  return other === 'pending' ? one === other : isSuccess(one) && one.startedAt === other.startedAt;
-}
-
 export function isSuccess(state: MemberState | undefined): state is FirstSuccess {
   return typeof state === 'object';
-}
-
-/** The chunk after a successful write. */
-export function applyToChunk(
-  { key, change }: Pick<ChunkTransition, 'key' | 'change'>,
-  current: Chunk | undefined,
-): Chunk {
-  const { claim, exclude, updatedAt, expiresAt } = change;
-  const before = current ?? UNWRITTEN;
-  return {
-    key,
-    acceptedAt: (claim ?? before).acceptedAt,
-    members: membersAfter(change, before.members),
-    excluded: exclude === undefined ? before.excluded : new Set([...before.excluded, exclude]),
-    lease: change.lease === null ? undefined : (claim ?? before).lease,
-    updatedAt,
-    expiresAt: Math.max(before.expiresAt, expiresAt),
-    retentionDays: (claim ?? before).retentionDays,
-  };
-}
-
-/** `acceptedAt` is set by the claim. */
-const UNWRITTEN: Omit<Chunk, 'key'> = { acceptedAt: 0, excluded: new Set(), updatedAt: 0, expiresAt: 0 };
-
-function membersAfter({ claim, states }: ChunkChange, were: Chunk['members']): Chunk['members'] {
-  const members = claim?.members.map((id): [string, MemberState] => [id, 'pending']) ?? were;
-  return members && new Map([...members, ...(states ?? [])]);
 }
 
 /** Members that are attempted under the chunk's lease. */

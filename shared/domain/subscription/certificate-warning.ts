@@ -1,5 +1,5 @@
 import { DAY_MS } from '../duration.ts';
-import { type Destination, findAuth, withAuth } from './destination.ts';
+import { findAuth } from './destination.ts';
 import type { PendingEvent, Subscription } from './subscription.ts';
 
 /** Days before its client certificate expires on which operators are warned, once each. */
@@ -38,10 +38,4 @@ export function certificateWarning(
 export function isWarningWanted({ destination }: Subscription, { at, days }: CertificateWarning): boolean {
   const auth = findAuth(destination);
   return auth?.at === at && (auth.warnedDays ?? Infinity) > days;
-}
-
-/** The destination after the warning: no later one is as close. */
-export function withWarning(destination: Destination, { days }: CertificateWarning): Destination {
-  const auth = findAuth(destination);
-  return auth === undefined ? destination : withAuth(destination, { ...auth, warnedDays: days });
 }

@@ -1,5 +1,5 @@
 import { MAX_INVOCATION_MS } from '../retry/attempt-duration.ts';
-import { withWarning, type CertificateWarning, isWarningWanted } from './certificate-warning.ts';
+import { type CertificateWarning, isWarningWanted } from './certificate-warning.ts';
 import { type Pausable, sumOfPauses } from './pause.ts';
 import { isPressureUnchanged, type PressureChange } from './pressure-changes.ts';
 import type { Disabled, FailureStreak, Subscription, PendingEvent } from './subscription.ts';
@@ -211,33 +211,4 @@ function isOneMore(next: FailureStreak, current: FailureStreak | undefined): boo
 
 function isCompleteStreak(failing: FailureStreak | undefined, since: number): boolean {
   return failing?.since === since && failing.failures >= FAILURES_TO_DISABLE;
-}
-
-/** The subscription after a successful health write. */
-export function applyHealthChange(change: HealthChange, subscription: Subscription): Subscription {
-  const { failing, unsent, ...rest } = subscription;
-  switch (change.kind) {
-    case 'pressure':
-      return { ...subscription, pressure: change.pressure, ...pendingEventField(change.unsent ?? unsent) };
-    case 'warn_of_certificate':
-      return {
-        ...subscription,
-        destination: withWarning(subscription.destination, change),
-        unsent: change.unsent,
-      };
-    case 'begin':
-      return { ...subscription, failing: change.failing };
-    case 'count':
-      return { ...subscription, failing: change.failing, ...pendingEventField(change.unsent ?? unsent) };
-    case 'recover':
-      return { ...rest, ...pendingEventField(change.unsent ?? unsent) };
-    case 'disable':
-      return { ...subscription, disabled: change.disabled, ...pendingEventField(change.unsent) };
-    case 'sent':
-      return { ...rest, ...(failing === undefined ? {} : { failing }) };
-  }
-}
-
-function pendingEventField(unsent: PendingEvent | undefined): { unsent?: PendingEvent } {
-  return unsent === undefined ? {} : { unsent };
 }

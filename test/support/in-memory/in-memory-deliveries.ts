@@ -10,12 +10,7 @@ import {
   parseStartPlace,
 } from '../../../shared/adapters/dynamodb/pages.ts';
 import { NO_DELIVERIES } from '../../../shared/domain/delivery/books.ts';
-import {
-  applyToChunk,
-  type Chunk,
-  chunkHolds,
-  type ChunkTransition,
-} from '../../../shared/domain/delivery/chunk.ts';
+import { type Chunk, type ChunkTransition } from '../../../shared/domain/delivery/chunk.ts';
 import {
   apply,
   type ChunkKey,
@@ -39,6 +34,7 @@ import type { Page, PageRequest } from '../../../shared/ports/page.ts';
 import { answer, frozen } from './frozen.ts';
 import { inMemoryMessageRecords, type InMemoryMessageRecords } from './in-memory-messages.ts';
 import { deliveryIn } from '../../../shared/domain/delivery/chunk.ts';
+import { applyToChunk, chunkHolds } from './chunk-model.ts';
 
 /** `records` is for the listings, which read the same store. */
 type InMemoryDeliveries = Deliveries & {

@@ -7,7 +7,7 @@ import {
   destinationIdentity,
   toSubscriber,
 } from '../../../shared/domain/subscription/destination.ts';
-import { applyHealthChange, healthChangeHolds } from '../../../shared/domain/subscription/health.ts';
+import { healthChangeHolds } from '../../../shared/domain/subscription/health.ts';
 import { queueMember } from '../../../shared/domain/subscription/queue-metadata.ts';
 import { hasRoom, measureAmount } from '../../../shared/domain/subscription/room.ts';
 import {
@@ -31,6 +31,7 @@ import {
   type Subscriptions,
 } from '../../../shared/ports/subscriptions.ts';
 import { answer, frozen } from './frozen.ts';
+import { applyHealthChange } from './health-model.ts';
 
 /** A queue and its subscriptions, by id. */
 export type QueueEntry = { queue: Queue; subscriptions: Map<string, Subscription> };

@@ -2,9 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Attempt } from '../../../shared/domain/delivery/attempt.ts';
 import {
-  applyToChunk,
   type Chunk,
-  chunkHolds,
   type ChunkTransition,
   claimChunk,
   deliveryIn,
@@ -30,6 +28,7 @@ import { aMessage, aPolicy } from '../../support/builders.ts';
 import { aChunk, aChunkKey, aFirstSuccess, HOLDER, RETENTION_MS } from '../../support/chunk-builders.ts';
 import { arbitrarySuccess } from '../../support/delivery-arbitraries.ts';
 import { aDelivery, anAttempt, answered, SOME_TIME } from '../../support/delivery-builders.ts';
+import { applyToChunk, chunkHolds } from '../../support/in-memory/chunk-model.ts';
 
 const key = aChunkKey();
 const at = { now: SOME_TIME + 200, retentionMs: RETENTION_MS };

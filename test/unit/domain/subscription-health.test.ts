@@ -5,7 +5,6 @@ import { hasNewOrigin, parseDestination } from '../../../shared/domain/subscript
 import {
   afterFailure,
   afterSuccess,
-  applyHealthChange,
   FAILURES_TO_DISABLE,
   type HealthChange,
   healthChangeHolds,
@@ -15,6 +14,7 @@ import {
 import type { PendingEvent, Subscription } from '../../../shared/domain/subscription/subscription.ts';
 import { aSubscription, SUBSCRIBER_URL } from '../../support/builders.ts';
 import { SOME_TIME } from '../../support/delivery-builders.ts';
+import { applyHealthChange } from '../../support/in-memory/health-model.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
