@@ -83,60 +83,18 @@ export function isSampled({ queue, messageId }: MessageKey, rate: number): boole
  * what it was sent.
  */
 export function toLine(fact: Fact): Record<string, unknown> {
-  switch (fact.fact) {
-    case 'attempt_made': {
-      const { key, attempt, acceptedAt: _, ...rest } = fact;
-      return { ...pickIds(key), ...toAttemptFields(attempt), ...rest };
-    }
-    case 'late_result': {
-      const { key, attempt, acceptedAt: _, ...rest } = fact;
-      return { ...rest, ...pickIds(key), ...toAttemptFields(attempt) };
-    }
-    case 'message_accepted':
-    case 'message_refused':
-    case 'page_sent':
-    case 'message_unfinished':
-    case 'filter_too_costly': {
-      const { message, ...rest } = fact;
-      if (message === undefined) return rest;
-      return { ...rest, queue: message.queue, messageId: message.messageId };
-    }
-    case 'operation_continued':
-    case 'operation_dropped':
-    case 'cancellation_given_up':
-    case 'recovery_completed':
-    case 'reconcile_ran':
-    case 'policy_adjusted':
-    case 'aws_call_failed':
-    case 'polled':
-      return fact;
-    case 'health_not_recorded':
-    case 'confirmation_not_sent':
-    case 'statistics_not_written':
-    case 'attempt_events_lost':
-      return { ...fact, error: toErrorLine(fact.error) };
-    case 'slot_not_reserved':
-    case 'operation_failed_for': {
-      const { key, error, ...rest } = fact;
-      return { ...rest, ...pickIds(key), error: toErrorLine(error) };
-    }
-    case 'operator_event_sent':
-      return { fact: fact.fact, ...toEventFields(fact.event) };
-    case 'dead_lettered':
-    case 'delivery_cancelled':
-    case 'retried_manually':
-    case 'slot_awaited':
-    case 'moved_up':
-    case 'lease_lost':
-    case 'wake_up_set':
-    case 'schedule_refused':
-    case 'wake_up_dropped':
-    case 'sent_again':
-    case 'reconciled': {
-      const { key, ...rest } = fact;
-      return key === undefined ? rest : { ...rest, ...pickIds(key) };
-    }
+  if (fact.fact === 'operator_event_sent') return { fact: fact.fact, ...toEventFields(fact.event) };
+  if (fact.fact === 'attempt_made' || fact.fact === 'late_result') {
+    const { key, attempt, acceptedAt: _, ...rest } = fact;
+    return { ...pickIds(key), ...toAttemptFields(attempt), ...rest };
   }
+  const { key, message, error, ...rest } = { key: undefined, message: undefined, error: undefined, ...fact };
+  return {
+    ...rest,
+    ...(message && { queue: message.queue, messageId: message.messageId }),
+    ...(key && pickIds(key)),
+    ...(error && { error: toErrorLine(error) }),
+  };
 }
 
 function toEventFields(event: OperatorEvent): Record<string, unknown> {

@@ -95,43 +95,18 @@ export const operatorEventSchema = z.discriminatedUnion('detail-type', [
 
 export type OperatorEventMessage = z.output<typeof operatorEventSchema>;
 
-export function operatorEventMessage(event: OperatorEvent, deployment: string): OperatorEventMessage {
-  if (event.type === 'deliveries.expiring') {
-    const { type, since, cancelledFrom, ...place } = event;
-    const times = { since: timeText(since), cancelledFrom: timeText(cancelledFrom) };
-    return messageOf(type, { deployment, ...place, ...times });
-  }
-  const { queue, subscriptionId } = 'key' in event ? event.key : event;
-  const about = { deployment, queue, subscriptionId };
-  switch (event.type) {
-    case 'attempt.failed': {
-      const { type, key, at, nextAt, ...result } = event;
-      const times = { at: timeText(at), ...(nextAt !== undefined && { nextAt: timeText(nextAt) }) };
-      return messageOf(type, { ...about, messageId: key.messageId, ...result, ...times });
-    }
-    case 'delivery.exhausted': {
-      const { type, key, attempts, at } = event;
-      return messageOf(type, { ...about, messageId: key.messageId, attempts, at: timeText(at) });
-    }
-    case 'subscription.disabled':
-      return messageOf(event.type, { ...about, reason: event.reason, at: timeText(event.at) });
-    case 'subscription.failing':
-      return messageOf(event.type, { ...about, since: timeText(event.since), failures: event.failures });
-    case 'subscription.recovered':
-      return messageOf(event.type, { ...about, since: timeText(event.since), at: timeText(event.at) });
-    case 'subscription.slowed': {
-      const { type, reason, since, until } = event;
-      return messageOf(type, { ...about, reason, since: timeText(since), until: timeText(until) });
-    }
-    case 'subscription.resumed': {
-      const { type, reason, since, at } = event;
-      return messageOf(type, { ...about, reason, since: timeText(since), at: timeText(at) });
-    }
-    case 'subscription.certificate_expiring':
-      return messageOf(event.type, { ...about, expiresAt: timeText(event.expiresAt), days: event.days });
-  }
-}
+/** Fields that are times. Milliseconds since the epoch in the domain. */
+const TIMES: ReadonlySet<string> = new Set(['at', 'since', 'until', 'nextAt', 'expiresAt', 'cancelledFrom']);
 
-function messageOf<Type extends string, Detail>(type: Type, detail: Detail) {
-  return { source: EVENT_SOURCE, 'detail-type': type, detail } as const;
+export function operatorEventMessage(event: OperatorEvent, deployment: string): OperatorEventMessage {
+  const { type, key, ...facts } = { key: undefined, ...event };
+  const shown = Object.entries(facts).map(([name, value]): [string, unknown] => [
+    name,
+    TIMES.has(name) ? timeText(Number(value)) : value,
+  ]);
+  return operatorEventSchema.parse({
+    source: EVENT_SOURCE,
+    'detail-type': type,
+    detail: { deployment, ...key, ...Object.fromEntries(shown) },
+  });
 }
