@@ -11,7 +11,7 @@ import type { CountedRequest, PortalSessions } from '../../ports/portal-sessions
 import { queryItems, queryOfPrefix, readItem } from './queries.ts';
 import { decodeRecord, type ItemKey, RECORD_VERSION, toTtl } from './record.ts';
 import { openTable, type Table } from './table.ts';
-import { conditional, expression, putIfAbsent } from './writes.ts';
+import { conditional, type Expression, expression, putIfAbsent, updateReturningItem } from './writes.ts';
 
 /** Links and sessions in the subscriptions table, a partition for each queue. AWS errors pass through. */
 export function dynamoPortalSessions(client: DynamoDBDocument, tableName: string): PortalSessions {
@@ -67,27 +67,16 @@ async function openLink(
   linkHash: string,
   { tokenHash, now, expiresAt }: Parameters<PortalSessions['openLink']>[2],
 ): Promise<PortalSession | undefined> {
-  const expr = expression();
-  const update = {
+  const values = {
     state: 'session' satisfies PortalAccess['state'],
     tokenHash,
     expiresAt,
     [ttlAttribute]: toTtl(expiresAt),
   };
-  const result = await conditional(
-    table.update({
-      Key: toKey(key),
-      UpdateExpression: expr.update(update),
-      ConditionExpression: [
-        expr.equal('state', 'link' satisfies PortalAccess['state']),
-        expr.equal('tokenHash', linkHash),
-        `${expr.name('expiresAt')} > ${expr.value(now)}`,
-      ].join(' AND '),
-      ReturnValues: 'ALL_NEW',
-      ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-      ...expr.attributes(),
-    }),
-  );
+  const result = await updateInForce(table, key, { state: 'link', now }, (expr) => ({
+    update: expr.update(values),
+    condition: expr.equal('tokenHash', linkHash),
+  }));
   const item = result.kind === 'written' ? result.output.Attributes : result.item;
   const session = item && asSession(toAccess(item), now);
   // Our own write, retried: treat as success.
@@ -104,7 +93,7 @@ async function countRequest(
 ): Promise<CountedRequest | 'again'> {
   const minute = Math.floor(now / MINUTE_MS);
   const result = await count(table, key, now, (expr) => ({
-    UpdateExpression: `ADD ${expr.name('requests')} ${expr.value(1)}`,
+    update: `ADD ${expr.name('requests')} ${expr.value(1)}`,
     condition: `${expr.name('minute')} >= ${expr.value(minute)} AND ${expr.name('requests')} < ${expr.value(perMinute)}`,
   }));
   if (result.kind === 'counted') return result;
@@ -112,7 +101,7 @@ async function countRequest(
     return { kind: 'ended' };
   if (Number(result.item['minute'] ?? 0) >= minute) return { kind: 'too_many' };
   const begun = await count(table, key, now, (expr) => ({
-    UpdateExpression: expr.update({ minute, requests: 1 }),
+    update: expr.update({ minute, requests: 1 }),
     condition: `(attribute_not_exists(${expr.name('minute')}) OR ${expr.name('minute')} < ${expr.value(minute)})`,
   }));
   return begun.kind === 'counted' ? begun : 'again';
@@ -122,31 +111,26 @@ type Counted =
   | Extract<CountedRequest, { kind: 'counted' }>
   | { kind: 'refused'; item: Record<string, unknown> | undefined };
 
-async function count(
-  table: Table,
-  key: PortalKey,
-  now: number,
-  build: (expr: ReturnType<typeof expression>) => { UpdateExpression: string; condition: string },
-): Promise<Counted> {
-  const expr = expression();
-  const { UpdateExpression, condition } = build(expr);
-  const result = await conditional(
-    table.update({
-      Key: toKey(key),
-      UpdateExpression,
-      ConditionExpression: [
-        expr.equal('state', 'session' satisfies PortalAccess['state']),
-        `${expr.name('expiresAt')} > ${expr.value(now)}`,
-        condition,
-      ].join(' AND '),
-      ReturnValues: 'ALL_NEW',
-      ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-      ...expr.attributes(),
-    }),
-  );
+async function count(table: Table, key: PortalKey, now: number, plan: UpdatePlan): Promise<Counted> {
+  const result = await updateInForce(table, key, { state: 'session', now }, plan);
   if (result.kind === 'refused') return result;
   const session = asSession(toAccess(result.output.Attributes), now);
   return session === undefined ? { kind: 'refused', item: undefined } : { kind: 'counted', session };
+}
+
+type UpdatePlan = (expr: Expression) => { update: string; condition: string };
+
+/** Updates a link, or a session, that has not expired. */
+function updateInForce(
+  table: Table,
+  key: PortalKey,
+  { state, now }: { state: PortalAccess['state']; now: number },
+  plan: UpdatePlan,
+) {
+  const expr = expression();
+  const { update, condition } = plan(expr);
+  const inForce = [expr.equal('state', state), `${expr.name('expiresAt')} > ${expr.value(now)}`, condition];
+  return conditional(table.update(updateReturningItem(toKey(key), update, inForce.join(' AND '), expr)));
 }
 
 /** A link that is opened meanwhile keeps its item, so this finds the session. */
