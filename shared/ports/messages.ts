@@ -1,56 +1,42 @@
 import type { BodyLocation } from '../domain/message/body.ts';
 import type { LaterPart } from '../domain/delivery/fan-out.ts';
-import type { EventFault } from '../domain/event-type/event-fault.ts';
+import type { MessageFacts } from '../domain/delivery/message-detail.ts';
 import type { MessageKey } from '../domain/message/message.ts';
 import type { Retained } from '../domain/retention.ts';
 import type { AcceptedVersion } from '../domain/message/version.ts';
 import type { Page, PageRequest } from './page.ts';
 
 /** The record of an accepted message. Times are milliseconds since the epoch. */
-export type MessageRecord = Retained & {
-  key: MessageKey;
-  acceptedAt: number;
-  /**
-   * When the first page of subscriptions was read; subscriptions created later do not match from that page, also
-   * for repeats.
-   */
-  listedAt: number;
-  type?: string;
-  matched: number;
-  filtered: number;
-  duplicates: number;
-  buckets: number;
-  /** First bucket, if earlier buckets contain deliveries of an earlier queue of the name. */
-  firstBucket?: number;
-  /**
-   * Creation time of the accepting queue. Absent on records of version 0.1.0 and for messages that Posthaste sends
-   * itself.
-   */
-  queueCreatedAt?: number;
-  /** Chunks per bucket; undefined: each delivery has a separate record. */
-  chunks?: number;
-  /** Subscriptions whose deliveries are in no chunk, because they were failing when the message was sent. */
-  unchunked?: readonly string[];
-  /**
-   * Later parts of a message to several pages of subscriptions. All but the last part were sent completely; a
-   * repeat sends the last one again.
-   */
-  parts?: readonly LaterPart[];
-  /**
-   * Last subscription of the last part, until the message was sent to all; `matched` and `filtered` grow until
-   * then.
-   */
-  lastSubscriptionId?: string;
-  /** Why the catalogue of event types refuses it, where that is only noted. */
-  eventFault?: EventFault;
-  /** Absent on records of version 0.1.0 and for messages that bypass the ingress queue. */
-  accepted?: AcceptedVersion;
-  /** Inline: on the MESSAGE item. */
-  body?: BodyLocation;
-  /** When the body was erased manually; no body is stored from then on. */
-  erasedAt?: number;
-  expiresAt: number;
-};
+export type MessageRecord = Retained &
+  MessageFacts & {
+    /**
+     * When the first page of subscriptions was read; subscriptions created later do not match from that page, also
+     * for repeats.
+     */
+    listedAt: number;
+    buckets: number;
+    /** First bucket, if earlier buckets contain deliveries of an earlier queue of the name. */
+    firstBucket?: number;
+    /**
+     * Creation time of the accepting queue. Absent on records of version 0.1.0 and for messages that Posthaste sends
+     * itself.
+     */
+    queueCreatedAt?: number;
+    /** Chunks per bucket; undefined: each delivery has a separate record. */
+    chunks?: number;
+    /** Subscriptions whose deliveries are in no chunk, because they were failing when the message was sent. */
+    unchunked?: readonly string[];
+    /**
+     * Later parts of a message to several pages of subscriptions. All but the last part were sent completely; a
+     * repeat sends the last one again.
+     */
+    parts?: readonly LaterPart[];
+    /** Absent on records of version 0.1.0 and for messages that bypass the ingress queue. */
+    accepted?: AcceptedVersion;
+    /** Inline: on the MESSAGE item. */
+    body?: BodyLocation;
+    expiresAt: number;
+  };
 
 type Acceptance = { kind: 'accepted' | 'duplicate'; record: MessageRecord };
 

@@ -7,7 +7,6 @@ import { eventFaultSchema } from '../../domain/event-type/event-fault.ts';
 import { DAY_MS } from '../../domain/duration.ts';
 import type { BodyLocation } from '../../domain/message/body.ts';
 import type { Message, MessageKey } from '../../domain/message/message.ts';
-import { traceContextSchema } from '../../domain/message/trace-context.ts';
 import type {
   AcceptedMessage,
   BodyState,
@@ -15,6 +14,7 @@ import type {
   MessageRecords,
   NextPart,
 } from '../../ports/messages.ts';
+import { messageFields } from '../../wire/jobs/message-body.ts';
 import { byHourPartition, hashToShard, MESSAGE, shards, sortableTime, toPartition } from './delivery-keys.ts';
 import { readItem } from './queries.ts';
 import { decodeRecord, type ItemKey, RECORD_VERSION, type Renamed, renamed, toTtl } from './record.ts';
@@ -174,12 +174,8 @@ function erase(key: MessageKey, at: number) {
 
 /** A message stored inline; queue and id are in the record's key. */
 const keptMessageSchema = z.object({
-  originalId: z.string().exactOptional(),
-  type: z.string().exactOptional(),
-  timestamp: z.string(),
+  ...messageFields,
   data: z.string(),
-  expiresAt: z.number().exactOptional(),
-  trace: traceContextSchema.exactOptional(),
 } satisfies Record<Exclude<keyof Message, 'queue' | 'id'>, z.ZodType>);
 
 /** Replaces an erased body, so that no body is stored there again. */

@@ -3,7 +3,7 @@ import type { StatusCounts } from './books.ts';
 import type { MessageKey } from '../message/message.ts';
 
 /** Recorded facts about a message. Times are milliseconds since the epoch. */
-type MessageFacts = {
+export type MessageFacts = {
   key: MessageKey;
   type?: string;
   acceptedAt: number;
@@ -15,10 +15,14 @@ type MessageFacts = {
    */
   matched: number;
   filtered: number;
-  /** Why the catalogue of event types refuses it. */
+  /** Why the catalogue of event types refuses it, where that is only noted. */
   eventFault?: EventFault;
+  /** When the body was erased manually; no body is stored from then on. */
   erasedAt?: number;
-  /** Set until the message was sent to all subscriptions; until then `matched` and `filtered` grow. */
+  /**
+   * Last subscription of the last part, until the message was sent to all subscriptions; `matched` and `filtered` grow until
+   * then.
+   */
   lastSubscriptionId?: string;
 };
 

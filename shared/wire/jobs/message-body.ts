@@ -40,14 +40,16 @@ export const messageKeyFields = {
   id: z.string().refine(isMessageId),
 };
 
-const head = z.object({
-  ...messageKeyFields,
+/** Fields beside its key and its data. */
+export const messageFields = {
   originalId: z.string().exactOptional(),
   type: z.string().exactOptional(),
   timestamp: z.string(),
   expiresAt: z.number().exactOptional(),
   trace: traceContextSchema.exactOptional(),
-});
+};
+
+const head = z.object({ ...messageKeyFields, ...messageFields });
 
 /**
  * Encodes a message as JSON. `data` is inserted as source text, so that `decodeMessage` returns it byte for byte as
