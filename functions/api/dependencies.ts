@@ -17,6 +17,7 @@ import type { RateLimits } from '../../shared/ports/pace.ts';
 import type { Registry, SecretOpener, SecretSealer } from '../../shared/ports/subscriptions.ts';
 import type { WakeUps } from '../../shared/ports/wake-ups.ts';
 import type { EventChecks } from '../../shared/steps/check-event.ts';
+import type { BodyRetention } from '../../shared/steps/retention.ts';
 import type { Audit, Caller } from './audit.ts';
 import type { TokenRules } from './permission.ts';
 
@@ -72,6 +73,24 @@ export type ApiPorts = CommonPorts & {
   subscriberFault: (subscriber: string) => string | undefined;
   /** The same for the token endpoint of a subscriber's authorisation server. */
   tokenUrlFault: (url: string) => string | undefined;
+};
+
+/** For changes of queues and subscriptions, and for messages to one subscription. */
+export type ChangeContext = Pick<
+  ApiPorts,
+  | 'clock'
+  | 'deliveryQueue'
+  | 'journal'
+  | 'messageRecords'
+  | 'newId'
+  | 'operations'
+  | 'payloads'
+  | 'randomBytes'
+  | 'registry'
+  | 'secretSealer'
+> & {
+  settings: BodyRetention &
+    Pick<ApiSettings, 'queueLimit' | 'subscriptionCacheMs' | 'subscriptionConfirmation'>;
 };
 
 /** Times in milliseconds. `defaultRetryPolicy` also supplies the fields that a partial policy omits. */

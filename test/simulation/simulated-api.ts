@@ -6,15 +6,14 @@ import type { StepPorts } from './ports.ts';
 import { SECOND, type SimulatedSettings } from './scenario.ts';
 import type { SimulatedWorld } from './simulated-world.ts';
 import { chunkedDeliveries } from '../../functions/api/deliveries/of-subscription.ts';
-import { type RoomContext } from '../../functions/api/subscriptions/subscribe.ts';
+import type { ChangeContext } from '../../functions/api/dependencies.ts';
 
 type ApiPorts = StepPorts & { deliveries: NamedDeliveries };
 
 /** The context of the API's steps. */
 export type ApiContext = ApiPorts & {
   ports: ApiPorts;
-  settings: SimulatedSettings &
-    RoomContext['settings'] & { subscriptionCacheMs: number } & { subscriptionConfirmation: boolean };
+  settings: SimulatedSettings & ChangeContext['settings'];
   newId: () => string;
   randomBytes: (bytes: number) => Uint8Array;
 };

@@ -7,20 +7,9 @@ import {
   type Subscription,
 } from '../../../shared/domain/subscription/subscription.ts';
 import type { WaitingPlace } from '../../../shared/domain/delivery/paused.ts';
-import type { Registry, RegistryChange } from '../../../shared/ports/subscriptions.ts';
-import type { ApiPorts, ApiSettings } from '../dependencies.ts';
-import {
-  CHANGED_WITHIN_SECONDS,
-  type ChangeContext,
-  type ChangeResult,
-  changePresent,
-} from '../subscriptions/change.ts';
-
-type PauseContext = ChangeContext &
-  Pick<ApiPorts, 'operations'> & {
-    registry: Pick<Registry, 'findQueue' | 'findSubscription' | 'changeQueue'>;
-    settings: Pick<ApiSettings, 'subscriptionCacheMs'>;
-  };
+import type { RegistryChange } from '../../../shared/ports/subscriptions.ts';
+import type { ApiSettings, ChangeContext } from '../dependencies.ts';
+import { CHANGED_WITHIN_SECONDS, type ChangeResult, changePresent } from '../subscriptions/change.ts';
 
 export type PauseResult = RegistryChange<Queue> | ChangeResult;
 
@@ -30,7 +19,7 @@ export type PauseResult = RegistryChange<Queue> | ChangeResult;
  * @throws when the operation that ends the waits could not be sent; nothing is changed then
  */
 export async function pauseAt(
-  context: PauseContext,
+  context: ChangeContext,
   place: WaitingPlace,
   until: number | undefined,
 ): Promise<PauseResult> {
@@ -43,7 +32,7 @@ export async function pauseAt(
  * still waits. `left`: it never was paused.
  */
 export async function resumeAt(
-  context: PauseContext,
+  context: ChangeContext,
   place: WaitingPlace,
   perSecond: number | undefined,
 ): Promise<PauseResult> {
@@ -60,7 +49,7 @@ export async function resumeAt(
 }
 
 function changeAt(
-  context: PauseContext,
+  context: ChangeContext,
   { queue, subscriptionId }: WaitingPlace,
   change: <Of extends Pausable>(current: Of) => Of,
 ): Promise<PauseResult> {
@@ -74,7 +63,7 @@ function changeAt(
  * Returns the version of the change, which it looks for.
  */
 async function announce(
-  { clock, operations }: PauseContext,
+  { clock, operations }: ChangeContext,
   place: WaitingPlace,
   delaySeconds: number,
 ): Promise<number> {

@@ -2,15 +2,16 @@ import * as z from 'zod';
 import type { Queue } from '../../../shared/domain/subscription/subscription.ts';
 import { findPauseInForce } from '../../../shared/domain/subscription/pause.ts';
 import { toError } from '../../../shared/domain/errors.ts';
-import { type Registry, REMOVAL_BUDGET_MS } from '../../../shared/ports/subscriptions.ts';
+import { REMOVAL_BUDGET_MS } from '../../../shared/ports/subscriptions.ts';
 import { deletionHeaders, RESTORABLE_UNTIL } from '../../../shared/wire/views/archive.ts';
 import { deletionQuery, findRestorableUntil, withDeletionHeaders } from '../archives/deletion.ts';
 import { pausedView, pausedViewSchema } from '../../../shared/wire/views/subscription.ts';
 import { pageWithinAnswerSize, linksSchema, nextLinks, pageQuery } from '../paging.ts';
 import { queueDifference, queueDigest } from '../audit.ts';
-import type { ApiDependencies } from '../dependencies.ts';
+import type { ApiDependencies, ChangeContext } from '../dependencies.ts';
 import { type AddRoute, json, jsonAnswer, noBody, optionalJsonBody, withLocation } from '../route.ts';
 import { notFound } from '../errors.ts';
+import { presentQueue } from '../existing.ts';
 import { flag } from '../fields.ts';
 import { queueName, queuePath, QUEUES } from '../paths.ts';
 import { requestsEndWithinSeconds } from '../pauses/pause.ts';
@@ -130,11 +131,7 @@ export function addQueueRoutes(addRoute: AddRoute, dependencies: ApiDependencies
       summary: 'Shows the metadata of a queue',
       answers: { 200: json('The metadata.', shownMetadata) },
     },
-    async (context) => {
-      const queue = await registry.findQueue(queueName(context.params.queue));
-      if (queue === undefined) throw notFound('such queue');
-      return jsonAnswer(queue.metadata);
-    },
+    async (context) => jsonAnswer((await presentQueue(dependencies, context.params.queue)).metadata),
   );
 
   addRoute(
@@ -176,11 +173,7 @@ export const OPERATE_AFTER_SECONDS = 2;
  * @throws when the operation could not be sent; a repeat sends it
  */
 export async function deleteQueue(
-  {
-    registry,
-    clock,
-    operations,
-  }: Pick<ApiDependencies, 'clock' | 'operations'> & { registry: Pick<Registry, 'deleteQueue'> },
+  { registry, clock, operations }: ChangeContext,
   queue: string,
   restorableUntil?: number,
 ): Promise<number | undefined> {

@@ -1,3 +1,4 @@
+import { toError } from '../../../shared/domain/errors.ts';
 import { hashToken } from '../../../shared/domain/subscription/confirmation.ts';
 import { confirmationMessage } from '../../../shared/domain/message/confirmation-request.ts';
 import { asWebhook, type Destination } from '../../../shared/domain/subscription/destination.ts';
@@ -8,26 +9,14 @@ import {
   owesConfirmationRequest,
   isPresent,
 } from '../../../shared/domain/subscription/subscription.ts';
-import type { Registry } from '../../../shared/ports/subscriptions.ts';
-import type { ApiPorts, ApiSettings } from '../dependencies.ts';
-import { publishToOne, type PublishToOneContext } from './test-subscription.ts';
-
-export type NewConfirmationContext = Pick<ApiPorts, 'clock' | 'randomBytes'>;
-
-export type ConfirmationContext = NewConfirmationContext & {
-  registry: Pick<Registry, 'findQueue'>;
-  settings: Pick<ApiSettings, 'subscriptionConfirmation'>;
-};
-
-export type SendConfirmationContext = NewConfirmationContext &
-  PublishToOneContext &
-  Pick<ApiPorts, 'journal'> & { registry: Pick<Registry, 'changeSubscription'> };
+import type { ChangeContext } from '../dependencies.ts';
+import { publishToOne } from './test-subscription.ts';
 
 /** The size of the SHA-256 hash that is stored instead of the token. */
 const TOKEN_BYTES = 32;
 
 /** The token for the link, and the state that the subscription stores until the subscriber confirms. */
-export function newConfirmation({ randomBytes, clock }: NewConfirmationContext): {
+export function newConfirmation({ randomBytes, clock }: ChangeContext): {
   token: string;
   unconfirmed: PendingConfirmation;
 } {
@@ -36,7 +25,7 @@ export function newConfirmation({ randomBytes, clock }: NewConfirmationContext):
 }
 
 /** Whether new subscribers of this queue must confirm before they receive messages. */
-export async function requiresConfirmation(context: ConfirmationContext, queue: string): Promise<boolean> {
+export async function requiresConfirmation(context: ChangeContext, queue: string): Promise<boolean> {
   return (
     context.settings.subscriptionConfirmation ||
     queueMember('_confirm_subscriptions', (await context.registry.findQueue(queue))?.metadata) === true
@@ -54,7 +43,7 @@ export function canConfirm(destination: Destination): boolean {
  * @param publicUrl without a trailing slash
  */
 export async function sendOwedConfirmation(
-  context: SendConfirmationContext,
+  context: ChangeContext,
   subscription: Subscription,
   publicUrl: string,
 ): Promise<Subscription> {
@@ -62,15 +51,15 @@ export async function sendOwedConfirmation(
   try {
     return await sendConfirmation(context, subscription, publicUrl);
   } catch (thrown) {
-    const error = thrown instanceof Error ? thrown : new Error(String(thrown));
     const { queue, id: subscriptionId } = subscription;
+    const error = toError(thrown);
     context.journal.note({ fact: 'confirmation_not_sent', queue, subscriptionId, error });
     return subscription;
   }
 }
 
 async function sendConfirmation(
-  context: SendConfirmationContext,
+  context: ChangeContext,
   subscription: Subscription,
   publicUrl: string,
 ): Promise<Subscription> {
@@ -93,7 +82,7 @@ async function sendConfirmation(
 
 /** The subscription with a changed confirmation state. `change` returns undefined to leave the state unchanged. */
 async function changeUnconfirmed(
-  { registry, clock }: SendConfirmationContext,
+  { registry, clock }: ChangeContext,
   subscription: Subscription,
   change: (current: Subscription) => PendingConfirmation | undefined,
 ): Promise<Subscription> {

@@ -11,20 +11,13 @@ import {
   type SubscriptionOptions,
   isPresent,
 } from '../../../shared/domain/subscription/subscription.ts';
-import type { Registry, RegistryChange } from '../../../shared/ports/subscriptions.ts';
+import type { RegistryChange } from '../../../shared/ports/subscriptions.ts';
 import { countBytes } from '../../../shared/domain/subscription/room.ts';
-import type { ApiPorts } from '../dependencies.ts';
+import type { ChangeContext } from '../dependencies.ts';
 import { invalidFields } from '../errors.ts';
-import { type RoomContext, takeRoom, type SubscriptionRequest } from './subscribe.ts';
-import {
-  canConfirm,
-  requiresConfirmation,
-  newConfirmation,
-  type ConfirmationContext,
-} from './ask-confirmation.ts';
-import { type AuthChange, authChange, type SealAuthContext, withAuthChange } from './seal-auth.ts';
-
-export type ChangeContext = { registry: Pick<Registry, 'changeSubscription'> } & Pick<ApiPorts, 'clock'>;
+import { takeRoom, type SubscriptionRequest } from './subscribe.ts';
+import { canConfirm, requiresConfirmation, newConfirmation } from './ask-confirmation.ts';
+import { type AuthChange, authChange, withAuthChange } from './seal-auth.ts';
 
 /**
  * Absent members stay unchanged. `name: null` removes it. `ttl`: seconds from now, or `null` for no expiry.
@@ -35,12 +28,6 @@ export type ChangeContext = { registry: Pick<Registry, 'changeSubscription'> } &
 export type SubscriptionChange = Partial<Pick<SubscriptionRequest, 'destination' | 'options' | 'auth'>> & {
   [Field in 'name' | 'ttl' | 'disabled']?: Subscription[Field] | null;
 } & { secret?: 'keep' };
-
-export type UpdateContext = ChangeContext &
-  ConfirmationContext &
-  RoomContext &
-  SealAuthContext &
-  Pick<ApiPorts, 'operations'> & { registry: Pick<Registry, 'findSubscription'> };
 
 /** `secret`: the new one, if the change created one. It is not shown again. */
 export type UpdateResult = ChangeResult & { secret?: SigningSecret };
@@ -54,7 +41,7 @@ export type ChangeResult = RegistryChange<Subscription> | { kind: 'conflict'; su
  * @throws UnknownCredentialsError, ContendedError, RefusedRequest where the queue is full
  */
 export async function updateSubscription(
-  context: UpdateContext,
+  context: ChangeContext,
   key: SubscriptionKey,
   change: SubscriptionChange,
 ): Promise<UpdateResult> {
@@ -66,7 +53,7 @@ export async function updateSubscription(
 }
 
 async function changeDestination(
-  context: UpdateContext,
+  context: ChangeContext,
   key: SubscriptionKey,
   change: PreparedChange & { destination: Destination },
 ): Promise<UpdateResult> {
@@ -103,7 +90,7 @@ type PreparedChange = Omit<SubscriptionChange, 'auth'> & { auth: AuthChange | un
  * limit or ends back-pressure, sends an operation by which waiting deliveries move up.
  */
 async function prepareUpdate(
-  context: UpdateContext,
+  context: ChangeContext,
   { queue, subscriptionId }: SubscriptionKey,
   change: SubscriptionChange,
 ): Promise<PreparedChange> {
@@ -140,11 +127,7 @@ export function disableManually(context: ChangeContext, key: SubscriptionKey): P
  * @throws when the operation could not be sent; a repeat sends it
  */
 export async function unsubscribe(
-  {
-    registry,
-    clock,
-    operations,
-  }: Pick<ApiPorts, 'clock' | 'operations'> & { registry: Pick<Registry, 'markDeleted'> },
+  { registry, clock, operations }: ChangeContext,
   key: SubscriptionKey,
   restorableUntil?: number,
 ): Promise<Subscription | undefined> {

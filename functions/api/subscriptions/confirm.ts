@@ -2,13 +2,13 @@ import * as z from 'zod';
 import { isQueueName } from '../../../shared/domain/message/message.ts';
 import { isTokenOf } from '../../../shared/domain/subscription/confirmation.ts';
 import type { SubscriptionKey } from '../../../shared/domain/subscription/subscription.ts';
-import type { ApiDependencies } from '../dependencies.ts';
+import type { ApiDependencies, ChangeContext } from '../dependencies.ts';
 import { notFound } from '../errors.ts';
 import { isSubscriptionId, subscriptionKey } from '../paths.ts';
 import { parseWith, readJson } from '../request-json.ts';
 import { type AddRoute, json, jsonAnswer, jsonBody, noBody } from '../route.ts';
-import { type ConfirmationContext, newConfirmation } from './ask-confirmation.ts';
-import { type ChangeContext, changePresent, type ChangeResult } from './change.ts';
+import { newConfirmation } from './ask-confirmation.ts';
+import { changePresent, type ChangeResult } from './change.ts';
 
 /** In characters; tokens are shorter. */
 const MAX_TOKEN_LENGTH = 256;
@@ -103,7 +103,7 @@ export async function confirm(context: ChangeContext, key: SubscriptionKey, toke
  * Confirms a subscription manually, or revokes its confirmation, after which it receives nothing. Idempotent.
  */
 export function setConfirmed(
-  context: ChangeContext & ConfirmationContext,
+  context: ChangeContext,
   key: SubscriptionKey,
   confirmed: boolean,
 ): Promise<ChangeResult> {

@@ -7,8 +7,9 @@ import { redacted } from '../../../shared/domain/subscription/credential-headers
 import { type Subscription, isPresent } from '../../../shared/domain/subscription/subscription.ts';
 import type { SigningSecret } from '../../../shared/domain/subscription/signing-secret.ts';
 import { requiresConfirmation } from './ask-confirmation.ts';
-import { addToQueue, newSubscription, type SubscribeContext, type SubscriptionRequest } from './subscribe.ts';
-import { updateSubscription, type SubscriptionChange, type UpdateContext } from './change.ts';
+import { addToQueue, newSubscription, type SubscriptionRequest } from './subscribe.ts';
+import type { ChangeContext } from '../dependencies.ts';
+import { updateSubscription, type SubscriptionChange } from './change.ts';
 
 export type ImportResult =
   /** `secret`: made for it, unless the request has secrets; it is not shown again. */
@@ -26,7 +27,7 @@ export type ImportResult =
  * @throws an internal error before anything is written
  */
 export async function importSubscriptions(
-  context: SubscribeContext & UpdateContext,
+  context: ChangeContext,
   queue: string,
   { requests, replace }: { requests: readonly SubscriptionRequest[]; replace: boolean },
 ): Promise<readonly ImportResult[]> {
@@ -57,7 +58,7 @@ export function importFailure(error: unknown): ImportResult {
 
 /** Adds the new subscriptions, except those that another request has added since. */
 async function addImported(
-  context: SubscribeContext,
+  context: ChangeContext,
   results: readonly ImportResult[],
 ): Promise<readonly ImportResult[]> {
   const imported = results.filter((result) => result.kind === 'imported');
@@ -79,7 +80,7 @@ async function addImported(
  * @throws RefusedRequest, UnknownCredentialsError, ContendedError
  */
 async function importExisting(
-  context: UpdateContext,
+  context: ChangeContext,
   current: Subscription,
   request: SubscriptionRequest,
   replace: boolean,

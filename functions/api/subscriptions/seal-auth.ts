@@ -15,11 +15,9 @@ import {
   withAuth,
 } from '../../../shared/domain/subscription/destination.ts';
 import type { Subscription, SubscriptionOptions } from '../../../shared/domain/subscription/subscription.ts';
-import type { ApiPorts } from '../dependencies.ts';
+import type { ChangeContext } from '../dependencies.ts';
 import { invalidFields, type RefusedRequest } from '../errors.ts';
 import { certificateFault, findCertificateExpiry, tlsFault } from './auth-option.ts';
-
-export type SealAuthContext = Pick<ApiPorts, 'clock' | 'secretSealer'>;
 
 type Target = Pick<Subscription, 'id' | 'queue' | 'destination' | 'options'>;
 
@@ -30,7 +28,7 @@ type Target = Pick<Subscription, 'id' | 'queue' | 'destination' | 'options'>;
  * @throws RefusedRequest
  */
 export async function sealAuth(
-  context: SealAuthContext,
+  context: ChangeContext,
   target: Target,
   given: Auth | undefined,
   stored?: StoredAuth,
@@ -55,7 +53,7 @@ export type AuthChange = { before: StoredAuth | undefined; after: StoredAuth | u
  * @throws RefusedRequest
  */
 export async function authChange(
-  context: SealAuthContext,
+  context: ChangeContext,
   current: Subscription,
   {
     options,

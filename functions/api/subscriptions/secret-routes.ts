@@ -15,9 +15,8 @@ import {
   type SubscriptionKey,
   isPresent,
 } from '../../../shared/domain/subscription/subscription.ts';
-import type { Registry } from '../../../shared/ports/subscriptions.ts';
 import { timeText, timeView } from '../../../shared/wire/fields.ts';
-import type { ApiDependencies, ApiPorts } from '../dependencies.ts';
+import type { ApiDependencies, ChangeContext } from '../dependencies.ts';
 import { type AddRoute, json, jsonAnswer, optionalJsonBody } from '../route.ts';
 import { invalidFields, notFound, RefusedRequest } from '../errors.ts';
 import { seconds } from '../fields.ts';
@@ -174,10 +173,6 @@ function rotationFields(value: unknown): RotationFields {
   return { secret, graceMs };
 }
 
-type RotateContext = Pick<ApiPorts, 'clock' | 'secretSealer' | 'randomBytes'> & {
-  registry: Pick<Registry, 'findSubscription' | 'changeSubscription'>;
-};
-
 type RotateResult =
   | { kind: 'rotated'; secret: SigningSecret; previousExpiresAt: number | undefined }
   | { kind: 'no_such_subscription' }
@@ -187,7 +182,7 @@ type RotateResult =
 
 /** Gives a subscription a new secret. The previous one stays in force until its grace period ends. */
 export async function rotateSecret(
-  { registry, clock, secretSealer, randomBytes }: RotateContext,
+  { registry, clock, secretSealer, randomBytes }: ChangeContext,
   { queue, subscriptionId, secret: given, graceMs }: SubscriptionKey & RotationFields,
 ): Promise<RotateResult> {
   const found = await registry.findSubscription(queue, subscriptionId);

@@ -10,27 +10,12 @@ import {
   type SigningSecret,
 } from '../../../shared/domain/subscription/signing-secret.ts';
 import type { Subscription, SubscriptionKey } from '../../../shared/domain/subscription/subscription.ts';
-import {
-  type AddResult,
-  QueueMissingError,
-  type Registry,
-  type SecretSealer,
-} from '../../../shared/ports/subscriptions.ts';
+import { type AddResult, QueueMissingError, type SecretSealer } from '../../../shared/ports/subscriptions.ts';
 import type { OpenedSecret } from '../../../shared/steps/sign-request.ts';
-import type { ApiPorts, ApiSettings } from '../dependencies.ts';
+import type { ChangeContext } from '../dependencies.ts';
 import { RefusedRequest } from '../errors.ts';
-import {
-  canConfirm,
-  type ConfirmationContext,
-  newConfirmation,
-  requiresConfirmation,
-} from './ask-confirmation.ts';
-import { sealAuth, type SealAuthContext } from './seal-auth.ts';
-
-export type SubscribeContext = ConfirmationContext &
-  RoomContext &
-  SealAuthContext &
-  Pick<ApiPorts, 'newId' | 'registry'>;
+import { canConfirm, newConfirmation, requiresConfirmation } from './ask-confirmation.ts';
+import { sealAuth } from './seal-auth.ts';
 
 /**
  * A checked request. `auth` is given as one of the options, and stored beside them. `disabled`: set for an imported
@@ -47,7 +32,7 @@ export type SubscriptionRequest = Pick<
  * @throws UnknownCredentialsError if a credential is redacted, RefusedRequest where the queue is full or `auth` unusable
  */
 export async function subscribe(
-  context: SubscribeContext,
+  context: ChangeContext,
   request: SubscriptionRequest,
 ): Promise<({ kind: 'subscribed' } & NewSubscription) | Extract<AddResult, { kind: 'conflict' }>> {
   const mustConfirm = await requiresConfirmation(context, request.queue);
@@ -61,7 +46,7 @@ type NewSubscription = { subscription: Subscription; secret?: SigningSecret };
 
 /** @throws UnknownCredentialsError if a credential is redacted, RefusedRequest if `auth` cannot be used */
 export async function newSubscription(
-  context: SubscribeContext,
+  context: ChangeContext,
   { auth: given, secrets, ...request }: SubscriptionRequest,
   mustConfirm: boolean,
 ): Promise<NewSubscription> {
@@ -111,7 +96,7 @@ function sealSecrets(
 
 /** Adds subscriptions to one queue. If the queue is deleted in between, creates it again and retries. */
 export async function addToQueue(
-  context: Pick<SubscribeContext, 'registry' | 'settings'>,
+  context: ChangeContext,
   subscriptions: readonly Subscription[],
 ): Promise<readonly AddResult[]> {
   const { registry } = context;
@@ -129,13 +114,8 @@ export async function addToQueue(
   }
 }
 
-export type RoomContext = {
-  registry: Pick<Registry, 'takeRoom' | 'findQueue'>;
-  settings: Pick<ApiSettings, 'queueLimit'>;
-};
-
 /** Reserves room for more subscriptions in a queue. @throws RefusedRequest where the queue is full */
-export async function takeRoom(context: RoomContext, queue: string, more: Amount): Promise<void> {
+export async function takeRoom(context: ChangeContext, queue: string, more: Amount): Promise<void> {
   const limit = await readLimit(context, queue);
   if (await context.registry.takeRoom(queue, more, limit)) return;
   const { subscriptions, bytes } = limit;
@@ -145,7 +125,10 @@ export async function takeRoom(context: RoomContext, queue: string, more: Amount
   );
 }
 
-async function readLimit({ registry, settings: { queueLimit } }: RoomContext, name: string): Promise<Amount> {
+async function readLimit(
+  { registry, settings: { queueLimit } }: ChangeContext,
+  name: string,
+): Promise<Amount> {
   const queue = await registry.findQueue(name);
   const most = queueMember('_max_subscriptions', queue?.metadata) ?? Infinity;
   return { ...queueLimit, subscriptions: Math.min(queueLimit.subscriptions, most) };

@@ -10,14 +10,13 @@ import { computeRetention, retainedFor } from '../../../shared/domain/retention.
 import { pollInterval } from '../../../shared/domain/retry/poll-interval.ts';
 import { queueMember } from '../../../shared/domain/subscription/queue-metadata.ts';
 import { findAbsence, type SubscriptionKey } from '../../../shared/domain/subscription/subscription.ts';
-import type { Registry } from '../../../shared/ports/subscriptions.ts';
 import { storeBody } from '../../../shared/steps/keep-message.ts';
 import { type BodyRetention, bodyRetentionMs } from '../../../shared/steps/retention.ts';
 import { timeText } from '../../../shared/wire/fields.ts';
 import { type Json, propertySource } from '../../../shared/wire/json-slice.ts';
 import { deliveryViewSchema } from '../../../shared/wire/views/delivery.ts';
 import { deliveryView } from '../../../shared/wire/views/shown-delivery.ts';
-import type { ApiDependencies, ApiPorts } from '../dependencies.ts';
+import type { ApiDependencies, ChangeContext } from '../dependencies.ts';
 import { invalidFields, notFound, RefusedRequest } from '../errors.ts';
 import { bodyFault, publishedType } from '../fields.ts';
 import { queueName, subscriptionKey } from '../paths.ts';
@@ -145,21 +144,15 @@ function isAttempted(delivery: Delivery): boolean {
   return delivery.attempts.length > 0 || !isOpen(delivery);
 }
 
-export type PublishToOneContext = Pick<
-  ApiPorts,
-  'clock' | 'messageRecords' | 'payloads' | 'deliveryQueue'
-> & {
-  registry: Pick<Registry, 'findQueue'>;
-  settings: BodyRetention;
-};
-
 /**
  * Sends a message to one subscription without dispatch: writes its record, then its job
  * (docs/architecture.md#deliveries-table). deliver decides whether the subscription accepts it.
  * @throws when the message could not be recorded or sent; a repeat with the same message id is safe
  */
 export async function publishToOne(
-  context: PublishToOneContext,
+  context: Pick<ChangeContext, 'clock' | 'deliveryQueue' | 'messageRecords' | 'payloads' | 'registry'> & {
+    settings: BodyRetention;
+  },
   message: Message,
   subscriptionId: string,
   more: Pick<DeliveryJob, 'isTest'> = {},

@@ -1,5 +1,6 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { deliver } from '../../../functions/deliver/deliver.ts';
+import type { ChangeContext } from '../../../functions/api/dependencies.ts';
 import { type SubscriptionChange, updateSubscription } from '../../../functions/api/subscriptions/change.ts';
 import type { DeliveryJob, FirstJob, WakeUp } from '../../../shared/domain/delivery/job.ts';
 import type { RetryPolicy } from '../../../shared/domain/retry/policy.ts';
@@ -23,8 +24,23 @@ export const oneSubscriberWorld = () => {
   };
   let answered = 0;
 
+  const apiContext = (): ChangeContext => ({
+    ...world,
+    registry: subscriptions,
+    deliveryQueue: world.dispatchContext.ports.deliveryQueue,
+    secretSealer: world.secretOpener,
+    newId: randomUUID,
+    randomBytes,
+    settings: {
+      ...world.settings,
+      subscriptionConfirmation: false,
+      queueLimit: { subscriptions: 100, bytes: 100_000 },
+    },
+  });
+
   return {
     ...world,
+    apiContext,
     key,
     name,
     startedAt,
@@ -81,16 +97,7 @@ export const oneSubscriberWorld = () => {
       subscriptions.changeSubscription({ ...name, now: clock.now() }, made),
     /** Changes the subscription as the API does it. */
     update: async (wanted: SubscriptionChange): Promise<void> => {
-      const { operations, secretOpener } = world;
-      const settings = {
-        subscriptionConfirmation: false,
-        queueLimit: { subscriptions: 100, bytes: 100_000 },
-      };
-      await updateSubscription(
-        { registry: subscriptions, clock, settings, randomBytes, operations, secretSealer: secretOpener },
-        name,
-        wanted,
-      );
+      await updateSubscription(apiContext(), name, wanted);
     },
     /** Cancels the deliveries of these messages by hand. */
     cancel: async (...ids: string[]): Promise<void> => {

@@ -17,10 +17,8 @@ beforeEach(() => {
 });
 
 const apiContext = () => ({
-  ...world,
-  registry: world.subscriptions,
-  deliveryQueue: world.dispatchContext.ports.deliveryQueue,
-  settings: { ...world.settings, subscriptionConfirmation: true },
+  ...world.apiContext(),
+  settings: { ...world.apiContext().settings, subscriptionConfirmation: true },
   // Every token is the same.
   randomBytes: (bytes: number) => new Uint8Array(bytes).fill(7),
 });
