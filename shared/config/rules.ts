@@ -107,6 +107,11 @@ export const flag = z.preprocess(parseValue, BOOLEAN).describe(BOOLEAN_TEXT);
 
 export const optionalFlag = z.preprocess(parseValue, BOOLEAN.optional()).describe(BOOLEAN_TEXT);
 
+/** A rule that lets a value be missing, with the same description. */
+export function optional<Rule extends z.ZodType>(rule: Rule) {
+  return rule.optional().describe(rule.description ?? '');
+}
+
 /** A rule for text that matches a pattern or a predicate; `text` completes "must be …". */
 export function matching(form: RegExp | ((given: string) => boolean), text: string) {
   const error = `must be ${text}`;
@@ -152,17 +157,17 @@ export const ports = z
   )
   .describe('up to 20 comma-separated ports and ranges, such as `443,8000-9000`');
 
-export const PUBLIC_URL =
-  'an http or https URL of at most 200 characters without a query, a fragment or a slash at its end';
-
-export const publicUrl = matching(isPublicUrl, PUBLIC_URL);
+export const publicUrl = matching(
+  isPublicUrl,
+  'an http or https URL of at most 200 characters without a query, a fragment or a slash at its end',
+);
 
 function isPublicUrl(text: string): boolean {
   const filled = text.replaceAll('{host}', 'host').replaceAll('{apiId}', 'id');
   return text.length <= 200 && /^https?:\/\/[^\s?#{}]*[^\s?#{}/]$/.test(filled) && URL.canParse(filled);
 }
 
-export const TOKEN_SCOPES = 'a JSON object of scopes: {"read", "publish", "manage", "credentials"}';
+const TOKEN_SCOPES = 'a JSON object of scopes: {"read", "publish", "manage", "credentials"}';
 
 const scope = matching(/^[\x21\x23-\x5b\x5d-\x7e]{1,100}$/, 'a scope (RFC 6749 §3.3)');
 
@@ -176,19 +181,20 @@ export const tokenScopes = z
   )
   .describe(TOKEN_SCOPES);
 
-export const ORIGINS = 'comma-separated origins, such as https://app.example.com';
-
 /** Part of a header, so nothing that ends a directive. */
 const ORIGIN = /^https?:\/\/(?:\*\.)?[A-Za-z0-9.-]+(?::\d{1,5})?$/;
 
-export const origins = listOfEach(matching(ORIGIN, 'an origin'), ORIGINS, { most: 20 });
+export const origins = listOfEach(
+  matching(ORIGIN, 'an origin'),
+  'comma-separated origins, such as https://app.example.com',
+  { most: 20 },
+);
 
-export const HOSTS =
-  'comma-separated host names, such as hooks.example.com, or *.example.com for all below it';
-
-export const hosts = listOfEach(matching(/^(?:\*\.)?[a-z0-9-]+(?:\.[a-z0-9-]+)*$/, 'a host name'), HOSTS, {
-  least: 1,
-});
+export const hosts = listOfEach(
+  matching(/^(?:\*\.)?[a-z0-9-]+(?:\.[a-z0-9-]+)*$/, 'a host name'),
+  'comma-separated host names, such as hooks.example.com, or *.example.com for all below it',
+  { least: 1 },
+);
 
 const ROUTES = 'a JSON object of queue names, or of lists of queue names for topics';
 

@@ -9,33 +9,24 @@ import {
   everyFunction,
   completedPolicy,
   ingressRoutes,
-  TOKEN_SCOPES,
   tokenScopes,
   flag,
-  HOSTS,
   hosts,
   listOfEach,
   matching,
   numberBetween,
   oneOf,
+  optional,
   optionalFlag,
-  ORIGINS,
   origins,
   policyOrPreset,
   ports,
-  PUBLIC_URL,
   publicUrl,
   type Setting,
   storingFunctions,
   type Variable,
   wholeNumber,
 } from './rules.ts';
-
-const PORTAL_TITLE = 'text of 1 to 60 characters';
-const ACCENT = 'a colour, such as #0a6cff';
-const RATE = `a number from ${MIN_PER_SECOND} to ${MAX_PER_SECOND}`;
-
-const CLAIM_NAME = 'the name of a claim: up to 100 letters, digits and _ : . / -';
 
 /**
  * Settings that functions read. A new one is a row here and its reader; docs/settings.md is generated. Settings for
@@ -237,7 +228,7 @@ export const functionSettings = {
     functions: ['api'],
   },
   publicApiUrl: {
-    rule: publicUrl.optional().describe(PUBLIC_URL),
+    rule: optional(publicUrl),
     unset: "the API's default domain",
     description:
       'Base URL of the API in confirmation links, such as a custom domain with its base path. `{host}` and `{apiId}` are replaced by those of the subscribe request.',
@@ -245,7 +236,7 @@ export const functionSettings = {
     functions: ['api'],
   },
   jwtScopes: {
-    rule: tokenScopes.optional().describe(TOKEN_SCOPES),
+    rule: optional(tokenScopes),
     unset: 'none: each token may do everything',
     longest: 500,
     description:
@@ -254,9 +245,9 @@ export const functionSettings = {
     functions: ['api', 'secrets'],
   },
   jwtQueuesClaim: {
-    rule: matching(/^[\w:./-]{1,100}$/, CLAIM_NAME)
-      .optional()
-      .describe(CLAIM_NAME),
+    rule: optional(
+      matching(/^[\w:./-]{1,100}$/, 'the name of a claim: up to 100 letters, digits and _ : . / -'),
+    ),
     unset: 'none: each token is for all queues',
     description:
       'With `jwt`: the claim that [names the queues](api.md#with-tokens) a token gives access to, `*` for all.',
@@ -264,25 +255,21 @@ export const functionSettings = {
     functions: ['api', 'secrets'],
   },
   portalTitle: {
-    rule: matching(/^[^\p{Cc}\p{Cf}]{1,60}$/u, PORTAL_TITLE)
-      .optional()
-      .describe(PORTAL_TITLE),
+    rule: optional(matching(/^[^\p{Cc}\p{Cf}]{1,60}$/u, 'text of 1 to 60 characters')),
     unset: 'Webhooks',
     description: 'With `portal`: the heading of its pages.',
     variable: 'PORTAL_TITLE',
     functions: ['api'],
   },
   portalAccent: {
-    rule: matching(/^#[0-9a-fA-F]{6}$/, ACCENT)
-      .optional()
-      .describe(ACCENT),
+    rule: optional(matching(/^#[0-9a-fA-F]{6}$/, 'a colour, such as #0a6cff')),
     unset: "the console's",
     description: 'With `portal`: the colour of its buttons and links.',
     variable: 'PORTAL_ACCENT',
     functions: ['api'],
   },
   portalFrameAncestors: {
-    rule: origins.optional().describe(ORIGINS),
+    rule: optional(origins),
     unset: 'none',
     longest: 1000,
     description: 'With `portal`: sites that may show its pages [in a frame](portal.md#embed-it).',
@@ -290,16 +277,14 @@ export const functionSettings = {
     functions: ['portal'],
   },
   portalMaxEndpoints: {
-    rule: wholeNumber('endpoints', 1, 1_000)
-      .optional()
-      .describe('a whole number of endpoints from 1 to 1000'),
+    rule: optional(wholeNumber('endpoints', 1, 1_000)),
     unset: String(PORTAL_MAX_ENDPOINTS),
     description: 'With `portal`: the most endpoints of a queue (409 beyond) that a customer can add to.',
     variable: 'PORTAL_MAX_ENDPOINTS',
     functions: ['api'],
   },
   portalHosts: {
-    rule: hosts.optional().describe(HOSTS),
+    rule: optional(hosts),
     unset: 'any',
     longest: 300,
     description: 'With `portal`: the hosts of endpoints of customers.',
@@ -307,7 +292,7 @@ export const functionSettings = {
     functions: ['api'],
   },
   portalMaxPerSecond: {
-    rule: numberBetween(MIN_PER_SECOND, MAX_PER_SECOND).optional().describe(RATE),
+    rule: optional(numberBetween(MIN_PER_SECOND, MAX_PER_SECOND)),
     unset: 'none',
     description:
       'With `portal`: the highest rate limit of endpoints of customers, and that of endpoints for which they choose none.',
