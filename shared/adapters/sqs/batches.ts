@@ -15,21 +15,19 @@ export type BatchTarget = Pacing & {
   random: () => number;
 };
 
-/** Some messages of a call could not be sent. All others were sent. */
+/**
+ * Some messages of a call could not be sent. All others were sent. Names SQS's error codes, each once; a failed request
+ * contributes the name of its error.
+ */
 export class MessagesNotSentError extends Error {
   override readonly name = 'MessagesNotSentError';
   readonly isTransient = true;
-  readonly unsent: number;
-  /** SQS's error codes, each once; a failed request contributes the name of its error. */
-  readonly codes: readonly string[];
   constructor(queueUrl: string, unsent: readonly Unsent[], of: number) {
     const queue = queueUrl.slice(queueUrl.lastIndexOf('/') + 1);
     const codes = [...new Set(unsent.map(({ code }) => code))];
     super(`${unsent.length} of ${of} messages could not be sent to ${queue}: ${codes.join(', ')}`, {
       cause: unsent.find(({ cause }) => cause !== undefined)?.cause,
     });
-    this.unsent = unsent.length;
-    this.codes = codes;
   }
 }
 
