@@ -124,17 +124,11 @@ function updateRequest({ key, expect, change }: Revision, renewal: Renewal, toke
   const expr = expression();
   const condition = buildCondition(expect, expr);
   const expiresAt = renewal === 'renews_expiry' ? change.expiresAt : undefined;
-  if (expiresAt === undefined)
-    return updateReturningItem(
-      toItemKey(key),
-      buildUpdate(key, change, { [TOKEN]: token }, expr),
-      condition,
-      expr,
-    );
-  const more = { [TOKEN]: token, expiresAt, [ttlAttribute]: toTtl(expiresAt) };
-  const update = buildUpdate(key, change, more, expr);
-  const isNoEarlier = `${expr.name('expiresAt')} <= ${expr.value(expiresAt)}`;
-  return updateReturningItem(toItemKey(key), update, `${condition} AND ${isNoEarlier}`, expr);
+  const renewed = expiresAt === undefined ? {} : { expiresAt, [ttlAttribute]: toTtl(expiresAt) };
+  const update = buildUpdate(key, change, { [TOKEN]: token, ...renewed }, expr);
+  const isNoEarlier =
+    expiresAt === undefined ? [] : [`${expr.name('expiresAt')} <= ${expr.value(expiresAt)}`];
+  return updateReturningItem(toItemKey(key), update, [condition, ...isNoEarlier].join(' AND '), expr);
 }
 
 /** The result of a conditional write. A refusal by our own write, sent twice, counts as written. */

@@ -19,6 +19,7 @@ import {
   toArchive,
 } from './archives.ts';
 import { queryItems, queryOfPrefix, readItem } from './queries.ts';
+import type { ItemKey } from './record.ts';
 import {
   isDeletedQueue,
   isRestoringQueue,
@@ -29,7 +30,7 @@ import {
   toSubscriberItem,
   toSubscription,
 } from './subscription-item.ts';
-import { ABSENT, QUEUE_EXISTS, releaseSubscriber } from './subscription-writes.ts';
+import { ABSENT, countAdded, putClaim, releaseSubscriber } from './subscription-writes.ts';
 import {
   conditional,
   type RegistryTable,
@@ -197,31 +198,16 @@ export function restoreSubscription(
 }
 
 function returns(
-  { name: TableName }: RegistryTable,
+  table: RegistryTable,
   { queue, subscriptionId, now }: SubscriptionAt,
   Item: Item,
-  claim: Item,
+  claim: ItemKey,
 ) {
+  const { name: TableName } = table;
   const key = { queue, subscriptionId };
   return [
-    {
-      Update: {
-        TableName,
-        Key: queueItemKey(queue),
-        UpdateExpression: 'ADD subscriptionsAdded :one',
-        ConditionExpression: QUEUE_EXISTS,
-        ExpressionAttributeValues: { ':one': 1 },
-      },
-    },
-    {
-      Put: {
-        TableName,
-        Item: claim,
-        ConditionExpression: `${ABSENT} OR expiresAt <= :now`,
-        ExpressionAttributeValues: { ':now': now },
-        ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
-      },
-    },
+    countAdded(table, queue, 1),
+    putClaim(table, claim, now),
     { Put: { TableName, Item, ConditionExpression: `${ABSENT} OR attribute_exists(deletedAt)` } },
     { Delete: { TableName, Key: subscriptionArchiveKey(key), ConditionExpression: `NOT (${ABSENT})` } },
   ];

@@ -20,7 +20,7 @@ import {
   transactWrite,
 } from './writes.ts';
 import { readItem } from './queries.ts';
-import { releaseSubscriber } from './subscription-writes.ts';
+import { deleteClaim, releaseSubscriber } from './subscription-writes.ts';
 import {
   isDeletedQueue,
   queueItemKey,
@@ -104,7 +104,7 @@ async function mark(
   const archive = deletion && putArchive(table, subscriptionArchiveKey(key), item, deletion);
   const result = await transactWrite(table, [
     update,
-    buildRelease(table, before),
+    deleteClaim(table, before, before.id),
     ...(archive ? [archive] : []),
   ]);
   if (result.kind === 'written') return after;
@@ -203,18 +203,7 @@ function claimsFor(
       ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
     },
   };
-  return moves ? [claim, buildRelease(table, before)] : [claim];
-}
-
-function buildRelease({ name: TableName }: RegistryTable, subscription: Subscription) {
-  return {
-    Delete: {
-      TableName,
-      Key: subscriberItemKey(subscription),
-      ConditionExpression: 'attribute_not_exists(subscriptionId) OR subscriptionId = :id',
-      ExpressionAttributeValues: { ':id': subscription.id },
-    },
-  };
+  return moves ? [claim, deleteClaim(table, before, before.id)] : [claim];
 }
 
 function updateOfSubscription(

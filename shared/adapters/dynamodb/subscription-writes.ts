@@ -15,6 +15,8 @@ import {
 } from './subscription-item.ts';
 import { pagesOf, readItem } from './queries.ts';
 import { NOT_DELETED, queryOfSubscriptions } from './queues.ts';
+import type { ItemKey } from './record.ts';
+import type { Table } from './table.ts';
 import {
   conditional,
   expression,
@@ -61,30 +63,12 @@ async function add(
   table: RegistryTable,
   subscriptions: readonly Subscription[],
 ): Promise<readonly { subscription: Subscription; holder: string }[]> {
-  const TableName = table.name;
   const queue = subscriptions[0]?.queue ?? '';
   const result = await transactWrite(table, [
-    {
-      Update: {
-        TableName,
-        Key: queueItemKey(queue),
-        UpdateExpression: 'ADD subscriptionsAdded :count',
-        ConditionExpression: QUEUE_EXISTS,
-        ExpressionAttributeValues: { ':count': subscriptions.length },
-      },
-    },
+    countAdded(table, queue, subscriptions.length),
+    ...subscriptions.map((one) => putClaim(table, toSubscriberItem(one), one.createdAt)),
     ...subscriptions.map((subscription) => ({
-      Put: {
-        TableName,
-        Item: toSubscriberItem(subscription),
-        // TTL may leave an expired claim in the table for days; the next subscription takes it over.
-        ConditionExpression: `${ABSENT} OR expiresAt <= :now`,
-        ExpressionAttributeValues: { ':now': subscription.createdAt },
-        ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
-      },
-    })),
-    ...subscriptions.map((subscription) => ({
-      Put: { TableName, Item: toSubscriptionItem(subscription), ConditionExpression: ABSENT },
+      Put: { TableName: table.name, Item: toSubscriptionItem(subscription), ConditionExpression: ABSENT },
     })),
   ]);
   if (result.kind === 'written') return [];
@@ -98,6 +82,51 @@ async function add(
   return refused;
 }
 
+/** Shows a deletion by an earlier version that its queue has more subscriptions; fails if the queue is missing. */
+export function countAdded({ name: TableName }: Table, queue: string, count: number) {
+  return {
+    Update: {
+      TableName,
+      Key: queueItemKey(queue),
+      UpdateExpression: 'ADD subscriptionsAdded :count',
+      ConditionExpression: QUEUE_EXISTS,
+      ExpressionAttributeValues: { ':count': count },
+    },
+  };
+}
+
+/**
+ * Claims a subscriber, unless another claim is in force. TTL may leave an expired claim in the table for days; the next
+ * subscription takes it over.
+ */
+export function putClaim({ name: TableName }: Table, claim: ItemKey, now: number) {
+  return {
+    Put: {
+      TableName,
+      Item: claim,
+      ConditionExpression: `${ABSENT} OR expiresAt <= :now`,
+      ExpressionAttributeValues: { ':now': now },
+      ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
+    },
+  };
+}
+
+/** Releases the claim on a subscriber, if this subscription has it. */
+export function deleteClaim(
+  { name: TableName }: Table,
+  claimed: Pick<Subscription, 'queue' | 'destination'>,
+  holder: string,
+) {
+  return {
+    Delete: {
+      TableName,
+      Key: subscriberItemKey(claimed),
+      ConditionExpression: 'attribute_not_exists(subscriptionId) OR subscriptionId = :holder',
+      ExpressionAttributeValues: { ':holder': holder },
+    },
+  };
+}
+
 /**
  * Releases the claim of a subscription that no longer exists. One transaction checks that the holder is still
  * absent and still has the claim. False: the claim stays.
@@ -107,25 +136,11 @@ export async function releaseSubscriber(
   wanted: Pick<Subscription, 'queue' | 'destination'>,
   holder: string,
 ): Promise<boolean> {
-  const TableName = table.name;
   const holderKey = subscriptionItemKey(wanted.queue, holder);
   if ((await readItem(table, holderKey)) !== undefined) return false;
   const result = await transactWrite(table, [
-    {
-      ConditionCheck: {
-        TableName,
-        Key: holderKey,
-        ConditionExpression: `attribute_not_exists(${primaryKey.partition})`,
-      },
-    },
-    {
-      Delete: {
-        TableName,
-        Key: subscriberItemKey(wanted),
-        ConditionExpression: 'attribute_not_exists(subscriptionId) OR subscriptionId = :holder',
-        ExpressionAttributeValues: { ':holder': holder },
-      },
-    },
+    { ConditionCheck: { TableName: table.name, Key: holderKey, ConditionExpression: ABSENT } },
+    deleteClaim(table, wanted, holder),
   ]);
   return result.kind === 'written';
 }
