@@ -13,6 +13,7 @@ import {
 } from '../../shared/domain/delivery/chunk.ts';
 import {
   apply,
+  creation,
   isOpen,
   type OpenDelivery,
   type Revision,
@@ -184,7 +185,7 @@ export class ChunkRecords implements Pick<Deliveries, 'write'> {
     if (success !== undefined && (await this.#record(key.subscriptionId, success)))
       return { kind: 'written', delivery: apply(change, delivery) };
     const create = apply(change, delivery);
-    const result = await deliveries.write({ name, key, expect: { kind: 'absent' }, create });
+    const result = await deliveries.write(creation(name, create));
     this.markSeparate(key.subscriptionId);
     // Refused: the API created the record meanwhile, with the same lease or already cancelled. Its condition decides.
     return result.kind === 'refused' ? deliveries.write(transition) : result;

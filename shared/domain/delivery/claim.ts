@@ -1,6 +1,7 @@
 import type { CancelReason } from './vocabulary.ts';
 import type { DeliveryJob, WakeUp } from './job.ts';
 import {
+  creation,
   isOpen,
   isPause,
   type Delivery,
@@ -28,22 +29,12 @@ export function claimFor(work: DeliveryJob | WakeUp, claim: Claim, at: WriteTime
  * message is already kept.
  */
 function createFor(job: DeliveryJob, claim: Claim, at: WriteTime): Transition {
-  const { key, lost } = job;
   const created = newDelivery(job, at);
   if (claim.kind === 'cancel')
-    return {
-      name: 'cancel',
-      key,
-      expect: { kind: 'absent' },
-      create: { ...created, status: 'cancelled', reason: claim.reason },
-    };
+    return creation('cancel', { ...created, status: 'cancelled', reason: claim.reason });
   const { lease } = claim;
-  return {
-    name: 'open',
-    key,
-    expect: { kind: 'absent' },
-    create: { ...created, lease, ...(lost === undefined ? {} : { overdueAt: lease.until }) },
-  };
+  const overdue = job.lost === undefined ? {} : { overdueAt: lease.until };
+  return creation('open', { ...created, lease, ...overdue });
 }
 
 /** The first record of a delivery. */

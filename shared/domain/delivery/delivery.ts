@@ -212,6 +212,10 @@ type Named = { name: TransitionName; key: DeliveryKey };
 /** Creates a record where none exists. */
 export type Creation = Named & { expect: { kind: 'absent' }; create: Delivery };
 
+export function creation(name: TransitionName, create: Delivery): Creation {
+  return { name, key: create.key, expect: { kind: 'absent' }, create };
+}
+
 /** Changes an existing record. */
 export type Revision = Named & { expect: Exclude<Expectation, { kind: 'absent' }>; change: DeliveryChange };
 

@@ -3,6 +3,7 @@ import type { CancelReason } from './vocabulary.ts';
 import { newDelivery } from './claim.ts';
 import {
   asLastRead,
+  creation,
   type Delivery,
   type DeliveryKey,
   type EndedDelivery,
@@ -113,10 +114,5 @@ export function cancelBeforeFirstAttempt(
   reason: CancelReason,
   at: WriteTime,
 ): Transition {
-  return {
-    name: 'cancel',
-    key: of.key,
-    expect: { kind: 'absent' },
-    create: { ...newDelivery(of, at), status: 'cancelled', reason },
-  };
+  return creation('cancel', { ...newDelivery(of, at), status: 'cancelled', reason });
 }

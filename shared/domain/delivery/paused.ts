@@ -5,6 +5,7 @@ import { newDelivery } from './claim.ts';
 import {
   apply,
   asLastRead,
+  creation,
   type Delivery,
   type DeliveryChange,
   isOpen,
@@ -23,7 +24,8 @@ import { withWaits } from './waits.ts';
 /** Where deliveries wait on record, without a wake-up: of a subscription or, without `subscriptionId`, of a paused queue. */
 export type WaitingPlace = { queue: string; subscriptionId?: string };
 
-type Waiting = { next?: NextAttempt | null | undefined; lease?: Lease | null | undefined };
+/** Of a record or of a change. */
+export type Waiting = { next?: NextAttempt | null | undefined; lease?: Lease | null | undefined };
 
 /**
  * Where a record waits for its subscriber or for the end of a pause; undefined: it does not, and reconcile finds it. Takes a
@@ -56,12 +58,7 @@ export function isPaused({ next, lease }: Waiting): boolean {
 export function openPaused(job: DeliveryJob, by: PausedBy, at: WriteTime): Transition {
   const created = newDelivery(job, at);
   const next = { number: 1, phase: 'initial', dueAt: at.now } as const;
-  return {
-    name: 'await_resume',
-    key: job.key,
-    expect: { kind: 'absent' },
-    create: apply(changeToWait(created, next, by, at), created),
-  };
+  return creation('await_resume', apply(changeToWait(created, next, by, at), created));
 }
 
 /**

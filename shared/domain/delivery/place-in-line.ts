@@ -3,6 +3,7 @@ import { newDelivery } from './claim.ts';
 import {
   apply,
   asLastRead,
+  creation,
   type DeliveryChange,
   type NextAttempt,
   type OpenDelivery,
@@ -42,12 +43,7 @@ export function awaitSlot(
 /** Creates the record of a first attempt that waits for its slot. */
 export function openWaiting(job: DeliveryJob, place: PlaceInLine, at: WriteTime): Transition {
   const created = newDelivery(job, at);
-  return {
-    name: 'await_slot',
-    key: job.key,
-    expect: { kind: 'absent' },
-    create: apply(changeTo(created, place, at), created),
-  };
+  return creation('await_slot', apply(changeTo(created, place, at), created));
 }
 
 /** Gives a waiting delivery an earlier slot. */

@@ -10,6 +10,7 @@ import { decide } from './decide.ts';
 import {
   apply,
   asLastRead,
+  creation,
   isOpen,
   type Delivery,
   type DeliveryChange,
@@ -23,6 +24,7 @@ import {
   type WriteTime,
 } from './delivery.ts';
 import type { DeliveryJob } from './job.ts';
+import type { Waiting } from './paused.ts';
 import type { OverdueDelivery } from './transitions.ts';
 import { waitedUntil, withWaits } from './waits.ts';
 
@@ -38,12 +40,7 @@ export function openForPull(job: DeliveryJob, at: WriteTime): Transition {
   // A chunk's claim that was lost made no request to this subscriber.
   const created = newDelivery({ ...job, lost: 0 }, at);
   const next = { number: 1, phase: 'initial', dueAt: at.now } as const;
-  return {
-    name: 'await_pull',
-    key: job.key,
-    expect: { kind: 'absent' },
-    create: apply(changeToWait(created, next, at), created),
-  };
+  return creation('await_pull', apply(changeToWait(created, next, at), created));
 }
 
 /** Lets a delivery that was woken for its next attempt wait for its subscriber. */
@@ -126,13 +123,7 @@ function changeWaiting(
  * Whether a record waits until its subscriber receives it; takes a change as well. Such a delivery is found by
  * subscription, and not by reconcile.
  */
-export function isReceivable({
-  next,
-  lease,
-}: {
-  next?: NextAttempt | null | undefined;
-  lease?: Lease | null | undefined;
-}): boolean {
+export function isReceivable({ next, lease }: Waiting): boolean {
   return next?.by === 'pull' && (lease === undefined || lease === null);
 }
 
