@@ -1,7 +1,7 @@
 import { marshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod';
 import { dynamoClient } from '../../shared/adapters/dynamodb/client.ts';
-import { lazyCachedEventTypes } from '../../shared/adapters/dynamodb/lazy-event-types.ts';
+import { cachedEventTypes } from '../../shared/adapters/dynamodb/cached-event-types.ts';
 import { lazyValidation } from '../../shared/adapters/pattern/lazy-validation.ts';
 import { systemClock as clock } from '../../shared/adapters/system-clock.ts';
 import { checkEvent, type EventChecks } from '../../shared/steps/check-event.ts';
@@ -97,7 +97,7 @@ const validation: Bench<Figures> = {
       { keepsRequests: false },
     );
     stack.defer(stub.close);
-    const cached = lazyCachedEventTypes(dynamoClient(stub.config), '', { clock, cacheSeconds: 3600 });
+    const cached = cachedEventTypes(dynamoClient(stub.config), '', { clock, cacheSeconds: 3600 });
     const before = process.memoryUsage().heapUsed;
     for (let at = 0; at < TYPES[length]; at += 1) await cached.find(`type.${at}`);
     const first = reads;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { dynamoDeliveryListings } from '../../shared/adapters/dynamodb/delivery-listings.ts';
 import { dynamoEventTypes } from '../../shared/adapters/dynamodb/event-types.ts';
-import { lazyCachedEventTypes } from '../../shared/adapters/dynamodb/lazy-event-types.ts';
+import { cachedEventTypes } from '../../shared/adapters/dynamodb/cached-event-types.ts';
 import { dynamoMessageListings } from '../../shared/adapters/dynamodb/message-listings.ts';
 import { dynamoPortalSessions } from '../../shared/adapters/dynamodb/portal-sessions.ts';
 import { dynamoQueueStatistics } from '../../shared/adapters/dynamodb/queue-statistics.ts';
@@ -70,7 +70,7 @@ function createPorts(environment: Environment<'api'>, aws: AwsWithEvents): ApiPo
     recoveries: dynamoRecoveries(dynamo, deliveriesTable),
     eventTypes: dynamoEventTypes(dynamo, environment.subscriptionsTable),
     eventChecks: {
-      eventTypes: lazyCachedEventTypes(dynamo, environment.subscriptionsTable, {
+      eventTypes: cachedEventTypes(dynamo, environment.subscriptionsTable, {
         clock,
         cacheSeconds: environment.subscriptionCacheSeconds,
       }),

@@ -1,5 +1,5 @@
 import type { AwsAccess } from '../../shared/adapters/aws/client-options.ts';
-import { lazyCachedEventTypes } from '../../shared/adapters/dynamodb/lazy-event-types.ts';
+import { cachedEventTypes } from '../../shared/adapters/dynamodb/cached-event-types.ts';
 import { dynamoSubscriptions } from '../../shared/adapters/dynamodb/subscriptions.ts';
 import { lazyValidation } from '../../shared/adapters/pattern/lazy-validation.ts';
 import { lazyReferencedData } from '../../shared/adapters/s3/lazy-referenced-data.ts';
@@ -56,7 +56,7 @@ function createDispatchContext(
         clock,
         cacheSeconds: environment.subscriptionCacheSeconds,
       }),
-      eventTypes: lazyCachedEventTypes(dynamo, environment.subscriptionsTable, {
+      eventTypes: cachedEventTypes(dynamo, environment.subscriptionsTable, {
         clock,
         cacheSeconds: environment.subscriptionCacheSeconds,
       }),

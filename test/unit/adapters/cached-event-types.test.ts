@@ -1,7 +1,7 @@
 import { marshall } from '@aws-sdk/util-dynamodb';
 import { expect, it } from 'vitest';
 import { dynamoClient } from '../../../shared/adapters/dynamodb/client.ts';
-import { lazyCachedEventTypes } from '../../../shared/adapters/dynamodb/lazy-event-types.ts';
+import { cachedEventTypes } from '../../../shared/adapters/dynamodb/cached-event-types.ts';
 import { ok, serviceThat } from './service.ts';
 
 const ITEM = { pk: 'EVENT_TYPES', sk: 'TYPE#a', v: 1, name: 'a', createdAt: 1, changedAt: 2 };
@@ -10,7 +10,7 @@ const cachedTypes = async (item: object | undefined) => {
   const { options, sent } = await serviceThat(ok({ Items: item === undefined ? [] : [marshall(item)] }));
   let now = 0;
   const cache = { clock: { now: () => now }, cacheSeconds: 5 };
-  const types = lazyCachedEventTypes(dynamoClient(options), 'table', cache);
+  const types = cachedEventTypes(dynamoClient(options), 'table', cache);
   return { types, sent, wait: (milliseconds: number) => void (now += milliseconds) };
 };
 

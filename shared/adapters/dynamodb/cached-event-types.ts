@@ -1,8 +1,8 @@
 import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 import type { Clock } from '../../ports/clock.ts';
 import type { CachedEventTypes } from '../../ports/event-types.ts';
-import { once } from '../lambda/on-demand.ts';
 import { estimateHeapBytes, readCache } from '../read-cache.ts';
+import { findEventType } from './event-types.ts';
 import { UnreadableRecordError } from './record.ts';
 import { openTable } from './table.ts';
 
@@ -11,14 +11,13 @@ const MAX_CACHED_BYTES = 32 * 2 ** 20;
 
 type Found = { type: Awaited<ReturnType<CachedEventTypes['find']>> };
 
-/** The catalogue in the subscriptions table, read through a cache; its code is loaded by the first read. */
-export function lazyCachedEventTypes(
+/** The catalogue in the subscriptions table, read through a cache. */
+export function cachedEventTypes(
   client: DynamoDBDocument,
   tableName: string,
   { clock, cacheSeconds }: { clock: Pick<Clock, 'now'>; cacheSeconds: number },
 ): CachedEventTypes {
   const table = openTable(client, tableName);
-  const reader = once(() => import('./event-types.ts'));
   const cache = readCache<Found>({
     clock,
     maxAgeMs: cacheSeconds * 1000,
@@ -26,7 +25,6 @@ export function lazyCachedEventTypes(
     weightOf: estimateHeapBytes,
   });
   const read = async (name: string): Promise<Found> => {
-    const { findEventType } = await reader();
     try {
       return { type: await findEventType(table, name) };
     } catch (error) {
