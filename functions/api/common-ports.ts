@@ -6,7 +6,7 @@ import { systemClock as clock } from '../../shared/adapters/system-clock.ts';
 import { render } from '../../shared/domain/message/payload.ts';
 import type { Aws, AwsWithEvents } from '../compose.ts';
 import { auditLog } from './audit.ts';
-import { chunkedDeliveries } from './deliveries/of-subscription.ts';
+import { chunkedDeliveries } from './deliveries/chunked-deliveries.ts';
 import type { CommonPorts } from './dependencies.ts';
 
 // Apart from compose.ts, so that the bundle of the secrets' function has no adapters that only the API needs.

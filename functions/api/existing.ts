@@ -6,7 +6,6 @@ import {
   type SubscriptionKey,
 } from '../../shared/domain/subscription/subscription.ts';
 import type { Registry } from '../../shared/ports/subscriptions.ts';
-import { subscriptionView, type SubscriptionView } from '../../shared/wire/views/subscription.ts';
 import type { ApiPorts } from './dependencies.ts';
 import { notFound, RefusedRequest } from './errors.ts';
 import { flag } from './fields.ts';
@@ -72,14 +71,6 @@ export async function presentSubscription(
   const found = await registry.findSubscription(queue, subscriptionId);
   if (!isPresent(found, clock.now())) throw notFound('such subscription');
   return found;
-}
-
-/** A subscription of a path as callers see it, with the pause of its queue. */
-export async function viewOfSubscription(
-  { registry, clock }: { registry: Pick<Registry, 'findQueue'> } & Pick<ApiPorts, 'clock'>,
-  subscription: Subscription,
-): Promise<SubscriptionView> {
-  return subscriptionView(subscription, clock.now(), await registry.findQueue(subscription.queue));
 }
 
 /** @throws RefusedRequest `conflict` if its destination is called: its receiver does not fetch its deliveries */

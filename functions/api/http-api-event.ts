@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import { DEFAULT_ROUTE, isOpenPath, isServedBy } from '../../shared/config/open-routes.ts';
 import { parseTraceContext } from '../../shared/domain/message/trace-context.ts';
-import type { Api } from './app.ts';
 import type { ApiRequest } from './route.ts';
+import type { Api } from './serve.ts';
 
 /**
  * The fields that are read of an HTTP API event, payload format 2.0. Zaqar's `Client-ID` and `X-Project-ID` are

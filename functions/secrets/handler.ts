@@ -1,5 +1,5 @@
 import '../jitless.ts';
-import { createSecretsApi } from '../api/app.ts';
+import { createSecretsApi } from '../api/secrets-api.ts';
 import { answerHttpApi } from '../api/http-api-event.ts';
 import { composeSecrets } from './compose.ts';
 

@@ -5,7 +5,7 @@ import { actorOf, machinesOf, portsOf } from './machines.ts';
 import type { StepPorts } from './ports.ts';
 import { SECOND, type SimulatedSettings } from './scenario.ts';
 import type { SimulatedWorld } from './simulated-world.ts';
-import { chunkedDeliveries } from '../../functions/api/deliveries/of-subscription.ts';
+import { chunkedDeliveries } from '../../functions/api/deliveries/chunked-deliveries.ts';
 import type { ChangeContext } from '../../functions/api/dependencies.ts';
 
 type ApiPorts = StepPorts & { deliveries: NamedDeliveries };

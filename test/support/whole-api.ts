@@ -1,8 +1,9 @@
 import { unescape } from 'node:querystring';
-import { type Api, createApi } from '../../functions/api/app.ts';
+import { createApi } from '../../functions/api/app.ts';
 import type { Caller } from '../../functions/api/audit.ts';
 import type { ApiDependencies, SecretDependencies } from '../../functions/api/dependencies.ts';
 import { answerHttpApi } from '../../functions/api/http-api-event.ts';
+import type { Api } from '../../functions/api/serve.ts';
 
 export type WholeDependencies = ApiDependencies & SecretDependencies;
 

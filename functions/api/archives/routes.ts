@@ -15,7 +15,8 @@ import { subscriptionViewSchema } from '../../../shared/wire/views/subscription.
 import { subscriptionDigest } from '../audit.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { notFound, RefusedRequest, subscriberTaken } from '../errors.ts';
-import { presentQueue, viewOfSubscription } from '../existing.ts';
+import { presentQueue } from '../existing.ts';
+import { viewOfSubscription } from '../subscriptions/routes.ts';
 import { timeField } from '../fields.ts';
 import { linksSchema, nextLinks, pageQuery } from '../paging.ts';
 import { queueName, queuePath, subscriptionKey } from '../paths.ts';

@@ -25,7 +25,7 @@ import { readMessage } from '../../../shared/steps/keep-message.ts';
 import { spliceRaw } from '../../../shared/wire/json-slice.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { invalidFields, RefusedRequest } from '../errors.ts';
-import { toPostRules } from '../queues/metadata.ts';
+import { toPostRules } from '../queues/post-rules.ts';
 import { MAX_MESSAGE_BYTES } from '../request-json.ts';
 
 /** A checked message. `ttl` and `delay` are seconds. */

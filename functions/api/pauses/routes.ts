@@ -11,7 +11,8 @@ import {
 } from '../../../shared/wire/views/subscription.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { invalidFields, notFound } from '../errors.ts';
-import { presentQueue, presentSubscription, viewOfSubscription } from '../existing.ts';
+import { presentQueue, presentSubscription } from '../existing.ts';
+import { viewOfSubscription } from '../subscriptions/routes.ts';
 import { MAX_TTL_SECONDS, perSecondField, seconds, timeField } from '../fields.ts';
 import { queueName, subscriptionKey } from '../paths.ts';
 import { parseWith, readOptionalJson } from '../request-json.ts';

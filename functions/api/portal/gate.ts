@@ -11,8 +11,6 @@ import type { ApiDependencies, PortalSettings } from '../dependencies.ts';
 import { toErrorAnswer } from '../error-answer.ts';
 import { notFound, RefusedRequest } from '../errors.ts';
 import type { Answer, ApiRequest } from '../route.ts';
-import { checkAnswer } from './check-answer.ts';
-import { checkRequest } from './check-request.ts';
 import { type Admission, noSession, requireCurrent } from './session.ts';
 
 type Answering = (request: ApiRequest) => Promise<Answer>;
@@ -33,8 +31,9 @@ export function withPortal(context: ApiDependencies, { answer, answerAdmitted }:
     try {
       if (portal === undefined || name === undefined || !isGate) throw wrongDoor();
       const admission = await admit(context, request, { portal, name });
-      const given = await answerAdmitted(await checkRequest(context, request, admission));
-      return await checkAnswer(context, given, admission, request.caller.requestId);
+      // On demand, so that producers do not wait for it after a cold start.
+      const { answerSession } = await import('./answer-session.ts');
+      return await answerSession(context, request, { admission, answerAdmitted });
     } catch (error) {
       return toErrorAnswer(error, request.caller, context.reportFault);
     }

@@ -1,6 +1,5 @@
 import jsonPatch from 'fast-json-patch';
 import * as z from 'zod';
-import { MAX_DELAY_SECONDS } from '../../../shared/domain/delivery/wake-up-plan.ts';
 import { DAY_MS } from '../../../shared/domain/duration.ts';
 import type { FieldError } from '../../../shared/domain/errors.ts';
 import { EVENT_VALIDATION, EVENT_VALIDATIONS } from '../../../shared/domain/event-type/event-fault.ts';
@@ -12,39 +11,14 @@ import { queueMetadataSchema } from '../../../shared/domain/subscription/queue-m
 import type { Queue } from '../../../shared/domain/subscription/subscription.ts';
 import type { ApiSettings } from '../dependencies.ts';
 import { invalidFields, RefusedRequest } from '../errors.ts';
-import { MAX_TTL_SECONDS, retryPolicyAt, seconds } from '../fields.ts';
+import { retryPolicyAt } from '../fields.ts';
 import { parseWith } from '../request-json.ts';
+import { postRulesSchema } from './post-rules.ts';
 
 /** Zaqar's default, and well under the 400 KB of a DynamoDB item. */
 const MAX_METADATA_BYTES = 65_536;
 
 const MAX_METADATA_DEPTH = 32;
-
-/** Zaqar's metadata for posts: default ttl, default delay and the largest size of a post. */
-const postRulesSchema = z.object({
-  _default_message_ttl: seconds(1, MAX_TTL_SECONDS)
-    .describe('The ttl of posted messages that have none, in seconds.')
-    .exactOptional(),
-  _default_message_delay: seconds(0, MAX_DELAY_SECONDS)
-    .describe('The delay of posted messages that have none, in seconds.')
-    .exactOptional(),
-  _max_messages_post_size: z
-    .int('must be a whole number of bytes')
-    .min(1, 'must be at least 1 byte')
-    .describe('The largest size of a post, in bytes.')
-    .exactOptional(),
-});
-
-/** In seconds and bytes. */
-type PostRules = z.output<typeof postRulesSchema>;
-
-/** The valid rules in a queue's metadata. Ignores invalid ones, which earlier versions stored unchecked. */
-export function toPostRules(metadata: Record<string, unknown>): PostRules {
-  const valid = Object.entries(postRulesSchema.shape).filter(
-    ([name, rule]) => rule.safeParse(metadata[name]).success,
-  );
-  return postRulesSchema.parse(Object.fromEntries(valid.map(([name]) => [name, metadata[name]])));
-}
 
 const ruledMembersSchema = postRulesSchema.extend({
   ...queueMetadataSchema.shape,

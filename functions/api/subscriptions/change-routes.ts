@@ -11,7 +11,7 @@ import { type Caller, type Change, subscriptionDifference, subscriptionDigest } 
 import type { ApiDependencies } from '../dependencies.ts';
 import { findTypeWarnings } from '../event-types/warnings.ts';
 import { notFound, subscriberTaken } from '../errors.ts';
-import { viewOfSubscription } from '../existing.ts';
+import { viewOfSubscription } from './routes.ts';
 import { requestsEndWithinSeconds } from '../pauses/pause.ts';
 import { stoppedSubscription, stoppedView } from '../pauses/routes.ts';
 import { queueName, isSubscriptionId, subscriptionKey } from '../paths.ts';

@@ -1,9 +1,10 @@
 import * as z from 'zod';
 import { secretText } from '../../../shared/domain/subscription/signing-secret.ts';
 import { MAX_SUBSCRIBER_URL_LENGTH } from '../../../shared/domain/subscription/subscriber-url.ts';
-import { isPresent } from '../../../shared/domain/subscription/subscription.ts';
+import { isPresent, type Subscription } from '../../../shared/domain/subscription/subscription.ts';
 import {
   subscribedSchema,
+  type SubscriptionView,
   subscriptionView,
   subscriptionViewSchema,
   confirmationView,
@@ -13,7 +14,7 @@ import type { ApiDependencies } from '../dependencies.ts';
 import { findTypeWarnings } from '../event-types/warnings.ts';
 import { type AddRoute, json, jsonAnswer, jsonBody, withLinks, withLocation } from '../route.ts';
 import { subscriberTaken } from '../errors.ts';
-import { presentQueue, presentSubscription, viewOfSubscription } from '../existing.ts';
+import { presentQueue, presentSubscription } from '../existing.ts';
 import { pageWithinAnswerSize, linksSchema, nextLinks, pageQuery } from '../paging.ts';
 import { queueName, queuePath, subscriptionKey } from '../paths.ts';
 import { parseWith, readJson } from '../request-json.ts';
@@ -153,4 +154,12 @@ export function addSubscriptionRoutes(addRoute: AddRoute, dependencies: ApiDepen
       return jsonAnswer(await viewOfSubscription(dependencies, found));
     },
   );
+}
+
+/** A subscription of a path as callers see it, with the pause of its queue. */
+export async function viewOfSubscription(
+  { registry, clock }: Pick<ApiDependencies, 'registry' | 'clock'>,
+  subscription: Subscription,
+): Promise<SubscriptionView> {
+  return subscriptionView(subscription, clock.now(), await registry.findQueue(subscription.queue));
 }

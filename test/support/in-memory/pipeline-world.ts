@@ -38,7 +38,7 @@ import { inMemoryAccessTokens, inMemorySecrets } from './in-memory-secrets.ts';
 import { inMemorySubscriptions } from './in-memory-subscriptions.ts';
 import { scriptedSubscriber } from './scripted-subscriber.ts';
 import { virtualClock, type VirtualClock } from './virtual-clock.ts';
-import { chunkedDeliveries } from '../../../functions/api/deliveries/of-subscription.ts';
+import { chunkedDeliveries } from '../../../functions/api/deliveries/chunked-deliveries.ts';
 import { deliveryKeyFor } from '../../../functions/api/deliveries/routes.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;

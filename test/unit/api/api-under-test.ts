@@ -23,7 +23,7 @@ import { inMemoryRecoveries } from '../../support/in-memory/in-memory-recoveries
 import { inMemorySecrets } from '../../support/in-memory/in-memory-secrets.ts';
 import { inMemorySubscriptions } from '../../support/in-memory/in-memory-subscriptions.ts';
 import { requestApi, wholeApi, type WholeDependencies } from '../../support/whole-api.ts';
-import { chunkedDeliveries } from '../../../functions/api/deliveries/of-subscription.ts';
+import { chunkedDeliveries } from '../../../functions/api/deliveries/chunked-deliveries.ts';
 import { inMemoryChunks, inMemoryDeliveryListings } from '../../support/in-memory/in-memory-deliveries.ts';
 import {
   inMemoryMessageListings,

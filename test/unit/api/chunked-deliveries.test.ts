@@ -15,7 +15,7 @@ import {
 import { aChunkKey, aFirstSuccess, HOLDER, RETENTION_MS } from '../../support/chunk-builders.ts';
 import { aDelivery, SOME_TIME } from '../../support/delivery-builders.ts';
 import { inMemoryDeliveries } from '../../support/in-memory/in-memory-deliveries.ts';
-import { chunkedDeliveries } from '../../../functions/api/deliveries/of-subscription.ts';
+import { chunkedDeliveries } from '../../../functions/api/deliveries/chunked-deliveries.ts';
 import {
   claimChunk,
   recordSuccesses,

@@ -5,7 +5,7 @@ import type { Message } from '../../../shared/domain/message/message.ts';
 import { aBarePolicy, aMessage, aQueue, aSubscription } from '../../support/builders.ts';
 import { pipelineWorld } from '../../support/in-memory/pipeline-world.ts';
 import { apiUnderTest } from './api-under-test.ts';
-import { chunkedDeliveries } from '../../../functions/api/deliveries/of-subscription.ts';
+import { chunkedDeliveries } from '../../../functions/api/deliveries/chunked-deliveries.ts';
 import { inMemoryDeliveryListings } from '../../support/in-memory/in-memory-deliveries.ts';
 
 export const receivedSchema = z.object({

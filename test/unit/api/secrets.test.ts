@@ -3,7 +3,8 @@ import { inspect } from 'node:util';
 import { describe, expect, vi } from 'vitest';
 import * as z from 'zod';
 import { verifyWebhook } from '../../../client/verify.ts';
-import { createApi, createSecretsApi } from '../../../functions/api/app.ts';
+import { createApi } from '../../../functions/api/app.ts';
+import { createSecretsApi } from '../../../functions/api/secrets-api.ts';
 import { secretRoutes } from '../../../shared/config/open-routes.ts';
 import { secretText } from '../../../shared/domain/subscription/signing-secret.ts';
 import { openedSecrets, signedRequest } from '../../../shared/steps/sign-request.ts';
@@ -263,7 +264,7 @@ it('shows a secret only in the answer that creates it, nowhere else', async ({ a
     await call('POST', `${QUEUE}/import`, LINES),
     await call('POST', '/v2/credentials/orders'),
   ];
-  const gets = wholeApi(api.dependencies).routes.filter(({ method }) => method === 'GET');
+  const gets = (await wholeApi(api.dependencies).routes()).filter(({ method }) => method === 'GET');
   const paths = new Set(
     gets.map(({ path }) => path.replace('{queue}', 'orders').replaceAll(/\{\w+\}/g, 'id-1')),
   );

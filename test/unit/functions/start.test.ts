@@ -9,6 +9,8 @@ const ON_DEMAND = [
   '@aws-sdk/client-eventbridge',
   '@aws-sdk/client-s3',
   '@aws-sdk/client-scheduler',
+  // For routes of operators.
+  'fast-json-patch',
   'oauth4webapi',
   're2js',
 ];
@@ -99,13 +101,13 @@ describe('the cold start of a function', () => {
 });
 
 describe('the bundle of a function', () => {
-  const [EVENTS, S3, SCHEDULER, OAUTH, RE2] = ON_DEMAND;
+  const [EVENTS, S3, SCHEDULER, PATCH, OAUTH, RE2] = ON_DEMAND;
   it.each([
     ['dispatch', [S3, RE2]],
     ['deliver', [EVENTS, S3, SCHEDULER, OAUTH]],
     ['reconcile', []],
     ['operate', [EVENTS, S3, SCHEDULER]],
-    ['api', [EVENTS, S3, SCHEDULER, RE2]],
+    ['api', [EVENTS, S3, SCHEDULER, PATCH, RE2]],
     ['secrets', [S3]],
   ])('of %s has what it uses on demand, and no others', (name, used) => {
     expect(packagesIn(outputs, reachable(outputs, name), ON_DEMAND)).toEqual(used);

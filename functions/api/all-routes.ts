@@ -1,0 +1,59 @@
+import type { ApiDependencies, SecretDependencies } from './dependencies.ts';
+import { addArchiveRoutes } from './archives/routes.ts';
+import { addPauseRoutes } from './pauses/routes.ts';
+import { addManualRoutes } from './deliveries/manual-routes.ts';
+import { addBooksRoutes } from './queues/books.ts';
+import { addStatisticsRoute } from './queues/statistics.ts';
+import { addSubscriptionChangeRoutes } from './subscriptions/change-routes.ts';
+import { addConfirmationRoutes } from './subscriptions/confirm.ts';
+import { addDeliveryRoutes } from './deliveries/routes.ts';
+import { addEventTypeRoutes } from './event-types/routes.ts';
+import { addExplainRoute } from './messages/explain.ts';
+import { addSubscriptionDeliveriesRoute } from './deliveries/of-subscription.ts';
+import { addMessageRoutes } from './messages/routes.ts';
+import { addPullTokenRoute } from './pull/token.ts';
+import { addPullRoutes } from './pull/routes.ts';
+import { addPortalRoutes } from './portal/routes.ts';
+import { addQueueRoutes } from './queues/routes.ts';
+import { addRecoveryRoutes } from './recoveries/routes.ts';
+import { addSecretRoutes } from './subscriptions/secret-routes.ts';
+import { addServiceRoutes } from './service/routes.ts';
+import { addSubscriptionTestRoute } from './subscriptions/test-subscription.ts';
+import { addSubscriptionRoutes } from './subscriptions/routes.ts';
+import { addCredentialsRoute, addExportRoute, addImportRoute } from './subscriptions/transfer-routes.ts';
+import { collectRoutes, type ServedRoute } from './serve.ts';
+
+/**
+ * All routes of the administration API. `secrets`: undefined where another function serves the routes that open secrets.
+ */
+export function allRoutes(
+  dependencies: ApiDependencies,
+  secrets?: SecretDependencies,
+): readonly ServedRoute[] {
+  const { routes, addRoute } = collectRoutes();
+  addQueueRoutes(addRoute, dependencies);
+  addSubscriptionRoutes(addRoute, dependencies);
+  addSubscriptionChangeRoutes(addRoute, dependencies);
+  addArchiveRoutes(addRoute, dependencies);
+  addPauseRoutes(addRoute, dependencies);
+  addConfirmationRoutes(addRoute, dependencies);
+  addSubscriptionTestRoute(addRoute, dependencies);
+  addExportRoute(addRoute, dependencies);
+  addCredentialsRoute(addRoute, secrets);
+  addImportRoute(addRoute, dependencies);
+  addSecretRoutes(addRoute, dependencies);
+  addPullRoutes(addRoute, dependencies, secrets);
+  addPullTokenRoute(addRoute, dependencies);
+  addMessageRoutes(addRoute, dependencies);
+  addExplainRoute(addRoute, dependencies);
+  addDeliveryRoutes(addRoute, dependencies);
+  addSubscriptionDeliveriesRoute(addRoute, dependencies);
+  addManualRoutes(addRoute, dependencies);
+  addBooksRoutes(addRoute, dependencies);
+  addStatisticsRoute(addRoute, dependencies);
+  addRecoveryRoutes(addRoute, dependencies);
+  addEventTypeRoutes(addRoute, dependencies);
+  addPortalRoutes(addRoute, dependencies);
+  addServiceRoutes(addRoute, dependencies, routes);
+  return routes;
+}
