@@ -1,7 +1,7 @@
 import type { AwsAccess } from '../shared/adapters/aws/client-options.ts';
 import { dynamoClient, singleRequestClient } from '../shared/adapters/dynamodb/client.ts';
-import { dynamoMessageRecords } from '../shared/adapters/dynamodb/message-records.ts';
-import { dynamoQueueStatistics } from '../shared/adapters/dynamodb/queue-statistics.ts';
+import { dynamoMessageRecords } from '../shared/adapters/dynamodb/deliveries/message-records.ts';
+import { dynamoQueueStatistics } from '../shared/adapters/dynamodb/deliveries/queue-statistics.ts';
 import { createPacing, invocationDeadline } from '../shared/adapters/lambda/invocation-deadline.ts';
 import type { lazyOperatorEvents } from '../shared/adapters/eventbridge/lazy-operator-events.ts';
 import { lazyPayloads } from '../shared/adapters/s3/lazy-payloads.ts';

@@ -50,7 +50,7 @@ export async function deliver({ Records }: SQSEvent): Promise<void> {
   }
 }
 
-/** Shards of the indexes of deliveries (shared/adapters/dynamodb/delivery-keys.ts). */
+/** Shards of the indexes of deliveries (shared/adapters/dynamodb/deliveries/delivery-keys.ts). */
 const SHARDS = 8;
 
 /** No delivery is overdue, and no subscription fetches. */

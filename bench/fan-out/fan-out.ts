@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
-import { toMessageItem } from '../../shared/adapters/dynamodb/message-records.ts';
+import { toMessageItem } from '../../shared/adapters/dynamodb/deliveries/message-records.ts';
 import { bucketsFor, chunksFor } from '../../shared/domain/delivery/fan-out.ts';
 import { type BenchMeans, type Length, runBench } from '../harness/command.ts';
 import { type FunctionProcess, startFunction } from '../harness/function.ts';

@@ -1,7 +1,10 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 import { marshall } from '@aws-sdk/util-dynamodb';
-import { toQueueItem, toSubscriptionItem } from '../../shared/adapters/dynamodb/subscription-item.ts';
+import {
+  toQueueItem,
+  toSubscriptionItem,
+} from '../../shared/adapters/dynamodb/subscriptions/subscription-item.ts';
 
 export type Item = Record<string, AttributeValue>;
 

@@ -1,7 +1,7 @@
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 import { marshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod';
-import { queuePartition } from '../../shared/adapters/dynamodb/subscription-item.ts';
+import { queuePartition } from '../../shared/adapters/dynamodb/subscriptions/subscription-item.ts';
 import { awsStub } from '../../test/support/aws-stub.ts';
 import { answerOf, type Item, type ListSize, listOf } from './lists.ts';
 

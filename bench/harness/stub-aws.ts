@@ -2,7 +2,10 @@ import { hash } from 'node:crypto';
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 import { marshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod';
-import { toQueueItem, toSubscriptionItem } from '../../shared/adapters/dynamodb/subscription-item.ts';
+import {
+  toQueueItem,
+  toSubscriptionItem,
+} from '../../shared/adapters/dynamodb/subscriptions/subscription-item.ts';
 import { sealBox } from '../../shared/adapters/kms/signing-secrets.ts';
 import { variables } from '../../shared/config/resources.ts';
 import type { PartialRetryPolicy } from '../../shared/domain/retry/policy.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { toClientOptions } from '../../local/endpoints.ts';
 import { dynamoClient } from '../../shared/adapters/dynamodb/client.ts';
-import { toSubscriptionItem } from '../../shared/adapters/dynamodb/subscription-item.ts';
+import { toSubscriptionItem } from '../../shared/adapters/dynamodb/subscriptions/subscription-item.ts';
 import { aSubscription, NO_RETRIES } from '../../test/support/builders.ts';
 import { startReceiver } from '../../test/support/receiver.ts';
 import { runFolder } from '../../test/support/run-folder.ts';

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import * as z from 'zod';
 import { BURST_SECONDS, TOKEN_RATE_LIMIT } from '../../shared/config/open-routes.ts';
-import { subscriptionPrefix } from '../../shared/adapters/dynamodb/subscription-item.ts';
+import { subscriptionPrefix } from '../../shared/adapters/dynamodb/subscriptions/subscription-item.ts';
 import { tokenBucket } from '../harness/token-bucket.ts';
 import { quantile } from '../harness/figures.ts';
 import { NO_RETRIES } from '../../test/support/builders.ts';

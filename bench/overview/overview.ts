@@ -1,10 +1,10 @@
 import { marshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod';
 import { dynamoClient } from '../../shared/adapters/dynamodb/client.ts';
-import { toDeliveryItem } from '../../shared/adapters/dynamodb/delivery-item.ts';
-import { toMessageItem } from '../../shared/adapters/dynamodb/message-records.ts';
-import { dynamoQueueStatistics } from '../../shared/adapters/dynamodb/queue-statistics.ts';
-import { toQueueItem } from '../../shared/adapters/dynamodb/subscription-item.ts';
+import { toDeliveryItem } from '../../shared/adapters/dynamodb/deliveries/delivery-item.ts';
+import { toMessageItem } from '../../shared/adapters/dynamodb/deliveries/message-records.ts';
+import { dynamoQueueStatistics } from '../../shared/adapters/dynamodb/deliveries/queue-statistics.ts';
+import { toQueueItem } from '../../shared/adapters/dynamodb/subscriptions/subscription-item.ts';
 import { DAY_MS, MINUTE_MS } from '../../shared/domain/duration.ts';
 import { addDuration, noCounters } from '../../shared/domain/delivery/statistics.ts';
 import { awsStub } from '../../test/support/aws-stub.ts';

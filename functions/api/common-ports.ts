@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { dynamoChunks, dynamoSeparateRecords } from '../../shared/adapters/dynamodb/chunks.ts';
-import { dynamoDeliveries } from '../../shared/adapters/dynamodb/deliveries.ts';
-import { dynamoRegistry } from '../../shared/adapters/dynamodb/subscription-registry.ts';
+import { dynamoChunks, dynamoSeparateRecords } from '../../shared/adapters/dynamodb/deliveries/chunks.ts';
+import { dynamoDeliveries } from '../../shared/adapters/dynamodb/deliveries/deliveries.ts';
+import { dynamoRegistry } from '../../shared/adapters/dynamodb/subscriptions/subscription-registry.ts';
 import { systemClock as clock } from '../../shared/adapters/system-clock.ts';
 import { render } from '../../shared/domain/message/payload.ts';
 import type { Aws, AwsWithEvents } from '../compose.ts';

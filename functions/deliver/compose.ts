@@ -1,10 +1,10 @@
 import type { AwsAccess } from '../../shared/adapters/aws/client-options.ts';
 import { kmsClient, kmsSecretOpener } from '../../shared/adapters/kms/signing-secrets.ts';
-import { dynamoChunks } from '../../shared/adapters/dynamodb/chunks.ts';
+import { dynamoChunks } from '../../shared/adapters/dynamodb/deliveries/chunks.ts';
 import { dynamoCountingWindows } from '../../shared/adapters/dynamodb/counting-windows.ts';
-import { dynamoDeliveries } from '../../shared/adapters/dynamodb/deliveries.ts';
-import { dynamoRateLimits } from '../../shared/adapters/dynamodb/rate-limits.ts';
-import { dynamoSubscriptions } from '../../shared/adapters/dynamodb/subscriptions.ts';
+import { dynamoDeliveries } from '../../shared/adapters/dynamodb/deliveries/deliveries.ts';
+import { dynamoRateLimits } from '../../shared/adapters/dynamodb/subscriptions/rate-limits.ts';
+import { dynamoSubscriptions } from '../../shared/adapters/dynamodb/subscriptions/subscriptions.ts';
 import { lazyOperatorEvents } from '../../shared/adapters/eventbridge/lazy-operator-events.ts';
 import { httpSubscriber } from '../../shared/adapters/http/subscriber.ts';
 import { lazySchedules } from '../../shared/adapters/scheduler/lazy-wake-ups.ts';

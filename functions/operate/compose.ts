@@ -1,11 +1,11 @@
 import type { AwsAccess } from '../../shared/adapters/aws/client-options.ts';
 import { lazyOperatorEvents } from '../../shared/adapters/eventbridge/lazy-operator-events.ts';
-import { dynamoDeliveries } from '../../shared/adapters/dynamodb/deliveries.ts';
-import { dynamoDeliveryListings } from '../../shared/adapters/dynamodb/delivery-listings.ts';
-import { dynamoRateLimits } from '../../shared/adapters/dynamodb/rate-limits.ts';
-import { dynamoRecoveries } from '../../shared/adapters/dynamodb/recoveries.ts';
-import { dynamoRegistry } from '../../shared/adapters/dynamodb/subscription-registry.ts';
-import { dynamoSubscriptions } from '../../shared/adapters/dynamodb/subscriptions.ts';
+import { dynamoDeliveries } from '../../shared/adapters/dynamodb/deliveries/deliveries.ts';
+import { dynamoDeliveryListings } from '../../shared/adapters/dynamodb/deliveries/delivery-listings.ts';
+import { dynamoRateLimits } from '../../shared/adapters/dynamodb/subscriptions/rate-limits.ts';
+import { dynamoRecoveries } from '../../shared/adapters/dynamodb/deliveries/recoveries.ts';
+import { dynamoRegistry } from '../../shared/adapters/dynamodb/subscriptions/subscription-registry.ts';
+import { dynamoSubscriptions } from '../../shared/adapters/dynamodb/subscriptions/subscriptions.ts';
 import { lazyScheduleRemoval } from '../../shared/adapters/scheduler/lazy-wake-ups.ts';
 import { sqsDeadLetters } from '../../shared/adapters/sqs/dead-letters.ts';
 import { type ConsumedQueue, receivedRecords } from '../../shared/adapters/sqs/failed-records.ts';

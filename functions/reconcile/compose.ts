@@ -1,7 +1,7 @@
 import type { AwsAccess } from '../../shared/adapters/aws/client-options.ts';
 import { dynamoClient } from '../../shared/adapters/dynamodb/client.ts';
-import { dynamoDeliveries } from '../../shared/adapters/dynamodb/deliveries.ts';
-import { dynamoPullSubscriptions } from '../../shared/adapters/dynamodb/subscription-registry.ts';
+import { dynamoDeliveries } from '../../shared/adapters/dynamodb/deliveries/deliveries.ts';
+import { dynamoPullSubscriptions } from '../../shared/adapters/dynamodb/subscriptions/subscription-registry.ts';
 import { createPacing, invocationDeadline } from '../../shared/adapters/lambda/invocation-deadline.ts';
 import { powertoolsJournal } from '../../shared/adapters/log/journal.ts';
 import { sqsClient } from '../../shared/adapters/sqs/client.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { dynamoDeliveryListings } from '../../shared/adapters/dynamodb/delivery-listings.ts';
-import { dynamoMessageRecords } from '../../shared/adapters/dynamodb/message-records.ts';
+import { dynamoDeliveryListings } from '../../shared/adapters/dynamodb/deliveries/delivery-listings.ts';
+import { dynamoMessageRecords } from '../../shared/adapters/dynamodb/deliveries/message-records.ts';
 import { inParallel } from '../../shared/adapters/in-parallel.ts';
 import { listOfMessage } from '../../functions/api/deliveries/routes.ts';
 import { endOf, type Pair } from './books.ts';

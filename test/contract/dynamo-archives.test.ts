@@ -3,7 +3,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import {
   dynamoPullSubscriptions,
   dynamoRegistry,
-} from '../../shared/adapters/dynamodb/subscription-registry.ts';
+} from '../../shared/adapters/dynamodb/subscriptions/subscription-registry.ts';
 import { aQueue, aSubscription } from '../support/builders.ts';
 import { SOME_TIME } from '../support/delivery-builders.ts';
 import { deployment } from '../support/deployment.ts';

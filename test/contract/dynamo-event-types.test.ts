@@ -1,5 +1,5 @@
 import { afterAll } from 'vitest';
-import { dynamoEventTypes } from '../../shared/adapters/dynamodb/event-types.ts';
+import { dynamoEventTypes } from '../../shared/adapters/dynamodb/subscriptions/event-types.ts';
 import { deployment } from '../support/deployment.ts';
 import { privateTables } from '../support/dynamo-clients.ts';
 import { describeEventTypesContract } from './event-types.contract.ts';

@@ -6,13 +6,13 @@ import {
   subscriberItemKey,
   toSubscriberItem,
   toSubscriptionItem,
-} from '../../shared/adapters/dynamodb/subscription-item.ts';
+} from '../../shared/adapters/dynamodb/subscriptions/subscription-item.ts';
 import {
   dynamoPullSubscriptions,
   dynamoRegistry,
-} from '../../shared/adapters/dynamodb/subscription-registry.ts';
-import { dynamoPortalSessions } from '../../shared/adapters/dynamodb/portal-sessions.ts';
-import { dynamoSubscriptions } from '../../shared/adapters/dynamodb/subscriptions.ts';
+} from '../../shared/adapters/dynamodb/subscriptions/subscription-registry.ts';
+import { dynamoPortalSessions } from '../../shared/adapters/dynamodb/subscriptions/portal-sessions.ts';
+import { dynamoSubscriptions } from '../../shared/adapters/dynamodb/subscriptions/subscriptions.ts';
 import type { StoredAuth } from '../../shared/domain/subscription/auth.ts';
 import { asEnabled, moveTo } from '../../shared/domain/subscription/change.ts';
 import {

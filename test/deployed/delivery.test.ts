@@ -1,7 +1,7 @@
 import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { toItemKey } from '../../shared/adapters/dynamodb/delivery-keys.ts';
+import { toItemKey } from '../../shared/adapters/dynamodb/deliveries/delivery-keys.ts';
 import { callApi, deleteSubscription, deliveriesOf, finishedDelivery } from '../support/api-client.ts';
 import { encodeFirstJob } from '../../shared/wire/jobs/delivery-job.ts';
 import { aMessage } from '../support/builders.ts';

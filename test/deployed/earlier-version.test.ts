@@ -5,7 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { pullByToken } from '../../cli/commands/forward/forward-deliveries.ts';
-import { subscriptionItemKey } from '../../shared/adapters/dynamodb/subscription-item.ts';
+import { subscriptionItemKey } from '../../shared/adapters/dynamodb/subscriptions/subscription-item.ts';
 import { kmsSecretSealer } from '../../shared/adapters/kms/signing-secrets.ts';
 import { authSchema } from '../../shared/domain/subscription/auth.ts';
 import { makeSecret } from '../../shared/domain/subscription/signing-secret.ts';

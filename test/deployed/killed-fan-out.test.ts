@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { expect, inject, it } from 'vitest';
-import { dynamoMessageRecords } from '../../shared/adapters/dynamodb/message-records.ts';
-import { toSubscriptionItem } from '../../shared/adapters/dynamodb/subscription-item.ts';
+import { dynamoMessageRecords } from '../../shared/adapters/dynamodb/deliveries/message-records.ts';
+import { toSubscriptionItem } from '../../shared/adapters/dynamodb/subscriptions/subscription-item.ts';
 import { putQueue } from '../support/api-client.ts';
 import { aSubscription } from '../support/builders.ts';
 import { deployment } from '../support/deployment.ts';

@@ -1,6 +1,6 @@
 import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { describe, expect, it } from 'vitest';
-import { subscriptionItemKey } from '../../shared/adapters/dynamodb/subscription-item.ts';
+import { subscriptionItemKey } from '../../shared/adapters/dynamodb/subscriptions/subscription-item.ts';
 import { callApi, finishedDelivery } from '../support/api-client.ts';
 import { aBarePolicy } from '../support/builders.ts';
 import { deployment } from '../support/deployment.ts';

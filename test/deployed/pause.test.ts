@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { toItemKey } from '../../shared/adapters/dynamodb/delivery-keys.ts';
+import { toItemKey } from '../../shared/adapters/dynamodb/deliveries/delivery-keys.ts';
 import type { DeliveryKey } from '../../shared/domain/delivery/delivery.ts';
 import { answerOf, callApi, deliveriesOf, putQueue, subscribe } from '../support/api-client.ts';
 import { deployment } from '../support/deployment.ts';

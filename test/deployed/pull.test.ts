@@ -8,7 +8,7 @@ import {
   pullByToken,
   type ReceivedDelivery,
 } from '../../cli/commands/forward/forward-deliveries.ts';
-import { toItemKey } from '../../shared/adapters/dynamodb/delivery-keys.ts';
+import { toItemKey } from '../../shared/adapters/dynamodb/deliveries/delivery-keys.ts';
 import { answerOf, finishedDelivery, putQueue } from '../support/api-client.ts';
 import { NO_RETRIES } from '../support/builders.ts';
 import { deployment, invoke } from '../support/deployment.ts';

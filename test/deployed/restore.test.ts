@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { dynamoRegistry } from '../../shared/adapters/dynamodb/subscription-registry.ts';
+import { dynamoRegistry } from '../../shared/adapters/dynamodb/subscriptions/subscription-registry.ts';
 import { systemClock } from '../../shared/adapters/system-clock.ts';
 import { encodeOperation } from '../../shared/wire/jobs/operation.ts';
 import { answerOf, callApi, deleteSubscription, deliveriesOf } from '../support/api-client.ts';

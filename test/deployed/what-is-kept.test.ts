@@ -1,8 +1,8 @@
 import { DeleteCommand, GetCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { toMessageItemKey } from '../../shared/adapters/dynamodb/message-records.ts';
-import { subscriptionItemKey } from '../../shared/adapters/dynamodb/subscription-item.ts';
+import { toMessageItemKey } from '../../shared/adapters/dynamodb/deliveries/message-records.ts';
+import { subscriptionItemKey } from '../../shared/adapters/dynamodb/subscriptions/subscription-item.ts';
 import { encodeOperation } from '../../shared/wire/jobs/operation.ts';
 import {
   answerOf,

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import * as z from 'zod';
 import { listOfMessage } from '../../functions/api/deliveries/routes.ts';
-import { dynamoDeliveryListings } from '../../shared/adapters/dynamodb/delivery-listings.ts';
-import { dynamoMessageRecords } from '../../shared/adapters/dynamodb/message-records.ts';
+import { dynamoDeliveryListings } from '../../shared/adapters/dynamodb/deliveries/delivery-listings.ts';
+import { dynamoMessageRecords } from '../../shared/adapters/dynamodb/deliveries/message-records.ts';
 import { inParallel } from '../../shared/adapters/in-parallel.ts';
 import { isBalanced } from '../../shared/domain/delivery/books.ts';
 import { type Delivery, isOpen } from '../../shared/domain/delivery/delivery.ts';

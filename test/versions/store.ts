@@ -25,15 +25,15 @@ process.stdout.write(JSON.stringify(Object.fromEntries(stacks)));
 `;
 
 const READERS = `
-export { chunkOfItem } from './shared/adapters/dynamodb/chunks.ts';
-export { deliveryOf as toDelivery, deliveryItemOf as toDeliveryItem } from './shared/adapters/dynamodb/delivery-item.ts';
+export { chunkOfItem } from './shared/adapters/dynamodb/deliveries/chunks.ts';
+export { deliveryOf as toDelivery, deliveryItemOf as toDeliveryItem } from './shared/adapters/dynamodb/deliveries/delivery-item.ts';
 export { messageItemOf as toMessageItem, messageRecordOf as toMessageRecord } from './shared/adapters/dynamodb/message-item.ts';
 export {
   queueItemOf as toQueueItem,
   queueOf as toQueue,
   subscriptionItemOf as toSubscriptionItem,
   subscriptionOf as toSubscription,
-} from './shared/adapters/dynamodb/subscription-item.ts';
+} from './shared/adapters/dynamodb/subscriptions/subscription-item.ts';
 export { parseWork } from './shared/wire/jobs/delivery-job.ts';
 export { parseOperation } from './shared/wire/jobs/operation.ts';
 export { parseReceipt } from './functions/api/pull/receipt.ts';

@@ -10,7 +10,7 @@ import {
 } from '../../domain/subscription/back-pressure.ts';
 import type { SubscriptionKey } from '../../domain/subscription/subscription.ts';
 import type { CountingWindows } from '../../ports/pace.ts';
-import { countsItemKey } from './delivery-keys.ts';
+import { countsItemKey } from './deliveries/delivery-keys.ts';
 import { decode, RECORD_VERSION, toTtl } from './record.ts';
 import { openTable } from './table.ts';
 import { expression, ifConditionHolds } from './writes.ts';

@@ -1,5 +1,5 @@
-import { isListed, toNotDeliveredSort } from '../../../shared/adapters/dynamodb/delivery-keys.ts';
-import { placeInMessage } from '../../../shared/adapters/dynamodb/delivery-listings.ts';
+import { isListed, toNotDeliveredSort } from '../../../shared/adapters/dynamodb/deliveries/delivery-keys.ts';
+import { placeInMessage } from '../../../shared/adapters/dynamodb/deliveries/delivery-listings.ts';
 import {
   buildPage,
   type Direction,

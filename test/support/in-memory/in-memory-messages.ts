@@ -1,4 +1,4 @@
-import { sortableTime } from '../../../shared/adapters/dynamodb/delivery-keys.ts';
+import { sortableTime } from '../../../shared/adapters/dynamodb/deliveries/delivery-keys.ts';
 import {
   type Direction,
   nameListing,

@@ -3,7 +3,10 @@ import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { httpSubscriber } from '../../../shared/adapters/http/subscriber.ts';
-import { toMessageItem, toMessageRecord } from '../../../shared/adapters/dynamodb/message-records.ts';
+import {
+  toMessageItem,
+  toMessageRecord,
+} from '../../../shared/adapters/dynamodb/deliveries/message-records.ts';
 import type { DeliveryJob } from '../../../shared/domain/delivery/job.ts';
 import type { Message } from '../../../shared/domain/message/message.ts';
 import type { SubscriptionOptions } from '../../../shared/domain/subscription/subscription.ts';

@@ -4,11 +4,11 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { dynamoClient, singleRequestClient } from '../../../shared/adapters/dynamodb/client.ts';
-import { dynamoDeliveries, readRecords } from '../../../shared/adapters/dynamodb/deliveries.ts';
-import { toDeliveryItem } from '../../../shared/adapters/dynamodb/delivery-item.ts';
-import { toItemKey } from '../../../shared/adapters/dynamodb/delivery-keys.ts';
-import { dynamoDeliveryListings } from '../../../shared/adapters/dynamodb/delivery-listings.ts';
-import { dynamoMessageRecords } from '../../../shared/adapters/dynamodb/message-records.ts';
+import { dynamoDeliveries, readRecords } from '../../../shared/adapters/dynamodb/deliveries/deliveries.ts';
+import { toDeliveryItem } from '../../../shared/adapters/dynamodb/deliveries/delivery-item.ts';
+import { toItemKey } from '../../../shared/adapters/dynamodb/deliveries/delivery-keys.ts';
+import { dynamoDeliveryListings } from '../../../shared/adapters/dynamodb/deliveries/delivery-listings.ts';
+import { dynamoMessageRecords } from '../../../shared/adapters/dynamodb/deliveries/message-records.ts';
 import {
   type Direction,
   mergedPage,
@@ -16,10 +16,13 @@ import {
   type ReadPart,
 } from '../../../shared/adapters/dynamodb/pages.ts';
 import type { BatchReading } from '../../../shared/adapters/dynamodb/queries.ts';
-import { dynamoQueueStatistics } from '../../../shared/adapters/dynamodb/queue-statistics.ts';
-import { toQueueItem, toSubscriptionItem } from '../../../shared/adapters/dynamodb/subscription-item.ts';
-import { dynamoRegistry } from '../../../shared/adapters/dynamodb/subscription-registry.ts';
-import { dynamoSubscriptions } from '../../../shared/adapters/dynamodb/subscriptions.ts';
+import { dynamoQueueStatistics } from '../../../shared/adapters/dynamodb/deliveries/queue-statistics.ts';
+import {
+  toQueueItem,
+  toSubscriptionItem,
+} from '../../../shared/adapters/dynamodb/subscriptions/subscription-item.ts';
+import { dynamoRegistry } from '../../../shared/adapters/dynamodb/subscriptions/subscription-registry.ts';
+import { dynamoSubscriptions } from '../../../shared/adapters/dynamodb/subscriptions/subscriptions.ts';
 import { openTable as tableNamed } from '../../../shared/adapters/dynamodb/table.ts';
 import { transactWrite } from '../../../shared/adapters/dynamodb/writes.ts';
 import type { CallDeadline } from '../../../shared/adapters/lambda/invocation-deadline.ts';

@@ -4,9 +4,13 @@ import { marshall, unmarshall } from '@aws-sdk/util-dynamodb';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { buildChunkUpdate, chunkOfItem, toStateItem } from '../../../shared/adapters/dynamodb/chunks.ts';
-import { toDelivery, toDeliveryItem } from '../../../shared/adapters/dynamodb/delivery-item.ts';
-import { toChunkItemKey } from '../../../shared/adapters/dynamodb/delivery-keys.ts';
+import {
+  buildChunkUpdate,
+  chunkOfItem,
+  toStateItem,
+} from '../../../shared/adapters/dynamodb/deliveries/chunks.ts';
+import { toDelivery, toDeliveryItem } from '../../../shared/adapters/dynamodb/deliveries/delivery-item.ts';
+import { toChunkItemKey } from '../../../shared/adapters/dynamodb/deliveries/delivery-keys.ts';
 import { RECORD_VERSION, toTtl, UnreadableRecordError } from '../../../shared/adapters/dynamodb/record.ts';
 import {
   toQueue,
@@ -14,7 +18,7 @@ import {
   toSubscriberItem,
   toSubscription,
   toSubscriptionItem,
-} from '../../../shared/adapters/dynamodb/subscription-item.ts';
+} from '../../../shared/adapters/dynamodb/subscriptions/subscription-item.ts';
 import { ttlAttribute } from '../../../shared/config/tables.ts';
 import type { Wait } from '../../../shared/domain/delivery/attempt.ts';
 import { type Chunk, claimChunk, recordSuccesses } from '../../../shared/domain/delivery/chunk.ts';

@@ -3,19 +3,22 @@ import { marshall } from '@aws-sdk/util-dynamodb';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import * as z from 'zod';
 import { parseReceipt, receiptText } from '../../../functions/api/pull/answer.ts';
-import { chunkOfItem, toStateItem } from '../../../shared/adapters/dynamodb/chunks.ts';
+import { chunkOfItem, toStateItem } from '../../../shared/adapters/dynamodb/deliveries/chunks.ts';
 import { dynamoClient } from '../../../shared/adapters/dynamodb/client.ts';
-import { toDelivery, toDeliveryItem } from '../../../shared/adapters/dynamodb/delivery-item.ts';
-import { parseMessageKey } from '../../../shared/adapters/dynamodb/delivery-keys.ts';
-import { toMessageItem, toMessageRecord } from '../../../shared/adapters/dynamodb/message-records.ts';
-import { dynamoRecoveries } from '../../../shared/adapters/dynamodb/recoveries.ts';
+import { toDelivery, toDeliveryItem } from '../../../shared/adapters/dynamodb/deliveries/delivery-item.ts';
+import { parseMessageKey } from '../../../shared/adapters/dynamodb/deliveries/delivery-keys.ts';
+import {
+  toMessageItem,
+  toMessageRecord,
+} from '../../../shared/adapters/dynamodb/deliveries/message-records.ts';
+import { dynamoRecoveries } from '../../../shared/adapters/dynamodb/deliveries/recoveries.ts';
 import {
   toQueue,
   toQueueItem,
   toSubscriberItem,
   toSubscription,
   toSubscriptionItem,
-} from '../../../shared/adapters/dynamodb/subscription-item.ts';
+} from '../../../shared/adapters/dynamodb/subscriptions/subscription-item.ts';
 import { deliveryIn } from '../../../shared/domain/delivery/chunk.ts';
 import { readUndeliverableNotice } from '../../../shared/wire/jobs/redrive.ts';
 import { encodeFirstJob, encodeWakeUp, parseWork } from '../../../shared/wire/jobs/delivery-job.ts';

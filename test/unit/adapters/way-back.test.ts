@@ -2,16 +2,19 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { parseReceipt, receiptText } from '../../../functions/api/pull/answer.ts';
-import { chunkOfItem, toStateItem } from '../../../shared/adapters/dynamodb/chunks.ts';
-import { toDelivery, toDeliveryItem } from '../../../shared/adapters/dynamodb/delivery-item.ts';
-import { parseMessageKey } from '../../../shared/adapters/dynamodb/delivery-keys.ts';
-import { toMessageItem, toMessageRecord } from '../../../shared/adapters/dynamodb/message-records.ts';
+import { chunkOfItem, toStateItem } from '../../../shared/adapters/dynamodb/deliveries/chunks.ts';
+import { toDelivery, toDeliveryItem } from '../../../shared/adapters/dynamodb/deliveries/delivery-item.ts';
+import { parseMessageKey } from '../../../shared/adapters/dynamodb/deliveries/delivery-keys.ts';
+import {
+  toMessageItem,
+  toMessageRecord,
+} from '../../../shared/adapters/dynamodb/deliveries/message-records.ts';
 import {
   toQueue,
   toQueueItem,
   toSubscription,
   toSubscriptionItem,
-} from '../../../shared/adapters/dynamodb/subscription-item.ts';
+} from '../../../shared/adapters/dynamodb/subscriptions/subscription-item.ts';
 import type { Reading } from '../../../shared/wire/fields.ts';
 import { encodeFirstJob, encodeWakeUp, parseWork } from '../../../shared/wire/jobs/delivery-job.ts';
 import { encodeOperation, parseOperation } from '../../../shared/wire/jobs/operation.ts';

@@ -99,7 +99,7 @@ describe('an answer to an HTTP API', () => {
     ],
     ['GET', { status: 204 }, { statusCode: 204, headers: {}, body: '' }],
   ])('has status, headers and text; none for HEAD: %s %o', async (method, answer, sent) => {
-    const api = { routes: [], answer: () => Promise.resolve(answer) };
+    const api = { routes: () => Promise.resolve([]), answer: () => Promise.resolve(answer) };
     expect(await answerHttpApi(api, event({ method }))).toEqual(sent);
   });
 });

@@ -6,7 +6,7 @@ import type { givenOptions } from '../../../functions/api/subscriptions/options.
 import type {
   queueItemSchema,
   subscriptionItemSchema,
-} from '../../../shared/adapters/dynamodb/subscription-item.ts';
+} from '../../../shared/adapters/dynamodb/subscriptions/subscription-item.ts';
 import { toMessageId } from '../../../shared/domain/message/message.ts';
 import type { Recovery } from '../../../shared/domain/recovery/recovery.ts';
 import type { Auth } from '../../../shared/domain/subscription/auth.ts';

@@ -2,7 +2,7 @@ import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
 import { subscribe as subscribeTo } from '../../../../api-client/operations.ts';
 import { dynamoClient } from '../../../../shared/adapters/dynamodb/client.ts';
-import { subscriptionItemKey } from '../../../../shared/adapters/dynamodb/subscription-item.ts';
+import { subscriptionItemKey } from '../../../../shared/adapters/dynamodb/subscriptions/subscription-item.ts';
 import { addressGuard, getPort } from '../../../../shared/adapters/http/address-guard.ts';
 import { variables } from '../../../../shared/config/resources.ts';
 import { type Check, failed, judge } from '../check.ts';

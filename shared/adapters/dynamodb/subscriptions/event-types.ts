@@ -1,14 +1,14 @@
 import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
-import { primaryKey } from '../../config/tables.ts';
-import { type EventType, eventTypeSchema } from '../../domain/event-type/event-type.ts';
-import type { EventTypes } from '../../ports/event-types.ts';
-import type { Page, PageRequest } from '../../ports/page.ts';
-import { buildPage, pageUpTo, parseMarker } from './pages.ts';
-import { type Query, queryOfPrefix } from './queries.ts';
-import { decode, decodeRecord, type ItemKey, keySchema, RECORD_VERSION } from './record.ts';
+import { primaryKey } from '../../../config/tables.ts';
+import { type EventType, eventTypeSchema } from '../../../domain/event-type/event-type.ts';
+import type { EventTypes } from '../../../ports/event-types.ts';
+import type { Page, PageRequest } from '../../../ports/page.ts';
+import { buildPage, pageUpTo, parseMarker } from '../pages.ts';
+import { type Query, queryOfPrefix } from '../queries.ts';
+import { decode, decodeRecord, type ItemKey, keySchema, RECORD_VERSION } from '../record.ts';
 import { json } from './subscription-item.ts';
-import { openTable, type Table } from './table.ts';
-import { expression } from './writes.ts';
+import { openTable, type Table } from '../table.ts';
+import { expression } from '../writes.ts';
 
 /** The partition of all types, in the subscriptions table. */
 const EVENT_TYPES = 'EVENT_TYPES';

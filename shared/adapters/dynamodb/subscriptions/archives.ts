@@ -1,21 +1,21 @@
 import * as z from 'zod';
-import { primaryKey, ttlAttribute } from '../../config/tables.ts';
-import { DAY_MS } from '../../domain/duration.ts';
+import { primaryKey, ttlAttribute } from '../../../config/tables.ts';
+import { DAY_MS } from '../../../domain/duration.ts';
 import {
   type ArchivedQueue,
   type ArchivedSubscription,
   type Deletion,
   isPresent,
   type SubscriptionKey,
-} from '../../domain/subscription/subscription.ts';
-import type { Page, PageRequest } from '../../ports/page.ts';
-import type { SubscriptionAt } from '../../ports/subscriptions.ts';
-import { sortableTime } from './delivery-keys.ts';
-import { buildPage, parseMarker } from './pages.ts';
-import { queryItems, queryOfPrefix, readItem } from './queries.ts';
-import { decodeRecord, type ItemKey, RECORD_VERSION, toTtl } from './record.ts';
+} from '../../../domain/subscription/subscription.ts';
+import type { Page, PageRequest } from '../../../ports/page.ts';
+import type { SubscriptionAt } from '../../../ports/subscriptions.ts';
+import { sortableTime } from '../deliveries/delivery-keys.ts';
+import { buildPage, parseMarker } from '../pages.ts';
+import { queryItems, queryOfPrefix, readItem } from '../queries.ts';
+import { decodeRecord, type ItemKey, RECORD_VERSION, toTtl } from '../record.ts';
 import { subscriptionPrefix, toQueue, toSubscription } from './subscription-item.ts';
-import type { Table } from './table.ts';
+import type { Table } from '../table.ts';
 
 type Item = Record<string, unknown>;
 

@@ -1,9 +1,9 @@
 import * as z from 'zod';
-import { primaryKey } from '../../config/tables.ts';
-import { findEventValidation } from '../../domain/event-type/event-fault.ts';
-import { findRetainedMessages } from '../../domain/message/body.ts';
-import { queueMember } from '../../domain/subscription/queue-metadata.ts';
-import { FAILURES_TO_DISABLE, type HealthChange } from '../../domain/subscription/health.ts';
+import { primaryKey } from '../../../config/tables.ts';
+import { findEventValidation } from '../../../domain/event-type/event-fault.ts';
+import { findRetainedMessages } from '../../../domain/message/body.ts';
+import { queueMember } from '../../../domain/subscription/queue-metadata.ts';
+import { FAILURES_TO_DISABLE, type HealthChange } from '../../../domain/subscription/health.ts';
 import {
   type Disabled,
   type ListedSubscription,
@@ -12,13 +12,13 @@ import {
   selectionSchema,
   type Subscription,
   type SubscriptionKey,
-} from '../../domain/subscription/subscription.ts';
-import type { Clock } from '../../ports/clock.ts';
-import type { HealthResult, SubscriptionPage, Subscriptions } from '../../ports/subscriptions.ts';
-import { estimateHeapBytes, readCache } from '../read-cache.ts';
-import { type Query, readItem } from './queries.ts';
-import { openTable, type Table } from './table.ts';
-import { decode, decodeRecord, renamed } from './record.ts';
+} from '../../../domain/subscription/subscription.ts';
+import type { Clock } from '../../../ports/clock.ts';
+import type { HealthResult, SubscriptionPage, Subscriptions } from '../../../ports/subscriptions.ts';
+import { estimateHeapBytes, readCache } from '../../read-cache.ts';
+import { type Query, readItem } from '../queries.ts';
+import { openTable, type Table } from '../table.ts';
+import { decode, decodeRecord, renamed } from '../record.ts';
 import {
   chooseUnsentAttribute,
   isDeletedQueue,
@@ -37,7 +37,7 @@ import {
   toUnsentItem,
   UNSENT_ATTRIBUTES,
 } from './subscription-item.ts';
-import { conditional, expression, type Expression, updateReturningItem } from './writes.ts';
+import { conditional, expression, type Expression, updateReturningItem } from '../writes.ts';
 import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 
 /** Limit of each cache in bytes, since options and metadata may have a few characters or 64 KiB. */

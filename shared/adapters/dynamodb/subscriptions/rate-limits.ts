@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import { primaryKey, ttlAttribute } from '../../config/tables.ts';
-import { contended, withRetriedWrites } from '../../domain/contention.ts';
-import { DAY_MS } from '../../domain/duration.ts';
+import { primaryKey, ttlAttribute } from '../../../config/tables.ts';
+import { contended, withRetriedWrites } from '../../../domain/contention.ts';
+import { DAY_MS } from '../../../domain/duration.ts';
 import {
   type RateLimit,
   type Slot,
@@ -15,15 +15,15 @@ import {
   mostTogether,
   slotBeyond,
   slotsFrom,
-} from '../../domain/subscription/rate-limit.ts';
-import type { SubscriptionKey } from '../../domain/subscription/subscription.ts';
-import type { Clock } from '../../ports/clock.ts';
-import type { RateLimits } from '../../ports/pace.ts';
-import { slotsItemKey } from './delivery-keys.ts';
-import { combineCalls } from '../combine-calls.ts';
-import { openTable, type Table } from './table.ts';
-import { conditional, expression, ifConditionHolds, updateReturningItem } from './writes.ts';
-import { decode, RECORD_VERSION, toTtl } from './record.ts';
+} from '../../../domain/subscription/rate-limit.ts';
+import type { SubscriptionKey } from '../../../domain/subscription/subscription.ts';
+import type { Clock } from '../../../ports/clock.ts';
+import type { RateLimits } from '../../../ports/pace.ts';
+import { slotsItemKey } from '../deliveries/delivery-keys.ts';
+import { combineCalls } from '../../combine-calls.ts';
+import { openTable, type Table } from '../table.ts';
+import { conditional, expression, ifConditionHolds, updateReturningItem } from '../writes.ts';
+import { decode, RECORD_VERSION, toTtl } from '../record.ts';
 import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 
 /**

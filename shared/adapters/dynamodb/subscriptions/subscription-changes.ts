@@ -1,12 +1,12 @@
-import { contended, withRetriedWrites } from '../../domain/contention.ts';
+import { contended, withRetriedWrites } from '../../../domain/contention.ts';
 import type { TransactWriteCommandInput } from '@aws-sdk/lib-dynamodb';
 import {
   type Deletion,
   isPresent,
   type Subscription,
   type SubscriptionKey,
-} from '../../domain/subscription/subscription.ts';
-import type { SubscriptionAt, Registry } from '../../ports/subscriptions.ts';
+} from '../../../domain/subscription/subscription.ts';
+import type { SubscriptionAt, Registry } from '../../../ports/subscriptions.ts';
 import { putArchive, subscriptionArchiveKey } from './archives.ts';
 import {
   buildUpdate,
@@ -18,8 +18,8 @@ import {
   type RegistryTable,
   retryOptions,
   transactWrite,
-} from './writes.ts';
-import { readItem } from './queries.ts';
+} from '../writes.ts';
+import { readItem } from '../queries.ts';
 import { deleteClaim, releaseSubscriber } from './subscription-writes.ts';
 import {
   isDeletedQueue,

@@ -1,17 +1,17 @@
 import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
-import { primaryKey, ttlAttribute } from '../../config/tables.ts';
-import { contended, withRetriedWrites } from '../../domain/contention.ts';
+import { primaryKey, ttlAttribute } from '../../../config/tables.ts';
+import { contended, withRetriedWrites } from '../../../domain/contention.ts';
 import {
   type PortalAccess,
   portalAccessSchema,
   type PortalKey,
   type PortalSession,
-} from '../../domain/portal/session.ts';
-import type { CountedRequest, PortalSessions } from '../../ports/portal-sessions.ts';
-import { queryItems, queryOfPrefix, readItem } from './queries.ts';
-import { decodeRecord, type ItemKey, RECORD_VERSION, toTtl } from './record.ts';
-import { openTable, type Table } from './table.ts';
-import { conditional, type Expression, expression, putIfAbsent, updateReturningItem } from './writes.ts';
+} from '../../../domain/portal/session.ts';
+import type { CountedRequest, PortalSessions } from '../../../ports/portal-sessions.ts';
+import { queryItems, queryOfPrefix, readItem } from '../queries.ts';
+import { decodeRecord, type ItemKey, RECORD_VERSION, toTtl } from '../record.ts';
+import { openTable, type Table } from '../table.ts';
+import { conditional, type Expression, expression, putIfAbsent, updateReturningItem } from '../writes.ts';
 
 /** Links and sessions in the subscriptions table, a partition for each queue. AWS errors pass through. */
 export function dynamoPortalSessions(client: DynamoDBDocument, tableName: string): PortalSessions {

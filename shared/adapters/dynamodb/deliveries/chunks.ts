@@ -1,6 +1,6 @@
 import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
-import { primaryKey, ttlAttribute } from '../../config/tables.ts';
+import { primaryKey, ttlAttribute } from '../../../config/tables.ts';
 import type {
   Chunk,
   ChunkChange,
@@ -8,17 +8,17 @@ import type {
   ChunkTransition,
   FirstSuccess,
   MemberState,
-} from '../../domain/delivery/chunk.ts';
-import type { Delivery } from '../../domain/delivery/delivery.ts';
-import type { Chunks } from '../../ports/deliveries.ts';
-import type { Pacing } from '../lambda/invocation-deadline.ts';
+} from '../../../domain/delivery/chunk.ts';
+import type { Delivery } from '../../../domain/delivery/delivery.ts';
+import type { Chunks } from '../../../ports/deliveries.ts';
+import type { Pacing } from '../../lambda/invocation-deadline.ts';
 import { toDeliveryItem } from './delivery-item.ts';
 import { parseChunkKey, toChunkItemKey } from './delivery-keys.ts';
-import { readItem } from './queries.ts';
+import { readItem } from '../queries.ts';
 import { matchCounted } from './message-records.ts';
-import { decode, decodeRecord, keySchema, RECORD_VERSION, toTtl } from './record.ts';
-import { openTable } from './table.ts';
-import { conditional, expression, type Expression, transactWrite } from './writes.ts';
+import { decode, decodeRecord, keySchema, RECORD_VERSION, toTtl } from '../record.ts';
+import { openTable } from '../table.ts';
+import { conditional, expression, type Expression, transactWrite } from '../writes.ts';
 
 /** The CHUNK items of the deliveries table. */
 export function dynamoChunks(client: DynamoDBDocument, tableName: string): Pick<Chunks, 'write' | 'find'> {

@@ -1,16 +1,16 @@
 import { LRUCache } from 'lru-cache';
 import * as z from 'zod';
-import { deliveryIndexes, ttlAttribute } from '../../config/tables.ts';
+import { deliveryIndexes, ttlAttribute } from '../../../config/tables.ts';
 import {
   type Creation,
   type Delivery,
   type DeliveryKey,
   holds,
   type Revision,
-} from '../../domain/delivery/delivery.ts';
-import type { WaitingPlace } from '../../domain/delivery/paused.ts';
-import type { OverdueDelivery } from '../../domain/delivery/transitions.ts';
-import type { Deliveries, DeliveryRecords, WaitingCount, WriteResult } from '../../ports/deliveries.ts';
+} from '../../../domain/delivery/delivery.ts';
+import type { WaitingPlace } from '../../../domain/delivery/paused.ts';
+import type { OverdueDelivery } from '../../../domain/delivery/transitions.ts';
+import type { Deliveries, DeliveryRecords, WaitingCount, WriteResult } from '../../../ports/deliveries.ts';
 import { deliveryKeySchema, toDeliveryItem, toDelivery } from './delivery-item.ts';
 import {
   overduePartition,
@@ -20,10 +20,10 @@ import {
   waitingPartitions,
 } from './delivery-keys.ts';
 import { buildCondition, buildUpdate } from './delivery-write.ts';
-import { conditional, expression, putIfAbsent, updateReturningItem } from './writes.ts';
-import { type BatchReading, itemsByKey, pagesOf, type Query, readItem } from './queries.ts';
-import { openTable, type Table } from './table.ts';
-import { decode, toTtl, UnreadableRecordError } from './record.ts';
+import { conditional, expression, putIfAbsent, updateReturningItem } from '../writes.ts';
+import { type BatchReading, itemsByKey, pagesOf, type Query, readItem } from '../queries.ts';
+import { openTable, type Table } from '../table.ts';
+import { decode, toTtl, UnreadableRecordError } from '../record.ts';
 import type { DynamoDBDocument, QueryCommandOutput } from '@aws-sdk/lib-dynamodb';
 import { randomBytes } from 'node:crypto';
 

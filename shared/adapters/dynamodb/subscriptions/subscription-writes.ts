@@ -1,9 +1,9 @@
 import * as z from 'zod';
-import { primaryKey } from '../../config/tables.ts';
-import { contended, withRetriedWrites } from '../../domain/contention.ts';
-import { type Amount, measureAmount } from '../../domain/subscription/room.ts';
-import type { Subscription } from '../../domain/subscription/subscription.ts';
-import { type AddResult, QueueMissingError } from '../../ports/subscriptions.ts';
+import { primaryKey } from '../../../config/tables.ts';
+import { contended, withRetriedWrites } from '../../../domain/contention.ts';
+import { type Amount, measureAmount } from '../../../domain/subscription/room.ts';
+import type { Subscription } from '../../../domain/subscription/subscription.ts';
+import { type AddResult, QueueMissingError } from '../../../ports/subscriptions.ts';
 import {
   isDeletedQueue,
   queueItemKey,
@@ -13,10 +13,10 @@ import {
   toSubscriberItem,
   toSubscriptionItem,
 } from './subscription-item.ts';
-import { pagesOf, readItem } from './queries.ts';
+import { pagesOf, readItem } from '../queries.ts';
 import { NOT_DELETED, queryOfSubscriptions } from './queues.ts';
-import type { ItemKey } from './record.ts';
-import type { Table } from './table.ts';
+import type { ItemKey } from '../record.ts';
+import type { Table } from '../table.ts';
 import {
   conditional,
   expression,
@@ -25,7 +25,7 @@ import {
   retryAfterConflict,
   retryOptions,
   transactWrite,
-} from './writes.ts';
+} from '../writes.ts';
 
 /** The queue exists. */
 export const QUEUE_EXISTS = `attribute_exists(${primaryKey.partition}) AND ${NOT_DELETED}`;

@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import { primaryKey, ttlAttribute } from '../../config/tables.ts';
-import { DAY_MS, MINUTE_MS } from '../../domain/duration.ts';
+import { primaryKey, ttlAttribute } from '../../../config/tables.ts';
+import { DAY_MS, MINUTE_MS } from '../../../domain/duration.ts';
 import {
   type Counters,
   noCounters,
@@ -8,14 +8,14 @@ import {
   STATISTICS_TIMES,
   type StatisticsCount,
   type StatisticsTime,
-} from '../../domain/delivery/statistics.ts';
-import type { MessageWindow } from '../../ports/messages.ts';
-import type { MinuteCounters, QueueStatistics } from '../../ports/statistics.ts';
+} from '../../../domain/delivery/statistics.ts';
+import type { MessageWindow } from '../../../ports/messages.ts';
+import type { MinuteCounters, QueueStatistics } from '../../../ports/statistics.ts';
 import { statisticsItemKey } from './delivery-keys.ts';
-import { pagesOf } from './queries.ts';
-import { openTable } from './table.ts';
-import { decodeRecord, RECORD_VERSION, toTtl } from './record.ts';
-import { expression } from './writes.ts';
+import { pagesOf } from '../queries.ts';
+import { openTable } from '../table.ts';
+import { decodeRecord, RECORD_VERSION, toTtl } from '../record.ts';
+import { expression } from '../writes.ts';
 import { DynamoDBServiceException } from '@aws-sdk/client-dynamodb';
 import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 

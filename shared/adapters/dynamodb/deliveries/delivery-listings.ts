@@ -1,16 +1,21 @@
 import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
-import { deliveryIndexes, listedAttribute, primaryKey } from '../../config/tables.ts';
-import { type Chunk, deliveryIn } from '../../domain/delivery/chunk.ts';
-import type { Delivery, DeliveryKey } from '../../domain/delivery/delivery.ts';
-import { type BucketRange, endOfBuckets, type FanOut, toBucketRange } from '../../domain/delivery/fan-out.ts';
-import { NO_DELIVERIES, type StatusCounts } from '../../domain/delivery/books.ts';
-import type { MessageKey } from '../../domain/message/message.ts';
-import { type Status, STATUSES } from '../../domain/delivery/vocabulary.ts';
-import type { DeliveryListings, DeliverySelection, ListedDelivery } from '../../ports/deliveries.ts';
-import { InvalidMarkerError, type Page, type PageRequest } from '../../ports/page.ts';
+import { deliveryIndexes, listedAttribute, primaryKey } from '../../../config/tables.ts';
+import { type Chunk, deliveryIn } from '../../../domain/delivery/chunk.ts';
+import type { Delivery, DeliveryKey } from '../../../domain/delivery/delivery.ts';
+import {
+  type BucketRange,
+  endOfBuckets,
+  type FanOut,
+  toBucketRange,
+} from '../../../domain/delivery/fan-out.ts';
+import { NO_DELIVERIES, type StatusCounts } from '../../../domain/delivery/books.ts';
+import type { MessageKey } from '../../../domain/message/message.ts';
+import { type Status, STATUSES } from '../../../domain/delivery/vocabulary.ts';
+import type { DeliveryListings, DeliverySelection, ListedDelivery } from '../../../ports/deliveries.ts';
+import { InvalidMarkerError, type Page, type PageRequest } from '../../../ports/page.ts';
 import { chunkOfItem } from './chunks.ts';
-import { inParallel } from '../in-parallel.ts';
+import { inParallel } from '../../in-parallel.ts';
 import { countWaiting, readRecords } from './deliveries.ts';
 import { deliveryKeySchema, toDelivery } from './delivery-item.ts';
 import {
@@ -32,7 +37,7 @@ import {
   parseMarker,
   parseStartPlace,
   timeOfPlace,
-} from './pages.ts';
+} from '../pages.ts';
 import {
   type BatchReading,
   type IndexPart,
@@ -40,9 +45,9 @@ import {
   queryItems,
   queryOfPrefix,
   readIndexPart,
-} from './queries.ts';
-import { decode } from './record.ts';
-import { openTable, type Table } from './table.ts';
+} from '../queries.ts';
+import { decode } from '../record.ts';
+import { openTable, type Table } from '../table.ts';
 
 /** Listings of deliveries by the indexes of the deliveries table. AWS errors pass through. */
 export function dynamoDeliveryListings(

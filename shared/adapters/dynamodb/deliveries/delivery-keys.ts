@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
-import { deliveryIndexes } from '../../config/tables.ts';
-import type { Status } from '../../domain/delivery/vocabulary.ts';
-import type { ChunkKey, DeliveryKey, NextAttempt } from '../../domain/delivery/delivery.ts';
-import { findWaitingPlace, type WaitingPlace } from '../../domain/delivery/paused.ts';
-import type { MessageKey } from '../../domain/message/message.ts';
-import type { SubscriptionKey } from '../../domain/subscription/subscription.ts';
-import type { ItemKey } from './record.ts';
+import { deliveryIndexes } from '../../../config/tables.ts';
+import type { Status } from '../../../domain/delivery/vocabulary.ts';
+import type { ChunkKey, DeliveryKey, NextAttempt } from '../../../domain/delivery/delivery.ts';
+import { findWaitingPlace, type WaitingPlace } from '../../../domain/delivery/paused.ts';
+import type { MessageKey } from '../../../domain/message/message.ts';
+import type { SubscriptionKey } from '../../../domain/subscription/subscription.ts';
+import type { ItemKey } from '../record.ts';
 
 /**
  * One key of an index takes 1,000 writes a second, and a throttled index throttles its table. A queue or the whole

@@ -1,24 +1,24 @@
 import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
-import { deliveryIndexes, primaryKey, ttlAttribute } from '../../config/tables.ts';
-import type { LaterPart } from '../../domain/delivery/fan-out.ts';
-import { isFromEarlierQueue, replacementFor } from '../../domain/delivery/recreated-queue.ts';
-import { eventFaultSchema } from '../../domain/event-type/event-fault.ts';
-import { DAY_MS } from '../../domain/duration.ts';
-import type { BodyLocation } from '../../domain/message/body.ts';
-import type { Message, MessageKey } from '../../domain/message/message.ts';
+import { deliveryIndexes, primaryKey, ttlAttribute } from '../../../config/tables.ts';
+import type { LaterPart } from '../../../domain/delivery/fan-out.ts';
+import { isFromEarlierQueue, replacementFor } from '../../../domain/delivery/recreated-queue.ts';
+import { eventFaultSchema } from '../../../domain/event-type/event-fault.ts';
+import { DAY_MS } from '../../../domain/duration.ts';
+import type { BodyLocation } from '../../../domain/message/body.ts';
+import type { Message, MessageKey } from '../../../domain/message/message.ts';
 import type {
   AcceptedMessage,
   BodyState,
   MessageRecord,
   MessageRecords,
   NextPart,
-} from '../../ports/messages.ts';
-import { messageFields } from '../../wire/jobs/message-body.ts';
+} from '../../../ports/messages.ts';
+import { messageFields } from '../../../wire/jobs/message-body.ts';
 import { byHourPartition, hashToShard, MESSAGE, shards, sortableTime, toPartition } from './delivery-keys.ts';
-import { readItem } from './queries.ts';
-import { decodeRecord, type ItemKey, RECORD_VERSION, type Renamed, renamed, toTtl } from './record.ts';
-import { openTable } from './table.ts';
+import { readItem } from '../queries.ts';
+import { decodeRecord, type ItemKey, RECORD_VERSION, type Renamed, renamed, toTtl } from '../record.ts';
+import { openTable } from '../table.ts';
 import {
   conditional,
   expression,
@@ -26,7 +26,7 @@ import {
   ifConditionHolds,
   putIfAbsent,
   updateReturningItem,
-} from './writes.ts';
+} from '../writes.ts';
 
 /** The MESSAGE items of the deliveries table. */
 export function dynamoMessageRecords(client: DynamoDBDocument, tableName: string): MessageRecords {

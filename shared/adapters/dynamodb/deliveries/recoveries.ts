@@ -1,14 +1,14 @@
 import * as z from 'zod';
-import { ttlAttribute } from '../../config/tables.ts';
-import type { DeliveryKey } from '../../domain/delivery/delivery.ts';
-import { type Recovery, recoverySchema, recoverySelectionSchema } from '../../domain/recovery/recovery.ts';
-import type { Recoveries, RecoveryPage } from '../../ports/deliveries.ts';
+import { ttlAttribute } from '../../../config/tables.ts';
+import type { DeliveryKey } from '../../../domain/delivery/delivery.ts';
+import { type Recovery, recoverySchema, recoverySelectionSchema } from '../../../domain/recovery/recovery.ts';
+import type { Recoveries, RecoveryPage } from '../../../ports/deliveries.ts';
 import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
-import { openTable } from './table.ts';
-import { conditional, putIfAbsent } from './writes.ts';
-import { buildPage, parseMarker } from './pages.ts';
-import { queryItems, queryOfPrefix, readItem } from './queries.ts';
-import { decode, decodeRecord, type ItemKey, RECORD_VERSION, toTtl } from './record.ts';
+import { openTable } from '../table.ts';
+import { conditional, putIfAbsent } from '../writes.ts';
+import { buildPage, parseMarker } from '../pages.ts';
+import { queryItems, queryOfPrefix, readItem } from '../queries.ts';
+import { decode, decodeRecord, type ItemKey, RECORD_VERSION, toTtl } from '../record.ts';
 import { randomBytes } from 'node:crypto';
 
 /**

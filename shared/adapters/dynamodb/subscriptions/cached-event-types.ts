@@ -1,10 +1,10 @@
 import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
-import type { Clock } from '../../ports/clock.ts';
-import type { CachedEventTypes } from '../../ports/event-types.ts';
-import { estimateHeapBytes, readCache } from '../read-cache.ts';
+import type { Clock } from '../../../ports/clock.ts';
+import type { CachedEventTypes } from '../../../ports/event-types.ts';
+import { estimateHeapBytes, readCache } from '../../read-cache.ts';
 import { findEventType } from './event-types.ts';
-import { UnreadableRecordError } from './record.ts';
-import { openTable } from './table.ts';
+import { UnreadableRecordError } from '../record.ts';
+import { openTable } from '../table.ts';
 
 /** Some 1,000 types with schemas of 3 KB. Those read first are forgotten first. */
 const MAX_CACHED_BYTES = 32 * 2 ** 20;

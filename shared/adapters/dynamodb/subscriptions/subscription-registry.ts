@@ -1,11 +1,11 @@
 import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
-import { subscriptionIndexes } from '../../config/tables.ts';
-import type { Destination } from '../../domain/subscription/destination.ts';
-import type { Subscription } from '../../domain/subscription/subscription.ts';
-import type { Clock } from '../../ports/clock.ts';
-import type { Page } from '../../ports/page.ts';
-import type { PullSubscriptions, Registry } from '../../ports/subscriptions.ts';
+import { subscriptionIndexes } from '../../../config/tables.ts';
+import type { Destination } from '../../../domain/subscription/destination.ts';
+import type { Subscription } from '../../../domain/subscription/subscription.ts';
+import type { Clock } from '../../../ports/clock.ts';
+import type { Page } from '../../../ports/page.ts';
+import type { PullSubscriptions, Registry } from '../../../ports/subscriptions.ts';
 import { findSubscriptionArchive, listArchivedQueues, listArchivedSubscriptions } from './archives.ts';
 import {
   changeQueue,
@@ -15,15 +15,15 @@ import {
   queryOfSubscriptions,
   removeDeletedQueue,
 } from './queues.ts';
-import { itemsByKey, type Query, queryItems, readItem, responsesOf } from './queries.ts';
-import { openTable, type Table } from './table.ts';
+import { itemsByKey, type Query, queryItems, readItem, responsesOf } from '../queries.ts';
+import { openTable, type Table } from '../table.ts';
 import { changeSubscription, findStored, markDeleted, removeMarked } from './subscription-changes.ts';
 import { completeRestoredQueue, restoreQueue, restoreSubscription } from './restorations.ts';
 import { addSubscriptions, takeRoom } from './subscription-writes.ts';
-import type { RegistryTable } from './writes.ts';
-import type { Pacing } from '../lambda/invocation-deadline.ts';
-import { buildPage, pageUpTo, parseMarker, QUEUE_LISTING } from './pages.ts';
-import { decode, type ItemKey } from './record.ts';
+import type { RegistryTable } from '../writes.ts';
+import type { Pacing } from '../../lambda/invocation-deadline.ts';
+import { buildPage, pageUpTo, parseMarker, QUEUE_LISTING } from '../pages.ts';
+import { decode, type ItemKey } from '../record.ts';
 import {
   isDeletedQueue,
   PULLS,

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import * as z from 'zod';
-import { subscriptionIndexes, ttlAttribute } from '../../config/tables.ts';
+import { subscriptionIndexes, ttlAttribute } from '../../../config/tables.ts';
 import {
   type Disabled,
   disabledSchema,
@@ -16,7 +16,7 @@ import {
   type Subscription,
   type SubscriptionKey,
   subscriptionSchema,
-} from '../../domain/subscription/subscription.ts';
+} from '../../../domain/subscription/subscription.ts';
 import {
   asPull,
   type Destination,
@@ -25,12 +25,12 @@ import {
   pullSchema,
   toSubscriber,
   webhookSchema,
-} from '../../domain/subscription/destination.ts';
-import { jsonOrUndefined } from '../../domain/json.ts';
-import { decodeRecord, type ItemKey, RECORD_VERSION, renamed, toTtl } from './record.ts';
-import { PRESSURE_REASONS } from '../../domain/subscription/vocabulary.ts';
-import { partialPolicySchema } from '../../domain/retry/policy.ts';
-import { DAY_MS } from '../../domain/duration.ts';
+} from '../../../domain/subscription/destination.ts';
+import { jsonOrUndefined } from '../../../domain/json.ts';
+import { decodeRecord, type ItemKey, RECORD_VERSION, renamed, toTtl } from '../record.ts';
+import { PRESSURE_REASONS } from '../../../domain/subscription/vocabulary.ts';
+import { partialPolicySchema } from '../../../domain/retry/policy.ts';
+import { DAY_MS } from '../../../domain/duration.ts';
 
 const META = 'META';
 export const subscriptionPrefix = 'SUB#';

@@ -1,14 +1,14 @@
 import * as z from 'zod';
-import { subscriptionIndexes } from '../../config/tables.ts';
-import { contended, withRetriedWrites } from '../../domain/contention.ts';
-import type { Subscription } from '../../domain/subscription/subscription.ts';
+import { subscriptionIndexes } from '../../../config/tables.ts';
+import { contended, withRetriedWrites } from '../../../domain/contention.ts';
+import type { Subscription } from '../../../domain/subscription/subscription.ts';
 import {
   MAX_ARCHIVED_PER_TRANSACTION,
   QueueBeingDeletedError,
   QueueMissingError,
   type Registry,
   type SubscriptionAt,
-} from '../../ports/subscriptions.ts';
+} from '../../../ports/subscriptions.ts';
 import {
   type Archive,
   findQueueArchive,
@@ -18,8 +18,8 @@ import {
   subscriptionArchiveKey,
   toArchive,
 } from './archives.ts';
-import { queryItems, queryOfPrefix, readItem } from './queries.ts';
-import type { ItemKey } from './record.ts';
+import { queryItems, queryOfPrefix, readItem } from '../queries.ts';
+import type { ItemKey } from '../record.ts';
 import {
   isDeletedQueue,
   isRestoringQueue,
@@ -37,7 +37,7 @@ import {
   retryAfterConflict,
   retryOptions,
   transactWrite,
-} from './writes.ts';
+} from '../writes.ts';
 
 type Item = Record<string, unknown>;
 

@@ -1,15 +1,21 @@
 import * as z from 'zod';
-import { deliveryIndexes, ttlAttribute } from '../../config/tables.ts';
+import { deliveryIndexes, ttlAttribute } from '../../../config/tables.ts';
 import {
   type Attempt,
   type AttemptResult,
   type ShownResult,
   shownResult,
   type Wait,
-} from '../../domain/delivery/attempt.ts';
-import type { Delivery, Lease, NextAttempt, PendingStep, Recorded } from '../../domain/delivery/delivery.ts';
-import { completePolicySchema, type RetryPolicy } from '../../domain/retry/policy.ts';
-import { ADDRESS_FORBIDDEN, PAYLOAD_FAILED } from '../../domain/retry/outcome.ts';
+} from '../../../domain/delivery/attempt.ts';
+import type {
+  Delivery,
+  Lease,
+  NextAttempt,
+  PendingStep,
+  Recorded,
+} from '../../../domain/delivery/delivery.ts';
+import { completePolicySchema, type RetryPolicy } from '../../../domain/retry/policy.ts';
+import { ADDRESS_FORBIDDEN, PAYLOAD_FAILED } from '../../../domain/retry/outcome.ts';
 import {
   CONNECTION_FAULTS,
   type Outcome,
@@ -17,8 +23,8 @@ import {
   type Phase,
   PHASES,
   REJECT_REASONS,
-} from '../../domain/retry/vocabulary.ts';
-import { PAUSED_BY, PRESSURE_REASONS } from '../../domain/subscription/vocabulary.ts';
+} from '../../../domain/retry/vocabulary.ts';
+import { PAUSED_BY, PRESSURE_REASONS } from '../../../domain/subscription/vocabulary.ts';
 import {
   ATTEMPT_TRIGGERS,
   type AttemptTrigger,
@@ -27,7 +33,7 @@ import {
   WAIT_REASONS,
   type UnknownReason,
   type WaitReason,
-} from '../../domain/delivery/vocabulary.ts';
+} from '../../../domain/delivery/vocabulary.ts';
 import {
   isListed,
   parseDeliveryKey,
@@ -44,7 +50,7 @@ import {
   RECORD_VERSION,
   withShortNames,
   toTtl,
-} from './record.ts';
+} from '../record.ts';
 
 const names = {
   number: 'n',

@@ -1,10 +1,10 @@
 import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
-import { deliveryIndexes } from '../../config/tables.ts';
-import type { ListedMessage, MessageListings, MessageWindow } from '../../ports/messages.ts';
-import type { Page, PageRequest } from '../../ports/page.ts';
+import { deliveryIndexes } from '../../../config/tables.ts';
+import type { ListedMessage, MessageListings, MessageWindow } from '../../../ports/messages.ts';
+import type { Page, PageRequest } from '../../../ports/page.ts';
 import { byHourPartition, LAST_TIME, parseMessageKey, shards, sortableTime } from './delivery-keys.ts';
-import { readIndexPart } from './queries.ts';
+import { readIndexPart } from '../queries.ts';
 import {
   type Direction,
   nameListing,
@@ -13,9 +13,9 @@ import {
   parseStartPlace,
   type ReadPart,
   timeOfPlace,
-} from './pages.ts';
-import { decode, keySchema } from './record.ts';
-import { openTable, type Table } from './table.ts';
+} from '../pages.ts';
+import { decode, keySchema } from '../record.ts';
+import { openTable, type Table } from '../table.ts';
 
 const HOUR_MS = 60 * 60 * 1000;
 

@@ -1,8 +1,8 @@
-import { parseDestination } from '../../domain/subscription/destination.ts';
+import { parseDestination } from '../../../domain/subscription/destination.ts';
 import * as z from 'zod';
-import { contended, withRetriedWrites } from '../../domain/contention.ts';
-import { primaryKey, subscriptionIndexes } from '../../config/tables.ts';
-import type { Deletion, Queue } from '../../domain/subscription/subscription.ts';
+import { contended, withRetriedWrites } from '../../../domain/contention.ts';
+import { primaryKey, subscriptionIndexes } from '../../../config/tables.ts';
+import type { Deletion, Queue } from '../../../domain/subscription/subscription.ts';
 import {
   type RegistryChange,
   MAX_ARCHIVED_PER_TRANSACTION,
@@ -10,7 +10,7 @@ import {
   QueueBeingDeletedError,
   type Registry,
   REMOVAL_BUDGET_MS,
-} from '../../ports/subscriptions.ts';
+} from '../../../ports/subscriptions.ts';
 import { archiveSubscriptions, putArchive, queueArchiveKey } from './archives.ts';
 import {
   buildUpdate,
@@ -23,8 +23,8 @@ import {
   type RegistryTable,
   retryOptions,
   transactWrite,
-} from './writes.ts';
-import { queryItems, queryOfPrefix, readItem } from './queries.ts';
+} from '../writes.ts';
+import { queryItems, queryOfPrefix, readItem } from '../queries.ts';
 import {
   isDeletedQueue,
   isRestoringQueue,

@@ -1,12 +1,12 @@
-import { deliveryIndexes, primaryKey, ttlAttribute } from '../../config/tables.ts';
+import { deliveryIndexes, primaryKey, ttlAttribute } from '../../../config/tables.ts';
 import type {
   DeliveryChange,
   DeliveryKey,
   Expectation,
   Lease,
   Revision,
-} from '../../domain/delivery/delivery.ts';
-import { OPEN_STATUSES } from '../../domain/delivery/vocabulary.ts';
+} from '../../../domain/delivery/delivery.ts';
+import { OPEN_STATUSES } from '../../../domain/delivery/vocabulary.ts';
 import {
   disabledVersion,
   isDefault,
@@ -16,8 +16,8 @@ import {
   toStepNames,
 } from './delivery-item.ts';
 import { isListed, toListingPartitions, toOverduePartition } from './delivery-keys.ts';
-import { toTtl } from './record.ts';
-import type { Expression } from './writes.ts';
+import { toTtl } from '../record.ts';
+import type { Expression } from '../writes.ts';
 
 /**
  * Domain `holds` as a condition expression. Attempts are counted by `size`: a separate counter could disagree
