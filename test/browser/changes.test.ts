@@ -35,7 +35,7 @@ inBrowser('an operator in the console', () => {
     const page = await there().openAt(`#/queues/orders/subscriptions/${there().warehouse}`);
     await page.getByRole('button', { name: 'Pause' }).click();
     const dialog = page.getByRole('dialog');
-    await dialog.getByText('The ttl of messages goes on counting.').waitFor();
+    await dialog.getByText('Messages still expire while they wait.').waitFor();
     await dialog.getByLabel('How long').selectOption('until a time');
     await dialog.getByLabel('Resume at').fill('2036-01-01T10:00');
     expect(await axeViolations(page)).toEqual([]);

@@ -23,7 +23,7 @@ export function DeliveryReport({
   isForOperator = true,
 }: {
   delivery: DeliveryDetail;
-  /** Shows what started each attempt. */
+  /** Shows what started each attempt, and where the policy is set. */
   isForOperator?: boolean;
 }) {
   const { attempts, planned, lateResults = [], policy, policySource } = delivery;
@@ -55,9 +55,11 @@ export function DeliveryReport({
         </Section>
       )}
       <Section title="Retry policy">
-        <p>
-          Source: <strong>{SOURCES[policySource]}</strong>.
-        </p>
+        {isForOperator ? (
+          <p>
+            Source: <strong>{SOURCES[policySource]}</strong>.
+          </p>
+        ) : null}
         <PolicyFacts policy={policy} />
       </Section>
     </>

@@ -89,7 +89,7 @@ function PauseForm({ name, pause }: { name: string; pause: (body: PauseBody) => 
         <span class="url">{name}</span> gets no requests. New messages and due retries wait, which uses none
         of their attempts, and are sent after the pause.
       </p>
-      <p>The ttl of messages goes on counting.</p>
+      <p>Messages still expire while they wait.</p>
       <SelectField label="How long" value={end} onValue={setEnd} options={ENDS} />
       {isUntil ? <TimeField label="Resume at" required time={until} onTime={setUntil} /> : null}
     </Form>
@@ -110,7 +110,7 @@ function ResumeForm({ resume }: { resume: (body: ResumeBody) => Promise<void> })
       <p>What waits is sent in the order of acceptance.</p>
       <InputField
         label="Requests per second"
-        hint={`Optional. Otherwise the max_per_second of a subscription, or else ${DEFAULT_RESUME_PER_SECOND}.`}
+        hint={`Optional. By default the highest rate that is set, or else ${DEFAULT_RESUME_PER_SECOND}.`}
         fault={isWrong ? 'This is not a number.' : undefined}
         inputMode="decimal"
         value={rate}

@@ -60,12 +60,13 @@ function Outcomes({
   const first = useRef(last);
   const { total, delivered, failed, open } = sumOutcomes(outcomes);
   const left = state === 'running' ? 'looking for more' : timeLeft(first.current, last);
-  const sums = [
+  const found = [
     `${delivered.toLocaleString('en')} of ${counted(total, 'delivery', 'deliveries')} delivered`,
     `${failed.toLocaleString('en')} failed again`,
     `${open.toLocaleString('en')} open`,
     ...(left === undefined ? [] : [left]),
   ].join(', ');
+  const sums = total === 0 && state === 'running' ? 'Looking for deliveries' : found;
   const lost = lostText(recovery, outcomes);
   return (
     <div class="stack">

@@ -78,7 +78,7 @@ export function RotateSecret({
     <Form action={action} verb="Rotate" kind="danger" onSubmit={run}>
       <p>
         Webhooks are signed with the new secret from now on, and also with the old one until it expires. Give
-        the new secret to the subscriber in that time.
+        the receiver the new secret in that time.
       </p>
       {children}
       <SelectField
