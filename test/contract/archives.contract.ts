@@ -93,6 +93,15 @@ export const describeArchivesContract = (name: string, make: () => Registry): vo
         expect(await found()).not.toHaveProperty('failing');
       });
 
+      it('bring it back with its pause under a new version', async () => {
+        const earlier = { from: 1, until: 2, version: 1 };
+        const pauses = [earlier, { from: 3, version: 3 }];
+        await registry.changeSubscription(target(), (current) => ({ ...current, pauses }));
+        await registry.markDeleted(target(), UNTIL);
+        await registry.restoreSubscription(target(SOME_TIME + 5));
+        expect(await found()).toMatchObject({ pauses: [earlier, { from: 3, version: SOME_TIME + 5 }] });
+      });
+
       it('name the subscription that has its subscriber now, and stay', async () => {
         await registry.markDeleted(target(), UNTIL);
         await registry.addSubscription({ ...subscription, id: 'second' });

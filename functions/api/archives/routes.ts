@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { toError } from '../../../shared/domain/errors.ts';
 import { measureAmount } from '../../../shared/domain/subscription/room.ts';
+import { renewPause } from '../../../shared/domain/subscription/pause.ts';
 import type { Subscription, SubscriptionKey } from '../../../shared/domain/subscription/subscription.ts';
 import { REMOVAL_BUDGET_MS } from '../../../shared/ports/subscriptions.ts';
 import { continuePause } from '../../../shared/steps/continue-pause.ts';
@@ -171,7 +172,8 @@ async function restoreSubscription(context: ApiDependencies, key: SubscriptionKe
   const isCounted = (await registry.findSubscription(key.queue, key.subscriptionId)) !== undefined;
   if (!isCounted) await takeRoom(context, key.queue, measureAmount([archived.subscription]));
   // Sent first: a crash between the two must not leave deliveries waiting.
-  await continuePause(context, key, archived.subscription, CHANGED_WITHIN_SECONDS);
+  const renewed = renewPause(archived.subscription, target.now);
+  await continuePause(context, key, renewed, CHANGED_WITHIN_SECONDS);
   const result = await registry.restoreSubscription(target);
   switch (result.kind) {
     case 'missing':

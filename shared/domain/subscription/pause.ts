@@ -83,6 +83,16 @@ export function resume<Of extends Pausable>(
   return { ...of, pauses: [...of.pauses.slice(0, -1), resumed] };
 }
 
+/**
+ * What is restored at `now`, its last pause under a new version: an operation from before the deletion leaves it to the new
+ * one. Two would send what waits at twice the rate.
+ */
+export function renewPause<Of extends Pausable>(of: Of, now: number): Of {
+  const last = findLastPause(of);
+  if (of.pauses === undefined || last === undefined) return of;
+  return { ...of, pauses: [...of.pauses.slice(0, -1), { ...last, version: now }] };
+}
+
 /** How long queue or subscription were paused in the given time, in milliseconds. What both share counts once. */
 export function sumOfPauses(of: readonly (Pausable | undefined)[], since: number, now: number): number {
   const spans = of

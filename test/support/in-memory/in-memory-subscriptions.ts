@@ -10,6 +10,7 @@ import {
 import { healthChangeHolds } from '../../../shared/domain/subscription/health.ts';
 import { queueMember } from '../../../shared/domain/subscription/queue-metadata.ts';
 import { hasRoom, measureAmount } from '../../../shared/domain/subscription/room.ts';
+import { renewPause } from '../../../shared/domain/subscription/pause.ts';
 import {
   type ArchivedQueue,
   type ArchivedSubscription,
@@ -184,7 +185,7 @@ const queuesOf = (entries: Map<string, QueueEntry>, clock: Pick<Clock, 'now'>): 
       const { queue, subscriptions, deletedAt } = archive;
       const restored = [...subscriptions.values()].map((one) => restoredFrom(one, deletedAt, clock.now()));
       entries.set(name, {
-        queue: frozen({ ...queue, restoredAt: clock.now() }),
+        queue: frozen({ ...renewPause(queue, clock.now()), restoredAt: clock.now() }),
         subscriptions: new Map(restored.map((one) => [one.id, one])),
       });
       archives.delete(archiveKeyOf(name, deletedAt));
@@ -196,7 +197,7 @@ const queuesOf = (entries: Map<string, QueueEntry>, clock: Pick<Clock, 'now'>): 
 
 const restoredFrom = (before: Subscription, deletedAt: number, at: number): Subscription => {
   const { failing: _failing, ...subscription } = before;
-  return frozen({ ...subscription, restored: { deletedAt, at } });
+  return frozen({ ...renewPause(subscription, at), restored: { deletedAt, at } });
 };
 
 type SubscriptionMethods = Omit<Registry, keyof QueueMethods>;

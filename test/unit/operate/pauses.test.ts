@@ -308,7 +308,14 @@ it('a pause of a queue or of a subscription goes on after its queue was deleted 
   const { registry } = world.ports;
   const pauses = [await pauseIt('queue'), await pauseIt()];
   await registry.deleteQueue('orders', world.time.now, world.time.now + DAY);
+  world.time.now += 1;
   await registry.restoreQueue('orders', world.time.now);
   await world.receive({ kind: 'restoration', queue: 'orders' });
-  expect(world.queued).toEqual(pauses.map((operation) => ({ operation, delaySeconds: 0 })));
+  const version = world.time.now;
+  expect(world.queued).toEqual(
+    pauses.map((operation) => ({ operation: { ...operation, version }, delaySeconds: 0 })),
+  );
+  // Those from before the deletion end: two would send what waits at twice the rate.
+  for (const operation of pauses) await world.receive(operation);
+  expect(world.queued).toHaveLength(pauses.length);
 });

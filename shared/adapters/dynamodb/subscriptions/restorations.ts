@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { subscriptionIndexes } from '../../../config/tables.ts';
 import { contended, withRetriedWrites } from '../../../domain/contention.ts';
-import type { Subscription } from '../../../domain/subscription/subscription.ts';
+import { pauseSchema, renewPause } from '../../../domain/subscription/pause.ts';
 import {
   MAX_ARCHIVED_PER_TRANSACTION,
   QueueBeingDeletedError,
@@ -81,6 +81,7 @@ const restoringSchema = z.looseObject({
   deletedAt: z.number(),
   restorableUntil: z.number(),
   restoring: z.literal(true),
+  pauses: z.array(pauseSchema).exactOptional(),
 });
 
 /**
@@ -119,7 +120,7 @@ function movesBack(table: RegistryTable, queue: string, deletedAt: number, archi
   const { name: TableName, clock } = table;
   const pk = subscriptionArchive(queue, deletedAt);
   const at = clock.now();
-  const restored = archives.map(({ item }) => restoredItem(item, { deletedAt, at }));
+  const restored = archives.map((archive) => restoredItem(archive, at));
   // Two could share a subscriber if clocks differ, and a transaction may contain an item only once.
   const claims = new Map(restored.map(({ claim }) => [claim.sk, claim]));
   return [
@@ -139,11 +140,16 @@ function movesBack(table: RegistryTable, queue: string, deletedAt: number, archi
 }
 
 /** An archived subscription, its item and its claim from now on. An old streak of failures must not disable it. */
-function restoredItem(archived: Item, restored: Subscription['restored']) {
+function restoredItem({ item: archived, deletedAt }: Archive, at: number) {
   const { failing: _, ...healthy } = archived;
-  const item = { ...healthy, restored };
-  const subscription = toSubscription(item);
-  return { item, subscription, claim: toSubscriberItem(subscription) };
+  const restored = { ...healthy, restored: { deletedAt, at } };
+  const subscription = renewPause(toSubscription(restored), at);
+  const { pauses } = subscription;
+  return {
+    item: { ...restored, ...(pauses && { pauses }) },
+    subscription,
+    claim: toSubscriberItem(subscription),
+  };
 }
 
 /** Shows the queue to all callers and removes its archive. False: it is no longer being restored. */
@@ -154,11 +160,12 @@ async function showQueue(
 ): Promise<boolean> {
   const { deletedAt, restorableUntil: _until, restoring: _is, ...queue } = restoring;
   const TableName = table.name;
+  const restoredAt = table.clock.now();
   const result = await transactWrite(table, [
     {
       Put: {
         TableName,
-        Item: { ...queue, restoredAt: table.clock.now(), [partition]: QUEUES, [sort]: name },
+        Item: { ...renewPause(queue, restoredAt), restoredAt, [partition]: QUEUES, [sort]: name },
         ...isBeingRestored(deletedAt),
       },
     },
@@ -180,10 +187,7 @@ export function restoreSubscription(
   const attempt = async () => {
     const archive = await findSubscriptionArchive(table, target);
     if (archive === undefined) return { kind: 'missing' as const };
-    const { item, subscription, claim } = restoredItem(archive.item, {
-      deletedAt: archive.deletedAt,
-      at: now,
-    });
+    const { item, subscription, claim } = restoredItem(archive, now);
     const result = await transactWrite(table, returns(table, target, item, claim));
     if (result.kind === 'written') return { kind: 'restored' as const, subscription };
     const [queueWrite, claimWrite] = result.writes;
