@@ -80,7 +80,8 @@ export function addEventTypeRoutes(addRoute: AddRoute, dependencies: ApiDependen
         200: withLocation(json('The type existed and is replaced.', eventTypeViewSchema)),
         201: withLocation(json('The type is created.', eventTypeViewSchema)),
       },
-      refuses: [400, 413],
+      // 404: the path has a control character.
+      refuses: [400, 404, 413],
     },
     async (context) => {
       const name = eventTypeName(context.params.type);
@@ -122,11 +123,12 @@ export function addEventTypeRoutes(addRoute: AddRoute, dependencies: ApiDependen
       tag: 'event types',
       summary: 'Deletes an event type',
       answers: { 204: noBody('The type is deleted, or did not exist.') },
-      refuses: [],
+      refuses: [404],
     },
     async (context) => {
       const name = context.params.type;
-      const before = isEventTypeName(name) ? await eventTypes.delete(name) : undefined;
+      if (!isEventTypeName(name)) throw notFound('such event type');
+      const before = await eventTypes.delete(name);
       if (before !== undefined) audit(context.caller, { change: 'event_type_deleted', eventType: name });
       return { status: 204 };
     },
