@@ -253,6 +253,26 @@ inBrowser('the portal', () => {
     expect(await page.getByRole('alert').count()).toBe(0);
   });
 
+  it('says beside the choice of events why their names are missing, and takes typed ones', async () => {
+    const { page } = await open({ queue: 'acme', capabilities: ['manage'] });
+    await page.route('**/portal/api/event-types*', (route) => route.abort());
+    await page.reload();
+    await page.getByRole('button', { name: 'Add endpoint' }).click();
+    await page.getByLabel('All events, also those that are added later').uncheck();
+    await page.getByText('The service cannot be reached.').waitFor();
+    await page.getByLabel('Names of events').waitFor();
+  });
+
+  it('says beside the test of an endpoint why the examples are missing', async () => {
+    const id = await subscribe(portal.api, 'untold', { subscriber: 'https://untold.example.com/hooks' });
+    const { page } = await open({ queue: 'untold', capabilities: ['test'] });
+    await page.route('**/portal/api/event-types*', (route) => route.abort());
+    await page.reload();
+    await goTo(page, `#/queues/untold/subscriptions/${id}`);
+    await page.getByRole('heading', { name: 'Send an example' }).waitFor();
+    await page.getByText('The service cannot be reached.').waitFor();
+  });
+
   it('shows only what the link grants', async () => {
     const id = await subscribe(portal.api, 'reader', { subscriber: 'https://reader.example.com/hooks' });
     const { page, faults } = await open({ queue: 'reader', capabilities: [] });

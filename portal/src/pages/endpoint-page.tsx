@@ -75,31 +75,43 @@ export function EndpointPage({ id }: { id: string }) {
 
 /** What the link grants beside the endpoint itself. `endpoint`: undefined until it has loaded. */
 function GrantedSections({ id, endpoint }: { id: string; endpoint: SubscriptionView | undefined }) {
-  const { api } = usePage();
-  const portal = usePortal();
-  const { queue, can } = portal;
-  const { value: examples, failure } = useLoaded(() =>
-    can('test') ? readCatalogue(api, portal, true) : Promise.resolve([]),
-  );
+  const { can } = usePortal();
   const [sent, setSent] = useState(0);
   return (
     <>
       {can('deliveries') ? <DeliveriesSection id={id} refreshes={sent} /> : null}
       {can('retry') && endpoint !== undefined ? <RecoverySection endpoint={endpoint} /> : null}
-      {can('test') && (examples ?? failure) !== undefined ? (
-        <Section title="Send an example">
-          <SendTest
-            queue={queue}
-            id={id}
-            examples={examples ?? []}
-            seesDeliveries={can('deliveries')}
-            onSent={() => {
-              setSent(sent + 1);
-            }}
-          />
-        </Section>
+      {can('test') ? (
+        <SendExample
+          id={id}
+          onSent={() => {
+            setSent(sent + 1);
+          }}
+        />
       ) : null}
     </>
+  );
+}
+
+function SendExample({ id, onSent }: { id: string; onSent: () => void }) {
+  const { api } = usePage();
+  const portal = usePortal();
+  const examples = useLoaded(() => readCatalogue(api, portal, true));
+  const { value, failure } = examples;
+  return (
+    <Section title="Send an example">
+      {/* Without the examples a test can still be sent, below the reason. */}
+      <Loaded live={examples}>{() => null}</Loaded>
+      {(value ?? failure) === undefined ? null : (
+        <SendTest
+          queue={portal.queue}
+          id={id}
+          examples={value ?? []}
+          seesDeliveries={portal.can('deliveries')}
+          onSent={onSent}
+        />
+      )}
+    </Section>
   );
 }
 

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import { CheckField, eventTypesIn, InputField } from '../../../console/src/parts/fields.tsx';
+import { Loaded } from '../../../console/src/parts/loaded.tsx';
 import { type EventType, groupTypes } from '../event-types.ts';
 import { usePortal } from '../portal-context.tsx';
 import { TypeName } from './event-types-page.tsx';
@@ -37,6 +38,10 @@ export function EventPicker({
       ) : null}
       {chosen === undefined ? null : (
         <>
+          {/* Without the names they can still be typed, below the reason. */}
+          <Loaded live={catalogue} lines={1}>
+            {() => null}
+          </Loaded>
           {types.length > MANY ? <InputField label="Find an event" value={text} onValue={setText} /> : null}
           {types.length === 0 ? <NamesField chosen={chosen} onChosen={onChosen} /> : null}
           {groupTypes(types.filter((type) => isMatch(type, text))).map(([group, members]) => (
