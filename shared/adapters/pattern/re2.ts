@@ -10,8 +10,9 @@ const MAX_KEPT = 100_000;
 
 /**
  * Compiles patterns for RE2, whose time grows with the length of the text only, and keeps those used last. A pattern must
- * also be one of JavaScript with the flag `u`, as JSON Schema says (core §6.4), so that its syntax has no other meaning here, apart from \s
- * and the ends of lines that `.` leaves out (docs/event-types.md#patterns). What RE2 lacks is refused: looking around, references back, names of scripts.
+ * also be one of JavaScript with the flag `u`, as JSON Schema says (core §6.4), so that its syntax has no other meaning
+ * here, apart from \s and the ends of lines that `.` leaves out (docs/event-types.md#patterns). What RE2 lacks is refused:
+ * looking around, references back, names of scripts.
  */
 export function re2Patterns(): CompilePattern {
   const kept = new LRUCache<string, CompiledPattern & { ok: true }>({
