@@ -62,6 +62,20 @@ inBrowser('the console in a browser', () => {
     await other.page.getByText('Open the address that the command printed').first().waitFor();
   });
 
+  it('follows an address that changes right after the first paint', async () => {
+    const { page } = await openPage(there().browser, 'about:blank');
+    await page.addInitScript(`
+      const seen = new MutationObserver(() => {
+        if (document.querySelector('#root > *') === null) return;
+        seen.disconnect();
+        location.hash = '#/books';
+      });
+      seen.observe(document, { childList: true, subtree: true });
+    `);
+    await page.goto(there().url);
+    await page.getByRole('heading', { level: 1, name: 'Reconciliation' }).waitFor();
+  });
+
   it('paints before the deployment answers', async () => {
     const { page } = await openPage(there().browser, 'about:blank');
     // These requests get no answer.

@@ -48,6 +48,8 @@ export function useHash(): string {
     const follow = (): void => {
       setHash(location.hash);
     };
+    // An effect runs after the paint: a change between the two has no listener.
+    follow();
     addEventListener('hashchange', follow);
     return () => {
       removeEventListener('hashchange', follow);
