@@ -154,7 +154,7 @@ export default defineConfig({
           include: alone,
           globalSetup: ['test/support/deployed-system.ts'],
           isolate: false,
-          maxWorkers: 2,
+          maxWorkers: 3,
           sequence: { groupOrder: 5 },
           ...onDeployment,
         },
@@ -207,9 +207,9 @@ export default defineConfig({
           include: ['test/browser/**/*.test.ts'],
           exclude: everyPage,
           ...inBrowser,
-          // A second browser would start slower than these files run.
-          maxWorkers: 1,
-          sequence: { groupOrder: 8 },
+          // Beside deployed tests that mostly wait, and with as many workers, as one group must.
+          maxWorkers: 3,
+          sequence: { groupOrder: 5 },
         },
       },
       {
