@@ -5,7 +5,7 @@ import { localFolder, projectRoot } from '../../local/install/paths.mjs';
 import { Problem } from '../../local/install/problem.mjs';
 import { runToSuccess } from '../../local/install/process-group.mjs';
 import { step } from '../../local/install/progress.mjs';
-import { plainEnvironment } from '../../local/local-aws.ts';
+import { environmentWithoutAws } from '../../local/local-aws.ts';
 
 /**
  * The folder of a commit's sources with its packages, under `.local/versions/`. A second call finds it there.
@@ -49,7 +49,8 @@ async function installPackages(folder: string, signal: AbortSignal): Promise<voi
   const log = join(localFolder, 'versions', 'npm.log');
   writeFileSync(log, '');
   await runToSuccess('npm', ['ci', '--omit=dev', '--no-audit', '--no-fund'], {
-    env: plainEnvironment(),
+    // npm needs the proxy and the certificates of the user.
+    env: environmentWithoutAws(),
     cwd: folder,
     log,
     signal,
