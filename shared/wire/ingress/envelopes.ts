@@ -27,11 +27,10 @@ export type IngressContent = {
   routedBy: readonly string[];
 };
 
-/** Storable text: a lone surrogate cannot be encoded in UTF-8. */
-const text = z
-  .string()
-  .min(1)
-  .refine((given) => given.isWellFormed());
+/** A lone surrogate has no form in UTF-8: SQS would refuse every job with it. */
+const wellFormed = z.string().refine((given) => given.isWellFormed());
+
+const text = wellFormed.min(1);
 
 const typeText = text.max(MAX_TYPE_LENGTH);
 
@@ -193,7 +192,7 @@ type NotificationContent = Pick<IngressContent, 'identity' | 'type' | 'timestamp
 const notification = z.object({
   MessageId: text,
   TopicArn: text,
-  Message: z.string(),
+  Message: wellFormed,
   Subject: typeText.nullish(),
   Timestamp: eventTime,
   MessageAttributes: z.record(z.string(), z.object({ Value: z.string() })).nullish(),

@@ -59,6 +59,7 @@ describe('a malformed message is refused', () => {
     ['an event whose detail-type is not text', { ...eventBridgeEvent, 'detail-type': 1 }, 'detail-type'],
     ['an event with an invalid time', { ...eventBridgeEvent, time: 'noon' }, 'time'],
     ['a notification whose Message is not text', { ...notification('x'), Message: 1 }, 'Message'],
+    ['a notification whose Message has a lone surrogate', notification('"half \ud800"'), 'Message'],
     ['a notification with an invalid time', { ...notification('x'), Timestamp: 1 }, 'Timestamp'],
     ['a faulty envelope inside a notification', notification({ ...own, ttl: 'x' }), 'ttl'],
   ])('for %s, and names its field', (_name, body, field) => {
