@@ -111,6 +111,13 @@ describe('the record of a message in the deliveries table', () => {
     });
   });
 
+  it('is accepted, and no duplicate, by a request that was repeated because its response was lost', async () => {
+    const known = { ...record, key: { ...record.key, messageId: 'm-6' } };
+    const records = dynamoMessageRecords(await clientLosingAResponse(endpoints), table);
+    expect(await records.accept(known)).toEqual({ kind: 'accepted', record: known });
+    expect(await records.find(known.key)).toEqual(known);
+  });
+
   it('is deleted by TTL when it expires', async () => {
     const key = { ...record.key, messageId: 'm-5' };
     const records = dynamoMessageRecords(documents, table);

@@ -10,6 +10,7 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import type { DynamoDBDocument, TransactWriteCommandInput } from '@aws-sdk/lib-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
+import { randomBytes } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 
 export type Expression = ReturnType<typeof expression>;
@@ -104,6 +105,23 @@ export function putIfAbsent(Item: Record<string, unknown>) {
     ConditionExpression: `attribute_not_exists(${primaryKey.partition})`,
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
   } as const;
+}
+
+/**
+ * Attribute with the token of the write that produced an item. The SDK repeats a request whose response was lost,
+ * and the copy is refused because of the first write. The token shows that; otherwise the writer would believe that
+ * another invocation wrote the item.
+ */
+export const TOKEN = 'w';
+
+/** Unique write tokens: a random prefix per process plus a counter, because randomBytes per write is slow. */
+export function writeTokens(): () => string {
+  const prefix = randomBytes(6).toString('base64url');
+  let count = 0;
+  return () => {
+    count += 1;
+    return `${prefix}${count.toString(36)}`;
+  };
 }
 
 /** An update that returns the item either way: as it is afterwards, or as it refused the update. */

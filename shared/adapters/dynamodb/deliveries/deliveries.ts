@@ -20,29 +20,11 @@ import {
   waitingPartitions,
 } from './delivery-keys.ts';
 import { buildCondition, buildUpdate } from './delivery-write.ts';
-import { conditional, expression, putIfAbsent, updateReturningItem } from '../writes.ts';
+import { conditional, expression, putIfAbsent, TOKEN, updateReturningItem, writeTokens } from '../writes.ts';
 import { type BatchReading, itemsByKey, pagesOf, type Query, readItem } from '../queries.ts';
 import { openTable, type Table } from '../table.ts';
 import { decode, toTtl, UnreadableRecordError } from '../record.ts';
 import type { DynamoDBDocument, QueryCommandOutput } from '@aws-sdk/lib-dynamodb';
-import { randomBytes } from 'node:crypto';
-
-/**
- * Attribute with the token of the write that produced an item. The SDK repeats a request whose response was lost,
- * and the copy is refused because of the first write. The token shows that; otherwise the lease holder would
- * believe that another invocation holds the lease.
- */
-const TOKEN = 'w';
-
-/** Unique write tokens: a random prefix per process plus a counter, because randomBytes per write is slow. */
-function writeTokens(): () => string {
-  const prefix = randomBytes(6).toString('base64url');
-  let count = 0;
-  return () => {
-    count += 1;
-    return `${prefix}${count.toString(36)}`;
-  };
-}
 
 /** The deliveries table. AWS errors pass through, except failed conditions, which are results. */
 export function dynamoDeliveries(client: DynamoDBDocument, tableName: string): Deliveries {

@@ -25,26 +25,40 @@ import {
   type Expression,
   ifConditionHolds,
   putIfAbsent,
+  TOKEN,
   updateReturningItem,
+  writeTokens,
 } from '../writes.ts';
 
 /** The MESSAGE items of the deliveries table. */
 export function dynamoMessageRecords(client: DynamoDBDocument, tableName: string): MessageRecords {
   const table = openTable(client, tableName);
-  const accept: MessageRecords['accept'] = async (record, sentAt) => {
-    const put = await conditional(table.put(putIfAbsent(toMessageItem(record))));
-    if (put.kind === 'written') return { kind: 'accepted', record };
+  const newToken = writeTokens();
+  /** `created`: also if a copy of this request was refused because of it. */
+  const create = async (record: MessageRecord, token: string) => {
+    const put = await conditional(table.put(putIfAbsent({ ...toMessageItem(record), [TOKEN]: token })));
+    if (put.kind === 'written') return { created: record };
     const earlier = put.item && toMessageRecord(record.key, put.item);
+    return put.item?.[TOKEN] === token ? { created: earlier } : { earlier };
+  };
+
+  const accept = async (
+    record: MessageRecord,
+    sentAt: number | undefined,
+    token: string,
+  ): ReturnType<MessageRecords['accept']> => {
+    const { created, earlier } = await create(record, token);
+    if (created !== undefined) return { kind: 'accepted', record: created };
     if (earlier !== undefined && isFromEarlierQueue(earlier, record, sentAt)) {
       const replacement = replacementFor(earlier, record);
-      const replaced = await ifConditionHolds(table.put(buildReplacement(earlier, replacement)));
+      const replaced = await ifConditionHolds(table.put(buildReplacement(earlier, replacement, token)));
       return replaced === undefined
-        ? await accept(record, sentAt)
+        ? await accept(record, sentAt, token)
         : { kind: 'accepted', record: replacement };
     }
     const counted = await ifConditionHolds(table.update(countDuplicate(record.key)));
     // The record expired between the two requests, so the message counts as new.
-    if (counted === undefined) return await accept(record, sentAt);
+    if (counted === undefined) return await accept(record, sentAt, token);
     return { kind: 'duplicate', record: toMessageRecord(record.key, counted.Attributes) };
   };
 
@@ -54,7 +68,7 @@ export function dynamoMessageRecords(client: DynamoDBDocument, tableName: string
   };
 
   return {
-    accept,
+    accept: (record, sentAt) => accept(record, sentAt, newToken()),
     addPart: async (record, next) => {
       const added = await conditional(table.update(addPart(record, next)));
       if (added.kind === 'written')
@@ -90,9 +104,9 @@ function classifyBody(record: MessageRecord | undefined, acceptedAt: number): Bo
   return record.erasedAt === undefined ? 'kept' : 'erased';
 }
 
-function buildReplacement(earlier: MessageRecord, record: MessageRecord) {
+function buildReplacement(earlier: MessageRecord, record: MessageRecord, token: string) {
   return {
-    Item: toMessageItem(record),
+    Item: { ...toMessageItem(record), [TOKEN]: token },
     ConditionExpression: 'acceptedAt = :earlier',
     ExpressionAttributeValues: { ':earlier': earlier.acceptedAt },
   };
