@@ -19,9 +19,16 @@ import {
   type Revision,
   toMemberKey,
 } from '../../shared/domain/delivery/delivery.ts';
-import { jobOfMember, type ChunkJob, type DeliveryJob } from '../../shared/domain/delivery/job.ts';
-import type { Deliveries, WriteResult } from '../../shared/ports/deliveries.ts';
+import {
+  jobOfMember,
+  type ChunkJob,
+  type DeliveryJob,
+  type WakeUp,
+} from '../../shared/domain/delivery/job.ts';
+import type { WriteResult } from '../../shared/ports/deliveries.ts';
+import { keepMessage } from '../../shared/steps/keep-message.ts';
 import { writeTime } from '../../shared/steps/retention.ts';
+import type { LeasedRecords } from './claim.ts';
 import { leaseFor, type DeliverContext, type SqsReceipt } from './context.ts';
 import { sendAgain } from './wake-up.ts';
 
@@ -140,7 +147,7 @@ type PendingSuccess = {
  * The records of a claimed chunk's members. Records first successes in few writes: when no other member is pending, or after
  * `BATCH_WINDOW_MS`. The write for the last pending member ends the chunk's lease.
  */
-export class ChunkRecords implements Pick<Deliveries, 'write'> {
+export class ChunkRecords implements LeasedRecords {
   readonly #context: DeliverContext;
   readonly #chunk: Chunk;
   readonly #owner: string;
@@ -151,6 +158,7 @@ export class ChunkRecords implements Pick<Deliveries, 'write'> {
   #successes: PendingSuccess[] = [];
   #isWriting = false;
   #isTimerRunning = false;
+  #keeping: Promise<void> | undefined;
 
   constructor(context: DeliverContext, chunk: Chunk, owner: string) {
     this.#context = context;
@@ -189,6 +197,15 @@ export class ChunkRecords implements Pick<Deliveries, 'write'> {
     this.markSeparate(key.subscriptionId);
     // Refused: the API created the record meanwhile, with the same lease or already cancelled. Its condition decides.
     return result.kind === 'refused' ? deliveries.write(transition) : result;
+  }
+
+  /**
+   * Keeps the message for all members: members that fail together would all write to its record, and a throttled write
+   * makes them repeat their requests.
+   */
+  keepMessage(work: DeliveryJob | WakeUp): Promise<void> {
+    this.#keeping ??= keepMessage(this.#context, work);
+    return this.#keeping.catch(() => keepMessage(this.#context, work));
   }
 
   /** Records the first success of a pending member. False: the member has received a separate record. */

@@ -29,11 +29,16 @@ import { returnAtLeaseEnd, scheduleNext, sendAgain, sendAgainIfEarly } from './w
 /** A received job or wake-up. */
 export type ReceivedWork = { work: DeliveryJob | WakeUp; receipt: SqsReceipt };
 
+/** Writes under the lease: the records of deliveries, or a chunk while its claim covers the delivery. */
+export type LeasedRecords = Pick<Deliveries, 'write'> & {
+  /** Of a chunk, whose members share a message. */
+  keepMessage?: (work: DeliveryJob | WakeUp) => Promise<void>;
+};
+
 /** A delivery whose lease this invocation holds. */
 export type LeasedDelivery = ReceivedWork & {
   delivery: OpenDelivery;
-  /** Writes under the lease: the records of deliveries, or a chunk while its claim covers the delivery. */
-  records: Pick<Deliveries, 'write'>;
+  records: LeasedRecords;
   /** The rate-limit slot reserved before the claim. */
   slot?: Slot | undefined;
 };

@@ -42,13 +42,12 @@ async function record(
   result: AttemptResult,
 ): Promise<LeasedRequest | undefined> {
   const { ports, settings } = context;
-  const { work, receipt, delivery } = ready;
+  const { receipt, delivery } = ready;
   const { policy, warning } = ready.policy;
   const { attempt, reply } = result;
   if (attempt.outcome === 'failed' && warning !== undefined)
     ports.journal.note({ fact: 'policy_adjusted', queue: delivery.key.queue, warning });
-  // Before the first failure or rejection is recorded: a retry or a recovery needs the message.
-  if (attempt.outcome !== 'delivered' && delivery.attempts.length === 0) await keepMessage(context, work);
+  await keepForFailure(context, ready, attempt);
   const canRetryNow = attempt.durationMs < QUICK_MS && hasTimeForAttempt(context, receipt);
   const retryLease = canRetryNow ? leaseFor(context, receipt) : undefined;
   const { owner } = receipt;
@@ -64,6 +63,16 @@ async function record(
   }
   noteAttempt(context, ready, result, written.delivery);
   return followUp(context, ready, written.delivery);
+}
+
+/** Before the first failure or rejection is recorded: a retry or a recovery needs the message. */
+async function keepForFailure(
+  context: DeliverContext,
+  { work, delivery, records }: ReadyRequest,
+  { outcome }: Attempt,
+): Promise<void> {
+  if (outcome === 'delivered' || delivery.attempts.length > 0) return;
+  await (records.keepMessage?.(work) ?? keepMessage(context, work));
 }
 
 /** Does what the record requires next: an immediate retry, a scheduled retry, or the pending steps. */

@@ -234,6 +234,21 @@ describe('a member of a chunk', () => {
     expect(world.deliveryJobs.waiting).toBe(0);
   });
 
+  it('keeps the message for all that fail with it, and each tries again if that fails', async () => {
+    const world = await chunkedWorld(10, { policy: RETRIED });
+    const keepBody = vi.spyOn(world.messageRecords, 'keepBody');
+    for (const id of world.ids) world.answer(id, status(503), status(200));
+    await world.deliver();
+    expect(keepBody).toHaveBeenCalledOnce();
+    expect(await world.statuses()).toEqual(allDelivered(world));
+
+    const faulty = await chunkedWorld(3, { policy: RETRIED });
+    vi.spyOn(faulty.messageRecords, 'keepBody').mockRejectedValueOnce(new Error('throttled'));
+    for (const id of faulty.ids) faulty.answer(id, status(503), status(200));
+    await faulty.deliver();
+    expect(faulty.requests()).toEqual([2, 2, 2]);
+  });
+
   it('whose record cannot be written delays no other, and its request is repeated as lost', async () => {
     const world = await chunkedWorld(3, { policy: RETRIED });
     world.answer('s-1', status(503), status(200));
