@@ -1,4 +1,24 @@
 export interface paths {
+    "/v2/queues/{queue}/messages": {
+        /** Lists the messages that a queue accepted, newest first, with the states of their deliveries */
+        get: operations["listMessages"];
+        /**
+         * Publishes messages
+         * @description Publishes all messages or none. Creates the queue if it does not exist. The headers `traceparent` and `tracestate` (W3C Trace Context) go with the messages.
+         */
+        post: operations["postMessages"];
+    };
+    "/v2/queues/{queue}/messages/{message}": {
+        /** Shows a message with the states of its deliveries, and its data while that is stored */
+        get: operations["getMessage"];
+    };
+    "/v2/queues/{queue}/messages/{message}/body": {
+        /**
+         * Erases the data of a message
+         * @description Permanent. Pending retries of the message are cancelled.
+         */
+        delete: operations["eraseBody"];
+    };
     "/v2/queues": {
         /** Lists queues by name */
         get: operations["listQueues"];
@@ -197,26 +217,6 @@ export interface paths {
          * @description The token is for this subscription only. The previous one is valid for another `graceSeconds`.
          */
         post: operations["rotatePullToken"];
-    };
-    "/v2/queues/{queue}/messages": {
-        /** Lists the messages that a queue accepted, newest first, with the states of their deliveries */
-        get: operations["listMessages"];
-        /**
-         * Publishes messages
-         * @description Publishes all messages or none. Creates the queue if it does not exist. The headers `traceparent` and `tracestate` (W3C Trace Context) go with the messages.
-         */
-        post: operations["postMessages"];
-    };
-    "/v2/queues/{queue}/messages/{message}": {
-        /** Shows a message with the states of its deliveries, and its data while that is stored */
-        get: operations["getMessage"];
-    };
-    "/v2/queues/{queue}/messages/{message}/body": {
-        /**
-         * Erases the data of a message
-         * @description Permanent. Pending retries of the message are cancelled.
-         */
-        delete: operations["eraseBody"];
     };
     "/v2/queues/{queue}/messages/{message}/explain": {
         /**
@@ -516,6 +516,88 @@ export interface components {
                 exists: boolean;
             }))[] | components["schemas"]["ContentFilter"];
         };
+        Error: {
+            error: {
+                /** @enum {string} */
+                code: "invalid_request" | "invalid_json" | "invalid_retry_policy" | "unauthorized" | "forbidden" | "not_found" | "method_not_allowed" | "conflict" | "inactive" | "too_large" | "too_many_requests" | "internal";
+                message: string;
+                fields?: {
+                    field: string;
+                    message: string;
+                }[];
+            };
+        };
+        GatewayError: {
+            message: string;
+        };
+        MessageSummary: {
+            queue: string;
+            id: string;
+            type?: string;
+            /** Format: date-time */
+            acceptedAt: string;
+            duplicates: number;
+            matched: number;
+            filtered: number;
+            /** @constant */
+            unfinished?: true;
+            eventFault?: {
+                /** @enum {string} */
+                reason: "unknown_event_type" | "event_invalid";
+                path?: string;
+                detail?: string;
+            };
+            bodyKept: boolean;
+            /** Format: date-time */
+            erasedAt?: string;
+            deliveries?: {
+                pending: number;
+                retrying: number;
+                delivered: number;
+                rejected: number;
+                exhausted: number;
+                cancelled: number;
+            };
+        };
+        Links: {
+            /** @constant */
+            rel: "next";
+            href: string;
+        }[];
+        Message: {
+            queue: string;
+            id: string;
+            type?: string;
+            /** Format: date-time */
+            acceptedAt: string;
+            duplicates: number;
+            matched: number;
+            filtered: number;
+            /** @constant */
+            unfinished?: true;
+            deliveries: {
+                pending: number;
+                retrying: number;
+                delivered: number;
+                rejected: number;
+                exhausted: number;
+                cancelled: number;
+            };
+            /** @constant */
+            deliveriesAtLeast?: true;
+            eventFault?: {
+                /** @enum {string} */
+                reason: "unknown_event_type" | "event_invalid";
+                path?: string;
+                detail?: string;
+            };
+            bodyKept: boolean;
+            /** Format: date-time */
+            erasedAt?: string;
+            /** @constant */
+            queueDeleted?: true;
+            body?: unknown;
+        };
         QueueMetadata: {
             _retry_policy?: components["schemas"]["RetryPolicy"];
             /** @description The ttl of posted messages that have none, in seconds. */
@@ -556,25 +638,6 @@ export interface components {
             until?: string;
             /** @enum {string} */
             by: "subscription" | "queue";
-        };
-        Links: {
-            /** @constant */
-            rel: "next";
-            href: string;
-        }[];
-        Error: {
-            error: {
-                /** @enum {string} */
-                code: "invalid_request" | "invalid_json" | "invalid_retry_policy" | "unauthorized" | "forbidden" | "not_found" | "method_not_allowed" | "conflict" | "inactive" | "too_large" | "too_many_requests" | "internal";
-                message: string;
-                fields?: {
-                    field: string;
-                    message: string;
-                }[];
-            };
-        };
-        GatewayError: {
-            message: string;
         };
         Subscription: {
             id: string;
@@ -788,69 +851,6 @@ export interface components {
             jitter: "none" | "full" | "equal";
             retry_on_status: number[];
         };
-        MessageSummary: {
-            queue: string;
-            id: string;
-            type?: string;
-            /** Format: date-time */
-            acceptedAt: string;
-            duplicates: number;
-            matched: number;
-            filtered: number;
-            /** @constant */
-            unfinished?: true;
-            eventFault?: {
-                /** @enum {string} */
-                reason: "unknown_event_type" | "event_invalid";
-                path?: string;
-                detail?: string;
-            };
-            bodyKept: boolean;
-            /** Format: date-time */
-            erasedAt?: string;
-            deliveries?: {
-                pending: number;
-                retrying: number;
-                delivered: number;
-                rejected: number;
-                exhausted: number;
-                cancelled: number;
-            };
-        };
-        Message: {
-            queue: string;
-            id: string;
-            type?: string;
-            /** Format: date-time */
-            acceptedAt: string;
-            duplicates: number;
-            matched: number;
-            filtered: number;
-            /** @constant */
-            unfinished?: true;
-            deliveries: {
-                pending: number;
-                retrying: number;
-                delivered: number;
-                rejected: number;
-                exhausted: number;
-                cancelled: number;
-            };
-            /** @constant */
-            deliveriesAtLeast?: true;
-            eventFault?: {
-                /** @enum {string} */
-                reason: "unknown_event_type" | "event_invalid";
-                path?: string;
-                detail?: string;
-            };
-            bodyKept: boolean;
-            /** Format: date-time */
-            erasedAt?: string;
-            /** @constant */
-            queueDeleted?: true;
-            body?: unknown;
-        };
         Explanation: {
             subscriptionId: string;
             name?: string;
@@ -982,6 +982,116 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    listMessages: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of items on a page. */
+                limit?: number;
+                marker?: string;
+                since?: string;
+                until?: string;
+                /** @description Whether to read the records of a deleted queue, until they expire. */
+                deleted?: boolean;
+            };
+            path: {
+                /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
+                queue: string;
+            };
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of messages. */
+            200: {
+                content: {
+                    "application/json": {
+                        messages: components["schemas"]["MessageSummary"][];
+                        links: components["schemas"]["Links"];
+                    };
+                };
+            };
+        };
+    };
+    postMessages: {
+        parameters: {
+            query?: never;
+            path: {
+                /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
+                queue: string;
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    messages: {
+                        /** @description The producer's id. A message with the same id is a duplicate. By default a new id. */
+                        id?: string;
+                        /** @description The event type, by which subscriptions can select messages. */
+                        type?: string;
+                        /** @description The data of the message: any JSON value. */
+                        body?: unknown;
+                        /** @description Seconds after which the message is no longer delivered. */
+                        ttl?: number;
+                        /** @description Seconds before the first attempt. */
+                        delay?: number;
+                    }[];
+                };
+            };
+        };
+        responses: {
+            /** @description The messages are in the ingress queue. */
+            201: {
+                content: {
+                    "application/json": {
+                        resources: string[];
+                        ids: string[];
+                        /**
+                         * @description The queue, perhaps made by this request, has no active subscription: the messages match none.
+                         * @constant
+                         */
+                        noSubscription?: true;
+                    };
+                };
+            };
+        };
+    };
+    getMessage: {
+        parameters: {
+            query?: never;
+            path: {
+                /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
+                queue: string;
+                /** @description The id that the response to the post contained, or the producer's id of the message. */
+                message: string;
+            };
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The message. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["Message"];
+                };
+            };
+        };
+    };
+    eraseBody: {
+        parameters: {
+            query?: never;
+            path: {
+                /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
+                queue: string;
+                /** @description The id that the response to the post contained, or the producer's id of the message. */
+                message: string;
+            };
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The data is erased. */
+            204: {
+                content?: never;
+            };
+        };
+    };
     listQueues: {
         parameters: {
             query?: {
@@ -2150,116 +2260,6 @@ export interface operations {
                         previousExpiresAt?: string;
                     };
                 };
-            };
-        };
-    };
-    listMessages: {
-        parameters: {
-            query?: {
-                /** @description Maximum number of items on a page. */
-                limit?: number;
-                marker?: string;
-                since?: string;
-                until?: string;
-                /** @description Whether to read the records of a deleted queue, until they expire. */
-                deleted?: boolean;
-            };
-            path: {
-                /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
-                queue: string;
-            };
-        };
-        requestBody?: never;
-        responses: {
-            /** @description A page of messages. */
-            200: {
-                content: {
-                    "application/json": {
-                        messages: components["schemas"]["MessageSummary"][];
-                        links: components["schemas"]["Links"];
-                    };
-                };
-            };
-        };
-    };
-    postMessages: {
-        parameters: {
-            query?: never;
-            path: {
-                /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
-                queue: string;
-            };
-        };
-        requestBody: {
-            content: {
-                "application/json": {
-                    messages: {
-                        /** @description The producer's id. A message with the same id is a duplicate. By default a new id. */
-                        id?: string;
-                        /** @description The event type, by which subscriptions can select messages. */
-                        type?: string;
-                        /** @description The data of the message: any JSON value. */
-                        body?: unknown;
-                        /** @description Seconds after which the message is no longer delivered. */
-                        ttl?: number;
-                        /** @description Seconds before the first attempt. */
-                        delay?: number;
-                    }[];
-                };
-            };
-        };
-        responses: {
-            /** @description The messages are in the ingress queue. */
-            201: {
-                content: {
-                    "application/json": {
-                        resources: string[];
-                        ids: string[];
-                        /**
-                         * @description The queue, perhaps made by this request, has no active subscription: the messages match none.
-                         * @constant
-                         */
-                        noSubscription?: true;
-                    };
-                };
-            };
-        };
-    };
-    getMessage: {
-        parameters: {
-            query?: never;
-            path: {
-                /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
-                queue: string;
-                /** @description The id that the response to the post contained, or the producer's id of the message. */
-                message: string;
-            };
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The message. */
-            200: {
-                content: {
-                    "application/json": components["schemas"]["Message"];
-                };
-            };
-        };
-    };
-    eraseBody: {
-        parameters: {
-            query?: never;
-            path: {
-                /** @description 1 to 64 of A-Z a-z 0-9 _ . - */
-                queue: string;
-                /** @description The id that the response to the post contained, or the producer's id of the message. */
-                message: string;
-            };
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The data is erased. */
-            204: {
-                content?: never;
             };
         };
     };

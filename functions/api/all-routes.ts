@@ -10,7 +10,6 @@ import { addDeliveryRoutes } from './deliveries/routes.ts';
 import { addEventTypeRoutes } from './event-types/routes.ts';
 import { addExplainRoute } from './messages/explain.ts';
 import { addSubscriptionDeliveriesRoute } from './deliveries/of-subscription.ts';
-import { addMessageRoutes } from './messages/routes.ts';
 import { addPullTokenRoute } from './pull/token.ts';
 import { addPullRoutes } from './pull/routes.ts';
 import { addPortalRoutes } from './portal/routes.ts';
@@ -24,13 +23,15 @@ import { addCredentialsRoute, addExportRoute, addImportRoute } from './subscript
 import { collectRoutes, type ServedRoute } from './serve.ts';
 
 /**
- * All routes of the administration API. `secrets`: undefined where another function serves the routes that open secrets.
+ * All routes of the administration API: `first`, and those of this file. `secrets`: undefined where another function
+ * serves the routes that open secrets.
  */
 export function allRoutes(
+  first: readonly ServedRoute[],
   dependencies: ApiDependencies,
   secrets?: SecretDependencies,
 ): readonly ServedRoute[] {
-  const { routes, addRoute } = collectRoutes();
+  const { routes, addRoute } = collectRoutes(first);
   addQueueRoutes(addRoute, dependencies);
   addSubscriptionRoutes(addRoute, dependencies);
   addSubscriptionChangeRoutes(addRoute, dependencies);
@@ -44,7 +45,6 @@ export function allRoutes(
   addSecretRoutes(addRoute, dependencies);
   addPullRoutes(addRoute, dependencies, secrets);
   addPullTokenRoute(addRoute, dependencies);
-  addMessageRoutes(addRoute, dependencies);
   addExplainRoute(addRoute, dependencies);
   addDeliveryRoutes(addRoute, dependencies);
   addSubscriptionDeliveriesRoute(addRoute, dependencies);

@@ -13,7 +13,7 @@ export function createApi(dependencies: ApiDependencies, secrets?: SecretDepende
   let loaded: Promise<readonly ServedRoute[]> | undefined;
   // On demand, so that producers do not wait for the routes of operators after a cold start.
   const all = () =>
-    (loaded ??= import('./all-routes.ts').then(({ allRoutes }) => allRoutes(dependencies, secrets)));
+    (loaded ??= import('./all-routes.ts').then(({ allRoutes }) => allRoutes(first, dependencies, secrets)));
   const api = buildApi({ first, all }, dependencies);
   // The gate decides what a session may do; there is no token.
   const { answer: answerAdmitted } = buildApi(

@@ -13,8 +13,12 @@ export type Api = { routes: Routes['all']; answer: (request: ApiRequest) => Prom
 /** `handle`: undefined where another function serves the route. */
 export type ServedRoute = Route & { pattern: RegExp; handle: Handle<string> | undefined };
 
-export function collectRoutes(): { routes: ServedRoute[]; addRoute: AddRoute } {
-  const routes: ServedRoute[] = [];
+/** `first`: routes that were collected before. */
+export function collectRoutes(first: readonly ServedRoute[] = []): {
+  routes: ServedRoute[];
+  addRoute: AddRoute;
+} {
+  const routes = [...first];
   function addRoute<Path extends string>(route: Route<Path>, handle: Handle<Path> | undefined): void;
   function addRoute(route: Route, handle: Handle<string> | undefined): void {
     routes.push({ ...route, pattern: toPattern(route.path), handle });
@@ -30,13 +34,14 @@ type Routes = { first: readonly ServedRoute[]; all: () => Promise<readonly Serve
 export function buildApi({ first, all }: Routes, { settings, reportFault }: Serving): Api {
   const answer = async (request: ApiRequest): Promise<Answer> => {
     const method = request.method === 'HEAD' ? 'GET' : request.method;
-    const known = findMatches(first, request.path);
-    const isKnown = known.some((one) => one.method === method);
-    const matches = isKnown ? known : findMatches(await all(), request.path);
-    const route = matches.find((one) => one.method === method);
-    if (route?.handle === undefined) return refuse(matches);
-    const { params } = route;
+    let params: Record<string, string> = {};
     try {
+      const known = findMatches(first, request.path);
+      const isKnown = known.some((one) => one.method === method);
+      const matches = isKnown ? known : findMatches(await all(), request.path);
+      const route = matches.find((one) => one.method === method);
+      if (route?.handle === undefined) return refuse(matches);
+      ({ params } = route);
       checkAccess(route, settings, request.claims, params['queue']);
       return await route.handle({ ...request, params });
     } catch (error) {

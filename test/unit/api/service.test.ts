@@ -1,6 +1,7 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { describe, expect, vi } from 'vitest';
 import * as z from 'zod';
+import { buildApi } from '../../../functions/api/serve.ts';
 import { healthSchema, homeSchema } from '../../../functions/api/service/routes.ts';
 import { openRoutes, portalOpenRoutes } from '../../../shared/config/open-routes.ts';
 import { requestApi, wholeApi } from '../../support/whole-api.ts';
@@ -86,6 +87,15 @@ describe('GET /v2/health', () => {
     },
   );
 });
+
+const REQUEST = {
+  method: 'GET',
+  path: '/v2',
+  query: {},
+  headers: {},
+  body: new Uint8Array(),
+  publicUrl: 'https://api.test',
+};
 
 const operation = z.looseObject({ operationId: z.string(), security: z.array(z.unknown()).optional() });
 
@@ -301,6 +311,15 @@ describe('an unknown route', () => {
 });
 
 describe('an internal error', () => {
+  it('is an answer, too, where the routes of operators cannot be loaded', async ({ api }) => {
+    const { dependencies, faults } = api;
+    const fault = new Error('not loaded');
+    const { answer } = buildApi({ first: [], all: () => Promise.reject(fault) }, dependencies);
+    const { status, body = '' } = await answer({ ...REQUEST, caller: CALLER });
+    expect({ status, body: JSON.parse(body) as unknown }).toMatchObject(refusal('internal'));
+    expect(faults).toEqual([{ fault, caller: CALLER }]);
+  });
+
   it('shows the caller only the request id, the log all details', async ({ call, registry, faults }) => {
     const fault = new Error('table posthaste-secret-name is throttled');
     vi.spyOn(registry, 'findQueue').mockRejectedValue(fault);
