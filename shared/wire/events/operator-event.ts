@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { OUTCOMES } from '../../domain/retry/vocabulary.ts';
 import { DISABLE_REASONS, PRESSURE_REASONS } from '../../domain/subscription/vocabulary.ts';
+import { pickIds } from '../../domain/delivery/delivery.ts';
 import type { OperatorEvent } from '../../domain/delivery/operator-event.ts';
 import { timeText, timeView } from '../fields.ts';
 
@@ -95,18 +96,58 @@ export const operatorEventSchema = z.discriminatedUnion('detail-type', [
 
 export type OperatorEventMessage = z.output<typeof operatorEventSchema>;
 
-/** Fields that are times. Milliseconds since the epoch in the domain. */
-const TIMES: ReadonlySet<string> = new Set(['at', 'since', 'until', 'nextAt', 'expiresAt', 'cancelledFrom']);
-
+/** Checked by its type alone: an event that the schema would refuse is sent rather than lost. */
 export function operatorEventMessage(event: OperatorEvent, deployment: string): OperatorEventMessage {
-  const { type, key, ...facts } = { key: undefined, ...event };
-  const shown = Object.entries(facts).map(([name, value]): [string, unknown] => [
-    name,
-    TIMES.has(name) ? timeText(Number(value)) : value,
-  ]);
-  return operatorEventSchema.parse({
-    source: EVENT_SOURCE,
-    'detail-type': type,
-    detail: { deployment, ...key, ...Object.fromEntries(shown) },
-  });
+  const source = EVENT_SOURCE;
+  switch (event.type) {
+    case 'subscription.disabled': {
+      const { type, at, ...facts } = event;
+      return { source, 'detail-type': type, detail: { deployment, ...facts, at: timeText(at) } };
+    }
+    case 'subscription.failing': {
+      const { type, since, ...facts } = event;
+      return { source, 'detail-type': type, detail: { deployment, ...facts, since: timeText(since) } };
+    }
+    case 'subscription.recovered': {
+      const { type, since, at, ...facts } = event;
+      const times = { since: timeText(since), at: timeText(at) };
+      return { source, 'detail-type': type, detail: { deployment, ...facts, ...times } };
+    }
+    case 'subscription.slowed': {
+      const { type, since, until, ...facts } = event;
+      const times = { since: timeText(since), until: timeText(until) };
+      return { source, 'detail-type': type, detail: { deployment, ...facts, ...times } };
+    }
+    case 'subscription.resumed': {
+      const { type, since, at, ...facts } = event;
+      const times = { since: timeText(since), at: timeText(at) };
+      return { source, 'detail-type': type, detail: { deployment, ...facts, ...times } };
+    }
+    case 'subscription.certificate_expiring': {
+      const { type, expiresAt, ...facts } = event;
+      return {
+        source,
+        'detail-type': type,
+        detail: { deployment, ...facts, expiresAt: timeText(expiresAt) },
+      };
+    }
+    case 'deliveries.expiring': {
+      const { type, since, cancelledFrom, ...facts } = event;
+      const times = { since: timeText(since), cancelledFrom: timeText(cancelledFrom) };
+      return { source, 'detail-type': type, detail: { deployment, ...facts, ...times } };
+    }
+    case 'attempt.failed': {
+      const { type, key, at, nextAt, ...facts } = event;
+      const times = { at: timeText(at), ...(nextAt !== undefined && { nextAt: timeText(nextAt) }) };
+      return { source, 'detail-type': type, detail: { deployment, ...pickIds(key), ...facts, ...times } };
+    }
+    case 'delivery.exhausted': {
+      const { type, key, at, ...facts } = event;
+      return {
+        source,
+        'detail-type': type,
+        detail: { deployment, ...pickIds(key), ...facts, at: timeText(at) },
+      };
+    }
+  }
 }

@@ -286,3 +286,8 @@ it.each(samples)(
     expect(operatorEventSchema.parse(envelope)).toEqual(message);
   },
 );
+
+it('an operator event is sent although its schema would refuse it, since it reports what has happened', () => {
+  const event = { type: 'subscription.failing', ...ids, since, failures: 0 } as const;
+  expect(operatorEventMessage(event, 'Posthaste').detail).toMatchObject({ failures: 0 });
+});
