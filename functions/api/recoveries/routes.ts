@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { contended, withRetriedWrites } from '../../../shared/domain/contention.ts';
 import { pickIds } from '../../../shared/domain/delivery/delivery.ts';
+import { CLOCKS_DIFFER_MS } from '../../../shared/domain/delivery/recreated-queue.ts';
 import { RECOVERABLE_STATUSES } from '../../../shared/domain/delivery/vocabulary.ts';
 import {
   countOutcomes,
@@ -277,7 +278,11 @@ export async function startRecovery(
     const message = `must not be before ${timeText(oldest)}: older records may have expired`;
     throw invalidFields([{ field: 'since', message }]);
   }
-  const selection = { ...asked, until, ...(by === 'failure' && { acceptedSince: oldest }) };
+  // What was accepted before, was so by an earlier queue of the name. A window before it has nothing to recover.
+  const begin = Math.min(found.createdAt - CLOCKS_DIFFER_MS, until - 1);
+  const accepted =
+    by === 'failure' ? { acceptedSince: Math.max(oldest, begin) } : { since: Math.max(since, begin) };
+  const selection = { ...asked, until, ...accepted };
   const at = { now, retentionMs: settings.retentionMs };
   const recovery = newRecovery(buildRecoveryId(now, newId()), selection, at);
   const operation = { kind: 'recovery', queue, recoveryId: recovery.id, orderedAt: now } as const;

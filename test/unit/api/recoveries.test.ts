@@ -68,6 +68,28 @@ describe('POST /v2/queues/{queue}/recoveries', () => {
     expect(queued).toEqual([{ operation, delaySeconds: 3 }]);
   });
 
+  it('begins with the queue, because earlier failures are of an earlier queue of the name', async ({
+    call,
+    time,
+    start,
+    recoveries,
+  }) => {
+    await call('DELETE', '/v2/queues/orders');
+    await call('PUT', '/v2/queues/orders');
+    const createdAt = time.now;
+    time.now += 60_000;
+    const until = new Date(time.now).toISOString();
+    const byAcceptance = await start({ ...WINDOW, until });
+    expect(Date.parse(byAcceptance.since)).toBe(createdAt - 2_000);
+    const { id } = await start({ ...WINDOW, until, by: 'failure' });
+    const { selection } = (await recoveries.find('orders', id)) ?? {};
+    expect(selection).toMatchObject({ acceptedSince: createdAt - 2_000 });
+    expect(await start({ since: '2026-11-20T10:00:00Z', until: '2026-11-20T11:00:00Z' })).toMatchObject({
+      since: '2026-11-20T10:59:59.999Z',
+      until: '2026-11-20T11:00:00.000Z',
+    });
+  });
+
   it('takes the window for times of the failure, and looks as far back as records are kept', async ({
     changes,
     start,
