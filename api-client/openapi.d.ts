@@ -317,7 +317,7 @@ export interface paths {
     "/v2/queues/{queue}/event-types": {
         /**
          * Lists the event types that a queue sees, by name
-         * @description A page may be short, even empty; follow its link.
+         * @description A page may be short; follow its link.
          */
         get: operations["listEventTypesOfQueue"];
     };

@@ -4,7 +4,11 @@ import { DAY_MS } from '../../shared/domain/duration.ts';
 import type { FieldError } from '../../shared/domain/errors.ts';
 import { UnknownCredentialsError } from '../../shared/domain/subscription/credential-headers.ts';
 import { InvalidMarkerError } from '../../shared/ports/page.ts';
-import { QueueBeingDeletedError, QueueMissingError } from '../../shared/ports/subscriptions.ts';
+import {
+  QueueBeingDeletedError,
+  QueueFullError,
+  QueueMissingError,
+} from '../../shared/ports/subscriptions.ts';
 
 /** Codes of refusals, with their statuses. */
 export const statusOfCode = {
@@ -118,18 +122,8 @@ export function toRefusal(error: unknown): RefusedRequest | undefined {
   if (error instanceof InvalidMarkerError) {
     return invalidFields([{ field: 'marker', message: 'is not from this listing' }]);
   }
-  if (error instanceof QueueMissingError) {
-    return new RefusedRequest('conflict', 'the queue was deleted during this request');
-  }
-  if (error instanceof QueueBeingDeletedError) {
-    return new RefusedRequest(
-      'conflict',
-      'a queue of this name is still being deleted or restored; try again in a minute',
-    );
-  }
-  if (error instanceof ContendedError) {
-    return new RefusedRequest('conflict', 'other requests kept changing this record; try again');
-  }
+  const conflict = findConflict(error);
+  if (conflict !== undefined) return new RefusedRequest('conflict', conflict);
   if (error instanceof UnknownCredentialsError) {
     return invalidFields(
       error.options.map((option) => ({
@@ -138,5 +132,15 @@ export function toRefusal(error: unknown): RefusedRequest | undefined {
       })),
     );
   }
+  return undefined;
+}
+
+function findConflict(error: unknown): string | undefined {
+  if (error instanceof QueueMissingError) return 'the queue was deleted during this request';
+  if (error instanceof QueueFullError)
+    return `there can be at most ${error.most} endpoint${error.most === 1 ? '' : 's'}`;
+  if (error instanceof QueueBeingDeletedError)
+    return 'a queue of this name is still being deleted or restored; try again in a minute';
+  if (error instanceof ContendedError) return 'other requests kept changing this record; try again';
   return undefined;
 }

@@ -53,7 +53,15 @@ export type ApiRequest = {
   callerArn?: string;
   /** The API's. */
   publicUrl: string;
+  /** Set by the gate of the portal. */
+  tenant?: Tenant;
 };
+
+/**
+ * The bounds of a session of the portal that a route applies itself, together with what it reads and writes. `eventTypes`:
+ * @default all
+ */
+export type Tenant = { queueCreatedAt: number; endpoints: number; eventTypes?: readonly string[] };
 
 /** A request to a route, with the parameters in its path. */
 export type RequestContext<Path extends string> = ApiRequest & {

@@ -23,8 +23,12 @@ export function newEndpoint({
   return { subscriber: '', name: '', event_types, max_per_second: toFieldText(limits.per_second) };
 }
 
-export function endpointDraft({ subscriber, name = '', options }: Shown): EndpointDraft {
-  const { event_types, max_per_second } = options;
+/** `allowed`: the event types of the link, to which an endpoint with all events is limited once its options change. */
+export function endpointDraft(
+  { subscriber, name = '', options }: Shown,
+  { event_types: allowed }: Pick<PortalSession, 'event_types'> = {},
+): EndpointDraft {
+  const { event_types = allowed, max_per_second } = options;
   return { subscriber, name, event_types, max_per_second: toFieldText(max_per_second) };
 }
 
@@ -42,18 +46,24 @@ export function buildCreation(draft: EndpointDraft): Record<string, unknown> {
  * The PATCH that makes the changes of the form; undefined if there are none. Options that a customer may not set stay,
  * because the portal merges them; the filter has no field.
  */
-export function buildPatch(before: Shown, draft: EndpointDraft): Record<string, unknown> | undefined {
+export function buildPatch(
+  before: Shown,
+  draft: EndpointDraft,
+  portal: Pick<PortalSession, 'event_types'> = {},
+): Record<string, unknown> | undefined {
   const [subscriber, name] = [draft.subscriber.trim(), draft.name.trim()];
-  const [options, stored] = [optionsIn(draft), optionsIn(endpointDraft(before))];
-  const { filter } = before.options;
+  const options = changedOptions(optionsIn(draft), optionsIn(endpointDraft(before, portal)), before);
   const patch = {
     ...(subscriber !== before.subscriber && { subscriber }),
     ...(name !== (before.name ?? '') && { name: name === '' ? null : name }),
-    ...(JSON.stringify(options) !== JSON.stringify(stored) && {
-      options: { ...(filter !== undefined && { filter }), ...options },
-    }),
+    ...(options && { options }),
   };
   return Object.keys(patch).length === 0 ? undefined : patch;
+}
+
+function changedOptions(options: object, stored: object, { options: { filter } }: Shown): object | undefined {
+  if (JSON.stringify(options) === JSON.stringify(stored)) return undefined;
+  return { ...(filter !== undefined && { filter }), ...options };
 }
 
 function optionsIn({ event_types, max_per_second: rate }: EndpointDraft): Record<string, unknown> {

@@ -1,5 +1,5 @@
 import type { FieldError } from '../domain/errors.ts';
-import type { EventType } from '../domain/event-type/event-type.ts';
+import type { EventType, TypeViewer } from '../domain/event-type/event-type.ts';
 import type { Validation } from '../domain/event-type/json-schema.ts';
 import type { Page, PageRequest } from './page.ts';
 
@@ -8,12 +8,8 @@ export interface EventTypes {
   /** Creates a type or replaces it as a whole; keeps `createdAt`. */
   put(type: EventType): Promise<{ kind: 'created' } | { kind: 'replaced'; before: EventType }>;
   find(name: string): Promise<EventType | undefined>;
-  /**
-   * Ordered by name, about 1 MB at most. `queue`: only those that it may see; then a page with a marker may be short,
-   * even empty.
-   * @throws InvalidMarkerError
-   */
-  list(page: PageRequest, queue?: string): Promise<Page<EventType>>;
+  /** Ordered by name, about 1 MB at most. Only those that `viewer` sees. @throws InvalidMarkerError */
+  list(page: PageRequest, viewer?: TypeViewer): Promise<Page<EventType>>;
   /** Returns the deleted type; undefined: there was none. */
   delete(name: string): Promise<EventType | undefined>;
 }

@@ -82,6 +82,17 @@ export class QueueMissingError extends Error {
   }
 }
 
+/** The queue has as many subscriptions as the caller may have in it. */
+export class QueueFullError extends Error {
+  override readonly name = 'QueueFullError';
+  readonly most: number;
+
+  constructor(queue: string, most: number) {
+    super(`The queue ${queue} has ${most} or more subscriptions.`);
+    this.most = most;
+  }
+}
+
 /** The subscriptions of a queue with this name are still being removed, or brought back. */
 export class QueueBeingDeletedError extends Error {
   override readonly name = 'QueueBeingDeletedError';
@@ -112,6 +123,9 @@ export type SubscriptionAt = SubscriptionKey & { now: number };
  * new one's `createdAt` does not conflict.
  */
 export type AddResult = { kind: 'added' } | { kind: 'conflict'; subscriptionId: string };
+
+/** `createdAt`: of the queue. `most`: subscriptions that it then has, without deleted and expired ones. */
+export type AddBounds = { createdAt: number; most: number };
 
 /**
  * A transaction takes 100 items (`TransactWriteItems`, DynamoDB API reference): two per subscription (it and its
@@ -169,9 +183,9 @@ export interface Registry {
   /**
    * Adds subscriptions with different subscribers to one queue, up to `MAX_SUBSCRIPTIONS_PER_TRANSACTION`; results in
    * their order. A conflict does not prevent the others.
-   * @throws QueueMissingError and AWS errors; none are added then
+   * @throws QueueMissingError, QueueFullError, ContendedError, and AWS errors; none are added then
    */
-  addSubscriptions(subscriptions: readonly Subscription[]): Promise<readonly AddResult[]>;
+  addSubscriptions(subscriptions: readonly Subscription[], bounds?: AddBounds): Promise<readonly AddResult[]>;
   /**
    * Reserves capacity for more subscriptions or larger ones; false: the queue would exceed `limit`. Deleted and
    * expired subscriptions count until a minute after their removal.

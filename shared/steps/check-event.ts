@@ -17,7 +17,7 @@ export async function checkEvent(
   if (type === undefined) return { kind: 'valid' };
   const found = isEventTypeName(type) ? await eventTypes.find(type) : undefined;
   if (found === 'unreadable') return { kind: 'undecided' };
-  if (found === undefined || !isVisibleTo(found, queue))
+  if (found === undefined || !isVisibleTo(found, { queue }))
     return { kind: 'invalid', fault: { reason: 'unknown_event_type' } };
   if (found.schema === undefined) return { kind: 'valid' };
   const result = await validateEvent(found.schema, JSON.parse(data));

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { EventType } from '../../shared/domain/event-type/event-type.ts';
+import type { EventType, TypeViewer } from '../../shared/domain/event-type/event-type.ts';
 import type { EventTypes } from '../../shared/ports/event-types.ts';
 import { InvalidMarkerError, type Page } from '../../shared/ports/page.ts';
 import { anEventType } from '../support/builders.ts';
@@ -26,10 +26,10 @@ export const describeEventTypesContract = (name: string, make: () => Promise<Eve
 
     const putAll = (types: readonly EventType[]) => Promise.all(types.map((type) => eventTypes.put(type)));
 
-    const allPages = async (limit: number, queue?: string) => {
-      const pages = [await eventTypes.list({ limit }, queue)];
+    const allPages = async (limit: number, viewer?: TypeViewer) => {
+      const pages = [await eventTypes.list({ limit }, viewer)];
       for (let marker = pages[0]?.marker; marker !== undefined; marker = pages.at(-1)?.marker)
-        pages.push(await eventTypes.list({ limit, marker }, queue));
+        pages.push(await eventTypes.list({ limit, marker }, viewer));
       return pages;
     };
 
@@ -72,16 +72,20 @@ export const describeEventTypesContract = (name: string, make: () => Promise<Eve
         anEventType({ name: 'other', queues: ['orders-2', 'order'] }),
         anEventType({ name: 'rest' }),
       ]);
-      const pages = await allPages(2, 'orders');
+      const pages = await allPages(2, { queue: 'orders' });
       expect(pages.flatMap(names)).toEqual(['all', 'orders', 'rest']);
       expect(Math.max(...pages.map(({ items }) => items.length))).toBeLessThanOrEqual(2);
+      const some = { queue: 'orders', names: ['other', 'rest', 'all'] };
+      expect((await allPages(1, some)).map(names)).toEqual([['all'], ['rest']]);
     });
 
     it('refuses the marker of another listing', async () => {
       await putAll(['a', 'b'].map((one) => anEventType({ name: one })));
-      const { marker } = await eventTypes.list({ limit: 1 }, 'orders');
+      const { marker } = await eventTypes.list({ limit: 1 }, { queue: 'orders' });
       await expect(eventTypes.list({ limit: 1, marker })).rejects.toThrow(InvalidMarkerError);
-      await expect(eventTypes.list({ limit: 1, marker }, 'bills')).rejects.toThrow(InvalidMarkerError);
+      await expect(eventTypes.list({ limit: 1, marker }, { queue: 'bills' })).rejects.toThrow(
+        InvalidMarkerError,
+      );
     });
 
     it('ends a page at about 1 MB, and leaves out no type', async () => {
@@ -90,12 +94,30 @@ export const describeEventTypesContract = (name: string, make: () => Promise<Eve
         anEventType({ name: `type-${at}`, schema, queues: [`queue-${at % 2}`] }),
       );
       await putAll(large);
-      for (const [queue, count] of [[undefined, 140] as const, ['queue-1', 70] as const]) {
-        const pages = await allPages(100, queue);
+      for (const [viewer, count] of [[undefined, 140] as const, [{ queue: 'queue-1' }, 70] as const]) {
+        const pages = await allPages(100, viewer);
         expect(pages.length).toBeGreaterThanOrEqual(3);
         for (const page of pages) expect(JSON.stringify(page).length).toBeLessThan(1.1e6);
         expect(new Set(pages.flatMap(names)).size).toBe(count);
       }
+    });
+
+    it('ends a page at a type that the queue sees, because its marker names the last one', async () => {
+      const schema = { description: 'x'.repeat(16_000) };
+      const hidden = (from: number) =>
+        Array.from({ length: 150 }, (_, at) =>
+          anEventType({ name: `hidden-${from + at}`, schema, queues: ['bills'] }),
+        );
+      await putAll([
+        ...hidden(100),
+        anEventType({ name: 'hidden-300' }),
+        ...hidden(400),
+        anEventType({ name: 'z' }),
+      ]);
+      const pages = await allPages(100, { queue: 'orders' });
+      expect(pages.flatMap(names)).toEqual(['hidden-300', 'z']);
+      for (const { items, marker = '' } of pages.slice(0, -1))
+        expect(Buffer.from(marker, 'base64url').toString()).toContain(`"${items.at(-1)?.name}"`);
     });
   });
 };

@@ -8,6 +8,7 @@ import {
   MAX_SUBSCRIPTIONS_PER_TRANSACTION,
   type PullSubscription,
   type PullSubscriptions,
+  QueueFullError,
   QueueMissingError,
   type Registry,
 } from '../../shared/ports/subscriptions.ts';
@@ -182,6 +183,28 @@ export const describeRegistryImportsContract = (name: string, make: () => Regist
       const adding = registry.addSubscriptions([numbered(0), numbered(1)]);
       await expect(adding).rejects.toThrow(new QueueMissingError(queue));
       await registry.putQueue(aQueue({ name: queue }));
+      expect(await listed()).toEqual([]);
+    });
+
+    it('are added within a bound, of concurrent requests as many as it allows', async () => {
+      const { createdAt } = aQueue();
+      const bounds = { createdAt, most: 3 };
+      await registry.addSubscriptions([
+        numbered(0),
+        numbered(1, { expiresAt: 1, ttl: 1 }),
+        numbered(2, { deletedAt: SOME_TIME }),
+      ]);
+      const adding = [3, 4, 5, 6].map((number) => registry.addSubscriptions([numbered(number)], bounds));
+      const results = await Promise.allSettled(adding);
+      expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(2);
+      for (const result of results)
+        if (result.status === 'rejected') expect(result.reason).toEqual(new QueueFullError(queue, 3));
+      expect(await listed()).toHaveLength(5);
+    });
+
+    it('are not added within a bound to another queue of the name', async () => {
+      const adding = registry.addSubscriptions([numbered(0)], { createdAt: SOME_TIME - 1, most: 1 });
+      await expect(adding).rejects.toThrow(new QueueMissingError(queue));
       expect(await listed()).toEqual([]);
     });
 

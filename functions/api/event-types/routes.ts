@@ -3,6 +3,7 @@ import {
   type EventType,
   isEventTypeName,
   isVisibleTo,
+  type TypeViewer,
 } from '../../../shared/domain/event-type/event-type.ts';
 import type { Page } from '../../../shared/ports/page.ts';
 import { eventTypeView, eventTypeViewSchema } from '../../../shared/wire/views/event-type.ts';
@@ -29,6 +30,7 @@ import {
   jsonAnswer,
   noBody,
   optionalJsonBody,
+  type Tenant,
   withLocation,
 } from '../route.ts';
 import { eventTypeFields, eventTypeRequestSchema } from './request.ts';
@@ -141,14 +143,14 @@ export function addEventTypeRoutes(addRoute: AddRoute, dependencies: ApiDependen
       id: 'listEventTypesOfQueue',
       tag: 'event types',
       summary: 'Lists the event types that a queue sees, by name',
-      description: 'A page may be short, even empty; follow its link.',
+      description: 'A page may be short; follow its link.',
       query: listQuery,
       answers: { 200: typePage },
     },
     async (context) => {
       const request = parseWith(listQuery, context.query);
       const queue = await existingQueue(dependencies, context.params.queue);
-      return listTypes(`${queuePath(queue)}/event-types`, request, queue);
+      return listTypes(`${queuePath(queue)}/event-types`, request, toViewer(queue, context.tenant));
     },
   );
 
@@ -163,7 +165,8 @@ export function addEventTypeRoutes(addRoute: AddRoute, dependencies: ApiDependen
     },
     async (context) => {
       const queue = await existingQueue(dependencies, context.params.queue);
-      return jsonAnswer(eventTypeView(await existingType(context.params.type, queue)));
+      const viewer = toViewer(queue, context.tenant);
+      return jsonAnswer(eventTypeView(await existingType(context.params.type, viewer)));
     },
   );
 
@@ -187,11 +190,11 @@ export function addEventTypeRoutes(addRoute: AddRoute, dependencies: ApiDependen
   async function listTypes(
     path: string,
     { detailed, ...request }: z.output<typeof listQuery>,
-    queue?: string,
+    viewer?: TypeViewer,
   ): Promise<Answer> {
     const page = await pageWithinAnswerSize(
       request,
-      (asked) => eventTypes.list(asked, queue),
+      (asked) => eventTypes.list(asked, viewer),
       detailed ? eventTypeView : ({ schema: _schema, example: _example, ...type }) => eventTypeView(type),
     );
     return jsonAnswer({
@@ -200,11 +203,10 @@ export function addEventTypeRoutes(addRoute: AddRoute, dependencies: ApiDependen
     } satisfies z.input<typeof listSchema>);
   }
 
-  /** @throws RefusedRequest `not_found`, also if the queue does not see it */
-  async function existingType(name: string, queue?: string): Promise<EventType> {
+  /** @throws RefusedRequest `not_found`, also if the viewer does not see it */
+  async function existingType(name: string, viewer?: TypeViewer): Promise<EventType> {
     const found = isEventTypeName(name) ? await eventTypes.find(name) : undefined;
-    if (found === undefined || (queue !== undefined && !isVisibleTo(found, queue)))
-      throw notFound('such event type');
+    if (found === undefined || !isVisibleTo(found, viewer)) throw notFound('such event type');
     return found;
   }
 
@@ -222,6 +224,10 @@ export function addEventTypeRoutes(addRoute: AddRoute, dependencies: ApiDependen
     } while (marker !== undefined);
     return types;
   }
+}
+
+function toViewer(queue: string, tenant: Tenant | undefined): TypeViewer {
+  return { queue, ...(tenant?.eventTypes && { names: tenant.eventTypes }) };
 }
 
 const TYPES_PER_READ = 1_000;

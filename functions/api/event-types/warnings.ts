@@ -25,6 +25,6 @@ export async function findTypeWarnings(
   async function isKnown(name: string): Promise<boolean> {
     if (!isEventTypeName(name)) return false;
     const found = await eventTypes.find(name);
-    return found !== undefined && isVisibleTo(found, queue);
+    return found !== undefined && isVisibleTo(found, { queue });
   }
 }

@@ -13,6 +13,5 @@ export async function answerSession(
     answerAdmitted,
   }: { admission: Admission; answerAdmitted: (request: ApiRequest) => Promise<Answer> },
 ): Promise<Answer> {
-  const given = await answerAdmitted(await checkRequest(context, request, admission));
-  return checkAnswer(context, given, admission, request.caller.requestId);
+  return checkAnswer(await answerAdmitted(await checkRequest(context, request, admission)), admission);
 }

@@ -8,17 +8,14 @@ import {
   hostFaults,
   optionFaults,
   type TenantOptions,
-  withDefaultRate,
+  withDefaults,
 } from '../../../shared/domain/portal/limits.ts';
 import { isDeeperThan } from '../../../shared/domain/subscription/content-filter.ts';
-import { withoutCredentials } from '../../../shared/domain/subscription/credential-headers.ts';
-import { hasNewOrigin, parseDestination } from '../../../shared/domain/subscription/destination.ts';
 import { isPresent } from '../../../shared/domain/subscription/subscription.ts';
 import { timeText } from '../../../shared/wire/fields.ts';
-import { subscriptionView } from '../../../shared/wire/views/subscription.ts';
 import type { ApiDependencies } from '../dependencies.ts';
-import { invalidFields, notFound, RefusedRequest } from '../errors.ts';
-import { presentSubscription } from '../existing.ts';
+import { QueueFullError } from '../../../shared/ports/subscriptions.ts';
+import { invalidFields, notFound } from '../errors.ts';
 import { timeField } from '../fields.ts';
 import { messageKey, queuePath, subscriptionKey } from '../paths.ts';
 import { parseWith, readJson, readOptionalJson } from '../request-json.ts';
@@ -35,8 +32,8 @@ export async function checkRequest(
   { claims: _claims, callerArn: _arn, ...request }: ApiRequest,
   admission: Admission,
 ): Promise<ApiRequest> {
-  const { session, queue, rest } = admission;
-  checkEventType(admission);
+  const { session, queue, rest, portal } = admission;
+  const { eventTypes } = session;
   await checkMessage(context, admission);
   checkRecovery(admission);
   if (admission.route.check === 'create') await requireRoom(context, admission);
@@ -44,14 +41,14 @@ export async function checkRequest(
     ...request,
     path: `${queuePath(queue.name)}${rest}`,
     query: checkQuery(request, admission, context.clock.now()),
-    body: await checkBody(context, request.body, admission),
+    body: checkBody(request.body, admission),
     caller: { ...request.caller, principal: namePrincipal(session) },
+    tenant: {
+      queueCreatedAt: queue.createdAt,
+      endpoints: portal.limits.endpoints,
+      ...(eventTypes && { eventTypes }),
+    },
   };
-}
-
-/** The list has only the event types of the link. @throws RefusedRequest `not_found` */
-function checkEventType({ session: { eventTypes }, params: { type } }: Admission): void {
-  if (type !== undefined && eventTypes?.includes(type) === false) throw notFound('such event type');
 }
 
 /**
@@ -126,11 +123,7 @@ const endpointChange = z.strictObject({
 });
 
 /** Only what tenants may set. The route checks the values. @throws RefusedRequest */
-async function checkBody(
-  context: ApiDependencies,
-  body: Uint8Array,
-  admission: Admission,
-): Promise<Uint8Array> {
+function checkBody(body: Uint8Array, admission: Admission): Uint8Array {
   const { check } = admission.route;
   if (check === undefined) return body;
   switch (check) {
@@ -141,7 +134,7 @@ async function checkBody(
     case 'create':
       return checkCreation(body, admission);
     case 'change':
-      return checkChange(context, body, admission);
+      return checkChange(body, admission);
   }
 }
 
@@ -156,7 +149,7 @@ function checkTest(body: Uint8Array, { session: { eventTypes } }: Admission): Ui
 
 function checkCreation(body: Uint8Array, { session, portal: { limits } }: Admission): Uint8Array {
   const given = readFields(newEndpoint, body);
-  const options = withDefaultRate(given.options, limits);
+  const options = withDefaults(given.options, limits, session.eventTypes);
   requireNone([
     ...hostFaults(given.subscriber, limits),
     ...optionFaults(options, limits, session.eventTypes),
@@ -164,20 +157,14 @@ function checkCreation(body: Uint8Array, { session, portal: { limits } }: Admiss
   return toBytes({ ...given, options });
 }
 
-async function checkChange(
-  context: ApiDependencies,
-  body: Uint8Array,
-  admission: Admission,
-): Promise<Uint8Array> {
-  const { session, portal } = admission;
+function checkChange(body: Uint8Array, { session, portal: { limits } }: Admission): Uint8Array {
   const given = readFields(endpointChange, body);
-  const options = given.options && withDefaultRate(given.options, portal.limits);
+  const options = given.options && withDefaults(given.options, limits, session.eventTypes);
   requireNone([
-    ...(given.subscriber === undefined ? [] : hostFaults(given.subscriber, portal.limits)),
-    ...(options === undefined ? [] : optionFaults(options, portal.limits, session.eventTypes)),
+    ...(given.subscriber === undefined ? [] : hostFaults(given.subscriber, limits)),
+    ...(options === undefined ? [] : optionFaults(options, limits, session.eventTypes)),
   ]);
-  if (options === undefined) return toBytes(given);
-  return toBytes({ ...given, options: { ...(await keptOptions(context, admission, given)), ...options } });
+  return toBytes({ ...given, ...(options && { options }) });
 }
 
 /** Deeper than anything that the routes accept. */
@@ -199,48 +186,21 @@ function toBytes(value: unknown): Uint8Array {
   return Buffer.from(JSON.stringify(value));
 }
 
-/** The options that only operators change, since a change replaces all. Credentials do not go to another host. */
-async function keptOptions(
-  context: ApiDependencies,
-  { queue, params }: Admission,
-  { subscriber }: { subscriber?: string },
-): Promise<object> {
-  const key = subscriptionKey({ queue: queue.name, subscription: params['subscription'] ?? '' });
-  const current = await presentSubscription(context, key);
-  const isMoved = subscriber !== undefined && hasNewOrigin(current.destination, parseDestination(subscriber));
-  const options: TenantOptions = isMoved
-    ? withoutCredentials(current.options)
-    : subscriptionView(current, context.clock.now()).options;
-  const { event_types: _types, filter: _filter, max_per_second: _rate, ...kept } = options;
-  return kept;
-}
-
-/** @throws RefusedRequest `conflict` where the queue has all endpoints that a tenant may have */
-async function requireRoom(context: ApiDependencies, { queue, portal }: Admission): Promise<void> {
-  const { endpoints } = portal.limits;
-  if ((await countEndpoints(context, queue.name, endpoints)) < endpoints) return;
-  throw noRoom(endpoints);
-}
-
-export function noRoom(endpoints: number): RefusedRequest {
-  return new RefusedRequest(
-    'conflict',
-    `there can be at most ${endpoints} endpoint${endpoints === 1 ? '' : 's'}`,
-  );
-}
-
-/** Up to one more than `most`. */
-export async function countEndpoints(
+/**
+ * Refuses early what the registry would refuse, before a secret is made. @throws QueueFullError where the queue has all
+ * endpoints that a tenant may have
+ */
+async function requireRoom(
   { registry, clock }: ApiDependencies,
-  queue: string,
-  most: number,
-): Promise<number> {
+  { queue, portal }: Admission,
+): Promise<void> {
+  const { endpoints } = portal.limits;
   let count = 0;
   let marker: string | undefined;
   do {
-    const page = await registry.listSubscriptions(queue, { limit: 100, marker });
+    const page = await registry.listSubscriptions(queue.name, { limit: 100, marker });
     count += page.items.filter((one) => isPresent(one, clock.now())).length;
     ({ marker } = page);
-  } while (marker !== undefined && count <= most);
-  return count;
+  } while (marker !== undefined && count < endpoints);
+  if (count >= endpoints) throw new QueueFullError(queue.name, endpoints);
 }

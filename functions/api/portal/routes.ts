@@ -24,12 +24,11 @@ import { presentQueue } from '../existing.ts';
 import { messageType, seconds } from '../fields.ts';
 import { queueName } from '../paths.ts';
 import { parseWith, readJson } from '../request-json.ts';
+import { MAX_EVENT_TYPES } from '../subscriptions/options.ts';
 import { type AddRoute, json, jsonAnswer, jsonBody, noBody } from '../route.ts';
 import { namePrincipal, noSession, requireCurrent } from './session.ts';
 
 const sessionId = z.string().refine(isSessionId, `must be ${SESSION_ID_RULE}`);
-
-const MAX_EVENT_TYPES = 100;
 
 const linkRequest = z.strictObject({
   capabilities: z

@@ -49,12 +49,15 @@ export function addSubscriptionChangeRoutes(addRoute: AddRoute, dependencies: Ap
       },
     },
     async (context) => {
-      const { caller, publicUrl } = context;
+      const { caller, publicUrl, tenant } = context;
       const patch = subscriptionPatch(readJson(context.body).value, dependencies);
       const key = subscriptionKey(context.params);
       // Read first: if this fails, nothing is changed, and no new secret is lost.
       const warned = await findTypeWarnings(dependencies, key.queue, patch.options);
-      const result = await updateSubscription(dependencies, key, patch);
+      const result = await updateSubscription(dependencies, key, {
+        ...patch,
+        isByTenant: tenant !== undefined,
+      });
       const after = auditChange(caller, 'subscription_changed', result);
       const { secret } = result;
       if (secret !== undefined) audit(caller, { change: 'secret_rotated', ...key, scheme: secret.scheme });

@@ -2,6 +2,7 @@ import { withOptions } from '../../../shared/domain/message/matching.ts';
 import { unredacted, withoutCredentials } from '../../../shared/domain/subscription/credential-headers.ts';
 import { isRaised, withLimitDated } from '../../../shared/domain/subscription/rate-limit.ts';
 import { type Destination, hasNewOrigin, withAuth } from '../../../shared/domain/subscription/destination.ts';
+import type { TENANT_OPTIONS } from '../../../shared/domain/portal/limits.ts';
 import { asEnabled, endsPressure, hasMoved, moveTo } from '../../../shared/domain/subscription/change.ts';
 import { makeSecret, type SigningSecret } from '../../../shared/domain/subscription/signing-secret.ts';
 import {
@@ -23,11 +24,12 @@ import { type AuthChange, authChange, withAuthChange } from './seal-auth.ts';
  * Absent members stay unchanged. `name: null` removes it. `ttl`: seconds from now, or `null` for no expiry.
  * `disabled: null` enables, ends back-pressure, and is written even if it is enabled, because deliver may be about to
  * disable it for an earlier 410. `auth` belongs to `options`, which remove it if they come without. `secret`: a subscriber
- * at another origin keeps the signing secret.
+ * at another origin keeps the signing secret. `isByTenant`: options
+ * that only operators set stay as they are.
  */
 export type SubscriptionChange = Partial<Pick<SubscriptionRequest, 'destination' | 'options' | 'auth'>> & {
   [Field in 'name' | 'ttl' | 'disabled']?: Subscription[Field] | null;
-} & { secret?: 'keep' };
+} & { secret?: 'keep'; isByTenant?: boolean };
 
 /** `secret`: the new one, if the change created one. It is not shown again. */
 export type UpdateResult = ChangeResult & { secret?: SigningSecret };
@@ -96,7 +98,8 @@ async function prepareUpdate(
 ): Promise<PreparedChange> {
   const current = await context.registry.findSubscription(queue, subscriptionId);
   if (current === undefined) return { ...change, auth: undefined };
-  const prepared = { ...change, auth: await authChange(context, current, change) };
+  const auth = change.isByTenant === true ? undefined : await authChange(context, current, change);
+  const prepared = { ...change, auth };
   const after = createEdit(prepared, context.clock.now())(current);
   const growth = countBytes(after) - countBytes(current);
   if (growth > 0) await takeRoom(context, queue, { subscriptions: 0, bytes: growth });
@@ -152,7 +155,7 @@ export async function changePresent(
 
 function createEdit(change: PreparedChange, now: number) {
   return (current: Subscription): Subscription => {
-    const { name, destination, ttl, options, auth, disabled } = change;
+    const { name, destination, ttl, disabled } = change;
     const named = withName(name, current);
     const moved = destination === undefined ? named : moveTo(destination, named, now);
     const timed = ttl === undefined ? moved : withTtl(ttl, moved, now);
@@ -160,11 +163,16 @@ function createEdit(change: PreparedChange, now: number) {
       destination !== undefined && hasNewOrigin(current.destination, destination)
         ? withoutStoredCredentials(timed)
         : timed;
-    const edited =
-      options === undefined ? kept : withAuthChange(auth, withNewOptions(options, kept, now), current);
+    const edited = withAuthChange(change.auth, withNewOptions(change, kept, now), current);
     if (disabled === undefined) return edited;
     return disabled === null ? asEnabled(edited, now) : { ...edited, disabled };
   };
+}
+
+/** As they are stored now: an operator may change them at the same time. */
+function operatorOptions({ options }: Subscription): SubscriptionOptions {
+  const { event_types: _types, filter: _filter, max_per_second: _rate, ...others } = options;
+  return others satisfies Omit<SubscriptionOptions, (typeof TENANT_OPTIONS)[number]>;
 }
 
 function withName(name: SubscriptionChange['name'], current: Subscription): Subscription {
@@ -173,7 +181,10 @@ function withName(name: SubscriptionChange['name'], current: Subscription): Subs
   return name === null ? unnamed : { ...current };
 }
 
-function withNewOptions(options: SubscriptionOptions, current: Subscription, now: number): Subscription {
+function withNewOptions(change: PreparedChange, current: Subscription, now: number): Subscription {
+  if (change.options === undefined) return current;
+  const kept = change.isByTenant === true ? operatorOptions(current) : {};
+  const options = { ...kept, ...change.options };
   return withLimitDated(current, withOptions(current, unredacted(options, current.options), now), now);
 }
 

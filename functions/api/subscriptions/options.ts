@@ -12,7 +12,8 @@ import { messageType, perSecondField, seconds } from '../fields.ts';
 import { authOption } from './auth-option.ts';
 import { postHeaderRecord, postHeaders } from './post-headers.ts';
 
-const MAX_EVENT_TYPES = 50;
+/** As many as a link of the portal has. */
+export const MAX_EVENT_TYPES = 100;
 const EVENT_TYPES_RULE = `must be a list of 1 to ${MAX_EVENT_TYPES} types`;
 
 /** Types match exactly. An asterisk is refused, because it looks like a wildcard but would match nothing. */

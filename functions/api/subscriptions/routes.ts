@@ -80,7 +80,7 @@ export function addSubscriptionRoutes(addRoute: AddRoute, dependencies: ApiDepen
       const fields = subscriptionFields(readJson(context.body).value, dependencies);
       const { caller, publicUrl } = context;
       const warned = await findTypeWarnings(dependencies, queue, fields.options);
-      const result = await subscribe(dependencies, { queue, ...fields });
+      const result = await subscribe(dependencies, { queue, ...fields }, context.tenant);
       if (result.kind === 'conflict') {
         const holder = await registry.findSubscription(queue, result.subscriptionId);
         if (holder !== undefined) await sendOwedConfirmation(dependencies, holder, publicUrl);

@@ -14,6 +14,7 @@ import { type AddResult, QueueMissingError, type SecretSealer } from '../../../s
 import type { OpenedSecret } from '../../../shared/steps/sign-request.ts';
 import type { ChangeContext } from '../dependencies.ts';
 import { RefusedRequest } from '../errors.ts';
+import type { Tenant } from '../route.ts';
 import { canConfirm, newConfirmation, requiresConfirmation } from './ask-confirmation.ts';
 import { sealAuth } from './seal-auth.ts';
 
@@ -29,15 +30,17 @@ export type SubscriptionRequest = Pick<
 /**
  * Adds a subscription, and creates its queue if it is missing, as Zaqar does. A subscriber that the queue already has
  * is a conflict. Where confirmation is required, the caller sends the link with `sendOwedConfirmation`.
- * @throws UnknownCredentialsError if a credential is redacted, RefusedRequest where the queue is full or `auth` unusable
+ * @throws UnknownCredentialsError if a credential is redacted, RefusedRequest where the queue is full or `auth` unusable,
+ * QueueFullError and QueueMissingError for a tenant
  */
 export async function subscribe(
   context: ChangeContext,
   request: SubscriptionRequest,
+  tenant?: Tenant,
 ): Promise<({ kind: 'subscribed' } & NewSubscription) | Extract<AddResult, { kind: 'conflict' }>> {
   const mustConfirm = await requiresConfirmation(context, request.queue);
   const created = await newSubscription(context, request, mustConfirm);
-  const [added] = await addToQueue(context, [created.subscription]);
+  const [added] = await addToQueue(context, [created.subscription], tenant);
   return added?.kind === 'conflict' ? added : { kind: 'subscribed', ...created };
 }
 
@@ -94,14 +97,23 @@ function sealSecrets(
   );
 }
 
-/** Adds subscriptions to one queue. If the queue is deleted in between, creates it again and retries. */
+/**
+ * Adds subscriptions to one queue. If the queue is deleted in between, creates it again and retries, except for a tenant,
+ * whose link is for the queue as it was.
+ */
 export async function addToQueue(
   context: ChangeContext,
   subscriptions: readonly Subscription[],
+  tenant?: Tenant,
 ): Promise<readonly AddResult[]> {
   const { registry } = context;
   const [first] = subscriptions;
   if (first === undefined) return [];
+  if (tenant !== undefined) {
+    await takeRoom(context, first.queue, measureAmount(subscriptions));
+    const { queueCreatedAt: createdAt, endpoints: most } = tenant;
+    return registry.addSubscriptions(subscriptions, { createdAt, most });
+  }
   const queue = { name: first.queue, metadata: {}, createdAt: first.createdAt };
   await registry.ensureQueue(queue);
   await takeRoom(context, queue.name, measureAmount(subscriptions));

@@ -49,11 +49,11 @@ export function EditEndpoint({ onClose, ...edited }: Edited & { onClose: () => v
 function EndpointEditor({ endpoint, onDone }: Edited) {
   const { api } = usePage();
   const close = useClose();
-  const { queue } = usePortal();
+  const portal = usePortal();
   // The page reads the endpoint again and again: the changes are those to what the form showed at first.
   const [before] = useState(endpoint);
   const saving = useAction(async (edit: Edit) => {
-    const secret = await save(api, queue, edit, before);
+    const secret = await save(api, portal, edit, before);
     onDone();
     if (secret === undefined) close();
     return secret;
@@ -70,15 +70,16 @@ function EndpointEditor({ endpoint, onDone }: Edited) {
 /** Returns the secret if it is new: of a new endpoint, or of one that moved to another origin. */
 async function save(
   api: ApiClient,
-  queue: string,
+  portal: PortalSession,
   { draft, keepSecret }: Edit,
   before: SubscriptionView | undefined,
 ): Promise<string | undefined> {
+  const { queue } = portal;
   if (before === undefined) {
     const body = JSON.stringify(buildCreation(draft));
     return (await api.call(subscribe, { path: { queue }, body })).secret;
   }
-  const patch = buildPatch(before, draft);
+  const patch = buildPatch(before, draft, portal);
   if (patch === undefined) return undefined;
   const body = JSON.stringify({ ...patch, ...(keepSecret && { secret: 'keep' }) });
   const path = { queue, subscription: before.id };
@@ -98,7 +99,7 @@ function EndpointForm({
   const portal = usePortal();
   const { can, limits } = portal;
   const hints = hintsFor(limits);
-  const stored = before === undefined ? newEndpoint(portal) : endpointDraft(before);
+  const stored = before === undefined ? newEndpoint(portal) : endpointDraft(before, portal);
   const { draft, change } = useDraft(stored, reset);
   const moves = isMove(before, draft);
   // A new secret would not be shown.

@@ -35,7 +35,14 @@ export function isEventTypeName(name: string): boolean {
   return name.length <= MAX_EVENT_TYPE_NAME && EVENT_TYPE_NAME.test(name);
 }
 
-/** Whether the catalogue shows the type to a queue. Producers of another queue cannot publish it where types are checked. */
-export function isVisibleTo({ queues }: Pick<EventType, 'queues'>, queue: string): boolean {
-  return queues === undefined || queues.includes(queue);
+/** A queue, or a session of the portal, which sees only these `names` of what the queue sees. Undefined: all is visible. */
+export type TypeViewer = { queue: string; names?: readonly string[] } | undefined;
+
+/** Whether the catalogue shows the type to a viewer. Producers of another queue cannot publish it where types are checked. */
+export function isVisibleTo(
+  { name, queues }: Pick<EventType, 'name' | 'queues'>,
+  viewer: TypeViewer,
+): boolean {
+  if (viewer === undefined) return true;
+  return (queues?.includes(viewer.queue) ?? true) && (viewer.names?.includes(name) ?? true);
 }

@@ -44,7 +44,6 @@ export function optionFaults(
   ];
 }
 
-/** An endpoint without event types would get all of them. */
 function eventTypeFaults(chosen: unknown, allowed: readonly string[]): FieldError[] {
   const types: ReadonlySet<unknown> = new Set(allowed);
   const areAllowed = Array.isArray(chosen) && chosen.length > 0 && chosen.every((type) => types.has(type));
@@ -53,7 +52,15 @@ function eventTypeFaults(chosen: unknown, allowed: readonly string[]): FieldErro
     : [{ field: 'options.event_types', message: `must be among: ${allowed.join(', ')}` }];
 }
 
-/** The options with the rate limit that an endpoint has without one. */
-export function withDefaultRate(options: TenantOptions, { perSecond }: PortalLimits): TenantOptions {
-  return perSecond === undefined ? options : { max_per_second: perSecond, ...options };
+/** The options with what an endpoint has without a choice. `eventTypes`: those of the session; without them it gets all. */
+export function withDefaults(
+  options: TenantOptions,
+  { perSecond }: PortalLimits,
+  eventTypes: readonly string[] | undefined,
+): TenantOptions {
+  return {
+    ...(perSecond !== undefined && { max_per_second: perSecond }),
+    ...(eventTypes && { event_types: eventTypes }),
+    ...options,
+  };
 }

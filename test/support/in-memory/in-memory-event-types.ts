@@ -1,5 +1,9 @@
 import { buildPage, pageUpTo, parseMarker } from '../../../shared/adapters/dynamodb/pages.ts';
-import { type EventType, isVisibleTo } from '../../../shared/domain/event-type/event-type.ts';
+import {
+  type EventType,
+  isVisibleTo,
+  type TypeViewer,
+} from '../../../shared/domain/event-type/event-type.ts';
 import type { EventTypes } from '../../../shared/ports/event-types.ts';
 import type { Page, PageRequest } from '../../../shared/ports/page.ts';
 import { answer, frozen } from './frozen.ts';
@@ -17,7 +21,7 @@ export const inMemoryEventTypes = (): EventTypes => {
       return answer(before === undefined ? { kind: 'created' } : { kind: 'replaced', before });
     },
     find: (name) => answer(types.get(name)),
-    list: async (page, queue) => answer(await Promise.resolve(pageOf([...types.values()], page, queue))),
+    list: async (page, viewer) => answer(await Promise.resolve(pageOf([...types.values()], page, viewer))),
     delete: (name) => {
       const before = types.get(name);
       types.delete(name);
@@ -26,15 +30,21 @@ export const inMemoryEventTypes = (): EventTypes => {
   };
 };
 
-const pageOf = (types: readonly EventType[], page: PageRequest, queue = ''): Page<EventType> => {
-  const listing = `#event-types#${queue}`;
-  const last = parseMarker(listing, page) ?? '';
-  const rest = types.filter(({ name }) => name > last).sort((one, other) => (one.name < other.name ? -1 : 1));
+const pageOf = (types: readonly EventType[], page: PageRequest, viewer: TypeViewer): Page<EventType> => {
+  const listing = `#event-types#${viewer === undefined ? '' : viewer.queue}`;
+  const sorted = types.toSorted((one, other) => (one.name < other.name ? -1 : 1));
+  let { read, isEnd } = readAfter(sorted, parseMarker(listing, page));
+  const visible = () => read.filter((type) => isVisibleTo(type, viewer));
+  while (!isEnd && visible().length === 0) ({ read, isEnd } = readAfter(sorted, read.at(-1)?.name));
+  const seen = visible();
+  return isEnd || seen.length > page.limit
+    ? buildPage(listing, seen, page.limit, ({ name }) => name)
+    : pageUpTo(listing, seen, seen.at(-1)?.name);
+};
+
+const readAfter = (sorted: readonly EventType[], last = '') => {
+  const rest = sorted.filter(({ name }) => name > last);
   let room = MAX_READ_BYTES;
   const beyond = rest.findIndex((type) => (room -= Buffer.byteLength(JSON.stringify(type))) < 0);
-  const read = beyond === -1 ? rest : rest.slice(0, beyond);
-  const visible = queue === '' ? read : read.filter((type) => isVisibleTo(type, queue));
-  return visible.length > page.limit || beyond === -1
-    ? buildPage(listing, visible, page.limit, ({ name }) => name)
-    : pageUpTo(listing, visible, read.at(-1)?.name);
+  return beyond === -1 ? { read: rest, isEnd: true } : { read: rest.slice(0, beyond), isEnd: false };
 };

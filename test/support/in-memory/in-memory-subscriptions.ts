@@ -26,6 +26,7 @@ import {
   type PullSubscription,
   type PullSubscriptions,
   QueueBeingDeletedError,
+  QueueFullError,
   QueueMissingError,
   type Registry,
   type SubscriptionPage,
@@ -50,7 +51,7 @@ export const inMemorySubscriptions = (
 ): Subscriptions & Registry => ({
   ...readerOf(entries, clock, pageSize),
   ...queuesOf(entries, clock),
-  ...subscriptionsOf(entries),
+  ...subscriptionsOf(entries, clock),
 });
 
 const readerOf = (
@@ -202,7 +203,10 @@ const restoredFrom = (before: Subscription, deletedAt: number, at: number): Subs
 
 type SubscriptionMethods = Omit<Registry, keyof QueueMethods>;
 
-const subscriptionsOf = (entries: Map<string, QueueEntry>): SubscriptionMethods => {
+const subscriptionsOf = (
+  entries: Map<string, QueueEntry>,
+  clock: Pick<Clock, 'now'>,
+): SubscriptionMethods => {
   const archives = new Map<string, ArchivedSubscription>();
   const archiveKeyOf = (queue: string, id: string) => `${queue}/${id}`;
   const isRestorable = (archive: ArchivedSubscription | undefined, now: number) =>
@@ -216,7 +220,16 @@ const subscriptionsOf = (entries: Map<string, QueueEntry>): SubscriptionMethods 
       const [added = { kind: 'added' }] = await addAll(entries, [subscription]);
       return added;
     },
-    addSubscriptions: (subscriptions) => addAll(entries, subscriptions),
+    addSubscriptions: async (subscriptions, bounds) => {
+      const name = subscriptions[0]?.queue ?? '';
+      const entry = entries.get(name);
+      if (bounds !== undefined) {
+        if (entry?.queue.createdAt !== bounds.createdAt) throw new QueueMissingError(name);
+        const present = byId(entry).filter((one) => isPresent(one, clock.now()));
+        if (present.length + subscriptions.length > bounds.most) throw new QueueFullError(name, bounds.most);
+      }
+      return addAll(entries, subscriptions);
+    },
     findByDestinations: (queue, destinations) =>
       answer(destinations.map((destination) => holderOf(entries.get(queue), destination))),
     findSubscription: (queue, id) => answer(entries.get(queue)?.subscriptions.get(id)),

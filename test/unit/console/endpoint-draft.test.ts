@@ -25,6 +25,13 @@ describe('the form of an endpoint', () => {
   it('sends a change of one field only', () => {
     expect(buildPatch(SHOWN, { ...endpointDraft(SHOWN), name: 'Warehouse' })).toEqual({ name: 'Warehouse' });
     expect(buildPatch({ ...SHOWN, name: 'Warehouse' }, endpointDraft(SHOWN))).toEqual({ name: null });
+    const [all, link] = [{ ...SHOWN, options: {} }, { event_types: ['order.paid'] }];
+    const draft = endpointDraft(all, link);
+    expect(draft).toMatchObject(link);
+    expect(buildPatch(all, draft, link)).toBeUndefined();
+    expect(buildPatch(all, { ...draft, max_per_second: '5' }, link)).toEqual({
+      options: { ...link, max_per_second: 5 },
+    });
   });
 
   it('keeps the filter when the events change', () => {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { hostFaults, optionFaults, withDefaultRate } from '../../../shared/domain/portal/limits.ts';
+import { hostFaults, optionFaults, withDefaults } from '../../../shared/domain/portal/limits.ts';
 import {
   findPortalRoute,
   parsePortalPath,
@@ -163,9 +163,9 @@ describe('the limits of the portal', () => {
       'options.max_per_second',
     ]);
     expect(optionFaults({ max_per_second: 5 }, limits, undefined)).toEqual([]);
-    expect(withDefaultRate({}, limits)).toEqual({ max_per_second: 5 });
-    expect(withDefaultRate({ max_per_second: 1 }, limits)).toEqual({ max_per_second: 1 });
-    expect(withDefaultRate({}, { endpoints: 1 })).toEqual({});
+    expect(withDefaults({}, limits, undefined)).toEqual({ max_per_second: 5 });
+    expect(withDefaults({ max_per_second: 1 }, limits, undefined)).toEqual({ max_per_second: 1 });
+    expect(withDefaults({}, { endpoints: 1 }, ['a'])).toEqual({ event_types: ['a'] });
   });
 
   it.each([undefined, [], ['order.paid', 'order.lost'], 'order.paid', ['*'], [['order.paid']]])(

@@ -1,11 +1,16 @@
 import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 import { primaryKey } from '../../../config/tables.ts';
-import { type EventType, eventTypeSchema } from '../../../domain/event-type/event-type.ts';
+import {
+  type EventType,
+  eventTypeSchema,
+  isVisibleTo,
+  type TypeViewer,
+} from '../../../domain/event-type/event-type.ts';
 import type { EventTypes } from '../../../ports/event-types.ts';
 import type { Page, PageRequest } from '../../../ports/page.ts';
 import { buildPage, pageUpTo, parseMarker } from '../pages.ts';
-import { type Query, queryOfPrefix } from '../queries.ts';
-import { decode, decodeRecord, type ItemKey, keySchema, RECORD_VERSION } from '../record.ts';
+import { type Query, queryOfPrefix, responsesOf } from '../queries.ts';
+import { decodeRecord, type ItemKey, RECORD_VERSION } from '../record.ts';
 import { json } from './subscription-item.ts';
 import { openTable, type Table } from '../table.ts';
 import { expression } from '../writes.ts';
@@ -20,7 +25,7 @@ export function dynamoEventTypes(client: DynamoDBDocument, tableName: string): E
   return {
     put: (type) => putEventType(table, type),
     find: (name) => findEventType(table, name),
-    list: (page, queue) => listEventTypes(table, page, queue),
+    list: (page, viewer) => listEventTypes(table, page, viewer),
     delete: async (name) => {
       const { Attributes } = await table.delete({ Key: eventTypeKey(name), ReturnValues: 'ALL_OLD' });
       return Attributes && toEventType(Attributes);
@@ -61,36 +66,31 @@ async function putEventType(table: Table, type: EventType): ReturnType<EventType
     : { kind: 'replaced', before: toEventType(Attributes) };
 }
 
-/** One request, which reads up to 1 MB (`Query`, DynamoDB API reference). */
-async function listEventTypes(table: Table, page: PageRequest, queue?: string): Promise<Page<EventType>> {
-  const listing = queue === undefined ? '#event-types' : `#event-types#${queue}`;
+/**
+ * Each request reads up to 1 MB (`Query`, DynamoDB API reference). The first one with types that the viewer sees ends the
+ * page: the marker contains the last name, which may be none that the viewer does not see.
+ */
+async function listEventTypes(table: Table, page: PageRequest, viewer: TypeViewer): Promise<Page<EventType>> {
+  const listing = viewer === undefined ? '#event-types' : `#event-types#${viewer.queue}`;
+  for await (const { Items = [], LastEvaluatedKey } of responsesOf(table, queryOf(listing, page, viewer))) {
+    const types = Items.map(toEventType).filter((type) => isVisibleTo(type, viewer));
+    if (types.length > page.limit || LastEvaluatedKey === undefined)
+      return buildPage(listing, types, page.limit, ({ name }) => name);
+    if (types.length > 0) return pageUpTo(listing, types, types.at(-1)?.name);
+  }
+  return { items: [] };
+}
+
+/** No Limit for a viewer: it counts the types that are left out. */
+function queryOf(listing: string, page: PageRequest, viewer: TypeViewer): Query {
   const last = parseMarker(listing, page);
-  const { Items = [], LastEvaluatedKey } = await table.query({
-    ...queryOfTypes(queue, page.limit),
+  return {
+    ...queryOfPrefix(EVENT_TYPES, typePrefix),
+    ...(viewer === undefined && { Limit: page.limit + 1 }),
     ConsistentRead: true,
     ExclusiveStartKey: last === undefined ? undefined : eventTypeKey(last),
-  });
-  const types = Items.map(toEventType);
-  if (types.length > page.limit || LastEvaluatedKey === undefined)
-    return buildPage(listing, types, page.limit, ({ name }) => name);
-  return pageUpTo(listing, types, decode(nameSchema, LastEvaluatedKey));
-}
-
-/** No Limit with a filter: it counts the types that the filter drops. */
-function queryOfTypes(queue: string | undefined, limit: number): Query {
-  const query = queryOfPrefix(EVENT_TYPES, typePrefix);
-  if (queue === undefined) return { ...query, Limit: limit + 1 };
-  return {
-    ...query,
-    FilterExpression: 'attribute_not_exists(queues) OR contains(queues, :queue)',
-    ExpressionAttributeValues: { ...query.ExpressionAttributeValues, ':queue': queue },
   };
 }
-
-const nameSchema = keySchema(
-  ({ sk }) => (sk.startsWith(typePrefix) ? sk.slice(typePrefix.length) : undefined),
-  'sk',
-);
 
 const itemSchema = eventTypeSchema.extend({
   schema: json.pipe(eventTypeSchema.shape.schema).exactOptional(),

@@ -85,7 +85,7 @@ export function dynamoRegistry(client: DynamoDBDocument, tableName: string, cloc
       const [added = { kind: 'added' }] = await addSubscriptions(table, [subscription]);
       return added;
     },
-    addSubscriptions: (subscriptions) => addSubscriptions(table, subscriptions),
+    addSubscriptions: (subscriptions, bounds) => addSubscriptions(table, subscriptions, bounds),
     takeRoom: (queue, more, most) => takeRoom(table, { queue, more, most }),
     findSubscription: async (queue, subscriptionId) =>
       (await findStored(table, { queue, subscriptionId }))?.subscription,

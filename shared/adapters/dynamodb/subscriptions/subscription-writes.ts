@@ -2,8 +2,13 @@ import * as z from 'zod';
 import { primaryKey } from '../../../config/tables.ts';
 import { contended, withRetriedWrites } from '../../../domain/contention.ts';
 import { type Amount, measureAmount } from '../../../domain/subscription/room.ts';
-import type { Subscription } from '../../../domain/subscription/subscription.ts';
-import { type AddResult, QueueMissingError } from '../../../ports/subscriptions.ts';
+import { isPresent, type Subscription } from '../../../domain/subscription/subscription.ts';
+import {
+  type AddBounds,
+  type AddResult,
+  QueueFullError,
+  QueueMissingError,
+} from '../../../ports/subscriptions.ts';
 import {
   isDeletedQueue,
   queueItemKey,
@@ -11,6 +16,7 @@ import {
   subscriptionItemKey,
   toHolder,
   toSubscriberItem,
+  toSubscription,
   toSubscriptionItem,
 } from './subscription-item.ts';
 import { pagesOf, readItem } from '../queries.ts';
@@ -39,11 +45,12 @@ export const ABSENT = `attribute_not_exists(${primaryKey.partition})`;
 export async function addSubscriptions(
   table: RegistryTable,
   subscriptions: readonly Subscription[],
+  bounds?: AddBounds,
 ): Promise<readonly AddResult[]> {
   const conflicts = new Map<string, AddResult>();
   const freed = new Set<string>();
   for (let left = subscriptions; left.length > 0; left = left.filter(({ id }) => !conflicts.has(id))) {
-    const refused = await add(table, left);
+    const refused = await add(table, left, bounds);
     if (refused.length === 0) break;
     for (const { subscription, holder } of refused) {
       const { id } = subscription;
@@ -59,13 +66,51 @@ export async function addSubscriptions(
  * a counter on the queue, which shows new subscriptions to a deletion by an earlier version. If one is refused, none
  * is written. Returns those whose subscriber is claimed by another subscription, the `holder`.
  */
-async function add(
+function add(
   table: RegistryTable,
   subscriptions: readonly Subscription[],
-): Promise<readonly { subscription: Subscription; holder: string }[]> {
+  bounds: AddBounds | undefined,
+): Promise<readonly Claimed[]> {
+  const queue = subscriptions[0]?.queue ?? '';
+  const attempt = async () => {
+    const unchanged = bounds && (await checkBounds(table, queue, subscriptions.length, bounds));
+    return tryToAdd(table, subscriptions, unchanged);
+  };
+  return withRetriedWrites(attempt, contended(`queue ${queue}`), retryOptions(table));
+}
+
+type Claimed = { subscription: Subscription; holder: string };
+
+/**
+ * The attributes of the queue by which a write sees that more subscriptions were added, or another queue created, since this
+ * count.
+ * @throws QueueMissingError, QueueFullError
+ */
+async function checkBounds(
+  table: RegistryTable,
+  queue: string,
+  more: number,
+  { createdAt, most }: AddBounds,
+): Promise<Record<string, unknown>> {
+  const item = await readItem(table, queueItemKey(queue));
+  if (item?.['createdAt'] !== createdAt || isDeletedQueue(item)) throw new QueueMissingError(queue);
+  const now = table.clock.now();
+  let count = more;
+  for await (const items of pagesOf(table, queryOfSubscriptions(queue)))
+    count += items.filter((one) => isPresent(toSubscription(one), now)).length;
+  if (count > most) throw new QueueFullError(queue, most);
+  return { createdAt, subscriptionsAdded: item['subscriptionsAdded'] };
+}
+
+/** `unchanged`: attributes that the queue must still have. */
+async function tryToAdd(
+  table: RegistryTable,
+  subscriptions: readonly Subscription[],
+  unchanged: Record<string, unknown> | undefined,
+): Promise<readonly Claimed[] | 'again'> {
   const queue = subscriptions[0]?.queue ?? '';
   const result = await transactWrite(table, [
-    countAdded(table, queue, subscriptions.length),
+    countAdded(table, queue, subscriptions.length, unchanged),
     ...subscriptions.map((one) => putClaim(table, toSubscriberItem(one), one.createdAt)),
     ...subscriptions.map((subscription) => ({
       Put: { TableName: table.name, Item: toSubscriptionItem(subscription), ConditionExpression: ABSENT },
@@ -73,7 +118,10 @@ async function add(
   ]);
   if (result.kind === 'written') return [];
   const [queueWrite, ...writes] = result.writes;
-  if (queueWrite?.failed === true) throw new QueueMissingError(queue);
+  if (queueWrite?.failed === true) {
+    if (unchanged !== undefined) return 'again';
+    throw new QueueMissingError(queue);
+  }
   const refused = subscriptions.flatMap((subscription, index) => {
     const claim = writes[index];
     return claim?.failed === true ? [{ subscription, holder: toHolder(claim.item) }] : [];
@@ -82,15 +130,25 @@ async function add(
   return refused;
 }
 
-/** Shows a deletion by an earlier version that its queue has more subscriptions; fails if the queue is missing. */
-export function countAdded({ name: TableName }: Table, queue: string, count: number) {
+/**
+ * Shows additions within bounds, and a deletion by an earlier version, that the queue has more subscriptions. Fails if the
+ * queue is missing, or has other attributes than `unchanged`.
+ */
+export function countAdded(
+  { name: TableName }: Table,
+  queue: string,
+  count: number,
+  unchanged: Record<string, unknown> = {},
+) {
+  const expr = expression();
+  const conditions = Object.entries(unchanged).map(([name, value]) => expr.equal(name, value));
   return {
     Update: {
       TableName,
       Key: queueItemKey(queue),
-      UpdateExpression: 'ADD subscriptionsAdded :count',
-      ConditionExpression: QUEUE_EXISTS,
-      ExpressionAttributeValues: { ':count': count },
+      UpdateExpression: `ADD ${expr.name('subscriptionsAdded')} ${expr.value(count)}`,
+      ConditionExpression: [QUEUE_EXISTS, ...conditions].join(' AND '),
+      ...expr.attributes(),
     },
   };
 }
