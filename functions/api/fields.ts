@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { DAY_MS } from '../../shared/domain/duration.ts';
+import { isJsonObject } from '../../shared/domain/json.ts';
 import { MAX_TYPE_LENGTH } from '../../shared/domain/message/message.ts';
 import { MAX_PER_SECOND, MIN_PER_SECOND } from '../../shared/domain/subscription/rate-limit.ts';
 import { CONFIRMATION_TYPE } from '../../shared/domain/subscription/confirmation.ts';
@@ -69,10 +70,21 @@ export function retryPolicyAt(at: string, input: unknown, defaults: RetryPolicy)
   throw refusedFields('invalid_retry_policy', fields);
 }
 
+/** Refuses the member `__proto__`, which zod's record would drop silently. */
+export function withoutProto<Schema extends z.ZodType>(record: Schema) {
+  return z
+    .unknown()
+    .refine((value) => !isJsonObject(value) || !Object.hasOwn(value, '__proto__'), 'must not hold __proto__')
+    .pipe(record);
+}
+
 /** A listing reads every hour of a window, including hours without messages. */
 const MAX_DAYS = 400;
 
 const TIME_RULE = 'must be an RFC 3339 time, such as 2026-11-21T12:00:00Z';
+
+/** An offset can move a time out of the years that RFC 3339 writes, and a default window begins before its end. */
+const [EARLIEST, LATEST] = [Date.parse('0001-01-01T00:00:00Z'), Date.parse('9999-12-31T23:59:59.999Z')];
 
 /** RFC 3339 with any offset, parsed to milliseconds since the epoch. */
 export const timeField = z
@@ -80,6 +92,7 @@ export const timeField = z
   .toUpperCase()
   .pipe(z.iso.datetime({ offset: true, error: TIME_RULE, abort: true }))
   .transform((text) => Date.parse(text))
+  .pipe(z.number().min(EARLIEST, TIME_RULE).max(LATEST, TIME_RULE))
   .meta({ override: { format: 'date-time' } });
 
 /** A window of acceptance times: includes `since`, excludes `until`. */

@@ -9,7 +9,7 @@ import {
 } from '../../../shared/domain/event-type/event-type.ts';
 import { isQueueName, QUEUE_NAME_RULE } from '../../../shared/domain/message/message.ts';
 import { isDeeperThan } from '../../../shared/domain/subscription/content-filter.ts';
-import { printable } from '../fields.ts';
+import { printable, withoutProto } from '../fields.ts';
 import { parseWith } from '../request-json.ts';
 
 /** Parses `{"description"?, "schema"?, "example"?, "group"?, "deprecated"?, "queues"?}`. @throws RefusedRequest */
@@ -30,9 +30,11 @@ const QUEUES_RULE = `must be a list of at most ${MAX_QUEUES} queues`;
 
 export const eventTypeRequestSchema = z.strictObject({
   description: description.describe('For people, in Markdown.').exactOptional(),
-  schema: z
-    .record(z.string(), z.unknown())
-    .describe('JSON Schema 2020-12 of the data of its messages. References stay inside it.')
+  schema: withoutProto(z.record(z.string(), z.unknown()))
+    .meta({
+      description: 'JSON Schema 2020-12 of the data of its messages. References stay inside it.',
+      override: { type: 'object', additionalProperties: {} },
+    })
     .exactOptional(),
   example: z
     .unknown()

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { RESERVED_HEADERS } from '../../../shared/domain/delivery/webhook-request.ts';
+import { withoutProto } from '../fields.ts';
 
 const MAX_POST_HEADERS = 50;
 /** The limit of common HTTP servers for request headers, in bytes. Posthaste adds further headers. */
@@ -9,10 +10,6 @@ const MAX_POST_HEADERS_BYTES = 8192;
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 /** Printable ASCII and tab: servers read other bytes differently (RFC 9110 §5.5). */
 export const HEADER_VALUE = /^[\t\x20-\x7e]*$/;
-
-function isObjectWithProto(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && Object.hasOwn(value, '__proto__');
-}
 
 /** Completes a sentence that begins with the name. */
 export function headerNameFault(name: string): string | undefined {
@@ -41,8 +38,4 @@ export const postHeaderRecord = z
   )
   .meta({ maxProperties: MAX_POST_HEADERS, propertyNames: { pattern: HEADER_NAME.source } });
 
-export const postHeaders = z
-  .unknown()
-  // zod's record would drop it silently.
-  .refine((headers) => !isObjectWithProto(headers), 'must not hold __proto__')
-  .pipe(postHeaderRecord);
+export const postHeaders = withoutProto(postHeaderRecord);

@@ -95,6 +95,11 @@ describe('PUT /v2/event-types/{type}', () => {
     expect(await get(TYPES)).toEqual({ event_types: [], links: [] });
   });
 
+  it('refuses a schema with the name __proto__, which would be dropped', async ({ call }) => {
+    const body = '{"schema": {"__proto__": {"type": "object"}}}';
+    expect(await call('PUT', CREATED, body)).toMatchObject(invalid('schema'));
+  });
+
   it.for<[body: string, field: string]>([
     ['{"schema": {"const": 1e400}}', 'schema'],
     ['{"schema": {"properties": {"a": {"enum": [1, -1e400]}}}}', 'schema'],

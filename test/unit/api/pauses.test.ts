@@ -82,6 +82,7 @@ describe('POST …/subscriptions/{id}/pause', () => {
 
   it.for([
     [{ until: SINCE }, 'until'],
+    [{ until: '9999-12-31T23:59:59-00:01' }, 'until'],
     [{ until: IN_AN_HOUR, for_seconds: 1 }, 'for_seconds'],
     [{ for_seconds: 0 }, 'for_seconds'],
     [{ forever: true }, 'forever'],
