@@ -6,34 +6,27 @@ import type { Admission } from './session.ts';
 type Item = Record<string, unknown>;
 
 /** The answer of a route as a session gets it: without what only operators see. */
-export function checkAnswer({ status = 200, headers, body }: Answer, admission: Admission): Answer {
+export function checkAnswer(answer: Answer, admission: Admission): Answer {
+  const { status = 200, body } = answer;
   const value: unknown = status < 300 && body !== undefined ? jsonOrUndefined(body) : undefined;
-  if (!isJsonObject(value))
-    return { status, ...(headers && { headers }), ...(body !== undefined && { body }) };
-  return { status, ...(headers && { headers }), body: JSON.stringify(redact(value, admission)) };
+  return isJsonObject(value) ? { ...answer, body: JSON.stringify(redact(value, admission)) } : answer;
 }
 
-/** Every answer of a portal route has what is redacted in these fields, alone or in a list. */
+/** Every answer of a portal route has what is redacted in these fields, or in itself. */
+const NESTED: ReadonlySet<string> = new Set(['subscriptions', 'deliveries', 'delivery', 'event_types']);
+
 function redact(answer: Item, admission: Admission): Item {
-  const { subscriptions, deliveries, delivery, event_types, recoveries, ...rest } = answer;
-  const lists = {
-    subscriptions: itemsIn(subscriptions).map((item) => redactItem(item, admission)),
-    deliveries: itemsIn(deliveries).map((item) => redactItem(item, admission)),
-    event_types: itemsIn(event_types).map((item) => redactItem(item, admission)),
-    // Others are of an earlier queue of the name, perhaps of another customer.
-    recoveries: itemsIn(recoveries).filter(
-      ({ createdAt }) => Date.parse(String(createdAt)) >= admission.queue.createdAt,
-    ),
-  };
-  return {
-    ...redactItem(rest, admission),
-    ...(isJsonObject(delivery) && { delivery: redactItem(delivery, admission) }),
-    ...Object.fromEntries(Object.entries(lists).filter(([name]) => name in answer)),
-  };
+  return Object.fromEntries(
+    Object.entries(redactItem(answer, admission)).map(([name, value]) => [
+      name,
+      NESTED.has(name) ? redactNested(value, admission) : value,
+    ]),
+  );
 }
 
-function itemsIn(list: unknown): Item[] {
-  return Array.isArray(list) ? list.filter(isJsonObject) : [];
+function redactNested(value: unknown, admission: Admission): unknown {
+  if (Array.isArray(value)) return value.filter(isJsonObject).map((item) => redactItem(item, admission));
+  return isJsonObject(value) ? redactItem(value, admission) : undefined;
 }
 
 const SHOWN_OPTIONS = [...TENANT_OPTIONS, '_retry_policy'];

@@ -115,9 +115,13 @@ export function addRecoveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
       const request = parseWith(pageQuery, context.query);
       const queue = await existingQueue(dependencies, context.params.queue);
       const page = await recoveries.list(queue, request);
+      // For a tenant, older ones are of an earlier queue of the name, perhaps of another customer.
+      const since = context.tenant?.queueCreatedAt ?? 0;
+      const shown = page.items.filter(({ createdAt }) => createdAt >= since);
+      const { marker } = shown.length === page.items.length ? page : {};
       return jsonAnswer({
-        recoveries: page.items.map(recoveryView),
-        links: nextLinks(`${queuePath(queue)}/recoveries`, page, { limit: request.limit }),
+        recoveries: shown.map(recoveryView),
+        links: nextLinks(`${queuePath(queue)}/recoveries`, { marker }, { limit: request.limit }),
       } satisfies z.input<typeof recoveryPageSchema>);
     },
   );
