@@ -35,12 +35,22 @@ export function reportFailure(failure: unknown, json: boolean, { printError }: T
 }
 
 function toReportedError(failure: unknown): object {
+  if (isSummary(failure)) return { message: failure.message, errors: failure.errors.map(failureText) };
   if (!(failure instanceof ApiRefusal)) return { message: failureText(failure) };
   const { status, code, message, fields } = failure;
   return { status, ...(code !== undefined && { code }), message, ...(fields.length > 0 && { fields }) };
 }
 
+/** Several failures under a sentence. Those of Node, such as a connection refused at each address, have none. */
+function isSummary(failure: unknown): failure is AggregateError {
+  return failure instanceof AggregateError && failure.message !== '';
+}
+
 function formatFailure(failure: unknown): string[] {
+  if (isSummary(failure)) {
+    const lines = failure.errors.map((error) => `  ${printable(failureText(error))}`);
+    return [`posthaste: ${printable(failure.message)}`, ...lines];
+  }
   if (!(failure instanceof ApiRefusal)) return [`posthaste: ${printable(failureText(failure))}`];
   const { request, status, code = 'from API Gateway', message, fields } = failure;
   const advice = adviceFor(failure);

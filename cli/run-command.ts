@@ -157,7 +157,7 @@ export async function wholeProgram(terminal: Terminal, except?: string): Promise
 function emptyProgram({ stdout, stderr }: Terminal): Command {
   return new Command('posthaste')
     .exitOverride()
-    .configureHelp({ subcommandTerm })
+    .configureHelp({ subcommandTerm, minWidthToWrap: MIN_TEXT_WIDTH })
     .configureOutput({
       writeOut: (text) => stdout.write(text),
       writeErr: (text) => stderr.write(text),
@@ -170,6 +170,9 @@ function emptyProgram({ stdout, stderr }: Terminal): Command {
 function subcommandTerm(command: Command): string {
   return new Help().subcommandTerm(command).replace(' [options]', '');
 }
+
+/** Columns beside a term of the help. With fewer, descriptions go over the edge. */
+const MIN_TEXT_WIDTH = 20;
 
 /** Width of the help text in columns. */
 function findHelpWidth({ isTTY, columns = 80 }: Output): number {

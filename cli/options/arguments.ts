@@ -166,11 +166,11 @@ export function parseDuration(text: string): number {
 }
 
 /** The same, to whole seconds. */
-export function wholeSeconds(least: number) {
+export function wholeSeconds(least: number, most = Infinity, rule = `whole seconds, ${least} or more`) {
   return (text: string): number => {
     const seconds = parseDuration(text);
-    if (Number.isInteger(seconds) && seconds >= least) return seconds;
-    throw new InvalidArgumentError(`Expected whole seconds, ${least} or more.`);
+    if (Number.isInteger(seconds) && seconds >= least && seconds <= most) return seconds;
+    throw new InvalidArgumentError(`Expected ${rule}.`);
   };
 }
 

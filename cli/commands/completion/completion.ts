@@ -57,7 +57,8 @@ complete -c ${name} -a '(__${name}_complete)'
 const ON_PATH = isPackaged ? 'npm install --global posthaste' : 'npm link in the checkout';
 
 const MORE = `
-Completes the word posthaste. Put the command on your path: ${ON_PATH}.
+Completes the word posthaste. Put the command on your path:
+  ${ON_PATH}
 Then add to
   ~/.bashrc                   source <(posthaste completion bash)
   ~/.zshrc                    source <(posthaste completion zsh)

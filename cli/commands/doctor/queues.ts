@@ -25,14 +25,15 @@ const MAX_NAMED = 10;
 /** A finding: a notice, because producers or subscribers are at fault, not the deployment. */
 type Said = { state: 'ok' | 'notice' | 'notShown'; detail: string; advice?: string };
 
-/** What a check reads of a queue. `detail`: what is said of it; undefined: it is as it should be. */
-type Read = (
-  api: ApiClient,
-  queue: string,
-  signal: AbortSignal,
-) => Promise<{ queue: string; detail: string } | 'not_counted' | undefined>;
+/** What a check says of a queue. Undefined: it is as it should be. */
+type Read = (queue: string, look: Look) => Promise<{ detail: string } | 'not_counted' | undefined>;
 
-const CHECKS: readonly { check: string; when: string; read: Read; advise: (queue: string) => string }[] = [
+/** `states`: read once for the checks on subscriptions. */
+type Look = { api: ApiClient; signal: AbortSignal; states: Map<string, ReturnType<typeof readStates>> };
+
+type Check = { check: string; when?: string; read: Read; advise: (queue: string) => string };
+
+const CHECKS: readonly Check[] = [
   {
     check: 'unmatched messages',
     when: ' in the last 24 hours',
@@ -41,21 +42,21 @@ const CHECKS: readonly { check: string; when: string; read: Read; advise: (queue
       `See them: ${commandText(`find 1d --queue ${queue}`)}. Correct the queue's name where they are published, or subscribe and send them ` +
       '(docs/ingress.md, "What matches nothing").',
   },
-  {
-    check: 'stopped subscriptions',
-    when: '',
-    read: readStopped,
-    advise: (queue) => `See them: ${commandText(`subscription list ${queue}`)}`,
-  },
+  subscriptionCheck('failing subscriptions', ['failing']),
+  subscriptionCheck('stopped subscriptions', ['disabled', 'paused']),
 ];
 
 /** Names queues whose messages match nothing, and those with subscriptions that fail or get no requests. */
 export async function examineQueues(api: ApiClient, signal: AbortSignal) {
   const listed = api.items(listQueues, { most: MAX_QUEUES, signal });
+  const look: Look = { api, signal, states: new Map() };
   return Promise.all(
-    CHECKS.map(async ({ check, when, read, advise }) => {
+    CHECKS.map(async ({ check, when = '', read, advise }) => {
       const said = listed.then(async ({ items, more }): Promise<Said> => {
-        const found = await inParallel(items, SIDE_BY_SIDE, ({ name }) => read(api, name, signal));
+        const found = await inParallel(items, SIDE_BY_SIDE, async ({ name: queue }) => {
+          const said = await read(queue, look);
+          return typeof said === 'object' ? { queue, ...said } : said;
+        });
         const of = more ? ` of the first ${counted(items.length, 'queue', 'queues')}` : '';
         return describe(found, { of, when, advise });
       });
@@ -68,7 +69,7 @@ export async function examineQueues(api: ApiClient, signal: AbortSignal) {
   );
 }
 
-async function readUnmatched(...[api, queue, signal]: Parameters<Read>): ReturnType<Read> {
+async function readUnmatched(...[queue, { api, signal }]: Parameters<Read>): ReturnType<Read> {
   const query = { since: timeText(Date.now() - DAY_MS), step: 3600 } as const;
   const asked = api.call(getStatistics, { path: { queue }, query, signal });
   // Deleted meanwhile.
@@ -77,22 +78,36 @@ async function readUnmatched(...[api, queue, signal]: Parameters<Read>): ReturnT
   if (!statistics.enabled) return 'not_counted';
   const why = whyUnmatched(statistics.points);
   const messages = counted(statistics.total.messages, 'message', 'messages');
-  return why === undefined ? undefined : { queue, detail: `${messages}: ${why}` };
+  return why === undefined ? undefined : { detail: `${messages}: ${why}` };
 }
 
-async function readStopped(...[api, queue, signal]: Parameters<Read>): ReturnType<Read> {
+type State = 'disabled' | 'paused' | 'failing';
+
+function subscriptionCheck(check: string, wanted: readonly State[]): Check {
+  const read: Read = async (queue, look) => {
+    const reading = look.states.get(queue) ?? readStates(queue, look);
+    look.states.set(queue, reading);
+    const { states, of } = await reading;
+    const found = wanted.flatMap((state) => {
+      const { length } = states.filter((one) => one === state);
+      return length === 0 ? [] : [[state, length] as const];
+    });
+    return found.length === 0 ? undefined : { detail: `${countsText(Object.fromEntries(found))}${of}` };
+  };
+  return { check, read, advise: (queue) => `See them: ${commandText(`subscription list ${queue}`)}` };
+}
+
+/** `of`: which subscriptions were looked at, if not all. */
+async function readStates(queue: string, { api, signal }: Look): Promise<{ states: State[]; of: string }> {
   const asked = api.items(listSubscriptions, { path: { queue }, most: MAX_SUBSCRIPTIONS, signal });
-  const subscriptions = await asked.catch(orElse(isNotFound, undefined));
-  const states = (subscriptions?.items ?? []).flatMap((view) => stateOf(view) ?? []);
-  if (states.length === 0) return undefined;
-  const counts = [...Map.groupBy(states, (state) => state)].map(
-    ([state, { length }]) => [state, length] as const,
-  );
-  const of = subscriptions?.more === true ? ` of the first ${MAX_SUBSCRIPTIONS}` : '';
-  return { queue, detail: `${countsText(Object.fromEntries(counts))}${of}` };
+  const { items, more } = await asked.catch(orElse(isNotFound, { items: [], more: false }));
+  return {
+    states: items.flatMap((view) => stateOf(view) ?? []),
+    of: more ? ` of the first ${MAX_SUBSCRIPTIONS}` : '',
+  };
 }
 
-function stateOf({ disabled, paused, failing }: SubscriptionView): string | undefined {
+function stateOf({ disabled, paused, failing }: SubscriptionView): State | undefined {
   if (disabled !== undefined) return 'disabled';
   if (paused !== undefined) return 'paused';
   return failing && 'failing';
@@ -100,7 +115,7 @@ function stateOf({ disabled, paused, failing }: SubscriptionView): string | unde
 
 /** `of`: which queues were looked at, if not all. */
 function describe(
-  read: readonly Awaited<ReturnType<Read>>[],
+  read: readonly ({ queue: string; detail: string } | 'not_counted' | undefined)[],
   { of, when, advise }: { of: string; when: string; advise: (queue: string) => string },
 ): Said {
   if (read.includes('not_counted'))

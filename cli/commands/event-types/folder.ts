@@ -1,6 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { basename, extname, join } from 'node:path';
 import * as z from 'zod';
+import { counted } from '../../../api-client/words.ts';
 import { eventTypeFields } from '../../../functions/api/event-types/request.ts';
 import { checkSchemaAndExample } from '../../../functions/api/event-types/schema.ts';
 import { Problem } from '../../../local/install/problem.mjs';
@@ -19,18 +20,25 @@ type Defined = { name: string; definition: Definition };
 /**
  * The event types of the JSON and YAML files in a folder and the folders in it, by name, checked as the API does. A type
  * without a name has that of its file.
- * @throws Problem that names the file
+ * @throws AggregateError of the faulty files, each named
  */
 export async function readFolder(folder: string, terminal: Terminal): Promise<Map<string, Definition>> {
   const files = listFiles(folder);
   if (files.length === 0) throw new Problem(`There is no JSON or YAML file in ${folder}.`);
   const found = new Map<string, Definition>();
+  const faults: unknown[] = [];
   for (const file of files.sort()) {
-    const { name, definition } = await readDefinition(file, terminal);
-    if (found.has(name)) throw new Problem(`${file}: another file defines ${name} as well.`);
-    found.set(name, definition);
+    try {
+      const { name, definition } = await readDefinition(file, terminal);
+      if (found.has(name)) throw new Problem(`${file}: another file defines ${name} as well.`);
+      found.set(name, definition);
+    } catch (fault) {
+      faults.push(fault);
+    }
   }
-  return found;
+  if (faults.length === 0) return found;
+  const count = counted(faults.length, 'file is', 'files are');
+  throw new AggregateError(faults, `Nothing was changed, because ${count} faulty:`);
 }
 
 /** Hidden files and folders are no part of it. */

@@ -67,7 +67,8 @@ variable.
 
 Ctrl-C: receives nothing more, finishes what runs, and exits with 0. A second
 one, at least a second later, ends it at once: what runs is received again.
-Exit status: 1 if the API refuses the token, the credentials or the subscription.
+Exit status: 1 if the API refuses the token, the credentials or the
+subscription.
 An API or network that fails does not end it.
 `,
   examples: [

@@ -1,5 +1,6 @@
 import { createPortalLink, endPortalSessions } from '../../../api-client/operations.ts';
 import { commandText } from '../../../local/command-name.ts';
+import { LINK_SECONDS } from '../../../shared/domain/portal/session.ts';
 import { CAPABILITIES, type Capability } from '../../../shared/domain/portal/vocabulary.ts';
 import { requireQueue } from '../../api/find-subscription.ts';
 import { argument, collect, option, QUEUE, wholeSeconds } from '../../options/arguments.ts';
@@ -30,7 +31,7 @@ export const portalCommands = group({
       option(
         '--expires-in <DURATION>',
         'how long the link can be opened: 1m to 7d (default: 1h)',
-        wholeSeconds(60),
+        wholeSeconds(LINK_SECONDS.least, LINK_SECONDS.most, '1m to 7d'),
       ),
       option('--session-id <ID>', 'names the sessions of the link, to end them (default: a random one)'),
     ],

@@ -81,6 +81,8 @@ async function show(
   signal: AbortSignal,
 ): Promise<number> {
   const { schedulerThreshold } = { ...BUILT_IN, ...options.context };
+  // Already for the demo. The hints, which follow it, repeat the address.
+  if (options.demo && consoleUrl !== undefined) console.log(`Console: ${consoleUrl}`);
   const demo = options.demo
     ? await runDemo({ endpoints, startedAt, schedulerThreshold: Number(schedulerThreshold), signal })
     : undefined;
@@ -149,7 +151,6 @@ async function withConsole(page: LocalPage, work: Work): Promise<number> {
   try {
     const fault = await consoleFault(served.url);
     if (fault !== undefined) return await withoutConsole(fault, work);
-    console.log(`Console: ${served.url}`);
     return await work(served.url);
   } finally {
     await served.close();

@@ -54,7 +54,7 @@ describe('posthaste doctor', () => {
     const { run } = await doctor([health()]);
     const { status, stdout } = await run('doctor');
     expect(status).toBe(0);
-    expect(stdout.match(/^ok /gm)).toHaveLength(24);
+    expect(stdout.match(/^ok /gm)).toHaveLength(25);
     expect(stdout).toMatch(/All checks passed\.\n$/);
   });
 
@@ -198,7 +198,7 @@ describe('posthaste doctor', () => {
     });
   });
 
-  it('names queues with subscriptions that fail or get no requests', async () => {
+  it('names queues with subscriptions that fail, and those with subscriptions that get no requests', async () => {
     const failing = { since: AT, failures: 3 };
     const disabled = { reason: 'gone', at: AT };
     const paused = { since: AT, by: 'queue' };
@@ -219,13 +219,15 @@ describe('posthaste doctor', () => {
         return json({ queues: Object.keys(states).map((name) => ({ name, href: '' })), links: [] });
       },
     });
-    expect([status, findings.find(({ check }) => check === 'stopped subscriptions')]).toEqual([
-      0,
+    const advice = 'See them: npm run -s posthaste -- subscription list orders';
+    expect(status).toBe(0);
+    expect(findings.filter(({ check }) => check.endsWith(' subscriptions'))).toEqual([
+      { check: 'failing subscriptions', state: 'notice', detail: '1 queue: orders (failing 2)', advice },
       {
         check: 'stopped subscriptions',
         state: 'notice',
-        detail: '2 queues: orders (failing 2, disabled 1), bills (paused 1)',
-        advice: 'See them: npm run -s posthaste -- subscription list orders',
+        detail: '2 queues: orders (disabled 1), bills (paused 1)',
+        advice,
       },
     ]);
   });

@@ -186,6 +186,31 @@ describe('posthaste event-types apply', () => {
     expect(changes()).toEqual([]);
   });
 
+  it('says of all faulty files what is wrong with them, and changes nothing', async () => {
+    write({
+      'a.json': '{',
+      'b.yaml': 'sample: 1',
+      'c\u202e.json': [],
+      'order.created.json': CREATED,
+      'orders/created.json': { name: 'order.created' },
+    });
+    const { run, changes } = await withCatalogue({ 'order.lost': {} });
+    const { status, stderr } = await run(apply('--prune', '--yes'));
+    expect(status).toBe(1);
+    expect(stderr.replaceAll(`${folder}/`, '').split('\n')).toEqual([
+      'posthaste: Nothing was changed, because 4 files are faulty:',
+      expect.stringMatching(/^ {2}a.json: .*JSON/),
+      '  b.yaml: sample: is not a known field.',
+      '  c\\u202e.json: it is not an object.',
+      '  orders/created.json: another file defines order.created as well.',
+      '',
+    ]);
+    expect(JSON.parse((await run(apply('--json'))).stderr)).toMatchObject({
+      error: { errors: Array.from({ length: 4 }, () => expect.any(String) as unknown) },
+    });
+    expect(changes()).toEqual([]);
+  });
+
   it('names the folder that it cannot read', async () => {
     const { stderr } = await runOn({}, ['event-types', 'apply', path.join(folder, 'none'), '--yes']);
     expect(stderr).toMatch(/none cannot be read: /);

@@ -33,9 +33,15 @@ describe('posthaste portal link', () => {
     });
   });
 
-  it.each(['--capability own', '--expires-in 59', '--expires-in soon'])('refuses %s', async (option) => {
-    const { status, requests } = await runOn(routes, `portal link acme ${option}`);
+  it.each([
+    ['--capability own', 'Allowed choices are'],
+    ['--expires-in 59', 'Expected 1m to 7d.'],
+    ['--expires-in 10d', 'Expected 1m to 7d.'],
+    ['--expires-in soon', 'Expected seconds, or a duration such as 90s, 30m, 1h, 2d.'],
+  ])('refuses %s and says what is possible', async (option, sentence) => {
+    const { status, stderr, requests } = await runOn(routes, `portal link acme ${option}`);
     expect({ status, requests }).toEqual({ status: 2, requests: [] });
+    expect(stderr).toContain(sentence);
   });
 });
 

@@ -76,6 +76,11 @@ describe('the help of every command', () => {
     expect([...shown].toSorted()).toEqual(leaves.map(({ name }) => name).toSorted());
   });
 
+  it('is wrapped to the width of the terminal', async () => {
+    const { stdout } = await posthaste('deliveries --help');
+    expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([]);
+  });
+
   it('is available for a group of commands', async () => {
     const { status, stdout } = await posthaste(['help', 'subscription']);
     expect(status).toBe(0);
