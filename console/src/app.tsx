@@ -11,6 +11,7 @@ import { DeadLettersPage } from './pages/dead-letters/dead-letters-page.tsx';
 import { DeliveriesPage } from './pages/deliveries/deliveries-page.tsx';
 import { DeliveryPage } from './pages/delivery/delivery-page.tsx';
 import { DesignerPage } from './pages/designer/designer-page.tsx';
+import { EventTypePage, EventTypesPage } from './pages/event-types/event-types-page.tsx';
 import { MessagePage } from './pages/message/message-page.tsx';
 import { MessagesPage } from './pages/messages/messages-page.tsx';
 import { OverviewPage } from './pages/overview/overview-page.tsx';
@@ -116,6 +117,10 @@ function CurrentPage({ route }: { route: Route }) {
       ) : (
         <BooksPage key={hrefTo(route)} queue={route.queue} query={route.query} />
       );
+    case 'event-types':
+      return <EventTypesPage />;
+    case 'event-type':
+      return <EventTypePage key={route.type} name={route.type} />;
     case 'designer':
       return <DesignerPage key={hrefTo(route)} query={route.query} />;
     case 'dead-letters':

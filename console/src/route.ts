@@ -12,6 +12,8 @@ export type Route =
   | ({ page: 'delivery' } & DeliveryAddress)
   | { page: 'recovery'; queue?: string; query: Query }
   | { page: 'books'; queue?: string; query: Query }
+  | { page: 'event-types' }
+  | { page: 'event-type'; type: string }
   | { page: 'designer'; query: Query }
   | { page: 'dead-letters'; query: Query }
   | { page: 'unknown' };
@@ -36,6 +38,10 @@ export function parseRoute(hash: string): Route {
     case 'designer':
     case 'dead-letters':
       return { page: shape, query };
+    case 'event-types':
+      return { page: shape };
+    case 'event-types/*':
+      return { page: 'event-type', type: queue };
     case 'queues/*':
       return { page: 'queue', queue };
     case 'queues/*/messages':
@@ -93,6 +99,9 @@ function segmentsTo(route: Exclude<Route, { page: 'unknown' }>): string[] {
     case 'recovery':
     case 'books':
       return route.queue === undefined ? [route.page] : ['queues', route.queue, route.page];
+    case 'event-type':
+      return ['event-types', route.type];
+    case 'event-types':
     case 'designer':
     case 'dead-letters':
       return [route.page];

@@ -15,7 +15,7 @@ import { EndpointsPage } from './pages/endpoints-page.tsx';
 import { EventTypesPage } from './pages/event-types-page.tsx';
 import { portalClient, portalWords } from './portal-client.ts';
 import { type PortalContext, PortalProvider, usePortal } from './portal-context.tsx';
-import { EVENT_TYPES, parsePortalRoute, type PortalRoute } from './route.ts';
+import { parsePortalRoute, type PortalRoute } from './route.ts';
 import { type Ending, NoSession, type OpenSession, type PortalSession } from './session.ts';
 
 /** Opens the session, then shows the portal until the session ends. */
@@ -137,7 +137,7 @@ function Masthead({ route: { page } }: { route: PortalRoute }) {
         label="Pages"
         links={[
           ['Endpoints', home, page === 'overview'],
-          ['Events', EVENT_TYPES, page === 'event-types'],
+          ['Events', hrefTo({ page: 'event-types' }), page === 'event-types'],
         ]}
       />
     </header>

@@ -1,9 +1,6 @@
 import type { ApiClient } from '../../api-client/api-client.ts';
 import { listEventTypesOfQueue } from '../../api-client/operations.ts';
-import type { EventTypeView } from '../../shared/wire/views/event-type.ts';
-
-/** A type that is not in the catalogue has a name only. */
-export type EventType = Pick<EventTypeView, 'name'> & Partial<EventTypeView>;
+import type { EventType } from '../../console/src/parts/event-type.tsx';
 
 /** The event types in the order of their names. */
 export type Catalogue = readonly EventType[];

@@ -1,14 +1,15 @@
 import { parseRoute, type Route } from '../../console/src/route.ts';
 
-/** The pages of the portal. Shared parts link to the same addresses as in the console. */
-export type PortalRoute =
-  Extract<Route, { page: 'overview' | 'subscription' | 'delivery' | 'unknown' }> | { page: 'event-types' };
+const PAGES = ['overview', 'subscription', 'delivery', 'event-types'] as const;
 
-export const EVENT_TYPES = '#/event-types';
+/** The pages of the portal. Shared parts link to the same addresses as in the console. */
+export type PortalRoute = Extract<Route, { page: (typeof PAGES)[number] | 'unknown' }>;
 
 export function parsePortalRoute(hash: string): PortalRoute {
-  if (hash === EVENT_TYPES) return { page: 'event-types' };
   const route = parseRoute(hash);
-  const isHere = route.page === 'overview' || route.page === 'subscription' || route.page === 'delivery';
-  return isHere ? route : { page: 'unknown' };
+  return isHere(route) ? route : { page: 'unknown' };
+}
+
+function isHere(route: Route): route is PortalRoute {
+  return PAGES.some((page) => page === route.page);
 }

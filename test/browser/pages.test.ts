@@ -55,6 +55,14 @@ const LOOKS_AT: Partial<Record<string, DeadLetterLook>> = {
   delivery: { place: A_LOOK.place, deadLetters: [], total: 3, complete: true, hidden: 0 },
 };
 
+const CATALOGUE = [
+  {
+    ...{ name: 'order.created', group: 'Orders', description: 'A buyer placed an order.' },
+    ...{ example: { id: 'order-17' }, schema: { type: 'object' }, queues: ['orders', 'stock.eu-1'] },
+  },
+  { name: 'order.placed', deprecated: true, queues: [] },
+];
+
 /** Each page with its address and a text that appears only when it has loaded. */
 const pagesOf = ({ billing }: BusyConsole): [name: string, hash: string, loaded: string][] => [
   ['overview', '#/', '1 subscription is failing'],
@@ -70,6 +78,9 @@ const pagesOf = ({ billing }: BusyConsole): [name: string, hash: string, loaded:
   ['books', '#/queues/orders/books', 'Balanced:'],
   ['dead letters', '#/dead-letters', 'unknown_queue'],
   ['filtered dead letters', '#/dead-letters?which=delivery&reason=not_json', 'None matches'],
+  ['event types', '#/event-types', 'A buyer placed an order.'],
+  ['event type', '#/event-types/order.created', 'A buyer placed an order.'],
+  ['no event type', '#/event-types/order.crated', 'Not found'],
   ['choice', '#/books', 'stock.eu-1'],
   ['nowhere', '#/no/such/page', 'Page not found'],
 ];
@@ -90,6 +101,8 @@ inBrowser('the pages of the console', () => {
         json: LOOKS_AT[new URL(route.request().url()).pathname.split('/')[3] ?? ''] ?? COUNTS,
       }),
     );
+    for (const type of CATALOGUE)
+      await there().api.eventTypes.put({ ...type, createdAt: Date.now(), changedAt: Date.now() });
     await page.goto(there().url);
     for (const [name, hash, loaded] of pagesOf(there())) {
       await goTo(page, hash);
@@ -102,6 +115,20 @@ inBrowser('the pages of the console', () => {
       expect(await isTooWide(page), name).toBe(false);
     }
     expect(faults).toEqual([]);
+  });
+
+  it('list the event types, and show one with its schema and example', async () => {
+    for (const type of CATALOGUE)
+      await there().api.eventTypes.put({ ...type, createdAt: Date.now(), changedAt: Date.now() });
+    const page = await there().openAt('#/event-types');
+    const old = page.getByRole('row', { name: /^order\.placed/ });
+    expect(await old.innerText()).toMatch(/deprecated[^]*none yet/);
+    await page.getByRole('link', { name: 'order.created' }).click();
+    await page.getByText('orders, stock.eu-1').waitFor();
+    await page.getByText('Example', { exact: true }).click();
+    await page.getByText('"id": "order-17"').waitFor();
+    await page.getByText('Schema', { exact: true }).click();
+    await page.getByText('"type": "object"').waitFor();
   });
 
   it('are usable by keyboard: a skip link, and the focus on the heading of an opened page', async () => {
@@ -231,7 +258,7 @@ inBrowser('the pages of the console', () => {
       ['unknown', { reason: 'unknown_event_type' }, 'not in the catalogue of the queue'],
     ];
     const page = await there().openAt('#/');
-    const fact = page.locator('.fact', { hasText: 'Event type' }).locator('dd');
+    const fact = page.locator('.fact', { hasText: 'Event fault' }).locator('dd');
     for (const [messageId, eventFault, text] of eventFaults) {
       const type = 'order.created';
       const message = { queue: 'orders', messageId, type, acceptedAt: Date.now(), deliveries: [] };

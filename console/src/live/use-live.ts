@@ -17,12 +17,13 @@ const NOTHING = { value: undefined, failure: undefined };
 /**
  * Loads a value and reloads it at the poll interval (docs/retry-policy.md#the-poll-interval): soon after a change, less
  * often without one, and not while the page is hidden. `key` identifies the value: another key starts afresh.
- * `untilFound`: goes on while the value does not exist.
+ * `untilFound`: goes on while the value does not exist. `once`: of what hardly changes, loads again only when the page
+ * is shown again.
  */
 export function useLive<Value>(
   key: string,
   load: (signal: AbortSignal) => Promise<Value>,
-  { untilFound = false }: { untilFound?: boolean } = {},
+  { untilFound = false, once = false }: { untilFound?: boolean; once?: boolean } = {},
 ): Live<Value> {
   const { freshness, polling } = usePage();
   const [shown, setShown] = useState<{ key: string; value: Value | undefined; failure: unknown }>();
@@ -39,13 +40,14 @@ export function useLive<Value>(
     };
     const poller = startPoller({
       interval: pollInterval(polling),
+      once,
       poll: async (signal) => {
         const value = await latest.current(signal);
         const before = known;
         known = JSON.stringify(value);
         if (!signal.aborted) {
           setShown({ key, value, failure: undefined });
-          note({ readAt: Date.now(), failed: false });
+          note({ readAt: Date.now(), failed: false, dueAt: undefined });
         }
         return known !== before;
       },
@@ -69,7 +71,7 @@ export function useLive<Value>(
       freshness.delete(poll);
       document.removeEventListener('visibilitychange', onVisible);
     };
-  }, [key, freshness, polling, untilFound]);
+  }, [key, freshness, polling, untilFound, once]);
 
   const refresh = useCallback(() => {
     wake.current();
@@ -86,6 +88,8 @@ type Poller = {
 
 type PollerOptions = {
   interval: PollInterval;
+  /** After a success only `wake` polls. */
+  once: boolean;
   /** Resolves to whether anything changed. */
   poll: (signal: AbortSignal) => Promise<boolean>;
   onFailure: (failure: unknown) => void;
@@ -100,6 +104,7 @@ type PollerOptions = {
 /** Polls at the poll interval, one request at a time, until it is stopped. */
 export function startPoller({
   interval: start,
+  once,
   poll,
   onFailure,
   isTransient,
@@ -118,7 +123,7 @@ export function startPoller({
   };
   const succeed = (isNew: boolean): void => {
     interval = isNew ? interval.afterMessage() : interval.afterEmpty();
-    schedule();
+    if (!once) schedule();
   };
   const fail = (failure: unknown): void => {
     onFailure(failure);

@@ -11,7 +11,8 @@ const PAGES: readonly Page[] = [
   ['Recovery', { page: 'recovery', query: {} }],
   ['Reconciliation', { page: 'books', query: {} }],
   ['Dead letters', { page: 'dead-letters', query: {} }],
-  ['Policy designer', { page: 'designer', query: {} }],
+  ['Event types', { page: 'event-types' }],
+  ['Designer', { page: 'designer', query: {} }],
 ];
 
 /** Current where the route is this page, of the same queue or of none. */

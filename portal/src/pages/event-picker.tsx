@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks';
+import { type EventType, TypeName } from '../../../console/src/parts/event-type.tsx';
 import { CheckField, eventTypesIn, InputField } from '../../../console/src/parts/fields.tsx';
 import { Loaded } from '../../../console/src/parts/loaded.tsx';
-import { type EventType, groupTypes } from '../event-types.ts';
+import { groupTypes } from '../event-types.ts';
 import { usePortal } from '../portal-context.tsx';
-import { TypeName } from './event-types-page.tsx';
 
 /** More types get a field to find one. */
 const MANY = 12;

@@ -13,7 +13,7 @@ describe('startPoller', () => {
     vi.useRealTimers();
   });
 
-  const polling = (answers: (boolean | Error)[]) => {
+  const polling = (answers: (boolean | Error)[], { once = false } = {}) => {
     const polls: number[] = [];
     const failures: unknown[] = [];
     const due: number[] = [];
@@ -21,6 +21,7 @@ describe('startPoller', () => {
     const begun = Date.now();
     const poller = startPoller({
       interval: pollInterval({ floor: 1, ceiling: 8, exponent: 2 }),
+      once,
       poll: () => {
         polls.push((Date.now() - begun) / 1000);
         const answer = answers.shift() ?? false;
@@ -58,6 +59,15 @@ describe('startPoller', () => {
     expect(failures).toEqual([passing, lasting]);
     expect(polls).toEqual([0, 2]);
     expect(due).toEqual([2]);
+  });
+
+  it('loads what hardly changes once, after failures again, and when it is woken', async () => {
+    const { polls, wake } = polling([new RangeError('busy'), true, true], { once: true });
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(polls).toEqual([0, 2]);
+    wake();
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(polls).toEqual([0, 2, 60]);
   });
 
   it('does not poll while the page is hidden, nor after it was stopped', async () => {
