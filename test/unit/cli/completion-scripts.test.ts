@@ -2,10 +2,11 @@ import { execFile, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { completionScript, SHELLS, type Shell } from '../../../cli/commands/completion/completion.ts';
 import { shellWord } from '../../../local/command-name.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { posthaste } from './run-command.ts';
 
 const run = promisify(execFile);
 
@@ -46,9 +47,18 @@ describe.each(SHELLS)('the completion of %s', (shell) => {
   };
 
   it.runIf(isHere)('offers subcommands and options', async () => {
-    const program = path.resolve('cli/posthaste.mjs');
-    expect(await offered(program, 'queue', '')).toEqual(expect.arrayContaining(['list', 'show']));
-    expect(await offered(program, 'queue', 'delete', '--y')).toEqual(['--yes']);
+    // Prints what the command prints for the line, without its start in a process, which takes a second.
+    const program = path.join(folder, 'program.cjs');
+    const offers = async (...words: string[]) => {
+      const log = vi.spyOn(console, 'log').mockReturnValue();
+      await posthaste(['complete', '--', ...words]);
+      const lines = log.mock.calls.flat();
+      log.mockRestore();
+      writeFileSync(program, `for (const line of ${JSON.stringify(lines)}) console.log(line);`);
+      return offered(program, ...words);
+    };
+    expect(await offers('queue', '')).toEqual(expect.arrayContaining(['list', 'show']));
+    expect(await offers('queue', 'delete', '--y')).toEqual(['--yes']);
   });
 
   it.runIf(isHere)('evaluates nothing of the line, which the program gets', async () => {

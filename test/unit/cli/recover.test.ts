@@ -6,7 +6,7 @@ import { terminalIn } from '../../../cli/terminal.ts';
 import type { RecoveryOutcomes } from '../../../shared/domain/recovery/outcomes.ts';
 import type { RecoveryView } from '../../../shared/wire/views/recovery.ts';
 import { AT, attempt, ID, listed, OF_QUEUE, page, SUBSCRIPTIONS } from './delivery-views.ts';
-import { captured, ctrlC, withSdkVariables } from './run-command.ts';
+import { captured, ctrlC, sleepBriefly, withSdkVariables } from './run-command.ts';
 import { json, MORE, NO_CONTENT, refusal, runOn } from './stub-api.ts';
 import { deployed, notice, RECOVERY, type Standings } from './undeliverable-deployment.ts';
 
@@ -334,7 +334,7 @@ describe('a recovery that was awaited', () => {
     const host = captured({ ...environment, ...env });
     const remove = (selection: object = {}) =>
       withSdkVariables(environment, () =>
-        removeSettledNotices(0, { ...RECOVERY, ...selection }, choice, terminalIn(host)),
+        removeSettledNotices(0, { ...RECOVERY, ...selection }, choice, terminalIn(host, sleepBriefly)),
       );
     return { remove, deadLetters, run, said: () => String(host.stderr.read() ?? '') };
   };

@@ -121,7 +121,7 @@ const sdkVariables = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
   Object.fromEntries(Object.entries(env).filter(([name]) => name.startsWith('AWS_') || name === 'HOME'));
 
 /** Shortens all waits: the stubs are on loopback and respond at once. */
-const sleepBriefly: Sleep = (milliseconds, signal) => systemSleep(milliseconds / 100, signal);
+export const sleepBriefly: Sleep = (milliseconds, signal) => systemSleep(milliseconds / 100, signal);
 
 /** Every command without subcommands, such as `queue list`, by its words. */
 export const leavesOf = (

@@ -133,17 +133,17 @@ describe('the end of a pause', () => {
     },
   );
 
-  it('sends 100,000 in 1,000 s at 100 a second, by few messages', async () => {
+  it('sends 10,000 in 1,000 s at 10 a second, by few messages', async () => {
     await pauseIt();
-    await wait(100_000);
+    await wait(10_000);
     await indexOnce();
     const startedAt = world.time.now + 1;
-    const messages = await run(await resumeIt('subscription', 100), DAY);
-    expect(world.woken).toHaveLength(100_000);
+    const messages = await run(await resumeIt('subscription', 10), DAY);
+    expect(world.woken).toHaveLength(10_000);
     expect(world.woken.every(({ key }, index) => key.messageId === `m-${index}`)).toBe(true);
-    expect(Number(world.woken.at(-1)?.dueAt) - startedAt).toBe(999_990);
+    expect(Number(world.woken.at(-1)?.dueAt) - startedAt).toBe(999_900);
     expect(messages).toBeLessThan(50);
-  }, 60_000);
+  });
 
   it('ends the operation, after a second look that finds what a slow invocation wrote', async () => {
     await pauseIt();
