@@ -39,14 +39,16 @@ const documented = policySchema.parse(
   ),
 );
 
-/** Matches like IAM: `*` is any text, including slashes ("IAM JSON policy elements: Resource", IAM user guide). */
+/** Match like IAM: `*` is any text, including slashes ("IAM JSON policy elements: Resource", IAM user guide). */
+const patterns = documented.Statement.flatMap(({ Resource }) =>
+  Resource.map(
+    (pattern) => new RegExp(`^${pattern.replaceAll(/[.$]/g, String.raw`\$&`).replaceAll('*', '.*')}$`),
+  ),
+);
+
 const isAllowed = (method: string, rawPath: string): boolean => {
   const resource = `arn:aws:execute-api:us-east-1:111122223333:abcdefghij/$default/${method}${rawPath}`;
-  return documented.Statement.some(({ Resource }) =>
-    Resource.some((pattern) =>
-      new RegExp(`^${pattern.replaceAll(/[.$]/g, String.raw`\$&`).replaceAll('*', '.*')}$`).test(resource),
-    ),
-  );
+  return patterns.some((pattern) => pattern.test(resource));
 };
 
 /** The path as an HTTP API passes it on: decoded, and cut at a decoded question mark. */
