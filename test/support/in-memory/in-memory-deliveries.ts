@@ -105,7 +105,7 @@ const dueFirst = (deliveries: readonly Delivery[], before: number): OverdueDeliv
     .sort((one, other) => one.overdueAt - other.overdueAt);
 
 const identityOf = ({ queue, messageId, bucket, subscriptionId }: DeliveryKey): string =>
-  [queue, messageId, bucket, subscriptionId].join('#');
+  `${queue}#${messageId}#${bucket}#${subscriptionId}`;
 
 const overdueOf = ({ key, overdueAt }: Delivery): OverdueDelivery[] =>
   overdueAt === undefined ? [] : [{ key, overdueAt }];
@@ -173,7 +173,7 @@ export const inMemoryChunks = (
 };
 
 const nameOf = ({ queue, messageId, bucket, chunk }: ChunkKey): string =>
-  [queue, messageId, bucket, chunk].join('#');
+  `${queue}#${messageId}#${bucket}#${chunk}`;
 
 /** Listings of the current delivery and chunk records. */
 export const inMemoryDeliveryListings = (
@@ -243,20 +243,20 @@ export const inMemoryDeliveryListings = (
 
 const isSelected = (
   { queue, subscriptionId, status, since = -Infinity, until = Infinity }: DeliverySelection,
-  { key, acceptedAt, ...delivery }: Delivery,
+  delivery: Delivery,
 ): boolean =>
-  isListed(delivery) &&
-  key.queue === queue &&
-  [undefined, key.subscriptionId].includes(subscriptionId) &&
-  [undefined, delivery.status].some((one) => one === status) &&
-  acceptedAt >= since &&
-  acceptedAt < until;
+  delivery.key.queue === queue &&
+  (subscriptionId === undefined || delivery.key.subscriptionId === subscriptionId) &&
+  (status === undefined || delivery.status === status) &&
+  delivery.acceptedAt >= since &&
+  delivery.acceptedAt < until &&
+  isListed(delivery);
 
 const inMessage = ({ key: one }: Delivery, { key: other }: Delivery): number =>
   one.bucket - other.bucket || (one.subscriptionId < other.subscriptionId ? -1 : 1);
 
 const nameInMessage = ({ queue, messageId, subscriptionId }: Delivery['key']): string =>
-  [queue, messageId, subscriptionId].join('#');
+  `${queue}#${messageId}#${subscriptionId}`;
 
 /** Asynchronous like the real adapter. */
 const answerLater = async <T>(read: () => T): Promise<T> => {
