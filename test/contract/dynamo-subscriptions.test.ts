@@ -44,6 +44,8 @@ import {
   describeSubscriptionsContract,
   type SubscriptionsUnderTest,
 } from './subscriptions.contract.ts';
+import { dynamoEventTypes } from '../../shared/adapters/dynamodb/subscriptions/event-types.ts';
+import { describeEventTypesContract } from './event-types.contract.ts';
 
 const { documents, dynamo, endpoints } = deployment;
 const tables = privateTables(dynamo);
@@ -393,3 +395,7 @@ describe('a health change by deliver between the read and the write of a repair'
     });
   });
 });
+
+describeEventTypesContract('in DynamoDB', async () =>
+  dynamoEventTypes(documents, await tables.like(endpoints.subscriptionsTable)),
+);

@@ -2,17 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { encodeWakeUp } from '../../shared/wire/jobs/delivery-job.ts';
-import { deliveryViewSchema, type DeliveryView } from '../../shared/wire/views/delivery.ts';
+import { type DeliveryView } from '../../shared/wire/views/delivery.ts';
 import {
-  answerOf,
   callApi,
   deliveriesOf,
   deliveryPath,
   finishedDeliveries,
-  finishedDelivery,
   isOver,
   putQueue,
-  retryEnded,
   subscribe,
   subscribeAll,
 } from '../support/api-client.ts';
@@ -78,35 +75,6 @@ describe.concurrent('manual retry and cancellation on the deployed system', () =
     }
     const expected = deliveries.reduce((sum, { attempts }) => sum + attempts.length, 0);
     expect(paths.reduce((sum, path) => sum + receiver.received(path).length, 0)).toBe(expected);
-  });
-
-  it('retries now instead of at the scheduled time, and starts another round after the end', async () => {
-    const { queue } = await subscribedQueue(receiver, {
-      policy: retries(1, 3600),
-      answers: [{ status: 503 }, { status: 503 }, { status: 200 }],
-    });
-    await publish({ queue, id: 'm', data: 1 });
-    const [scheduled] = await waiting(queue, 1);
-    if (scheduled === undefined) throw new Error('no delivery has a next attempt');
-    expect(scheduled.nextAttempt?.by).toBe('scheduler');
-
-    expect(await callAction(scheduled, 'retry')).toMatchObject({
-      status: 202,
-      body: { nextAttempt: { number: 2 } },
-    });
-    const exhausted = await finishedDelivery(queue, 'm');
-    expect(exhausted.status).toBe('exhausted');
-
-    await retryEnded(exhausted);
-    const delivered = await eventually('a success', async () => {
-      const view = deliveryViewSchema.parse(await answerOf('GET', deliveryPath(scheduled)));
-      return view.status === 'delivered' ? view : undefined;
-    });
-    expect(delivered.attempts.map(({ number, round, phase }) => [number, round, phase])).toEqual([
-      [1, 1, 'initial'],
-      [2, 1, 'manual'],
-      [3, 2, 'manual'],
-    ]);
   });
 
   it('makes no further request after a cancellation, even after a stray wake-up', async () => {

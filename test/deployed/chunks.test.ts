@@ -6,12 +6,10 @@ import { chunkOfItem } from '../../shared/adapters/dynamodb/deliveries/chunks.ts
 import { chunkPrefix } from '../../shared/adapters/dynamodb/deliveries/delivery-keys.ts';
 import { primaryKey } from '../../shared/config/tables.ts';
 import { isSuccess, type Chunk } from '../../shared/domain/delivery/chunk.ts';
-import { deliveryViewSchema, type DeliveryView } from '../../shared/wire/views/delivery.ts';
 import { booksViewSchema } from '../../shared/wire/views/books.ts';
 import {
   answerOf,
   callApi,
-  deliveriesOf,
   deliveryPath,
   finishedDeliveries,
   putQueue,
@@ -61,14 +59,6 @@ const subscribed = async (count: number) => {
   for (const path of paths) ids.push(await subscribe(queue, receiver.url(path)));
   return { queue, paths, ids };
 };
-
-const delivered = (queue: string, id: string, round: number): Promise<DeliveryView> =>
-  eventually(`round ${round} delivered`, async () => {
-    const view = deliveryViewSchema.parse(
-      await answerOf('GET', deliveryPath({ queue, messageId: 'm', subscriptionId: id })),
-    );
-    return view.status === 'delivered' && view.attempts.at(-1)?.round === round ? view : undefined;
-  });
 
 const callAction = async (queue: string, id: string, action: 'retry' | 'cancel'): Promise<number> => {
   const path = deliveryPath({ queue, messageId: 'm', subscriptionId: id });
@@ -126,28 +116,6 @@ describe.concurrent('a fan-out of ten on the deployed system', () => {
         deliveries: [{ messageId: 'm', subscriptionId: id, attemptCount: id === failingId ? 2 : 1 }],
       });
     }
-  });
-
-  it('moves a delivery to a separate record when it is retried manually after its success', async () => {
-    const { queue, paths, ids } = await subscribed(3);
-    const [first = '', second = ''] = ids;
-    // Its failure makes the system store the message, which the manual retry needs.
-    receiver.script(paths[0] ?? '', [{ status: 503 }, { status: 200 }]);
-    await publish({ queue, id: 'm', data: 1 });
-    await finishedDeliveries(queue, 'm', 3);
-    expect((await recordsOf(queue, 'm')).separate).toEqual([first]);
-
-    expect(await callAction(queue, second, 'retry')).toBe(202);
-    const { attempts } = await delivered(queue, second, 2);
-    expect(attempts.map(({ number, phase }) => [number, phase])).toEqual([
-      [1, 'initial'],
-      [2, 'manual'],
-    ]);
-    const { chunks, separate } = await recordsOf(queue, 'm');
-    expect(separate.toSorted()).toEqual([first, second].toSorted());
-    expect(successesIn(chunks)).toEqual(ids.slice(2));
-    expect(await deliveriesOf(queue, 'm')).toHaveLength(3);
-    expect(receiver.received(paths[1]).length).toBe(2);
   });
 
   it('cancels a delivery before its job arrives, and another during its attempt', async () => {

@@ -170,12 +170,6 @@ describe.concurrent('the command on the deployed system', () => {
     expect(receiver.received(`/${queue}`)).toHaveLength(1);
   });
 
-  it('refuses a message for a queue that does not exist', async () => {
-    const queue = `missing-${randomUUID()}`;
-    await expect(posthaste('publish', queue, '--data', '1')).rejects.toThrow(`There is no queue ${queue}.`);
-    await expect(posthaste('queue', 'delete', queue)).rejects.toThrow(`There is no queue ${queue}.`);
-  });
-
   it('reports the deployment, its API and its tables as ok', async () => {
     const checks = ['deployment', 'API', 'credentials', 'subscriptions table', 'deliveries table'];
     const doctor = spawn(

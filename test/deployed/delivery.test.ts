@@ -2,7 +2,7 @@ import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { toItemKey } from '../../shared/adapters/dynamodb/deliveries/delivery-keys.ts';
-import { callApi, deleteSubscription, deliveriesOf, finishedDelivery } from '../support/api-client.ts';
+import { deliveriesOf, finishedDelivery } from '../support/api-client.ts';
 import { encodeFirstJob } from '../../shared/wire/jobs/delivery-job.ts';
 import { aMessage } from '../support/builders.ts';
 import { deployment, invoke } from '../support/deployment.ts';
@@ -42,66 +42,6 @@ describe('a webhook from the deployed system', () => {
     });
     expect(Number(request?.headers['webhook-timestamp'])).toBeCloseTo(Date.now() / 1000, -2);
     expect(request?.headers['user-agent']).toMatch(/^Posthaste\/\d+\.\d+\.\d+/);
-  });
-
-  it('carries the body that was posted to the API, with the given id or a generated one', async () => {
-    const { queue, path } = await subscribedQueue(receiver);
-    const response = await callApi('POST', `/v2/queues/${queue}/messages`, {
-      messages: [{ body: { b: 1, a: [1.5, 'x'] }, id: 'posted', type: 'thing' }, { body: 'plain text' }],
-    });
-    const { ids } = (await response.json()) as { ids: [string, string] };
-
-    expect(response.status).toBe(201);
-    expect(ids[0]).toBe('posted');
-    await Promise.all(ids.map((id) => finishedDelivery(queue, id)));
-    const bodies = receiver
-      .received(path)
-      .map(({ body }) => JSON.parse(body.toString()) as { id: string; data: unknown });
-    expect(bodies.find(({ id }) => id === 'posted')).toMatchObject({ data: { b: 1, a: [1.5, 'x'] } });
-    expect(bodies.find(({ id }) => id === ids[1])).toMatchObject({ data: 'plain text' });
-  });
-
-  it('is retried after Retry-After and not earlier', async () => {
-    const answers = [{ status: 503, headers: { 'retry-after': '3' } }, { status: 200 }] as const;
-    const { queue, path } = await subscribedQueue(receiver, { answers });
-    await publish({ queue, id: 'm', data: 1 });
-    await finishedDelivery(queue, 'm');
-    const [first, second] = receiver.received(path).map(({ arrivedAt }) => arrivedAt);
-
-    expect((second ?? 0) - (first ?? 0)).toBeGreaterThanOrEqual(3_000);
-  });
-
-  it('disables its subscription on a 410, so that the next delivery is cancelled', async () => {
-    const { queue } = await subscribedQueue(receiver, { answers: [{ status: 410 }] });
-    await publish({ queue, id: 'gone', data: 1 });
-    expect(await finishedDelivery(queue, 'gone')).toMatchObject({ status: 'rejected', reason: 'gone' });
-    // First attempts may use a subscription up to five seconds old (the subscription cache).
-    const cancelled = await eventually('a cancelled delivery', async () => {
-      const id = randomUUID();
-      await publish({ queue, id, data: 1 });
-      const delivery = await finishedDelivery(queue, id);
-      return delivery.status === 'cancelled' ? delivery : undefined;
-    });
-
-    expect(cancelled).toMatchObject({ reason: 'disabled', attempts: [] });
-  });
-});
-
-describe('a subscription that is deleted between retries', () => {
-  it('gets no further request, and the delivery is cancelled', async () => {
-    const policy = { retries_with_no_delay: 0, minimum_delay: 2 };
-    const answers = [{ status: 500 }] as const;
-    const { queue, path, subscriptionId } = await subscribedQueue(receiver, { policy, answers });
-    await publish({ queue, id: 'm', data: 1 });
-    await receiver.waitFor(path, 1);
-    await deleteSubscription(queue, subscriptionId);
-
-    expect(await finishedDelivery(queue, 'm')).toMatchObject({
-      status: 'cancelled',
-      reason: 'subscription_deleted',
-      attempts: [{ number: 1 }],
-    });
-    expect(receiver.received(path)).toHaveLength(1);
   });
 });
 

@@ -1,10 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { bucketsFor } from '../../shared/domain/delivery/fan-out.ts';
-import { finishedDeliveries, finishedDelivery, putQueue, subscribeAll } from '../support/api-client.ts';
+import {
+  callApi,
+  finishedDeliveries,
+  finishedDelivery,
+  putQueue,
+  subscribe,
+  subscribeAll,
+} from '../support/api-client.ts';
 import { deployment } from '../support/deployment.ts';
 import { receiverOfTests } from '../support/receiver-of-tests.ts';
-import { publish, send, sendTogether, taken } from '../support/sqs-messages.ts';
+import { publish, sendTogether, taken } from '../support/sqs-messages.ts';
 
 const receiver = await receiverOfTests();
 
@@ -18,6 +25,9 @@ const queueWith = async (subscribers: number): Promise<{ queue: string; paths: s
   );
   return { queue, paths };
 };
+
+const idsAt = (path: string): unknown[] =>
+  receiver.received(path).map(({ headers }) => headers['webhook-id']);
 
 const requestsTo = (paths: readonly string[]): number[] => {
   const byPath = Map.groupBy(receiver.received(), ({ path }) => path);
@@ -67,13 +77,27 @@ describe('a message on the deployed system', () => {
     expect(deadLetter.MessageAttributes).toMatchObject({ reason: { StringValue: 'not_json' } });
   });
 
-  it.each([
-    ['queue_missing', '{"data": 1'],
-    ['unknown_queue', '{"queue": "unknown", "data": 1'],
-  ])('is dead-lettered with its reason: %s', async (reason, start) => {
-    const text = `${start}, "type": "${randomUUID()}"}`;
-    await send(deployment.endpoints.ingressQueueUrl, text);
-    const deadLetter = await taken(deployment.endpoints.ingressDeadLetterUrl, ({ Body }) => Body === text);
-    expect(deadLetter.MessageAttributes?.['reason']?.StringValue).toMatch(new RegExp(`^${reason}`));
+  it('reaches the subscriptions whose event types and filters it matches', async () => {
+    const queue = `filters-${randomUUID()}`;
+    await putQueue(queue);
+    await subscribe(queue, receiver.url(`/${queue}/all`));
+    await subscribe(queue, receiver.url(`/${queue}/types`), { event_types: ['order.paid'] });
+    await subscribe(queue, receiver.url(`/${queue}/large`), {
+      filter: { order: { total: [{ numeric: ['>', 100] }], test: [{ exists: false }] } },
+    });
+    await publish({ queue, id: 'large', type: 'order.created', data: { order: { total: 101 } } });
+    await publish({ queue, id: 'small', type: 'order.paid', data: { order: { total: 99 } } });
+    await publish({ queue, id: 'trial', data: [{ order: { total: 500, test: true } }] });
+    await Promise.all([
+      finishedDeliveries(queue, 'large', 2),
+      finishedDeliveries(queue, 'small', 2),
+      finishedDeliveries(queue, 'trial', 1),
+    ]);
+
+    expect(idsAt(`/${queue}/all`).toSorted()).toEqual(['large', 'small', 'trial']);
+    expect(idsAt(`/${queue}/types`)).toEqual(['small']);
+    expect(idsAt(`/${queue}/large`)).toEqual(['large']);
+    const message = await callApi('GET', `/v2/queues/${queue}/messages/trial`);
+    expect(await message.json()).toMatchObject({ matched: 1, filtered: 2 });
   });
 });

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { statSync } from 'node:fs';
+import { statSync, mkdirSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { request, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
@@ -10,7 +10,18 @@ import { AwsClient } from 'aws4fetch';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { localAws, type RootKeys } from '../../local/local-aws.ts';
 import { deployment, invoke } from '../support/deployment.ts';
-import { startSeparateLocalAws, type SeparateLocalAws } from '../support/own-local-aws.ts';
+import { startEmulator } from '../../local/emulator.ts';
+import { toClientOptions } from '../../local/endpoints.ts';
+
+/** A local AWS separate from the deployed system's, which a test file may empty or stop. */
+async function startSeparateLocalAws(name: string) {
+  const folder = join(inject('folder'), name);
+  mkdirSync(folder, { recursive: true });
+  const { endpoint, keys, stop } = await startEmulator({ folder, signal: new AbortController().signal });
+  return { endpoint, keys, client: toClientOptions({ endpoint, region: localAws.region, ...keys }), stop };
+}
+
+type SeparateLocalAws = Awaited<ReturnType<typeof startSeparateLocalAws>>;
 
 const { region } = localAws;
 

@@ -28,16 +28,6 @@ const records = dynamoMessageRecords(documents, endpoints.deliveriesTable);
 
 const receiver = await receiverOfTests();
 
-/** A queue with a delivery that a subscriber failed by 500, which opens no circuit. */
-const exhaustedMessage = async () => {
-  const subscribed = await subscribedQueue(receiver, { policy: NO_RETRIES, answers: [{ status: 500 }] });
-  await publish({ queue: subscribed.queue, id: 'm', data: 1 });
-  await eventually('the end of its delivery', async () =>
-    (await undelivered(subscribed.queue, 'exhausted')) === 1 ? true : undefined,
-  );
-  return subscribed;
-};
-
 /** A queue with `count` exhausted deliveries as they are stored; making them would take most of the test's time. */
 const storedExhausted = async (count: number) => {
   const subscribed = await subscribedQueue(receiver);
@@ -126,17 +116,6 @@ describe.concurrent('a recovery on the deployed system', () => {
     const ids = receiver.received(path).map(({ headers }) => headers['webhook-id']);
     expect(ids).toHaveLength(count);
     expect(new Set(ids).size).toBe(count);
-  });
-
-  it('stops on request', async () => {
-    const { queue, path } = await exhaustedMessage();
-    const { id } = await start(queue);
-    await answerOf('DELETE', `/v2/queues/${queue}/recoveries/${id}`);
-    // A later recovery shows that the operation of the first was processed.
-    const { id: later } = await start(queue);
-    await ended(queue, later);
-    expect(await ended(queue, id)).toMatchObject({ state: 'stopped', found: 0 });
-    await receiver.waitFor(path, 2);
   });
 });
 

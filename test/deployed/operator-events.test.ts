@@ -98,14 +98,4 @@ describe.concurrent('an operator with a rule on the event bus', () => {
     const { detail } = await eventOf(about.queue, 'subscription.disabled');
     expect(detail).toMatchObject({ subscriptionId: about.subscriptionId, reason: 'manual' });
   });
-
-  it('gets an event for a subscription that recovers', async () => {
-    const about = await subscribed(200);
-    const since = Date.now() - DAY;
-    await failedBefore(about, { since, failures: 20 });
-    expect(await deliveryOf(about, 'm')).toMatchObject({ status: 'delivered' });
-    const { detail } = await eventOf(about.queue, 'subscription.recovered');
-    expect(detail).toMatchObject({ subscriptionId: about.subscriptionId, since: rfc3339(since) });
-    expect(await viewOf(about)).not.toHaveProperty('failing');
-  });
 });

@@ -9,11 +9,17 @@ import {
   type ReceivedDelivery,
 } from '../../cli/commands/forward/forward-deliveries.ts';
 import { toItemKey } from '../../shared/adapters/dynamodb/deliveries/delivery-keys.ts';
-import { answerOf, finishedDelivery, putQueue } from '../support/api-client.ts';
+import { answerOf, finishedDelivery, putQueue, callApi } from '../support/api-client.ts';
 import { NO_RETRIES } from '../support/builders.ts';
 import { deployment, invoke } from '../support/deployment.ts';
 import { eventually } from '../support/eventually.ts';
 import { publish } from '../support/sqs-messages.ts';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { projectNode, projectRoot } from '../../local/install/paths.mjs';
+import { plainEnvironment } from '../../local/local-aws.ts';
+import { startReceiver } from '../support/receiver.ts';
 
 const { apiUrl, deliveriesTable, functions } = deployment.endpoints;
 
@@ -114,4 +120,54 @@ describe('a pull subscription on the deployed system', () => {
     expect(JSON.parse(received?.body ?? '')).toMatchObject({ data: text });
     expect((await bySubscriber('ack', { receipt: received?.receipt })).status).toBe(204);
   });
+});
+
+const createdSchema = z.object({ subscription_id: z.string(), secret: z.string() });
+const tokenSchema = z.object({ token: z.string() });
+
+it('forwards to a local program through an outage of it, without AWS credentials', async () => {
+  const queue = `forward-${randomUUID()}`;
+  await putQueue(queue, { ...NO_RETRIES, minimum_delay_retries: 20, minimum_delay: 1 });
+  const subscriptions = `/v2/queues/${queue}/subscriptions`;
+  const created = await (await callApi('POST', subscriptions, { subscriber: 'pull:' })).json();
+  const { subscription_id: id, secret } = createdSchema.parse(created);
+  const made = await (await callApi('POST', `${subscriptions}/${id}/pull-token`, {})).json();
+
+  const target = await startReceiver();
+  const args = [
+    '--to',
+    target.url('/hook'),
+    '--url',
+    deployment.endpoints.apiUrl,
+    '--ceiling',
+    '1',
+    '--json',
+  ];
+  const command = spawn(projectNode, ['cli/posthaste.mjs', 'forward', queue, id, ...args], {
+    cwd: projectRoot,
+    env: { ...plainEnvironment(), POSTHASTE_PULL_TOKEN: tokenSchema.parse(made).token },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const lines = createInterface({ input: command.stdout })[Symbol.asyncIterator]();
+  const nextLine = async (): Promise<unknown> => JSON.parse(z.string().parse((await lines.next()).value));
+  try {
+    await publish({ queue, id: 'before', data: { text: 'é' } });
+    expect(await nextLine()).toMatchObject({ messageId: 'before', status: 200, outcome: 'acked' });
+
+    await target.close();
+    await publish({ queue, id: 'during', data: { text: 'é' } });
+    expect(await nextLine()).toMatchObject({ messageId: 'during', attempt: 1, outcome: 'nacked' });
+
+    const restarted = await startReceiver({ port: Number(new URL(target.url()).port) });
+    const [request] = await restarted.waitFor('/hook', 1);
+    const headers = z.record(z.string(), z.string()).parse(request?.headers);
+    new Webhook(secret).verify(request?.body ?? '', headers);
+    const { status, attempts } = await finishedDelivery(queue, 'during');
+    await restarted.close();
+    expect(status).toBe('delivered');
+    expect(attempts[0]?.error).toContain('nacked: connect ECONNREFUSED');
+  } finally {
+    command.kill('SIGINT');
+  }
+  expect(await once(command, 'exit')).toEqual([0, null]);
 });

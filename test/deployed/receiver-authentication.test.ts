@@ -67,20 +67,4 @@ describe.concurrent('a subscription with auth', () => {
     const token = requests.at(-1)?.headers.authorization?.replace('Bearer ', '') ?? '';
     expect(await server.issued(token)).toMatchObject({ clientId: credentials.id });
   });
-
-  it('sends nothing without a token', async () => {
-    const receiver = await startReceiver();
-    closing.push(receiver.close);
-    const delivery = await deliveryTo(receiver.url('/'), {
-      type: 'oauth2_client_credentials',
-      token_url: (await privateReceiver()).url('/token'),
-      client_id: 'posthaste',
-      client_secret: 'open sesame',
-    });
-    expect(delivery).toMatchObject({
-      status: 'exhausted',
-      attempts: [{ error: 'auth_failed: tls_failed: certificate issuer unknown' }],
-    });
-    expect(receiver.received()).toEqual([]);
-  });
 });

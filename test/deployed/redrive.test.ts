@@ -1,10 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import {
-  ChangeMessageVisibilityCommand,
-  PurgeQueueCommand,
-  ReceiveMessageCommand,
-  type Message,
-} from '@aws-sdk/client-sqs';
+import { PurgeQueueCommand, ReceiveMessageCommand, type Message } from '@aws-sdk/client-sqs';
 import { beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { encodeFirstJob } from '../../shared/wire/jobs/delivery-job.ts';
@@ -112,28 +107,5 @@ describe.concurrent('posthaste redrive on the deployed system', () => {
     expect(await eventually('a request', () => Promise.resolve(idsAt(`/${queue}`)[0]))).toBe('dead');
     const left = await taken(deliveryDeadLetterUrl, ({ Body }) => Body === garbage);
     expect(textOf(left, 'reason')).toBe('not_json');
-  });
-
-  it('lists, shows and deletes a dead letter, and says so while another program hides it', async () => {
-    const body = `garbage ${randomUUID()}`;
-    const id = await send(operationDeadLetterUrl, body, { reason: 'not_json', 'x-api-key': 'geheim' });
-    const listed = await posthaste('deadletters', 'list', 'operation', '--reason', 'not_json');
-    expect(JSON.parse(listed.stdout)).toMatchObject({ id, reason: 'not_json', receives: 1, excerpt: body });
-    // The look has released it.
-    const shown = await posthaste('deadletters', 'show', 'operation', id.slice(0, 8));
-    expect(JSON.parse(shown.stdout)).toMatchObject({ id, body, attributes: { 'x-api-key': '***' } });
-
-    const queue = { QueueUrl: operationDeadLetterUrl };
-    const { Messages: [held] = [] } = await deployment.sqs.send(
-      new ReceiveMessageCommand({ ...queue, VisibilityTimeout: 300 }),
-    );
-    const unseen = await posthaste('redrive', 'operation');
-    expect(unseen.status).toBe(1);
-    expect(JSON.parse(unseen.stdout)).toMatchObject({ redriven: 0, left: 0, hidden: 1 });
-    const visible = { ReceiptHandle: held?.ReceiptHandle, VisibilityTimeout: 0 };
-    await deployment.sqs.send(new ChangeMessageVisibilityCommand({ ...queue, ...visible }));
-
-    const deleted = await posthaste('deadletters', 'delete', 'operation', '--id', id, '--yes');
-    expect(JSON.parse(deleted.stdout)).toMatchObject({ deleted: 1, left: 0 });
   });
 });

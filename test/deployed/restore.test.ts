@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { dynamoRegistry } from '../../shared/adapters/dynamodb/subscriptions/subscription-registry.ts';
 import { systemClock } from '../../shared/adapters/system-clock.ts';
 import { encodeOperation } from '../../shared/wire/jobs/operation.ts';
-import { answerOf, callApi, deleteSubscription, deliveriesOf } from '../support/api-client.ts';
+import { answerOf, callApi, deliveriesOf } from '../support/api-client.ts';
 import { NO_RETRIES } from '../support/builders.ts';
 import { deployment } from '../support/deployment.ts';
 import { eventually } from '../support/eventually.ts';
@@ -35,17 +35,6 @@ const recover = async (queue: string) => {
 };
 
 describe.concurrent('what a deletion cancelled', () => {
-  it('is sent by a recovery once the subscription is restored', async () => {
-    const { queue, path, subscriptionId } = await aWaitingDelivery();
-    await deleteSubscription(queue, subscriptionId);
-    await hasStatus(queue, 'cancelled');
-    await answerOf('POST', `/v2/queues/${queue}/subscriptions/${subscriptionId}/restore`);
-    await recover(queue);
-    await hasStatus(queue, 'delivered');
-    const ids = receiver.received(path).map(({ headers }) => headers['webhook-id']);
-    expect(ids).toEqual(['m', 'm']);
-  });
-
   it('is sent by a recovery once the queue is restored, in which its id stays a duplicate', async () => {
     const { queue, path } = await aWaitingDelivery();
     const deletion = await callApi('DELETE', `/v2/queues/${queue}`);

@@ -24,8 +24,6 @@ const hour = 60 * 60 * 1000;
 
 const receiver = await receiverOfTests();
 
-const erase = (queue: string): Promise<unknown> => answerOf('DELETE', `/v2/queues/${queue}/messages/m/body`);
-
 const shown = async (queue: string): Promise<unknown> =>
   z
     .looseObject({ body: z.unknown().optional() })
@@ -72,32 +70,6 @@ describe('a message too large for its record', () => {
     expect(await finishedDelivery(queue, 'm')).toMatchObject({ status: 'delivered' });
     expect(dataOf(path).map((one) => one === data)).toEqual([true, true, true]);
   });
-
-  it('is not stored when it is erased during its first attempt', async () => {
-    const { queue, path } = await subscribedQueue(receiver, { policy: NO_RETRIES });
-    receiver.script(path, async () => {
-      await erase(queue);
-      return { status: 503 };
-    });
-    await publish({ queue, id: 'm', data });
-    expect(await finishedDelivery(queue, 'm')).toMatchObject({ status: 'exhausted' });
-    expect(await shown(queue)).toBeUndefined();
-  });
-
-  it('is not stored again by a duplicate after it was erased', async () => {
-    const { queue, path } = await subscribedQueue(receiver);
-    const large = 'x'.repeat(100_000);
-    await publish({ queue, id: 'm', data: large });
-    await finishedDelivery(queue, 'm');
-    await erase(queue);
-    await publish({ queue, id: 'm', data: large });
-    // A later message shows that the duplicate was processed.
-    await publish({ queue, id: 'after', data: 1 });
-    await finishedDelivery(queue, 'after');
-
-    expect(await shown(queue)).toBeUndefined();
-    expect(dataOf(path).map((one) => one === large)).toEqual([true, false]);
-  });
 });
 
 describe('the remaining items of a subscription', () => {
@@ -125,17 +97,5 @@ describe('the remaining items of a subscription', () => {
       const { Item } = await dynamo.send(new GetCommand({ TableName: endpoints.subscriptionsTable, Key }));
       return Item === undefined ? true : undefined;
     });
-  });
-});
-
-describe('the deliveries of one subscription', () => {
-  it('are listed when they failed', async () => {
-    const answers = [{ status: 503 }] as const;
-    const { queue, subscriptionId } = await subscribedQueue(receiver, { policy: NO_RETRIES, answers });
-    await publish({ queue, id: 'm', data: 1 });
-    await finishedDelivery(queue, 'm');
-
-    const listed = await answerOf('GET', `/v2/queues/${queue}/deliveries?subscription=${subscriptionId}`);
-    expect(listed).toMatchObject({ deliveries: [{ messageId: 'm', subscriptionId, status: 'exhausted' }] });
   });
 });

@@ -1,7 +1,12 @@
 import type { PartialRetryPolicy } from '../../shared/domain/retry/policy.ts';
 import type { Chance } from '../support/chance.ts';
-import { generateInterests, generatePartialPolicy, RATES, type Traits } from './generate-subscription.ts';
-import { generateSettings } from './generate-settings.ts';
+import {
+  generateInterests,
+  generatePartialPolicy,
+  RATES,
+  type Traits,
+  generatePolicy,
+} from './generate-subscription.ts';
 import { bucketOf, lineOf, SUBSCRIPTIONS } from './partition.ts';
 import {
   HOUR,
@@ -13,6 +18,8 @@ import {
   type PlannedSubscription,
   type Standstill,
   type Throttle,
+  DAY,
+  type SimulatedSettings,
 } from './scenario.ts';
 
 /** What changes and faults apply to. */
@@ -154,3 +161,19 @@ export function generateThrottle(chance: Chance, { subscriptions, messages }: Po
     to: from + chance.int(SECOND, chance.pick([10 * SECOND, MINUTE, 10 * MINUTE])),
   };
 }
+
+export const generateSettings = (chance: Chance): SimulatedSettings => ({
+  attemptTimeoutMs: chance.pick([5, 15, 15, 15, 30]) * SECOND,
+  schedulerThresholdSeconds: chance.pick([0, 10, 90, 90, 90, 900]),
+  retentionMs: chance.pick([15, 30, 30]) * DAY,
+  retryAfterCapMs: chance.pick([60 * SECOND, HOUR, HOUR]),
+  overdueAfterMs: 30 * SECOND,
+  cacheSeconds: chance.pick([0, 5, 5]),
+  disableFailingAfterMs: chance.pick([0, 5 * MINUTE, HOUR, 5 * DAY]),
+  retainMessages: chance.happens(0.2) ? 'all' : 'failed',
+  firstAttemptsPerJob: chance.pick([1, 2, 3, 10, 10]),
+  defaultRetryPolicy: { ...generatePolicy(chance), ignore_subscription_override: false },
+  adaptToThrottling: false,
+  holdWhileDown: false,
+  retryThrottled: false,
+});

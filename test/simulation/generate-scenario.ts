@@ -4,9 +4,9 @@ import {
   generateInterventions,
   generateStandstill,
   generateThrottle,
+  generateSettings,
 } from './generate-changes.ts';
 import { withNoisySubscriber, withPull, withRefusals } from './generate-variants.ts';
-import { generateSettings } from './generate-settings.ts';
 import {
   generatePartialPolicy,
   generateSubscription,

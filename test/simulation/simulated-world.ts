@@ -4,10 +4,9 @@ import { visibilityTimeout } from '../../shared/domain/receives.ts';
 import { OPERATE_TIMEOUT_SECONDS, type Operation } from '../../shared/domain/recovery/operation.ts';
 import type { Recovery } from '../../shared/domain/recovery/recovery.ts';
 import type { RecoveryPage } from '../../shared/ports/deliveries.ts';
-import { deliveryStore, type DeliveryStore } from './delivery-store.ts';
+import { deliveryStore, type DeliveryStore, messageStore, type MessageStore } from './delivery-store.ts';
 import { injectFaults, type Faults, type MessageFault, queueFaults, scheduleLateness } from './faults.ts';
 import { emptyHistory, type Actor, type History } from './history.ts';
-import { messageStore, type MessageStore } from './message-store.ts';
 import { type Published, START, type QueueName, type Scenario, type SimulatedSettings } from './scenario.ts';
 import type { StepPorts } from './ports.ts';
 import { simulatedReceivers, type Receivers } from './receivers.ts';
@@ -15,8 +14,8 @@ import { subscriptionStore, type SubscriptionStore } from './subscription-store.
 import { virtualClock, type VirtualClock } from '../support/in-memory/virtual-clock.ts';
 import { modelledScheduler, type ModelledScheduler } from '../support/modelled-scheduler.ts';
 import { modelledSqs, type ModelledSqs, type Receipt, type SqsOptions } from '../support/modelled-sqs.ts';
-import { type CountingWindow } from '../../shared/domain/subscription/back-pressure.ts';
-import { type Line } from '../../shared/domain/subscription/rate-limit.ts';
+import type { CountingWindow } from '../../shared/domain/subscription/back-pressure.ts';
+import type { Line } from '../../shared/domain/subscription/rate-limit.ts';
 
 export type Work = FirstJob | WakeUp;
 

@@ -6,6 +6,8 @@ import { reachedBy } from './reached.ts';
 import { runScenario } from './run-scenario.ts';
 import { shrink, describeFailure } from './shrink.ts';
 import { emptySummary, faultsIn, isClean, summaryOf, type Summary, addSummaries } from './summary.ts';
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 
 /** Part of what `npm run simulate` runs: the seeds from 0. */
 const SCENARIOS = 600;
@@ -82,4 +84,16 @@ it('a campaign of two workers adds up the scenarios in their order, and ends wit
   expect(summary.scenarios).toBeGreaterThan(2 * CHUNK);
   const campaign = { seed: SEED, faults: FAULTS, workers: 2, progress: () => undefined };
   expect(await runCampaign(campaign)).toEqual({ summary, failedSeeds: [] });
+});
+
+const entry = new URL('simulate.ts', import.meta.url).pathname;
+
+it('npm run simulate prints one line of JSON', async () => {
+  const line = '--seed 3 --faults 100 --workers 1 --json';
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, [entry, ...line.split(' ')]);
+  expect(stderr).toBe('');
+  expect(stdout.trimEnd().split('\n')).toHaveLength(1);
+  const { scenarios, faults, attempts, duplicates, ...rest } = JSON.parse(stdout) as Record<string, unknown>;
+  expect(rest).toEqual({ seed: 3, unexplainedDuplicates: 0, lost: 0, violations: 0 });
+  expect([scenarios, faults, attempts, duplicates]).not.toContain(undefined);
 });

@@ -115,7 +115,7 @@ itCatches({
 
   'whose repeats use the current filters: they reach subscriptions that did not match': {
     by: 'only_matches_get_a_message',
-    from: 77,
+    from: 390,
     within: 2_000,
     among: withChange('subscription_interests'),
     ...reading((seen) => delete seen.previousSelection),
@@ -123,7 +123,7 @@ itCatches({
 
   'that skips a subscription with an undecided filter': {
     by: 'everything_ends',
-    from: 46,
+    from: 84,
     within: 2_000,
     ...replacing('subscriptions', (subscriptions) => ({
       page: async (...args) => {

@@ -4,6 +4,8 @@ import type { Message } from '../../shared/domain/message/message.ts';
 import type { OAuth2Auth, StoredAuth } from '../../shared/domain/subscription/auth.ts';
 import { parseDestination, withAuth } from '../../shared/domain/subscription/destination.ts';
 import type { Queue, Subscription } from '../../shared/domain/subscription/subscription.ts';
+import { webhookRequest, type WebhookRequest } from '../../shared/domain/delivery/webhook-request.ts';
+import { render } from '../../shared/domain/message/payload.ts';
 
 export const aPolicy = (overrides: Partial<RetryPolicy> = {}): RetryPolicy => ({
   ...DEFAULT_RETRY_POLICY,
@@ -69,3 +71,14 @@ export const anOAuth2Auth = (overrides: Partial<OAuth2Auth> = {}): OAuth2Auth =>
   client_secret: 'open sesame',
   ...overrides,
 });
+
+/** The request of a message to a subscription, rendered as deliver renders it. */
+export const requestFor = async (
+  message: Message,
+  subscription: Subscription,
+  attempt: Parameters<typeof webhookRequest>[3],
+): Promise<WebhookRequest> => {
+  const payload = await render(message, subscription);
+  if (payload.kind === 'unrendered') throw new Error(payload.detail);
+  return webhookRequest(message, payload, subscription, attempt);
+};

@@ -1,7 +1,6 @@
 import { marshall, unmarshall } from '@aws-sdk/util-dynamodb';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-
 import { httpSubscriber } from '../../../shared/adapters/http/subscriber.ts';
 import {
   toMessageItem,
@@ -13,11 +12,10 @@ import type { SubscriptionOptions } from '../../../shared/domain/subscription/su
 import { ZAQAR_MESSAGE } from '../../../shared/domain/message/payload.ts';
 import { encodeFirstJob, parseWork } from '../../../shared/wire/jobs/delivery-job.ts';
 import { decodeMessage, encodeMessage } from '../../../shared/wire/jobs/message-body.ts';
-import { aSubscription } from '../../support/builders.ts';
+import { aSubscription, requestFor } from '../../support/builders.ts';
 import { type Receiver, startReceiver } from '../../support/receiver.ts';
 import { parse } from '../wire/ingress-samples.ts';
 import { jsonText } from '../wire/json-text.ts';
-import { requestFor } from '../../support/request-for.ts';
 
 const DEADLINE_MS = 5_000;
 

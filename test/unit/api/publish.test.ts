@@ -8,7 +8,7 @@ import {
 } from '../../../shared/domain/subscription/confirmation.ts';
 import { aQueue, aSubscription } from '../../support/builders.ts';
 import { parseIngress } from '../../../shared/wire/ingress/message.ts';
-import { apiUnderTest, invalid, it, NOON, NOTHING, QUEUE, refusal } from './api-test.ts';
+import { apiUnderTest, invalid, it, NOON, NOTHING, QUEUE, refusal, itWithOrders } from './api-test.ts';
 
 const PATH = `${QUEUE}/messages`;
 const ONE_MESSAGE = { messages: [{ body: 1 }] };
@@ -237,4 +237,34 @@ describe('POST /v2/queues/{queue}/messages refuses', () => {
     });
     expect(Buffer.byteLength(published[0] ?? '')).toBe(1_048_576);
   });
+});
+
+const schema = { properties: { total: { type: 'integer' } } };
+const VALID = { type: 'order.created', body: { total: 1 } };
+const INVALID = { type: 'order.created', body: { total: 'secret' } };
+
+describe('POST /v2/queues/{queue}/messages with checks', () => {
+  itWithOrders(
+    'names each message that the catalogue refuses, and publishes none',
+    async ({ call, published }) => {
+      await call('PUT', '/v2/event-types/order.created', { schema });
+      await call('PUT', '/v2/queues/orders', { _event_validation: 'reject' });
+      const answer = await call('POST', PATH, {
+        messages: [VALID, INVALID, { type: 'order.deleted', body: 1 }, { body: 2 }],
+      });
+
+      expect(answer).toMatchObject(invalid('messages[1].body/total', 'messages[2].type'));
+      expect(published).toEqual([]);
+    },
+  );
+
+  itWithOrders.for(['off', 'warn'])(
+    'publishes what does not fit where the queue says %s',
+    async (mode, { call, published }) => {
+      await call('PUT', '/v2/event-types/order.created', { schema });
+      await call('PUT', '/v2/queues/orders', { _event_validation: mode });
+      expect((await call('POST', PATH, { messages: [INVALID] })).status).toBe(201);
+      expect(published).toHaveLength(1);
+    },
+  );
 });

@@ -3,9 +3,8 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { DAY_MS } from '../../../shared/domain/duration.ts';
 import { cancelDelivery } from '../../../shared/steps/cancel-delivery.ts';
 import { retryDelivery } from '../../../shared/steps/retry-delivery.ts';
-import { aBarePolicy, aMessage, aQueue, aSubscription } from '../../support/builders.ts';
+import { aBarePolicy, aMessage, aQueue, aSubscription, requestFor } from '../../support/builders.ts';
 import { withExpiringBodies } from '../../support/in-memory/expiring-bodies.ts';
-import { requestFor } from '../../support/request-for.ts';
 import { invalid, ONE, QUEUE, refusal } from './api-under-test.ts';
 import { PATH, pullWorld, type PullWorld } from './pull-world.ts';
 

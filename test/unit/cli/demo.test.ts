@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { eventLine, feedLine } from '../../../cli/commands/start/demo/feed.ts';
 import { demoSubscribers, nextStep, judge, verdictTable } from '../../../cli/commands/start/demo/scenario.ts';
 import { hints } from '../../../cli/commands/start/hints.ts';
-import { requestFor } from '../../support/request-for.ts';
+import { requestFor, aMessage, aSubscription } from '../../support/builders.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry/policy.ts';
 import {
   makeSecret,
@@ -14,7 +14,6 @@ import {
 } from '../../../shared/domain/subscription/signing-secret.ts';
 import { operatorEventSchema } from '../../../shared/wire/events/operator-event.ts';
 import type { DeliveryView } from '../../../shared/wire/views/delivery.ts';
-import { aMessage, aSubscription } from '../../support/builders.ts';
 import { localEndpoints as endpoints } from '../../support/local-endpoints.ts';
 import { startDemoReceiver } from '../../../cli/commands/start/demo/demo.ts';
 

@@ -1,8 +1,83 @@
 import { describe, expect, it } from 'vitest';
-import { RunFailedError } from '../../../cli/dead-letters/process-dead-letters.ts';
+import {
+  RunFailedError,
+  type DeadLetterRequest,
+  processDeadLetters,
+} from '../../../cli/dead-letters/process-dead-letters.ts';
 import { runProblem } from '../../../cli/dead-letters/run-text.ts';
-import type { RedrivenMessage } from '../../../shared/domain/delivery/dead-letter.ts';
-import { aLetter, bodiesOf, letters, redriveWorld, START } from '../../support/in-memory/redrive-world.ts';
+import type {
+  RedrivenMessage,
+  DeadLetter,
+  DeadLetterReading,
+} from '../../../shared/domain/delivery/dead-letter.ts';
+import type { DeadLetterQueue, WorkQueues } from '../../../shared/ports/queues.ts';
+import { sendBack } from '../../../cli/dead-letters/change.ts';
+import { inMemoryDeadLetterQueue, inMemoryWorkQueues } from '../../support/in-memory/in-memory-queues.ts';
+
+const START = Date.UTC(2026, 0, 1);
+
+const aLetter = (n: number, sentAt = START - 1000): Omit<DeadLetter, 'receipt'> => ({
+  id: `letter-${n}`,
+  sentAt,
+  body: `body-${n}`,
+  attributes: {},
+});
+
+/** Identifies dead letters by their bodies; bodies that start with `garbage` cannot be redriven. */
+const read = ({ body }: DeadLetter): DeadLetterReading =>
+  body.startsWith('garbage')
+    ? { kind: 'skip', reason: 'not_json' }
+    : { kind: 'redrive', message: { to: 'ingress', body, attributes: {} }, identity: body };
+
+/** A dead-letter queue and the queue behind it, with a clock that a sleep advances. */
+const redriveWorld = (letters: Omit<DeadLetter, 'receipt'>[]) => {
+  let now = START;
+  const sleeps: number[] = [];
+  const steps: string[] = [];
+  const clock = {
+    now: () => now,
+    sleep: (milliseconds: number) => {
+      sleeps.push(milliseconds);
+      now += milliseconds;
+      return Promise.resolve();
+    },
+  };
+  const deadLetters = inMemoryDeadLetterQueue(clock);
+  deadLetters.put(...letters);
+  const workQueues = inMemoryWorkQueues();
+  const queue: DeadLetterQueue = {
+    ...deadLetters,
+    remove: (removed) => {
+      steps.push(`remove ${removed.length}`);
+      return deadLetters.remove(removed);
+    },
+  };
+  const send: WorkQueues['send'] = (messages) => {
+    steps.push(`send ${messages.length}`);
+    return workQueues.send(messages);
+  };
+  /** `faults`: what the two queues do instead. */
+  const run = (
+    order: Partial<DeadLetterRequest<RedrivenMessage>> = {},
+    faults: Partial<DeadLetterQueue & WorkQueues> = {},
+  ) =>
+    processDeadLetters(
+      { clock, deadLetters: { ...queue, ...faults } },
+      {
+        read,
+        handle: sendBack({ send, ...faults }),
+        startedAt: START,
+        signal: new AbortController().signal,
+        onProgress: () => undefined,
+        ...order,
+      },
+    );
+  const bodies = () => workQueues.sent.map(({ body }) => body);
+  return { clock, deadLetters, send, run, sleeps, steps, bodies };
+};
+
+const letters = (count: number) => Array.from({ length: count }, (_, n) => aLetter(n));
+const bodiesOf = (count: number) => letters(count).map(({ body }) => body);
 
 const garbage = (n: number) => ({ ...aLetter(n), body: `garbage ${n}` });
 

@@ -15,10 +15,9 @@ import {
   secretText,
   type SigningSecret,
 } from '../../../shared/domain/subscription/signing-secret.ts';
-import { aMessage, aSubscription } from '../../support/builders.ts';
+import { aMessage, aSubscription, requestFor } from '../../support/builders.ts';
 import { eventually } from '../../support/eventually.ts';
 import { ingressStub } from '../../support/ingress-stub.ts';
-import { requestFor } from '../../support/request-for.ts';
 
 describe('the code in the pages', () => {
   /** A file in the project with the first piece of code of a page after a text, so that it can import packages. */

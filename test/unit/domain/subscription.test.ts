@@ -23,8 +23,7 @@ import {
 } from '../../../shared/domain/subscription/subscription.ts';
 import type { RecoveryView } from '../../../shared/wire/views/recovery.ts';
 import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
-import { aMessage, aSubscription } from '../../support/builders.ts';
-import { requestFor } from '../../support/request-for.ts';
+import { aMessage, aSubscription, requestFor } from '../../support/builders.ts';
 
 /** The names of `Value`, without those that an index signature allows. */
 type Names<Value> = Value extends unknown

@@ -10,7 +10,7 @@ import {
   parseSubscriberUrl,
 } from '../../../shared/domain/subscription/subscriber-url.ts';
 import type { Subscription, SubscriptionOptions } from '../../../shared/domain/subscription/subscription.ts';
-import { requestFor } from '../../support/request-for.ts';
+import { requestFor } from '../../support/builders.ts';
 
 const attempt = { startedAt: 1_790_000_000_999, userAgent: 'Posthaste/1.2.3' };
 const messageOf = (fields: Partial<Message> = {}): Message => ({

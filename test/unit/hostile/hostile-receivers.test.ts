@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-
-import { bounds } from '../../hostile/bounds.ts';
+import { bounds, faultsOf } from '../../hostile/bounds.ts';
 import { allKinds, kindNames, type KindName } from '../../hostile/kinds/all-kinds.ts';
 import { measureKinds, type KindsResult } from '../../hostile/measure-kinds.ts';
 import { startReceivers } from '../../hostile/run.ts';
+import type { AttemptSeen } from '../../hostile/messages.ts';
 
 const ATTEMPT_TIMEOUT_MS = 4_000;
 /** Together ten concurrent deliveries, the batch size of the function. */
@@ -44,5 +44,45 @@ describe('the deliver function at hostile receivers', () => {
 
   it('uses less than 200 MB beyond its idle memory with all kinds of receivers', () => {
     expect(result.memory).toBeLessThan(200 * 1024 * 1024);
+  });
+});
+
+const anAttemptSeen = (overrides: Partial<AttemptSeen>): AttemptSeen => ({
+  kind: 'attempt',
+  subscriptionId: 'hang-1',
+  number: 1,
+  outcome: 'failed',
+  error: 'timeout: before an answer',
+  durationMs: 2_000,
+  waitedMs: 1,
+  doneMs: 2_001,
+  ...overrides,
+});
+
+describe('an attempt at a hostile receiver', () => {
+  it('is correct with the expected outcome, error and detail', () => {
+    expect(faultsOf('hang', [anAttemptSeen({})], 2_000)).toEqual([]);
+  });
+
+  it.each([
+    ['another outcome', { outcome: 'delivered', statusCode: 200, error: undefined }],
+    ['another error', { error: 'connection_reset: before an answer' }],
+    ['another detail', { error: 'timeout: during the TLS handshake' }],
+    ['a status in addition', { statusCode: 200 }],
+  ] as const)('is a fault with %s', (_, overrides) => {
+    expect(faultsOf('hang', [anAttemptSeen({}), anAttemptSeen(overrides)], 2_000)).toHaveLength(1);
+  });
+
+  it('is a fault with another status', () => {
+    const answered = { outcome: 'failed', error: undefined } as const;
+    expect(faultsOf('status_999', [anAttemptSeen({ ...answered, statusCode: 999 })], 2_000)).toEqual([]);
+    expect(faultsOf('status_999', [anAttemptSeen({ ...answered, statusCode: 998 })], 2_000)).toEqual([
+      'status_999: failed 998 in place of failed 999',
+    ]);
+  });
+
+  it('is a fault if it takes more than 2 s beyond the timeout', () => {
+    expect(faultsOf('hang', [anAttemptSeen({ durationMs: 4_000 })], 2_000)).toEqual([]);
+    expect(faultsOf('hang', [anAttemptSeen({ durationMs: 4_001 })], 2_000)).toHaveLength(1);
   });
 });

@@ -1,16 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { Logger } from '@aws-lambda-powertools/logger';
 import type { SQSRecord } from 'aws-lambda';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi, afterEach, beforeEach } from 'vitest';
 import type { InvocationContext } from '../../../shared/domain/receives.ts';
 import type { WorkQueueName } from '../../../shared/domain/work-queues.ts';
 import type { Fact } from '../../../shared/ports/journal.ts';
 import { WorkerRefusedError } from '../../../worker/consume.ts';
-import { type ConsumingStep, runWorker, type WorkerOptions } from '../../../worker/run.ts';
+import { type ConsumingStep, runWorker, type WorkerOptions, type WorkerState } from '../../../worker/run.ts';
 import type { WorkerClock } from '../../../worker/timing.ts';
 import { HIDDEN_SECONDS, type WorkQueue } from '../../../worker/work-queue.ts';
 import { virtualClock, type VirtualClock } from '../../support/in-memory/virtual-clock.ts';
 import { anSqsRecord } from '../../support/sqs-event.ts';
+import { type HealthServer, startHealthServer } from '../../../worker/health.ts';
 
 type Message = { record: SQSRecord; receives: number; visibleAt: number };
 
@@ -431,4 +432,39 @@ describe('a worker that is stopped', () => {
     expect(await worker.end(1, 23)).toEqual({ unfinished: 2 });
     expect(worker.seconds()).toBe(24);
   });
+});
+
+let server: HealthServer;
+let state: WorkerState;
+
+beforeEach(async () => {
+  state = { status: 'starting', queues: { delivery: { inFlight: 0 } } };
+  server = await startHealthServer({ host: '127.0.0.1', port: 0 }, () => state);
+});
+
+afterEach(() => server.close());
+
+const statusOf = async (path: string, method = 'GET'): Promise<number> =>
+  (await fetch(`${server.url}${path}`, { method })).status;
+
+it.each([
+  ['starting', 503],
+  ['ready', 200],
+  ['stopping', 503],
+] as const)('a worker that is %s answers /ready with %i, and /health with 200', async (status, expected) => {
+  state = { ...state, status };
+  expect(await statusOf('/ready')).toBe(expected);
+  expect(await statusOf('/health')).toBe(200);
+});
+
+it('shows the state with the messages in flight', async () => {
+  state = { status: 'ready', queues: { delivery: { inFlight: 3 } } };
+  const response = await fetch(`${server.url}/ready`);
+  expect(await response.json()).toEqual(state);
+});
+
+it('has no other route, and changes nothing', async () => {
+  expect(await statusOf('/')).toBe(404);
+  expect(await statusOf('/health?x=1')).toBe(404);
+  expect(await statusOf('/health', 'POST')).toBe(405);
 });

@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { accentColours, contrast, parseColour } from '../../../portal/src/accent.ts';
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { builtPortal } from '../../browser/portal-build.ts';
 
 /** The colour of `rgb(1 2 3 / 100%)`, or the two of `light-dark(…)`. */
 const coloursIn = (text: string) =>
@@ -30,4 +34,12 @@ describe('the colours of an accent', () => {
       '--accent-text': 'rgb(255 255 255 / 100%)',
     });
   });
+});
+
+it('The page of the portal has less than 150 kB, compressed', { timeout: 60_000 }, async () => {
+  const folder = await builtPortal();
+  const files = globSync('**/*.*', { cwd: folder });
+  expect(files).toContain('index.html');
+  const sizes = files.map((file) => gzipSync(readFileSync(join(folder, file))).length);
+  expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(150_000);
 });
