@@ -5,14 +5,11 @@ import * as z from 'zod';
 import { dynamoDeliveries } from '../../shared/adapters/dynamodb/deliveries/deliveries.ts';
 import { dynamoMessageRecords } from '../../shared/adapters/dynamodb/deliveries/message-records.ts';
 import { dynamoRecoveries } from '../../shared/adapters/dynamodb/deliveries/recoveries.ts';
-import { dynamoRegistry } from '../../shared/adapters/dynamodb/subscriptions/subscription-registry.ts';
 import { inParallel } from '../../shared/adapters/in-parallel.ts';
-import { systemClock } from '../../shared/adapters/system-clock.ts';
-import { encodeOperation } from '../../shared/wire/jobs/operation.ts';
 import { recoveryViewSchema, type RecoveryView } from '../../shared/wire/views/recovery.ts';
 import { creation } from '../contract/delivery-cases.ts';
 import { aRecord } from '../contract/message-records.contract.ts';
-import { answerOf, callApi, deleteSubscription, deliveriesOf } from '../support/api-client.ts';
+import { answerOf, deleteSubscription, deliveriesOf } from '../support/api-client.ts';
 import { aMessage, NO_RETRIES } from '../support/builders.ts';
 import { aDelivery, anAttempt, answered } from '../support/delivery-builders.ts';
 import { deployment } from '../support/deployment.ts';
@@ -145,26 +142,5 @@ describe.concurrent('an operation of an unknown kind', () => {
     await send(endpoints.operationQueueUrl, body);
     const deadLetter = await taken(endpoints.operationDeadLetterUrl, ({ Body }) => Body === body);
     expect(deadLetter.MessageAttributes?.['reason']?.StringValue).toBe('unknown_kind');
-  });
-});
-
-describe.concurrent('a deleted queue that the API did not empty', () => {
-  it('is no longer visible; operate removes the rest, and then the name is free', async () => {
-    const { queue, subscriptionId } = await subscribedQueue(receiver);
-    const deletedAt = Date.now();
-    await dynamoRegistry(documents, endpoints.subscriptionsTable, systemClock).deleteQueue(queue, deletedAt);
-    expect((await callApi('GET', `/v2/queues/${queue}`)).status).toBe(404);
-    expect((await callApi('GET', `/v2/queues/${queue}/subscriptions/${subscriptionId}`)).status).toBe(404);
-
-    await send(endpoints.operationQueueUrl, encodeOperation({ kind: 'cancellation', queue, deletedAt }));
-    await eventually('its removal', async () => {
-      const { Count } = await documents.query({
-        TableName: endpoints.subscriptionsTable,
-        KeyConditionExpression: 'pk = :queue',
-        ExpressionAttributeValues: { ':queue': `QUEUE#${queue}` },
-      });
-      return Count === 0 ? true : undefined;
-    });
-    expect((await callApi('PUT', `/v2/queues/${queue}`)).status).toBe(201);
   });
 });

@@ -1,11 +1,22 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
-
 import { bodyBytes, MAX_BODY_IN_JOB, MAX_BODY_ON_RECORD } from '../../shared/domain/message/body.ts';
-import { finishedDeliveries, putQueue, subscribe } from '../support/api-client.ts';
+import {
+  finishedDeliveries,
+  putQueue,
+  subscribe,
+  answerOf,
+  finishedDelivery,
+  retryEnded,
+} from '../support/api-client.ts';
 import { deployment } from '../support/deployment.ts';
 import { receiverOfTests } from '../support/receiver-of-tests.ts';
-import { send } from '../support/sqs-messages.ts';
+import { send, publish } from '../support/sqs-messages.ts';
+import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import * as z from 'zod';
+import { toMessageItemKey } from '../../shared/adapters/dynamodb/deliveries/message-records.ts';
+import { NO_RETRIES } from '../support/builders.ts';
+import { subscribedQueue } from '../support/subscribed-queue.ts';
 
 /** The maximum size of an SQS message in bytes. */
 const MAX_SQS_MESSAGE = 1024 * 1024;
@@ -82,4 +93,82 @@ describe('data from the producer to the subscriber', () => {
       expect(sent.map(({ body }) => hashOf(dataIn(body)))).toEqual(Array(3).fill(hashOf(data)));
     },
   );
+});
+
+const hour = 60 * 60 * 1000;
+
+const erase = (queue: string): Promise<unknown> => answerOf('DELETE', `/v2/queues/${queue}/messages/m/body`);
+
+const shown = async (queue: string): Promise<unknown> =>
+  z
+    .looseObject({ body: z.unknown().optional() })
+    .parse(await answerOf('GET', `/v2/queues/${queue}/messages/m`)).body;
+
+/** Makes the record of the message expire in an hour, as if it had been stored long ago. */
+const expireSoon = (queue: string): Promise<unknown> =>
+  deployment.dynamo.send(
+    new UpdateCommand({
+      TableName: deployment.endpoints.deliveriesTable,
+      Key: toMessageItemKey({ queue, messageId: 'm' }),
+      UpdateExpression: 'SET expiresAt = :soon',
+      ExpressionAttributeValues: { ':soon': Date.now() + hour },
+    }),
+  );
+
+const bodiesAt = (path: string): unknown[] =>
+  receiver
+    .received(path)
+    .map(({ body }) => z.object({ data: z.unknown() }).parse(JSON.parse(body.toString())).data);
+
+describe('a message too large for its record', () => {
+  const data = 'x'.repeat(20_000);
+
+  it('is stored at its first failure, and can be shown, retried manually and recovered much later', async () => {
+    const { queue, path, subscriptionId } = await subscribedQueue(receiver, {
+      policy: NO_RETRIES,
+      answers: [{ status: 503 }, { status: 503 }, { status: 200 }],
+    });
+    await publish({ queue, id: 'm', data });
+    expect(await finishedDelivery(queue, 'm')).toMatchObject({ status: 'exhausted' });
+    expect((await shown(queue)) === data).toBe(true);
+
+    await expireSoon(queue);
+    await retryEnded({ queue, messageId: 'm', subscriptionId });
+    await receiver.waitFor(path, 2);
+    expect(await finishedDelivery(queue, 'm')).toMatchObject({ status: 'exhausted' });
+
+    await expireSoon(queue);
+    const [since, until] = [new Date(Date.now() - hour), new Date()].map((time) => time.toISOString());
+    await answerOf('POST', `/v2/queues/${queue}/recoveries`, { since, until });
+    await receiver.waitFor(path, 3);
+
+    expect(await finishedDelivery(queue, 'm')).toMatchObject({ status: 'delivered' });
+    expect(bodiesAt(path).map((one) => one === data)).toEqual([true, true, true]);
+  });
+
+  it('is not stored when it is erased during its first attempt', async () => {
+    const { queue, path } = await subscribedQueue(receiver, { policy: NO_RETRIES });
+    receiver.script(path, async () => {
+      await erase(queue);
+      return { status: 503 };
+    });
+    await publish({ queue, id: 'm', data });
+    expect(await finishedDelivery(queue, 'm')).toMatchObject({ status: 'exhausted' });
+    expect(await shown(queue)).toBeUndefined();
+  });
+
+  it('is not stored again by a duplicate after it was erased', async () => {
+    const { queue, path } = await subscribedQueue(receiver);
+    const large = 'x'.repeat(100_000);
+    await publish({ queue, id: 'm', data: large });
+    await finishedDelivery(queue, 'm');
+    await erase(queue);
+    await publish({ queue, id: 'm', data: large });
+    // A later message shows that the duplicate was processed.
+    await publish({ queue, id: 'after', data: 1 });
+    await finishedDelivery(queue, 'after');
+
+    expect(await shown(queue)).toBeUndefined();
+    expect(bodiesAt(path).map((one) => one === large)).toEqual([true, false]);
+  });
 });

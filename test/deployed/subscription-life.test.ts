@@ -14,7 +14,6 @@ import {
 import { deployment } from '../support/deployment.ts';
 import { eventually } from '../support/eventually.ts';
 import { userWith } from '../support/iam-user.ts';
-import type { ReceivedRequest } from '../support/receiver.ts';
 import { receiverOfTests } from '../support/receiver-of-tests.ts';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -63,29 +62,6 @@ describe('the lifecycle of a subscription', () => {
     expect((await callApi('GET', path)).status).toBe(404);
     expect(await subscribe(queue, second)).not.toBe(id);
     expect(received('/life-2').map(({ body }) => body)).toEqual(['"moved"', '"back"']);
-  });
-
-  it('includes other credentials, without a lost delivery and without showing them', async () => {
-    const queue = `auth-${randomUUID()}`;
-    const first = { type: 'basic', username: 'zoë', password: randomUUID() };
-    const second = { type: 'header', name: 'X-Api-Key', value: randomUUID() };
-    const basic = `Basic ${Buffer.from(`zoë:${first.password}`).toString('base64')}`;
-    let isAccepted = ({ headers }: ReceivedRequest): boolean => headers.authorization === basic;
-    receiver.script('/auth', (request) => ({ status: isAccepted(request) ? 200 : 401 }));
-    const id = await subscribe(queue, receiver.url('/auth'), { auth: first });
-    const path = `/v2/queues/${queue}/subscriptions/${id}`;
-    const delivered = async () => {
-      const posted = await Promise.all([1, 2, 3].map((body) => post(queue, body)));
-      const ends = await Promise.all(posted.map((message) => finishedDelivery(queue, message)));
-      return ends.map(({ status }) => status);
-    };
-
-    expect(await delivered()).toEqual(Array(3).fill('delivered'));
-    const shown = await answerOf('PATCH', path, { options: { auth: second } });
-    isAccepted = ({ headers }) => headers['x-api-key'] === second.value;
-    // First attempts may still use the cached credentials.
-    expect(await delivered()).toEqual(Array(3).fill('delivered'));
-    expect(shown).toMatchObject({ options: { auth: { ...second, value: '***' } } });
   });
 
   it('starts with a confirmation by the subscriber where the queue requires it', async () => {
