@@ -24,7 +24,7 @@ import { keepMessage, keptBody } from '../../shared/steps/keep-message.ts';
 import { writeTime } from '../../shared/steps/retention.ts';
 import { isOwnedByMessage, leaseFor, type DeliverContext, type SqsReceipt } from './context.ts';
 import { completePendingSteps } from './pending-steps.ts';
-import { returnAtLeaseEnd, scheduleNext, sendAgain, sendAgainIfEarly } from './wake-up.ts';
+import { returnAtLeaseEnd, scheduleNext, sendAgain, sendAgainIfEarly, sleepUntil } from './wake-up.ts';
 
 /** A received job or wake-up. */
 export type ReceivedWork = { work: DeliveryJob | WakeUp; receipt: SqsReceipt };
@@ -130,8 +130,11 @@ export async function handleRefusal(
 ): Promise<'done' | 'due_now'> {
   switch (refusal.kind) {
     case 'early':
-      if (work.kind === 'wake_up')
-        return (await sendAgainIfEarly(context, work, refusal.dueAt)) ? 'done' : 'due_now';
+      if (work.kind === 'wake_up') {
+        if (await sendAgainIfEarly(context, work, refusal.dueAt)) return 'done';
+        await sleepUntil(refusal.dueAt, context.ports.clock);
+        return 'due_now';
+      }
       // The delivery waits for a rate-limit slot, and the wake-up for that slot starts the attempt.
       if (isRepeated(work, receipt)) await scheduleNext(context, refusal.delivery);
       break;

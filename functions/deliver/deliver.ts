@@ -38,7 +38,7 @@ import {
 import { leaveToPull } from './pull.ts';
 import { send, type ReadyRequest } from './send.ts';
 import { reserveBeforeClaim, waitForSlot, type LeasedRequest } from './slots.ts';
-import { sendAgain, sendAgainIfEarly } from './wake-up.ts';
+import { sendAgain, sendAgainIfEarly, sleepUntil } from './wake-up.ts';
 import type { SQSRecord } from 'aws-lambda';
 
 /**
@@ -117,7 +117,10 @@ async function returnToQueue(context: DeliverContext, work: FirstJob | WakeUp): 
 }
 
 async function deliverOne(context: DeliverContext, received: ReceivedWork): Promise<void> {
-  const plan = await planAttempt(context, received.work);
+  const { work } = received;
+  const plan = await planAttempt(context, work);
+  // After the reads, so that the wake-ups of a batch share those of their subscription.
+  await sleepUntil(work.dueAt, context.ports.clock);
   const result = await execute(context, received, plan);
   if (result === 'due_now') await deliverOne(context, received);
 }
@@ -139,6 +142,7 @@ async function deliverChunk(context: DeliverContext, job: ChunkJob, receipt: Sqs
     plan: await planAttempt(context, work, () => Promise.resolve(message)),
   }));
   if (planned.length === 0) throw new ChunkFaultError(job.key, faults);
+  await sleepUntil(job.dueAt, context.ports.clock);
   // A throw, not a new message: each lost acknowledgement would otherwise leave one more copy of the job.
   if (!hasTimeForAttempt(context, receipt)) throw new SlowReadsError(job.key);
   const members = planned.map(({ work }) => work.key.subscriptionId);

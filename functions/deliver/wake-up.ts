@@ -73,26 +73,19 @@ export async function sendAgain(
   await ports.deliveryQueue.send([work], planSqsDelay(dueAt, ports.clock.now()).delaySeconds);
 }
 
-/**
- * Sends early work again for its due time and returns true. Waits for work due within `MAX_WAIT_MS` and returns
- * false.
- */
+/** Sends early work again for its due time and returns true. The caller waits for work due within `MAX_WAIT_MS`. */
 export async function sendAgainIfEarly(
   context: DeliverContext,
   work: FirstJob | WakeUp,
   dueAt = 0,
 ): Promise<boolean> {
-  const { clock } = context.ports;
-  if (dueAt - clock.now() > MAX_WAIT_MS) {
-    await sendAgain(context, work, dueAt);
-    return true;
-  }
-  await sleepUntil(dueAt, clock);
-  return false;
+  const isEarly = dueAt - context.ports.clock.now() > MAX_WAIT_MS;
+  if (isEarly) await sendAgain(context, work, dueAt);
+  return isEarly;
 }
 
 /** Returns whether it had to wait. */
-export async function sleepUntil(at: number, clock: Pick<Clock, 'now' | 'sleep'>): Promise<boolean> {
+export async function sleepUntil(at = 0, clock: Pick<Clock, 'now' | 'sleep'>): Promise<boolean> {
   const waits = clock.now() < at;
   while (clock.now() < at) await clock.sleep(at - clock.now());
   return waits;

@@ -274,6 +274,17 @@ describe('an early wake-up', () => {
 
     expect(world.requestedAt()).toEqual([0, 10]);
   });
+
+  it('reads its subscription before it is waited for, together with the others of its batch', async () => {
+    const find = vi.spyOn(world.subscriptions, 'find');
+    const batch = [300, 600].map((ms) => world.receive(world.wakeUp(2, world.startedAt + ms), `${ms}`));
+    await vi.waitFor(() => {
+      expect(find).toHaveBeenCalledTimes(2);
+    });
+    expect(world.clock.now()).toBe(world.startedAt);
+    await world.clock.run();
+    await Promise.all(batch);
+  });
 });
 
 describe('with two retries', () => {
