@@ -52,13 +52,13 @@ export const quantities = {
   failedMember: { recordWrites: 1, messageReads: 1, writes: 5.5, reads: 0.5, calls: 4.5, log: 569, cpu: 2.5 },
   // A failure and the next attempt under the same lease: one write, two of the index of overdue deliveries, every other
   // time the subscription's health, and the subscription read again.
-  same_invocation: { recordWrites: 1, writes: 2.5, reads: 1.5, calls: 3, log: 674, cpu: 1.8 },
+  same_invocation: { recordWrites: 1, writes: 2.5, reads: 1, calls: 3, log: 674, cpu: 1.8 },
   // After its wake-up is sent. Scheduler sends it some 65 s early, and deliver sends it again with the remaining delay:
   // that invocation, charged apart, has most of the processor time.
   sqs_delay: { ...WOKEN, calls: 4, log: 545, cpu: 3 },
   scheduler: { ...WOKEN, schedules: 1, calls: 5, log: 485, cpu: 3 },
   // The status and its entries, the event, and a message in the undeliverable queue.
-  exhaustion: { recordWrites: 1, writes: 1, reads: 2, sends: 1, events: 1, calls: 3 },
+  exhaustion: { recordWrites: 1, writes: 1, sends: 1, events: 1, calls: 3 },
   // Above 64 KB the body of each message is put, and each attempt but one at once fetches it. Above 8 KB it is put with
   // a message's first failure, which reads its record once more, and each retry but one at once fetches it.
   bodyPut: { s3Puts: 1, calls: 1 },
