@@ -1,5 +1,6 @@
 import { type ApiAnswer, type ApiClient, type ApiRequest, clientBy } from '../../api-client/api-client.ts';
 import { ApiRefusal, isAnswer } from '../../api-client/refusal.ts';
+import { START } from '../../local/command-name.ts';
 import { Problem } from '../../local/install/problem.mjs';
 import {
   type ApiCall,
@@ -246,7 +247,7 @@ function classifyAnswer(request: ApiRequest, answer: ApiAnswer): Outcome {
 export class NoAnswerProblem extends Problem {
   constructor({ name, apiUrl, isLocal }: ApiAccess, cause: unknown) {
     const reason = failureText(fetchFailure(cause));
-    const advice = isLocal ? ' If it is not running, start it again: its last run did not end cleanly.' : '';
+    const advice = isLocal ? ` If it has ended, start it again: ${START}` : '';
     super(`The API of ${name} does not respond at ${apiUrl}: ${reason}.${advice}`, { cause });
   }
 }

@@ -1,5 +1,6 @@
 import { type Argument, type Command, Option } from 'commander';
 import type { ApiClient } from '../../api-client/api-client.ts';
+import { Problem } from '../../local/install/problem.mjs';
 import { openApi, openApiToWrite } from '../api/api-access.ts';
 import type { Terminal } from '../terminal.ts';
 import { addDeploymentOptions, type DeploymentOptions } from './deployment-options.ts';
@@ -15,6 +16,19 @@ type Given<Options> = {
   terminal: Terminal;
   refuse: Refuse;
 };
+
+/**
+ * Asks before a change, unless `--yes` is given. `to`: what the change is for, where there is no terminal to ask on.
+ * @throws Problem if the answer is no
+ */
+export async function requireYes(
+  { options, terminal, refuse }: Given<{ yes?: true }>,
+  { question, to, ifNot }: Record<'question' | 'to' | 'ifNot', string>,
+): Promise<void> {
+  const isConfirmed = options.yes === true || (await terminal.confirm(question));
+  if (isConfirmed === undefined) refuse(`to ${to}, add --yes`);
+  if (!isConfirmed) throw new Problem(ifNot);
+}
 
 /** The value for `--json`, and its text; undefined: all is printed. */
 export type Result = readonly [value: unknown, text: () => string] | undefined;

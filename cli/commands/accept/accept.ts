@@ -10,11 +10,10 @@ import type { DeploymentOptions } from '../../options/deployment-options.ts';
 import { inWords, printable } from '../../output/text.ts';
 import { type progressLine, withProgress } from '../../output/progress-line.ts';
 import type { Terminal } from '../../terminal.ts';
-import type { Check } from './check.ts';
+import { type Check, type Result, runChecks } from './check.ts';
 import { allChecks } from './checks.ts';
 import { followReceiverStack, type Receiver, startLocalReceiver } from './receivers.ts';
 import { junitReport, resultJson, resultText, summaryText } from './report.ts';
-import { type Result, runChecks } from './run-checks.ts';
 import { readAcceptanceStack } from './stacks.ts';
 import { createWorld, openDeployment, type OpenDeployment, type World } from './world.ts';
 

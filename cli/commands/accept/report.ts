@@ -1,7 +1,6 @@
 import { counted } from '../../../api-client/words.ts';
 import { printable } from '../../output/text.ts';
-import type { Outcome } from './check.ts';
-import type { Result } from './run-checks.ts';
+import type { Outcome, Result } from './check.ts';
 
 const WORDS: Readonly<Record<Outcome['kind'], string>> = {
   passed: 'passed',

@@ -12,11 +12,14 @@ import { ApiRefusal } from '../../../api-client/refusal.ts';
 import { counted } from '../../../api-client/words.ts';
 import { commandText } from '../../../local/command-name.ts';
 import { pollUntil } from '../../../local/poll-until.ts';
+import { sqsDeadLetterQueue } from '../../../shared/adapters/sqs/dead-letter-queue.ts';
+import type { DeadLetter } from '../../../shared/domain/delivery/dead-letter.ts';
 import { isOpenStatus } from '../../../shared/domain/delivery/vocabulary.ts';
 import { RETENTION_DAYS } from '../../../shared/domain/retention.ts';
 import type { PartialRetryPolicy } from '../../../shared/domain/retry/policy.ts';
+import { processDeadLetters } from '../../dead-letters/process-dead-letters.ts';
+import { systemSleep } from '../../terminal.ts';
 import { Refuted } from './check.ts';
-import { takeDeadLetters } from './dead-letters.ts';
 import {
   type Behaviour,
   behavingUrl,
@@ -190,4 +193,34 @@ async function adviseOnSilence({ api, deployment }: World): Promise<string> {
   if (waiting === undefined)
     return `Can the functions reach the receiver? See the log of deliver, ${deployment.functions.deliver}, for faults, and the other failed checks.`;
   return `Messages wait in the ${waiting} queue: ${CONSUMERS[waiting]} does not receive them, or fails. See whether its event source is enabled, and its log.`;
+}
+
+/** Seconds for which messages of others are hidden, if the run is killed meanwhile. */
+const HIDDEN_SECONDS = 30;
+
+/**
+ * Removes the messages of this run from a dead-letter queue, and returns them. Others are left, and visible again. Ctrl-C
+ * does not end it: what a run made is removed after that.
+ */
+export async function takeDeadLetters(
+  { sqs, prefix }: Pick<World, 'sqs' | 'prefix'>,
+  queueUrl: string,
+): Promise<readonly DeadLetter[]> {
+  const taken: DeadLetter[] = [];
+  const deadLetters = sqsDeadLetterQueue({ sqs, queueUrl, sleep: systemSleep });
+  await processDeadLetters(
+    { deadLetters, clock: { sleep: systemSleep } },
+    {
+      startedAt: Infinity,
+      hiddenSeconds: HIDDEN_SECONDS,
+      signal: new AbortController().signal,
+      wants: ({ body }) => body.includes(prefix),
+      read: (deadLetter) => ({ kind: 'redrive', message: deadLetter, identity: deadLetter.id }),
+      handle: (ours) => {
+        taken.push(...ours);
+        return Promise.resolve(ours.map(() => ({ kind: 'redriven' })));
+      },
+    },
+  );
+  return taken;
 }

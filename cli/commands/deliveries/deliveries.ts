@@ -115,7 +115,7 @@ const list = deployed<Options>({
       },
       none: () =>
         message === undefined
-          ? noneText({ all, status: options.status })
+          ? noneText(all === undefined && options.status === undefined)
           : `The message has no delivery. ${whyText(queue, message)}`,
     };
     // The subscriptions of a deleted queue are removed.
@@ -132,9 +132,8 @@ const list = deployed<Options>({
   },
 });
 
-/** `given`: the options that ask for other deliveries than the open and failed ones. */
-function noneText(given: Readonly<Record<'all' | 'status', unknown>>): string {
-  return Object.values(given).every((value) => value === undefined)
+function noneText(isDefault: boolean): string {
+  return isDefault
     ? 'No open or failed deliveries. Delivered ones: --message ID, or --subscription ID --all'
     : 'No matching deliveries.';
 }

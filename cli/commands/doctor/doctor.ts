@@ -3,7 +3,6 @@ import { type Health, ping, readHealth } from '../../../api-client/operations.ts
 import { ApiRefusal } from '../../../api-client/refusal.ts';
 import { counted, HEALTH_NAMES } from '../../../api-client/words.ts';
 import { commandText } from '../../../local/command-name.ts';
-import { pollInterval } from '../../../shared/domain/retry/poll-interval.ts';
 import { REDRIVEN_QUEUES, type RedrivenQueue } from '../../../shared/domain/work-queues.ts';
 import { findApi, queuesBelongTo, apiClient } from '../../api/api-access.ts';
 import { openDeadLetters } from '../../dead-letters/dead-letter-access.ts';
@@ -12,9 +11,11 @@ import { lookAtDeadLetters, NO_REASON } from '../../dead-letters/look.ts';
 import { isSettled } from '../../dead-letters/undeliverable.ts';
 import type { DeploymentChoice } from '../../deployment.ts';
 import { describeRefusal, failureText } from '../../failure-report.ts';
+import { orAfter } from '../../interruption.ts';
 import { deployed } from '../../options/deployed.ts';
 import { countsText, printable } from '../../output/text.ts';
-import type { Sleep, Terminal } from '../../terminal.ts';
+import { pollUntilDone } from '../../polling.ts';
+import type { Terminal } from '../../terminal.ts';
 import type { Outcome } from '../accept/check.ts';
 import { examineQueues } from './queues.ts';
 
@@ -62,8 +63,8 @@ function findingText({ check, state, detail, advice }: Finding): string {
   return advice === undefined ? line : `${line}\n${' '.repeat(11)}→ ${printable(advice)}`;
 }
 
-/** Milliseconds in which a work queue has to become empty; brief load is normal. */
-const PATIENCE_MS = 15_000;
+/** In which a work queue has to become empty; brief load is normal. */
+const PATIENCE_SECONDS = 15;
 /** Seconds between polls. */
 const POLLING = { floor: 0.5, ceiling: 3 };
 
@@ -101,7 +102,7 @@ const examine = async function* (
   const reasons = isKnown ? await lookAtReasons(choice, { ...first, api }, terminal, signal) : undefined;
   yield* deadLetterFindings(first, reasons);
   yield* undeliverableFindings(first, reasons);
-  yield* workFindings(await awaitEmptyQueues(api, first, { sleep, signal }));
+  yield* workFindings(await awaitEmptyQueues(api, first, signal, terminal));
   yield overdueFinding(first);
   yield* await examineQueues(api, signal);
   if (!isKnown) return;
@@ -134,16 +135,17 @@ function describeFailure(error: unknown): Pick<Finding, 'detail' | 'advice'> {
 async function awaitEmptyQueues(
   api: ApiClient,
   first: Health,
-  { sleep, signal }: { sleep: Sleep; signal: AbortSignal },
+  interrupted: AbortSignal,
+  terminal: Terminal,
 ): Promise<Health> {
-  const deadline = Date.now() + PATIENCE_MS;
   let least = first;
-  let interval = pollInterval(POLLING);
-  while (isBusy(least) && Date.now() < deadline) {
-    await sleep(interval.wait * 1000, signal);
+  const signal = orAfter(interrupted, PATIENCE_SECONDS);
+  await pollUntilDone({ limits: POLLING, signal, verbose: undefined }, terminal, async () => {
+    if (!isBusy(least)) return 'done';
     least = lowestCounts(least, await api.call(readHealth, { signal }));
-    interval = interval.afterEmpty();
-  }
+    return isBusy(least) ? 'empty' : 'done';
+  });
+  interrupted.throwIfAborted();
   return least;
 }
 
@@ -199,7 +201,7 @@ const examineResources = async function* (
 ): AsyncGenerator<Finding> {
   // Loaded only here: their SDK clients would delay the first findings.
   const { readOnlyChecks } = await import('../accept/checks.ts');
-  const { findOutcome } = await import('../accept/run-checks.ts');
+  const { findOutcome } = await import('../accept/check.ts');
   const { openDeployment } = await import('../accept/world.ts');
   const deployment = await openDeployment(choice, terminal, signal);
   const running = readOnlyChecks

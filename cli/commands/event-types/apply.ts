@@ -1,16 +1,14 @@
-import { createTwoFilesPatch, FILE_HEADERS_ONLY } from 'diff';
 import type { ApiClient } from '../../../api-client/api-client.ts';
 import { deleteEventType, listEventTypes, putEventType } from '../../../api-client/operations.ts';
 import { counted } from '../../../api-client/words.ts';
-import { Problem } from '../../../local/install/problem.mjs';
 import { inParallel } from '../../../shared/adapters/in-parallel.ts';
 import { canonicalJson } from '../../../shared/domain/json.ts';
 import type { EventTypeView } from '../../../shared/wire/views/event-type.ts';
 import { openApi, openApiToWrite } from '../../api/api-access.ts';
 import { argument, option } from '../../options/arguments.ts';
-import { deployed, type Refuse } from '../../options/deployed.ts';
+import { deployed, requireYes } from '../../options/deployed.ts';
+import { formatPatch, type Patch } from '../../output/patch.ts';
 import { printableJson } from '../../output/text.ts';
-import type { Terminal } from '../../terminal.ts';
 import { type Definition, readFolder } from './folder.ts';
 
 type Options = { yes?: true; dryRun?: true; prune?: true };
@@ -33,33 +31,28 @@ file. Shows what changes and asks; without a terminal to ask on, it requires
 --yes. If nothing changes, it does not ask.
 `,
   examples: ['event-types apply event-types --dry-run', 'event-types apply event-types --prune --yes'],
-  run: async ({ options, terminal, refuse }, folder) => {
+  run: async (given, folder) => {
+    const { options, terminal } = given;
     const defined = await readFolder(folder, terminal);
     const api = await (options.dryRun === true ? openApi : openApiToWrite)(options, terminal);
     const { items } = await api.items(listEventTypes, {});
     const plan = planChanges(defined, items, options.prune === true);
     if (options.json !== true) for (const change of plan.changes) terminal.print(formatPatch(change));
     if (options.dryRun !== true && plan.changes.length > 0) {
-      if (options.yes !== true) await confirm(plan, terminal, refuse);
+      const question = `Event types: ${countKinds(plan.changes, (kind) => `to ${kind}`)}. Change the catalogue?`;
+      await requireYes(given, { question, to: 'change the catalogue', ifNot: 'Nothing was changed.' });
       await store(api, plan.changes);
     }
     return [toResult(plan, options), () => describePlan(plan, options)];
   },
 });
 
-async function confirm({ changes }: Plan, terminal: Terminal, refuse: Refuse): Promise<void> {
-  const counts = countKinds(changes, (kind) => `to ${kind}`);
-  const isConfirmed = await terminal.confirm(`Event types: ${counts}. Change the catalogue?`);
-  if (isConfirmed === undefined) refuse(`${counts}; add --yes to change the catalogue`);
-  if (!isConfirmed) throw new Problem('Nothing was changed.');
-}
-
 const KINDS = ['create', 'replace', 'delete'] as const;
 
 type Kind = (typeof KINDS)[number];
 
-/** `before` and `after`: the definitions as text, empty if there is none. `definition`: absent to delete the type. */
-type Change = { kind: Kind; name: string; before: string; after: string; definition?: Definition };
+/** `definition`: absent to delete the type. */
+type Change = Patch & { kind: Kind; definition?: Definition };
 
 /** `kept`: what the folder lacks, without `--prune`. */
 type Plan = { changes: Change[]; unchanged: number; kept: string[] };
@@ -88,12 +81,6 @@ function planChanges(
 function definitionText({ description, schema, example, group, deprecated, queues }: Definition): string {
   const given = { description, schema, example, group, queues, ...(deprecated === true && { deprecated }) };
   return `${printableJson(canonicalJson(given, 2))}\n`;
-}
-
-function formatPatch({ name, before, after }: Change): string {
-  const [from, to] = [before === '' ? '/dev/null' : `a/${name}`, after === '' ? '/dev/null' : `b/${name}`];
-  const options = { headerOptions: FILE_HEADERS_ONLY };
-  return createTwoFilesPatch(from, to, before, after, undefined, undefined, options);
 }
 
 /** Requests at a time. */

@@ -7,7 +7,7 @@ import type { EventTypeView } from '../../../shared/wire/views/event-type.ts';
 import { toWebhooksDocument } from '../../../shared/wire/views/webhooks-document.ts';
 import { failureText } from '../../failure-report.ts';
 import { argument, option, parseEventType, wholeNumber } from '../../options/arguments.ts';
-import { deployed, group } from '../../options/deployed.ts';
+import { deployed, group, requireYes } from '../../options/deployed.ts';
 import { printList } from '../../output/list.ts';
 import { printable, printableJson } from '../../output/text.ts';
 import type { Terminal } from '../../terminal.ts';
@@ -59,13 +59,10 @@ const remove = deployed<{ yes?: true }>({
   options: [option('--yes', 'delete the event type without a question')],
   json: 'type',
   examples: ['event-types delete order.created --yes'],
-  write: async ({ api, options, terminal, refuse }, type) => {
+  write: async ({ api, ...given }, type) => {
     await api.call(getEventType, { path: { type } });
-    if (options.yes !== true) {
-      const isConfirmed = await terminal.confirm(`Delete the event type ${type}?`);
-      if (isConfirmed === undefined) return refuse(`to delete ${type}, add --yes`);
-      if (!isConfirmed) throw new Problem('Nothing was deleted.');
-    }
+    const question = `Delete the event type ${type}?`;
+    await requireYes(given, { question, to: `delete ${type}`, ifNot: 'Nothing was deleted.' });
     await api.call(deleteEventType, { path: { type } });
     return [{ type }, () => `Deleted the event type ${type}.`];
   },

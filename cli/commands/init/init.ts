@@ -2,7 +2,6 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, lstatSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, posix, relative, resolve } from 'node:path';
 import type { Command } from 'commander';
-import { createTwoFilesPatch, FILE_HEADERS_ONLY } from 'diff';
 import * as z from 'zod';
 import { counted } from '../../../api-client/words.ts';
 import { commandText, shellWord } from '../../../local/command-name.ts';
@@ -10,6 +9,7 @@ import { CDK_COMMAND, CDK_LIBRARY } from '../../../local/install/npm.mjs';
 import { Problem } from '../../../local/install/problem.mjs';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { examplesText } from '../../options/deployment-options.ts';
+import { formatPatch, type Patch } from '../../output/patch.ts';
 import type { Terminal } from '../../terminal.ts';
 
 type Options = { yes?: true; json?: true };
@@ -39,9 +39,10 @@ async function init(
   const plan = plannedFiles(folder);
   const { files, entry, next } = plan;
   const print = json === true ? terminal.printError : terminal.print;
-  for (const [path, text] of Object.entries(files)) print(formatPatch({ path, before: '', after: text }));
+  for (const [path, text] of Object.entries(files))
+    print(formatPatch({ name: path, before: '', after: text }));
   const patch = entry && formatPatch(entry);
-  if (entry !== undefined) print(`Lines to add to ${entry.path}:\n\n${patch}`);
+  if (entry !== undefined) print(`Lines to add to ${entry.name}:\n\n${patch}`);
   if (yes !== true && !(await isConfirmed(command, folder, files, terminal)))
     throw new Problem('Nothing was written.');
   write(folder, files);
@@ -51,12 +52,6 @@ async function init(
     { written, patch, next },
     () => `Wrote ${written.join(', ')}. Next:\n${next.map((line) => `  ${line}`).join('\n')}`,
   );
-}
-
-function formatPatch({ path, before, after }: Change): string {
-  const from = before === '' ? '/dev/null' : `a/${path}`;
-  const options = { headerOptions: FILE_HEADERS_ONLY };
-  return createTwoFilesPatch(from, `b/${path}`, before, after, undefined, undefined, options);
 }
 
 async function isConfirmed(
@@ -96,14 +91,12 @@ function write(folder: string, files: Readonly<Record<string, string>>): void {
   }
 }
 
-type Change = { path: string; before: string; after: string };
-
 /** What `init` writes and says. */
 export type Plan = {
   /** Texts of new files, by path. */
   files: Readonly<Record<string, string>>;
   /** The entry file of an existing app, with the lines that its owner adds. */
-  entry?: Change;
+  entry?: Patch;
   /** Commands to run afterwards. */
   next: readonly string[];
 };
@@ -132,7 +125,7 @@ function plannedStack(folder: string): Plan {
   refuseExisting(folder, stack.path);
   return {
     files: { [stack.path]: stack.text },
-    entry: { path: entry.path, before: entry.text, after: stack.entry.text },
+    entry: { name: entry.path, before: entry.text, after: stack.entry.text },
     next: [`# Add the lines to ${entry.path}, then:`, ...nextSteps(folder, app)],
   };
 }

@@ -1,3 +1,4 @@
+import type { Option } from 'commander';
 import { unsubscribeFor } from '../../../api-client/archives.ts';
 import {
   disableSubscription,
@@ -13,7 +14,6 @@ import { shortId } from '../../../api-client/subscription-labels.ts';
 import { sendTest } from '../../../api-client/test-subscription.ts';
 import { waitingText } from '../../../api-client/waiting.ts';
 import { commandText } from '../../../local/command-name.ts';
-import { Problem } from '../../../local/install/problem.mjs';
 import { SIGNING_SCHEMES } from '../../../shared/domain/subscription/vocabulary.ts';
 import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
 import { resolveSubscription } from '../../api/find-subscription.ts';
@@ -28,7 +28,7 @@ import {
   wholeNumber,
   wholeSeconds,
 } from '../../options/arguments.ts';
-import { deployed, group } from '../../options/deployed.ts';
+import { deployed, group, requireYes } from '../../options/deployed.ts';
 import { readSecret } from '../../options/input.ts';
 import { printList } from '../../output/list.ts';
 import { clockTime, colouredStatus, printable, restorableText, shownOnce } from '../../output/text.ts';
@@ -102,16 +102,13 @@ deletion can be undone for some days (setting archiveDays, 7 by default): the
 command prints until when and how. --now leaves nothing to restore.
 `,
   examples: ['subscription delete orders 5b0c0f1e', 'subscription delete orders ACME --yes'],
-  write: async ({ api, options, terminal, refuse }, queue, reference) => {
+  write: async ({ api, ...given }, queue, reference) => {
     const path = { queue, subscription: await resolveSubscription(api, queue, reference) };
     const view = await api.call(getSubscription, { path });
     const what = describeName(view);
-    if (options.yes !== true) {
-      const isConfirmed = await terminal.confirm(`Delete ${what}, and cancel its open deliveries?`);
-      if (isConfirmed === undefined) return refuse(`to delete ${what}, add --yes`);
-      if (!isConfirmed) throw new Problem('Nothing was deleted.');
-    }
-    const deletion = await unsubscribeFor(api, { path, query: { now: options.now } });
+    const question = `Delete ${what}, and cancel its open deliveries?`;
+    await requireYes(given, { question, to: `delete ${what}`, ifNot: 'Nothing was deleted.' });
+    const deletion = await unsubscribeFor(api, { path, query: { now: given.options.now } });
     const undo = `subscription restore ${queue} ${shortId(view.id)}`;
     return [
       { queue, subscriptionId: view.id, ...deletion },
@@ -199,11 +196,7 @@ const rotateSubscriptionSecret = deployed<{ type?: string; secretFile?: string; 
       SIGNING_SCHEMES,
     ),
     option('--secret-file <FILE>', 'use the secret in this file instead of a random one; - for stdin'),
-    option(
-      '--grace <DURATION>',
-      'how long the old secret stays valid: seconds, or 30m, 1h, 2d (default: 1d)',
-      wholeSeconds(0),
-    ),
+    graceOption('old secret'),
   ],
   json: 'secret or publicKey, previousExpiresAt',
   more: `
@@ -227,6 +220,11 @@ machine could see a secret in the arguments.
   },
 });
 
+function graceOption(what: string): Option {
+  const meaning = `how long the ${what} stays valid: seconds, or 30m, 1h, 2d (default: 1d)`;
+  return option('--grace <DURATION>', meaning, wholeSeconds(0));
+}
+
 /** Until when what was replaced stays valid, if there was one. */
 function validText(what: string, until: string | null | undefined, grace: number | undefined): string[] {
   if (typeof until !== 'string') return [];
@@ -236,13 +234,7 @@ function validText(what: string, until: string | null | undefined, grace: number
 const pullToken = deployed<{ grace?: number }>({
   description: 'Give a pull subscription a token, by which its subscriber receives. It is shown once.',
   arguments: SUBSCRIPTION_ADDRESS,
-  options: [
-    option(
-      '--grace <DURATION>',
-      'how long the previous token stays valid: seconds, or 30m, 1h, 2d (default: 1d)',
-      wholeSeconds(0),
-    ),
-  ],
+  options: [graceOption('previous token')],
   json: 'token, previousExpiresAt',
   examples: ['subscription pull-token orders pull:warehouse'],
   write: async ({ api, options: { grace } }, queue, reference) => {

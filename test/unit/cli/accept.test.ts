@@ -2,17 +2,24 @@ import type { GetMetricDataInput } from '@aws-sdk/client-cloudwatch';
 import { createSecretKey } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { type Check, failed, judge, notShown, passed, Refuted } from '../../../cli/commands/accept/check.ts';
+import {
+  type Check,
+  failed,
+  judge,
+  notShown,
+  passed,
+  Refuted,
+  type Result,
+  runChecks,
+} from '../../../cli/commands/accept/check.ts';
 import { describeBill } from '../../../cli/commands/accept/checks/load.ts';
 import { producerChecks } from '../../../cli/commands/accept/checks/producer.ts';
 import { describeDrift, resourceChecks } from '../../../cli/commands/accept/checks/resources.ts';
 import { findScheduleFaults } from '../../../cli/commands/accept/checks/retries.ts';
 import { behavingUrl, KEY_HEADER, receive } from '../../../functions/acceptance/receiver.ts';
 import { junitReport, resultJson, resultText, summaryText } from '../../../cli/commands/accept/report.ts';
-import { type Result, runChecks } from '../../../cli/commands/accept/run-checks.ts';
 import { computeMillionCost, readQuantities } from '../../../cli/commands/accept/measured-cost.ts';
-import { createUndoList } from '../../../cli/commands/accept/undo.ts';
-import type { World } from '../../../cli/commands/accept/world.ts';
+import { createUndoList, type World } from '../../../cli/commands/accept/world.ts';
 import { builtInPrices } from '../../../cli/commands/plan/prices.ts';
 import { signatureHeader } from '../../../shared/domain/delivery/webhook-request.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../shared/domain/retry/policy.ts';

@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { isAnswer } from '../../../api-client/refusal.ts';
-import { resolveApi } from '../../../cli/api/api-access.ts';
+import { NoAnswerProblem, resolveApi } from '../../../cli/api/api-access.ts';
 import { toClientOptions } from '../../../local/endpoints.ts';
 import { localEndpoints } from '../../support/local-endpoints.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
@@ -24,6 +24,15 @@ it.each([
   const { apiUrl, authorize } = await resolveApi(deployment, { POSTHASTE_TOKEN: 'a.b.c' });
   const headers = await authorize({ method: 'GET', url: `${apiUrl}/v2/ping`, headers: new Headers() });
   expect(headers.get('authorization')).toMatch(sent);
+});
+
+it('says how a local deployment that has ended is started again', async () => {
+  const access = await resolveApi(
+    { ...localEndpoints, name: 'the local deployment', client: toClientOptions(localEndpoints) },
+    {},
+  );
+  const { message } = new NoAnswerProblem({ ...access, isLocal: true }, new Error('connect ECONNREFUSED'));
+  expect(message).toMatch(/ECONNREFUSED\. If it has ended, start it again: npm start$/);
 });
 
 /** A home with a profile `over`, whose SSO session has expired. */

@@ -128,7 +128,7 @@ describe('posthaste event-types apply', () => {
     expect(stdout).toContain('Event types: 1 to create, 0 to replace, 0 to delete, 0 unchanged.\n');
     const unanswered = await run(apply());
     expect(unanswered).toMatchObject({ status: 2 });
-    expect(unanswered.stderr).toContain('add --yes to change the catalogue');
+    expect(unanswered.stderr).toContain('to change the catalogue, add --yes');
     expect(changes()).toEqual([]);
   });
 

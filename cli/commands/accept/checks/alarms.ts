@@ -1,6 +1,6 @@
 import type { CloudWatch, MetricAlarm } from '@aws-sdk/client-cloudwatch';
 import { type Check, failed, judge, notShown, type Outcome, passed, Refuted } from '../check.ts';
-import { takeDeadLetters } from '../dead-letters.ts';
+import { takeDeadLetters } from '../scenario.ts';
 import { pollUntil } from '../../../../local/poll-until.ts';
 import type { World } from '../world.ts';
 

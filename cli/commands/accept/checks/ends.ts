@@ -2,8 +2,16 @@ import { readBooks } from '../../../../api-client/operations.ts';
 import type { DeadLetter } from '../../../../shared/domain/delivery/dead-letter.ts';
 import { describeDeadLetter } from '../../../dead-letters/describe.ts';
 import { type Check, judge } from '../check.ts';
-import { takeDeadLetters } from '../dead-letters.ts';
-import { createQueue, deliver, ended, NO_RETRIES, requests, subscribe, within } from '../scenario.ts';
+import {
+  createQueue,
+  deliver,
+  ended,
+  NO_RETRIES,
+  requests,
+  subscribe,
+  within,
+  takeDeadLetters,
+} from '../scenario.ts';
 import type { World } from '../world.ts';
 
 /** Where messages end that no receiver takes, and whether every one of them is counted. */
