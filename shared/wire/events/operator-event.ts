@@ -98,56 +98,45 @@ export type OperatorEventMessage = z.output<typeof operatorEventSchema>;
 
 /** Checked by its type alone: an event that the schema would refuse is sent rather than lost. */
 export function operatorEventMessage(event: OperatorEvent, deployment: string): OperatorEventMessage {
-  const source = EVENT_SOURCE;
+  const build = <Type extends string, Facts>(type: Type, facts: Facts) =>
+    ({ source: EVENT_SOURCE, 'detail-type': type, detail: { deployment, ...facts } }) as const;
   switch (event.type) {
     case 'subscription.disabled': {
       const { type, at, ...facts } = event;
-      return { source, 'detail-type': type, detail: { deployment, ...facts, at: timeText(at) } };
+      return build(type, { ...facts, at: timeText(at) });
     }
     case 'subscription.failing': {
       const { type, since, ...facts } = event;
-      return { source, 'detail-type': type, detail: { deployment, ...facts, since: timeText(since) } };
+      return build(type, { ...facts, since: timeText(since) });
     }
     case 'subscription.recovered': {
       const { type, since, at, ...facts } = event;
-      const times = { since: timeText(since), at: timeText(at) };
-      return { source, 'detail-type': type, detail: { deployment, ...facts, ...times } };
+      return build(type, { ...facts, since: timeText(since), at: timeText(at) });
     }
     case 'subscription.slowed': {
       const { type, since, until, ...facts } = event;
-      const times = { since: timeText(since), until: timeText(until) };
-      return { source, 'detail-type': type, detail: { deployment, ...facts, ...times } };
+      return build(type, { ...facts, since: timeText(since), until: timeText(until) });
     }
     case 'subscription.resumed': {
       const { type, since, at, ...facts } = event;
-      const times = { since: timeText(since), at: timeText(at) };
-      return { source, 'detail-type': type, detail: { deployment, ...facts, ...times } };
+      return build(type, { ...facts, since: timeText(since), at: timeText(at) });
     }
     case 'subscription.certificate_expiring': {
       const { type, expiresAt, ...facts } = event;
-      return {
-        source,
-        'detail-type': type,
-        detail: { deployment, ...facts, expiresAt: timeText(expiresAt) },
-      };
+      return build(type, { ...facts, expiresAt: timeText(expiresAt) });
     }
     case 'deliveries.expiring': {
       const { type, since, cancelledFrom, ...facts } = event;
-      const times = { since: timeText(since), cancelledFrom: timeText(cancelledFrom) };
-      return { source, 'detail-type': type, detail: { deployment, ...facts, ...times } };
+      return build(type, { ...facts, since: timeText(since), cancelledFrom: timeText(cancelledFrom) });
     }
     case 'attempt.failed': {
       const { type, key, at, nextAt, ...facts } = event;
       const times = { at: timeText(at), ...(nextAt !== undefined && { nextAt: timeText(nextAt) }) };
-      return { source, 'detail-type': type, detail: { deployment, ...pickIds(key), ...facts, ...times } };
+      return build(type, { ...pickIds(key), ...facts, ...times });
     }
     case 'delivery.exhausted': {
       const { type, key, at, ...facts } = event;
-      return {
-        source,
-        'detail-type': type,
-        detail: { deployment, ...pickIds(key), ...facts, at: timeText(at) },
-      };
+      return build(type, { ...pickIds(key), ...facts, at: timeText(at) });
     }
   }
 }
