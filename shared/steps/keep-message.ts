@@ -31,7 +31,8 @@ export async function keepMessage(context: KeepContext, work: DeliveryJob | Wake
   if (work.kind === 'wake_up') return;
   const { ports, settings } = context;
   const until = ports.clock.now() + bodyRetentionMs(settings, work);
-  await keepAt(ports, work, await storeBodyOfJob(ports, work), until);
+  const body = await storeBodyOfJob(ports, work);
+  if (body !== undefined) await keepAt(ports, work, body, until);
 }
 
 /** False: the message was erased; an object that was just stored is removed. */
@@ -48,14 +49,16 @@ async function keepAt(
 
 /**
  * Stores the body of a job, unless another subscriber's failure already did. An erased body is not stored, because a
- * crash before `keepAt` would leave it; from its key, `keepAt` removes what an earlier crash left.
+ * crash before `keepAt` would leave it; from its key, `keepAt` removes what an earlier crash left. Undefined: the message
+ * is no longer on record, so nothing would refer to the object, and no erasure would remove it.
  */
-async function storeBodyOfJob(ports: KeepPorts, job: DeliveryJob): Promise<BodyLocation> {
+async function storeBodyOfJob(ports: KeepPorts, job: DeliveryJob): Promise<BodyLocation | undefined> {
   const { body } = job;
   if (body.kind === 'stored' || bodyBytes(body.message) <= MAX_BODY_ON_RECORD) return body;
   const record = await findRecord(ports, job);
-  if (record?.erasedAt !== undefined) return { kind: 'stored', payloadKey: toPayloadKey(body.message) };
-  return record?.body ?? (await storeBody(ports.payloads, body.message, MAX_BODY_ON_RECORD));
+  if (record === undefined) return undefined;
+  if (record.erasedAt !== undefined) return { kind: 'stored', payloadKey: toPayloadKey(body.message) };
+  return record.body ?? (await storeBody(ports.payloads, body.message, MAX_BODY_ON_RECORD));
 }
 
 /** Location of a kept message; undefined if it was not kept, has expired or was erased. */

@@ -217,6 +217,26 @@ describe('a body that expires', () => {
     expect(await world.delivery()).toMatchObject({ status: 'cancelled', reason: 'body_erased' });
   });
 
+  it('is not kept where its id belongs to a later message by now, whose erasure would leave it', async () => {
+    await world.subscribe();
+    await world.subscriptions.disable('orders', 'subscription-1', {
+      reason: 'manual',
+      at: world.clock.now(),
+    });
+    await world.publish();
+    const put = vi.spyOn(world.payloads, 'put');
+    const message = aMessage({ data: JSON.stringify('x'.repeat(9 * 1024)) });
+    const earlier = {
+      ...world.job(),
+      acceptedAt: world.startedAt - 1,
+      body: { kind: 'inline', message } as const,
+    };
+    await world.receive(earlier, 'owner');
+
+    expect(put).not.toHaveBeenCalled();
+    expect(await world.delivery()).toMatchObject({ status: 'cancelled', acceptedAt: earlier.acceptedAt });
+  });
+
   it('is kept once for a delivery within its policy', async () => {
     const keepBody = vi.spyOn(world.messageRecords, 'keepBody');
     world.settings.disableFailingAfterMs = 0;
