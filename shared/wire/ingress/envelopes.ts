@@ -41,7 +41,9 @@ const eventTime = z
   .pipe(z.iso.datetime({ offset: true }))
   .transform((text, context) => {
     const time = new Date(text);
-    if (!Number.isNaN(time.getTime())) return time.toISOString();
+    const inUtc = Number.isNaN(time.getTime()) ? '' : time.toISOString();
+    // Other years than those of RFC 3339 have a sign.
+    if (/^\d/.test(inUtc)) return inUtc;
     context.addIssue({ code: 'custom', message: 'no such time' });
     return z.NEVER;
   });

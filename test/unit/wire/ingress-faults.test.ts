@@ -54,6 +54,8 @@ describe('a malformed message is refused', () => {
     ['a CloudEvent without source', { ...cloudEvent, source: undefined }, 'source'],
     ['a CloudEvent without id', { ...cloudEvent, id: undefined }, 'id'],
     ['a CloudEvent with an invalid date', { ...cloudEvent, time: '2018-02-30T00:00:00Z' }, 'time'],
+    ['a time after the year 9999 in UTC', { ...cloudEvent, time: '9999-12-31T23:59:59-01:00' }, 'time'],
+    ['a time before the year 0 in UTC', { ...cloudEvent, time: '0000-01-01T00:00:00+01:00' }, 'time'],
     ['a CloudEvent with data and data_base64', { ...cloudEvent, data_base64: 'AAEC' }, 'data_base64'],
     ['bytes that are not base64', { ...cloudEvent, data: undefined, data_base64: '*' }, 'data_base64'],
     ['an event whose detail-type is not text', { ...eventBridgeEvent, 'detail-type': 1 }, 'detail-type'],
