@@ -81,7 +81,7 @@ const wasRequested = ({ world, messageId, subscriptionId }: DeliveryCase, at: nu
   );
 
 /** The queue's life in which the message was accepted has ended. A confirmation request does not contain its life. */
-const isOfDeletedQueue = (one: DeliveryCase, at: number): boolean => {
+export const isOfDeletedQueue = (one: DeliveryCase, at: number): boolean => {
   const acceptance = acceptanceOf(one);
   const life = acceptance?.record.queueCreatedAt;
   const { queueVersions } = one.world.subscriptions;

@@ -2,6 +2,7 @@ import type { Recovery } from '../../../shared/domain/recovery/recovery.ts';
 import type { RecoveryPage } from '../../../shared/ports/deliveries.ts';
 import { deliveryName, type Write } from '../history.ts';
 import type { SimulatedWorld } from '../simulated-world.ts';
+import { isOfDeletedQueue } from './cancellations.ts';
 import { recordAt, violation, type DeliveryCase, type Finding } from './delivery-case.ts';
 
 /**
@@ -50,13 +51,15 @@ const provenBy = (
 const isReopenedBy = ({ id }: Recovery, { transition, before, after }: Write): boolean =>
   transition.name === 'reopen' && after.recoveries.includes(id) && before?.recoveries.includes(id) !== true;
 
-/** It had ended in a recoverable status and was not changed since. */
+/** It had ended in a recoverable status in the queue as it is, and was not changed since. */
 const isDue = (world: SimulatedWorld, recovery: Recovery, one: DeliveryCase): boolean => {
   const { subscriptionId } = recovery.selection;
   if (subscriptionId !== undefined && subscriptionId !== one.subscriptionId) return false;
   const orderedAt = recovery.createdAt - 2 * world.scenario.skewMs;
   const then = recordAt(one, orderedAt);
   if (then === undefined || !isRecoverable(then)) return false;
+  // Perhaps of another customer.
+  if (isOfDeletedQueue(one, orderedAt)) return false;
   const next = one.writes.find(({ at, transition }) => at > orderedAt && !MEANWHILE.has(transition.name));
   return next === undefined || isReopenedBy(recovery, next);
 };
