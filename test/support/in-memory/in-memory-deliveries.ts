@@ -241,16 +241,21 @@ export const inMemoryDeliveryListings = (
   };
 };
 
-const isSelected = (
-  { queue, subscriptionId, status, since = -Infinity, until = Infinity }: DeliverySelection,
-  delivery: Delivery,
+const isSelected = (asked: DeliverySelection, delivery: Delivery): boolean =>
+  isAmong(asked, delivery) && isWithin(asked, delivery) && isListed(delivery);
+
+const isAmong = (
+  { queue, subscriptionId, status }: DeliverySelection,
+  { key, status: is }: Delivery,
 ): boolean =>
-  delivery.key.queue === queue &&
-  (subscriptionId === undefined || delivery.key.subscriptionId === subscriptionId) &&
-  (status === undefined || delivery.status === status) &&
-  delivery.acceptedAt >= since &&
-  delivery.acceptedAt < until &&
-  isListed(delivery);
+  key.queue === queue &&
+  key.subscriptionId === (subscriptionId ?? key.subscriptionId) &&
+  is === (status ?? is);
+
+const isWithin = (
+  { since = -Infinity, until = Infinity }: DeliverySelection,
+  { acceptedAt }: Delivery,
+): boolean => acceptedAt >= since && acceptedAt < until;
 
 const inMessage = ({ key: one }: Delivery, { key: other }: Delivery): number =>
   one.bucket - other.bucket || (one.subscriptionId < other.subscriptionId ? -1 : 1);

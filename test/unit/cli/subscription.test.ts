@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { armor, Decrypter, Encrypter, generateX25519Identity, identityToRecipient } from 'age-encryption';
-import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { clockTime } from '../../../cli/output/text.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { AT, attempt, delivered, detail, ID, listed, page, pending, subscription } from './delivery-views.ts';
@@ -164,18 +164,8 @@ describe('posthaste subscription', () => {
 
     const PASSPHRASE = 'correct horse battery staple';
 
-    it('is sealed by a passphrase', async () => {
+    it('is sealed by a passphrase', { timeout: 60_000 }, async () => {
       const passphraseFile = fileOf('passphrase', `${PASSPHRASE}\n`);
-      const { setPassphrase } = Encrypter.prototype;
-      const weakly = vi.spyOn(Encrypter.prototype, 'setPassphrase').mockImplementation(function (
-        this: Encrypter,
-        passphrase,
-      ) {
-        setPassphrase.call(this, passphrase);
-        // The library's own factor takes seconds.
-        this.setScryptWorkFactor(4);
-      });
-      onTestFinished(() => weakly.mockRestore());
       const { stdout } = await runOn(exported, `${EXPORT} --passphrase-file ${passphraseFile}`);
       const decrypter = new Decrypter();
       decrypter.addPassphrase(PASSPHRASE);
