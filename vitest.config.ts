@@ -35,10 +35,7 @@ const inConsole = 'test/unit/console/**/*.test.ts';
  * Node runs the tests as it runs the code, and strips the types itself: Vite's transformed modules take a fifth more
  * processor time. Not for what has JSX, which only Vite compiles.
  */
-const byNode = {
-  experimental: { viteModuleRunner: false, nodeLoader: false },
-  setupFiles: ['test/support/compile-cache.ts'],
-};
+const byNode = { experimental: { viteModuleRunner: false, nodeLoader: false } } as const;
 
 /** How long `expect.poll` waits for an event that comes at some time. A test fails sooner only if it says so. */
 const patient = { expect: { poll: { timeout: 10_000 } } } as const;
