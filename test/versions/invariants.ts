@@ -12,14 +12,14 @@ import { faultLog } from '../chaos/fault-proxy.ts';
 import { allBooks } from '../support/all-books.ts';
 import { functionLogs } from '../support/function-logs.ts';
 import { toClientOptions } from '../../local/endpoints.ts';
-import { type Api, type Listener, type Published } from './traffic.ts';
+import type { Api, Listener, Published, PullSubscriber } from './traffic.ts';
 import type { Fleet } from './two-versions.ts';
 
 export type Context = {
   system: System;
   published: readonly Published[];
   listeners: readonly Listener[];
-  pull: { receive: () => Promise<void>; acknowledged: ReadonlySet<string>; again: readonly string[] };
+  pull: PullSubscriber;
   /** `message subscription` of each delivery that was cancelled by hand, or a deleted subscription. */
   cancelled: Set<string>;
 };

@@ -175,7 +175,11 @@ const received = z.object({
   deliveries: z.array(z.object({ receipt: z.string(), messageId: z.string() })),
 });
 
-/** Creates a subscription by pull. `receive` receives once, and acknowledges, refuses, or forgets what came. */
+/** What the subscriber by pull does with a delivery. One that it forgets is noticed 20 s later at the earliest. */
+type Treatment = 'ack' | 'nack' | 'forget';
+const TREATMENTS: readonly Treatment[] = ['ack', 'ack', 'ack', 'ack', 'nack', 'forget'];
+
+/** Creates a subscription by pull. `receive` receives once, and treats each delivery that came in one of these ways. */
 export async function subscribeByPull(api: Api, chance: Chance) {
   await api({ method: 'PUT', path: '/v2/queues/shelf', body: {} });
   const path = '/v2/queues/shelf/subscriptions';
@@ -183,12 +187,12 @@ export async function subscribeByPull(api: Api, chance: Chance) {
   const { subscription_id: id } = created.parse(await api({ method: 'POST', path, body }));
   const acknowledged = new Set<string>();
   const again: string[] = [];
-  const receive = async (): Promise<void> => {
+  const receive = async (treatments = TREATMENTS): Promise<void> => {
     const base = `${path}/${id}`;
     const answer = await api({ method: 'POST', path: `${base}/receive`, body: { max: 5, lease_seconds: 5 } });
     for (const { receipt, messageId } of received.parse(answer).deliveries) {
       if (acknowledged.has(messageId)) again.push(messageId);
-      const what = chance.pick(['ack', 'ack', 'ack', 'ack', 'nack', 'forget'] as const);
+      const what = chance.pick(treatments);
       if (what === 'forget') continue;
       await api({ method: 'POST', path: `${base}/${what}`, body: { receipt } });
       if (what === 'ack') acknowledged.add(messageId);
@@ -196,3 +200,5 @@ export async function subscribeByPull(api: Api, chance: Chance) {
   };
   return { subscriptionId: id, receive, acknowledged, again };
 }
+
+export type PullSubscriber = Awaited<ReturnType<typeof subscribeByPull>>;

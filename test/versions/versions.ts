@@ -164,7 +164,7 @@ async function settleAlone(
     if (open.length === 0) return [];
     if (Date.now() > deadline) return open.map((one) => `not ended by ${alone} alone: ${one}`);
     say(`${open.length} open with ${alone} alone, such as ${open.at(-1)}`);
-    await context.pull.receive();
+    await context.pull.receive(['ack', 'nack']);
     await reconcile(context.system.lambda, fleets[alone]);
     await pause(1_000, undefined, { signal });
   }
@@ -175,7 +175,7 @@ async function receiveAll({ pull, published }: Context, signal: AbortSignal): Pr
   const deadline = Date.now() + PATIENCE_MS;
   const waits = ({ queue, messageId }: Published) => queue === 'shelf' && !pull.acknowledged.has(messageId);
   while (Date.now() < deadline && published.some(waits)) {
-    await pull.receive();
+    await pull.receive(['ack', 'nack']);
     await pause(200, undefined, { signal });
   }
 }
