@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { BatchWriteCommand, GetCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import * as z from 'zod';
 import { dynamoChunks, dynamoSeparateRecords } from '../../shared/adapters/dynamodb/deliveries/chunks.ts';
 import { dynamoDeliveries } from '../../shared/adapters/dynamodb/deliveries/deliveries.ts';
@@ -81,22 +81,35 @@ describe('deliveries that wait for pull', () => {
     expect(await orderOf(3)).toEqual(ids.slice(0, 3));
   });
 
+  /** As an earlier version put it there, into one partition. */
+  const waitUndivided = async (messageId: string, seconds: number) =>
+    documents.update({
+      TableName: table,
+      Key: toItemKey(await wait(messageId, seconds)),
+      UpdateExpression: 'SET overduePk = :undivided',
+      ExpressionAttributeValues: { ':undivided': `PULL#orders#${subscriptionId}` },
+    });
+
   it('include those that an earlier version put into one partition', async () => {
-    const undivided = [await wait('early', 0), await wait('old', 1)];
+    await waitUndivided('early', 0);
+    await waitUndivided('old', 1);
     await wait('new', 2);
-    for (const key of undivided)
-      await documents.update({
-        TableName: table,
-        Key: toItemKey(key),
-        UpdateExpression: 'SET overduePk = :undivided',
-        ExpressionAttributeValues: { ':undivided': `PULL#orders#${subscriptionId}` },
-      });
     expect(await orderOf(10)).toEqual(['early', 'old', 'new']);
     const [found] = await waiting(1);
     if (found === undefined) throw new Error('it waits');
     const lease = { owner: 'pull/one', until: SOME_TIME + 1e7, receivedAt: SOME_TIME };
     expect((await deliveries.write(receive(found, lease, { now: SOME_TIME }))).kind).toBe('written');
     expect(await orderOf(10)).toEqual(['old', 'new']);
+  });
+
+  it('include after a minute what an earlier version puts there while it is replaced', async () => {
+    expect(await orderOf(10)).toEqual([]);
+    await waitUndivided('late', 0);
+    const clock = vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 60_000);
+    onTestFinished(() => {
+      clock.mockRestore();
+    });
+    expect(await orderOf(10)).toEqual(['late']);
   });
 
   const countIn = async (partition: string): Promise<number> => {

@@ -46,8 +46,8 @@ export function dynamoDeliveries(client: DynamoDBDocument, tableName: string): D
   };
 }
 
-/** For how long an undivided partition that was empty is not read again; instances of the version before may still write to it. */
-const EMPTY_FOR_MS = 10 * 60_000;
+/** For how long an undivided partition that was empty is not read again. Instances of the version before write to it during an upgrade. */
+const EMPTY_FOR_MS = 60_000;
 
 /** The deliveries of all shards that wait longest. Each could have all of them. Only a subscription by pull has an undivided part. */
 function waitingDeliveries(table: Table): Deliveries['waiting'] {
