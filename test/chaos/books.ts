@@ -113,7 +113,8 @@ const duplicatesOf = ({ record, replies }: Pick<Pair, 'record' | 'replies'>): re
   return [...left];
 };
 
-const isDuring = ({ startedAt, durationMs }: Attempt, at: number): boolean =>
+/** Whether a request that arrived at this time can be the attempt's. */
+export const isDuring = ({ startedAt, durationMs }: Attempt, at: number): boolean =>
   at >= startedAt - ROUNDING_MS && at <= startedAt + durationMs + ROUNDING_MS;
 
 /** Duplicates whose sender was not killed before it could record them, and whose message had no failed call. */

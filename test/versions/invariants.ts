@@ -5,8 +5,9 @@ import { dynamoDeliveryListings } from '../../shared/adapters/dynamodb/deliverie
 import { dynamoMessageRecords } from '../../shared/adapters/dynamodb/deliveries/message-records.ts';
 import { inParallel } from '../../shared/adapters/in-parallel.ts';
 import { isBalanced } from '../../shared/domain/delivery/books.ts';
+import type { Attempt } from '../../shared/domain/delivery/attempt.ts';
 import { type Delivery, isOpen } from '../../shared/domain/delivery/delivery.ts';
-import { isLost, unexplainedDuplicatesOf } from '../chaos/books.ts';
+import { isDuring, isLost, unexplainedDuplicatesOf } from '../chaos/books.ts';
 import { messagesOn, type System } from '../chaos/deployed-system.ts';
 import { faultLog } from '../chaos/fault-proxy.ts';
 import { allBooks } from '../support/all-books.ts';
@@ -91,23 +92,40 @@ function deliveryFaults(
   { cancelled }: Context,
 ): string[] {
   const pair = { messageId, record, replies: listener.replies.get(messageId) ?? [] };
-  const ends = possibleEnds(listener, messageId, cancelled);
+  const isCancelled = cancelled.has(`${messageId} ${listener.subscriptionId}`);
+  const ends = possibleEnds(listener, isCancelled, cancelled);
   const status = record?.status ?? 'not_recorded';
   return [
     ...(ends.includes(status) ? [] : [`${status} in place of ${ends.join(' or ')}`]),
     ...(record !== undefined && isLost(pair) ? ['not ended, or delivered without a success'] : []),
-    ...unexplainedDuplicatesOf(pair, faultLog()).map(({ at }) => `a request at ${at} without an attempt`),
+    ...unexplainedDuplicatesOf(pair, faultLog()).flatMap(({ at }) =>
+      describeDuplicate(at, record, isCancelled),
+    ),
   ].map((fault) => `${listener.path} ${messageId}: ${fault}`);
 }
 
 function possibleEnds(
   { kind, subscriptionId }: Listener,
-  messageId: string,
+  isCancelled: boolean,
   cancelled: ReadonlySet<string>,
 ): string[] {
   // What is published after its subscription was deleted does not match.
   if (cancelled.has(subscriptionId)) return [kind.ends, 'cancelled', 'not_recorded'];
-  return cancelled.has(`${messageId} ${subscriptionId}`) ? [kind.ends, 'cancelled'] : [kind.ends];
+  return isCancelled ? [kind.ends, 'cancelled'] : [kind.ends];
+}
+
+/** A request that was on its way when its delivery was cancelled is a late result, and no fault. */
+function describeDuplicate(
+  at: number,
+  record: Pick<Delivery, 'attempts' | 'lateResults'> = { attempts: [], lateResults: [] },
+  isCancelled: boolean,
+): string[] {
+  const { attempts, lateResults } = record;
+  if (isCancelled && lateResults.some((attempt) => isDuring(attempt, at))) return [];
+  const spans = (list: readonly Attempt[]) =>
+    list.map(({ startedAt, durationMs }) => [startedAt, durationMs]);
+  const recorded = JSON.stringify({ attempts: spans(attempts), lateResults: spans(lateResults) });
+  return [`a request at ${at} without an attempt; start and length of those on record: ${recorded}`];
 }
 
 function pullFaults({ messageId }: Published, records: readonly Delivery[], { pull }: Context): string[] {
