@@ -9,7 +9,6 @@ import type { Registry } from '../../shared/ports/subscriptions.ts';
 import type { ApiPorts } from './dependencies.ts';
 import { notFound, RefusedRequest } from './errors.ts';
 import { flag } from './fields.ts';
-import { queueName } from './paths.ts';
 
 /** Query field of listings: whether to read a deleted queue, whose records stay until they expire. */
 export const deletedField = {
@@ -33,7 +32,7 @@ export async function existingQueue(
   name: string,
   { deleted } = { deleted: false },
 ): Promise<string> {
-  return deleted ? queueName(name) : (await presentQueue({ registry }, name)).name;
+  return deleted ? name : (await presentQueue({ registry }, name)).name;
 }
 
 /** @throws RefusedRequest `not_found` */
@@ -41,7 +40,7 @@ export async function presentQueue(
   { registry }: { registry: Pick<Registry, 'findQueue'> },
   name: string,
 ): Promise<Queue> {
-  const queue = await registry.findQueue(queueName(name));
+  const queue = await registry.findQueue(name);
   if (queue === undefined) throw notFound('such queue');
   return queue;
 }

@@ -6,7 +6,6 @@ import {
   MAX_EVENT_TYPE_NAME,
 } from '../../shared/domain/event-type/event-type.ts';
 import {
-  isQueueName,
   type MessageKey,
   QUEUE_NAME,
   QUEUE_NAME_RULE,
@@ -22,12 +21,6 @@ export function queuePath(queue: string): string {
   return `${QUEUES}/${queue}`;
 }
 
-/** @throws RefusedRequest `invalid_request` naming `queue`. */
-export function queueName(name: string): string {
-  if (!isQueueName(name)) throw invalidFields([{ field: 'queue', message: `must be ${QUEUE_NAME_RULE}` }]);
-  return name;
-}
-
 /** @throws RefusedRequest `invalid_request` naming `type`. */
 export function eventTypeName(name: string): string {
   if (!isEventTypeName(name))
@@ -35,25 +28,21 @@ export function eventTypeName(name: string): string {
   return name;
 }
 
-/**
- * The message of a path, which contains the producer's id or the id derived from it.
- * @throws RefusedRequest `invalid_request` naming `queue`.
- */
+/** The message of a path, which contains the producer's id or the id derived from it. */
 export function messageKey({ queue, message }: { queue: string; message: string }): MessageKey {
-  return {
-    queue: queueName(queue),
-    messageId: toMessageId({ id: message }).id,
-  };
+  return { queue, messageId: toMessageId({ id: message }).id };
 }
 
-/**
- * The subscription of a path.
- * @throws RefusedRequest `invalid_request` naming `queue`, `not_found` where the text cannot be a subscription's id
- */
-export function subscriptionKey(path: { queue: string; subscription: string }): SubscriptionKey {
-  const key = { queue: queueName(path.queue), subscriptionId: path.subscription };
-  if (!isSubscriptionId(key.subscriptionId)) throw notFound('such subscription');
-  return key;
+/** The subscription of a path. @throws RefusedRequest `not_found` where the text cannot be a subscription's id */
+export function subscriptionKey({
+  queue,
+  subscription: subscriptionId,
+}: {
+  queue: string;
+  subscription: string;
+}): SubscriptionKey {
+  if (!isSubscriptionId(subscriptionId)) throw notFound('such subscription');
+  return { queue, subscriptionId };
 }
 
 /** Whether this text has the form of a subscription's id. */

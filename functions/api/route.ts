@@ -3,8 +3,12 @@ import type { ZodOpenApiRequestBodyObject, ZodOpenApiResponseObject } from 'zod-
 import type { Caller } from './audit.ts';
 import type { Claims, Permission } from './permission.ts';
 
-/** A route as the OpenAPI document describes it. */
-export type Route<Path extends string = string> = {
+/** A route as the OpenAPI document describes it. Its schemas also parse what its handler reads. */
+export type Route<
+  Path extends string = string,
+  Query extends z.ZodObject = z.ZodObject,
+  Body extends z.ZodType = z.ZodType,
+> = {
   method: 'GET' | 'PUT' | 'POST' | 'PATCH' | 'DELETE';
   /** Such as `/v2/queues/{queue}`; the parameters are those of paths.ts. */
   path: Path;
@@ -13,8 +17,8 @@ export type Route<Path extends string = string> = {
   tag: Tag;
   summary: string;
   description?: string;
-  query?: z.ZodObject;
-  body?: ZodOpenApiRequestBodyObject;
+  query?: Query;
+  body?: JsonBody<Body> | ZodOpenApiRequestBodyObject;
   /** By status. The responses for `refuses` are added. */
   answers: Readonly<Record<string, ZodOpenApiResponseObject>>;
   /** @default 400 and 404; 409 unless it only reads; 413 with a body */
@@ -63,9 +67,19 @@ export type ApiRequest = {
  */
 export type Tenant = { queueCreatedAt: number; endpoints: number; eventTypes?: readonly string[] };
 
-/** A request to a route, with the parameters in its path. */
-export type RequestContext<Path extends string> = ApiRequest & {
+/** A request to a route. Its query and body are parsed where they are read. */
+export type RequestContext<Path extends string, Query = unknown, Body = unknown> = Omit<
+  ApiRequest,
+  'query' | 'body'
+> & {
+  /** Of the path. `queue`: the name of a queue, unless the route is open. */
   params: Record<ParameterName<Path>, string>;
+  /** By the schema of the route. @throws RefusedRequest */
+  readonly query: Query;
+  /** The same, as JSON. @throws RefusedRequest */
+  readonly body: Body;
+  /** For what a schema of the route cannot parse. */
+  raw: Pick<ApiRequest, 'query' | 'body'>;
 };
 
 /** Of `/v2/queues/{queue}` it is `queue`. */
@@ -73,13 +87,18 @@ type ParameterName<Path extends string> = Path extends `${string}{${infer Name}}
   ? Name | ParameterName<Rest>
   : never;
 
-export type Handle<Path extends string> = (context: RequestContext<Path>) => Answer | Promise<Answer>;
+export type Handle<Path extends string, Query = unknown, Body = unknown> = (
+  context: RequestContext<Path, Query, Body>,
+) => Answer | Promise<Answer>;
 
 /**
  * Registers a handler. This is the only way to add a route, so every route has a description. Without a handler it is
  * described here, and another function serves it.
  */
-export type AddRoute = <Path extends string>(route: Route<Path>, handle: Handle<Path> | undefined) => void;
+export type AddRoute = <Path extends string, Query extends z.ZodObject, Body extends z.ZodType>(
+  route: Route<Path, Query, Body>,
+  handle: Handle<Path, z.output<Query>, z.output<Body>> | undefined,
+) => void;
 
 /** `status`: @default 200 */
 export type Answer = { status?: number; headers?: Record<string, string>; body?: string };
@@ -88,12 +107,17 @@ export function jsonAnswer(value: unknown, status = 200, headers: Record<string,
   return { status, headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(value) };
 }
 
-export function jsonBody(schema: z.ZodType): ZodOpenApiRequestBodyObject {
+/** `required`: a body that is absent otherwise counts as `{}`. */
+export type JsonBody<Schema extends z.ZodType> = {
+  required: boolean;
+  content: { 'application/json': { schema: Schema } };
+};
+
+export function jsonBody<Schema extends z.ZodType>(schema: Schema): JsonBody<Schema> {
   return { required: true, content: { 'application/json': { schema } } };
 }
 
-/** A body that can be absent, which counts as `{}`. */
-export function optionalJsonBody(schema: z.ZodType): ZodOpenApiRequestBodyObject {
+export function optionalJsonBody<Schema extends z.ZodType>(schema: Schema): JsonBody<Schema> {
   return { ...jsonBody(schema), required: false };
 }
 

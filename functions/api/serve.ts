@@ -1,11 +1,13 @@
+import * as z from 'zod';
 import { toPattern } from '../../shared/config/open-routes.ts';
-import { isQueueName, toMessageId } from '../../shared/domain/message/message.ts';
+import { isQueueName, QUEUE_NAME_RULE, toMessageId } from '../../shared/domain/message/message.ts';
 import type { ApiDependencies } from './dependencies.ts';
 import { errorAnswer, toErrorAnswer } from './error-answer.ts';
-import { notFound, RefusedRequest } from './errors.ts';
+import { invalidFields, notFound, RefusedRequest } from './errors.ts';
 import { isSubscriptionId } from './paths.ts';
 import { checkToken, type Claims, type TokenRules } from './permission.ts';
-import type { AddRoute, Answer, ApiRequest, Handle, Route } from './route.ts';
+import { parseWith, readJson, readOptionalJson } from './request-json.ts';
+import type { AddRoute, Answer, ApiRequest, Handle, RequestContext, Route } from './route.ts';
 
 /** `answer`: never throws, as internal errors are responses too. */
 export type Api = { routes: Routes['all']; answer: (request: ApiRequest) => Promise<Answer> };
@@ -19,7 +21,10 @@ export function collectRoutes(first: readonly ServedRoute[] = []): {
   addRoute: AddRoute;
 } {
   const routes = [...first];
-  function addRoute<Path extends string>(route: Route<Path>, handle: Handle<Path> | undefined): void;
+  function addRoute<Path extends string, Query extends z.ZodObject, Body extends z.ZodType>(
+    route: Route<Path, Query, Body>,
+    handle: Handle<Path, z.output<Query>, z.output<Body>> | undefined,
+  ): void;
   function addRoute(route: Route, handle: Handle<string> | undefined): void {
     routes.push({ ...route, pattern: toPattern(route.path), handle });
   }
@@ -43,7 +48,7 @@ export function buildApi({ first, all }: Routes, { settings, reportFault }: Serv
       if (route?.handle === undefined) return refuse(matches);
       ({ params } = route);
       checkAccess(route, settings, request.claims, params['queue']);
-      return await route.handle({ ...request, params });
+      return await route.handle(toContext(route, request, params));
     } catch (error) {
       return toErrorAnswer(error, { ...idsIn(params), ...request.caller }, reportFault);
     }
@@ -58,10 +63,37 @@ function findMatches(routes: readonly ServedRoute[], path: string) {
   });
 }
 
-/** `queue`: undefined if the request is not about one queue. */
+/** `queue`: undefined if the request is not about one queue. Open routes refuse names in their way. */
 function checkAccess(route: Route, rules: TokenRules, claims: Claims | undefined, queue: string | undefined) {
   const { open = false, permission = route.method === 'GET' ? 'read' : 'manage' } = route;
-  if (open === false) checkToken(rules, claims, { permission, queue });
+  if (open !== false) return;
+  checkToken(rules, claims, { permission, queue });
+  if (queue !== undefined && !isQueueName(queue))
+    throw invalidFields([{ field: 'queue', message: `must be ${QUEUE_NAME_RULE}` }]);
+}
+
+function toContext(
+  { query, body }: Route,
+  request: ApiRequest,
+  params: Record<string, string>,
+): RequestContext<string> {
+  return {
+    ...request,
+    params,
+    raw: request,
+    get query() {
+      return query && parseWith(query, request.query);
+    },
+    get body() {
+      return body && parseBody(body, request.body);
+    },
+  };
+}
+
+function parseBody({ required, content }: NonNullable<Route['body']>, given: ApiRequest['body']): unknown {
+  const schema = content['application/json']?.schema;
+  const { value } = required === true ? readJson(given) : readOptionalJson(given);
+  return schema instanceof z.ZodType ? parseWith(schema, value) : value;
 }
 
 /** `routes`: all of the path. */

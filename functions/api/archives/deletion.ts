@@ -4,7 +4,6 @@ import { timeView } from '../../../shared/wire/fields.ts';
 import type { ZodOpenApiResponseObject } from 'zod-openapi';
 import type { ApiDependencies } from '../dependencies.ts';
 import { flag } from '../fields.ts';
-import { parseWith } from '../request-json.ts';
 
 export const deletionQuery = z.object({
   now: flag.describe('Whether to leave no archive: the deletion cannot be undone.'),
@@ -13,9 +12,8 @@ export const deletionQuery = z.object({
 /** Until when a deletion that is asked for can be undone; undefined: it leaves no archive. */
 export function findRestorableUntil(
   { clock, settings: { archiveMs } }: Pick<ApiDependencies, 'clock' | 'settings'>,
-  query: unknown,
+  { now }: z.output<typeof deletionQuery>,
 ): number | undefined {
-  const { now } = parseWith(deletionQuery, query);
   return now || archiveMs === 0 ? undefined : clock.now() + archiveMs;
 }
 

@@ -20,14 +20,11 @@ import { presentQueue } from '../existing.ts';
 import { viewOfSubscription } from '../subscriptions/routes.ts';
 import { timeField } from '../fields.ts';
 import { linksSchema, nextLinks, pageQuery } from '../paging.ts';
-import { queueName, queuePath, subscriptionKey } from '../paths.ts';
+import { subscriptionKey } from '../paths.ts';
 import { OPERATE_AFTER_SECONDS } from '../queues/routes.ts';
-import { parseWith, readOptionalJson } from '../request-json.ts';
 import { type AddRoute, json, jsonAnswer, optionalJsonBody } from '../route.ts';
 import { CHANGED_WITHIN_SECONDS } from '../subscriptions/change.ts';
 import { takeRoom } from '../subscriptions/subscribe.ts';
-
-const ARCHIVED_QUEUES = '/v2/archived-queues';
 
 const archivedQueuesSchema = z.object({ queues: z.array(archivedQueueSchema), links: linksSchema });
 
@@ -53,7 +50,7 @@ export function addArchiveRoutes(addRoute: AddRoute, dependencies: ApiDependenci
   addRoute(
     {
       method: 'GET',
-      path: ARCHIVED_QUEUES,
+      path: '/v2/archived-queues',
       id: 'listArchivedQueues',
       tag: 'queues',
       summary: 'Lists deleted queues that can be restored, by name',
@@ -61,12 +58,11 @@ export function addArchiveRoutes(addRoute: AddRoute, dependencies: ApiDependenci
       answers: { 200: json('A page of deleted queues.', archivedQueuesSchema) },
       refuses: [400],
     },
-    async (context) => {
-      const request = parseWith(pageQuery, context.query);
-      const page = await registry.listArchivedQueues(request, clock.now());
+    async ({ path, query }) => {
+      const page = await registry.listArchivedQueues(query, clock.now());
       return jsonAnswer({
         queues: page.items.map(archivedQueueView),
-        links: nextLinks(ARCHIVED_QUEUES, page, { limit: request.limit }),
+        links: nextLinks(path, page, { limit: query.limit }),
       } satisfies z.input<typeof archivedQueuesSchema>);
     },
   );
@@ -85,20 +81,19 @@ export function addArchiveRoutes(addRoute: AddRoute, dependencies: ApiDependenci
         202: json('The queue has many subscriptions; it appears once all are back.', restoredQueueSchema),
       },
     },
-    async (context) => {
-      const name = queueName(context.params.queue);
-      const { until = clock.now() } = parseWith(restorationSchema, readOptionalJson(context.body).value);
+    async ({ params: { queue: name }, body, caller }) => {
+      const { until = clock.now() } = body;
       const result = await registry.restoreQueue(name, clock.now(), until);
       if (result === 'missing') throw notFound('deleted queue of this name that can be restored');
       if (result === 'exists') throw queueExists(name);
       await operations.send({ kind: 'restoration', queue: name }, OPERATE_AFTER_SECONDS);
-      audit(context.caller, { change: 'queue_restored', queue: name });
+      audit(caller, { change: 'queue_restored', queue: name });
       // If this fails, operate does the rest.
       const endsAt = clock.now() + REMOVAL_BUDGET_MS;
       const isComplete = await registry
         .completeRestoredQueue(name, () => clock.now() < endsAt)
         .catch((error: unknown) => {
-          dependencies.reportFault(toError(error), { ...context.caller, queue: name });
+          dependencies.reportFault(toError(error), { ...caller, queue: name });
           return false;
         });
       const state = isComplete ? 'restored' : 'restoring';
@@ -117,16 +112,14 @@ export function addArchiveRoutes(addRoute: AddRoute, dependencies: ApiDependenci
       query: pageQuery,
       answers: { 200: json('A page of deleted subscriptions.', archivedSubscriptionsSchema) },
     },
-    async (context) => {
-      const request = parseWith(pageQuery, context.query);
-      const { name: queue, createdAt } = await presentQueue(dependencies, context.params.queue);
-      const page = await registry.listArchivedSubscriptions(queue, request, clock.now());
-      const path = `${queuePath(queue)}/archived-subscriptions`;
+    async ({ path, params, query }) => {
+      const { name: queue, createdAt } = await presentQueue(dependencies, params.queue);
+      const page = await registry.listArchivedSubscriptions(queue, query, clock.now());
       return jsonAnswer({
         subscriptions: page.items
           .filter(({ deletedAt }) => deletedAt >= createdAt)
           .map(archivedSubscriptionView),
-        links: nextLinks(path, page, { limit: request.limit }),
+        links: nextLinks(path, page, { limit: query.limit }),
       } satisfies z.input<typeof archivedSubscriptionsSchema>);
     },
   );
@@ -141,11 +134,11 @@ export function addArchiveRoutes(addRoute: AddRoute, dependencies: ApiDependenci
       description: RECOVERY_SENDS,
       answers: { 200: json('The restored subscription.', subscriptionViewSchema) },
     },
-    async (context) => {
-      const key = subscriptionKey(context.params);
+    async ({ params, caller }) => {
+      const key = subscriptionKey(params);
       const restored = await restoreSubscription(dependencies, key);
       const after = subscriptionDigest(restored);
-      audit(context.caller, { change: 'subscription_restored', ...key, after });
+      audit(caller, { change: 'subscription_restored', ...key, after });
       return jsonAnswer(await viewOfSubscription(dependencies, restored));
     },
   );

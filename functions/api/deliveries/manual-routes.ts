@@ -59,12 +59,12 @@ export function addManualRoutes(addRoute: AddRoute, dependencies: ApiDependencie
         'Makes the next attempt of an open delivery now. Reopens a failed delivery for another round of attempts.',
       answers: { 202: json('The delivery.', deliveryViewSchema) },
     },
-    async (context) => {
-      const key = await deliveryKey(dependencies, context.params);
+    async ({ params, caller }) => {
+      const key = await deliveryKey(dependencies, params);
       const result = await retryDelivery(byHand, key);
       if (result.kind === 'refused') throw await retryRefused(dependencies, key, result.why);
       const { round } = result.delivery;
-      audit(context.caller, { change: 'delivery_retried', ...pickIds(key), round });
+      audit(caller, { change: 'delivery_retried', ...pickIds(key), round });
       return jsonAnswer(deliveryView(result.delivery), 202);
     },
   );
@@ -81,15 +81,14 @@ export function addManualRoutes(addRoute: AddRoute, dependencies: ApiDependencie
         'filtered or is older than the subscription. Needs the body of the message.',
       answers: { 202: json('The delivery.', deliveryViewSchema) },
     },
-    async (context) => {
-      const path = context.params;
-      const { subscriptionId } = subscriptionKey(path);
-      const message = messageKey(path);
+    async ({ params, caller }) => {
+      const { subscriptionId } = subscriptionKey(params);
+      const message = messageKey(params);
       const result = await sendDelivery(byHand, message, subscriptionId);
       if (result.kind === 'refused')
         throw await retryRefused(dependencies, { queue: message.queue, subscriptionId }, result.why);
       const { key, round } = result.delivery;
-      audit(context.caller, { change: 'delivery_sent', ...pickIds(key), round });
+      audit(caller, { change: 'delivery_sent', ...pickIds(key), round });
       return jsonAnswer(deliveryView(result.delivery), 202);
     },
   );
@@ -103,11 +102,11 @@ export function addManualRoutes(addRoute: AddRoute, dependencies: ApiDependencie
       summary: 'Cancels a delivery: no further attempt is made',
       answers: { 200: json('The delivery.', deliveryViewSchema) },
     },
-    async (context) => {
-      const key = await deliveryKey(dependencies, context.params);
+    async ({ params, caller }) => {
+      const key = await deliveryKey(dependencies, params);
       const result = await cancelDelivery(byHand, key, 'manual');
       if (result.kind === 'refused') throw cancellationRefused(result.why);
-      audit(context.caller, { change: 'delivery_cancelled', ...pickIds(key) });
+      audit(caller, { change: 'delivery_cancelled', ...pickIds(key) });
       return jsonAnswer(deliveryView(result.delivery));
     },
   );

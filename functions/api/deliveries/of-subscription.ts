@@ -11,8 +11,7 @@ import type { ApiDependencies } from '../dependencies.ts';
 import { deletedSubscriptionField, existingQueue, existingSubscription } from '../existing.ts';
 import { completeWindow, isOrderedWindow, WINDOW_ORDER_ERROR, windowFields } from '../fields.ts';
 import { linksSchema, nextLinks, pageFields } from '../paging.ts';
-import { queuePath, subscriptionKey } from '../paths.ts';
-import { parseWith } from '../request-json.ts';
+import { subscriptionKey } from '../paths.ts';
 import { type AddRoute, json, jsonAnswer, withLinks } from '../route.ts';
 
 export function addSubscriptionDeliveriesRoute(addRoute: AddRoute, dependencies: ApiDependencies): void {
@@ -37,15 +36,13 @@ export function addSubscriptionDeliveriesRoute(addRoute: AddRoute, dependencies:
         ),
       },
     },
-    async (context) => {
-      const { limit, marker, deleted, ...asked } = parseWith(subscriptionDeliveriesQuery, context.query);
-      const { subscriptionId } = subscriptionKey(context.params);
-      const queue = await existingQueue(dependencies, context.params.queue, { deleted });
+    async ({ path, params, query: { limit, marker, deleted, ...asked } }) => {
+      const { subscriptionId } = subscriptionKey(params);
+      const queue = await existingQueue(dependencies, params.queue, { deleted });
       await existingSubscription(dependencies, { queue, subscriptionId }, { deleted });
       const window = { queue, ...completeWindow(asked, dependencies.clock.now()) };
       const page = await listOfSubscription(dependencies, window, subscriptionId, { limit, marker });
       const [since, until] = [timeText(window.since), timeText(window.until)];
-      const path = `${queuePath(queue)}/subscriptions/${subscriptionId}/deliveries`;
       return jsonAnswer({
         deliveries: page.items.map(({ delivery, type }) => subscriptionDeliveryView(delivery, type)),
         links: nextLinks(path, page, { limit, since, until, deleted }),

@@ -28,7 +28,6 @@ import { deletedField, existingQueue } from '../existing.ts';
 import { isOrderedWindow, WINDOW_ORDER_ERROR, windowFields } from '../fields.ts';
 import { linksSchema, nextLinks, pageFields, pageQuery, pageWithinAnswerSize } from '../paging.ts';
 import { isSubscriptionId, messageKey, queuePath, subscriptionIdField } from '../paths.ts';
-import { parseWith } from '../request-json.ts';
 import { type AddRoute, json, jsonAnswer, withLinks } from '../route.ts';
 
 const MESSAGE_DELIVERIES = '/v2/queues/{queue}/messages/{message}/deliveries';
@@ -55,10 +54,9 @@ export function addDeliveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
         ),
       },
     },
-    async (context) => {
-      const query = context.query;
-      const { limit, marker, deleted, subscription, ...selection } = parseWith(undeliveredQuery, query);
-      const queue = await existingQueue(dependencies, context.params.queue, { deleted });
+    async ({ path, params, query, raw }) => {
+      const { limit, marker, deleted, subscription, ...selection } = query;
+      const queue = await existingQueue(dependencies, params.queue, { deleted });
       const page = await pageWithinAnswerSize(
         { limit, marker },
         (asked) =>
@@ -67,7 +65,7 @@ export function addDeliveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
       );
       return jsonAnswer({
         deliveries: page.items,
-        links: nextLinks(`${queuePath(queue)}/deliveries`, page, query),
+        links: nextLinks(path, page, raw.query),
       } satisfies z.input<typeof undeliveredListSchema>);
     },
   );
@@ -88,11 +86,10 @@ export function addDeliveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
         ),
       },
     },
-    async (context) => {
-      const message = messageKey(context.params);
-      const request = parseWith(pageQuery, context.query);
+    async ({ params, query }) => {
+      const message = messageKey(params);
       const page = await pageWithinAnswerSize(
-        request,
+        query,
         async (asked) => {
           const found = await listOfMessage(dependencies, message, asked);
           if (found === undefined) throw noSuchMessage(dependencies.settings);
@@ -103,7 +100,7 @@ export function addDeliveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
       const path = `${queuePath(message.queue)}/messages/${message.messageId}/deliveries`;
       return jsonAnswer({
         deliveries: page.items,
-        links: nextLinks(path, page, { limit: request.limit }),
+        links: nextLinks(path, page, { limit: query.limit }),
       } satisfies z.input<typeof deliveryListSchema>);
     },
   );
@@ -117,9 +114,9 @@ export function addDeliveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
       summary: 'Shows one delivery with its attempts, past and planned',
       answers: { 200: json('The delivery.', deliveryDetailSchema) },
     },
-    async (context) => {
-      const message = messageKey(context.params);
-      const id = context.params.subscription;
+    async ({ params }) => {
+      const { subscription: id } = params;
+      const message = messageKey(params);
       const detail = isSubscriptionId(id) ? await deliveryDetail(dependencies, message, id) : undefined;
       if (detail === undefined) throw notFound('such delivery');
       return jsonAnswer(deliveryDetailView(detail));
@@ -137,9 +134,9 @@ export function addDeliveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
         'Rendered by the options of the subscription as they are now, whether or not it was sent. `body` is absent while the message is not stored, and where it cannot be rendered: `fault` says why.',
       answers: { 200: json('The payload.', payloadSchema) },
     },
-    async (context) => {
-      const message = messageKey(context.params);
-      const id = context.params.subscription;
+    async ({ params }) => {
+      const { subscription: id } = params;
+      const message = messageKey(params);
       const payload = isSubscriptionId(id) ? await payloadFor(dependencies, message, id) : undefined;
       if (payload === undefined) throw notFound('such message or subscription');
       return jsonAnswer(payload);

@@ -21,8 +21,7 @@ import {
   pageFields,
   pageWithinAnswerSize,
 } from '../paging.ts';
-import { EVENT_TYPES, eventTypeName, queuePath } from '../paths.ts';
-import { parseWith, readOptionalJson } from '../request-json.ts';
+import { EVENT_TYPES, eventTypeName } from '../paths.ts';
 import {
   type AddRoute,
   type Answer,
@@ -33,7 +32,7 @@ import {
   type Tenant,
   withLocation,
 } from '../route.ts';
-import { eventTypeFields, eventTypeRequestSchema } from './request.ts';
+import { eventTypeRequestSchema } from './request.ts';
 import { checkSchemaAndExample } from './schema.ts';
 
 const EVENT_TYPE = `${EVENT_TYPES}/{type}` as const;
@@ -67,7 +66,7 @@ export function addEventTypeRoutes(addRoute: AddRoute, dependencies: ApiDependen
       answers: { 200: typePage },
       refuses: [400],
     },
-    (context) => listTypes(EVENT_TYPES, parseWith(listQuery, context.query)),
+    ({ path, query }) => listTypes(path, query),
   );
 
   addRoute(
@@ -85,21 +84,20 @@ export function addEventTypeRoutes(addRoute: AddRoute, dependencies: ApiDependen
       // 404: the path has a control character.
       refuses: [400, 404, 413],
     },
-    async (context) => {
-      const name = eventTypeName(context.params.type);
-      const fields = eventTypeFields(readOptionalJson(context.body).value);
+    async ({ params, body: fields, caller }) => {
+      const name = eventTypeName(params.type);
       await checkSchemaAndExample({ checkSchema, validateEvent }, fields);
       const now = clock.now();
       const type: EventType = { ...fields, name, createdAt: now, changedAt: now };
       const result = await eventTypes.put(type);
       const headers = { location: `${EVENT_TYPES}/${name}` };
       if (result.kind === 'created') {
-        audit(context.caller, { change: 'event_type_created', eventType: name });
+        audit(caller, { change: 'event_type_created', eventType: name });
         return jsonAnswer(eventTypeView(type), 201, headers);
       }
       const after = { ...type, createdAt: result.before.createdAt };
       const changed = changedNames(result.before, { ...after, changedAt: result.before.changedAt });
-      audit(context.caller, { change: 'event_type_replaced', eventType: name, changed });
+      audit(caller, { change: 'event_type_replaced', eventType: name, changed });
       return jsonAnswer(eventTypeView(after), 200, headers);
     },
   );
@@ -114,7 +112,7 @@ export function addEventTypeRoutes(addRoute: AddRoute, dependencies: ApiDependen
       answers: { 200: shownType },
       refuses: [404],
     },
-    async (context) => jsonAnswer(eventTypeView(await existingType(context.params.type))),
+    async ({ params }) => jsonAnswer(eventTypeView(await existingType(params.type))),
   );
 
   addRoute(
@@ -127,11 +125,10 @@ export function addEventTypeRoutes(addRoute: AddRoute, dependencies: ApiDependen
       answers: { 204: noBody('The type is deleted, or did not exist.') },
       refuses: [404],
     },
-    async (context) => {
-      const name = context.params.type;
+    async ({ params: { type: name }, caller }) => {
       if (!isEventTypeName(name)) throw notFound('such event type');
       const before = await eventTypes.delete(name);
-      if (before !== undefined) audit(context.caller, { change: 'event_type_deleted', eventType: name });
+      if (before !== undefined) audit(caller, { change: 'event_type_deleted', eventType: name });
       return { status: 204 };
     },
   );
@@ -147,10 +144,9 @@ export function addEventTypeRoutes(addRoute: AddRoute, dependencies: ApiDependen
       query: listQuery,
       answers: { 200: typePage },
     },
-    async (context) => {
-      const request = parseWith(listQuery, context.query);
-      const queue = await existingQueue(dependencies, context.params.queue);
-      return listTypes(`${queuePath(queue)}/event-types`, request, toViewer(queue, context.tenant));
+    async ({ path, params, query, tenant }) => {
+      const queue = await existingQueue(dependencies, params.queue);
+      return listTypes(path, query, toViewer(queue, tenant));
     },
   );
 
@@ -163,10 +159,9 @@ export function addEventTypeRoutes(addRoute: AddRoute, dependencies: ApiDependen
       summary: 'Shows an event type that a queue sees',
       answers: { 200: shownType },
     },
-    async (context) => {
-      const queue = await existingQueue(dependencies, context.params.queue);
-      const viewer = toViewer(queue, context.tenant);
-      return jsonAnswer(eventTypeView(await existingType(context.params.type, viewer)));
+    async ({ params, tenant }) => {
+      const queue = await existingQueue(dependencies, params.queue);
+      return jsonAnswer(eventTypeView(await existingType(params.type, toViewer(queue, tenant))));
     },
   );
 

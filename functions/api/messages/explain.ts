@@ -19,7 +19,6 @@ import type { ApiDependencies } from '../dependencies.ts';
 import { noSuchMessage, notFound } from '../errors.ts';
 import { linksSchema, nextLinks, pageFields } from '../paging.ts';
 import { messageKey, queuePath, subscriptionIdField } from '../paths.ts';
-import { parseWith } from '../request-json.ts';
 import { type AddRoute, json, jsonAnswer } from '../route.ts';
 import { messageItem, wasQueueDeleted } from './messages.ts';
 
@@ -36,17 +35,16 @@ export function addExplainRoute(addRoute: AddRoute, dependencies: ApiDependencie
       query: explainQuery,
       answers: { 200: json('A page of subscriptions.', explanationSchema) },
     },
-    async (context) => {
-      const message = messageKey(context.params);
-      const request = parseWith(explainQuery, context.query);
-      const explained = await explainMessage(dependencies, message, request);
-      if (request.subscription !== undefined && explained.page.items.length === 0)
+    async ({ params, query }) => {
+      const message = messageKey(params);
+      const explained = await explainMessage(dependencies, message, query);
+      if (query.subscription !== undefined && explained.page.items.length === 0)
         throw notFound('such subscription');
       const path = `${queuePath(message.queue)}/messages/${message.messageId}/explain`;
       return jsonAnswer({
         message: messageSummary(explained.message),
         subscriptions: explained.page.items.map(explainedView),
-        links: nextLinks(path, explained.page, { limit: request.limit }),
+        links: nextLinks(path, explained.page, { limit: query.limit }),
       } satisfies z.input<typeof explanationSchema>);
     },
   );

@@ -25,7 +25,7 @@ import {
   completeWindow,
 } from '../fields.ts';
 import { linksSchema, nextLinks, pageFields } from '../paging.ts';
-import { messageKey, queueName, queuePath } from '../paths.ts';
+import { messageKey, queuePath } from '../paths.ts';
 import { deletedField, existingQueue } from '../existing.ts';
 import { parseWith, readJson } from '../request-json.ts';
 import { eraseBody, listMessages, messageDetail, type PostedMessage, publish } from './messages.ts';
@@ -54,15 +54,14 @@ export function addMessageRoutes(addRoute: AddRoute, dependencies: ApiDependenci
         ),
       },
     },
-    async (context) => {
-      const queue = queueName(context.params.queue);
-      const posted = readJson(context.body);
+    async ({ params: { queue }, raw, headers, caller }) => {
+      const posted = readJson(raw.body);
       const { ids, hasNoSubscription } = await publish(dependencies, queue, {
         messages: parseMessages(posted),
         bytes: Buffer.byteLength(posted.source),
-        trace: parseTraceContext(context.headers),
+        trace: parseTraceContext(headers),
       });
-      audit(context.caller, { change: 'messages_posted', queue, messageIds: ids });
+      audit(caller, { change: 'messages_posted', queue, messageIds: ids });
       const answer: z.input<typeof publishedSchema> = {
         resources: ids.map((id) => `${queuePath(queue)}/messages/${id}`),
         ids,
@@ -88,15 +87,14 @@ export function addMessageRoutes(addRoute: AddRoute, dependencies: ApiDependenci
         ),
       },
     },
-    async (context) => {
-      const { limit, marker, deleted, ...asked } = parseWith(messageListQuery, context.query);
-      const queue = await existingQueue(dependencies, context.params.queue, { deleted });
+    async ({ path, params, query: { limit, marker, deleted, ...asked } }) => {
+      const queue = await existingQueue(dependencies, params.queue, { deleted });
       const window = { queue, ...completeWindow(asked, dependencies.clock.now()) };
       const page = await listMessages(dependencies, window, { limit, marker });
       const [since, until] = [timeText(window.since), timeText(window.until)];
       return jsonAnswer({
         messages: page.items.map(messageSummary),
-        links: nextLinks(`${queuePath(queue)}/messages`, page, { limit, since, until, deleted }),
+        links: nextLinks(path, page, { limit, since, until, deleted }),
       } satisfies z.input<typeof messageListSchema>);
     },
   );
@@ -110,8 +108,8 @@ export function addMessageRoutes(addRoute: AddRoute, dependencies: ApiDependenci
       summary: 'Shows a message with the states of its deliveries, and its data while that is stored',
       answers: { 200: json('The message.', messageViewSchema) },
     },
-    async (context) => {
-      const detail = await messageDetail(dependencies, messageKey(context.params));
+    async ({ params }) => {
+      const detail = await messageDetail(dependencies, messageKey(params));
       if (detail === undefined) throw noSuchMessage(dependencies.settings);
       return { headers: { 'content-type': 'application/json' }, body: encodeMessageView(detail) };
     },
@@ -128,11 +126,11 @@ export function addMessageRoutes(addRoute: AddRoute, dependencies: ApiDependenci
       answers: { 204: noBody('The data is erased.') },
       refuses: [400, 404],
     },
-    async (context) => {
-      const message = messageKey(context.params);
+    async ({ params, caller }) => {
+      const message = messageKey(params);
       if ((await eraseBody(dependencies, message)) === 'no_such_message')
         throw noSuchMessage(dependencies.settings);
-      audit(context.caller, { change: 'body_erased', ...message });
+      audit(caller, { change: 'body_erased', ...message });
       return { status: 204 };
     },
   );

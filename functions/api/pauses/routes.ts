@@ -14,8 +14,7 @@ import { invalidFields, notFound } from '../errors.ts';
 import { presentQueue, presentSubscription } from '../existing.ts';
 import { viewOfSubscription } from '../subscriptions/routes.ts';
 import { MAX_TTL_SECONDS, perSecondField, seconds, timeField } from '../fields.ts';
-import { queueName, subscriptionKey } from '../paths.ts';
-import { parseWith, readOptionalJson } from '../request-json.ts';
+import { subscriptionKey } from '../paths.ts';
 import { type AddRoute, json, jsonAnswer, optionalJsonBody } from '../route.ts';
 import { pauseAt, type PauseResult, requestsEndWithinSeconds, resumeAt } from './pause.ts';
 
@@ -112,13 +111,13 @@ function addRoutesFor(
       body: optionalJsonBody(pauseRequest),
       answers: { 200: target.stopped },
     },
-    async (context) => {
-      const place = placeIn(context.params);
-      const until = endOfPause(readOptionalJson(context.body).value, clock.now());
+    async ({ params, body, caller }) => {
+      const place = placeIn(params);
+      const until = endOfPause(body, clock.now());
       await findPresent(dependencies, place);
       const after = found(await pauseAt(dependencies, place, until), noun);
       const end = until === undefined ? {} : { until: timeText(until) };
-      audit(context.caller, { change: `${noun}_paused`, ...place, ...end });
+      audit(caller, { change: `${noun}_paused`, ...place, ...end });
       return jsonAnswer(await stoppedView(dependencies, after));
     },
   );
@@ -134,13 +133,12 @@ function addRoutesFor(
       body: optionalJsonBody(resumeRequest),
       answers: { 200: target.resumed },
     },
-    async (context) => {
-      const place = placeIn(context.params);
-      const { per_second: perSecond } = parseWith(resumeRequest, readOptionalJson(context.body).value);
+    async ({ params, body: { per_second: perSecond }, caller }) => {
+      const place = placeIn(params);
       const result = await resumeAt(dependencies, place, perSecond);
       const after = found(result, noun);
       if (result.kind === 'changed')
-        audit(context.caller, { change: `${noun}_resumed`, ...place, ...(perSecond && { perSecond }) });
+        audit(caller, { change: `${noun}_resumed`, ...place, ...(perSecond && { perSecond }) });
       return jsonAnswer(await viewOf(dependencies, after));
     },
   );
@@ -155,8 +153,8 @@ function addRoutesFor(
       description: `Looks at ${MOST_COUNTED} waiting deliveries at most.${target.notCounted}`,
       answers: { 200: json('How many wait.', waitingSchema) },
     },
-    async (context) => {
-      const place = placeIn(context.params);
+    async ({ params }) => {
+      const place = placeIn(params);
       const { paused } = await viewOf(dependencies, await findPresent(dependencies, place));
       const counted = await countWaiting(dependencies, place);
       return jsonAnswer({ ...counted, ...(paused && { paused }) } satisfies z.input<typeof waitingSchema>);
@@ -165,7 +163,7 @@ function addRoutesFor(
 }
 
 function placeIn({ queue, subscription }: { queue: string; subscription?: string }): WaitingPlace {
-  return subscription === undefined ? { queue: queueName(queue) } : subscriptionKey({ queue, subscription });
+  return subscription === undefined ? { queue } : subscriptionKey({ queue, subscription });
 }
 
 /** @throws RefusedRequest `not_found` */
@@ -176,8 +174,7 @@ function findPresent(dependencies: ApiDependencies, { queue, subscriptionId }: W
 }
 
 /** Milliseconds since the epoch; undefined: it has no end. @throws RefusedRequest */
-function endOfPause(body: unknown, now: number): number | undefined {
-  const { until, for_seconds } = parseWith(pauseRequest, body);
+function endOfPause({ until, for_seconds }: z.output<typeof pauseRequest>, now: number): number | undefined {
   if (until !== undefined && for_seconds !== undefined)
     throw invalidFields([{ field: 'for_seconds', message: 'cannot be given with until' }]);
   if (until !== undefined && until <= now)

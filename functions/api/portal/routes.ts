@@ -22,8 +22,6 @@ import type { ApiDependencies, PortalSettings } from '../dependencies.ts';
 import { errorSchema, notFound, RefusedRequest } from '../errors.ts';
 import { presentQueue } from '../existing.ts';
 import { messageType, seconds } from '../fields.ts';
-import { queueName } from '../paths.ts';
-import { parseWith, readJson } from '../request-json.ts';
 import { MAX_EVENT_TYPES } from '../subscriptions/options.ts';
 import { type AddRoute, json, jsonAnswer, jsonBody, noBody } from '../route.ts';
 import { namePrincipal, noSession, requireCurrent } from './session.ts';
@@ -68,9 +66,8 @@ export function addPortalRoutes(addRoute: AddRoute, dependencies: ApiDependencie
       body: jsonBody(linkRequest),
       answers: { 201: json('The link. No later response contains it.', portalLinkSchema) },
     },
-    async (context) => {
-      const asked = parseWith(linkRequest, readJson(context.body).value);
-      const queue = await presentQueue(dependencies, context.params.queue);
+    async ({ params, body: asked, caller, publicUrl }) => {
+      const queue = await presentQueue(dependencies, params.queue);
       requirePortal(portal);
       const { session_id: id = makeSessionId(randomBytes), capabilities, event_types: eventTypes } = asked;
       const key = { queue: queue.name, name: makeSessionName(id, randomBytes) };
@@ -79,7 +76,7 @@ export function addPortalRoutes(addRoute: AddRoute, dependencies: ApiDependencie
       const rights = { capabilities, ...(eventTypes && { eventTypes }) };
       const incarnation = findIncarnation(queue);
       await portalSessions.addLink({ state: 'link', ...key, ...rights, incarnation, tokenHash, expiresAt });
-      audit(context.caller, {
+      audit(caller, {
         change: 'portal_link_created',
         queue: queue.name,
         sessionId: id,
@@ -87,7 +84,7 @@ export function addPortalRoutes(addRoute: AddRoute, dependencies: ApiDependencie
       });
       const answer: z.input<typeof portalLinkSchema> = {
         // In the fragment, which browsers do not send.
-        url: `${context.publicUrl}/portal/#${token}`,
+        url: `${publicUrl}/portal/#${token}`,
         session_id: id,
         expires_at: timeText(expiresAt),
       };
@@ -104,13 +101,11 @@ export function addPortalRoutes(addRoute: AddRoute, dependencies: ApiDependencie
       summary: 'Ends all links and sessions of a session id at once',
       answers: { 204: noBody('They are ended, or did not exist.') },
     },
-    async (context) => {
-      const queue = queueName(context.params.queue);
+    async ({ params: { queue, session: id }, caller }) => {
       requirePortal(portal);
-      const { session: id } = context.params;
       if (!isSessionId(id)) throw notFound('such session');
       await portalSessions.endSessions(queue, id);
-      audit(context.caller, { change: 'portal_sessions_ended', queue, sessionId: id });
+      audit(caller, { change: 'portal_sessions_ended', queue, sessionId: id });
       return { status: 204 };
     },
   );
@@ -130,7 +125,7 @@ export function addPortalRoutes(addRoute: AddRoute, dependencies: ApiDependencie
       open: true,
     },
     async (context) => {
-      const given = readToken(context.body);
+      const given = readToken(context.raw.body);
       const key = given === undefined ? undefined : parsePortalToken('link', given);
       if (portal === undefined || given === undefined || key === undefined) throw noSession();
       const { token, tokenHash } = makePortalToken('session', key, randomBytes);

@@ -27,7 +27,6 @@ import { timeText, timeView } from '../../../shared/wire/fields.ts';
 import { pausedView, pausedViewSchema } from '../../../shared/wire/views/subscription.ts';
 import { RefusedRequest } from '../errors.ts';
 import { seconds } from '../fields.ts';
-import { parseWith, readOptionalJson } from '../request-json.ts';
 import { type AddRoute, json, jsonAnswer, optionalJsonBody } from '../route.ts';
 import type { Access } from './token.ts';
 
@@ -87,7 +86,7 @@ export function addReceiveRoute(
       (async (context) => {
         // First: a stranger's body can have 1 MiB.
         const subscription = await subscriptionOf(context);
-        const { max, lease_seconds } = parseWith(receiveRequest, readOptionalJson(context.body).value);
+        const { max, lease_seconds } = context.body;
         const absence = findAbsence(subscription, dependencies.clock.now());
         if (absence !== undefined)
           throw new RefusedRequest(

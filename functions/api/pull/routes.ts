@@ -5,7 +5,6 @@ import type { DeliveryName } from '../audit.ts';
 import type { ApiDependencies, SecretDependencies } from '../dependencies.ts';
 import { notFound, RefusedRequest } from '../errors.ts';
 import { printable } from '../fields.ts';
-import { parseWith, readJson } from '../request-json.ts';
 import { type AddRoute, jsonBody, noBody } from '../route.ts';
 import { type Access, accesses } from './token.ts';
 import { answerReceived, type PullAnswer, MAX_RECEIPT_LENGTH, parseReceipt } from './answer.ts';
@@ -53,7 +52,7 @@ function addAnswerRoutes(
     },
     async (context) => {
       const subscription = await answererOf(context);
-      const { receipt: given } = parseWith(ackRequest, readJson(context.body).value);
+      const { receipt: given } = context.body;
       const answered = await recordAnswer(dependencies, subscription, given, { kind: 'acknowledged' });
       dependencies.audit(callerOf(context), { change: 'delivery_acknowledged', ...answered });
       return { status: 204 };
@@ -73,7 +72,7 @@ function addAnswerRoutes(
     },
     async (context) => {
       const subscription = await answererOf(context);
-      const { receipt: given, error } = parseWith(nackRequest, readJson(context.body).value);
+      const { receipt: given, error } = context.body;
       const refused = { kind: 'refused', ...(error !== undefined && { detail: error }) } as const;
       const answered = await recordAnswer(dependencies, subscription, given, refused);
       dependencies.audit(callerOf(context), { change: 'delivery_refused', ...answered });

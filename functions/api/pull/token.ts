@@ -20,7 +20,6 @@ import { notFound, RefusedRequest } from '../errors.ts';
 import { presentSubscription, requirePull } from '../existing.ts';
 import { seconds } from '../fields.ts';
 import { isSubscriptionId, subscriptionKey } from '../paths.ts';
-import { parseWith, readOptionalJson } from '../request-json.ts';
 import { type AddRoute, json, jsonAnswer, optionalJsonBody, type RequestContext } from '../route.ts';
 import {
   DEFAULT_GRACE_SECONDS,
@@ -56,12 +55,11 @@ export function addPullTokenRoute(addRoute: AddRoute, dependencies: ApiDependenc
       body: optionalJsonBody(rotationRequest),
       answers: { 200: json('The token. No later response contains it.', tokenSchema) },
     },
-    async (context) => {
-      const { graceSeconds } = parseWith(rotationRequest, readOptionalJson(context.body).value);
-      const key = subscriptionKey(context.params);
+    async ({ params, body: { graceSeconds }, caller }) => {
+      const key = subscriptionKey(params);
       const { token, previousExpiresAt } = await rotateToken(dependencies, key, graceSeconds * 1000);
       const end = previousExpiresAt === undefined ? {} : { previousExpiresAt: timeText(previousExpiresAt) };
-      dependencies.audit(context.caller, { change: 'pull_token_rotated', ...key, ...end });
+      dependencies.audit(caller, { change: 'pull_token_rotated', ...key, ...end });
       return jsonAnswer({ token, ...end } satisfies z.input<typeof tokenSchema>);
     },
   );

@@ -35,8 +35,7 @@ import type { ApiDependencies } from '../dependencies.ts';
 import { countDeliveries, type DeliveryCount, MAX_COUNTED_BUCKETS } from '../messages/messages.ts';
 import { type AddRoute, json, jsonAnswer } from '../route.ts';
 import { linksSchema, nextLinks, pageFields } from '../paging.ts';
-import { queuePath, subscriptionIdField } from '../paths.ts';
-import { parseWith } from '../request-json.ts';
+import { subscriptionIdField } from '../paths.ts';
 import { completeWindow, isOrderedWindow, WINDOW_ORDER_ERROR, windowFields } from '../fields.ts';
 import {
   deletedSubscriptionField,
@@ -59,14 +58,9 @@ export function addBooksRoutes(addRoute: AddRoute, dependencies: ApiDependencies
       query: booksQuery,
       answers: { 200: json('The counts of the window, or of one page of it.', booksAnswerSchema) },
     },
-    async (context) => {
-      const {
-        marker,
-        deleted,
-        subscription: subscriptionId,
-        ...asked
-      } = parseWith(booksQuery, context.query);
-      const queue = await existingQueue(dependencies, context.params.queue, { deleted });
+    async ({ path, params, query }) => {
+      const { marker, deleted, subscription: subscriptionId, ...asked } = query;
+      const queue = await existingQueue(dependencies, params.queue, { deleted });
       const window = { queue, ...completeWindow(asked, dependencies.clock.now()) };
       const subscription =
         subscriptionId === undefined
@@ -81,7 +75,7 @@ export function addBooksRoutes(addRoute: AddRoute, dependencies: ApiDependencies
       const view = booksView(window, books, next?.countedUntil);
       const { since, until } = view;
       const shown = { since, until, deleted, subscription: subscriptionId };
-      const links = nextLinks(`${queuePath(queue)}/books`, { marker: next?.marker }, shown);
+      const links = nextLinks(path, { marker: next?.marker }, shown);
       return jsonAnswer({ ...view, links } satisfies z.input<typeof booksAnswerSchema>);
     },
   );

@@ -141,12 +141,10 @@ export const queuePatchSchema = z
 
 type QueuePatch = z.output<typeof queuePatchSchema>;
 
-/** @throws RefusedRequest */
-export function parseQueuePatch(value: unknown): QueuePatch {
-  const patch = parseWith(queuePatchSchema, value);
+/** @throws RefusedRequest for what the schema accepts */
+export function checkPatch(patch: QueuePatch): void {
   const faults = patch.flatMap((operation, index) => findFaults(operation, `[${index}]`));
   if (faults.length > 0) throw invalidFields(faults);
-  return patch;
 }
 
 function findFaults(operation: QueuePatch[number], at: string): FieldError[] {

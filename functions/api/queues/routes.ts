@@ -13,17 +13,17 @@ import { type AddRoute, json, jsonAnswer, noBody, optionalJsonBody, withLocation
 import { notFound } from '../errors.ts';
 import { presentQueue } from '../existing.ts';
 import { flag } from '../fields.ts';
-import { queueName, queuePath, QUEUES } from '../paths.ts';
+import { queuePath, QUEUES } from '../paths.ts';
 import { requestsEndWithinSeconds } from '../pauses/pause.ts';
 import {
   parseQueueFields,
   describedMetadata,
   shownMetadata,
   applyPatch,
-  parseQueuePatch,
+  checkPatch,
   queuePatchSchema,
 } from './metadata.ts';
-import { parseWith, readJson, readOptionalJson } from '../request-json.ts';
+import { readOptionalJson } from '../request-json.ts';
 
 /** By the registered media type of JSON patches, Zaqar's, and plain JSON. All are read alike. */
 const PATCH_CONTENT = {
@@ -46,8 +46,7 @@ export function addQueueRoutes(addRoute: AddRoute, dependencies: ApiDependencies
       answers: { 200: json('A page of queues.', queueListSchema) },
       refuses: [400],
     },
-    async (context) => {
-      const { detailed, with_count, name, ...request } = parseWith(queueListQuery, context.query);
+    async ({ path, query: { detailed, with_count, name, ...request } }) => {
       const [page, count] = await Promise.all([
         pageWithinAnswerSize(
           request,
@@ -63,7 +62,7 @@ export function addQueueRoutes(addRoute: AddRoute, dependencies: ApiDependencies
       ]);
       return jsonAnswer({
         queues: page.items,
-        links: nextLinks(QUEUES, page, { limit: request.limit, detailed, with_count, name }),
+        links: nextLinks(path, page, { limit: request.limit, detailed, with_count, name }),
         ...(count === undefined ? {} : { count }),
       } satisfies z.input<typeof queueListSchema>);
     },
@@ -82,12 +81,11 @@ export function addQueueRoutes(addRoute: AddRoute, dependencies: ApiDependencies
         204: withLocation(noBody('The queue existed; its metadata is replaced.')),
       },
     },
-    async (context) => {
-      const name = queueName(context.params.queue);
-      const fields = parseQueueFields(readOptionalJson(context.body).value, settings);
+    async ({ params: { queue: name }, raw, caller }) => {
+      const fields = parseQueueFields(readOptionalJson(raw.body).value, settings);
       const queue: Queue = { name, createdAt: clock.now(), ...fields };
       const result = await registry.putQueue(queue);
-      audit(context.caller, {
+      audit(caller, {
         queue: name,
         ...(result.kind === 'created'
           ? { change: 'queue_created', after: queueDigest(queue) }
@@ -107,9 +105,8 @@ export function addQueueRoutes(addRoute: AddRoute, dependencies: ApiDependencies
       body: { required: true, content: PATCH_CONTENT },
       answers: { 200: json('The metadata after the patch.', shownMetadata) },
     },
-    async (context) => {
-      const name = queueName(context.params.queue);
-      const patch = parseQueuePatch(readJson(context.body).value);
+    async ({ params: { queue: name }, body: patch, caller }) => {
+      checkPatch(patch);
       const result = await registry.changeQueue(name, (current) => {
         const { retryPolicy: _, ...kept } = current;
         return { ...kept, ...parseQueueFields(applyPatch(kept.metadata, patch), settings) };
@@ -117,7 +114,7 @@ export function addQueueRoutes(addRoute: AddRoute, dependencies: ApiDependencies
       if (result.kind === 'missing') throw notFound('such queue');
       if (result.kind === 'left') return jsonAnswer(result.current.metadata);
       const { before, after } = result;
-      audit(context.caller, { change: 'queue_changed', queue: name, ...queueDifference(before, after) });
+      audit(caller, { change: 'queue_changed', queue: name, ...queueDifference(before, after) });
       return jsonAnswer(after.metadata);
     },
   );
@@ -131,7 +128,7 @@ export function addQueueRoutes(addRoute: AddRoute, dependencies: ApiDependencies
       summary: 'Shows the metadata of a queue',
       answers: { 200: json('The metadata.', shownMetadata) },
     },
-    async (context) => jsonAnswer((await presentQueue(dependencies, context.params.queue)).metadata),
+    async ({ params }) => jsonAnswer((await presentQueue(dependencies, params.queue)).metadata),
   );
 
   addRoute(
@@ -145,17 +142,16 @@ export function addQueueRoutes(addRoute: AddRoute, dependencies: ApiDependencies
       query: deletionQuery,
       answers: { 204: withDeletionHeaders(noBody('The queue is deleted, or did not exist.')) },
     },
-    async (context) => {
-      const name = queueName(context.params.queue);
-      const asked = findRestorableUntil(dependencies, context.query);
+    async ({ params: { queue: name }, query, caller }) => {
+      const asked = findRestorableUntil(dependencies, query);
       const restorableUntil = await deleteQueue(dependencies, name, asked);
-      audit(context.caller, { change: 'queue_deleted', queue: name });
+      audit(caller, { change: 'queue_deleted', queue: name });
       // So that a small queue can be created again at once. If this fails, operate removes the rest.
       const until = clock.now() + REMOVAL_BUDGET_MS;
       await registry
         .removeDeletedQueue(name, () => clock.now() < until)
         .catch((error: unknown) => {
-          dependencies.reportFault(toError(error), { ...context.caller, queue: name });
+          dependencies.reportFault(toError(error), { ...caller, queue: name });
         });
       const requestsEnd = requestsEndWithinSeconds(dependencies.settings, {});
       return { status: 204, headers: deletionHeaders(requestsEnd, restorableUntil) };

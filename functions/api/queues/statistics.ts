@@ -13,7 +13,6 @@ import { statisticsViewSchema, toCountersView } from '../../../shared/wire/views
 import type { ApiDependencies } from '../dependencies.ts';
 import { invalidFields } from '../errors.ts';
 import { completeWindow, isOrderedWindow, WINDOW_ORDER_ERROR, windowFields } from '../fields.ts';
-import { parseWith } from '../request-json.ts';
 import { type AddRoute, json, jsonAnswer } from '../route.ts';
 import { presentQueue } from '../existing.ts';
 
@@ -34,9 +33,8 @@ export function addStatisticsRoute(addRoute: AddRoute, dependencies: ApiDependen
       query: statisticsQuery,
       answers: { 200: json('The steps of the window, and its total.', statisticsViewSchema) },
     },
-    async (context) => {
-      const { step, ...asked } = parseWith(statisticsQuery, context.query);
-      const { name: queue, createdAt } = await presentQueue(dependencies, context.params.queue);
+    async ({ params, query: { step, ...asked } }) => {
+      const { name: queue, createdAt } = await presentQueue(dependencies, params.queue);
       const { stepMs, ...window } = inSteps(completeWindow(asked, dependencies.clock.now()), step);
       const { queueStatistics: enabled } = dependencies.settings;
       // Counters are those of a name: an earlier queue's end with the minute in which this one was made.

@@ -33,8 +33,7 @@ import { invalidFields, notFound } from '../errors.ts';
 import { existingQueue } from '../existing.ts';
 import { isOrderedWindow, timeField, WINDOW_ORDER_ERROR } from '../fields.ts';
 import { linksSchema, nextLinks, pageFields, pageQuery } from '../paging.ts';
-import { queueName, queuePath, subscriptionIdField } from '../paths.ts';
-import { parseWith, readJson } from '../request-json.ts';
+import { queuePath, subscriptionIdField } from '../paths.ts';
 import { type AddRoute, json, jsonAnswer, jsonBody, noBody, withLinks, withLocation } from '../route.ts';
 
 const RECOVERIES = '/v2/queues/{queue}/recoveries';
@@ -80,12 +79,11 @@ export function addRecoveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
       },
       refuses: [400, 404, 413],
     },
-    async (context) => {
-      const queue = queueName(context.params.queue);
-      const selection = recoverySelection(queue, readJson(context.body).value);
+    async ({ params: { queue }, body, caller }) => {
+      const selection = recoverySelection(queue, body);
       const view = recoveryView(await startRecovery(dependencies, selection));
       const { id, since, until, by, subscription, status } = view;
-      audit(context.caller, {
+      audit(caller, {
         change: 'recovery_started',
         queue,
         recoveryId: id,
@@ -111,17 +109,16 @@ export function addRecoveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
       query: pageQuery,
       answers: { 200: json('A page of recoveries.', recoveryPageSchema) },
     },
-    async (context) => {
-      const request = parseWith(pageQuery, context.query);
-      const queue = await existingQueue(dependencies, context.params.queue);
-      const page = await recoveries.list(queue, request);
+    async ({ path, params, query, tenant }) => {
+      const queue = await existingQueue(dependencies, params.queue);
+      const page = await recoveries.list(queue, query);
       // For a tenant, older ones are of an earlier queue of the name, perhaps of another customer.
-      const since = context.tenant?.queueCreatedAt ?? 0;
+      const since = tenant?.queueCreatedAt ?? 0;
       const shown = page.items.filter(({ createdAt }) => createdAt >= since);
       const { marker } = shown.length === page.items.length ? page : {};
       return jsonAnswer({
         recoveries: shown.map(recoveryView),
-        links: nextLinks(`${queuePath(queue)}/recoveries`, { marker }, { limit: request.limit }),
+        links: nextLinks(path, { marker }, { limit: query.limit }),
       } satisfies z.input<typeof recoveryPageSchema>);
     },
   );
@@ -135,7 +132,7 @@ export function addRecoveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
       summary: 'Shows the progress of a recovery',
       answers: { 200: json('The recovery.', recoveryViewSchema) },
     },
-    async (context) => jsonAnswer(recoveryView(await existingRecovery(dependencies, context.params))),
+    async ({ params }) => jsonAnswer(recoveryView(await existingRecovery(dependencies, params))),
   );
 
   addRoute(
@@ -147,11 +144,11 @@ export function addRecoveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
       summary: 'Stops a recovery; deliveries that it has already replayed continue',
       answers: { 204: noBody('The recovery is stopped, or had already ended.') },
     },
-    async (context) => {
-      const recovery = await existingRecovery(dependencies, context.params);
+    async ({ params, caller }) => {
+      const recovery = await existingRecovery(dependencies, params);
       const { id: recoveryId, selection } = recovery;
       if ((await stopRecovery(dependencies, recovery)) === 'stopped')
-        audit(context.caller, { change: 'recovery_stopped', queue: selection.queue, recoveryId });
+        audit(caller, { change: 'recovery_stopped', queue: selection.queue, recoveryId });
       return { status: 204 };
     },
   );
@@ -170,13 +167,11 @@ export function addRecoveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
       query: outcomesQuery,
       answers: { 200: json('The counts, or one page of them.', outcomesAnswerSchema) },
     },
-    async (context) => {
-      const { marker } = parseWith(outcomesQuery, context.query);
-      const recovery = await existingRecovery(dependencies, context.params);
+    async ({ path, params, query: { marker }, caller }) => {
+      const recovery = await existingRecovery(dependencies, params);
       const { outcomes, unreadable, ...rest } = await readOutcomes(dependencies, recovery, marker);
       for (const { key, error } of unreadable)
-        dependencies.reportFault(error, { ...context.caller, ...pickIds(key) });
-      const path = `${queuePath(recovery.selection.queue)}/recoveries/${recovery.id}/outcomes`;
+        dependencies.reportFault(error, { ...caller, ...pickIds(key) });
       return jsonAnswer({
         known: recovery.pages !== undefined,
         subscriptions: outcomes.map(recoveryOutcomesView),
@@ -186,16 +181,12 @@ export function addRecoveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
   );
 }
 
-/**
- * The recovery of a path.
- * @throws RefusedRequest `invalid_request` naming `queue`, `not_found`
- */
+/** The recovery of a path. @throws RefusedRequest `not_found` */
 async function existingRecovery(
   { recoveries }: Pick<ApiDependencies, 'recoveries'>,
   { queue, recovery: id }: { queue: string; recovery: string },
 ): Promise<Recovery> {
-  const name = queueName(queue);
-  const found = isRecoveryId(id) ? await recoveries.find(name, id) : undefined;
+  const found = isRecoveryId(id) ? await recoveries.find(queue, id) : undefined;
   if (found === undefined) throw notFound('such recovery');
   return found;
 }
@@ -209,8 +200,10 @@ function isRecoveryId(id: string): boolean {
 type AskedSelection = Omit<RecoverySelection, 'acceptedSince'> & { by?: RecoveryTime };
 
 /** @throws RefusedRequest */
-function recoverySelection(queue: string, value: unknown): AskedSelection {
-  const { subscription, ...selection } = parseWith(recoveryRequestSchema, value);
+function recoverySelection(
+  queue: string,
+  { subscription, ...selection }: z.output<typeof recoveryRequestSchema>,
+): AskedSelection {
   if (!isOrderedWindow(selection))
     throw invalidFields([{ field: 'until', message: WINDOW_ORDER_ERROR.error }]);
   return { queue, ...selection, ...(subscription !== undefined && { subscriptionId: subscription }) };

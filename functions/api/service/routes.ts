@@ -65,8 +65,7 @@ export function addServiceRoutes(
       answers: { 200: json('The OpenAPI 3.1 document.', z.looseObject({ openapi: z.string() })) },
       refuses: [],
     },
-    async (context) => {
-      const url = context.publicUrl;
+    async ({ publicUrl: url }) => {
       if (cachedDocument?.url !== url) {
         // Imported on demand, so that other requests do not wait for it after a cold start.
         const { openApiDocument } = await import('../openapi-document.ts');
@@ -117,9 +116,9 @@ export function addServiceRoutes(
       },
       refuses: [],
     },
-    async (context) => {
+    async ({ caller }) => {
       const { faults, checks, ...counts } = await readHealth(dependencies);
-      for (const fault of faults) dependencies.reportFault(fault, context.caller);
+      for (const fault of faults) dependencies.reportFault(fault, caller);
       const status = faults.length === 0 ? 'ok' : 'failing';
       const retentionDays = dependencies.settings.retentionMs / DAY_MS;
       const answer: z.input<typeof healthSchema> = { status, checks, ...counts, retentionDays };

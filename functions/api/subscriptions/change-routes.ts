@@ -14,7 +14,7 @@ import { notFound, subscriberTaken } from '../errors.ts';
 import { viewOfSubscription } from './routes.ts';
 import { requestsEndWithinSeconds } from '../pauses/pause.ts';
 import { stoppedSubscription, stoppedView } from '../pauses/routes.ts';
-import { queueName, isSubscriptionId, subscriptionKey } from '../paths.ts';
+import { isSubscriptionId, subscriptionKey } from '../paths.ts';
 import { readJson } from '../request-json.ts';
 import { type AddRoute, json, jsonAnswer, jsonBody, noBody } from '../route.ts';
 import { sendOwedConfirmation } from './ask-confirmation.ts';
@@ -48,10 +48,9 @@ export function addSubscriptionChangeRoutes(addRoute: AddRoute, dependencies: Ap
         ),
       },
     },
-    async (context) => {
-      const { caller, publicUrl, tenant } = context;
-      const patch = subscriptionPatch(readJson(context.body).value, dependencies);
-      const key = subscriptionKey(context.params);
+    async ({ params, raw, caller, publicUrl, tenant }) => {
+      const patch = subscriptionPatch(readJson(raw.body).value, dependencies);
+      const key = subscriptionKey(params);
       // Read first: if this fails, nothing is changed, and no new secret is lost.
       const warned = await findTypeWarnings(dependencies, key.queue, patch.options);
       const result = await updateSubscription(dependencies, key, {
@@ -76,11 +75,9 @@ export function addSubscriptionChangeRoutes(addRoute: AddRoute, dependencies: Ap
       summary: 'Enables a subscription: it receives messages again',
       answers: { 200: currentSubscription },
     },
-    async (context) => {
-      const result = await updateSubscription(dependencies, subscriptionKey(context.params), {
-        disabled: null,
-      });
-      const after = auditChange(context.caller, 'subscription_enabled', result);
+    async ({ params, caller }) => {
+      const result = await updateSubscription(dependencies, subscriptionKey(params), { disabled: null });
+      const after = auditChange(caller, 'subscription_enabled', result);
       return jsonAnswer(await viewOfSubscription(dependencies, after));
     },
   );
@@ -94,9 +91,9 @@ export function addSubscriptionChangeRoutes(addRoute: AddRoute, dependencies: Ap
       summary: 'Disables a subscription: it receives nothing until it is enabled',
       answers: { 200: stoppedSubscription },
     },
-    async (context) => {
-      const result = await disableManually(dependencies, subscriptionKey(context.params));
-      const after = auditChange(context.caller, 'subscription_disabled', result);
+    async ({ params, caller }) => {
+      const result = await disableManually(dependencies, subscriptionKey(params));
+      const after = auditChange(caller, 'subscription_disabled', result);
       await notifyManuallyDisabled(dependencies, after);
       return jsonAnswer(await stoppedView(dependencies, after));
     },
@@ -113,16 +110,14 @@ export function addSubscriptionChangeRoutes(addRoute: AddRoute, dependencies: Ap
       query: deletionQuery,
       answers: { 204: withDeletionHeaders(noBody('The subscription is deleted, or did not exist.')) },
     },
-    async (context) => {
-      const queue = queueName(context.params.queue);
-      const subscriptionId = context.params.subscription;
-      const restorableUntil = findRestorableUntil(dependencies, context.query);
+    async ({ params: { queue, subscription: subscriptionId }, query, caller }) => {
+      const restorableUntil = findRestorableUntil(dependencies, query);
       const before = isSubscriptionId(subscriptionId)
         ? await unsubscribe(dependencies, { queue, subscriptionId }, restorableUntil)
         : undefined;
       if (before === undefined) return { status: 204 };
       const change = { change: 'subscription_deleted', queue, subscriptionId } as const;
-      audit(context.caller, { ...change, before: subscriptionDigest(before) });
+      audit(caller, { ...change, before: subscriptionDigest(before) });
       const requestsEnd = requestsEndWithinSeconds(dependencies.settings, { subscription: before });
       return { status: 204, headers: deletionHeaders(requestsEnd, before.restorableUntil) };
     },

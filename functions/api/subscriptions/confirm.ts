@@ -5,7 +5,6 @@ import type { SubscriptionKey } from '../../../shared/domain/subscription/subscr
 import type { ApiDependencies, ChangeContext } from '../dependencies.ts';
 import { notFound } from '../errors.ts';
 import { isSubscriptionId, subscriptionKey } from '../paths.ts';
-import { parseWith, readJson } from '../request-json.ts';
 import { type AddRoute, json, jsonAnswer, jsonBody, noBody } from '../route.ts';
 import { newConfirmation } from './ask-confirmation.ts';
 import { changePresent, type ChangeResult } from './change.ts';
@@ -48,13 +47,12 @@ export function addConfirmationRoutes(addRoute: AddRoute, dependencies: ApiDepen
       body: jsonBody(confirmationSchema),
       answers: { 204: noBody('The subscription is in the requested state.') },
     },
-    async (context) => {
-      const key = subscriptionKey(context.params);
-      const { confirmed } = parseWith(confirmationSchema, readJson(context.body).value);
+    async ({ params, body: { confirmed }, caller }) => {
+      const key = subscriptionKey(params);
       const result = await setConfirmed(dependencies, key, confirmed);
       if (result.kind === 'missing') throw notFound('such subscription');
       if (result.kind === 'changed')
-        dependencies.audit(context.caller, {
+        dependencies.audit(caller, {
           change: confirmed ? 'subscription_confirmed' : 'subscription_unconfirmed',
           ...key,
         });
@@ -76,7 +74,7 @@ export function addConfirmationRoutes(addRoute: AddRoute, dependencies: ApiDepen
       },
       async (context) => {
         const { queue, subscription: subscriptionId } = context.params;
-        const query = confirmationQuery.safeParse(context.query);
+        const query = confirmationQuery.safeParse(context.raw.query);
         const isConfirmed =
           query.success &&
           isQueueName(queue) &&

@@ -16,8 +16,8 @@ import { type AddRoute, json, jsonAnswer, jsonBody, withLinks, withLocation } fr
 import { subscriberTaken } from '../errors.ts';
 import { presentQueue, presentSubscription } from '../existing.ts';
 import { pageWithinAnswerSize, linksSchema, nextLinks, pageQuery } from '../paging.ts';
-import { queueName, queuePath, subscriptionKey } from '../paths.ts';
-import { parseWith, readJson } from '../request-json.ts';
+import { queuePath, subscriptionKey } from '../paths.ts';
+import { readJson } from '../request-json.ts';
 import { sendOwedConfirmation } from './ask-confirmation.ts';
 import { describedSubscription, subscriptionFields } from './request.ts';
 import { subscribe } from './subscribe.ts';
@@ -75,12 +75,10 @@ export function addSubscriptionRoutes(addRoute: AddRoute, dependencies: ApiDepen
         ),
       },
     },
-    async (context) => {
-      const queue = queueName(context.params.queue);
-      const fields = subscriptionFields(readJson(context.body).value, dependencies);
-      const { caller, publicUrl } = context;
+    async ({ params: { queue }, raw, caller, publicUrl, tenant }) => {
+      const fields = subscriptionFields(readJson(raw.body).value, dependencies);
       const warned = await findTypeWarnings(dependencies, queue, fields.options);
-      const result = await subscribe(dependencies, { queue, ...fields }, context.tenant);
+      const result = await subscribe(dependencies, { queue, ...fields }, tenant);
       if (result.kind === 'conflict') {
         const holder = await registry.findSubscription(queue, result.subscriptionId);
         if (holder !== undefined) await sendOwedConfirmation(dependencies, holder, publicUrl);
@@ -120,9 +118,8 @@ export function addSubscriptionRoutes(addRoute: AddRoute, dependencies: ApiDepen
         ),
       },
     },
-    async (context) => {
-      const { match, ...request } = parseWith(subscriptionListQuery, context.query);
-      const found = await presentQueue(dependencies, context.params.queue);
+    async ({ path, params, query: { match, ...request } }) => {
+      const found = await presentQueue(dependencies, params.queue);
       const { name: queue } = found;
       const now = clock.now();
       const page = await pageWithinAnswerSize(
@@ -135,7 +132,7 @@ export function addSubscriptionRoutes(addRoute: AddRoute, dependencies: ApiDepen
       );
       return jsonAnswer({
         subscriptions: page.items,
-        links: nextLinks(`${queuePath(queue)}/subscriptions`, page, { limit: request.limit, match }),
+        links: nextLinks(path, page, { limit: request.limit, match }),
       } satisfies z.input<typeof subscriptionListSchema>);
     },
   );
@@ -149,8 +146,8 @@ export function addSubscriptionRoutes(addRoute: AddRoute, dependencies: ApiDepen
       summary: 'Shows a subscription',
       answers: { 200: json('The current subscription.', subscriptionViewSchema) },
     },
-    async (context) => {
-      const found = await presentSubscription(dependencies, subscriptionKey(context.params));
+    async ({ params }) => {
+      const found = await presentSubscription(dependencies, subscriptionKey(params));
       return jsonAnswer(await viewOfSubscription(dependencies, found));
     },
   );

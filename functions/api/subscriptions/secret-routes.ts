@@ -21,7 +21,6 @@ import { type AddRoute, json, jsonAnswer, optionalJsonBody } from '../route.ts';
 import { invalidFields, notFound, RefusedRequest } from '../errors.ts';
 import { seconds } from '../fields.ts';
 import { isSubscriptionId, subscriptionKey } from '../paths.ts';
-import { parseWith, readOptionalJson } from '../request-json.ts';
 import {
   DEFAULT_GRACE_SECONDS,
   MAX_GRACE_SECONDS,
@@ -52,14 +51,14 @@ export function addSecretRoutes(addRoute: AddRoute, dependencies: ApiDependencie
         ),
       },
     },
-    async (context) => {
-      const fields = rotationFields(readOptionalJson(context.body).value);
-      const key = subscriptionKey(context.params);
+    async ({ params, body, caller }) => {
+      const fields = rotationFields(body);
+      const key = subscriptionKey(params);
       const { secret, previousExpiresAt } = requireRotated(
         await rotateSecret(dependencies, { ...key, ...fields }),
       );
       const end = previousExpiresAt === undefined ? {} : { previousExpiresAt: timeText(previousExpiresAt) };
-      audit(context.caller, { change: 'secret_rotated', ...key, scheme: secret.scheme, ...end });
+      audit(caller, { change: 'secret_rotated', ...key, scheme: secret.scheme, ...end });
       const publicKey = publicKeyText(secret);
       const shown = publicKey === undefined ? { secret: secretText(secret) } : { publicKey };
       return jsonAnswer({ ...shown, ...end } satisfies z.input<typeof rotationAnswerSchema>);
@@ -81,8 +80,7 @@ export function addSecretRoutes(addRoute: AddRoute, dependencies: ApiDependencie
       refuses: [404],
       open: true,
     },
-    async (context) => {
-      const { queue, subscription: id } = context.params;
+    async ({ params: { queue, subscription: id } }) => {
       const isName = isQueueName(queue) && isSubscriptionId(id);
       const found = isName ? await registry.findSubscription(queue, id) : undefined;
       const secrets = isPresent(found, clock.now()) ? secretsInForce(found.secrets ?? [], clock.now()) : [];
@@ -161,8 +159,11 @@ const rotationAnswerSchema = z.object({
 type RotationFields = { secret: SigningSecret | SigningScheme; graceMs: number };
 
 /** @throws RefusedRequest `invalid_request` naming the field, never its value. */
-function rotationFields(value: unknown): RotationFields {
-  const { secret: text, type, graceSeconds } = parseWith(rotationRequestSchema, value);
+function rotationFields({
+  secret: text,
+  type,
+  graceSeconds,
+}: z.output<typeof rotationRequestSchema>): RotationFields {
   const graceMs = graceSeconds * 1000;
   if (text === undefined) return { secret: type ?? 'v1', graceMs };
   const secret = parseSecret(text);

@@ -13,14 +13,14 @@ import { findAbsence, type SubscriptionKey } from '../../../shared/domain/subscr
 import { storeBody } from '../../../shared/steps/keep-message.ts';
 import { type BodyRetention, bodyRetentionMs } from '../../../shared/steps/retention.ts';
 import { timeText } from '../../../shared/wire/fields.ts';
-import { type Json, propertySource } from '../../../shared/wire/json-slice.ts';
+import { propertySource } from '../../../shared/wire/json-slice.ts';
 import { deliveryViewSchema } from '../../../shared/wire/views/delivery.ts';
 import { deliveryView } from '../../../shared/wire/views/shown-delivery.ts';
 import type { ApiDependencies, ChangeContext } from '../dependencies.ts';
 import { invalidFields, notFound, RefusedRequest } from '../errors.ts';
 import { bodyFault, publishedType } from '../fields.ts';
-import { queueName, subscriptionKey } from '../paths.ts';
-import { parseWith, readOptionalJson } from '../request-json.ts';
+import { subscriptionKey } from '../paths.ts';
+import { readOptionalJson } from '../request-json.ts';
 import { type AddRoute, json, jsonAnswer, optionalJsonBody } from '../route.ts';
 
 export function addSubscriptionTestRoute(addRoute: AddRoute, dependencies: ApiDependencies): void {
@@ -41,16 +41,12 @@ export function addSubscriptionTestRoute(addRoute: AddRoute, dependencies: ApiDe
         202: json('The first attempt has not finished yet.', testAnswerSchema),
       },
     },
-    async (context) => {
-      queueName(context.params.queue);
-      const fields = testFields(readOptionalJson(context.body));
-      const key = subscriptionKey(context.params);
-      const { isTried, delivery } = await testSubscription(dependencies, { ...key, ...fields });
-      audit(context.caller, {
-        change: 'subscription_tested',
-        ...key,
-        messageId: delivery.key.messageId,
-      });
+    async ({ params, body: { type }, raw, caller }) => {
+      const data = dataIn(raw.body);
+      const key = subscriptionKey(params);
+      const { isTried, delivery } = await testSubscription(dependencies, { ...key, type, data });
+      const { messageId } = delivery.key;
+      audit(caller, { change: 'subscription_tested', ...key, messageId });
       const answer: z.input<typeof testAnswerSchema> = { delivery: deliveryView(delivery) };
       return jsonAnswer(answer, isTried ? 200 : 202);
     },
@@ -72,13 +68,12 @@ const testRequestSchema = z.strictObject({
 
 const testAnswerSchema = z.object({ delivery: deliveryViewSchema });
 
-/** `data` is the source text. @throws RefusedRequest */
-function testFields(json: Json): { type?: string; data?: string } {
-  const { type } = parseWith(testRequestSchema, json.value);
-  const data = propertySource(json, 'data');
+/** The source text of the data. @throws RefusedRequest */
+function dataIn(body: Uint8Array): string | undefined {
+  const data = propertySource(readOptionalJson(body), 'data');
   const faults = data === undefined ? [] : bodyFault(data, 'data');
   if (faults.length > 0) throw invalidFields(faults);
-  return { ...(type !== undefined && { type }), ...(data !== undefined && { data }) };
+  return data;
 }
 
 /** `isTried`: an attempt is recorded, or the delivery ended without one. False: neither happened in time. */
@@ -102,7 +97,7 @@ const POLL_INTERVAL = { floor: 0.25, ceiling: 2, exponent: 1.5 };
  */
 async function testSubscription(
   context: ApiDependencies,
-  request: SubscriptionKey & ReturnType<typeof testFields>,
+  request: SubscriptionKey & Record<'type' | 'data', string | undefined>,
 ): Promise<TestResult> {
   const { registry, clock, newId } = context;
   const { queue, subscriptionId, type = TEST_TYPE, data = TEST_DATA } = request;

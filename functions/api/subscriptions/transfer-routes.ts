@@ -15,8 +15,7 @@ import type { ApiDependencies, SecretDependencies } from '../dependencies.ts';
 import { errorBody, errorSchema, internalError, RefusedRequest } from '../errors.ts';
 import { flag } from '../fields.ts';
 import { countAnswerBytes, MAX_ANSWER_BYTES, nextLinks, pageFields } from '../paging.ts';
-import { queueName, queuePath } from '../paths.ts';
-import { parseWith, readText, MAX_MESSAGE_BYTES } from '../request-json.ts';
+import { readText, MAX_MESSAGE_BYTES } from '../request-json.ts';
 import { type AddRoute, json, jsonAnswer } from '../route.ts';
 import { sendOwedConfirmation } from './ask-confirmation.ts';
 import { type ImportResult, importSubscriptions, importFailure } from './import-subscriptions.ts';
@@ -78,11 +77,8 @@ export function addImportRoute(addRoute: AddRoute, dependencies: ApiDependencies
       body: { required: false, content: { 'application/jsonl': { schema: jsonLines } } },
       answers: { 200: json('The result of each line.', importAnswerSchema) },
     },
-    async (context) => {
-      const queue = queueName(context.params.queue);
-      const { replace } = parseWith(importQuery, context.query);
-      const { caller, publicUrl } = context;
-      const lines = readLines(context.body);
+    async ({ params: { queue }, query: { replace }, raw, caller, publicUrl }) => {
+      const lines = readLines(raw.body);
       const results: Results = new Map();
       for (const chunk of splitIntoChunks(readRequests(lines, queue, results))) {
         const requests = chunk.map(({ request }) => request);
@@ -238,9 +234,6 @@ const credentialsQuery = exportQuery.extend({
   secrets: flag.describe('Whether the lines have the signing secrets, which an import keeps.'),
 });
 
-const EXPORT = '/v2/queues/{queue}/export';
-const CREDENTIALS = '/v2/credentials/{queue}';
-
 const exportedLines = {
   description: 'A page of subscriptions. The header `link` leads to the next page, if any.',
   headers: z.object({ link: z.string().exactOptional() }),
@@ -254,7 +247,7 @@ export function addExportRoute(addRoute: AddRoute, dependencies: ExportContext):
   addRoute(
     {
       method: 'GET',
-      path: EXPORT,
+      path: '/v2/queues/{queue}/export',
       id: 'exportSubscriptions',
       tag: 'queues',
       summary: 'Exports the subscriptions of a queue as JSON lines',
@@ -262,12 +255,10 @@ export function addExportRoute(addRoute: AddRoute, dependencies: ExportContext):
       query: exportQuery,
       answers: { 200: exportedLines },
     },
-    async (context) => {
-      const queue = queueName(context.params.queue);
+    async ({ path, params: { queue }, query: { marker } }) => {
       const lineOf: LineOf = (subscription) => Promise.resolve(toRedactedExportLine(subscription));
-      const { marker } = parseWith(exportQuery, context.query);
       const part = await readExport(dependencies, queue, marker, lineOf);
-      return { body: part.items.join(''), headers: buildHeaders(`${queuePath(queue)}/export`, part, {}) };
+      return { body: part.items.join(''), headers: buildHeaders(path, part, {}) };
     },
   );
 }
@@ -278,7 +269,7 @@ export function addCredentialsRoute(addRoute: AddRoute, secrets: SecretDependenc
   addRoute(
     {
       method: 'POST',
-      path: CREDENTIALS,
+      path: '/v2/credentials/{queue}',
       permission: 'credentials',
       id: 'exportCredentials',
       tag: 'queues',
@@ -290,9 +281,7 @@ export function addCredentialsRoute(addRoute: AddRoute, secrets: SecretDependenc
       refuses: [400, 404],
     },
     secrets &&
-      (async (context) => {
-        const queue = queueName(context.params.queue);
-        const { marker, secrets: withSecrets } = parseWith(credentialsQuery, context.query);
+      (async ({ path, params: { queue }, query: { marker, secrets: withSecrets }, caller }) => {
         const lineWithCredentials: LineOf = async (subscription) =>
           toExportLine(
             subscription,
@@ -302,8 +291,7 @@ export function addCredentialsRoute(addRoute: AddRoute, secrets: SecretDependenc
         const part = await readExport(secrets, queue, marker, lineWithCredentials);
         const subscriptions = part.items.length;
         const more = withSecrets && { secrets: withSecrets };
-        secrets.audit(context.caller, { change: 'credentials_exported', queue, subscriptions, ...more });
-        const path = CREDENTIALS.replace('{queue}', queue);
+        secrets.audit(caller, { change: 'credentials_exported', queue, subscriptions, ...more });
         return { body: part.items.join(''), headers: buildHeaders(path, part, { secrets: withSecrets }) };
       }),
   );
