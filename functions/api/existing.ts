@@ -1,3 +1,4 @@
+import type { MessageKey } from '../../shared/domain/message/message.ts';
 import { asPull, type PullDestination } from '../../shared/domain/subscription/destination.ts';
 import {
   isPresent,
@@ -5,9 +6,10 @@ import {
   type Subscription,
   type SubscriptionKey,
 } from '../../shared/domain/subscription/subscription.ts';
+import type { MessageRecord } from '../../shared/ports/messages.ts';
 import type { Registry } from '../../shared/ports/subscriptions.ts';
-import type { ApiPorts } from './dependencies.ts';
-import { notFound, RefusedRequest } from './errors.ts';
+import type { ApiDependencies, ApiPorts } from './dependencies.ts';
+import { noSuchMessage, notFound, RefusedRequest } from './errors.ts';
 import { flag } from './fields.ts';
 
 /** Query field of listings: whether to read a deleted queue, whose records stay until they expire. */
@@ -43,6 +45,16 @@ export async function presentQueue(
   const queue = await registry.findQueue(name);
   if (queue === undefined) throw notFound('such queue');
   return queue;
+}
+
+/** @throws RefusedRequest `not_found` */
+export async function existingMessage(
+  { messageRecords, settings }: Pick<ApiDependencies, 'messageRecords' | 'settings'>,
+  message: MessageKey,
+): Promise<MessageRecord> {
+  const record = await messageRecords.find(message);
+  if (record === undefined) throw noSuchMessage(settings);
+  return record;
 }
 
 /** A subscription whose deliveries are read. `record`: absent if it is deleted. */

@@ -2,7 +2,6 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { dynamoDeliveryListings } from '../../shared/adapters/dynamodb/deliveries/delivery-listings.ts';
 import { dynamoMessageRecords } from '../../shared/adapters/dynamodb/deliveries/message-records.ts';
 import { inParallel } from '../../shared/adapters/in-parallel.ts';
-import { listOfMessage } from '../../functions/api/deliveries/routes.ts';
 import { endOf, type Pair } from './books.ts';
 import type { Listener, System } from './deployed-system.ts';
 import type { ReceiversLog } from './subscribers.ts';
@@ -34,7 +33,8 @@ export const ledgerOf = (
   const pairsOf = async (message: Published): Promise<NamedPair[]> => {
     const { queue, messageId } = message;
     // One page: no queue has as many subscriptions.
-    const page = await listOfMessage(context, message, { limit: 100 });
+    const found = await context.messageRecords.find(message);
+    const page = found && (await context.deliveryListings.ofMessage(found, { limit: 100 }));
     const bySubscription = new Map(page?.items.map((record) => [record.key.subscriptionId, record]));
     return (byQueue.get(queue) ?? []).map(({ path, subscriptionId }) => ({
       name: `${path} ${messageId}`,

@@ -3,7 +3,7 @@ import { retryDelivery } from '../../shared/steps/retry-delivery.ts';
 import { cancelDelivery } from '../../shared/steps/cancel-delivery.ts';
 import { DAY, QUEUE, START, type Intervention } from './scenario.ts';
 import type { ApiContext, SimulatedApi } from './simulated-api.ts';
-import { deliveryKeyFor } from '../../functions/api/deliveries/routes.ts';
+import { deliveryKeyIn } from '../../shared/domain/delivery/fan-out.ts';
 import { sendDelivery } from '../../functions/api/deliveries/manual-routes.ts';
 import { startRecovery } from '../../functions/api/recoveries/routes.ts';
 
@@ -38,8 +38,9 @@ async function act(
     await sendDelivery(context, message, subscriptionId);
     return;
   }
-  const key = await deliveryKeyFor(context, message, subscriptionId);
-  if (key === undefined) return;
+  const record = await context.messageRecords.find(message);
+  if (record === undefined) return;
+  const key = deliveryKeyIn(record, subscriptionId);
   await (kind === 'retry' ? retryDelivery(context, key) : cancelDelivery(context, key, 'manual'));
 }
 

@@ -7,6 +7,7 @@ import { SECOND, type SimulatedSettings } from './scenario.ts';
 import type { SimulatedWorld } from './simulated-world.ts';
 import { chunkedDeliveries } from '../../functions/api/deliveries/chunked-deliveries.ts';
 import type { ChangeContext } from '../../functions/api/dependencies.ts';
+import { RefusedRequest } from '../../functions/api/errors.ts';
 
 type ApiPorts = StepPorts & { deliveries: NamedDeliveries };
 
@@ -77,6 +78,7 @@ export function simulatedApi(world: SimulatedWorld) {
         isAnswered = true;
       },
       (error: unknown) => {
+        isAnswered = error instanceof RefusedRequest;
         history.trace?.push(`${time.now()} ${name} failed: ${String(error)}`);
       },
     );

@@ -1,6 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import * as z from 'zod';
-import { listOfMessage } from '../../functions/api/deliveries/routes.ts';
 import { dynamoDeliveryListings } from '../../shared/adapters/dynamodb/deliveries/delivery-listings.ts';
 import { dynamoMessageRecords } from '../../shared/adapters/dynamodb/deliveries/message-records.ts';
 import { inParallel } from '../../shared/adapters/in-parallel.ts';
@@ -63,7 +62,8 @@ async function readDeliveries({ system, published }: Pick<Context, 'system' | 'p
     }),
   };
   return inParallel(published, 4, async (message) => {
-    const page = await listOfMessage(context, message, { limit: 100 });
+    const found = await context.messageRecords.find(message);
+    const page = found && (await context.deliveryListings.ofMessage(found, { limit: 100 }));
     return { message, records: page?.items ?? [] };
   });
 }

@@ -35,13 +35,11 @@ import { deliveryViewSchema } from '../../../shared/wire/views/delivery.ts';
 import { deliveryView } from '../../../shared/wire/views/shown-delivery.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { noSuchMessage, notFound, RefusedRequest } from '../errors.ts';
+import { existingMessage } from '../existing.ts';
 import { messageKey, subscriptionKey } from '../paths.ts';
 import { type AddRoute, json, jsonAnswer } from '../route.ts';
-import { deliveryKeyFor } from './routes.ts';
 
 const DELIVERY = '/v2/queues/{queue}/messages/{message}/deliveries/{subscription}';
-
-type DeliveryPath = { queue: string; message: string; subscription: string };
 
 /** The routes that retry or cancel one delivery. */
 export function addManualRoutes(addRoute: AddRoute, dependencies: ApiDependencies): void {
@@ -124,12 +122,13 @@ function createInterventionContext(dependencies: ApiDependencies): SendContext {
   return { ports: { ...dependencies, subscriptions: { find } }, settings };
 }
 
-/** @throws RefusedRequest `invalid_request`; `not_found` for a missing message or a malformed subscription id */
-async function deliveryKey(dependencies: ApiDependencies, path: DeliveryPath): Promise<DeliveryKey> {
+/** @throws RefusedRequest `not_found` for a missing message or a malformed subscription id */
+async function deliveryKey(
+  dependencies: ApiDependencies,
+  path: { queue: string; message: string; subscription: string },
+): Promise<DeliveryKey> {
   const { subscriptionId } = subscriptionKey(path);
-  const key = await deliveryKeyFor(dependencies, messageKey(path), subscriptionId);
-  if (key === undefined) throw noSuchMessage(dependencies.settings);
-  return key;
+  return deliveryKeyIn(await existingMessage(dependencies, messageKey(path)), subscriptionId);
 }
 
 async function retryRefused(

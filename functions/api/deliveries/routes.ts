@@ -7,7 +7,7 @@ import { withoutLink } from '../../../shared/domain/message/confirmation-request
 import type { MessageKey } from '../../../shared/domain/message/message.ts';
 import { isConfirmationId } from '../../../shared/domain/subscription/confirmation.ts';
 import { policyFor, type RetryDefaults } from '../../../shared/domain/subscription/delivery-policy.ts';
-import type { DeliveryListings, DeliverySelection } from '../../../shared/ports/deliveries.ts';
+import type { DeliverySelection } from '../../../shared/ports/deliveries.ts';
 import type { Page, PageRequest } from '../../../shared/ports/page.ts';
 import type { Registry } from '../../../shared/ports/subscriptions.ts';
 import { readMessage } from '../../../shared/steps/keep-message.ts';
@@ -23,8 +23,8 @@ import {
 } from '../../../shared/wire/views/shown-delivery.ts';
 import { payloadSchema } from '../../../shared/wire/views/message.ts';
 import type { ApiDependencies } from '../dependencies.ts';
-import { noSuchMessage, notFound } from '../errors.ts';
-import { deletedField, existingQueue } from '../existing.ts';
+import { notFound } from '../errors.ts';
+import { deletedField, existingMessage, existingQueue } from '../existing.ts';
 import { isOrderedWindow, WINDOW_ORDER_ERROR, windowFields } from '../fields.ts';
 import { linksSchema, nextLinks, pageFields, pageQuery, pageWithinAnswerSize } from '../paging.ts';
 import { isSubscriptionId, messageKey, queuePath, subscriptionIdField } from '../paths.ts';
@@ -35,6 +35,8 @@ const MESSAGE_DELIVERIES = '/v2/queues/{queue}/messages/{message}/deliveries';
 const DELIVERY_OPERATIONS = ['getDelivery', 'retryDelivery', 'sendDelivery', 'cancelDelivery'];
 
 export function addDeliveryRoutes(addRoute: AddRoute, dependencies: ApiDependencies): void {
+  const { deliveryListings } = dependencies;
+
   addRoute(
     {
       method: 'GET',
@@ -88,13 +90,10 @@ export function addDeliveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
     },
     async ({ params, query }) => {
       const message = messageKey(params);
+      const record = await existingMessage(dependencies, message);
       const page = await pageWithinAnswerSize(
         query,
-        async (asked) => {
-          const found = await listOfMessage(dependencies, message, asked);
-          if (found === undefined) throw noSuchMessage(dependencies.settings);
-          return found;
-        },
+        (asked) => deliveryListings.ofMessage(record, asked),
         deliveryView,
       );
       const path = `${queuePath(message.queue)}/messages/${message.messageId}/deliveries`;
@@ -208,40 +207,14 @@ function buildKey({ messageId, subscriptionId }: DeliveryKey): string {
   return `${messageId}#${subscriptionId}`;
 }
 
-/**
- * A page of a message's deliveries. Undefined: there is no such message, or dispatch has not received it yet.
- * @throws InvalidMarkerError
- */
-export async function listOfMessage(
-  {
-    messageRecords,
-    deliveryListings,
-  }: Pick<ApiDependencies, 'messageRecords'> & { deliveryListings: Pick<DeliveryListings, 'ofMessage'> },
-  message: MessageKey,
-  request: PageRequest,
-): Promise<Page<Delivery> | undefined> {
-  const record = await messageRecords.find(message);
-  return record && deliveryListings.ofMessage(record, request);
-}
-
-/** The key that a delivery has or would have. Undefined: there is no such message. */
-export async function deliveryKeyFor(
-  { messageRecords }: Pick<ApiDependencies, 'messageRecords'>,
-  message: MessageKey,
-  subscriptionId: string,
-): Promise<DeliveryKey | undefined> {
-  const record = await messageRecords.find(message);
-  return record && deliveryKeyIn(record, subscriptionId);
-}
-
 /** A delivery with its policy and its planned attempts. Undefined: there is no such delivery. */
 async function deliveryDetail(
   context: ApiDependencies,
   message: MessageKey,
   subscriptionId: string,
 ): Promise<DeliveryDetail | undefined> {
-  const key = await deliveryKeyFor(context, message, subscriptionId);
-  const delivery = key && (await context.deliveries.find(key));
+  const record = await context.messageRecords.find(message);
+  const delivery = record && (await context.deliveries.find(deliveryKeyIn(record, subscriptionId)));
   if (delivery === undefined) return undefined;
   const { policy, policySource } = await findPolicy(context, delivery);
   return { delivery, policy, policySource, planned: plannedAttempts(delivery, policy) };

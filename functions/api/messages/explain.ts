@@ -16,7 +16,8 @@ import {
 } from '../../../shared/wire/views/explanation.ts';
 import { messageSummary, messageSummarySchema } from '../../../shared/wire/views/message.ts';
 import type { ApiDependencies } from '../dependencies.ts';
-import { noSuchMessage, notFound } from '../errors.ts';
+import { notFound } from '../errors.ts';
+import { existingMessage } from '../existing.ts';
 import { linksSchema, nextLinks, pageFields } from '../paging.ts';
 import { messageKey, queuePath, subscriptionIdField } from '../paths.ts';
 import { type AddRoute, json, jsonAnswer } from '../route.ts';
@@ -71,8 +72,7 @@ async function explainMessage(
   message: MessageKey,
   { subscription, ...request }: z.output<typeof explainQuery>,
 ): Promise<{ message: MessageListItem; page: Page<ExplainedSubscription> }> {
-  const record = await context.messageRecords.find(message);
-  if (record === undefined) throw noSuchMessage(context.settings);
+  const record = await existingMessage(context, message);
   const [item, { items, ...rest }] = await Promise.all([
     messageItem(context, record),
     subscription === undefined

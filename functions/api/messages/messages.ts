@@ -25,6 +25,7 @@ import { readMessage } from '../../../shared/steps/keep-message.ts';
 import { spliceRaw } from '../../../shared/wire/json-slice.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { invalidFields, RefusedRequest } from '../errors.ts';
+import { existingMessage } from '../existing.ts';
 import { toPostRules } from '../queues/post-rules.ts';
 import { MAX_MESSAGE_BYTES } from '../request-json.ts';
 
@@ -130,16 +131,13 @@ function tooLarge(index: number): RefusedRequest {
 /** The names, types and values of both attributes at their longest: SQS counts them as part of the message. */
 const TRACE_BYTES = 600;
 
-/** A message with the states of its deliveries. Undefined: it does not exist, or dispatch has not received it yet. */
-export async function messageDetail(
-  { registry, messageRecords, payloads, deliveryListings }: ApiDependencies,
-  message: MessageKey,
-): Promise<MessageDetail | undefined> {
+/** A message with the states of its deliveries. @throws RefusedRequest `not_found` */
+export async function messageDetail(context: ApiDependencies, message: MessageKey): Promise<MessageDetail> {
+  const { registry, payloads, deliveryListings } = context;
   const [record, queue] = await Promise.all([
-    messageRecords.find(message),
+    existingMessage(context, message),
     registry.findQueue(message.queue),
   ]);
-  if (record === undefined) return undefined;
   const { body } = record;
   const [{ counts: deliveries, next }, kept] = await Promise.all([
     countDeliveries(deliveryListings, record, undefined),

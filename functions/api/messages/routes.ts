@@ -108,11 +108,10 @@ export function addMessageRoutes(addRoute: AddRoute, dependencies: ApiDependenci
       summary: 'Shows a message with the states of its deliveries, and its data while that is stored',
       answers: { 200: json('The message.', messageViewSchema) },
     },
-    async ({ params }) => {
-      const detail = await messageDetail(dependencies, messageKey(params));
-      if (detail === undefined) throw noSuchMessage(dependencies.settings);
-      return { headers: { 'content-type': 'application/json' }, body: encodeMessageView(detail) };
-    },
+    async ({ params }) => ({
+      headers: { 'content-type': 'application/json' },
+      body: encodeMessageView(await messageDetail(dependencies, messageKey(params))),
+    }),
   );
 
   addRoute(

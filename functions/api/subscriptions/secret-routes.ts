@@ -19,6 +19,7 @@ import { timeText, timeView } from '../../../shared/wire/fields.ts';
 import type { ApiDependencies, ChangeContext } from '../dependencies.ts';
 import { type AddRoute, json, jsonAnswer, optionalJsonBody } from '../route.ts';
 import { invalidFields, notFound, RefusedRequest } from '../errors.ts';
+import { presentSubscription } from '../existing.ts';
 import { seconds } from '../fields.ts';
 import { isSubscriptionId, subscriptionKey } from '../paths.ts';
 import {
@@ -54,9 +55,7 @@ export function addSecretRoutes(addRoute: AddRoute, dependencies: ApiDependencie
     async ({ params, body, caller }) => {
       const fields = rotationFields(body);
       const key = subscriptionKey(params);
-      const { secret, previousExpiresAt } = requireRotated(
-        await rotateSecret(dependencies, { ...key, ...fields }),
-      );
+      const { secret, previousExpiresAt } = await rotateSecret(dependencies, { ...key, ...fields });
       const end = previousExpiresAt === undefined ? {} : { previousExpiresAt: timeText(previousExpiresAt) };
       audit(caller, { change: 'secret_rotated', ...key, scheme: secret.scheme, ...end });
       const publicKey = publicKeyText(secret);
@@ -111,23 +110,6 @@ const jwksSchema = z.object({
 /** In seconds. Shorter than any grace period that leaves receivers time. */
 const MAX_AGE = 300;
 
-/** @throws RefusedRequest */
-function requireRotated(result: RotateResult): Extract<RotateResult, { kind: 'rotated' }> {
-  switch (result.kind) {
-    case 'rotated':
-      return result;
-    case 'no_such_subscription':
-      throw notFound('such subscription');
-    case 'rotated_meanwhile':
-      throw new RefusedRequest('conflict', 'another request rotated the secret at the same time');
-    case 'too_many':
-      throw new RefusedRequest(
-        'conflict',
-        `${MAX_SECRETS} secrets are in force; the next one expires at ${timeText(result.until)}. With graceSeconds 0 the previous secrets expire at once`,
-      );
-  }
-}
-
 /** The body of a rotation. */
 const rotationRequestSchema = z.strictObject({
   secret: z
@@ -174,33 +156,34 @@ function rotationFields({
   return { secret, graceMs };
 }
 
-type RotateResult =
-  | { kind: 'rotated'; secret: SigningSecret; previousExpiresAt: number | undefined }
-  | { kind: 'no_such_subscription' }
-  /** Another rotation won the race. Its caller already has the secret, so that one stays. */
-  | { kind: 'rotated_meanwhile' }
-  | { kind: 'too_many'; until: number };
-
-/** Gives a subscription a new secret. The previous one stays in force until its grace period ends. */
+/**
+ * Gives a subscription a new secret. The previous one stays in force until its grace period ends.
+ * @throws RefusedRequest
+ */
 export async function rotateSecret(
   { registry, clock, secretSealer, randomBytes }: ChangeContext,
   { queue, subscriptionId, secret: given, graceMs }: SubscriptionKey & RotationFields,
-): Promise<RotateResult> {
-  const found = await registry.findSubscription(queue, subscriptionId);
-  if (!isPresent(found, clock.now())) return { kind: 'no_such_subscription' };
+): Promise<{ secret: SigningSecret; previousExpiresAt: number | undefined }> {
+  const found = await presentSubscription({ registry, clock }, { queue, subscriptionId });
   const secret = typeof given === 'string' ? makeSecret(given, randomBytes) : given;
   const sealed = await secretSealer.seal({ queue, subscriptionId }, secret);
   const publicKey = publicKeyText(secret);
   const now = clock.now();
   const stored: SealedSecret = { sealed, ...(publicKey === undefined ? {} : { publicKey }) };
   const rotation = rotateSecrets(found.secrets ?? [], stored, { now, graceMs });
-  if (rotation.kind === 'too_many') return rotation;
+  if (rotation.kind === 'too_many')
+    throw new RefusedRequest(
+      'conflict',
+      `${MAX_SECRETS} secrets are in force; the next one expires at ${timeText(rotation.until)}. With graceSeconds 0 the previous secrets expire at once`,
+    );
   const changed = await registry.changeSubscription({ queue, subscriptionId, now }, (current) =>
     sealedSecret(current) === sealedSecret(found) ? { ...current, secrets: rotation.secrets } : undefined,
   );
-  if (changed.kind === 'missing') return { kind: 'no_such_subscription' };
-  if (changed.kind !== 'changed') return { kind: 'rotated_meanwhile' };
-  return { kind: 'rotated', secret, previousExpiresAt: rotation.previousExpiresAt };
+  if (changed.kind === 'missing') throw notFound('such subscription');
+  // The caller of the other rotation already has that secret, so it stays.
+  if (changed.kind !== 'changed')
+    throw new RefusedRequest('conflict', 'another request rotated the secret at the same time');
+  return { secret, previousExpiresAt: rotation.previousExpiresAt };
 }
 
 /** Sealing never returns the same text twice, so a different text means that the secret was rotated. */

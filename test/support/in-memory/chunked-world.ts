@@ -9,7 +9,7 @@ import type { SqsReceipt } from '../../../functions/deliver/context.ts';
 import { aBarePolicy, aMessage, aQueue, aSubscription } from '../builders.ts';
 import { pipelineWorld } from './pipeline-world.ts';
 import { type ScriptedReply, status } from './scripted-subscriber.ts';
-import { deliveryKeyFor } from '../../../functions/api/deliveries/routes.ts';
+import { deliveryKeyIn } from '../../../shared/domain/delivery/fan-out.ts';
 
 type Call = (...given: never[]) => unknown;
 
@@ -145,9 +145,9 @@ export const chunkedWorld = async (
       void deliver({ ...world.deliverContext, ports: { ...ports, ...crashing } }, job, received);
     },
     keyOf: async (subscriptionId: string) => {
-      const key = await deliveryKeyFor(world, message, subscriptionId);
-      if (key === undefined) throw new Error('the message is not on record');
-      return key;
+      const record = await world.messageRecords.find(message);
+      if (record === undefined) throw new Error('the message is not on record');
+      return deliveryKeyIn(record, subscriptionId);
     },
   };
 };

@@ -39,7 +39,7 @@ import { inMemorySubscriptions } from './in-memory-subscriptions.ts';
 import { scriptedSubscriber } from './scripted-subscriber.ts';
 import { virtualClock, type VirtualClock } from './virtual-clock.ts';
 import { chunkedDeliveries } from '../../../functions/api/deliveries/chunked-deliveries.ts';
-import { deliveryKeyFor } from '../../../functions/api/deliveries/routes.ts';
+import { deliveryKeyIn } from '../../../shared/domain/delivery/fan-out.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -177,8 +177,9 @@ export const pipelineWorld = (clock = virtualClock()) => {
       reconcile({ ports: { ...ports, wakeUps }, settings }, () => settings.invocationMs),
     delivery: async (subscriptionId = 'subscription-1', messageId = 'message-1'): Promise<Delivery> => {
       const message = { queue: 'orders', messageId };
-      const key = await deliveryKeyFor(ports, message, subscriptionId);
-      const found = await anyDeliveries.find(key ?? { ...message, subscriptionId, bucket: 0 });
+      const record = await ports.messageRecords.find(message);
+      const key = record ? deliveryKeyIn(record, subscriptionId) : { ...message, subscriptionId, bucket: 0 };
+      const found = await anyDeliveries.find(key);
       if (found === undefined)
         throw new Error(`no delivery of ${messageId} to ${subscriptionId} is on record`);
       return found;

@@ -1,5 +1,4 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { listOfMessage } from '../../../functions/api/deliveries/routes.ts';
 import { eraseBody } from '../../../functions/api/messages/messages.ts';
 import { publishToOne } from '../../../functions/api/subscriptions/test-subscription.ts';
 import type { Message } from '../../../shared/domain/message/message.ts';
@@ -220,8 +219,9 @@ describe('a message id reused after its queue was deleted and recreated', () => 
     }
     expect(await world.record()).toMatchObject({ matched: 2, duplicates: 0 });
     expect(await tally()).toMatchObject({ delivered: 2 });
-    const ports = { ...world, deliveryListings: world.byHandContext.ports.deliveryListings };
-    const page = await listOfMessage(ports, world.key, { limit: 10 });
+    const { deliveryListings } = world.byHandContext.ports;
+    const found = await world.messageRecords.find(world.key);
+    const page = found && (await deliveryListings.ofMessage(found, { limit: 10 }));
     expect(page?.items.map(({ key }) => key.subscriptionId)).toEqual(['new-a', 'new-b']);
   });
 
