@@ -3,7 +3,6 @@ import { deliveryKeyIn } from '../../../shared/domain/delivery/fan-out.ts';
 import { isOfQueue } from '../../../shared/domain/delivery/recreated-queue.ts';
 import { DAY_MS } from '../../../shared/domain/duration.ts';
 import { isJsonObject } from '../../../shared/domain/json.ts';
-import type { FieldError } from '../../../shared/domain/errors.ts';
 import {
   hostFaults,
   optionFaults,
@@ -132,9 +131,9 @@ function checkBody(body: Uint8Array, admission: Admission): Uint8Array {
     case 'test':
       return checkTest(body, admission);
     case 'create':
-      return checkCreation(body, admission);
+      return checkEndpoint(newEndpoint, body, admission);
     case 'change':
-      return checkChange(body, admission);
+      return checkEndpoint(endpointChange, body, admission);
   }
 }
 
@@ -147,24 +146,19 @@ function checkTest(body: Uint8Array, { session: { eventTypes } }: Admission): Ui
   return body;
 }
 
-function checkCreation(body: Uint8Array, { session, portal: { limits } }: Admission): Uint8Array {
-  const given = readFields(newEndpoint, body);
-  const options = withDefaults(given.options, limits, session.eventTypes);
-  requireNone([
-    ...hostFaults(given.subscriber, limits),
-    ...optionFaults(options, limits, session.eventTypes),
-  ]);
-  return toBytes({ ...given, options });
-}
-
-function checkChange(body: Uint8Array, { session, portal: { limits } }: Admission): Uint8Array {
-  const given = readFields(endpointChange, body);
+function checkEndpoint(
+  schema: z.ZodType<z.output<typeof endpointChange>>,
+  body: Uint8Array,
+  { session, portal: { limits } }: Admission,
+): Uint8Array {
+  const given = readFields(schema, body);
   const options = given.options && withDefaults(given.options, limits, session.eventTypes);
-  requireNone([
+  const faults = [
     ...(given.subscriber === undefined ? [] : hostFaults(given.subscriber, limits)),
     ...(options === undefined ? [] : optionFaults(options, limits, session.eventTypes)),
-  ]);
-  return toBytes({ ...given, ...(options && { options }) });
+  ];
+  if (faults.length > 0) throw invalidFields(faults);
+  return Buffer.from(JSON.stringify({ ...given, ...(options && { options }) }));
 }
 
 /** Deeper than anything that the routes accept. */
@@ -176,14 +170,6 @@ function readFields<T>(schema: z.ZodType<T>, body: Uint8Array): T {
   if (isDeeperThan(value, MAX_DEPTH))
     throw invalidFields([{ field: 'body', message: `is nested deeper than ${MAX_DEPTH} levels` }]);
   return parseWith(schema, value);
-}
-
-function requireNone(faults: readonly FieldError[]): void {
-  if (faults.length > 0) throw invalidFields(faults);
-}
-
-function toBytes(value: unknown): Uint8Array {
-  return Buffer.from(JSON.stringify(value));
 }
 
 /**

@@ -39,23 +39,25 @@ import { type AddRoute, json, jsonAnswer, jsonBody, noBody, withLinks, withLocat
 const RECOVERIES = '/v2/queues/{queue}/recoveries';
 const RECOVERY = `${RECOVERIES}/{recovery}` as const;
 
-const recoveryRequestSchema = z.strictObject({
-  since: timeField.describe('Start of the window, inclusive.'),
-  until: timeField.describe('End of the window, exclusive. A time in the future means now.'),
-  by: z
-    .enum(RECOVERY_TIMES, `must be one of ${RECOVERY_TIMES.join(', ')}`)
-    .describe(
-      'What the window is of: the acceptance of messages (the default), or the failure, the time at which a delivery ended.',
-    )
-    .exactOptional(),
-  subscription: subscriptionIdField
-    .describe('Recovers only deliveries to this subscription.')
-    .exactOptional(),
-  status: z
-    .enum(RECOVERABLE_STATUSES, `must be one of ${RECOVERABLE_STATUSES.join(', ')}`)
-    .describe('Recovers only deliveries with this status.')
-    .exactOptional(),
-});
+const recoveryRequestSchema = z
+  .strictObject({
+    since: timeField.describe('Start of the window, inclusive.'),
+    until: timeField.describe('End of the window, exclusive. A time in the future means now.'),
+    by: z
+      .enum(RECOVERY_TIMES, `must be one of ${RECOVERY_TIMES.join(', ')}`)
+      .describe(
+        'What the window is of: the acceptance of messages (the default), or the failure, the time at which a delivery ended.',
+      )
+      .exactOptional(),
+    subscription: subscriptionIdField
+      .describe('Recovers only deliveries to this subscription.')
+      .exactOptional(),
+    status: z
+      .enum(RECOVERABLE_STATUSES, `must be one of ${RECOVERABLE_STATUSES.join(', ')}`)
+      .describe('Recovers only deliveries with this status.')
+      .exactOptional(),
+  })
+  .refine(isOrderedWindow, WINDOW_ORDER_ERROR);
 
 const recoveryPageSchema = z.object({ recoveries: z.array(recoveryViewSchema), links: linksSchema });
 
@@ -79,8 +81,8 @@ export function addRecoveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
       },
       refuses: [400, 404, 413],
     },
-    async ({ params: { queue }, body, caller }) => {
-      const selection = recoverySelection(queue, body);
+    async ({ params: { queue }, body: { subscription: subscriptionId, ...asked }, caller }) => {
+      const selection = { queue, ...asked, ...(subscriptionId !== undefined && { subscriptionId }) };
       const view = recoveryView(await startRecovery(dependencies, selection));
       const { id, since, until, by, subscription, status } = view;
       audit(caller, {
@@ -198,16 +200,6 @@ function isRecoveryId(id: string): boolean {
 
 /** A selection before the records are known that it covers. */
 type AskedSelection = Omit<RecoverySelection, 'acceptedSince'> & { by?: RecoveryTime };
-
-/** @throws RefusedRequest */
-function recoverySelection(
-  queue: string,
-  { subscription, ...selection }: z.output<typeof recoveryRequestSchema>,
-): AskedSelection {
-  if (!isOrderedWindow(selection))
-    throw invalidFields([{ field: 'until', message: WINDOW_ORDER_ERROR.error }]);
-  return { queue, ...selection, ...(subscription !== undefined && { subscriptionId: subscription }) };
-}
 
 const outcomesQuery = z.strictObject({ marker: pageFields.marker });
 
