@@ -4,12 +4,10 @@ import { addPauseRoutes } from './pauses/routes.ts';
 import { addManualRoutes } from './deliveries/manual-routes.ts';
 import { addBooksRoutes } from './queues/books.ts';
 import { addStatisticsRoute } from './queues/statistics.ts';
-import { addSubscriptionChangeRoutes } from './subscriptions/change-routes.ts';
 import { addConfirmationRoutes } from './subscriptions/confirm.ts';
 import { addDeliveryRoutes } from './deliveries/routes.ts';
 import { addEventTypeRoutes } from './event-types/routes.ts';
 import { addExplainRoute } from './messages/explain.ts';
-import { addSubscriptionDeliveriesRoute } from './deliveries/of-subscription.ts';
 import { addPullTokenRoute } from './pull/token.ts';
 import { addPullRoutes } from './pull/routes.ts';
 import { addPortalRoutes } from './portal/routes.ts';
@@ -34,7 +32,6 @@ export function allRoutes(
   const { routes, addRoute } = collectRoutes(first);
   addQueueRoutes(addRoute, dependencies);
   addSubscriptionRoutes(addRoute, dependencies);
-  addSubscriptionChangeRoutes(addRoute, dependencies);
   addArchiveRoutes(addRoute, dependencies);
   addPauseRoutes(addRoute, dependencies);
   addConfirmationRoutes(addRoute, dependencies);
@@ -47,7 +44,6 @@ export function allRoutes(
   addPullTokenRoute(addRoute, dependencies);
   addExplainRoute(addRoute, dependencies);
   addDeliveryRoutes(addRoute, dependencies);
-  addSubscriptionDeliveriesRoute(addRoute, dependencies);
   addManualRoutes(addRoute, dependencies);
   addBooksRoutes(addRoute, dependencies);
   addStatisticsRoute(addRoute, dependencies);

@@ -1,13 +1,30 @@
 import * as z from 'zod';
 import { toPattern } from '../../shared/config/open-routes.ts';
+import { toError } from '../../shared/domain/errors.ts';
 import { isQueueName, QUEUE_NAME_RULE, toMessageId } from '../../shared/domain/message/message.ts';
-import type { ApiDependencies } from './dependencies.ts';
-import { errorAnswer, toErrorAnswer } from './error-answer.ts';
-import { invalidFields, notFound, RefusedRequest } from './errors.ts';
+import type { Caller } from './audit.ts';
+import type { ApiDependencies, CommonPorts } from './dependencies.ts';
+import {
+  errorBody,
+  internalError,
+  invalidFields,
+  notFound,
+  RefusedRequest,
+  statusOfCode,
+  toRefusal,
+} from './errors.ts';
 import { isSubscriptionId } from './paths.ts';
 import { checkToken, type Claims, type TokenRules } from './permission.ts';
 import { parseWith, readJson, readOptionalJson } from './request-json.ts';
-import type { AddRoute, Answer, ApiRequest, Handle, RequestContext, Route } from './route.ts';
+import {
+  type AddRoute,
+  type Answer,
+  type ApiRequest,
+  type Handle,
+  jsonAnswer,
+  type RequestContext,
+  type Route,
+} from './route.ts';
 
 /** `answer`: never throws, as internal errors are responses too. */
 export type Api = { routes: Routes['all']; answer: (request: ApiRequest) => Promise<Answer> };
@@ -111,4 +128,22 @@ function idsIn({ queue, message, subscription, recovery }: Record<string, string
     ...(subscription !== undefined && isSubscriptionId(subscription) && { subscriptionId: subscription }),
     ...(recovery !== undefined && isSubscriptionId(recovery) && { recoveryId: recovery }),
   };
+}
+
+function errorAnswer(refused: RefusedRequest, headers: Record<string, string> = {}): Answer {
+  // RFC 9110 §15.5.2 requires it.
+  const challenge = refused.code === 'unauthorized' ? { 'www-authenticate': 'Bearer' } : {};
+  return jsonAnswer(errorBody(refused), statusOfCode[refused.code], { ...challenge, ...headers });
+}
+
+/** The response to a request that failed. An internal error is reported with these ids. */
+export function toErrorAnswer(
+  error: unknown,
+  ids: Caller & Readonly<Record<string, string>>,
+  reportFault: CommonPorts['reportFault'],
+): Answer {
+  const refused = toRefusal(error);
+  if (refused !== undefined) return errorAnswer(refused);
+  reportFault(toError(error), ids);
+  return errorAnswer(internalError(ids.requestId));
 }

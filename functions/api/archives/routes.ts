@@ -17,7 +17,7 @@ import { subscriptionDigest } from '../audit.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { notFound, RefusedRequest, subscriberTaken } from '../errors.ts';
 import { presentQueue } from '../existing.ts';
-import { viewOfSubscription } from '../subscriptions/routes.ts';
+import { viewOfSubscription } from '../pauses/routes.ts';
 import { timeField } from '../fields.ts';
 import { linksSchema, nextLinks, pageQuery } from '../paging.ts';
 import { subscriptionKey } from '../paths.ts';

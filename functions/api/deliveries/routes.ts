@@ -8,26 +8,36 @@ import type { MessageKey } from '../../../shared/domain/message/message.ts';
 import { isConfirmationId } from '../../../shared/domain/subscription/confirmation.ts';
 import { policyFor, type RetryDefaults } from '../../../shared/domain/subscription/delivery-policy.ts';
 import type { DeliverySelection } from '../../../shared/ports/deliveries.ts';
+import type { MessageWindow } from '../../../shared/ports/messages.ts';
 import type { Page, PageRequest } from '../../../shared/ports/page.ts';
 import type { Registry } from '../../../shared/ports/subscriptions.ts';
 import { readMessage } from '../../../shared/steps/keep-message.ts';
+import { timeText } from '../../../shared/wire/fields.ts';
 import {
   deliveryDetailSchema,
   deliverySummarySchema,
   deliveryViewSchema,
+  subscriptionDeliverySchema,
 } from '../../../shared/wire/views/delivery.ts';
 import {
   deliveryDetailView,
   deliverySummary,
   deliveryView,
+  subscriptionDeliveryView,
 } from '../../../shared/wire/views/shown-delivery.ts';
 import { payloadSchema } from '../../../shared/wire/views/message.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { notFound } from '../errors.ts';
-import { deletedField, existingMessage, existingQueue } from '../existing.ts';
-import { isOrderedWindow, WINDOW_ORDER_ERROR, windowFields } from '../fields.ts';
+import {
+  deletedField,
+  deletedSubscriptionField,
+  existingMessage,
+  existingQueue,
+  existingSubscription,
+} from '../existing.ts';
+import { completeWindow, isOrderedWindow, WINDOW_ORDER_ERROR, windowFields } from '../fields.ts';
 import { linksSchema, nextLinks, pageFields, pageQuery, pageWithinAnswerSize } from '../paging.ts';
-import { isSubscriptionId, messageKey, queuePath, subscriptionIdField } from '../paths.ts';
+import { isSubscriptionId, messageKey, queuePath, subscriptionIdField, subscriptionKey } from '../paths.ts';
 import { type AddRoute, json, jsonAnswer, withLinks } from '../route.ts';
 
 const MESSAGE_DELIVERIES = '/v2/queues/{queue}/messages/{message}/deliveries';
@@ -141,6 +151,41 @@ export function addDeliveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
       return jsonAnswer(payload);
     },
   );
+
+  addRoute(
+    {
+      method: 'GET',
+      path: '/v2/queues/{queue}/subscriptions/{subscription}/deliveries',
+      id: 'listDeliveriesOfSubscription',
+      tag: 'deliveries',
+      summary: 'Lists all deliveries of a subscription, delivered ones too, newest message first',
+      description:
+        'Looks through the messages of the queue, so a page may be short, or empty, and still have a link to the next.',
+      query: subscriptionDeliveriesQuery,
+      answers: {
+        200: withLinks(
+          ['getDelivery', 'retryDelivery', 'cancelDelivery'],
+          {
+            message: '$response.body#/deliveries/0/messageId',
+            subscription: '$request.path.subscription',
+          },
+          json('A page of deliveries.', subscriptionDeliveriesSchema),
+        ),
+      },
+    },
+    async ({ path, params, query: { limit, marker, deleted, ...asked } }) => {
+      const { subscriptionId } = subscriptionKey(params);
+      const queue = await existingQueue(dependencies, params.queue, { deleted });
+      await existingSubscription(dependencies, { queue, subscriptionId }, { deleted });
+      const window = { queue, ...completeWindow(asked, dependencies.clock.now()) };
+      const page = await listOfSubscription(dependencies, window, subscriptionId, { limit, marker });
+      const [since, until] = [timeText(window.since), timeText(window.until)];
+      return jsonAnswer({
+        deliveries: page.items.map(({ delivery, type }) => subscriptionDeliveryView(delivery, type)),
+        links: nextLinks(path, page, { limit, since, until, deleted }),
+      } satisfies z.input<typeof subscriptionDeliveriesSchema>);
+    },
+  );
 }
 
 /** What the subscription as it is now gets of a message. Undefined: there is no such message or subscription. */
@@ -182,6 +227,15 @@ const undeliveredQuery = z
     subscription: subscriptionIdField.describe('Lists only deliveries to this subscription.').exactOptional(),
   })
   .refine(isOrderedWindow, WINDOW_ORDER_ERROR);
+
+const subscriptionDeliveriesQuery = z
+  .strictObject({ ...pageFields, ...windowFields, ...deletedSubscriptionField })
+  .refine(isOrderedWindow, WINDOW_ORDER_ERROR);
+
+const subscriptionDeliveriesSchema = z.object({
+  deliveries: z.array(subscriptionDeliverySchema),
+  links: linksSchema,
+});
 
 /**
  * Deliveries that are not delivered, newest first, as their records show them. The listing is eventually consistent, so
@@ -235,4 +289,51 @@ export async function findPolicy(
   ]);
   const { policy, source } = policyFor({ queue, subscription }, settings);
   return { policy, policySource: source };
+}
+
+/** `type`: of the message. */
+type Found = { delivery: Delivery; type: string | undefined };
+
+/** The most messages that a request looks through, and the most reads of the listing: it would hold the function. */
+const MAX_MESSAGES = 100;
+const MAX_READS = 10;
+
+/**
+ * The deliveries of a subscription in a window of messages, newest message first. A page is short if few of the messages
+ * went to it.
+ * @throws InvalidMarkerError
+ */
+async function listOfSubscription(
+  context: ApiDependencies,
+  window: MessageWindow,
+  subscriptionId: string,
+  { limit, marker: from }: PageRequest,
+): Promise<Page<Found>> {
+  const items: Found[] = [];
+  let marker = from;
+  let looked = 0;
+  for (let reads = 0; reads < MAX_READS && looked < MAX_MESSAGES; reads += 1) {
+    // No more messages than there is room for: only the listing can create the marker after the last of them.
+    const room = limit - items.length;
+    const page = await context.messageListings.newest(window, { limit: room, marker });
+    const found = await Promise.all(
+      page.items.map(({ key }) => findOfSubscription(context, key, subscriptionId)),
+    );
+    items.push(...found.filter((one) => one !== undefined));
+    looked += page.items.length;
+    ({ marker } = page);
+    // A short page looked through many hours.
+    if (marker === undefined || items.length === limit || page.items.length < room) break;
+  }
+  return { items, ...(marker !== undefined && { marker }) };
+}
+
+async function findOfSubscription(
+  { messageRecords, deliveries }: ApiDependencies,
+  message: MessageKey,
+  subscriptionId: string,
+): Promise<Found | undefined> {
+  const record = await messageRecords.find(message);
+  const delivery = record && (await deliveries.find(deliveryKeyIn(record, subscriptionId)));
+  return delivery && { delivery, type: record.type };
 }

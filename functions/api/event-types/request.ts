@@ -9,6 +9,8 @@ import {
 } from '../../../shared/domain/event-type/event-type.ts';
 import { isQueueName, QUEUE_NAME_RULE } from '../../../shared/domain/message/message.ts';
 import { isDeeperThan } from '../../../shared/domain/subscription/content-filter.ts';
+import type { CheckSchema, ValidateEvent } from '../../../shared/ports/event-types.ts';
+import { invalidFields } from '../errors.ts';
 import { printable, withoutProto } from '../fields.ts';
 import { parseWith } from '../request-json.ts';
 
@@ -59,4 +61,26 @@ function checkExample(example: unknown, refinement: z.RefinementCtx): void {
   else if (Buffer.byteLength(JSON.stringify(example)) > MAX_EXAMPLE_BYTES)
     refinement.addIssue(`is over ${MAX_EXAMPLE_BYTES} bytes of JSON`);
   else if (!z.json().safeParse(example).success) refinement.addIssue('has a number beyond 1.8e308');
+}
+
+/** @throws RefusedRequest if the schema cannot be used, or the example does not fit it as data of a message must */
+export async function checkSchemaAndExample(
+  { checkSchema, validateEvent }: { checkSchema: CheckSchema; validateEvent: ValidateEvent },
+  { schema, example }: Pick<EventType, 'schema' | 'example'>,
+): Promise<void> {
+  if (schema === undefined) return;
+  const faults = await checkSchema(schema);
+  if (faults.length > 0) throw invalidFields(faults);
+  if (example === undefined) return;
+  const fit = await validateEvent(schema, example);
+  switch (fit.kind) {
+    case 'valid':
+      return;
+    case 'invalid':
+      throw invalidFields([{ field: `example${fit.path}`, message: fit.detail }]);
+    case 'undecided':
+      throw invalidFields([
+        { field: 'schema', message: 'takes more steps to check the example than a message gets' },
+      ]);
+  }
 }

@@ -32,8 +32,7 @@ import {
   type Tenant,
   withLocation,
 } from '../route.ts';
-import { eventTypeRequestSchema } from './request.ts';
-import { checkSchemaAndExample } from './schema.ts';
+import { checkSchemaAndExample, eventTypeRequestSchema } from './request.ts';
 
 const EVENT_TYPE = `${EVENT_TYPES}/{type}` as const;
 

@@ -7,12 +7,13 @@ import {
   pausedView,
   pausedViewSchema,
   stoppedSubscriptionSchema,
+  subscriptionView,
+  type SubscriptionView,
   subscriptionViewSchema,
 } from '../../../shared/wire/views/subscription.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { invalidFields, notFound } from '../errors.ts';
 import { presentQueue, presentSubscription } from '../existing.ts';
-import { viewOfSubscription } from '../subscriptions/routes.ts';
 import { MAX_TTL_SECONDS, perSecondField, seconds, timeField } from '../fields.ts';
 import { subscriptionKey } from '../paths.ts';
 import { type AddRoute, json, jsonAnswer, optionalJsonBody } from '../route.ts';
@@ -210,10 +211,18 @@ export async function stoppedView(dependencies: ApiDependencies, of: Queue | Sub
 async function viewOf(
   dependencies: ApiDependencies,
   of: Queue | Subscription,
-): Promise<z.input<typeof subscriptionViewSchema | typeof queueSchema>> {
+): Promise<SubscriptionView | z.input<typeof queueSchema>> {
   if ('destination' in of) return viewOfSubscription(dependencies, of);
   const now = dependencies.clock.now();
   return { name: of.name, ...pausedView(findPauseInForce({ queue: of, subscription: undefined }, now)) };
+}
+
+/** A subscription of a path as callers see it, with the pause of its queue. */
+export async function viewOfSubscription(
+  { registry, clock }: Pick<ApiDependencies, 'registry' | 'clock'>,
+  subscription: Subscription,
+): Promise<SubscriptionView> {
+  return subscriptionView(subscription, clock.now(), await registry.findQueue(subscription.queue));
 }
 
 /** A subscription has its place, and waits in that of its queue as well. */

@@ -8,9 +8,9 @@ import {
 } from '../../../shared/domain/portal/session.ts';
 import type { PortalRight } from '../../../shared/domain/portal/vocabulary.ts';
 import type { ApiDependencies, PortalSettings } from '../dependencies.ts';
-import { toErrorAnswer } from '../error-answer.ts';
 import { notFound, RefusedRequest } from '../errors.ts';
 import type { Answer, ApiRequest } from '../route.ts';
+import { toErrorAnswer } from '../serve.ts';
 import { type Admission, noSession, requireCurrent } from './session.ts';
 
 type Answering = (request: ApiRequest) => Promise<Answer>;
