@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { Page, PageRequest } from '../../shared/ports/page.ts';
+import { type Answer, jsonAnswer } from './route.ts';
 
 /** Zaqar's default. */
 const DEFAULT_LIMIT = 10;
@@ -44,6 +45,15 @@ export function nextLinks(
     if (value !== false && value !== undefined) search.set(name, String(value));
   search.set('marker', marker);
   return [{ rel: 'next', href: `${path}?${search.toString()}` }];
+}
+
+/** A list in pages, by the name of its items: its schema, and the answers with the link to the next page. */
+export function listing<Item extends z.ZodType>(name: string, item: Item) {
+  return {
+    schema: z.object({ [name]: z.array(item), links: linksSchema }),
+    answer: (path: string, page: Page<z.input<Item>>, query: Parameters<typeof nextLinks>[2]): Answer =>
+      jsonAnswer({ [name]: page.items, links: nextLinks(path, page, query) }),
+  };
 }
 
 /** Under Lambda's limit of 6 MB for the whole response (Lambda quotas, "Invocation payload"). */

@@ -19,19 +19,15 @@ import { notFound, RefusedRequest, subscriberTaken } from '../errors.ts';
 import { presentQueue } from '../existing.ts';
 import { viewOfSubscription } from '../pauses/routes.ts';
 import { timeField } from '../fields.ts';
-import { linksSchema, nextLinks, pageQuery } from '../paging.ts';
+import { listing, pageQuery } from '../paging.ts';
 import { subscriptionKey } from '../paths.ts';
 import { OPERATE_AFTER_SECONDS } from '../queues/routes.ts';
 import { type AddRoute, json, jsonAnswer, optionalJsonBody } from '../route.ts';
 import { CHANGED_WITHIN_SECONDS } from '../subscriptions/change.ts';
 import { takeRoom } from '../subscriptions/subscribe.ts';
 
-const archivedQueuesSchema = z.object({ queues: z.array(archivedQueueSchema), links: linksSchema });
-
-const archivedSubscriptionsSchema = z.object({
-  subscriptions: z.array(archivedSubscriptionSchema),
-  links: linksSchema,
-});
+const archivedQueues = listing('queues', archivedQueueSchema);
+const archivedSubscriptions = listing('subscriptions', archivedSubscriptionSchema);
 
 const restorationSchema = z.strictObject({
   until: timeField
@@ -55,15 +51,13 @@ export function addArchiveRoutes(addRoute: AddRoute, dependencies: ApiDependenci
       tag: 'queues',
       summary: 'Lists deleted queues that can be restored, by name',
       query: pageQuery,
-      answers: { 200: json('A page of deleted queues.', archivedQueuesSchema) },
+      answers: { 200: json('A page of deleted queues.', archivedQueues.schema) },
       refuses: [400],
     },
     async ({ path, query }) => {
       const page = await registry.listArchivedQueues(query, clock.now());
-      return jsonAnswer({
-        queues: page.items.map(archivedQueueView),
-        links: nextLinks(path, page, { limit: query.limit }),
-      } satisfies z.input<typeof archivedQueuesSchema>);
+      const items = page.items.map(archivedQueueView);
+      return archivedQueues.answer(path, { ...page, items }, { limit: query.limit });
     },
   );
 
@@ -110,17 +104,15 @@ export function addArchiveRoutes(addRoute: AddRoute, dependencies: ApiDependenci
       tag: 'subscriptions',
       summary: 'Lists deleted subscriptions of a queue that can be restored',
       query: pageQuery,
-      answers: { 200: json('A page of deleted subscriptions.', archivedSubscriptionsSchema) },
+      answers: { 200: json('A page of deleted subscriptions.', archivedSubscriptions.schema) },
     },
     async ({ path, params, query }) => {
       const { name: queue, createdAt } = await presentQueue(dependencies, params.queue);
       const page = await registry.listArchivedSubscriptions(queue, query, clock.now());
-      return jsonAnswer({
-        subscriptions: page.items
-          .filter(({ deletedAt }) => deletedAt >= createdAt)
-          .map(archivedSubscriptionView),
-        links: nextLinks(path, page, { limit: query.limit }),
-      } satisfies z.input<typeof archivedSubscriptionsSchema>);
+      const items = page.items
+        .filter(({ deletedAt }) => deletedAt >= createdAt)
+        .map(archivedSubscriptionView);
+      return archivedSubscriptions.answer(path, { ...page, items }, { limit: query.limit });
     },
   );
 

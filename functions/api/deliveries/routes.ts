@@ -36,13 +36,17 @@ import {
   existingSubscription,
 } from '../existing.ts';
 import { completeWindow, isOrderedWindow, WINDOW_ORDER_ERROR, windowFields } from '../fields.ts';
-import { linksSchema, nextLinks, pageFields, pageQuery, pageWithinAnswerSize } from '../paging.ts';
+import { listing, pageFields, pageQuery, pageWithinAnswerSize } from '../paging.ts';
 import { isSubscriptionId, messageKey, queuePath, subscriptionIdField, subscriptionKey } from '../paths.ts';
 import { type AddRoute, json, jsonAnswer, withLinks } from '../route.ts';
 
 const MESSAGE_DELIVERIES = '/v2/queues/{queue}/messages/{message}/deliveries';
 
 const DELIVERY_OPERATIONS = ['getDelivery', 'retryDelivery', 'sendDelivery', 'cancelDelivery'];
+
+const undelivered = listing('deliveries', deliverySummarySchema);
+const deliveriesOfMessage = listing('deliveries', deliveryViewSchema);
+const deliveriesOfSubscription = listing('deliveries', subscriptionDeliverySchema);
 
 export function addDeliveryRoutes(addRoute: AddRoute, dependencies: ApiDependencies): void {
   const { deliveryListings } = dependencies;
@@ -62,7 +66,7 @@ export function addDeliveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
             message: '$response.body#/deliveries/0/messageId',
             subscription: '$response.body#/deliveries/0/subscriptionId',
           },
-          json('A page of deliveries.', undeliveredListSchema),
+          json('A page of deliveries.', undelivered.schema),
         ),
       },
     },
@@ -75,10 +79,7 @@ export function addDeliveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
           listUndelivered(dependencies, { queue, subscriptionId: subscription, ...selection }, asked),
         deliverySummary,
       );
-      return jsonAnswer({
-        deliveries: page.items,
-        links: nextLinks(path, page, raw.query),
-      } satisfies z.input<typeof undeliveredListSchema>);
+      return undelivered.answer(path, page, raw.query);
     },
   );
 
@@ -94,7 +95,7 @@ export function addDeliveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
         200: withLinks(
           DELIVERY_OPERATIONS,
           { message: '$request.path.message', subscription: '$response.body#/deliveries/0/subscriptionId' },
-          json('A page of deliveries.', deliveryListSchema),
+          json('A page of deliveries.', deliveriesOfMessage.schema),
         ),
       },
     },
@@ -107,10 +108,7 @@ export function addDeliveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
         deliveryView,
       );
       const path = `${queuePath(message.queue)}/messages/${message.messageId}/deliveries`;
-      return jsonAnswer({
-        deliveries: page.items,
-        links: nextLinks(path, page, { limit: query.limit }),
-      } satisfies z.input<typeof deliveryListSchema>);
+      return deliveriesOfMessage.answer(path, page, { limit: query.limit });
     },
   );
 
@@ -169,7 +167,7 @@ export function addDeliveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
             message: '$response.body#/deliveries/0/messageId',
             subscription: '$request.path.subscription',
           },
-          json('A page of deliveries.', subscriptionDeliveriesSchema),
+          json('A page of deliveries.', deliveriesOfSubscription.schema),
         ),
       },
     },
@@ -180,10 +178,8 @@ export function addDeliveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
       const window = { queue, ...completeWindow(asked, dependencies.clock.now()) };
       const page = await listOfSubscription(dependencies, window, subscriptionId, { limit, marker });
       const [since, until] = [timeText(window.since), timeText(window.until)];
-      return jsonAnswer({
-        deliveries: page.items.map(({ delivery, type }) => subscriptionDeliveryView(delivery, type)),
-        links: nextLinks(path, page, { limit, since, until, deleted }),
-      } satisfies z.input<typeof subscriptionDeliveriesSchema>);
+      const items = page.items.map(({ delivery, type }) => subscriptionDeliveryView(delivery, type));
+      return deliveriesOfSubscription.answer(path, { ...page, items }, { limit, since, until, deleted });
     },
   );
 }
@@ -207,13 +203,6 @@ async function payloadFor(
   return payload.kind === 'rendered' ? { body: payload.body.toString() } : { fault: payload.detail };
 }
 
-const deliveryListSchema = z.object({ deliveries: z.array(deliveryViewSchema), links: linksSchema });
-
-const undeliveredListSchema = z.object({
-  deliveries: z.array(deliverySummarySchema),
-  links: linksSchema,
-});
-
 /** The query of the list of a queue's deliveries. */
 const undeliveredQuery = z
   .strictObject({
@@ -231,11 +220,6 @@ const undeliveredQuery = z
 const subscriptionDeliveriesQuery = z
   .strictObject({ ...pageFields, ...windowFields, ...deletedSubscriptionField })
   .refine(isOrderedWindow, WINDOW_ORDER_ERROR);
-
-const subscriptionDeliveriesSchema = z.object({
-  deliveries: z.array(subscriptionDeliverySchema),
-  links: linksSchema,
-});
 
 /**
  * Deliveries that are not delivered, newest first, as their records show them. The listing is eventually consistent, so

@@ -13,14 +13,7 @@ import type { ApiDependencies } from '../dependencies.ts';
 import { notFound, RefusedRequest } from '../errors.ts';
 import { existingQueue } from '../existing.ts';
 import { flag } from '../fields.ts';
-import {
-  countAnswerBytes,
-  linksSchema,
-  MAX_ANSWER_BYTES,
-  nextLinks,
-  pageFields,
-  pageWithinAnswerSize,
-} from '../paging.ts';
+import { countAnswerBytes, listing, MAX_ANSWER_BYTES, pageFields, pageWithinAnswerSize } from '../paging.ts';
 import { EVENT_TYPES, eventTypeName } from '../paths.ts';
 import {
   type AddRoute,
@@ -36,7 +29,7 @@ import { checkSchemaAndExample, eventTypeRequestSchema } from './request.ts';
 
 const EVENT_TYPE = `${EVENT_TYPES}/{type}` as const;
 
-const listSchema = z.object({ event_types: z.array(eventTypeViewSchema), links: linksSchema });
+const typeList = listing('event_types', eventTypeViewSchema);
 
 const listQuery = z.object({
   ...pageFields,
@@ -47,7 +40,7 @@ const listQuery = z.object({
 });
 
 const shownType = json('The type.', eventTypeViewSchema);
-const typePage = json('A page of types.', listSchema);
+const typePage = json('A page of types.', typeList.schema);
 
 /** The catalogue of event types (docs/event-types.md). */
 export function addEventTypeRoutes(addRoute: AddRoute, dependencies: ApiDependencies): void {
@@ -191,10 +184,7 @@ export function addEventTypeRoutes(addRoute: AddRoute, dependencies: ApiDependen
       (asked) => eventTypes.list(asked, viewer),
       detailed ? eventTypeView : ({ schema: _schema, example: _example, ...type }) => eventTypeView(type),
     );
-    return jsonAnswer({
-      event_types: page.items,
-      links: nextLinks(path, page, { limit: request.limit, ...(!detailed && { detailed: 'false' }) }),
-    } satisfies z.input<typeof listSchema>);
+    return typeList.answer(path, page, { limit: request.limit, ...(!detailed && { detailed: 'false' }) });
   }
 
   /** @throws RefusedRequest `not_found`, also if the viewer does not see it */

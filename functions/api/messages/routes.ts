@@ -24,7 +24,7 @@ import {
   windowFields,
   completeWindow,
 } from '../fields.ts';
-import { linksSchema, nextLinks, pageFields } from '../paging.ts';
+import { listing, pageFields } from '../paging.ts';
 import { messageKey, queuePath } from '../paths.ts';
 import { deletedField, existingQueue } from '../existing.ts';
 import { parseWith, readJson } from '../request-json.ts';
@@ -83,7 +83,7 @@ export function addMessageRoutes(addRoute: AddRoute, dependencies: ApiDependenci
         200: withLinks(
           ['getMessage', 'explainMessage', 'eraseBody', 'listDeliveriesOfMessage'],
           { message: '$response.body#/messages/0/id' },
-          json('A page of messages.', messageListSchema),
+          json('A page of messages.', messageList.schema),
         ),
       },
     },
@@ -92,10 +92,8 @@ export function addMessageRoutes(addRoute: AddRoute, dependencies: ApiDependenci
       const window = { queue, ...completeWindow(asked, dependencies.clock.now()) };
       const page = await listMessages(dependencies, window, { limit, marker });
       const [since, until] = [timeText(window.since), timeText(window.until)];
-      return jsonAnswer({
-        messages: page.items.map(messageSummary),
-        links: nextLinks(path, page, { limit, since, until, deleted }),
-      } satisfies z.input<typeof messageListSchema>);
+      const items = page.items.map(messageSummary);
+      return messageList.answer(path, { ...page, items }, { limit, since, until, deleted });
     },
   );
 
@@ -135,7 +133,7 @@ export function addMessageRoutes(addRoute: AddRoute, dependencies: ApiDependenci
   );
 }
 
-const messageListSchema = z.object({ messages: z.array(messageSummarySchema), links: linksSchema });
+const messageList = listing('messages', messageSummarySchema);
 
 /** The query of the list of messages; the default window is the last 24 hours. */
 const messageListQuery = z

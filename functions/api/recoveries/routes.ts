@@ -32,7 +32,7 @@ import type { ApiDependencies } from '../dependencies.ts';
 import { invalidFields, notFound } from '../errors.ts';
 import { existingQueue } from '../existing.ts';
 import { isOrderedWindow, timeField, WINDOW_ORDER_ERROR } from '../fields.ts';
-import { linksSchema, nextLinks, pageFields, pageQuery } from '../paging.ts';
+import { linksSchema, listing, nextLinks, pageFields, pageQuery } from '../paging.ts';
 import { queuePath, subscriptionIdField } from '../paths.ts';
 import { type AddRoute, json, jsonAnswer, jsonBody, noBody, withLinks, withLocation } from '../route.ts';
 
@@ -59,7 +59,7 @@ const recoveryRequestSchema = z
   })
   .refine(isOrderedWindow, WINDOW_ORDER_ERROR);
 
-const recoveryPageSchema = z.object({ recoveries: z.array(recoveryViewSchema), links: linksSchema });
+const recoveryList = listing('recoveries', recoveryViewSchema);
 
 export function addRecoveryRoutes(addRoute: AddRoute, dependencies: ApiDependencies): void {
   const { recoveries, audit } = dependencies;
@@ -109,7 +109,7 @@ export function addRecoveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
       tag: 'recoveries',
       summary: 'Lists recoveries, newest first',
       query: pageQuery,
-      answers: { 200: json('A page of recoveries.', recoveryPageSchema) },
+      answers: { 200: json('A page of recoveries.', recoveryList.schema) },
     },
     async ({ path, params, query, tenant }) => {
       const queue = await existingQueue(dependencies, params.queue);
@@ -118,10 +118,8 @@ export function addRecoveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
       const since = tenant?.queueCreatedAt ?? 0;
       const shown = page.items.filter(({ createdAt }) => createdAt >= since);
       const { marker } = shown.length === page.items.length ? page : {};
-      return jsonAnswer({
-        recoveries: shown.map(recoveryView),
-        links: nextLinks(path, { marker }, { limit: query.limit }),
-      } satisfies z.input<typeof recoveryPageSchema>);
+      const items = shown.map(recoveryView);
+      return recoveryList.answer(path, { items, ...(marker && { marker }) }, { limit: query.limit });
     },
   );
 

@@ -18,7 +18,7 @@ import { findTypeWarnings } from '../event-types/warnings.ts';
 import { type AddRoute, json, jsonAnswer, jsonBody, noBody, withLinks, withLocation } from '../route.ts';
 import { notFound, subscriberTaken } from '../errors.ts';
 import { presentQueue, presentSubscription } from '../existing.ts';
-import { pageWithinAnswerSize, linksSchema, nextLinks, pageQuery } from '../paging.ts';
+import { pageWithinAnswerSize, listing, pageQuery } from '../paging.ts';
 import { isSubscriptionId, queuePath, subscriptionKey } from '../paths.ts';
 import { requestsEndWithinSeconds } from '../pauses/pause.ts';
 import { stoppedSubscription, stoppedView, viewOfSubscription } from '../pauses/routes.ts';
@@ -59,10 +59,7 @@ const subscriptionListQuery = pageQuery.extend({
     .exactOptional(),
 });
 
-const subscriptionListSchema = z.object({
-  subscriptions: z.array(subscriptionViewSchema),
-  links: linksSchema,
-});
+const subscriptionList = listing('subscriptions', subscriptionViewSchema);
 
 const currentSubscription = json('The current subscription.', subscriptionViewSchema);
 
@@ -128,7 +125,7 @@ export function addSubscriptionRoutes(addRoute: AddRoute, dependencies: ApiDepen
         200: withLinks(
           SUBSCRIPTION_OPERATIONS,
           { subscription: '$response.body#/subscriptions/0/id' },
-          json('A page of subscriptions.', subscriptionListSchema),
+          json('A page of subscriptions.', subscriptionList.schema),
         ),
       },
     },
@@ -144,10 +141,7 @@ export function addSubscriptionRoutes(addRoute: AddRoute, dependencies: ApiDepen
         },
         (item) => subscriptionView(item, now, found),
       );
-      return jsonAnswer({
-        subscriptions: page.items,
-        links: nextLinks(path, page, { limit: request.limit, match }),
-      } satisfies z.input<typeof subscriptionListSchema>);
+      return subscriptionList.answer(path, page, { limit: request.limit, match });
     },
   );
 
