@@ -29,27 +29,27 @@ export function allRoutes(
   dependencies: ApiDependencies,
   secrets?: SecretDependencies,
 ): readonly ServedRoute[] {
-  const { routes, addRoute } = collectRoutes(first);
-  addQueueRoutes(addRoute, dependencies);
-  addSubscriptionRoutes(addRoute, dependencies);
-  addArchiveRoutes(addRoute, dependencies);
-  addPauseRoutes(addRoute, dependencies);
-  addConfirmationRoutes(addRoute, dependencies);
-  addSubscriptionTestRoute(addRoute, dependencies);
-  addExportRoute(addRoute, dependencies);
-  addCredentialsRoute(addRoute, secrets);
-  addImportRoute(addRoute, dependencies);
-  addSecretRoutes(addRoute, dependencies);
-  addPullRoutes(addRoute, dependencies, secrets);
-  addPullTokenRoute(addRoute, dependencies);
-  addExplainRoute(addRoute, dependencies);
-  addDeliveryRoutes(addRoute, dependencies);
-  addManualRoutes(addRoute, dependencies);
-  addBooksRoutes(addRoute, dependencies);
-  addStatisticsRoute(addRoute, dependencies);
-  addRecoveryRoutes(addRoute, dependencies);
-  addEventTypeRoutes(addRoute, dependencies);
-  addPortalRoutes(addRoute, dependencies);
-  addServiceRoutes(addRoute, dependencies, routes);
+  const { routes, group } = collectRoutes(first);
+  addQueueRoutes(group('queues'), dependencies);
+  addSubscriptionRoutes(group('subscriptions'), dependencies);
+  addArchiveRoutes(group, dependencies);
+  addPauseRoutes(group, dependencies);
+  addConfirmationRoutes(group('subscriptions'), dependencies);
+  addSubscriptionTestRoute(group('subscriptions'), dependencies);
+  addExportRoute(group('queues'), dependencies);
+  addCredentialsRoute(group('queues'), secrets);
+  addImportRoute(group('queues'), dependencies);
+  addSecretRoutes(group('subscriptions'), dependencies);
+  addPullRoutes(group('pull'), dependencies, secrets);
+  addPullTokenRoute(group('pull'), dependencies);
+  addExplainRoute(group('messages'), dependencies);
+  addDeliveryRoutes(group('deliveries'), dependencies);
+  addManualRoutes(group('deliveries'), dependencies);
+  addBooksRoutes(group('queues'), dependencies);
+  addStatisticsRoute(group('queues'), dependencies);
+  addRecoveryRoutes(group('recoveries'), dependencies);
+  addEventTypeRoutes(group('event types'), dependencies);
+  addPortalRoutes(group('portal'), dependencies);
+  addServiceRoutes(group('service'), dependencies, routes);
   return routes;
 }

@@ -8,8 +8,8 @@ import { type Api, buildApi, collectRoutes, type ServedRoute } from './serve.ts'
  * serves the routes that open secrets.
  */
 export function createApi(dependencies: ApiDependencies, secrets?: SecretDependencies): Api {
-  const { routes: first, addRoute } = collectRoutes();
-  addMessageRoutes(addRoute, dependencies);
+  const { routes: first, group } = collectRoutes();
+  addMessageRoutes(group('messages'), dependencies);
   let loaded: Promise<readonly ServedRoute[]> | undefined;
   // On demand, so that producers do not wait for the routes of operators after a cold start.
   const all = () =>

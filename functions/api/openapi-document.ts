@@ -31,6 +31,7 @@ import { linksSchema } from './paging.ts';
 import { pathParameters } from './paths.ts';
 import { queuePatchSchema, shownMetadata } from './queues/metadata.ts';
 import type { Refusal, Route, Tag } from './route.ts';
+import type { ServedRoute } from './serve.ts';
 import { contentFilterSchema, describedOptions } from './subscriptions/options.ts';
 
 const TAGS = {
@@ -98,7 +99,7 @@ const securitySchemes = {
 } as const;
 
 /** The OpenAPI 3.1 document of these routes, derived from their request and response schemas. */
-export function openApiDocument(api: { routes: readonly Route[]; version: string; url: string }) {
+export function openApiDocument(api: { routes: readonly ServedRoute[]; version: string; url: string }) {
   return createDocument(
     {
       openapi: '3.1.1',
@@ -128,7 +129,7 @@ const omitNoise: NonNullable<CreateDocumentOptions['override']> = ({ jsonSchema 
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
 };
 
-function buildPaths(routes: readonly Route[]): Record<string, ZodOpenApiPathItemObject> {
+function buildPaths(routes: readonly ServedRoute[]): Record<string, ZodOpenApiPathItemObject> {
   const paths: Record<string, ZodOpenApiPathItemObject> = {};
   for (const route of routes) {
     paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: buildOperation(route) };
@@ -136,7 +137,7 @@ function buildPaths(routes: readonly Route[]): Record<string, ZodOpenApiPathItem
   return paths;
 }
 
-function buildOperation(route: Route): ZodOpenApiOperationObject {
+function buildOperation(route: ServedRoute): ZodOpenApiOperationObject {
   const { id, tag, summary, description, path, query, body, answers, open = false } = route;
   const parameters = pathParameters(path);
   return {

@@ -14,7 +14,6 @@ export type Route<
   path: Path;
   /** The operation's name in generated clients. */
   id: string;
-  tag: Tag;
   summary: string;
   description?: string;
   query?: Query;
@@ -29,6 +28,7 @@ export type Route<
   open?: boolean | 'pull_token';
 };
 
+/** The group of a route in the document. */
 export type Tag =
   | 'service'
   | 'queues'
@@ -99,6 +99,9 @@ export type AddRoute = <Path extends string, Query extends z.ZodObject, Body ext
   route: Route<Path, Query, Body>,
   handle: Handle<Path, z.output<Query>, z.output<Body>> | undefined,
 ) => void;
+
+/** Adds routes under a tag. */
+export type Group = (tag: Tag) => AddRoute;
 
 /** `status`: @default 200 */
 export type Answer = { status?: number; headers?: Record<string, string>; body?: string };

@@ -6,8 +6,8 @@ import { addCredentialsRoute } from './subscriptions/transfer-routes.ts';
 
 /** The routes that open secrets, and nothing else. */
 export function createSecretsApi(dependencies: SecretDependencies): Api {
-  const { routes, addRoute } = collectRoutes();
-  for (const access of accesses(dependencies)) addReceiveRoute(addRoute, access, dependencies);
-  addCredentialsRoute(addRoute, dependencies);
+  const { routes, group } = collectRoutes();
+  for (const access of accesses(dependencies)) addReceiveRoute(group('pull'), access, dependencies);
+  addCredentialsRoute(group('queues'), dependencies);
   return buildApi({ first: routes, all: () => Promise.resolve(routes) }, dependencies);
 }

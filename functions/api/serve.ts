@@ -17,35 +17,39 @@ import { isSubscriptionId } from './paths.ts';
 import { checkToken, type Claims, type TokenRules } from './permission.ts';
 import { parseWith, readJson, readOptionalJson } from './request-json.ts';
 import {
-  type AddRoute,
   type Answer,
   type ApiRequest,
+  type Group,
   type Handle,
   jsonAnswer,
   type RequestContext,
   type Route,
+  type Tag,
 } from './route.ts';
 
 /** `answer`: never throws, as internal errors are responses too. */
 export type Api = { routes: Routes['all']; answer: (request: ApiRequest) => Promise<Answer> };
 
 /** `handle`: undefined where another function serves the route. */
-export type ServedRoute = Route & { pattern: RegExp; handle: Handle<string> | undefined };
+export type ServedRoute = Route & { tag: Tag; pattern: RegExp; handle: Handle<string> | undefined };
 
 /** `first`: routes that were collected before. */
 export function collectRoutes(first: readonly ServedRoute[] = []): {
   routes: ServedRoute[];
-  addRoute: AddRoute;
+  group: Group;
 } {
   const routes = [...first];
-  function addRoute<Path extends string, Query extends z.ZodObject, Body extends z.ZodType>(
-    route: Route<Path, Query, Body>,
-    handle: Handle<Path, z.output<Query>, z.output<Body>> | undefined,
-  ): void;
-  function addRoute(route: Route, handle: Handle<string> | undefined): void {
-    routes.push({ ...route, pattern: toPattern(route.path), handle });
-  }
-  return { routes, addRoute };
+  const group: Group = (tag) => {
+    function addRoute<Path extends string, Query extends z.ZodObject, Body extends z.ZodType>(
+      route: Route<Path, Query, Body>,
+      handle: Handle<Path, z.output<Query>, z.output<Body>> | undefined,
+    ): void;
+    function addRoute(route: Route, handle: Handle<string> | undefined): void {
+      routes.push({ ...route, tag, pattern: toPattern(route.path), handle });
+    }
+    return addRoute;
+  };
+  return { routes, group };
 }
 
 type Serving = Pick<ApiDependencies, 'reportFault'> & { settings: TokenRules };

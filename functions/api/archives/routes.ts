@@ -22,7 +22,7 @@ import { timeField } from '../fields.ts';
 import { listing, pageQuery } from '../paging.ts';
 import { subscriptionKey } from '../paths.ts';
 import { OPERATE_AFTER_SECONDS } from '../queues/routes.ts';
-import { type AddRoute, json, jsonAnswer, optionalJsonBody } from '../route.ts';
+import { type Group, json, jsonAnswer, optionalJsonBody } from '../route.ts';
 import { CHANGED_WITHIN_SECONDS } from '../subscriptions/change.ts';
 import { takeRoom } from '../subscriptions/subscribe.ts';
 
@@ -40,15 +40,15 @@ const restorationSchema = z.strictObject({
 const RECOVERY_SENDS = 'A recovery then sends what the deletion cancelled.';
 
 /** The routes that list and restore deleted queues and subscriptions. */
-export function addArchiveRoutes(addRoute: AddRoute, dependencies: ApiDependencies): void {
+export function addArchiveRoutes(group: Group, dependencies: ApiDependencies): void {
+  const [addQueueRoute, addSubscriptionRoute] = [group('queues'), group('subscriptions')];
   const { registry, clock, audit, operations } = dependencies;
 
-  addRoute(
+  addQueueRoute(
     {
       method: 'GET',
       path: '/v2/archived-queues',
       id: 'listArchivedQueues',
-      tag: 'queues',
       summary: 'Lists deleted queues that can be restored, by name',
       query: pageQuery,
       answers: { 200: json('A page of deleted queues.', archivedQueues.schema) },
@@ -61,12 +61,11 @@ export function addArchiveRoutes(addRoute: AddRoute, dependencies: ApiDependenci
     },
   );
 
-  addRoute(
+  addQueueRoute(
     {
       method: 'POST',
       path: '/v2/queues/{queue}/restore',
       id: 'restoreQueue',
-      tag: 'queues',
       summary: 'Restores a deleted queue with its subscriptions, their ids and secrets',
       description: RECOVERY_SENDS,
       body: optionalJsonBody(restorationSchema),
@@ -96,12 +95,11 @@ export function addArchiveRoutes(addRoute: AddRoute, dependencies: ApiDependenci
     },
   );
 
-  addRoute(
+  addSubscriptionRoute(
     {
       method: 'GET',
       path: '/v2/queues/{queue}/archived-subscriptions',
       id: 'listArchivedSubscriptions',
-      tag: 'subscriptions',
       summary: 'Lists deleted subscriptions of a queue that can be restored',
       query: pageQuery,
       answers: { 200: json('A page of deleted subscriptions.', archivedSubscriptions.schema) },
@@ -116,12 +114,11 @@ export function addArchiveRoutes(addRoute: AddRoute, dependencies: ApiDependenci
     },
   );
 
-  addRoute(
+  addSubscriptionRoute(
     {
       method: 'POST',
       path: '/v2/queues/{queue}/subscriptions/{subscription}/restore',
       id: 'restoreSubscription',
-      tag: 'subscriptions',
       summary: 'Restores a deleted subscription, with its id and secrets',
       description: RECOVERY_SENDS,
       answers: { 200: json('The restored subscription.', subscriptionViewSchema) },

@@ -51,7 +51,6 @@ export function addManualRoutes(addRoute: AddRoute, dependencies: ApiDependencie
       method: 'POST',
       path: `${DELIVERY}/retry`,
       id: 'retryDelivery',
-      tag: 'deliveries',
       summary: 'Retries a delivery now',
       description:
         'Makes the next attempt of an open delivery now. Reopens a failed delivery for another round of attempts.',
@@ -72,7 +71,6 @@ export function addManualRoutes(addRoute: AddRoute, dependencies: ApiDependencie
       method: 'POST',
       path: `${DELIVERY}/send`,
       id: 'sendDelivery',
-      tag: 'deliveries',
       summary: 'Sends a message to one subscription now, whether or not it matched',
       description:
         'Gives an ended delivery another round of attempts, also a delivered one. Makes a delivery where the message was ' +
@@ -96,7 +94,6 @@ export function addManualRoutes(addRoute: AddRoute, dependencies: ApiDependencie
       method: 'POST',
       path: `${DELIVERY}/cancel`,
       id: 'cancelDelivery',
-      tag: 'deliveries',
       summary: 'Cancels a delivery: no further attempt is made',
       answers: { 200: json('The delivery.', deliveryViewSchema) },
     },

@@ -56,7 +56,6 @@ export function addDeliveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
       method: 'GET',
       path: '/v2/queues/{queue}/deliveries',
       id: 'listDeliveries',
-      tag: 'deliveries',
       summary: 'Lists the deliveries of a queue that have not succeeded, newest first',
       query: undeliveredQuery,
       answers: {
@@ -88,7 +87,6 @@ export function addDeliveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
       method: 'GET',
       path: MESSAGE_DELIVERIES,
       id: 'listDeliveriesOfMessage',
-      tag: 'deliveries',
       summary: 'Lists the deliveries of a message, one for each subscription',
       query: pageQuery,
       answers: {
@@ -117,7 +115,6 @@ export function addDeliveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
       method: 'GET',
       path: `${MESSAGE_DELIVERIES}/{subscription}`,
       id: 'getDelivery',
-      tag: 'deliveries',
       summary: 'Shows one delivery with its attempts, past and planned',
       answers: { 200: json('The delivery.', deliveryDetailSchema) },
     },
@@ -135,7 +132,6 @@ export function addDeliveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
       method: 'GET',
       path: `${MESSAGE_DELIVERIES}/{subscription}/payload`,
       id: 'getPayload',
-      tag: 'deliveries',
       summary: 'Shows what a subscription gets of a message',
       description:
         'Rendered by the options of the subscription as they are now, whether or not it was sent. `body` is absent while the message is not stored, and where it cannot be rendered: `fault` says why.',
@@ -155,7 +151,6 @@ export function addDeliveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
       method: 'GET',
       path: '/v2/queues/{queue}/subscriptions/{subscription}/deliveries',
       id: 'listDeliveriesOfSubscription',
-      tag: 'deliveries',
       summary: 'Lists all deliveries of a subscription, delivered ones too, newest message first',
       description:
         'Looks through the messages of the queue, so a page may be short, or empty, and still have a link to the next.',

@@ -29,7 +29,6 @@ export function addExplainRoute(addRoute: AddRoute, dependencies: ApiDependencie
       method: 'GET',
       path: '/v2/queues/{queue}/messages/{message}/explain',
       id: 'explainMessage',
-      tag: 'messages',
       summary: 'Explains for each subscription of the queue what became of a message',
       description:
         'Deleted subscriptions that have a delivery of the message follow after the others. A page can be shorter than `limit`.',

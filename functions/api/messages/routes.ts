@@ -40,7 +40,6 @@ export function addMessageRoutes(addRoute: AddRoute, dependencies: ApiDependenci
       method: 'POST',
       path: '/v2/queues/{queue}/messages',
       id: 'postMessages',
-      tag: 'messages',
       summary: 'Publishes messages',
       description:
         'Publishes all messages or none. Creates the queue if it does not exist. The headers `traceparent` and `tracestate` (W3C Trace Context) go with the messages.',
@@ -76,7 +75,6 @@ export function addMessageRoutes(addRoute: AddRoute, dependencies: ApiDependenci
       method: 'GET',
       path: '/v2/queues/{queue}/messages',
       id: 'listMessages',
-      tag: 'messages',
       summary: 'Lists the messages that a queue accepted, newest first, with the states of their deliveries',
       query: messageListQuery,
       answers: {
@@ -102,7 +100,6 @@ export function addMessageRoutes(addRoute: AddRoute, dependencies: ApiDependenci
       method: 'GET',
       path: MESSAGE,
       id: 'getMessage',
-      tag: 'messages',
       summary: 'Shows a message with the states of its deliveries, and its data while that is stored',
       answers: { 200: json('The message.', messageViewSchema) },
     },
@@ -117,7 +114,6 @@ export function addMessageRoutes(addRoute: AddRoute, dependencies: ApiDependenci
       method: 'DELETE',
       path: `${MESSAGE}/body`,
       id: 'eraseBody',
-      tag: 'messages',
       summary: 'Erases the data of a message',
       description: 'Permanent. Pending retries of the message are cancelled.',
       answers: { 204: noBody('The data is erased.') },

@@ -16,7 +16,7 @@ import { invalidFields, notFound } from '../errors.ts';
 import { presentQueue, presentSubscription } from '../existing.ts';
 import { MAX_TTL_SECONDS, perSecondField, seconds, timeField } from '../fields.ts';
 import { subscriptionKey } from '../paths.ts';
-import { type AddRoute, json, jsonAnswer, optionalJsonBody } from '../route.ts';
+import { type AddRoute, type Group, json, jsonAnswer, optionalJsonBody } from '../route.ts';
 import { pauseAt, type PauseResult, requestsEndWithinSeconds, resumeAt } from './pause.ts';
 
 const pauseRequest = z.strictObject({
@@ -87,8 +87,8 @@ const TARGETS = [
 ] as const;
 
 /** The routes that pause and resume subscriptions and queues, and count what waits. */
-export function addPauseRoutes(addRoute: AddRoute, dependencies: ApiDependencies): void {
-  for (const target of TARGETS) addRoutesFor(target, addRoute, dependencies);
+export function addPauseRoutes(group: Group, dependencies: ApiDependencies): void {
+  for (const target of TARGETS) addRoutesFor(target, group(target.tag), dependencies);
 }
 
 function addRoutesFor(
@@ -97,14 +97,13 @@ function addRoutesFor(
   dependencies: ApiDependencies,
 ): void {
   const { audit, clock } = dependencies;
-  const { path, tag, noun, name } = target;
+  const { path, noun, name } = target;
 
   addRoute(
     {
       method: 'POST',
       path: `${path}/pause`,
       id: `pause${name}`,
-      tag,
       summary: target.pause,
       description:
         'New messages and due retries wait on record, and spend no attempts. The `ttl` of a message goes on counting. What has ' +
@@ -128,7 +127,6 @@ function addRoutesFor(
       method: 'POST',
       path: `${path}/resume`,
       id: `resume${name}`,
-      tag,
       summary: `Ends the pause of a ${noun}, and sends what waits in the order of acceptance`,
       description: `${target.resume} A repeat changes the rate at which the rest is sent.`,
       body: optionalJsonBody(resumeRequest),
@@ -149,7 +147,6 @@ function addRoutesFor(
       method: 'GET',
       path: `${path}/waiting`,
       id: `countWaitingOf${name}`,
-      tag,
       summary: `Counts the deliveries that wait for the end of ${target.waiting}`,
       description: `Looks at ${MOST_COUNTED} waiting deliveries at most.${target.notCounted}`,
       answers: { 200: json('How many wait.', waitingSchema) },

@@ -73,7 +73,6 @@ export function addReceiveRoute(
       method: 'POST',
       path: `${base}/receive`,
       id: `${id}Receive`,
-      tag: 'pull',
       summary: 'Receives waiting deliveries of a pull subscription, the longest waiting first',
       description:
         'Each is leased: it counts as failed unless it is acknowledged within `lease_seconds`. The answer can have fewer ' +

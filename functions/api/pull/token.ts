@@ -48,7 +48,6 @@ export function addPullTokenRoute(addRoute: AddRoute, dependencies: ApiDependenc
       method: 'POST',
       path: '/v2/queues/{queue}/subscriptions/{subscription}/pull-token',
       id: 'rotatePullToken',
-      tag: 'pull',
       summary: 'Gives a pull subscription a token, by which its subscriber receives',
       description:
         'The token is for this subscription only. The previous one is valid for another `graceSeconds`.',

@@ -50,7 +50,6 @@ export function addBooksRoutes(addRoute: AddRoute, dependencies: ApiDependencies
       method: 'GET',
       path: '/v2/queues/{queue}/books',
       id: 'readBooks',
-      tag: 'queues',
       summary:
         'Reconciliation report: the messages accepted in a window, and the outcomes of their deliveries',
       description:

@@ -27,7 +27,6 @@ export function addStatisticsRoute(addRoute: AddRoute, dependencies: ApiDependen
       method: 'GET',
       path: '/v2/queues/{queue}/statistics',
       id: 'readStatistics',
-      tag: 'queues',
       summary: 'Counts and durations of a queue over time, for charts',
       description: `Counted about as it happens, by best effort; the reconciliation report counts exactly. The window is widened to whole steps; at most ${MAX_POINTS} steps and ${MAX_DAYS} days. Percentiles are within 12 %.`,
       query: statisticsQuery,

@@ -69,7 +69,6 @@ export function addRecoveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
       method: 'POST',
       path: RECOVERIES,
       id: 'startRecovery',
-      tag: 'recoveries',
       summary: 'Starts a recovery: replays each failed delivery of a window once',
       body: jsonBody(recoveryRequestSchema),
       answers: {
@@ -106,7 +105,6 @@ export function addRecoveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
       method: 'GET',
       path: RECOVERIES,
       id: 'listRecoveries',
-      tag: 'recoveries',
       summary: 'Lists recoveries, newest first',
       query: pageQuery,
       answers: { 200: json('A page of recoveries.', recoveryList.schema) },
@@ -128,7 +126,6 @@ export function addRecoveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
       method: 'GET',
       path: RECOVERY,
       id: 'getRecovery',
-      tag: 'recoveries',
       summary: 'Shows the progress of a recovery',
       answers: { 200: json('The recovery.', recoveryViewSchema) },
     },
@@ -140,7 +137,6 @@ export function addRecoveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
       method: 'DELETE',
       path: RECOVERY,
       id: 'stopRecovery',
-      tag: 'recoveries',
       summary: 'Stops a recovery; deliveries that it has already replayed continue',
       answers: { 204: noBody('The recovery is stopped, or had already ended.') },
     },
@@ -158,7 +154,6 @@ export function addRecoveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
       method: 'GET',
       path: `${RECOVERY}/outcomes`,
       id: 'readRecoveryOutcomes',
-      tag: 'recoveries',
       summary: 'Counts, per subscription, what became of the deliveries that a recovery reopened',
       description:
         'Counted from the records of the deliveries, in their present state. Many deliveries are split into pages: ' +

@@ -5,6 +5,7 @@ import type { QueueDepth } from '../../../shared/ports/queues.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { gatewayErrorSchema } from '../errors.ts';
 import { type AddRoute, json, jsonAnswer, noBody, type Route } from '../route.ts';
+import type { ServedRoute } from '../serve.ts';
 
 const check = z.enum(['ok', 'failing']);
 
@@ -51,7 +52,7 @@ const VERSIONS: z.input<typeof versionsSchema> = {
 export function addServiceRoutes(
   addRoute: AddRoute,
   dependencies: ApiDependencies,
-  routes: readonly Route[],
+  routes: readonly ServedRoute[],
 ): void {
   let cachedDocument: { url: string; text: string } | undefined;
 
@@ -60,7 +61,6 @@ export function addServiceRoutes(
       method: 'GET',
       path: '/v2/openapi.json',
       id: 'describe',
-      tag: 'service',
       summary: 'Shows this OpenAPI document',
       answers: { 200: json('The OpenAPI 3.1 document.', z.looseObject({ openapi: z.string() })) },
       refuses: [],
@@ -81,7 +81,6 @@ export function addServiceRoutes(
       method: 'GET',
       path: '/',
       id: 'listVersions',
-      tag: 'service',
       summary: 'Lists the versions of the API',
       answers: { 300: json('The only version.', versionsSchema) },
       refuses: [],
@@ -94,7 +93,6 @@ export function addServiceRoutes(
       method: 'GET',
       path: '/v2/ping',
       id: 'ping',
-      tag: 'service',
       summary: 'Checks that the API responds',
       answers: { 204: noBody('The API responds.') },
       refuses: [],
@@ -108,7 +106,6 @@ export function addServiceRoutes(
       method: 'GET',
       path: '/v2/health',
       id: 'health',
-      tag: 'service',
       summary: 'Checks the tables and SQS queues, and counts waiting messages and overdue retries',
       answers: {
         200: json('All checks pass.', healthSchema),
@@ -131,7 +128,6 @@ export function addServiceRoutes(
       method: 'GET',
       path: '/v2',
       id: 'home',
-      tag: 'service',
       summary: 'Lists all paths, with their methods',
       answers: { 200: json('All resources.', homeSchema) },
       refuses: [],

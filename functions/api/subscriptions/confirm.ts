@@ -42,7 +42,6 @@ export function addConfirmationRoutes(addRoute: AddRoute, dependencies: ApiDepen
       method: 'PUT',
       path: '/v2/queues/{queue}/subscriptions/{subscription}/confirm',
       id: 'setConfirmation',
-      tag: 'subscriptions',
       summary: 'Confirms a subscription without its link, or revokes its confirmation',
       body: jsonBody(confirmationSchema),
       answers: { 204: noBody('The subscription is in the requested state.') },
@@ -65,7 +64,6 @@ export function addConfirmationRoutes(addRoute: AddRoute, dependencies: ApiDepen
       {
         ...operation,
         path: '/v2/queues/{queue}/subscriptions/{subscription}/confirm',
-        tag: 'subscriptions',
         summary: 'Confirms a subscription: the target of the link that the subscriber received',
         query: confirmationQuery,
         answers: { 200: json('The subscription is confirmed.', confirmedSchema) },

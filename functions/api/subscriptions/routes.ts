@@ -72,7 +72,6 @@ export function addSubscriptionRoutes(addRoute: AddRoute, dependencies: ApiDepen
       method: 'POST',
       path: SUBSCRIPTIONS,
       id: 'subscribe',
-      tag: 'subscriptions',
       summary: 'Creates a subscription',
       description:
         'Only this response contains the signing secret. Creates the queue if it does not exist. If `confirmation` is `owed`, the ' +
@@ -118,7 +117,6 @@ export function addSubscriptionRoutes(addRoute: AddRoute, dependencies: ApiDepen
       method: 'GET',
       path: SUBSCRIPTIONS,
       id: 'listSubscriptions',
-      tag: 'subscriptions',
       summary: 'Lists the subscriptions of a queue',
       query: subscriptionListQuery,
       answers: {
@@ -150,7 +148,6 @@ export function addSubscriptionRoutes(addRoute: AddRoute, dependencies: ApiDepen
       method: 'GET',
       path: SUBSCRIPTION,
       id: 'getSubscription',
-      tag: 'subscriptions',
       summary: 'Shows a subscription',
       answers: { 200: currentSubscription },
     },
@@ -165,7 +162,6 @@ export function addSubscriptionRoutes(addRoute: AddRoute, dependencies: ApiDepen
       method: 'PATCH',
       path: SUBSCRIPTION,
       id: 'updateSubscription',
-      tag: 'subscriptions',
       summary: 'Changes the given fields of a subscription; `options` are replaced as a whole',
       description:
         'If the new `subscriber` has another origin (scheme, host or port), stored headers with credentials are dropped: send ' +
@@ -202,7 +198,6 @@ export function addSubscriptionRoutes(addRoute: AddRoute, dependencies: ApiDepen
       method: 'POST',
       path: `${SUBSCRIPTION}/enable`,
       id: 'enableSubscription',
-      tag: 'subscriptions',
       summary: 'Enables a subscription: it receives messages again',
       answers: { 200: currentSubscription },
     },
@@ -218,7 +213,6 @@ export function addSubscriptionRoutes(addRoute: AddRoute, dependencies: ApiDepen
       method: 'POST',
       path: `${SUBSCRIPTION}/disable`,
       id: 'disableSubscription',
-      tag: 'subscriptions',
       summary: 'Disables a subscription: it receives nothing until it is enabled',
       answers: { 200: stoppedSubscription },
     },
@@ -235,7 +229,6 @@ export function addSubscriptionRoutes(addRoute: AddRoute, dependencies: ApiDepen
       method: 'DELETE',
       path: SUBSCRIPTION,
       id: 'unsubscribe',
-      tag: 'subscriptions',
       summary: 'Deletes a subscription, and cancels its pending deliveries',
       description: `Until the time in the header \`${RESTORABLE_UNTIL}\` it can be restored.`,
       query: deletionQuery,

@@ -40,7 +40,6 @@ export function addSecretRoutes(addRoute: AddRoute, dependencies: ApiDependencie
       method: 'POST',
       path: '/v2/queues/{queue}/subscriptions/{subscription}/secret/rotate',
       id: 'rotateSecret',
-      tag: 'subscriptions',
       summary: 'Gives a subscription a new signing secret',
       description:
         'The previous secret also signs for another `graceSeconds`, so that the subscriber has time to switch.',
@@ -71,7 +70,6 @@ export function addSecretRoutes(addRoute: AddRoute, dependencies: ApiDependencie
       method: 'GET',
       path: '/v2/queues/{queue}/subscriptions/{subscription}/jwks.json',
       id: 'getPublicKeys',
-      tag: 'subscriptions',
       summary: 'The public keys that verify the v1a signatures of a subscription, as a JWK set',
       description:
         'RFC 7517 and RFC 8037. The keys in force, the current one first. Needs no authorisation. 404 if there is none.',

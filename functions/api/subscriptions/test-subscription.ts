@@ -31,7 +31,6 @@ export function addSubscriptionTestRoute(addRoute: AddRoute, dependencies: ApiDe
       method: 'POST',
       path: '/v2/queues/{queue}/subscriptions/{subscription}/test',
       id: 'testSubscription',
-      tag: 'subscriptions',
       summary: 'Sends a test message to a subscription, and shows the result',
       description:
         'Waits up to 3 s for the first attempt. The filter and event types of the subscription are ignored.',

@@ -69,7 +69,6 @@ export function addImportRoute(addRoute: AddRoute, dependencies: ApiDependencies
       method: 'POST',
       path: '/v2/queues/{queue}/import',
       id: 'importSubscriptions',
-      tag: 'queues',
       summary: 'Imports subscriptions from JSON lines, as an export writes them',
       description:
         'Only this response contains the signing secrets of imported subscriptions. If a line failed with `internal`, send it again.',
@@ -249,7 +248,6 @@ export function addExportRoute(addRoute: AddRoute, dependencies: ExportContext):
       method: 'GET',
       path: '/v2/queues/{queue}/export',
       id: 'exportSubscriptions',
-      tag: 'queues',
       summary: 'Exports the subscriptions of a queue as JSON lines',
       description: 'Credentials are redacted, in headers and in `auth`.',
       query: exportQuery,
@@ -272,7 +270,6 @@ export function addCredentialsRoute(addRoute: AddRoute, secrets: SecretDependenc
       path: '/v2/credentials/{queue}',
       permission: 'credentials',
       id: 'exportCredentials',
-      tag: 'queues',
       summary: 'Exports the subscriptions of a queue as JSON lines, with their credentials',
       description:
         'Outside `/v2/queues`, so that it needs a separate permission. Each call is in the audit trail.',
