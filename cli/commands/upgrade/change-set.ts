@@ -1,6 +1,6 @@
 import type { Change as SdkChange, CloudFormation, ResourceChange } from '@aws-sdk/client-cloudformation';
 import { randomUUID } from 'node:crypto';
-import type { Sleep } from '../../terminal.ts';
+import { pollUntil } from '../../../local/poll-until.ts';
 import type { NewStack } from './assembly.ts';
 import type { Action, Change } from './compare.ts';
 
@@ -14,7 +14,7 @@ const MAX_BODY_BYTES = 51_200;
 export async function previewChanges(
   cloudFormation: CloudFormation,
   next: NewStack,
-  { deployed, stackId, sleep }: { deployed: { Parameters: object }; stackId: string; sleep: Sleep },
+  { deployed, stackId }: { deployed: { Parameters: object }; stackId: string },
 ): Promise<Change[]> {
   const { Id: ChangeSetName } = await cloudFormation.createChangeSet({
     StackName: stackId,
@@ -28,7 +28,7 @@ export async function previewChanges(
   });
   const which = { StackName: stackId, ChangeSetName };
   try {
-    return (await readChanges(cloudFormation, which, sleep)).flatMap(toChange);
+    return (await awaitChanges(cloudFormation, which)).flatMap(toChange);
   } finally {
     await cloudFormation.deleteChangeSet({ ChangeSetName });
   }
@@ -59,36 +59,32 @@ async function upload(place: string, body: string): Promise<void> {
   s3.destroy();
 }
 
-const POLL_MS = 1_000;
-const MAX_POLLS = 120;
+const WAIT = { withinMs: 120_000, interval: { floor: 1, ceiling: 1 }, signal: new AbortController().signal };
 
-async function readChanges(
+/** Once CloudFormation has compared the templates. */
+async function awaitChanges(
   cloudFormation: CloudFormation,
   which: { StackName: string; ChangeSetName: string | undefined },
-  sleep: Sleep,
 ): Promise<SdkChange[]> {
-  for (let poll = 0; poll < MAX_POLLS; poll++) {
-    const { Status, StatusReason = '', ...first } = await cloudFormation.describeChangeSet(which);
-    if (Status === 'CREATE_COMPLETE') return readPages(cloudFormation, which, first);
+  const changes = await pollUntil(() => readChanges(cloudFormation, which), WAIT);
+  if (changes !== undefined) return changes;
+  throw new Error(`CloudFormation did not finish the change set in ${WAIT.withinMs / 1000} s.`);
+}
+
+/** Undefined: the change set is not finished. */
+async function readChanges(
+  ...[client, which]: Parameters<typeof awaitChanges>
+): Promise<SdkChange[] | undefined> {
+  const { paginateDescribeChangeSet } = await import('@aws-sdk/client-cloudformation');
+  const changes: SdkChange[] = [];
+  for await (const page of paginateDescribeChangeSet({ client }, which)) {
+    const { Status, StatusReason = '', Changes = [] } = page;
     if (Status === 'FAILED') {
       if (/didn't contain changes|No updates are to be performed/.test(StatusReason)) return [];
       throw new Error(StatusReason);
     }
-    await sleep(POLL_MS);
-  }
-  throw new Error(`CloudFormation did not finish the change set in ${(MAX_POLLS * POLL_MS) / 1000} s.`);
-}
-
-async function readPages(
-  cloudFormation: CloudFormation,
-  which: { StackName: string; ChangeSetName: string | undefined },
-  first: { Changes?: SdkChange[] | undefined; NextToken?: string | undefined },
-): Promise<SdkChange[]> {
-  const changes = [...(first.Changes ?? [])];
-  for (let { NextToken } = first; NextToken !== undefined;) {
-    const page = await cloudFormation.describeChangeSet({ ...which, NextToken });
-    changes.push(...(page.Changes ?? []));
-    ({ NextToken } = page);
+    if (Status !== 'CREATE_COMPLETE') return undefined;
+    changes.push(...Changes);
   }
   return changes;
 }

@@ -113,7 +113,7 @@ async function check(options: Options, terminal: Terminal): Promise<Report> {
         'They belong to another deployment.',
     );
   const compared: Compared[] = [];
-  for (const one of next) compared.push(await compareStack(cloudFormation, one, options, terminal));
+  for (const one of next) compared.push(await compareStack(cloudFormation, one, options));
   const deployed = compared.flatMap((one) => one.deployed ?? []);
   const [from, to] = [findVersion(deployed), findVersion(next.map(({ template }) => template))];
   const losses = compared.flatMap((one) => lossesIn(one));
@@ -140,7 +140,6 @@ async function compareStack(
   cloudFormation: CloudFormation,
   next: NewStack,
   options: Options,
-  { sleep }: Terminal,
 ): Promise<Compared> {
   const { name: stack, template } = next;
   const found = await stackNamed(cloudFormation, stack);
@@ -154,8 +153,8 @@ async function compareStack(
   const report = { stack, source: 'templates', changes, referring: [] } as const;
   if (options.static === true) return { report, deployed };
   try {
-    const how = { deployed, stackId: found.StackId ?? '', sleep };
-    const previewed = await previewChanges(cloudFormation, next, how);
+    const stackId = found.StackId ?? '';
+    const previewed = await previewChanges(cloudFormation, next, { deployed, stackId });
     const direct = new Set(changes.map(({ logicalId }) => logicalId));
     const { own = [], referring = [] } = Object.groupBy(previewed, ({ logicalId }) =>
       direct.has(logicalId) ? 'own' : 'referring',
