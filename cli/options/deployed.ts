@@ -1,9 +1,11 @@
 import { type Argument, type Command, Option } from 'commander';
 import type { ApiClient } from '../../api-client/api-client.ts';
+import { START } from '../../local/command-name.ts';
 import { Problem } from '../../local/install/problem.mjs';
 import { openApi, openApiToWrite } from '../api/api-access.ts';
 import type { Terminal } from '../terminal.ts';
-import { addDeploymentOptions, type DeploymentOptions } from './deployment-options.ts';
+import { option } from './arguments.ts';
+import { type DeploymentOptions, examplesText, parseDeployment } from './deployment-options.ts';
 
 /** Adds what a command takes and does to the command that has its name. */
 export type AddTo = (command: Command, terminal: Terminal) => void;
@@ -54,17 +56,29 @@ type Declaration<Options> = {
 
 /** A command on a deployment. */
 export function deployed<Options = unknown>(declaration: Declaration<Options>): AddTo {
-  const { description, arguments: words = [], options = [], json } = declaration;
+  const { description, arguments: words = [], options = [], json, more = '', examples } = declaration;
   return (command, terminal) => {
     if (description !== undefined) command.description(description);
     for (const word of words) command.addArgument(word);
     // A copy, because completion gives some options their choices.
     for (const option of options) command.addOption(Object.assign(new Option(option.flags), option));
     if (json !== undefined) command.option('--json', `print JSON: ${json}`);
-    addDeploymentOptions(command, declaration);
+    for (const option of CHOICE) command.addOption(option);
+    command.addHelpText('after', `${more}${WHICH}${examplesText(examples)}`);
     command.action(() => act(declaration, command, terminal));
   };
 }
+
+const WHICH = `
+Without --local or --deployment, the command uses the local deployment if it is
+up (${START}), and otherwise the one in AWS: Posthaste, or the only
+one there is. If POSTHASTE_API_URL is set, API requests go to that URL unless
+--local is given, and commands on dead letters need --local or --deployment.`;
+
+const CHOICE = [
+  option('--local', `use the local deployment (${START})`).conflicts('deployment'),
+  option('--deployment <NAME>', 'use the deployment in AWS of this name', parseDeployment),
+];
 
 async function act<Options>(
   declaration: Declaration<Options>,
