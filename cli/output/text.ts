@@ -50,11 +50,8 @@ export function countsText(counts: Readonly<Record<string, number>>): string {
 /** A time of the API in the local time zone, to the second; empty for an invalid or missing time. */
 export function clockTime(time: string | undefined): string {
   const at = time === undefined ? NaN : Date.parse(time);
-  if (Number.isNaN(at)) return '';
-  const date = new Date(at);
-  const two = (value: number): string => String(value).padStart(2, '0');
-  const day = [date.getFullYear(), two(date.getMonth() + 1), two(date.getDate())].join('-');
-  return `${day} ${[date.getHours(), date.getMinutes(), date.getSeconds()].map(two).join(':')}`;
+  // Swedish writes times after ISO 8601.
+  return Number.isNaN(at) ? '' : new Date(at).toLocaleString('sv');
 }
 
 /** A count with commas between thousands. */
