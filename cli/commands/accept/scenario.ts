@@ -8,7 +8,7 @@ import {
   subscribe as subscribeTo,
   updateSubscription,
 } from '../../../api-client/operations.ts';
-import { ApiRefusal } from '../../../api-client/refusal.ts';
+import { isNotFound, orElse } from '../../../api-client/refusal.ts';
 import { counted } from '../../../api-client/words.ts';
 import { commandText } from '../../../local/command-name.ts';
 import { pollUntil } from '../../../local/poll-until.ts';
@@ -126,10 +126,10 @@ const INTERVAL = { floor: 0.5, ceiling: 2, exponent: 1.5 };
 export async function within<Value>(
   world: World,
   { what, seconds = 60 }: { what: string; seconds?: number | undefined },
-  look: () => Promise<Value | undefined>,
+  look: () => Value | undefined | Promise<Value | undefined>,
 ): Promise<Value> {
   const { signal } = world;
-  const found = await pollUntil(look, { withinMs: seconds * 1000, interval: INTERVAL, signal });
+  const found = await pollUntil(async () => look(), { withinMs: seconds * 1000, interval: INTERVAL, signal });
   if (found !== undefined) return found;
   throw new Refuted(`${what}: not within ${seconds} s`, await adviseOnSilence(world));
 }
@@ -142,22 +142,9 @@ export async function ended(
 ): Promise<DeliveryDetail> {
   const path = { queue, message, subscription };
   return within(world, { what: `the delivery of ${message} ends`, seconds }, async () => {
-    const delivery = await unlessRefused(404, world.api.call(getDelivery, { path }));
+    const delivery = await world.api.call(getDelivery, { path }).catch(orElse(isNotFound, undefined));
     return delivery === undefined || isOpenStatus(delivery.status) ? undefined : delivery;
   });
-}
-
-/** What the API answers; undefined if it refuses the call with this status. */
-export async function unlessRefused<Answer>(
-  status: number,
-  call: Promise<Answer>,
-): Promise<Answer | undefined> {
-  try {
-    return await call;
-  } catch (error) {
-    if (error instanceof ApiRefusal && error.status === status) return undefined;
-    throw error;
-  }
 }
 
 /** The requests of a subscription once there are so many. */
@@ -170,13 +157,13 @@ export function requests(
   const what = `${counted(count, 'request', 'requests')} at the receiver`;
   return within(world, { what, seconds }, () => {
     const seen = world.receiver.seen(key);
-    return Promise.resolve(seen.length < count ? undefined : seen);
+    return seen.length < count ? undefined : seen;
   });
 }
 
 /** The first request of a subscription. */
 export function firstRequest(world: World, { key }: Pick<Subscribed, 'key'>): Promise<Seen> {
-  return within(world, { what: 'the webhook arrives' }, () => Promise.resolve(world.receiver.seen(key)[0]));
+  return within(world, { what: 'the webhook arrives' }, () => world.receiver.seen(key)[0]);
 }
 
 const CONSUMERS: Readonly<Record<string, string>> = {

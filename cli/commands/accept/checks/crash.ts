@@ -81,7 +81,7 @@ async function findRequested(
   const recorded = Math.floor(Date.parse(delivery.attempts.at(-1)?.startedAt ?? '') / 1000) * 1000;
   const seen = await within(crash, { what: `the recorded request of ${message} arrives` }, () => {
     const found = crash.receiver.seen(key).filter(({ messageId }) => messageId === message);
-    return Promise.resolve(found.some(({ startedAt }) => startedAt === recorded) ? found : undefined);
+    return found.some(({ startedAt }) => startedAt === recorded) ? found : undefined;
   });
   return { delivery, seen };
 }
