@@ -75,27 +75,12 @@ const examine = async function* (
   signal: AbortSignal,
 ): AsyncGenerator<Finding> {
   const { env, sleep } = terminal;
-  const access = yield* attempt(
-    'deployment',
-    ({ name }) => name,
-    () => findApi(choice, env),
-  );
+  const access = yield* attempt('deployment', findApi(choice, env), ({ name }) => name);
   if (access === undefined) return;
   const api = apiClient(access, sleep);
-  const reached = yield* attempt(
-    'API',
-    () => access.apiUrl,
-    async () => {
-      await api.call(ping, {});
-      return true;
-    },
-  );
-  if (reached === undefined) return;
-  const first = yield* attempt(
-    'credentials',
-    () => api.name,
-    () => api.call(readHealth, { signal }),
-  );
+  const pinged = api.call(ping, {}).then(() => true);
+  if ((yield* attempt('API', pinged, () => access.apiUrl)) === undefined) return;
+  const first = yield* attempt('credentials', api.call(readHealth, { signal }), () => api.name);
   if (first === undefined) return;
   yield* tableFindings(first);
   const isKnown = queuesBelongTo(choice, env);
@@ -113,11 +98,11 @@ const examine = async function* (
 /** Yields whether the work succeeds, and returns its value; undefined if it fails. */
 const attempt = async function* <Value>(
   check: string,
+  work: Promise<Value>,
   detailOf: (value: Value) => string,
-  work: () => Promise<Value>,
 ): AsyncGenerator<Finding, Value | undefined> {
   try {
-    const value = await work();
+    const value = await work;
     yield { check, state: 'ok', detail: detailOf(value) };
     return value;
   } catch (error) {

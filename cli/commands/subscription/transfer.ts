@@ -15,7 +15,7 @@ import { argument, collect, option, QUEUE } from '../../options/arguments.ts';
 import { deployed } from '../../options/deployed.ts';
 import { readInput } from '../../options/input.ts';
 import { printable, printableJson } from '../../output/text.ts';
-import { progressLine } from '../../output/progress-line.ts';
+import { withProgress } from '../../output/progress-line.ts';
 import type { Terminal } from '../../terminal.ts';
 import {
   createSealer,
@@ -171,7 +171,6 @@ async function importText(
   const json = options.json === true;
   const counts = { imported: 0, replaced: 0, unchanged: 0, failed: 0 };
   const write = (result: LineResult): void => {
-    progress.clear();
     if ('result' in result) sayIfNew();
     counts['error' in result ? 'failed' : result.result] += 1;
     if (results !== undefined) results.write(result);
@@ -181,31 +180,29 @@ async function importText(
   };
   const requests = splitIntoRequests(text);
   const linesInAll = text.trimEnd().split('\n').length;
-  const progress = progressLine(terminal.stderr);
-  const isWhole = await terminal
-    .untilInterrupted(async (signal) => {
-      for (const { firstLine, lines } of requests) {
-        if (signal.aborted) {
-          if (!json) terminal.printError(`Interrupted at line ${firstLine} of ${linesInAll}. ${REPEAT}`);
-          return false;
-        }
-        progress.show(`Line ${firstLine} of ${linesInAll}`);
-        const request = { path: { queue }, query: { replace }, body: lines.join('\n') };
-        const { subscriptions, failed } = await api
-          .call(importSubscriptions, request)
-          .catch((error: unknown) => {
-            if (!json)
-              terminal.printError(
-                `The import stopped at line ${firstLine} of ${linesInAll}: that line and later ones have no result. ${REPEAT}`,
-              );
-            throw error;
-          });
-        const byLine = [...subscriptions, ...failed].toSorted((one, other) => one.line - other.line);
-        for (const result of byLine) write({ ...result, line: result.line + firstLine - 1 });
+  const isWhole = await withProgress(terminal, async (signal, progress) => {
+    for (const { firstLine, lines } of requests) {
+      if (signal.aborted) {
+        if (!json) terminal.printError(`Interrupted at line ${firstLine} of ${linesInAll}. ${REPEAT}`);
+        return false;
       }
-      return true;
-    })
-    .finally(progress.clear);
+      progress.show(`Line ${firstLine} of ${linesInAll}`);
+      const request = { path: { queue }, query: { replace }, body: lines.join('\n') };
+      const { subscriptions, failed } = await api
+        .call(importSubscriptions, request)
+        .catch((error: unknown) => {
+          if (!json)
+            terminal.printError(
+              `The import stopped at line ${firstLine} of ${linesInAll}: that line and later ones have no result. ${REPEAT}`,
+            );
+          throw error;
+        });
+      progress.clear();
+      const byLine = [...subscriptions, ...failed].toSorted((one, other) => one.line - other.line);
+      for (const result of byLine) write({ ...result, line: result.line + firstLine - 1 });
+    }
+    return true;
+  });
   if (json && results !== undefined) terminal.printJson(counts);
   const { imported, replaced, unchanged, failed } = counts;
   if (!json)

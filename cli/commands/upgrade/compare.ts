@@ -114,11 +114,8 @@ const functionSchema = z.object({
 /** The version of the functions in these templates; undefined if they have none. */
 export function findVersion(templates: readonly Template[]): string | undefined {
   const resources = templates.flatMap((template) => Object.values(template.Resources));
-  const versions = resources.flatMap(({ Properties }) => {
-    const parsed = functionSchema.safeParse(Properties);
-    return parsed.success ? [parsed.data.Environment.Variables.POSTHASTE_VERSION] : [];
-  });
-  return versions[0];
+  const functions = resources.flatMap(({ Properties }) => functionSchema.safeParse(Properties).data ?? []);
+  return functions[0]?.Environment.Variables.POSTHASTE_VERSION;
 }
 
 /** Whether two templates have the same code of all functions. */
