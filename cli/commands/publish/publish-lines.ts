@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createReadStream, statSync } from 'node:fs';
 import { addAbortSignal, type Readable } from 'node:stream';
-import { setTimeout as pause } from 'node:timers/promises';
 import * as z from 'zod';
 import type { ApiClient } from '../../../api-client/api-client.ts';
 import { postMessages } from '../../../api-client/operations.ts';
@@ -13,6 +12,12 @@ import type { Terminal } from '../../terminal.ts';
 
 /** Concurrent requests. */
 const SIDE_BY_SIDE = 8;
+
+/** The API's limit for one request (docs/api.md). */
+const MAX_MESSAGES = 100;
+
+/** An incomplete batch is sent after this pause, so that a slow producer on stdin does not wait for 100 messages. */
+const IDLE_MS = 200;
 
 export type PublishLinesOptions = {
   queue: string;
@@ -44,32 +49,54 @@ export async function publishLines(
   const signal = AbortSignal.any([options.signal, stopped.signal]);
   const source = openSource(options.file, signal, terminal);
   const inFlight = new Set<Promise<void>>();
+  const leave = (batch: readonly OutgoingMessage[]): void => {
+    end.unpublished.push(...batch.map(({ line }) => line));
+  };
   const post = async (batch: readonly OutgoingMessage[]): Promise<void> => {
     try {
       const { published, refused } = await postBatch(api, options.queue, batch);
       options.onPublished(published);
       refused.forEach(options.onRefused);
     } catch (error) {
-      end.unpublished.push(...batch.map(({ line }) => line));
+      leave(batch);
       end.failure ??= error;
       stopped.abort();
     }
     options.onProgress(source.done());
   };
-  try {
-    const lines = linesIn(source.input, { ...options, signal }, end);
-    for await (const batch of splitIntoBatches(lines, options.onRefused)) {
-      if (signal.aborted) {
-        end.unpublished.push(...batch.map(({ line }) => line));
-        break;
-      }
+  let open: OutgoingMessage[] = [];
+  const flush = (): void => {
+    const batch = open;
+    open = [];
+    if (signal.aborted) leave(batch);
+    else if (batch.length > 0) {
       const posting = post(batch).finally(() => inFlight.delete(posting));
       inFlight.add(posting);
+    }
+  };
+  const take = (line: ReadLine): void => {
+    if ('why' in line) {
+      options.onRefused(line);
+      return;
+    }
+    if (sizeOf([...open, line]) > MAX_REQUEST_BYTES) flush();
+    open.push(line);
+    if (open.length === MAX_MESSAGES) flush();
+  };
+  let idle: NodeJS.Timeout | undefined;
+  try {
+    for await (const line of linesIn(source.input, { ...options, signal }, end)) {
+      clearTimeout(idle);
+      take(line);
       if (inFlight.size >= SIDE_BY_SIDE) await Promise.race(inFlight);
+      idle = setTimeout(flush, IDLE_MS);
     }
   } catch (cause) {
     end.failure ??= notReadable(options.file, cause);
+    stopped.abort();
   }
+  clearTimeout(idle);
+  flush();
   await Promise.all(inFlight);
   return end;
 }
@@ -108,6 +135,11 @@ function openSource(file: string, signal: AbortSignal, terminal: Terminal): Sour
 /** The API's limit for one request (docs/api.md), including the JSON around the messages. */
 const MAX_REQUEST_BYTES = 1_048_576;
 const LIST_BYTES = Buffer.byteLength('{"messages":[]}');
+
+/** Of a request, with a comma for each message. */
+function sizeOf(batch: readonly OutgoingMessage[]): number {
+  return batch.reduce((sum, { bytes }) => sum + bytes + 1, LIST_BYTES);
+}
 
 /** Values for messages without these fields. JSON source text. */
 export type MessageDefaults = Partial<Record<'type' | 'ttl' | 'delay', string | undefined>>;
@@ -226,63 +258,4 @@ function faultsByMessage({ fields }: ApiRefusal): Map<number, string> {
     faults.set(Number(index), `${before === undefined ? '' : `${before}; `}${shown} ${message}`);
   }
   return faults;
-}
-
-/** The API's limit for one request (docs/api.md). */
-const MAX_MESSAGES = 100;
-
-/** An incomplete batch is sent after this pause, so that a slow producer on stdin does not wait for 100 messages. */
-const IDLE_MS = 200;
-
-/** Groups messages in order into batches that fit one request. A pause in the input ends a batch early. */
-const splitIntoBatches = async function* (
-  lines: AsyncIterable<ReadLine>,
-  onRefused: (refused: RefusedLine) => void,
-): AsyncGenerator<OutgoingMessage[]> {
-  let batch: OutgoingMessage[] = [];
-  let bytes = LIST_BYTES;
-  const takeBatch = (): OutgoingMessage[] => {
-    const taken = batch;
-    batch = [];
-    bytes = LIST_BYTES;
-    return taken;
-  };
-  for await (const line of withPauses(lines, () => batch.length > 0)) {
-    if (line === 'pause') yield takeBatch();
-    else if ('why' in line) onRefused(line);
-    else {
-      // Plus one byte for the comma.
-      const size = line.bytes + 1;
-      if (batch.length > 0 && bytes + size > MAX_REQUEST_BYTES) yield takeBatch();
-      batch.push(line);
-      bytes += size;
-      if (batch.length === MAX_MESSAGES) yield takeBatch();
-    }
-  }
-  if (batch.length > 0) yield takeBatch();
-};
-
-/** The items, and a `pause` whenever the next item is late while earlier ones wait to be sent. */
-const withPauses = async function* <Item>(
-  items: AsyncIterable<Item>,
-  isWaiting: () => boolean,
-): AsyncGenerator<Item | 'pause'> {
-  const iterator = items[Symbol.asyncIterator]();
-  for (;;) {
-    const next = iterator.next();
-    if (isWaiting() && (await isLate(next))) yield 'pause';
-    const result = await next;
-    if (result.done === true) return;
-    yield result.value;
-  }
-};
-
-/** Whether the promise is still pending after the pause. A rejection is not late: the caller awaits it next. */
-async function isLate(next: Promise<unknown>): Promise<boolean> {
-  const enough = new AbortController();
-  const late = pause(IDLE_MS, true, { signal: enough.signal }).catch(() => false);
-  const arrived = next.catch(() => undefined).then(() => false);
-  return Promise.race([late, arrived]).finally(() => {
-    enough.abort();
-  });
 }
