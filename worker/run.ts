@@ -34,8 +34,8 @@ export type WorkerOptions = {
   clock: WorkerClock;
   /** @default the SQS queue */
   openQueue: (queue: Pick<WorkQueue, 'name'> & { url: string }) => WorkQueue;
-  /** Called once, when AWS let the worker read. Its error ends the worker. */
-  onStart?: (state: () => WorkerState) => Promise<void>;
+  /** Called once, when AWS let the worker read. Its error ends the worker. Returns what to close after the work. */
+  onStart?: (state: () => WorkerState) => Promise<(() => Promise<void>) | undefined>;
 };
 
 /** `starting` until SQS has answered for each queue. */
@@ -76,7 +76,7 @@ export async function runWorker(options: WorkerOptions): Promise<{ unfinished: n
   const ended = new AbortController();
   await Promise.all(steps.consuming.map(({ check }) => check()));
   let started: ReadonlyMap<string, Consumer> | undefined;
-  await options.onStart?.(() => readState(started, stop));
+  const close = await options.onStart?.(() => readState(started, stop));
   const consumers = (started = createConsumers(options, stop));
   const chores = [
     every(clock, EXTEND_EVERY_MS, { signal: ended.signal, work: () => extendAll(consumers) }),
@@ -91,6 +91,7 @@ export async function runWorker(options: WorkerOptions): Promise<{ unfinished: n
     ended.abort();
     await Promise.all(chores);
     await flushAll(steps);
+    await close?.();
   }
   return { unfinished: [...consumers.values()].reduce((sum, { state }) => sum + state().inFlight, 0) };
 }

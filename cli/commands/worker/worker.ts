@@ -136,26 +136,21 @@ async function work(
     terminal.printError(
       `This is version ${packageJson.version}; the deployment has ${deployed}. Update the older one.`,
     );
-  const health = createHealthRoutes(options, terminal);
   const { unfinished } = await terminal.untilInterrupted(
     async (signal) => {
       signal.addEventListener('abort', () => {
         terminal.printError(`Stopping within ${shutdownSeconds} s.`);
       });
       terminal.printError(`Worker for ${steps.join(', ')} on ${place}.`);
-      try {
-        return await runWorker({
-          steps: composed,
-          limits: { receivers, concurrency, interval: { floor, ceiling, exponent, decrease } },
-          shutdownSeconds,
-          signal,
-          clock: workerClock,
-          openQueue: sqsQueues(access, workerClock),
-          onStart: health.start,
-        });
-      } finally {
-        await health.close();
-      }
+      return runWorker({
+        steps: composed,
+        limits: { receivers, concurrency, interval: { floor, ceiling, exponent, decrease } },
+        shutdownSeconds,
+        signal,
+        clock: workerClock,
+        openQueue: sqsQueues(access, workerClock),
+        onStart: (state) => serveHealth(options, state, terminal),
+      });
     },
     // The claims and the visibility timeout make up for what is cut off.
     () => process.exit(INTERRUPTED),
@@ -168,22 +163,19 @@ async function work(
   }
 }
 
-/** The health routes, from the start of the worker to its end. */
-function createHealthRoutes({ healthPort: port, healthHost: host }: Options, terminal: Terminal) {
-  let server: ReturnType<typeof startHealthServer> | undefined;
-  return {
-    start: async (state: () => WorkerState): Promise<void> => {
-      if (port === undefined) return;
-      server = startHealthServer({ host, port }, state).catch((cause: unknown) => {
-        const text = `The health routes cannot listen on ${host}:${port}: ${failureText(cause)}`;
-        throw new Problem(text, { cause });
-      });
-      terminal.printError(`Health: ${(await server).url}/health and /ready`);
-    },
-    close: async (): Promise<void> => {
-      await (await server?.catch(() => undefined))?.close();
-    },
-  };
+/** Serves the health routes, if there is a port for them. Returns what ends them. */
+async function serveHealth(
+  { healthPort: port, healthHost: host }: Options,
+  state: () => WorkerState,
+  terminal: Terminal,
+): Promise<(() => Promise<void>) | undefined> {
+  if (port === undefined) return undefined;
+  const { url, close } = await startHealthServer({ host, port }, state).catch((cause: unknown) => {
+    const text = `The health routes cannot listen on ${host}:${port}: ${failureText(cause)}`;
+    throw new Problem(text, { cause });
+  });
+  terminal.printError(`Health: ${url}/health and /ready`);
+  return close;
 }
 
 /** Undefined: not a reason that keeps a worker from starting. */
