@@ -89,9 +89,8 @@ export async function runWorker(options: WorkerOptions): Promise<{ unfinished: n
   } finally {
     failed.abort();
     ended.abort();
-    await Promise.all(chores);
+    await Promise.all([...chores, close?.()]);
     await flushAll(steps);
-    await close?.();
   }
   return { unfinished: [...consumers.values()].reduce((sum, { state }) => sum + state().inFlight, 0) };
 }
