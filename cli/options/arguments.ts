@@ -191,25 +191,22 @@ export function parsedJson(text: string): { ok: true; value: unknown } | { ok: f
 }
 
 /** JSON members as source text: parsing and serialising them would drop digits of long numbers. */
-type Members = readonly (readonly [name: string, source: string | undefined])[];
+type Members = Readonly<Record<string, string | undefined>>;
 
 /** The source text of an object with these members, without undefined ones. */
 export function objectText(members: Members): string {
-  return `{${membersText(members).join(',')}}`;
+  return withMembers('{}', members);
 }
 
 /**
  * An object's source text with these members appended; they win, as the last of a duplicate name counts (RFC 8259 §4).
  */
 export function withMembers(object: string, members: Members): string {
-  const inner = object.trim().slice(1, -1).trim();
-  return `{${[...(inner === '' ? [] : [inner]), ...membersText(members)].join(',')}}`;
-}
-
-function membersText(members: Members): string[] {
-  return members.flatMap(([name, source]) =>
+  const before = object.trim().slice(1, -1).trim();
+  const added = Object.entries(members).flatMap(([name, source]) =>
     source === undefined ? [] : [`${JSON.stringify(name)}:${source}`],
   );
+  return `{${[...(before === '' ? [] : [before]), ...added].join(',')}}`;
 }
 
 /** The JSON text of a value. */

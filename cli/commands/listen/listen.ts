@@ -136,10 +136,8 @@ async function subscribeReceiver(options: Options, url: string, terminal: Termin
   const { subscribe: queue, policy } = options;
   if (queue === undefined) return undefined;
   const api = await openApiToWrite(options, terminal);
-  const body = objectText([
-    ['subscriber', jsonText(url)],
-    ['options', policy === undefined ? undefined : objectText([['_retry_policy', policy]])],
-  ]);
+  const callOptions = policy && objectText({ _retry_policy: policy });
+  const body = objectText({ subscriber: jsonText(url), options: callOptions });
   const sayIfNew = await newQueueNotice(api, queue, terminal);
   const created = await api.call(subscribe, { path: { queue }, body });
   sayIfNew();

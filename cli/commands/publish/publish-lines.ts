@@ -161,13 +161,7 @@ export function outgoingMessage(
   line: number,
   { data, id, type, ttl, delay }: MessageDefaults & { data: string; id?: string },
 ): OutgoingMessage {
-  const text = objectText([
-    ['id', id ?? jsonText(randomUUID())],
-    ['type', type],
-    ['ttl', ttl],
-    ['delay', delay],
-    ['body', data],
-  ]);
+  const text = objectText({ id: id ?? jsonText(randomUUID()), type, ttl, delay, body: data });
   return { line, text, bytes: Buffer.byteLength(text) };
 }
 

@@ -61,7 +61,7 @@ const create = deployed<{ metadata?: string; policy?: string }>({
     // PUT would replace the metadata of an existing queue.
     if ((await findQueue(api, queue)) !== undefined)
       throw new Problem(`Queue ${queue} already exists. To change it, use ${commandText('queue set')}`);
-    const body = withMembers(metadata, [['_retry_policy', policy]]);
+    const body = withMembers(metadata, { _retry_policy: policy });
     await api.call(putQueue, { path: { queue }, body });
     return [{ queue }, () => `Created queue ${queue}.`];
   },
@@ -150,11 +150,7 @@ function buildPatch({ policy, set = [], unset = [] }: SetOptions): string[] {
   const members = [...(policy === undefined ? [] : [{ key: '_retry_policy', source: policy }]), ...set];
   return [
     ...members.map(({ key, source }) =>
-      objectText([
-        ['op', '"add"'],
-        ['path', jsonText(metadataPointer(key))],
-        ['value', source],
-      ]),
+      objectText({ op: '"add"', path: jsonText(metadataPointer(key)), value: source }),
     ),
     ...unset.map((key) => JSON.stringify({ op: 'remove', path: metadataPointer(key) })),
   ];

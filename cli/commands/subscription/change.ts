@@ -46,9 +46,9 @@ export function describeState(view: SubscriptionView): string {
 
 /** The same, and under back-pressure what it means. */
 function stateText(view: SubscriptionView): string {
-  const { disabled, confirmed, paused, backPressure } = view;
-  if (disabled !== undefined || !confirmed || paused !== undefined || backPressure === undefined)
-    return describeState(view);
+  const { backPressure } = view;
+  const state = describeState(view);
+  if (backPressure === undefined || state !== pressureState(backPressure)) return state;
   const { reason, since, perSecond } = backPressure;
   const pace = perSecond === undefined ? 'one request at a time' : `at most ${perSecond} requests a second`;
   const cause =
@@ -158,12 +158,12 @@ export const subscriptionCreate = deployed<Options>({
     `subscription create orders https://example.com/hook --event-type order.created --policy '{"maximum_delay": 60}'`,
   ],
   run: async ({ options, terminal }, queue, subscriber) => {
-    const body = objectText([
-      ['subscriber', jsonText(subscriber)],
-      ['name', jsonText(options.name)],
-      ['ttl', jsonText(options.ttl)],
-      ['options', optionsText(await withAuth(options, terminal))],
-    ]);
+    const body = objectText({
+      subscriber: jsonText(subscriber),
+      name: jsonText(options.name),
+      ttl: jsonText(options.ttl),
+      options: optionsText(await withAuth(options, terminal)),
+    });
     const api = await openApiToWrite(options, terminal);
     const sayIfNew = await newQueueNotice(api, queue, terminal);
     const created = await api.call(subscribe, { path: { queue }, body });
@@ -222,13 +222,13 @@ signed with a new secret, which is printed once, unless --keep-secret is given.
     const api = await openApiToWrite(options, terminal);
     const path = { queue, subscription: await resolveSubscription(api, queue, reference) };
     const before = await readBefore(api, path, options);
-    const body = objectText([
-      ['name', name === '' ? 'null' : jsonText(name)],
-      ['subscriber', jsonText(url)],
-      ['ttl', jsonText(ttl)],
-      ['options', changedOptions(options, before)],
-      ['secret', keepSecret && jsonText('keep')],
-    ]);
+    const body = objectText({
+      name: name === '' ? 'null' : jsonText(name),
+      subscriber: jsonText(url),
+      ttl: jsonText(ttl),
+      options: changedOptions(options, before),
+      secret: keepSecret && jsonText('keep'),
+    });
     const changedAt = new Date().toISOString();
     const view = await api.call(updateSubscription, { path, body });
     terminal.printResult(options, view, () => updatedText(view, before, changedAt));
@@ -310,7 +310,7 @@ async function withAuth<Given extends CallOptions>(given: Given, terminal: Termi
 
 /** Whether any of these options was given, apart from `--options`. */
 function isAnyGiven(given: CallOptions): boolean {
-  return Object.values(buildMembers(given)).some(([, text]) => text !== undefined);
+  return Object.values(buildMembers(given)).some((text) => text !== undefined);
 }
 
 /** The source text of the API's `options`: those in `before`, overridden by the given options. */
@@ -318,8 +318,8 @@ function optionsText(given: CallOptions, before = '{}'): string {
   return withMembers(given.options ?? before, buildMembers(given));
 }
 
-function buildMembers(given: CallOptions): [string, string | undefined][] {
-  return Object.entries({
+function buildMembers(given: CallOptions) {
+  return {
     _retry_policy: given.policy,
     post_headers: given.header && jsonText(Object.fromEntries(given.header)),
     post_data: jsonText(given.postData),
@@ -332,7 +332,7 @@ function buildMembers(given: CallOptions): [string, string | undefined][] {
     event_types: jsonText(given.eventType),
     filter: given.filter,
     auth: given.auth,
-  } satisfies Record<keyof SubscriptionOptions | 'auth', string | undefined>);
+  } satisfies Record<keyof SubscriptionOptions | 'auth', string | undefined>;
 }
 
 function parseHeader(text: string): readonly [string, string] {

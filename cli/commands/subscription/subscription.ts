@@ -178,11 +178,7 @@ Exit status: 0 if the first attempt delivered the message, otherwise 1.
   examples: [`subscription test orders 5b0c0f1e --data '{"order": 1}'`],
   write: async ({ api, options: { type, data }, terminal }, queue, reference) => {
     const path = { queue, subscription: await resolveSubscription(api, queue, reference) };
-    const body = objectText([
-      ['type', jsonText(type)],
-      ['data', data],
-    ]);
-    const delivery = await sendTest(api, path, body);
+    const delivery = await sendTest(api, path, objectText({ type: jsonText(type), data }));
     if (delivery.status !== 'delivered') terminal.exitStatus = 1;
     return [delivery, () => describeDelivery(delivery, terminal)];
   },

@@ -90,7 +90,7 @@ describe('lines of an input', () => {
 });
 
 it('JSON text keeps the source text of its members', () => {
-  const members = Object.entries({ m: '2.00', x: undefined });
+  const members = { m: '2.00', x: undefined };
   expect(withMembers(' { "n" : 1.0 } ', members)).toBe('{"n" : 1.0,"m":2.00}');
   expect(withMembers('{}', members)).toBe('{"m":2.00}');
 });
