@@ -85,10 +85,13 @@ type TextOr<Value> = Value extends string ? string : Value;
 
 /** Text is the source of a body, and is sent unchanged. */
 type BodyOf<Operation> = Operation extends { requestBody: { content: infer Content } }
-  ? { body: string | Content[keyof Content] }
+  ? { body: string | MayBeUndefined<Content[keyof Content]> }
   : Operation extends { requestBody?: { content: infer Content } }
-    ? { body?: string | Content[keyof Content] }
+    ? { body?: string | MayBeUndefined<Content[keyof Content]> }
     : unknown;
+
+/** Undefined values are omitted. */
+type MayBeUndefined<Body> = { [Name in keyof Body]: Body[Name] | undefined };
 
 /** The parameters and the body of a request, as the document describes them. */
 export type Given<Name extends Route> = AnyGiven &

@@ -19,13 +19,9 @@ export function fetchFailure(failure: unknown): unknown {
 }
 
 /** A refusal of the API as one sentence, and what to do if that is known. */
-export function describeRefusal(refusal: ApiRefusal): { detail: string; advice?: string } {
+export function describeRefusal(refusal: ApiRefusal): { detail: string; advice: string | undefined } {
   const { request, status, message } = refusal;
-  const advice = adviceFor(refusal);
-  return {
-    detail: `${request} was refused (${status}): ${message}`,
-    ...(advice !== undefined && { advice }),
-  };
+  return { detail: `${request} was refused (${status}): ${message}`, advice: adviceFor(refusal) };
 }
 
 /** Prints a failure on stderr, without a stack trace: as sentences, or with `--json` as one line of JSON. */

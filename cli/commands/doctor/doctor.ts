@@ -232,7 +232,7 @@ type Finding = {
   check: string;
   state: 'ok' | 'notice' | 'failing' | 'notShown';
   detail: string;
-  advice?: string;
+  advice?: string | undefined;
 };
 
 /** What a bounded look at a queue found. `settled`: notices that need nothing more; absent if that is not known. */

@@ -89,7 +89,7 @@ export type Forwarded = {
   durationMs: number;
   outcome: 'acked' | 'nacked';
   /** Why the deployment does not know the outcome. The delivery is received again. */
-  notRecorded?: string;
+  notRecorded?: string | undefined;
   /** Of the poller, in seconds. */
   interval: number;
 };
@@ -229,14 +229,7 @@ async function forwardOne(
   const notRecorded = await answer(options, leaseEndsAt, () =>
     isAcked ? options.pull.ack(delivery.receipt) : options.pull.nack(delivery.receipt, formatReason(result)),
   );
-  return {
-    at,
-    messageId,
-    attempt,
-    ...result,
-    outcome: isAcked ? 'acked' : 'nacked',
-    ...(notRecorded !== undefined && { notRecorded }),
-  };
+  return { at, messageId, attempt, ...result, outcome: isAcked ? 'acked' : 'nacked', notRecorded };
 }
 
 function formatReason(result: TargetResult): string {

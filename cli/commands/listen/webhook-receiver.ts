@@ -94,14 +94,14 @@ export type Webhook = {
   headers: Record<string, string>;
   body: Buffer;
   /** `webhook-id`. */
-  messageId?: string;
+  messageId: string | undefined;
   /** Number of requests for this message so far, including this one. */
   count: number;
   /** Seconds since the previous request for this message. */
-  secondsSince?: number;
+  secondsSince: number | undefined;
   answer: ScriptedAnswer;
-  /** Absent without a secret. */
-  verdict?: Verdict;
+  /** Undefined without a secret. */
+  verdict: Verdict | undefined;
 };
 
 type ReceiverOptions = {
@@ -151,7 +151,7 @@ export async function startWebhookReceiver(options: ReceiverOptions): Promise<We
       body,
       ...times,
       answer,
-      ...(verdict && { verdict }),
+      verdict,
     };
     options.onWebhook(webhook);
     await respond(answer, response, stopping.signal);
@@ -190,11 +190,7 @@ function countRequest(
   const before = seen.get(key);
   const count = (before?.count ?? 0) + 1;
   seen.set(key, { count, at });
-  return {
-    ...(id !== undefined && { messageId: id }),
-    count,
-    ...(before && { secondsSince: (at - before.at) / 1000 }),
-  };
+  return { messageId: id, count, secondsSince: before && (at - before.at) / 1000 };
 }
 
 async function respond(

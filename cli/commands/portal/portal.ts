@@ -47,9 +47,9 @@ export const portalCommands = group({
         path: { queue },
         body: {
           capabilities: [...capabilities],
-          ...(eventType && { event_types: [...eventType] }),
-          ...(expiresIn !== undefined && { expires_in: expiresIn }),
-          ...(sessionId !== undefined && { session_id: sessionId }),
+          event_types: eventType && [...eventType],
+          expires_in: expiresIn,
+          session_id: sessionId,
         },
       });
       const text = [

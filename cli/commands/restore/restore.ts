@@ -58,7 +58,7 @@ async function restoreNamed(
 ): Promise<Result> {
   const api = await openApiToWrite(options, terminal);
   // The list shows whole seconds.
-  const body = until === undefined ? {} : { until: new Date(until + 999).toISOString() };
+  const body = { until: until === undefined ? undefined : new Date(until + 999).toISOString() };
   const restored = await api
     .call(restoreQueue, { path: { queue: name }, body })
     .catch(async (error: unknown) => {

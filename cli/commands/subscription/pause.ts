@@ -45,9 +45,8 @@ the pause lasts until it is resumed. Pausing again changes the end only.
 `,
 };
 
-function pauseBody({ until, for: seconds }: PauseOptions) {
-  if (seconds !== undefined) return { for_seconds: seconds };
-  return until === undefined ? {} : { until: timeText(until) };
+function pauseBody({ until, for: for_seconds }: PauseOptions) {
+  return { for_seconds, until: until === undefined ? undefined : timeText(until) };
 }
 
 type ResumeOptions = { perSecond?: number };
@@ -67,10 +66,6 @@ rate, repeat the command. A disabled subscription stays disabled, and one that
 is paused by itself or by its queue stays paused.
 `,
 };
-
-function resumeBody({ perSecond }: ResumeOptions) {
-  return perSecond === undefined ? {} : { per_second: perSecond };
-}
 
 /** `posthaste subscription pause` and `resume` */
 export const subscriptionPauses = {
@@ -97,7 +92,7 @@ export const subscriptionPauses = {
     examples: ['subscription resume orders ACME', 'subscription resume orders ACME --per-second 20'],
     write: async ({ api, options }, queue, reference) => {
       const path = { queue, subscription: await resolveSubscription(api, queue, reference) };
-      const view = await api.call(resumeSubscription, { path, body: resumeBody(options) });
+      const view = await api.call(resumeSubscription, { path, body: { per_second: options.perSecond } });
       return [view, () => describeResume(view, options)];
     },
   }),
@@ -123,7 +118,7 @@ export const queuePauses = {
     json: 'the queue after the change',
     examples: ['queue resume orders --per-second 20'],
     write: async ({ api, options }, queue) => {
-      const view = await api.call(resumeQueue, { path: { queue }, body: resumeBody(options) });
+      const view = await api.call(resumeQueue, { path: { queue }, body: { per_second: options.perSecond } });
       return [view, () => describeResume(view, options)];
     },
   }),

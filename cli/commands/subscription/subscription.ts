@@ -235,8 +235,7 @@ const pullToken = deployed<{ grace?: number }>({
   examples: ['subscription pull-token orders pull:warehouse'],
   write: async ({ api, options: { grace } }, queue, reference) => {
     const path = { queue, subscription: await resolveSubscription(api, queue, reference) };
-    const body = grace === undefined ? {} : { graceSeconds: grace };
-    const made = await api.call(rotatePullToken, { path, body });
+    const made = await api.call(rotatePullToken, { path, body: { graceSeconds: grace } });
     const lines = [
       shownOnce('Token', made.token),
       ...validText('previous token', made.previousExpiresAt, grace),
