@@ -38,9 +38,21 @@ export async function untilInterrupted<Result>(
   }
 }
 
+/** Milliseconds: the longest delay of a timer. A longer one would end at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
 /** A signal that is also aborted after this many seconds, if they are given. */
 export function orAfter(signal: AbortSignal, seconds: number | undefined): AbortSignal {
-  return seconds === undefined ? signal : AbortSignal.any([signal, AbortSignal.timeout(seconds * 1000)]);
+  if (seconds === undefined) return signal;
+  const over = new AbortController();
+  const endsAt = Date.now() + seconds * 1000;
+  const wait = (): void => {
+    const left = endsAt - Date.now();
+    if (left <= 0) over.abort();
+    else setTimeout(wait, Math.min(left, MAX_TIMER_MS)).unref();
+  };
+  wait();
+  return AbortSignal.any([signal, over.signal]);
 }
 
 /** Waits until the signal is aborted. */

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { formatRanges } from '../../../cli/commands/publish/publish.ts';
-import { untilInterrupted } from '../../../cli/interruption.ts';
+import { orAfter, untilInterrupted } from '../../../cli/interruption.ts';
 import { inputLines } from '../../../cli/options/input.ts';
 import { withMembers, parseSince, parseTime } from '../../../cli/options/arguments.ts';
 import { clockTime, printable, printableJson } from '../../../cli/output/text.ts';
@@ -188,4 +188,15 @@ it('a second Ctrl-C ends the program, unless npm forwarded the first one, which 
   end.resolve('ended');
   expect(await result).toBe('ended');
   expect(signals.listenerCount('SIGINT')).toBe(0);
+});
+
+it('a command that is to stop after two months does so, although no timer is that long', () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'Date'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const day = 86_400;
+  const signal = orAfter(new AbortController().signal, 60 * day);
+  vi.advanceTimersByTime(60 * day * 1000 - 1);
+  expect(signal.aborted).toBe(false);
+  vi.advanceTimersByTime(1);
+  expect(signal.aborted).toBe(true);
 });
