@@ -100,7 +100,7 @@ export type Given<Name extends Route> = AnyGiven &
   BodyOf<Described<Name>>;
 
 /** `most`: by default all. */
-type GivenList<Name extends Route> = Given<Name> & { most?: number | undefined };
+export type GivenList<Name extends Route> = Given<Name> & { most?: number | undefined };
 
 type AnyGiven = { path?: object; query?: object; body?: unknown; signal?: AbortSignal | undefined };
 

@@ -1,4 +1,12 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import type {
+  Given,
+  GivenList,
+  Listed,
+  ListedPage,
+  Operation,
+  Route,
+} from '../../../api-client/api-client.ts';
 import { isNotFound } from '../../../api-client/refusal.ts';
 import { pollInterval, type PollInterval } from '../../../shared/domain/retry/poll-interval.ts';
 import { isTransient } from '../api/failure-words.ts';
@@ -14,16 +22,43 @@ export type Live<Value> = {
 
 const NOTHING = { value: undefined, failure: undefined };
 
+type LiveOptions = {
+  /** Goes on while the value does not exist. */
+  untilFound?: boolean;
+  /** Of what hardly changes: loads again only when the page is shown again. */
+  once?: boolean;
+};
+
+/** The answer of an operation of the API, polled. */
+export function useLiveCall<Name extends Route, Answer>(
+  asked: Operation<Name, Answer>,
+  given: Given<Name>,
+  options?: LiveOptions,
+): Live<Answer> {
+  const { api } = usePage();
+  const key = JSON.stringify([asked.route, given]);
+  return useLive(key, (signal) => api.call(asked, { signal, ...given }), options);
+}
+
+/** The first `most` items of a listing of the API, polled. */
+export function useLiveItems<Name extends Route, Item>(
+  asked: Operation<Name, ListedPage<Item>>,
+  given: GivenList<Name>,
+  options?: LiveOptions,
+): Live<Listed<Item>> {
+  const { api } = usePage();
+  const key = JSON.stringify([asked.route, given]);
+  return useLive(key, (signal) => api.items(asked, { signal, ...given }), options);
+}
+
 /**
  * Loads a value and reloads it at the poll interval (docs/retry-policy.md#the-poll-interval): soon after a change, less
  * often without one, and not while the page is hidden. `key` identifies the value: another key starts afresh.
- * `untilFound`: goes on while the value does not exist. `once`: of what hardly changes, loads again only when the page
- * is shown again.
  */
 export function useLive<Value>(
   key: string,
   load: (signal: AbortSignal) => Promise<Value>,
-  { untilFound = false, once = false }: { untilFound?: boolean; once?: boolean } = {},
+  { untilFound = false, once = false }: LiveOptions = {},
 ): Live<Value> {
   const { freshness, polling } = usePage();
   const [shown, setShown] = useState<{ key: string; value: Value | undefined; failure: unknown }>();

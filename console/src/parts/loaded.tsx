@@ -3,7 +3,7 @@ import { type Health, readHealth } from '../../../api-client/operations.ts';
 import { counted } from '../../../api-client/words.ts';
 import type { Action } from '../live/hooks.ts';
 import { usePage } from '../live/page-context.tsx';
-import { type Live, useLive } from '../live/use-live.ts';
+import { type Live, useLiveCall } from '../live/use-live.ts';
 import { hrefTo } from '../route.ts';
 
 /**
@@ -51,8 +51,7 @@ export function LoadingFigure() {
 
 /** What it can mean that a message is not on record, with the current counts of the deployment. */
 export function WhyMissing() {
-  const { api } = usePage();
-  const { value } = useLive('health', (signal) => api.call(readHealth, { signal }));
+  const { value } = useLiveCall(readHealth, {});
   return (
     <div class="why-missing">
       <p>A message that is not on record</p>

@@ -5,7 +5,7 @@ import { DeliveryReport } from '../../../console/src/delivery/delivery-report.ts
 import { RequestSection } from '../../../console/src/delivery/request-section.tsx';
 import { useAction } from '../../../console/src/live/hooks.ts';
 import { usePage } from '../../../console/src/live/page-context.tsx';
-import { useLive } from '../../../console/src/live/use-live.ts';
+import { useLiveCall } from '../../../console/src/live/use-live.ts';
 import { WorkButton } from '../../../console/src/parts/form.tsx';
 import { ActionFailure, Loaded } from '../../../console/src/parts/loaded.tsx';
 import { PageHeading } from '../../../console/src/parts/page-heading.tsx';
@@ -17,9 +17,7 @@ export function DeliveryPage({ address }: { address: DeliveryAddress }) {
   const { api } = usePage();
   const { can, response_bodies: showsBodies } = usePortal();
   const { queue, messageId, subscriptionId } = address;
-  const delivery = useLive(`delivery/${messageId}/${subscriptionId}`, (signal) =>
-    api.call(getDelivery, { ...deliveryPath(address), signal }),
-  );
+  const delivery = useLiveCall(getDelivery, deliveryPath(address));
   const { action, run } = useAction(async () => {
     await api.call(retryDelivery, deliveryPath(address));
     delivery.refresh();

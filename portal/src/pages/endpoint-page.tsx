@@ -5,7 +5,7 @@ import { formatLabel } from '../../../api-client/subscription-labels.ts';
 import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
 import { useAction, useLoaded } from '../../../console/src/live/hooks.ts';
 import { usePage } from '../../../console/src/live/page-context.tsx';
-import { useLive } from '../../../console/src/live/use-live.ts';
+import { useLiveCall } from '../../../console/src/live/use-live.ts';
 import { ConfirmButton, DialogButton } from '../../../console/src/parts/dialog.tsx';
 import { WorkButton } from '../../../console/src/parts/form.tsx';
 import { ActionFailure, Failure, Loaded } from '../../../console/src/parts/loaded.tsx';
@@ -25,10 +25,8 @@ import { Waiting } from './waiting.tsx';
 const HOME = { page: 'overview' } as const;
 
 export function EndpointPage({ id }: { id: string }) {
-  const { api } = usePage();
   const { queue } = usePortal();
-  const path = { queue, subscription: id };
-  const endpoint = useLive(`endpoint/${id}`, (signal) => api.call(getSubscription, { path, signal }));
+  const endpoint = useLiveCall(getSubscription, { path: { queue, subscription: id } });
   const [isEditing, setIsEditing] = useState(false);
   const { value } = endpoint;
   const isMissing = isNotFound(endpoint.failure);

@@ -1,7 +1,6 @@
 import { useState } from 'preact/hooks';
 import { listSubscriptions } from '../../../api-client/operations.ts';
-import { usePage } from '../../../console/src/live/page-context.tsx';
-import { useLive } from '../../../console/src/live/use-live.ts';
+import { useLiveItems } from '../../../console/src/live/use-live.ts';
 import { Empty, Loaded } from '../../../console/src/parts/loaded.tsx';
 import { PageHeading } from '../../../console/src/parts/page-heading.tsx';
 import { SubscriptionLink, SubscriptionState } from '../../../console/src/parts/subscription-text.tsx';
@@ -13,11 +12,8 @@ import { EditEndpoint } from './edit-endpoint.tsx';
 import { Waiting } from './waiting.tsx';
 
 export function EndpointsPage() {
-  const { api } = usePage();
   const { queue, can, limits } = usePortal();
-  const endpoints = useLive('endpoints', (signal) =>
-    api.items(listSubscriptions, { path: { queue }, most: 100, signal }),
-  );
+  const endpoints = useLiveItems(listSubscriptions, { path: { queue }, most: 100 });
   const [isAdding, setIsAdding] = useState(false);
   const { value } = endpoints;
   return (

@@ -5,7 +5,7 @@ import { timeText } from '../../../shared/wire/fields.ts';
 import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
 import { useAction } from '../../../console/src/live/hooks.ts';
 import { usePage } from '../../../console/src/live/page-context.tsx';
-import { useLive } from '../../../console/src/live/use-live.ts';
+import { useLiveItems } from '../../../console/src/live/use-live.ts';
 import { Moment } from '../../../console/src/parts/facts.tsx';
 import { Form } from '../../../console/src/parts/form.tsx';
 import { Section } from '../../../console/src/parts/page-heading.tsx';
@@ -21,9 +21,7 @@ export function RecoverySection({ endpoint }: { endpoint: SubscriptionView }) {
   const [since, setSince] = useState<number | undefined>(
     () => beginOfFailure(endpoint) ?? Date.now() - DAY_MS,
   );
-  const recoveries = useLive('recoveries', (signal) =>
-    api.items(listRecoveries, { path: { queue }, most: 20, signal }),
-  );
+  const recoveries = useLiveItems(listRecoveries, { path: { queue }, most: 20 });
   const { action, run } = useAction(async () => {
     if (since === undefined) return;
     const body = { since: timeText(since), until: timeText(Date.now()), subscription: endpoint.id };

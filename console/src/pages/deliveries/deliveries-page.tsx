@@ -1,8 +1,6 @@
 import { LISTED_STATUSES } from '../../../../shared/domain/delivery/vocabulary.ts';
-import { deliveryQuery } from '../../../../api-client/deliveries.ts';
 import { type ListedDelivery, listDeliveries } from '../../../../api-client/operations.ts';
-import { useConsole } from '../../live/console-context.tsx';
-import { useLive } from '../../live/use-live.ts';
+import { useLiveItems } from '../../live/use-live.ts';
 import { WAITS } from '../../../../shared/wire/views/delivery.ts';
 import { LoadMore, useMost, Table, type Column } from '../../parts/table.tsx';
 import { Loaded, Empty } from '../../parts/loaded.tsx';
@@ -15,12 +13,12 @@ import { PageOfQueue } from '../queue/page-of-queue.tsx';
 
 /** The recorded deliveries of a queue, except delivered ones, which the API lists only by message. */
 export function DeliveriesPage({ queue, query }: { queue: string; query: Query }) {
-  const { api } = useConsole();
   const { most, showMore } = useMost();
   const { status, subscription, since, until } = query;
-  const deliveries = useLive(`deliveries/${queue}/${JSON.stringify(query)}/${most}`, (signal) => {
-    const filter = deliveryQuery({ status, subscription, since: timeIn(since), until: timeIn(until) });
-    return api.items(listDeliveries, { path: { queue }, query: filter, most, signal });
+  const deliveries = useLiveItems(listDeliveries, {
+    path: { queue },
+    query: { status, subscription, since, until },
+    most,
   });
   return (
     <PageOfQueue title="Deliveries" queue={queue} live={deliveries}>
@@ -61,10 +59,6 @@ export function DeliveriesPage({ queue, query }: { queue: string; query: Query }
       </div>
     </PageOfQueue>
   );
-}
-
-function timeIn(text: string | undefined): number | undefined {
-  return text === undefined ? undefined : Date.parse(text);
 }
 
 function SubscriptionFilter({ queue, subscription }: { queue: string; subscription: string }) {

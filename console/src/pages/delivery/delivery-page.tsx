@@ -12,7 +12,7 @@ import { DeliveryReport } from '../../delivery/delivery-report.tsx';
 import { RequestSection } from '../../delivery/request-section.tsx';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/hooks.ts';
-import { useLive } from '../../live/use-live.ts';
+import { useLiveCall } from '../../live/use-live.ts';
 import { WorkButton } from '../../parts/form.tsx';
 import { Loaded, ActionFailure } from '../../parts/loaded.tsx';
 import { crumbTo, PageHeading } from '../../parts/page-heading.tsx';
@@ -20,11 +20,8 @@ import { SubscriptionState } from '../../parts/subscription-text.tsx';
 import { hrefTo } from '../../route.ts';
 
 export function DeliveryPage({ address }: { address: DeliveryAddress }) {
-  const { api } = useConsole();
   const { queue, messageId } = address;
-  const delivery = useLive(`delivery/${JSON.stringify(address)}`, (signal) =>
-    api.call(getDelivery, { ...deliveryPath(address), signal }),
-  );
+  const delivery = useLiveCall(getDelivery, deliveryPath(address));
   return (
     <>
       <PageHeading
@@ -49,11 +46,8 @@ export function DeliveryPage({ address }: { address: DeliveryAddress }) {
 }
 
 function Receiver({ address: { queue, subscriptionId } }: { address: DeliveryAddress }) {
-  const { api } = useConsole();
   // Without a value where the subscription is deleted: its id is then all that is known.
-  const { value } = useLive(`subscription/${queue}/${subscriptionId}`, () =>
-    api.call(getSubscription, { path: { queue, subscription: subscriptionId } }),
-  );
+  const { value } = useLiveCall(getSubscription, { path: { queue, subscription: subscriptionId } });
   const href = hrefTo({ page: 'subscription', queue, subscription: subscriptionId });
   if (value === undefined)
     return (

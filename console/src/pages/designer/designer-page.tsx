@@ -21,7 +21,7 @@ import type { Faults } from '../../api/failure-words.ts';
 import type { ApiClient } from '../../../../api-client/api-client.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/hooks.ts';
-import { useLive } from '../../live/use-live.ts';
+import { useLive, useLiveItems } from '../../live/use-live.ts';
 import { scheduleText } from '../../parts/facts.tsx';
 import { BarSelect, Field, SelectField } from '../../parts/fields.tsx';
 import { Form } from '../../parts/form.tsx';
@@ -239,9 +239,7 @@ function ApplyPolicy({
   const [owner, setOwner] = useState(requested);
   const { queue, subscription } = owner;
   const [chosenQueue, setChosenQueue] = useState(queue);
-  const queues = useLive('designer/queues', () =>
-    api.items(listQueues, { query: { detailed: true }, most: MOST }),
-  );
+  const queues = useLiveItems(listQueues, { query: { detailed: true }, most: MOST });
   const subscriptions = useLive(`designer/subscriptions/${chosenQueue}`, async () =>
     chosenQueue === ''
       ? undefined

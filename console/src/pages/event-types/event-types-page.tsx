@@ -1,7 +1,6 @@
 import { getEventType, listEventTypes } from '../../../../api-client/operations.ts';
 import type { EventTypeView } from '../../../../shared/wire/views/event-type.ts';
-import { useConsole } from '../../live/console-context.tsx';
-import { useLive } from '../../live/use-live.ts';
+import { useLiveCall, useLiveItems } from '../../live/use-live.ts';
 import { TypeDescription, TypeName } from '../../parts/event-type.tsx';
 import { Facts, Moment } from '../../parts/facts.tsx';
 import { Empty, Loaded } from '../../parts/loaded.tsx';
@@ -12,12 +11,7 @@ import { hrefTo } from '../../route.ts';
 
 /** The catalogue, which the command and the API change. */
 export function EventTypesPage() {
-  const { api } = useConsole();
-  const catalogue = useLive(
-    'event-types',
-    (signal) => api.items(listEventTypes, { query: { detailed: false }, signal }),
-    { once: true },
-  );
+  const catalogue = useLiveItems(listEventTypes, { query: { detailed: false } }, { once: true });
   return (
     <>
       <PageHeading title="Event types" />
@@ -64,12 +58,7 @@ function queuesText({ queues }: EventTypeView): string {
 
 /** One type, with its schema and example. */
 export function EventTypePage({ name }: { name: string }) {
-  const { api } = useConsole();
-  const type = useLive(
-    `event-type/${name}`,
-    (signal) => api.call(getEventType, { path: { type: name }, signal }),
-    { once: true },
-  );
+  const type = useLiveCall(getEventType, { path: { type: name } }, { once: true });
   return (
     <>
       <PageHeading

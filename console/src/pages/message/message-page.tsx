@@ -15,7 +15,7 @@ import { STATUSES, toRecord } from '../../../../shared/domain/delivery/vocabular
 import { type DeliveryView, WAITS } from '../../../../shared/wire/views/delivery.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/hooks.ts';
-import { useLive } from '../../live/use-live.ts';
+import { useLive, useLiveCall } from '../../live/use-live.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Facts, Moment } from '../../parts/facts.tsx';
 import { CloseButton, Form, SmallButton } from '../../parts/form.tsx';
@@ -300,10 +300,7 @@ function IfEnabled({
   subscription: string;
   children: ComponentChildren;
 }) {
-  const { api } = useConsole();
-  const { value } = useLive(`subscription/${queue}/${subscription}`, () =>
-    api.call(getSubscription, { path: { queue, subscription } }),
-  );
+  const { value } = useLiveCall(getSubscription, { path: { queue, subscription } });
   if (value === undefined) return null;
   if (value.disabled === undefined) return children;
   return <a href={hrefTo({ page: 'subscription', queue, subscription })}>Enable it to send</a>;

@@ -5,7 +5,7 @@ import { counted, HEALTH_NAMES } from '../../../../api-client/words.ts';
 import { REDRIVEN_QUEUES } from '../../../../shared/domain/work-queues.ts';
 import { failureWords } from '../../api/failure-words.ts';
 import { useConsole } from '../../live/console-context.tsx';
-import { type Live, useLive } from '../../live/use-live.ts';
+import { type Live, useLive, useLiveCall, useLiveItems } from '../../live/use-live.ts';
 import { DialogButton } from '../../parts/dialog.tsx';
 import { submittedTexts } from '../../parts/form.tsx';
 import { Loaded, LoadingFigure, Empty, Failure, Notice } from '../../parts/loaded.tsx';
@@ -39,10 +39,10 @@ import {
 } from './queue-table.tsx';
 
 export function OverviewPage() {
-  const { api, info } = useConsole();
+  const { info } = useConsole();
   const { most, showMore } = useMost();
-  const queues = useLive(`queues/${most}`, () => api.items(listQueues, { query: { detailed: true }, most }));
-  const health = useLive('health', (signal) => api.call(readHealth, { signal }));
+  const queues = useLiveItems(listQueues, { query: { detailed: true }, most });
+  const health = useLiveCall(readHealth, {});
   const [window, setWindow] = useState<WindowName>('hour');
   const [watched, setWatched] = useState<ReadonlyMap<string, Figures>>(new Map());
   const report = useCallback((key: string, figures: Figures) => {

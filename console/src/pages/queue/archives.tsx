@@ -7,7 +7,7 @@ import {
 import type { ArchivedQueueView } from '../../../../shared/wire/views/archive.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/hooks.ts';
-import { useLive } from '../../live/use-live.ts';
+import { useLiveItems } from '../../live/use-live.ts';
 import { Moment } from '../../parts/facts.tsx';
 import { WorkButton } from '../../parts/form.tsx';
 import { ActionFailure } from '../../parts/loaded.tsx';
@@ -20,7 +20,7 @@ const MOST = 100;
 /** The deleted queues that can be restored, each with a button. Nothing where there are none. */
 export function DeletedQueues() {
   const { api } = useConsole();
-  const queues = useLive('archived-queues', () => api.items(listArchivedQueues, { most: MOST }));
+  const queues = useLiveItems(listArchivedQueues, { most: MOST });
   return (
     <Deleted
       title="Deleted queues"
@@ -40,9 +40,7 @@ export function DeletedQueues() {
 /** The same for the deleted subscriptions of a queue. */
 export function DeletedSubscriptions({ queue, onRestored }: { queue: string; onRestored: () => void }) {
   const { api } = useConsole();
-  const subscriptions = useLive(`archived-subscriptions/${queue}`, () =>
-    api.items(listArchivedSubscriptions, { path: { queue }, most: MOST }),
-  );
+  const subscriptions = useLiveItems(listArchivedSubscriptions, { path: { queue }, most: MOST });
   return (
     <Deleted
       title="Deleted subscriptions"

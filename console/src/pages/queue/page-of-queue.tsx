@@ -4,7 +4,7 @@ import { nearestNames } from '../../../../api-client/queues.ts';
 import { isNotFound } from '../../../../api-client/refusal.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction, useLoaded } from '../../live/hooks.ts';
-import { type Live, useLive } from '../../live/use-live.ts';
+import { type Live, useLiveItems } from '../../live/use-live.ts';
 import { WorkButton } from '../../parts/form.tsx';
 import { Loaded, ActionFailure, Empty } from '../../parts/loaded.tsx';
 import { crumbTo, PageHeading } from '../../parts/page-heading.tsx';
@@ -58,10 +58,7 @@ const MOST = 100;
 
 /** Chooses the queue for a page that shows one queue. */
 export function QueueChoice({ title, page }: { title: string; page: 'recovery' | 'books' }) {
-  const { api } = useConsole();
-  const queues = useLive(`choice/${page}`, () =>
-    api.items(listQueues, { query: { detailed: true }, most: MOST }),
-  );
+  const queues = useLiveItems(listQueues, { query: { detailed: true }, most: MOST });
   return (
     <>
       <PageHeading title={title} />

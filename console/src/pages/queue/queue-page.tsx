@@ -21,7 +21,7 @@ import type { SubscriptionView } from '../../../../shared/wire/views/subscriptio
 import type { ApiClient } from '../../../../api-client/api-client.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/hooks.ts';
-import { useLive } from '../../live/use-live.ts';
+import { useLive, useLiveCall, useLiveItems } from '../../live/use-live.ts';
 import { ConfirmButton, DialogButton } from '../../parts/dialog.tsx';
 import { Facts, Moment, PolicyFacts } from '../../parts/facts.tsx';
 import { InputField, jsonFault } from '../../parts/fields.tsx';
@@ -49,13 +49,9 @@ const SHOWN_MESSAGES = 8;
 export function QueuePage({ queue }: { queue: string }) {
   const { api } = useConsole();
   const readRecent = useMemo(() => recentReader(api, queue), [api, queue]);
-  const metadata = useLive(`queue/${queue}`, (signal) => api.call(getQueue, { path: { queue }, signal }));
-  const subscriptions = useLive(`subscriptions/${queue}`, () =>
-    api.items(listSubscriptions, { path: { queue }, most: MAX_SUBSCRIPTIONS }),
-  );
-  const waiting = useLive(`waiting/${queue}`, (signal) =>
-    api.call(countWaitingOfQueue, { path: { queue }, signal }),
-  );
+  const metadata = useLiveCall(getQueue, { path: { queue } });
+  const subscriptions = useLiveItems(listSubscriptions, { path: { queue }, most: MAX_SUBSCRIPTIONS });
+  const waiting = useLiveCall(countWaitingOfQueue, { path: { queue } });
   const recent = useLive(`recent/${queue}`, (signal) => readRecent(RECENT, signal));
   const isMissing = isNotFound(metadata.failure);
   return (

@@ -3,7 +3,7 @@ import { listRecoveries, listSubscriptions, stopRecovery } from '../../../../api
 import type { RecoveryView } from '../../../../shared/wire/views/recovery.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/hooks.ts';
-import { useLive } from '../../live/use-live.ts';
+import { useLiveItems } from '../../live/use-live.ts';
 import { SmallButton, WorkButton } from '../../parts/form.tsx';
 import { Moment } from '../../parts/facts.tsx';
 import { Loaded, ActionFailure, Empty } from '../../parts/loaded.tsx';
@@ -20,13 +20,8 @@ const MAX_SUBSCRIPTIONS = 100;
 
 /** Starts recoveries of a queue and shows their progress. */
 export function RecoveryPage({ queue, query }: { queue: string; query: Query }) {
-  const { api } = useConsole();
-  const recoveries = useLive(`recoveries/${queue}`, () =>
-    api.items(listRecoveries, { path: { queue }, most: MOST }),
-  );
-  const subscriptions = useLive(`recovery/${queue}`, () =>
-    api.items(listSubscriptions, { path: { queue }, most: MAX_SUBSCRIPTIONS }),
-  );
+  const recoveries = useLiveItems(listRecoveries, { path: { queue }, most: MOST });
+  const subscriptions = useLiveItems(listSubscriptions, { path: { queue }, most: MAX_SUBSCRIPTIONS });
   const [chosen, setChosen] = useState<string>();
   const { items: listed = [] } = recoveries.value ?? {};
   const { items: subscribed = [] } = subscriptions.value ?? {};

@@ -16,7 +16,7 @@ import type { SubscriptionView } from '../../../../shared/wire/views/subscriptio
 import { firstWithin } from '../../api/listed.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/hooks.ts';
-import { useLive } from '../../live/use-live.ts';
+import { useLive, useLiveCall } from '../../live/use-live.ts';
 import { DELIVERY_COLUMNS } from '../../parts/delivery-columns.tsx';
 import { ConfirmButton, DialogButton } from '../../parts/dialog.tsx';
 import { WorkButton } from '../../parts/form.tsx';
@@ -40,7 +40,7 @@ const LOOKING_MS = 10_000;
 export function SubscriptionPage({ queue, id }: { queue: string; id: string }) {
   const { api } = useConsole();
   const path = { queue, subscription: id };
-  const subscription = useLive(`subscription/${queue}/${id}`, () => api.call(getSubscription, { path }));
+  const subscription = useLiveCall(getSubscription, { path });
   const { value } = subscription;
   const paused = value?.paused;
   const waiting = useLive(
