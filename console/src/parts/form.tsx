@@ -95,7 +95,7 @@ export function WorkButton({
 }: {
   action: Action<unknown>;
   onClick?: () => void;
-  kind?: ButtonKind;
+  kind?: ButtonKind | undefined;
   submit?: boolean;
   children: ComponentChildren;
 }) {
@@ -113,6 +113,27 @@ export function WorkButton({
     >
       {children}
     </button>
+  );
+}
+
+/** A button that does its work at once, with the failure of the work below it. */
+export function ActionButton({
+  work,
+  kind,
+  children,
+}: {
+  work: () => Promise<void>;
+  kind?: ButtonKind;
+  children: ComponentChildren;
+}) {
+  const { action, run } = useAction(work);
+  return (
+    <>
+      <WorkButton action={action} kind={kind} onClick={run}>
+        {children}
+      </WorkButton>
+      <ActionFailure of={action} />
+    </>
   );
 }
 

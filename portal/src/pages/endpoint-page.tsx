@@ -3,12 +3,12 @@ import { enableSubscription, getSubscription, unsubscribe } from '../../../api-c
 import { isNotFound } from '../../../api-client/refusal.ts';
 import { formatLabel } from '../../../api-client/subscription-labels.ts';
 import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
-import { useAction, useLoaded } from '../../../console/src/live/hooks.ts';
+import { useLoaded } from '../../../console/src/live/hooks.ts';
 import { usePage } from '../../../console/src/live/page-context.tsx';
 import { useLiveCall } from '../../../console/src/live/use-live.ts';
 import { ConfirmButton, DialogButton } from '../../../console/src/parts/dialog.tsx';
-import { WorkButton } from '../../../console/src/parts/form.tsx';
-import { ActionFailure, Failure, Loaded } from '../../../console/src/parts/loaded.tsx';
+import { ActionButton } from '../../../console/src/parts/form.tsx';
+import { Failure, Loaded } from '../../../console/src/parts/loaded.tsx';
 import { PageHeading, Section } from '../../../console/src/parts/page-heading.tsx';
 import { PauseButtons } from '../../../console/src/parts/pause.tsx';
 import { RotateSecret } from '../../../console/src/parts/secret.tsx';
@@ -127,10 +127,6 @@ function Actions({
   const { queue, can } = usePortal();
   const { id, disabled, paused } = endpoint;
   const path = { queue, subscription: id };
-  const enable = useAction(async () => {
-    await api.call(enableSubscription, { path });
-    onDone();
-  });
   const manages = can('manage');
   return (
     <>
@@ -140,9 +136,9 @@ function Actions({
             Change
           </button>
           {disabled === undefined ? null : (
-            <WorkButton action={enable.action} onClick={enable.run} kind="primary">
+            <ActionButton kind="primary" work={() => api.call(enableSubscription, { path }).then(onDone)}>
               Enable
-            </WorkButton>
+            </ActionButton>
           )}
           <PauseButtons
             queue={queue}
@@ -174,7 +170,6 @@ function Actions({
           <p>To stop the requests for a while only, pause it.</p>
         </ConfirmButton>
       ) : null}
-      <ActionFailure of={enable.action} />
     </>
   );
 }

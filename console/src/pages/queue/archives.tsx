@@ -6,11 +6,9 @@ import {
 } from '../../../../api-client/operations.ts';
 import type { ArchivedQueueView } from '../../../../shared/wire/views/archive.ts';
 import { useConsole } from '../../live/console-context.tsx';
-import { useAction } from '../../live/hooks.ts';
 import { useLiveItems } from '../../live/use-live.ts';
 import { Moment } from '../../parts/facts.tsx';
-import { WorkButton } from '../../parts/form.tsx';
-import { ActionFailure } from '../../parts/loaded.tsx';
+import { ActionButton } from '../../parts/form.tsx';
 import { Section } from '../../parts/page-heading.tsx';
 import { Table } from '../../parts/table.tsx';
 import { hrefTo } from '../../route.ts';
@@ -84,24 +82,12 @@ function Deleted<Row extends Pick<ArchivedQueueView, 'deletedAt' | 'restorableUn
           { head, wide: true, cell: labelOf },
           { head: 'Deleted', cell: ({ deletedAt }) => <Moment at={deletedAt} /> },
           { head: 'Can be restored until', cell: ({ restorableUntil }) => <Moment at={restorableUntil} /> },
-          { head: 'Restore', cell: (row) => <Restore work={() => restore(row)} /> },
+          { head: 'Restore', cell: (row) => <ActionButton work={() => restore(row)}>Restore</ActionButton> },
         ]}
         rows={rows}
         keyOf={keyOf}
       />
       <p class="muted">Ids and secrets stay. A recovery then sends what the deletion cancelled.</p>
     </Section>
-  );
-}
-
-function Restore({ work }: { work: () => Promise<void> }) {
-  const { action, run } = useAction(work);
-  return (
-    <>
-      <WorkButton action={action} onClick={run}>
-        Restore
-      </WorkButton>
-      <ActionFailure of={action} />
-    </>
   );
 }

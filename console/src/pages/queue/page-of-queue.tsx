@@ -3,10 +3,10 @@ import { listQueues, putQueue } from '../../../../api-client/operations.ts';
 import { nearestNames } from '../../../../api-client/queues.ts';
 import { isNotFound } from '../../../../api-client/refusal.ts';
 import { useConsole } from '../../live/console-context.tsx';
-import { useAction, useLoaded } from '../../live/hooks.ts';
+import { useLoaded } from '../../live/hooks.ts';
 import { type Live, useLiveItems } from '../../live/use-live.ts';
-import { WorkButton } from '../../parts/form.tsx';
-import { Loaded, ActionFailure, Empty } from '../../parts/loaded.tsx';
+import { ActionButton } from '../../parts/form.tsx';
+import { Empty, Loaded } from '../../parts/loaded.tsx';
 import { crumbTo, PageHeading } from '../../parts/page-heading.tsx';
 import { hrefTo } from '../../route.ts';
 
@@ -14,10 +14,6 @@ import { hrefTo } from '../../route.ts';
 export function MissingQueue({ queue, onCreated }: { queue: string; onCreated: () => void }) {
   const { api } = useConsole();
   const { value: [name] = [] } = useLoaded(() => nearestNames(api, queue));
-  const { action, run } = useAction(async () => {
-    await api.call(putQueue, { path: { queue }, body: '{}' });
-    onCreated();
-  });
   return (
     <Empty title={`There is no queue ${queue}.`}>
       {name === undefined ? null : (
@@ -26,10 +22,9 @@ export function MissingQueue({ queue, onCreated }: { queue: string; onCreated: (
         </p>
       )}
       <p>Messages that arrive for this name are dead letters (unknown_queue) until the queue exists.</p>
-      <WorkButton action={action} onClick={run}>
+      <ActionButton work={() => api.call(putQueue, { path: { queue }, body: '{}' }).then(onCreated)}>
         Create queue {queue}
-      </WorkButton>
-      <ActionFailure of={action} />
+      </ActionButton>
     </Empty>
   );
 }

@@ -2,11 +2,10 @@ import { useState } from 'preact/hooks';
 import { listRecoveries, listSubscriptions, stopRecovery } from '../../../../api-client/operations.ts';
 import type { RecoveryView } from '../../../../shared/wire/views/recovery.ts';
 import { useConsole } from '../../live/console-context.tsx';
-import { useAction } from '../../live/hooks.ts';
 import { useLiveItems } from '../../live/use-live.ts';
-import { SmallButton, WorkButton } from '../../parts/form.tsx';
+import { ActionButton, SmallButton } from '../../parts/form.tsx';
 import { Moment } from '../../parts/facts.tsx';
-import { Loaded, ActionFailure, Empty } from '../../parts/loaded.tsx';
+import { Empty, Loaded } from '../../parts/loaded.tsx';
 import { Section } from '../../parts/page-heading.tsx';
 import { RecoveryResult } from '../../parts/recovery-result.tsx';
 import { subscriberText } from '../../parts/subscription-text.tsx';
@@ -20,6 +19,7 @@ const MAX_SUBSCRIPTIONS = 100;
 
 /** Starts recoveries of a queue and shows their progress. */
 export function RecoveryPage({ queue, query }: { queue: string; query: Query }) {
+  const { api } = useConsole();
   const recoveries = useLiveItems(listRecoveries, { path: { queue }, most: MOST });
   const subscriptions = useLiveItems(listSubscriptions, { path: { queue }, most: MAX_SUBSCRIPTIONS });
   const [chosen, setChosen] = useState<string>();
@@ -39,7 +39,13 @@ export function RecoveryPage({ queue, query }: { queue: string; query: Query }) 
           Show result
         </SmallButton>
       )}
-      {state === 'running' ? <Stop queue={queue} id={id} onStopped={recoveries.refresh} /> : null}
+      {state !== 'running' ? null : (
+        <ActionButton
+          work={() => api.call(stopRecovery, { path: { queue, recovery: id } }).then(recoveries.refresh)}
+        >
+          Stop
+        </ActionButton>
+      )}
     </span>
   );
   return (
@@ -116,19 +122,3 @@ const COLUMNS: readonly Column<RecoveryView>[] = [
   },
   { head: 'Updated', cell: ({ updatedAt }) => <Moment at={updatedAt} /> },
 ];
-
-function Stop({ queue, id, onStopped }: { queue: string; id: string; onStopped: () => void }) {
-  const { api } = useConsole();
-  const { action, run } = useAction(async () => {
-    await api.call(stopRecovery, { path: { queue, recovery: id } });
-    onStopped();
-  });
-  return (
-    <>
-      <WorkButton action={action} onClick={run}>
-        Stop
-      </WorkButton>
-      <ActionFailure of={action} />
-    </>
-  );
-}

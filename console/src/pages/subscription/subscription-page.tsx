@@ -15,12 +15,11 @@ import { timeText } from '../../../../shared/wire/fields.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 import { firstWithin } from '../../api/listed.ts';
 import { useConsole } from '../../live/console-context.tsx';
-import { useAction } from '../../live/hooks.ts';
 import { useLive, useLiveCall } from '../../live/use-live.ts';
 import { DELIVERY_COLUMNS } from '../../parts/delivery-columns.tsx';
 import { ConfirmButton, DialogButton } from '../../parts/dialog.tsx';
-import { WorkButton } from '../../parts/form.tsx';
-import { ActionFailure, Empty, Failure, Loaded } from '../../parts/loaded.tsx';
+import { ActionButton } from '../../parts/form.tsx';
+import { Empty, Failure, Loaded } from '../../parts/loaded.tsx';
 import { crumbTo, PageHeading, Section } from '../../parts/page-heading.tsx';
 import { PauseButtons, StoppedDialog } from '../../parts/pause.tsx';
 import { RotateSecret } from '../../parts/secret.tsx';
@@ -193,10 +192,7 @@ function SwitchSubscription({
   const { api } = useConsole();
   const [stopped, setStopped] = useState<Stopped>();
   const { source: queue, id, disabled } = subscription;
-  const { action, run } = useAction(async () => {
-    await api.call(enableSubscription, { path: { queue, subscription: id } });
-    onDone();
-  });
+  const path = { queue, subscription: id };
   if (disabled === undefined)
     return (
       <ConfirmButton
@@ -204,7 +200,7 @@ function SwitchSubscription({
         kind="plain"
         verb="Disable the subscription"
         work={async () => {
-          setStopped(await api.call(disableSubscription, { path: { queue, subscription: id } }));
+          setStopped(await api.call(disableSubscription, { path }));
           onDone();
         }}
       >
@@ -218,10 +214,9 @@ function SwitchSubscription({
     );
   return (
     <>
-      <WorkButton action={action} onClick={run} kind="primary">
+      <ActionButton kind="primary" work={() => api.call(enableSubscription, { path }).then(onDone)}>
         Enable
-      </WorkButton>
-      <ActionFailure of={action} />
+      </ActionButton>
       <StoppedDialog title="Disabled" stopped={stopped} setStopped={setStopped} />
     </>
   );
