@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact';
 import type { ListedDelivery } from '../../../api-client/operations.ts';
 import type { DeliveryView } from '../../../shared/wire/views/delivery.ts';
 
@@ -32,20 +33,28 @@ const SPARK_HEIGHTS: Record<SparkStatus, number> = {
   none: 2,
 };
 
-export function Glyph({ of }: { of: ShownStatus }) {
-  return (
-    <svg class="glyph" viewBox="0 0 16 16" width="14" height="14" aria-hidden="true">
-      <path d={SHAPES[of]} />
-    </svg>
-  );
+export function Status({ of, reason }: { of: ShownStatus; reason?: string | undefined }) {
+  return <StatusText tone={of} text={of} reason={reason?.replaceAll('_', ' ')} />;
 }
 
-export function Status({ of, reason }: { of: ShownStatus; reason?: string | undefined }) {
+export type ShownState = {
+  /** A status with the same colour. */
+  tone: ShownStatus;
+  /** A status with the same shape. @default that of the colour */
+  glyph?: ShownStatus;
+  text: ComponentChildren;
+  reason?: ComponentChildren;
+};
+
+/** A state in the colour and with the shape of a status. */
+export function StatusText({ tone, glyph = tone, text, reason }: ShownState) {
   return (
-    <span class={`status tone-${of}`}>
-      <Glyph of={of} />
-      <span>{of}</span>
-      {reason === undefined ? null : <span class="status-reason">{reason.replaceAll('_', ' ')}</span>}
+    <span class={`status tone-${tone}`}>
+      <svg class="glyph" viewBox="0 0 16 16" width="14" height="14" aria-hidden="true">
+        <path d={SHAPES[glyph]} />
+      </svg>
+      <span>{text}</span>
+      {reason === undefined ? null : <span class="status-reason">{reason}</span>}
     </span>
   );
 }

@@ -4,58 +4,46 @@ import type { SubscriptionView } from '../../../shared/wire/views/subscription.t
 import { hrefTo } from '../route.ts';
 import { Facts, Moment } from './facts.tsx';
 import { Notice } from './loaded.tsx';
-import { Glyph, type ShownStatus } from './status.tsx';
-
-type State = { tone: string; glyph: ShownStatus; text: string; detail?: ComponentChildren };
+import { type ShownState, StatusText } from './status.tsx';
 
 /** Whether a subscription is enabled, unconfirmed, paused, slowed, failing or disabled, and since when. */
 export function SubscriptionState({ of }: { of: SubscriptionView }) {
-  return <StateText {...describeState(of)} />;
+  return <StatusText {...describeState(of)} />;
 }
 
 /** The state of a paused queue. */
 export function PausedState({ of }: { of: PauseView }) {
-  return <StateText {...describePause(of)} />;
+  return <StatusText {...describePause(of)} />;
 }
 
-function StateText({ tone, glyph, text, detail }: State) {
-  return (
-    <span class={`status tone-${tone}`}>
-      <Glyph of={glyph} />
-      <span>{text}</span>
-      {detail === undefined ? null : <span class="status-reason">{detail}</span>}
-    </span>
-  );
-}
-
-function describeState({ disabled, confirmed, paused, backPressure, failing }: SubscriptionView): State {
+function describeState({ disabled, confirmed, paused, backPressure, failing }: SubscriptionView): ShownState {
   if (disabled !== undefined) {
-    const detail = (
+    const reason = (
       <>
         {WORDS[disabled.reason]}, <Moment at={disabled.at} />
       </>
     );
-    return { tone: 'cancelled', glyph: 'cancelled', text: 'disabled', detail };
+    return { tone: 'cancelled', text: 'disabled', reason };
   }
-  if (!confirmed) return { tone: 'pending', glyph: 'pending', text: 'unconfirmed' };
+  if (!confirmed) return { tone: 'pending', text: 'unconfirmed' };
   if (paused !== undefined) return describePause(paused, paused.by === 'queue' ? 'with its queue ' : '');
   if (backPressure !== undefined) {
     const text = pressureState(backPressure);
-    return { tone: 'retrying', glyph: 'retrying', text, detail: <Since at={backPressure.since} /> };
+    return { tone: 'retrying', text, reason: <Since at={backPressure.since} /> };
   }
   if (failing !== undefined)
-    return { tone: 'rejected', glyph: 'failed', text: 'failing', detail: <Since at={failing.since} /> };
-  return { tone: 'delivered', glyph: 'delivered', text: 'enabled' };
+    return { tone: 'rejected', glyph: 'failed', text: 'failing', reason: <Since at={failing.since} /> };
+  return { tone: 'delivered', text: 'enabled' };
 }
 
-function describePause({ since, until }: PauseView, whose = ''): State {
-  const detail = (
+function describePause({ since, until }: PauseView, whose = ''): ShownState {
+  const reason = (
     <>
       {whose}
       {until === undefined ? 'since' : 'until'} <Moment at={until ?? since} />
     </>
   );
-  return { tone: 'pending', glyph: 'paused', text: 'paused', detail };
+  return { tone: 'pending', glyph: 'paused', text: 'paused', reason };
 }
 
 function Since({ at }: { at: string }) {

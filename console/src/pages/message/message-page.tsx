@@ -22,7 +22,7 @@ import { CloseButton, Form, SmallButton } from '../../parts/form.tsx';
 import { Loaded, WhyMissing, Empty, Notice } from '../../parts/loaded.tsx';
 import { crumbTo, PageHeading, Section } from '../../parts/page-heading.tsx';
 import { SourceText } from '../../parts/source-text.tsx';
-import { Glyph, lastResponse } from '../../parts/status.tsx';
+import { lastResponse, StatusText } from '../../parts/status.tsx';
 import { subscriberText, SubscriptionLink } from '../../parts/subscription-text.tsx';
 import { type Column, Table } from '../../parts/table.tsx';
 import { hrefTo } from '../../route.ts';
@@ -208,17 +208,10 @@ const LOOKS: Record<Explained['verdict'], DeliveryView['status']> = {
 /** What became of a message for one subscription, and why. */
 function Verdict({ of }: { of: Explained }) {
   const { verdict, certain, detail } = of;
-  const look = LOOKS[verdict];
+  const text = `${certain ? '' : 'probably '}${verdict.replaceAll('_', ' ')}`;
   return (
     <>
-      <span class={`status tone-${look}`}>
-        <Glyph of={look} />
-        <span>
-          {certain ? '' : 'probably '}
-          {verdict.replaceAll('_', ' ')}
-        </span>
-        <span class="status-reason">{reasonText(of)}</span>
-      </span>
+      <StatusText tone={LOOKS[verdict]} text={text} reason={reasonText(of)} />
       {detail === undefined ? null : <span class="sub">{detail}</span>}
     </>
   );

@@ -9,7 +9,7 @@ import { WindowText } from '../../parts/windows.tsx';
 import { Loaded, Empty } from '../../parts/loaded.tsx';
 import { LinkBar } from '../../parts/page-heading.tsx';
 import { CommandText } from '../../parts/source-text.tsx';
-import { Glyph } from '../../parts/status.tsx';
+import { StatusText } from '../../parts/status.tsx';
 import { type Column, LoadMore, Table, useMost } from '../../parts/table.tsx';
 import { hrefTo, type Query } from '../../route.ts';
 import { PageOfQueue } from '../queue/page-of-queue.tsx';
@@ -46,12 +46,7 @@ function OutcomeCounts({ of: { matched, deliveries, unfinished } }: { of: Listed
   return (
     <span class="tally">
       {some.map((status) => (
-        <span key={status} class={`status tone-${status}`}>
-          <Glyph of={status} />
-          <span>
-            {deliveries[status]} {status}
-          </span>
-        </span>
+        <StatusText key={status} tone={status} text={`${deliveries[status]} ${status}`} />
       ))}
     </span>
   );
