@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useMemo, useRef, useState } from 'preact/hooks';
 import type { ApiClient } from '../../../api-client/api-client.ts';
-import { parseCalendarTime, windowAround } from '../../../api-client/calendar-time.ts';
+import { parseLastTime, windowAround } from '../../../api-client/calendar-time.ts';
 import { listQueues } from '../../../api-client/operations.ts';
 import { cutText, searchQueue } from '../../../api-client/search.ts';
 import { counted } from '../../../api-client/words.ts';
@@ -253,23 +253,14 @@ function progressText(found: Found | undefined, time: SoughtTime | undefined): s
 /** Milliseconds since the epoch. */
 type SoughtTime = { since: number; until: number };
 
-const CLOCK = /^\d{1,2}:\d{2}(?::\d{2})?$/;
-
 /**
  * The window around a time that the user typed: `14:03` (today, or yesterday if it is still to come),
  * `2026-11-21 14:03`, RFC 3339, or a whole day. Without a zone it is in the browser's. Undefined for other text.
  */
 export function soughtTime(text: string, now: number): SoughtTime | undefined {
-  const at = clockTime(text, now);
-  const time = at === undefined ? parseCalendarTime(text) : { at, isDay: false };
+  // The hour may be of one digit.
+  const time = parseLastTime(text.replace(/^\d:/, '0$&'), now);
   return time && windowAround(time);
-}
-
-function clockTime(text: string, now: number): number | undefined {
-  const [hours = 0, minutes = 0, seconds = 0] = text.split(':').map(Number);
-  if (!CLOCK.test(text) || hours > 23 || minutes > 59) return undefined;
-  const time = new Date(now).setHours(hours, minutes, seconds, 0);
-  return time <= now ? time : new Date(time).setDate(new Date(time).getDate() - 1);
 }
 
 export type Found = {
