@@ -1,3 +1,4 @@
+import { addressIn, changedAddress } from '../../console/src/parts/address-fields.tsx';
 import { numberIn, toFieldText } from '../../console/src/parts/fields.tsx';
 import type { SubscriptionView } from '../../shared/wire/views/subscription.ts';
 import type { PortalSession } from './session.ts';
@@ -38,8 +39,7 @@ export function typesFault({ event_types }: EndpointDraft): string | undefined {
 }
 
 export function buildCreation(draft: EndpointDraft): Record<string, unknown> {
-  const [subscriber, name] = [draft.subscriber.trim(), draft.name.trim()];
-  return { subscriber, ...(name !== '' && { name }), options: optionsIn(draft) };
+  return { ...addressIn(draft), options: optionsIn(draft) };
 }
 
 /**
@@ -51,25 +51,17 @@ export function buildPatch(
   draft: EndpointDraft,
   portal: Pick<PortalSession, 'event_types'> = {},
 ): Record<string, unknown> | undefined {
-  const [subscriber, name] = [draft.subscriber.trim(), draft.name.trim()];
-  const options = changedOptions(optionsIn(draft), optionsIn(endpointDraft(before, portal)), before);
+  const [options, stored] = [optionsIn(draft), optionsIn(endpointDraft(before, portal))];
   const patch = {
-    ...(subscriber !== before.subscriber && { subscriber }),
-    ...(name !== (before.name ?? '') && { name: name === '' ? null : name }),
-    ...(options && { options }),
+    ...changedAddress(before, draft),
+    ...(JSON.stringify(options) !== JSON.stringify(stored) && {
+      options: { filter: before.options.filter, ...options },
+    }),
   };
   return Object.keys(patch).length === 0 ? undefined : patch;
 }
 
-function changedOptions(options: object, stored: object, { options: { filter } }: Shown): object | undefined {
-  if (JSON.stringify(options) === JSON.stringify(stored)) return undefined;
-  return { ...(filter !== undefined && { filter }), ...options };
-}
-
 function optionsIn({ event_types, max_per_second: rate }: EndpointDraft): Record<string, unknown> {
-  const max_per_second = numberIn(rate);
-  return {
-    ...(event_types !== undefined && { event_types }),
-    ...(max_per_second !== undefined && { max_per_second }),
-  };
+  // Undefined, which JSON leaves out: not set.
+  return { event_types, max_per_second: numberIn(rate) };
 }

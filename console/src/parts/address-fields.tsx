@@ -33,12 +33,31 @@ export function AddressFields({
   );
 }
 
+type Address = { subscriber: string; name: string };
+
+/** The URL and the name in the form, as a new subscription has them. */
+export function addressIn({ subscriber, name }: Address): { subscriber: string; name?: string } {
+  return { subscriber: subscriber.trim(), ...(name.trim() !== '' && { name: name.trim() }) };
+}
+
+/** Those that the form changes, as a PATCH has them. */
+export function changedAddress(
+  before: Pick<SubscriptionView, 'subscriber' | 'name'>,
+  draft: Address,
+): { subscriber?: string; name?: string | null } {
+  const { subscriber, name } = addressIn(draft);
+  return {
+    ...(subscriber !== before.subscriber && { subscriber }),
+    ...(name !== before.name && { name: name ?? null }),
+  };
+}
+
 type Move = { keepSecret: boolean; onKeepSecret: (keep: boolean) => void };
 
 /** Whether the subscriber of the form is at another origin than before. */
 export function isMove(
   before: Pick<SubscriptionView, 'subscriber'> | undefined,
-  { subscriber }: { subscriber: string },
+  { subscriber }: Pick<Address, 'subscriber'>,
 ): boolean {
   return (
     before !== undefined &&

@@ -1,8 +1,8 @@
 import { toRecord } from '../../../../shared/domain/delivery/vocabulary.ts';
 import { REDACTED } from '../../../../shared/domain/subscription/credential-headers.ts';
-import { hasNewOrigin, parseDestination } from '../../../../shared/domain/subscription/destination.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 import type { Faults } from '../../api/failure-words.ts';
+import { addressIn, changedAddress, isMove } from '../../parts/address-fields.tsx';
 import { eventTypesIn, jsonFault, jsonIn, numberIn, toFieldText } from '../../parts/fields.tsx';
 import { toChoice, policyIn, type PolicyChoice } from '../designer/policy-controls.tsx';
 import { authDraft, authFaults, authIn, type AuthDraft } from './auth-fields.tsx';
@@ -62,9 +62,7 @@ export const EMPTY_SUBSCRIPTION = subscriptionDraft({ subscriber: '', options: {
 /** Errors that the form can see without the API. `before`: the subscription that is edited. */
 export function draftFaults(draft: SubscriptionDraft, before?: Shown): Faults {
   const filter = draft.filter.trim() === '' ? undefined : jsonFault(draft.filter);
-  const moves =
-    before !== undefined &&
-    hasNewOrigin(parseDestination(before.subscriber), parseDestination(draft.subscriber));
+  const moves = isMove(before, draft);
   return new Map([
     ...(filter === undefined ? [] : [['filter', filter] as const]),
     ...(policyIn(draft.policy).ok ? [] : [['_retry_policy', 'has errors'] as const]),
@@ -92,12 +90,7 @@ export function headerField(name: string): string {
 
 /** The body that creates a subscription. The draft has no errors. */
 export function buildCreation(draft: SubscriptionDraft): Record<string, unknown> {
-  const name = draft.name.trim();
-  return {
-    subscriber: draft.subscriber.trim(),
-    ...(name !== '' && { name }),
-    options: withMembers({}, optionsIn(draft)),
-  };
+  return { ...addressIn(draft), options: optionsIn(draft) };
 }
 
 /**
@@ -109,25 +102,21 @@ export function buildPatch(
   draft: SubscriptionDraft,
   current: Shown = before,
 ): Record<string, unknown> | undefined {
-  const original = subscriptionDraft(before);
-  const [subscriber, name] = [draft.subscriber.trim(), draft.name.trim()];
+  const original = optionsIn(subscriptionDraft(before));
   const changed = Object.entries(optionsIn(draft)).filter(
-    ([member, value]) => JSON.stringify(value) !== JSON.stringify(optionsIn(original)[member]),
+    ([member, value]) => JSON.stringify(value) !== JSON.stringify(original[member]),
   );
   // Stored credentials are not sent to another origin.
   const { auth: _, ...withoutAuth } = current.options;
-  const kept = hasNewOrigin(parseDestination(before.subscriber), parseDestination(subscriber))
-    ? withoutAuth
-    : current.options;
+  const kept = isMove(before, draft) ? withoutAuth : current.options;
   const patch = {
-    ...(subscriber !== original.subscriber && { subscriber }),
-    ...(name !== original.name && { name: name === '' ? null : name }),
-    ...(changed.length > 0 && { options: withMembers(kept, Object.fromEntries(changed)) }),
+    ...changedAddress(before, draft),
+    ...(changed.length > 0 && { options: { ...kept, ...Object.fromEntries(changed) } }),
   };
   return Object.keys(patch).length === 0 ? undefined : patch;
 }
 
-/** The options that the form shows; undefined: not set. */
+/** The options that the form shows; undefined, which JSON leaves out: not set. */
 function optionsIn(draft: SubscriptionDraft): Record<string, unknown> {
   const headers = draft.headers.filter(({ name }) => name.trim() !== '');
   const policy = policyIn(draft.policy);
@@ -140,13 +129,4 @@ function optionsIn(draft: SubscriptionDraft): Record<string, unknown> {
     auth: authIn(draft.auth),
     _retry_policy: policy.ok ? policy.value : undefined,
   };
-}
-
-function withMembers(
-  options: Record<string, unknown>,
-  members: Record<string, unknown>,
-): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries({ ...options, ...members }).filter(([, value]) => value !== undefined),
-  );
 }
