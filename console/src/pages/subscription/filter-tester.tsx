@@ -104,58 +104,41 @@ function messageText({ id, type, acceptedAt }: ListedMessage): string {
   return [id, ...(type === undefined ? [] : [type]), accepted].join(' · ');
 }
 
-function Verdict({ of }: { of: FilterVerdict }) {
-  switch (of.kind) {
-    case 'matches':
-      return <strong class="tone-delivered">Matches: this message is sent.</strong>;
-    case 'filtered':
-      return (
-        <strong class="tone-rejected">
-          {of.by === 'event_types'
-            ? 'Filtered: the type is not among the event types.'
-            : `Filtered: ${of.path} does not match.`}
-        </strong>
-      );
-    case 'invalid':
-      return (
-        <span class="field-fault">
-          The {of.what} cannot be read: {of.fault}
-        </span>
-      );
-  }
+function Verdict({ of: { matches, text } }: { of: FilterVerdict }) {
+  if (matches === undefined) return <span class="field-fault">{text}</span>;
+  return <strong class={matches ? 'tone-delivered' : 'tone-rejected'}>{text}</strong>;
 }
 
-/** Whether a subscription would get a message, and why not. */
-type FilterVerdict =
-  | { kind: 'matches' }
-  /** `path`: dotted, of the first field that does not match the filter. */
-  | { kind: 'filtered'; by: 'event_types' }
-  | { kind: 'filtered'; by: 'filter'; path: string }
-  /** The filter or the data cannot be read. */
-  | { kind: 'invalid'; what: 'filter' | 'data'; fault: string };
+/** Whether a subscription would get a message, and why not. `matches` undefined: the filter or the data cannot be read. */
+type FilterVerdict = { matches?: boolean; text: string };
 
 type Given = { eventTypes: readonly string[]; filter: string; type: string; data: string };
 
 /** As many as dispatch grants one filter. */
 const MAX_STEPS = 200_000;
 
+const MATCHES = { matches: true, text: 'Matches: this message is sent.' };
+
 /** Applies the filter as dispatch does. `filter` and `data` are JSON; an empty filter matches everything. */
 export function testFilter({ eventTypes, filter, type, data }: Given): FilterVerdict {
   const fault = jsonFault(data);
-  if (fault !== undefined) return { kind: 'invalid', what: 'data', fault };
-  if (eventTypes.length > 0 && !eventTypes.includes(type)) return { kind: 'filtered', by: 'event_types' };
-  return filter.trim() === '' ? { kind: 'matches' } : testData(filter, JSON.parse(data));
+  if (fault !== undefined) return { text: `The data cannot be read: ${fault}` };
+  if (eventTypes.length > 0 && !eventTypes.includes(type))
+    return { matches: false, text: 'Filtered: the type is not among the event types.' };
+  return filter.trim() === '' ? MATCHES : testData(filter, JSON.parse(data));
 }
 
 function testData(filter: string, data: unknown): FilterVerdict {
   const fault = jsonFault(filter);
-  if (fault !== undefined) return { kind: 'invalid', what: 'filter', fault };
+  if (fault !== undefined) return { text: `The filter cannot be read: ${fault}` };
   const parsed = parseContentFilter(JSON.parse(filter));
   if (!parsed.ok) {
-    const text = parsed.faults.map(({ path, message }) => `${path.map(String).join('.')} ${message}`.trim());
-    return { kind: 'invalid', what: 'filter', fault: text.join('; ') };
+    const faults = parsed.faults.map(({ path, message }) =>
+      `${path.map(String).join('.')} ${message}`.trim(),
+    );
+    return { text: `The filter cannot be read: ${faults.join('; ')}` };
   }
   const budget = { steps: MAX_STEPS, listsRead: new WeakMap() };
   const { mismatch: path } = evaluateFilter(parsed.filter, data, budget);
-  return path === undefined ? { kind: 'matches' } : { kind: 'filtered', by: 'filter', path };
+  return path === undefined ? MATCHES : { matches: false, text: `Filtered: ${path} does not match.` };
 }
