@@ -7,6 +7,7 @@ import {
 } from '../../../../shared/domain/delivery/vocabulary.ts';
 import { timeText } from '../../../../shared/wire/fields.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
+import { filtered, readFirst } from '../../api/listed.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { loadedBy, useAction } from '../../live/hooks.ts';
 import { Form, WorkButton } from '../../parts/form.tsx';
@@ -167,13 +168,11 @@ export async function countFailed(
   let more = false;
   for (const one of status === undefined ? RECOVERABLE_STATUSES : [status]) {
     const query = deliveryQuery({ ...selection, status: one });
-    for await (const delivery of api.list(listDeliveries, { path: { queue }, query })) {
-      if (by[one] === MAX_COUNTED) {
-        more = true;
-        break;
-      }
-      if (status !== undefined || !isManuallyCancelled(delivery)) by[one] += 1;
-    }
+    const all = api.list(listDeliveries, { path: { queue }, query });
+    const recovered = filtered(all, (delivery) => status !== undefined || !isManuallyCancelled(delivery));
+    const listed = await readFirst(recovered, MAX_COUNTED);
+    by[one] = listed.items.length;
+    more ||= listed.more;
   }
   return { by, more };
 }
