@@ -28,11 +28,17 @@ export const filtered = async function* <Item>(
   for await (const item of listing) if (isWanted(item)) yield item;
 };
 
+/** Items of a list to show at first, and with each click for more. */
+export const PAGE_SIZE = 25;
+
+/** For each page. The API looks through the messages of the queue, which may be many for few deliveries. */
+const LOOKING_MS = 10_000;
+
 /** As `readFirst`, but stops after `milliseconds` with what it has read; `more` is then set. */
 export function firstWithin<Item>(
   list: (signal: AbortSignal) => AsyncIterable<Item>,
   most: number,
-  { milliseconds, signal }: { milliseconds: number; signal: AbortSignal },
+  { signal, milliseconds = (LOOKING_MS * most) / PAGE_SIZE }: { signal: AbortSignal; milliseconds?: number },
 ): Promise<Listed<Item>> {
   const outOfTime = AbortSignal.timeout(milliseconds);
   const listing = list(AbortSignal.any([signal, outOfTime]));

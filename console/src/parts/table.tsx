@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
+import { PAGE_SIZE } from '../api/listed.ts';
 
 export type Column<Row> = {
   head: string;
@@ -61,8 +62,6 @@ export function Table<Row>({
 function cellClass<Row>({ numeric, wide }: Column<Row>): string {
   return [numeric === true ? 'numeric' : '', wide === true ? 'wide' : ''].join(' ').trim();
 }
-
-export const PAGE_SIZE = 25;
 
 /** How many items of a list to show: a page, and one more with each click on `LoadMore`. */
 export function useMost(): { most: number; showMore: () => void } {

@@ -14,9 +14,6 @@ import { LoadMore, Table, useMost } from '../../../console/src/parts/table.tsx';
 import { WindowFields, windowIn } from '../../../console/src/parts/windows.tsx';
 import { usePortal } from '../portal-context.tsx';
 
-/** The API looks through the messages of the queue, which may be many for few deliveries. */
-const LOOKING_MS = 10_000;
-
 /** The deliveries of an endpoint, by status and by the time of acceptance. */
 export function DeliveriesSection({ id, refreshes }: { id: string; refreshes: number }) {
   const { api } = usePage();
@@ -30,21 +27,16 @@ export function DeliveriesSection({ id, refreshes }: { id: string; refreshes: nu
       firstWithin(
         (inTime): AsyncIterable<SubscriptionDeliveryView> => {
           const asked = { most: most + 1, signal: inTime };
-          // Without a status: delivered ones as well.
-          return status === ''
-            ? api.list(listDeliveriesOfSubscription, {
-                ...{ path: { queue, subscription: id }, query: deliveryQuery(window), ...asked },
-              })
-            : api.list(listDeliveries, {
-                ...{
-                  path: { queue },
-                  query: deliveryQuery({ ...window, status, subscription: id }),
-                  ...asked,
-                },
-              });
+          if (status !== '') {
+            const query = deliveryQuery({ ...window, status, subscription: id });
+            return api.list(listDeliveries, { path: { queue }, query, ...asked });
+          }
+          // Delivered ones as well.
+          const path = { queue, subscription: id };
+          return api.list(listDeliveriesOfSubscription, { path, query: deliveryQuery(window), ...asked });
         },
         most,
-        { milliseconds: LOOKING_MS, signal },
+        { signal },
       ),
   );
   return (

@@ -25,16 +25,13 @@ import { PauseButtons, StoppedDialog } from '../../parts/pause.tsx';
 import { RotateSecret } from '../../parts/secret.tsx';
 import { SendTest } from '../../parts/send-test.tsx';
 import { subscriberText } from '../../parts/subscription-text.tsx';
-import { LoadMore, PAGE_SIZE, Table, useMost } from '../../parts/table.tsx';
+import { LoadMore, Table, useMost } from '../../parts/table.tsx';
 import { momentText } from '../../parts/time-text.ts';
 import { beginOfFailure } from '../../parts/windows.tsx';
 import { hrefTo } from '../../route.ts';
 import { EditSubscription } from './edit-subscription.tsx';
 import { ResponseTimes } from './response-times.tsx';
 import { PolicyInForce, SubscriptionFacts } from './subscription-facts.tsx';
-
-/** The API looks through the messages of the queue, which may be many for few deliveries. */
-const LOOKING_MS = 10_000;
 
 export function SubscriptionPage({ queue, id }: { queue: string; id: string }) {
   const { api } = useConsole();
@@ -52,7 +49,7 @@ export function SubscriptionPage({ queue, id }: { queue: string; id: string }) {
     firstWithin(
       (inTime) => api.list(listDeliveriesOfSubscription, { path, most: most + 1, signal: inTime }),
       most,
-      { milliseconds: (LOOKING_MS * most) / PAGE_SIZE, signal },
+      { signal },
     ),
   );
   const isMissing = isNotFound(subscription.failure);
