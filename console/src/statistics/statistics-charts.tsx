@@ -109,7 +109,7 @@ export function StatisticsCharts({
 const HEIGHT = 150;
 
 function StatisticsChart({
-  kind: { title, lines, options },
+  kind: { title, lines, totalText, options },
   series: { times, steps },
   total,
   text,
@@ -123,12 +123,12 @@ function StatisticsChart({
   aside: string;
 }) {
   const data = useMemo(
-    (): uPlot.AlignedData => [times, ...lines.map(({ value }) => steps.map(value))],
+    (): uPlot.AlignedData => [times, ...lines.map(([, , , value]) => steps.map(value))],
     [times, steps, lines],
   );
-  const totals = lines.flatMap((line) => {
-    const sum = line.total(total);
-    return sum === undefined ? [] : [{ ...line, sum }];
+  const totals = lines.flatMap(([name, colour, dash, value]) => {
+    const sum = value(total);
+    return sum === null ? [] : [{ name, colour, dash, sum: totalText(sum) }];
   });
   const sums = totals.map(({ name, sum }) => `${name} ${sum}`).join(', ');
   return (
@@ -164,68 +164,43 @@ function StatisticsChart({
   );
 }
 
-type Line = {
-  name: string;
-  /** A colour of tokens.css; the dashes distinguish the lines without it. */
-  colour: 'series-blue' | 'series-green' | 'series-orange' | 'series-purple' | 'series-red';
-  dash: number[];
-  /** Null: nothing to show in this step. */
-  value: (step: Counts | undefined) => number | null;
-  /** Of the whole window; undefined without any. */
-  total: (total: Counts) => string | undefined;
-};
+/** Colours are from tokens.css; the dashes distinguish the lines without them. `value` null: nothing to show. */
+type Line = readonly [
+  name: string,
+  colour: `series-${'blue' | 'green' | 'orange' | 'purple' | 'red'}`,
+  dash: number[],
+  value: (counts: Counts) => number | null,
+];
 
 type ChartKind = {
   title: string;
   /** After the title, where it is the sum of this many queues. */
   aside: (window: WindowName, queues: number) => string;
   lines: readonly Line[];
+  /** Of a value of the whole window. */
+  totalText: (total: number) => string;
   options: ChartOptions;
 };
 
-const PERCENTILES = [
-  ['p50', 'series-blue', []],
-  ['p95', 'series-orange', [6, 3]],
-  ['p99', 'series-purple', [2, 3]],
-] as const;
-
 export const CHART_KINDS: readonly ChartKind[] = [
-  countChart('Messages', [countLine('accepted', 'series-blue', [], ({ messages }) => messages)]),
+  countChart('Messages', [['accepted', 'series-blue', [], ({ messages }) => messages]]),
   countChart('Outcomes', [
-    countLine('delivered', 'series-green', [], ({ delivered }) => delivered),
-    countLine('failed attempts', 'series-orange', [6, 3], ({ attemptsFailed }) => attemptsFailed),
-    countLine('exhausted or rejected', 'series-red', [2, 3], failedIn),
+    ['delivered', 'series-green', [], ({ delivered }) => delivered],
+    ['failed attempts', 'series-orange', [6, 3], ({ attemptsFailed }) => attemptsFailed],
+    ['exhausted or rejected', 'series-red', [2, 3], failedIn],
   ]),
   chart('Successful attempts', { valueText: percentText, range: () => 100 }, [
-    {
-      name: 'of all attempts',
-      colour: 'series-green',
-      dash: [],
-      value: successRate,
-      total: (total) => formatValue(successRate(total), percentText),
-    },
+    ['of all attempts', 'series-green', [], successRate],
   ]),
   percentileChart('Time to delivery', ({ timeToDelivery }) => timeToDelivery),
   percentileChart('Response times', ({ response }) => response),
 ];
 
 function countChart(title: string, lines: readonly Line[]): ChartKind {
-  const values = { valueText: countText, range: (most: number) => Math.max(4, most * 1.1) };
-  return { ...chart(title, values, lines), aside: (window) => `per ${WINDOWS[window].step}` };
-}
-
-function countLine(
-  name: string,
-  colour: Line['colour'],
-  dash: number[],
-  count: (counts: Counts) => number,
-): Line {
   return {
-    name,
-    colour,
-    dash,
-    value: (step) => (step === undefined ? 0 : count(step)),
-    total: (total) => count(total).toLocaleString('en'),
+    ...chart(title, { valueText: countText, range: (most) => Math.max(4, most * 1.1) }, lines),
+    aside: (window) => `per ${WINDOWS[window].step}`,
+    totalText: (total) => total.toLocaleString('en'),
   };
 }
 
@@ -235,13 +210,11 @@ function percentileChart(title: string, times: (counts: Counts) => Percentiles |
     range: (most: number) => Math.max(10, most * 1.1),
     steps: MILLISECOND_STEPS,
   };
-  const lines = PERCENTILES.map(([name, colour, dash]): Line => ({
-    name,
-    colour,
-    dash: [...dash],
-    value: (step) => (step && times(step)?.[name]) ?? null,
-    total: (total) => formatValue(times(total)?.[name] ?? null, durationText),
-  }));
+  const lines: Line[] = [
+    ['p50', 'series-blue', [], (counts) => times(counts)?.p50 ?? null],
+    ['p95', 'series-orange', [6, 3], (counts) => times(counts)?.p95 ?? null],
+    ['p99', 'series-purple', [2, 3], (counts) => times(counts)?.p99 ?? null],
+  ];
   // Percentiles of several queues are those of the slowest.
   return { ...chart(title, values, lines), aside: (_, queues) => (queues > 1 ? 'of the slowest queue' : '') };
 }
@@ -252,15 +225,12 @@ function chart(
   lines: readonly Line[],
 ): ChartKind {
   const series = (colour: (name: string) => string) =>
-    lines.map((line) => {
-      const stroke = colour(line.colour);
-      return { stroke, dash: line.dash, width: 1.75, points: lonePoints(stroke) };
+    lines.map(([, name, dash]) => {
+      const stroke = colour(name);
+      return { stroke, dash, width: 1.75, points: lonePoints(stroke) };
     });
-  return { title, aside: () => '', lines, options: timeChart({ ...values, series }) };
-}
-
-function formatValue(value: number | null, text: (value: number) => string): string | undefined {
-  return value === null ? undefined : text(value);
+  const options = timeChart({ ...values, series });
+  return { title, aside: () => '', lines, totalText: values.valueText, options };
 }
 
 /** Rounded down, so that 100% means that every attempt succeeded. */
@@ -310,15 +280,16 @@ export async function readStatistics(
 /** The counts of several queues, or of one. */
 export type Summary = Pick<Statistics, 'since' | 'until' | 'stepSeconds' | 'points' | 'total'>;
 
-/** All steps of the window in order; undefined where nothing happened. `times`: seconds since the epoch, as in uPlot. */
-type Series = { times: number[]; steps: (Counts | undefined)[] };
+/** All steps of the window in order. `times`: seconds since the epoch, as in uPlot. */
+type Series = { times: number[]; steps: Counts[] };
 
 export function buildSeries({ since, until, stepSeconds, points }: Summary): Series {
   const begin = Date.parse(since) / 1000;
   const count = Math.ceil((Date.parse(until) / 1000 - begin) / stepSeconds);
   const times = Array.from({ length: count }, (_, step) => begin + step * stepSeconds);
   const byTime = new Map(points.map((point) => [Date.parse(point.at) / 1000, point]));
-  return { times, steps: times.map((time) => byTime.get(time)) };
+  const nothing = sumOfCounts([]);
+  return { times, steps: times.map((time) => byTime.get(time) ?? nothing) };
 }
 
 /** The share of attempts that succeeded, in percent; null without an attempt. */
