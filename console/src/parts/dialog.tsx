@@ -2,14 +2,14 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { useAction } from '../live/hooks.ts';
 import { InputField } from './fields.tsx';
-import { CloseProvider, Form, useClose } from './form.tsx';
+import { Button, CloseProvider, Form, useClose } from './form.tsx';
 
 /** A button that opens a modal dialog. */
 export function DialogButton({
   text,
   what,
   title = text,
-  kind = 'plain',
+  kind,
   wide = false,
   onClose,
   children,
@@ -27,16 +27,15 @@ export function DialogButton({
   const [open, setOpen] = useState(false);
   return (
     <>
-      <button
-        type="button"
-        class={`button button-${kind}`}
+      <Button
+        kind={kind}
         onClick={() => {
           setOpen(true);
         }}
       >
         {text}
         {what === undefined ? null : <span class="unseen"> {what}</span>}
-      </button>
+      </Button>
       {open ? (
         <Dialog
           title={title}

@@ -19,11 +19,11 @@ export function useClose(): () => void {
 }
 
 /** A button that closes the dialog or the section around it. */
-export function CloseButton({ kind = 'plain', children }: { kind?: ButtonKind; children: string }) {
+export function CloseButton({ kind, children }: { kind?: ButtonKind; children: string }) {
   return (
-    <button type="button" class={`button button-${kind}`} onClick={useClose()}>
+    <Button kind={kind} onClick={useClose()}>
       {children}
-    </button>
+    </Button>
   );
 }
 
@@ -64,7 +64,7 @@ export function Form({
       {children}
       {isMarked ? null : <ActionFailure of={action} />}
       <div class="actions">
-        <WorkButton action={action} kind={kind} submit>
+        <WorkButton action={action} kind={kind} type="submit">
           {verb}
         </WorkButton>
         {canBeClosed ? <CloseButton>Cancel</CloseButton> : null}
@@ -75,6 +75,12 @@ export function Form({
 }
 
 type ButtonKind = 'plain' | 'primary' | 'danger';
+
+type ButtonProps = Omit<ButtonHTMLAttributes, 'class'> & { kind?: ButtonKind | undefined };
+
+export function Button({ kind = 'plain', ...props }: ButtonProps) {
+  return <button type="button" {...props} class={`button button-${kind}`} />;
+}
 
 /** The texts of a submitted form by the names of its controls, trimmed; blank ones are left out. */
 export function submittedTexts(event: TargetedSubmitEvent<HTMLFormElement>): Partial<Record<string, string>> {
@@ -89,56 +95,35 @@ export function submittedTexts(event: TargetedSubmitEvent<HTMLFormElement>): Par
 export function WorkButton({
   action,
   onClick,
-  kind = 'plain',
-  submit = false,
-  children,
-}: {
-  action: Action<unknown>;
-  onClick?: () => void;
-  kind?: ButtonKind | undefined;
-  submit?: boolean;
-  children: ComponentChildren;
-}) {
+  ...props
+}: Omit<ButtonProps, 'onClick'> & { action: Action<unknown>; onClick?: () => void }) {
   const running = action.state === 'running';
   return (
-    <button
-      type={submit ? 'submit' : 'button'}
-      class={`button button-${kind}`}
+    <Button
+      {...props}
       aria-disabled={running}
       aria-busy={running}
       onClick={(event) => {
         if (running) event.preventDefault();
         else onClick?.();
       }}
-    >
-      {children}
-    </button>
+    />
   );
 }
 
 /** A button that does its work at once, with the failure of the work below it. */
-export function ActionButton({
-  work,
-  kind,
-  children,
-}: {
-  work: () => Promise<void>;
-  kind?: ButtonKind;
-  children: ComponentChildren;
-}) {
+export function ActionButton({ work, ...props }: ButtonProps & { work: () => Promise<void> }) {
   const { action, run } = useAction(work);
   return (
     <>
-      <WorkButton action={action} kind={kind} onClick={run}>
-        {children}
-      </WorkButton>
+      <WorkButton {...props} action={action} onClick={run} />
       <ActionFailure of={action} />
     </>
   );
 }
 
 /** A small button that acts at once. */
-export function SmallButton(props: Omit<ButtonHTMLAttributes, 'type' | 'class'>) {
+export function SmallButton(props: Omit<ButtonProps, 'kind'>) {
   return <button {...props} type="button" class="button button-small" />;
 }
 

@@ -5,7 +5,7 @@ import { useAction } from '../live/hooks.ts';
 import { usePage } from '../live/page-context.tsx';
 import { Moment } from './facts.tsx';
 import { SelectField } from './fields.tsx';
-import { CopyButton, Form, useClose } from './form.tsx';
+import { Button, CopyButton, Form, useClose } from './form.tsx';
 import { Notice } from './loaded.tsx';
 
 /** Shows a secret, or the public key of a key pair. The page keeps it only while its dialog is open. */
@@ -30,9 +30,9 @@ export function NewSecret({
         <code class="secret">{secret}</code> <CopyButton text={secret} what={`the ${what}`} />
       </p>
       {children}
-      <button type="button" class="button button-primary" onClick={onDone ?? close}>
+      <Button kind="primary" onClick={onDone ?? close}>
         Done
-      </button>
+      </Button>
     </div>
   );
 }

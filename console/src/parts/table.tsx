@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { PAGE_SIZE } from '../api/listed.ts';
+import { Button } from './form.tsx';
 
 export type Column<Row> = {
   head: string;
@@ -76,9 +77,7 @@ export function useMost(): { most: number; showMore: () => void } {
 export function LoadMore({ what, more, onMore }: { what: string; more: boolean; onMore: () => void }) {
   return more ? (
     <p class="load-more">
-      <button type="button" class="button" onClick={onMore}>
-        Show more {what}
-      </button>
+      <Button onClick={onMore}>Show more {what}</Button>
     </p>
   ) : null;
 }

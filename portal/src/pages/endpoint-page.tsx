@@ -7,7 +7,7 @@ import { useLoaded } from '../../../console/src/live/hooks.ts';
 import { usePage } from '../../../console/src/live/page-context.tsx';
 import { useLiveCall } from '../../../console/src/live/use-live.ts';
 import { ConfirmButton, DialogButton } from '../../../console/src/parts/dialog.tsx';
-import { ActionButton } from '../../../console/src/parts/form.tsx';
+import { ActionButton, Button } from '../../../console/src/parts/form.tsx';
 import { Failure, Loaded } from '../../../console/src/parts/loaded.tsx';
 import { PageHeading, Section } from '../../../console/src/parts/page-heading.tsx';
 import { PauseButtons } from '../../../console/src/parts/pause.tsx';
@@ -132,9 +132,7 @@ function Actions({
     <>
       {manages ? (
         <>
-          <button type="button" class="button" onClick={onEdit}>
-            Change
-          </button>
+          <Button onClick={onEdit}>Change</Button>
           {disabled === undefined ? null : (
             <ActionButton kind="primary" work={() => api.call(enableSubscription, { path }).then(onDone)}>
               Enable

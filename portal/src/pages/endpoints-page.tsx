@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { listSubscriptions } from '../../../api-client/operations.ts';
 import { useLiveItems } from '../../../console/src/live/use-live.ts';
+import { Button } from '../../../console/src/parts/form.tsx';
 import { Empty, Loaded } from '../../../console/src/parts/loaded.tsx';
 import { PageHeading } from '../../../console/src/parts/page-heading.tsx';
 import { SubscriptionLink, SubscriptionState } from '../../../console/src/parts/subscription-text.tsx';
@@ -20,15 +21,14 @@ export function EndpointsPage() {
     <>
       <PageHeading title="Endpoints">
         {can('manage') && !isAdding && hasRoom(value, limits) ? (
-          <button
-            type="button"
-            class="button button-primary"
+          <Button
+            kind="primary"
             onClick={() => {
               setIsAdding(true);
             }}
           >
             Add endpoint
-          </button>
+          </Button>
         ) : null}
       </PageHeading>
       {isAdding ? (

@@ -14,7 +14,7 @@ import { counted } from '../../../../api-client/words.ts';
 import { Loaded, Empty } from '../../parts/loaded.tsx';
 import { Moment } from '../../parts/facts.tsx';
 import { LinkBar, PageHeading } from '../../parts/page-heading.tsx';
-import { submittedTexts, WorkButton } from '../../parts/form.tsx';
+import { Button, submittedTexts, WorkButton } from '../../parts/form.tsx';
 import { hrefTo, type Query } from '../../route.ts';
 import { Field } from '../../parts/fields.tsx';
 
@@ -143,9 +143,7 @@ export function FilterForm({ which, query }: { which: RedrivenQueue; query: Quer
         </Field>
       ))}
       <div class="actions">
-        <button type="submit" class="button">
-          Filter
-        </button>
+        <Button type="submit">Filter</Button>
       </div>
     </form>
   );

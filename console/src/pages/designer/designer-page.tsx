@@ -24,7 +24,7 @@ import { useAction } from '../../live/hooks.ts';
 import { useLive, useLiveItems } from '../../live/use-live.ts';
 import { scheduleText } from '../../parts/facts.tsx';
 import { BarSelect, Field, SelectField } from '../../parts/fields.tsx';
-import { Form } from '../../parts/form.tsx';
+import { Button, Form } from '../../parts/form.tsx';
 import { ActionFailure, Notice } from '../../parts/loaded.tsx';
 import { PageHeading, Section } from '../../parts/page-heading.tsx';
 import { SourceText } from '../../parts/source-text.tsx';
@@ -81,16 +81,14 @@ export function DesignerPage({ query: { queue = '', subscription } }: { query: Q
           onChoose={change}
         />
         {STARTS.map(([text, start]) => (
-          <button
+          <Button
             key={text}
-            type="button"
-            class="button"
             onClick={() => {
               change(start);
             }}
           >
             {text}
-          </button>
+          </Button>
         ))}
       </PageHeading>
       <ActionFailure of={action} />

@@ -7,7 +7,7 @@ import { failureWords } from '../../api/failure-words.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { type Live, useLive, useLiveCall, useLiveItems } from '../../live/use-live.ts';
 import { DialogButton } from '../../parts/dialog.tsx';
-import { submittedTexts } from '../../parts/form.tsx';
+import { Button, submittedTexts } from '../../parts/form.tsx';
 import { Loaded, LoadingFigure, Empty, Failure, Notice } from '../../parts/loaded.tsx';
 import { PageHeading, Section } from '../../parts/page-heading.tsx';
 import { LoadMore, useMost } from '../../parts/table.tsx';
@@ -173,9 +173,7 @@ function GoToQueue() {
         <span class="unseen">Queue name</span>
         <input name="queue" placeholder="Go to queue" autocomplete="off" spellcheck={false} />
       </label>
-      <button type="submit" class="button">
-        Go
-      </button>
+      <Button type="submit">Go</Button>
     </form>
   );
 }
