@@ -62,9 +62,7 @@ async function askOtherTabs(
     if (await isAccepted(token)) resolve(token);
   };
   const timer = setTimeout(() => {
-    void Promise.all(offered.values()).then(() => {
-      resolve(undefined);
-    });
+    void Promise.all(offered.values()).then(() => resolve(undefined));
   }, MAX_WAIT_MS);
   channel.onmessage = ({ data }: MessageEvent<unknown>) => {
     if (isAnswer(data) && !offered.has(data.token)) offered.set(data.token, offer(data.token));

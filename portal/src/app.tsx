@@ -29,14 +29,7 @@ export function App({ open }: { open: () => Promise<OpenSession> }) {
     case 'running':
       return <main aria-busy="true" />;
     case 'done':
-      return (
-        <Portal
-          opened={action.result}
-          onEnd={() => {
-            setHasEnded(true);
-          }}
-        />
-      );
+      return <Portal opened={action.result} onEnd={() => setHasEnded(true)} />;
     case 'failed':
       if (action.failure instanceof NoSession) return <EndingPage of={action.failure.ending} />;
       return (

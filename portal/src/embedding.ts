@@ -15,9 +15,7 @@ export function reportHeight(origins: readonly string[]): () => void {
     for (const origin of listed) window.parent.postMessage(message, origin);
   });
   if (isFramed) observer.observe(document.body);
-  return () => {
-    observer.disconnect();
-  };
+  return () => observer.disconnect();
 }
 
 /** Browsers log an error for a message to another origin. Firefox does not know the origin of the parent. */

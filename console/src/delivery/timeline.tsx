@@ -57,21 +57,13 @@ export function Timeline({ delivery }: { delivery: DeliveryDetail }) {
           <SmallButton
             key={part}
             aria-pressed={'part' in view && view.part === part}
-            onClick={() => {
-              setView({ part });
-            }}
+            onClick={() => setView({ part })}
           >
             {text}
           </SmallButton>
         ))}
         {MOVES.map(([label, sign, next]) => (
-          <SmallButton
-            key={label}
-            aria-label={label}
-            onClick={() => {
-              setView({ span: next(span) });
-            }}
-          >
+          <SmallButton key={label} aria-label={label} onClick={() => setView({ span: next(span) })}>
             {sign}
           </SmallButton>
         ))}

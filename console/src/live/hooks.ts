@@ -7,12 +7,8 @@ import type { Live } from './use-live.ts';
 export function useNow(): number {
   const [now, setNow] = useState(() => Date.now());
   useEffect(() => {
-    const timer = setInterval(() => {
-      setNow(Date.now());
-    }, 1000);
-    return () => {
-      clearInterval(timer);
-    };
+    const timer = setInterval(() => setNow(Date.now()), 1000);
+    return () => clearInterval(timer);
   }, []);
   return now;
 }
@@ -25,13 +21,9 @@ export function useWidth<Shown extends HTMLElement>(): { ref: RefObject<Shown | 
     const element = ref.current;
     if (element === null) return undefined;
     setWidth(element.clientWidth);
-    const observer = new ResizeObserver(() => {
-      setWidth(element.clientWidth);
-    });
+    const observer = new ResizeObserver(() => setWidth(element.clientWidth));
     observer.observe(element);
-    return () => {
-      observer.disconnect();
-    };
+    return () => observer.disconnect();
   }, []);
   return { ref, width };
 }
@@ -45,15 +37,11 @@ export function useRoute(): Route {
 export function useHash(): string {
   const [hash, setHash] = useState(location.hash);
   useEffect(() => {
-    const follow = (): void => {
-      setHash(location.hash);
-    };
+    const follow = (): void => setHash(location.hash);
     // An effect runs after the paint: a change between the two has no listener.
     follow();
     addEventListener('hashchange', follow);
-    return () => {
-      removeEventListener('hashchange', follow);
-    };
+    return () => removeEventListener('hashchange', follow);
   }, []);
   return hash;
 }
@@ -95,12 +83,8 @@ export function useAction<Given extends unknown[], Result>(
     };
     show({ state: 'running' });
     latest.current(...given).then(
-      (result) => {
-        show({ state: 'done', result });
-      },
-      (failure: unknown) => {
-        show({ state: 'failed', failure });
-      },
+      (result) => show({ state: 'done', result }),
+      (failure: unknown) => show({ state: 'failed', failure }),
     );
   }, []);
   const reset = useCallback(() => {

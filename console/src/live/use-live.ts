@@ -90,9 +90,7 @@ export function useLive<Value>(
         setShown((before) => ({ key, value: before?.key === key ? before.value : undefined, failure }));
         note({ failed: true, dueAt: undefined });
       },
-      onSchedule: (dueAt) => {
-        note({ dueAt });
-      },
+      onSchedule: (dueAt) => note({ dueAt }),
       isTransient: (failure) => isTransient(failure) || (untilFound && isNotFound(failure)),
       isHidden: () => document.hidden,
     });
@@ -108,9 +106,7 @@ export function useLive<Value>(
     };
   }, [key, freshness, polling, untilFound, once]);
 
-  const refresh = useCallback(() => {
-    wake.current();
-  }, []);
+  const refresh = useCallback(() => wake.current(), []);
   const { value, failure } = shown?.key === key ? shown : NOTHING;
   return { value, failure, refresh };
 }

@@ -41,9 +41,7 @@ export function Chart({
     };
   }, [options, width, height, theme]);
 
-  useEffect(() => {
-    chart.current?.setData(data);
-  }, [data]);
+  useEffect(() => chart.current?.setData(data), [data]);
 
   return <div ref={ref} class="chart" role="img" aria-label={label} data-height={height} />;
 }

@@ -27,12 +27,7 @@ export function DialogButton({
   const [open, setOpen] = useState(false);
   return (
     <>
-      <Button
-        kind={kind}
-        onClick={() => {
-          setOpen(true);
-        }}
-      >
+      <Button kind={kind} onClick={() => setOpen(true)}>
         {text}
         {what === undefined ? null : <span class="unseen"> {what}</span>}
       </Button>
@@ -66,9 +61,7 @@ export function Dialog({
 }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
-  useEffect(() => {
-    dialog.current?.showModal();
-  }, []);
+  useEffect(() => dialog.current?.showModal(), []);
   return (
     <dialog
       ref={dialog}

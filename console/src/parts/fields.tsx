@@ -119,9 +119,7 @@ export function InputField({
           value,
           autocomplete: 'off',
           spellcheck: false,
-          onInput: ({ currentTarget }: { currentTarget: { value: string } }) => {
-            onValue(currentTarget.value);
-          },
+          onInput: ({ currentTarget }: { currentTarget: { value: string } }) => onValue(currentTarget.value),
         };
         if (rows !== undefined) return <textarea {...shared} rows={rows} />;
         return secret ? (
@@ -151,9 +149,7 @@ export function CheckField({
       <input
         type="checkbox"
         checked={checked}
-        onChange={({ currentTarget }) => {
-          onChecked(currentTarget.checked);
-        }}
+        onChange={({ currentTarget }) => onChecked(currentTarget.checked)}
       />
       <span>
         {label}
@@ -194,12 +190,7 @@ function Select({
   ...select
 }: Partial<FieldParts> & { value?: string; onValue: (value: string) => void; options: readonly Option[] }) {
   return (
-    <select
-      {...select}
-      onChange={({ currentTarget }) => {
-        onValue(currentTarget.value);
-      }}
-    >
+    <select {...select} onChange={({ currentTarget }) => onValue(currentTarget.value)}>
       {options.map(([choice, text]) => (
         <option key={choice} value={choice}>
           {text}

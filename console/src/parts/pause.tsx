@@ -133,12 +133,7 @@ export function StoppedDialog({
   const seconds = stopped?.requests_end_within_seconds;
   if (seconds === undefined) return null;
   return (
-    <Dialog
-      title={title}
-      onClose={() => {
-        setStopped(undefined);
-      }}
-    >
+    <Dialog title={title} onClose={() => setStopped(undefined)}>
       <div class="stack">
         <Notice tone="success" title={requestsEndText(seconds)} />
         <CloseButton kind="primary">Done</CloseButton>

@@ -18,15 +18,7 @@ export function SourceText({ text, what }: { text: string; what: string }) {
             : ''}
         </span>
         <span class="actions">
-          {isCut ? (
-            <SmallButton
-              onClick={() => {
-                setWhole(true);
-              }}
-            >
-              Show all
-            </SmallButton>
-          ) : null}
+          {isCut ? <SmallButton onClick={() => setWhole(true)}>Show all</SmallButton> : null}
           <CopyButton text={text} what={what} />
         </span>
       </div>

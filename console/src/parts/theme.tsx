@@ -38,9 +38,7 @@ export function useTheme(): 'light' | 'dark' {
   const [theme, setTheme] = useState(shownTheme);
   useEffect(() => {
     const dark = matchMedia(DARK);
-    const follow = (): void => {
-      setTheme(shownTheme());
-    };
+    const follow = (): void => setTheme(shownTheme());
     addEventListener(CHANGED, follow);
     dark.addEventListener('change', follow);
     return () => {

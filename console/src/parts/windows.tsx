@@ -55,22 +55,11 @@ export function WindowFields({
           if (time !== undefined) onChange({ since: time, until });
         }}
       />
-      <TimeField
-        label="Accepted before"
-        time={until}
-        onTime={(time) => {
-          onChange({ since, until: time });
-        }}
-      />
+      <TimeField label="Accepted before" time={until} onTime={(time) => onChange({ since, until: time })} />
       {children}
       <div class="actions">
         {PRESETS.map(([text, length]) => (
-          <SmallButton
-            key={text}
-            onClick={() => {
-              onChange({ since: Date.now() - length, until: undefined });
-            }}
-          >
+          <SmallButton key={text} onClick={() => onChange({ since: Date.now() - length, until: undefined })}>
             {text}
           </SmallButton>
         ))}

@@ -19,9 +19,7 @@ export function SearchBox({ route }: { route: Route }) {
   const box = useRef<HTMLDivElement>(null);
   const input = useRef<HTMLInputElement>(null);
   const [sought, setSought] = useState<string>();
-  const close = (): void => {
-    setSought(undefined);
-  };
+  const close = (): void => setSought(undefined);
   const leave = (): void => {
     close();
     input.current?.focus();
@@ -57,12 +55,7 @@ export function SearchBox({ route }: { route: Route }) {
         }
       }}
     >
-      <form
-        role="search"
-        onSubmit={(event) => {
-          setSought(submittedTexts(event)['text']);
-        }}
-      >
+      <form role="search" onSubmit={(event) => setSought(submittedTexts(event)['text'])}>
         <label>
           <span class="unseen">Search</span>
           <input
@@ -129,9 +122,7 @@ function SearchResults({
     search(api, text, { first: queue, signal, onFound: setFound }).catch((error: unknown) => {
       if (!signal.aborted) setFailure(error);
     });
-    return () => {
-      closed.abort();
-    };
+    return () => closed.abort();
   }, [api, text]);
 
   return (

@@ -27,13 +27,7 @@ export function WindowChoice({
   return (
     <div class="actions" role="group" aria-label="Time window">
       {WINDOW_NAMES.map((name) => (
-        <SmallButton
-          key={name}
-          aria-pressed={name === window}
-          onClick={() => {
-            onChange(name);
-          }}
-        >
+        <SmallButton key={name} aria-pressed={name === window} onClick={() => onChange(name)}>
           {`${WINDOWS[name].text.slice(0, 1).toUpperCase()}${WINDOWS[name].text.slice(1)}`}
         </SmallButton>
       ))}

@@ -38,13 +38,7 @@ export function EndpointPage({ id }: { id: string }) {
         crumbs={[{ text: 'Endpoints', href: hrefTo(HOME) }]}
       >
         {value === undefined || isMissing ? null : (
-          <Actions
-            endpoint={value}
-            onEdit={() => {
-              setIsEditing(true);
-            }}
-            onDone={endpoint.refresh}
-          />
+          <Actions endpoint={value} onEdit={() => setIsEditing(true)} onDone={endpoint.refresh} />
         )}
       </PageHeading>
       {isMissing ? (
@@ -53,13 +47,7 @@ export function EndpointPage({ id }: { id: string }) {
       ) : (
         <>
           {isEditing && value !== undefined ? (
-            <EditEndpoint
-              endpoint={value}
-              onDone={endpoint.refresh}
-              onClose={() => {
-                setIsEditing(false);
-              }}
-            />
+            <EditEndpoint endpoint={value} onDone={endpoint.refresh} onClose={() => setIsEditing(false)} />
           ) : null}
           <div class="section">
             <Loaded live={endpoint}>{(view) => <EndpointFacts endpoint={view} />}</Loaded>
@@ -79,14 +67,7 @@ function GrantedSections({ id, endpoint }: { id: string; endpoint: SubscriptionV
     <>
       {can('deliveries') ? <DeliveriesSection id={id} refreshes={sent} /> : null}
       {can('retry') && endpoint !== undefined ? <RecoverySection endpoint={endpoint} /> : null}
-      {can('test') ? (
-        <SendExample
-          id={id}
-          onSent={() => {
-            setSent(sent + 1);
-          }}
-        />
-      ) : null}
+      {can('test') ? <SendExample id={id} onSent={() => setSent(sent + 1)} /> : null}
     </>
   );
 }

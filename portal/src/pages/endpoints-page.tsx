@@ -21,24 +21,12 @@ export function EndpointsPage() {
     <>
       <PageHeading title="Endpoints">
         {can('manage') && !isAdding && hasRoom(value, limits) ? (
-          <Button
-            kind="primary"
-            onClick={() => {
-              setIsAdding(true);
-            }}
-          >
+          <Button kind="primary" onClick={() => setIsAdding(true)}>
             Add endpoint
           </Button>
         ) : null}
       </PageHeading>
-      {isAdding ? (
-        <EditEndpoint
-          onDone={endpoints.refresh}
-          onClose={() => {
-            setIsAdding(false);
-          }}
-        />
-      ) : null}
+      {isAdding ? <EditEndpoint onDone={endpoints.refresh} onClose={() => setIsAdding(false)} /> : null}
       <div class="section">
         <Loaded live={endpoints}>
           {({ items }) => (

@@ -31,9 +31,7 @@ export function EventPicker({
         <CheckField
           label="All events, also those that are added later"
           checked={chosen === undefined}
-          onChecked={(all) => {
-            onChosen(all ? undefined : []);
-          }}
+          onChecked={(all) => onChosen(all ? undefined : [])}
         />
       ) : null}
       {chosen === undefined ? null : (

@@ -40,11 +40,7 @@ export function DeadLetterTable({
   return (
     <>
       <p>
-        <SmallButton
-          onClick={() => {
-            onChosen(new Set(all ? [] : deadLetters.map(({ id }) => id)));
-          }}
-        >
+        <SmallButton onClick={() => onChosen(new Set(all ? [] : deadLetters.map(({ id }) => id)))}>
           {all ? 'Select none' : 'Select all'}
         </SmallButton>
       </p>
@@ -58,9 +54,7 @@ export function DeadLetterTable({
                 type="checkbox"
                 aria-label={`Select ${id}`}
                 checked={chosen.has(id)}
-                onChange={({ currentTarget }) => {
-                  choose(id, currentTarget.checked);
-                }}
+                onChange={({ currentTarget }) => choose(id, currentTarget.checked)}
               />
             ),
           },

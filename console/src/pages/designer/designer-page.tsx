@@ -81,12 +81,7 @@ export function DesignerPage({ query: { queue = '', subscription } }: { query: Q
           onChoose={change}
         />
         {STARTS.map(([text, start]) => (
-          <Button
-            key={text}
-            onClick={() => {
-              change(start);
-            }}
-          >
+          <Button key={text} onClick={() => change(start)}>
             {text}
           </Button>
         ))}
@@ -95,9 +90,7 @@ export function DesignerPage({ query: { queue = '', subscription } }: { query: Q
       <PolicyControls
         draft={draft}
         faults={faults}
-        onChange={(field, text) => {
-          change({ ...draft, [field]: text });
-        }}
+        onChange={(field, text) => change({ ...draft, [field]: text })}
       />
       {fault === undefined ? null : <Notice tone="danger" title={`The policy ${fault}`} />}
       <Section title="Schedule">
@@ -282,12 +275,10 @@ function ApplyPolicy({
               value={queue}
               autocomplete="off"
               spellcheck={false}
-              onInput={({ currentTarget }) => {
-                setOwner({ queue: currentTarget.value, subscription: undefined });
-              }}
-              onChange={({ currentTarget }) => {
-                setChosenQueue(currentTarget.value);
-              }}
+              onInput={({ currentTarget }) =>
+                setOwner({ queue: currentTarget.value, subscription: undefined })
+              }
+              onChange={({ currentTarget }) => setChosenQueue(currentTarget.value)}
             />
             <datalist id={names}>
               {(queues.value?.items ?? []).map(({ name }) => (
@@ -301,9 +292,7 @@ function ApplyPolicy({
         label="Subscription"
         hint="Choose one to set its policy instead of the queue’s."
         value={subscription ?? ''}
-        onValue={(id) => {
-          setOwner({ queue, subscription: id === '' ? undefined : id });
-        }}
+        onValue={(id) => setOwner({ queue, subscription: id === '' ? undefined : id })}
         options={[
           ['', 'none: set the queue’s policy'],
           ...(subscriptions.value?.items ?? []).map((one) => [one.id, subscriberText(one)] as const),

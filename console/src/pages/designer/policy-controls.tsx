@@ -42,9 +42,7 @@ export function PolicyField({
         label="Retry policy"
         fault={faults.get('_retry_policy')}
         value={choice.chosen}
-        onValue={(chosen) => {
-          onChoice(withChosen(choice, chosen));
-        }}
+        onValue={(chosen) => onChoice(withChosen(choice, chosen))}
         options={[
           ['none', none],
           ...POLICY_PRESETS.map(
@@ -58,9 +56,7 @@ export function PolicyField({
           <PolicyControls
             draft={choice.draft}
             faults={faults}
-            onChange={(field, text) => {
-              onChoice({ ...choice, draft: { ...choice.draft, [field]: text } });
-            }}
+            onChange={(field, text) => onChoice({ ...choice, draft: { ...choice.draft, [field]: text } })}
           />
         </div>
       )}
@@ -100,9 +96,7 @@ export function PolicyControls({
     label,
     value: draft[name],
     fault: faults.get(name),
-    onValue: (text: string) => {
-      onChange(name, text);
-    },
+    onValue: (text: string) => onChange(name, text),
   });
   const number = (name: Field, label: string) => (
     <InputField
@@ -148,9 +142,7 @@ export function PolicyControls({
         <CheckField
           label="Override the policies of subscriptions (queues only)"
           checked={draft.ignore_subscription_override === 'true'}
-          onChecked={(checked) => {
-            onChange('ignore_subscription_override', checked ? 'true' : '');
-          }}
+          onChecked={(checked) => onChange('ignore_subscription_override', checked ? 'true' : '')}
         />
       </fieldset>
     </div>

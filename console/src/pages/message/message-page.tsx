@@ -251,11 +251,7 @@ function SendMessage(props: SendTo) {
   const consequence = CONSEQUENCES[to.verdict];
   const button =
     consequence === undefined ? null : (
-      <SmallButton
-        onClick={() => {
-          setAsked(consequence);
-        }}
-      >
+      <SmallButton onClick={() => setAsked(consequence)}>
         {to.verdict === 'delivered' ? 'Send again' : 'Send'}
         <span class="unseen"> to {receiverText(to)}</span>
       </SmallButton>
@@ -270,12 +266,7 @@ function SendMessage(props: SendTo) {
         button
       )}
       {asked === undefined ? null : (
-        <Dialog
-          title="Send to this subscription"
-          onClose={() => {
-            setAsked(undefined);
-          }}
-        >
+        <Dialog title="Send to this subscription" onClose={() => setAsked(undefined)}>
           <Question {...props} consequence={asked} />
         </Dialog>
       )}

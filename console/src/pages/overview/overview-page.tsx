@@ -45,9 +45,10 @@ export function OverviewPage() {
   const health = useLiveCall(readHealth, {});
   const [window, setWindow] = useState<WindowName>('hour');
   const [watched, setWatched] = useState<ReadonlyMap<string, Figures>>(new Map());
-  const report = useCallback((key: string, figures: Figures) => {
-    setWatched((before) => new Map(before).set(key, figures));
-  }, []);
+  const report = useCallback(
+    (key: string, figures: Figures) => setWatched((before) => new Map(before).set(key, figures)),
+    [],
+  );
   const shown = (queues.value?.items ?? []).map(({ name, paused }): ShownQueue => {
     return { name, ...(paused && { paused }), ...(watched.get(`${name}/${window}`) ?? UNREAD) };
   });
@@ -198,9 +199,7 @@ function QueueWatch({
   const { value, failure } = useLive(`figures/${key}`, async (signal) =>
     computeFigures(await readQueue(api, queue, { window, now: Date.now(), signal })),
   );
-  useEffect(() => {
-    onFigures(key, { value, failure });
-  }, [key, value, failure, onFigures]);
+  useEffect(() => onFigures(key, { value, failure }), [key, value, failure, onFigures]);
   return null;
 }
 

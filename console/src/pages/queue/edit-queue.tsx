@@ -39,9 +39,7 @@ export function EditQueue({
   const close = useClose();
   // The page reads the queue again and again: the changes are those to what the form showed at first.
   const [before] = useState(() => queueDraft(metadata));
-  const { draft, change } = useDraft(before, () => {
-    reset();
-  });
+  const { draft, change } = useDraft(before, () => reset());
   const { action, run, reset } = useAction(async () => {
     const patch = queuePatch(before, draft);
     if (patch.length > 0) await api.call(patchQueue, { path: { queue }, body: JSON.stringify(patch) });

@@ -70,13 +70,7 @@ export function RecoveryForm({
         <>
           {found === undefined ? null : <CountResult failed={found.failed} />}
           {found === undefined || sumFailures(found.failed) === 0 ? null : (
-            <WorkButton
-              action={start.action}
-              kind="primary"
-              onClick={() => {
-                start.run(found.selection);
-              }}
-            >
+            <WorkButton action={start.action} kind="primary" onClick={() => start.run(found.selection)}>
               Recover {recoverable(found.failed)}
             </WorkButton>
           )}
@@ -103,9 +97,7 @@ export function RecoveryForm({
               : undefined
           }
           value={status ?? ''}
-          onValue={(text) => {
-            change('status')(RECOVERABLE_STATUSES.find((one) => one === text));
-          }}
+          onValue={(text) => change('status')(RECOVERABLE_STATUSES.find((one) => one === text))}
           options={[['', 'all failed deliveries'], ...RECOVERABLE_STATUSES.map((one) => [one, one] as const)]}
         />
       </div>

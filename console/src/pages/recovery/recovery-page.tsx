@@ -30,15 +30,7 @@ export function RecoveryPage({ queue, query }: { queue: string; query: Query }) 
   const shown = listed.find(({ id }) => id === chosen) ?? listed[0];
   const actions = ({ id, state }: RecoveryView) => (
     <span class="actions">
-      {id === shown?.id ? null : (
-        <SmallButton
-          onClick={() => {
-            setChosen(id);
-          }}
-        >
-          Show result
-        </SmallButton>
-      )}
+      {id === shown?.id ? null : <SmallButton onClick={() => setChosen(id)}>Show result</SmallButton>}
       {state !== 'running' ? null : (
         <ActionButton
           work={() => api.call(stopRecovery, { path: { queue, recovery: id } }).then(recoveries.refresh)}

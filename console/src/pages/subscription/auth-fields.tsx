@@ -25,9 +25,7 @@ export function AuthFields({
         hint="Optional, in addition to the signature."
         fault={faults.get('auth')}
         value={auth.choice}
-        onValue={(choice) => {
-          onAuth(withChoice(auth, choice, stored));
-        }}
+        onValue={(choice) => onAuth(withChoice(auth, choice, stored))}
         options={[
           ['none', 'none'],
           ...Object.entries(AUTH_FORMS).map(([choice, { text }]) => [choice, text] as const),

@@ -31,9 +31,7 @@ export function EventTypesField({
         <SelectField
           label="Add a type of the catalogue"
           value=""
-          onValue={(name) => {
-            field.onValue([...chosen, name].join('\n'));
-          }}
+          onValue={(name) => field.onValue([...chosen, name].join('\n'))}
           options={[['', 'choose one'], ...left.map((name) => [name, name] as const)]}
         />
       )}

@@ -58,9 +58,7 @@ export function SubscriptionForm({
       ready={own.size === 0}
       verb={before === undefined ? 'Create' : 'Save'}
       isMarked={isMarked}
-      onSubmit={() => {
-        run({ draft, keepSecret });
-      }}
+      onSubmit={() => run({ draft, keepSecret })}
     >
       <AddressFields
         subscriber={field('subscriber')}
@@ -128,9 +126,8 @@ function HeaderFields({
   faults: Faults;
   onHeaders: (headers: readonly Header[]) => void;
 }) {
-  const change = (index: number, changed: Partial<Header>): void => {
+  const change = (index: number, changed: Partial<Header>): void =>
     onHeaders(headers.map((header, at) => (at === index ? { ...header, ...changed } : header)));
-  };
   return (
     <fieldset class="header-fields">
       <legend>Headers</legend>
@@ -146,23 +143,15 @@ function HeaderFields({
             value={name}
             fault={faults.get(headerField(name))}
             code
-            onValue={(text) => {
-              change(index, { name: text });
-            }}
+            onValue={(text) => change(index, { name: text })}
           />
           <InputField
             label={`Value of header ${index + 1}`}
             value={value}
             code
-            onValue={(text) => {
-              change(index, { value: text });
-            }}
+            onValue={(text) => change(index, { value: text })}
           />
-          <SmallButton
-            onClick={() => {
-              onHeaders(headers.toSpliced(index, 1));
-            }}
-          >
+          <SmallButton onClick={() => onHeaders(headers.toSpliced(index, 1))}>
             Remove<span class="unseen"> header {index + 1}</span>
           </SmallButton>
         </div>
@@ -171,11 +160,7 @@ function HeaderFields({
         <p class="field-fault">{faults.get('post_headers')}</p>
       )}
       <div class="actions">
-        <SmallButton
-          onClick={() => {
-            onHeaders([...headers, { name: '', value: '' }]);
-          }}
-        >
+        <SmallButton onClick={() => onHeaders([...headers, { name: '', value: '' }])}>
           Add a header
         </SmallButton>
       </div>
