@@ -159,63 +159,46 @@ export function CheckField({
   );
 }
 
-type Option = readonly [value: string, text: string];
+/** A text is its own value. */
+type Option = string | readonly [value: string, text: string];
 
-/** A labelled list of choices. */
-export function SelectField({
-  label,
-  hint,
-  fault,
-  value,
-  onValue,
-  options,
-}: Labelled & {
+type SelectProps = {
   /** Undefined: the browser keeps what is chosen. */
   value?: string;
   onValue: (value: string) => void;
   options: readonly Option[];
-}) {
+};
+
+/** A labelled list of choices. */
+export function SelectField({ label, hint, fault, ...select }: Labelled & SelectProps) {
   return (
     <Field label={label} hint={hint} fault={fault}>
-      {(parts) => (
-        <Select {...parts} {...(value !== undefined && { value })} onValue={onValue} options={options} />
-      )}
+      {(parts) => <Select {...parts} {...select} />}
     </Field>
   );
 }
 
-function Select({
-  onValue,
-  options,
-  ...select
-}: Partial<FieldParts> & { value?: string; onValue: (value: string) => void; options: readonly Option[] }) {
+function Select({ onValue, options, ...select }: Partial<FieldParts> & SelectProps) {
   return (
     <select {...select} onChange={({ currentTarget }) => onValue(currentTarget.value)}>
-      {options.map(([choice, text]) => (
-        <option key={choice} value={choice}>
-          {text}
-        </option>
-      ))}
+      {options.map((option) => {
+        const [choice, text] = typeof option === 'string' ? [option, option] : option;
+        return (
+          <option key={choice} value={choice}>
+            {text}
+          </option>
+        );
+      })}
     </select>
   );
 }
 
 /** A list of choices in a bar. Each text says what it chooses; the label is for screen readers. */
-export function BarSelect({
-  label,
-  value,
-  onValue,
-  options,
-}: {
-  label: string;
-  value: string;
-  onValue: (value: string) => void;
-  options: readonly Option[];
-}) {
+export function BarSelect({ label, ...select }: { label: string } & SelectProps) {
   return (
     <label class="bar-select">
       <span class="unseen">{label}</span>
-      <Select value={value} onValue={onValue} options={options} />
+      <Select {...select} />
     </label>
   );
 }

@@ -62,7 +62,7 @@ export function SendTest({
             setType(name);
             setData(chosen?.example === undefined ? TEST_DATA : JSON.stringify(chosen.example, null, 2));
           }}
-          options={[['', 'a test message'], ...examples.map(({ name }) => [name, name] as const)]}
+          options={[['', 'a test message'], ...examples.map(({ name }) => name)]}
         />
       )}
       <InputField

@@ -46,7 +46,7 @@ export function DeliveriesSection({ id, refreshes }: { id: string; refreshes: nu
           label="Status"
           value={status}
           onValue={setStatus}
-          options={[['', 'all'], ...LISTED_STATUSES.map((one) => [one, one] as const)]}
+          options={[['', 'all'], ...LISTED_STATUSES]}
         />
       </WindowFields>
       <Loaded live={deliveries} lines={8}>

@@ -48,7 +48,7 @@ export function PolicyField({
           ...POLICY_PRESETS.map(
             (name) => [name, `${name}: ${scheduleText(RETRY_POLICY_PRESETS[name])}`] as const,
           ),
-          ['custom', 'custom'],
+          'custom',
         ]}
       />
       {choice.chosen !== 'custom' ? null : (

@@ -98,7 +98,7 @@ export function RecoveryForm({
           }
           value={status ?? ''}
           onValue={(text) => change('status')(RECOVERABLE_STATUSES.find((one) => one === text))}
-          options={[['', 'all failed deliveries'], ...RECOVERABLE_STATUSES.map((one) => [one, one] as const)]}
+          options={[['', 'all failed deliveries'], ...RECOVERABLE_STATUSES]}
         />
       </div>
     </Form>

@@ -27,7 +27,7 @@ export function AuthFields({
         value={auth.choice}
         onValue={(choice) => onAuth(withChoice(auth, choice, stored))}
         options={[
-          ['none', 'none'],
+          'none',
           ...Object.entries(AUTH_FORMS).map(([choice, { text }]) => [choice, text] as const),
           ...(stored.choice === 'unknown'
             ? [['unknown', `${stored.values['type'] ?? ''}, as stored`] as const]

@@ -32,7 +32,7 @@ export function EventTypesField({
           label="Add a type of the catalogue"
           value=""
           onValue={(name) => field.onValue([...chosen, name].join('\n'))}
-          options={[['', 'choose one'], ...left.map((name) => [name, name] as const)]}
+          options={[['', 'choose one'], ...left]}
         />
       )}
     </>
