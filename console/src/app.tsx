@@ -4,7 +4,7 @@ import { ApiRefusal } from '../../api-client/refusal.ts';
 import { failureWords, wordsFor } from './api/failure-words.ts';
 import { consoleClient } from './api/console-client.ts';
 import { type ConsoleContext, ConsoleProvider } from './live/console-context.tsx';
-import { useLoaded, useRoute } from './live/hooks.ts';
+import { useHash, useLoaded } from './live/hooks.ts';
 import { type PageContext, PageProvider } from './live/page-context.tsx';
 import { BooksPage } from './pages/books/books-page.tsx';
 import { DeadLettersPage } from './pages/dead-letters/dead-letters-page.tsx';
@@ -22,7 +22,7 @@ import { SubscriptionPage } from './pages/subscription/subscription-page.tsx';
 import { PageFrame } from './parts/frame.tsx';
 import { Failure, Notice } from './parts/loaded.tsx';
 import { PageHeading } from './parts/page-heading.tsx';
-import { hrefTo, type Route } from './route.ts';
+import { hrefTo, parseRoute, type Route } from './route.ts';
 import type { SessionToken } from './session-token.ts';
 import { Masthead, QueueNavigation } from './shell/masthead.tsx';
 
@@ -30,7 +30,7 @@ import { Masthead, QueueNavigation } from './shell/masthead.tsx';
 const POLLING = { floor: 1, ceiling: 10 };
 
 export function App({ token }: { token: SessionToken }) {
-  const route = useRoute();
+  const route = parseRoute(useHash());
   const api = useMemo(() => consoleClient(token), [token]);
   const { value: info, failure } = useLoaded(() => api.local('/info', consoleInfoSchema));
   const context = useMemo((): ConsoleContext => ({ api, info }), [api, info]);

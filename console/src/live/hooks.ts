@@ -1,6 +1,5 @@
 import type { RefObject } from 'preact';
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { parseRoute, type Route } from '../route.ts';
 import type { Live } from './use-live.ts';
 
 /** The current time in milliseconds since the epoch, updated every second. */
@@ -26,11 +25,6 @@ export function useWidth<Shown extends HTMLElement>(): { ref: RefObject<Shown | 
     return () => observer.disconnect();
   }, []);
   return { ref, width };
-}
-
-/** The route in the address, updated when it changes. */
-export function useRoute(): Route {
-  return parseRoute(useHash());
 }
 
 /** The part of the address behind the `#`, with it, updated when it changes. */
