@@ -107,8 +107,3 @@ function segmentsTo(route: Exclude<Route, { page: 'unknown' }>): string[] {
       return [route.page];
   }
 }
-
-/** Each value becomes one encoded segment of the path. */
-export function encoded(texts: TemplateStringsArray, ...values: readonly string[]): string {
-  return texts.reduce((path, text, index) => path + encodeURIComponent(values[index - 1] ?? '') + text);
-}

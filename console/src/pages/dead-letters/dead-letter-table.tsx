@@ -18,7 +18,7 @@ import { Loaded, Notice } from '../../parts/loaded.tsx';
 import { SourceText } from '../../parts/source-text.tsx';
 import { type Column, Table } from '../../parts/table.tsx';
 import { relativeText } from '../../parts/time-text.ts';
-import { encoded, hrefTo } from '../../route.ts';
+import { hrefTo } from '../../route.ts';
 
 export function DeadLetterTable({
   which,
@@ -131,7 +131,8 @@ function ShowDeadLetter({ which, id, place }: { which: RedrivenQueue; id: string
 
 function Whole({ which, id, place }: { which: RedrivenQueue; id: string; place: string }) {
   const { api } = useConsole();
-  const live = useLoaded(() => api.local(encoded`/dead-letters/${which}/${id}`, deadLetterDetailSchema));
+  const path = `/dead-letters/${which}/${encodeURIComponent(id)}`;
+  const live = useLoaded(() => api.local(path, deadLetterDetailSchema));
   return (
     <Loaded live={live} lines={8}>
       {({ sentAt, attributes, body }) => (
