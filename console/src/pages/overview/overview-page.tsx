@@ -296,8 +296,8 @@ function Report({ health }: { health: Health }) {
       ) : (
         <Notice tone="warning" title="Needs attention">
           <ul>
-            {warnings.map(([name, text]) => (
-              <li key={name}>{text}</li>
+            {warnings.map((warning, index) => (
+              <li key={index}>{warning}</li>
             ))}
           </ul>
         </Notice>
@@ -312,17 +312,15 @@ function Report({ health }: { health: Health }) {
   );
 }
 
-type NamedWarning = readonly [name: string, text: ComponentChildren];
-
-function warningsIn({ checks, queues = {}, overdue = 0 }: Health): NamedWarning[] {
+function warningsIn({ checks, queues = {}, overdue = 0 }: Health): ComponentChildren[] {
   return [
     ...Object.entries(checks)
       .filter(([, state]) => state === 'failing')
-      .map(([name]): NamedWarning => [name, `Not available: ${inWords(name)}.`]),
-    ...(overdue > 0 ? [['overdue', overdueText(overdue)] as const] : []),
+      .map(([name]) => `Not available: ${inWords(name)}.`),
+    ...(overdue > 0 ? [overdueText(overdue)] : []),
     ...Object.entries(queues)
       .filter(([name, count]) => count > 0 && name.endsWith('DeadLetters'))
-      .map(([name, count]): NamedWarning => [name, deadLetterText(name, count)]),
+      .map(([name, count]) => deadLetterText(name, count)),
   ];
 }
 
