@@ -95,7 +95,6 @@ export function DesignerPage({ query: { queue = '', subscription } }: { query: Q
       {fault === undefined ? null : <Notice tone="danger" title={`The policy ${fault}`} />}
       <Section title="Schedule">
         <ScheduleSum policy={drawn.current} stale={!validation.ok} />
-        <PolicyAdvice policy={drawn.current} />
         <ScheduleCharts policy={drawn.current} />
         <ScheduleTable policy={drawn.current} />
       </Section>
@@ -152,25 +151,24 @@ function PresetChoice({
 /** How many requests a delivery makes at most, and over which time. `stale`: the controls contain an error. */
 function ScheduleSum({ policy, stale }: { policy: RetryPolicy; stale: boolean }) {
   const retries = retrySchedule(policy).length;
-  return (
-    <p class={stale ? 'sum sum-stale' : 'sum'} aria-live="polite">
-      <span>
-        <strong data-sum="requests">{retries + 1}</strong> {retries === 0 ? 'request' : 'requests'}
-      </span>{' '}
-      <span>
-        over <strong data-sum="time">{durationText(totalSeconds(policy) * 1000)}</strong>
-      </span>
-      {policy.jitter === 'none' ? null : (
-        <span class="muted"> at most: jitter ({policy.jitter}) makes delays shorter</span>
-      )}
-      {stale ? <span class="muted"> before the last change, which has errors</span> : null}
-    </p>
-  );
-}
-
-function PolicyAdvice({ policy }: { policy: RetryPolicy }) {
   const advice = adviceOn(policy);
-  return advice === undefined ? null : <p class="muted">{advice}</p>;
+  return (
+    <>
+      <p class={stale ? 'sum sum-stale' : 'sum'} aria-live="polite">
+        <span>
+          <strong data-sum="requests">{retries + 1}</strong> {retries === 0 ? 'request' : 'requests'}
+        </span>{' '}
+        <span>
+          over <strong data-sum="time">{durationText(totalSeconds(policy) * 1000)}</strong>
+        </span>
+        {policy.jitter === 'none' ? null : (
+          <span class="muted"> at most: jitter ({policy.jitter}) makes delays shorter</span>
+        )}
+        {stale ? <span class="muted"> before the last change, which has errors</span> : null}
+      </p>
+      {advice === undefined ? null : <p class="muted">{advice}</p>}
+    </>
+  );
 }
 
 /** A policy shorter than this does not outlast usual outages. */
