@@ -1,13 +1,35 @@
 import { useState } from 'preact/hooks';
-import { getSubscription, subscribe, updateSubscription } from '../../../../api-client/operations.ts';
+import {
+  getSubscription,
+  listEventTypesOfQueue,
+  subscribe,
+  updateSubscription,
+} from '../../../../api-client/operations.ts';
+import { REDACTED } from '../../../../shared/domain/subscription/credential-headers.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
+import { areMarked, type Faults, faultsByField, rejectedFields } from '../../api/failure-words.ts';
 import { useConsole } from '../../live/console-context.tsx';
-import { useAction } from '../../live/hooks.ts';
-import { useClose } from '../../parts/form.tsx';
+import { useAction, useLoaded } from '../../live/hooks.ts';
+import { AddressFields, isMove } from '../../parts/address-fields.tsx';
+import { eventTypesIn, InputField, SelectField, SwitchFields, useDraft } from '../../parts/fields.tsx';
+import { Form, SmallButton, useClose } from '../../parts/form.tsx';
+import { Notice } from '../../parts/loaded.tsx';
 import { NewSecret } from '../../parts/secret.tsx';
 import { hrefTo } from '../../route.ts';
-import { buildCreation, buildPatch } from './subscription-draft.ts';
-import { type SubscriptionEdit, SubscriptionForm } from './subscription-form.tsx';
+import { PolicyField } from '../designer/policy-controls.tsx';
+import { authFields, AuthFields, authPath } from './auth-fields.tsx';
+import { FilterTester } from './filter-tester.tsx';
+import {
+  buildCreation,
+  buildPatch,
+  draftFaults,
+  EMPTY_SUBSCRIPTION,
+  type Header,
+  headerField,
+  subscriptionDraft,
+  type SubscriptionDraft,
+  TEXT_FIELDS,
+} from './subscription-draft.ts';
 
 /** The form that subscribes a URL to a queue. The signing secret is shown once. */
 export function CreateSubscription({ queue, onCreated }: { queue: string; onCreated: () => void }) {
@@ -72,5 +94,189 @@ export function EditSubscription({
     </NewSecret>
   ) : (
     <SubscriptionForm queue={queue} before={before} saving={saving} />
+  );
+}
+
+/** What the form asks its owner to store. `keepSecret`: although the subscriber moves to another origin. */
+type SubscriptionEdit = { draft: SubscriptionDraft; keepSecret: boolean };
+
+/** The fields of a new subscription, or of an existing one (`before`). */
+function SubscriptionForm({
+  queue,
+  before,
+  saving: { action, run, reset },
+}: {
+  queue: string;
+  before?: SubscriptionView;
+  /** It is reset when the form differs from what was sent last. */
+  saving: ReturnType<typeof useAction<[SubscriptionEdit], unknown>>;
+}) {
+  const [stored] = useState(() => (before === undefined ? EMPTY_SUBSCRIPTION : subscriptionDraft(before)));
+  const { draft, change } = useDraft(stored, reset);
+  const [keepSecret, setKeepSecret] = useState(false);
+  const { api } = useConsole();
+  const { value: offered } = useLoaded(() =>
+    api.items(listEventTypesOfQueue, { path: { queue }, query: { detailed: false } }),
+  );
+  const own = draftFaults(draft, before);
+  const rejected = rejectedFields(action);
+  const faults = new Map([...faultsByField(rejected, listFields(draft)), ...own]);
+  const isMarked = areMarked(rejected, [...listFields(draft), '_retry_policy']);
+  const field = (name: (typeof TEXT_FIELDS)[number]) => ({
+    value: draft[name],
+    fault: faults.get(name),
+    onValue: change(name),
+  });
+  return (
+    <Form
+      action={action}
+      ready={own.size === 0}
+      verb={before === undefined ? 'Create' : 'Save'}
+      isMarked={isMarked}
+      onSubmit={() => run({ draft, keepSecret })}
+    >
+      <AddressFields
+        subscriber={field('subscriber')}
+        name={field('name')}
+        move={isMove(before, draft) ? { keepSecret, onKeepSecret: setKeepSecret } : undefined}
+      />
+      <EventTypesField {...field('event_types')} catalogue={offered} />
+      <InputField
+        {...field('filter')}
+        label="Filter"
+        hint='Optional. Only messages whose data matches are sent, for example {"total": [{"numeric": [">", 100]}]}. To send others by hand later, set _retain_messages of the queue to "all".'
+        rows={5}
+        code
+      />
+      <FilterTester queue={queue} eventTypes={eventTypesIn(draft.event_types)} filter={draft.filter} />
+      <HeaderFields headers={draft.headers} faults={faults} onHeaders={change('headers')} />
+      <AuthFields auth={draft.auth} stored={stored.auth} faults={faults} onAuth={change('auth')} />
+      <div class="window-fields">
+        <InputField
+          {...field('max_per_second')}
+          label="Maximum requests per second"
+          inputMode="decimal"
+          placeholder="no limit"
+        />
+        <InputField
+          {...field('attempt_timeout')}
+          label="Timeout of an attempt, seconds"
+          inputMode="decimal"
+          placeholder="the deployment’s timeout"
+        />
+      </div>
+      <SwitchFields
+        unset="as the queue or the deployment says"
+        adapt={field('adapt_to_throttling')}
+        hold={field('hold_while_down')}
+      />
+      <PolicyField
+        none="none: the queue’s policy or the defaults"
+        choice={draft.policy}
+        rejected={rejected}
+        onChoice={change('policy')}
+      />
+      {own.size > 0 || isMarked ? <p class="field-fault">Correct the marked fields first.</p> : null}
+    </Form>
+  );
+}
+
+function listFields({ headers, auth }: SubscriptionDraft): string[] {
+  return [
+    ...TEXT_FIELDS,
+    ...headers.map(({ name }) => headerField(name)),
+    'post_headers',
+    ...authFields(auth).map(({ name }) => authPath(name)),
+    'auth',
+  ];
+}
+
+/** The event types of a subscription, one a line. Offers those of the catalogue, if it is readable. */
+function EventTypesField({
+  catalogue = { items: [] },
+  ...field
+}: {
+  catalogue: { items: readonly { name: string }[] } | undefined;
+  value: string;
+  fault: string | undefined;
+  onValue: (value: string) => void;
+}) {
+  const names = catalogue.items.map(({ name }) => name);
+  const chosen = eventTypesIn(field.value);
+  const unknown = names.length === 0 ? [] : chosen.filter((name) => !names.includes(name));
+  const left = names.filter((name) => !chosen.includes(name));
+  return (
+    <>
+      <InputField
+        {...field}
+        label="Event types"
+        hint="Optional, one a line. Only messages of these types are sent."
+        rows={3}
+        code
+      />
+      {unknown.length === 0 ? null : (
+        <Notice tone="warning" title={`The catalogue does not have ${unknown.join(', ')}.`} />
+      )}
+      {left.length === 0 ? null : (
+        <SelectField
+          label="Add a type of the catalogue"
+          value=""
+          onValue={(name) => field.onValue([...chosen, name].join('\n'))}
+          options={[['', 'choose one'], ...left]}
+        />
+      )}
+    </>
+  );
+}
+
+/** The headers of each request to a subscriber, a row for each. */
+function HeaderFields({
+  headers,
+  faults,
+  onHeaders,
+}: {
+  headers: readonly Header[];
+  faults: Faults;
+  onHeaders: (headers: readonly Header[]) => void;
+}) {
+  const change = (index: number, changed: Partial<Header>): void =>
+    onHeaders(headers.map((header, at) => (at === index ? { ...header, ...changed } : header)));
+  return (
+    <fieldset class="header-fields">
+      <legend>Headers</legend>
+      {headers.some(({ value }) => value === REDACTED) ? (
+        <p class="field-hint">
+          A value shown as {REDACTED} is a stored credential. It stays unless you replace it.
+        </p>
+      ) : null}
+      {headers.map(({ name, value }, index) => (
+        <div key={index} class="header-row">
+          <InputField
+            label={`Name of header ${index + 1}`}
+            value={name}
+            fault={faults.get(headerField(name))}
+            code
+            onValue={(text) => change(index, { name: text })}
+          />
+          <InputField
+            label={`Value of header ${index + 1}`}
+            value={value}
+            code
+            onValue={(text) => change(index, { value: text })}
+          />
+          <SmallButton onClick={() => onHeaders(headers.toSpliced(index, 1))}>
+            Remove<span class="unseen"> header {index + 1}</span>
+          </SmallButton>
+        </div>
+      ))}
+      {faults.get('post_headers') === undefined ? null : (
+        <p class="field-fault">{faults.get('post_headers')}</p>
+      )}
+      <div class="actions">
+        <SmallButton onClick={() => onHeaders([...headers, { name: '', value: '' }])}>
+          Add a header
+        </SmallButton>
+      </div>
+    </fieldset>
   );
 }
