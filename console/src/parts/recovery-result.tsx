@@ -18,7 +18,7 @@ import { Loaded } from './loaded.tsx';
 import { SubscriptionLink } from './subscription-text.tsx';
 import { type Column, Table } from './table.tsx';
 
-/** What became of the deliveries that a recovery reopened, per subscription. */
+/** A recovery, and what became of the deliveries that it reopened, per subscription. */
 export function RecoveryResult({
   recovery,
   names,
@@ -28,21 +28,26 @@ export function RecoveryResult({
   names: ReadonlyMap<string, string>;
 }) {
   const { api } = usePage();
-  const { queue, id } = recovery;
+  const { queue, id, createdAt, state } = recovery;
   const result = useLive(
     `outcomes/${queue}/${id}`,
     async (signal) => (await readOutcomes(api, { queue, id }, signal)) ?? null,
   );
   return (
-    <Loaded live={result}>
-      {(outcomes) =>
-        outcomes === null ? (
-          <p>{OUTCOMES_UNKNOWN}</p>
-        ) : (
-          <Outcomes recovery={recovery} outcomes={outcomes} names={names} />
-        )
-      }
-    </Loaded>
+    <>
+      <p>
+        Recovery started <Moment at={createdAt} />, {state}
+      </p>
+      <Loaded live={result}>
+        {(outcomes) =>
+          outcomes === null ? (
+            <p>{OUTCOMES_UNKNOWN}</p>
+          ) : (
+            <Outcomes recovery={recovery} outcomes={outcomes} names={names} />
+          )
+        }
+      </Loaded>
+    </>
   );
 }
 

@@ -6,7 +6,6 @@ import type { SubscriptionView } from '../../../shared/wire/views/subscription.t
 import { useAction } from '../../../console/src/live/hooks.ts';
 import { usePage } from '../../../console/src/live/page-context.tsx';
 import { useLiveItems } from '../../../console/src/live/use-live.ts';
-import { Moment } from '../../../console/src/parts/facts.tsx';
 import { Form } from '../../../console/src/parts/form.tsx';
 import { Section } from '../../../console/src/parts/page-heading.tsx';
 import { RecoveryResult } from '../../../console/src/parts/recovery-result.tsx';
@@ -36,14 +35,7 @@ export function RecoverySection({ endpoint }: { endpoint: SubscriptionView }) {
         <p>Each delivery that has failed for good since this time is sent again, in the background.</p>
         <TimeField label="Accepted since" required time={since} onTime={setSince} />
       </Form>
-      {newest === undefined ? null : (
-        <>
-          <p>
-            Recovery started <Moment at={newest.createdAt} />, {newest.state}
-          </p>
-          <RecoveryResult key={newest.id} recovery={newest} names={names} />
-        </>
-      )}
+      {newest === undefined ? null : <RecoveryResult key={newest.id} recovery={newest} names={names} />}
     </Section>
   );
 }

@@ -60,9 +60,6 @@ export function RecoveryPage({ queue, query }: { queue: string; query: Query }) 
       </Section>
       {shown === undefined ? null : (
         <Section title="Result">
-          <p>
-            Recovery started <Moment at={shown.createdAt} />, {shown.state}
-          </p>
           <RecoveryResult key={shown.id} recovery={shown} names={names} />
         </Section>
       )}
