@@ -1,6 +1,6 @@
 import type { RefObject } from 'preact';
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import type { Live } from './use-live.ts';
+import type { Loading } from './use-live.ts';
 
 /** The current time in milliseconds since the epoch, updated every second. */
 export function useNow(): number {
@@ -48,7 +48,7 @@ export type Action<Result> =
   | { state: 'failed'; failure: unknown };
 
 /** The state of work that loads a value, in the form of a polled one. */
-export function loadedBy<Result>(action: Action<Result>): Pick<Live<Result>, 'value' | 'failure'> {
+export function loadedBy<Result>(action: Action<Result>): Loading<Result> {
   return {
     value: action.state === 'done' ? action.result : undefined,
     failure: action.state === 'failed' ? action.failure : undefined,
@@ -89,7 +89,7 @@ export function useAction<Given extends unknown[], Result>(
 }
 
 /** Loads a value once. */
-export function useLoaded<Result>(load: () => Promise<Result>): Pick<Live<Result>, 'value' | 'failure'> {
+export function useLoaded<Result>(load: () => Promise<Result>): Loading<Result> {
   const { action, run } = useAction(load);
   useEffect(run, [run]);
   return loadedBy(action);

@@ -12,10 +12,11 @@ import { pollInterval, type PollInterval } from '../../../shared/domain/retry/po
 import { isTransient } from '../api/failure-words.ts';
 import { type Freshness, usePage } from './page-context.tsx';
 
+/** A value that is read. Both are undefined at first. */
+export type Loading<Value> = { value: Value | undefined; failure: unknown };
+
 /** A polled value. After a failure `value` keeps what was read last. */
-export type Live<Value> = {
-  value: Value | undefined;
-  failure: unknown;
+export type Live<Value> = Loading<Value> & {
   /** Polls now, and restarts at the shortest interval. Call it after a change. */
   refresh: () => void;
 };
@@ -61,7 +62,7 @@ export function useLive<Value>(
   { untilFound = false, once = false }: LiveOptions = {},
 ): Live<Value> {
   const { freshness, polling } = usePage();
-  const [shown, setShown] = useState<{ key: string; value: Value | undefined; failure: unknown }>();
+  const [shown, setShown] = useState<Loading<Value> & { key: string }>();
   const latest = useRef(load);
   latest.current = load;
   const wake = useRef<() => void>(() => undefined);

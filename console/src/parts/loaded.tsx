@@ -3,7 +3,7 @@ import { type Health, readHealth } from '../../../api-client/operations.ts';
 import { counted } from '../../../api-client/words.ts';
 import type { Action } from '../live/hooks.ts';
 import { usePage } from '../live/page-context.tsx';
-import { type Live, useLiveCall } from '../live/use-live.ts';
+import { type Loading, useLiveCall } from '../live/use-live.ts';
 import { hrefTo } from '../route.ts';
 
 /**
@@ -15,7 +15,7 @@ export function Loaded<Value>({
   lines = 4,
   children,
 }: {
-  live: Pick<Live<Value>, 'value' | 'failure'>;
+  live: Loading<Value>;
   lines?: number;
   children: (value: Value) => ComponentChildren;
 }) {

@@ -16,6 +16,7 @@ import {
   POLICY_PRESETS,
   type PresetName,
 } from '../../../../shared/domain/retry/vocabulary.ts';
+import type { Faults } from '../../api/failure-words.ts';
 import { scheduleText } from '../../parts/facts.tsx';
 import { CheckField, InputField, numberIn, SelectField } from '../../parts/fields.tsx';
 
@@ -89,7 +90,7 @@ export function PolicyControls({
   onChange,
 }: {
   draft: Draft;
-  faults: ReadonlyMap<string, string>;
+  faults: Faults;
   onChange: (field: Field, text: string) => void;
 }) {
   const control = (name: Field, label: string) => ({
@@ -190,8 +191,7 @@ function toComparableText(policy: PartialRetryPolicy): string {
 
 /** A valid policy as given and with its defaults, or the errors by field. */
 export type Validation =
-  | { ok: true; policy: PartialRetryPolicy; complete: RetryPolicy }
-  | { ok: false; faults: ReadonlyMap<string, string> };
+  { ok: true; policy: PartialRetryPolicy; complete: RetryPolicy } | { ok: false; faults: Faults };
 
 export function validateDraft(draft: Draft): Validation {
   const given = Object.entries(draft).filter(([, text]) => text.trim() !== '');
@@ -207,9 +207,7 @@ export function validateDraft(draft: Draft): Validation {
     : { ok: false, faults: indexFaults(parsed.fields) };
 }
 
-export function indexFaults(
-  fields: readonly { field: string; message: string }[],
-): ReadonlyMap<string, string> {
+export function indexFaults(fields: readonly FieldError[]): Faults {
   return new Map(fields.map(({ field, message }) => [findControl(field), message]));
 }
 
@@ -251,7 +249,7 @@ export function withChosen({ chosen, draft }: PolicyChoice, text: string): Polic
 export function policyIn({
   chosen,
   draft,
-}: PolicyChoice): { ok: true; value: unknown } | { ok: false; faults: ReadonlyMap<string, string> } {
+}: PolicyChoice): { ok: true; value: unknown } | { ok: false; faults: Faults } {
   if (chosen === 'none') return { ok: true, value: undefined };
   if (chosen !== 'custom') return { ok: true, value: chosen };
   const validation = validateDraft(draft);

@@ -5,7 +5,7 @@ import { counted, HEALTH_NAMES } from '../../../../api-client/words.ts';
 import { REDRIVEN_QUEUES } from '../../../../shared/domain/work-queues.ts';
 import { failureWords } from '../../api/failure-words.ts';
 import { useConsole } from '../../live/console-context.tsx';
-import { type Live, useLive, useLiveCall, useLiveItems } from '../../live/use-live.ts';
+import { type Live, type Loading, useLive, useLiveCall, useLiveItems } from '../../live/use-live.ts';
 import { DialogButton } from '../../parts/dialog.tsx';
 import { Button, submittedTexts } from '../../parts/form.tsx';
 import { Loaded, LoadingFigure, Empty, Failure, Notice } from '../../parts/loaded.tsx';
@@ -179,8 +179,7 @@ function GoToQueue() {
   );
 }
 
-/** The figures of a queue as polled. */
-type Figures = Pick<Live<QueueFigures>, 'value' | 'failure'>;
+type Figures = Loading<QueueFigures>;
 
 const UNREAD: Figures = { value: undefined, failure: undefined };
 

@@ -9,7 +9,7 @@ import {
 import { whyUnmatched } from '../../../../api-client/unmatched.ts';
 import { counted, type PauseView } from '../../../../api-client/words.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
-import type { Live } from '../../live/use-live.ts';
+import type { Loading } from '../../live/use-live.ts';
 import { LoadingFigure } from '../../parts/loaded.tsx';
 import { PausedState } from '../../parts/subscription-text.tsx';
 import { type Column, Table } from '../../parts/table.tsx';
@@ -26,13 +26,8 @@ import {
   WINDOWS,
 } from '../../statistics/statistics-charts.tsx';
 
-/** Undefined figures are not read yet; `failure`: why the last poll failed. */
-export type ShownQueue = {
-  name: string;
-  paused?: PauseView;
-  value: QueueFigures | undefined;
-  failure: unknown;
-};
+/** A queue with its figures. */
+export type ShownQueue = Loading<QueueFigures> & { name: string; paused?: PauseView };
 
 type Row = ShownQueue & { warnings: readonly Warning[] };
 
@@ -58,7 +53,7 @@ function figure(text: (figures: QueueFigures) => JSX.Element | string) {
 
 /** A figure of what was read: loading until then, unknown after a failure. */
 export function renderFigure<Value>(
-  { value, failure }: Pick<Live<Value>, 'value' | 'failure'>,
+  { value, failure }: Loading<Value>,
   text: (value: Value) => JSX.Element | string,
 ): JSX.Element | string {
   if (value !== undefined) return text(value);

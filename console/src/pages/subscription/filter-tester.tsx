@@ -9,7 +9,7 @@ import { useAction } from '../../live/hooks.ts';
 import { WorkButton } from '../../parts/form.tsx';
 import { InputField, jsonFault, SelectField } from '../../parts/fields.tsx';
 import { ActionFailure, Failure } from '../../parts/loaded.tsx';
-import { clockText } from '../../parts/time-text.ts';
+import { momentText } from '../../parts/time-text.ts';
 
 const MOST = 20;
 /** Messages without data are passed over. */
@@ -100,8 +100,7 @@ function RecentMessages({
 }
 
 function messageText({ id, type, acceptedAt }: ListedMessage): string {
-  const accepted = clockText(Date.parse(acceptedAt), { now: Date.now(), exact: false });
-  return [id, ...(type === undefined ? [] : [type]), accepted].join(' · ');
+  return [id, ...(type === undefined ? [] : [type]), momentText(acceptedAt)].join(' · ');
 }
 
 function Verdict({ of: { matches, text } }: { of: FilterVerdict }) {
