@@ -5,7 +5,7 @@ import { z } from 'zod';
 import type { Setting } from '../shared/config/rules.ts';
 import { functionSettings } from '../shared/config/settings.ts';
 import { deploymentSettings } from './deployment-settings.ts';
-import { type Prop, propBySetting, propNames } from './settings-from-props.ts';
+import { findProp, type Prop, propNames } from './settings-from-props.ts';
 import { settings } from './settings.ts';
 
 export const settingsFile = new URL('../docs/settings.md', import.meta.url);
@@ -51,7 +51,7 @@ function formatTable(settings: Readonly<Record<string, Setting>>): string {
 
 /** Name and type, where they are not those of the setting. */
 function formatProperty(key: string): string {
-  const { name, type = '' }: Prop = { ...propBySetting }[key] ?? {};
+  const { name, type = '' } = findProp(key);
   return name === undefined ? '' : `\`${name}: ${type}\``;
 }
 
@@ -98,7 +98,7 @@ export async function propsText(): Promise<string> {
 }
 
 function formatMember(key: string, row: Setting): string {
-  const prop: Prop = { ...propBySetting }[key] ?? {};
+  const prop = findProp(key);
   const type = prop.type ?? findType(key, row);
   const lines = [
     ...wrapped(`${plain(row.description)}${ruleText(type, row)}`),

@@ -10,7 +10,7 @@ import {
   type DeploymentSettings,
   overridesIn,
   parseSettings,
-  type settings,
+  settings,
   SettingsError,
   shownValue,
 } from './settings.ts';
@@ -29,86 +29,49 @@ export type Prop = {
   readonly mayBeToken?: true;
 };
 
-const same: Prop = {};
+type Key = keyof typeof settings;
 
-/** The property of each setting: a setting without one does not compile. */
-export const propBySetting: Readonly<Record<keyof typeof settings, Prop>> = {
-  deployment: same,
+/** A number in a setting, and a `Duration` in a property: one without a row here does not compile. */
+type TimeKey = Extract<Key, `${string}${'Seconds' | 'Minutes' | 'Days'}`>;
+
+/** The settings whose property does not follow from their row alone. */
+const propBySetting: Readonly<Record<TimeKey, Prop> & Partial<Record<Key, Prop>>> = {
   attemptTimeoutSeconds: duration('attemptTimeout', 'seconds'),
   schedulerThreshold: duration('schedulerThreshold', 'seconds'),
   subscriptionCacheSeconds: duration('subscriptionCache', 'seconds'),
   defaultRetryPolicy: { type: 'PartialRetryPolicy | PresetName' },
   retryAfterCapSeconds: duration('retryAfterCap', 'seconds'),
-  adaptToThrottling: same,
-  holdWhileDown: same,
-  backPressure: same,
-  circuitRequests: same,
-  circuitFailurePercent: same,
   circuitWindowSeconds: duration('circuitWindow', 'seconds'),
-  retryThrottled: same,
   retentionDays: duration('retention', 'days'),
   archiveDays: duration('archive', 'days'),
-  retainMessages: same,
-  eventValidation: same,
-  queueStatistics: same,
-  attemptEvents: same,
-  firstAttemptsPerJob: same,
   overdueAfterSeconds: duration('overdueAfter', 'seconds'),
   disableFailingAfterDays: duration('disableFailingAfter', 'days'),
   allowedAddresses: { type: 'readonly string[]' },
   allowedPorts: { type: 'readonly (number | string)[]' },
-  subscriptionConfirmation: same,
-  maxSubscriptionsPerQueue: same,
-  maxSubscriptionMegabytesPerQueue: same,
-  publicApiUrl: same,
   jwtScopes: { type: "Readonly<Record<'read' | 'publish' | 'manage' | 'credentials', string>>" },
-  jwtQueuesClaim: same,
-  portalTitle: same,
-  portalAccent: same,
   portalFrameAncestors: { type: 'readonly string[]' },
-  portalMaxEndpoints: same,
   portalHosts: { type: 'readonly string[]' },
-  portalMaxPerSecond: same,
   ingressRoutes: { type: 'Readonly<Record<string, string | readonly string[]>>' },
-  logLevel: same,
-  logSuccessSampling: same,
-  local: same,
-  portal: same,
-  compute: same,
   canaryMinutes: duration('canary', 'minutes'),
-  dispatchConcurrency: same,
-  deliverConcurrency: same,
-  retryConcurrency: same,
-  messagesPerBatch: same,
   batchWindowSeconds: duration('batchWindow', 'seconds'),
   memoryMegabytes: {
     type: `Readonly<Partial<Record<${everyFunction.map((name) => `'${name}'`).join(' | ')}, number>>>`,
   },
-  apiRateLimit: same,
-  apiConcurrency: same,
-  apiAuthorization: same,
-  jwtIssuer: same,
   jwtAudience: { type: 'readonly string[]' },
   ingressSenders: { type: 'readonly string[]' },
   payloadSources: { type: 'readonly PayloadSource[]' },
-  staticAddresses: same,
   zoneIds: { type: 'readonly string[]' },
   vpc: {
     type: 'IVpc | Network',
     settingOf: (given, { vpcSubnets }) => (isVpc(given) ? new VpcNetwork(given, vpcSubnets) : given),
     mayBeToken: true,
   },
-  multiRegionKey: same,
-  warmWritesPerSecond: same,
-  userAgentContact: same,
   logRetentionDays: {
     name: 'logRetention',
     type: 'RetentionDays',
     defaultText: (days) => `RetentionDays.${RetentionDays[Number(days)]}`,
   },
   alarmTopicArn: { name: 'alarmTopic', type: 'ITopic', settingOf: arnOfStandardTopic, mayBeToken: true },
-  runbookUrl: same,
-  tracing: same,
 };
 
 const SECONDS = { seconds: 1, minutes: 60, days: 86_400 } as const;
@@ -136,9 +99,13 @@ function arnOfStandardTopic(given: unknown): string {
   return topicArn;
 }
 
+export function findProp(key: string): Prop {
+  return { ...propBySetting }[key] ?? {};
+}
+
 /** The name of each setting's property. */
 export const propNames = Object.fromEntries(
-  Object.entries(propBySetting).map(([key, { name = key }]): [string, string] => [key, name]),
+  Object.keys(settings).map((key): [string, string] => [key, findProp(key).name ?? key]),
 );
 
 /** Properties that belong to that of a setting. */
@@ -172,7 +139,8 @@ function toValues(props: PosthasteProps): Record<string, unknown> {
   const problems = misplacedIn(props);
   const given: Readonly<Record<string, unknown>> = { ...props };
   const values: Record<string, unknown> = {};
-  for (const [key, prop] of Object.entries(propBySetting)) {
+  for (const key of Object.keys(settings)) {
+    const prop = findProp(key);
     const { name = key } = prop;
     if (given[name] === undefined) continue;
     try {
