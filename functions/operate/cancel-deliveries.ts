@@ -12,15 +12,7 @@ import { MAX_DELAY_SECONDS } from '../../shared/domain/delivery/wake-up-plan.ts'
 import type { ListedDelivery } from '../../shared/ports/deliveries.ts';
 import type { Page } from '../../shared/ports/page.ts';
 import { cancelDelivery } from '../../shared/steps/cancel-delivery.ts';
-import {
-  continueLater,
-  noteFailed,
-  PAGE_MS,
-  processPages,
-  processItems,
-  type OperateContext,
-  type TimeLeft,
-} from './context.ts';
+import { continueLater, type OperationRun, PAGE_MS, processItems, processPages } from './context.ts';
 
 const PAGE = 100;
 
@@ -36,22 +28,16 @@ const REPEAT_WINDOW_MS = 4 * 60 * 60_000;
  * subscription. Ends once the subscription or queue is restored.
  * @throws if a service fails: SQS redelivers the message
  */
-export async function cancelDeliveries(
-  context: OperateContext,
-  operation: CancellationOperation,
-  remaining: TimeLeft,
-): Promise<void> {
-  const { clock, registry } = context.ports;
+export async function cancelDeliveries(run: OperationRun, operation: CancellationOperation): Promise<void> {
+  const { clock, registry } = run.ports;
   const { queue, subscriptionId } = operation;
   // Its subscriptions go first, so that none is called. No queue of that name can be created before.
   const isQueueRemoved =
-    subscriptionId !== undefined || (await registry.removeDeletedQueue(queue, () => remaining() > PAGE_MS));
-  if (!isQueueRemoved) {
-    await continueLater(context, operation, 0);
-    return;
-  }
+    subscriptionId !== undefined ||
+    (await registry.removeDeletedQueue(queue, () => run.remaining() > PAGE_MS));
   const pass = markLastPass(operation, clock.now());
-  await processPages(context, pass, remaining, (rest) => cancelPage(context, rest, remaining));
+  if (isQueueRemoved) await processPages(run, pass, (rest) => cancelPage(run, rest));
+  else await continueLater(run, operation, 0);
 }
 
 /** Marks a pass that starts after the longest lease as the last one. */
@@ -63,29 +49,26 @@ function markLastPass(operation: CancellationOperation, now: number): Cancellati
 
 /** The rest of the operation; undefined if nothing is left or another message continues it. */
 async function cancelPage(
-  context: OperateContext,
+  run: OperationRun,
   operation: CancellationOperation,
-  remaining: TimeLeft,
 ): Promise<CancellationOperation | undefined> {
-  if (await isRestored(context, operation)) return undefined;
-  const page = await readPage(context, operation);
-  const keys = page.items.flatMap(({ key, status }) => (isOpenStatus(status) ? [key] : []));
-  const { results, failed, rest } = await processItems(keys, remaining, (key) =>
-    cancelOne(context, operation, key),
+  if (await isRestored(run, operation)) return undefined;
+  const page = await readPage(run, operation);
+  const open = page.items.filter(({ status }) => isOpenStatus(status));
+  const { results, failed, rest } = await processItems(run, operation.kind, open, ({ key }) =>
+    cancelOne(run, operation, key),
   );
-  for (const { item, error } of failed) noteFailed(context, 'cancellation', item, error);
   // Reading the page again skips cancelled deliveries; if all failed, it would be the same page.
   const madeProgress = results.length > 0 || failed.length === 0;
   if (rest.length > 0 && madeProgress) return operation;
   const after = withFailed(operation, failed.length);
   if (rest.length === 0 && page.marker !== undefined) return { ...after, cursor: page.marker };
-  await endPass(context, after);
-  return undefined;
+  return endPass(run, after);
 }
 
 /** A queue of the name that is older than the deletion is the restored one; one that was created again is younger. */
 async function isRestored(
-  { ports: { registry } }: OperateContext,
+  { ports: { registry } }: OperationRun,
   { queue, subscriptionId, deletedAt }: CancellationOperation,
 ): Promise<boolean> {
   if (subscriptionId === undefined)
@@ -95,15 +78,12 @@ async function isRestored(
 }
 
 function readPage(
-  { ports }: OperateContext,
+  { ports }: OperationRun,
   { queue, subscriptionId, deletedAt, cursor }: CancellationOperation,
 ): Promise<Page<ListedDelivery>> {
   // A queue recreated under this name keeps its deliveries.
   const scope = subscriptionId === undefined ? { until: deletedAt } : { subscriptionId };
-  return ports.deliveryListings.oldest(
-    { queue, ...scope },
-    { limit: PAGE, ...(cursor !== undefined && { marker: cursor }) },
-  );
+  return ports.deliveryListings.oldest({ queue, ...scope }, { limit: PAGE, marker: cursor });
 }
 
 function withFailed(operation: CancellationOperation, more: number): CancellationOperation {
@@ -111,20 +91,20 @@ function withFailed(operation: CancellationOperation, more: number): Cancellatio
 }
 
 async function cancelOne(
-  context: OperateContext,
+  run: OperationRun,
   { subscriptionId }: CancellationOperation,
   key: DeliveryKey,
 ): Promise<void> {
   const reason = subscriptionId === undefined ? 'queue_deleted' : 'subscription_deleted';
-  const result = await cancelDelivery(context, key, reason);
+  const result = await cancelDelivery(run, key, reason);
   // Counts as failed; another pass repeats it.
   if (result.kind === 'refused' && result.why === 'contended') throw new ContendedError(nameOfDelivery(key));
 }
 
-async function endPass(context: OperateContext, operation: CancellationOperation): Promise<void> {
-  const next = nextPass(operation, context.ports.clock.now());
-  if (next === undefined) await finish(context, operation);
-  else await continueLater(context, next.operation, next.delaySeconds);
+async function endPass(run: OperationRun, operation: CancellationOperation): Promise<undefined> {
+  const next = nextPass(operation, run.ports.clock.now());
+  if (next !== undefined) return continueLater(run, next.operation, next.delaySeconds);
+  await finish(run, operation);
 }
 
 /** The next pass, or undefined after the last one. After a deleted queue there is no marked subscription to remove. */
@@ -168,7 +148,7 @@ function secondsUntil(moment: number, now: number): number {
  * Removes the deletion mark. If deliveries failed, the mark stays until its `ttl`: they must find it when they are
  * due.
  */
-async function finish({ ports }: OperateContext, operation: CancellationOperation): Promise<void> {
+async function finish({ ports }: OperationRun, operation: CancellationOperation): Promise<void> {
   const { queue, subscriptionId, failed = 0 } = operation;
   if (failed > 0) {
     const scope = { queue, ...(subscriptionId !== undefined && { subscriptionId }) };

@@ -27,35 +27,40 @@ export type OperateContext = {
   settings: InterventionContext['settings'];
 };
 
+/** One operation in an invocation. */
+export type OperationRun = OperateContext & {
+  /** The time left in the invocation, in milliseconds. */
+  remaining: () => number;
+};
+
 /** How many deliveries are processed concurrently. */
 export const CONCURRENCY = 10;
-
-/** Returns the time left in the invocation, in milliseconds. */
-export type TimeLeft = () => number;
 
 /** Time needed to read a page and process ten deliveries when every SDK call is at its slowest, in milliseconds. */
 export const PAGE_MS = 20_000;
 
 /**
- * Processes the items, ten concurrently, until none or no time is left. A failed item does not stop the others: if a
- * service is down, the calls after the page fail too, and SQS redelivers the message.
+ * Processes the items, ten concurrently, until none or no time is left. A failed item is logged and does not stop the
+ * others: if a service is down, the calls after the page fail too, and SQS redelivers the message.
  */
-export async function processItems<Item, Result>(
+export async function processItems<Item extends { key: DeliveryKey }, Result>(
+  run: OperationRun,
+  operation: Operation['kind'],
   items: readonly Item[],
-  remaining: TimeLeft,
   work: (item: Item) => Promise<Result>,
-): Promise<{ results: Result[]; failed: { item: Item; error: unknown }[]; rest: readonly Item[] }> {
+): Promise<{ results: Result[]; failed: Item[]; rest: readonly Item[] }> {
   const results: Result[] = [];
-  const failed: { item: Item; error: unknown }[] = [];
+  const failed: Item[] = [];
   for (let start = 0; start < items.length; start += CONCURRENCY) {
-    if (remaining() < PAGE_MS) return { results, failed, rest: items.slice(start) };
+    if (run.remaining() < PAGE_MS) return { results, failed, rest: items.slice(start) };
     const group = items.slice(start, start + CONCURRENCY);
     await Promise.all(
       group.map(async (item) => {
         try {
           results.push(await work(item));
         } catch (error) {
-          failed.push({ item, error });
+          noteFailed(run, operation, item.key, error);
+          failed.push(item);
         }
       }),
     );
@@ -65,17 +70,13 @@ export async function processItems<Item, Result>(
 
 /** Processes an operation page by page while there is time. `page` returns the rest; undefined: nothing is left. */
 export async function processPages<Kind extends Operation>(
-  context: OperateContext,
+  run: OperationRun,
   operation: Kind,
-  remaining: TimeLeft,
   page: (operation: Kind) => Promise<Kind | undefined>,
 ): Promise<void> {
   let rest: Kind | undefined = operation;
   while (rest !== undefined) {
-    if (remaining() < PAGE_MS) {
-      await continueLater(context, rest, 0);
-      return;
-    }
+    if (run.remaining() < PAGE_MS) return continueLater(run, rest, 0);
     rest = await page(rest);
   }
 }
@@ -90,12 +91,15 @@ export function noteFailed(
   ports.journal.note({ fact: 'operation_failed_for', operation, key, error: toError(error) });
 }
 
-/** Sends the rest of an operation in a new message, so that it does not count as a failed receive. */
+/**
+ * Sends the rest of an operation in a new message, so that it does not count as a failed receive. Nothing is left for this
+ * one.
+ */
 export async function continueLater(
   { ports }: OperateContext,
   operation: Operation,
   delaySeconds: number,
-): Promise<void> {
+): Promise<undefined> {
   await ports.operations.send(operation, delaySeconds);
   const { kind, queue } = operation;
   ports.journal.note({ fact: 'operation_continued', operation: kind, queue, delaySeconds });

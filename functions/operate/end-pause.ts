@@ -21,14 +21,7 @@ import {
 import { isPresent } from '../../shared/domain/subscription/subscription.ts';
 import { notifyOperator } from '../../shared/steps/attempt-events.ts';
 import { writeTime } from '../../shared/steps/retention.ts';
-import {
-  continueLater,
-  noteFailed,
-  processPages,
-  processItems,
-  type OperateContext,
-  type TimeLeft,
-} from './context.ts';
+import { continueLater, type OperationRun, processItems, processPages } from './context.ts';
 
 /** Records that are read together, and deliveries between two looks at the pause. */
 const PAGE = 100;
@@ -51,22 +44,18 @@ const SECOND_LOOK_SECONDS = MAX_INVOCATION_MS / 1000 + 10;
  * acceptance, at a limited rate. Ends where the pause has changed: a later operation does the rest.
  * @throws if a service fails: SQS redelivers the message
  */
-export async function endPause(
-  context: OperateContext,
-  operation: PauseOperation,
-  remaining: TimeLeft,
-): Promise<void> {
-  await processPages(context, operation, remaining, async (rest) => {
-    const found = await findPauseOf(context, rest);
+export function endPause(run: OperationRun, operation: PauseOperation): Promise<void> {
+  return processPages(run, operation, async (rest) => {
+    const found = await findPauseOf(run, rest);
     switch (found.kind) {
       case 'superseded':
         return undefined;
       case 'unwritten':
-        return lookAgain(context, rest);
+        return lookAgain(run, rest);
       case 'in_force':
-        return watch(context, rest, found, remaining);
+        return watch(run, rest, found);
       case 'ended':
-        return found.isPull ? undefined : drainPage(context, rest, found, remaining);
+        return found.isPull ? undefined : drainPage(run, rest, found);
     }
   });
 }
@@ -74,7 +63,7 @@ export async function endPause(
 /** `isPull`: what waits is received, and reconcile ends waits that are too long. */
 type Found = JudgedPause & { isPull: boolean; maxPerSecond?: number | undefined };
 
-async function findPauseOf({ ports }: OperateContext, operation: PauseOperation): Promise<Found> {
+async function findPauseOf({ ports }: OperationRun, operation: PauseOperation): Promise<Found> {
   const { queue, subscriptionId, version } = operation;
   const now = ports.clock.now();
   if (subscriptionId === undefined)
@@ -90,55 +79,43 @@ async function findPauseOf({ ports }: OperateContext, operation: PauseOperation)
 }
 
 /** Looks once more, when slow writes have ended. */
-async function lookAgain(
-  context: OperateContext,
-  { settled, ...operation }: PauseOperation,
-): Promise<undefined> {
-  if (settled !== true) await continueLater(context, { ...operation, settled: true }, SECOND_LOOK_SECONDS);
-  return undefined;
+async function lookAgain(run: OperationRun, { settled, ...operation }: PauseOperation): Promise<undefined> {
+  if (settled !== true) await continueLater(run, { ...operation, settled: true }, SECOND_LOOK_SECONDS);
 }
 
 /** Ends waits that are too long, warns a day before, and looks again later. The rest, if there are more to end. */
 async function watch(
-  context: OperateContext,
+  run: OperationRun,
   watched: PauseOperation,
   { pause, isPull }: Extract<Found, { kind: 'in_force' }>,
-  remaining: TimeLeft,
 ): Promise<PauseOperation | undefined> {
-  const { ports, settings } = context;
+  const { ports, settings } = run;
   const { settled: _, ...operation } = watched;
   const now = ports.clock.now();
   const longestMs = isPull ? longestWaitMs(settings.retentionMs) : longestPauseMs(settings.retentionMs);
-  if (!isPull && (await endLongWaits(context, operation, now - longestMs, remaining))) return operation;
-  const warned = await warnBeforeEnd(context, operation, pause, longestMs);
+  if (!isPull && (await endLongWaits(run, operation, now - longestMs))) return operation;
+  const warned = await warnBeforeEnd(run, operation, pause, longestMs);
   const leftSeconds = Math.ceil((pause.until === undefined ? Infinity : pause.until - now) / 1000);
-  await continueLater(context, { ...operation, ...warned }, Math.min(MAX_DELAY_SECONDS, leftSeconds));
-  return undefined;
+  return continueLater(run, { ...operation, ...warned }, Math.min(MAX_DELAY_SECONDS, leftSeconds));
 }
 
 /** Cancels what has waited since `before`, before its record expires. Returns whether there may be more. */
-async function endLongWaits(
-  context: OperateContext,
-  operation: PauseOperation,
-  before: number,
-  remaining: TimeLeft,
-): Promise<boolean> {
-  const { ports } = context;
-  const { waiting, isWhole } = await readWaiting(context, toPlace(operation), before, PAGE);
+async function endLongWaits(run: OperationRun, operation: PauseOperation, before: number): Promise<boolean> {
+  const { ports } = run;
+  const { waiting, isWhole } = await readWaiting(run, toPlace(operation), before, PAGE);
   const reason = 'paused_too_long';
-  const { results, failed } = await processItems(waiting, remaining, async (delivery) => {
-    const written = await ports.deliveries.write(cancelOpen(delivery, reason, writeTime(context, delivery)));
+  const { results } = await processItems(run, operation.kind, waiting, async (delivery) => {
+    const written = await ports.deliveries.write(cancelOpen(delivery, reason, writeTime(run, delivery)));
     if (written.kind === 'written')
       ports.journal.note({ fact: 'delivery_cancelled', key: delivery.key, reason });
     return written.kind;
   });
-  for (const { item, error } of failed) noteFailed(context, 'pause', item.key, error);
   return !isWhole && results.includes('written');
 }
 
 /** Notifies the operator once, a day before the first wait ends. */
 async function warnBeforeEnd(
-  { ports }: OperateContext,
+  { ports }: OperationRun,
   operation: PauseOperation,
   pause: Pause,
   longestMs: number,
@@ -154,30 +131,28 @@ async function warnBeforeEnd(
 
 /** Makes a page of what waits due, each at its time. The rest; undefined: another message continues, or nothing waits. */
 async function drainPage(
-  context: OperateContext,
+  run: OperationRun,
   operation: PauseOperation,
   ended: Extract<Found, { kind: 'ended' }>,
-  remaining: TimeLeft,
 ): Promise<PauseOperation | undefined> {
-  const now = context.ports.clock.now();
+  const now = run.ports.clock.now();
   const from = Math.max(now, operation.sentUpTo ?? 0);
   const aheadMs = from - now;
-  if (aheadMs >= AHEAD_MS) {
-    await continueLater(context, operation, Math.ceil((aheadMs - AHEAD_MS / 2) / 1000));
-    return undefined;
-  }
+  if (aheadMs >= AHEAD_MS) return continueLater(run, operation, Math.ceil((aheadMs - AHEAD_MS / 2) / 1000));
   const intervalMs = 1000 / chooseRate(ended);
   const most = Math.min(MOST_TOGETHER, Math.ceil((AHEAD_MS - aheadMs) / intervalMs));
-  const { waiting, isWhole } = await readWaiting(context, toPlace(operation), Number.MAX_SAFE_INTEGER, most);
-  if (waiting.length === 0 && isWhole) return lookAgain(context, operation);
-  const timed = waiting.map((delivery, index) => ({ delivery, dueAt: Math.ceil(from + index * intervalMs) }));
-  const made = await processItems(timed, remaining, (one) => makeDue(context, one));
-  for (const { item, error } of made.failed) noteFailed(context, 'pause', item.delivery.key, error);
+  const { waiting, isWhole } = await readWaiting(run, toPlace(operation), Number.MAX_SAFE_INTEGER, most);
+  if (waiting.length === 0 && isWhole) return lookAgain(run, operation);
+  const timed = waiting.map((delivery, index) => ({
+    key: delivery.key,
+    delivery,
+    dueAt: Math.ceil(from + index * intervalMs),
+  }));
+  const made = await processItems(run, operation.kind, timed, (one) => makeDue(run, one));
   const used = waiting.length - made.rest.length;
   if (made.results.includes('due')) return { ...operation, sentUpTo: Math.ceil(from + used * intervalMs) };
   // The index is behind, or a service is down.
-  await continueLater(context, operation, READ_AGAIN_SECONDS);
-  return undefined;
+  return continueLater(run, operation, READ_AGAIN_SECONDS);
 }
 
 /** Deliveries a second. */
@@ -187,11 +162,11 @@ function chooseRate({ pause, maxPerSecond }: Extract<Found, { kind: 'ended' }>):
 
 /** After a crash between the two, reconcile sends the wake-up. */
 async function makeDue(
-  context: OperateContext,
+  run: OperationRun,
   { delivery, dueAt: from }: { delivery: EndableWait; dueAt: number },
 ): Promise<'due' | 'changed'> {
-  const { deliveries, wakeUps, clock } = context.ports;
-  const written = await deliveries.write(endWait(delivery, from, writeTime(context, delivery)));
+  const { deliveries, wakeUps, clock } = run.ports;
+  const written = await deliveries.write(endWait(delivery, from, writeTime(run, delivery)));
   // A refusal needs no handling: a concurrent change decides what comes next.
   if (written.kind === 'refused' || written.delivery.next === undefined) return 'changed';
   const { key, next } = written.delivery;
@@ -203,7 +178,7 @@ async function makeDue(
 
 /** The deliveries of a place that wait longest, in this order. `isWhole`: the index has no more up to `before`. */
 async function readWaiting(
-  { ports }: OperateContext,
+  { ports }: OperationRun,
   place: WaitingPlace,
   before: number,
   limit: number,

@@ -6,14 +6,7 @@ import { computePace } from '../../shared/domain/subscription/back-pressure.ts';
 import { isFromLowerLimit } from '../../shared/domain/subscription/rate-limit.ts';
 import { findAbsence, type Subscription } from '../../shared/domain/subscription/subscription.ts';
 import { isWaiting, moveUpWaiting } from '../../shared/steps/move-up.ts';
-import {
-  continueLater,
-  noteFailed,
-  processPages,
-  processItems,
-  type OperateContext,
-  type TimeLeft,
-} from './context.ts';
+import { continueLater, type OperationRun, processItems, processPages } from './context.ts';
 
 const PAGE = 100;
 
@@ -23,44 +16,37 @@ const PAGE = 100;
  * slot.
  * @throws if a service fails: SQS redelivers the message
  */
-export async function moveDeliveriesUp(
-  context: OperateContext,
-  operation: MovingUpOperation,
-  remaining: TimeLeft,
-): Promise<void> {
-  await processPages(context, operation, remaining, (rest) => movePage(context, rest, remaining));
+export function moveDeliveriesUp(run: OperationRun, operation: MovingUpOperation): Promise<void> {
+  return processPages(run, operation, (rest) => movePage(run, rest));
 }
 
 /** The rest of the operation; undefined if nothing is left or another message continues it. */
 async function movePage(
-  context: OperateContext,
+  run: OperationRun,
   operation: MovingUpOperation,
-  remaining: TimeLeft,
 ): Promise<MovingUpOperation | undefined> {
-  const subscription = await presentSubscription(context, operation);
+  const subscription = await presentSubscription(run, operation);
   // Deliveries of a deleted or disabled subscription are cancelled when they are due.
   if (subscription === undefined) return undefined;
-  const limit = computePace(subscription, context.ports.clock.now());
-  const { deliveries, marker } = await openDeliveries(context, operation);
+  const limit = computePace(subscription, run.ports.clock.now());
+  const { deliveries, marker } = await openDeliveries(run, operation);
   const waiting = deliveries.filter(isWaiting).filter(({ slot }) => isFromLowerLimit(slot, limit));
   // Sorted by current slot, which keeps their order.
   const inLine = waiting.toSorted((one, other) => one.slot.at - other.slot.at);
-  const { results, failed, rest } = await processItems(inLine, remaining, (one) =>
-    moveUpWaiting(context, one, limit),
+  const { results, rest } = await processItems(run, operation.kind, inLine, (one) =>
+    moveUpWaiting(run, one, limit),
   );
-  for (const { item, error } of failed) noteFailed(context, 'moving_up', item.key, error);
   // A moved delivery is not selected again, so reading the page again makes progress; if none moved, it would not.
   if (rest.length > 0 && results.includes('moved')) return operation;
   if (marker !== undefined) return { ...operation, cursor: marker };
   const { kind, queue, subscriptionId, settled } = operation;
+  if (settled === true) return undefined;
   // A delivery claimed before the change may take a slot under the old limit after this pass.
-  if (settled !== true)
-    await continueLater(context, { kind, queue, subscriptionId, settled: true }, MAX_LEASE_MS / 1000);
-  return undefined;
+  return continueLater(run, { kind, queue, subscriptionId, settled: true }, MAX_LEASE_MS / 1000);
 }
 
 async function presentSubscription(
-  { ports }: OperateContext,
+  { ports }: OperationRun,
   { queue, subscriptionId }: MovingUpOperation,
 ): Promise<Subscription | undefined> {
   const { subscription } = await ports.subscriptions.find(queue, subscriptionId, 'fresh');
@@ -68,13 +54,11 @@ async function presentSubscription(
 }
 
 async function openDeliveries(
-  { ports }: OperateContext,
+  { ports }: OperationRun,
   { queue, subscriptionId, cursor }: MovingUpOperation,
 ): Promise<{ deliveries: readonly Delivery[]; marker?: string }> {
-  const { items, ...end } = await ports.deliveryListings.oldest(
-    { queue, subscriptionId },
-    { limit: PAGE, ...(cursor !== undefined && { marker: cursor }) },
-  );
+  const page = { limit: PAGE, marker: cursor };
+  const { items, ...end } = await ports.deliveryListings.oldest({ queue, subscriptionId }, page);
   const open = items.flatMap(({ key, status }) => (isOpenStatus(status) ? [key] : []));
   const { deliveries } = await ports.deliveryListings.records(open);
   return { deliveries, ...end };

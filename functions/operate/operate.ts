@@ -3,7 +3,7 @@ import type { InvocationContext } from '../../shared/domain/receives.ts';
 import type { DeadLetters } from '../../shared/ports/queues.ts';
 import { parseOperation } from '../../shared/wire/jobs/operation.ts';
 import { cancelDeliveries } from './cancel-deliveries.ts';
-import type { OperateContext, TimeLeft } from './context.ts';
+import type { OperateContext, OperationRun } from './context.ts';
 import { endPause } from './end-pause.ts';
 import { moveDeliveriesUp } from './move-deliveries-up.ts';
 import { restoreQueue } from './restore-queue.ts';
@@ -43,26 +43,22 @@ export function operationIdsIn({ body }: SQSRecord): Record<string, string> {
  * Carries out one operation within the invocation's time; a new message continues the rest. Idempotent.
  * @throws if a service fails: SQS redelivers the message
  */
-export async function operate(
+export function operate(
   context: OperateContext,
   operation: Operation,
-  remaining: TimeLeft,
+  remaining: OperationRun['remaining'],
 ): Promise<void> {
+  const run = { ...context, remaining };
   switch (operation.kind) {
     case 'recovery':
-      await recoverDeliveries(context, operation, remaining);
-      return;
+      return recoverDeliveries(run, operation);
     case 'cancellation':
-      await cancelDeliveries(context, operation, remaining);
-      return;
+      return cancelDeliveries(run, operation);
     case 'moving_up':
-      await moveDeliveriesUp(context, operation, remaining);
-      return;
+      return moveDeliveriesUp(run, operation);
     case 'restoration':
-      await restoreQueue(context, operation, remaining);
-      return;
+      return restoreQueue(run, operation);
     case 'pause':
-      await endPause(context, operation, remaining);
-      return;
+      return endPause(run, operation);
   }
 }

@@ -24,9 +24,8 @@ import {
   noteFailed,
   PAGE_MS,
   CONCURRENCY,
+  type OperationRun,
   processItems,
-  type OperateContext,
-  type TimeLeft,
 } from './context.ts';
 import { bodyRetentionMs, writeTime } from '../../shared/steps/retention.ts';
 
@@ -46,30 +45,23 @@ const RECHECK_SECONDS = OPERATE_TIMEOUT_SECONDS + 5;
  * shows that it was already reopened.
  * @throws if a service fails: SQS redelivers the message
  */
-export async function recoverDeliveries(
-  context: OperateContext,
-  operation: RecoveryOperation,
-  remaining: TimeLeft,
-): Promise<void> {
-  let recovery = await context.ports.recoveries.find(operation.queue, operation.recoveryId);
-  if (recovery === undefined) await awaitRecord(context, operation);
+export async function recoverDeliveries(run: OperationRun, operation: RecoveryOperation): Promise<void> {
+  let recovery = await run.ports.recoveries.find(operation.queue, operation.recoveryId);
+  if (recovery === undefined) await awaitRecord(run, operation);
   while (recovery?.state === 'running') {
-    await keepPage(context, recovery);
-    const progress = remaining() < PAGE_MS ? { waitSeconds: 0 } : await advance(context, recovery, remaining);
-    if ('waitSeconds' in progress) {
-      await continueLater(context, operation, progress.waitSeconds);
-      return;
-    }
+    await keepPage(run, recovery);
+    const progress = run.remaining() < PAGE_MS ? { waitSeconds: 0 } : await advance(run, recovery);
+    if ('waitSeconds' in progress) return continueLater(run, operation, progress.waitSeconds);
     recovery = progress.recovery;
   }
-  if (recovery?.state === 'stopped') await countStopped(context, recovery);
+  if (recovery?.state === 'stopped') await countStopped(run, recovery);
 }
 
 /**
  * Stores the batch as a page, before its first delivery changes. When only its rest is left, storing it again is a
  * no-op. A batch of deferred deliveries is no page: an empty last page has no stored keys that it would leave in place.
  */
-async function keepPage({ ports, settings }: OperateContext, recovery: Recovery): Promise<void> {
+async function keepPage({ ports, settings }: OperationRun, recovery: Recovery): Promise<void> {
   const { pages = 0, looks, batch } = recovery;
   if (pages === 0 || looks > 0 || batch.length === 0) return;
   // As long as its deliveries can be on record, however long the recovery runs after it.
@@ -80,9 +72,9 @@ async function keepPage({ ports, settings }: OperateContext, recovery: Recovery)
 /** The current record, or the seconds until another message continues. */
 type Progress = { recovery: Recovery | undefined } | { waitSeconds: number };
 
-async function advance(context: OperateContext, recovery: Recovery, remaining: TimeLeft): Promise<Progress> {
-  const { recovery: next, waitSeconds } = await takeStep(context, recovery, remaining);
-  const { recoveries, journal } = context.ports;
+async function advance(run: OperationRun, recovery: Recovery): Promise<Progress> {
+  const { recovery: next, waitSeconds } = await takeStep(run, recovery);
+  const { recoveries, journal } = run.ports;
   const saved = await recoveries.save(next);
   if (saved.kind === 'saved') {
     const { id: recoveryId, selection, state, found, reopened } = next;
@@ -96,12 +88,10 @@ async function advance(context: OperateContext, recovery: Recovery, remaining: T
   return current?.state === 'running' ? { waitSeconds: RECHECK_SECONDS } : { recovery: current };
 }
 
-async function awaitRecord(context: OperateContext, operation: RecoveryOperation): Promise<void> {
-  const { ports } = context;
-  if (ports.clock.now() < operation.orderedAt + CREATION_MS) {
-    await continueLater(context, operation, CREATION_RECHECK_SECONDS);
-    return;
-  }
+async function awaitRecord(run: OperationRun, operation: RecoveryOperation): Promise<void> {
+  const { ports } = run;
+  if (ports.clock.now() < operation.orderedAt + CREATION_MS)
+    return continueLater(run, operation, CREATION_RECHECK_SECONDS);
   // The API request that sent the operation failed, and its caller received the error.
   ports.journal.note({ fact: 'operation_dropped', operation: operation.kind, queue: operation.queue });
 }
@@ -109,17 +99,17 @@ async function awaitRecord(context: OperateContext, operation: RecoveryOperation
 /** The record to write next. `waitSeconds`: the wait before the following step. */
 type Step = { recovery: Recovery; waitSeconds?: number };
 
-async function takeStep(context: OperateContext, recovery: Recovery, remaining: TimeLeft): Promise<Step> {
-  const { results, rest } = await handleBatch(context, recovery, remaining);
+async function takeStep(run: OperationRun, recovery: Recovery): Promise<Step> {
+  const { results, rest } = await handleBatch(run, recovery);
   const after = withResults(recovery, results, rest);
-  const step = rest.length > 0 ? { recovery: after } : await nextStep(context, after);
-  return { ...step, recovery: nextVersion(step.recovery, writeTime(context, {})) };
+  const step = rest.length > 0 ? { recovery: after } : await nextStep(run, after);
+  return { ...step, recovery: nextVersion(step.recovery, writeTime(run, {})) };
 }
 
-async function nextStep(context: OperateContext, recovery: Recovery): Promise<Step> {
+async function nextStep(run: OperationRun, recovery: Recovery): Promise<Step> {
   switch (stepAfterBatch(recovery)) {
     case 'list':
-      return { recovery: withPage(recovery, await nextPage(context, recovery)) };
+      return { recovery: withPage(recovery, await nextPage(run, recovery)) };
     case 'recheck':
       return { recovery: withDeferredAsBatch(recovery), waitSeconds: recheckDelaySeconds(recovery.looks) };
     case 'complete':
@@ -128,8 +118,8 @@ async function nextStep(context: OperateContext, recovery: Recovery): Promise<St
 }
 
 /** The listed status only skips open deliveries early; each delivery's record decides when it is processed. */
-async function nextPage({ ports }: OperateContext, { selection, cursor }: Recovery) {
-  const page = { limit: PAGE, ...(cursor !== undefined && { marker: cursor }) };
+async function nextPage({ ports }: OperationRun, { selection, cursor }: Recovery) {
+  const page = { limit: PAGE, marker: cursor };
   const { items, marker } = await ports.deliveryListings.oldest(toListing(selection), page);
   return { keys: items.filter(({ status }) => isRecoverable(status)).map(({ key }) => key), marker };
 }
@@ -138,36 +128,30 @@ async function nextPage({ ports }: OperateContext, { selection, cursor }: Recove
  * Processes the next ten of the batch, so that the recorded progress is at most ten deliveries behind, even after a
  * crash.
  */
-async function handleBatch(context: OperateContext, recovery: Recovery, remaining: TimeLeft) {
+async function handleBatch(run: OperationRun, recovery: Recovery) {
   const group = recovery.batch.slice(0, CONCURRENCY);
   if (group.length === 0) return { results: [], rest: [] };
-  const { deliveries, unreadable } = await context.ports.deliveryListings.records(group);
-  const { results, failed, rest } = await processItems(deliveries, remaining, (delivery) =>
-    recoverDelivery(context, recovery, delivery),
+  const { deliveries, unreadable } = await run.ports.deliveryListings.records(group);
+  for (const { key, error } of unreadable) noteFailed(run, 'recovery', key, error);
+  const { results, failed, rest } = await processItems(run, 'recovery', deliveries, (delivery) =>
+    recoverDelivery(run, recovery, delivery),
   );
   const faults = [
-    ...unreadable.map(({ key, error }) => deferFailed(context, key, error)),
-    ...failed.map(({ item, error }) => resultOfFailed(context, recovery, item, error)),
+    ...unreadable.map(({ key }) => deferFailed(key)),
+    ...failed.map((delivery) => resultOfFailed(recovery, delivery)),
   ];
   const left = [...rest.map(({ key }) => key), ...recovery.batch.slice(CONCURRENCY)];
   return { results: [...results, ...faults], rest: left };
 }
 
 /** At the last recheck, a delivery that lacks only its wake-up counts as reopened: reconcile finds it overdue. */
-function resultOfFailed(
-  context: OperateContext,
-  recovery: Recovery,
-  { key, recoveries }: Delivery,
-  error: unknown,
-): RecoveryResult {
-  const fault = deferFailed(context, key, error);
+function resultOfFailed(recovery: Recovery, { key, recoveries }: Delivery): RecoveryResult {
   const isLeftToReconcile = recovery.looks >= MAX_RECHECKS && recoveries.includes(recovery.id);
-  return isLeftToReconcile ? { kind: 'reopened' } : fault;
+  return isLeftToReconcile ? { kind: 'reopened' } : deferFailed(key);
 }
 
 /** Defers a failed delivery, because a service outage ends. After the last recheck it is skipped. */
-function deferFailed(context: OperateContext, key: DeliveryKey, error: unknown): RecoveryResult {
-  noteFailed(context, 'recovery', key, error);
+function deferFailed(key: DeliveryKey): RecoveryResult {
   return { kind: 'deferred', why: 'fault', key };
 }
 
@@ -175,14 +159,14 @@ function deferFailed(context: OperateContext, key: DeliveryKey, error: unknown):
  * Reopens one delivery. It was just read again: it may have been retried manually or delivered since it was listed.
  */
 async function recoverDelivery(
-  context: OperateContext,
+  run: OperationRun,
   recovery: Recovery,
   delivery: Delivery,
 ): Promise<RecoveryResult> {
   const { key } = delivery;
   const isRecovered = delivery.recoveries.includes(recovery.id);
   if (!isRecovered && !isSelected(recovery, delivery)) return { kind: 'not_covered' };
-  const result = await reopenDelivery(context, key, recovery.id);
+  const result = await reopenDelivery(run, key, recovery.id);
   if (result.kind === 'retried') return { kind: 'reopened' };
   return resultOfRefusal(result.why, key);
 }
@@ -211,8 +195,8 @@ function resultOfRefusal(why: RetryRefusal, key: Delivery['key']): RecoveryResul
 }
 
 /** Counts the deliveries that a stopped recovery had already reopened in its current batch. */
-async function countStopped(context: OperateContext, recovery: Recovery): Promise<void> {
-  const { ports } = context;
+async function countStopped(run: OperationRun, recovery: Recovery): Promise<void> {
+  const { ports } = run;
   const uncounted = [...recovery.batch, ...recovery.deferred];
   if (uncounted.length === 0) return;
   const { deliveries } = await ports.deliveryListings.records(uncounted);
@@ -221,6 +205,6 @@ async function countStopped(context: OperateContext, recovery: Recovery): Promis
   );
   // A refusal needs no handling: another invocation counted them.
   await ports.recoveries.save(
-    nextVersion(withResults({ ...recovery, deferred: [] }, reopened, []), writeTime(context, {})),
+    nextVersion(withResults({ ...recovery, deferred: [] }, reopened, []), writeTime(run, {})),
   );
 }

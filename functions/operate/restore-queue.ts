@@ -1,28 +1,24 @@
 import type { PageRequest } from '../../shared/ports/page.ts';
 import type { RestorationOperation } from '../../shared/domain/recovery/operation.ts';
 import { continuePause } from '../../shared/steps/continue-pause.ts';
-import { continueLater, type OperateContext, PAGE_MS, type TimeLeft } from './context.ts';
+import { continueLater, type OperationRun, PAGE_MS } from './context.ts';
 
 /**
  * Brings the subscriptions of a queue back, whose restoration the API has begun, and then shows the queue. A no-op
  * where that is done, or the queue was deleted again meanwhile.
  * @throws if a service fails: SQS redelivers the message
  */
-export async function restoreQueue(
-  context: OperateContext,
-  operation: RestorationOperation,
-  remaining: TimeLeft,
-): Promise<void> {
-  const hasTime = () => remaining() > PAGE_MS;
-  const isComplete = await context.ports.registry.completeRestoredQueue(operation.queue, hasTime);
-  if (isComplete) await continuePauses(context, operation.queue);
-  else await continueLater(context, operation, 0);
+export async function restoreQueue(run: OperationRun, operation: RestorationOperation): Promise<void> {
+  const hasTime = () => run.remaining() > PAGE_MS;
+  const isComplete = await run.ports.registry.completeRestoredQueue(operation.queue, hasTime);
+  if (isComplete) await continuePauses(run, operation.queue);
+  else await continueLater(run, operation, 0);
 }
 
 /** Subscriptions read together. */
 const PAGE = 1_000;
 
-async function continuePauses({ ports }: OperateContext, queue: string): Promise<void> {
+async function continuePauses({ ports }: OperationRun, queue: string): Promise<void> {
   const { registry } = ports;
   await continuePause(ports, { queue }, await registry.findQueue(queue), 0);
   let page: PageRequest | undefined = { limit: PAGE };
