@@ -16,7 +16,8 @@ import type {
 import { marshall, type NativeAttributeValue, unmarshall } from '@aws-sdk/util-dynamodb';
 import { Client } from '@smithy/core/client';
 
-type OfTable<Input> = Omit<Input, 'TableName'>;
+/** A request without the name of its table. */
+export type OfTable<Input> = Omit<Input, 'TableName'>;
 
 type Item = Record<string, NativeAttributeValue>;
 
@@ -24,7 +25,7 @@ type Values = { ExpressionAttributeValues?: Item };
 type Put = Values & { Item: Item } & Omit<PutItemCommandInput, 'TableName' | 'Item' | keyof Values>;
 type Update = Values & { Key: Item } & Omit<UpdateItemCommandInput, 'TableName' | 'Key' | keyof Values>;
 
-/** One table: the requests of the document client without its name. Transactions name the table in each of their writes. */
+/** One table: the requests of the document client without its name. */
 export type Table = ReturnType<typeof openTable>;
 
 export function openTable(client: DynamoDBDocument, name: string) {

@@ -1,6 +1,7 @@
 import { primaryKey } from '../../config/tables.ts';
 import type { ItemKey } from './record.ts';
-import type { Table } from './table.ts';
+import type { OfTable, Table } from './table.ts';
+import { contended, withRetriedWrites } from '../../domain/contention.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { hasTimeAfter, type Pacing } from '../lambda/invocation-deadline.ts';
 import {
@@ -186,6 +187,9 @@ export type RefusedWrite = { failed: boolean; item: unknown };
 type TransactionResult =
   { kind: 'written' } | { kind: 'refused'; writes: readonly RefusedWrite[]; error: Error };
 
+/** The clock paces retries. */
+type TransactedTable = { name: string; client: Pick<DynamoDBDocument, 'transactWrite'>; clock: Pacing };
+
 const MAX_TRIES = 8;
 const FIRST_PAUSE_MS = 25;
 
@@ -196,17 +200,25 @@ const TRANSIENT: ReadonlySet<string> = new Set([
   'ProvisionedThroughputExceeded',
 ]);
 
+type TransactItem = NonNullable<TransactWriteCommandInput['TransactItems']>[number];
+
+/** A write of a transaction, without the name of its table. */
+export type TableWrite = { [Kind in keyof TransactItem]: OfTable<NonNullable<TransactItem[Kind]>> };
+
 /**
- * Writes all or nothing. Retries transient cancellations after a pause, at most eight tries in all and while
- * there is time. Errors pass through, except failed conditions, which are results.
+ * Writes to one table, all or nothing. Retries transient cancellations after a pause, at most eight tries in all and
+ * while there is time. Errors pass through, except failed conditions, which are results.
  */
 export async function transactWrite(
-  { client, clock }: { client: Pick<DynamoDBDocument, 'transactWrite'>; clock: Pacing },
-  writes: NonNullable<TransactWriteCommandInput['TransactItems']>,
+  { name: TableName, client, clock }: TransactedTable,
+  writes: readonly TableWrite[],
 ): Promise<TransactionResult> {
+  const TransactItems = writes.map((write): TransactItem =>
+    Object.fromEntries(Object.entries(write).map(([kind, input]) => [kind, { TableName, ...input }])),
+  );
   for (let tried = 1; ; tried += 1) {
     try {
-      await client.transactWrite({ TransactItems: writes });
+      await client.transactWrite({ TransactItems });
       return { kind: 'written' };
     } catch (error) {
       if (!(error instanceof TransactionCanceledException)) throw error;
@@ -237,10 +249,15 @@ export type RegistryTable = Table & { clock: Clock & Pacing };
 
 const CONTENTION_PAUSE_MS = 5;
 
-/** Number of tries, and the jittered pause between them, for changes that lose against concurrent ones. */
-export function retryOptions({ clock }: RegistryTable) {
-  return {
-    tries: 8,
-    pause: (tried: number) => clock.sleep(Math.random() * CONTENTION_PAUSE_MS * 2 ** tried),
-  };
+/**
+ * Repeats a change that loses against concurrent ones, after jittered pauses. `record`: as errors name it.
+ * @throws ContendedError
+ */
+export function retryChange<Result>(
+  { clock }: RegistryTable,
+  record: string,
+  attempt: () => Promise<Result | 'again'>,
+): Promise<Result> {
+  const pause = (tried: number) => clock.sleep(Math.random() * CONTENTION_PAUSE_MS * 2 ** tried);
+  return withRetriedWrites(attempt, contended(record), { tries: 8, pause });
 }

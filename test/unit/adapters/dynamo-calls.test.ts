@@ -94,7 +94,9 @@ const attemptedWith = async (errors: Error[], deadline?: CallDeadline) => {
   const clock = { sleep: (milliseconds: number) => Promise.resolve(void pauses.push(milliseconds)) };
   const client = interruptedClient(NOWHERE, () => Promise.reject(errors.shift() ?? finished));
   const pacing = deadline === undefined ? clock : { ...clock, deadline };
-  const outcome = await transactWrite({ client, clock: pacing }, []).catch((error: unknown) => error);
+  const outcome = await transactWrite({ name: 'table', client, clock: pacing }, []).catch(
+    (error: unknown) => error,
+  );
   return { outcome, pauses };
 };
 
@@ -119,8 +121,8 @@ describe('a transaction', () => {
   it('whose response was lost is repeated with the same idempotency token', async () => {
     const { options, sent } = await serviceThat((_, index) => (index === 0 ? 'hang_up' : {}));
     const clock = { sleep: () => Promise.reject(new Error('nothing to wait for')) };
-    const Put = { TableName: 'table', Item: { pk: 'p' } };
-    expect(await transactWrite({ client: dynamoClient(options), clock }, [{ Put }])).toEqual({
+    const table = { name: 'table', client: dynamoClient(options), clock };
+    expect(await transactWrite(table, [{ Put: { Item: { pk: 'p' } } }])).toEqual({
       kind: 'written',
     });
     const [first, second] = sent();

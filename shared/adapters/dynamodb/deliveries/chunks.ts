@@ -44,28 +44,23 @@ export function dynamoSeparateRecords(
   tableName: string,
   pacing: Pacing,
 ): Pick<Chunks, 'takeOut' | 'add'> {
-  const chunkUpdate = (transition: ChunkTransition) => ({
-    Update: { TableName: tableName, ...buildChunkUpdate(transition) },
-  });
+  const table = { name: tableName, client, clock: pacing };
+  const chunkUpdate = (transition: ChunkTransition) => ({ Update: buildChunkUpdate(transition) });
   const creation = (delivery: Delivery) => ({
     Put: {
-      TableName: tableName,
       Item: toDeliveryItem(delivery),
       ConditionExpression: `attribute_not_exists(${primaryKey.partition})`,
     },
   });
   return {
     takeOut: async (transition, delivery) => {
-      const result = await transactWrite({ client, clock: pacing }, [
-        chunkUpdate(transition),
-        creation(delivery),
-      ]);
+      const result = await transactWrite(table, [chunkUpdate(transition), creation(delivery)]);
       return result.kind === 'written' ? 'taken_out' : 'refused';
     },
     add: async (delivery, exclusion) => {
-      const result = await transactWrite({ client, clock: pacing }, [
+      const result = await transactWrite(table, [
         creation(delivery),
-        { Update: matchCounted(tableName, delivery) },
+        { Update: matchCounted(delivery) },
         ...(exclusion === undefined ? [] : [chunkUpdate(exclusion)]),
       ]);
       return result.kind === 'written' ? 'added' : 'refused';

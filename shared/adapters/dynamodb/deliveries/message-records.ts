@@ -126,9 +126,8 @@ function countDuplicate(key: MessageKey) {
  * Counts one more match of a message that was sent to all subscriptions. Until then, `matched` decides where the
  * deliveries of its next part are stored.
  */
-export function matchCounted(tableName: string, { key, acceptedAt }: AcceptedMessage) {
+export function matchCounted({ key, acceptedAt }: AcceptedMessage) {
   return {
-    TableName: tableName,
     Key: toMessageItemKey(key),
     UpdateExpression: 'ADD matched :one',
     ConditionExpression: 'acceptedAt = :acceptedAt AND attribute_not_exists(#until)',

@@ -49,11 +49,11 @@ const archiveSchema = z.object({
 export type Archive = z.infer<typeof archiveSchema>;
 
 /** The write that archives an item under a key. */
-export function putArchive({ name: TableName }: Table, key: ItemKey, item: Item, deletion: Deletion) {
+export function putArchive(key: ItemKey, item: Item, deletion: Deletion) {
   const { deletedAt, restorableUntil } = deletion;
   const ttl = { [ttlAttribute]: toTtl(restorableUntil + KEPT_LONGER_MS) };
   return {
-    Put: { TableName, Item: { ...key, v: RECORD_VERSION, deletedAt, restorableUntil, item, ...ttl } },
+    Put: { Item: { ...key, v: RECORD_VERSION, deletedAt, restorableUntil, item, ...ttl } },
   };
 }
 
@@ -61,7 +61,6 @@ const endSchema = z.object({ deletedAt: z.number().optional(), expiresAt: z.numb
 
 /** The writes that archive subscriptions of a deleted queue, except those deleted or expired before it. */
 export function archiveSubscriptions(
-  table: Table,
   queue: string,
   items: readonly (Item & { sk: string })[],
   deletion: Deletion,
@@ -72,7 +71,7 @@ export function archiveSubscriptions(
       const { deletedAt, expiresAt = Infinity } = endSchema.parse(item);
       return deletedAt === undefined && expiresAt > deletion.deletedAt;
     })
-    .map((item) => putArchive(table, { pk, sk: item.sk }, item, deletion));
+    .map((item) => putArchive({ pk, sk: item.sk }, item, deletion));
 }
 
 /** Queues that can be restored, by name and time of deletion. @throws InvalidMarkerError */

@@ -1,6 +1,5 @@
 import { parseDestination } from '../../../domain/subscription/destination.ts';
 import * as z from 'zod';
-import { contended, withRetriedWrites } from '../../../domain/contention.ts';
 import { primaryKey, subscriptionIndexes } from '../../../config/tables.ts';
 import type { Deletion, Queue } from '../../../domain/subscription/subscription.ts';
 import {
@@ -21,7 +20,7 @@ import {
   ifNoConflict,
   putIfAbsent,
   type RegistryTable,
-  retryOptions,
+  retryChange,
   transactWrite,
 } from '../writes.ts';
 import { queryItems, queryOfPrefix, readItem } from '../queries.ts';
@@ -109,12 +108,12 @@ export function deleteQueue(
       return findDeletion(item)?.restorableUntil;
     }
     const result = await transactWrite(table, [
-      { Update: { TableName: table.name, Key, ...hideArchived(item, deletion) } },
-      putArchive(table, queueArchiveKey(name, now), item, deletion),
+      { Update: { Key, ...hideArchived(item, deletion) } },
+      putArchive(queueArchiveKey(name, now), item, deletion),
     ]);
     return result.kind === 'written' ? restorableUntil : 'again';
   };
-  return withRetriedWrites(attempt, contended(`queue ${name}`), retryOptions(table));
+  return retryChange(table, `queue ${name}`, attempt);
 }
 
 const { partition, sort } = subscriptionIndexes.queues;
@@ -166,9 +165,9 @@ export async function removeDeletedQueue(
     if (items.length === 0) await ifConditionHolds(table.delete(isDeleted));
     else
       await transactWrite(table, [
-        { ConditionCheck: { TableName: table.name, ...isDeleted } },
-        ...(deletion === undefined ? [] : archiveSubscriptions(table, name, items, deletion)),
-        ...buildDeletions(table, name, items),
+        { ConditionCheck: isDeleted },
+        ...(deletion === undefined ? [] : archiveSubscriptions(name, items, deletion)),
+        ...buildDeletions(name, items),
       ]);
   } while (hasTime());
   return false;
@@ -189,11 +188,7 @@ export function queryOfSubscriptions(queue: string) {
 /** The fields that a deletion needs, so that items that are otherwise unreadable are removed too. */
 const removable = z.looseObject({ pk: z.string(), sk: z.string(), subscriber: z.string() });
 
-function buildDeletions(
-  { name: TableName }: RegistryTable,
-  queue: string,
-  subscriptions: readonly z.infer<typeof removable>[],
-) {
+function buildDeletions(queue: string, subscriptions: readonly z.infer<typeof removable>[]) {
   // An expired subscription and its successor share a subscriber, and a transaction may contain an item only
   // once.
   const claims = new Map(
@@ -204,13 +199,12 @@ function buildDeletions(
   return [
     ...subscriptions.map(({ pk, sk, subscriber }) => ({
       Delete: {
-        TableName,
         Key: { pk, sk },
         ConditionExpression: `attribute_not_exists(${primaryKey.partition}) OR subscriber = :asRead`,
         ExpressionAttributeValues: { ':asRead': subscriber },
       },
     })),
-    ...[...claims.values()].map((Key) => ({ Delete: { TableName, Key } })),
+    ...[...claims.values()].map((Key) => ({ Delete: { Key } })),
   ];
 }
 
@@ -232,5 +226,5 @@ export function changeQueue(
     const write = table.update({ Key, ...buildUpdate(edits, guards) });
     return (await ifNoConflict(write)) === undefined ? 'again' : { kind: 'changed', before, after };
   };
-  return withRetriedWrites(attempt, contended(`queue ${name}`), retryOptions(table));
+  return retryChange(table, `queue ${name}`, attempt);
 }

@@ -1,6 +1,5 @@
 import * as z from 'zod';
 import { subscriptionIndexes } from '../../../config/tables.ts';
-import { contended, withRetriedWrites } from '../../../domain/contention.ts';
 import { pauseSchema, renewPause } from '../../../domain/subscription/pause.ts';
 import {
   MAX_ARCHIVED_PER_TRANSACTION,
@@ -35,7 +34,7 @@ import {
   conditional,
   type RegistryTable,
   retryAfterConflict,
-  retryOptions,
+  retryChange,
   transactWrite,
 } from '../writes.ts';
 
@@ -64,7 +63,7 @@ export function restoreQueue(
     if (!isDeletedQueue(result.item)) return 'exists';
     throw new QueueBeingDeletedError(name);
   };
-  return withRetriedWrites(attempt, contended(`queue ${name}`), retryOptions(table));
+  return retryChange(table, `queue ${name}`, attempt);
 }
 
 function beginningOf({ item, deletedAt, restorableUntil }: Archive) {
@@ -103,8 +102,10 @@ export async function completeRestoredQueue(
       { ...archived, ConsistentRead: true },
       MAX_ARCHIVED_PER_TRANSACTION,
     );
-    if (items.length > 0) await transactWrite(table, movesBack(table, name, deletedAt, items.map(toArchive)));
-    else if (await showQueue(table, name, restoring.data)) return true;
+    if (items.length > 0) {
+      const at = table.clock.now();
+      await transactWrite(table, movesBack(items.map(toArchive), { queue: name, deletedAt, at }));
+    } else if (await showQueue(table, name, restoring.data)) return true;
   } while (hasTime());
   return false;
 }
@@ -116,26 +117,23 @@ function isBeingRestored(deletedAt: number) {
   };
 }
 
-function movesBack(table: RegistryTable, queue: string, deletedAt: number, archives: readonly Archive[]) {
-  const { name: TableName, clock } = table;
+function movesBack(
+  archives: readonly Archive[],
+  { queue, deletedAt, at }: { queue: string; deletedAt: number; at: number },
+) {
   const pk = subscriptionArchive(queue, deletedAt);
-  const at = clock.now();
   const restored = archives.map((archive) => restoredItem(archive, at));
   // Two could share a subscriber if clocks differ, and a transaction may contain an item only once.
   const claims = new Map(restored.map(({ claim }) => [claim.sk, claim]));
   return [
-    { ConditionCheck: { TableName, Key: queueItemKey(queue), ...isBeingRestored(deletedAt) } },
+    { ConditionCheck: { Key: queueItemKey(queue), ...isBeingRestored(deletedAt) } },
     ...restored.flatMap(({ item, subscription: { id } }) => [
-      { Put: { TableName, Item: item } },
+      { Put: { Item: item } },
       {
-        Delete: {
-          TableName,
-          Key: { pk, sk: `${subscriptionPrefix}${id}` },
-          ConditionExpression: `NOT (${ABSENT})`,
-        },
+        Delete: { Key: { pk, sk: `${subscriptionPrefix}${id}` }, ConditionExpression: `NOT (${ABSENT})` },
       },
     ]),
-    ...[...claims.values()].map((Item) => ({ Put: { TableName, Item } })),
+    ...[...claims.values()].map((Item) => ({ Put: { Item } })),
   ];
 }
 
@@ -159,17 +157,15 @@ async function showQueue(
   restoring: z.infer<typeof restoringSchema>,
 ): Promise<boolean> {
   const { deletedAt, restorableUntil: _until, restoring: _is, ...queue } = restoring;
-  const TableName = table.name;
   const restoredAt = table.clock.now();
   const result = await transactWrite(table, [
     {
       Put: {
-        TableName,
         Item: { ...renewPause(queue, restoredAt), restoredAt, [partition]: QUEUES, [sort]: name },
         ...isBeingRestored(deletedAt),
       },
     },
-    { Delete: { TableName, Key: queueArchiveKey(name, deletedAt) } },
+    { Delete: { Key: queueArchiveKey(name, deletedAt) } },
   ]);
   return result.kind === 'written';
 }
@@ -188,7 +184,7 @@ export function restoreSubscription(
     const archive = await findSubscriptionArchive(table, target);
     if (archive === undefined) return { kind: 'missing' as const };
     const { item, subscription, claim } = restoredItem(archive, now);
-    const result = await transactWrite(table, returns(table, target, item, claim));
+    const result = await transactWrite(table, returns(target, item, claim));
     if (result.kind === 'written') return { kind: 'restored' as const, subscription };
     const [queueWrite, claimWrite] = result.writes;
     if (queueWrite?.failed === true) throw new QueueMissingError(queue);
@@ -197,22 +193,14 @@ export function restoreSubscription(
     if (await releaseSubscriber(table, subscription, holder)) return 'again';
     return { kind: 'conflict' as const, subscriptionId: holder };
   };
-  const record = `subscription ${queue}/${subscriptionId}`;
-  return withRetriedWrites(attempt, contended(record), retryOptions(table));
+  return retryChange(table, `subscription ${queue}/${subscriptionId}`, attempt);
 }
 
-function returns(
-  table: RegistryTable,
-  { queue, subscriptionId, now }: SubscriptionAt,
-  Item: Item,
-  claim: ItemKey,
-) {
-  const { name: TableName } = table;
-  const key = { queue, subscriptionId };
+function returns({ now, ...key }: SubscriptionAt, Item: Item, claim: ItemKey) {
   return [
-    countAdded(table, queue, 1),
-    putClaim(table, claim, now),
-    { Put: { TableName, Item, ConditionExpression: `${ABSENT} OR attribute_exists(deletedAt)` } },
-    { Delete: { TableName, Key: subscriptionArchiveKey(key), ConditionExpression: `NOT (${ABSENT})` } },
+    countAdded(key.queue, 1),
+    putClaim(claim, now),
+    { Put: { Item, ConditionExpression: `${ABSENT} OR attribute_exists(deletedAt)` } },
+    { Delete: { Key: subscriptionArchiveKey(key), ConditionExpression: `NOT (${ABSENT})` } },
   ];
 }

@@ -1,5 +1,3 @@
-import { contended, withRetriedWrites } from '../../../domain/contention.ts';
-import type { TransactWriteCommandInput } from '@aws-sdk/lib-dynamodb';
 import {
   type Deletion,
   isPresent,
@@ -16,7 +14,8 @@ import {
   type ItemEdit,
   type RefusedWrite,
   type RegistryTable,
-  retryOptions,
+  retryChange,
+  type TableWrite,
   transactWrite,
 } from '../writes.ts';
 import { readItem } from '../queries.ts';
@@ -32,7 +31,6 @@ import {
   toSubscriptionItem,
 } from './subscription-item.ts';
 
-type Write = NonNullable<TransactWriteCommandInput['TransactItems']>[number];
 type ChangeResult = Awaited<ReturnType<Registry['changeSubscription']>>;
 
 /** A subscription as a table item and as a domain value. */
@@ -52,7 +50,7 @@ export function changeSubscription(
     if (edits.length === 0) return { kind: 'left', current: before };
     return writeChange(table, target, { found, after, edits });
   };
-  return withRetriedWrites(attempt, contendedSubscription(target), retryOptions(table));
+  return retryChange(table, describeTarget(target), attempt);
 }
 
 /**
@@ -69,7 +67,7 @@ export function markDeleted(
     if (found === undefined || isMarked(found)) return found?.subscription;
     return mark(table, found, target.now, restorableUntil);
   };
-  return withRetriedWrites(attempt, contendedSubscription(target), retryOptions(table));
+  return retryChange(table, describeTarget(target), attempt);
 }
 
 /** Removes a marked subscription. Its claim was released when it was marked. */
@@ -85,8 +83,8 @@ export async function removeMarked(
   await ifConditionHolds(deletion);
 }
 
-function contendedSubscription({ queue, subscriptionId }: SubscriptionKey): () => never {
-  return contended(`subscription ${queue}/${subscriptionId}`);
+function describeTarget({ queue, subscriptionId }: SubscriptionKey): string {
+  return `subscription ${queue}/${subscriptionId}`;
 }
 
 async function mark(
@@ -99,12 +97,12 @@ async function mark(
   const deletion = planDeletion(before, now, until);
   const after = { ...before, deletedAt: now, ...deletion };
   const edits = findEdits(item, toSubscriptionItem(before), toSubscriptionItem(after));
-  const update = updateOfSubscription(table, found, edits, ['subscriber', ...ARCHIVED_FIELDS]);
+  const update = updateOfSubscription(found, edits, ['subscriber', ...ARCHIVED_FIELDS]);
   const key = { queue: before.queue, subscriptionId: before.id };
-  const archive = deletion && putArchive(table, subscriptionArchiveKey(key), item, deletion);
+  const archive = deletion && putArchive(subscriptionArchiveKey(key), item, deletion);
   const result = await transactWrite(table, [
     update,
-    deleteClaim(table, before, before.id),
+    deleteClaim(before, before.id),
     ...(archive ? [archive] : []),
   ]);
   if (result.kind === 'written') return after;
@@ -154,14 +152,14 @@ async function writeChange(
   const { found, after, edits } = planned;
   const before = found.subscription;
   const changed = { kind: 'changed' as const, before, after };
-  const claims = claimsFor(table, before, after, now);
+  const claims = claimsFor(before, after, now);
   const guards = before.version === after.version ? [] : FIELDS_OF_SUBSCRIBER;
   if (claims.length === 0) {
-    const { Update } = updateOfSubscription(table, found, edits, guards);
+    const { Update } = updateOfSubscription(found, edits, guards);
     const written = await ifNoConflict(table.update(Update));
     return written === undefined ? 'again' : changed;
   }
-  const update = updateOfSubscription(table, found, edits, [...CLAIM_FIELDS, ...guards]);
+  const update = updateOfSubscription(found, edits, [...CLAIM_FIELDS, ...guards]);
   const result = await transactWrite(table, [update, ...claims]);
   if (result.kind === 'written') return changed;
   const refusal = afterRefusal(result.writes);
@@ -185,17 +183,11 @@ function afterRefusal([update, claim]: readonly RefusedWrite[]): ChangeResult | 
 const CLAIM_FIELDS = ['subscriber', 'expiresAt'] as const;
 
 /** The new claim is the first write; its failure is a conflict. */
-function claimsFor(
-  table: RegistryTable,
-  before: Subscription,
-  after: Subscription,
-  now: number,
-): readonly Write[] {
+function claimsFor(before: Subscription, after: Subscription, now: number): readonly TableWrite[] {
   const moves = subscriberItemKey(before).sk !== subscriberItemKey(after).sk;
   if (!moves && before.expiresAt === after.expiresAt) return [];
   const claim = {
     Put: {
-      TableName: table.name,
       Item: toSubscriberItem(after),
       ConditionExpression:
         'attribute_not_exists(subscriptionId) OR subscriptionId = :id OR expiresAt <= :now',
@@ -203,18 +195,16 @@ function claimsFor(
       ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
     },
   };
-  return moves ? [claim, deleteClaim(table, before, before.id)] : [claim];
+  return moves ? [claim, deleteClaim(before, before.id)] : [claim];
 }
 
 function updateOfSubscription(
-  { name: TableName }: RegistryTable,
   { item, subscription }: StoredSubscription,
   edits: readonly ItemEdit[],
   guards: readonly string[],
 ) {
   return {
     Update: {
-      TableName,
       Key: subscriptionItemKey(subscription.queue, subscription.id),
       // The condition fails if the subscription is gone or marked deleted, so that an edit cannot restore it.
       ...buildUpdate(edits, { id: item['id'], deletedAt: undefined, ...pick(item, guards) }),

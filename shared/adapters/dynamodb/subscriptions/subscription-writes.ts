@@ -1,6 +1,5 @@
 import * as z from 'zod';
 import { primaryKey } from '../../../config/tables.ts';
-import { contended, withRetriedWrites } from '../../../domain/contention.ts';
 import { type Amount, measureAmount } from '../../../domain/subscription/room.ts';
 import { isPresent, type Subscription } from '../../../domain/subscription/subscription.ts';
 import {
@@ -22,14 +21,13 @@ import {
 import { pagesOf, readItem } from '../queries.ts';
 import { NOT_DELETED, queryOfSubscriptions } from './queues.ts';
 import type { ItemKey } from '../record.ts';
-import type { Table } from '../table.ts';
 import {
   conditional,
   expression,
   ifNoConflict,
   type RegistryTable,
   retryAfterConflict,
-  retryOptions,
+  retryChange,
   transactWrite,
 } from '../writes.ts';
 
@@ -76,7 +74,7 @@ function add(
     const unchanged = bounds && (await checkBounds(table, queue, subscriptions.length, bounds));
     return tryToAdd(table, subscriptions, unchanged);
   };
-  return withRetriedWrites(attempt, contended(`queue ${queue}`), retryOptions(table));
+  return retryChange(table, `queue ${queue}`, attempt);
 }
 
 type Claimed = { subscription: Subscription; holder: string };
@@ -110,10 +108,10 @@ async function tryToAdd(
 ): Promise<readonly Claimed[] | 'again'> {
   const queue = subscriptions[0]?.queue ?? '';
   const result = await transactWrite(table, [
-    countAdded(table, queue, subscriptions.length, unchanged),
-    ...subscriptions.map((one) => putClaim(table, toSubscriberItem(one), one.createdAt)),
+    countAdded(queue, subscriptions.length, unchanged),
+    ...subscriptions.map((one) => putClaim(toSubscriberItem(one), one.createdAt)),
     ...subscriptions.map((subscription) => ({
-      Put: { TableName: table.name, Item: toSubscriptionItem(subscription), ConditionExpression: ABSENT },
+      Put: { Item: toSubscriptionItem(subscription), ConditionExpression: ABSENT },
     })),
   ]);
   if (result.kind === 'written') return [];
@@ -134,17 +132,11 @@ async function tryToAdd(
  * Shows additions within bounds, and a deletion by an earlier version, that the queue has more subscriptions. Fails if the
  * queue is missing, or has other attributes than `unchanged`.
  */
-export function countAdded(
-  { name: TableName }: Table,
-  queue: string,
-  count: number,
-  unchanged: Record<string, unknown> = {},
-) {
+export function countAdded(queue: string, count: number, unchanged: Record<string, unknown> = {}) {
   const expr = expression();
   const conditions = Object.entries(unchanged).map(([name, value]) => expr.equal(name, value));
   return {
     Update: {
-      TableName,
       Key: queueItemKey(queue),
       UpdateExpression: `ADD ${expr.name('subscriptionsAdded')} ${expr.value(count)}`,
       ConditionExpression: [QUEUE_EXISTS, ...conditions].join(' AND '),
@@ -157,10 +149,9 @@ export function countAdded(
  * Claims a subscriber, unless another claim is in force. TTL may leave an expired claim in the table for days; the next
  * subscription takes it over.
  */
-export function putClaim({ name: TableName }: Table, claim: ItemKey, now: number) {
+export function putClaim(claim: ItemKey, now: number) {
   return {
     Put: {
-      TableName,
       Item: claim,
       ConditionExpression: `${ABSENT} OR expiresAt <= :now`,
       ExpressionAttributeValues: { ':now': now },
@@ -170,14 +161,9 @@ export function putClaim({ name: TableName }: Table, claim: ItemKey, now: number
 }
 
 /** Releases the claim on a subscriber, if this subscription has it. */
-export function deleteClaim(
-  { name: TableName }: Table,
-  claimed: Pick<Subscription, 'queue' | 'destination'>,
-  holder: string,
-) {
+export function deleteClaim(claimed: Pick<Subscription, 'queue' | 'destination'>, holder: string) {
   return {
     Delete: {
-      TableName,
       Key: subscriberItemKey(claimed),
       ConditionExpression: 'attribute_not_exists(subscriptionId) OR subscriptionId = :holder',
       ExpressionAttributeValues: { ':holder': holder },
@@ -197,8 +183,8 @@ export async function releaseSubscriber(
   const holderKey = subscriptionItemKey(wanted.queue, holder);
   if ((await readItem(table, holderKey)) !== undefined) return false;
   const result = await transactWrite(table, [
-    { ConditionCheck: { TableName: table.name, Key: holderKey, ConditionExpression: ABSENT } },
-    deleteClaim(table, wanted, holder),
+    { ConditionCheck: { Key: holderKey, ConditionExpression: ABSENT } },
+    deleteClaim(wanted, holder),
   ]);
   return result.kind === 'written';
 }
@@ -215,8 +201,7 @@ type Room = { queue: string; more: Amount; most: Amount };
  * follows fails.
  */
 export function takeRoom(table: RegistryTable, room: Room): Promise<boolean> {
-  const attempt = () => tryToTakeRoom(table, room);
-  return withRetriedWrites(attempt, contended(`queue ${room.queue}`), retryOptions(table));
+  return retryChange(table, `queue ${room.queue}`, () => tryToTakeRoom(table, room));
 }
 
 async function tryToTakeRoom(table: RegistryTable, room: Room): Promise<boolean | 'again'> {
