@@ -122,20 +122,16 @@ function pipelineOutputs(pipeline: Pipeline): Outputs {
     OperateFunction: [pipeline.operate.name, 'Function that runs recoveries and cancellations'],
     ApiFunction: [pipeline.api.name, 'Function that serves the administration API'],
     SecretsFunction: [pipeline.secrets.name, 'Function that serves the routes that open secrets'],
-    ...(pipeline.portal === undefined
-      ? {}
-      : {
-          PortalUrl: [`${administration.url}/portal/`, 'Page of customers, opened by their links'],
-          PortalFunction: [pipeline.portal.name, 'Function that serves the page of customers'],
-        }),
+    ...(pipeline.portal && {
+      PortalUrl: [`${administration.url}/portal/`, 'Page of customers, opened by their links'],
+      PortalFunction: [pipeline.portal.name, 'Function that serves the page of customers'],
+    }),
     WorkerEnvironment: [pipeline.workerEnvironment, 'Variables of posthaste worker, as JSON'],
-    ...(pipeline.workerPolicies === undefined
-      ? {}
-      : {
-          WorkerPolicyArns: [
-            pipeline.workerPolicies.arns.join(','),
-            'Managed policies of workers, one for each step',
-          ],
-        }),
+    ...(pipeline.workerPolicies && {
+      WorkerPolicyArns: [
+        pipeline.workerPolicies.arns.join(','),
+        'Managed policies of workers, one for each step',
+      ],
+    }),
   };
 }

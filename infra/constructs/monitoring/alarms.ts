@@ -12,10 +12,10 @@ import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { type ITopic, Topic } from 'aws-cdk-lib/aws-sns';
 import { AwsCustomResource, AwsCustomResourcePolicy, PhysicalResourceId } from 'aws-cdk-lib/custom-resources';
 import { Construct } from 'constructs';
-import { SettingsError } from '../../settings.ts';
+import { type DeploymentSettings, SettingsError } from '../../settings.ts';
 import { acknowledge } from '../newer-cdk.ts';
+import type { Pipeline } from '../pipeline.ts';
 import { createAlarm, formatDescription, type PlannedAlarm } from './alarm.ts';
-import type { Monitored } from './metrics.ts';
 import { componentAlarms, deliveryAlarms, functionAlarms, queueAlarms } from './planned-alarms.ts';
 import type { PosthasteMetrics } from './posthaste-metrics.ts';
 
@@ -39,21 +39,22 @@ export class Alarms extends Construct {
   /** The alarms that notify, the most urgent first. */
   readonly notifying: readonly AlarmBase[];
 
-  constructor(scope: Construct, id: string, props: Monitored, metricOf: PosthasteMetrics) {
+  constructor(scope: Construct, id: string, pipeline: Pipeline, metricOf: PosthasteMetrics) {
     super(scope, id);
-    const { alarmTopicArn, logRetentionDays } = props.settings;
-    const raise = (id: string, plan: PlannedAlarm): Alarm => createAlarm(this, id, props.settings, plan);
+    const { settings } = pipeline.state;
+    const { alarmTopicArn, logRetentionDays } = settings;
+    const raise = (id: string, plan: PlannedAlarm): Alarm => createAlarm(this, id, settings, plan);
     const plans = {
-      ...queueAlarms(props),
-      ...deliveryAlarms(props, metricOf),
-      ...functionAlarms(props, metricOf),
+      ...queueAlarms(pipeline),
+      ...deliveryAlarms(pipeline, metricOf),
+      ...functionAlarms(pipeline, metricOf),
     };
     const alarms = Object.entries(plans).map(([id, plan]) => ({ id, alarm: raise(id, plan) }));
     const standstill = alarms.filter(({ id }) => STANDSTILL.includes(id)).map(({ alarm }) => alarm);
     const { SeveralFailing, FewDelivered, MostlyUndeliverable } = componentAlarms(metricOf);
     const severalFailing = raise('SeveralFailing', SeveralFailing);
 
-    const doNotFlow = this.composite('DeliveriesDoNotFlow', props.settings, {
+    const doNotFlow = this.composite('DeliveriesDoNotFlow', settings, {
       summary:
         'Deliveries do not flow: messages are stuck in a queue, or several subscribers fail and most deliveries do not succeed.',
       rule: AlarmRule.anyOf(
@@ -61,7 +62,7 @@ export class Alarms extends Construct {
         AlarmRule.allOf(severalFailing, raise('FewDelivered', FewDelivered)),
       ),
     });
-    const undeliverableRate = this.composite('UndeliverableRate', props.settings, {
+    const undeliverableRate = this.composite('UndeliverableRate', settings, {
       summary: 'Several subscribers fail, and most deliveries that end are rejected or exhausted.',
       rule: AlarmRule.allOf(severalFailing, raise('MostlyUndeliverable', MostlyUndeliverable)),
     });
@@ -71,7 +72,7 @@ export class Alarms extends Construct {
 
   private composite(
     id: string,
-    { deployment, runbookUrl }: Monitored['settings'],
+    { deployment, runbookUrl }: DeploymentSettings,
     { summary, rule }: { summary: string; rule: IAlarmRule },
   ): CompositeAlarm {
     return new CompositeAlarm(this, id, {
@@ -82,7 +83,7 @@ export class Alarms extends Construct {
   }
 
   /** Notifies the topic when an alarm is raised and when it is over. */
-  private notify(topicArn: string, logRetentionDays: Monitored['settings']['logRetentionDays']): void {
+  private notify(topicArn: string, logRetentionDays: RetentionDays): void {
     const { topic, lookUp } = new AlarmTopic(this, 'Topic', topicArn, logRetentionDays);
     const action = new SnsAction(topic);
     for (const alarm of this.notifying) {

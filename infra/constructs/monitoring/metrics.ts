@@ -4,16 +4,8 @@ import { metricNames } from '../../../shared/config/metrics.ts';
 import type { DeploymentSettings } from '../../settings.ts';
 import { DEFAULT_BATCH_SIZE } from '../functions/node-function.ts';
 import type { Pipeline } from '../pipeline.ts';
-import type { State } from '../state/state.ts';
 import type { Figures } from './panel.ts';
 import { type PosthasteMetrics, sumProps } from './posthaste-metrics.ts';
-
-/** What alarms, panels and queries are made from. */
-export interface Monitored {
-  readonly settings: DeploymentSettings;
-  readonly state: State;
-  readonly pipeline: Pipeline;
-}
 
 /** A metric of the deployment's schedule group. */
 export function schedulerMetric({ schedules }: Pipeline, name: string): Metric {
@@ -67,7 +59,7 @@ export function listFunctions({ dispatch, deliver, reconcile, operate, api, secr
 const RECENT = Duration.minutes(15);
 
 /** The five figures of the first screen. */
-export function figures({ queues, schedules }: Monitored['pipeline'], metricOf: PosthasteMetrics): Figures {
+export function figures({ queues, schedules }: Pipeline, metricOf: PosthasteMetrics): Figures {
   return {
     'Deliveries that succeeded, %': {
       good: 'near 100, of those that ended in 15 minutes. No value: none ended.',
@@ -117,17 +109,13 @@ export function figures({ queues, schedules }: Monitored['pipeline'], metricOf: 
 const CONNECT_TIMEOUT_SECONDS = 5;
 
 /** A queue of deliver, the most concurrent invocations for it, and the most messages in one of them. */
-export function firstAttemptWorkers({ settings, pipeline }: Monitored) {
-  const { deliverConcurrency, messagesPerBatch } = settings;
-  return { queue: pipeline.queues.delivery, concurrency: deliverConcurrency, batch: messagesPerBatch };
+export function firstAttemptWorkers({ state, queues }: Pipeline) {
+  const { deliverConcurrency, messagesPerBatch } = state.settings;
+  return { queue: queues.delivery, concurrency: deliverConcurrency, batch: messagesPerBatch };
 }
 
-export function retryWorkers({ settings, pipeline }: Monitored) {
-  return {
-    queue: pipeline.queues.retry,
-    concurrency: settings.retryConcurrency,
-    batch: DEFAULT_BATCH_SIZE,
-  };
+export function retryWorkers({ state, queues }: Pipeline) {
+  return { queue: queues.retry, concurrency: state.settings.retryConcurrency, batch: DEFAULT_BATCH_SIZE };
 }
 
 /**

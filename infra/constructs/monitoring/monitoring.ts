@@ -17,19 +17,17 @@ export interface MonitoringProps {
 export class Monitoring extends Construct {
   constructor(scope: Construct, id: string, { pipeline }: MonitoringProps) {
     super(scope, id);
-    const { state } = pipeline;
-    const { settings } = state;
-    const monitored = { settings, state, pipeline };
-    const metricOf = posthasteMetrics(settings.deployment);
-    const alarms = new Alarms(this, 'Alarms', monitored, metricOf);
+    const { deployment } = pipeline.state.settings;
+    const metricOf = posthasteMetrics(deployment);
+    const alarms = new Alarms(this, 'Alarms', pipeline, metricOf);
     new SavedQueries(this, 'Queries', pipeline);
     new Dashboard(this, 'Dashboard', {
       defaultInterval: Duration.hours(3),
       widgets: [
-        [heading(settings.deployment)],
+        [heading(deployment)],
         figureLine(figures(pipeline, metricOf)),
         [new AlarmStatusWidget({ title: 'Alarms', alarms: [...alarms.notifying], width: 24, height: 6 })],
-        ...widgetLines(panels(monitored, metricOf)),
+        ...widgetLines(panels(pipeline, metricOf)),
       ],
     });
   }

@@ -74,13 +74,13 @@ export function figureLine(figures: Figures): IWidget[] {
   );
 }
 
-/** The widgets of each row, line by line: its question, then its panels. */
+/** The widgets of each row: its question, then its panels, of which the dashboard fills lines. */
 export function widgetLines(rows: Rows): IWidget[][] {
   return Object.entries(rows).flatMap(([question, panels]) => [
     [new TextWidget({ markdown: `## ${question}`, width: COLUMNS, height: 1 })],
-    ...intoLines(
-      Object.entries(panels).map(([title, panel]) => ('widget' in panel ? panel : toGraph(title, panel))),
-    ).map((line) => line.map(asColumn)),
+    Object.entries(panels).map(([title, panel]) =>
+      asColumn('widget' in panel ? panel : toGraph(title, panel)),
+    ),
   ]);
 }
 
@@ -89,19 +89,4 @@ function asColumn({ widget, good }: Widget): IWidget {
     widget,
     new TextWidget({ markdown: `**Good:** ${good}`, width: widget.width, height: SENTENCE_HEIGHT }),
   );
-}
-
-/** Fills each line with as many panels as fit. */
-function intoLines(panels: readonly Widget[]): Widget[][] {
-  const lines: Widget[][] = [];
-  let room = 0;
-  for (const panel of panels) {
-    if (panel.widget.width > room) {
-      lines.push([]);
-      room = COLUMNS;
-    }
-    lines.at(-1)?.push(panel);
-    room -= panel.widget.width;
-  }
-  return lines;
 }

@@ -2,16 +2,9 @@ import { LogQueryVisualizationType, LogQueryWidget, type Metric } from 'aws-cdk-
 import { metricNames } from '../../../shared/config/metrics.ts';
 import { deliveryIndexes } from '../../../shared/config/tables.ts';
 import type { NodeFunction } from '../functions/node-function.ts';
+import type { Pipeline } from '../pipeline.ts';
 import type { WorkQueue } from '../queues/sqs-queue.ts';
-import {
-  apiMetric,
-  indexMetric,
-  listFunctions,
-  logBytes,
-  type Monitored,
-  schedulerMetric,
-  tableMetric,
-} from './metrics.ts';
+import { apiMetric, indexMetric, listFunctions, logBytes, schedulerMetric, tableMetric } from './metrics.ts';
 import type { PosthasteMetrics } from './posthaste-metrics.ts';
 import { PANEL_HEIGHT, PANEL_WIDTH, type Panels, type Rows } from './panel.ts';
 import { formatQuery, listLogGroups, queries } from './saved-queries.ts';
@@ -19,15 +12,15 @@ import { formatQuery, listLogGroups, queries } from './saved-queries.ts';
 const INDEXES = Object.values(deliveryIndexes).map(({ name }) => name);
 
 /** The panels on producers, deliveries and subscribers, then those on the machinery and on what drives its cost. */
-export function panels(props: Monitored, metricOf: PosthasteMetrics): Rows {
+export function panels(pipeline: Pipeline, metricOf: PosthasteMetrics): Rows {
   const lines = createLines(metricOf);
   return {
-    'Are messages coming in?': incoming(props, lines),
-    'Are they delivered?': delivered(props, lines),
-    'Which subscribers fail?': failing(props, lines),
-    'Are retries on time?': retries(props, lines),
-    'Are functions, queues and tables healthy?': machinery(props, lines),
-    'What does it cost?': costDrivers(props, lines),
+    'Are messages coming in?': incoming(pipeline, lines),
+    'Are they delivered?': delivered(pipeline, lines),
+    'Which subscribers fail?': failing(pipeline, lines),
+    'Are retries on time?': retries(pipeline, lines),
+    'Are functions, queues and tables healthy?': machinery(pipeline, lines),
+    'What does it cost?': costDrivers(pipeline, lines),
   };
 }
 
@@ -50,7 +43,7 @@ function buildBacklog(queue: WorkQueue): Record<string, Metric> {
   return { waiting: queue.metricWaiting(), 'in flight': queue.metricInFlight() };
 }
 
-function incoming({ pipeline }: Monitored, { sums }: Lines): Panels {
+function incoming(pipeline: Pipeline, { sums }: Lines): Panels {
   return {
     Messages: {
       good: '*accepted* follows what producers send; *refused* is 0. *No subscriber* means that no subscription matched.',
@@ -74,7 +67,7 @@ function incoming({ pipeline }: Monitored, { sums }: Lines): Panels {
   };
 }
 
-function delivered({ pipeline }: Monitored, { sums, percentiles }: Lines): Panels {
+function delivered(pipeline: Pipeline, { sums, percentiles }: Lines): Panels {
   return {
     'Deliveries that ended': {
       good: 'nearly all *delivered*. For *rejected* and *exhausted* see the failing subscriptions below.',
@@ -113,7 +106,7 @@ function delivered({ pipeline }: Monitored, { sums, percentiles }: Lines): Panel
   };
 }
 
-function failing({ pipeline }: Monitored, { sums, percentiles }: Lines): Panels {
+function failing(pipeline: Pipeline, { sums, percentiles }: Lines): Panels {
   return {
     'Failing subscriptions': {
       good: 'empty, or known cases. Each refresh reads the log of deliver for the chosen period ($0.005 a GB).',
@@ -146,7 +139,8 @@ function failing({ pipeline }: Monitored, { sums, percentiles }: Lines): Panels 
   };
 }
 
-function retries({ settings, pipeline }: Monitored, { metricOf, sums, percentiles }: Lines): Panels {
+function retries(pipeline: Pipeline, { metricOf, sums, percentiles }: Lines): Panels {
+  const { schedulerThreshold } = pipeline.state.settings;
   return {
     'Retry lateness': {
       good: 'p99 within about 1.5 s. Waiting for a rate limit is not included.',
@@ -180,7 +174,7 @@ function retries({ settings, pipeline }: Monitored, { metricOf, sums, percentile
       }),
     },
     'Wake-ups scheduled': {
-      good: `as many as failed attempts. Delays of ${settings.schedulerThreshold} s or more use EventBridge Scheduler.`,
+      good: `as many as failed attempts. Delays of ${schedulerThreshold} s or more use EventBridge Scheduler.`,
       lines: sums({ 'by SQS': 'wakeUpsBySqs', 'by Scheduler': 'wakeUpsByScheduler' }),
     },
     'EventBridge Scheduler': {
@@ -195,7 +189,8 @@ function retries({ settings, pipeline }: Monitored, { metricOf, sums, percentile
   };
 }
 
-function machinery({ settings, state, pipeline }: Monitored, { metricOf, sums }: Lines): Panels {
+function machinery(pipeline: Pipeline, { metricOf, sums }: Lines): Panels {
+  const { settings, deliveries } = pipeline.state;
   const eachFunction = linesOfFunctions(pipeline);
   return {
     'Dead letters': {
@@ -222,10 +217,10 @@ function machinery({ settings, state, pipeline }: Monitored, { metricOf, sums }:
         ...eachFunction(({ lambda }) => lambda.metricThrottles({ statistic: 'sum' })),
         'AWS calls throttled': metricOf(metricNames.awsCallsThrottled),
         'AWS calls retried': metricOf(metricNames.awsCallsRetried),
-        'deliveries table, writes': tableMetric(state.deliveries.name, 'WriteThrottleEvents'),
-        'deliveries table, reads': tableMetric(state.deliveries.name, 'ReadThrottleEvents'),
-        'deliveries indexes, writes': indexMetric(state.deliveries.name, INDEXES, 'WriteThrottleEvents'),
-        'deliveries indexes, reads': indexMetric(state.deliveries.name, INDEXES, 'ReadThrottleEvents'),
+        'deliveries table, writes': tableMetric(deliveries.name, 'WriteThrottleEvents'),
+        'deliveries table, reads': tableMetric(deliveries.name, 'ReadThrottleEvents'),
+        'deliveries indexes, writes': indexMetric(deliveries.name, INDEXES, 'WriteThrottleEvents'),
+        'deliveries indexes, reads': indexMetric(deliveries.name, INDEXES, 'ReadThrottleEvents'),
       },
     },
     'Concurrency of deliver': {
@@ -277,8 +272,8 @@ function pausesOfWorkers(metricOf: PosthasteMetrics): Panels {
   };
 }
 
-function costDrivers({ state, pipeline }: Monitored, { metricOf }: Lines): Panels {
-  const deliveries = state.deliveries.name;
+function costDrivers(pipeline: Pipeline, { metricOf }: Lines): Panels {
+  const { deliveries, subscriptions } = pipeline.state;
   const eachFunction = linesOfFunctions(pipeline);
   return {
     'Total duration of functions': {
@@ -291,12 +286,12 @@ function costDrivers({ state, pipeline }: Monitored, { metricOf }: Lines): Panel
       good: 'two writes for each delivery, two more for each retry. Items over 1 KB need more.',
       unit: 'units per minute',
       lines: {
-        'deliveries, writes': tableMetric(deliveries, 'ConsumedWriteCapacityUnits'),
-        'deliveries, reads': tableMetric(deliveries, 'ConsumedReadCapacityUnits'),
-        'indexes of deliveries, writes': indexMetric(deliveries, INDEXES, 'ConsumedWriteCapacityUnits'),
-        'indexes of deliveries, reads': indexMetric(deliveries, INDEXES, 'ConsumedReadCapacityUnits'),
-        'subscriptions, reads': tableMetric(state.subscriptions.name, 'ConsumedReadCapacityUnits'),
-        'subscriptions, writes': tableMetric(state.subscriptions.name, 'ConsumedWriteCapacityUnits'),
+        'deliveries, writes': tableMetric(deliveries.name, 'ConsumedWriteCapacityUnits'),
+        'deliveries, reads': tableMetric(deliveries.name, 'ConsumedReadCapacityUnits'),
+        'indexes of deliveries, writes': indexMetric(deliveries.name, INDEXES, 'ConsumedWriteCapacityUnits'),
+        'indexes of deliveries, reads': indexMetric(deliveries.name, INDEXES, 'ConsumedReadCapacityUnits'),
+        'subscriptions, reads': tableMetric(subscriptions.name, 'ConsumedReadCapacityUnits'),
+        'subscriptions, writes': tableMetric(subscriptions.name, 'ConsumedWriteCapacityUnits'),
       },
     },
     'Messages sent to queues, and schedules': {
@@ -319,7 +314,7 @@ function costDrivers({ state, pipeline }: Monitored, { metricOf }: Lines): Panel
 }
 
 /** Creates one line for each function, labelled by its name. */
-function linesOfFunctions(pipeline: Monitored['pipeline']) {
+function linesOfFunctions(pipeline: Pipeline) {
   return (metricOf: (one: NodeFunction) => Metric): Record<string, Metric> =>
     Object.fromEntries(Object.entries(listFunctions(pipeline)).map(([name, one]) => [name, metricOf(one)]));
 }

@@ -10,7 +10,6 @@ import {
   zeroWhileBusy,
   zeroWhileSubscribersHang,
   listFunctions,
-  type Monitored,
   sumMetrics,
 } from './metrics.ts';
 import type { PosthasteMetrics } from './posthaste-metrics.ts';
@@ -24,8 +23,7 @@ const MINUTE_SECONDS = 60;
  * SQS writes no data for a queue that is empty and unused for six hours, so missing data is fine. Ages count from
  * sending. A single crash heals after the visibility timeout, so each threshold allows for one, plus a minute.
  */
-export function queueAlarms(props: Monitored): PlannedAlarms {
-  const { pipeline } = props;
+export function queueAlarms(pipeline: Pipeline): PlannedAlarms {
   const { ingress, delivery, retry, operation } = pipeline.queues;
   return {
     IngressAge: {
@@ -35,12 +33,12 @@ export function queueAlarms(props: Monitored): PlannedAlarms {
     },
     DeliveryAge: {
       summary: 'First attempts wait in the delivery queue although workers are free.',
-      metric: zeroWhileBusy(delivery.metricAgeOfOldest(), firstAttemptWorkers(props)),
+      metric: zeroWhileBusy(delivery.metricAgeOfOldest(), firstAttemptWorkers(pipeline)),
       when: { above: LONGEST_DELAY_SECONDS + afterOneCrashSeconds(delivery), in: 3, of: 3 },
     },
     RetryAge: {
       summary: 'Retries wait in the retry queue although workers are free.',
-      metric: zeroWhileBusy(retry.metricAgeOfOldest(), retryWorkers(props)),
+      metric: zeroWhileBusy(retry.metricAgeOfOldest(), retryWorkers(pipeline)),
       when: { above: LONGEST_DELAY_SECONDS + afterOneCrashSeconds(retry), in: 3, of: 3 },
     },
     OperationAge: {
@@ -130,10 +128,10 @@ const ENOUGH_DELIVERIES = 100;
 const SEVERAL = 3;
 
 /** Missing data is fine for counters, because nothing happened. Only reconcile's gauge must always have data. */
-export function deliveryAlarms(props: Monitored, metricOf: PosthasteMetrics): PlannedAlarms {
-  const { settings, pipeline } = props;
-  const first = firstAttemptWorkers(props);
-  const retries = retryWorkers(props);
+export function deliveryAlarms(pipeline: Pipeline, metricOf: PosthasteMetrics): PlannedAlarms {
+  const { settings } = pipeline.state;
+  const first = firstAttemptWorkers(pipeline);
+  const retries = retryWorkers(pipeline);
   const fiveMinutes = Duration.minutes(5);
   return {
     FirstAttemptsLate: {
@@ -236,7 +234,8 @@ export function componentAlarms(metricOf: PosthasteMetrics) {
 }
 
 /** Lambda writes no data for a function that is not invoked, so missing data is fine. */
-export function functionAlarms({ settings, pipeline }: Monitored, metricOf: PosthasteMetrics): PlannedAlarms {
+export function functionAlarms(pipeline: Pipeline, metricOf: PosthasteMetrics): PlannedAlarms {
+  const { settings } = pipeline.state;
   const mostWorkers = settings.deliverConcurrency + settings.retryConcurrency;
   const running = pipeline.deliver.lambda.metric('ConcurrentExecutions', { statistic: 'max' });
   const ofFunctions = Object.entries(listFunctions(pipeline)).flatMap(

@@ -44,13 +44,11 @@ function stateOutputs(state: State): Outputs {
     ...tableOutputs(state),
     PayloadBucket: [payloads.name, 'Bucket of large message bodies'],
     SecretsKeyArn: [secretsKey.arn, 'KMS key that seals signing secrets'],
-    ...(staticAddresses === undefined
-      ? {}
-      : {
-          StaticAddresses: [
-            staticAddresses.addresses.join(','),
-            'IP addresses that requests to subscribers come from',
-          ],
-        }),
+    ...(staticAddresses && {
+      StaticAddresses: [
+        staticAddresses.addresses.join(','),
+        'IP addresses that requests to subscribers come from',
+      ],
+    }),
   };
 }
