@@ -13,7 +13,7 @@ import {
 } from '../../shared/domain/delivery/chunk.ts';
 import {
   apply,
-  creation,
+  createRevised,
   isOpen,
   type OpenDelivery,
   type Revision,
@@ -185,15 +185,14 @@ export class ChunkRecords implements LeasedRecords {
    * separate record for it.
    */
   async write(transition: Revision): Promise<WriteResult> {
-    const { name, key, change } = transition;
+    const { key, change } = transition;
     const { deliveries } = this.#context.ports;
     const delivery = this.pendingMember(key.subscriptionId);
     if (delivery === undefined) return deliveries.write(transition);
     const success = findFirstSuccess(transition);
     if (success !== undefined && (await this.#record(key.subscriptionId, success)))
       return { kind: 'written', delivery: apply(change, delivery) };
-    const create = apply(change, delivery);
-    const result = await deliveries.write(creation(name, create));
+    const result = await deliveries.write(createRevised(transition, delivery));
     this.markSeparate(key.subscriptionId);
     // Refused: the API created the record meanwhile, with the same lease or already cancelled. Its condition decides.
     return result.kind === 'refused' ? deliveries.write(transition) : result;

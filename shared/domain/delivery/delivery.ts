@@ -216,6 +216,11 @@ export function creation(name: TransitionName, create: Delivery): Creation {
   return { name, key: create.key, expect: { kind: 'absent' }, create };
 }
 
+/** Creates the record as a revision of a new delivery leaves it. */
+export function createRevised({ name, change }: Revision, created: Delivery): Creation {
+  return creation(name, apply(change, created));
+}
+
 /** Changes an existing record. */
 export type Revision = Named & { expect: Exclude<Expectation, { kind: 'absent' }>; change: DeliveryChange };
 

@@ -3,11 +3,9 @@ import type { PausedBy } from '../subscription/vocabulary.ts';
 import type { SubscriptionKey } from '../subscription/subscription.ts';
 import { newDelivery } from './claim.ts';
 import {
-  apply,
   asLastRead,
-  creation,
+  createRevised,
   type Delivery,
-  type DeliveryChange,
   isOpen,
   isPause,
   type Lease,
@@ -57,13 +55,13 @@ export function isPaused({ next, lease }: Waiting): boolean {
 /** Creates the record of a first attempt that waits for the end of a pause. Its message is already kept. */
 export function openPaused(job: DeliveryJob, by: PausedBy, at: WriteTime): Transition {
   const created = newDelivery(job, at);
-  const next = { number: 1, phase: 'initial', dueAt: at.now } as const;
-  return creation('await_resume', apply(changeToWait(created, next, by, at), created));
+  return createRevised(awaitResume(created, by, asLastRead(created), at), created);
 }
 
 /**
  * Lets a delivery wait for the end of a pause in place of its next attempt. `expect`: that it is leased by the caller, or
- * as it was read. A request under an expired lease counts as lost.
+ * as it was read. A request under an expired lease counts as lost. Its place in the index is by acceptance, so that what
+ * waited is sent in this order.
  */
 export function awaitResume(
   delivery: OpenDelivery,
@@ -78,26 +76,14 @@ export function awaitResume(
     key: delivery.key,
     expect,
     change: {
-      ...changeToWait(delivery, next, by, at),
+      status: delivery.status,
+      next: withWaits({ ...next, by: `${by}_pause` }, delivery, at.now, at.now),
+      slot: null,
       lease: null,
       ...(isLost && { lost: delivery.lost + 1 }),
+      overdueAt: delivery.acceptedAt,
+      ...renewed(delivery, at),
     },
-  };
-}
-
-/** Its place in the index is by acceptance, so that what waited is sent in this order. */
-function changeToWait(
-  delivery: OpenDelivery,
-  next: Omit<NextAttempt, 'by'>,
-  by: PausedBy,
-  at: WriteTime,
-): DeliveryChange {
-  return {
-    status: delivery.status,
-    next: withWaits({ ...next, by: `${by}_pause` }, delivery, at.now, at.now),
-    slot: null,
-    overdueAt: delivery.acceptedAt,
-    ...renewed(delivery, at),
   };
 }
 

@@ -1,9 +1,8 @@
 import type { Slot } from '../subscription/rate-limit.ts';
 import { newDelivery } from './claim.ts';
 import {
-  apply,
   asLastRead,
-  creation,
+  createRevised,
   type DeliveryChange,
   type NextAttempt,
   type OpenDelivery,
@@ -43,7 +42,7 @@ export function awaitSlot(
 /** Creates the record of a first attempt that waits for its slot. */
 export function openWaiting(job: DeliveryJob, place: PlaceInLine, at: WriteTime): Transition {
   const created = newDelivery(job, at);
-  return creation('await_slot', apply(changeTo(created, place, at), created));
+  return createRevised(awaitSlot(created, undefined, place, at), created);
 }
 
 /** Gives a waiting delivery an earlier slot. */

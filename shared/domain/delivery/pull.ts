@@ -8,9 +8,8 @@ import { type Attempt, type AttemptResult, withBoundedText } from './attempt.ts'
 import { newDelivery } from './claim.ts';
 import { decide } from './decide.ts';
 import {
-  apply,
   asLastRead,
-  creation,
+  createRevised,
   isOpen,
   type Delivery,
   type DeliveryChange,
@@ -39,27 +38,22 @@ export const MAX_NACK_ERROR = 256;
 export function openForPull(job: DeliveryJob, at: WriteTime): Transition {
   // A chunk's claim that was lost made no request to this subscriber.
   const created = newDelivery({ ...job, lost: 0 }, at);
-  const next = { number: 1, phase: 'initial', dueAt: at.now } as const;
-  return creation('await_pull', apply(changeToWait(created, next, at), created));
+  return createRevised(awaitPull(created, { number: 1, phase: 'initial', dueAt: at.now }, at), created);
 }
 
 /** Lets a delivery that was woken for its next attempt wait for its subscriber. */
-export function awaitPull(delivery: OpenDelivery, next: NextAttempt, at: WriteTime): Revision {
+export function awaitPull(delivery: OpenDelivery, next: Omit<NextAttempt, 'by'>, at: WriteTime): Revision {
   return {
     name: 'await_pull',
     key: delivery.key,
     expect: asLastRead(delivery),
-    change: changeToWait(delivery, next, at),
-  };
-}
-
-function changeToWait(delivery: OpenDelivery, next: Omit<NextAttempt, 'by'>, at: WriteTime): DeliveryChange {
-  return {
-    status: delivery.status,
-    next: withWaits({ ...next, by: 'pull' }, delivery, next.dueAt),
-    slot: null,
-    overdueAt: next.dueAt,
-    ...renewed(delivery, at),
+    change: {
+      status: delivery.status,
+      next: withWaits({ ...next, by: 'pull' }, delivery, next.dueAt),
+      slot: null,
+      overdueAt: next.dueAt,
+      ...renewed(delivery, at),
+    },
   };
 }
 
