@@ -25,13 +25,10 @@ export function dynamoCountingWindows(client: DynamoDBDocument, tableName: strin
   /** Returns whether the stored window has the version. */
   const addTo = async (key: SubscriptionKey, version: number, counts: ReceiverCounts): Promise<boolean> => {
     const expr = expression();
-    const added = Object.entries({ ...counts, writes: 1 }).map(
-      ([counter, count]) => `${expr.name(counter)} ${expr.value(count)}`,
-    );
     const written = await ifConditionHolds(
       table.update({
         Key: countsItemKey(key),
-        UpdateExpression: `ADD ${added.join(', ')}`,
+        UpdateExpression: expr.add({ ...counts, writes: 1 }),
         ConditionExpression: `${expr.name('version')} = ${expr.value(version)}`,
         ...expr.attributes(),
       }),

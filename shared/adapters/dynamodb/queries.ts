@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { listedAttribute, primaryKey } from '../../config/tables.ts';
 import { type Direction, orderIn, type ReadPart } from './pages.ts';
 import { hasTimeAfter, type Pacing } from '../lambda/invocation-deadline.ts';
-import { decode } from './record.ts';
+import { decode, type ItemKey } from './record.ts';
 import type { QueryCommandOutput } from '@aws-sdk/lib-dynamodb';
 import type { Table } from './table.ts';
 
@@ -14,6 +14,17 @@ export type Query = Parameters<Table['query']>[0];
 /** An item by its key; strongly consistent. */
 export async function readItem(table: Table, key: Item): Promise<Item | undefined> {
   return (await table.get({ Key: key, ConsistentRead: true })).Item;
+}
+
+/** The same by Query: dispatch has no other right to read the subscriptions table. */
+export async function queryItem(table: Table, { pk, sk }: ItemKey, query?: Query): Promise<Item | undefined> {
+  const { Items = [] } = await table.query({
+    ...query,
+    KeyConditionExpression: `${primaryKey.partition} = :pk AND ${primaryKey.sort} = :sk`,
+    ExpressionAttributeValues: { ':pk': pk, ':sk': sk },
+    ConsistentRead: true,
+  });
+  return Items[0];
 }
 
 /** Queries the items of a partition whose sort keys begin with this text. */

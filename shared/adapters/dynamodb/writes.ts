@@ -68,6 +68,19 @@ export function expression() {
         .flatMap(([verb, parts]) => (parts.length > 0 ? [`${verb} ${parts.join(', ')}`] : []))
         .join(' ');
     },
+    /** Adds to numbers or sets, which may be absent. */
+    add: (more: Record<string, unknown>): string => {
+      const parts = Object.entries(more).map(([name, value]) => `${referenceTo(name)} ${addValue(value)}`);
+      return `ADD ${parts.join(', ')}`;
+    },
+    /** An assignment that appends to a list, which may be absent. */
+    append: (name: string, values: readonly unknown[]): string => {
+      const list = referenceTo(name);
+      return `${list} = list_append(if_not_exists(${list}, ${addValue([])}), ${addValue(values)})`;
+    },
+    /** An assignment that keeps an earlier value. */
+    setOnce: (name: string, value: unknown): string =>
+      `${referenceTo(name)} = if_not_exists(${referenceTo(name)}, ${addValue(value)})`,
     attributes: () => ({ ExpressionAttributeNames: names, ExpressionAttributeValues: values }),
   };
 }

@@ -186,6 +186,6 @@ function buildUpdate(change: ChunkChange, expr: Expression): string {
     ...(lease === null && { lease: undefined }),
   };
   const newStates = [...states].map(([id, state]) => expr.equal(['members', id], toStateItem(state)));
-  const excluded = exclude && ` ADD ${expr.name('early')} ${expr.value(new Set([exclude]))}`;
-  return expr.update(assigned, ...newStates) + (excluded ?? '');
+  const update = expr.update(assigned, ...newStates);
+  return exclude === undefined ? update : `${update} ${expr.add({ early: new Set([exclude]) })}`;
 }

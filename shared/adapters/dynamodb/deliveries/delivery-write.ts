@@ -170,16 +170,15 @@ function buildLaterExpiry({ expiresLaterBy = 0 }: DeliveryChange, expr: Expressi
 
 function buildAppends(change: DeliveryChange, expr: Expression): string[] {
   const { appendAttempt, appendLateResult } = change;
-  return [
-    ...(appendAttempt === undefined
-      ? []
-      : [
-          `${expr.name('attempts')} = list_append(${expr.name('attempts')}, ${expr.value([toAttemptItem(appendAttempt, 'pendingSteps' in change ? disabledVersion(change.pendingSteps) : undefined)])})`,
-        ]),
-    ...(appendLateResult === undefined
-      ? []
-      : [
-          `${expr.name('lateResults')} = list_append(if_not_exists(${expr.name('lateResults')}, ${expr.value([])}), ${expr.value([toAttemptItem(appendLateResult)])})`,
-        ]),
-  ];
+  const appends: string[] = [];
+  if (appendAttempt !== undefined) {
+    const version = 'pendingSteps' in change ? disabledVersion(change.pendingSteps) : undefined;
+    const attempts = expr.name('attempts');
+    appends.push(
+      `${attempts} = list_append(${attempts}, ${expr.value([toAttemptItem(appendAttempt, version)])})`,
+    );
+  }
+  if (appendLateResult !== undefined)
+    appends.push(expr.append('lateResults', [toAttemptItem(appendLateResult)]));
+  return appends;
 }

@@ -22,7 +22,6 @@ import { openTable } from '../table.ts';
 import {
   conditional,
   expression,
-  type Expression,
   ifConditionHolds,
   putIfAbsent,
   TOKEN,
@@ -141,21 +140,15 @@ function addPart(
   { part, lastSubscriptionId, matched, filtered, unchunked }: NextPart,
 ) {
   const expr = expression();
-  const appends = [appended(expr, 'parts', [toPartItem(part)])];
-  if (unchunked.length > 0) appends.push(appended(expr, 'apart', unchunked));
+  const appends = [expr.append('parts', [toPartItem(part)])];
+  if (unchunked.length > 0) appends.push(expr.append('apart', unchunked));
   const asRead =
     parts === undefined
       ? expr.equal('parts', undefined)
       : `size(${expr.name('parts')}) = ${expr.value(parts.length)}`;
-  const counted = `${expr.name('matched')} ${expr.value(matched)}, ${expr.name('filtered')} ${expr.value(filtered)}`;
-  const update = `${expr.update({ until: lastSubscriptionId }, ...appends)} ADD ${counted}`;
+  const update = `${expr.update({ until: lastSubscriptionId }, ...appends)} ${expr.add({ matched, filtered })}`;
   const condition = `${expr.equal('acceptedAt', acceptedAt)} AND ${asRead}`;
   return updateReturningItem(toMessageItemKey(key), update, condition, expr);
-}
-
-function appended(expr: Expression, name: string, values: readonly unknown[]): string {
-  const list = expr.name(name);
-  return `${list} = list_append(if_not_exists(${list}, ${expr.value([])}), ${expr.value(values)})`;
 }
 
 function keep(kept: AcceptedMessage & { body: BodyLocation; expiresAt: number }) {

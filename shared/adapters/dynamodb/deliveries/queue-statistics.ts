@@ -29,11 +29,10 @@ export function dynamoQueueStatistics(client: DynamoDBDocument, tableName: strin
   return {
     add: async ({ queue, at, counters, expiresAt }) => {
       const expr = expression();
-      const added = toAttributes(counters).map(([name, count]) => `${expr.name(name)} ${expr.value(count)}`);
       const set = expr.update({ v: RECORD_VERSION, [ttlAttribute]: toTtl(expiresAt) });
       const update = {
         Key: statisticsItemKey(queue, at),
-        UpdateExpression: `ADD ${added.join(', ')} ${set}`,
+        UpdateExpression: `${expr.add(toAttributes(counters))} ${set}`,
         ...expr.attributes(),
       };
       try {
@@ -89,7 +88,7 @@ const countAttributes: Record<StatisticsCount, string> = {
 /** Followed by the number of the bucket, as in `t24`. */
 const bucketPrefixes: Record<StatisticsTime, string> = { timeToDelivery: 't', response: 'r' };
 
-function toAttributes(counters: Counters): [attribute: string, count: number][] {
+function toAttributes(counters: Counters): Record<string, number> {
   const counts = STATISTICS_COUNTS.map((name): [string, number] => [
     countAttributes[name],
     counters.counts[name],
@@ -100,7 +99,7 @@ function toAttributes(counters: Counters): [attribute: string, count: number][] 
       count,
     ]),
   );
-  return [...counts, ...buckets].filter(([, count]) => count !== 0);
+  return Object.fromEntries([...counts, ...buckets].filter(([, count]) => count !== 0));
 }
 
 const countNames = new Map(STATISTICS_COUNTS.map((name) => [countAttributes[name], name]));

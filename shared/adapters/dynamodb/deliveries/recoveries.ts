@@ -4,26 +4,27 @@ import type { DeliveryKey } from '../../../domain/delivery/delivery.ts';
 import { type Recovery, recoverySchema, recoverySelectionSchema } from '../../../domain/recovery/recovery.ts';
 import type { Recoveries, RecoveryPage } from '../../../ports/deliveries.ts';
 import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
-import { openTable } from '../table.ts';
-import { conditional, putIfAbsent } from '../writes.ts';
+import { openTable, type Table } from '../table.ts';
+import { conditional, putIfAbsent, TOKEN, writeTokens } from '../writes.ts';
 import { buildPage, parseMarker } from '../pages.ts';
 import { queryItems, queryOfPrefix, readItem } from '../queries.ts';
 import { decode, decodeRecord, type ItemKey, RECORD_VERSION, toTtl } from '../record.ts';
-import { randomBytes } from 'node:crypto';
 
-/**
- * Attribute with the token of the last write: distinguishes our own write, repeated because its response was
- * lost, from a concurrent one (see deliveries.ts).
- */
-const TOKEN = 'w';
+type PutRequest = Parameters<Table['put']>[0];
 
 /** The recoveries of a queue, in the deliveries table. */
 export function dynamoRecoveries(client: DynamoDBDocument, tableName: string): Recoveries {
   const table = openTable(client, tableName);
+  const newToken = writeTokens();
+  /** Undefined: it was written, now or by the request that this one repeats. */
+  const put = async (recovery: Recovery, build: (item: Record<string, unknown>) => PutRequest) => {
+    const token = newToken();
+    const result = await conditional(table.put(build({ ...toRecoveryItem(recovery), [TOKEN]: token })));
+    return result.kind === 'written' || result.item?.[TOKEN] === token ? undefined : result;
+  };
   return {
     create: async (recovery) => {
-      const { put, token } = buildPut(recovery);
-      const refusal = await findRefusal(table.put(putIfAbsent(put.Item)), token);
+      const refusal = await put(recovery, putIfAbsent);
       if (refusal !== undefined) throw refusal.error;
     },
     find: async (queue, id) => {
@@ -39,14 +40,13 @@ export function dynamoRecoveries(client: DynamoDBDocument, tableName: string): R
       return buildPage(listing, items.map(toRecovery), page.limit, ({ id }) => id);
     },
     save: async (recovery) => {
-      const { put, token } = buildPut(recovery);
-      const unchanged = {
-        ...put,
+      const refusal = await put(recovery, (Item) => ({
+        Item,
         ConditionExpression: '#version = :before',
         ExpressionAttributeNames: { '#version': 'version' },
         ExpressionAttributeValues: { ':before': recovery.version - 1 },
-      };
-      const refusal = await findRefusal(table.put(unchanged), token);
+        ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+      }));
       if (refusal === undefined) return { kind: 'saved' };
       return { kind: 'refused', current: refusal.item && toRecovery(refusal.item) };
     },
@@ -63,21 +63,6 @@ export function dynamoRecoveries(client: DynamoDBDocument, tableName: string): R
       return buildPage(listing, pages, page.limit, ({ number }) => String(number));
     },
   };
-}
-
-function buildPut(recovery: Recovery) {
-  const token = randomBytes(9).toString('base64url');
-  const put = {
-    Item: { ...toRecoveryItem(recovery), [TOKEN]: token },
-    ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
-  };
-  return { put, token };
-}
-
-/** Undefined: it was written, now or by the request that this one repeats. */
-async function findRefusal(write: Promise<unknown>, token: string) {
-  const result = await conditional(write);
-  return result.kind === 'written' || result.item?.[TOKEN] === token ? undefined : result;
 }
 
 /** No other key of the table starts like this: those of messages contain two `#`. */

@@ -1,5 +1,4 @@
 import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
-import { primaryKey } from '../../../config/tables.ts';
 import {
   type EventType,
   eventTypeSchema,
@@ -9,7 +8,7 @@ import {
 import type { EventTypes } from '../../../ports/event-types.ts';
 import type { Page, PageRequest } from '../../../ports/page.ts';
 import { buildPage, pageUpTo, parseMarker } from '../pages.ts';
-import { type Query, queryOfPrefix, responsesOf } from '../queries.ts';
+import { type Query, queryItem, queryOfPrefix, responsesOf } from '../queries.ts';
 import { decodeRecord, type ItemKey, RECORD_VERSION } from '../record.ts';
 import { json } from './subscription-item.ts';
 import { openTable, type Table } from '../table.ts';
@@ -33,14 +32,9 @@ export function dynamoEventTypes(client: DynamoDBDocument, tableName: string): E
   };
 }
 
-/** Strongly consistent. A query: dispatch has no other right to read the table. @throws UnreadableRecordError */
+/** Strongly consistent. @throws UnreadableRecordError */
 export async function findEventType(table: Table, name: string): Promise<EventType | undefined> {
-  const { pk, sk } = eventTypeKey(name);
-  const { Items: [item] = [] } = await table.query({
-    KeyConditionExpression: `${primaryKey.partition} = :pk AND ${primaryKey.sort} = :sk`,
-    ExpressionAttributeValues: { ':pk': pk, ':sk': sk },
-    ConsistentRead: true,
-  });
+  const item = await queryItem(table, eventTypeKey(name));
   return item && toEventType(item);
 }
 
@@ -52,12 +46,9 @@ function eventTypeKey(name: string): ItemKey {
 async function putEventType(table: Table, type: EventType): ReturnType<EventTypes['put']> {
   const expr = expression();
   const { createdAt, ...attributes } = toAttributes(type);
-  const created = expr.name('createdAt');
-  const firstCreated = `${created} = if_not_exists(${created}, ${expr.value(createdAt)})`;
-  const UpdateExpression = expr.update(attributes, firstCreated);
   const { Attributes } = await table.update({
     Key: eventTypeKey(type.name),
-    UpdateExpression,
+    UpdateExpression: expr.update(attributes, expr.setOnce('createdAt', createdAt)),
     ReturnValues: 'ALL_OLD',
     ...expr.attributes(),
   });

@@ -93,7 +93,7 @@ async function countRequest(
 ): Promise<CountedRequest | 'again'> {
   const minute = Math.floor(now / MINUTE_MS);
   const result = await count(table, key, now, (expr) => ({
-    update: `ADD ${expr.name('requests')} ${expr.value(1)}`,
+    update: expr.add({ requests: 1 }),
     condition: `${expr.name('minute')} >= ${expr.value(minute)} AND ${expr.name('requests')} < ${expr.value(perMinute)}`,
   }));
   if (result.kind === 'counted') return result;

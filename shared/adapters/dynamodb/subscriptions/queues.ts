@@ -46,11 +46,10 @@ export const NOT_DELETED = 'attribute_not_exists(deletedAt)';
  */
 export async function putQueue(table: RegistryTable, queue: Queue): ReturnType<Registry['putQueue']> {
   const expr = expression();
-  const createdAt = expr.name('createdAt');
-  const firstCreated = `${createdAt} = if_not_exists(${createdAt}, ${expr.value(queue.createdAt)})`;
+  const attributes = { retryPolicy: undefined, ...toQueueAttributes(queue) };
   const update = {
     Key: queueItemKey(queue.name),
-    UpdateExpression: expr.update({ retryPolicy: undefined, ...toQueueAttributes(queue) }, firstCreated),
+    UpdateExpression: expr.update(attributes, expr.setOnce('createdAt', queue.createdAt)),
     ConditionExpression: NOT_DELETED,
     ReturnValues: 'ALL_OLD' as const,
     ...expr.attributes(),

@@ -199,7 +199,7 @@ function returnSlotUpdate(limited: SubscriptionKey, { at, epoch }: Slot, now: nu
   const left = expr.name('left');
   return {
     Key: slotsItemKey(limited),
-    UpdateExpression: `SET ${left} = list_append(if_not_exists(${left}, ${expr.value([])}), ${expr.value([at])})`,
+    UpdateExpression: `SET ${expr.append('left', [at])}`,
     ConditionExpression: `${expr.name('epoch')} = ${expr.value(epoch)} AND ${expr.name(END)} > ${expr.value(microseconds(now))} AND (attribute_not_exists(${left}) OR size(${left}) < ${expr.value(MAX_RETURNED_SLOTS)})`,
     ...expr.attributes(),
   };

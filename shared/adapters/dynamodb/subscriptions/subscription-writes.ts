@@ -138,7 +138,7 @@ export function countAdded(queue: string, count: number, unchanged: Record<strin
   return {
     Update: {
       Key: queueItemKey(queue),
-      UpdateExpression: `ADD ${expr.name('subscriptionsAdded')} ${expr.value(count)}`,
+      UpdateExpression: expr.add({ subscriptionsAdded: count }),
       ConditionExpression: [QUEUE_EXISTS, ...conditions].join(' AND '),
       ...expr.attributes(),
     },
@@ -233,7 +233,7 @@ function reservationUpdate({ queue, more, most }: Room) {
   if (more.bytes > 0) conditions.push(`${bytes} <= ${expr.value(most.bytes - more.bytes)}`);
   return {
     Key: queueItemKey(queue),
-    UpdateExpression: `ADD ${subscriptions} ${expr.value(more.subscriptions)}, ${bytes} ${expr.value(more.bytes)}`,
+    UpdateExpression: expr.add({ roomSubscriptions: more.subscriptions, roomBytes: more.bytes }),
     ConditionExpression: conditions.join(' AND '),
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
     ...expr.attributes(),

@@ -16,7 +16,7 @@ import {
 import type { Clock } from '../../../ports/clock.ts';
 import type { HealthResult, SubscriptionPage, Subscriptions } from '../../../ports/subscriptions.ts';
 import { estimateHeapBytes, readCache } from '../../read-cache.ts';
-import { type Query, readItem } from '../queries.ts';
+import { queryItem, readItem } from '../queries.ts';
 import { openTable, type Table } from '../table.ts';
 import { decode, decodeRecord, renamed } from '../record.ts';
 import {
@@ -165,32 +165,20 @@ async function readPage(
   clock: Pick<Clock, 'now'>,
 ): Promise<SubscriptionPage | undefined> {
   const readAt = clock.now();
-  const query = { ConsistentRead: true, ...listedProjection };
   const { Items = [], LastEvaluatedKey: more } = await table.query({
-    ...query,
+    ...listedProjection,
     // The queue item and its subscriptions are adjacent and sort before the subscriber claims.
     KeyConditionExpression: `${primaryKey.partition} = :queue AND ${primaryKey.sort} < :subscribers`,
     ExpressionAttributeValues: { ':queue': queuePartition(queue), ':subscribers': subscriberPrefix },
     ExclusiveStartKey: after === '' ? undefined : subscriptionItemKey(queue, after),
+    ConsistentRead: true,
   });
-  const [first, ...rest] = after === '' ? Items : [await readQueueItem(table, query, queue), ...Items];
+  // Reads the queue after its subscriptions: if it is the queue that accepted the message, they belonged to it.
+  const readQueueItem = () => queryItem(table, queueItemKey(queue), listedProjection);
+  const [first, ...rest] = after === '' ? Items : [await readQueueItem(), ...Items];
   if (!isQueueItem(first) || isDeletedQueue(first)) return undefined;
   const page = { ...toListedQueue(first), subscriptions: rest.map(toListedSubscription), readAt };
   return more === undefined ? page : { ...page, lastSubscriptionId: subscriptionIdIn(more) };
-}
-
-/**
- * Reads the queue after its subscriptions: if it is the queue that accepted the message, the subscriptions
- * belonged to it. Uses Query, because dispatch has no other permission on the table.
- */
-async function readQueueItem(table: Table, query: Query, queue: string): Promise<unknown> {
-  const { pk, sk } = queueItemKey(queue);
-  const { Items = [] } = await table.query({
-    ...query,
-    KeyConditionExpression: `${primaryKey.partition} = :queue AND ${primaryKey.sort} = :item`,
-    ExpressionAttributeValues: { ':queue': pk, ':item': sk },
-  });
-  return Items[0];
 }
 
 /** Writes a change of a subscription's health by one conditional request, which returns the item either way. */
