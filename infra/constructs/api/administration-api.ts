@@ -153,17 +153,11 @@ export class AdministrationApi extends Construct {
       defaultAuthorizer: createAuthorizer(settings.apiAuthorization),
     });
     const routes = servePortal === undefined ? openRoutes : [...openRoutes, ...portalOpenRoutes];
-    const open = routes.flatMap(({ path, methods }) =>
-      api.addRoutes({
-        path,
-        methods: methods.map((method) => HttpMethod[method]),
-        integration: secretRoutes.some((route) => route.path === path) ? opening : integration,
-        authorizer: new HttpNoneAuthorizer(),
-      }),
-    );
-    for (const { path, methods } of secretRoutes)
-      if (!isOpenPath(path))
-        api.addRoutes({ path, methods: methods.map((method) => HttpMethod[method]), integration: opening });
+    const open = routes.flatMap((route) => {
+      const opensSecrets = secretRoutes.some(({ path }) => path === route.path);
+      return addRoute(api, route, opensSecrets ? opening : integration, new HttpNoneAuthorizer());
+    });
+    for (const route of secretRoutes) if (!isOpenPath(route.path)) addRoute(api, route, opening);
     this.portal = servePortal?.(api);
     if (this.portal !== undefined) open.push(...addPortalRoutes(api, integration, this.portal));
     permitBeforeIntegrating(api);
@@ -240,20 +234,24 @@ function addPortalRoutes(
 ): HttpRoute[] {
   api.addRoutes({ path: PORTAL_GATE, integration, authorizer: new HttpIamAuthorizer() });
   const page = new HttpLambdaIntegration('Portal', portal.alias);
-  return portalPages.flatMap(({ path, methods }) =>
-    api.addRoutes({
-      path,
-      methods: methods.map((method) => HttpMethod[method]),
-      integration: page,
-      authorizer: new HttpNoneAuthorizer(),
-    }),
-  );
+  return portalPages.flatMap((route) => addRoute(api, route, page, new HttpNoneAuthorizer()));
 }
 
-type OpenRoute = { readonly path: string; readonly methods: readonly string[] };
+type Route = { readonly path: string; readonly methods: readonly (keyof typeof HttpMethod)[] };
+
+/** Without an authorizer, that of the API. */
+function addRoute(
+  api: HttpApi,
+  { path, methods }: Route,
+  integration: HttpLambdaIntegration,
+  authorizer?: IHttpRouteAuthorizer,
+): HttpRoute[] {
+  const names = methods.map((method) => HttpMethod[method]);
+  return api.addRoutes({ path, methods: names, integration, ...(authorizer && { authorizer }) });
+}
 
 /** CDK's HttpStage does not support limits for single routes. */
-function limitOpenRoutes(stage: HttpStage, routes: readonly OpenRoute[], apiRateLimit: number): void {
+function limitOpenRoutes(stage: HttpStage, routes: readonly Route[], apiRateLimit: number): void {
   const resource = stage.node.defaultChild;
   if (!(resource instanceof CfnStage))
     throw new Error('The stage is not the CfnStage that this version of CDK is expected to create.');

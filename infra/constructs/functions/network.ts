@@ -71,7 +71,10 @@ export class NetworkPlacement extends Construct {
     if (!(resource instanceof CfnFunction))
       throw new Error('The function is not the CfnFunction that this version of CDK is expected to create.');
     // CDK's `vpc` property would need the VPC's zones and routes, and thus a lookup at synthesis.
-    resource.vpcConfig = { subnetIds: [...network.subnetIds], securityGroupIds: [group.attrGroupId] };
+    resource.vpcConfig = {
+      subnetIds: [...network.subnetIds],
+      securityGroupIds: [group.attrGroupId],
+    };
     if (network.wayOut !== undefined) lambda.node.addDependency(network.wayOut);
     allowInterfaces(role);
   }
@@ -150,12 +153,9 @@ export class StaticAddresses extends Construct {
       reason:
         'Only requests to subscribers cross it, and each of these is recorded as an attempt with its outcome.',
     });
-    const { subnetIds, internetConnectivityEstablished: wayOut } = vpc.selectSubnets({
-      subnetType: SubnetType.PRIVATE_WITH_EGRESS,
-    });
     this.addresses = addresses.map(({ attrPublicIp }) => attrPublicIp);
     this.vpc = vpc;
-    this.network = { vpcId: vpc.vpcId, subnetIds, wayOut };
+    this.network = new VpcNetwork(vpc);
   }
 }
 

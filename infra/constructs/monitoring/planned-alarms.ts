@@ -138,11 +138,7 @@ export function deliveryAlarms(pipeline: Pipeline, metricOf: PosthasteMetrics): 
       summary: 'More than 1 % of first attempts start later than one crashed invocation can explain.',
       // Excludes waiting for a subscription's rate limit.
       metric: zeroWhileBusy(metricOf(metricNames.firstAttemptAge, { statistic: 'p99' }), first, fiveMinutes),
-      when: {
-        above: 1000 * (pipeline.queues.delivery.visibilityTimeout.toSeconds() + MINUTE_SECONDS),
-        in: 2,
-        of: 2,
-      },
+      when: { above: 1000 * afterOneCrashSeconds(pipeline.queues.delivery), in: 2, of: 2 },
     },
     RetriesLate: {
       summary:

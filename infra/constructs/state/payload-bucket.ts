@@ -3,12 +3,11 @@ import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
 import { BlockPublicAccess, Bucket, BucketEncryption, ObjectOwnership } from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
 import { S3_SERVER_ACCESS_LOGS_USE_BUCKET_POLICY } from 'aws-cdk-lib/cx-api';
+import { DAY_MS } from '../../../shared/domain/duration.ts';
 import { longestScheduleMs } from '../../../shared/domain/retry/policy-schema.ts';
 import type { DeploymentSettings } from '../../settings.ts';
 import { acknowledgeWildcard } from '../findings.ts';
 import { chooseRemovalPolicy } from './protection.ts';
-
-const MS_A_DAY = 86_400_000;
 
 /** Holds message bodies that are too large for a job or a record. */
 export class PayloadBucket extends Construct {
@@ -64,5 +63,5 @@ export class PayloadBucket extends Construct {
 
 /** A payload must outlive its record. One day more than the record, because S3 expires by whole days. */
 function expiryDays({ retentionDays, retryAfterCapSeconds }: DeploymentSettings): number {
-  return retentionDays + Math.ceil(longestScheduleMs(retryAfterCapSeconds * 1000) / MS_A_DAY) + 1;
+  return retentionDays + Math.ceil(longestScheduleMs(retryAfterCapSeconds * 1000) / DAY_MS) + 1;
 }
