@@ -10,6 +10,7 @@ import {
   type OpenDelivery,
   type PendingDelivery,
   renewed,
+  revision,
   type Transition,
   type WriteTime,
 } from './delivery.ts';
@@ -73,16 +74,13 @@ export function claimExisting(
   { now }: Pick<WriteTime, 'now'>,
 ): Transition {
   const since = work.kind === 'wake_up' ? work.dueAt : work.acceptedAt;
-  return {
-    name: claim.kind === 'attempt' ? 'claim' : 'cancel',
-    key: work.key,
-    expect: { kind: 'claimable', recorded: work.attempt - 1, now },
-    change: {
-      ...changeFor(claim),
-      updatedAt: now,
-      ...(claim.kind === 'cancel' && { expiresLaterBy: Math.max(0, now - since) }),
-    },
-  };
+  const name = claim.kind === 'attempt' ? 'claim' : 'cancel';
+  const expect = { kind: 'claimable', recorded: work.attempt - 1, now } as const;
+  return revision(name, work, expect, {
+    ...changeFor(claim),
+    updatedAt: now,
+    ...(claim.kind === 'cancel' && { expiresLaterBy: Math.max(0, now - since) }),
+  });
 }
 
 /**
@@ -91,17 +89,14 @@ export function claimExisting(
  */
 export function takeOver(delivery: Delivery, expired: Lease, claim: Claim, at: WriteTime): Transition {
   const isUnindexed = delivery.overdueAt === undefined;
-  return {
-    name: claim.kind === 'attempt' ? 'take_over' : 'cancel',
-    key: delivery.key,
-    expect: { kind: 'lease_expired', recorded: delivery.attempts.length, lease: expired },
-    change: {
-      ...changeFor(claim),
-      ...(claim.kind === 'attempt' && isUnindexed ? { overdueAt: claim.lease.until } : {}),
-      lost: delivery.lost + 1,
-      ...renewed(delivery, at),
-    },
-  };
+  const name = claim.kind === 'attempt' ? 'take_over' : 'cancel';
+  const expect = { kind: 'lease_expired', recorded: delivery.attempts.length, lease: expired } as const;
+  return revision(name, delivery, expect, {
+    ...changeFor(claim),
+    ...(claim.kind === 'attempt' && isUnindexed ? { overdueAt: claim.lease.until } : {}),
+    lost: delivery.lost + 1,
+    ...renewed(delivery, at),
+  });
 }
 
 function changeFor(claim: Claim) {

@@ -164,6 +164,11 @@ export function asLastRead({ attempts, lease, next }: Delivery) {
   return { kind: 'as_read', recorded: attempts.length, lease, dueAt: next?.dueAt } as const;
 }
 
+/** The condition that this owner holds the lease of the next attempt. */
+export function whileLeased({ attempts }: Delivery, owner: string) {
+  return { kind: 'leased', recorded: attempts.length, owner } as const;
+}
+
 /** Changes of a write. An absent field stays unchanged; `null` removes it. */
 export type DeliveryChange = {
   round?: number;
@@ -223,6 +228,15 @@ export function createRevised({ name, change }: Revision, created: Delivery): Cr
 
 /** Changes an existing record. */
 export type Revision = Named & { expect: Exclude<Expectation, { kind: 'absent' }>; change: DeliveryChange };
+
+export function revision(
+  name: TransitionName,
+  { key }: Pick<Delivery, 'key'>,
+  expect: Revision['expect'],
+  change: DeliveryChange,
+): Revision {
+  return { name, key, expect, change };
+}
 
 /**
  * Whether the condition of a write holds for the current record. The DynamoDB adapter expresses the same condition.

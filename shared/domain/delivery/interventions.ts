@@ -10,6 +10,7 @@ import {
   type NextAttempt,
   type OpenDelivery,
   renewed,
+  revision,
   type Transition,
   type WriteTime,
 } from './delivery.ts';
@@ -17,17 +18,12 @@ import { withWaits } from './waits.ts';
 
 /** Makes the pending attempt due now. It keeps its number and its place in the round. */
 export function retryNow(delivery: OpenDelivery, at: WriteTime): Transition {
-  return {
-    name: 'retry_now',
-    key: delivery.key,
-    expect: asLastRead(delivery),
-    change: {
-      status: delivery.status,
-      next: withWaits(dueNow(delivery, at), delivery, at.now),
-      overdueAt: at.now,
-      ...renewed(delivery, at),
-    },
-  };
+  return revision('retry_now', delivery, asLastRead(delivery), {
+    status: delivery.status,
+    next: withWaits(dueNow(delivery, at), delivery, at.now),
+    overdueAt: at.now,
+    ...renewed(delivery, at),
+  });
 }
 
 /**
@@ -51,29 +47,19 @@ function dueNow({ attempts }: Delivery, { now }: WriteTime): NextAttempt {
  * request may have been made under the next attempt number.
  */
 export function reopen(delivery: EndedDelivery, recoveryId: string | undefined, at: WriteTime): Transition {
-  return {
-    name: 'reopen',
-    key: delivery.key,
-    expect: {
-      kind: 'over',
-      status: delivery.status,
-      recorded: delivery.attempts.length,
-      round: delivery.round,
-    },
-    change: {
-      status: 'retrying',
-      round: delivery.round + 1,
-      policy: null,
-      next: dueNow(delivery, at),
-      lease: null,
-      slot: null,
-      ...(recoveryId === undefined
-        ? {}
-        : { recoveries: [...delivery.recoveries, recoveryId].slice(-MAX_RECOVERIES) }),
-      overdueAt: at.now,
-      ...renewed(delivery, at),
-    },
-  };
+  const { status, attempts, round, recoveries } = delivery;
+  const expect = { kind: 'over', status, recorded: attempts.length, round } as const;
+  return revision('reopen', delivery, expect, {
+    status: 'retrying',
+    round: round + 1,
+    policy: null,
+    next: dueNow(delivery, at),
+    lease: null,
+    slot: null,
+    ...(recoveryId !== undefined && { recoveries: [...recoveries, recoveryId].slice(-MAX_RECOVERIES) }),
+    overdueAt: at.now,
+    ...renewed(delivery, at),
+  });
 }
 
 /**
@@ -94,18 +80,13 @@ const MAX_RECOVERIES = 10;
  * comes too late. The lease stays, so that no round starts during that request.
  */
 export function cancelOpen(delivery: OpenDelivery, reason: CancelReason, at: WriteTime): Transition {
-  return {
-    name: 'cancel',
-    key: delivery.key,
-    expect: asLastRead(delivery),
-    change: {
-      status: 'cancelled',
-      reason,
-      overdueAt: null,
-      ...(delivery.lease === undefined ? {} : { lost: delivery.lost + 1 }),
-      ...renewed(delivery, at),
-    },
-  };
+  return revision('cancel', delivery, asLastRead(delivery), {
+    status: 'cancelled',
+    reason,
+    overdueAt: null,
+    ...(delivery.lease === undefined ? {} : { lost: delivery.lost + 1 }),
+    ...renewed(delivery, at),
+  });
 }
 
 /** Cancels a delivery before its job is received: the record is created cancelled, so the job does nothing. */

@@ -12,6 +12,7 @@ import {
   type NextAttempt,
   type OpenDelivery,
   renewed,
+  revision,
   type Revision,
   type Transition,
   type WriteTime,
@@ -71,20 +72,15 @@ export function awaitResume(
 ): Revision {
   const { next = { number: delivery.attempts.length + 1, phase: 'initial', dueAt: at.now } } = delivery;
   const isLost = expect.kind === 'lease_expired';
-  return {
-    name: 'await_resume',
-    key: delivery.key,
-    expect,
-    change: {
-      status: delivery.status,
-      next: withWaits({ ...next, by: `${by}_pause` }, delivery, at.now, at.now),
-      slot: null,
-      lease: null,
-      ...(isLost && { lost: delivery.lost + 1 }),
-      overdueAt: delivery.acceptedAt,
-      ...renewed(delivery, at),
-    },
-  };
+  return revision('await_resume', delivery, expect, {
+    status: delivery.status,
+    next: withWaits({ ...next, by: `${by}_pause` }, delivery, at.now, at.now),
+    slot: null,
+    lease: null,
+    ...(isLost && { lost: delivery.lost + 1 }),
+    overdueAt: delivery.acceptedAt,
+    ...renewed(delivery, at),
+  });
 }
 
 /** How long a delivery waits at most: operate looks every quarter of an hour, and its record must not expire before. */
@@ -105,16 +101,11 @@ export function isEndableWait(delivery: Delivery, now: number): delivery is Enda
 export function endWait(delivery: EndableWait, from: number, at: WriteTime): Revision {
   const { next, lease, lost } = delivery;
   const dueAt = Math.max(from, next.dueAt);
-  return {
-    name: 'end_wait',
-    key: delivery.key,
-    expect: asLastRead(delivery),
-    change: {
-      status: delivery.status,
-      next: withWaits({ ...next, dueAt, by: 'sqs_delay' }, delivery, dueAt),
-      ...(lease && { lease: null, lost: lost + 1 }),
-      overdueAt: dueAt,
-      ...renewed(delivery, at, dueAt),
-    },
-  };
+  return revision('end_wait', delivery, asLastRead(delivery), {
+    status: delivery.status,
+    next: withWaits({ ...next, dueAt, by: 'sqs_delay' }, delivery, dueAt),
+    ...(lease && { lease: null, lost: lost + 1 }),
+    overdueAt: dueAt,
+    ...renewed(delivery, at, dueAt),
+  });
 }

@@ -7,8 +7,10 @@ import {
   type NextAttempt,
   type OpenDelivery,
   renewed,
+  revision,
   type Revision,
   type Transition,
+  whileLeased,
   type WriteTime,
 } from './delivery.ts';
 import type { DeliveryJob } from './job.ts';
@@ -30,13 +32,8 @@ export function awaitSlot(
   place: PlaceInLine,
   at: WriteTime,
 ): Revision {
-  const recorded = delivery.attempts.length;
-  return {
-    name: 'await_slot',
-    key: delivery.key,
-    expect: owner === undefined ? asLastRead(delivery) : { kind: 'leased', recorded, owner },
-    change: { ...changeTo(delivery, place, at), lease: null },
-  };
+  const expect = owner === undefined ? asLastRead(delivery) : whileLeased(delivery, owner);
+  return revision('await_slot', delivery, expect, { ...changeTo(delivery, place, at), lease: null });
 }
 
 /** Creates the record of a first attempt that waits for its slot. */
@@ -47,12 +44,8 @@ export function openWaiting(job: DeliveryJob, place: PlaceInLine, at: WriteTime)
 
 /** Gives a waiting delivery an earlier slot. */
 export function moveUp(delivery: OpenDelivery, { next, slot }: EarlierPlace, at: WriteTime): Transition {
-  return {
-    name: 'move_up',
-    key: delivery.key,
-    expect: asLastRead(delivery),
-    change: changeTo(delivery, { next, slot: slot ?? null }, at),
-  };
+  const change = changeTo(delivery, { next, slot: slot ?? null }, at);
+  return revision('move_up', delivery, asLastRead(delivery), change);
 }
 
 function changeTo(

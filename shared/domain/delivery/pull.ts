@@ -18,6 +18,7 @@ import {
   type NextAttempt,
   type OpenDelivery,
   renewed,
+  revision,
   type Revision,
   type Transition,
   type WriteTime,
@@ -43,18 +44,13 @@ export function openForPull(job: DeliveryJob, at: WriteTime): Transition {
 
 /** Lets a delivery that was woken for its next attempt wait for its subscriber. */
 export function awaitPull(delivery: OpenDelivery, next: Omit<NextAttempt, 'by'>, at: WriteTime): Revision {
-  return {
-    name: 'await_pull',
-    key: delivery.key,
-    expect: asLastRead(delivery),
-    change: {
-      status: delivery.status,
-      next: withWaits({ ...next, by: 'pull' }, delivery, next.dueAt),
-      slot: null,
-      overdueAt: next.dueAt,
-      ...renewed(delivery, at),
-    },
-  };
+  return revision('await_pull', delivery, asLastRead(delivery), {
+    status: delivery.status,
+    next: withWaits({ ...next, by: 'pull' }, delivery, next.dueAt),
+    slot: null,
+    overdueAt: next.dueAt,
+    ...renewed(delivery, at),
+  });
 }
 
 /**
@@ -101,16 +97,13 @@ export function cancelWaiting(
 /** The expiry counts from `until` in place of the time for which the index has the delivery. */
 function changeWaiting(
   name: 'claim' | 'cancel',
-  { key, overdueAt }: OverdueDelivery,
+  found: OverdueDelivery,
   change: DeliveryChange,
   until: number,
 ): Revision {
-  return {
-    name,
-    key,
-    expect: { kind: 'overdue_at', overdueAt },
-    change: { ...change, expiresLaterBy: Math.max(0, until - overdueAt) },
-  };
+  const { overdueAt } = found;
+  const expiresLaterBy = Math.max(0, until - overdueAt);
+  return revision(name, found, { kind: 'overdue_at', overdueAt }, { ...change, expiresLaterBy });
 }
 
 /**

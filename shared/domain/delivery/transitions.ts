@@ -8,8 +8,10 @@ import {
   type NextAttempt,
   type PendingStep,
   renewed,
+  revision,
   type Revision,
   type StatusChange,
+  whileLeased,
   type WriteTime,
 } from './delivery.ts';
 import { disablingReason, rejectionReason, type Sent } from '../retry/outcome.ts';
@@ -82,17 +84,13 @@ function recordAttempt(
   at: WriteTime,
   dueAt?: number,
 ): Revision {
-  return {
-    name: 'record',
-    key: delivery.key,
-    expect: { kind: 'leased', recorded: attempt.number - 1, owner },
-    change: {
-      ...change,
-      lost: 0,
-      appendAttempt: attempt,
-      ...renewed(delivery, at, dueAt),
-    },
-  };
+  const expect = { kind: 'leased', recorded: attempt.number - 1, owner } as const;
+  return revision('record', delivery, expect, {
+    ...change,
+    lost: 0,
+    appendAttempt: attempt,
+    ...renewed(delivery, at, dueAt),
+  });
 }
 
 /** Each late result follows a crash or a cancellation. More add no information, and the record must stay small. */
@@ -104,16 +102,12 @@ const MAX_LATE_RESULTS = 50;
  */
 export function recordLateResult(current: Delivery, attempt: Attempt, at: WriteTime): Revision {
   const isDecisive = attempt.outcome === 'delivered' && current.status !== 'delivered';
-  return {
-    name: 'record_late',
-    key: current.key,
-    expect: isDecisive ? { kind: 'undelivered' } : { kind: 'present' },
-    change: {
-      ...(isDecisive ? { status: 'delivered' as const, pendingSteps: [], overdueAt: null } : {}),
-      ...(isDecisive || current.lateResults.length < MAX_LATE_RESULTS ? { appendLateResult: attempt } : {}),
-      ...renewed(current, at),
-    },
-  };
+  const expect = { kind: isDecisive ? 'undelivered' : 'present' } as const;
+  return revision('record_late', current, expect, {
+    ...(isDecisive ? { status: 'delivered' as const, pendingSteps: [], overdueAt: null } : {}),
+    ...(isDecisive || current.lateResults.length < MAX_LATE_RESULTS ? { appendLateResult: attempt } : {}),
+    ...renewed(current, at),
+  });
 }
 
 /** Cancels a delivery under the caller's lease, without an attempt. */
@@ -123,46 +117,32 @@ export function cancelLeased(
   reason: CancelReason,
   at: WriteTime,
 ): Revision {
-  return {
-    name: 'cancel',
-    key: delivery.key,
-    expect: { kind: 'leased', recorded: delivery.attempts.length, owner },
-    change: {
-      status: 'cancelled',
-      reason,
-      lease: null,
-      overdueAt: null,
-      ...renewed(delivery, at),
-    },
-  };
+  return revision('cancel', delivery, whileLeased(delivery, owner), {
+    status: 'cancelled',
+    reason,
+    lease: null,
+    overdueAt: null,
+    ...renewed(delivery, at),
+  });
 }
 
 /** Releases the lease without an attempt: no request was sent, so none counts as lost. */
 export function release(delivery: Delivery, owner: string, at: WriteTime): Revision {
-  return {
-    name: 'release',
-    key: delivery.key,
-    expect: { kind: 'leased', recorded: delivery.attempts.length, owner },
-    change: {
-      lease: null,
-      ...renewed(delivery, at),
-    },
-  };
+  return revision('release', delivery, whileLeased(delivery, owner), {
+    lease: null,
+    ...renewed(delivery, at),
+  });
 }
 
 /** Removes completed steps from the pending steps of an ended delivery. */
 export function settle(delivery: Delivery, done: readonly PendingStep[], at: WriteTime): Revision {
   const left = delivery.pendingSteps.filter((step) => !done.includes(step));
-  return {
-    name: 'settle',
-    key: delivery.key,
-    expect: { kind: 'steps_as_read', pendingSteps: delivery.pendingSteps },
-    change: {
-      pendingSteps: left,
-      ...(left.length === 0 ? { overdueAt: null } : {}),
-      ...renewed(delivery, at),
-    },
-  };
+  const expect = { kind: 'steps_as_read', pendingSteps: delivery.pendingSteps } as const;
+  return revision('settle', delivery, expect, {
+    pendingSteps: left,
+    ...(left.length === 0 ? { overdueAt: null } : {}),
+    ...renewed(delivery, at),
+  });
 }
 
 /** End of the last attempt, in milliseconds since the epoch; stable across later writes. */
@@ -214,10 +194,7 @@ export function postpone(
   byMs = POSTPONED_MS,
 ): Revision {
   const overdueAt = now + byMs;
-  return {
-    name: 'postpone',
-    key: found.key,
-    expect: { kind: 'overdue_at', overdueAt: found.overdueAt },
-    change: { overdueAt, updatedAt: now, expiresLaterBy: overdueAt - found.overdueAt },
-  };
+  const expect = { kind: 'overdue_at', overdueAt: found.overdueAt } as const;
+  const expiresLaterBy = overdueAt - found.overdueAt;
+  return revision('postpone', found, expect, { overdueAt, updatedAt: now, expiresLaterBy });
 }
