@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { RetryPolicy } from './policy.ts';
-import type { BackoffFunction, Jitter, Phase } from './vocabulary.ts';
+import type { Jitter, Phase } from './vocabulary.ts';
 
 /**
  * The jittered delay in seconds: from 0 (full) or half (equal) up to `delaySeconds`. The same seed gives the same
@@ -34,23 +34,13 @@ export function retrySchedule(policy: RetryPolicy): Retry[] {
   return [
     ...inPhase('immediate', repeated(0, policy.retries_with_no_delay)),
     ...inPhase('pre_backoff', repeated(policy.minimum_delay, policy.minimum_delay_retries)),
-    ...inPhase('backoff', computeBackoff(policy)),
+    ...inPhase('backoff', backoffDelays(policy)),
     ...inPhase('post_backoff', repeated(policy.maximum_delay, policy.maximum_delay_retries)),
   ].map((retry, index) => ({ retry: index + 1, ...retry }));
 }
 
 function repeated(delaySeconds: number, times: number): number[] {
   return Array.from({ length: times }, () => delaySeconds);
-}
-
-function computeBackoff(policy: RetryPolicy): number[] {
-  return backoffDelays({
-    function: policy.retry_backoff_function,
-    minimum: policy.minimum_delay,
-    maximum: policy.maximum_delay,
-    retries: policy.backoff_retries,
-    exponent: policy.backoff_exponent,
-  });
 }
 
 /** Sum of the delays of a round in seconds, without the attempts' durations. */
@@ -67,40 +57,29 @@ export function meanSeconds(policy: RetryPolicy): number {
 }
 
 /**
- * Delays from `minimum` to `maximum` seconds, 0 < minimum ≤ maximum, in `retries` steps. `exponent` > 1 applies to
- * capped_exponential.
+ * Delays of the backoff phase in seconds (docs/retry-policy.md#backoff-the-five-functions). They start at `minimum_delay`,
+ * never decrease and end at exactly `maximum_delay` (capped_exponential may end below it), despite rounding.
  */
-export type Backoff = {
-  function: BackoffFunction;
-  minimum: number;
-  maximum: number;
-  retries: number;
-  exponent: number;
-};
-
-/**
- * Delays of the backoff phase in seconds (docs/retry-policy.md#backoff-the-five-functions). They start at `minimum`,
- * never decrease and end at exactly `maximum` (capped_exponential may end below it), despite rounding.
- */
-export function backoffDelays(backoff: Backoff): number[] {
+export function backoffDelays(policy: RetryPolicy): number[] {
+  const { minimum_delay: minimum, maximum_delay: maximum, backoff_retries: retries } = policy;
   const delays: number[] = [];
-  for (let n = 1; n <= backoff.retries; n += 1) {
-    const floor = delays.at(-1) ?? backoff.minimum;
+  for (let n = 1; n <= retries; n += 1) {
+    const floor = delays.at(-1) ?? minimum;
     // The series divide by retries − 1; a single retry waits the minimum by definition.
-    const delay = n === 1 ? backoff.minimum : delayOfRetry(n, backoff);
-    delays.push(Math.min(backoff.maximum, Math.max(floor, delay)));
+    const delay = n === 1 ? minimum : delayOfRetry(n, policy);
+    delays.push(Math.min(maximum, Math.max(floor, delay)));
   }
   return delays;
 }
 
-function delayOfRetry(n: number, backoff: Backoff): number {
-  const { minimum, maximum, retries, exponent } = backoff;
-  switch (backoff.function) {
+function delayOfRetry(n: number, policy: RetryPolicy): number {
+  const { minimum_delay: minimum, maximum_delay: maximum, backoff_retries: retries } = policy;
+  switch (policy.retry_backoff_function) {
     case 'linear':
-      return interpolated(backoff, n - 1, retries - 1);
+      return interpolated(policy, n - 1, retries - 1);
     case 'arithmetic':
       // n(n−1)/2 · d with d = 2(MAX − MIN)/(NUM(NUM−1)): the 2 cancels out.
-      return interpolated(backoff, n * (n - 1), retries * (retries - 1));
+      return interpolated(policy, n * (n - 1), retries * (retries - 1));
     case 'geometric':
     case 'exponential':
       // p · k^n with p = MIN/k is MIN · k^(n−1): the same series under both names. The last delay is set, because a
@@ -109,12 +88,16 @@ function delayOfRetry(n: number, backoff: Backoff): number {
         ? maximum
         : withoutRootError(minimum * (maximum / minimum) ** ((n - 1) / (retries - 1)));
     case 'capped_exponential':
-      return minimum * exponent ** (n - 1);
+      return minimum * policy.backoff_exponent ** (n - 1);
   }
 }
 
 /** MIN + (MAX − MIN) · done/all. With integers only the division rounds, so whole results are exact. */
-function interpolated({ minimum, maximum }: Backoff, done: number, all: number): number {
+function interpolated(
+  { minimum_delay: minimum, maximum_delay: maximum }: RetryPolicy,
+  done: number,
+  all: number,
+): number {
   return done === all ? maximum : (minimum * (all - done) + maximum * done) / all;
 }
 

@@ -27,28 +27,20 @@ function affix(kind: 'prefix' | 'suffix') {
   return text.transform((one): Rule => ({ kind, texts: [one], expected: true }));
 }
 
+function notAffixed(kind: 'prefix' | 'suffix', texts: readonly string[]): Rule {
+  return { kind, texts, expected: false };
+}
+
 function excluded(values: readonly Scalar[]): Rule {
-  return {
-    kind: 'equals',
-    values: new Set(values),
-    expected: false,
-  };
+  return { kind: 'equals', values: new Set(values), expected: false };
 }
 
 const anythingBut = z.union(
   [
     scalar.transform((value) => excluded([value])),
     z.array(scalar).min(1).transform(excluded),
-    z.strictObject({ prefix: texts }).transform((not): Rule => ({
-      kind: 'prefix',
-      texts: not.prefix,
-      expected: false,
-    })),
-    z.strictObject({ suffix: texts }).transform((not): Rule => ({
-      kind: 'suffix',
-      texts: not.suffix,
-      expected: false,
-    })),
+    z.strictObject({ prefix: texts }).transform((not) => notAffixed('prefix', not.prefix)),
+    z.strictObject({ suffix: texts }).transform((not) => notAffixed('suffix', not.suffix)),
   ],
   'must be a value, a list of values, {"prefix": text or texts} or {"suffix": text or texts}; values are as in a list',
 );
@@ -151,10 +143,7 @@ function addFault({ faults }: ParseState, path: FilterFault['path'], message: st
 }
 
 function within({ path, depth }: Place, ...steps: (string | number)[]): Place {
-  return {
-    path: [...path, ...steps],
-    depth: depth + 1,
-  };
+  return { path: [...path, ...steps], depth: depth + 1 };
 }
 
 function readFilter(reading: ParseState, input: unknown, at: Place): ContentFilter {

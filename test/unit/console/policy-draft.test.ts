@@ -98,9 +98,9 @@ describe('the schedule of the designer', () => {
   it('matches the example of the SNS documentation: 10 retries, from 5 to 260 s', () => {
     const validation = validateDraft(SNS_EXAMPLE);
     if (!validation.ok) throw new Error('the example is not a valid policy');
-    const backoff = { minimum: 5, maximum: 260, retries: 10, exponent: 2 };
+    const bounds = { minimum_delay: 5, maximum_delay: 260, backoff_retries: 10, backoff_exponent: 2 };
     for (const name of BACKOFF_FUNCTIONS) {
-      const delays = backoffDelays({ function: name, ...backoff });
+      const delays = backoffDelays({ ...DEFAULT_RETRY_POLICY, ...bounds, retry_backoff_function: name });
       expect(computeDelays(validation.complete, name)).toEqual(delays);
     }
     const linear = computeDelays(validation.complete, 'linear');

@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_RETRY_POLICY, type RetryPolicy } from '../../../shared/domain/retry/policy.ts';
 import {
-  type Backoff,
   backoffDelays,
   jitteredDelay,
   meanSeconds,
@@ -13,6 +12,24 @@ import type { BackoffFunction, Jitter } from '../../../shared/domain/retry/vocab
 
 const SERIES: BackoffFunction[] = ['linear', 'arithmetic', 'geometric', 'exponential'];
 const ALL: BackoffFunction[] = [...SERIES, 'capped_exponential'];
+
+type Backoff = {
+  function: BackoffFunction;
+  minimum: number;
+  maximum: number;
+  retries: number;
+  exponent: number;
+};
+
+const delaysOf = ({ function: name, minimum, maximum, retries, exponent }: Backoff): number[] =>
+  backoffDelays({
+    ...DEFAULT_RETRY_POLICY,
+    retry_backoff_function: name,
+    minimum_delay: minimum,
+    maximum_delay: maximum,
+    backoff_retries: retries,
+    backoff_exponent: exponent,
+  });
 
 const backoff = (overrides: Partial<Backoff>): Backoff => ({
   function: 'linear',
@@ -62,26 +79,24 @@ const asWritten = ({ function: name, minimum, maximum, retries, exponent }: Back
 
 describe('backoff delays', () => {
   it('of a geometric series are exact where they are whole', () => {
-    const delays = backoffDelays(backoff({ function: 'geometric', minimum: 1, maximum: 1000, retries: 4 }));
+    const delays = delaysOf(backoff({ function: 'geometric', minimum: 1, maximum: 1000, retries: 4 }));
     expect(delays).toEqual([1, 10, 100, 1000]);
   });
 
   it.each(ALL)('%s starts at the minimum with one or two retries', (name) => {
-    expect(backoffDelays(backoff({ function: name, retries: 0 }))).toEqual([]);
-    expect(backoffDelays(backoff({ function: name, retries: 1 }))).toEqual([5]);
-    expect(backoffDelays(backoff({ function: name, retries: 2 }))[0]).toBe(5);
+    expect(delaysOf(backoff({ function: name, retries: 0 }))).toEqual([]);
+    expect(delaysOf(backoff({ function: name, retries: 1 }))).toEqual([5]);
+    expect(delaysOf(backoff({ function: name, retries: 2 }))[0]).toBe(5);
   });
 
   it.each(ALL)('%s is constant if minimum and maximum are equal', (name) => {
-    expect(backoffDelays(backoff({ function: name, minimum: 7, maximum: 7, retries: 4 }))).toEqual([
-      7, 7, 7, 7,
-    ]);
+    expect(delaysOf(backoff({ function: name, minimum: 7, maximum: 7, retries: 4 }))).toEqual([7, 7, 7, 7]);
   });
 
   it('are one per retry, never decrease and stay within the bounds', () => {
     fc.assert(
       fc.property(anyBackoff(ALL), (drawn) => {
-        const delays = backoffDelays(drawn);
+        const delays = delaysOf(drawn);
         expect(delays).toHaveLength(drawn.retries);
         delays.reduce((before, delay) => {
           expect(delay).toBeGreaterThanOrEqual(before);
@@ -96,7 +111,7 @@ describe('backoff delays', () => {
     fc.assert(
       fc.property(anyBackoff(SERIES), (drawn) => {
         fc.pre(drawn.retries >= 2);
-        const delays = backoffDelays(drawn);
+        const delays = delaysOf(drawn);
         expect(delays[0]).toBe(drawn.minimum);
         expect(delays.at(-1)).toBe(drawn.maximum);
       }),
@@ -105,16 +120,14 @@ describe('backoff delays', () => {
 
   it.each(SERIES)('%s ends at the exact maximum where a power would be inexact', (name) => {
     expect(0.1 * (1.9 / 0.1)).not.toBe(1.9);
-    expect(backoffDelays(backoff({ function: name, minimum: 0.1, maximum: 1.9, retries: 3 })).at(-1)).toBe(
-      1.9,
-    );
+    expect(delaysOf(backoff({ function: name, minimum: 0.1, maximum: 1.9, retries: 3 })).at(-1)).toBe(1.9);
   });
 
   it('follow the documented formulas', () => {
     fc.assert(
       fc.property(anyBackoff(ALL), (drawn) => {
         fc.pre(drawn.retries >= 2);
-        backoffDelays(drawn).forEach((delay, index) => {
+        delaysOf(drawn).forEach((delay, index) => {
           expect(Math.abs(delay / asWritten(drawn, index + 1) - 1)).toBeLessThan(1e-9);
         });
       }),
