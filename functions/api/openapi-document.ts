@@ -152,7 +152,7 @@ function buildOperation(route: ServedRoute): ZodOpenApiOperationObject {
   };
 }
 
-function listRefusals({ method, body, refuses }: Route): readonly Refusal[] {
+function listRefusals({ method, body, refuses }: ServedRoute): readonly Refusal[] {
   if (refuses !== undefined) return refuses;
   if (method === 'GET') return [400, 404];
   return body === undefined ? [400, 404, 409] : [400, 404, 409, 413];

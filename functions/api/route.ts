@@ -3,15 +3,16 @@ import type { ZodOpenApiRequestBodyObject, ZodOpenApiResponseObject } from 'zod-
 import type { Caller } from './audit.ts';
 import type { Claims, Permission } from './permission.ts';
 
+/** Such as `GET /v2/queues/{queue}`; the parameters are those of paths.ts. */
+export type RouteKey = `${'GET' | 'PUT' | 'POST' | 'PATCH' | 'DELETE'} /${string}`;
+
 /** A route as the OpenAPI document describes it. Its schemas also parse what its handler reads. */
 export type Route<
-  Path extends string = string,
+  Key extends RouteKey = RouteKey,
   Query extends z.ZodObject = z.ZodObject,
   Body extends z.ZodType = z.ZodType,
 > = {
-  method: 'GET' | 'PUT' | 'POST' | 'PATCH' | 'DELETE';
-  /** Such as `/v2/queues/{queue}`; the parameters are those of paths.ts. */
-  path: Path;
+  key: Key;
   /** The operation's name in generated clients. */
   id: string;
   summary: string;
@@ -68,12 +69,12 @@ export type ApiRequest = {
 export type Tenant = { queueCreatedAt: number; endpoints: number; eventTypes?: readonly string[] };
 
 /** A request to a route. Its query and body are parsed where they are read. */
-export type RequestContext<Path extends string, Query = unknown, Body = unknown> = Omit<
+export type RequestContext<Key extends string, Query = unknown, Body = unknown> = Omit<
   ApiRequest,
   'query' | 'body'
 > & {
   /** Of the path. `queue`: the name of a queue, unless the route is open. */
-  params: Record<ParameterName<Path>, string>;
+  params: Record<ParameterName<Key>, string>;
   /** By the schema of the route. @throws RefusedRequest */
   readonly query: Query;
   /** The same, as JSON. @throws RefusedRequest */
@@ -82,22 +83,22 @@ export type RequestContext<Path extends string, Query = unknown, Body = unknown>
   raw: Pick<ApiRequest, 'query' | 'body'>;
 };
 
-/** Of `/v2/queues/{queue}` it is `queue`. */
-type ParameterName<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
+/** Of `GET /v2/queues/{queue}` it is `queue`. */
+type ParameterName<Key extends string> = Key extends `${string}{${infer Name}}${infer Rest}`
   ? Name | ParameterName<Rest>
   : never;
 
-export type Handle<Path extends string, Query = unknown, Body = unknown> = (
-  context: RequestContext<Path, Query, Body>,
+export type Handle<Key extends string, Query = unknown, Body = unknown> = (
+  context: RequestContext<Key, Query, Body>,
 ) => Answer | Promise<Answer>;
 
 /**
  * Registers a handler. This is the only way to add a route, so every route has a description. Without a handler it is
  * described here, and another function serves it.
  */
-export type AddRoute = <Path extends string, Query extends z.ZodObject, Body extends z.ZodType>(
-  route: Route<Path, Query, Body>,
-  handle: Handle<Path, z.output<Query>, z.output<Body>> | undefined,
+export type AddRoute = <Key extends RouteKey, Query extends z.ZodObject, Body extends z.ZodType>(
+  route: Route<Key, Query, Body>,
+  handle: Handle<Key, z.output<Query>, z.output<Body>> | undefined,
 ) => void;
 
 /** Adds routes under a tag. */

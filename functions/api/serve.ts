@@ -24,6 +24,7 @@ import {
   jsonAnswer,
   type RequestContext,
   type Route,
+  type RouteKey,
   type Tag,
 } from './route.ts';
 
@@ -31,7 +32,13 @@ import {
 export type Api = { routes: Routes['all']; answer: (request: ApiRequest) => Promise<Answer> };
 
 /** `handle`: undefined where another function serves the route. */
-export type ServedRoute = Route & { tag: Tag; pattern: RegExp; handle: Handle<string> | undefined };
+export type ServedRoute = Route & {
+  method: string;
+  path: string;
+  tag: Tag;
+  pattern: RegExp;
+  handle: Handle<string> | undefined;
+};
 
 /** `first`: routes that were collected before. */
 export function collectRoutes(first: readonly ServedRoute[] = []): {
@@ -40,12 +47,13 @@ export function collectRoutes(first: readonly ServedRoute[] = []): {
 } {
   const routes = [...first];
   const group: Group = (tag) => {
-    function addRoute<Path extends string, Query extends z.ZodObject, Body extends z.ZodType>(
-      route: Route<Path, Query, Body>,
-      handle: Handle<Path, z.output<Query>, z.output<Body>> | undefined,
+    function addRoute<Key extends RouteKey, Query extends z.ZodObject, Body extends z.ZodType>(
+      route: Route<Key, Query, Body>,
+      handle: Handle<Key, z.output<Query>, z.output<Body>> | undefined,
     ): void;
     function addRoute(route: Route, handle: Handle<string> | undefined): void {
-      routes.push({ ...route, tag, pattern: toPattern(route.path), handle });
+      const [method = '', path = ''] = route.key.split(' ');
+      routes.push({ ...route, method, path, tag, pattern: toPattern(path), handle });
     }
     return addRoute;
   };
@@ -85,7 +93,12 @@ function findMatches(routes: readonly ServedRoute[], path: string) {
 }
 
 /** `queue`: undefined if the request is not about one queue. Open routes refuse names in their way. */
-function checkAccess(route: Route, rules: TokenRules, claims: Claims | undefined, queue: string | undefined) {
+function checkAccess(
+  route: ServedRoute,
+  rules: TokenRules,
+  claims: Claims | undefined,
+  queue: string | undefined,
+) {
   const { open = false, permission = route.method === 'GET' ? 'read' : 'manage' } = route;
   if (open !== false) return;
   checkToken(rules, claims, { permission, queue });
@@ -118,7 +131,7 @@ function parseBody({ required, content }: NonNullable<Route['body']>, given: Api
 }
 
 /** `routes`: all of the path. */
-function refuse(routes: readonly Route[]): Answer {
+function refuse(routes: readonly ServedRoute[]): Answer {
   if (routes.length === 0) return errorAnswer(notFound('such route'));
   const allow = routes.map(({ method }) => method).join(', ');
   return errorAnswer(new RefusedRequest('method_not_allowed', `this path supports only ${allow}`), { allow });

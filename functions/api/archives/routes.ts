@@ -46,8 +46,7 @@ export function addArchiveRoutes(group: Group, dependencies: ApiDependencies): v
 
   addQueueRoute(
     {
-      method: 'GET',
-      path: '/v2/archived-queues',
+      key: 'GET /v2/archived-queues',
       id: 'listArchivedQueues',
       summary: 'Lists deleted queues that can be restored, by name',
       query: pageQuery,
@@ -63,8 +62,7 @@ export function addArchiveRoutes(group: Group, dependencies: ApiDependencies): v
 
   addQueueRoute(
     {
-      method: 'POST',
-      path: '/v2/queues/{queue}/restore',
+      key: 'POST /v2/queues/{queue}/restore',
       id: 'restoreQueue',
       summary: 'Restores a deleted queue with its subscriptions, their ids and secrets',
       description: RECOVERY_SENDS,
@@ -97,8 +95,7 @@ export function addArchiveRoutes(group: Group, dependencies: ApiDependencies): v
 
   addSubscriptionRoute(
     {
-      method: 'GET',
-      path: '/v2/queues/{queue}/archived-subscriptions',
+      key: 'GET /v2/queues/{queue}/archived-subscriptions',
       id: 'listArchivedSubscriptions',
       summary: 'Lists deleted subscriptions of a queue that can be restored',
       query: pageQuery,
@@ -116,8 +113,7 @@ export function addArchiveRoutes(group: Group, dependencies: ApiDependencies): v
 
   addSubscriptionRoute(
     {
-      method: 'POST',
-      path: '/v2/queues/{queue}/subscriptions/{subscription}/restore',
+      key: 'POST /v2/queues/{queue}/subscriptions/{subscription}/restore',
       id: 'restoreSubscription',
       summary: 'Restores a deleted subscription, with its id and secrets',
       description: RECOVERY_SENDS,

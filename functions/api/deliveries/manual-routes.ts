@@ -48,8 +48,7 @@ export function addManualRoutes(addRoute: AddRoute, dependencies: ApiDependencie
 
   addRoute(
     {
-      method: 'POST',
-      path: `${DELIVERY}/retry`,
+      key: `POST ${DELIVERY}/retry`,
       id: 'retryDelivery',
       summary: 'Retries a delivery now',
       description:
@@ -68,8 +67,7 @@ export function addManualRoutes(addRoute: AddRoute, dependencies: ApiDependencie
 
   addRoute(
     {
-      method: 'POST',
-      path: `${DELIVERY}/send`,
+      key: `POST ${DELIVERY}/send`,
       id: 'sendDelivery',
       summary: 'Sends a message to one subscription now, whether or not it matched',
       description:
@@ -91,8 +89,7 @@ export function addManualRoutes(addRoute: AddRoute, dependencies: ApiDependencie
 
   addRoute(
     {
-      method: 'POST',
-      path: `${DELIVERY}/cancel`,
+      key: `POST ${DELIVERY}/cancel`,
       id: 'cancelDelivery',
       summary: 'Cancels a delivery: no further attempt is made',
       answers: { 200: json('The delivery.', deliveryViewSchema) },

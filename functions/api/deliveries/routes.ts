@@ -53,8 +53,7 @@ export function addDeliveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
 
   addRoute(
     {
-      method: 'GET',
-      path: '/v2/queues/{queue}/deliveries',
+      key: 'GET /v2/queues/{queue}/deliveries',
       id: 'listDeliveries',
       summary: 'Lists the deliveries of a queue that have not succeeded, newest first',
       query: undeliveredQuery,
@@ -84,8 +83,7 @@ export function addDeliveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
 
   addRoute(
     {
-      method: 'GET',
-      path: MESSAGE_DELIVERIES,
+      key: `GET ${MESSAGE_DELIVERIES}`,
       id: 'listDeliveriesOfMessage',
       summary: 'Lists the deliveries of a message, one for each subscription',
       query: pageQuery,
@@ -112,8 +110,7 @@ export function addDeliveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
 
   addRoute(
     {
-      method: 'GET',
-      path: `${MESSAGE_DELIVERIES}/{subscription}`,
+      key: `GET ${MESSAGE_DELIVERIES}/{subscription}`,
       id: 'getDelivery',
       summary: 'Shows one delivery with its attempts, past and planned',
       answers: { 200: json('The delivery.', deliveryDetailSchema) },
@@ -129,8 +126,7 @@ export function addDeliveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
 
   addRoute(
     {
-      method: 'GET',
-      path: `${MESSAGE_DELIVERIES}/{subscription}/payload`,
+      key: `GET ${MESSAGE_DELIVERIES}/{subscription}/payload`,
       id: 'getPayload',
       summary: 'Shows what a subscription gets of a message',
       description:
@@ -148,8 +144,7 @@ export function addDeliveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
 
   addRoute(
     {
-      method: 'GET',
-      path: '/v2/queues/{queue}/subscriptions/{subscription}/deliveries',
+      key: 'GET /v2/queues/{queue}/subscriptions/{subscription}/deliveries',
       id: 'listDeliveriesOfSubscription',
       summary: 'Lists all deliveries of a subscription, delivered ones too, newest message first',
       description:

@@ -49,8 +49,7 @@ export function addEventTypeRoutes(addRoute: AddRoute, dependencies: ApiDependen
 
   addRoute(
     {
-      method: 'GET',
-      path: EVENT_TYPES,
+      key: `GET ${EVENT_TYPES}`,
       id: 'listEventTypes',
       summary: 'Lists event types by name',
       query: listQuery,
@@ -62,8 +61,7 @@ export function addEventTypeRoutes(addRoute: AddRoute, dependencies: ApiDependen
 
   addRoute(
     {
-      method: 'PUT',
-      path: EVENT_TYPE,
+      key: `PUT ${EVENT_TYPE}`,
       id: 'putEventType',
       summary: 'Creates an event type, or replaces it as a whole',
       body: optionalJsonBody(eventTypeRequestSchema),
@@ -94,8 +92,7 @@ export function addEventTypeRoutes(addRoute: AddRoute, dependencies: ApiDependen
 
   addRoute(
     {
-      method: 'GET',
-      path: EVENT_TYPE,
+      key: `GET ${EVENT_TYPE}`,
       id: 'getEventType',
       summary: 'Shows an event type',
       answers: { 200: shownType },
@@ -106,8 +103,7 @@ export function addEventTypeRoutes(addRoute: AddRoute, dependencies: ApiDependen
 
   addRoute(
     {
-      method: 'DELETE',
-      path: EVENT_TYPE,
+      key: `DELETE ${EVENT_TYPE}`,
       id: 'deleteEventType',
       summary: 'Deletes an event type',
       answers: { 204: noBody('The type is deleted, or did not exist.') },
@@ -123,8 +119,7 @@ export function addEventTypeRoutes(addRoute: AddRoute, dependencies: ApiDependen
 
   addRoute(
     {
-      method: 'GET',
-      path: '/v2/queues/{queue}/event-types',
+      key: 'GET /v2/queues/{queue}/event-types',
       id: 'listEventTypesOfQueue',
       summary: 'Lists the event types that a queue sees, by name',
       description: 'A page may be short; follow its link.',
@@ -139,8 +134,7 @@ export function addEventTypeRoutes(addRoute: AddRoute, dependencies: ApiDependen
 
   addRoute(
     {
-      method: 'GET',
-      path: '/v2/queues/{queue}/event-types/{type}',
+      key: 'GET /v2/queues/{queue}/event-types/{type}',
       id: 'getEventTypeOfQueue',
       summary: 'Shows an event type that a queue sees',
       answers: { 200: shownType },
@@ -153,8 +147,7 @@ export function addEventTypeRoutes(addRoute: AddRoute, dependencies: ApiDependen
 
   addRoute(
     {
-      method: 'GET',
-      path: '/v2/webhooks.json',
+      key: 'GET /v2/webhooks.json',
       id: 'describeWebhooks',
       summary: 'Shows all event types as the webhooks of an OpenAPI 3.1 document',
       answers: { 200: json('The document.', z.looseObject({ openapi: z.string() })) },

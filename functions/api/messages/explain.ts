@@ -26,8 +26,7 @@ import { messageItem, wasQueueDeleted } from './messages.ts';
 export function addExplainRoute(addRoute: AddRoute, dependencies: ApiDependencies): void {
   addRoute(
     {
-      method: 'GET',
-      path: '/v2/queues/{queue}/messages/{message}/explain',
+      key: 'GET /v2/queues/{queue}/messages/{message}/explain',
       id: 'explainMessage',
       summary: 'Explains for each subscription of the queue what became of a message',
       description:

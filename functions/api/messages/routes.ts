@@ -37,8 +37,7 @@ export function addMessageRoutes(addRoute: AddRoute, dependencies: ApiDependenci
 
   addRoute(
     {
-      method: 'POST',
-      path: '/v2/queues/{queue}/messages',
+      key: 'POST /v2/queues/{queue}/messages',
       id: 'postMessages',
       summary: 'Publishes messages',
       description:
@@ -72,8 +71,7 @@ export function addMessageRoutes(addRoute: AddRoute, dependencies: ApiDependenci
 
   addRoute(
     {
-      method: 'GET',
-      path: '/v2/queues/{queue}/messages',
+      key: 'GET /v2/queues/{queue}/messages',
       id: 'listMessages',
       summary: 'Lists the messages that a queue accepted, newest first, with the states of their deliveries',
       query: messageListQuery,
@@ -97,8 +95,7 @@ export function addMessageRoutes(addRoute: AddRoute, dependencies: ApiDependenci
 
   addRoute(
     {
-      method: 'GET',
-      path: MESSAGE,
+      key: `GET ${MESSAGE}`,
       id: 'getMessage',
       summary: 'Shows a message with the states of its deliveries, and its data while that is stored',
       answers: { 200: json('The message.', messageViewSchema) },
@@ -111,8 +108,7 @@ export function addMessageRoutes(addRoute: AddRoute, dependencies: ApiDependenci
 
   addRoute(
     {
-      method: 'DELETE',
-      path: `${MESSAGE}/body`,
+      key: `DELETE ${MESSAGE}/body`,
       id: 'eraseBody',
       summary: 'Erases the data of a message',
       description: 'Permanent. Pending retries of the message are cancelled.',

@@ -101,8 +101,7 @@ function addRoutesFor(
 
   addRoute(
     {
-      method: 'POST',
-      path: `${path}/pause`,
+      key: `POST ${path}/pause`,
       id: `pause${name}`,
       summary: target.pause,
       description:
@@ -124,8 +123,7 @@ function addRoutesFor(
 
   addRoute(
     {
-      method: 'POST',
-      path: `${path}/resume`,
+      key: `POST ${path}/resume`,
       id: `resume${name}`,
       summary: `Ends the pause of a ${noun}, and sends what waits in the order of acceptance`,
       description: `${target.resume} A repeat changes the rate at which the rest is sent.`,
@@ -144,8 +142,7 @@ function addRoutesFor(
 
   addRoute(
     {
-      method: 'GET',
-      path: `${path}/waiting`,
+      key: `GET ${path}/waiting`,
       id: `countWaitingOf${name}`,
       summary: `Counts the deliveries that wait for the end of ${target.waiting}`,
       description: `Looks at ${MOST_COUNTED} waiting deliveries at most.${target.notCounted}`,

@@ -58,8 +58,7 @@ export function addPortalRoutes(addRoute: AddRoute, dependencies: ApiDependencie
 
   addRoute(
     {
-      method: 'POST',
-      path: '/v2/queues/{queue}/portal-links',
+      key: 'POST /v2/queues/{queue}/portal-links',
       id: 'createPortalLink',
       summary: 'Makes a link to the page of a customer, who manages the endpoints of this queue',
       body: jsonBody(linkRequest),
@@ -93,8 +92,7 @@ export function addPortalRoutes(addRoute: AddRoute, dependencies: ApiDependencie
 
   addRoute(
     {
-      method: 'DELETE',
-      path: '/v2/queues/{queue}/portal-links/{session}',
+      key: 'DELETE /v2/queues/{queue}/portal-links/{session}',
       id: 'endPortalSessions',
       summary: 'Ends all links and sessions of a session id at once',
       answers: { 204: noBody('They are ended, or did not exist.') },
@@ -111,8 +109,7 @@ export function addPortalRoutes(addRoute: AddRoute, dependencies: ApiDependencie
   // Open to every caller, so each refusal is the same: it does not tell which queues and sessions exist.
   addRoute(
     {
-      method: 'POST',
-      path: '/v2/portal/session',
+      key: 'POST /v2/portal/session',
       id: 'openPortalLink',
       summary: 'Opens a link: exchanges its token for a session',
       description: 'A link can be opened once. Needs no authorisation.',
@@ -141,8 +138,7 @@ export function addPortalRoutes(addRoute: AddRoute, dependencies: ApiDependencie
 
   addRoute(
     {
-      method: 'GET',
-      path: '/v2/portal/session',
+      key: 'GET /v2/portal/session',
       id: 'getPortalSession',
       summary: 'Shows what a session may do',
       description: 'Authorised by `authorization: Bearer` and the session.',

@@ -70,8 +70,7 @@ export function addReceiveRoute(
 ): void {
   addRoute(
     {
-      method: 'POST',
-      path: `${base}/receive`,
+      key: `POST ${base}/receive`,
       id: `${id}Receive`,
       summary: 'Receives waiting deliveries of a pull subscription, the longest waiting first',
       description:

@@ -41,8 +41,7 @@ function addAnswerRoutes(
 ): void {
   addRoute(
     {
-      method: 'POST',
-      path: `${base}/ack`,
+      key: `POST ${base}/ack`,
       id: `${id}Ack`,
       summary: 'Acknowledges a received delivery: it is delivered',
       body: jsonBody(ackRequest),
@@ -60,8 +59,7 @@ function addAnswerRoutes(
 
   addRoute(
     {
-      method: 'POST',
-      path: `${base}/nack`,
+      key: `POST ${base}/nack`,
       id: `${id}Nack`,
       summary: 'Refuses a received delivery: a failed attempt, retried by the policy',
       body: jsonBody(nackRequest),

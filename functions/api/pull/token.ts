@@ -45,8 +45,7 @@ const tokenSchema = z.object({
 export function addPullTokenRoute(addRoute: AddRoute, dependencies: ApiDependencies): void {
   addRoute(
     {
-      method: 'POST',
-      path: '/v2/queues/{queue}/subscriptions/{subscription}/pull-token',
+      key: 'POST /v2/queues/{queue}/subscriptions/{subscription}/pull-token',
       id: 'rotatePullToken',
       summary: 'Gives a pull subscription a token, by which its subscriber receives',
       description:

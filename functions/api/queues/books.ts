@@ -47,8 +47,7 @@ import {
 export function addBooksRoutes(addRoute: AddRoute, dependencies: ApiDependencies): void {
   addRoute(
     {
-      method: 'GET',
-      path: '/v2/queues/{queue}/books',
+      key: 'GET /v2/queues/{queue}/books',
       id: 'readBooks',
       summary:
         'Reconciliation report: the messages accepted in a window, and the outcomes of their deliveries',

@@ -37,8 +37,7 @@ export function addQueueRoutes(addRoute: AddRoute, dependencies: ApiDependencies
 
   addRoute(
     {
-      method: 'GET',
-      path: QUEUES,
+      key: `GET ${QUEUES}`,
       id: 'listQueues',
       summary: 'Lists queues by name',
       query: queueListQuery,
@@ -69,8 +68,7 @@ export function addQueueRoutes(addRoute: AddRoute, dependencies: ApiDependencies
 
   addRoute(
     {
-      method: 'PUT',
-      path: '/v2/queues/{queue}',
+      key: 'PUT /v2/queues/{queue}',
       id: 'putQueue',
       summary: 'Creates a queue, or replaces its metadata',
       body: optionalJsonBody(describedMetadata),
@@ -95,8 +93,7 @@ export function addQueueRoutes(addRoute: AddRoute, dependencies: ApiDependencies
 
   addRoute(
     {
-      method: 'PATCH',
-      path: '/v2/queues/{queue}',
+      key: 'PATCH /v2/queues/{queue}',
       id: 'patchQueue',
       summary: 'Changes the metadata of a queue with a JSON patch (RFC 6902)',
       body: { required: true, content: PATCH_CONTENT },
@@ -118,8 +115,7 @@ export function addQueueRoutes(addRoute: AddRoute, dependencies: ApiDependencies
 
   addRoute(
     {
-      method: 'GET',
-      path: '/v2/queues/{queue}',
+      key: 'GET /v2/queues/{queue}',
       id: 'getQueue',
       summary: 'Shows the metadata of a queue',
       answers: { 200: json('The metadata.', shownMetadata) },
@@ -129,8 +125,7 @@ export function addQueueRoutes(addRoute: AddRoute, dependencies: ApiDependencies
 
   addRoute(
     {
-      method: 'DELETE',
-      path: '/v2/queues/{queue}',
+      key: 'DELETE /v2/queues/{queue}',
       id: 'deleteQueue',
       summary: 'Deletes a queue with its subscriptions',
       description: `Cancels its pending deliveries. Until the time in the header \`${RESTORABLE_UNTIL}\` it can be restored.`,

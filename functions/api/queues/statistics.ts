@@ -24,8 +24,7 @@ const MAX_DAYS = 8;
 export function addStatisticsRoute(addRoute: AddRoute, dependencies: ApiDependencies): void {
   addRoute(
     {
-      method: 'GET',
-      path: '/v2/queues/{queue}/statistics',
+      key: 'GET /v2/queues/{queue}/statistics',
       id: 'readStatistics',
       summary: 'Counts and durations of a queue over time, for charts',
       description: `Counted about as it happens, by best effort; the reconciliation report counts exactly. The window is widened to whole steps; at most ${MAX_POINTS} steps and ${MAX_DAYS} days. Percentiles are within 12 %.`,

@@ -66,8 +66,7 @@ export function addRecoveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
 
   addRoute(
     {
-      method: 'POST',
-      path: RECOVERIES,
+      key: `POST ${RECOVERIES}`,
       id: 'startRecovery',
       summary: 'Starts a recovery: replays each failed delivery of a window once',
       body: jsonBody(recoveryRequestSchema),
@@ -102,8 +101,7 @@ export function addRecoveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
 
   addRoute(
     {
-      method: 'GET',
-      path: RECOVERIES,
+      key: `GET ${RECOVERIES}`,
       id: 'listRecoveries',
       summary: 'Lists recoveries, newest first',
       query: pageQuery,
@@ -123,8 +121,7 @@ export function addRecoveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
 
   addRoute(
     {
-      method: 'GET',
-      path: RECOVERY,
+      key: `GET ${RECOVERY}`,
       id: 'getRecovery',
       summary: 'Shows the progress of a recovery',
       answers: { 200: json('The recovery.', recoveryViewSchema) },
@@ -134,8 +131,7 @@ export function addRecoveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
 
   addRoute(
     {
-      method: 'DELETE',
-      path: RECOVERY,
+      key: `DELETE ${RECOVERY}`,
       id: 'stopRecovery',
       summary: 'Stops a recovery; deliveries that it has already replayed continue',
       answers: { 204: noBody('The recovery is stopped, or had already ended.') },
@@ -151,8 +147,7 @@ export function addRecoveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
 
   addRoute(
     {
-      method: 'GET',
-      path: `${RECOVERY}/outcomes`,
+      key: `GET ${RECOVERY}/outcomes`,
       id: 'readRecoveryOutcomes',
       summary: 'Counts, per subscription, what became of the deliveries that a recovery reopened',
       description:

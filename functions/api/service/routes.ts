@@ -4,7 +4,7 @@ import { toError } from '../../../shared/domain/errors.ts';
 import type { QueueDepth } from '../../../shared/ports/queues.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { gatewayErrorSchema } from '../errors.ts';
-import { type AddRoute, json, jsonAnswer, noBody, type Route } from '../route.ts';
+import { type AddRoute, json, jsonAnswer, noBody } from '../route.ts';
 import type { ServedRoute } from '../serve.ts';
 
 const check = z.enum(['ok', 'failing']);
@@ -58,8 +58,7 @@ export function addServiceRoutes(
 
   addRoute(
     {
-      method: 'GET',
-      path: '/v2/openapi.json',
+      key: 'GET /v2/openapi.json',
       id: 'describe',
       summary: 'Shows this OpenAPI document',
       answers: { 200: json('The OpenAPI 3.1 document.', z.looseObject({ openapi: z.string() })) },
@@ -78,8 +77,7 @@ export function addServiceRoutes(
 
   addRoute(
     {
-      method: 'GET',
-      path: '/',
+      key: 'GET /',
       id: 'listVersions',
       summary: 'Lists the versions of the API',
       answers: { 300: json('The only version.', versionsSchema) },
@@ -90,8 +88,7 @@ export function addServiceRoutes(
 
   addRoute(
     {
-      method: 'GET',
-      path: '/v2/ping',
+      key: 'GET /v2/ping',
       id: 'ping',
       summary: 'Checks that the API responds',
       answers: { 204: noBody('The API responds.') },
@@ -103,8 +100,7 @@ export function addServiceRoutes(
 
   addRoute(
     {
-      method: 'GET',
-      path: '/v2/health',
+      key: 'GET /v2/health',
       id: 'health',
       summary: 'Checks the tables and SQS queues, and counts waiting messages and overdue retries',
       answers: {
@@ -125,8 +121,7 @@ export function addServiceRoutes(
 
   addRoute(
     {
-      method: 'GET',
-      path: '/v2',
+      key: 'GET /v2',
       id: 'home',
       summary: 'Lists all paths, with their methods',
       answers: { 200: json('All resources.', homeSchema) },
@@ -136,7 +131,7 @@ export function addServiceRoutes(
   );
 }
 
-function buildHome(routes: readonly Route[]): z.input<typeof homeSchema> {
+function buildHome(routes: readonly ServedRoute[]): z.input<typeof homeSchema> {
   return {
     resources: Object.fromEntries(
       [...Map.groupBy(routes, ({ path }) => path)].map(([template, served]) => [

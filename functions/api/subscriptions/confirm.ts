@@ -26,10 +26,12 @@ const confirmationSchema = z.strictObject({
 
 const confirmedSchema = z.object({ confirmed: z.literal(true) });
 
+const CONFIRM = '/v2/queues/{queue}/subscriptions/{subscription}/confirm';
+
 /** GET for a person who follows the link, POST for a program. */
 const OPERATIONS = [
-  { method: 'GET', id: 'followConfirmation' },
-  { method: 'POST', id: 'confirmSubscription' },
+  { key: `GET ${CONFIRM}`, id: 'followConfirmation' },
+  { key: `POST ${CONFIRM}`, id: 'confirmSubscription' },
 ] as const;
 
 /**
@@ -39,8 +41,7 @@ const OPERATIONS = [
 export function addConfirmationRoutes(addRoute: AddRoute, dependencies: ApiDependencies): void {
   addRoute(
     {
-      method: 'PUT',
-      path: '/v2/queues/{queue}/subscriptions/{subscription}/confirm',
+      key: `PUT ${CONFIRM}`,
       id: 'setConfirmation',
       summary: 'Confirms a subscription without its link, or revokes its confirmation',
       body: jsonBody(confirmationSchema),
@@ -63,7 +64,6 @@ export function addConfirmationRoutes(addRoute: AddRoute, dependencies: ApiDepen
     addRoute(
       {
         ...operation,
-        path: '/v2/queues/{queue}/subscriptions/{subscription}/confirm',
         summary: 'Confirms a subscription: the target of the link that the subscriber received',
         query: confirmationQuery,
         answers: { 200: json('The subscription is confirmed.', confirmedSchema) },

@@ -69,8 +69,7 @@ export function addSubscriptionRoutes(addRoute: AddRoute, dependencies: ApiDepen
 
   addRoute(
     {
-      method: 'POST',
-      path: SUBSCRIPTIONS,
+      key: `POST ${SUBSCRIPTIONS}`,
       id: 'subscribe',
       summary: 'Creates a subscription',
       description:
@@ -114,8 +113,7 @@ export function addSubscriptionRoutes(addRoute: AddRoute, dependencies: ApiDepen
 
   addRoute(
     {
-      method: 'GET',
-      path: SUBSCRIPTIONS,
+      key: `GET ${SUBSCRIPTIONS}`,
       id: 'listSubscriptions',
       summary: 'Lists the subscriptions of a queue',
       query: subscriptionListQuery,
@@ -145,8 +143,7 @@ export function addSubscriptionRoutes(addRoute: AddRoute, dependencies: ApiDepen
 
   addRoute(
     {
-      method: 'GET',
-      path: SUBSCRIPTION,
+      key: `GET ${SUBSCRIPTION}`,
       id: 'getSubscription',
       summary: 'Shows a subscription',
       answers: { 200: currentSubscription },
@@ -159,8 +156,7 @@ export function addSubscriptionRoutes(addRoute: AddRoute, dependencies: ApiDepen
 
   addRoute(
     {
-      method: 'PATCH',
-      path: SUBSCRIPTION,
+      key: `PATCH ${SUBSCRIPTION}`,
       id: 'updateSubscription',
       summary: 'Changes the given fields of a subscription; `options` are replaced as a whole',
       description:
@@ -195,8 +191,7 @@ export function addSubscriptionRoutes(addRoute: AddRoute, dependencies: ApiDepen
 
   addRoute(
     {
-      method: 'POST',
-      path: `${SUBSCRIPTION}/enable`,
+      key: `POST ${SUBSCRIPTION}/enable`,
       id: 'enableSubscription',
       summary: 'Enables a subscription: it receives messages again',
       answers: { 200: currentSubscription },
@@ -210,8 +205,7 @@ export function addSubscriptionRoutes(addRoute: AddRoute, dependencies: ApiDepen
 
   addRoute(
     {
-      method: 'POST',
-      path: `${SUBSCRIPTION}/disable`,
+      key: `POST ${SUBSCRIPTION}/disable`,
       id: 'disableSubscription',
       summary: 'Disables a subscription: it receives nothing until it is enabled',
       answers: { 200: stoppedSubscription },
@@ -226,8 +220,7 @@ export function addSubscriptionRoutes(addRoute: AddRoute, dependencies: ApiDepen
 
   addRoute(
     {
-      method: 'DELETE',
-      path: SUBSCRIPTION,
+      key: `DELETE ${SUBSCRIPTION}`,
       id: 'unsubscribe',
       summary: 'Deletes a subscription, and cancels its pending deliveries',
       description: `Until the time in the header \`${RESTORABLE_UNTIL}\` it can be restored.`,

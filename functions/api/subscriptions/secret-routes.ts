@@ -37,8 +37,7 @@ export function addSecretRoutes(addRoute: AddRoute, dependencies: ApiDependencie
 
   addRoute(
     {
-      method: 'POST',
-      path: '/v2/queues/{queue}/subscriptions/{subscription}/secret/rotate',
+      key: 'POST /v2/queues/{queue}/subscriptions/{subscription}/secret/rotate',
       id: 'rotateSecret',
       summary: 'Gives a subscription a new signing secret',
       description:
@@ -67,8 +66,7 @@ export function addSecretRoutes(addRoute: AddRoute, dependencies: ApiDependencie
   // refusal is the same, so that callers cannot learn which queues exist.
   addRoute(
     {
-      method: 'GET',
-      path: '/v2/queues/{queue}/subscriptions/{subscription}/jwks.json',
+      key: 'GET /v2/queues/{queue}/subscriptions/{subscription}/jwks.json',
       id: 'getPublicKeys',
       summary: 'The public keys that verify the v1a signatures of a subscription, as a JWK set',
       description:

@@ -28,8 +28,7 @@ export function addSubscriptionTestRoute(addRoute: AddRoute, dependencies: ApiDe
 
   addRoute(
     {
-      method: 'POST',
-      path: '/v2/queues/{queue}/subscriptions/{subscription}/test',
+      key: 'POST /v2/queues/{queue}/subscriptions/{subscription}/test',
       id: 'testSubscription',
       summary: 'Sends a test message to a subscription, and shows the result',
       description:

@@ -66,8 +66,7 @@ export function addImportRoute(addRoute: AddRoute, dependencies: ApiDependencies
 
   addRoute(
     {
-      method: 'POST',
-      path: '/v2/queues/{queue}/import',
+      key: 'POST /v2/queues/{queue}/import',
       id: 'importSubscriptions',
       summary: 'Imports subscriptions from JSON lines, as an export writes them',
       description:
@@ -245,8 +244,7 @@ type ExportContext = Pick<ApiDependencies, 'registry' | 'clock'>;
 export function addExportRoute(addRoute: AddRoute, dependencies: ExportContext): void {
   addRoute(
     {
-      method: 'GET',
-      path: '/v2/queues/{queue}/export',
+      key: 'GET /v2/queues/{queue}/export',
       id: 'exportSubscriptions',
       summary: 'Exports the subscriptions of a queue as JSON lines',
       description: 'Credentials are redacted, in headers and in `auth`.',
@@ -266,8 +264,7 @@ export function addCredentialsRoute(addRoute: AddRoute, secrets: SecretDependenc
   // Not below /v2/queues, so that an IAM policy for all routes of a queue does not allow it.
   addRoute(
     {
-      method: 'POST',
-      path: '/v2/credentials/{queue}',
+      key: 'POST /v2/credentials/{queue}',
       permission: 'credentials',
       id: 'exportCredentials',
       summary: 'Exports the subscriptions of a queue as JSON lines, with their credentials',
