@@ -23,10 +23,13 @@ import {
 import { statisticsViewSchema } from '../shared/wire/views/statistics.ts';
 import {
   changedSubscriptionSchema,
+  pausableQueueSchema,
   pausedViewSchema,
+  stoppedQueueSchema,
   stoppedSubscriptionSchema,
   subscribedSchema,
   subscriptionViewSchema,
+  waitingSchema,
 } from '../shared/wire/views/subscription.ts';
 import { operation } from './api-client.ts';
 import { refusalSchema } from './refusal.ts';
@@ -36,6 +39,10 @@ import { refusalSchema } from './refusal.ts';
 const links = z.array(z.object({ rel: z.string(), href: z.string() })).default([]);
 const nothing = z.unknown().transform(() => undefined);
 const repeatable = { repeatable: true };
+
+const SUBSCRIPTION = '/v2/queues/{queue}/subscriptions/{subscription}';
+const MESSAGE = '/v2/queues/{queue}/messages/{message}';
+const DELIVERY = `${MESSAGE}/deliveries/{subscription}` as const;
 
 export const ping = operation('GET /v2/ping', nothing);
 
@@ -103,22 +110,16 @@ export const listSubscriptions = operation(
     .object({ subscriptions: z.array(subscriptionViewSchema), links })
     .transform(({ subscriptions: items, ...page }) => ({ items, ...page })),
 );
-export const getSubscription = operation(
-  'GET /v2/queues/{queue}/subscriptions/{subscription}',
-  subscriptionViewSchema,
-);
+export const getSubscription = operation(`GET ${SUBSCRIPTION}`, subscriptionViewSchema);
 export const subscribe = operation('POST /v2/queues/{queue}/subscriptions', subscribedSchema);
-export const updateSubscription = operation(
-  'PATCH /v2/queues/{queue}/subscriptions/{subscription}',
-  changedSubscriptionSchema,
-);
+export const updateSubscription = operation(`PATCH ${SUBSCRIPTION}`, changedSubscriptionSchema);
 export const enableSubscription = operation(
-  'POST /v2/queues/{queue}/subscriptions/{subscription}/enable',
+  `POST ${SUBSCRIPTION}/enable`,
   subscriptionViewSchema,
   repeatable,
 );
 export const disableSubscription = operation(
-  'POST /v2/queues/{queue}/subscriptions/{subscription}/disable',
+  `POST ${SUBSCRIPTION}/disable`,
   subscriptionViewSchema.extend({
     /** Absent from earlier deployments. */
     requests_end_within_seconds: z.int().exactOptional(),
@@ -127,40 +128,24 @@ export const disableSubscription = operation(
 );
 /** What stopped requests says. */
 export type Stopped = Pick<z.output<typeof disableSubscription.schema>, 'requests_end_within_seconds'>;
-const waiting = z.object({
-  count: z.int(),
-  /** More wait than were counted. */
-  more: z.boolean(),
-  oldest_accepted_at: z.string().exactOptional(),
-  paused: pausedViewSchema.exactOptional(),
-});
 
 /** `requests_end_within_seconds`: by then the last request has ended. */
 export const pauseSubscription = operation(
-  'POST /v2/queues/{queue}/subscriptions/{subscription}/pause',
+  `POST ${SUBSCRIPTION}/pause`,
   stoppedSubscriptionSchema,
   repeatable,
 );
 export const resumeSubscription = operation(
-  'POST /v2/queues/{queue}/subscriptions/{subscription}/resume',
+  `POST ${SUBSCRIPTION}/resume`,
   subscriptionViewSchema,
   repeatable,
 );
-/** Deliveries that wait for the end of a pause, or to be received. */
-export type WaitingCount = z.output<typeof waiting>;
-export const countWaitingOfSubscription = operation(
-  'GET /v2/queues/{queue}/subscriptions/{subscription}/waiting',
-  waiting,
-);
-const pausable = z.object({ name: z.string(), paused: pausedViewSchema.exactOptional() });
-export const pauseQueue = operation(
-  'POST /v2/queues/{queue}/pause',
-  pausable.extend({ requests_end_within_seconds: z.int() }),
-  repeatable,
-);
-export const resumeQueue = operation('POST /v2/queues/{queue}/resume', pausable, repeatable);
-export const countWaitingOfQueue = operation('GET /v2/queues/{queue}/waiting', waiting);
-export const unsubscribe = operation('DELETE /v2/queues/{queue}/subscriptions/{subscription}', nothing);
+export type WaitingCount = z.output<typeof waitingSchema>;
+export const countWaitingOfSubscription = operation(`GET ${SUBSCRIPTION}/waiting`, waitingSchema);
+export const pauseQueue = operation('POST /v2/queues/{queue}/pause', stoppedQueueSchema, repeatable);
+export const resumeQueue = operation('POST /v2/queues/{queue}/resume', pausableQueueSchema, repeatable);
+export const countWaitingOfQueue = operation('GET /v2/queues/{queue}/waiting', waitingSchema);
+export const unsubscribe = operation(`DELETE ${SUBSCRIPTION}`, nothing);
 /** Deleted subscriptions of a queue that can be restored. */
 export const listArchivedSubscriptions = operation(
   'GET /v2/queues/{queue}/archived-subscriptions',
@@ -168,12 +153,9 @@ export const listArchivedSubscriptions = operation(
     .object({ subscriptions: z.array(archivedSubscriptionSchema), links })
     .transform(({ subscriptions: items, ...page }) => ({ items, ...page })),
 );
-export const restoreSubscription = operation(
-  'POST /v2/queues/{queue}/subscriptions/{subscription}/restore',
-  subscriptionViewSchema,
-);
+export const restoreSubscription = operation(`POST ${SUBSCRIPTION}/restore`, subscriptionViewSchema);
 export const rotateSecret = operation(
-  'POST /v2/queues/{queue}/subscriptions/{subscription}/secret/rotate',
+  `POST ${SUBSCRIPTION}/secret/rotate`,
   z.looseObject({
     secret: z.string().exactOptional(),
     publicKey: z.string().exactOptional(),
@@ -181,11 +163,11 @@ export const rotateSecret = operation(
   }),
 );
 export const rotatePullToken = operation(
-  'POST /v2/queues/{queue}/subscriptions/{subscription}/pull-token',
+  `POST ${SUBSCRIPTION}/pull-token`,
   z.object({ token: z.string(), previousExpiresAt: z.string().exactOptional() }),
 );
 export const testSubscription = operation(
-  'POST /v2/queues/{queue}/subscriptions/{subscription}/test',
+  `POST ${SUBSCRIPTION}/test`,
   z.object({ delivery: deliveryViewSchema }),
 );
 
@@ -218,20 +200,17 @@ export const listMessages = operation(
     .transform(({ messages: items, ...page }) => ({ items, ...page })),
 );
 export type ListedMessage = z.output<typeof messageSummarySchema>;
-export const getMessage = operation('GET /v2/queues/{queue}/messages/{message}', messageViewSchema);
+export const getMessage = operation(`GET ${MESSAGE}`, messageViewSchema);
 export const explainMessage = operation(
-  'GET /v2/queues/{queue}/messages/{message}/explain',
+  `GET ${MESSAGE}/explain`,
   z
     .object({ message: messageSummarySchema, subscriptions: z.array(explainedSchema), links })
     .transform(({ subscriptions: items, ...page }) => ({ items, ...page })),
 );
 /** What became of a message for one subscription. */
 export type Explained = z.output<typeof explainedSchema>;
-export const getPayload = operation(
-  'GET /v2/queues/{queue}/messages/{message}/deliveries/{subscription}/payload',
-  payloadSchema,
-);
-export const eraseBody = operation('DELETE /v2/queues/{queue}/messages/{message}/body', nothing);
+export const getPayload = operation(`GET ${DELIVERY}/payload`, payloadSchema);
+export const eraseBody = operation(`DELETE ${MESSAGE}/body`, nothing);
 
 /** Open and failed deliveries of a queue, newest first. */
 export const listDeliveries = operation(
@@ -243,19 +222,18 @@ export const listDeliveries = operation(
 export type ListedDelivery = z.output<typeof deliverySummarySchema>;
 /** All deliveries of a subscription, including delivered ones, newest message first. */
 export const listDeliveriesOfSubscription = operation(
-  'GET /v2/queues/{queue}/subscriptions/{subscription}/deliveries',
+  `GET ${SUBSCRIPTION}/deliveries`,
   z
     .object({ deliveries: z.array(subscriptionDeliverySchema), links })
     .transform(({ deliveries: items, ...page }) => ({ items, ...page })),
 );
 /** All deliveries of a message, including delivered ones. */
 export const listDeliveriesOfMessage = operation(
-  'GET /v2/queues/{queue}/messages/{message}/deliveries',
+  `GET ${MESSAGE}/deliveries`,
   z
     .object({ deliveries: z.array(deliveryViewSchema), links })
     .transform(({ deliveries: items, ...page }) => ({ items, ...page })),
 );
-const DELIVERY = '/v2/queues/{queue}/messages/{message}/deliveries/{subscription}';
 export const getDelivery = operation(`GET ${DELIVERY}`, deliveryDetailSchema);
 export type DeliveryDetail = z.output<typeof deliveryDetailSchema>;
 /** Sent once, as is sendDelivery: a repeated request could open a second round if the first one has already ended. */

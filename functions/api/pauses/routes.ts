@@ -2,14 +2,16 @@ import * as z from 'zod';
 import type { WaitingPlace } from '../../../shared/domain/delivery/paused.ts';
 import { findPauseInForce } from '../../../shared/domain/subscription/pause.ts';
 import type { Queue, Subscription } from '../../../shared/domain/subscription/subscription.ts';
-import { timeText, timeView } from '../../../shared/wire/fields.ts';
+import { timeText } from '../../../shared/wire/fields.ts';
 import {
+  pausableQueueSchema,
   pausedView,
-  pausedViewSchema,
+  stoppedQueueSchema,
   stoppedSubscriptionSchema,
   subscriptionView,
   type SubscriptionView,
   subscriptionViewSchema,
+  waitingSchema,
 } from '../../../shared/wire/views/subscription.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { invalidFields, notFound } from '../errors.ts';
@@ -32,21 +34,6 @@ const resumeRequest = z.strictObject({
       'How many of the waiting deliveries become due a second. By default `max_per_second`, else 100.',
     )
     .exactOptional(),
-});
-
-const queueSchema = z.object({ name: z.string(), paused: pausedViewSchema.exactOptional() });
-
-const stoppedQueueSchema = queueSchema.extend({
-  requests_end_within_seconds: stoppedSubscriptionSchema.shape.requests_end_within_seconds,
-});
-
-const waitingSchema = z.object({
-  count: z.int().nonnegative(),
-  more: z.boolean().describe('Whether more wait than were counted.'),
-  oldest_accepted_at: timeView
-    .describe('When the message was accepted whose delivery waits longest.')
-    .exactOptional(),
-  paused: pausedViewSchema.exactOptional(),
 });
 
 /** The most waiting deliveries that a request counts. */
@@ -80,7 +67,7 @@ const TARGETS = [
     pause: 'Pauses all subscriptions of a queue: they get no requests, and their deliveries wait',
     stopped: json('The pause, and within how many seconds the last request ends.', stoppedQueueSchema),
     resume: 'Subscriptions that are paused themselves stay paused.',
-    resumed: json('The queue, without a pause.', queueSchema),
+    resumed: json('The queue, without a pause.', pausableQueueSchema),
     waiting: 'the pause of a queue',
     notCounted: ' Those that wait for a subscription are not among them.',
   },
@@ -205,7 +192,7 @@ export async function stoppedView(dependencies: ApiDependencies, of: Queue | Sub
 async function viewOf(
   dependencies: ApiDependencies,
   of: Queue | Subscription,
-): Promise<SubscriptionView | z.input<typeof queueSchema>> {
+): Promise<SubscriptionView | z.input<typeof pausableQueueSchema>> {
   if ('destination' in of) return viewOfSubscription(dependencies, of);
   const now = dependencies.clock.now();
   return { name: of.name, ...pausedView(findPauseInForce({ queue: of, subscription: undefined }, now)) };

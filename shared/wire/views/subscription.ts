@@ -96,6 +96,22 @@ export const stoppedSubscriptionSchema = subscriptionViewSchema.extend({
   requests_end_within_seconds: z.int().nonnegative(),
 });
 
+/** A queue that can be paused, and the response to what stops its requests. */
+export const pausableQueueSchema = z.object({ name: z.string(), paused: pausedViewSchema.exactOptional() });
+export const stoppedQueueSchema = pausableQueueSchema.extend({
+  requests_end_within_seconds: stoppedSubscriptionSchema.shape.requests_end_within_seconds,
+});
+
+/** Deliveries that wait for the end of a pause, or to be received. */
+export const waitingSchema = z.object({
+  count: z.int().nonnegative(),
+  more: z.boolean().describe('Whether more wait than were counted.'),
+  oldest_accepted_at: timeView
+    .describe('When the message was accepted whose delivery waits longest.')
+    .exactOptional(),
+  paused: pausedViewSchema.exactOptional(),
+});
+
 export type SubscriptionView = z.infer<typeof subscriptionViewSchema>;
 
 /** `ofQueue`: its pause is shown as well. */
