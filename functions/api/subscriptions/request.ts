@@ -1,11 +1,11 @@
 import * as z from 'zod';
 import { DISABLE_REASONS } from '../../../shared/domain/subscription/vocabulary.ts';
-import type { RetryPolicy } from '../../../shared/domain/retry/policy.ts';
 import { parseDestination } from '../../../shared/domain/subscription/destination.ts';
 import { MAX_SECRETS } from '../../../shared/domain/subscription/secret-rotation.ts';
 import { parseSecret, SECRET_RULE } from '../../../shared/domain/subscription/signing-secret.ts';
 import type { OpenedSecret } from '../../../shared/steps/sign-request.ts';
 import { isDeeperThan } from '../../../shared/domain/subscription/content-filter.ts';
+import type { ApiDependencies } from '../dependencies.ts';
 import { invalidFields, RefusedRequest } from '../errors.ts';
 import { MAX_TTL_SECONDS, printable, retryPolicyAt, seconds } from '../fields.ts';
 import { parseWith } from '../request-json.ts';
@@ -21,11 +21,7 @@ const MAX_OPTIONS_DEPTH = 32;
 
 type SubscriptionFields = Omit<SubscriptionRequest, 'queue'>;
 
-type Rules = {
-  settings: { defaultRetryPolicy: RetryPolicy };
-  subscriberFault: (subscriber: string) => string | undefined;
-  tokenUrlFault: (url: string) => string | undefined;
-};
+type Rules = Pick<ApiDependencies, 'settings' | 'subscriberFault' | 'tokenUrlFault'>;
 
 /**
  * Parses `{"name"?, "subscriber", "ttl"?, "options"?}`.
