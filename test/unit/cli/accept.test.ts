@@ -12,7 +12,7 @@ import {
   type Result,
   runChecks,
 } from '../../../cli/commands/accept/check.ts';
-import { describeBill } from '../../../cli/commands/accept/checks/load.ts';
+import { describeBill, loadChecks } from '../../../cli/commands/accept/checks/load.ts';
 import { producerChecks } from '../../../cli/commands/accept/checks/producer.ts';
 import { describeDrift, resourceChecks } from '../../../cli/commands/accept/checks/resources.ts';
 import { findScheduleFaults } from '../../../cli/commands/accept/checks/retries.ts';
@@ -218,6 +218,30 @@ describe('a check with the role of a producer', () => {
     const stacks = `<Stacks><member><Outputs>${member}</Outputs></member></Stacks>`;
     const body = `<DescribeStacksResponse><DescribeStacksResult>${stacks}</DescribeStacksResult></DescribeStacksResponse>`;
     expect(await outcome({ body })).toEqual(notShown('your credentials cannot assume arn:p: not you'));
+  });
+});
+
+it('a load of more deliveries than a call of a function has room for arguments is measured', async () => {
+  const load = 150_000;
+  const at = Date.now() + 60_000;
+  const world = z.custom<World>().parse({
+    ...{ load, isLocal: true, prefix: 'accept-1', signal: new AbortController().signal },
+    deployment: { name: 'Shop' },
+    undo: { add: () => undefined },
+    api: {
+      call: () => Promise.resolve({ subscription_id: 's' }),
+      items: () => Promise.resolve({ items: [], more: false }),
+    },
+    publisher: { publishBatch: () => Promise.resolve([]) },
+    receiver: {
+      url: 'http://127.0.0.1/',
+      seen: () => Array.from({ length: load }, (_, index) => ({ messageId: String(index), at })),
+    },
+  });
+  const [check] = loadChecks;
+  expect(await check?.run(world)).toMatchObject({
+    kind: 'passed',
+    detail: expect.stringMatching(/^150000 deliveries in (?:59|60)\.\d s/) as string,
   });
 });
 
