@@ -316,17 +316,25 @@ async function deleteChosen(
   const access = await openDeadLetters(options, terminal);
   if (options.json !== true && !dryRun) terminal.printError(`→ ${printable(access.place)}`);
   const startedAt = Date.now();
-  const deleteNow: DeleteNow = (filter, chosen) => {
+  const run = (filter: DeadLetterFilter, chosen: Partial<DeleteRequest>) => {
     const done = chosen.dryRun === true ? 'found' : 'deleted';
     return runOverChosen({ which, access, what: 'The command', done }, filter, terminal, (request) =>
       deleteDeadLetters(access, which, { ...request, ...chosen, startedAt }),
     );
   };
-  const found = await deleteNow(pickFilter(options), { settled, since, dryRun: dryRun || yes !== true });
-  const outcome =
-    dryRun || yes === true
-      ? found
-      : await deleteAfterQuestion(found, deleteNow, { which, access, refuse, terminal });
+  const isAsked = !dryRun && yes !== true;
+  const found = await run(pickFilter(options), { settled, since, dryRun: dryRun || isAsked });
+  /** Undefined if the answer is no. */
+  const deleteFound = async (): Promise<RunOutcome | undefined> => {
+    const { ids, end } = found;
+    if (ids.length === 0 || end === 'interrupted') return { ...found, handled: 0 };
+    const what = `${counted(ids.length, 'message', 'messages')} from the ${DEAD_LETTERS_OF[which]} in ${printable(access.name)}`;
+    const answer = await terminal.confirm(`Delete ${what}? They cannot be restored.`);
+    if (answer === undefined) return refuse(`to delete ${what}, add --yes`);
+    // Exactly the counted ones: others may have come since.
+    return answer ? run({ id: ids }, { limit: ids.length }) : undefined;
+  };
+  const outcome = isAsked ? await deleteFound() : found;
   if (outcome === undefined) {
     terminal.printError('Nothing was deleted.');
     terminal.exitStatus = 1;
@@ -337,32 +345,4 @@ async function deleteChosen(
     { which, deleted: outcome.handled, ...asJson(outcome, dryRun) },
     () => describeOutcome(which, outcome, { done: 'deleted', deployment: access.name, dryRun }),
   ];
-}
-
-/** `ids`: of the deleted dead letters; with `dryRun` of those that would be. */
-type Deleted = RunOutcome & { ids: readonly string[] };
-
-type DeleteNow = (
-  filter: DeadLetterFilter,
-  chosen: Pick<DeleteRequest, 'settled' | 'since' | 'limit' | 'dryRun'>,
-) => Promise<Deleted>;
-
-/** Undefined if the answer is no. */
-async function deleteAfterQuestion(
-  found: Deleted,
-  deleteNow: DeleteNow,
-  {
-    which,
-    access,
-    refuse,
-    terminal,
-  }: { which: RedrivenQueue; access: DeadLetterAccess; refuse: Refuse; terminal: Terminal },
-): Promise<RunOutcome | undefined> {
-  const { ids, end } = found;
-  if (ids.length === 0 || end === 'interrupted') return { ...found, handled: 0 };
-  const what = `${counted(ids.length, 'message', 'messages')} from the ${DEAD_LETTERS_OF[which]} in ${printable(access.name)}`;
-  const answer = await terminal.confirm(`Delete ${what}? They cannot be restored.`);
-  if (answer === undefined) return refuse(`to delete ${what}, add --yes`);
-  // Exactly the counted ones: others may have come since.
-  return answer ? deleteNow({ id: ids }, { limit: ids.length }) : undefined;
 }
