@@ -5,9 +5,8 @@ import { redriveDeadLetters } from '../../dead-letters/change.ts';
 import { openDeadLetters } from '../../dead-letters/dead-letter-access.ts';
 import { asJson, chooseExitStatus, describeOutcome } from '../../dead-letters/run-text.ts';
 import { argument, option, parseQueue, wholeNumber } from '../../options/arguments.ts';
-import { deployed, type Result } from '../../options/deployed.ts';
+import { deployed } from '../../options/deployed.ts';
 import { printable } from '../../output/text.ts';
-import type { Terminal } from '../../terminal.ts';
 import {
   type ChosenOptions,
   DEAD_LETTER_FILTER,
@@ -72,33 +71,26 @@ for a usage error, 130 if interrupted.
     'redrive delivery --since 2h --limit 100 --json',
     'redrive undeliverable --queue orders --since 1d',
   ],
-  run: ({ options, terminal, refuse }, queue: RedrivenQueue) => {
-    if (queue !== 'ingress' && (options.toQueue !== undefined || options.evenUnmatched === true))
+  run: async ({ options, terminal, refuse }, which: RedrivenQueue) => {
+    const { since, limit, dryRun = false, toQueue, evenUnmatched } = options;
+    const isForIngress = [toQueue, evenUnmatched].some((given) => given !== undefined);
+    if (isForIngress && which !== 'ingress')
       refuse('--to-queue and --even-unmatched are for redrive ingress');
-    return redriveChosen(queue, options, terminal);
+    const startedAt = Date.now();
+    const access = await openDeadLetters(options, terminal);
+    if (options.json !== true && !dryRun) terminal.printError(`→ ${printable(access.place)}`);
+    if (toQueue !== undefined) await requireQueue(await access.api(), toQueue);
+    const chosen = { startedAt, since, limit, dryRun, toQueue, evenUnmatched };
+    const run = { which, access, what: 'The redrive', done: 'redriven' };
+    const outcome = await runOverChosen(run, pickFilter(options), terminal, (request) =>
+      redriveDeadLetters(access, which, { ...request, ...chosen }),
+    );
+    const { handled: redriven, settled } = outcome;
+    const counts = { redriven, ...(which === 'undeliverable' && { settled: sumOfCounts(settled) }) };
+    terminal.exitStatus = chooseExitStatus(outcome);
+    return [
+      { queue: which, ...counts, ...asJson(outcome, dryRun) },
+      () => describeOutcome(which, outcome, { done: 'redriven', deployment: access.name, dryRun }),
+    ];
   },
 });
-
-async function redriveChosen(
-  which: RedrivenQueue,
-  options: RedriveOptions,
-  terminal: Terminal,
-): Promise<Result> {
-  const startedAt = Date.now();
-  const { since, limit, dryRun = false, toQueue, evenUnmatched } = options;
-  const access = await openDeadLetters(options, terminal);
-  if (options.json !== true && !dryRun) terminal.printError(`→ ${printable(access.place)}`);
-  if (toQueue !== undefined) await requireQueue(await access.api(), toQueue);
-  const chosen = { startedAt, since, limit, dryRun, toQueue, evenUnmatched };
-  const run = { which, access, what: 'The redrive', done: 'redriven' };
-  const outcome = await runOverChosen(run, pickFilter(options), terminal, (request) =>
-    redriveDeadLetters(access, which, { ...request, ...chosen }),
-  );
-  const { handled: redriven, settled } = outcome;
-  const counts = { redriven, ...(which === 'undeliverable' && { settled: sumOfCounts(settled) }) };
-  terminal.exitStatus = chooseExitStatus(outcome);
-  return [
-    { queue: which, ...counts, ...asJson(outcome, dryRun) },
-    () => describeOutcome(which, outcome, { done: 'redriven', deployment: access.name, dryRun }),
-  ];
-}
