@@ -44,23 +44,17 @@ async function runConsole(
   };
   const [target, page] = await Promise.all([findTarget(choice, terminal), builtPage({ signal, show })]);
   const server = await startConsole({ page: await readPage(page), target, port });
-  let opening: BrowserLaunch | undefined;
   try {
     const { url } = server;
     const of = target.kind === 'deployment' ? ` for ${target.access.name}` : '';
     terminal.printResult({ json }, { url }, () => `Console${of}: ${url}\nPress Ctrl-C to stop.`);
-    if (open === true) {
-      opening = openBrowser(url);
-      void opening.failed.then((failure) => {
-        if (failure !== undefined)
-          terminal.printError(
-            `The browser could not be opened (${failure}). Open the address above yourself.`,
-          );
-      });
-    }
+    const failed = open === true && !signal.aborted ? openBrowser(url, signal) : undefined;
+    void failed?.then((failure) => {
+      if (failure !== undefined)
+        terminal.printError(`The browser could not be opened (${failure}). Open the address above yourself.`);
+    });
     await untilAborted(signal);
   } finally {
-    opening?.cleanUp();
     await server.close();
   }
 }
@@ -88,31 +82,26 @@ const OPENERS: Partial<Record<NodeJS.Platform, Opener>> = {
 };
 const XDG: Opener = { program: 'xdg-open', args: [] };
 
-export type BrowserLaunch = {
-  /** Resolves to the reason for a failure, or to undefined once the browser was opened. */
-  failed: Promise<string | undefined>;
-  /** Removes the file that was written for the browser. */
-  cleanUp: () => void;
-};
-
 /**
  * Opens the default browser on a private file that redirects to the address. The address contains the token, and other
- * users of the machine can see the arguments of programs.
+ * users of the machine can see the arguments of programs. The signal removes the file. Returns the reason for a failure.
  */
 export function openBrowser(
   url: string,
+  signal: AbortSignal,
   { program, args } = OPENERS[process.platform] ?? XDG,
-): BrowserLaunch {
+): Promise<string | undefined> {
   const file = join(localFolder, 'console-address', `${process.pid}.html`);
   const cleanUp = (): void => {
     rmSync(file, { force: true });
   };
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   cleanUp();
+  signal.addEventListener('abort', cleanUp);
   // The address needs no HTML escaping: it is a loopback URL with a base64url token.
   const page = `<!doctype html><meta charset="utf-8"><meta name="referrer" content="no-referrer"><meta http-equiv="refresh" content="0;url=${url}"><title>Posthaste</title>\n`;
   writeFileSync(file, page, { mode: 0o600, flag: 'wx' });
-  return { failed: opened(program, [...args, pathToFileURL(file).href]), cleanUp };
+  return opened(program, [...args, pathToFileURL(file).href]);
 }
 
 async function opened(program: string, args: readonly string[]): Promise<string | undefined> {

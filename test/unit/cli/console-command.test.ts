@@ -88,14 +88,14 @@ describe('opening the console in the default browser', () => {
   it('passes the address in a private file, because other users can see the arguments of programs', async () => {
     const note = join(temporaryFolder(), 'arguments');
     const writing = `fs.writeFileSync(${JSON.stringify(note)}, process.argv.slice(1).join(' '))`;
-    const opening = openBrowser(URL_WITH_TOKEN, browser(writing));
-    expect(await opening.failed).toBeUndefined();
+    const stopping = new AbortController();
+    expect(await openBrowser(URL_WITH_TOKEN, stopping.signal, browser(writing))).toBeUndefined();
     const address = readFileSync(note, 'utf8');
     expect(address).not.toContain('a-token');
     const file = fileURLToPath(address);
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(readFileSync(file, 'utf8')).toContain(`content="0;url=${URL_WITH_TOKEN}"`);
-    opening.cleanUp();
+    stopping.abort();
     expect(existsSync(file)).toBe(false);
   });
 
@@ -103,9 +103,9 @@ describe('opening the console in the default browser', () => {
     ['fails', browser('process.exit(3)'), `${process.execPath} exited with status 3`],
     ['is missing', { program: join(tmpdir(), 'no-such-program'), args: [] }, 'ENOENT'],
   ])('reports the reason if the browser %s', async (_, opener, reason) => {
-    const opening = openBrowser(URL_WITH_TOKEN, opener);
-    expect(await opening.failed).toContain(reason);
-    opening.cleanUp();
+    const stopping = new AbortController();
+    expect(await openBrowser(URL_WITH_TOKEN, stopping.signal, opener)).toContain(reason);
+    stopping.abort();
   });
 });
 
