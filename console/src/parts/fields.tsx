@@ -122,11 +122,7 @@ export function InputField({
           onInput: ({ currentTarget }: { currentTarget: { value: string } }) => onValue(currentTarget.value),
         };
         if (rows !== undefined) return <textarea {...shared} rows={rows} />;
-        return secret ? (
-          <input {...shared} type="password" autocomplete="new-password" />
-        ) : (
-          <input {...shared} />
-        );
+        return <input {...shared} {...(secret && { type: 'password', autocomplete: 'new-password' })} />;
       }}
     </Field>
   );

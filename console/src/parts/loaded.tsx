@@ -94,12 +94,12 @@ export function Notice({
   children,
 }: {
   tone?: Tone;
-  title?: ComponentChildren;
+  title: ComponentChildren;
   children?: ComponentChildren;
 }) {
   return (
     <div class={`notice notice-${tone}`} role={tone === 'danger' ? 'alert' : 'status'}>
-      {title === undefined ? null : <p class="notice-title">{title}</p>}
+      <p class="notice-title">{title}</p>
       {children}
     </div>
   );

@@ -1,5 +1,5 @@
 import { useMemo, useState } from 'preact/hooks';
-import type { Listed } from '../../../../api-client/api-client.ts';
+import type { ApiClient, Listed } from '../../../../api-client/api-client.ts';
 import {
   countWaitingOfQueue,
   deleteQueue,
@@ -18,7 +18,6 @@ import { sumOfCounts } from '../../../../shared/domain/delivery/books.ts';
 import { completeRetryPolicy, DEFAULT_RETRY_POLICY } from '../../../../shared/domain/retry/policy.ts';
 import type { DeliveryView } from '../../../../shared/wire/views/delivery.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
-import type { ApiClient } from '../../../../api-client/api-client.ts';
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction } from '../../live/hooks.ts';
 import { useLive, useLiveCall, useLiveItems } from '../../live/use-live.ts';
@@ -43,6 +42,7 @@ import { EditQueue, queuePolicy } from './edit-queue.tsx';
 import { MissingQueue } from './page-of-queue.tsx';
 
 const MAX_SUBSCRIPTIONS = 100;
+/** Messages whose outcomes are shown for each subscription. */
 const RECENT = 20;
 const SHOWN_MESSAGES = 8;
 
@@ -52,7 +52,7 @@ export function QueuePage({ queue }: { queue: string }) {
   const metadata = useLiveCall(getQueue, { path: { queue } });
   const subscriptions = useLiveItems(listSubscriptions, { path: { queue }, most: MAX_SUBSCRIPTIONS });
   const waiting = useLiveCall(countWaitingOfQueue, { path: { queue } });
-  const recent = useLive(`recent/${queue}`, (signal) => readRecent(RECENT, signal));
+  const recent = useLive(`recent/${queue}`, readRecent);
   const isMissing = isNotFound(metadata.failure);
   return (
     <>
@@ -202,8 +202,6 @@ function QueueMetadata({ queue, metadata }: { queue: string; metadata: Record<st
   );
 }
 
-const PLACES = 20;
-
 type Listing = { listed: Listed<SubscriptionView>; recent: readonly RecentMessage[] | undefined };
 
 function SubscriptionTable({ queue, listed, recent }: Listing & { queue: string }) {
@@ -215,9 +213,9 @@ function SubscriptionTable({ queue, listed, recent }: Listing & { queue: string 
     },
     { head: 'State', cell: (subscription) => <SubscriptionState of={subscription} /> },
     {
-      head: `Last ${PLACES} messages`,
+      head: `Last ${RECENT} messages`,
       cell: ({ id }) => (
-        <Sparkline places={PLACES} sparks={recent === undefined ? [] : buildSparks(recent, id)} />
+        <Sparkline places={RECENT} sparks={recent === undefined ? [] : buildSparks(recent, id)} />
       ),
     },
   ];
@@ -238,7 +236,6 @@ function SubscriptionTable({ queue, listed, recent }: Listing & { queue: string 
 /** The delivery statuses of one subscription, newest on the right. */
 function buildSparks(recent: readonly RecentMessage[], id: string): SparkStatus[] {
   return recent
-    .slice(0, PLACES)
     .map(
       ({ deliveries }) =>
         deliveries.find(({ subscriptionId }) => subscriptionId === id)?.status ?? ('none' as const),
@@ -344,8 +341,8 @@ function recentReader(api: ApiClient, queue: string) {
     return deliveries;
   };
 
-  return async (most: number, signal: AbortSignal): Promise<RecentMessage[]> => {
-    const { items } = await api.items(listMessages, { path: { queue }, most, signal });
+  return async (signal: AbortSignal): Promise<RecentMessage[]> => {
+    const { items } = await api.items(listMessages, { path: { queue }, most: RECENT, signal });
     return Promise.all(
       items.map(async (message) => ({ message, deliveries: await readDeliveries(message, signal) })),
     );
