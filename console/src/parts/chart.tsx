@@ -2,7 +2,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import type uPlot from 'uplot';
 import { useWidth } from '../live/hooks.ts';
 import { useTheme } from './theme.tsx';
-import { axisTime } from './time-text.ts';
+import { axisTime, durationText } from './time-text.ts';
 
 /** Builds the options from the colours of the current theme. */
 export type ChartOptions = (colour: (name: string) => string) => Omit<uPlot.Options, 'width' | 'height'>;
@@ -134,6 +134,13 @@ export function timeChart({
     series,
   });
 }
+
+/** Of a time chart whose values are durations, in milliseconds. */
+export const DURATION_VALUES = {
+  valueText: durationText,
+  range: (most: number) => Math.max(10, most * 1.1),
+  steps: MILLISECOND_STEPS,
+};
 
 /** Seconds since the epoch. */
 export function timeRange(first: number, last: number): [from: number, to: number] {

@@ -67,8 +67,7 @@ function cellClass<Row>({ numeric, wide }: Column<Row>): string {
 /** How many items of a list to show: a page, and one more with each click on `LoadMore`. */
 export function useMost(): { most: number; showMore: () => void } {
   const [most, setMost] = useState(PAGE_SIZE);
-  const showMore = (): void => setMost(most + PAGE_SIZE);
-  return { most, showMore };
+  return { most, showMore: () => setMost(most + PAGE_SIZE) };
 }
 
 /** A button below a list that has more items. */

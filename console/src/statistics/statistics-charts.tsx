@@ -10,11 +10,10 @@ import { timeText } from '../../../shared/wire/fields.ts';
 import type { statisticsViewSchema } from '../../../shared/wire/views/statistics.ts';
 import { usePage } from '../live/page-context.tsx';
 import { useLive } from '../live/use-live.ts';
-import { Chart, type ChartOptions, lonePoints, MILLISECOND_STEPS, timeChart } from '../parts/chart.tsx';
+import { Chart, type ChartOptions, DURATION_VALUES, lonePoints, timeChart } from '../parts/chart.tsx';
 import { SmallButton } from '../parts/form.tsx';
 import { Loaded, Empty } from '../parts/loaded.tsx';
 import { Section } from '../parts/page-heading.tsx';
-import { durationText } from '../parts/time-text.ts';
 
 /** Chooses the window of figures and charts. */
 export function WindowChoice({
@@ -199,18 +198,14 @@ function countChart(title: string, lines: readonly Line[]): ChartKind {
 }
 
 function percentileChart(title: string, times: (counts: Counts) => Percentiles | undefined): ChartKind {
-  const values = {
-    valueText: durationText,
-    range: (most: number) => Math.max(10, most * 1.1),
-    steps: MILLISECOND_STEPS,
-  };
   const lines: Line[] = [
     ['p50', 'series-blue', [], (counts) => times(counts)?.p50 ?? null],
     ['p95', 'series-orange', [6, 3], (counts) => times(counts)?.p95 ?? null],
     ['p99', 'series-purple', [2, 3], (counts) => times(counts)?.p99 ?? null],
   ];
   // Percentiles of several queues are those of the slowest.
-  return { ...chart(title, values, lines), aside: (_, queues) => (queues > 1 ? 'of the slowest queue' : '') };
+  const aside: ChartKind['aside'] = (_, queues) => (queues > 1 ? 'of the slowest queue' : '');
+  return { ...chart(title, DURATION_VALUES, lines), aside };
 }
 
 function chart(

@@ -1,6 +1,6 @@
 import { useMemo } from 'preact/hooks';
 import type { SubscriptionDeliveryView } from '../../../../shared/wire/views/delivery.ts';
-import { Chart, MILLISECOND_STEPS, timeChart } from '../../parts/chart.tsx';
+import { Chart, DURATION_VALUES, timeChart } from '../../parts/chart.tsx';
 import { Facts } from '../../parts/facts.tsx';
 import { Empty } from '../../parts/loaded.tsx';
 import { durationText } from '../../parts/time-text.ts';
@@ -50,9 +50,7 @@ export function ResponseTimes({ deliveries }: { deliveries: readonly Subscriptio
 }
 
 const OPTIONS = timeChart({
-  valueText: durationText,
-  range: (most) => Math.max(10, most * 1.1),
-  steps: MILLISECOND_STEPS,
+  ...DURATION_VALUES,
   series: (colour) => [
     {
       stroke: colour('delivered'),
