@@ -18,10 +18,9 @@ export function DeliveryPage({ address }: { address: DeliveryAddress }) {
   const { can, response_bodies: showsBodies } = usePortal();
   const { queue, messageId, subscriptionId } = address;
   const delivery = useLiveCall(getDelivery, deliveryPath(address));
-  const { action, run } = useAction(async () => {
-    await api.call(retryDelivery, deliveryPath(address));
-    delivery.refresh();
-  });
+  const { action, run } = useAction(() =>
+    api.call(retryDelivery, deliveryPath(address)).then(delivery.refresh),
+  );
   const href = hrefTo({ page: 'subscription', queue, subscription: subscriptionId });
   return (
     <>

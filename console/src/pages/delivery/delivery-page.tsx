@@ -80,11 +80,8 @@ function DeliveryActions({
   onDone: () => void;
 }) {
   const { api } = useConsole();
-  const call = (operation: typeof retryDelivery | typeof cancelDelivery) => async () => {
-    await api.call(operation, deliveryPath(address));
-    onDone();
-  };
-  const [retry, cancel] = [useAction(call(retryDelivery)), useAction(call(cancelDelivery))];
+  const retry = useAction(() => api.call(retryDelivery, deliveryPath(address)).then(onDone));
+  const cancel = useAction(() => api.call(cancelDelivery, deliveryPath(address)).then(onDone));
   const canBeCancelled = isOpenStatus(status);
   return (
     <>

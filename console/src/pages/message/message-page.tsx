@@ -302,10 +302,8 @@ function Question({
 }: SendTo & { consequence: string }) {
   const { api } = useConsole();
   const { subscriptionId } = to;
-  const { action, run } = useAction(async () => {
-    await api.call(sendDelivery, deliveryPath({ queue, messageId, subscriptionId }));
-    onSent();
-  });
+  const address = { queue, messageId, subscriptionId };
+  const { action, run } = useAction(() => api.call(sendDelivery, deliveryPath(address)).then(onSent));
   const question = (
     <>
       <p>
@@ -319,7 +317,7 @@ function Question({
       {question}
       <Notice tone="success" title="Sent" />
       <div class="actions">
-        <a class="button" href={hrefTo({ page: 'delivery', queue, messageId, subscriptionId })}>
+        <a class="button" href={hrefTo({ page: 'delivery', ...address })}>
           Show the delivery
         </a>
         <CloseButton>Done</CloseButton>
