@@ -81,13 +81,8 @@ type RequestHeader = readonly [name: string, value: string];
 export function curlCommand({
   url,
   headers,
-  body,
-}: {
-  url: string;
-  headers: readonly RequestHeader[];
-  /** Undefined: not known; the command sends an empty one. */
-  body: string | undefined;
-}): string {
+  body = '',
+}: Pick<KnownRequest, 'url' | 'headers' | 'body'>): string {
   const lines = [
     'curl --globoff --path-as-is --request POST',
     `--url ${shellWord(url)}`,
@@ -96,7 +91,7 @@ export function curlCommand({
       ([name, value]) => `--header ${shellWord(value === '' ? `${name};` : `${name}: ${value}`)}`,
     ),
     // --data and --data-binary would read the file that a body of "@name" names.
-    `--data-raw ${shellWord(body ?? '')}`,
+    `--data-raw ${shellWord(body)}`,
   ];
   return lines.join(' \\\n  ');
 }

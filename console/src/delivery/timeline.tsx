@@ -177,11 +177,7 @@ const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 
 /** About `most` ticks at round local times. `offsetMs`: how far local time is ahead of UTC. */
-export function timeTicks(
-  { from, to }: { from: number; to: number },
-  most: number,
-  offsetMs: number,
-): Tick[] {
+export function timeTicks({ from, to }: Span, most: number, offsetMs: number): Tick[] {
   const step = MILLISECOND_STEPS.find((length) => (to - from) / length <= most) ?? 30 * DAY_MS;
   const first = Math.ceil((from + offsetMs) / step) * step - offsetMs;
   const ticks: Tick[] = [];

@@ -1,9 +1,7 @@
 import { hasNewOrigin, parseDestination } from '../../../shared/domain/subscription/destination.ts';
 import type { SubscriptionView } from '../../../shared/wire/views/subscription.ts';
-import { CheckField, InputField } from './fields.tsx';
+import { CheckField, type Control, InputField } from './fields.tsx';
 import { Notice } from './loaded.tsx';
-
-type Control = Pick<Parameters<typeof InputField>[0], 'value' | 'fault' | 'onValue'>;
 
 /** The URL and the name of a subscription in its form, with a warning where the subscriber `moves` to another origin. */
 export function AddressFields({

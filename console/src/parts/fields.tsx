@@ -199,11 +199,14 @@ export function BarSelect({ label, ...select }: { label: string } & SelectProps)
   );
 }
 
-/** `value`: empty if not set, or a boolean in JSON. */
-type Switch = { value: string; fault: string | undefined; onValue: (value: string) => void };
+/** A text of a form, as its field shows and changes it. */
+export type Control = { value: string; fault: string | undefined; onValue: (value: string) => void };
 
-/** The switches of back-pressure. `unset`: what applies where they are not set. */
-export function SwitchFields({ unset, adapt, hold }: { unset: string; adapt: Switch; hold: Switch }) {
+/**
+ * The switches of back-pressure, each empty if not set, or a boolean in JSON. `unset`: what applies where they are not
+ * set.
+ */
+export function SwitchFields({ unset, adapt, hold }: { unset: string; adapt: Control; hold: Control }) {
   const options: readonly Option[] = [
     ['', unset],
     ['false', 'no: each delivery follows its retry policy'],

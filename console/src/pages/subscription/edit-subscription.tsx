@@ -11,7 +11,14 @@ import { areMarked, type Faults, faultsByField, rejectedFields } from '../../api
 import { useConsole } from '../../live/console-context.tsx';
 import { useAction, useLoaded } from '../../live/hooks.ts';
 import { AddressFields, isMove } from '../../parts/address-fields.tsx';
-import { eventTypesIn, InputField, SelectField, SwitchFields, useDraft } from '../../parts/fields.tsx';
+import {
+  type Control,
+  eventTypesIn,
+  InputField,
+  SelectField,
+  SwitchFields,
+  useDraft,
+} from '../../parts/fields.tsx';
 import { Form, SmallButton, useClose } from '../../parts/form.tsx';
 import { Notice } from '../../parts/loaded.tsx';
 import { NewSecret } from '../../parts/secret.tsx';
@@ -195,12 +202,7 @@ function listFields({ headers, auth }: SubscriptionDraft): string[] {
 function EventTypesField({
   catalogue = { items: [] },
   ...field
-}: {
-  catalogue: { items: readonly { name: string }[] } | undefined;
-  value: string;
-  fault: string | undefined;
-  onValue: (value: string) => void;
-}) {
+}: Control & { catalogue: { items: readonly { name: string }[] } | undefined }) {
   const names = catalogue.items.map(({ name }) => name);
   const chosen = eventTypesIn(field.value);
   const unknown = names.length === 0 ? [] : chosen.filter((name) => !names.includes(name));
