@@ -18,15 +18,14 @@ import { Loaded } from './loaded.tsx';
 import { SubscriptionLink } from './subscription-text.tsx';
 import { type Column, Table } from './table.tsx';
 
-/** A recovery, and what became of the deliveries that it reopened, per subscription. */
-export function RecoveryResult({
-  recovery,
-  names,
-}: {
+type ShownRecovery = {
   recovery: RecoveryView;
   /** Names or URLs of subscriptions by id. */
   names: ReadonlyMap<string, string>;
-}) {
+};
+
+/** A recovery, and what became of the deliveries that it reopened, per subscription. */
+export function RecoveryResult({ recovery, names }: ShownRecovery) {
   const { api } = usePage();
   const { queue, id, createdAt, state } = recovery;
   const result = useLive(
@@ -51,15 +50,7 @@ export function RecoveryResult({
   );
 }
 
-function Outcomes({
-  recovery,
-  outcomes,
-  names,
-}: {
-  recovery: RecoveryView;
-  outcomes: readonly RecoveryOutcomes[];
-  names: ReadonlyMap<string, string>;
-}) {
+function Outcomes({ recovery, names, outcomes }: ShownRecovery & { outcomes: readonly RecoveryOutcomes[] }) {
   const { queue, state } = recovery;
   const last: Look = { at: Date.now(), outcomes };
   const first = useRef(last);
@@ -91,7 +82,7 @@ function Outcomes({
   );
 }
 
-function buildColumns(queue: string, names: ReadonlyMap<string, string>): Column<RecoveryOutcomes>[] {
+function buildColumns(queue: string, names: ShownRecovery['names']): Column<RecoveryOutcomes>[] {
   return [
     {
       head: 'Subscription',
