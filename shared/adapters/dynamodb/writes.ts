@@ -112,11 +112,15 @@ export function buildUpdate(edits: readonly ItemEdit[], guards: Record<string, u
   };
 }
 
+/** Conditions on the item of a write. */
+export const EXISTS = `attribute_exists(${primaryKey.partition})`;
+export const ABSENT = `attribute_not_exists(${primaryKey.partition})`;
+
 /** A put that an item with this key refuses, and then returns. */
 export function putIfAbsent(Item: Record<string, unknown>) {
   return {
     Item,
-    ConditionExpression: `attribute_not_exists(${primaryKey.partition})`,
+    ConditionExpression: ABSENT,
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
   } as const;
 }

@@ -146,9 +146,7 @@ export function withResults(
   results: readonly RecoveryResult[],
   rest: readonly DeliveryKey[],
 ): Recovery {
-  let after: Recovery = { ...recovery, batch: rest };
-  for (const result of results) after = withResult(after, result);
-  return after;
+  return results.reduce(withResult, { ...recovery, batch: rest });
 }
 
 function withResult(recovery: Recovery, result: RecoveryResult): Recovery {

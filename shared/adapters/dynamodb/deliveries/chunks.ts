@@ -1,6 +1,6 @@
 import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
-import { primaryKey, ttlAttribute } from '../../../config/tables.ts';
+import { ttlAttribute } from '../../../config/tables.ts';
 import type {
   Chunk,
   ChunkChange,
@@ -18,7 +18,7 @@ import { readItem } from '../queries.ts';
 import { matchCounted } from './message-records.ts';
 import { decode, decodeRecord, keySchema, RECORD_VERSION, toTtl } from '../record.ts';
 import { openTable } from '../table.ts';
-import { conditional, expression, type Expression, transactWrite } from '../writes.ts';
+import { ABSENT, conditional, expression, type Expression, transactWrite } from '../writes.ts';
 
 /** The CHUNK items of the deliveries table. */
 export function dynamoChunks(client: DynamoDBDocument, tableName: string): Pick<Chunks, 'write' | 'find'> {
@@ -47,10 +47,7 @@ export function dynamoSeparateRecords(
   const table = { name: tableName, client, clock: pacing };
   const chunkUpdate = (transition: ChunkTransition) => ({ Update: buildChunkUpdate(transition) });
   const creation = (delivery: Delivery) => ({
-    Put: {
-      Item: toDeliveryItem(delivery),
-      ConditionExpression: `attribute_not_exists(${primaryKey.partition})`,
-    },
+    Put: { Item: toDeliveryItem(delivery), ConditionExpression: ABSENT },
   });
   return {
     takeOut: async (transition, delivery) => {

@@ -1,4 +1,4 @@
-import { deliveryIndexes, primaryKey, ttlAttribute } from '../../../config/tables.ts';
+import { deliveryIndexes, ttlAttribute } from '../../../config/tables.ts';
 import type {
   DeliveryChange,
   DeliveryKey,
@@ -17,7 +17,7 @@ import {
 } from './delivery-item.ts';
 import { isListed, toListingPartitions, toOverduePartition } from './delivery-keys.ts';
 import { toTtl } from '../record.ts';
-import type { Expression } from '../writes.ts';
+import { EXISTS, type Expression } from '../writes.ts';
 
 /**
  * Domain `holds` as a condition expression. Attempts are counted by `size`: a separate counter could disagree
@@ -36,20 +36,16 @@ export function buildCondition(expect: Revision['expect'], expr: Expression): st
     case 'over':
       return endedAsRead(expect, expr);
     case 'present':
-      return exists(expr);
+      return EXISTS;
     case 'undelivered':
-      return `${exists(expr)} AND ${expr.name('status')} <> ${expr.value('delivered')}`;
+      return `${EXISTS} AND ${expr.name('status')} <> ${expr.value('delivered')}`;
     case 'steps_as_read':
       return expect.pendingSteps.length === 0
-        ? `${exists(expr)} AND ${expr.equal('owed', undefined)}`
+        ? `${EXISTS} AND ${expr.equal('owed', undefined)}`
         : expr.equal('owed', toStepNames(expect.pendingSteps));
     case 'overdue_at':
       return expr.equal('overdueAt', expect.overdueAt);
   }
-}
-
-function exists(expr: Expression): string {
-  return `attribute_exists(${expr.name(primaryKey.partition)})`;
 }
 
 function openWithAttempts(recorded: number, expr: Expression): string {

@@ -1,6 +1,6 @@
 import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
-import { deliveryIndexes, primaryKey, ttlAttribute } from '../../../config/tables.ts';
+import { deliveryIndexes, ttlAttribute } from '../../../config/tables.ts';
 import type { LaterPart } from '../../../domain/delivery/fan-out.ts';
 import { isFromEarlierQueue, replacementFor } from '../../../domain/delivery/recreated-queue.ts';
 import { eventFaultSchema } from '../../../domain/event-type/event-fault.ts';
@@ -21,6 +21,7 @@ import { decodeRecord, type ItemKey, RECORD_VERSION, type Renamed, renamed, toTt
 import { openTable } from '../table.ts';
 import {
   conditional,
+  EXISTS,
   expression,
   ifConditionHolds,
   putIfAbsent,
@@ -115,7 +116,7 @@ function countDuplicate(key: MessageKey) {
   return {
     Key: toMessageItemKey(key),
     UpdateExpression: 'ADD duplicates :one',
-    ConditionExpression: `attribute_exists(${primaryKey.partition})`,
+    ConditionExpression: EXISTS,
     ExpressionAttributeValues: { ':one': 1 },
     ReturnValues: 'ALL_NEW' as const,
   };
@@ -171,7 +172,7 @@ function erase(key: MessageKey, at: number) {
   return {
     Key: toMessageItemKey(key),
     UpdateExpression: 'SET #body = :erased',
-    ConditionExpression: `attribute_exists(${primaryKey.partition}) AND attribute_not_exists(#body.#erasedAt)`,
+    ConditionExpression: `${EXISTS} AND attribute_not_exists(#body.#erasedAt)`,
     ExpressionAttributeNames: { '#body': 'body', '#erasedAt': 'erasedAt' },
     ExpressionAttributeValues: { ':erased': { erasedAt: at } satisfies z.input<typeof erasedSchema> },
     ReturnValues: 'ALL_NEW' as const,

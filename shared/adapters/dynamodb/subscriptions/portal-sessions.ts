@@ -1,6 +1,7 @@
 import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 import { primaryKey, ttlAttribute } from '../../../config/tables.ts';
 import { contended, withRetriedWrites } from '../../../domain/contention.ts';
+import { MINUTE_MS } from '../../../domain/duration.ts';
 import {
   type PortalAccess,
   portalAccessSchema,
@@ -82,8 +83,6 @@ async function openLink(
   // Our own write, retried: treat as success.
   return session?.tokenHash === tokenHash ? session : undefined;
 }
-
-const MINUTE_MS = 60_000;
 
 /** A later minute begins anew. An earlier one, by another clock, counts in the current one. */
 async function countRequest(

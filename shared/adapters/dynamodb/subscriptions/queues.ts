@@ -1,6 +1,6 @@
 import { parseDestination } from '../../../domain/subscription/destination.ts';
 import * as z from 'zod';
-import { primaryKey, subscriptionIndexes } from '../../../config/tables.ts';
+import { subscriptionIndexes } from '../../../config/tables.ts';
 import type { Deletion, Queue } from '../../../domain/subscription/subscription.ts';
 import {
   type RegistryChange,
@@ -12,8 +12,10 @@ import {
 } from '../../../ports/subscriptions.ts';
 import { archiveSubscriptions, putArchive, queueArchiveKey } from './archives.ts';
 import {
+  ABSENT,
   buildUpdate,
   conditional,
+  EXISTS,
   expression,
   findEdits,
   ifConditionHolds,
@@ -120,7 +122,7 @@ const { partition, sort } = subscriptionIndexes.queues;
 function hide(now: number) {
   return {
     UpdateExpression: `SET deletedAt = if_not_exists(deletedAt, :now) REMOVE ${partition}, ${sort}, restoring`,
-    ConditionExpression: `attribute_exists(${primaryKey.partition})`,
+    ConditionExpression: EXISTS,
     ExpressionAttributeValues: { ':now': now },
   };
 }
@@ -199,7 +201,7 @@ function buildDeletions(queue: string, subscriptions: readonly z.infer<typeof re
     ...subscriptions.map(({ pk, sk, subscriber }) => ({
       Delete: {
         Key: { pk, sk },
-        ConditionExpression: `attribute_not_exists(${primaryKey.partition}) OR subscriber = :asRead`,
+        ConditionExpression: `${ABSENT} OR subscriber = :asRead`,
         ExpressionAttributeValues: { ':asRead': subscriber },
       },
     })),

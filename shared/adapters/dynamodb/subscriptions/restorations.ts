@@ -29,8 +29,9 @@ import {
   toSubscriberItem,
   toSubscription,
 } from './subscription-item.ts';
-import { ABSENT, countAdded, putClaim, releaseSubscriber } from './subscription-writes.ts';
+import { countAdded, putClaim, releaseSubscriber } from './subscription-writes.ts';
 import {
+  ABSENT,
   conditional,
   type RegistryTable,
   retryAfterConflict,

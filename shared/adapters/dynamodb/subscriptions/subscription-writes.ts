@@ -1,5 +1,4 @@
 import * as z from 'zod';
-import { primaryKey } from '../../../config/tables.ts';
 import { type Amount, measureAmount } from '../../../domain/subscription/room.ts';
 import { isPresent, type Subscription } from '../../../domain/subscription/subscription.ts';
 import {
@@ -22,7 +21,9 @@ import { pagesOf, readItem } from '../queries.ts';
 import { NOT_DELETED, queryOfSubscriptions } from './queues.ts';
 import type { ItemKey } from '../record.ts';
 import {
+  ABSENT,
   conditional,
+  EXISTS,
   expression,
   ifNoConflict,
   type RegistryTable,
@@ -32,8 +33,7 @@ import {
 } from '../writes.ts';
 
 /** The queue exists. */
-export const QUEUE_EXISTS = `attribute_exists(${primaryKey.partition}) AND ${NOT_DELETED}`;
-export const ABSENT = `attribute_not_exists(${primaryKey.partition})`;
+const QUEUE_EXISTS = `${EXISTS} AND ${NOT_DELETED}`;
 
 /**
  * Adds subscriptions. A claim whose subscription is gone is released once; if another subscription takes it

@@ -37,7 +37,7 @@ import {
   toUnsentItem,
   UNSENT_ATTRIBUTES,
 } from './subscription-item.ts';
-import { conditional, expression, type Expression, updateReturningItem } from '../writes.ts';
+import { conditional, EXISTS, expression, type Expression, updateReturningItem } from '../writes.ts';
 import type { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 
 /** Limit of each cache in bytes, since options and metadata may have a few characters or 64 KiB. */
@@ -216,9 +216,8 @@ async function writeHealth(
   { queue, subscriptionId }: SubscriptionKey,
   { conditions, update, expr }: { conditions: readonly string[]; update: string; expr: Expression },
 ): Promise<HealthResult> {
-  const exists = `attribute_exists(${expr.name(primaryKey.partition)})`;
   const key = subscriptionItemKey(queue, subscriptionId);
-  const condition = [exists, ...conditions].join(' AND ');
+  const condition = [EXISTS, ...conditions].join(' AND ');
   const result = await conditional(table.update(updateReturningItem(key, update, condition, expr)));
   if (result.kind === 'written')
     return { kind: 'written', subscription: toSubscription(result.output.Attributes) };
