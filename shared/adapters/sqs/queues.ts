@@ -28,7 +28,6 @@ export function sqsDeliveryQueue(target: BatchTarget): DeliveryQueue {
   };
 }
 
-/** The ingress queue, for publishers. */
 export function sqsIngress(target: BatchTarget): Ingress {
   return {
     publish: (messages) => sendInBatches(target, messages),

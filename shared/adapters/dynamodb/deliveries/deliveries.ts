@@ -198,10 +198,7 @@ function toOverdueDelivery(item: unknown): OverdueDelivery {
   };
 }
 
-/**
- * Up to 100 records; strongly consistent.
- * @throws ItemsNotReadError
- */
+/** @throws ItemsNotReadError */
 export async function readRecords(
   table: Table,
   keys: readonly DeliveryKey[],

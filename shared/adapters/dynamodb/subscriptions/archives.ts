@@ -74,7 +74,6 @@ export function archiveSubscriptions(
     .map((item) => putArchive({ pk, sk: item.sk }, item, deletion));
 }
 
-/** Queues that can be restored, by name and time of deletion. @throws InvalidMarkerError */
 export async function listArchivedQueues(
   table: Table,
   page: PageRequest,
@@ -85,7 +84,6 @@ export async function listArchivedQueues(
   return { ...rest, items: items.map(({ item, ...deletion }) => ({ ...deletion, queue: toQueue(item) })) };
 }
 
-/** Subscriptions of a queue that were deleted one by one and can be restored, by id. @throws InvalidMarkerError */
 export async function listArchivedSubscriptions(
   table: Table,
   queue: string,

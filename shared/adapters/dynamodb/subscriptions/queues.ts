@@ -41,11 +41,7 @@ import {
 /** The queue exists, or never existed. */
 export const NOT_DELETED = 'attribute_not_exists(deletedAt)';
 
-/**
- * Creates or replaces a queue. Uses an update, because the count of subscriptions and `createdAt` of an existing
- * queue stay.
- * @throws QueueBeingDeletedError
- */
+/** An update, because the count of subscriptions and `createdAt` of an existing queue stay. */
 export async function putQueue(table: RegistryTable, queue: Queue): ReturnType<Registry['putQueue']> {
   const expr = expression();
   const attributes = { retryPolicy: undefined, ...toQueueAttributes(queue) };
@@ -62,7 +58,6 @@ export async function putQueue(table: RegistryTable, queue: Queue): ReturnType<R
   return Attributes === undefined ? { kind: 'created' } : { kind: 'replaced', before: toQueue(Attributes) };
 }
 
-/** @throws QueueBeingDeletedError */
 export async function ensureQueue(table: RegistryTable, queue: Queue): Promise<void> {
   await writeAfterRemoval(table, queue.name, async () => {
     const result = await conditional(table.put(putIfAbsent(toQueueItem(queue))));

@@ -172,9 +172,8 @@ async function showQueue(
 }
 
 /**
- * Restores a subscription in one transaction, which also replaces the mark of its deletion, so that the operation that
- * removes marked subscriptions leaves it alone.
- * @throws QueueMissingError, ContendedError
+ * One transaction, which also replaces the mark of the deletion, so that the operation that removes marked subscriptions
+ * leaves it alone.
  */
 export function restoreSubscription(
   table: RegistryTable,

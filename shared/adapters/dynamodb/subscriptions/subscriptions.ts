@@ -195,7 +195,6 @@ function changeHealth(table: Table, key: SubscriptionKey, change: HealthChange):
   });
 }
 
-/** Disables a subscription and returns its stored disabled state. Undefined: it is enabled or deleted. */
 async function disable(
   table: Table,
   key: SubscriptionKey,
