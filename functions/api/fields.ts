@@ -105,27 +105,19 @@ export const windowFields = {
     .exactOptional(),
 };
 
-export function isOrderedWindow({
-  since = -Infinity,
-  until = Infinity,
-}: {
-  since?: number;
-  until?: number;
-}): boolean {
-  return since < until;
-}
+type AskedWindow = { since?: number; until?: number };
 
-/** The error for a window that ends before it begins. */
-export const WINDOW_ORDER_ERROR = { path: ['until'], error: 'must be after since' };
+/** Fields with a window that may not end before it begins. */
+export function windowed<Fields extends z.ZodType<AskedWindow>>(fields: Fields): Fields {
+  const isOrdered = ({ since = -Infinity, until = Infinity }: AskedWindow): boolean => since < until;
+  return fields.check(z.refine(isOrdered, { path: ['until'], error: 'must be after since' }));
+}
 
 /**
  * Completes a window. The default is the last 24 hours.
  * @throws RefusedRequest naming `since`, if the window ends before it begins or is too long
  */
-export function completeWindow(
-  asked: { since?: number; until?: number },
-  now: number,
-): { since: number; until: number } {
+export function completeWindow(asked: AskedWindow, now: number): { since: number; until: number } {
   const until = asked.until ?? now;
   const since = asked.since ?? until - DAY_MS;
   if (since >= until) throw invalidFields([{ field: 'since', message: 'must be in the past' }]);

@@ -92,7 +92,10 @@ function findMatches(routes: readonly ServedRoute[], path: string) {
   });
 }
 
-/** `queue`: undefined if the request is not about one queue. Open routes refuse names in their way. */
+/**
+ * `queue`: undefined if the request is not about one queue. An open route checks the name itself, because each of its
+ * refusals is the same.
+ */
 function checkAccess(
   route: ServedRoute,
   rules: TokenRules,

@@ -35,7 +35,7 @@ import {
   existingQueue,
   existingSubscription,
 } from '../existing.ts';
-import { completeWindow, isOrderedWindow, WINDOW_ORDER_ERROR, windowFields } from '../fields.ts';
+import { completeWindow, windowed, windowFields } from '../fields.ts';
 import { listing, pageFields, pageQuery, pageWithinAnswerSize } from '../paging.ts';
 import { isSubscriptionId, messageKey, queuePath, subscriptionIdField, subscriptionKey } from '../paths.ts';
 import { type AddRoute, json, jsonAnswer, withLinks } from '../route.ts';
@@ -194,8 +194,8 @@ async function payloadFor(
 }
 
 /** The query of the list of a queue's deliveries. */
-const undeliveredQuery = z
-  .strictObject({
+const undeliveredQuery = windowed(
+  z.strictObject({
     ...pageFields,
     ...windowFields,
     ...deletedField,
@@ -204,12 +204,12 @@ const undeliveredQuery = z
       .describe('Lists only deliveries with this status.')
       .exactOptional(),
     subscription: subscriptionIdField.describe('Lists only deliveries to this subscription.').exactOptional(),
-  })
-  .refine(isOrderedWindow, WINDOW_ORDER_ERROR);
+  }),
+);
 
-const subscriptionDeliveriesQuery = z
-  .strictObject({ ...pageFields, ...windowFields, ...deletedSubscriptionField })
-  .refine(isOrderedWindow, WINDOW_ORDER_ERROR);
+const subscriptionDeliveriesQuery = windowed(
+  z.strictObject({ ...pageFields, ...windowFields, ...deletedSubscriptionField }),
+);
 
 /**
  * Deliveries that are not delivered, newest first, as their records show them. The listing is eventually consistent, so

@@ -15,9 +15,8 @@ import { type AddRoute, json, jsonAnswer, jsonBody, noBody, withLinks } from '..
 import { invalidFields, noSuchMessage } from '../errors.ts';
 import {
   bodyFault,
-  isOrderedWindow,
   MAX_TTL_SECONDS,
-  WINDOW_ORDER_ERROR,
+  windowed,
   printable,
   publishedType,
   seconds,
@@ -128,9 +127,7 @@ export function addMessageRoutes(addRoute: AddRoute, dependencies: ApiDependenci
 const messageList = listing('messages', messageSummarySchema);
 
 /** The query of the list of messages; the default window is the last 24 hours. */
-const messageListQuery = z
-  .strictObject({ ...pageFields, ...windowFields, ...deletedField })
-  .refine(isOrderedWindow, WINDOW_ORDER_ERROR);
+const messageListQuery = windowed(z.strictObject({ ...pageFields, ...windowFields, ...deletedField }));
 
 /** The response to a post: the path and id of each message, in the order of the request. */
 const publishedSchema = z.object({

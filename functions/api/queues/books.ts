@@ -36,7 +36,7 @@ import { countDeliveries, type DeliveryCount, MAX_COUNTED_BUCKETS } from '../mes
 import { type AddRoute, json, jsonAnswer } from '../route.ts';
 import { linksSchema, nextLinks, pageFields } from '../paging.ts';
 import { subscriptionIdField } from '../paths.ts';
-import { completeWindow, isOrderedWindow, WINDOW_ORDER_ERROR, windowFields } from '../fields.ts';
+import { completeWindow, windowed, windowFields } from '../fields.ts';
 import {
   deletedSubscriptionField,
   existingQueue,
@@ -82,16 +82,16 @@ export function addBooksRoutes(addRoute: AddRoute, dependencies: ApiDependencies
 const booksAnswerSchema = booksViewSchema.extend({ links: linksSchema });
 
 /** The query of the reconciliation report. The default window is the last 24 hours. */
-const booksQuery = z
-  .strictObject({
+const booksQuery = windowed(
+  z.strictObject({
     marker: pageFields.marker,
     ...windowFields,
     ...deletedSubscriptionField,
     subscription: subscriptionIdField
       .describe('Counts only the deliveries to this subscription.')
       .exactOptional(),
-  })
-  .refine(isOrderedWindow, WINDOW_ORDER_ERROR);
+  }),
+);
 
 type BooksContext = {
   clock: Pick<Clock, 'now'>;

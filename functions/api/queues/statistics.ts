@@ -12,7 +12,7 @@ import { timeText } from '../../../shared/wire/fields.ts';
 import { statisticsViewSchema, toCountersView } from '../../../shared/wire/views/statistics.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { invalidFields } from '../errors.ts';
-import { completeWindow, isOrderedWindow, WINDOW_ORDER_ERROR, windowFields } from '../fields.ts';
+import { completeWindow, windowed, windowFields } from '../fields.ts';
 import { type AddRoute, json, jsonAnswer } from '../route.ts';
 import { presentQueue } from '../existing.ts';
 
@@ -58,8 +58,8 @@ export function addStatisticsRoute(addRoute: AddRoute, dependencies: ApiDependen
 
 const STEP_RULE = `must be one of ${STATISTICS_STEPS.join(', ')}`;
 
-const statisticsQuery = z
-  .strictObject({
+const statisticsQuery = windowed(
+  z.strictObject({
     ...windowFields,
     step: z
       .string()
@@ -70,8 +70,8 @@ const statisticsQuery = z
         override: { type: 'integer', enum: [...STATISTICS_STEPS] },
       })
       .exactOptional(),
-  })
-  .refine(isOrderedWindow, WINDOW_ORDER_ERROR);
+  }),
+);
 
 type Steps = Pick<MessageWindow, 'since' | 'until'> & { stepMs: number };
 

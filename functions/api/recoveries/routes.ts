@@ -31,7 +31,7 @@ import {
 import type { ApiDependencies } from '../dependencies.ts';
 import { invalidFields, notFound } from '../errors.ts';
 import { existingQueue } from '../existing.ts';
-import { isOrderedWindow, timeField, WINDOW_ORDER_ERROR } from '../fields.ts';
+import { timeField, windowed } from '../fields.ts';
 import { linksSchema, listing, nextLinks, pageFields, pageQuery } from '../paging.ts';
 import { queuePath, subscriptionIdField } from '../paths.ts';
 import { type AddRoute, json, jsonAnswer, jsonBody, noBody, withLinks, withLocation } from '../route.ts';
@@ -39,8 +39,8 @@ import { type AddRoute, json, jsonAnswer, jsonBody, noBody, withLinks, withLocat
 const RECOVERIES = '/v2/queues/{queue}/recoveries';
 const RECOVERY = `${RECOVERIES}/{recovery}` as const;
 
-const recoveryRequestSchema = z
-  .strictObject({
+const recoveryRequestSchema = windowed(
+  z.strictObject({
     since: timeField.describe('Start of the window, inclusive.'),
     until: timeField.describe('End of the window, exclusive. A time in the future means now.'),
     by: z
@@ -56,8 +56,8 @@ const recoveryRequestSchema = z
       .enum(RECOVERABLE_STATUSES, `must be one of ${RECOVERABLE_STATUSES.join(', ')}`)
       .describe('Recovers only deliveries with this status.')
       .exactOptional(),
-  })
-  .refine(isOrderedWindow, WINDOW_ORDER_ERROR);
+  }),
+);
 
 const recoveryList = listing('recoveries', recoveryViewSchema);
 
