@@ -109,9 +109,7 @@ Exit status: 0 on success, 1 on failure or if another program hid messages, 130
 if interrupted.
 `;
 
-type ListOptions = ChosenOptions & { limit?: number };
-
-const listCommand = deployed<ListOptions>({
+const list = deployed<ChosenOptions & { limit?: number }>({
   description: 'List dead letters and undeliverable notices, with their reasons.',
   arguments: [argument('[which]', 'which dead letters').choices(REDRIVEN_QUEUES)],
   options: [
@@ -122,27 +120,25 @@ const listCommand = deployed<ListOptions>({
   json: 'one dead letter per line',
   more: LOOK,
   examples: ['deadletters list', 'deadletters list ingress --reason not_json --since 2d'],
-  run: ({ options, terminal }, which: string | undefined) => list(which, options, terminal),
+  run: async ({ options, terminal }, which: string | undefined) => {
+    const access = await openDeadLetters(options, terminal);
+    const { since, limit = 100 } = options;
+    const looks = await withProgress(terminal, (signal, progress) => {
+      progress.show('Looking for dead letters …');
+      return Promise.all(
+        REDRIVEN_QUEUES.filter((queue) => which === undefined || queue === which).map(async (queue) => {
+          const api = queue === 'undeliverable' ? await access.api() : undefined;
+          const request = { which: queue, filter: pickFilter(options), since, limit, signal, api };
+          return { queue, ...(await lookAtDeadLetters(access.portsOf(queue), request)) };
+        }),
+      );
+    }).catch(runProblem('The look', 'a minute'));
+    printItems(looks, options.json === true, terminal);
+    looks.flatMap(notesOn).forEach(terminal.printError);
+    if (looks.some(({ result }) => result.hidden > 0)) terminal.exitStatus = 1;
+    if (looks.some(({ isInterrupted }) => isInterrupted)) terminal.exitStatus = INTERRUPTED;
+  },
 });
-
-async function list(which: string | undefined, options: ListOptions, terminal: Terminal): Promise<undefined> {
-  const access = await openDeadLetters(options, terminal);
-  const { since, limit = 100 } = options;
-  const looks = await withProgress(terminal, (signal, progress) => {
-    progress.show('Looking for dead letters …');
-    return Promise.all(
-      REDRIVEN_QUEUES.filter((queue) => which === undefined || queue === which).map(async (queue) => {
-        const api = queue === 'undeliverable' ? await access.api() : undefined;
-        const request = { which: queue, filter: pickFilter(options), since, limit, signal, api };
-        return { queue, ...(await lookAtDeadLetters(access.portsOf(queue), request)) };
-      }),
-    );
-  }).catch(runProblem('The look', 'a minute'));
-  printItems(looks, options.json === true, terminal);
-  looks.flatMap(notesOn).forEach(terminal.printError);
-  if (looks.some(({ result }) => result.hidden > 0)) terminal.exitStatus = 1;
-  if (looks.some(({ isInterrupted }) => isInterrupted)) terminal.exitStatus = INTERRUPTED;
-}
 
 function printItems(looks: readonly Look[], json: boolean, { print, printJson }: Terminal): void {
   const items = looks.flatMap((look) => look.items);
@@ -301,7 +297,7 @@ the answer was no, 2 for a usage error, 130 if interrupted.
 });
 
 /** `posthaste deadletters list`, `show` and `delete` */
-export const deadLetterCommands = group({ list: listCommand, show, delete: remove });
+export const deadLetterCommands = group({ list, show, delete: remove });
 
 const NOTHING_CHOSEN = 'choose messages with --id, a filter or --settled, or delete all of them with --all';
 const CONFLICT = '--all cannot be combined with options that choose messages';

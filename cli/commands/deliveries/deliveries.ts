@@ -34,7 +34,7 @@ import {
   wholeNumber,
 } from '../../options/arguments.ts';
 import { deployed, group } from '../../options/deployed.ts';
-import { VERBOSE } from '../../options/deployment-options.ts';
+import { type DeploymentOptions, VERBOSE } from '../../options/deployment-options.ts';
 import { printList, right } from '../../output/list.ts';
 import { clockTime, colouredStatus, printable } from '../../output/text.ts';
 import { pollUntilDone } from '../../polling.ts';
@@ -213,9 +213,7 @@ Exit status: 0, also after Ctrl-C.
     const filter = await filterFrom(api, queue, options);
     await terminal.untilInterrupted((interrupted) => {
       const signal = orAfter(interrupted, options.for);
-      return watchDeliveries(api, { ...options, queue, filter, signal }, terminal, (change) => {
-        terminal.printResult(options, change, () => changeText(change, terminal));
-      });
+      return watchDeliveries(api, { ...options, queue, filter, signal }, terminal);
     });
   },
 });
@@ -239,7 +237,7 @@ type Snapshot = Pick<ListedDelivery, 'queue' | 'messageId' | 'subscriptionId' | 
 /** `at`: time of the poll. */
 type Change = Snapshot & { at: string };
 
-type Watched = {
+type Watched = DeploymentOptions & {
   queue: string;
   message?: string;
   filter: DeliveryFilter;
@@ -255,13 +253,8 @@ const MAX_FOLLOWED = 50;
 /** Seconds. */
 const POLLING = { floor: 1, ceiling: 10 };
 
-/** Polls, and reports each change once. With `message`, it returns when all deliveries of the message have ended. */
-async function watchDeliveries(
-  api: ApiClient,
-  watched: Watched,
-  terminal: Terminal,
-  onChange: (change: Change) => void,
-): Promise<void> {
+/** Polls, and prints each change once. With `message`, it returns when all deliveries of the message have ended. */
+async function watchDeliveries(api: ApiClient, watched: Watched, terminal: Terminal): Promise<void> {
   const { message, signal, verbose } = watched;
   const known = new Map<string, Snapshot>();
   await pollUntilDone({ limits: POLLING, signal, verbose }, terminal, async () => {
@@ -272,7 +265,8 @@ async function watchDeliveries(
     for (const seen of changes) {
       known.delete(toKey(seen));
       known.set(toKey(seen), seen);
-      onChange({ at: new Date().toISOString(), ...seen });
+      const change: Change = { at: new Date().toISOString(), ...seen };
+      terminal.printResult(watched, change, () => changeText(change, terminal));
     }
     forgetOldest(known);
     if (await isFinished(api, watched, found)) return 'done';
