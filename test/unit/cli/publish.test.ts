@@ -1,5 +1,9 @@
+import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
+import type { ApiClient } from '../../../api-client/api-client.ts';
+import { publishLines } from '../../../cli/commands/publish/publish-lines.ts';
+import type { Terminal } from '../../../cli/terminal.ts';
 import { COMMAND } from '../../../local/command-name.ts';
 import type { StubRequest } from '../../support/aws-stub.ts';
 import { AT, messageView } from './delivery-views.ts';
@@ -187,6 +191,19 @@ describe('posthaste publish', () => {
     });
     expect(status).toBe(130);
     expect(stderr).toMatch(/^Not published: all lines after line \d+\.$/m);
+  });
+
+  it('names the lines that were read and not published when the input fails', async () => {
+    const failing = async function* () {
+      yield Buffer.from('{"data":1}\n{"data":2}\n');
+      await Promise.reject(new Error('gone'));
+    };
+    const terminal = z.custom<Terminal>().parse({ stdin: Readable.from(failing()) });
+    const [ignore, { signal }] = [() => undefined, new AbortController()];
+    const reports = { onPublished: ignore, onRefused: ignore, onProgress: ignore };
+    const from = { queue: 'orders', file: '-', bare: false, defaults: {}, signal };
+    const end = await publishLines(z.custom<ApiClient>().parse({}), { ...from, ...reports }, terminal);
+    expect(end).toMatchObject({ read: 2, unpublished: [1, 2], failure: expect.any(Error) as Error });
   });
 
   it('reports in one sentence that a file cannot be read', async () => {
