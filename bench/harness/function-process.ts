@@ -1,5 +1,6 @@
 import { GCProfiler, getHeapStatistics } from 'node:v8';
 import * as z from 'zod';
+import { peakMemoryBytes } from '../../test/support/peak-memory.ts';
 import { anInvocation, anSqsRecord } from '../../test/support/sqs-event.ts';
 import type { Run } from './function.ts';
 
@@ -40,7 +41,7 @@ async function runAll(bodies: readonly string[]): Promise<Run> {
     cpuMs: (user + system) / 1000,
     allocatedBytes,
     heapBytes: usedBytes(),
-    peakBytes: process.resourceUsage().maxRSS * 1024,
+    peakBytes: peakMemoryBytes(),
     failed: records.flatMap(({ messageId }, index) => (failed.has(messageId) ? [index] : [])),
   };
 }

@@ -9,6 +9,7 @@ import { type Attempt, shownResult } from '../../shared/domain/delivery/attempt.
 import type { Fact } from '../../shared/ports/journal.ts';
 import { aBarePolicy, aQueue, aSubscription } from '../support/builders.ts';
 import { deliverOnLoopback } from '../support/deliver-on-loopback.ts';
+import { peakMemoryBytes } from '../support/peak-memory.ts';
 import { toFunction, type FromFunction, type ToFunction } from './messages.ts';
 import { modelledQueue } from './modelled-queue.ts';
 
@@ -113,7 +114,7 @@ const measure = async (isIdle: boolean): Promise<void> => {
     await pause(50);
     idle = process.memoryUsage.rss();
   }
-  const peak = process.resourceUsage().maxRSS * 1024;
+  const peak = peakMemoryBytes();
   report({ kind: 'memory', idle, peak, mostBusy: first?.mostBusy() ?? 0 });
 };
 

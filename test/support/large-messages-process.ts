@@ -2,6 +2,7 @@ import { s3Client, s3Payloads } from '../../shared/adapters/s3/payloads.ts';
 import { encodeFirstJob } from '../../shared/wire/jobs/delivery-job.ts';
 import { aQueue, aSubscription } from './builders.ts';
 import { deliverOnLoopback } from './deliver-on-loopback.ts';
+import { peakMemoryBytes } from './peak-memory.ts';
 import { anSqsRecord } from './sqs-event.ts';
 
 /**
@@ -49,7 +50,7 @@ const jobOf = (index: number): string =>
   });
 const records = Array.from({ length: Number(jobs) }, (_, index) => anSqsRecord(jobOf(index)));
 const { batchItemFailures } = await environment()(records);
-const peakMegabytes = Math.round(process.resourceUsage().maxRSS / 1024);
+const peakMegabytes = Math.round(peakMemoryBytes() / 2 ** 20);
 process.stdout.write(
   JSON.stringify({ peakMegabytes, failed: batchItemFailures.length, sentAgain: sentAgain.length, faults }),
 );
