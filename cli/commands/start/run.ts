@@ -103,7 +103,9 @@ async function show(
 function reportVerdicts(demo: Demo | undefined): number {
   const wrong = demo?.verdicts.filter(({ faults }) => faults.length > 0) ?? [];
   for (const { subscriber, message, faults } of wrong) {
-    console.error(`Unexpected result: the delivery of ${message} to ${subscriber} ${faults.join(', ')}.`);
+    console.error(
+      `Unexpected result: the delivery of ${message} to ${subscriber.name} ${faults.join(', ')}.`,
+    );
   }
   if (demo !== undefined && wrong.length === 0) console.log('Every delivery ended as expected.\n');
   return wrong.length === 0 ? 0 : 1;

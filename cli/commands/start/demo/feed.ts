@@ -9,7 +9,7 @@ import { poll } from '../../../../shared/steps/poll.ts';
 import type { OperatorEventMessage } from '../../../../shared/wire/events/operator-event.ts';
 import { type DeliveryView, STARTED_BY } from '../../../../shared/wire/views/delivery.ts';
 import { clockTime } from '../../../output/text.ts';
-import { demoQueue, nextStep, type NextStep } from './scenario.ts';
+import { demoQueue } from './scenario.ts';
 
 /** How long a message is still polled after its last delivery has ended. */
 const QUIET_MS = 15_000;
@@ -49,11 +49,10 @@ export function createFeed(
     views.flatMap((view) => {
       const before = shown.get(view.subscriptionId) ?? 0;
       shown.set(view.subscriptionId, view.attempts.length);
-      return view.attempts.flatMap((attempt) => {
-        const step = attempt.number > before ? nextStep(view, attempt.number) : undefined;
-        const subscriber = findSubscriber(view.subscriptionId);
-        return step === undefined ? [] : [{ message: label, subscriber, attempt, step }];
-      });
+      const subscriber = findSubscriber(view.subscriptionId);
+      return view.attempts
+        .filter(({ number }) => number > before)
+        .map((attempt) => ({ message: label, subscriber, view, attempt }));
     });
 
   const showNews = async (): Promise<number> => {
@@ -120,16 +119,18 @@ function isAwaited({ views, changedAt }: Followed): boolean {
 type FeedLine = {
   message: string;
   subscriber: string;
-  attempt: DeliveryView['attempts'][number];
-  step: NextStep;
+  view: DeliveryView;
+  attempt: Attempt;
 };
+
+type Attempt = DeliveryView['attempts'][number];
 
 const COLOURS = { delivered: 'green', failed: 'yellow', rejected: 'red' } as const;
 
 /**
  * An attempt in at most 100 columns: time, message, subscriber, number, result, and the next step with its mechanism.
  */
-export function feedLine({ message, subscriber, attempt, step }: FeedLine): string {
+export function feedLine({ message, subscriber, view, attempt }: FeedLine): string {
   const { outcome, statusCode, error, durationMs } = attempt;
   return [
     timeOfDay(attempt.startedAt),
@@ -137,7 +138,7 @@ export function feedLine({ message, subscriber, attempt, step }: FeedLine): stri
     subscriber.padEnd(9),
     `#${attempt.number} ${attempt.phase}`.padEnd(15),
     styleText(COLOURS[outcome], `${statusCode ?? error ?? 'no response'}, ${durationMs} ms`.padEnd(11)),
-    stepText(step),
+    nextStepText(view, attempt),
   ].join('  ');
 }
 
@@ -147,24 +148,24 @@ function timeOfDay(time: string): string {
   return `${toTheSecond}.${String(new Date(time).getMilliseconds()).padStart(3, '0')}`;
 }
 
-function stepText(step: NextStep): string {
-  switch (step.kind) {
-    case 'delivered':
-      return styleText('green', '✓ delivered');
-    case 'rejected':
-      return styleText('red', '✗ rejected, not retried');
-    case 'exhausted':
-      return styleText('red', '✗ exhausted, no retries left');
-    case 'cancelled':
-      return styleText('red', '✗ cancelled');
-    case 'next': {
-      const { next, endedAt } = step;
-      const seconds = (next.dueAt - endedAt) / 1000;
-      const delay = seconds <= 0 ? 'at once' : `in ${seconds.toFixed(1)} s`;
-      const mechanism = next.by === undefined ? '' : `, ${STARTED_BY[next.by]}`;
-      return `→ #${next.number} ${next.phase} ${delay}${mechanism}`;
-    }
+/** The next attempt, recorded or pending, or the end of the delivery. */
+function nextStepText(view: DeliveryView, { number, outcome, startedAt, durationMs }: Attempt): string {
+  const next = findAttempt(view, number + 1);
+  if (next !== undefined) {
+    const seconds = (Date.parse(next.dueAt) - Date.parse(startedAt) - durationMs) / 1000;
+    const delay = seconds <= 0 ? 'at once' : `in ${seconds.toFixed(1)} s`;
+    const mechanism = next.by === undefined ? '' : `, ${STARTED_BY[next.by]}`;
+    return `→ #${next.number} ${next.phase} ${delay}${mechanism}`;
   }
+  if (outcome === 'delivered') return styleText('green', '✓ delivered');
+  if (outcome === 'rejected') return styleText('red', '✗ rejected, not retried');
+  return styleText('red', view.status === 'cancelled' ? '✗ cancelled' : '✗ exhausted, no retries left');
+}
+
+function findAttempt({ attempts, nextAttempt }: DeliveryView, number: number) {
+  const made = attempts.find((one) => one.number === number);
+  if (made !== undefined) return { ...made, dueAt: made.dueAt ?? made.startedAt };
+  return nextAttempt?.number === number ? nextAttempt : undefined;
 }
 
 type Names = Record<'subscriber' | 'message', (id: string) => string>;

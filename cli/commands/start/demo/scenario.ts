@@ -1,10 +1,5 @@
-import type {
-  AttemptTrigger,
-  Mechanism,
-  TerminalStatus,
-} from '../../../../shared/domain/delivery/vocabulary.ts';
+import type { TerminalStatus } from '../../../../shared/domain/delivery/vocabulary.ts';
 import type { PartialRetryPolicy } from '../../../../shared/domain/retry/policy.ts';
-import type { Phase } from '../../../../shared/domain/retry/vocabulary.ts';
 import type { DeliveryView } from '../../../../shared/wire/views/delivery.ts';
 import { tableLines } from '../../../output/list.ts';
 
@@ -89,16 +84,6 @@ export const demoMessages = [
   { id: 'order-1001-paid', type: 'order.paid', data: { order: 1001, method: 'card' } },
 ] as const;
 
-/** The result of a demo delivery, and how it differs from the expectation. */
-type Verdict = {
-  subscriber: string;
-  message: string;
-  status: string;
-  attempts: number;
-  seconds: number;
-  faults: readonly string[];
-};
-
 export type DemoDelivery = {
   subscriber: DemoSubscriber;
   message: string;
@@ -112,18 +97,12 @@ export type DemoDelivery = {
   schedulerThreshold: number;
 };
 
-/** Compares a delivery with the expectation of its subscriber. */
+/** A delivery, and how it differs from the expectation of its subscriber. */
+type Verdict = DemoDelivery & { faults: readonly string[] };
+
 export function judge(delivery: DemoDelivery): Verdict {
-  const { subscriber, message, view } = delivery;
-  const attempts = view?.attempts ?? [];
-  return {
-    subscriber: subscriber.name,
-    message,
-    status: view?.status ?? 'not recorded',
-    attempts: attempts.length,
-    seconds: secondsFrom(attempts),
-    faults: view === undefined ? ['was never recorded'] : findFaults(view, delivery),
-  };
+  const { view } = delivery;
+  return { ...delivery, faults: view === undefined ? ['was never recorded'] : findFaults(view, delivery) };
 }
 
 function findFaults(
@@ -147,54 +126,26 @@ function findFaults(
   return checks.flatMap(([isAsExpected, fault]) => (isAsExpected ? [] : [fault]));
 }
 
+/** The result table at the end of the demo. */
+export function verdictTable(verdicts: readonly Verdict[]): string {
+  const rows = verdicts.map(({ subscriber, message, view, faults }) => {
+    const { status = 'not recorded', attempts = [] } = view ?? {};
+    return [
+      subscriber.name,
+      message,
+      status,
+      String(attempts.length),
+      `${secondsFrom(attempts).toFixed(1)} s`,
+      faults.length === 0 ? 'yes' : `no: ${faults.join('; ')}`,
+    ];
+  });
+  const heads = ['subscriber', 'message', 'status', 'attempts', 'duration', 'as expected'];
+  return tableLines(heads, rows).join('\n');
+}
+
 /** From the start of the first attempt to the end of the last. */
 function secondsFrom(attempts: DeliveryView['attempts']): number {
   const [first, last] = [attempts.at(0), attempts.at(-1)];
   if (first === undefined || last === undefined) return 0;
   return (Date.parse(last.startedAt) + last.durationMs - Date.parse(first.startedAt)) / 1000;
-}
-
-/** The result table at the end of the demo. */
-export function verdictTable(verdicts: readonly Verdict[]): string {
-  const rows = verdicts.map(({ subscriber, message, status, attempts, seconds, faults }) => [
-    subscriber,
-    message,
-    status,
-    String(attempts),
-    `${seconds.toFixed(1)} s`,
-    faults.length === 0 ? 'yes' : `no: ${faults.join('; ')}`,
-  ]);
-  const heads = ['subscriber', 'message', 'status', 'attempts', 'duration', 'as expected'];
-  return tableLines(heads, rows).join('\n');
-}
-
-type Next = { number: number; phase: Phase; dueAt: number; by?: AttemptTrigger | Mechanism };
-
-/** The step after an attempt: the end of the delivery, or the next attempt. Times in ms since the epoch. */
-export type NextStep =
-  | { kind: 'delivered' | 'rejected' | 'exhausted' | 'cancelled' }
-  | { kind: 'next'; next: Next; endedAt: number };
-
-/** The recorded next step; undefined if the record lacks the attempt. */
-export function nextStep(view: DeliveryView, number: number): NextStep | undefined {
-  const attempt = view.attempts.find((one) => one.number === number);
-  if (attempt === undefined) return undefined;
-  const endedAt = Date.parse(attempt.startedAt) + attempt.durationMs;
-  const next = recordedNext(view, number + 1) ?? pendingNext(view, number + 1);
-  if (next !== undefined) return { kind: 'next', next, endedAt };
-  if (attempt.outcome !== 'failed') return { kind: attempt.outcome };
-  return view.status === 'cancelled' ? { kind: 'cancelled' } : { kind: 'exhausted' };
-}
-
-function recordedNext({ attempts }: DeliveryView, number: number): Next | undefined {
-  const made = attempts.find((one) => one.number === number);
-  if (made === undefined) return undefined;
-  const { phase, by, dueAt, startedAt } = made;
-  return { number, phase, dueAt: Date.parse(dueAt ?? startedAt), ...(by === undefined ? {} : { by }) };
-}
-
-function pendingNext({ nextAttempt }: DeliveryView, number: number): Next | undefined {
-  return nextAttempt?.number === number
-    ? { ...nextAttempt, dueAt: Date.parse(nextAttempt.dueAt) }
-    : undefined;
 }
