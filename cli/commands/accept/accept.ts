@@ -14,7 +14,7 @@ import { type Check, type Result, runChecks } from './check.ts';
 import { allChecks } from './checks.ts';
 import { followReceiverStack, type Receiver, startLocalReceiver } from './receivers.ts';
 import { junitReport, resultJson, resultText, summaryText } from './report.ts';
-import { readAcceptanceStack } from './stacks.ts';
+import { readOutputsBeside } from './stacks.ts';
 import { createWorld, openDeployment, type OpenDeployment, type World } from './world.ts';
 
 /** `posthaste accept` */
@@ -92,7 +92,7 @@ function choose({ only, within = Infinity, load }: Options): readonly Check[] {
 /** In AWS the stack of the receiver, if it is deployed; otherwise this machine. */
 async function openReceiver({ url, port }: Options, opened: OpenDeployment, sqs: SQS): Promise<Receiver> {
   if (!opened.isLocal && url === undefined) {
-    const { ReceiverUrl: found, SeenQueueUrl: seen } = await readAcceptanceStack(opened);
+    const { ReceiverUrl: found, SeenQueueUrl: seen } = await readOutputsBeside(opened, 'Acceptance');
     if (found !== undefined && seen !== undefined) return followReceiverStack(sqs, found, seen);
     throw new Problem(
       'A deployment in AWS cannot reach 127.0.0.1. Deploy the stack of the receiver (docs/operations.md, "After you deploy"), or run a tunnel to --port, and give its URL with --url.',

@@ -56,16 +56,16 @@ async function findStackNames(
   return [...new Set([...names, ...besides])].filter((name) => all.has(name));
 }
 
-/** The outputs of a stack that is deployed beside a deployment for the acceptance; undefined without it. */
-export async function readOutputs({ client }: Deployment, stackName: string): Promise<Outputs | undefined> {
+/**
+ * The outputs of a stack that is deployed beside a deployment for the acceptance; none without it. `name`: the setting
+ * `deployment`.
+ */
+export async function readOutputsBeside(
+  { name, deployment }: { name: string; deployment: Deployment },
+  stack: 'Acceptance' | 'Crash',
+): Promise<Outputs> {
   const { CloudFormation } = await import('@aws-sdk/client-cloudformation');
-  const stack = await stackNamed(new CloudFormation(client), stackName);
-  return stack && toOutputs(stack);
-}
-
-/** The same of the stack with the receiver. `name`: the setting `deployment`. */
-export async function readAcceptanceStack(of: { name: string; deployment: Deployment }): Promise<Outputs> {
-  return (await readOutputs(of.deployment, `${of.name}Acceptance`)) ?? {};
+  return toOutputs((await stackNamed(new CloudFormation(deployment.client), name + stack)) ?? {});
 }
 
 async function readResources(cloudFormation: CloudFormation, stack: string): Promise<DeployedResource[]> {

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { variables } from '../../../../shared/config/resources.ts';
 import type { Deployment } from '../../../deployment.ts';
 import { judge, notShown, type ReadOnlyCheck } from '../check.ts';
-import type { DeployedResource, DeployedStacks } from '../stacks.ts';
+import type { DeployedStacks } from '../stacks.ts';
 
 /** Who may do what. */
 export const accessChecks: readonly ReadOnlyCheck[] = [
@@ -104,10 +104,8 @@ const policySchema = z.object({
   Roles: z.array(z.object({ Ref: z.string() })).default([]),
 });
 
-type Policy = { role: DeployedResource; policy: string; granted: string[] };
-
 /** The inline policies of roles, with the actions that the template allows. */
-function listPolicies({ ofType }: DeployedStacks): Policy[] {
+function listPolicies({ ofType }: DeployedStacks) {
   const roles = ofType('AWS::IAM::Role');
   return ofType('AWS::IAM::Policy').flatMap(({ stack, properties }) => {
     const { PolicyName: policy, PolicyDocument, Roles } = policySchema.parse(properties);

@@ -5,7 +5,7 @@ import { resolveApi } from '../../../api/api-access.ts';
 import { systemSleep } from '../../../terminal.ts';
 import { type Check, failed, judge, notShown, type Outcome } from '../check.ts';
 import { behave, createQueue, ended, requests, type Subscribed, subscribe, within } from '../scenario.ts';
-import { readOutputs } from '../stacks.ts';
+import { readOutputsBeside } from '../stacks.ts';
 import { createWorld, type World } from '../world.ts';
 
 /** Their jobs come to deliver at about the same time. */
@@ -24,9 +24,9 @@ export const crashChecks: readonly Check[] = [
     seconds: 90,
     run: async (world) => {
       const name = `${world.name}Crash`;
-      const outputs = await readOutputs(world.deployment, name);
-      const { CrashStatus: status } = outputs ?? {};
-      if (outputs === undefined || status === undefined)
+      const outputs = await readOutputsBeside(world, 'Crash');
+      const { CrashStatus: status } = outputs;
+      if (status === undefined)
         return notShown(
           `it needs a pipeline that may be killed: npx cdk deploy ${name} -a "$RECEIVER" -c deployment=${world.name} -c crash=true (docs/operations.md, "After you deploy")`,
         );

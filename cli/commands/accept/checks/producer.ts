@@ -4,7 +4,7 @@ import { variables } from '../../../../shared/config/resources.ts';
 import type { Deployment } from '../../../deployment.ts';
 import { type Check, isNotPermitted, judge, notShown } from '../check.ts';
 import { createQueue } from '../scenario.ts';
-import { readAcceptanceStack } from '../stacks.ts';
+import { readOutputsBeside } from '../stacks.ts';
 import type { World } from '../world.ts';
 
 /** What no simulation shows: whether a policy of a queue, a key or a function lets more callers in than IAM does. */
@@ -14,7 +14,7 @@ export const producerChecks: readonly Check[] = [
     title: 'A role that may publish can do nothing else',
     seconds: 10,
     run: async (world) => {
-      const { ProducerRoleArn: role } = await readAcceptanceStack(world);
+      const { ProducerRoleArn: role } = await readOutputsBeside(world, 'Acceptance');
       if (role === undefined) return notShown(DEPLOY_ROLE);
       const assumed = await assumeRole(world, role);
       if (typeof assumed === 'string') return notShown(`your credentials cannot assume ${role}: ${assumed}`);
@@ -35,10 +35,8 @@ export const producerChecks: readonly Check[] = [
 const DEPLOY_ROLE =
   'no stack has a role to try it with: deploy that of the receiver with -c ingressQueueUrl=… (docs/operations.md, "After you deploy")';
 
-type Credentials = { accessKeyId: string; secretAccessKey: string; sessionToken: string };
-
 /** Credentials of a role for a quarter of an hour; or why STS gives none. */
-async function assumeRole({ deployment }: World, RoleArn: string): Promise<Credentials | string> {
+async function assumeRole({ deployment }: World, RoleArn: string) {
   const { STS } = await import('@aws-sdk/client-sts');
   const sts = new STS(deployment.client);
   try {

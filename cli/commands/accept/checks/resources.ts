@@ -1,7 +1,7 @@
 import type { CloudFormation, StackResourceDrift } from '@aws-sdk/client-cloudformation';
 import * as z from 'zod';
 import { pollUntil } from '../../../../local/poll-until.ts';
-import { judge, notShown, type ReadOnlyCheck, Refuted } from '../check.ts';
+import { judge, notShown, type Outcome, type ReadOnlyCheck, Refuted } from '../check.ts';
 import { type DeployedResource, listIndexes } from '../stacks.ts';
 
 /** Concurrent executions of the other functions, such as reconcile and the API. */
@@ -46,21 +46,11 @@ export const resourceChecks: readonly ReadOnlyCheck[] = [
       const lambda = new Lambda(deployment.client);
       const mappings = (await stacks()).ofType('AWS::Lambda::EventSourceMapping');
       if (mappings.length === 0) return notShown(BY_WORKERS);
-      const states = await Promise.all(
-        mappings.map(async ({ logicalId, physicalId: UUID }) => ({
-          logicalId,
-          UUID,
-          ...(await lambda.getEventSourceMapping({ UUID })),
-        })),
-      );
-      const paused = states.filter(({ State: state }) => state !== 'Enabled');
-      return judge(
-        paused.map(({ logicalId, State: state }) => `the event source ${logicalId} is ${state}`),
-        `${mappings.length} enabled`,
-        paused
-          .map(({ UUID }) => `aws lambda update-event-source-mapping --enabled --uuid ${UUID}`)
-          .join('; '),
-      );
+      return judgeEach(mappings, `${mappings.length} enabled`, async ({ logicalId, physicalId: UUID }) => {
+        const { State: state } = await lambda.getEventSourceMapping({ UUID });
+        const fault = state !== 'Enabled' && `the event source ${logicalId} is ${state}`;
+        return [fault, `aws lambda update-event-source-mapping --enabled --uuid ${UUID}`];
+      });
     },
   },
   {
@@ -72,15 +62,11 @@ export const resourceChecks: readonly ReadOnlyCheck[] = [
       if (rules.length === 0) return notShown(BY_WORKERS);
       const { EventBridge } = await import('@aws-sdk/client-eventbridge');
       const eventBridge = new EventBridge(deployment.client);
-      const states = await Promise.all(
-        rules.map(async ({ physicalId: Name }) => ({ Name, ...(await eventBridge.describeRule({ Name })) })),
-      );
-      const stopped = states.filter(({ State: state }) => state !== 'ENABLED');
-      return judge(
-        stopped.map(({ Name, State: state }) => `reconcile does not run: its rule ${Name} is ${state}`),
-        'enabled',
-        stopped.map(({ Name }) => `aws events enable-rule --name ${Name}`).join('; '),
-      );
+      return judgeEach(rules, 'enabled', async ({ physicalId: Name }) => {
+        const { State: state } = await eventBridge.describeRule({ Name });
+        const fault = state !== 'ENABLED' && `reconcile does not run: its rule ${Name} is ${state}`;
+        return [fault, `aws events enable-rule --name ${Name}`];
+      });
     },
   },
   {
@@ -92,20 +78,15 @@ export const resourceChecks: readonly ReadOnlyCheck[] = [
         return notShown(BY_WORKERS);
       const { Lambda } = await import('@aws-sdk/client-lambda');
       const lambda = new Lambda(deployment.client);
-      const functions = await Promise.all(
-        Object.entries(deployment.functions).map(async ([name, FunctionName]) => ({
-          ...{ name, FunctionName },
-          reserved: (await lambda.getFunctionConcurrency({ FunctionName })).ReservedConcurrentExecutions,
-        })),
-      );
-      const stopped = functions.filter(({ reserved }) => reserved === 0);
-      return judge(
-        stopped.map(({ name }) => `${name} has a reserved concurrency of 0, so nothing invokes it`),
-        `${functions.length} functions can be invoked`,
-        stopped
-          .map(({ FunctionName }) => `aws lambda delete-function-concurrency --function-name ${FunctionName}`)
-          .join('; '),
-      );
+      const functions = Object.entries(deployment.functions);
+      const detail = `${functions.length} functions can be invoked`;
+      return judgeEach(functions, detail, async ([name, FunctionName]) => {
+        const { ReservedConcurrentExecutions: reserved } = await lambda.getFunctionConcurrency({
+          FunctionName,
+        });
+        const fault = reserved === 0 && `${name} has a reserved concurrency of 0, so nothing invokes it`;
+        return [fault, `aws lambda delete-function-concurrency --function-name ${FunctionName}`];
+      });
     },
   },
   {
@@ -193,6 +174,21 @@ export const resourceChecks: readonly ReadOnlyCheck[] = [
 ];
 
 const BY_WORKERS = 'workers do the work of the functions: nothing invokes these';
+
+/** `look`: finds the fault of one, if there is one, and the command that mends it. */
+async function judgeEach<One>(
+  all: readonly One[],
+  detail: string,
+  look: (one: One) => Promise<[fault: string | false, command: string]>,
+): Promise<Outcome> {
+  const found = await Promise.all(all.map(look));
+  const commands = found.flatMap(([fault, command]) => (fault === false ? [] : [command]));
+  return judge(
+    found.map(([fault]) => fault),
+    detail,
+    commands.join('; '),
+  );
+}
 
 /** What CloudFormation found, which it does by itself and takes a moment for. */
 async function detectDrift(
