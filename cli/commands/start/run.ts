@@ -38,7 +38,6 @@ const requestSchema = z.object({
 type Request = z.infer<typeof requestSchema>;
 
 async function main(request: Request, signal: AbortSignal): Promise<number> {
-  removeEndpoints(endpointsFile);
   const { options, startedAt } = request;
   // First: if it fails, nothing else has started.
   const presence = await showPresence();
@@ -129,16 +128,16 @@ async function withLocalWorker(work: () => Promise<number>): Promise<number> {
   }
 }
 
-/** The built page, or the reason why the build failed: `npm start` continues without it. */
-type LocalPage = { files: PageFiles } | { reason: string };
-
-/** Builds the page if its sources have changed. Can run in parallel with the deployment. */
-async function localPage(signal: AbortSignal): Promise<LocalPage> {
+/**
+ * Builds the page if its sources have changed. Can run in parallel with the deployment. Returns the reason if the build
+ * failed: `npm start` continues without it.
+ */
+async function localPage(signal: AbortSignal): Promise<PageFiles | string> {
   try {
     const folder = await builtPage({ signal, show: (work) => step('Building the console', work) });
-    return { files: await readPage(folder) };
+    return await readPage(folder);
   } catch (failure) {
-    return { reason: failure instanceof Problem ? failure.message : failureText(failure) };
+    return failure instanceof Problem ? failure.message : failureText(failure);
   }
 }
 
@@ -146,10 +145,10 @@ async function localPage(signal: AbortSignal): Promise<LocalPage> {
  * Serves the console of the local deployment while the work runs, and returns the exit status. If the console fails,
  * the work continues and the status is 1.
  */
-async function withConsole(page: LocalPage, work: Work): Promise<number> {
-  if ('reason' in page) return withoutConsole(page.reason, work);
+async function withConsole(page: PageFiles | string, work: Work): Promise<number> {
+  if (typeof page === 'string') return withoutConsole(page, work);
   const target = await deploymentTarget({ local: true }, { env: process.env, sleep: systemSleep });
-  const served = await startConsole({ page: page.files, target });
+  const served = await startConsole({ page, target });
   try {
     const fault = await consoleFault(served.url);
     if (fault !== undefined) return await withoutConsole(fault, work);

@@ -18,9 +18,8 @@ const NONE = { items: [], more: false };
 
 type Followed = {
   label: string;
+  /** Those whose attempts were shown. */
   views: readonly DeliveryView[];
-  /** How many attempts were shown, by subscription. */
-  shown: Map<string, number>;
   changedAt: number;
 };
 
@@ -45,14 +44,13 @@ export function createFeed(
     console.log(`  ${line}`);
   };
 
-  const newLines = ({ label, shown }: Followed, views: readonly DeliveryView[]): FeedLine[] =>
+  const newLines = (message: Followed, views: readonly DeliveryView[]): FeedLine[] =>
     views.flatMap((view) => {
-      const before = shown.get(view.subscriptionId) ?? 0;
-      shown.set(view.subscriptionId, view.attempts.length);
+      const shown = message.views.find(({ subscriptionId }) => subscriptionId === view.subscriptionId);
       const subscriber = findSubscriber(view.subscriptionId);
       return view.attempts
-        .filter(({ number }) => number > before)
-        .map((attempt) => ({ message: label, subscriber, view, attempt }));
+        .slice(shown?.attempts.length ?? 0)
+        .map((attempt) => ({ message: message.label, subscriber, view, attempt }));
     });
 
   const showNews = async (): Promise<number> => {
@@ -87,7 +85,7 @@ export function createFeed(
         return;
       }
       const label = `m${followed.size + 1}`;
-      followed.set(messageId, { label, views: [], shown: new Map(), changedAt: Date.now() });
+      followed.set(messageId, { label, views: [], changedAt: Date.now() });
       print(`${label} is message ${messageId}`);
     },
     /** The deliveries of a message at the last poll. */
