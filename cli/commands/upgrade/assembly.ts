@@ -54,13 +54,14 @@ export function readAssembly(folder: string): NewStack[] {
   });
 }
 
-export type SynthOptions = { app: string | undefined; context: readonly string[]; env: NodeJS.ProcessEnv };
-
 /**
  * Synthesises the CDK app of the current folder, or the one that `app` runs, and returns the output folder.
  * @throws Problem with the end of the CDK's output
  */
-export async function synthesise({ app, context, env }: SynthOptions): Promise<string> {
+export async function synthesise(
+  { app, context = [] }: { app?: string; context?: readonly string[] },
+  env: NodeJS.ProcessEnv,
+): Promise<string> {
   const program = cdkProgram();
   if (program === undefined) throw new Problem(CDK_MISSING);
   const log = freshLog('upgrade-synth.log');

@@ -63,30 +63,26 @@ const WAIT = { withinMs: 120_000, interval: { floor: 1, ceiling: 1 }, signal: ne
 
 /** Once CloudFormation has compared the templates. */
 async function awaitChanges(
-  cloudFormation: CloudFormation,
+  client: CloudFormation,
   which: { StackName: string; ChangeSetName: string | undefined },
 ): Promise<SdkChange[]> {
-  const changes = await pollUntil(() => readChanges(cloudFormation, which), WAIT);
+  const { paginateDescribeChangeSet } = await import('@aws-sdk/client-cloudformation');
+  const read = async (): Promise<SdkChange[] | undefined> => {
+    const changes: SdkChange[] = [];
+    for await (const page of paginateDescribeChangeSet({ client }, which)) {
+      const { Status, StatusReason = '', Changes = [] } = page;
+      if (Status === 'FAILED') {
+        if (/didn't contain changes|No updates are to be performed/.test(StatusReason)) return [];
+        throw new Error(StatusReason);
+      }
+      if (Status !== 'CREATE_COMPLETE') return undefined;
+      changes.push(...Changes);
+    }
+    return changes;
+  };
+  const changes = await pollUntil(read, WAIT);
   if (changes !== undefined) return changes;
   throw new Error(`CloudFormation did not finish the change set in ${WAIT.withinMs / 1000} s.`);
-}
-
-/** Undefined: the change set is not finished. */
-async function readChanges(
-  ...[client, which]: Parameters<typeof awaitChanges>
-): Promise<SdkChange[] | undefined> {
-  const { paginateDescribeChangeSet } = await import('@aws-sdk/client-cloudformation');
-  const changes: SdkChange[] = [];
-  for await (const page of paginateDescribeChangeSet({ client }, which)) {
-    const { Status, StatusReason = '', Changes = [] } = page;
-    if (Status === 'FAILED') {
-      if (/didn't contain changes|No updates are to be performed/.test(StatusReason)) return [];
-      throw new Error(StatusReason);
-    }
-    if (Status !== 'CREATE_COMPLETE') return undefined;
-    changes.push(...Changes);
-  }
-  return changes;
 }
 
 function toChange({ ResourceChange: change }: SdkChange): Change[] {

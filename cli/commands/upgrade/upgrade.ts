@@ -1,10 +1,10 @@
 import type { CloudFormation } from '@aws-sdk/client-cloudformation';
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { Problem } from '../../../local/install/problem.mjs';
 import { ONE_WAY_CHANGES, type OneWayChange } from '../../../shared/adapters/dynamodb/one-way-changes.ts';
 import { locateInAws, stackNamed } from '../../deployment.ts';
 import { failureText } from '../../failure-report.ts';
-import { collect } from '../../options/arguments.ts';
+import { collect, option } from '../../options/arguments.ts';
 import { examplesText, parseDeployment } from '../../options/deployment-options.ts';
 import { tableLines } from '../../output/list.ts';
 import type { Terminal } from '../../terminal.ts';
@@ -50,13 +50,9 @@ To upgrade: ${DEPLOY}
 export function addUpgrade(command: Command, terminal: Terminal): void {
   command
     .option('--check', 'say what would change; required, because the CDK does the upgrade')
+    .option('--deployment <NAME>', 'check the deployment in AWS of this name', parseDeployment)
     .addOption(
-      new Option('--deployment <NAME>', 'check the deployment in AWS of this name').argParser(
-        parseDeployment,
-      ),
-    )
-    .addOption(
-      new Option('--templates <FOLDER>', 'read the new templates from this output of cdk synth').conflicts([
+      option('--templates <FOLDER>', 'read the new templates from this output of cdk synth').conflicts([
         'app',
         'context',
       ]),
@@ -103,9 +99,7 @@ type Compared = { report: StackReport; deployed?: Template };
 
 async function check(options: Options, terminal: Terminal): Promise<Report> {
   const { place, stack, cloudFormation } = await locateInAws(options.deployment);
-  const folder =
-    options.templates ??
-    (await synthesise({ app: options.app, context: options.context ?? [], env: terminal.env }));
+  const folder = options.templates ?? (await synthesise(options, terminal.env));
   const next = readAssembly(folder);
   if (!next.some(({ name }) => name === stack))
     throw new Problem(
