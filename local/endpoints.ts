@@ -6,7 +6,7 @@ import { Problem } from './install/problem.mjs';
 import { localAws, type RootKeys } from './local-aws.ts';
 import { isPresent } from './presence.ts';
 
-const resourcesShape = {
+const resourcesSchema = z.object({
   apiUrl: z.string(),
   ingressQueueUrl: z.string(),
   deliveryQueueUrl: z.string(),
@@ -24,27 +24,24 @@ const resourcesShape = {
   workerEnvironment: z.string().exactOptional(),
   /** How callers of the API authenticate. Absent: an earlier version deployed it. */
   apiAuthorization: z.string().exactOptional(),
-};
+  functions: z.object({
+    dispatch: z.string(),
+    deliver: z.string(),
+    reconcile: z.string(),
+    operate: z.string(),
+    api: z.string(),
+    /** Absent: an earlier version deployed it. */
+    secrets: z.string().exactOptional(),
+    /** Absent: it has no portal. */
+    portal: z.string().exactOptional(),
+  }),
+});
 
-const functionsShape = {
-  dispatch: z.string(),
-  deliver: z.string(),
-  reconcile: z.string(),
-  operate: z.string(),
-  api: z.string(),
-  /** Absent: an earlier version deployed it. */
-  secrets: z.string().exactOptional(),
-  /** Absent: it has no portal. */
-  portal: z.string().exactOptional(),
-};
-
-const endpointsSchema = z.object({
+const endpointsSchema = resourcesSchema.extend({
   endpoint: z.string(),
   region: z.string(),
   accessKeyId: z.string(),
   secretAccessKey: z.string(),
-  ...resourcesShape,
-  functions: z.object(functionsShape),
   /** On which the start that wrote this answers while it runs (presence.ts). */
   socket: z.string().exactOptional(),
 });
@@ -55,23 +52,21 @@ export type Endpoints = z.infer<typeof endpointsSchema>;
 /** Endpoint and keys of the local AWS account. */
 export type LocalAccount = Pick<Endpoints, 'endpoint' | 'region' | 'accessKeyId' | 'secretAccessKey'>;
 
-export type Resources = Omit<Endpoints, keyof LocalAccount | 'socket'>;
+export type Resources = z.infer<typeof resourcesSchema>;
 
 /** The file with the endpoints of the local deployment; it exists while a start is running. */
 export const endpointsFile = join(localFolder, 'endpoints.json');
 
-const deployedSchema = z.object({
-  apiId: z.string(),
-  ...resourcesShape,
-  functions: z.object(functionsShape),
-});
+const deployedSchema = z.object({ apiId: z.string(), ...resourcesSchema.shape });
+
+const { functions: functionsSchema, ...others } = deployedSchema.shape;
 
 /** As outputs of the stacks, the names begin with a capital, and those of the functions end with `Function`. */
 const outputsSchema = z.object(
   Object.fromEntries(
     [
-      ...Object.entries({ apiId: z.string(), ...resourcesShape }),
-      ...Object.entries(functionsShape).map(([name, value]) => [`${name}Function`, value] as const),
+      ...Object.entries(others),
+      ...Object.entries(functionsSchema.shape).map(([name, value]) => [`${name}Function`, value] as const),
     ].map(([name, value]) => [name.charAt(0).toUpperCase() + name.slice(1), value]),
   ),
 );

@@ -18,14 +18,13 @@ export function randomKeys(): RootKeys {
  * the functions.
  */
 export function plainEnvironment(): NodeJS.ProcessEnv {
-  const passedOn = ['HOME', 'USER', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR'].flatMap((name) => {
-    const value = process.env[name];
-    return value === undefined ? [] : [[name, value] as const];
-  });
+  const passedOn = Object.entries(process.env).filter(([name]) => PASSED_ON.includes(name));
   // The functions run on this Node. In the repository, its folder has the other commands as well.
   const path = [dirname(projectNode), process.env['PATH'] ?? ''].join(delimiter);
   return { ...Object.fromEntries(passedOn), PATH: path };
 }
+
+const PASSED_ON = ['HOME', 'USER', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR'];
 
 /** The environment for an app of the user, which may read variables that this project does not know. */
 export function environmentWithoutAws(): NodeJS.ProcessEnv {
