@@ -3,11 +3,8 @@
 No file of ministack is changed: module globals and CloudFormation handlers are replaced before main() runs.
 Written for ministack 1.5.33. The start fails if a replaced name does not exist.
 
-  POSTHASTE_SCHEDULER_TICK   seconds between EventBridge Scheduler sweeps (default 0.25; ministack: 10, fixed)
-  POSTHASTE_QUEUE_POLL       seconds between polls of SQS event sources (default 0.05; ministack: 1, fixed)
-  POSTHASTE_TTL_SWEEP        seconds between DynamoDB TTL sweeps (default 1; ministack: 60, fixed)
-  POSTHASTE_CALL_LOG         file for a log of every call of a function (ministack_calls.py; default none)
-  POSTHASTE_USE_LOG          file for a log of the permissions that functions use (ministack_calls.py; default none)
+  POSTHASTE_CALL_LOG   file for a log of every call of a function (ministack_calls.py; default none)
+  POSTHASTE_USE_LOG    file for a log of the permissions that functions use (ministack_calls.py; default none)
 
 AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY set the root keys (ministack_access.py). Other settings are variables of
 ministack (GATEWAY_PORT, BIND_HOST, AUTH, LOG_LEVEL, ...).
@@ -81,10 +78,10 @@ def stop_with_parent():
 
 
 def shorten_poll_intervals():
-    scheduler._SCHEDULE_TICK_INTERVAL = float(os.environ.get("POSTHASTE_SCHEDULER_TICK", "0.25"))
-    seconds, wake = float(os.environ.get("POSTHASTE_QUEUE_POLL", "0.05")), functions._esm_wake
+    scheduler._SCHEDULE_TICK_INTERVAL = 0.25  # ministack: 10 s
+    wake = functions._esm_wake
     functions._esm_wake = types.SimpleNamespace(
-        set=wake.set, clear=wake.clear, wait=lambda timeout: wake.wait(min(timeout, seconds))
+        set=wake.set, clear=wake.clear, wait=lambda timeout: wake.wait(min(timeout, 0.05))  # ministack: 1 s
     )
     # The end of an invocation is a wake that usually finds nothing. A message that comes next would wait so long (0.05).
     functions._ESM_IDLE_WAKE_GAP_SECONDS = 0.005
@@ -94,8 +91,7 @@ def shorten_poll_intervals():
 
 
 def add_frequent_ttl_sweep():
-    seconds = float(os.environ.get("POSTHASTE_TTL_SWEEP", "1"))
-    clock = types.SimpleNamespace(time=time.time, sleep=lambda _seconds: time.sleep(seconds))
+    clock = types.SimpleNamespace(time=time.time, sleep=lambda _seconds: time.sleep(1))  # ministack: 60 s
     sweep = types.FunctionType(dynamodb._ttl_reaper.__code__, {**vars(dynamodb), "time": clock})
     threading.Thread(target=sweep, daemon=True, name="ttl-sweep").start()
 
@@ -128,22 +124,18 @@ def set_ttl(table, properties):
     dynamodb._update_ttl({"TableName": table, "TimeToLiveSpecification": {**specification, "Enabled": enabled}})
 
 
-def set_function_limits(name, properties):
+def set_reserved_concurrency(name, properties):
     reserved = properties.get("ReservedConcurrentExecutions")
     if reserved is None:
         functions._delete_function_concurrency(name)
     else:
         functions._put_function_concurrency(name, {"ReservedConcurrentExecutions": int(reserved)})
-    config = functions._functions[name]["config"]
-    config.pop("DeadLetterConfig", None)
-    if properties.get("DeadLetterConfig"):
-        config["DeadLetterConfig"] = dict(properties["DeadLetterConfig"])
 
 
 def apply_ignored_properties():
     after_change_of("AWS::DynamoDB::Table", set_ttl)
     after_change_of("AWS::DynamoDB::GlobalTable", set_ttl)
-    after_change_of("AWS::Lambda::Function", set_function_limits)
+    after_change_of("AWS::Lambda::Function", set_reserved_concurrency)
 
 
 # --- Lambda: the reserved concurrency of a function, which ministack does not find for a version or an alias ---
