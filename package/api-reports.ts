@@ -43,9 +43,6 @@ function prepareConfig({ report, declarations }: (typeof entries)[number]) {
         reportFolder,
         reportTempFolder: join(localFolder, 'api'),
       },
-      docModel: { enabled: false },
-      dtsRollup: { enabled: false },
-      tsdocMetadata: { enabled: false },
     },
   });
 }
