@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { SQSRecord } from 'aws-lambda';
 import type { LambdaJournal } from '../shared/adapters/log/journal.ts';
 import { type RecordHandling, reportingFailures } from '../shared/adapters/sqs/failed-records.ts';
@@ -19,7 +20,6 @@ type ConsumerOptions = {
   stop: Stop;
   bell: Bell;
   clock: WorkerClock;
-  newId: () => string;
 };
 
 /** `receivers`: loops. `concurrency`: records in flight at most. `interval`: of the poller, in seconds. */
@@ -203,7 +203,7 @@ const OVERDUE_AFTER_MS = 5_000;
 type Entry = { record: SQSRecord; receivedAt: number; giveUp: (error: Error) => void };
 
 /** The records that a consumer is handling. */
-function inFlightRecords({ queue, timeoutMs, stop, clock, newId }: ConsumerOptions) {
+function inFlightRecords({ queue, timeoutMs, stop, clock }: ConsumerOptions) {
   const entries = new Set<Entry>();
   return {
     /**
@@ -216,7 +216,7 @@ function inFlightRecords({ queue, timeoutMs, stop, clock, newId }: ConsumerOptio
       const entry: Entry = { record, receivedAt, giveUp: givenUp.reject };
       entries.add(entry);
       const context = {
-        awsRequestId: newId(),
+        awsRequestId: randomUUID(),
         getRemainingTimeInMillis: () => Math.min(receivedAt + timeoutMs, stop.endsAt()) - clock.now(),
       };
       try {

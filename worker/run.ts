@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import type { SQS } from '@aws-sdk/client-sqs';
 import { composeDeliver } from '../functions/deliver/compose.ts';
 import { composeDispatch } from '../functions/dispatch/compose.ts';
 import { composeOperate } from '../functions/operate/compose.ts';
@@ -32,7 +31,6 @@ export type WorkerOptions = {
   /** Stops the worker. */
   signal: AbortSignal;
   clock: WorkerClock;
-  /** @default the SQS queue */
   openQueue: (queue: Pick<WorkQueue, 'name'> & { url: string }) => WorkQueue;
   /** Called once, when AWS let the worker read. Its error ends the worker. Returns what to close after the work. */
   onStart?: (state: () => WorkerState) => Promise<(() => Promise<void>) | undefined>;
@@ -57,7 +55,7 @@ const RECEIVE_ENDS_MS = 1_000;
 
 /** Opens the queues of SQS. `access`: by default the SDK's own region and chain of credentials. */
 export function sqsQueues(access: AwsAccess, clock: WorkerClock): WorkerOptions['openQueue'] {
-  const receiver: SQS = receivingClient(access);
+  const receiver = receivingClient(access);
   const sqs = sqsClient(access);
   const sleep = async (milliseconds: number): Promise<void> => void (await clock.sleep(milliseconds));
   return (queue) => sqsWorkQueue(queue, { receiver, sqs, sleep });
@@ -98,7 +96,7 @@ export async function runWorker(options: WorkerOptions): Promise<{ unfinished: n
 function createConsumers(options: WorkerOptions, stop: Stop): ReadonlyMap<string, Consumer> {
   const { steps, limits, clock, openQueue } = options;
   const bell = createBell(clock, stop);
-  const means = { limits, stop, bell, clock, newId: randomUUID };
+  const means = { limits, stop, bell, clock };
   return new Map(
     steps.consuming.flatMap(({ queues, handling, journal, timeoutMs }) =>
       queues.map((queue): [string, Consumer] => [
