@@ -1,9 +1,10 @@
 import { InvalidArgumentError } from 'commander';
 import * as z from 'zod';
 import type { ApiClient, Listed } from '../../../api-client/api-client.ts';
-import { deleteQueueFor } from '../../../api-client/archives.ts';
+import { deletionBy } from '../../../api-client/archives.ts';
 import {
   countWaitingOfQueue,
+  deleteQueue,
   getStatistics,
   listDeliveries,
   type ListedQueue,
@@ -89,7 +90,7 @@ const remove = deployed<{ yes?: true; now?: true }>({
       if (answer === undefined) return refuse(`queue ${queue} has ${count}; add --yes to delete them too`);
       if (answer.trim() !== queue) throw new Problem('That is not its name: nothing was deleted.');
     }
-    const deletion = await deleteQueueFor(api, { path: { queue }, query: { now } });
+    const deletion = await deletionBy(api, deleteQueue, { path: { queue }, query: { now } });
     const text = `Deleted queue ${queue}. ${restorableText(deletion, `queue restore ${queue}`)}`;
     return [{ queue, ...deletion }, () => text];
   },

@@ -1,5 +1,5 @@
 import type { Option } from 'commander';
-import { unsubscribeFor } from '../../../api-client/archives.ts';
+import { deletionBy } from '../../../api-client/archives.ts';
 import {
   disableSubscription,
   enableSubscription,
@@ -8,6 +8,7 @@ import {
   rotatePullToken,
   rotateSecret,
   type Stopped,
+  unsubscribe,
 } from '../../../api-client/operations.ts';
 import { isForbidden, orElse } from '../../../api-client/refusal.ts';
 import { shortId } from '../../../api-client/subscription-labels.ts';
@@ -108,7 +109,7 @@ command prints until when and how. --now leaves nothing to restore.
     const what = describeName(view);
     const question = `Delete ${what}, and cancel its open deliveries?`;
     await requireYes(given, { question, to: `delete ${what}`, ifNot: 'Nothing was deleted.' });
-    const deletion = await unsubscribeFor(api, { path, query: { now: given.options.now } });
+    const deletion = await deletionBy(api, unsubscribe, { path, query: { now: given.options.now } });
     const undo = `subscription restore ${queue} ${shortId(view.id)}`;
     return [
       { queue, subscriptionId: view.id, ...deletion },
