@@ -31,12 +31,23 @@ import {
   subscriptionViewSchema,
   waitingSchema,
 } from '../shared/wire/views/subscription.ts';
-import { operation } from './api-client.ts';
+import { type ListedPage, operation } from './api-client.ts';
 import { refusalSchema } from './refusal.ts';
 
 // The operations of the OpenAPI document that the command and the console use. What a request takes is in openapi.d.ts.
 
 const links = z.array(z.object({ rel: z.string(), href: z.string() })).default([]);
+
+/** A page of items, which have this name in the answer. */
+function listing<Name extends string, Item, Given>(
+  name: Name,
+  item: z.ZodType<Item, Given>,
+): z.ZodType<ListedPage<Item>, Record<Name, Given[]> & { links?: z.input<typeof links> }>;
+function listing(name: string, item: z.ZodType): z.ZodType<{ items: unknown[] }> {
+  const page = z.object({ [name]: z.array(item), links });
+  return page.transform(({ [name]: items = [], ...more }) => ({ items, ...more }));
+}
+
 const nothing = z.unknown().transform(() => undefined);
 const repeatable = { repeatable: true };
 
@@ -94,9 +105,7 @@ export const deleteQueue = operation('DELETE /v2/queues/{queue}', nothing);
 /** Deleted queues that can be restored. */
 export const listArchivedQueues = operation(
   'GET /v2/archived-queues',
-  z
-    .object({ queues: z.array(archivedQueueSchema), links })
-    .transform(({ queues: items, ...page }) => ({ items, ...page })),
+  listing('queues', archivedQueueSchema),
 );
 export const createPortalLink = operation('POST /v2/queues/{queue}/portal-links', portalLinkSchema);
 export const endPortalSessions = operation('DELETE /v2/queues/{queue}/portal-links/{session}', nothing);
@@ -106,9 +115,7 @@ export const getStatistics = operation('GET /v2/queues/{queue}/statistics', stat
 
 export const listSubscriptions = operation(
   'GET /v2/queues/{queue}/subscriptions',
-  z
-    .object({ subscriptions: z.array(subscriptionViewSchema), links })
-    .transform(({ subscriptions: items, ...page }) => ({ items, ...page })),
+  listing('subscriptions', subscriptionViewSchema),
 );
 export const getSubscription = operation(`GET ${SUBSCRIPTION}`, subscriptionViewSchema);
 export const subscribe = operation('POST /v2/queues/{queue}/subscriptions', subscribedSchema);
@@ -149,9 +156,7 @@ export const unsubscribe = operation(`DELETE ${SUBSCRIPTION}`, nothing);
 /** Deleted subscriptions of a queue that can be restored. */
 export const listArchivedSubscriptions = operation(
   'GET /v2/queues/{queue}/archived-subscriptions',
-  z
-    .object({ subscriptions: z.array(archivedSubscriptionSchema), links })
-    .transform(({ subscriptions: items, ...page }) => ({ items, ...page })),
+  listing('subscriptions', archivedSubscriptionSchema),
 );
 export const restoreSubscription = operation(`POST ${SUBSCRIPTION}/restore`, subscriptionViewSchema);
 export const rotateSecret = operation(
@@ -195,9 +200,7 @@ export const postMessages = operation(
 );
 export const listMessages = operation(
   'GET /v2/queues/{queue}/messages',
-  z
-    .object({ messages: z.array(messageSummarySchema), links })
-    .transform(({ messages: items, ...page }) => ({ items, ...page })),
+  listing('messages', messageSummarySchema),
 );
 export type ListedMessage = z.output<typeof messageSummarySchema>;
 export const getMessage = operation(`GET ${MESSAGE}`, messageViewSchema);
@@ -215,24 +218,18 @@ export const eraseBody = operation(`DELETE ${MESSAGE}/body`, nothing);
 /** Open and failed deliveries of a queue, newest first. */
 export const listDeliveries = operation(
   'GET /v2/queues/{queue}/deliveries',
-  z
-    .object({ deliveries: z.array(deliverySummarySchema), links })
-    .transform(({ deliveries: items, ...page }) => ({ items, ...page })),
+  listing('deliveries', deliverySummarySchema),
 );
 export type ListedDelivery = z.output<typeof deliverySummarySchema>;
 /** All deliveries of a subscription, including delivered ones, newest message first. */
 export const listDeliveriesOfSubscription = operation(
   `GET ${SUBSCRIPTION}/deliveries`,
-  z
-    .object({ deliveries: z.array(subscriptionDeliverySchema), links })
-    .transform(({ deliveries: items, ...page }) => ({ items, ...page })),
+  listing('deliveries', subscriptionDeliverySchema),
 );
 /** All deliveries of a message, including delivered ones. */
 export const listDeliveriesOfMessage = operation(
   `GET ${MESSAGE}/deliveries`,
-  z
-    .object({ deliveries: z.array(deliveryViewSchema), links })
-    .transform(({ deliveries: items, ...page }) => ({ items, ...page })),
+  listing('deliveries', deliveryViewSchema),
 );
 export const getDelivery = operation(`GET ${DELIVERY}`, deliveryDetailSchema);
 export type DeliveryDetail = z.output<typeof deliveryDetailSchema>;
@@ -244,9 +241,7 @@ export const cancelDelivery = operation(`POST ${DELIVERY}/cancel`, deliveryViewS
 export const startRecovery = operation('POST /v2/queues/{queue}/recoveries', recoveryViewSchema);
 export const listRecoveries = operation(
   'GET /v2/queues/{queue}/recoveries',
-  z
-    .object({ recoveries: z.array(recoveryViewSchema), links })
-    .transform(({ recoveries: items, ...page }) => ({ items, ...page })),
+  listing('recoveries', recoveryViewSchema),
 );
 export const getRecovery = operation('GET /v2/queues/{queue}/recoveries/{recovery}', recoveryViewSchema);
 export const readRecoveryOutcomes = operation(
@@ -259,9 +254,7 @@ export const readRecoveryOutcomes = operation(
 );
 export const stopRecovery = operation('DELETE /v2/queues/{queue}/recoveries/{recovery}', nothing);
 
-const eventTypes = z
-  .object({ event_types: z.array(eventTypeViewSchema), links })
-  .transform(({ event_types: items, ...page }) => ({ items, ...page }));
+const eventTypes = listing('event_types', eventTypeViewSchema);
 
 export const listEventTypes = operation('GET /v2/event-types', eventTypes);
 export const getEventType = operation('GET /v2/event-types/{type}', eventTypeViewSchema);
