@@ -1,3 +1,4 @@
+import { toRecord } from '../shared/domain/delivery/vocabulary.ts';
 import { inUnits } from '../shared/domain/duration.ts';
 import { sumOfOutcomes, type RecoveryOutcomes } from '../shared/domain/recovery/outcomes.ts';
 import type { RecoveryView } from '../shared/wire/views/recovery.ts';
@@ -25,16 +26,11 @@ export type Look = { at: number; outcomes: readonly RecoveryOutcomes[] };
 /** Counts over all subscriptions. */
 export function sumOutcomes(
   outcomes: readonly RecoveryOutcomes[],
-): Pick<RecoveryOutcomes, 'total' | 'delivered' | 'failed' | 'open'> {
-  const sum = { total: 0, delivered: 0, failed: 0, open: 0 };
-  for (const one of outcomes) {
-    sum.total += one.total;
-    sum.delivered += one.delivered;
-    sum.failed += one.failed;
-    sum.open += one.open;
-  }
-  return sum;
+): Pick<RecoveryOutcomes, (typeof COUNTS)[number]> {
+  return toRecord(COUNTS, (count) => outcomes.reduce((sum, one) => sum + one[count], 0));
 }
+
+const COUNTS = ['total', 'delivered', 'failed', 'open'] as const;
 
 export const OUTCOMES_UNKNOWN =
   'What became of its deliveries is not known: an earlier version of Posthaste ran it.';
