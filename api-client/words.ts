@@ -28,7 +28,7 @@ export function pressureState({ reason, perSecond }: BackPressure): 'throttled' 
   return perSecond === undefined ? 'circuit open' : 'slowed';
 }
 
-/** What the figures of a reconciliation report count. */
+/** What the figures of a reconciliation report count, in the order of the console. */
 export const BOOKS_MEANINGS: Readonly<Record<keyof Books, string>> = {
   accepted: 'messages accepted',
   duplicates: 'copies of these messages, dropped',
@@ -37,10 +37,10 @@ export const BOOKS_MEANINGS: Readonly<Record<keyof Books, string>> = {
   filtered: 'deliveries that a filter prevented',
   matched: 'deliveries to make, one per message and matching subscription',
   delivered: 'accepted by the subscriber',
+  pending: 'recorded and not ended yet',
   rejected: 'refused by the subscriber, and not retried',
   exhausted: 'failed after all retries',
   cancelled: 'cancelled manually, or because they could not be sent any more',
-  pending: 'recorded and not ended yet',
 };
 
 /** What the statuses of a delivery mean. */

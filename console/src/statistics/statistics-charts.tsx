@@ -5,7 +5,7 @@ import type { ApiClient } from '../../../api-client/api-client.ts';
 import { getStatistics } from '../../../api-client/operations.ts';
 import { ApiRefusal } from '../../../api-client/refusal.ts';
 import { STATISTICS_COUNTS } from '../../../shared/domain/delivery/statistics.ts';
-import { toRecord } from '../../../shared/domain/delivery/vocabulary.ts';
+import { toRecord, wordsIn } from '../../../shared/domain/delivery/vocabulary.ts';
 import { timeText } from '../../../shared/wire/fields.ts';
 import type { statisticsViewSchema } from '../../../shared/wire/views/statistics.ts';
 import { usePage } from '../live/page-context.tsx';
@@ -25,7 +25,7 @@ export function WindowChoice({
 }) {
   return (
     <div class="actions" role="group" aria-label="Time window">
-      {WINDOW_NAMES.map((name) => (
+      {wordsIn(WINDOWS).map((name) => (
         <SmallButton key={name} aria-pressed={name === window} onClick={() => onChange(name)}>
           {`${WINDOWS[name].text.slice(0, 1).toUpperCase()}${WINDOWS[name].text.slice(1)}`}
         </SmallButton>
@@ -245,8 +245,6 @@ export const WINDOWS = {
 } as const;
 
 export type WindowName = keyof typeof WINDOWS;
-
-const WINDOW_NAMES = ['hour', 'day', 'week'] as const satisfies readonly WindowName[];
 
 /** The steps of a window up to now; the last one is still being counted. Null: the deployment counts nothing. */
 export async function readStatistics(

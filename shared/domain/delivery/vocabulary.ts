@@ -29,6 +29,12 @@ export function toRecord(words: readonly string[], valueOf: (word: string) => un
   return Object.fromEntries(words.map((word) => [word, valueOf(word)]));
 }
 
+/** The words of a record, in its order. */
+export function wordsIn<Word extends string>(record: Readonly<Record<Word, unknown>>): Word[];
+export function wordsIn(record: object): string[] {
+  return Object.keys(record);
+}
+
 export function isOpenStatus(status: Status): status is OpenStatus {
   return OPEN_STATUSES.some((open) => open === status);
 }

@@ -6,6 +6,7 @@ import {
   RECOVERABLE_STATUSES,
   type TerminalStatus,
   toRecord,
+  wordsIn,
 } from '../../../../shared/domain/delivery/vocabulary.ts';
 import { timeText } from '../../../../shared/wire/fields.ts';
 import { useConsole } from '../../live/console-context.tsx';
@@ -91,20 +92,6 @@ function linksTo(queue: string, window: { since: string; until: string | undefin
   };
 }
 
-const FIGURES: readonly (keyof Books)[] = [
-  'accepted',
-  'duplicates',
-  'unmatched',
-  'unfinished',
-  'filtered',
-  'matched',
-  'delivered',
-  'pending',
-  'rejected',
-  'exhausted',
-  'cancelled',
-];
-
 /** The figures of the flow chart as a table. */
 function BooksTable({ books, links }: { books: Books; links: FlowLinks }) {
   const columns: readonly Column<keyof Books>[] = [
@@ -116,7 +103,9 @@ function BooksTable({ books, links }: { books: Books; links: FlowLinks }) {
     { head: 'Count', numeric: true, cell: (name) => books[name].toLocaleString('en') },
     { head: 'What it counts', wide: true, cell: (name) => BOOKS_MEANINGS[name] },
   ];
-  return <Table caption="Reconciliation figures" columns={columns} rows={FIGURES} keyOf={String} />;
+  return (
+    <Table caption="Reconciliation figures" columns={columns} rows={wordsIn(BOOKS_MEANINGS)} keyOf={String} />
+  );
 }
 
 const BAR = 10;
@@ -194,8 +183,6 @@ type FlowNode = { name: FlowName; column: 0 | 1 | 2; count: number; y: number; h
 /** The flow from one bar to another. `fromY` and `toY` are the upper edges, `thick` is the height at both ends. */
 type FlowBand = { from: FlowName; to: FlowName; fromY: number; toY: number; thick: number };
 
-type Flow = { nodes: readonly FlowNode[]; bands: readonly FlowBand[]; height: number };
-
 const MIDDLE = ['matched', 'filtered', 'unmatched'] as const;
 const ENDS = ['delivered', 'pending', ...RECOVERABLE_STATUSES, 'missing'] as const;
 
@@ -209,7 +196,7 @@ const MIN_THICKNESS = 2;
  * scale of `room` units in total. Figures of 0 are left out, except `matched` and `delivered`. `missing` counts
  * matched deliveries without a record.
  */
-export function flowLayout(books: Books, room: number): Flow {
+export function flowLayout(books: Books, room: number) {
   const counts: Record<FlowName, number> = { ...books, missing: missingIn(books) };
   const whole = Math.max(1, counts.matched + counts.filtered + counts.unmatched);
   const thick = (count: number): number => (count <= 0 ? 0 : Math.max(MIN_THICKNESS, (count / whole) * room));

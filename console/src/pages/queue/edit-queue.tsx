@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import * as z from 'zod';
 import { patchQueue, putQueue } from '../../../../api-client/operations.ts';
 import { findQueue, metadataPointer } from '../../../../api-client/queues.ts';
-import { toRecord } from '../../../../shared/domain/delivery/vocabulary.ts';
+import { toRecord, wordsIn } from '../../../../shared/domain/delivery/vocabulary.ts';
 import type { EventValidation } from '../../../../shared/domain/event-type/event-fault.ts';
 import { isQueueName, QUEUE_NAME_RULE } from '../../../../shared/domain/message/message.ts';
 import type { RetainedMessages } from '../../../../shared/domain/message/vocabulary.ts';
@@ -165,26 +165,19 @@ type Metadata = Readonly<Record<string, unknown>>;
 
 const objectSchema = z.record(z.string(), z.unknown());
 
-const TEXT_FIELDS = [
-  '_retain_messages',
-  '_event_validation',
-  '_default_message_ttl',
-  '_default_message_delay',
-  '_adapt_to_throttling',
-  '_hold_while_down',
-] as const;
-
-type TextField = (typeof TEXT_FIELDS)[number];
-
 /** The metadata for the text of a field; undefined: none. */
-const VALUES: Readonly<Record<TextField, (text: string) => unknown>> = {
+const VALUES = {
   _retain_messages: (text) => (text === '' ? undefined : text),
   _event_validation: (text) => (text === '' ? undefined : text),
   _default_message_ttl: numberIn,
   _default_message_delay: numberIn,
   _adapt_to_throttling: jsonIn,
   _hold_while_down: jsonIn,
-};
+} satisfies Record<string, (text: string) => unknown>;
+
+type TextField = keyof typeof VALUES;
+
+const TEXT_FIELDS = wordsIn(VALUES);
 
 /** The metadata of a queue in its form. An empty text means that the queue has none. `others`: a JSON object. */
 type QueueDraft = Record<TextField | 'others', string> & { policy: PolicyChoice };

@@ -1,4 +1,4 @@
-import { toRecord } from '../../../../shared/domain/delivery/vocabulary.ts';
+import { toRecord, wordsIn } from '../../../../shared/domain/delivery/vocabulary.ts';
 import { REDACTED } from '../../../../shared/domain/subscription/credential-headers.ts';
 import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 import type { Faults } from '../../api/failure-words.ts';
@@ -9,27 +9,17 @@ import { authDraft, authFaults, authIn, type AuthDraft } from './auth-fields.tsx
 
 export type Header = { name: string; value: string };
 
-/** The options that are a text in the form, which is empty where they are not set. */
-const TEXT_OPTIONS = [
-  'event_types',
-  'filter',
-  'max_per_second',
-  'attempt_timeout',
-  'adapt_to_throttling',
-  'hold_while_down',
-] as const;
-
-type TextOption = (typeof TEXT_OPTIONS)[number];
-
-/** The option for the text of a field; undefined: not set. */
-const VALUES: Readonly<Record<TextOption, (text: string) => unknown>> = {
+/** The option for a text of the form, which is empty where the option is not set; undefined: not set. */
+const VALUES = {
   event_types: (text) => (text.trim() === '' ? undefined : eventTypesIn(text)),
   filter: jsonIn,
   max_per_second: numberIn,
   attempt_timeout: numberIn,
   adapt_to_throttling: jsonIn,
   hold_while_down: jsonIn,
-};
+} satisfies Record<string, (text: string) => unknown>;
+
+const TEXT_OPTIONS = wordsIn(VALUES);
 
 /** The fields of text, by their paths in the API. */
 export const TEXT_FIELDS = ['subscriber', 'name', ...TEXT_OPTIONS] as const;
