@@ -8,7 +8,6 @@ import {
 } from '../../../../api-client/operations.ts';
 import { whyUnmatched } from '../../../../api-client/unmatched.ts';
 import { counted, type PauseView } from '../../../../api-client/words.ts';
-import type { SubscriptionView } from '../../../../shared/wire/views/subscription.ts';
 import type { Loading } from '../../live/use-live.ts';
 import { LoadingFigure } from '../../parts/loaded.tsx';
 import { PausedState } from '../../parts/subscription-text.tsx';
@@ -110,15 +109,7 @@ const COLUMNS: readonly Column<Row>[] = [
 ];
 
 /** The data read for one queue. `since`, `at`: the window, in milliseconds since the epoch. */
-export type QueueReading = {
-  since: number;
-  at: number;
-  subscriptions: Listed<SubscriptionView>;
-  statistics: Statistics | null;
-  retrying: Listed<ListedDelivery>;
-  /** Deliveries that are rejected or exhausted now, whenever that happened. */
-  undelivered: Listed<ListedDelivery>;
-};
+export type QueueReading = Awaited<ReturnType<typeof readQueue>>;
 
 /** The figures of a queue. `latenessMs`: how overdue the latest retry is. */
 export type QueueFigures = {
@@ -229,7 +220,7 @@ export async function readQueue(
   api: ApiClient,
   queue: string,
   { window, now, signal }: { window: WindowName; now: number; signal: AbortSignal },
-): Promise<QueueReading> {
+) {
   const listed = (status: string): Promise<Listed<ListedDelivery>> =>
     api.items(listDeliveries, { path: { queue }, query: { status }, most: MOST, signal });
   const [subscriptions, statistics, retrying] = await Promise.all([
@@ -239,6 +230,7 @@ export async function readQueue(
   ]);
   // Where nothing is counted, only the lists can tell.
   const mayHaveFailed = statistics === null || failedIn(statistics.total) > 0;
+  // Now, whenever that happened.
   const failed = mayHaveFailed ? await Promise.all([listed('rejected'), listed('exhausted')]) : [];
   const undelivered = {
     items: failed.flatMap(({ items }) => items),
