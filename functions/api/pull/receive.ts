@@ -110,9 +110,7 @@ export function addReceiveRoute(
             deliveries,
           });
         }
-        return jsonAnswer({
-          deliveries: received.map((one) => ({ ...one, leaseUntil: timeText(one.leaseUntil) })),
-        } satisfies z.input<typeof receivedSchema>);
+        return jsonAnswer({ deliveries: received } satisfies z.input<typeof receivedSchema>);
       }),
   );
 }
@@ -122,15 +120,7 @@ type ReceiveContext = Omit<SecretDependencies, 'registry' | 'audit' | 'reportFau
 };
 
 /** A received delivery. `headers`, `body`: of the request that a push would have made now. */
-export type Received = {
-  receipt: string;
-  messageId: string;
-  attempt: number;
-  /** Milliseconds since the epoch. */
-  leaseUntil: number;
-  headers: Record<string, string>;
-  body: string;
-};
+export type Received = z.output<typeof receivedSchema>['deliveries'][number];
 
 /** Messages read at the same time: each takes up to 1 MiB, several times over. */
 const READ_TOGETHER = 10;
@@ -147,7 +137,7 @@ export async function receiveDeliveries(
   context: ReceiveContext,
   subscription: Subscription,
   { max, leaseMs }: { max: number; leaseMs: number },
-): Promise<readonly Received[]> {
+): Promise<Received[]> {
   const { clock, deliveries, secretOpener } = context;
   const now = clock.now();
   const name = { queue: subscription.queue, subscriptionId: subscription.id };
@@ -267,7 +257,7 @@ async function claim(
     receipt: receiptText({ key: delivery.key, attempt, owner }),
     messageId: delivery.key.messageId,
     attempt,
-    leaseUntil: lease.until,
+    leaseUntil: timeText(lease.until),
     headers: request.headers,
     body: request.body.toString(),
   };
