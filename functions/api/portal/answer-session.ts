@@ -1,13 +1,13 @@
 import * as z from 'zod';
 import { deliveryKeyIn } from '../../../shared/domain/delivery/fan-out.ts';
 import { isOfQueue } from '../../../shared/domain/delivery/recreated-queue.ts';
+import { toRecord } from '../../../shared/domain/delivery/vocabulary.ts';
 import { DAY_MS } from '../../../shared/domain/duration.ts';
 import { isJsonObject, jsonOrUndefined } from '../../../shared/domain/json.ts';
 import {
   hostFaults,
   optionFaults,
   TENANT_OPTIONS,
-  type TenantOptions,
   withDefaults,
 } from '../../../shared/domain/portal/limits.ts';
 import { isDeeperThan } from '../../../shared/domain/subscription/content-filter.ts';
@@ -115,11 +115,7 @@ function checkQuery(
   };
 }
 
-const tenantOptions = z.strictObject({
-  event_types: z.unknown().exactOptional(),
-  filter: z.unknown().exactOptional(),
-  max_per_second: z.unknown().exactOptional(),
-} satisfies Record<keyof TenantOptions, z.ZodType>);
+const tenantOptions = z.strictObject(toRecord(TENANT_OPTIONS, () => z.unknown().exactOptional()));
 
 const newEndpoint = z.strictObject({
   subscriber: z.string(),
@@ -127,9 +123,8 @@ const newEndpoint = z.strictObject({
   options: tenantOptions.default({}),
 });
 
-const endpointChange = z.strictObject({
+const endpointChange = newEndpoint.extend({
   subscriber: z.string().exactOptional(),
-  name: z.unknown().exactOptional(),
   options: tenantOptions.exactOptional(),
   secret: z.unknown().exactOptional(),
 });
