@@ -18,8 +18,8 @@ export const flag = z
   .transform((text) => text === 'true')
   .meta({ override: { type: 'boolean', default: false } });
 
-/** Ten years. More is assumed to be a typing error, and the resulting time must be a valid date. */
-export const MAX_TTL_SECONDS = 315_360_000;
+/** More is assumed to be a typing error, and the resulting time must be a valid date. */
+export const TEN_YEARS_SECONDS = 315_360_000;
 
 const RATE_RULE = `must be a number of requests a second from ${MIN_PER_SECOND} to ${MAX_PER_SECOND}`;
 

@@ -15,7 +15,7 @@ import { type AddRoute, json, jsonAnswer, jsonBody, noBody, withLinks } from '..
 import { invalidFields, noSuchMessage } from '../errors.ts';
 import {
   bodyFault,
-  MAX_TTL_SECONDS,
+  TEN_YEARS_SECONDS,
   windowed,
   printable,
   publishedType,
@@ -156,7 +156,7 @@ const postedMessagesSchema = z.strictObject({
           .exactOptional(),
         // `bodyFault` checks the source text instead, which is passed on unchanged.
         body: z.unknown().describe('The data of the message: any JSON value.').exactOptional(),
-        ttl: seconds(1, MAX_TTL_SECONDS)
+        ttl: seconds(1, TEN_YEARS_SECONDS)
           .describe('Seconds after which the message is no longer delivered.')
           .exactOptional(),
         delay: seconds(0, MAX_DELAY_SECONDS).describe('Seconds before the first attempt.').exactOptional(),

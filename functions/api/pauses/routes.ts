@@ -16,14 +16,14 @@ import {
 import type { ApiDependencies } from '../dependencies.ts';
 import { invalidFields, notFound } from '../errors.ts';
 import { presentQueue, presentSubscription } from '../existing.ts';
-import { MAX_TTL_SECONDS, perSecondField, seconds, timeField } from '../fields.ts';
+import { TEN_YEARS_SECONDS, perSecondField, seconds, timeField } from '../fields.ts';
 import { subscriptionKey } from '../paths.ts';
 import { type AddRoute, type Group, json, jsonAnswer, optionalJsonBody } from '../route.ts';
 import { pauseAt, type PauseResult, requestsEndWithinSeconds, resumeAt } from './pause.ts';
 
 const pauseRequest = z.strictObject({
   until: timeField.describe('When the pause ends by itself. By default never.').exactOptional(),
-  for_seconds: seconds(1, MAX_TTL_SECONDS)
+  for_seconds: seconds(1, TEN_YEARS_SECONDS)
     .describe('After how many seconds it ends, in place of `until`.')
     .exactOptional(),
 });

@@ -1,10 +1,10 @@
 import * as z from 'zod';
 import { MAX_DELAY_SECONDS } from '../../../shared/domain/delivery/wake-up-plan.ts';
-import { MAX_TTL_SECONDS, seconds } from '../fields.ts';
+import { TEN_YEARS_SECONDS, seconds } from '../fields.ts';
 
 /** Zaqar's metadata for posts: default ttl, default delay and the largest size of a post. */
 export const postRulesSchema = z.object({
-  _default_message_ttl: seconds(1, MAX_TTL_SECONDS)
+  _default_message_ttl: seconds(1, TEN_YEARS_SECONDS)
     .describe('The ttl of posted messages that have none, in seconds.')
     .exactOptional(),
   _default_message_delay: seconds(0, MAX_DELAY_SECONDS)

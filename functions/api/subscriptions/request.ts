@@ -7,7 +7,7 @@ import type { OpenedSecret } from '../../../shared/steps/sign-request.ts';
 import { isDeeperThan } from '../../../shared/domain/subscription/content-filter.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { invalidFields, RefusedRequest } from '../errors.ts';
-import { MAX_TTL_SECONDS, printable, retryPolicyAt, seconds } from '../fields.ts';
+import { TEN_YEARS_SECONDS, printable, retryPolicyAt, seconds } from '../fields.ts';
 import { parseWith } from '../request-json.ts';
 import type { SubscriptionChange } from './change.ts';
 import { describedOptions, givenOptions } from './options.ts';
@@ -129,7 +129,7 @@ const subscriptionName = printable(128).regex(
 const subscriptionRequestSchema = z.strictObject({
   name: subscriptionName.describe('A name for people. It need not be unique.').exactOptional(),
   subscriber: z.string(),
-  ttl: seconds(1, MAX_TTL_SECONDS)
+  ttl: seconds(1, TEN_YEARS_SECONDS)
     .describe('Seconds after which the subscription expires. By default never.')
     .exactOptional(),
   options: givenOptions.default({}),
@@ -139,7 +139,7 @@ const subscriptionRequestSchema = z.strictObject({
 const subscriptionPatchSchema = z.strictObject({
   name: subscriptionName.nullable().describe('The new name; null removes it.').exactOptional(),
   subscriber: z.string().exactOptional(),
-  ttl: seconds(1, MAX_TTL_SECONDS)
+  ttl: seconds(1, TEN_YEARS_SECONDS)
     .nullable()
     .describe('Seconds from now after which the subscription expires; null for never.')
     .exactOptional(),
