@@ -30,22 +30,9 @@ import { errorSchema, gatewayErrorSchema } from './errors.ts';
 import { linksSchema } from './paging.ts';
 import { pathParameters } from './paths.ts';
 import { queuePatchSchema, shownMetadata } from './queues/metadata.ts';
-import type { Refusal, Route, Tag } from './route.ts';
+import { type Refusal, type Route, TAGS } from './route.ts';
 import type { ServedRoute } from './serve.ts';
 import { contentFilterSchema, describedOptions } from './subscriptions/options.ts';
-
-const TAGS = {
-  service: 'Version, health and description of the service.',
-  queues:
-    'Named channels. Producers publish to a queue; its subscribers receive the messages. Not an SQS queue.',
-  subscriptions: 'The URLs that receive the messages of a queue, with headers, filter and retry policy.',
-  pull: 'Receiving without being called: for subscribers behind firewalls.',
-  messages: 'What producers publish to a queue.',
-  deliveries: 'The delivery of one message to one subscription, with its attempts.',
-  recoveries: 'Bulk replays of failed deliveries.',
-  'event types': 'The catalogue: what producers may publish, for subscribers to choose from.',
-  portal: 'Links to the page of a customer, who manages the endpoints of one queue.',
-} satisfies Record<Tag, string>;
 
 /** Schemas that the document defines once under these names, and references elsewhere. */
 const NAMED = {

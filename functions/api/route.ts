@@ -29,17 +29,21 @@ export type Route<
   open?: boolean | 'pull_token';
 };
 
-/** The group of a route in the document. */
-export type Tag =
-  | 'service'
-  | 'queues'
-  | 'subscriptions'
-  | 'pull'
-  | 'messages'
-  | 'deliveries'
-  | 'recoveries'
-  | 'event types'
-  | 'portal';
+/** The groups of routes in the document. */
+export const TAGS = {
+  service: 'Version, health and description of the service.',
+  queues:
+    'Named channels. Producers publish to a queue; its subscribers receive the messages. Not an SQS queue.',
+  subscriptions: 'The URLs that receive the messages of a queue, with headers, filter and retry policy.',
+  pull: 'Receiving without being called: for subscribers behind firewalls.',
+  messages: 'What producers publish to a queue.',
+  deliveries: 'The delivery of one message to one subscription, with its attempts.',
+  recoveries: 'Bulk replays of failed deliveries.',
+  'event types': 'The catalogue: what producers may publish, for subscribers to choose from.',
+  portal: 'Links to the page of a customer, who manages the endpoints of one queue.',
+};
+
+export type Tag = keyof typeof TAGS;
 
 /** The statuses with which a route can refuse a request. */
 export type Refusal = 400 | 404 | 409 | 413;
