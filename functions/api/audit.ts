@@ -48,7 +48,8 @@ export type Change =
       change: 'recovery_started';
       queue: string;
       recoveryId: string;
-      selection: { since: string; until: string; by?: string; subscription?: string; status?: string };
+      selection: Record<'since' | 'until', string> &
+        Record<'by' | 'subscription' | 'status', string | undefined>;
     }
   | { change: 'recovery_stopped'; queue: string; recoveryId: string }
   | { change: 'event_type_created' | 'event_type_deleted'; eventType: string }

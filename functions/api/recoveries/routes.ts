@@ -83,18 +83,8 @@ export function addRecoveryRoutes(addRoute: AddRoute, dependencies: ApiDependenc
       const selection = { queue, ...asked, ...(subscriptionId !== undefined && { subscriptionId }) };
       const view = recoveryView(await startRecovery(dependencies, selection));
       const { id, since, until, by, subscription, status } = view;
-      audit(caller, {
-        change: 'recovery_started',
-        queue,
-        recoveryId: id,
-        selection: {
-          since,
-          until,
-          ...(by !== undefined && { by }),
-          ...(subscription !== undefined && { subscription }),
-          ...(status !== undefined && { status }),
-        },
-      });
+      const selected = { since, until, by, subscription, status };
+      audit(caller, { change: 'recovery_started', queue, recoveryId: id, selection: selected });
       return jsonAnswer(view, 202, { location: `${queuePath(queue)}/recoveries/${id}` });
     },
   );
