@@ -1,6 +1,6 @@
 import type * as z from 'zod';
 import { parseJson, propertySource } from '../shared/wire/json-slice.ts';
-import { ApiRefusal, isNotFound } from './refusal.ts';
+import { isNotFound, isRefusal, orElse } from './refusal.ts';
 import { type ApiClient, buildRequest, parsedAnswer } from './api-client.ts';
 import { getMessage } from './operations.ts';
 
@@ -21,19 +21,16 @@ export async function showMessage(
 }
 
 /** Undefined: the queue has no such message. */
-export async function findMessage(
+export function findMessage(
   api: ApiClient,
   queue: string,
   id: string,
   signal?: AbortSignal,
 ): Promise<ShownMessage | undefined> {
-  try {
-    return await showMessage(api, queue, id, signal);
-  } catch (error) {
-    // 400: the text cannot be the id of a message.
-    if (isNotFound(error) || (error instanceof ApiRefusal && error.status === 400)) return undefined;
-    throw error;
-  }
+  // 400: the text cannot be the id of a message.
+  const isMissing = (failure: unknown): boolean =>
+    isNotFound(failure) || (isRefusal(failure) && failure.status === 400);
+  return showMessage(api, queue, id, signal).catch(orElse(isMissing, undefined));
 }
 
 /** The source text of the message's data; undefined if it is not kept. */

@@ -1,5 +1,5 @@
 import type { SubscriptionView } from '../shared/wire/views/subscription.ts';
-import type { ApiClient, Listed } from './api-client.ts';
+import type { ApiClient } from './api-client.ts';
 import { findMessage, type ShownMessage } from './messages.ts';
 import { listSubscriptions } from './operations.ts';
 import { isNotFound, orElse } from './refusal.ts';
@@ -27,18 +27,10 @@ export async function searchQueue(
 ): Promise<SearchedQueue> {
   const [message, { items: subscriptions, more }] = await Promise.all([
     findMessage(api, queue, text, signal),
-    subscriptionsLike(api, queue, text, most),
+    // A deleted queue has messages, and no subscriptions.
+    api
+      .items(listSubscriptions, { path: { queue }, query: { match: text }, most })
+      .catch(orElse(isNotFound, { items: [], more: false })),
   ]);
   return { ...(message && { message }), subscriptions, more };
-}
-
-function subscriptionsLike(
-  api: ApiClient,
-  queue: string,
-  text: string,
-  most: number,
-): Promise<Listed<SubscriptionView>> {
-  const listed = api.items(listSubscriptions, { path: { queue }, query: { match: text }, most });
-  // A deleted queue has messages, and no subscriptions.
-  return listed.catch(orElse(isNotFound, { items: [], more: false }));
 }

@@ -2,7 +2,7 @@ import { inParallel } from '../shared/adapters/in-parallel.ts';
 import type { SubscriptionView } from '../shared/wire/views/subscription.ts';
 import type { ApiClient } from './api-client.ts';
 import { getSubscription, listSubscriptions } from './operations.ts';
-import { ApiRefusal, isNotFound } from './refusal.ts';
+import { isNotFound, isRefusal, orElse } from './refusal.ts';
 
 const WHOLE_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
@@ -43,16 +43,16 @@ export function subscriptionLabels(api: ApiClient, queue: string): SubscriptionL
         labels.set(one.id, formatLabel(one));
     } catch (error) {
       // A caller that may see deliveries need not see subscriptions.
-      if (!(error instanceof ApiRefusal)) throw error;
+      if (!isRefusal(error)) throw error;
     }
   };
   const look = async (id: string): Promise<void> => {
-    try {
-      labels.set(id, formatLabel(await api.call(getSubscription, { path: { queue, subscription: id } })));
-    } catch (error) {
-      if (!(error instanceof ApiRefusal)) throw error;
-      labels.set(id, isNotFound(error) ? '(deleted)' : '');
-    }
+    const label = await api
+      .call(getSubscription, { path: { queue, subscription: id } })
+      .then(formatLabel)
+      .catch(orElse(isNotFound, '(deleted)'))
+      .catch(orElse(isRefusal, ''));
+    labels.set(id, label);
   };
   let listed: Promise<void> | undefined;
   return {

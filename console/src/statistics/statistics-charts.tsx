@@ -3,7 +3,7 @@ import type uPlot from 'uplot';
 import type * as z from 'zod';
 import type { ApiClient } from '../../../api-client/api-client.ts';
 import { getStatistics } from '../../../api-client/operations.ts';
-import { ApiRefusal } from '../../../api-client/refusal.ts';
+import { isRefusal, orElse } from '../../../api-client/refusal.ts';
 import { STATISTICS_COUNTS } from '../../../shared/domain/delivery/statistics.ts';
 import { toRecord, wordsIn } from '../../../shared/domain/delivery/vocabulary.ts';
 import { timeText } from '../../../shared/wire/fields.ts';
@@ -254,14 +254,11 @@ export async function readStatistics(
 ): Promise<Statistics | null> {
   const { lengthMs, stepSeconds } = WINDOWS[window];
   const query = { since: timeText(now - lengthMs), step: stepSeconds };
-  try {
-    const statistics = await api.call(getStatistics, { path: { queue }, query, signal });
-    return statistics.enabled ? statistics : null;
-  } catch (error) {
-    // An earlier version of Posthaste, which does not have the route.
-    if (error instanceof ApiRefusal && error.status === 404) return null;
-    throw error;
-  }
+  // An earlier version of Posthaste, which does not have the route.
+  const isEarlier = (failure: unknown): boolean => isRefusal(failure) && failure.status === 404;
+  const call = api.call(getStatistics, { path: { queue }, query, signal });
+  const statistics = await call.catch(orElse(isEarlier, undefined));
+  return statistics?.enabled === true ? statistics : null;
 }
 
 /** The counts of several queues, or of one. */
