@@ -107,13 +107,13 @@ export function addImportRoute(addRoute: AddRoute, dependencies: ApiDependencies
     });
 
   const auditImport = (caller: Caller, queue: string, result: ImportResult): void => {
+    if (!isSuccess(result)) return;
+    const { id: subscriptionId } = result.subscription;
     if (result.kind === 'imported') {
-      const { id: subscriptionId } = result.subscription;
       const after = subscriptionDigest(result.subscription);
       audit(caller, { change: 'subscription_imported', queue, subscriptionId, after });
     }
     if (result.kind === 'replaced') {
-      const { id: subscriptionId } = result.subscription;
       const difference = subscriptionDifference(result.before, result.subscription);
       audit(caller, { change: 'subscription_changed', queue, subscriptionId, ...difference });
     }
