@@ -65,13 +65,10 @@ const OPTIONS = timeChart({
   ],
 });
 
-/** Milliseconds, `at` since the epoch. */
-type ResponseTime = { at: number; durationMs: number; succeeded: boolean };
-
-/** The response time of each delivery's last attempt, in order of time. */
+/** The response time of each delivery's last attempt, in order of time. Milliseconds, `at` since the epoch. */
 export function responseTimes(
   deliveries: readonly Pick<SubscriptionDeliveryView, 'lastAttempt' | 'durationMs'>[],
-): ResponseTime[] {
+) {
   return deliveries
     .flatMap(({ lastAttempt, durationMs }) => {
       if (lastAttempt === undefined || durationMs === undefined) return [];
