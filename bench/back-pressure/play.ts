@@ -3,6 +3,7 @@ import type { Reply } from '../../shared/domain/retry/outcome.ts';
 import type { PartialRetryPolicy } from '../../shared/domain/retry/policy.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
 import type { Subscriptions } from '../../shared/ports/subscriptions.ts';
+import { addSubscription } from '../../test/support/add-subscription.ts';
 import { aMessage, aQueue, aSubscription } from '../../test/support/builders.ts';
 import { type Chance, seededChance } from '../../test/support/chance.ts';
 import { LARGE_REGION, START, stormWorld } from '../storm/world.ts';
@@ -73,7 +74,7 @@ export async function play(plan: Plan): Promise<Played> {
   });
   await world.subscriptions.putQueue(aQueue());
   const options = { _retry_policy: policy, adapt_to_throttling: isOn, hold_while_down: isOn };
-  await world.subscriptions.addSubscription(aSubscription({ options }));
+  await addSubscription(world.subscriptions, aSubscription({ options }));
   let number = 0;
   for (const { messages, perSecond, from } of traffic)
     for (let index = 0; index < messages; index += 1) {

@@ -1,4 +1,5 @@
 import { pause } from '../../shared/domain/subscription/pause.ts';
+import { addSubscription } from '../../test/support/add-subscription.ts';
 import { aMessage, aQueue, aSubscription } from '../../test/support/builders.ts';
 import { type Quantiles, quantilesOf } from '../harness/figures.ts';
 import { type Concurrency, LARGE_REGION, START, stormWorld, type StormWorld } from '../storm/world.ts';
@@ -70,7 +71,8 @@ export async function measureQuiet(options: Neighbourhood): Promise<Quiet> {
 async function subscribe({ subscriptions }: StormWorld, name: string, max_per_second?: number) {
   const options = max_per_second === undefined ? {} : { max_per_second };
   await subscriptions.putQueue(aQueue({ name }));
-  await subscriptions.addSubscription(
+  await addSubscription(
+    subscriptions,
     aSubscription({ id: name, queue: name, subscriber: addressOf(name), options }),
   );
 }

@@ -1,4 +1,5 @@
 import { makeSecret } from '../../shared/domain/subscription/signing-secret.ts';
+import { addSubscription } from '../../test/support/add-subscription.ts';
 import { aBarePolicy, aMessage, aQueue, aSubscription } from '../../test/support/builders.ts';
 import {
   type Failing,
@@ -157,7 +158,7 @@ async function subscribe(
   await subscriptions.putQueue(
     aQueue({ name: queue, retryPolicy: aBarePolicy({ minimum_delay_retries: 1, ...delays }) }),
   );
-  await subscriptions.addSubscription({ ...subscription, secrets: [{ sealed }] });
+  await addSubscription(subscriptions, { ...subscription, secrets: [{ sealed }] });
 }
 
 const MAX_RECEIVES = 35;

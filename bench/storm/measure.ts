@@ -1,4 +1,5 @@
 import { withLimitDated } from '../../shared/domain/subscription/rate-limit.ts';
+import { addSubscription } from '../../test/support/add-subscription.ts';
 import { aBarePolicy, aMessage, aQueue, aSubscription } from '../../test/support/builders.ts';
 import type { SchedulerQuotas } from '../../test/support/modelled-scheduler.ts';
 import { CONCURRENCY, type Request, type Sabotage, START, stormWorld, type StormWorld } from './world.ts';
@@ -114,7 +115,7 @@ async function play(world: StormWorld, ids: readonly string[], maxPerSecond: num
   const { subscriptions, time } = world;
   const delay = { minimum_delay: RETRY_DELAY / SECOND, maximum_delay: RETRY_DELAY / SECOND };
   await subscriptions.putQueue(aQueue({ retryPolicy: aBarePolicy({ minimum_delay_retries: 1, ...delay }) }));
-  await subscriptions.addSubscription(aSubscription());
+  await addSubscription(subscriptions, aSubscription());
   for (const [index, id] of ids.entries())
     time.at(START + (index * PUBLISHED_WITHIN) / ids.length, () => {
       world.publish(aMessage({ id }));

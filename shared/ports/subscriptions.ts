@@ -178,8 +178,6 @@ export interface Registry {
   restoreQueue(name: string, now: number, until?: number): Promise<'restoring' | 'exists' | 'missing'>;
   /** Brings subscriptions back until `hasTime` returns false, and then the queue. True: nothing is left to do. */
   completeRestoredQueue(name: string, hasTime: () => boolean): Promise<boolean>;
-  /** `addSubscriptions` for one subscription. @throws QueueMissingError */
-  addSubscription(subscription: Subscription): Promise<AddResult>;
   /**
    * Adds subscriptions with different subscribers to one queue, up to `MAX_SUBSCRIPTIONS_PER_TRANSACTION`; results in
    * their order. A conflict does not prevent the others.

@@ -1,5 +1,6 @@
 import { parseDestination } from '../../shared/domain/subscription/destination.ts';
 import { beforeEach, expect, it } from 'vitest';
+import { addSubscription } from '../support/add-subscription.ts';
 import { anAttempt, answered } from '../support/delivery-builders.ts';
 import { apiEnvironment } from '../unit/cli/run-command.ts';
 import { record, subscribe } from './busy-deployment.ts';
@@ -158,11 +159,11 @@ inBrowser('the console with unusual input', () => {
     const now = Date.now();
     await there().api.registry.putQueue({ name: 'planted', metadata: { [MARKUP]: MARKUP }, createdAt: now });
     const options = { post_headers: { 'x-note': MARKUP }, event_types: [MARKUP], post_data: MARKUP };
-    await there().api.registry.addSubscription({
+    await addSubscription(there().api.registry, {
       ...{ id: 'planted-1', queue: 'planted', createdAt: now, options },
       destination: parseDestination(`https://hooks.example.com/?q=${MARKUP}`),
     });
-    await there().api.registry.addSubscription({
+    await addSubscription(there().api.registry, {
       ...{ id: 'planted-2', queue: 'planted', createdAt: now, options: {} },
       destination: parseDestination('javascript:window.hit=1'),
     });

@@ -7,6 +7,7 @@ import {
   QueueMissingError,
   type Registry,
 } from '../../shared/ports/subscriptions.ts';
+import { addSubscription } from '../support/add-subscription.ts';
 import { aQueue, aSubscription } from '../support/builders.ts';
 import { SOME_TIME } from '../support/delivery-builders.ts';
 
@@ -30,7 +31,7 @@ export const describeArchivesContract = (name: string, make: () => Registry): vo
         secrets,
         options: { raw_delivery: true },
       });
-      await registry.addSubscription(subscription);
+      await addSubscription(registry, subscription);
     });
 
     const target = (now = SOME_TIME) => ({ queue: queue.name, subscriptionId: subscription.id, now });
@@ -66,7 +67,7 @@ export const describeArchivesContract = (name: string, make: () => Registry): vo
       it('are not left where that is not asked for, or it has expired', async () => {
         await registry.markDeleted(target());
         const expired = { ...subscription, id: 'expired', expiresAt: SOME_TIME };
-        await registry.addSubscription(expired);
+        await addSubscription(registry, expired);
         await registry.markDeleted({ ...target(), subscriptionId: 'expired' }, UNTIL);
         expect(await registry.listArchivedSubscriptions(queue.name, ALL, SOME_TIME)).toEqual({ items: [] });
         expect(await registry.restoreSubscription(target())).toEqual({ kind: 'missing' });
@@ -82,7 +83,7 @@ export const describeArchivesContract = (name: string, make: () => Registry): vo
         expect(await found()).toEqual(restored());
         expect(await registry.restoreSubscription(target())).toEqual({ kind: 'missing' });
         const conflict = { kind: 'conflict', subscriptionId: subscription.id };
-        expect(await registry.addSubscription({ ...subscription, id: 'second' })).toEqual(conflict);
+        expect(await addSubscription(registry, { ...subscription, id: 'second' })).toEqual(conflict);
       });
 
       it('bring it back without its failures', async () => {
@@ -104,7 +105,7 @@ export const describeArchivesContract = (name: string, make: () => Registry): vo
 
       it('name the subscription that has its subscriber now, and stay', async () => {
         await registry.markDeleted(target(), UNTIL);
-        await registry.addSubscription({ ...subscription, id: 'second' });
+        await addSubscription(registry, { ...subscription, id: 'second' });
         const conflict = { kind: 'conflict', subscriptionId: 'second' };
         expect(await registry.restoreSubscription(target())).toEqual(conflict);
         await registry.markDeleted({ ...target(), subscriptionId: 'second' });
@@ -129,7 +130,7 @@ export const describeArchivesContract = (name: string, make: () => Registry): vo
         const ids = ['a', 'b', 'c'];
         for (const id of ids) {
           const destination = parseDestination(`https://${id}.test/`);
-          await registry.addSubscription({ ...subscription, id, destination });
+          await addSubscription(registry, { ...subscription, id, destination });
           await registry.markDeleted({ ...target(), subscriptionId: id }, UNTIL);
         }
         const first = await registry.listArchivedSubscriptions(queue.name, { limit: 2 }, SOME_TIME);
@@ -169,7 +170,7 @@ export const describeArchivesContract = (name: string, make: () => Registry): vo
           destination: parseDestination(`https://${id}.test/`),
         }));
         for (const other of others)
-          await registry.addSubscription({
+          await addSubscription(registry, {
             ...other,
             ...(other.id === 'expired' && { expiresAt: SOME_TIME }),
           });
@@ -184,7 +185,7 @@ export const describeArchivesContract = (name: string, make: () => Registry): vo
         ]);
         expect(await archivedQueues()).toEqual([]);
         const conflict = { kind: 'conflict', subscriptionId: subscription.id };
-        expect(await registry.addSubscription({ ...subscription, id: 'second' })).toEqual(conflict);
+        expect(await addSubscription(registry, { ...subscription, id: 'second' })).toEqual(conflict);
         expect((await registry.listQueues({ limit: 100 }, queue.name)).items).toEqual([restoredQueue()]);
       });
 

@@ -26,6 +26,7 @@ import {
   QueueMissingError,
   REMOVAL_BUDGET_MS,
 } from '../../shared/ports/subscriptions.ts';
+import { addSubscription } from '../support/add-subscription.ts';
 import { aQueue, aSubscription } from '../support/builders.ts';
 import { SOME_TIME } from '../support/delivery-builders.ts';
 import { deployment } from '../support/deployment.ts';
@@ -67,7 +68,7 @@ const withQueue = async (...ids: string[]) => {
   const subscriptions = ids.map((id) =>
     aSubscription({ id, queue: queue.name, subscriber: `https://hooks.example/${id}` }),
   );
-  for (const one of subscriptions) await registry.addSubscription(one);
+  for (const one of subscriptions) await addSubscription(registry, one);
   const [subscription = aSubscription({ queue: queue.name })] = subscriptions;
   const target = { queue: queue.name, subscriptionId: subscription.id, now: SOME_TIME };
   return { registry, queue, subscription, target };
@@ -234,7 +235,7 @@ describe('the deletion of a queue', () => {
     expect(await registry.markDeleted(target)).toBeUndefined();
     expect(await subscriptions.page(queue.name, 'fresh')).toBeUndefined();
     expect(await subscriptions.find(queue.name, first.id, 'fresh')).toEqual({});
-    await expect(registry.addSubscription({ ...first, id: 'new' })).rejects.toThrow(QueueMissingError);
+    await expect(addSubscription(registry, { ...first, id: 'new' })).rejects.toThrow(QueueMissingError);
     const { items } = await registry.listQueues({ limit: 100 });
     expect(items.map(({ name }) => name)).not.toContain(queue.name);
   });
@@ -293,7 +294,7 @@ describe('the deletion of a queue', () => {
     const { client, state } = interruptedOnce('TransactWriteItemsCommand', async () => {
       await registry.removeDeletedQueue(queue.name, () => true);
       await registry.putQueue({ ...queue, createdAt: 2 });
-      await registry.addSubscription(subscription);
+      await addSubscription(registry, subscription);
     });
     expect(await registryOf(table, client).removeDeletedQueue(queue.name, () => true)).toBe(true);
     expect(state.isInterrupted).toBe(true);
@@ -314,7 +315,7 @@ describe('a claim whose subscription no longer exists', () => {
 
   it('is taken over by a new subscription', async () => {
     const { registry, wanted, holders } = await orphaned();
-    expect(await registry.addSubscription(wanted)).toEqual({ kind: 'added' });
+    expect(await addSubscription(registry, wanted)).toEqual({ kind: 'added' });
     expect(await holders()).toEqual([wanted]);
   });
 
@@ -331,7 +332,7 @@ describe('a claim whose subscription no longer exists', () => {
 
   it('is taken over by a change of the subscriber', async () => {
     const { registry, wanted, holders } = await orphaned();
-    await registry.addSubscription({ ...wanted, destination: parseDestination('https://other.test/') });
+    await addSubscription(registry, { ...wanted, destination: parseDestination('https://other.test/') });
     const target = { queue: wanted.queue, subscriptionId: wanted.id, now: SOME_TIME };
     const { destination } = wanted;
     const changed = await registry.changeSubscription(target, (current) => ({ ...current, destination }));
@@ -342,7 +343,7 @@ describe('a claim whose subscription no longer exists', () => {
   it('is given to one of several concurrent subscriptions', async () => {
     const { registry, wanted, holders } = await orphaned();
     const ids = ['a', 'b', 'c', 'd'];
-    const results = await Promise.all(ids.map((id) => registry.addSubscription({ ...wanted, id })));
+    const results = await Promise.all(ids.map((id) => addSubscription(registry, { ...wanted, id })));
     expect(results.filter(({ kind }) => kind === 'added')).toHaveLength(1);
     const { items } = await registry.listSubscriptions(wanted.queue, { limit: 10 });
     expect(items).toHaveLength(1);
@@ -357,7 +358,7 @@ describe('a claim whose subscription no longer exists', () => {
       // The first transaction is refused because of the claim; the second would release it.
       if (call === 'TransactWriteItemsCommand' && (transactions += 1) === 2) await store(holder);
     });
-    const added = await registryOf(table, racing).addSubscription(wanted);
+    const added = await addSubscription(registryOf(table, racing), wanted);
     expect(added).toEqual({ kind: 'conflict', subscriptionId: 'gone' });
     expect(await holders()).toEqual([holder]);
   });

@@ -12,6 +12,7 @@ import {
   QueueMissingError,
   type Registry,
 } from '../../shared/ports/subscriptions.ts';
+import { addSubscription } from '../support/add-subscription.ts';
 import { allPages } from '../support/all-pages.ts';
 import { aQueue, aSubscription } from '../support/builders.ts';
 import { SOME_TIME } from '../support/delivery-builders.ts';
@@ -34,7 +35,7 @@ export const describeRegistryPagesContract = (name: string, make: () => Promise<
     const withSubscriptions = async (): Promise<string> => {
       const queue = randomUUID();
       await registry.putQueue(aQueue({ name: queue }));
-      for (const id of ids.toReversed()) await registry.addSubscription(at(queue, id));
+      for (const id of ids.toReversed()) await addSubscription(registry, at(queue, id));
       return queue;
     };
     const refuses = (listing: Promise<unknown>, marker: string) =>
@@ -88,7 +89,7 @@ export const describeRegistryPagesContract = (name: string, make: () => Promise<
         ['c', 'https://ship.s.test/?a=%20', '100 % ünïq'],
         ['ship-d', 'https://s.test/4', 'Billing'],
       ] as const)
-        await registry.addSubscription(aSubscription({ queue, id, subscriber, ...(name && { name }) }));
+        await addSubscription(registry, aSubscription({ queue, id, subscriber, ...(name && { name }) }));
       for (const limit of [1, 2, 9])
         for (const [match, found] of [
           ['s.test/', ['a-ship', 'b', 'c', 'ship-d']],
@@ -246,7 +247,7 @@ export const describeQueueRoomContract = (name: string, make: () => RoomUnderTes
     const add = async (most: Amount, id: string, more: Partial<Subscription> = {}): Promise<boolean> => {
       const subscription = one(id, more);
       const hasRoom = await registry.takeRoom(queue, measureAmount([subscription]), most);
-      if (hasRoom) await registry.addSubscription(subscription);
+      if (hasRoom) await addSubscription(registry, subscription);
       return hasRoom;
     };
 
@@ -314,7 +315,7 @@ export const describePullSubscriptionsContract = (name: string, make: () => Pull
         ['s-1', 'pull:one', { ttl: 60, expiresAt: SOME_TIME }],
         ['s-3', 'https://called.test/', {}],
       ] as const)
-        await registry.addSubscription(aSubscription({ queue, id, subscriber, ...expiry }));
+        await addSubscription(registry, aSubscription({ queue, id, subscriber, ...expiry }));
       const first = { queue, subscriptionId: 's-1', expiresAt: SOME_TIME };
       expect(await ofQueue()).toEqual([first, { queue, subscriptionId: 's-2' }]);
       const { items } = await registry.listQueues({ limit: 100 });

@@ -11,6 +11,7 @@ import type {
   SubscriptionOptions,
 } from '../../shared/domain/subscription/subscription.ts';
 import { QueueMissingError, type Registry, type Subscriptions } from '../../shared/ports/subscriptions.ts';
+import { addSubscription } from '../support/add-subscription.ts';
 import { aQueue, aSubscription } from '../support/builders.ts';
 import { SOME_TIME } from '../support/delivery-builders.ts';
 import { removeSubscription } from '../support/remove-subscription.ts';
@@ -19,7 +20,7 @@ import { removeSubscription } from '../support/remove-subscription.ts';
 const added = async (registry: Registry, overrides: Partial<Subscription> = {}): Promise<Subscription> => {
   const subscription = aSubscription({ queue: randomUUID(), ...overrides });
   await registry.ensureQueue(aQueue({ name: subscription.queue }));
-  expect(await registry.addSubscription(subscription)).toEqual({ kind: 'added' });
+  expect(await addSubscription(registry, subscription)).toEqual({ kind: 'added' });
   return subscription;
 };
 
@@ -88,7 +89,7 @@ export const describeRegistryContract = (name: string, make: () => Both): void =
 
       it('deletes a queue with all of its subscriptions', async () => {
         const all = numbered(queue.name, 120);
-        for (const subscription of all) await registry.addSubscription(subscription);
+        for (const subscription of all) await addSubscription(registry, subscription);
         await registry.deleteQueue(queue.name, SOME_TIME);
         expect(await registry.findQueue(queue.name)).toBeUndefined();
         expect(await registry.removeDeletedQueue(queue.name, () => true)).toBe(true);
@@ -110,7 +111,7 @@ export const describeRegistryContract = (name: string, make: () => Both): void =
 
       it('leaves no subscription behind that was added while the queue was deleted', async () => {
         const adding = numbered(queue.name, 20).map((one) =>
-          registry.addSubscription(one).catch((error: unknown) => {
+          addSubscription(registry, one).catch((error: unknown) => {
             expect(error).toBeInstanceOf(QueueMissingError);
           }),
         );
@@ -137,12 +138,12 @@ export const describeRegistryContract = (name: string, make: () => Both): void =
       it('does not add a subscription to a missing queue', async () => {
         subscription = aSubscription({ queue: randomUUID() });
         const missing = new QueueMissingError(subscription.queue);
-        await expect(registry.addSubscription(subscription)).rejects.toThrow(missing);
+        await expect(addSubscription(registry, subscription)).rejects.toThrow(missing);
         expect(await found()).toBeUndefined();
       });
 
       it('names the subscription that already has the subscriber', async () => {
-        expect(await registry.addSubscription({ ...subscription, id: 'second' })).toEqual(conflict());
+        expect(await addSubscription(registry, { ...subscription, id: 'second' })).toEqual(conflict());
         expect(await registry.findSubscription(queue.name, 'second')).toBeUndefined();
       });
 
@@ -151,7 +152,7 @@ export const describeRegistryContract = (name: string, make: () => Both): void =
         async (spelling) => {
           subscription = await added(registry, { destination: parseDestination('https://s.test/hook') });
           const second = { ...subscription, id: 'second', destination: parseDestination(spelling) };
-          expect(await registry.addSubscription(second)).toEqual(conflict());
+          expect(await addSubscription(registry, second)).toEqual(conflict());
         },
       );
 
@@ -163,7 +164,7 @@ export const describeRegistryContract = (name: string, make: () => Both): void =
       it('adds one of ten concurrent subscriptions of the same subscriber', async () => {
         const wanted = Array.from({ length: 10 }, (_, index) => ({ ...subscription, id: `s-${index}` }));
         await removeSubscription(registry, queue.name, subscription.id);
-        const answers = await Promise.all(wanted.map((one) => registry.addSubscription(one)));
+        const answers = await Promise.all(wanted.map((one) => addSubscription(registry, one)));
         const { items } = await registry.listSubscriptions(queue.name, { limit: 20 });
         expect(answers.filter(({ kind }) => kind === 'added')).toHaveLength(1);
         expect(answers.filter(({ kind }) => kind === 'conflict')).toEqual(
@@ -177,13 +178,13 @@ export const describeRegistryContract = (name: string, make: () => Both): void =
         subscription = await added(registry, { ttl: 1, expiresAt });
         const second = { ...subscription, id: 'second', createdAt: expiresAt, expiresAt: expiresAt + 1000 };
         const third = { ...second, id: 'third' };
-        expect(await registry.addSubscription({ ...second, createdAt: expiresAt - 1 })).toEqual(conflict());
+        expect(await addSubscription(registry, { ...second, createdAt: expiresAt - 1 })).toEqual(conflict());
         await added(registry, second);
-        expect(await registry.addSubscription(third)).toEqual(conflict('second'));
+        expect(await addSubscription(registry, third)).toEqual(conflict('second'));
         // Removing the expired subscription does not take the subscriber from its successor.
         await removeSubscription(registry, subscription.queue, subscription.id);
         expect(await found()).toBeUndefined();
-        expect(await registry.addSubscription(third)).toEqual(conflict('second'));
+        expect(await addSubscription(registry, third)).toEqual(conflict('second'));
       });
 
       it('deletes a queue whose subscriber was taken over', async () => {
@@ -276,7 +277,7 @@ export const describeRegistryContract = (name: string, make: () => Both): void =
         const destination = moved(subscription);
         await set({ destination });
         const second = { ...subscription, id: 'second' };
-        expect(await registry.addSubscription({ ...second, destination })).toEqual(conflict());
+        expect(await addSubscription(registry, { ...second, destination })).toEqual(conflict());
         await added(registry, second);
       });
 
@@ -288,7 +289,7 @@ export const describeRegistryContract = (name: string, make: () => Both): void =
         });
         expect(await set({ destination: other.destination, options: {} })).toEqual(conflict('other'));
         expect(await found()).toEqual(subscription);
-        expect(await registry.addSubscription({ ...subscription, id: 'third' })).toEqual(conflict());
+        expect(await addSubscription(registry, { ...subscription, id: 'third' })).toEqual(conflict());
       });
 
       it('take over the subscriber of an expired subscription', async () => {
@@ -303,9 +304,9 @@ export const describeRegistryContract = (name: string, make: () => Both): void =
         const expiresAt = SOME_TIME + 1000;
         const second = { ...subscription, id: 'second', createdAt: expiresAt };
         await set({ ttl: 1, expiresAt });
-        expect(await registry.addSubscription({ ...second, createdAt: expiresAt - 1 })).toEqual(conflict());
+        expect(await addSubscription(registry, { ...second, createdAt: expiresAt - 1 })).toEqual(conflict());
         await change(() => subscription);
-        expect(await registry.addSubscription(second)).toEqual(conflict());
+        expect(await addSubscription(registry, second)).toEqual(conflict());
         await set({ ttl: 1, expiresAt });
         await added(registry, second);
       });

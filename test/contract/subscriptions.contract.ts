@@ -12,6 +12,7 @@ import type {
   SubscriptionEvent,
 } from '../../shared/domain/subscription/subscription.ts';
 import type { Freshness, Registry, Subscriptions } from '../../shared/ports/subscriptions.ts';
+import { addSubscription } from '../support/add-subscription.ts';
 import { aQueue, aSubscription } from '../support/builders.ts';
 import { SOME_TIME } from '../support/delivery-builders.ts';
 import { listed } from '../support/in-memory/in-memory-subscriptions.ts';
@@ -44,7 +45,7 @@ export const describeSubscriptionsContract = (name: string, make: () => Subscrip
         }),
       );
       await registry.ensureQueue(queue);
-      for (const subscription of all) await registry.addSubscription(subscription);
+      for (const subscription of all) await addSubscription(registry, subscription);
       setTime(SOME_TIME);
       return { subscriptions, registry, setTime, queue, all };
     };
@@ -83,7 +84,7 @@ export const describeSubscriptionsContract = (name: string, make: () => Subscrip
         subscriber: 'https://e.test',
         ...expiry,
       });
-      await registry.addSubscription(expired);
+      await addSubscription(registry, expired);
       await subscriptions.disable(queue.name, '0000', gone);
       const page = await subscriptions.page(queue.name, freshness);
       expect(page?.subscriptions).toEqual([...all, expired].map(listed));
@@ -110,7 +111,7 @@ export const describeSubscriptionsContract = (name: string, make: () => Subscrip
           ttl: 60,
           secrets: [{ sealed: 'sealed' }],
         });
-        await registry.addSubscription(subscription);
+        await addSubscription(registry, subscription);
         await subscriptions.disable(queue.name, subscription.id, gone);
         expect((await subscriptions.page(queue.name, freshness))?.subscriptions).toEqual([
           { id: subscription.id, options: interests, ...deciding },
@@ -129,7 +130,7 @@ export const describeSubscriptionsContract = (name: string, make: () => Subscrip
           options: { post_data: 'x'.repeat(50_000) },
         }),
       );
-      for (const subscription of large) await registry.addSubscription(subscription);
+      for (const subscription of large) await addSubscription(registry, subscription);
       const found: unknown[] = [];
       let pages = 0;
       for (let after: string | undefined; pages === 0 || after !== undefined; pages += 1) {
@@ -178,7 +179,7 @@ export const describeSubscriptionsContract = (name: string, make: () => Subscrip
       await registry.putQueue(queue);
       expect(await page()).toMatchObject({ queueCreatedAt: queue.createdAt, subscriptions: [] });
       expect(await found()).toEqual({ queue });
-      await registry.addSubscription(subscription);
+      await addSubscription(registry, subscription);
       expect(await page()).toMatchObject({ subscriptions: [listed(subscription)] });
       expect(await found()).toEqual({ queue, subscription });
     });
@@ -321,7 +322,7 @@ export const describeSubscriptionHealthContract = (
       const queue = aQueue({ name: randomUUID() });
       const subscription = aSubscription({ queue: queue.name, ...more });
       await registry.ensureQueue(queue);
-      await registry.addSubscription(subscription);
+      await addSubscription(registry, subscription);
       const found = async () =>
         (await subscriptions.find(queue.name, subscription.id, 'cached')).subscription;
       await found();

@@ -7,6 +7,7 @@ import type { Subscription } from '../../shared/domain/subscription/subscription
 import type { SecretSealer } from '../../shared/ports/subscriptions.ts';
 import { type Attempt, shownResult } from '../../shared/domain/delivery/attempt.ts';
 import type { Fact } from '../../shared/ports/journal.ts';
+import { addSubscription } from '../support/add-subscription.ts';
 import { aBarePolicy, aQueue, aSubscription } from '../support/builders.ts';
 import { deliverOnLoopback } from '../support/deliver-on-loopback.ts';
 import { peakMemoryBytes } from '../support/peak-memory.ts';
@@ -88,7 +89,8 @@ const start = async (settings: Start) => {
     const options = retries ? {} : { _retry_policy: aBarePolicy() };
     const subscription = aSubscription({ id, subscriber: url, options });
     const credentials = auth && (await stored(subscription, auth, secretSealer));
-    await subscriptions.addSubscription(
+    await addSubscription(
+      subscriptions,
       aSubscription({ id, subscriber: url, options, ...(credentials && { auth: credentials }) }),
     );
   }

@@ -1,3 +1,4 @@
+import { addSubscription } from '../support/add-subscription.ts';
 import { pullConsumers } from './consumers.ts';
 import { makeChange, queueOf } from './changes.ts';
 import { requestConfirmation, planConfirmations } from './confirmations.ts';
@@ -45,7 +46,7 @@ const plan = (world: SimulatedWorld, api: SimulatedApi): void => {
   const { registry } = world.subscriptions;
   void registry.putQueue(queueOf(scenario.queuePolicy, START));
   for (const planned of scenario.subscriptions) {
-    if (planned.at < 0) void registry.addSubscription(subscribed(world, planned, START + planned.at));
+    if (planned.at < 0) void addSubscription(registry, subscribed(world, planned, START + planned.at));
     else
       time.at(START + planned.at, () => {
         subscribe(world, api, planned);
@@ -70,7 +71,7 @@ const plan = (world: SimulatedWorld, api: SimulatedApi): void => {
 /** Repeats the request until the queue exists. */
 const subscribe = (world: SimulatedWorld, api: SimulatedApi, planned: PlannedSubscription): void => {
   api.retryUntilAnswered(`subscribe ${planned.id}`, async (context) => {
-    await context.registry.addSubscription(subscribed(world, planned, context.clock.now()));
+    await addSubscription(context.registry, subscribed(world, planned, context.clock.now()));
     await requestConfirmation(context, planned.id);
   });
 };

@@ -85,11 +85,11 @@ export const subscriptionStore = (time: VirtualClock, pageSize: number) => {
       return noted(table.deleteQueue(queue, now));
     },
     removeDeletedQueue: () => Promise.resolve(removeHalf()),
-    addSubscription: (subscription) =>
+    addSubscriptions: (added, bounds) =>
       // A repeated request does not bring back what was removed meanwhile.
-      entries.has(subscription.queue) && subscriptions.has(subscription.id)
-        ? Promise.resolve({ kind: 'added' })
-        : noted(table.addSubscription(subscription)),
+      added.every(({ queue, id }) => entries.has(queue) && subscriptions.has(id))
+        ? Promise.resolve(added.map(() => ({ kind: 'added' })))
+        : noted(table.addSubscriptions(added, bounds)),
     changeSubscription: (request, change) => noted(table.changeSubscription(request, change)),
     markDeleted: (request) => noted(table.markDeleted(request)),
     removeMarked: (queue, id) => noted(table.removeMarked(queue, id)),

@@ -1,5 +1,6 @@
 import { s3Client, s3Payloads } from '../../shared/adapters/s3/payloads.ts';
 import { encodeFirstJob } from '../../shared/wire/jobs/delivery-job.ts';
+import { addSubscription } from './add-subscription.ts';
 import { aQueue, aSubscription } from './builders.ts';
 import { deliverOnLoopback } from './deliver-on-loopback.ts';
 import { peakMemoryBytes } from './peak-memory.ts';
@@ -38,7 +39,7 @@ const { environment, subscriptions } = deliverOnLoopback({
 await subscriptions.putQueue(aQueue());
 const ids = Array.from({ length: Number(members) }, (_, index) => `s-${index}`);
 for (const id of ids)
-  await subscriptions.addSubscription(aSubscription({ id, subscriber: `${receiver}/${id}` }));
+  await addSubscription(subscriptions, aSubscription({ id, subscriber: `${receiver}/${id}` }));
 
 const jobOf = (index: number): string =>
   encodeFirstJob({

@@ -7,6 +7,7 @@ import type { Subscription } from '../../../shared/domain/subscription/subscript
 import { deliver } from '../../../functions/deliver/deliver.ts';
 import type { SqsReceipt } from '../../../functions/deliver/context.ts';
 import { aBarePolicy, aMessage, aQueue, aSubscription } from '../builders.ts';
+import { addSubscription } from '../add-subscription.ts';
 import { pipelineWorld } from './pipeline-world.ts';
 import { type ScriptedReply, status } from './scripted-subscriber.ts';
 import { deliveryKeyIn } from '../../../shared/domain/delivery/fan-out.ts';
@@ -48,7 +49,8 @@ export const chunkedWorld = async (
   const ids = Array.from({ length: count }, (_, index) => `s-${index + 1}`);
   const urlOf = (id: string): string => `https://${id}.test/hook`;
   const subscribe = (id: string, more: Partial<Subscription> = {}): Promise<unknown> =>
-    world.subscriptions.addSubscription(
+    addSubscription(
+      world.subscriptions,
       aSubscription({ id, subscriber: urlOf(id), options: { _retry_policy: aBarePolicy(policy) }, ...more }),
     );
   await world.subscriptions.putQueue(aQueue());

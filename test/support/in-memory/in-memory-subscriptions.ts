@@ -9,7 +9,7 @@ import {
 } from '../../../shared/domain/subscription/destination.ts';
 import { healthChangeHolds } from '../../../shared/domain/subscription/health.ts';
 import { queueMember } from '../../../shared/domain/subscription/queue-metadata.ts';
-import { hasRoom, measureAmount } from '../../../shared/domain/subscription/room.ts';
+import { type Amount, measureAmount } from '../../../shared/domain/subscription/room.ts';
 import { renewPause } from '../../../shared/domain/subscription/pause.ts';
 import {
   type ArchivedQueue,
@@ -216,10 +216,6 @@ const subscriptionsOf = (
       const entry = entries.get(queue);
       return answer(entry === undefined || hasRoom(measureAmount(byId(entry)), more, most));
     },
-    addSubscription: async (subscription) => {
-      const [added = { kind: 'added' }] = await addAll(entries, [subscription]);
-      return added;
-    },
     addSubscriptions: async (subscriptions, bounds) => {
       const name = subscriptions[0]?.queue ?? '';
       const entry = entries.get(name);
@@ -299,6 +295,11 @@ const subscriptionsOf = (
     },
   };
 };
+
+/** Only an increase is checked: a queue beyond its limit may still change its subscriptions. */
+const hasRoom = (current: Amount, more: Amount, limit: Amount): boolean =>
+  (more.subscriptions === 0 || current.subscriptions + more.subscriptions <= limit.subscriptions) &&
+  (more.bytes === 0 || current.bytes + more.bytes <= limit.bytes);
 
 const addAll = async (
   entries: Map<string, QueueEntry>,

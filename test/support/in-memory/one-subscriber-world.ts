@@ -7,6 +7,7 @@ import type { RetryPolicy } from '../../../shared/domain/retry/policy.ts';
 import type { FailureStreak, Subscription } from '../../../shared/domain/subscription/subscription.ts';
 import { cancelDelivery } from '../../../shared/steps/cancel-delivery.ts';
 import { aBarePolicy, aMessage, aQueue, aSubscription, SUBSCRIBER_URL } from '../builders.ts';
+import { addSubscription } from '../add-subscription.ts';
 import { pipelineWorld } from './pipeline-world.ts';
 import { type ScriptedReply, status } from './scripted-subscriber.ts';
 
@@ -51,7 +52,8 @@ export const oneSubscriberWorld = () => {
       { options, ...more }: Parameters<typeof aSubscription>[0] = {},
     ): Promise<void> => {
       await subscriptions.putQueue(aQueue());
-      await subscriptions.addSubscription(
+      await addSubscription(
+        subscriptions,
         aSubscription({ options: { _retry_policy: aBarePolicy(policy), ...options }, ...more }),
       );
     },

@@ -13,6 +13,7 @@ import type { OperateContext } from '../../../functions/operate/context.ts';
 import { operate } from '../../../functions/operate/operate.ts';
 import { aMessage, aQueue, aSubscription } from '../builders.ts';
 import { aDelivery, anAttempt, SOME_TIME, type DeliveryFields } from '../delivery-builders.ts';
+import { addSubscription } from '../add-subscription.ts';
 import { inMemoryDeliveries, inMemoryDeliveryListings } from './in-memory-deliveries.ts';
 import { inMemoryJournal, inMemoryOperatorEvents } from './in-memory-journal.ts';
 import { inMemoryMessageRecords, inMemoryPayloads } from './in-memory-messages.ts';
@@ -77,7 +78,8 @@ export const operateWorld = () => {
   const keep = async (delivery: Delivery): Promise<Delivery> => {
     const { queue, messageId, subscriptionId } = delivery.key;
     await registry.ensureQueue(aQueue({ name: queue }));
-    await registry.addSubscription(
+    await addSubscription(
+      registry,
       aSubscription({ queue, id: subscriptionId, subscriber: `https://${subscriptionId}.test/` }),
     );
     const key = { queue, messageId };

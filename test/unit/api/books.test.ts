@@ -6,6 +6,7 @@ import { toBucketRange } from '../../../shared/domain/delivery/fan-out.ts';
 import type { Status } from '../../../shared/domain/delivery/vocabulary.ts';
 import { InvalidMarkerError } from '../../../shared/ports/page.ts';
 import { booksViewSchema } from '../../../shared/wire/views/books.ts';
+import { addSubscription } from '../../support/add-subscription.ts';
 import { aSubscription } from '../../support/builders.ts';
 import {
   type Api,
@@ -78,7 +79,7 @@ describe('GET /v2/queues/{queue}/books', () => {
   });
 
   it('continues through links over the same window', async ({ api, booksAt }) => {
-    await api.registry.addSubscription(aSubscription({ queue: 'orders', id: 's-1', createdAt: NOON }));
+    await addSubscription(api.registry, aSubscription({ queue: 'orders', id: 's-1', createdAt: NOON }));
     for (let index = 0; index < 150; index += 1)
       await recordMessage(api, { messageId: `m-${index}`, acceptedAt: NOON - 150 + index, matched: 0 });
     for (const about of ['', '&subscription=s-1']) {
@@ -96,7 +97,7 @@ describe('GET /v2/queues/{queue}/books', () => {
     it.override('api', async () => {
       const api = await apiWithOrders();
       const options = { event_types: ['order.created'] };
-      await api.registry.addSubscription(aSubscription({ id: 's-1', createdAt: NOON - HOUR, options }));
+      await addSubscription(api.registry, aSubscription({ id: 's-1', createdAt: NOON - HOUR, options }));
       return api;
     });
     const OF_SUBSCRIPTION = `${PATH}?subscription=s-1`;

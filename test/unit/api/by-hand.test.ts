@@ -1,4 +1,5 @@
 import { describe, expect } from 'vitest';
+import { addSubscription } from '../../support/add-subscription.ts';
 import { aMessage, aSubscription } from '../../support/builders.ts';
 import { anAttempt, type DeliveryFields } from '../../support/delivery-builders.ts';
 import {
@@ -20,7 +21,7 @@ const PATH = `${SEND}/subscription-1`;
 
 const it = itWithOrders
   .extend('message', { auto: true }, async ({ api }) => {
-    await api.registry.addSubscription(aSubscription());
+    await addSubscription(api.registry, aSubscription());
     await recordMessage(api, {
       messageId: 'message-1',
       acceptedAt: NOON - 1_000,
@@ -97,7 +98,7 @@ describe('POST …/send', () => {
   });
 
   it('makes a delivery for a subscription that has none', async ({ api, post }) => {
-    await api.registry.addSubscription(aSubscription({ id: 'newer', subscriber: HOOK, createdAt: NOON }));
+    await addSubscription(api.registry, aSubscription({ id: 'newer', subscriber: HOOK, createdAt: NOON }));
     const body = { messageId: 'message-1', subscriptionId: 'newer', status: 'pending', attempts: [] };
     expect(await post('send', `${SEND}/newer`)).toMatchObject({ status: 202, body });
     expect(api.wakeUps).toMatchObject([{ key: { subscriptionId: 'newer' }, attempt: 1, dueAt: NOON }]);

@@ -5,6 +5,7 @@ import { toMessageId } from '../../../shared/domain/message/message.ts';
 import { DEFAULT_RETRY_POLICY, type PartialRetryPolicy } from '../../../shared/domain/retry/policy.ts';
 import { deliveryDetailSchema, subscriptionDeliverySchema } from '../../../shared/wire/views/delivery.ts';
 import { deliveryView } from '../../../shared/wire/views/shown-delivery.ts';
+import { addSubscription } from '../../support/add-subscription.ts';
 import { aBarePolicy, aQueue, aSubscription } from '../../support/builders.ts';
 import { aDelivery, anAttempt, answered } from '../../support/delivery-builders.ts';
 import {
@@ -179,7 +180,7 @@ const OF_SUBSCRIPTION = '/v2/queues/orders/subscriptions/s-1/deliveries';
 describe('GET /v2/queues/{queue}/subscriptions/{subscription}/deliveries', () => {
   it.override('api', async () => {
     const api = await apiWithOrders();
-    await api.registry.addSubscription(aSubscription({ queue: 'orders', id: 's-1' }));
+    await addSubscription(api.registry, aSubscription({ queue: 'orders', id: 's-1' }));
     return api;
   });
 
@@ -319,7 +320,7 @@ describe('GET /v2/queues/{queue}/messages/{id}/deliveries/{subscription}', () =>
     const [policySource, ofSubscription, ofQueue, expected] = row;
     await api.registry.putQueue(aQueue(ofQueue && { retryPolicy: ofQueue }));
     const options = ofSubscription === undefined ? {} : { _retry_policy: ofSubscription };
-    await api.registry.addSubscription(aSubscription({ id: 's-1', options }));
+    await addSubscription(api.registry, aSubscription({ id: 's-1', options }));
     await recordAll(api, [{ ...of, status: 'pending' }]);
     const { planned, ...shown } = await detailOf(api);
     expect(shown).toMatchObject({ policySource, policy: { ...DEFAULT_RETRY_POLICY, ...expected } });

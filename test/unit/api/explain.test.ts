@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import type { Subscription } from '../../../shared/domain/subscription/subscription.ts';
+import { addSubscription } from '../../support/add-subscription.ts';
 import { aMessage, aSubscription } from '../../support/builders.ts';
 import {
   type Api,
@@ -27,7 +28,7 @@ beforeEach(async () => {
 });
 
 const subscribe = (id: string, more: Partial<Subscription> = {}) =>
-  api.registry.addSubscription(aSubscription({ id, subscriber: `https://${id}.test/`, ...more }));
+  addSubscription(api.registry, aSubscription({ id, subscriber: `https://${id}.test/`, ...more }));
 
 const delivered = (...ids: string[]) =>
   recordAll(

@@ -1,6 +1,7 @@
 import { describe, expect } from 'vitest';
 import * as z from 'zod';
 import type { Subscription } from '../../../shared/domain/subscription/subscription.ts';
+import { addSubscription } from '../../support/add-subscription.ts';
 import { aQueue, aSubscription } from '../../support/builders.ts';
 import { anAttempt, answered } from '../../support/delivery-builders.ts';
 import {
@@ -32,7 +33,7 @@ describe('a page ends at the size limit of a response', () => {
   ])('of subscriptions %s', async ([, count, fieldsOf, sizes], { pages, registry }) => {
     for (let index = 0; index < count; index += 1) {
       const names = { id: `s-${index}`, subscriber: `https://hooks.example/${index}` };
-      await registry.addSubscription(aSubscription({ ...names, ...fieldsOf(index) }));
+      await addSubscription(registry, aSubscription({ ...names, ...fieldsOf(index) }));
     }
     const found = await pages(`${SUBSCRIPTIONS}?limit=100`, 'subscriptions', 'id');
     expect(sizesOf(found)).toEqual(sizes);

@@ -8,6 +8,7 @@ import { hashToken } from '../../../shared/domain/subscription/confirmation.ts';
 import type { SubscriptionOptions } from '../../../shared/domain/subscription/subscription.ts';
 import { retryDelivery } from '../../../shared/steps/retry-delivery.ts';
 import { messageSummarySchema, messageViewSchema } from '../../../shared/wire/views/message.ts';
+import { addSubscription } from '../../support/add-subscription.ts';
 import { aBarePolicy, aMessage, aSubscription } from '../../support/builders.ts';
 import { oneSubscriberWorld, type OneSubscriberWorld } from '../../support/in-memory/one-subscriber-world.ts';
 import { status } from '../../support/in-memory/scripted-subscriber.ts';
@@ -195,7 +196,7 @@ describe('GET /v2/queues/{queue}/messages', () => {
 const ID = 'subscription-1';
 
 const subscribed = async (api: Api, options: SubscriptionOptions = {}): Promise<void> => {
-  await api.registry.addSubscription(aSubscription({ id: ID, options }));
+  await addSubscription(api.registry, aSubscription({ id: ID, options }));
 };
 
 const recorded = (api: Api, message: Message) =>

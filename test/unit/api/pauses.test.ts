@@ -1,4 +1,5 @@
 import { describe, expect } from 'vitest';
+import { addSubscription } from '../../support/add-subscription.ts';
 import { aQueue, aSubscription } from '../../support/builders.ts';
 import { CALLER, invalid, it, NOON, ONE, QUEUE, recordAll, refusal } from './api-test.ts';
 
@@ -30,7 +31,7 @@ describe('POST …/subscriptions/{id}/pause', () => {
 
   it('stops a receiver by pull at once', async ({ call, registry }) => {
     await registry.putQueue(aQueue());
-    await registry.addSubscription(aSubscription({ id: 'id-1', subscriber: 'pull:' }));
+    await addSubscription(registry, aSubscription({ id: 'id-1', subscriber: 'pull:' }));
     const { body } = await call('POST', `${ONE}/pause`);
     expect(body).toMatchObject({ requests_end_within_seconds: 0 });
   });
@@ -211,7 +212,7 @@ describe('GET …/waiting', () => {
 
   it('counts ten thousand at most', async ({ api }) => {
     await api.registry.putQueue(aQueue());
-    await api.registry.addSubscription(aSubscription({ id: 'id-1' }));
+    await addSubscription(api.registry, aSubscription({ id: 'id-1' }));
     await recordAll(
       api,
       Array.from({ length: 10_001 }, () => waitsFor('subscription_pause', NOON)),

@@ -6,6 +6,7 @@ import {
   CONFIRMATION_TYPE,
   hashToken,
 } from '../../../shared/domain/subscription/confirmation.ts';
+import { addSubscription } from '../../support/add-subscription.ts';
 import { aQueue, aSubscription } from '../../support/builders.ts';
 import { parseIngress } from '../../../shared/wire/ingress/message.ts';
 import { apiUnderTest, invalid, it, NOON, NOTHING, QUEUE, refusal, itWithOrders } from './api-test.ts';
@@ -71,7 +72,7 @@ describe('POST /v2/queues/{queue}/messages', () => {
     async ([what, isSaid, one], { api }) => {
       const { call, registry } = api;
       if (what !== 'is missing') await registry.putQueue(aQueue());
-      if (one !== undefined) await registry.addSubscription(aSubscription(one));
+      if (one !== undefined) await addSubscription(registry, aSubscription(one));
       const { status, body } = await call('POST', PATH, ONE_MESSAGE);
       expect({ status, body }).toEqual({
         status: 201,
@@ -83,7 +84,8 @@ describe('POST /v2/queues/{queue}/messages', () => {
   it('does not say so where it read a part of the subscriptions', async ({ call, registry }) => {
     await registry.putQueue(aQueue());
     for (const id of ['a', 'b'])
-      await registry.addSubscription(
+      await addSubscription(
+        registry,
         aSubscription({ id, subscriber: `https://${id}.example`, deletedAt: 1 }),
       );
     expect((await call('POST', PATH, ONE_MESSAGE)).body).not.toHaveProperty('noSubscription');

@@ -1,6 +1,7 @@
 import { inspect } from 'node:util';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
+import { addSubscription } from '../../support/add-subscription.ts';
 import { aBarePolicy, aSubscription } from '../../support/builders.ts';
 import { type Answer, CALLER, invalid, refusal } from './api-under-test.ts';
 import { PATH, pullWorld, receivedSchema, type PullWorld } from './pull-world.ts';
@@ -29,7 +30,7 @@ const by = (token: string | undefined, path = `${HELD}/receive`, body: unknown =
 const OTHER = PATH.replace('subscription-1', 'other');
 
 const withOther = () =>
-  world.subscriptions.addSubscription(aSubscription({ id: 'other', subscriber: 'pull:other' }));
+  addSubscription(world.subscriptions, aSubscription({ id: 'other', subscriber: 'pull:other' }));
 
 /** Publishes two messages, which the holder of a token receives. */
 const receivedBy = async (token: string) => {
@@ -178,7 +179,7 @@ describe('a pull token', () => {
   });
 
   it('is given to no subscription that is called', async () => {
-    await world.subscriptions.addSubscription(aSubscription({ id: 'called' }));
+    await addSubscription(world.subscriptions, aSubscription({ id: 'called' }));
     const path = `${PATH.replace('subscription-1', 'called')}/pull-token`;
     expect(await world.call('POST', path)).toMatchObject({ status: 409 });
   });

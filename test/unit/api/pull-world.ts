@@ -2,6 +2,7 @@ import { createSecretKey } from 'node:crypto';
 import * as z from 'zod';
 import type { Subscription } from '../../../shared/domain/subscription/subscription.ts';
 import type { Message } from '../../../shared/domain/message/message.ts';
+import { addSubscription } from '../../support/add-subscription.ts';
 import { aBarePolicy, aMessage, aQueue, aSubscription } from '../../support/builders.ts';
 import { pipelineWorld } from '../../support/in-memory/pipeline-world.ts';
 import { apiUnderTest } from './api-under-test.ts';
@@ -45,7 +46,8 @@ export const pullWorld = async (more: Partial<Subscription> = {}) => {
     { queue: 'orders', subscriptionId: 'subscription-1' },
     { scheme: 'v1', key: createSecretKey(Buffer.alloc(32, 7)) },
   );
-  await world.subscriptions.addSubscription(
+  await addSubscription(
+    world.subscriptions,
     aSubscription({
       subscriber: 'pull:',
       secrets: [{ sealed }],

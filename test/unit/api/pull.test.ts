@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { DAY_MS } from '../../../shared/domain/duration.ts';
 import { cancelDelivery } from '../../../shared/steps/cancel-delivery.ts';
 import { retryDelivery } from '../../../shared/steps/retry-delivery.ts';
+import { addSubscription } from '../../support/add-subscription.ts';
 import { aBarePolicy, aMessage, aQueue, aSubscription, requestFor } from '../../support/builders.ts';
 import { withExpiringBodies } from '../../support/in-memory/expiring-bodies.ts';
 import { invalid, ONE, QUEUE, refusal } from './api-under-test.ts';
@@ -323,13 +324,13 @@ describe('a receive', () => {
   });
 
   it('is refused for a subscription that is called', async () => {
-    await world.subscriptions.addSubscription(aSubscription({ id: 'called' }));
+    await addSubscription(world.subscriptions, aSubscription({ id: 'called' }));
     const path = `${PATH.replace('subscription-1', 'called')}/receive`;
     expect(await world.call('POST', path, {})).toMatchObject({ status: 409 });
   });
 
   it('is no answer to another subscription of the queue', async () => {
-    await world.subscriptions.addSubscription(aSubscription({ id: 'other', subscriber: 'pull:other' }));
+    await addSubscription(world.subscriptions, aSubscription({ id: 'other', subscriber: 'pull:other' }));
     await world.publish();
     const path = PATH.replace('subscription-1', 'other');
     const answer = await world.call('POST', `${path}/receive`, { max: 100 });
@@ -358,7 +359,7 @@ describe('a pull subscription', () => {
   );
 
   it('shares a chunk with others, which are delivered as before', async () => {
-    await world.subscriptions.addSubscription(aSubscription({ id: 'called' }));
+    await addSubscription(world.subscriptions, aSubscription({ id: 'called' }));
     await world.publish();
     await world.clock.run();
     expect((await world.delivery('called')).status).toBe('delivered');

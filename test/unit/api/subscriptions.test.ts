@@ -2,6 +2,7 @@ import { describe, expect } from 'vitest';
 import type { Delivery } from '../../../shared/domain/delivery/delivery.ts';
 import type { DeliveryJob } from '../../../shared/domain/delivery/job.ts';
 import { deliveryView } from '../../../shared/wire/views/shown-delivery.ts';
+import { addSubscription } from '../../support/add-subscription.ts';
 import { aSubscription } from '../../support/builders.ts';
 import { aDelivery, anAttempt, answered, type DeliveryFields } from '../../support/delivery-builders.ts';
 import { apiWithOrders, CALLER, HOOK, invalid, it, NOON, refusal, SUBSCRIPTIONS } from './api-test.ts';
@@ -71,7 +72,7 @@ const apiWithDelivery = async (
   const api = await apiWithOrders();
   const { jobs, time } = api;
   api.dependencies.deliveries.find = () => Promise.resolve(jobs[0] && deliveryOf(jobs[0], time.now - NOON));
-  await api.registry.addSubscription(aSubscription(subscription));
+  await addSubscription(api.registry, aSubscription(subscription));
   return { ...api, test: (body?: unknown) => api.call('POST', TEST, body) };
 };
 

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { pendingCounts } from '../../../functions/deliver/pressure.ts';
 import { parseDestination } from '../../../shared/domain/subscription/destination.ts';
 import { reopenDelivery, retryDelivery } from '../../../shared/steps/retry-delivery.ts';
+import { addSubscription } from '../../support/add-subscription.ts';
 import { aBarePolicy, aSubscription } from '../../support/builders.ts';
 import { answered } from '../../support/delivery-builders.ts';
 import {
@@ -191,7 +192,8 @@ describe('a subscriber that is down', () => {
 
   it('does not delay the other members of a chunk', async () => {
     const other = 'https://other.test/hook';
-    await world.subscriptions.addSubscription(
+    await addSubscription(
+      world.subscriptions,
       aSubscription({ id: 'subscription-2', subscriber: other, options: { _retry_policy: aBarePolicy() } }),
     );
     await holdDown();

@@ -6,6 +6,7 @@ import { reopenDelivery, retryDelivery } from '../../../shared/steps/retry-deliv
 import type { Pause } from '../../../shared/domain/subscription/pause.ts';
 import { pause, resume } from '../../../shared/domain/subscription/pause.ts';
 import type { Subscription } from '../../../shared/domain/subscription/subscription.ts';
+import { addSubscription } from '../../support/add-subscription.ts';
 import { aBarePolicy, aMessage, aQueue, aSubscription } from '../../support/builders.ts';
 import { status } from '../../support/in-memory/scripted-subscriber.ts';
 import { toSubscriber } from '../../../shared/domain/subscription/destination.ts';
@@ -49,7 +50,7 @@ const policy = aBarePolicy({ minimum_delay_retries: 3, minimum_delay: 5 });
 const start = async (more: Partial<Subscription> = {}): Promise<void> => {
   world = pipelineWorld();
   await world.subscriptions.putQueue(aQueue());
-  await world.subscriptions.addSubscription(aSubscription({ options: { _retry_policy: policy }, ...more }));
+  await addSubscription(world.subscriptions, aSubscription({ options: { _retry_policy: policy }, ...more }));
 };
 
 const requests = () => world.subscriber.seen.length;

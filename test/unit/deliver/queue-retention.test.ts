@@ -4,6 +4,7 @@ import { DAY_MS } from '../../../shared/domain/duration.ts';
 import type { MessageRecord } from '../../../shared/ports/messages.ts';
 import { cancelDelivery } from '../../../shared/steps/cancel-delivery.ts';
 import { retryDelivery } from '../../../shared/steps/retry-delivery.ts';
+import { addSubscription } from '../../support/add-subscription.ts';
 import { aMessage, aQueue, aSubscription } from '../../support/builders.ts';
 import { withExpiringBodies } from '../../support/in-memory/expiring-bodies.ts';
 import { oneSubscriberWorld, type OneSubscriberWorld } from '../../support/in-memory/one-subscriber-world.ts';
@@ -42,7 +43,10 @@ describe('the records of a queue that keeps 15 days, in a deployment that keeps 
     };
     await world.subscribe({ minimum_delay_retries: 1, minimum_delay: 3_600 });
     await keepFor({ _retention_days: 15 });
-    await world.subscriptions.addSubscription(aSubscription({ id: 'good', subscriber: 'https://good.test' }));
+    await addSubscription(
+      world.subscriptions,
+      aSubscription({ id: 'good', subscriber: 'https://good.test' }),
+    );
     world.subscriber.script(world.url, [status(500)]);
   });
 
@@ -120,7 +124,8 @@ describe('the records of a queue that keeps 15 days, in a deployment that keeps 
 
   it('stay as long while they wait for a slot', async () => {
     world.rateLimits.reserve = () => Promise.resolve({ at: world.clock.now() + DAY_MS });
-    await world.subscriptions.addSubscription(
+    await addSubscription(
+      world.subscriptions,
       aSubscription({ id: 'limited', subscriber: 'https://limited.example', options: { max_per_second: 1 } }),
     );
     await world.publish();

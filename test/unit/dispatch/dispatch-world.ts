@@ -2,6 +2,7 @@ import { expect, vi } from 'vitest';
 import type { FirstJob } from '../../../shared/domain/delivery/job.ts';
 import type { Message } from '../../../shared/domain/message/message.ts';
 import type { MessageRecord } from '../../../shared/ports/messages.ts';
+import { addSubscription } from '../../support/add-subscription.ts';
 import { aMessage, aQueue, aSubscription } from '../../support/builders.ts';
 import { pipelineWorld } from '../../support/in-memory/pipeline-world.ts';
 
@@ -24,7 +25,8 @@ export const dispatchWorld = async () => {
     key: KEY,
     urlOf: (id: string) => `https://subscriber.test/${id}`,
     subscribe: (id: string, more: Parameters<typeof aSubscription>[0] = {}): Promise<unknown> =>
-      world.subscriptions.addSubscription(
+      addSubscription(
+        world.subscriptions,
         aSubscription({ id, subscriber: `https://subscriber.test/${id}`, ...more }),
       ),
     publish,

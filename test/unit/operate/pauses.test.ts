@@ -4,6 +4,7 @@ import { newDelivery } from '../../../shared/domain/delivery/claim.ts';
 import { isPaused } from '../../../shared/domain/delivery/paused.ts';
 import type { PauseOperation } from '../../../shared/domain/recovery/operation.ts';
 import { type Pause, pause, resume } from '../../../shared/domain/subscription/pause.ts';
+import { addSubscription } from '../../support/add-subscription.ts';
 import { aQueue, aSubscription } from '../../support/builders.ts';
 import { operateWorld, type OperateWorld } from '../../support/in-memory/operate-world.ts';
 
@@ -87,7 +88,7 @@ const run = async (operation: PauseOperation, forMs: number): Promise<number> =>
 beforeEach(async () => {
   world = operateWorld();
   await world.ports.registry.putQueue(aQueue());
-  await world.ports.registry.addSubscription(aSubscription());
+  await addSubscription(world.ports.registry, aSubscription());
 });
 
 describe('the end of a pause', () => {

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { endLongWaits } from '../../../functions/reconcile/end-waits.ts';
 import { runReconcile } from '../../../functions/reconcile/reconcile.ts';
 import { apply, type Delivery, type Transition } from '../../../shared/domain/delivery/delivery.ts';
+import { addSubscription } from '../../support/add-subscription.ts';
 import { aBarePolicy, aQueue, aSubscription } from '../../support/builders.ts';
 import { aDelivery, aDeliveryKey } from '../../support/delivery-builders.ts';
 import { inMemoryJournal } from '../../support/in-memory/in-memory-journal.ts';
@@ -42,7 +43,7 @@ describe('reconcile', () => {
   /** A further subscriber, whose first attempt fails. */
   const subscribeFailing = async (id: string, retryAfter: string): Promise<void> => {
     const subscriber = `https://subscriber.test/${id}`;
-    await world.subscriptions.addSubscription(aSubscription({ id, subscriber }));
+    await addSubscription(world.subscriptions, aSubscription({ id, subscriber }));
     world.subscriber.script(subscriber, [status(500, { retryAfter }), status(200)]);
   };
 
@@ -263,7 +264,7 @@ describe('the end of long waits', () => {
       { id: 's-1', subscriber: 'pull:one' },
       { id: 's-2', subscriber: 'pull:two', expiresAt },
     ])
-      await world.subscriptions.addSubscription(aSubscription({ options, ...more }));
+      await addSubscription(world.subscriptions, aSubscription({ options, ...more }));
   });
 
   it('cancels what waited for half of the retention, on record for as long again', async () => {

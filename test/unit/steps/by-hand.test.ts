@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { removeMember } from '../../../shared/domain/delivery/chunk.ts';
 import { cancelDelivery } from '../../../shared/steps/cancel-delivery.ts';
 import { reopenDelivery, retryDelivery } from '../../../shared/steps/retry-delivery.ts';
+import { addSubscription } from '../../support/add-subscription.ts';
 import { aBarePolicy, aMessage, aQueue, aSubscription } from '../../support/builders.ts';
 import { answered } from '../../support/delivery-builders.ts';
 import { chunkedWorld, type ChunkedWorld } from '../../support/in-memory/chunked-world.ts';
@@ -223,7 +224,8 @@ describe('reopening a delivery for a recovery', () => {
 
 describe('a manual cancellation', () => {
   const subscribeOther = (state: Parameters<typeof aSubscription>[0] = {}) =>
-    world.subscriptions.addSubscription(
+    addSubscription(
+      world.subscriptions,
       aSubscription({ id: OTHER, subscriber: 'https://other.test/', ...state }),
     );
 

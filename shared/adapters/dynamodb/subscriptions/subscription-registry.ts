@@ -81,10 +81,6 @@ export function dynamoRegistry(client: DynamoDBDocument, tableName: string, cloc
     listArchivedQueues: (page, now) => listArchivedQueues(table, page, now),
     restoreQueue: (name, now, until) => restoreQueue(table, name, now, until),
     completeRestoredQueue: (name, hasTime) => completeRestoredQueue(table, name, hasTime),
-    addSubscription: async (subscription) => {
-      const [added = { kind: 'added' }] = await addSubscriptions(table, [subscription]);
-      return added;
-    },
     addSubscriptions: (subscriptions, bounds) => addSubscriptions(table, subscriptions, bounds),
     takeRoom: (queue, more, most) => takeRoom(table, { queue, more, most }),
     findSubscription: async (queue, subscriptionId) =>
