@@ -12,14 +12,3 @@ export function measureAmount(subscriptions: readonly object[]): Amount {
 export function countBytes(subscription: object): number {
   return Buffer.byteLength(JSON.stringify(subscription));
 }
-
-/**
- * Whether a change respects the limits. Only an increase is checked: a queue beyond its limit may still change its
- * subscriptions.
- */
-export function hasRoom(current: Amount, more: Amount, limit: Amount): boolean {
-  return (
-    (more.subscriptions === 0 || current.subscriptions + more.subscriptions <= limit.subscriptions) &&
-    (more.bytes === 0 || current.bytes + more.bytes <= limit.bytes)
-  );
-}
