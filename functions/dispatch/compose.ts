@@ -48,18 +48,13 @@ function createDispatchContext(
   environment: Environment<'dispatch'>,
   { deadline, invocation, dynamo, sqs, pacing, ports, settings }: Aws,
 ): IngressContext {
+  const cache = { clock, cacheSeconds: environment.subscriptionCacheSeconds };
   return {
     hasTime: () => deadline.remainingMs() >= PAGE_MS,
     ports: {
       ...ports,
-      subscriptions: dynamoSubscriptions(dynamo, environment.subscriptionsTable, {
-        clock,
-        cacheSeconds: environment.subscriptionCacheSeconds,
-      }),
-      eventTypes: cachedEventTypes(dynamo, environment.subscriptionsTable, {
-        clock,
-        cacheSeconds: environment.subscriptionCacheSeconds,
-      }),
+      subscriptions: dynamoSubscriptions(dynamo, environment.subscriptionsTable, cache),
+      eventTypes: cachedEventTypes(dynamo, environment.subscriptionsTable, cache),
       validateEvent: lazyValidation(),
       referencedData: lazyReferencedData(invocation),
       deliveryQueue: sqsDeliveryQueue({ ...pacing, sqs, queueUrl: environment.deliveryQueueUrl }),

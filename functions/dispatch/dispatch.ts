@@ -64,14 +64,14 @@ export async function dispatch(
     return;
   }
   const { message, version, delaySeconds = 0, isFromReference = false } = parsed;
+  const key = { queue: message.queue, messageId: message.id };
   const page = await context.ports.subscriptions.page(message.queue, 'cached');
   if (page === undefined) {
-    await refuse(context, received, 'unknown_queue', { queue: message.queue, messageId: message.id });
+    await refuse(context, received, 'unknown_queue', key);
     return;
   }
   const event = await checkByMode(context, parsed, page.eventValidation ?? context.settings.eventValidation);
   if (event.kind === 'rejected') {
-    const key = { queue: message.queue, messageId: message.id };
     await refuse(context, received, toReason(event.fault), key);
     return;
   }
@@ -138,13 +138,8 @@ async function accept(
     listedAt: listedAt(page.readAt, page.subscriptions),
   };
   const first = matchSubscriptions(page.subscriptions, content, acceptance);
-  const retained = retainedFrom(page, first) ?? context.settings.retainMessages;
-  const draft = await draftRecord(context, copy, { ...acceptance, ...first, retained, page });
-  const { queueCreatedAt, lastSubscriptionId } = page;
-  const { kind, record } = await ports.messageRecords.accept(
-    { ...draft, queueCreatedAt, ...(lastSubscriptionId === undefined ? {} : { lastSubscriptionId }) },
-    timing.sentAt,
-  );
+  const draft = await draftRecord(context, copy, page, { ...acceptance, ...first });
+  const { kind, record } = await ports.messageRecords.accept(draft, timing.sentAt);
   // The message was erased after its first copy: remove what this copy stored.
   if (record.erasedAt !== undefined) await ports.payloads.remove(toPayloadKey(message));
   if (kind === 'duplicate') {
@@ -247,22 +242,21 @@ function noteAccepted(
 async function draftRecord(
   { ports, settings }: DispatchContext,
   { message, body, version, isFromReference, event }: ReceivedCopy,
-  {
-    acceptedAt,
-    listedAt,
-    matching,
-    filtered,
-    retained,
-    page,
-  }: AcceptanceTimes & MatchResult & { retained: RetainedMessages; page: SubscriptionPage },
+  page: SubscriptionPage,
+  { acceptedAt, listedAt, ...match }: AcceptanceTimes & MatchResult,
 ): Promise<MessageRecord> {
+  const { matching, filtered } = match;
+  const retained = retainedFrom(page, match) ?? settings.retainMessages;
   const kept = await bodyForRecord(isFromReference ? 'all' : retained, ports.payloads, message, body);
+  const { queueCreatedAt, lastSubscriptionId } = page;
   const buckets = bucketsFor(matching.length);
   const retention = retainedFor(page.retentionDays, settings);
   return {
     key: { queue: message.queue, messageId: message.id },
     acceptedAt,
     listedAt,
+    queueCreatedAt,
+    ...(lastSubscriptionId === undefined ? {} : { lastSubscriptionId }),
     ...(message.type === undefined ? {} : { type: message.type }),
     ...(event.kind === 'invalid' ? { eventFault: event.fault } : {}),
     matched: matching.length,
