@@ -1,5 +1,4 @@
 import { CfnOutput, Stack, type StackProps } from 'aws-cdk-lib';
-import { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import { CfnBucket } from 'aws-cdk-lib/aws-s3';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
@@ -41,7 +40,6 @@ export class CrashStack extends Stack {
       retryConcurrency: 2,
     });
     const { lambda } = new Pipeline(this, 'Pipeline', { state }).deliver;
-    if (!(lambda instanceof LambdaFunction)) throw new TypeError('deliver is no function of this stack');
     lambda.addEnvironment(
       'NODE_OPTIONS',
       `--import=data:text/javascript,${encodeURIComponent(KILLS_ITSELF)}`,

@@ -132,7 +132,6 @@ export class AdministrationApi extends Construct {
   readonly apiId: string;
   readonly api: IHttpApi;
   readonly portal: PortalFunction | undefined;
-  private readonly accessLog: LogGroup;
   private readonly authorization: ApiAuthorization;
 
   constructor(scope: Construct, id: string, props: AdministrationApiProps) {
@@ -140,7 +139,7 @@ export class AdministrationApi extends Construct {
     const { settings, handler, secrets, servePortal } = props;
     // API Gateway gets access by a policy that AWS adds to the log group ("Logs sent to CloudWatch Logs", CloudWatch
     // Logs user guide). The account-wide resource policy, which may be full, is not needed.
-    this.accessLog = new LogGroup(this, 'AccessLog', {
+    const accessLog = new LogGroup(this, 'AccessLog', {
       retention: settings.logRetentionDays,
       removalPolicy: chooseRemovalPolicy(settings.local),
     });
@@ -169,7 +168,7 @@ export class AdministrationApi extends Construct {
       httpApi: api,
       autoDeploy: true,
       accessLogSettings: {
-        destination: new LogGroupLogDestination(this.accessLog),
+        destination: new LogGroupLogDestination(accessLog),
         format: accessLogFormat(settings.apiAuthorization),
       },
       throttle: { rateLimit: apiRateLimit, burstLimit: BURST_SECONDS * apiRateLimit },

@@ -6,7 +6,6 @@ import {
   Architecture,
   EventSourceMapping,
   Function as LambdaFunction,
-  type IFunction,
   LoggingFormat,
   type RecursiveLoop,
   Runtime,
@@ -85,7 +84,8 @@ export class NodeFunction extends Construct {
   /** What queues, the API and rules invoke: the version that is in service. */
   readonly alias: Alias;
   protected readonly role: Role;
-  protected readonly function: LambdaFunction;
+  /** All of its versions: for metrics. */
+  readonly lambda: LambdaFunction;
   readonly #compute: DeploymentSettings['compute'];
   readonly #grants: ((grantee: IGrantable) => unknown)[] = [];
 
@@ -109,7 +109,7 @@ export class NodeFunction extends Construct {
         ...props.resources,
       }),
     });
-    this.function = new LambdaFunction(this, 'Function', {
+    this.lambda = new LambdaFunction(this, 'Function', {
       description: props.description,
       code: functionCode(props.entry),
       handler: 'index.handler',
@@ -131,14 +131,9 @@ export class NodeFunction extends Construct {
     if (settings.tracing)
       acknowledgeWildcard(this.role, '*', 'X-Ray does not support resource ARNs for traces.');
     // CloudFormation deletes the previous version after the update has ended, so that a failed one can go back to it.
-    this.alias = new Alias(this, 'Live', { aliasName: ALIAS, version: this.function.currentVersion });
-    this.name = this.function.functionName;
+    this.alias = new Alias(this, 'Live', { aliasName: ALIAS, version: this.lambda.currentVersion });
+    this.name = this.lambda.functionName;
     this.logGroupName = logGroup.logGroupName;
-  }
-
-  /** All of its versions: for metrics. */
-  get lambda(): IFunction {
-    return this.function;
   }
 
   /** Allows a worker with this identity to do what the function does (docs/worker.md#permissions). */
@@ -157,7 +152,7 @@ export class NodeFunction extends Construct {
    * until that of the receiver has moved completely.
    */
   updateAfter(receiver: NodeFunction): void {
-    this.function.node.addDependency(receiver.function);
+    this.lambda.node.addDependency(receiver.lambda);
     this.alias.node.addDependency(receiver.alias);
   }
 

@@ -144,7 +144,7 @@ export class ReconcileFunction extends NodeFunction {
     });
     // No retries: the run of the next minute makes up for a failed or late one, and must not overlap with it.
     const noRepeats = new EventInvokeConfig(this, 'NoRepeats', {
-      function: this.function,
+      function: this.lambda,
       qualifier: this.alias.aliasName,
       retryAttempts: 0,
       maxEventAge: INTERVAL,

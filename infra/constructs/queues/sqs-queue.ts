@@ -1,7 +1,7 @@
 import { Duration } from 'aws-cdk-lib';
 import type { Metric, MetricOptions } from 'aws-cdk-lib/aws-cloudwatch';
 import { Grant, type IGrantable, PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
-import { type IQueue, Queue, QueueEncryption, type QueueProps } from 'aws-cdk-lib/aws-sqs';
+import { Queue, QueueEncryption, type QueueProps } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { MAX_RECEIVES, visibilityTimeout } from '../../../shared/domain/receives.ts';
 import { SettingsError, shownValue } from '../../settings.ts';
@@ -17,24 +17,20 @@ export class SqsQueue extends Construct {
   readonly url: string;
   readonly arn: string;
   readonly name: string;
-  protected readonly queue: Queue;
+  /** For other CDK constructs: the target of a rule or the subscription of a topic. */
+  readonly sqs: Queue;
 
   constructor(scope: Construct, id: string, { disposable, ...props }: SqsQueueProps) {
     super(scope, id);
-    this.queue = new Queue(this, 'Queue', {
+    this.sqs = new Queue(this, 'Queue', {
       encryption: QueueEncryption.SQS_MANAGED,
       enforceSSL: true,
       removalPolicy: chooseRemovalPolicy(disposable),
       ...props,
     });
-    this.url = this.queue.queueUrl;
-    this.arn = this.queue.queueArn;
-    this.name = this.queue.queueName;
-  }
-
-  /** For other CDK constructs: the target of a rule or the subscription of a topic. */
-  get sqs(): IQueue {
-    return this.queue;
+    this.url = this.sqs.queueUrl;
+    this.arn = this.sqs.queueArn;
+    this.name = this.sqs.queueName;
   }
 
   /** Includes sending batches, which need the same action. */
@@ -45,7 +41,7 @@ export class SqsQueue extends Construct {
   /** Allows a service to send on behalf of these sources only, by the condition `aws:SourceArn`. */
   grantSendFrom(service: string, sourceArns: readonly string[]): void {
     if (sourceArns.length === 0) return;
-    this.queue.addToResourcePolicy(
+    this.sqs.addToResourcePolicy(
       new PolicyStatement({
         principals: [new ServicePrincipal(service)],
         actions: ['sqs:SendMessage'],
@@ -62,26 +58,26 @@ export class SqsQueue extends Construct {
 
   /** Messages waiting, excluding those in flight or delayed. */
   metricWaiting(options?: MetricOptions): Metric {
-    return this.queue.metricApproximateNumberOfMessagesVisible({ statistic: 'max', ...options });
+    return this.sqs.metricApproximateNumberOfMessagesVisible({ statistic: 'max', ...options });
   }
 
   /** Seconds. */
   metricAgeOfOldest(options?: MetricOptions): Metric {
-    return this.queue.metricApproximateAgeOfOldestMessage({ statistic: 'max', ...options });
+    return this.sqs.metricApproximateAgeOfOldestMessage({ statistic: 'max', ...options });
   }
 
   /** Messages received and not deleted yet: those being processed, and those that failed recently. */
   metricInFlight(options?: MetricOptions): Metric {
-    return this.queue.metricApproximateNumberOfMessagesNotVisible({ statistic: 'max', ...options });
+    return this.sqs.metricApproximateNumberOfMessagesNotVisible({ statistic: 'max', ...options });
   }
 
   metricSent(options?: MetricOptions): Metric {
-    return this.queue.metricNumberOfMessagesSent({ statistic: 'sum', ...options });
+    return this.sqs.metricNumberOfMessagesSent({ statistic: 'sum', ...options });
   }
 
   /** Messages processed. */
   metricDeleted(options?: MetricOptions): Metric {
-    return this.queue.metricNumberOfMessagesDeleted({ statistic: 'sum', ...options });
+    return this.sqs.metricNumberOfMessagesDeleted({ statistic: 'sum', ...options });
   }
 
   /**
@@ -94,7 +90,7 @@ export class SqsQueue extends Construct {
       grantee,
       actions,
       resourceArns: [this.arn],
-      resource: this.queue,
+      resource: this.sqs,
     });
   }
 }
@@ -116,7 +112,7 @@ export class HoldingQueue extends SqsQueue {
 
   /** The `redrivePolicy` of queues that use this dead-letter queue. */
   get asDeadLetterQueue() {
-    return { queue: this.queue, maxReceiveCount: MAX_RECEIVES };
+    return { queue: this.sqs, maxReceiveCount: MAX_RECEIVES };
   }
 }
 
